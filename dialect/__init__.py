@@ -1,0 +1,1 @@
+"""The dialects: Tile IR, the machine on tiles, and PTX."""

@@ -1,0 +1,1 @@
+"""From Tile IR to PTX text: layouts, passes, conversions."""

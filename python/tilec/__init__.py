@@ -1,0 +1,1 @@
+"""tilec: an open compiler for GPU tile kernels."""

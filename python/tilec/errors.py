@@ -1,0 +1,95 @@
+"""What goes wrong, said in the user's terms: a cause, the user's line, and what would be right."""
+
+from __future__ import annotations
+
+import linecache
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A place in the user's file; line and column count from one, column 0 means unknown."""
+
+    file: str
+    line: int
+    column: int = 0
+    end_column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" + (f":{self.column}" if self.column else "")
+
+    def excerpt(self) -> str:
+        """The source line with a caret below the place, or nothing where the file cannot be read."""
+        text = linecache.getline(self.file, self.line).rstrip("\n")
+        if not text:
+            return ""
+        if not self.column:
+            return f"    {text}"
+        width = max(1, min(self.end_column, len(text) + 1) - self.column)
+        return f"    {text}\n    {' ' * (self.column - 1)}{'^' * width}"
+
+
+@dataclass(frozen=True)
+class Note:
+    """A second place that explains the first: a call, a definition, a loop."""
+
+    message: str
+    location: SourceLocation | None = None
+
+
+@dataclass
+class TilecError(Exception):
+    """Base of every error a user can cause; `str()` is the whole message with excerpt and notes."""
+
+    message: str
+    location: SourceLocation | None = None
+    notes: list[Note] = field(default_factory=list)
+
+    exit_status = 1
+
+    def __post_init__(self) -> None:
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return "\n".join([_line("error", self.message, self.location), *(_line("note", n.message, n.location) for n in self.notes)])
+
+
+def _line(severity: str, message: str, location: SourceLocation | None) -> str:
+    if location is None:
+        return f"{severity}: {message}"
+    excerpt = location.excerpt()
+    return f"{location}: {severity}: {message}" + (f"\n{excerpt}" if excerpt else "")
+
+
+class UsageError(TilecError):
+    """The command or call itself is wrong: an unknown option, a missing file name."""
+
+    exit_status = 2
+
+
+class InputError(TilecError):
+    """A file, an array or a signature cannot be used as it is."""
+
+
+class CompileError(TilecError):
+    """The kernel breaks a rule of the language or of the target."""
+
+
+class VerificationError(CompileError):
+    """A module breaks a rule of its dialect."""
+
+
+class UnsupportedError(CompileError):
+    """The kernel is legal, and this compiler cannot build it for this target."""
+
+
+class SimulationError(TilecError):
+    """The simulator stopped a kernel: a race, a deadlock, an access out of bounds."""
+
+
+class LaunchError(TilecError):
+    """The driver or the GPU refused a launch."""
+
+
+class InternalError(TilecError):
+    """A fault of the compiler; the message names the saved module and the command that repeats it."""

@@ -1,0 +1,30 @@
+"""Every environment variable that tilec reads, in one place."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_TARGET = "sm_100a"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Settings that are not arguments of a call."""
+
+    target: str = DEFAULT_TARGET
+    backend: str | None = None
+    dump: Path | None = None
+    seed: int = 0
+
+
+def from_environment() -> Options:
+    """`TILEC_TARGET`, `TILEC_BACKEND` (interpret, simulate, launch), `TILEC_DUMP` (a folder), `TILEC_SEED`."""
+    dump = os.environ.get("TILEC_DUMP")
+    return Options(
+        target=os.environ.get("TILEC_TARGET", DEFAULT_TARGET),
+        backend=os.environ.get("TILEC_BACKEND") or None,
+        dump=Path(dump) if dump else None,
+        seed=int(os.environ.get("TILEC_SEED", "0")),
+    )

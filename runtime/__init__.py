@@ -1,0 +1,1 @@
+"""What runs a compiled kernel: simulator, interpreter, GPU."""
