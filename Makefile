@@ -1,0 +1,67 @@
+# `make demo` and `make test` need Python 3.11 or later with venv, and a C++17 compiler. CMake and ninja come from PyPI.
+# What each target calls is all there is to it; every environment lies under build/.
+
+PYTHON ?= python3
+JOBS ?= 2
+SOURCES := $(shell find python dialect lowering runtime CMakeLists.txt pyproject.toml README.md LICENSE -type f -not -path '*/__pycache__/*')
+WHEEL := build/wheel/.built
+CHECK := build/check
+extras_test := [test]
+extras_peers := [test,peers]
+
+.PHONY: demo test test-peers soak lint format clean
+
+demo: build/venv-demo/.installed
+	build/venv-demo/bin/python examples/matmul.py --out build/demo
+
+test: build/venv-test/.installed $(CHECK)/.copied
+	cd $(CHECK) && ../venv-test/bin/python -m pytest -n $(JOBS)
+
+test-peers: build/venv-peers/.installed $(CHECK)/.copied
+	cd $(CHECK) && ../venv-peers/bin/python -m pytest -n $(JOBS) -m peers
+
+soak: build/venv-test/.installed $(CHECK)/.copied
+	cd $(CHECK) && ../venv-test/bin/python -m pytest -n $(JOBS) -m soak
+
+lint: build/venv-lint/.installed build/typecheck/.linked
+	build/venv-lint/bin/ruff check .
+	build/venv-lint/bin/mypy
+	find runtime -name '*.cpp' -o -name '*.h' | xargs build/venv-lint/bin/clang-format --dry-run --Werror
+
+format: build/venv-lint/.installed
+	build/venv-lint/bin/ruff check --fix .
+	find runtime -name '*.cpp' -o -name '*.h' | xargs build/venv-lint/bin/clang-format -i
+
+clean:
+	rm -rf build out
+
+# The wheel is built once and installed afresh wherever its sources change, so what is tested is what is shipped.
+$(WHEEL): $(SOURCES)
+	rm -rf build/wheel
+	$(PYTHON) -m venv --clear build/venv-build
+	build/venv-build/bin/pip --quiet wheel --no-deps --wheel-dir build/wheel .
+	touch $@
+
+build/venv-%/.installed: $(WHEEL)
+	$(PYTHON) -m venv --clear build/venv-$*
+	build/venv-$*/bin/pip --quiet install "$$(echo build/wheel/*.whl)$(extras_$*)"
+	touch $@
+
+build/venv-lint/.installed: .ci/lint-requirements.txt $(WHEEL)
+	$(PYTHON) -m venv --clear build/venv-lint
+	build/venv-lint/bin/pip --quiet install build/wheel/*.whl --requirement .ci/lint-requirements.txt
+	touch $@
+
+# Tests, examples and benchmarks are copied away from the sources: only the installed package can be imported there.
+$(CHECK)/.copied: $(shell find tests examples benchmarks docs -type f -not -path '*/__pycache__/*') pyproject.toml
+	rm -rf $(CHECK)
+	mkdir -p $(CHECK)
+	cp -r tests examples benchmarks docs pyproject.toml README.md $(CHECK)
+	touch $@
+
+# The four folders as the one package they are installed as.
+build/typecheck/.linked: $(shell find python/tilec -maxdepth 1)
+	rm -rf build/typecheck
+	mkdir -p build/typecheck/tilec
+	ln -s $(CURDIR)/python/tilec/* $(CURDIR)/dialect $(CURDIR)/lowering $(CURDIR)/runtime build/typecheck/tilec/
+	touch $@

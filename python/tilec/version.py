@@ -1,0 +1,3 @@
+"""The version of the package; artifacts carry it."""
+
+VERSION = "0.1.0"
