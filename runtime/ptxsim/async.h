@@ -1,0 +1,65 @@
+// Asynchronous work: submitted by an instruction, performed later in a seeded order within what PTX permits.
+#pragma once
+
+#include "clocks.h"
+
+#include <functional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace ptxsim {
+
+class Warp;
+struct Instruction;
+
+/// The instruction and thread that an asynchronous operation, or a trap, comes from.
+struct Origin {
+  const Instruction *instruction = nullptr;
+  Warp *warp = nullptr;
+  uint32_t lane = 0;
+};
+
+enum class QueueKind : uint8_t { TensorCore, TensorLoad, TensorStore, WarpgroupMma, BulkGroup, CopyAsync };
+
+/// Operations of one issuer as an agent: an operation's position in the queue is its epoch.
+struct AsyncQueue {
+  Agent agent = 0;
+  Epoch issued = 0;              // position of the newest operation
+  std::set<Epoch> unfinished;    // positions not performed yet
+  std::set<Epoch> unread;        // of these, whose shared-memory source is still to be read (bulk stores)
+  std::vector<Epoch> groups;     // the newest position at each commit_group
+  std::vector<uint32_t> group_lanes;
+  Knowledge knowledge;           // what its operations were ordered after when issued
+
+  /// Takes the next position, after joining what the issuer knows.
+  Epoch issue(const Knowledge &issuer);
+  bool finished(Epoch through) const { return unfinished.empty() || *unfinished.begin() > through; }
+  bool was_read(Epoch through) const { return unread.empty() || *unread.begin() > through; }
+  /// The position up to which all but the newest `pending` groups reach.
+  Epoch group_position(uint32_t pending) const;
+};
+
+struct AsyncOperation {
+  Origin origin;
+  AsyncQueue *queue = nullptr;   // operations of one queue with `in_order` are performed in order of submission
+  bool in_order = false;
+  std::function<void()> perform; // moves the data, finishes the position, signals
+};
+
+class AsyncEngine {
+public:
+  void submit(AsyncOperation operation) { operations.push_back(std::move(operation)); }
+  bool empty() const { return operations.empty(); }
+  size_t size() const { return operations.size(); }
+  const std::vector<AsyncOperation> &pending() const { return operations; }
+
+  /// Performs one operation that may be next, chosen by `random`.
+  void perform_one(std::mt19937_64 &random);
+
+private:
+  std::vector<AsyncOperation> operations;
+};
+
+} // namespace ptxsim

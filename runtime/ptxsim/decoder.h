@@ -1,0 +1,72 @@
+// What a row's decode function works with: the modifiers and operands of one instruction.
+#pragma once
+
+#include "opcode.h"
+
+#include <initializer_list>
+
+namespace ptxsim {
+
+/// The instruction exists but this form of it has no meaning here yet; listed in Program::unsupported.
+struct UnsupportedForm {
+  std::string reason;
+};
+
+class Decoder {
+public:
+  Decoder(Program &program, Instruction &instruction, size_t mnemonic_parts);
+
+  Instruction &instruction;
+
+  // Modifiers: each is taken once; what is left at the end makes the form unsupported.
+  bool has(std::string_view modifier) const;
+  bool take(std::string_view modifier);
+  /// The index of the first of `choices` that is present, taken; -1 if none is.
+  int take_one_of(std::initializer_list<std::string_view> choices);
+  /// Takes the first of the remaining modifiers that names a type. Throws PtxError if there is none.
+  Type take_type();
+  std::optional<Type> take_type_if_any();
+  /// Takes .global, .shared, .shared::cta, .shared::cluster, .local, .param(::entry, ::func), .const; else Generic.
+  Space take_space();
+  /// Takes and returns the first modifier that begins with `prefix`, without the prefix.
+  std::optional<std::string> take_prefixed(std::string_view prefix);
+  bool empty() const { return rest.empty(); }
+  std::string remaining() const;
+
+  // Operands. Each call checks operand `index` and turns it into its final form; PtxError says what was expected.
+  size_t count() const { return instruction.operands.size(); }
+  void expect_operands(size_t least, size_t most);
+  void source(size_t index, Type type);
+  void source_bytes(size_t index, uint32_t size);   // integer of this size
+  void source_wide(size_t index, Type type);        // a register may be wider than the type (ld, st, cvt)
+  void destination(size_t index, Type type);
+  void destination_wide(size_t index, Type type);
+  void destination_bytes(size_t index, uint32_t size);
+  void predicate(size_t index);                     // source: register, !register, or immediate 0/1
+  void predicate_destination(size_t index);
+  void vector(size_t index, Type type, size_t count, bool is_source, bool wide = false); // a single one is a vector of 1
+  void address(size_t index);
+  void label(size_t index);
+  bool is_sink(size_t index) const;
+  bool is_vector(size_t index) const;
+  bool is_predicate(size_t index) const;
+  bool is_immediate(size_t index) const;
+  int64_t immediate(size_t index) const;            // an integer literal, else PtxError
+
+  // The same on an operand within a vector.
+  void source(Operand &operand, Type type, bool wide = false);
+  void destination(Operand &operand, Type type, bool wide = false);
+  void address(Operand &operand);
+
+  [[noreturn]] void unsupported(std::string reason) const { throw UnsupportedForm{std::move(reason)}; }
+  [[noreturn]] void malformed(const std::string &message) const;
+
+  Program &program;
+
+private:
+  uint32_t constant(const Constant &value);
+  void resolve_symbol(Operand &operand, bool as_address);
+  std::vector<std::string_view> rest;
+};
+
+} // namespace ptxsim

@@ -1,0 +1,40 @@
+// The mbarrier object: an exact state machine kept beside memory, since its bits are opaque (PTX ISA 9.7.13.15).
+#pragma once
+
+#include "clocks.h"
+
+#include <cstdint>
+#include <string>
+
+namespace ptxsim {
+
+struct Mbarrier {
+  static constexpr int64_t count_limit = (1 << 20) - 1;
+
+  Agent agent = 0;        // epoch n: n phases completed
+  uint64_t phase = 0;     // phases completed since init
+  int64_t expected = 0;
+  int64_t pending = 0;
+  int64_t transactions = 0;
+  bool observed = true;   // the last completed phase was seen by a successful wait
+  Knowledge gathering;    // of the arrivals so far
+  Knowledge complete;     // what a successful acquire wait learns
+  Epoch first_epoch = 0;  // epoch of phase 0 (an address may be initialised more than once)
+  uint32_t line = 0;      // of the instruction that changed it last
+
+  Epoch epoch() const { return first_epoch + Epoch(phase); }
+
+  // Each returns what is wrong, or an empty string.
+  std::string init(int64_t count);
+  std::string expect_transactions(int64_t bytes);
+  std::string complete_transactions(int64_t bytes, uint64_t issued_in_phase);
+  std::string arrive(int64_t count);
+  std::string arrive_drop(int64_t count);
+  /// True: the phase of this parity has completed. The asked phase is the current or the preceding one.
+  bool test_parity(uint32_t parity) const { return (phase & 1) != parity; }
+
+private:
+  void try_complete();
+};
+
+} // namespace ptxsim

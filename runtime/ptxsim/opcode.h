@@ -1,0 +1,51 @@
+// The table of instructions: a row says which mnemonic and how to decode it; one function says what it means.
+#pragma once
+
+#include "program.h"
+
+#include <functional>
+
+namespace ptxsim {
+
+class Decoder;
+
+/// Checks modifiers and operands, fills the instruction, and returns the function that executes it.
+using Decode = std::function<Execute(Decoder &)>;
+
+struct Opcode {
+  std::string_view mnemonic; // leading parts of the name: "add", "mbarrier.try_wait"; the longest match counts
+  std::string_view group;    // of the counters: "integer", "float", "memory", ...
+  Decode decode;
+};
+
+using OpcodeTable = std::vector<Opcode>;
+
+// One function a file of opcodes/, tensor/ and tma/; all of them are listed in opcode_table.cpp.
+const OpcodeTable &integer_opcodes();
+const OpcodeTable &float_opcodes();
+const OpcodeTable &convert_opcodes();
+const OpcodeTable &move_opcodes();
+const OpcodeTable &memory_opcodes();
+const OpcodeTable &atomic_opcodes();
+const OpcodeTable &control_opcodes();
+const OpcodeTable &warp_opcodes();
+const OpcodeTable &barrier_opcodes();
+const OpcodeTable &mbarrier_opcodes();
+const OpcodeTable &fence_opcodes();
+const OpcodeTable &copy_async_opcodes();
+const OpcodeTable &bulk_copy_opcodes();
+const OpcodeTable &tensor_copy_opcodes();
+const OpcodeTable &tensor_map_opcodes();
+const OpcodeTable &tensor_memory_opcodes();
+const OpcodeTable &tcgen05_opcodes();
+const OpcodeTable &wgmma_opcodes();
+const OpcodeTable &mma_sync_opcodes();
+const OpcodeTable &matrix_opcodes();
+
+/// All rows.
+const std::vector<const Opcode *> &opcode_table();
+
+/// The row whose mnemonic is the longest prefix (by dotted parts) of `text`; nullptr if none.
+const Opcode *find_opcode(std::string_view text);
+
+} // namespace ptxsim

@@ -1,0 +1,40 @@
+#include "opcode.h"
+
+#include <map>
+#include <stdexcept>
+#include <string>
+
+namespace ptxsim {
+
+const std::vector<const Opcode *> &opcode_table() {
+  static const std::vector<const Opcode *> table = [] {
+    std::vector<const Opcode *> rows;
+    for (const OpcodeTable *chapter :
+         {&integer_opcodes(), &float_opcodes(), &convert_opcodes(), &move_opcodes(), &memory_opcodes(),
+          &atomic_opcodes(), &control_opcodes(), &warp_opcodes(), &barrier_opcodes(), &mbarrier_opcodes(),
+          &fence_opcodes(), &copy_async_opcodes()})
+      for (const Opcode &row : *chapter)
+        rows.push_back(&row);
+    return rows;
+  }();
+  return table;
+}
+
+const Opcode *find_opcode(std::string_view text) {
+  static const std::map<std::string_view, const Opcode *> rows = [] {
+    std::map<std::string_view, const Opcode *> by_mnemonic;
+    for (const Opcode *row : opcode_table())
+      if (!by_mnemonic.emplace(row->mnemonic, row).second)
+        throw std::logic_error("two rows for " + std::string(row->mnemonic));
+    return by_mnemonic;
+  }();
+  for (std::string_view prefix = text; !prefix.empty();) {
+    if (auto found = rows.find(prefix); found != rows.end())
+      return found->second;
+    size_t dot = prefix.rfind('.');
+    prefix = dot == std::string_view::npos ? std::string_view() : prefix.substr(0, dot);
+  }
+  return nullptr;
+}
+
+} // namespace ptxsim

@@ -1,0 +1,163 @@
+// PTX text, parsed and decoded: every name resolved, every instruction bound to its function.
+#pragma once
+
+#include "trap.h"
+#include "type.h"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ptxsim {
+
+class Warp;
+struct Instruction;
+struct Opcode;
+
+/// What the warp does after an instruction.
+enum class Outcome : uint8_t {
+  Next,  // on to the following instruction
+  Jump,  // the instruction has set the program counters itself
+  Wait,  // not yet possible: execute it again after something has changed
+};
+
+using Execute = Outcome (*)(Warp &, const Instruction &);
+
+inline constexpr uint32_t lane_count = 32;
+
+struct Operand {
+  enum class Kind : uint8_t {
+    Register,  // slot, number, size: a variable, an immediate or a special register, one value a lane
+    Predicate, // slot, number: 32 bits, one a lane; `negated` for !p
+    Address,   // the register of slot (or none: number 0 and slot 0 hold zero) plus offset
+    Vector,    // {a, b, ...}: elements
+    Label,     // target: index into Program::code
+    Function,  // target: index into Program::functions
+    Sink,      // _
+    Unresolved // before decoding
+  };
+  Kind kind = Kind::Unresolved;
+  uint8_t size = 0;    // bytes a lane
+  bool negated = false;
+  bool constant = false; // an immediate; its bits are in `value`
+  uint32_t slot = 0;   // byte offset of lane 0 in the register file of a warp
+  uint32_t number = 0; // of the register; 0 is always written
+  int64_t offset = 0;
+  uint64_t value = 0;
+  uint32_t target = 0;
+  std::string text;              // as written
+  std::vector<Operand> elements; // of a Vector; of an Address [map, {c0, c1}] what follows the base
+};
+
+/// Which lanes must execute an instruction together.
+enum class Converge : uint8_t {
+  None,
+  All,    // .aligned: every lane that has not exited
+  Members // .sync with a member mask in operand `mask_operand`
+};
+
+struct Instruction {
+  Execute execute = nullptr;
+  const Opcode *opcode = nullptr;
+  uint32_t line = 0;     // of the PTX text
+  uint32_t location = 0; // index into Program::locations, 0 for none
+  Converge converge = Converge::None;
+  uint8_t mask_operand = 0;
+  bool guarded = false;
+  bool guard_negated = false;
+  bool propagates_undefined = false; // copies: reading a never written register is no error yet
+  uint32_t guard_slot = 0;
+  uint32_t guard_number = 0;
+  Space space = Space::Generic;
+  Type type = Type::B32;      // of the operation
+  Type from_type = Type::B32; // of the source, where it differs
+  std::array<int32_t, 8> settings{}; // what the row decoded from the modifiers; each row documents its own
+  std::vector<Operand> operands;
+  std::string text;           // the mnemonic with its modifiers
+  std::vector<std::string_view> modifiers; // of `text`, split at the dots
+};
+
+struct SourceLocation {
+  std::string file;
+  uint32_t line = 0;
+};
+
+/// A .global, .const, .shared, .local or .param variable.
+struct Variable {
+  enum class Initialiser : uint8_t { Bytes, Address };
+  std::string name;
+  Space space = Space::Global;
+  uint64_t size = 0;
+  uint32_t alignment = 1;
+  bool external = false;         // .extern .shared x[]: begins where static shared memory ends
+  bool entry_parameter = false;
+  int32_t function = -1;         // that declares it; -1 for the module
+  uint64_t address = 0;          // of a global or constant: the host address; else the offset within its space
+  std::vector<uint8_t> bytes;    // initial content
+  std::vector<std::pair<uint64_t, std::pair<std::string, int64_t>>> references; // at offset: address of name + addend
+};
+
+struct Parameter {
+  std::string name;
+  uint32_t size = 0;
+  uint32_t alignment = 1;
+  uint32_t offset = 0;
+};
+
+struct Function {
+  std::string name;
+  bool entry = false;
+  bool defined = false;
+  uint32_t first = 0; // index into Program::code
+  uint32_t last = 0;  // one past the end
+  std::vector<Parameter> parameters; // of an entry
+  std::vector<Operand> formals;      // of a device function: registers, or .param variables as addresses
+  std::vector<Operand> results;
+  uint32_t parameter_bytes = 0;
+  std::array<uint32_t, 3> required_threads{}; // .reqntid, zero where absent
+  std::array<uint32_t, 3> max_threads{};      // .maxntid
+  std::array<uint32_t, 3> cluster{};          // .reqnctapercluster
+  uint32_t shared_bytes = 0;                  // static
+};
+
+/// A value of the register file that is set once when a warp starts.
+struct Constant {
+  enum class Kind : uint8_t { Value, Special, SharedAddress, DynamicShared, ParameterAddress };
+  Kind kind = Kind::Value;
+  uint8_t size = 4;
+  uint32_t slot = 0;
+  uint64_t value = 0;  // the value, or the offset from what `kind` names
+  uint32_t special = 0;
+};
+
+struct Unsupported {
+  uint32_t line;
+  std::string text;
+};
+
+class Program {
+public:
+  /// Parses and decodes. Throws PtxError; instructions without a row are listed in `unsupported` instead.
+  explicit Program(std::string text);
+
+  const Function &entry(std::string_view name) const; // throws PtxError
+
+  std::string text;
+  std::string target;  // "sm_100a"
+  std::vector<Instruction> code;
+  std::vector<Function> functions;
+  std::vector<Variable> variables;
+  std::vector<SourceLocation> locations;
+  std::vector<Constant> constants;
+  std::vector<Unsupported> unsupported;
+  uint32_t register_count = 1; // number 0 is the always written one
+  uint32_t register_bytes = 0; // of one warp
+  uint32_t local_bytes = 0;    // of one lane
+  /// Storage of .global and .const variables: at the addresses in `variables`, reset when a run begins.
+  std::vector<std::unique_ptr<uint64_t[]>> storage;
+};
+
+} // namespace ptxsim

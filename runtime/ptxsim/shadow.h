@@ -1,0 +1,68 @@
+// Shadow of a memory: what was written, by whom, and who has read it since.
+#pragma once
+
+#include "clocks.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace ptxsim {
+
+/// Who accesses, in which proxy, and what that agent knows to have happened.
+struct Actor {
+  Agent agent = 0;
+  Epoch epoch = 0;
+  uint32_t line = 0;          // of the PTX text
+  bool asynchronous = false;  // async proxy: TMA, tcgen05, wgmma
+  bool in_order = true;       // accesses of this agent are ordered among themselves (not so for an mbarrier's)
+  bool strong = false;        // atomic, volatile, relaxed, acquire or release: no race with another strong one
+  const VectorClock *happened = nullptr;
+  const VectorClock *proxied = nullptr; // needed where asynchronous
+};
+
+struct Access {
+  Agent agent = 0;
+  Epoch epoch = 0;
+  uint32_t line = 0;
+  uint16_t mask = 0; // units of the block
+  bool asynchronous = false;
+  bool strong = false;
+};
+
+struct Conflict {
+  enum class Kind { Uninitialised, ReadAfterWrite, WriteAfterWrite, WriteAfterRead };
+  Kind kind;
+  Access earlier;     // nothing for Uninitialised
+  bool needs_proxy_fence = false; // ordered, but without fence.proxy.async between
+};
+
+/// A memory of blocks of 16 units: 16 bytes of shared memory, or 16 lanes of one tensor-memory column.
+class Shadow {
+public:
+  explicit Shadow(size_t blocks) : blocks(blocks) {}
+
+  std::optional<Conflict> read(size_t block, uint16_t mask, const Actor &actor);
+  std::optional<Conflict> write(size_t block, uint16_t mask, const Actor &actor);
+
+  /// The same over bytes [offset, offset + size) of a linear memory.
+  std::optional<Conflict> read_bytes(size_t offset, size_t size, const Actor &actor);
+  std::optional<Conflict> write_bytes(size_t offset, size_t size, const Actor &actor);
+
+  /// Forgets all accesses: the content is undefined again.
+  void forget(size_t first_block, size_t count);
+  bool initialised(size_t block, uint16_t mask) const;
+
+private:
+  struct Overflow {
+    std::vector<Access> writes, reads;
+  };
+  struct Block {
+    Access write;
+    Access read;
+    std::unique_ptr<Overflow> more;
+  };
+  std::vector<Block> blocks;
+};
+
+} // namespace ptxsim

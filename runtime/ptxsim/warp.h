@@ -1,0 +1,154 @@
+// A warp: 32 lanes that share a register file, in one or more fragments with a program counter each.
+#pragma once
+
+#include "async.h"
+#include "clocks.h"
+#include "memory.h"
+#include "program.h"
+#include "shadow.h"
+
+#include <cstring>
+#include <unordered_map>
+
+namespace ptxsim {
+
+class Machine;
+class Cluster;
+class Cta;
+struct Mbarrier;
+
+/// Lanes of a warp that are at the same instruction with the same return addresses.
+struct Fragment {
+  enum class State : uint8_t { Runnable, Waiting, Converging };
+  uint32_t pc = 0;
+  uint32_t mask = 0;
+  State state = State::Runnable;
+  uint32_t failed_polls = 0;
+  uint64_t ticket = 0;      // of what it waits for; the waiting instruction's own note, 0 when it begins
+  uint64_t waiting_since = 0; // progress count at the last try
+  std::vector<uint32_t> stack; // return addresses
+};
+
+class Warp {
+public:
+  Warp(Machine &machine, Cluster &cluster, Cta &cta, uint32_t index, uint32_t live);
+
+  Machine &machine;
+  Cluster &cluster;
+  Cta &cta;
+  const uint32_t index; // within the CTA
+  uint32_t mask = 0;    // lanes that execute the current instruction, its guard included
+  uint32_t live;        // lanes that have not exited
+  WarpClock clock;
+  std::vector<Fragment> fragments;
+  uint32_t current = 0; // index of the running fragment
+
+  Fragment &fragment() { return fragments[current]; }
+  bool finished() const { return live == 0; }
+  /// Executes up to `steps` instructions; returns how many. Fewer: every fragment waits, or all lanes have exited.
+  uint64_t run(uint64_t steps);
+  bool runnable() const;
+
+  // Registers. A slot holds 32 values side by side.
+  template <class T> T *lanes(const Operand &operand) {
+    return reinterpret_cast<T *>(registers.data() + operand.slot);
+  }
+  uint32_t predicate(const Operand &operand) { return *lanes<uint32_t>(operand) ^ (operand.negated ? ~0u : 0u); }
+  void set_predicate(const Operand &operand, uint32_t values);
+  /// Bits of one lane, whatever the size of the register (at most 8 bytes), zero-extended.
+  uint64_t bits(const Operand &operand, uint32_t lane) const;
+  /// Stores into one lane, truncated to the size of the register. `wrote` is left to the caller.
+  void set_bits(const Operand &operand, uint32_t lane, uint64_t value);
+  /// Traps unless every active lane has written the register, or the instruction propagates undefined values.
+  void require(const Operand &operand) {
+    if ((written[operand.number] & mask) != mask)
+      undefined_register(operand);
+  }
+  void wrote(const Operand &operand) { wrote(operand, mask); }
+  void wrote(const Operand &operand, uint32_t lanes_written) {
+    if (flying)
+      check_not_in_flight(operand);
+    written[operand.number] |= lanes_written;
+  }
+  uint32_t written_lanes(const Operand &operand) const { return written[operand.number]; }
+  void forget_register(const Operand &operand, uint32_t lanes_forgotten) { written[operand.number] &= ~lanes_forgotten; }
+
+  /// The value that all active lanes agree on; Trap otherwise.
+  template <class T> T uniform(const Operand &operand) {
+    require(operand);
+    T *values = lanes<T>(operand);
+    T first = values[first_lane()];
+    for (uint32_t lane = 0; lane < lane_count; ++lane)
+      if ((mask >> lane & 1) && std::memcmp(&values[lane], &first, sizeof(T)) != 0)
+        not_uniform(operand);
+    return first;
+  }
+  uint32_t first_lane() const { return mask ? uint32_t(__builtin_ctz(mask)) : 0; }
+
+  /// Registers that an asynchronous operation is still to write (no access), or still reads (no write).
+  void begin_flight(const Operand &operand, bool will_be_written, const char *until);
+  void end_flight(const Operand &operand, bool was_written);
+
+  // Addresses.
+  uint64_t address(const Operand &operand, uint32_t lane) const;
+  uint64_t uniform_address(const Operand &operand);
+  /// Checks range and alignment, and says where the bytes are. For Generic the window decides.
+  Place locate(Space space, uint64_t address, uint64_t size, uint32_t alignment, uint32_t lane, bool write);
+  /// The same for a shared::cluster (or shared::cta) address, without a lane's access size rules.
+  Place locate_shared(uint64_t address, uint64_t size, uint32_t alignment, uint32_t lane);
+
+  // Race checks: an access by the warp itself, or by a queue it feeds.
+  Actor actor(bool strong = false) const;
+  Actor queue_actor(const AsyncQueue &queue, Epoch position) const;   // shared memory, async proxy
+  Actor tensor_actor(const AsyncQueue &queue, Epoch position) const;  // tensor memory
+  Actor transaction_actor(const Mbarrier &mbarrier) const;            // data that completes on an mbarrier
+  void check_shared_read(Cta &owner, uint64_t offset, uint64_t size, const Actor &actor, uint32_t lane = 0);
+  void check_shared_write(Cta &owner, uint64_t offset, uint64_t size, const Actor &actor, uint32_t lane = 0);
+  /// Traps with both accesses named if there is a conflict.
+  void check(const std::optional<Conflict> &conflict, const std::string &where, uint32_t lane = 0);
+
+  AsyncQueue &queue(QueueKind kind, uint32_t discriminator = 0);
+
+  const Instruction &instruction() const { return *executing; }
+  Origin origin() const { return origin(first_lane()); }
+  Origin origin(uint32_t lane) const;
+  [[noreturn]] void trap(const char *kind, const std::string &message, std::vector<std::string> notes = {});
+  [[noreturn]] void trap_lane(uint32_t lane, const char *kind, const std::string &message,
+                              std::vector<std::string> notes = {});
+  /// Traps "unconfirmed" unless the run allows what NVIDIA does not document.
+  void unconfirmed(const std::string &what);
+
+  // Control flow.
+  void jump(uint32_t target, uint32_t taken); // lanes `taken` go to target, the other active ones to the next
+  void call(uint32_t target);
+  void return_from_call();
+  void exit_lanes();
+
+  uint8_t *local(uint32_t lane) { return local_memory.data() + size_t(lane) * local_stride; }
+  uint32_t local_size() const { return local_stride; }
+
+private:
+  void initialise_registers();
+  void select_fragment();
+  void merge_fragments();
+  bool may_execute(const Instruction &next);
+  [[noreturn]] void undefined_register(const Operand &operand);
+  void check_not_in_flight(const Operand &operand);
+  [[noreturn]] void not_uniform(const Operand &operand);
+
+  struct Flight {
+    bool will_be_written;
+    const char *until;
+    uint32_t line;
+    uint32_t count;
+  };
+  std::vector<uint8_t> registers;
+  std::vector<uint32_t> written; // lanes, by register number
+  std::vector<uint8_t> local_memory;
+  uint32_t local_stride = 0;
+  std::unordered_map<uint32_t, Flight> flights;
+  bool flying = false;
+  const Instruction *executing = nullptr;
+};
+
+} // namespace ptxsim
