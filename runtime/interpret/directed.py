@@ -1,0 +1,59 @@
+"""add, subtract, multiply, divide, fma and sqrt of every format and rounding mode, each rounded exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tilec.runtime.interpret import exact
+from tilec.runtime.interpret.float_format import FloatFormat
+from tilec.runtime.interpret.rounding import NEGATIVE_INF, POSITIVE_INF, ZERO, flush_subnormals, round_to
+
+
+def _round(pair: exact.Rounded, form: FloatFormat, mode: str) -> np.ndarray:
+    rounded, side = pair
+    if form.name != "f64":
+        return round_to(exact.to_odd(rounded, side), form, mode)
+    down = np.where(side < 0, np.nextafter(rounded, -np.inf), rounded)
+    up = np.where(side > 0, np.nextafter(rounded, np.inf), rounded)
+    toward_zero = np.where(rounded > 0, down, np.where(rounded < 0, up, rounded))
+    return {ZERO: toward_zero, NEGATIVE_INF: down, POSITIVE_INF: up}.get(mode, rounded)
+
+
+def _round_sum(pair: exact.Rounded, form: FloatFormat, mode: str, negative: np.ndarray) -> np.ndarray:
+    """IEEE 754 section 6.3: when rounding down, an exact zero sum with any `negative` term is -0."""
+    result = _round(pair, form, mode)
+    if mode != NEGATIVE_INF:
+        return result
+    return np.where((pair[0] == 0) & (pair[1] == 0) & negative, -0.0, result)
+
+
+def _add(form: FloatFormat, mode: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return _round_sum(exact.add(a, b), form, mode, np.signbit(a) | np.signbit(b))
+
+
+def _fma(form: FloatFormat, mode: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    return _round_sum(exact.fused(a, b, c), form, mode, (np.signbit(a) ^ np.signbit(b)) | np.signbit(c))
+
+
+_OPERATIONS: dict[str, Callable[..., np.ndarray]] = {
+    "add": _add,
+    "subtract": lambda form, mode, a, b: _add(form, mode, a, -b),
+    "multiply": lambda form, mode, a, b: _round(exact.multiply(a, b), form, mode),
+    "divide": lambda form, mode, a, b: _round(exact.divide(a, b), form, mode),
+    "sqrt": lambda form, mode, a: _round(exact.square_root(a), form, mode),
+    "fma": _fma,
+}
+
+
+def operate(name: str, tiles: tuple[np.ndarray, ...], form: FloatFormat, mode: str, flush: bool = False) -> np.ndarray:
+    """`name` (add, subtract, multiply, divide, fma, sqrt) of tiles of one format, rounded in `mode`.
+
+    `flush` replaces subnormal operands and, after rounding, subnormal results by zeros of their sign (Tile IR 5.1.3).
+    """
+    operands = [np.asarray(form.decode(tile)) for tile in np.broadcast_arrays(*tiles)]
+    if flush:
+        operands = [flush_subnormals(operand, form) for operand in operands]
+    result = _OPERATIONS[name](form, mode, *operands)
+    return form.encode(flush_subnormals(result, form) if flush else np.asarray(result))

@@ -1,0 +1,83 @@
+"""The floating-point formats of Tile IR: precision, exponents, special values and the numpy type that holds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import ml_dtypes
+import numpy as np
+
+
+@dataclass(frozen=True)
+class FloatFormat:
+    """A binary format: normal values are 1.f * 2**e of `precision` bits, with min_exponent <= e <= max_exponent."""
+
+    name: str
+    precision: int
+    min_exponent: int
+    max_exponent: int
+    largest: float
+    dtype: np.dtype
+    saturates: bool = False
+    has_nan: bool = True
+    has_zero: bool = True
+    has_sign: bool = True
+
+    @property
+    def smallest_normal(self) -> float:
+        return float(np.ldexp(1.0, self.min_exponent))
+
+    def decode(self, tile: np.ndarray) -> np.ndarray:
+        """The values of a tile as f64, exactly."""
+        if self.name == UE5M3:
+            return _ue5m3_values()[tile]
+        return tile.astype(np.float64)
+
+    def encode(self, values: np.ndarray) -> np.ndarray:
+        """A tile of f64 values that this format represents exactly; `round_to` makes them so."""
+        if self.name == UE5M3:
+            codes = np.searchsorted(_ue5m3_values()[:-1], values)
+            return np.where(np.isnan(values), 0xFF, codes).astype(np.uint8)
+        return values.astype(self.dtype)
+
+
+# The MLIR type is Float8E5M3FNU; numpy and ml_dtypes have none, so tiles hold the codes.
+UE5M3 = "fnv8E5M3FNU"
+
+
+@cache
+def _ue5m3_values() -> np.ndarray:
+    """The value of each of the 256 codes: exponent bias 15, subnormals, 0xFF is NaN, no sign."""
+    code = np.arange(256)
+    exponent, fraction = code >> 3, code & 7
+    values = np.where(exponent == 0, np.ldexp(fraction, -17), np.ldexp(8.0 + fraction, exponent - 18))
+    values[255] = np.nan
+    return values
+
+
+def _ieee(name: str, precision: int, max_exponent: int, dtype: type) -> FloatFormat:
+    largest = float(np.ldexp(2.0 - 2.0 ** (1 - precision), max_exponent))
+    return FloatFormat(name, precision, 1 - max_exponent, max_exponent, largest, np.dtype(dtype))
+
+
+_F8E5M2 = replace(_ieee("f8E5M2", 3, 15, ml_dtypes.float8_e5m2), saturates=True)
+
+FORMATS: dict[str, FloatFormat] = {
+    form.name: form
+    for form in (
+        _ieee("f16", 11, 15, np.float16),
+        _ieee("bf16", 8, 127, ml_dtypes.bfloat16),
+        _ieee("tf32", 11, 127, np.float32),
+        _ieee("f32", 24, 127, np.float32),
+        _ieee("f64", 53, 1023, np.float64),
+        _F8E5M2,
+        FloatFormat("f8E4M3FN", 4, -6, 8, 448.0, np.dtype(ml_dtypes.float8_e4m3fn), saturates=True),
+        FloatFormat(
+            "f8E8M0FNU", 1, -127, 127, 2.0**127, np.dtype(ml_dtypes.float8_e8m0fnu),
+            saturates=True, has_zero=False, has_sign=False,
+        ),
+        FloatFormat("f4E2M1FN", 2, 0, 2, 6.0, np.dtype(ml_dtypes.float4_e2m1fn), saturates=True, has_nan=False),
+        FloatFormat(UE5M3, 4, -14, 16, 114688.0, np.dtype(np.uint8), saturates=True, has_sign=False),
+    )
+}  # fmt: skip

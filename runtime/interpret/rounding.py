@@ -1,0 +1,64 @@
+"""Rounding of f64 values to a format in each mode, once and exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilec.runtime.interpret.float_format import FloatFormat
+
+NEAREST_EVEN = "nearest_even"
+ZERO = "zero"
+NEGATIVE_INF = "negative_inf"
+POSITIVE_INF = "positive_inf"
+NEAREST_AWAY = "nearest_away"
+
+
+def _away(x: np.ndarray) -> np.ndarray:
+    magnitude = np.abs(x)
+    whole = np.floor(magnitude)
+    return np.copysign(whole + (magnitude - whole >= 0.5), x)
+
+
+TO_INTEGRAL = {
+    NEAREST_EVEN: np.rint, ZERO: np.trunc, NEGATIVE_INF: np.floor, POSITIVE_INF: np.ceil, NEAREST_AWAY: _away,
+}  # fmt: skip
+
+
+def round_to(values: np.ndarray, target: FloatFormat, mode: str) -> np.ndarray:
+    """The values of `target` (as f64) that `values` round to.
+
+    Too large values become what IEEE 754 section 7.4 says for the mode; formats of 8 bits and fewer saturate
+    instead, infinities included (Tile IR 5.1.3). NaN stays NaN, and is the largest value where there is no NaN.
+    """
+    values = np.asarray(values, np.float64)
+    if target.name == "f64":
+        return values
+    _, exponent = np.frexp(values)
+    quantum = np.maximum(exponent - 1, target.min_exponent) - (target.precision - 1)
+    finite = np.where(np.isfinite(values), values, 0.0)
+    rounded = np.ldexp(TO_INTEGRAL[mode](np.ldexp(finite, -quantum)), quantum)
+    rounded = np.where(np.isfinite(values), rounded, values)
+    return _special(np.where(np.abs(rounded) > target.largest, _overflow(rounded, target, mode), rounded), target)
+
+
+def _overflow(values: np.ndarray, target: FloatFormat, mode: str) -> np.ndarray:
+    largest = np.copysign(target.largest, values)
+    if target.saturates:
+        return largest
+    toward_zero = {ZERO: True, NEGATIVE_INF: values > 0, POSITIVE_INF: values < 0}.get(mode, False)
+    return np.where(np.isfinite(values) & toward_zero, largest, np.copysign(np.inf, values))
+
+
+def _special(values: np.ndarray, target: FloatFormat) -> np.ndarray:
+    if not target.has_nan:
+        values = np.where(np.isnan(values), target.largest, values)
+    if not target.has_sign:
+        values = np.where(values <= 0, 0.0, values)
+    if not target.has_zero:
+        values = np.where(values < target.smallest_normal, target.smallest_normal, values)
+    return values
+
+
+def flush_subnormals(values: np.ndarray, form: FloatFormat) -> np.ndarray:
+    """Subnormal values replaced by zero of the same sign."""
+    return np.where(np.abs(values) < form.smallest_normal, np.copysign(0.0, values), values)
