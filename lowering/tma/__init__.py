@@ -1,0 +1,1 @@
+"""What TMA demands of a tensor map."""

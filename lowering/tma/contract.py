@@ -1,0 +1,218 @@
+"""Every rule that a tiled tensor map must keep, checked on what is known of it: all at launch, a part when compiling.
+
+Source: CUDA driver API, "Tensor Map Object Management", cuTensorMapEncodeTiled; PTX ISA 5.5 and 9.7.9.27.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TensorElement:
+    """An element type of a tensor map: CUtensorMapDataType, the code in the 128 bytes, and its size in memory."""
+
+    host_enumerator: int
+    code: int
+    bits: int
+    is_float: bool = False
+    padded: bool = False
+
+
+# The types of the *_ALIGN16B enumerators are `padded`: 128 values are one indivisible group.
+ELEMENTS: dict[str, TensorElement] = {
+    "i1": TensorElement(0, 0, 8),
+    "i8": TensorElement(0, 0, 8),
+    "u8": TensorElement(0, 0, 8),
+    "f8E4M3FN": TensorElement(0, 0, 8),
+    "f8E5M2": TensorElement(0, 0, 8),
+    "f8E8M0FNU": TensorElement(0, 0, 8),
+    "i16": TensorElement(1, 1, 16),
+    "u16": TensorElement(1, 1, 16),
+    "u32": TensorElement(2, 2, 32),
+    "i32": TensorElement(3, 3, 32),
+    "u64": TensorElement(4, 4, 64),
+    "i64": TensorElement(5, 5, 64),
+    "f16": TensorElement(6, 6, 16, is_float=True),
+    "f32": TensorElement(7, 7, 32, is_float=True),
+    "f64": TensorElement(8, 9, 64, is_float=True),
+    "bf16": TensorElement(9, 10, 16, is_float=True),
+    "tf32": TensorElement(11, 7, 32, is_float=True),
+    "u4_align8b": TensorElement(13, 11, 4),
+    "u4_align16b": TensorElement(14, 12, 4, padded=True),
+    "u6_align16b": TensorElement(15, 13, 6, padded=True),
+}
+
+
+@dataclass(frozen=True)
+class Swizzle:
+    """A shared-memory swizzle: CUtensorMapSwizzle, its code and atomicity in the 128 bytes, the widest box row in bytes."""
+
+    host_enumerator: int
+    code: int
+    atomicity: int
+    span_bytes: int
+
+
+SWIZZLES: dict[str, Swizzle] = {
+    "none": Swizzle(0, 0, 0, 0),
+    "32B": Swizzle(1, 1, 0, 32),
+    "64B": Swizzle(2, 2, 0, 64),
+    "128B": Swizzle(3, 3, 0, 128),
+    "128B_atom_32B": Swizzle(4, 3, 1, 128),
+    "128B_atom_32B_flip_8B": Swizzle(5, 3, 2, 128),
+    "128B_atom_64B": Swizzle(6, 3, 3, 128),
+}
+INTERLEAVES = {"none": 0, "16B": 1, "32B": 2}
+FILLS = {"zero": 0, "nan": 1}
+L2_PROMOTIONS = {"none": 0, "64B": 1, "128B": 2, "256B": 3}
+
+MAX_RANK = 5
+MAX_EXTENT = 2**32
+STRIDE_LIMIT = 2**40
+MAX_BOX = 256
+MAX_ELEMENT_STRIDE = 8
+# One group of a padded sub-byte type, in elements.
+PADDED_GROUP = 128
+
+
+@dataclass(frozen=True)
+class TensorMap:
+    """A tiled tensor map; dimension 0 is the contiguous one, strides are in bytes from dimension 1 on, None is unknown."""
+
+    element: str
+    extents: tuple[int | None, ...]
+    strides: tuple[int | None, ...]
+    box: tuple[int, ...]
+    element_strides: tuple[int, ...]
+    base: int | None = None
+    swizzle: str = "none"
+    interleave: str = "none"
+    fill: str = "zero"
+    l2_promotion: str = "none"
+
+    @property
+    def rank(self) -> int:
+        return len(self.extents)
+
+    @property
+    def granule_bytes(self) -> int:
+        """What must divide the base address and every stride."""
+        return 32 if self.interleave == "32B" or ELEMENTS[self.element].padded else 16
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A broken rule: the field and dimension it is about, what is needed and what was found."""
+
+    field: str
+    dimension: int | None
+    needs: str
+    found: str
+
+
+def violations(tensor_map: TensorMap, target: str | None = None, unconfirmed: bool = False) -> Iterator[Violation]:
+    """Each rule that the tensor map breaks as far as its fields are known.
+
+    With `unconfirmed`, what NVIDIA leaves undocumented but does not forbid passes.
+    """
+    yield from _shape(tensor_map)
+    if tensor_map.rank == len(tensor_map.box) == len(tensor_map.element_strides) == len(tensor_map.strides) + 1:
+        yield from _memory(tensor_map, unconfirmed)
+        yield from _box(tensor_map)
+        yield from _swizzle(tensor_map, target, unconfirmed)
+        yield from _interleave(tensor_map)
+        yield from _fill(tensor_map)
+
+
+def _shape(tensor_map: TensorMap) -> Iterator[Violation]:
+    rank = tensor_map.rank
+    if not 1 <= rank <= MAX_RANK:
+        yield Violation("extents", None, f"1 to {MAX_RANK} dimensions", str(rank))
+    for field, expected in (("box", rank), ("element_strides", rank), ("strides", rank - 1)):
+        if len(getattr(tensor_map, field)) != expected:
+            yield Violation(field, None, f"{expected} values", str(len(getattr(tensor_map, field))))
+
+
+def _memory(tensor_map: TensorMap, unconfirmed: bool) -> Iterator[Violation]:
+    granule, element = tensor_map.granule_bytes, ELEMENTS[tensor_map.element]
+    if tensor_map.base is not None and tensor_map.base % granule:
+        yield Violation("base", None, f"an address that {granule} bytes divide", f"{tensor_map.base:#x}")
+    for dimension, extent in enumerate(tensor_map.extents):
+        if extent is not None and not 1 <= extent <= MAX_EXTENT:
+            yield Violation("extents", dimension, "1 to 2**32 elements", str(extent))
+    group = PADDED_GROUP if element.padded else 2 if element.bits == 4 else 1
+    if tensor_map.extents[0] is not None and tensor_map.extents[0] % group:
+        yield Violation("extents", 0, f"a multiple of {group} elements", str(tensor_map.extents[0]))
+    for dimension, stride in enumerate(tensor_map.strides, start=1):
+        if stride is None:
+            continue
+        if stride % granule or not 0 <= stride < STRIDE_LIMIT:
+            yield Violation("strides", dimension, f"a multiple of {granule} bytes from 0 to 2**40", f"{stride} bytes")
+        elif stride == 0 and not unconfirmed:
+            yield Violation(
+                "strides", dimension, "a stride above 0, since broadcasting by stride 0 is undocumented", "0"
+            )
+
+
+def row_bytes(tensor_map: TensorMap) -> int:
+    """Bytes of one row of the box in global memory."""
+    return tensor_map.box[0] * ELEMENTS[tensor_map.element].bits // 8
+
+
+def _box(tensor_map: TensorMap) -> Iterator[Violation]:
+    for dimension, extent in enumerate(tensor_map.box):
+        if not 1 <= extent <= MAX_BOX:
+            yield Violation("box", dimension, f"1 to {MAX_BOX} elements", str(extent))
+    first = 1 if tensor_map.interleave == "none" else 0
+    for dimension, stride in list(enumerate(tensor_map.element_strides))[first:]:
+        if not 1 <= stride <= MAX_ELEMENT_STRIDE:
+            yield Violation("element_strides", dimension, f"1 to {MAX_ELEMENT_STRIDE}", str(stride))
+    if ELEMENTS[tensor_map.element].padded:
+        if tensor_map.box[0] != PADDED_GROUP:
+            yield Violation(
+                "box", 0, f"exactly {PADDED_GROUP} elements of {tensor_map.element}", str(tensor_map.box[0])
+            )
+    elif tensor_map.interleave == "none" and row_bytes(tensor_map) % 16:
+        yield Violation("box", 0, "rows that are a multiple of 16 bytes", f"{row_bytes(tensor_map)} bytes")
+
+
+# CUtensorMapSwizzle: what the padded types allow.
+_PADDED_SWIZZLES = ("none", "128B", "128B_atom_32B")
+
+
+def _swizzle(tensor_map: TensorMap, target: str | None, unconfirmed: bool) -> Iterator[Violation]:
+    swizzle = SWIZZLES[tensor_map.swizzle]
+    if swizzle.atomicity and target is not None and target.startswith("sm_90"):
+        yield Violation("swizzle", None, "16-byte atoms on sm_90", tensor_map.swizzle)
+    if ELEMENTS[tensor_map.element].padded:
+        if tensor_map.swizzle not in _PADDED_SWIZZLES:
+            yield Violation("swizzle", None, f"one of {', '.join(_PADDED_SWIZZLES)}", tensor_map.swizzle)
+        return
+    if tensor_map.swizzle == "none" or tensor_map.interleave != "none":
+        return
+    width = row_bytes(tensor_map)
+    if width > swizzle.span_bytes:
+        yield Violation(
+            "box", 0, f"rows of at most {swizzle.span_bytes} bytes with swizzle {tensor_map.swizzle}", f"{width} bytes"
+        )
+    elif width < swizzle.span_bytes and not unconfirmed:
+        needs = f"rows of {swizzle.span_bytes} bytes with swizzle {tensor_map.swizzle}, since narrower ones are undocumented"
+        yield Violation("box", 0, needs, f"{width} bytes")
+
+
+def _interleave(tensor_map: TensorMap) -> Iterator[Violation]:
+    if tensor_map.interleave == "none":
+        return
+    if tensor_map.rank < 3:
+        yield Violation("interleave", None, "at least 3 dimensions", str(tensor_map.rank))
+    if tensor_map.interleave == "32B" and tensor_map.swizzle != "32B":
+        yield Violation("swizzle", None, "32B with interleave 32B", tensor_map.swizzle)
+    if tensor_map.element == "u6_align16b":
+        yield Violation("interleave", None, "none for u6_align16b", tensor_map.interleave)
+
+
+def _fill(tensor_map: TensorMap) -> Iterator[Violation]:
+    if tensor_map.fill == "nan" and not ELEMENTS[tensor_map.element].is_float:
+        yield Violation("fill", None, "zero for elements that are no floats", "nan")

@@ -1,0 +1,145 @@
+"""The arguments of a kernel as Python sees them, each with the entry arguments it becomes.
+
+An array of rank r is a pointer, r extents and r strides in elements; a pointer and a scalar are one value; a constant
+is compiled into the kernel and leaves none.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from tilec.runtime.elements import ELEMENTS
+from tilec.runtime.json_record import Record
+
+
+@dataclass(frozen=True)
+class ArrayArgument:
+    """An array; an extent or stride that is None may take any value, strides count elements.
+
+    `alignment` in bytes is what the kernel assumes of the address; `divisibility` gives for "shape" and "strides" a
+    divisor of each extent and stride.
+    """
+
+    name: str
+    element: str
+    shape: tuple[int | None, ...]
+    strides: tuple[int | None, ...]
+    alignment: int = 1
+    shape_divisors: tuple[int, ...] = ()
+    stride_divisors: tuple[int, ...] = ()
+
+    def value_names(self) -> tuple[str, ...]:
+        axes = range(len(self.shape))
+        return (self.name, *(f"{self.name}.shape[{i}]" for i in axes), *(f"{self.name}.strides[{i}]" for i in axes))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "kind": "array",
+            "element": self.element,
+            "rank": len(self.shape),
+            "shape": list(self.shape),
+            "strides": list(self.strides),
+            "alignment": self.alignment,
+            "divisibility": {"shape": list(self.shape_divisors), "strides": list(self.stride_divisors)},
+        }
+
+
+@dataclass(frozen=True)
+class PointerArgument:
+    """An address of elements: given as an array that starts there, or as a plain integer."""
+
+    name: str
+    element: str
+    alignment: int = 1
+
+    def value_names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "kind": "pointer", "element": self.element, "alignment": self.alignment}
+
+
+@dataclass(frozen=True)
+class ScalarArgument:
+    """One number, passed at launch."""
+
+    name: str
+    element: str
+
+    def value_names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "kind": "scalar", "element": self.element}
+
+
+@dataclass(frozen=True)
+class ConstantArgument:
+    """A value that the kernel was compiled for."""
+
+    name: str
+    value: Any
+
+    def value_names(self) -> tuple[str, ...]:
+        return ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "kind": "constant", "value": self.value}
+
+
+Argument = ArrayArgument | PointerArgument | ScalarArgument | ConstantArgument
+
+
+def from_text(text: str, origin: str) -> tuple[Argument, ...]:
+    """The arguments in the JSON of a module's `tilec.signature`; `origin` names it in messages."""
+    return read_arguments(Record.parse(text, origin)["arguments"])
+
+
+def to_text(arguments: tuple[Argument, ...]) -> str:
+    """The JSON of `tilec.signature` for these arguments."""
+    return json.dumps({"arguments": [argument.to_json() for argument in arguments]})
+
+
+def read_arguments(record: Record) -> tuple[Argument, ...]:
+    """The arguments in a JSON list; InputError names what is missing or wrong."""
+    return tuple(_read_argument(item) for item in record.items())
+
+
+def _read_argument(record: Record) -> Argument:
+    kind = record["kind"].text({"array", "pointer", "scalar", "constant"})
+    name = record["name"].text()
+    if kind == "constant":
+        return ConstantArgument(name, record["value"].value)
+    element = record["element"].text(ELEMENTS)
+    if kind == "scalar":
+        return ScalarArgument(name, element)
+    alignment = record.get("alignment", 1).integer(1)
+    if kind == "pointer":
+        return PointerArgument(name, element, alignment)
+    return _read_array(record, name, element, alignment)
+
+
+def _read_array(record: Record, name: str, element: str, alignment: int) -> ArrayArgument:
+    rank = record["rank"].integer(0)
+    divisibility = record.get("divisibility", {})
+    return ArrayArgument(
+        name,
+        element,
+        shape=_optional_integers(record["shape"], rank),
+        strides=_optional_integers(record["strides"], rank),
+        alignment=alignment,
+        shape_divisors=_divisors(divisibility.get("shape", []), rank),
+        stride_divisors=_divisors(divisibility.get("strides", []), rank),
+    )
+
+
+def _optional_integers(record: Record, rank: int) -> tuple[int | None, ...]:
+    return tuple(None if item.value is None else item.integer(0) for item in record.items(rank))
+
+
+def _divisors(record: Record, rank: int) -> tuple[int, ...]:
+    """One divisor for each axis; an absent or empty list says nothing, which is 1 everywhere."""
+    return tuple(item.integer(1) for item in record.items(rank)) if record.items() else (1,) * rank

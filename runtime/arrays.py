@@ -1,0 +1,134 @@
+"""Arrays of any library as addresses: numpy arrays, DLPack exporters (torch, jax, cupy), `__cuda_array_interface__`."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tilec.errors import InputError
+
+
+@dataclass(frozen=True)
+class ArrayView:
+    """Where an array lies, on the host or on a device; strides count elements, `owner` keeps the memory alive."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype
+    writable: bool
+    on_device: bool
+    owner: Any
+
+    def byte_range(self) -> tuple[int, int]:
+        """Address and size in bytes of the smallest range that holds every element; strides must not be negative."""
+        if 0 in self.shape:
+            return self.address, 0
+        last = sum((extent - 1) * stride for extent, stride in zip(self.shape, self.strides, strict=True))
+        return self.address, (last + 1) * self.dtype.itemsize
+
+
+def is_array(value: object) -> bool:
+    """Whether `view` can read it."""
+    return isinstance(value, np.ndarray) or hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")
+
+
+def view(array: Any, name: str) -> ArrayView:
+    """The array's place in memory, without a copy; InputError names the argument `name` where it has none."""
+    if isinstance(array, np.ndarray):
+        return _from_numpy(array, name)
+    if hasattr(array, "__dlpack__"):
+        return _from_dlpack(array, name)
+    if hasattr(array, "__cuda_array_interface__"):
+        return _from_cuda_array_interface(array, name)
+    found = type(array).__name__
+    raise InputError(f"argument '{name}' needs an array (numpy, DLPack or __cuda_array_interface__), got {found}")
+
+
+def _from_numpy(array: np.ndarray, name: str) -> ArrayView:
+    if any(stride % array.itemsize for stride in array.strides):
+        raise _strides_error(name, array.strides, array.dtype)
+    strides = tuple(stride // array.itemsize for stride in array.strides)
+    return ArrayView(array.ctypes.data, array.shape, strides, array.dtype, array.flags.writeable, False, array)
+
+
+def _strides_error(name: str, byte_strides: tuple[int, ...], dtype: np.dtype) -> InputError:
+    return InputError(f"argument '{name}' needs strides of whole elements, got {byte_strides} bytes for {dtype}")
+
+
+def _from_cuda_array_interface(array: Any, name: str) -> ArrayView:
+    interface = array.__cuda_array_interface__
+    dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
+    byte_strides = interface.get("strides")
+    if byte_strides and any(stride % dtype.itemsize for stride in byte_strides):
+        raise _strides_error(name, tuple(byte_strides), dtype)
+    strides = tuple(stride // dtype.itemsize for stride in byte_strides) if byte_strides else _row_major(shape)
+    address, read_only = interface["data"]
+    return ArrayView(address or 0, shape, strides, dtype, not read_only, True, array)
+
+
+def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 1, 0, -1):
+        strides[axis - 1] = strides[axis] * shape[axis]
+    return tuple(strides)
+
+
+class _DLTensor(ctypes.Structure):
+    """DLTensor of dlpack.h 1.0, which is where an unversioned DLManagedTensor begins."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+# DLDeviceType: memory that the processor reads, and memory that a CUDA device reads.
+_HOST_DEVICES = {1, 3}
+_CUDA_DEVICES = {2, 13}
+# DLDataTypeCode: kDLInt 0, kDLUInt 1, kDLFloat 2, kDLBfloat 4, kDLBool 6, and the float8 kinds of DLPack 1.1.
+_DLPACK_DTYPES: dict[tuple[int, int], np.dtype] = {
+    **{(0, bits): np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)},
+    **{(1, bits): np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)},
+    **{(2, bits): np.dtype(f"float{bits}") for bits in (16, 32, 64)},
+    (4, 16): np.dtype(ml_dtypes.bfloat16),
+    (6, 8): np.dtype(np.bool_),
+    (10, 8): np.dtype(ml_dtypes.float8_e4m3fn),
+    (12, 8): np.dtype(ml_dtypes.float8_e5m2),
+    (14, 8): np.dtype(ml_dtypes.float8_e8m0fnu),
+}
+
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype = ctypes.c_void_p
+_capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+
+def _from_dlpack(array: Any, name: str) -> ArrayView:
+    on_device = array.__dlpack_device__()[0] in _CUDA_DEVICES
+    if not on_device and array.__dlpack_device__()[0] not in _HOST_DEVICES:
+        raise InputError(f"argument '{name}' needs memory of the host or of a CUDA device")
+    try:
+        # Array API standard, __dlpack__: -1 asks for no synchronisation, since the kernel runs in the caller's stream.
+        capsule = array.__dlpack__(stream=-1) if on_device else array.__dlpack__()
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise InputError(f"argument '{name}' cannot be exported by DLPack: {error}") from None
+    tensor = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
+    dtype = _DLPACK_DTYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
+    if dtype is None:
+        found = f"DLPack code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes"
+        raise InputError(f"argument '{name}' needs an element type of Tile IR, got {found}")
+    shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
+    strides = tuple(tensor.strides[axis] for axis in range(tensor.ndim)) if tensor.strides else _row_major(shape)
+    return ArrayView((tensor.data or 0) + tensor.byte_offset, shape, strides, dtype, True, on_device, (array, capsule))

@@ -1,0 +1,96 @@
+"""A compiled entry on disk: `NAME.ptx`, `NAME.cubin`, `NAME.launch.json`; simulate and launch need nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tilec.errors import InputError
+from tilec.runtime import metadata as launch_metadata
+from tilec.runtime.json_record import Record
+from tilec.runtime.metadata import Metadata
+
+METADATA_SUFFIX = ".launch.json"
+SUFFIXES = (METADATA_SUFFIX, ".ptx", ".cubin")
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A compiled entry; `ptx` is empty where only the cubin was shipped, `cubin` where none was made."""
+
+    metadata: Metadata
+    ptx: str = ""
+    cubin: bytes = b""
+    path: Path | None = None
+
+
+def stem(path: str | Path) -> Path:
+    """The path that the three files of an artifact share, from it or any of them."""
+    path = Path(path)
+    suffix = next((suffix for suffix in SUFFIXES if path.name.endswith(suffix)), "")
+    return path.with_name(path.name.removesuffix(suffix))
+
+
+def load(path: str | Path) -> Artifact:
+    """The artifact at `path`, which may be any of its files or their common stem; needs no compiler.
+
+    Raises InputError where the metadata is missing or wrong, or where the PTX is not the one it was written for.
+    """
+    base = stem(path)
+    described = base.with_name(base.name + METADATA_SUFFIX)
+    metadata = launch_metadata.read(Record.parse(_read(described).decode(), str(described)))
+    ptx_file, cubin_file = base.with_name(base.name + ".ptx"), base.with_name(base.name + ".cubin")
+    ptx = _read(ptx_file).decode() if ptx_file.exists() else ""
+    cubin = _read(cubin_file) if cubin_file.exists() else b""
+    if not ptx and not cubin:
+        raise InputError(f"{base} has neither .ptx nor .cubin beside its {METADATA_SUFFIX}")
+    if ptx and metadata.ptx_sha256 and digest(ptx) != metadata.ptx_sha256:
+        raise InputError(f"{ptx_file} was changed after {described.name} was written: their SHA-256 differ")
+    return Artifact(metadata, ptx, cubin, base)
+
+
+def save(artifact: Artifact, path: str | Path) -> Artifact:
+    """Writes the files of the artifact at the common stem `path` and returns it as `load` would."""
+    base = stem(path)
+    metadata = replace(artifact.metadata, ptx_sha256=digest(artifact.ptx)) if artifact.ptx else artifact.metadata
+    write(base.with_name(base.name + ".ptx"), artifact.ptx.encode())
+    write(base.with_name(base.name + ".cubin"), artifact.cubin)
+    write(base.with_name(base.name + METADATA_SUFFIX), launch_metadata.to_text(metadata).encode())
+    return replace(artifact, metadata=metadata, path=base)
+
+
+def digest(ptx: str) -> str:
+    """The SHA-256 of PTX text, in hexadecimal."""
+    return hashlib.sha256(ptx.encode()).hexdigest()
+
+
+def write(path: Path, content: bytes) -> None:
+    """Writes the whole file or nothing; empty content writes no file. InputError where the folder cannot be written."""
+    if not content:
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        # mkstemp makes files that only their owner reads.
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None

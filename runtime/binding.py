@@ -1,0 +1,145 @@
+"""Python arguments of a launch, checked against what the kernel was compiled for, as values of entry arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tilec.errors import InputError
+from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, PointerArgument, ScalarArgument
+from tilec.runtime.arrays import ArrayView, is_array, view
+from tilec.runtime.elements import ELEMENTS, element_of
+
+# Extents and strides are tile<i32>.
+MAX_EXTENT = 2**31 - 1
+
+
+@dataclass
+class Binding:
+    """The entry's arguments: `values[i]` is the number or address of argument i, `arrays[i]` the memory there."""
+
+    names: list[str] = field(default_factory=list)
+    values: list[int | float] = field(default_factory=list)
+    arrays: dict[int, ArrayView] = field(default_factory=dict)
+    plain_addresses: list[int] = field(default_factory=list)
+
+    def ranges(self) -> list[tuple[int, int, bool]]:
+        """Address, size in bytes and whether it may be written, of each array."""
+        return [(*array.byte_range(), array.writable) for array in self.arrays.values()]
+
+    def integers(self) -> list[int]:
+        """The values for expressions; those that are no integers are zero, no expression reads them."""
+        return [value if isinstance(value, int) else 0 for value in self.values]
+
+
+def bind(arguments: Sequence[Argument], given: Sequence[Any]) -> Binding:
+    """The values of the entry's arguments for the Python arguments `given`, with or without the constants.
+
+    Raises InputError that names the argument, what the kernel needs of it and what it got.
+    """
+    runtime = [argument for argument in arguments if not isinstance(argument, ConstantArgument)]
+    if len(given) not in (len(arguments), len(runtime)):
+        raise InputError(f"the kernel needs {_listing(arguments)}, got {len(given)} arguments")
+    binding = Binding()
+    for argument, value in zip(arguments if len(given) == len(arguments) else runtime, given, strict=True):
+        _bind_one(argument, value, binding)
+    for argument in arguments:
+        binding.names.extend(argument.value_names())
+    return binding
+
+
+def _listing(arguments: Sequence[Argument]) -> str:
+    return f"{len(arguments)} arguments ({', '.join(argument.name for argument in arguments)})"
+
+
+def _bind_one(argument: Argument, value: Any, binding: Binding) -> None:
+    if isinstance(argument, ConstantArgument):
+        if value != argument.value:
+            raise InputError(f"the kernel was compiled for {argument.name}={argument.value!r}, got {value!r}")
+    elif isinstance(argument, ScalarArgument):
+        binding.values.append(scalar(argument, value))
+    elif isinstance(argument, PointerArgument):
+        _bind_pointer(argument, value, binding)
+    else:
+        _bind_array(argument, value, binding)
+
+
+def _bind_pointer(argument: PointerArgument, value: Any, binding: Binding) -> None:
+    if is_array(value):
+        array = view(value, argument.name)
+        _check_element(argument, array)
+        _check_alignment(argument, array.address)
+        binding.arrays[len(binding.values)] = array
+        binding.values.append(array.address)
+        return
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InputError(f"argument '{argument.name}' needs an array or an address, got {type(value).__name__}")
+    _check_alignment(argument, int(value))
+    binding.plain_addresses.append(len(binding.values))
+    binding.values.append(int(value))
+
+
+def _bind_array(argument: ArrayArgument, value: Any, binding: Binding) -> None:
+    array = view(value, argument.name)
+    _check_element(argument, array)
+    if len(array.shape) != len(argument.shape):
+        raise InputError(f"argument '{argument.name}' needs {len(argument.shape)} axes, got shape {array.shape}")
+    if array.strides and min(array.strides) < 0:
+        raise InputError(f"argument '{argument.name}' needs strides that are not negative, got {array.strides}")
+    _check_axes(argument, "extent", array.shape, argument.shape, argument.shape_divisors)
+    _check_axes(argument, "stride", array.strides, argument.strides, argument.stride_divisors)
+    _check_alignment(argument, array.address)
+    binding.arrays[len(binding.values)] = array
+    binding.values.extend((array.address, *array.shape, *array.strides))
+
+
+def _check_element(argument: ArrayArgument | PointerArgument, array: ArrayView) -> None:
+    if array.dtype not in ELEMENTS[argument.element].dtypes:
+        found = element_of(array.dtype) or array.dtype
+        raise InputError(f"argument '{argument.name}' needs elements of {argument.element}, got {found}")
+
+
+def _check_alignment(argument: ArrayArgument | PointerArgument, address: int) -> None:
+    if address % argument.alignment:
+        needs = f"an address that {argument.alignment} bytes divide"
+        raise InputError(f"argument '{argument.name}' needs {needs}, got {address:#x}")
+
+
+def _check_axes(
+    argument: ArrayArgument, what: str, found: tuple[int, ...], fixed: tuple[int | None, ...], divisors: tuple[int, ...]
+) -> None:
+    for axis, (value, expected, divisor) in enumerate(zip(found, fixed, divisors or (1,) * len(found), strict=True)):
+        place = f"argument '{argument.name}' needs {what} {axis}"
+        if expected is not None and value != expected:
+            raise InputError(f"{place} to be {expected}, as compiled, got {value}")
+        if value % divisor:
+            raise InputError(f"{place} to be a multiple of {divisor}, as compiled, got {value}")
+        if value > MAX_EXTENT:
+            raise InputError(f"{place} below 2**31, got {value}")
+
+
+def scalar(argument: ScalarArgument, value: Any) -> int | float:
+    """The number for a scalar argument; InputError where it has no such value."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if argument.element == "i1":
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"argument '{argument.name}' needs a bool, got {value!r}")
+        return int(value)
+    if argument.element.startswith("i"):
+        return _integer(argument, value)
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise InputError(f"argument '{argument.name}' needs a number, got {value!r}")
+    return float(value)
+
+
+def _integer(argument: ScalarArgument, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InputError(f"argument '{argument.name}' needs an integer, got {value!r}")
+    bits = 8 * ELEMENTS[argument.element].size_bytes
+    if not -(2 ** (bits - 1)) <= value < 2**bits:
+        raise InputError(f"argument '{argument.name}' needs an integer of {bits} bits, got {value}")
+    return int(value)

@@ -1,0 +1,80 @@
+"""PTX to cubin in process, by nvJitLink; no GPU and no driver is needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cuda.bindings import nvjitlink
+
+from tilec.errors import CompileError, Note
+
+
+@dataclass(frozen=True)
+class Cubin:
+    """A cubin with what ptxas said of it; the counts are of the whole module, spills in bytes a thread."""
+
+    content: bytes = field(repr=False)
+    log: str = field(repr=False)
+    registers: int
+    spill_bytes: int
+    warnings: tuple[str, ...]
+
+
+def assemble(ptx: str, target: str, name: str = "kernel.ptx") -> Cubin:
+    """The cubin of PTX text for `target`, with line information.
+
+    Raises CompileError that quotes ptxas and the lines of `name` it complains about.
+    """
+    encoded = ptx.encode()
+    handle = _create(target)
+    try:
+        nvjitlink.add_data(handle, nvjitlink.InputType.PTX, encoded, len(encoded), name)
+        nvjitlink.complete(handle)
+        content = bytearray(nvjitlink.get_linked_cubin_size(handle))
+        nvjitlink.get_linked_cubin(handle, content)
+        return _with_usage(bytes(content), _log(handle, nvjitlink.get_info_log_size, nvjitlink.get_info_log))
+    except nvjitlink.nvJitLinkError as error:
+        log = _log(handle, nvjitlink.get_error_log_size, nvjitlink.get_error_log)
+        raise _refusal(log or str(error), ptx, name) from None
+    finally:
+        nvjitlink.destroy(handle)
+
+
+def _create(target: str) -> int:
+    options = [f"-arch={target}", "-lineinfo", "-O3", "-verbose"]
+    try:
+        return nvjitlink.create(len(options), options)
+    except nvjitlink.nvJitLinkError as error:
+        raise CompileError(f"nvJitLink cannot build for target '{target}': {error}") from None
+
+
+def _log(handle: int, size_of: Callable[[int], int], read: Callable[[int, bytearray], None]) -> str:
+    text = bytearray(size_of(handle))
+    read(handle, text)
+    return text.rstrip(b"\0").decode(errors="replace").strip()
+
+
+_USAGE = re.compile(r"Used (\d+) registers")
+_SPILL = re.compile(r"(\d+) bytes spill (?:stores|loads)")
+_WARNING = re.compile(r"^(?:ptxas )?.*?warning *: *(.*)$", re.MULTILINE)
+
+
+def _with_usage(content: bytes, log: str) -> Cubin:
+    registers = max((int(count) for count in _USAGE.findall(log)), default=0)
+    spill_bytes = sum(int(count) for count in _SPILL.findall(log))
+    return Cubin(content, log, registers, spill_bytes, tuple(_WARNING.findall(log)))
+
+
+# "ptxas application ptx input, line 7; error   : Unknown modifier '.foo'", "error   : Entry function 'f' uses too ..."
+_COMPLAINT = re.compile(r"^(?:ptxas .*?line (?P<line>\d+); *)?(?:error|fatal) *: *(?P<text>.*)$", re.MULTILINE)
+
+
+def _refusal(log: str, ptx: str, name: str) -> CompileError:
+    complaints = [(match["line"], match["text"]) for match in _COMPLAINT.finditer(log)]
+    if not complaints:
+        return CompileError(f"ptxas refuses {name}: {log}")
+    lines = ptx.splitlines()
+    notes = [Note(f"{name}:{line}: {text}: {lines[int(line) - 1].strip()}") for line, text in complaints if line]
+    return CompileError(f"ptxas refuses {name}: {complaints[0][1]}", notes=notes)

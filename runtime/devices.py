@@ -1,0 +1,74 @@
+"""The CUDA devices of this machine, and the driver's answers as errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from cuda.bindings import driver
+
+from tilec.errors import LaunchError
+
+
+@dataclass(frozen=True)
+class Device:
+    """A CUDA device and the target its kernels are compiled for."""
+
+    ordinal: int
+    name: str
+    capability: tuple[int, int]
+
+    @property
+    def architecture(self) -> str:
+        return f"sm_{self.capability[0]}{self.capability[1]}"
+
+
+def checked(answer: tuple[Any, ...]) -> Any:
+    """The driver's result without its status; LaunchError with the driver's name for what went wrong."""
+    status, *results = answer
+    if status != driver.CUresult.CUDA_SUCCESS:
+        raise LaunchError(f"the CUDA driver reports {status.name}")
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+@cache
+def devices() -> tuple[Device, ...]:
+    """Every CUDA device; none where there is no driver or no GPU."""
+    try:
+        checked(driver.cuInit(0))
+        count = checked(driver.cuDeviceGetCount())
+    except (RuntimeError, LaunchError):
+        # cuda-bindings raises a RuntimeError where it finds no driver library.
+        return ()
+    return tuple(_describe(ordinal) for ordinal in range(count))
+
+
+def _describe(ordinal: int) -> Device:
+    handle = checked(driver.cuDeviceGet(ordinal))
+    attribute = driver.CUdevice_attribute
+    major = checked(driver.cuDeviceGetAttribute(attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, handle))
+    minor = checked(driver.cuDeviceGetAttribute(attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, handle))
+    name = checked(driver.cuDeviceGetName(128, handle)).rstrip(b"\0").decode()
+    return Device(ordinal, name, (major, minor))
+
+
+def ordinal_of(address: int) -> int:
+    """The ordinal of the device that memory at this address belongs to."""
+    if not devices():
+        raise LaunchError("an array says it lies on a GPU, and this machine has none")
+    query = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    return int(checked(driver.cuPointerGetAttribute(query, address)))
+
+
+def device_for(target: str, ordinal: int | None = None) -> Device:
+    """The device of this ordinal, or the first that runs kernels of `target`; LaunchError where it cannot run them."""
+    candidates = devices()
+    if ordinal is not None:
+        candidates = tuple(device for device in candidates if device.ordinal == ordinal)
+    # A target with the suffix a runs on its own architecture only (PTX ISA 11.1.2).
+    for device in candidates:
+        if device.architecture == target.rstrip("af"):
+            return device
+    found = ", ".join(f"{device.name} ({device.architecture})" for device in candidates) or "none"
+    raise LaunchError(f"kernels of {target} need a GPU of that architecture, found {found}")

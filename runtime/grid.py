@@ -1,0 +1,32 @@
+"""Three-dimensional extents of grids, blocks and clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.errors import InputError
+
+Dimensions = tuple[int, int, int]
+
+# CUDA programming guide, "Technical Specifications per Compute Capability".
+MAX_GRID = (2**31 - 1, 65535, 65535)
+
+
+def dimensions(value: Sequence[int] | int, what: str) -> Dimensions:
+    """One to three extents, the rest 1; InputError where one is no positive integer."""
+    extents = (value,) if isinstance(value, int) else tuple(value)
+    fits = 1 <= len(extents) <= 3 and all(isinstance(extent, int) and extent >= 1 for extent in extents)
+    if not fits:
+        raise InputError(f"{what} needs one to three positive integers, got {value!r}")
+    x, y, z = (*extents, 1, 1)[:3]
+    return x, y, z
+
+
+def grid_of(value: Sequence[int] | int, cluster: Dimensions = (1, 1, 1)) -> Dimensions:
+    """The grid of a launch; InputError where it is too large or no multiple of the cluster."""
+    grid = dimensions(value, "the grid")
+    if any(extent > limit for extent, limit in zip(grid, MAX_GRID, strict=True)):
+        raise InputError(f"the grid needs extents of at most {MAX_GRID}, got {grid}")
+    if any(extent % size for extent, size in zip(grid, cluster, strict=True)):
+        raise InputError(f"the grid needs extents that the cluster {cluster} divides, got {grid}")
+    return grid

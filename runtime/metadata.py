@@ -1,0 +1,142 @@
+"""What a launch needs to know of a compiled entry: the schema `tilec.launch/1`, read with every field checked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from tilec.runtime import expression
+from tilec.runtime.arguments import Argument, read_arguments
+from tilec.runtime.elements import PARAMETER_DTYPES
+from tilec.runtime.json_record import Record
+from tilec.runtime.tensor_map import Recipe, read_recipe, write_recipe
+
+SCHEMA = "tilec.launch/1"
+
+# CUDA programming guide, "Technical Specifications per Compute Capability".
+MAX_THREADS = 1024
+# CUDA programming guide, "Thread Block Clusters": the largest non-portable cluster of Hopper and Blackwell.
+MAX_CLUSTER = 16
+
+
+@dataclass(frozen=True)
+class ValueParameter:
+    """A kernel parameter that holds one entry argument."""
+
+    type: str
+    name: str
+
+
+@dataclass(frozen=True)
+class TensorMapParameter:
+    """A kernel parameter of 128 bytes that holds a tensor map, made by the recipe of this index."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """Everything about an entry that is not in its PTX."""
+
+    entry: str
+    target: str
+    arguments: tuple[Argument, ...]
+    parameters: tuple[ValueParameter | TensorMapParameter, ...]
+    tensor_maps: tuple[Recipe, ...]
+    block: tuple[int, int, int]
+    cluster: tuple[int, int, int] = (1, 1, 1)
+    shared_bytes: int = 0
+    allow_unconfirmed: bool = False
+    ptx_version: str = ""
+    ptx_sha256: str = ""
+    tilec_version: str = ""
+
+    @property
+    def values(self) -> tuple[ValueParameter, ...]:
+        return tuple(parameter for parameter in self.parameters if isinstance(parameter, ValueParameter))
+
+
+FIELDS = {"schema", *Metadata.__dataclass_fields__}
+
+
+def read(record: Record) -> Metadata:
+    """The metadata in a `.launch.json`; InputError names the field that is missing or wrong."""
+    if record["schema"].text() != SCHEMA:
+        raise record["schema"].error(f"'{SCHEMA}'")
+    record.only(FIELDS)
+    tensor_maps = tuple(read_recipe(item) for item in record["tensor_maps"].items())
+    metadata = Metadata(
+        entry=record["entry"].text(),
+        target=record["target"].text(),
+        arguments=read_arguments(record["arguments"]),
+        parameters=tuple(_read_parameter(item, len(tensor_maps)) for item in record["parameters"].items()),
+        tensor_maps=tensor_maps,
+        block=_triple(record["block"], MAX_THREADS),
+        cluster=_triple(record.get("cluster", [1, 1, 1]), MAX_CLUSTER),
+        shared_bytes=record.get("shared_bytes", 0).integer(0),
+        allow_unconfirmed=record.get("allow_unconfirmed", False).boolean(),
+        ptx_version=record.get("ptx_version", "").text(),
+        ptx_sha256=record.get("ptx_sha256", "").text(),
+        tilec_version=record.get("tilec_version", "").text(),
+    )
+    _check_counts(record, metadata)
+    return metadata
+
+
+def _check_counts(record: Record, metadata: Metadata) -> None:
+    flattened = sum(len(argument.value_names()) for argument in metadata.arguments)
+    values = len(metadata.values)
+    if values != flattened:
+        raise record["parameters"].error(f"{flattened} values, one for each entry argument,")
+    for index, recipe in enumerate(metadata.tensor_maps):
+        for expressed in (recipe.base, *recipe.extents, *recipe.strides):
+            if expression.largest_parameter(expressed) >= values:
+                raise record["tensor_maps"].items()[index].error(f"parameters below {values}")
+    for name, triple, limit in (("block", metadata.block, MAX_THREADS), ("cluster", metadata.cluster, MAX_CLUSTER)):
+        if triple[0] * triple[1] * triple[2] > limit:
+            raise record[name].error(f"a product of at most {limit}")
+
+
+def _triple(record: Record, limit: int) -> tuple[int, int, int]:
+    x, y, z = (item.integer(1, limit) for item in record.items(3))
+    return x, y, z
+
+
+def _read_parameter(record: Record, tensor_maps: int) -> ValueParameter | TensorMapParameter:
+    if record["kind"].text({"value", "tensor_map"}) == "tensor_map":
+        return TensorMapParameter(record.only({"kind", "index"})["index"].integer(0, tensor_maps - 1))
+    record.only({"kind", "type", "name"})
+    return ValueParameter(record["type"].text(PARAMETER_DTYPES), record.get("name", "").text())
+
+
+def _write_parameter(parameter: ValueParameter | TensorMapParameter) -> dict[str, object]:
+    if isinstance(parameter, TensorMapParameter):
+        return {"kind": "tensor_map", "index": parameter.index}
+    return {"kind": "value", "type": parameter.type, "name": parameter.name}
+
+
+def to_text(metadata: Metadata) -> str:
+    """The text of a `.launch.json`: one field a line, one parameter and one tensor map a line."""
+    fields: dict[str, object] = {
+        "schema": SCHEMA,
+        "entry": metadata.entry,
+        "target": metadata.target,
+        "ptx_version": metadata.ptx_version,
+        "ptx_sha256": metadata.ptx_sha256,
+        "tilec_version": metadata.tilec_version,
+        "arguments": [argument.to_json() for argument in metadata.arguments],
+        "parameters": [_write_parameter(parameter) for parameter in metadata.parameters],
+        "tensor_maps": [write_recipe(recipe) for recipe in metadata.tensor_maps],
+        "block": list(metadata.block),
+        "cluster": list(metadata.cluster),
+        "shared_bytes": metadata.shared_bytes,
+        "allow_unconfirmed": metadata.allow_unconfirmed,
+    }
+    lines = [f"  {json.dumps(name)}: {_spread(value)}" for name, value in fields.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _spread(value: object) -> str:
+    if not (isinstance(value, list) and value and isinstance(value[0], dict)):
+        return json.dumps(value)
+    return "[\n" + ",\n".join(f"    {json.dumps(item)}" for item in value) + "\n  ]"
