@@ -1,0 +1,134 @@
+"""Matrices over the field of two elements, a column an integer: the algebra below every layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class BitMatrix:
+    """A map of bits linear over XOR: bit i of the input contributes columns[i] to an output of `rows` bits."""
+
+    columns: tuple[int, ...]
+    rows: int
+
+    def __post_init__(self) -> None:
+        if any(column >> self.rows for column in self.columns):
+            raise ValueError(f"columns {self.columns} do not fit in {self.rows} bits")
+
+    @classmethod
+    def identity(cls, bits: int) -> BitMatrix:
+        return cls(tuple(1 << bit for bit in range(bits)), bits)
+
+    def __call__(self, index):
+        """The image of an integer, or of each element of an integer array."""
+        result = index * 0
+        for bit, column in enumerate(self.columns):
+            result = result ^ ((index >> bit & 1) * column)
+        return result
+
+    def __matmul__(self, first: BitMatrix) -> BitMatrix:
+        """self after first."""
+        if first.rows != len(self.columns):
+            raise ValueError(f"a map to {first.rows} bits does not compose with a map of {len(self.columns)} bits")
+        return BitMatrix(tuple(self(column) for column in first.columns), self.rows)
+
+    @cached_property
+    def _reduced(self) -> list[tuple[int, int]]:
+        """Pairs (image, input) with image = self(input), leading bits of the images distinct; greedy from bit 0."""
+        reduced: list[tuple[int, int]] = []
+        for bit, column in enumerate(self.columns):
+            image, source = _reduce(column, 1 << bit, reduced)
+            if image:
+                reduced.append((image, source))
+        return reduced
+
+    @property
+    def rank(self) -> int:
+        return len(self._reduced)
+
+    @property
+    def is_surjective(self) -> bool:
+        return self.rank == self.rows
+
+    @property
+    def is_injective(self) -> bool:
+        return self.rank == len(self.columns)
+
+    def solve(self, target: int) -> int | None:
+        """An input whose image is the target, made of the lowest independent input bits; None where there is none."""
+        remainder, source = _reduce(target, 0, self._reduced)
+        return None if remainder else source
+
+    def kernel(self) -> tuple[int, ...]:
+        """A basis of the inputs whose image is zero."""
+        basis, reduced = [], []
+        for bit, column in enumerate(self.columns):
+            image, source = _reduce(column, 1 << bit, reduced)
+            if image:
+                reduced.append((image, source))
+            else:
+                basis.append(source)
+        return tuple(basis)
+
+    def right_inverse(self) -> BitMatrix:
+        """R with self @ R = identity, free input bits zero; ValueError unless self is surjective."""
+        if not self.is_surjective:
+            raise ValueError(f"a map of rank {self.rank} onto {self.rows} bits has no right inverse")
+        return BitMatrix(tuple(self.solve(1 << bit) or 0 for bit in range(self.rows)), len(self.columns))
+
+    def left_inverse(self) -> BitMatrix:
+        """L with L @ self = identity, zero on a complement of the image; ValueError unless self is injective."""
+        if not self.is_injective:
+            raise ValueError(f"a map of rank {self.rank} from {len(self.columns)} bits has no left inverse")
+        filler = complement(self.columns, self.rows)
+        square = BitMatrix(self.columns + filler, self.rows).right_inverse()
+        kept = (1 << len(self.columns)) - 1
+        return BitMatrix(tuple(column & kept for column in square.columns), len(self.columns))
+
+    def diagonals(self) -> dict[int, int]:
+        """Shift -> mask with self(x) = XOR over shifts of (x & mask) << shift (right where negative)."""
+        masks: dict[int, int] = {}
+        for bit, column in enumerate(self.columns):
+            for row in bits_of(column):
+                masks[row - bit] = masks.get(row - bit, 0) | 1 << bit
+        return masks
+
+
+def bits_of(number: int) -> list[int]:
+    """The positions of the ones, lowest first."""
+    return [bit for bit in range(number.bit_length()) if number >> bit & 1]
+
+
+def independent(vectors: Iterable[int]) -> tuple[int, ...]:
+    """The vectors that are not in the span of those before them."""
+    kept, reduced = [], []
+    for vector in vectors:
+        remainder, _ = _reduce(vector, 0, reduced)
+        if remainder:
+            reduced.append((remainder, 0))
+            kept.append(vector)
+    return tuple(kept)
+
+
+def complement(vectors: Iterable[int], rows: int) -> tuple[int, ...]:
+    """Unit vectors that complete the span of the vectors to the whole space of `rows` bits."""
+    basis = independent(vectors)
+    return independent((*basis, *(1 << bit for bit in range(rows))))[len(basis) :]
+
+
+def intersection(left: Iterable[int], right: Iterable[int], rows: int) -> tuple[int, ...]:
+    """A basis of the intersection of two spans."""
+    left_basis, right_basis = independent(left), independent(right)
+    kept = (1 << len(left_basis)) - 1
+    span = BitMatrix(left_basis, rows)
+    return tuple(span(relation & kept) for relation in BitMatrix(left_basis + right_basis, rows).kernel())
+
+
+def _reduce(vector: int, source: int, reduced: list[tuple[int, int]]) -> tuple[int, int]:
+    for image, origin in sorted(reduced, reverse=True):
+        if vector >> (image.bit_length() - 1) & 1:
+            vector, source = vector ^ image, source ^ origin
+    return vector, source

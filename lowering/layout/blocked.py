@@ -1,0 +1,49 @@
+"""Layouts for loads and stores: neighbouring lanes hold neighbouring vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.lowering.layout.linear_layout import LANE_BITS, Basis, LinearLayout
+
+
+def blocked(shape: Sequence[int], warps: int, contiguous: int | None = None, vector: int = 1) -> LinearLayout:
+    """`vector` elements along dimension `contiguous` (the last) a register vector, lanes beside them, warps outermost.
+
+    Lanes fill the contiguous dimension before the others, so a warp's access is one run of memory; warps take the
+    top of the slowest dimension, so a row is held by as few warps as possible; what is left goes to registers.
+    """
+    shape = tuple(shape)
+    bits = _bits_fastest_first(shape, len(shape) - 1 if contiguous is None else contiguous)
+    vector_bits = min(vector.bit_length() - 1, _leading(bits, contiguous if contiguous is not None else len(shape) - 1))
+    vectors, rest = bits[:vector_bits], bits[vector_bits:]
+    lanes, rest = rest[:LANE_BITS], rest[LANE_BITS:]
+    warp_bits = min(warps.bit_length() - 1, len(rest))
+    registers, warp = rest[: len(rest) - warp_bits], rest[len(rest) - warp_bits :]
+    return LinearLayout(
+        tuple(vectors + registers),
+        _fill(lanes, LANE_BITS, len(shape)),
+        _fill(warp, warps.bit_length() - 1, len(shape)),
+        shape,
+    )
+
+
+def _bits_fastest_first(shape: tuple[int, ...], contiguous: int) -> list[Basis]:
+    others = [dimension for dimension in reversed(range(len(shape))) if dimension != contiguous]
+    order = [contiguous, *others] if shape else []
+    return [
+        unit(dimension, 1 << bit, len(shape)) for dimension in order for bit in range(shape[dimension].bit_length() - 1)
+    ]
+
+
+def _leading(bits: list[Basis], dimension: int) -> int:
+    return sum(1 for basis in bits if basis[dimension])
+
+
+def _fill(bases: list[Basis], count: int, rank: int) -> tuple[Basis, ...]:
+    return tuple(bases) + ((0,) * rank,) * (count - len(bases))
+
+
+def unit(dimension: int, step: int, rank: int) -> Basis:
+    """The basis that moves by `step` along one dimension."""
+    return tuple(step if d == dimension else 0 for d in range(rank))

@@ -1,0 +1,80 @@
+"""The cheapest way from one layout of a tile to another: registers, shuffles, or shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilec.lowering.layout.bit_matrix import BitMatrix
+from tilec.lowering.layout.linear_layout import LANE_BITS, LinearLayout
+
+
+@dataclass(frozen=True)
+class RegisterMove:
+    """Target register r of a thread is its own source register sources[r]."""
+
+    sources: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """Target register r of lane l is register sources[r] ^ `selected(l)` of lane lane(l) ^ flips[r].
+
+    `lane` maps a lane to the lane it reads; `selected` maps a lane to a register offset (rank at most one: two
+    candidates a register, chosen by the receiving lane).
+    """
+
+    sources: tuple[int, ...]
+    flips: tuple[int, ...]
+    lane: BitMatrix
+    selected: BitMatrix
+
+
+@dataclass(frozen=True)
+class ThroughShared:
+    """Every other conversion."""
+
+
+Conversion = RegisterMove | Shuffle | ThroughShared
+
+
+def conversion(source: LinearLayout, target: LinearLayout) -> Conversion:
+    """How to convert; both layouts cover all of one shape, else ValueError."""
+    if source.shape != target.shape or not source.is_surjective:
+        raise ValueError(f"no conversion from '{source}' to '{target}'")
+    return _register_move(source, target) or _shuffle(source, target) or ThroughShared()
+
+
+def _register_move(source: LinearLayout, target: LinearLayout) -> RegisterMove | None:
+    bits = max(len(source.warp), len(target.warp)) + LANE_BITS
+    if _padded(source, bits) != _padded(target, bits):
+        return None
+    images = [target.register_matrix(register) for register in range(target.register_count)]
+    sources = [source.register_matrix.solve(image) for image in images]
+    return None if None in sources else RegisterMove(tuple(sources))
+
+
+def _padded(layout: LinearLayout, bits: int) -> tuple[int, ...]:
+    columns = layout.thread_matrix.columns
+    return columns + (0,) * (bits - len(columns))
+
+
+def _shuffle(source: LinearLayout, target: LinearLayout) -> Shuffle | None:
+    """Source lanes and registers that reach what the target holds, where no element leaves its warp."""
+    if source.warp != target.warp:
+        return None
+    registers = len(source.register)
+    within_warp = BitMatrix(
+        source.register_matrix.columns + source.thread_matrix.columns[:LANE_BITS], source.matrix.rows
+    )
+    from_registers = [within_warp.solve(target.register_matrix(r)) for r in range(target.register_count)]
+    from_lanes = [within_warp.solve(column) for column in target.thread_matrix.columns[:LANE_BITS]]
+    if None in from_registers or None in from_lanes:
+        return None
+    low = (1 << registers) - 1
+    selected = BitMatrix(tuple(solution & low for solution in from_lanes), registers)
+    if selected.rank > 1:
+        return None
+    lane = BitMatrix(tuple(solution >> registers for solution in from_lanes), LANE_BITS)
+    return Shuffle(
+        tuple(s & low for s in from_registers), tuple(s >> registers for s in from_registers), lane, selected
+    )

@@ -1,0 +1,168 @@
+"""Which element of a tile each register of each thread holds, as a map linear over the bits of their numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tilec.lowering.layout.bit_matrix import BitMatrix
+
+LANE_BITS = 5
+Basis = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class LinearLayout:
+    """Element coordinates = XOR of the bases of the bits set in (register, lane, warp).
+
+    A basis is a coordinate tuple; a zero basis is replication. All extents are powers of two. `str()` is canonical
+    and `layout_text.parse_layout` reads it back. ValueError for a shape or bases that are none.
+    """
+
+    register: tuple[Basis, ...]
+    lane: tuple[Basis, ...]
+    warp: tuple[Basis, ...]
+    shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if any(extent < 1 or extent & (extent - 1) for extent in self.shape):
+            raise ValueError(f"extents must be powers of two, got {self.shape}")
+        if len(self.lane) != LANE_BITS:
+            raise ValueError(f"expected {LANE_BITS} lane bases, got {len(self.lane)}")
+        for basis in self.register + self.lane + self.warp:
+            if len(basis) != len(self.shape) or any(not 0 <= c < e for c, e in zip(basis, self.shape, strict=True)):
+                raise ValueError(f"basis {basis} lies outside shape {self.shape}")
+
+    def __str__(self) -> str:
+        parts = (f"{name}={_spell(getattr(self, name))}" for name in ("register", "lane", "warp"))
+        return " ".join((*parts, "shape=" + ("x".join(map(str, self.shape)) or "scalar")))
+
+    @property
+    def register_count(self) -> int:
+        return 1 << len(self.register)
+
+    @property
+    def warps(self) -> int:
+        return 1 << len(self.warp)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @cached_property
+    def register_matrix(self) -> BitMatrix:
+        """Register number -> row-major element index."""
+        return self._matrix(self.register)
+
+    @cached_property
+    def thread_matrix(self) -> BitMatrix:
+        """Thread number (lane + 32 warp) -> row-major element index."""
+        return self._matrix(self.lane + self.warp)
+
+    @cached_property
+    def matrix(self) -> BitMatrix:
+        """Register, lane and warp bits, in this order from bit 0 -> row-major element index."""
+        return self._matrix(self.register + self.lane + self.warp)
+
+    def apply(self, register, lane, warp) -> tuple:
+        """The coordinates held there; arguments are integers or integer arrays that broadcast."""
+        thread = lane + (warp << LANE_BITS)
+        index = self.register_matrix(register) ^ self.thread_matrix(thread)
+        return unflatten(index, self.shape)
+
+    @property
+    def is_surjective(self) -> bool:
+        """Whether every element of the tile is held somewhere."""
+        return self.matrix.is_surjective
+
+    @property
+    def is_replicated(self) -> bool:
+        """Whether some element is held more than once."""
+        return not self.matrix.is_injective
+
+    @property
+    def free_register_mask(self) -> int:
+        """Register bits that depend on lower ones: a register with one of them set repeats another."""
+        return _dependent(self.register_matrix.columns)
+
+    @property
+    def free_thread_mask(self) -> int:
+        """Thread bits (lane + 32 warp) that repeat what lower bits and registers hold."""
+        registers = len(self.register)
+        return _dependent(self.matrix.columns) >> registers
+
+    def representative(self, register: int) -> int:
+        """The lowest register of a thread that holds the same element."""
+        return self.register_matrix.solve(self.register_matrix(register)) or 0
+
+    def project(self, dimension: int) -> LinearLayout:
+        """The dimension shrunk to one element: its part of every basis becomes zero."""
+        return self._map(lambda basis: _replace(basis, dimension, 0), _replace(self.shape, dimension, 1))
+
+    def drop(self, dimension: int) -> LinearLayout:
+        """Without the dimension."""
+        return self._map(lambda basis: _without(basis, dimension), _without(self.shape, dimension))
+
+    def reshape(self, shape: Sequence[int]) -> LinearLayout:
+        """The same elements numbered row-major in another shape; ValueError where the sizes differ."""
+        shape = tuple(shape)
+        if math.prod(shape) != self.size:
+            raise ValueError(f"cannot reshape {self.shape} to {shape}")
+        return self._map(lambda basis: unflatten(flatten(basis, self.shape), shape), shape)
+
+    def transpose(self, permutation: Sequence[int]) -> LinearLayout:
+        """Result dimension i is dimension permutation[i]."""
+
+        def reorder(values):
+            return tuple(values[source] for source in permutation)
+
+        return self._map(reorder, reorder(self.shape))
+
+    def _map(self, rename, shape: tuple[int, ...]) -> LinearLayout:
+        parts = (tuple(rename(basis) for basis in part) for part in (self.register, self.lane, self.warp))
+        return LinearLayout(*parts, shape)
+
+    def _matrix(self, bases: tuple[Basis, ...]) -> BitMatrix:
+        return BitMatrix(tuple(flatten(basis, self.shape) for basis in bases), self.size.bit_length() - 1)
+
+
+def flatten(coordinates: Sequence, shape: Sequence[int]):
+    """Row-major index of coordinates."""
+    index = 0
+    for coordinate, extent in zip(coordinates, shape, strict=True):
+        index = index * extent + coordinate
+    return index
+
+
+def unflatten(index, shape: Sequence[int]) -> tuple:
+    """Coordinates of a row-major index, outermost first."""
+    coordinates = []
+    for extent in reversed(shape):
+        coordinates.append(index % extent)
+        index = index // extent
+    return tuple(reversed(coordinates))
+
+
+def _spell(bases: tuple[Basis, ...]) -> str:
+    return "".join("(" + ",".join(map(str, basis)) + ")" for basis in bases) or "none"
+
+
+def _replace(values: tuple[int, ...], position: int, value: int) -> tuple[int, ...]:
+    return values[:position] + (value,) + values[position + 1 :]
+
+
+def _without(values: tuple[int, ...], position: int) -> tuple[int, ...]:
+    return values[:position] + values[position + 1 :]
+
+
+def _dependent(columns: tuple[int, ...]) -> int:
+    """The positions of the columns in the span of those before them, as a mask."""
+    mask, kept = 0, []
+    for position, column in enumerate(columns):
+        if BitMatrix(tuple(kept), max(1, max(columns).bit_length())).solve(column) is None:
+            kept.append(column)
+        else:
+            mask |= 1 << position
+    return mask

@@ -1,0 +1,94 @@
+"""Where the elements of a tile lie in shared memory: panels and swizzles, as a linear map of bits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from tilec.lowering.layout.bit_matrix import BitMatrix
+
+# Swizzle -> (span bytes, address bits read, right shift, bits moved there): a ^= ((a >> 7) & mask) << target.
+_SWIZZLES = {"32B": (32, 1, 4), "64B": (64, 3, 4), "128B": (128, 7, 4), "128B_atom_32B": (128, 3, 5)}
+BASE_ALIGNMENT_BYTES = 1024
+
+
+def swizzle_span_bytes(swizzle: str) -> int | None:
+    """The bytes of a row that one period of the swizzle covers; None without swizzle."""
+    return None if swizzle == "none" else _SWIZZLES[swizzle][0]
+
+
+def swizzled(swizzle: str, address):
+    """The byte address after the XOR pattern of TMA, wgmma and tcgen05 (PTX ISA 5.5.7); arrays too."""
+    if swizzle == "none":
+        return address
+    _, mask, target = _SWIZZLES[swizzle]
+    return address ^ ((address >> 7 & mask) << target)
+
+
+@dataclass(frozen=True)
+class SharedLayout:
+    """A tile in a buffer aligned to 1024 bytes, dimension `contiguous` innermost, the others row-major above it.
+
+    Rows wider than the swizzle span (or `panel_bytes`, for descriptors without swizzle) are cut into panels of that many
+    bytes, panel after panel, each with all rows. ValueError for a row narrower than the span.
+    """
+
+    shape: tuple[int, ...]
+    element_bytes: int
+    contiguous: int
+    swizzle: str = "none"
+    panel_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.swizzle != "none" and self.swizzle not in _SWIZZLES:
+            raise ValueError(f"unknown swizzle '{self.swizzle}'")
+        if self.row_bytes > self.shape[self.contiguous] * self.element_bytes:
+            row = self.shape[self.contiguous] * self.element_bytes
+            raise ValueError(f"rows of {row} bytes are narrower than a panel of {self.row_bytes}")
+
+    def __str__(self) -> str:
+        panel = f" panel={self.panel_bytes}" if self.panel_bytes else ""
+        return f"contiguous={self.contiguous} swizzle={self.swizzle}{panel}"
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row inside a panel: the box row of a TMA copy."""
+        return self.panel_bytes or swizzle_span_bytes(self.swizzle) or self.shape[self.contiguous] * self.element_bytes
+
+    @property
+    def panel_elements(self) -> int:
+        return self.row_bytes // self.element_bytes
+
+    @property
+    def panels(self) -> int:
+        return self.shape[self.contiguous] // self.panel_elements
+
+    @property
+    def panel_stride_bytes(self) -> int:
+        """From a panel to the next."""
+        return self.size_bytes // self.panels
+
+    @property
+    def size_bytes(self) -> int:
+        return math.prod(self.shape) * self.element_bytes
+
+    def offset(self, *coordinates):
+        """Byte offset of an element from the aligned base; coordinates are integers or integer arrays."""
+        inner = coordinates[self.contiguous]
+        row = 0
+        for dimension, extent in enumerate(self.shape):
+            if dimension != self.contiguous:
+                row = row * extent + coordinates[dimension]
+        panel, column = inner // self.panel_elements, inner % self.panel_elements
+        address = panel * self.panel_stride_bytes + row * self.row_bytes + column * self.element_bytes
+        return swizzled(self.swizzle, address)
+
+    @cached_property
+    def matrix(self) -> BitMatrix:
+        """Row-major element index -> byte offset."""
+        columns = []
+        for dimension in reversed(range(len(self.shape))):
+            for bit in range(self.shape[dimension].bit_length() - 1):
+                columns.append(self.offset(*(1 << bit if d == dimension else 0 for d in range(len(self.shape)))))
+        return BitMatrix(tuple(columns), self.size_bytes.bit_length() - 1)

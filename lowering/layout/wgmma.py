@@ -1,0 +1,51 @@
+"""Register fragments of wgmma (PTX ISA 9.7.15.5), 64-row fragments repeated over a tile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.lowering.layout.linear_layout import Basis, LinearLayout
+
+_QUAD_ROWS = ((1, 0), (2, 0), (4, 0))
+
+
+def wgmma_accumulator(shape: Sequence[int], warps: int) -> LinearLayout:
+    """D of f32 or s32, or f16 unpacked: 64 x N fragments, one below the other by warp group, then by register."""
+    rows, columns = _check(shape, warps, 8)
+    register = ((0, 1), (8, 0), *((0, step) for step in _doubling(8, columns)))
+    return LinearLayout(
+        (*register, *_row_registers(rows, warps)), ((0, 2), (0, 4), *_QUAD_ROWS), _warp_rows(warps), (rows, columns)
+    )
+
+
+def wgmma_operand_a(shape: Sequence[int], warps: int, element_bytes: int) -> LinearLayout:
+    """A in registers for elements of 1, 2 or 4 bytes; a 32-bit register packs 4 / element_bytes successive elements."""
+    packed = 4 // element_bytes
+    rows, columns = _check(shape, warps, 8 * packed)
+    register = (
+        *((0, step) for step in _doubling(1, packed)),
+        (8, 0),
+        *((0, step) for step in _doubling(4 * packed, columns)),
+    )
+    lane = ((0, packed), (0, 2 * packed), *_QUAD_ROWS)
+    return LinearLayout((*register, *_row_registers(rows, warps)), lane, _warp_rows(warps), (rows, columns))
+
+
+def _check(shape: Sequence[int], warps: int, least_columns: int) -> tuple[int, int]:
+    if len(shape) != 2 or shape[0] % (16 * warps) or warps % 4 or shape[1] < least_columns:
+        raise ValueError(
+            f"expected {16 * warps} k rows and at least {least_columns} columns for {warps} warps, got {tuple(shape)}"
+        )
+    return shape[0], shape[1]
+
+
+def _warp_rows(warps: int) -> tuple[Basis, ...]:
+    return tuple((step, 0) for step in _doubling(16, 16 * warps))
+
+
+def _row_registers(rows: int, warps: int) -> tuple[Basis, ...]:
+    return tuple((step, 0) for step in _doubling(16 * warps, rows))
+
+
+def _doubling(first: int, end: int) -> list[int]:
+    return [first << bit for bit in range((end // first).bit_length() - 1)] if end >= first else []

@@ -1,0 +1,104 @@
+"""Fragments of the tensor core against the formulas of the manuals, every register of every thread."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
+from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_operand_a
+
+
+def check(layout: LinearLayout, row, column) -> None:
+    r, lane, w = np.ogrid[: layout.register_count, :32, : layout.warps]
+    rows, columns = layout.apply(r, lane, w)
+    assert np.array_equal(np.broadcast_to(rows, rows.shape), np.broadcast_to(row(r, lane, w), rows.shape))
+    assert np.array_equal(columns, np.broadcast_to(column(r, lane, w), columns.shape))
+    assert layout.is_surjective
+
+
+@pytest.mark.parametrize("columns", [8, 16, 64, 128, 256])
+def test_wgmma_accumulator(columns):
+    """PTX ISA 9.7.15.5.1, D."""
+    check(
+        wgmma_accumulator((64, columns), 4),
+        lambda r, lane, w: 16 * w + lane // 4 + 8 * ((r >> 1) & 1),
+        lambda r, lane, w: 8 * (r >> 2) + 2 * (lane % 4) + (r & 1),
+    )
+
+
+def test_wgmma_accumulator_of_two_fragments_and_of_two_warp_groups():
+    registers = 64 * 32 // 128
+    check(
+        wgmma_accumulator((128, 32), 4),
+        lambda r, lane, w: 64 * (r // registers) + 16 * w + lane // 4 + 8 * ((r >> 1) & 1),
+        lambda r, lane, w: 8 * (r % registers >> 2) + 2 * (lane % 4) + (r & 1),
+    )
+    check(
+        wgmma_accumulator((128, 32), 8),
+        lambda r, lane, w: 16 * w + lane // 4 + 8 * ((r >> 1) & 1),
+        lambda r, lane, w: 8 * (r >> 2) + 2 * (lane % 4) + (r & 1),
+    )
+
+
+def test_worked_thread_of_the_accumulator():
+    assert wgmma_accumulator((64, 16), 4).apply(6, 5, 1) == (25, 10)
+
+
+@pytest.mark.parametrize(("element_bytes", "steps"), [(2, 1), (2, 4), (4, 1), (4, 4), (1, 1), (1, 2)])
+def test_wgmma_operand_a(element_bytes, steps):
+    """One instruction eats 32 bytes of K in four 32-bit registers; the next K step follows in the registers."""
+    packed = 4 // element_bytes
+    check(
+        wgmma_operand_a((64, 8 * packed * steps), 4, element_bytes),
+        lambda e, lane, w: 16 * w + lane // 4 + 8 * ((e // packed) & 1),
+        lambda e, lane, w: (
+            8 * packed * (e // packed // 4) + 4 * packed * ((e // packed >> 1) & 1) + packed * (lane % 4) + e % packed
+        ),
+    )
+
+
+def test_worked_thread_of_operand_a():
+    layout = wgmma_operand_a((64, 16), 4, 2)
+    halves = [layout.apply(element, 0, 0) for element in range(8)]
+    assert halves == [(0, 0), (0, 1), (8, 0), (8, 1), (0, 8), (0, 9), (8, 8), (8, 9)]
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+def test_tensor_memory_32x32b(warps):
+    columns = 64 * 4 // warps
+    check(
+        tensor_memory_32x32b((256, 64), warps),
+        lambda r, lane, w: 128 * (r // columns) + 32 * (w % 4) + lane,
+        lambda r, lane, w: columns * (w // 4) + r % columns,
+    )
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+def test_tensor_memory_16x256b(warps):
+    """Row m of an M = 64 accumulator lies in TMEM lane m % 16 + 32 (m / 16)."""
+    columns = 32 * 4 // warps
+
+    def row(r, lane, w):
+        memory_lane = 32 * (w % 4) + (lane >> 2) + 8 * ((r >> 1) & 1)
+        return memory_lane % 32 + 16 * (memory_lane // 32)
+
+    check(
+        tensor_memory_16x256b((64, 32), warps),
+        row,
+        lambda r, lane, w: columns * (w // 4) + (r & 1) + 2 * (lane & 3) + 8 * (r >> 2),
+    )
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: wgmma_accumulator((32, 16), 4),
+        lambda: tensor_memory_32x32b((64, 16), 4),
+        lambda: tensor_memory_16x256b((128, 16), 4),
+    ],
+)
+def test_tiles_that_do_not_fit_are_refused(build):
+    with pytest.raises(ValueError):
+        build()
