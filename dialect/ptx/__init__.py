@@ -1,0 +1,1 @@
+"""PTX, per thread: one operation is one instruction."""

@@ -1,0 +1,247 @@
+"""Writes instructions one after another, with the attributes cached: a microsecond or two each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from tilec.dialect.mlir import context, ir
+from tilec.dialect.ptx.instruction import MAXIMUM_OPERANDS, MAXIMUM_RESULTS, SINGLE_OPERANDS, SINGLE_RESULTS
+
+# What a conditional or unconditional branch calls its targets in the printed text.
+LABELS = "ptx.labels"
+UNIFORM = "ptx.uniform"
+
+
+class PtxBuilder:
+    """Builds the body of one `ptx.entry` (`body` and `attributes` as entry() returns and takes them).
+
+    `$0, $1, ...` in a text are the results, then the operands; immediates are written by the caller. `location` is
+    what operations get whose call gives none.
+    """
+
+    def __init__(self, entry: ir.Operation, location: ir.Location | None = None) -> None:
+        self.entry = entry
+        self.region = entry.regions[0]
+        made = entry.context
+        self.i1, self.i16, self.i32, self.i64 = (ir.IntegerType.get_signless(n, made) for n in (1, 16, 32, 64))
+        self.f32, self.f64 = ir.F32Type.get(made), ir.F64Type.get(made)
+        self.location = location or entry.location
+        self._attributes: dict[tuple[str, tuple[int, ...] | None], dict[str, ir.Attribute]] = {}
+        self._labels: dict[ir.Block, str] = {}
+        self.at(self.region.blocks[0] if len(self.region.blocks) else self.block())
+
+    def at(self, block: ir.Block) -> None:
+        """Continue at the end of a block."""
+        self.current = block
+        self._point = ir.InsertionPoint(block)
+
+    def before(self, operation: ir.Operation) -> None:
+        """Continue in front of an operation, as for what a whole role needs at its start."""
+        self.current = operation.block
+        self._point = ir.InsertionPoint(operation)
+
+    def block(self, types: Sequence[ir.Type] = (), label: str | None = None) -> ir.Block:
+        """A new block at the end of the body; `label` is its name in the text (numbered where two are alike)."""
+        made = self.region.blocks.append(*types, arg_locs=[self.location] * len(types))
+        if label:
+            self._labels[made] = label
+        return made
+
+    def compute(self, text: str, results: Any, *operands: ir.Value, **options: Any) -> Any:
+        """An instruction without effects; the value for one type in `results`, a tuple for a sequence of types.
+
+        Options: `tied`, for each result the index of the operand whose register it takes or -1; `loc`.
+        """
+        return self._instruction("compute", text, results, operands, **options)
+
+    def execute(self, text: str, results: Any = (), *operands: ir.Value, **options: Any) -> Any:
+        """An instruction with effects, which stays where it is; else as compute()."""
+        return self._instruction("execute", text, results, operands, **options)
+
+    def branch(self, target: ir.Block, *operands: ir.Value, loc: ir.Location | None = None) -> None:
+        """Go on at a block with values for its arguments."""
+        ir.Operation.create(
+            "cf.br",
+            operands=list(operands),
+            attributes=self._branch_attributes((target,)),
+            successors=[target],
+            loc=loc or self.location,
+            ip=self._point,
+        )
+
+    def cond_branch(
+        self,
+        condition: ir.Value,
+        then: ir.Block,
+        then_operands: Sequence[ir.Value],
+        otherwise: ir.Block,
+        otherwise_operands: Sequence[ir.Value],
+        *,
+        uniform: bool = False,
+        loc: ir.Location | None = None,
+    ) -> None:
+        """Go on at one of two blocks; `uniform` promises that all threads of a warp decide alike (`bra.uni`)."""
+        attributes = self._branch_attributes((then, otherwise))
+        sizes = [1, len(then_operands), len(otherwise_operands)]
+        attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes, self.entry.context)
+        if uniform:
+            attributes[UNIFORM] = ir.UnitAttr.get(self.entry.context)
+        ir.Operation.create(
+            "cf.cond_br",
+            operands=[condition, *then_operands, *otherwise_operands],
+            attributes=attributes,
+            successors=[then, otherwise],
+            loc=loc or self.location,
+            ip=self._point,
+        )
+
+    def leave(self, loc: ir.Location | None = None) -> None:
+        """The thread leaves the kernel (`ptx.return`)."""
+        ir.Operation.create("ptx.return", loc=loc or self.location, ip=self._point)
+
+    def _instruction(
+        self,
+        kind: str,
+        text: str,
+        results: Any,
+        operands: Sequence[ir.Value],
+        tied: Sequence[int] | None = None,
+        loc: ir.Location | None = None,
+    ) -> Any:
+        single = isinstance(results, ir.Type)
+        types = [results] if single else results
+        key = (text, tuple(tied) if tied is not None else None)
+        attributes = self._attributes.get(key) or self._instruction_attributes(key)
+        if len(types) <= MAXIMUM_RESULTS and len(operands) <= MAXIMUM_OPERANDS:
+            name = f"ptx.{kind}_{len(types)}_{len(operands)}"
+        else:
+            name, attributes = f"ptx.{kind}_many", {**attributes, **_segments(types, operands)}
+        made = ir.Operation.create(
+            name, types, operands, attributes, loc=loc or self.location, ip=self._point
+        )
+        if single:
+            return made.result
+        return tuple(made.results) if types else None
+
+    def _instruction_attributes(self, key: tuple[str, tuple[int, ...] | None]) -> dict[str, ir.Attribute]:
+        text, tied = key
+        attributes = {"text": ir.StringAttr.get(text, self.entry.context)}
+        if tied is not None:
+            attributes["tied"] = ir.DenseI32ArrayAttr.get(list(tied), self.entry.context)
+        self._attributes[key] = attributes
+        return attributes
+
+    def _branch_attributes(self, targets: Sequence[ir.Block]) -> dict[str, ir.Attribute]:
+        labels = [self._labels.get(target, "") for target in targets]
+        if not any(labels):
+            return {}
+        return {LABELS: ir.ArrayAttr.get([ir.StringAttr.get(label, self.entry.context) for label in labels])}
+
+
+def entry(
+    module: ir.Module,
+    name: str,
+    *,
+    target: str,
+    threads: Sequence[int],
+    parameters: Sequence[tuple[str, str]] = (),
+    shared: Sequence[dict[str, Any]] = (),
+    cluster: Sequence[int] | None = None,
+    maxnreg: int | None = None,
+    min_ctas: int | None = None,
+    launch: dict[str, Any] | None = None,
+    loc: ir.Location | None = None,
+) -> ir.Operation:
+    """A new `ptx.entry` at the end of the module, with one empty block.
+
+    `parameters` are (name, type), `shared` are {"name", "bytes", "alignment", "dynamic": bool}; see EntryOp.
+    """
+    with context():
+        attributes: dict[str, ir.Attribute] = {
+            "sym_name": ir.StringAttr.get(name),
+            "target": ir.StringAttr.get(target),
+            "parameters": ir.ArrayAttr.get([_parameter(*parameter) for parameter in parameters]),
+            "shared": shared_attribute(shared),
+            "threads": ir.DenseI32ArrayAttr.get(_three(threads)),
+        }
+        if cluster is not None:
+            attributes["cluster"] = ir.DenseI32ArrayAttr.get(_three(cluster))
+        integer = ir.IntegerType.get_signless(32)
+        for key, value in (("maxnreg", maxnreg), ("min_ctas", min_ctas)):
+            if value is not None:
+                attributes[key] = ir.IntegerAttr.get(integer, value)
+        if launch is not None:
+            attributes["tilec.launch"] = ir.StringAttr.get(json.dumps(launch))
+        made = ir.Operation.create(
+            "ptx.entry",
+            attributes=attributes,
+            regions=1,
+            loc=loc or ir.Location.unknown(),
+            ip=ir.InsertionPoint(module.body),
+        )
+        made.regions[0].blocks.append()
+        return made
+
+
+def function(module: ir.Module, name: str, text: str) -> ir.Operation:
+    """A device function given as PTX text, at the start of the module."""
+    with context():
+        return ir.Operation.create(
+            "ptx.function",
+            attributes={"sym_name": ir.StringAttr.get(name), "text": ir.StringAttr.get(text)},
+            loc=ir.Location.unknown(),
+            ip=ir.InsertionPoint.at_block_begin(module.body),
+        )
+
+
+def shared_attribute(buffers: Sequence[dict[str, Any]]) -> ir.ArrayAttr:
+    """The attribute `shared` of an entry, for who learns late how much it needs."""
+    with context():
+        return ir.ArrayAttr.get([_shared(**buffer) for buffer in buffers])
+
+
+def _three(extents: Sequence[int]) -> list[int]:
+    return [*extents, *[1] * (3 - len(extents))]
+
+
+def _parameter(name: str, kind: str) -> ir.DictAttr:
+    return ir.DictAttr.get({"name": ir.StringAttr.get(name), "type": ir.StringAttr.get(kind)})
+
+
+def _shared(name: str, bytes: int, alignment: int, dynamic: bool = False) -> ir.DictAttr:
+    integer = ir.IntegerType.get_signless(64)
+    fields: dict[str, ir.Attribute] = {
+        "name": ir.StringAttr.get(name),
+        "bytes": ir.IntegerAttr.get(integer, bytes),
+        "alignment": ir.IntegerAttr.get(integer, alignment),
+    }
+    if dynamic:
+        fields["dynamic"] = ir.UnitAttr.get()
+    return ir.DictAttr.get(fields)
+
+
+def _segments(results: Sequence[ir.Type], operands: Sequence[ir.Value]) -> dict[str, ir.Attribute]:
+    return {
+        "resultSegmentSizes": ir.DenseI32ArrayAttr.get(_split(results, SINGLE_RESULTS)),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get(_split([value.type for value in operands], SINGLE_OPERANDS)),
+    }
+
+
+def _split(types: Sequence[ir.Type], singles: int) -> list[int]:
+    """Segment sizes: singles, the longest run of one type, singles."""
+    starts = [index for index in range(len(types)) if index == 0 or types[index] != types[index - 1]]
+    runs = [end - start for start, end in zip(starts, [*starts[1:], len(types)], strict=True)]
+    longest = max(range(len(runs)), key=runs.__getitem__, default=None)
+    if longest is None:
+        return [0] * (2 * singles + 1)
+    before, run = starts[longest], runs[longest]
+    after = len(types) - before - run
+    if before > singles or after > singles:
+        raise ValueError(f"an instruction takes {singles} values of any types before and after a run of one type")
+    return [*_ones(before, singles), run, *_ones(after, singles)]
+
+
+def _ones(count: int, width: int) -> list[int]:
+    return [1] * count + [0] * (width - count)

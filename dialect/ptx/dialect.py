@@ -1,0 +1,10 @@
+"""The dialect `ptx`, complete with its operations."""
+
+from __future__ import annotations
+
+# Importing a chapter attaches its operations to the namespace.
+import tilec.dialect.ptx.entry
+import tilec.dialect.ptx.instruction  # noqa: F401
+from tilec.dialect.ptx.namespace import Ptx
+
+__all__ = ["Ptx"]

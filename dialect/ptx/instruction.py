@@ -1,0 +1,68 @@
+"""One operation a PTX instruction.
+
+`ptx.compute_R_N` has R results and N operands and no effect but its results: equal ones merge, unused ones vanish.
+`ptx.execute_R_N` has effects and stays where it is. `ptx.compute_many` and `ptx.execute_many` take more values than
+that: up to eight operands of any types, then any number of one type, then again eight of any types (and the results
+alike, with four), because a variadic group of IRDL has one type.
+
+Attributes: `text` (template.py), and where wanted `tied`: for each result the operand whose register it lives in, or
+-1. A text need not name a tied operand, since its register is the result's.
+"""
+
+# No `from __future__ import annotations` here: ext reads annotations as objects.
+
+import types
+from collections.abc import Sequence
+from typing import Any, Optional
+
+from tilec.dialect.mlir import ext, ir
+from tilec.dialect.ptx.instruction_rules import problem
+from tilec.dialect.ptx.namespace import Ptx
+
+MAXIMUM_RESULTS = 4
+MAXIMUM_OPERANDS = 8
+# Values of any types on each side of the long run of one type.
+SINGLE_OPERANDS = 8
+SINGLE_RESULTS = 4
+
+
+def _verify(op: ir.OpView) -> bool:
+    operation = op.operation
+    found = problem(operation)
+    if found is None:
+        return True
+    operation.location.emit_error(f"'{operation.name}' {found}")
+    return False
+
+
+def _define(name: str, fields: dict[str, Any], pure: bool) -> None:
+    body = {"__annotations__": {**fields, "text": ir.StringAttr}, "verify_invariants": staticmethod(_verify)}
+    traits = [ext.Pure] if pure else []
+    types.new_class(name, (Ptx.Operation,), {"name": name, "traits": traits}, lambda namespace: namespace.update(body))
+
+
+def _fixed(results: int, operands: int) -> dict[str, Any]:
+    values = {f"result_{index}": ext.Result[Any] for index in range(results)}
+    return values | {f"operand_{index}": ext.Operand[Any] for index in range(operands)}
+
+
+def _optional(stem: str, kind: Any, count: int) -> dict[str, Any]:
+    return {f"{stem}_{index}": Optional[kind[Any]] for index in range(count)}
+
+
+_MANY: dict[str, Any] = {
+    **_optional("result_before", ext.Result, SINGLE_RESULTS),
+    "run_of_results": Sequence[ext.Result[Any]],
+    **_optional("result_after", ext.Result, SINGLE_RESULTS),
+    **_optional("operand_before", ext.Operand, SINGLE_OPERANDS),
+    "run_of_operands": Sequence[ext.Operand[Any]],
+    **_optional("operand_after", ext.Operand, SINGLE_OPERANDS),
+}
+
+for _results in range(MAXIMUM_RESULTS + 1):
+    for _operands in range(MAXIMUM_OPERANDS + 1):
+        if _results:
+            _define(f"compute_{_results}_{_operands}", _fixed(_results, _operands), pure=True)
+        _define(f"execute_{_results}_{_operands}", _fixed(_results, _operands), pure=False)
+_define("compute_many", _MANY, pure=True)
+_define("execute_many", _MANY, pure=False)

@@ -1,0 +1,1 @@
+"""The ptx dialect as PTX text: registers, copies, provenance."""

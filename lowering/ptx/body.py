@@ -1,0 +1,132 @@
+"""The lines between the braces of a kernel: instructions, moves on the edges of the control flow, labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.ptx.registers import REGISTER_CLASSES
+from tilec.lowering.ptx.coalesce import coalesce
+from tilec.lowering.ptx.flow import Flow, control_flow
+from tilec.lowering.ptx.labels import block_labels
+from tilec.lowering.ptx.liveness import Liveness, liveness
+from tilec.lowering.ptx.parallel_copy import sequentialize
+from tilec.lowering.ptx.program import Branch, Instruction, Program
+from tilec.lowering.ptx.registers import Registers
+
+
+@dataclass
+class Body:
+    """`lines` are (text, location); a label has no location. `declarations` are the .reg lines."""
+
+    lines: list[tuple[str, ir.Location | None]]
+    declarations: list[str]
+
+
+def write_body(program: Program) -> Body:
+    """Instructions and branches with registers in place of values."""
+    flow = control_flow(program)
+    live = liveness(program, flow)
+    registers = Registers(program, flow, coalesce(program, flow, live))
+    writer = _Writer(program, flow, live, registers)
+    for index, number in enumerate(flow.reachable):
+        following = flow.reachable[index + 1] if index + 1 < len(flow.reachable) else None
+        writer.block(number, following)
+    return Body(writer.finished(), registers.declarations())
+
+
+class _Writer:
+    def __init__(self, program: Program, flow: Flow, live: Liveness, registers: Registers) -> None:
+        self.program, self.flow, self.live, self.registers = program, flow, live, registers
+        self.labels = block_labels(program, flow)
+        self.targets: set[str] = set()
+        self.lines: list[tuple[str, ir.Location | None]] = []
+        self.edges = 0
+
+    def finished(self) -> list[tuple[str, ir.Location | None]]:
+        """All lines but the labels that nothing branches to."""
+        return [line for line in self.lines if line[1] is not None or line[0][:-1] in self.targets]
+
+    def block(self, number: int, following: int | None) -> None:
+        block, names, lines = self.program.blocks[number], self.registers.names, self.lines
+        lines.append((f"{self.labels[number]}:", None))
+        for instruction in block.instructions:
+            if instruction.tied:
+                self.move_tied(instruction)
+            registers = [names[value] for value in instruction.results]
+            registers += [names[value] for value in instruction.operands]
+            lines.append((instruction.template.format(*registers), instruction.location))
+        self.end(block.end, following)
+
+    def move_tied(self, instruction: Instruction) -> None:
+        """Where the operand lives on, the result gets a register of its own, which starts as a copy."""
+        names = self.registers.names
+        for result, tie in zip(instruction.results, instruction.tied, strict=True):
+            if tie >= 0:
+                self.move(names[result], names[instruction.operands[tie]], self.kind(result), instruction.location)
+
+    def kind(self, value: int) -> str:
+        return self.program.classes[value]
+
+    def move(self, destination: str, source: str, kind: str, location: ir.Location) -> None:
+        if destination != source:
+            self.lines.append((f"{REGISTER_CLASSES[kind].move} {destination}, {source};", location))
+
+    def end(self, end: Branch, following: int | None) -> None:
+        if not end.targets:
+            self.lines.append(("ret;", end.location))
+        elif end.condition is None:
+            self.edge(end, 0)
+            self.jump(end.targets[0], following, end.location)
+        else:
+            self.conditional(end, self.registers.names[end.condition], following)
+
+    def conditional(self, end: Branch, condition: str, following: int | None) -> None:
+        (then, otherwise), location = end.targets, end.location
+        then_moves, otherwise_moves = self.moves(end, 0), self.moves(end, 1)
+        branch = "bra.uni" if end.uniform else "bra"
+        if not then_moves and (otherwise_moves or then != following):
+            self.branch(f"@{condition} {branch}", self.labels[then], location)
+            self.edge(end, 1)
+            self.jump(otherwise, following, location)
+        elif not otherwise_moves:
+            self.branch(f"@!{condition} {branch}", self.labels[otherwise], location)
+            self.edge(end, 0)
+            self.jump(then, following, location)
+        else:
+            self.edges += 1
+            label = f"$edge_{self.edges}"
+            self.branch(f"@!{condition} {branch}", label, location)
+            self.edge(end, 0)
+            self.jump(then, None, location)
+            self.lines.append((f"{label}:", None))
+            self.edge(end, 1)
+            self.jump(otherwise, following, location)
+
+    def jump(self, target: int, following: int | None, location: ir.Location) -> None:
+        if target != following:
+            self.branch("bra.uni", self.labels[target], location)
+
+    def branch(self, words: str, label: str, location: ir.Location) -> None:
+        self.targets.add(label)
+        self.lines.append((f"{words} {label};", location))
+
+    def moves(self, end: Branch, index: int) -> list[tuple[str, str, str]]:
+        """Copies (destination, source, class) of an edge, without those that sharing made void."""
+        arguments = self.program.blocks[end.targets[index]].arguments
+        pairs = zip(arguments, end.arguments[index], strict=True)
+        names = self.registers.names
+        wanted = [(names[a], names[value], self.kind(a)) for a, value in pairs if a in self.live.used]
+        return [copy for copy in wanted if copy[0] != copy[1]]
+
+    def edge(self, end: Branch, index: int) -> None:
+        copies = self.moves(end, index)
+        if not copies:
+            return
+        kinds = {destination: kind for destination, _, kind in copies}
+        moves = sequentialize(
+            [copy[:2] for copy in copies], lambda register: self.registers.temporary(kinds[register])
+        )
+        spare = {self.registers.temporary(kind): kind for kind in set(kinds.values())} if len(moves) > len(copies) else {}
+        for destination, source in moves:
+            self.move(destination, source, (kinds | spare)[destination], end.location)

@@ -1,0 +1,73 @@
+"""A verified module of the ptx dialect becomes PTX text."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.errors import CompileError
+from tilec.lowering.ptx.body import Body, write_body
+from tilec.lowering.ptx.header import entry_head, module_head, static_shared
+from tilec.lowering.ptx.program import read_program
+from tilec.lowering.ptx.provenance import Provenance
+
+INDENT = "    "
+# Where comments stand, in the last line of an instruction; longer lines push theirs out.
+COMMENT_COLUMN = 70
+# Instructions with many registers go on in further lines.
+WRAP_COLUMN = 112
+
+
+def emit(module: ir.Module) -> str:
+    """The PTX text of all `ptx.entry` and `ptx.function` of a module; CompileError for what has no PTX."""
+    operations = [operation.operation for operation in module.body.operations]
+    entries = [operation for operation in operations if operation.name == "ptx.entry"]
+    functions = [operation.attributes["text"].value for operation in operations if operation.name == "ptx.function"]
+    if not entries:
+        raise CompileError("the module has no 'ptx.entry'")
+    targets = sorted({entry.attributes["target"].value for entry in entries})
+    if len(targets) > 1:
+        raise CompileError(f"one PTX file has one target, got {', '.join(targets)}")
+    provenance = Provenance()
+    bodies = [line for entry in entries for line in ["", *_entry(entry, provenance)]]
+    return "\n".join([*module_head(targets[0], functions, entries, provenance.directives()), *bodies, ""])
+
+
+def _entry(entry: ir.Operation, provenance: Provenance) -> list[str]:
+    body = write_body(read_program(entry))
+    declarations = [INDENT + line for line in body.declarations + static_shared(entry)]
+    provenance.start()
+    return [*entry_head(entry), *declarations, "", *_lines(body, provenance), "}"]
+
+
+def _lines(body: Body, provenance: Provenance) -> list[str]:
+    lines: list[str] = []
+    for text, location in body.lines:
+        if location is None:
+            lines.append(text)
+            continue
+        line = INDENT + text
+        if len(line) > WRAP_COLUMN or "\n" in text:
+            line = _wrapped(text)
+        loc, comment = provenance.marks(location)
+        if loc:
+            lines.append(INDENT + loc)
+        lines.append(_commented(line, comment) if comment else line)
+    return lines
+
+
+def _commented(line: str, comment: str) -> str:
+    before, newline, last = line.rpartition("\n")
+    return f"{before}{newline}{last.ljust(COMMENT_COLUMN)}  // {comment}"
+
+
+def _wrapped(text: str) -> str:
+    """Lines broken after commas; what goes on is indented twice."""
+    lines = []
+    for statement in text.split("\n"):
+        line = INDENT
+        for word in statement.split(" "):
+            if len(line) + len(word) > WRAP_COLUMN and line.strip():
+                lines.append(line.rstrip())
+                line = INDENT * 2
+            line += word + " "
+        lines.append(line.rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,123 @@
+"""The control flow of a program: order of dominance, loop depth, and where values live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilec.lowering.ptx.program import Program
+
+
+@dataclass
+class Flow:
+    """Facts on blocks; unreachable blocks are in none of them.
+
+    `enter` and `leave` number the dominator tree: a dominates b when enter[a] <= enter[b] and leave[b] <= leave[a].
+    """
+
+    reachable: list[int]
+    predecessors: list[list[int]]
+    enter: list[int]
+    leave: list[int]
+    heads: set[int]
+    depth: list[int]
+
+    def dominates(self, first: int, second: int) -> bool:
+        return self.enter[first] <= self.enter[second] and self.leave[second] <= self.leave[first]
+
+
+def control_flow(program: Program) -> Flow:
+    """Dominators after Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001)."""
+    count = len(program.blocks)
+    order = _reverse_postorder(program)
+    predecessors: list[list[int]] = [[] for _ in range(count)]
+    for block in order:
+        for target in dict.fromkeys(program.blocks[block].end.targets):
+            predecessors[target].append(block)
+    parents = _dominators(order, predecessors, count)
+    enter, leave = _numbering(order, parents, count)
+    flow = Flow(sorted(order), predecessors, enter, leave, set(), [0] * count)
+    _find_loops(program, flow)
+    return flow
+
+
+def _reverse_postorder(program: Program) -> list[int]:
+    seen, postorder = {0}, []
+    stack = [(0, iter(program.blocks[0].end.targets))]
+    while stack:
+        block, targets = stack[-1]
+        following = next((target for target in targets if target not in seen), None)
+        if following is None:
+            postorder.append(block)
+            stack.pop()
+        else:
+            seen.add(following)
+            stack.append((following, iter(program.blocks[following].end.targets)))
+    return postorder[::-1]
+
+
+def _dominators(order: list[int], predecessors: list[list[int]], count: int) -> list[int]:
+    position = {block: index for index, block in enumerate(order)}
+    parents = [-1] * count
+    parents[0] = 0
+    changed = True
+    while changed:
+        changed = False
+        for block in order[1:]:
+            found = -1
+            for predecessor in predecessors[block]:
+                if parents[predecessor] == -1:
+                    continue
+                found = predecessor if found == -1 else _meet(found, predecessor, parents, position)
+            if parents[block] != found:
+                parents[block], changed = found, True
+    return parents
+
+
+def _meet(first: int, second: int, parents: list[int], position: dict[int, int]) -> int:
+    while first != second:
+        if position[first] > position[second]:
+            first = parents[first]
+        else:
+            second = parents[second]
+    return first
+
+
+def _numbering(order: list[int], parents: list[int], count: int) -> tuple[list[int], list[int]]:
+    children: list[list[int]] = [[] for _ in range(count)]
+    for block in order[1:]:
+        children[parents[block]].append(block)
+    enter, leave, clock = [-1] * count, [-1] * count, 0
+    stack = [(0, False)]
+    while stack:
+        block, done = stack.pop()
+        clock += 1
+        if done:
+            leave[block] = clock
+            continue
+        enter[block] = clock
+        stack.append((block, True))
+        stack.extend((child, False) for child in reversed(children[block]))
+    return enter, leave
+
+
+def _find_loops(program: Program, flow: Flow) -> None:
+    """Natural loops: the blocks that reach an edge back to a dominating head without passing it."""
+    bodies: dict[int, set[int]] = {}
+    for block in flow.reachable:
+        for target in program.blocks[block].end.targets:
+            if flow.dominates(target, block):
+                bodies.setdefault(target, {target}).update(_loop_body(target, block, flow.predecessors))
+    for body in bodies.values():
+        for block in body:
+            flow.depth[block] += 1
+    flow.heads.update(bodies)
+
+
+def _loop_body(head: int, tail: int, predecessors: list[list[int]]) -> set[int]:
+    body, stack = {head}, [tail]
+    while stack:
+        block = stack.pop()
+        if block not in body:
+            body.add(block)
+            stack.extend(predecessors[block])
+    return body
