@@ -1,0 +1,75 @@
+"""The kinds of attributes that operations declare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.fields import AttributeField
+from tilec.dialect.mlir import ir
+
+
+def _is(kind: type, words: str) -> Any:
+    return lambda attribute: None if isinstance(attribute, kind) else f"must be {words}, but got {attribute}"
+
+
+def Enumeration(*keywords: str) -> AttributeField:
+    """One of some keywords, stored as a string."""
+    listed = ", ".join(keywords)
+
+    def problem(attribute: ir.Attribute) -> str | None:
+        if not isinstance(attribute, ir.StringAttr):
+            return f"must be a keyword, one of: {listed}, but got {attribute}"
+        if attribute.value not in keywords:
+            return f"must be one of: {listed}, but got: {attribute.value}"
+        return None
+
+    return AttributeField(
+        ir.StringAttr.get, lambda attribute: attribute.value, problem, ir.StringAttr, keywords=keywords, kind="keyword"
+    )
+
+
+def Integer(width: int) -> AttributeField:
+    """An integer of a width in bits."""
+
+    def problem(attribute: ir.Attribute) -> str | None:
+        if isinstance(attribute, ir.IntegerAttr) and str(attribute.type) == f"i{width}":
+            return None
+        return f"must be an integer of {width} bits, but got {attribute}"
+
+    return AttributeField(
+        lambda value: ir.IntegerAttr.get(ir.IntegerType.get_signless(width), value),
+        lambda attribute: attribute.value,
+        problem,
+        ir.IntegerAttr,
+        kind=f"i{width}",
+    )
+
+
+def _dense(kind: Any, words: str) -> AttributeField:
+    return AttributeField(lambda value: kind.get(list(value)), list, _is(kind, words), kind=words)
+
+
+# Whole attributes, seen from Python as they are.
+def _whole(kind: Any, words: str, declared: Any = Any) -> AttributeField:
+    return AttributeField(lambda value: value, lambda attribute: attribute, _is(kind, words), declared, kind=words)
+
+
+Text = AttributeField(
+    ir.StringAttr.get, lambda attribute: attribute.value, _is(ir.StringAttr, "a string"), ir.StringAttr, kind="string"
+)
+Symbol = AttributeField(
+    ir.StringAttr.get, lambda attribute: attribute.value, _is(ir.StringAttr, "a symbol name"), ir.StringAttr, kind="symbol"
+)
+Flag = AttributeField(
+    lambda value: ir.UnitAttr.get(), lambda attribute: True, _is(ir.UnitAttr, "unit"), required=False, kind="flag"
+)
+Boolean = AttributeField(
+    ir.BoolAttr.get, lambda attribute: bool(attribute.value), _is(ir.BoolAttr, "true or false"), kind="boolean"
+)
+Booleans = _dense(ir.DenseBoolArrayAttr, "an array of booleans")
+Integers32 = _dense(ir.DenseI32ArrayAttr, "an array of 32-bit integers")
+Elements = _whole(ir.DenseElementsAttr, "constant elements")
+Array = _whole(ir.ArrayAttr, "an array", ir.ArrayAttr)
+Dictionary = _whole(ir.DictAttr, "a dictionary", ir.DictAttr)
+OneType = AttributeField(ir.TypeAttr.get, lambda attribute: attribute.value, _is(ir.TypeAttr, "a type"), ir.TypeAttr, kind="type")
+Anything = AttributeField(lambda value: value, lambda attribute: attribute, lambda attribute: None)

@@ -1,0 +1,87 @@
+"""Creates operations from names and Python values; the one builder of front end, passes and readers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tilec.dialect.fields import MIXED, MIXED_LIMIT, ONE, ValueField
+from tilec.dialect.mlir import ir
+from tilec.dialect.operation import OPERATIONS
+
+def build(
+    name: str,
+    operands: Sequence[Any] = (),
+    results: Sequence[Any] = (),
+    attributes: Mapping[str, Any] | None = None,
+    regions: int | None = None,
+    loc: ir.Location | None = None,
+    segments: Sequence[int] | None = None,
+) -> ir.Operation:
+    """The new operation at the current insertion point; it is not verified here.
+
+    A name without a dot is of `cuda_tile`. Attributes may be MLIR attributes or the Python values the accessors give;
+    defaults are filled in. Operands are either flat, or one entry a field (a value, None, or a list of values), which
+    operations with several optional or variadic groups need; `segments` gives the sizes of the groups instead.
+    Raises KeyError for an unknown operation and ValueError for groups that do not fit its fields.
+    """
+    full = name if "." in name else f"cuda_tile.{name}"
+    cls = OPERATIONS[full]
+    stored = _attributes(cls, attributes)
+    operands = _grouped(cls.operand_fields, operands, segments, "operand", full, stored)
+    results = _grouped(cls.result_fields, results, None, "result", full, stored)
+    count = len(cls.region_fields) if regions is None else regions
+    return ir.Operation.create(full, results, operands, stored, regions=count, loc=loc)
+
+
+def _attributes(cls: Any, given: Mapping[str, Any] | None) -> dict[str, ir.Attribute]:
+    fields = cls.attribute_fields
+    stored = {name: field.to_attribute(field.default) for name, field in fields.items() if field.default is not None}
+    for name, value in (given or {}).items():
+        if isinstance(value, ir.Attribute):
+            stored[name] = value
+        elif value is not None and value is not False or name in fields and fields[name].required and value is False:
+            stored[name] = fields[name].to_attribute(value)
+    return stored
+
+
+def _grouped(
+    fields: tuple[ValueField, ...],
+    given: Sequence[Any],
+    sizes: Sequence[int] | None,
+    kind: str,
+    name: str,
+    stored: dict[str, ir.Attribute],
+) -> list[Any]:
+    if all(field.arity == ONE for field in fields):
+        return list(given)
+    flat = list(given)
+    if any(value is None or isinstance(value, list | tuple) for value in flat):
+        groups = [[] if v is None else list(v) if isinstance(v, list | tuple) else [v] for v in flat]
+        flat, sizes = [value for group in groups for value in group], [len(group) for group in groups]
+    if sizes is None:
+        sizes = _only_sizes(fields, len(flat), kind, name)
+    if len(sizes) != len(fields) or sum(sizes) != len(flat):
+        raise ValueError(f"'{name}' has {len(fields)} groups of {kind}s, got sizes {list(sizes)} for {len(flat)} values")
+    stored[f"{kind}SegmentSizes"] = ir.DenseI32ArrayAttr.get(segment_sizes(fields, sizes, name))
+    return flat
+
+
+def _only_sizes(fields: tuple[ValueField, ...], count: int, kind: str, name: str) -> list[int]:
+    free = [field for field in fields if field.arity != ONE]
+    if len(free) == 1:
+        return [1 if field.arity == ONE else count - len(fields) + 1 for field in fields]
+    raise ValueError(f"'{name}' has several optional groups of {kind}s: give one entry a field, or segments")
+
+
+def segment_sizes(fields: tuple[ValueField, ...], sizes: Sequence[int], name: str) -> list[int]:
+    """Sizes of groups as the segment attribute holds them; raises ValueError for a group over the limit."""
+    segments: list[int] = []
+    for field, size in zip(fields, sizes, strict=True):
+        if field.arity != MIXED:
+            segments.append(size)
+            continue
+        if size > MIXED_LIMIT:
+            raise ValueError(f"'{name}' takes at most {MIXED_LIMIT} values for '{field.name}', got {size}")
+        segments.extend([1] * size + [0] * (MIXED_LIMIT - size))
+    return segments

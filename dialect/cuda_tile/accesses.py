@@ -1,0 +1,81 @@
+"""The rules that accesses to memory share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.cuda_tile.types import GatherScatterViewType
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import quote, spell, spell_list
+
+
+def ordering_problem(op: Any, words: str, allowed: tuple[str, ...]) -> str | None:
+    """A weak access has no scope, every other one has; only some orderings fit an access."""
+    ordering, scope = op.memory_ordering_semantics, op.memory_scope
+    if ordering not in allowed:
+        listed = f"{', '.join(allowed[:-1])}, or {allowed[-1]}"
+        return f"expect one of: {listed}, but got: {ordering}"
+    if ordering == "weak" and scope is not None:
+        return f"weak {words} must not have memory scope, but got: {scope}"
+    if ordering != "weak" and scope is None:
+        return f"memory scope is required for {ordering} {words}"
+    return None
+
+
+def pointee_problem(pointers: ir.Value, elements: ir.Value, multicast: str) -> str | None:
+    """Pointers must point to the elements they are accessed as, and not to all devices at once."""
+    pointer = pointers.type.element
+    if pointer.element != elements.type.element:
+        return f"expects pointers to {spell(elements.type.element)} for {quote(elements.type)}, but got {quote(pointers.type)}"
+    return multicast if pointer.attribute == "multicast" else None
+
+
+def view_problem(op: Any, tile: ir.Type) -> str | None:
+    """What is wrong with the view, the indices or the tile of an access to a view, or None."""
+    view = op.view.type
+    if tile != view.tile_type:
+        return f"expects a tile of type {quote(view.tile_type)}, as the view has, but got {quote(tile)}"
+    return index_problem(op) or inbounds_problem(op) or _packing_problem(view)
+
+
+def index_problem(op: Any) -> str | None:
+    """Views take one integer index a dimension; a gather takes a vector of them along its sparse one."""
+    view, indices = op.view.type, [value.type for value in op.index]
+    if len(indices) != view.rank:
+        return f"expected {view.rank} index operands (based on the view), but got {len(indices)}"
+    dense = list(enumerate(indices))
+    if isinstance(view, GatherScatterViewType):
+        sparse, extent = view.sparse_dim, view.tile_shape[view.sparse_dim]
+        if indices[sparse].shape != (extent,):
+            return f"expects index #{sparse}, the sparse one, to be a 1-d tile of {extent} elements, but got {quote(indices[sparse])}"
+        del dense[sparse]
+    for axis, index in dense:
+        if index.shape:
+            return f"expects index #{axis} to be a 0-d tile, but got {quote(index)}"
+    if len({index for _, index in dense}) > 1:
+        return f"expects indices of one type, but got {spell_list(index for _, index in dense)}"
+    return None
+
+
+def inbounds_problem(op: Any) -> str | None:
+    """`inbounds` promises for each index that its tile lies within the tensor."""
+    if op.inbounds is not None and len(op.inbounds) != len(op.index):
+        return f"expects one inbounds flag an index ({len(op.index)}), but got {len(op.inbounds)}"
+    return None
+
+
+def multicast_problem(view: Any) -> str | None:
+    """Ordinary accesses go to one device."""
+    return "multicast ptr_attr is not allowed" if view.tensor_view.attribute == "multicast" else None
+
+
+def _packing_problem(view: Any) -> str | None:
+    tensor = view.tensor_view
+    if spell(tensor.element) != "f4E2M1FN":
+        return None
+    unit = [axis for axis, stride in enumerate(tensor.strides) if stride == 1]
+    if len(unit) != 1:
+        return f"f4E2M1FN elements need exactly one static unit stride, got {len(unit)} in {quote(tensor)}"
+    if isinstance(view, GatherScatterViewType) and view.sparse_dim == unit[0]:
+        return f"sparse_dim {view.sparse_dim} must not be the dimension that packs f4E2M1FN elements"
+    return None

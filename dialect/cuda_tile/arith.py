@@ -1,0 +1,176 @@
+"""Integer and bitwise arithmetic."""
+
+from tilec.dialect.cuda_tile.enums import IntegerRounding, Overflow, Predicate, Signedness
+from tilec.dialect.cuda_tile.operation import NoMemoryEffect, Operation
+from tilec.dialect.cuda_tile.rules import same_shape
+from tilec.dialect.cuda_tile.sets import BoolTile, Int
+from tilec.dialect.fields import Operand, Result
+from tilec.dialect.mlir import ext
+
+_OVERFLOW = "{ overflow<$overflow>}"
+
+
+class AbsIOp(Operation, name="absi", traits=[ext.Pure]):
+    """|source|: the operand is signed, the result unsigned."""
+
+    result: Result[Int]
+    source: Operand[Int]
+    assembly = "$source attr-dict : type($result)"
+
+
+class AddIOp(Operation, name="addi", traits=[ext.Pure]):
+    """lhs + rhs modulo 2^width; `overflow` promises that it does not wrap."""
+
+    result: Result[Int]
+    lhs: Operand[Int]
+    rhs: Operand[Int]
+    overflow: Overflow = "none"
+    assembly = f"$lhs, $rhs{_OVERFLOW} attr-dict : type($result)"
+
+
+class SubIOp(Operation, name="subi", traits=[ext.Pure]):
+    """lhs - rhs modulo 2^width; `overflow` promises that it does not wrap."""
+
+    result: Result[Int]
+    lhs: Operand[Int]
+    rhs: Operand[Int]
+    overflow: Overflow = "none"
+    assembly = f"$lhs, $rhs{_OVERFLOW} attr-dict : type($result)"
+
+
+class MulIOp(Operation, name="muli", traits=[ext.Pure]):
+    """The low half of lhs * rhs; `overflow` promises that nothing is lost."""
+
+    result: Result[Int]
+    lhs: Operand[Int]
+    rhs: Operand[Int]
+    overflow: Overflow = "none"
+    assembly = f"$lhs, $rhs{_OVERFLOW} attr-dict : type($result)"
+
+
+class MulhiIOp(Operation, name="mulhii", traits=[ext.Pure]):
+    """The high half of the unsigned product x * y."""
+
+    result: Result[Int]
+    x: Operand[Int]
+    y: Operand[Int]
+    assembly = "$x, $y attr-dict : type($result)"
+
+
+class NegIOp(Operation, name="negi", traits=[ext.Pure]):
+    """-source modulo 2^width, signed; `overflow` promises that source is not the least integer."""
+
+    result: Result[Int]
+    source: Operand[Int]
+    overflow: Overflow = "none"
+    assembly = f"$source{_OVERFLOW} attr-dict : type($result)"
+
+    def check(self):
+        if self.overflow == "no_unsigned_wrap":
+            return "overflow must be one of: none, no_signed_wrap, no_wrap, but got: no_unsigned_wrap"
+        return None
+
+
+class DivIOp(Operation, name="divi", traits=[NoMemoryEffect]):
+    """lhs / rhs rounded to an integer; division by zero and the least integer by -1 are undefined."""
+
+    result: Result[Int]
+    lhs: Operand[Int]
+    rhs: Operand[Int]
+    signedness: Signedness
+    rounding: IntegerRounding = "zero"
+    assembly = "$lhs, $rhs $signedness{ rounding<$rounding>} attr-dict : type($result)"
+
+    def check(self):
+        if self.rounding == "negative_inf" and self.signedness == "unsigned":
+            return "rounding mode negative_inf is not allowed with unsigned"
+        return None
+
+
+class RemIOp(Operation, name="remi", traits=[NoMemoryEffect]):
+    """The remainder of truncating division, with the sign of lhs; rhs 0 is undefined."""
+
+    result: Result[Int]
+    lhs: Operand[Int]
+    rhs: Operand[Int]
+    signedness: Signedness
+    assembly = "$lhs, $rhs $signedness attr-dict : type($result)"
+
+
+class MaxIOp(Operation, name="maxi", traits=[ext.Pure]):
+    """max(lhs, rhs)."""
+
+    result: Result[Int]
+    lhs: Operand[Int]
+    rhs: Operand[Int]
+    signedness: Signedness
+    assembly = "$lhs, $rhs $signedness attr-dict : type($result)"
+
+
+class MinIOp(Operation, name="mini", traits=[ext.Pure]):
+    """min(lhs, rhs)."""
+
+    result: Result[Int]
+    lhs: Operand[Int]
+    rhs: Operand[Int]
+    signedness: Signedness
+    assembly = "$lhs, $rhs $signedness attr-dict : type($result)"
+
+
+class CmpIOp(Operation, name="cmpi", traits=[ext.Pure]):
+    """lhs <predicate> rhs, element by element."""
+
+    result: Result[BoolTile]
+    lhs: Operand[Int]
+    rhs: Operand[Int]
+    comparison_predicate: Predicate
+    signedness: Signedness
+    rules = [same_shape("lhs", "result")]
+    assembly = "$comparison_predicate $lhs, $rhs, $signedness attr-dict : type($lhs) -> type($result)"
+
+
+class ShlIOp(Operation, name="shli", traits=[ext.Pure]):
+    """lhs << rhs, filled with zeros; the amount is unsigned."""
+
+    result: Result[Int]
+    lhs: Operand[Int]
+    rhs: Operand[Int]
+    overflow: Overflow = "none"
+    assembly = f"$lhs, $rhs{_OVERFLOW} attr-dict : type($result)"
+
+
+class ShrIOp(Operation, name="shri", traits=[ext.Pure]):
+    """lhs >> rhs: `signed` fills with the sign, `unsigned` with zeros."""
+
+    result: Result[Int]
+    lhs: Operand[Int]
+    rhs: Operand[Int]
+    signedness: Signedness
+    assembly = "$lhs, $rhs $signedness attr-dict : type($result)"
+
+
+class AndIOp(Operation, name="andi", traits=[ext.Pure]):
+    """lhs & rhs, bit by bit."""
+
+    result: Result[Int]
+    lhs: Operand[Int]
+    rhs: Operand[Int]
+    assembly = "$lhs, $rhs attr-dict : type($result)"
+
+
+class OrIOp(Operation, name="ori", traits=[ext.Pure]):
+    """lhs | rhs, bit by bit."""
+
+    result: Result[Int]
+    lhs: Operand[Int]
+    rhs: Operand[Int]
+    assembly = "$lhs, $rhs attr-dict : type($result)"
+
+
+class XOrIOp(Operation, name="xori", traits=[ext.Pure]):
+    """lhs ^ rhs, bit by bit."""
+
+    result: Result[Int]
+    lhs: Operand[Int]
+    rhs: Operand[Int]
+    assembly = "$lhs, $rhs attr-dict : type($result)"

@@ -1,0 +1,132 @@
+"""Atomic accesses."""
+
+from tilec.dialect.attributes import Booleans
+from tilec.dialect.cuda_tile.accesses import inbounds_problem, index_problem, multicast_problem, pointee_problem
+from tilec.dialect.cuda_tile.enums import AtomicMode, MemoryOrdering, Scope
+from tilec.dialect.cuda_tile.operation import Operation
+from tilec.dialect.cuda_tile.rules import same_shape
+from tilec.dialect.cuda_tile.sets import BoolTile, IntegerTile, NumberTile, PointerTile, TileView, Token
+from tilec.dialect.cuda_tile.types import GatherScatterViewType
+from tilec.dialect.fields import Mixed, Operand, Result, TypeVariable
+from tilec.dialect.spelling import quote, spell
+
+Number = TypeVariable("Number", NumberTile)
+
+_ORDERINGS = ("relaxed", "acquire", "release", "acq_rel")
+_EXCHANGED = ("i32", "i64", "f32", "f64")
+_INTEGERS = ("i32", "i64")
+_ADDED = ("f16", "bf16", "f32", "f64")
+_TAIL = "{, $mask}{ token=$token} attr-dict"
+
+
+def _ordering_problem(op):
+    if op.memory_ordering_semantics not in _ORDERINGS:
+        return f"memory ordering semantics must be one of: {', '.join(_ORDERINGS)}, but got: {op.memory_ordering_semantics}"
+    return None
+
+
+def _mask_problem(op):
+    if op.mask is not None and op.mask.type.shape != op.pointers.type.shape:
+        return f"expects the mask to have the shape of the pointers, but got {quote(op.mask.type)} for {quote(op.pointers.type)}"
+    return None
+
+
+def mode_problem(mode, element):
+    """Which elements an atomic mode can work on."""
+    allowed = {"addf": _ADDED, "xchg": _EXCHANGED}.get(mode, _INTEGERS)
+    if element not in allowed:
+        return f"mode {mode} expects elements of {' or '.join(allowed)}, but got {element}"
+    return None
+
+
+class AtomicCasTkoOp(Operation, name="atomic_cas_tko"):
+    """Writes val where memory equals cmp bit by bit; gives what memory held (cmp where the mask is false)."""
+
+    result: Result[Number]
+    result_token: Result[Token]
+    pointers: Operand[PointerTile]
+    cmp: Operand[Number]
+    val: Operand[Number]
+    mask: Operand[BoolTile] | None
+    token: Operand[Token] | None
+    memory_ordering_semantics: MemoryOrdering
+    memory_scope: Scope
+    rules = [same_shape("pointers", "cmp")]
+    assembly = (
+        f"$memory_ordering_semantics $memory_scope $pointers, $cmp, $val{_TAIL}"
+        " : type($pointers), type($cmp){, type($mask)} -> type($result), type($result_token)"
+    )
+
+    def check(self):
+        element = spell(self.cmp.type.element)
+        if element not in _EXCHANGED:
+            return f"expects elements of {' or '.join(_EXCHANGED)}, but got {element}"
+        return _ordering_problem(self) or _mask_problem(self) or pointee_problem(
+            self.pointers, self.cmp, "multicast pointer is not supported for atomic_cas"
+        )
+
+
+class AtomicRmwTkoOp(Operation, name="atomic_rmw_tko"):
+    """Combines memory with arg; gives what memory held (anything where the mask is false)."""
+
+    result: Result[Number]
+    result_token: Result[Token]
+    pointers: Operand[PointerTile]
+    arg: Operand[Number]
+    mask: Operand[BoolTile] | None
+    token: Operand[Token] | None
+    memory_ordering_semantics: MemoryOrdering
+    memory_scope: Scope
+    mode: AtomicMode
+    rules = [same_shape("pointers", "arg")]
+    assembly = (
+        f"$memory_ordering_semantics $memory_scope $pointers, $mode, $arg{_TAIL}"
+        " : type($pointers), type($arg){, type($mask)} -> type($result), type($result_token)"
+    )
+
+    def check(self):
+        return (
+            _ordering_problem(self)
+            or mode_problem(self.mode, spell(self.arg.type.element))
+            or _mask_problem(self)
+            or pointee_problem(self.pointers, self.arg, "multicast pointer is not supported for atomic_rmw")
+        )
+
+
+class AtomicRedViewTkoOp(Operation, name="atomic_red_view_tko"):
+    """Combines the tile of a view at index with value."""
+
+    result_token: Result[Token]
+    view: Operand[TileView]
+    index: Mixed[Operand[IntegerTile]]
+    value: Operand[NumberTile]
+    token: Operand[Token] | None
+    memory_ordering_semantics: MemoryOrdering
+    memory_scope: Scope
+    mode: AtomicMode
+    inbounds: Booleans | None
+    assembly = (
+        "$memory_ordering_semantics $memory_scope $view[$index], $mode, $value{ token = $token}"
+        "{ inbounds = [$inbounds]} keyed-attr-dict : type($value), type($view)index_types($index) -> type($result_token)"
+    )
+
+    def check(self):
+        view, value = self.view.type, self.value.type
+        if isinstance(view, GatherScatterViewType):
+            return f"expects a partition_view or a strided_view, but got {quote(view)}"
+        if view.padding is not None:
+            return f"expects a view without padding_value, but got {quote(view)}"
+        if value != view.tile_type:
+            return f"expects a value of type {quote(view.tile_type)}, as the view has, but got {quote(value)}"
+        if self.memory_ordering_semantics != "relaxed":
+            return f"memory ordering semantics must be relaxed, but got: {self.memory_ordering_semantics}"
+        if self.memory_scope == "sys":
+            return "memory scope must be one of: tl_blk, device, but got: sys"
+        if self.mode == "xchg":
+            return "mode xchg is not supported for views"
+        return (
+            mode_problem(self.mode, spell(value.element))
+            or index_problem(self)
+            or inbounds_problem(self)
+            or multicast_problem(view)
+        )

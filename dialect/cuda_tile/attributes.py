@@ -1,0 +1,90 @@
+"""Attributes of Tile IR's own: optimization hints and the promises of assume."""
+
+from typing import Any, Optional
+
+from tilec.dialect.attributes import Dictionary
+from tilec.dialect.cuda_tile.namespace import CudaTile
+from tilec.dialect.fields import AttributeField
+from tilec.dialect.mlir import ir
+
+# A dictionary from architecture (sm_100, default) to a dictionary of hints.
+Hints = Dictionary
+
+
+def _integer(value: Optional[int]) -> ir.Attribute:
+    return ir.UnitAttr.get() if value is None else ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def _value(parameter: ir.Attribute) -> Optional[int]:
+    parameter = parameter.maybe_downcast()
+    return parameter.value if isinstance(parameter, ir.IntegerAttr) else None
+
+
+class DivByAttr(CudaTile.Attribute, name="div_by"):
+    """Each element (bytes for pointers), or the first of each `every` along dim `along`, is a multiple of `divisor`."""
+
+    factor: Any
+    group: Any
+    dimension: Any
+
+    @classmethod
+    def get(cls, divisor: int, every: Optional[int] = None, along: Optional[int] = None) -> "DivByAttr":
+        return super().get(_integer(divisor), _integer(every), _integer(along))
+
+    divisor = property(lambda self: _value(self.params[0]))
+    every = property(lambda self: _value(self.params[1]))
+    along = property(lambda self: _value(self.params[2]))
+
+    def spelled(self) -> str:
+        groups = "" if self.every is None else f", every {self.every} along {self.along}"
+        return f"div_by<{self.divisor}{groups}>"
+
+
+class SameElementsAttr(CudaTile.Attribute, name="same_elements"):
+    """Along each dimension, elements are equal within groups of this size."""
+
+    groups: Any
+
+    @classmethod
+    def get(cls, values: Any) -> "SameElementsAttr":
+        return super().get(ir.DenseI64ArrayAttr.get(list(values)))
+
+    values = property(lambda self: tuple(ir.DenseI64ArrayAttr(self.params[0])))
+
+    def spelled(self) -> str:
+        return f"same_elements<[{', '.join(map(str, self.values))}]>"
+
+
+class BoundedAttr(CudaTile.Attribute, name="bounded"):
+    """Each element lies between two signed bounds, both included; None is no bound."""
+
+    low: Any
+    high: Any
+
+    @classmethod
+    def get(cls, lower: Optional[int], upper: Optional[int]) -> "BoundedAttr":
+        return super().get(_integer(lower), _integer(upper))
+
+    lower = property(lambda self: _value(self.params[0]))
+    upper = property(lambda self: _value(self.params[1]))
+
+    def spelled(self) -> str:
+        return f"bounded<{_bound(self.lower)}, {_bound(self.upper)}>"
+
+
+def _bound(value: Optional[int]) -> str:
+    return "?" if value is None else str(value)
+
+
+PREDICATES = (DivByAttr, SameElementsAttr, BoundedAttr)
+
+
+def _problem(attribute: ir.Attribute) -> Optional[str]:
+    if isinstance(attribute, PREDICATES):
+        return None
+    return f"must be div_by, same_elements or bounded, but got {attribute}"
+
+
+Predicate = AttributeField(
+    lambda value: value, lambda attribute: attribute, _problem, DivByAttr | SameElementsAttr | BoundedAttr, kind="predicate"
+)

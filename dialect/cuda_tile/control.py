@@ -1,0 +1,187 @@
+"""Branches, loops, and how they are left."""
+
+from tilec.dialect.attributes import Flag
+from tilec.dialect.cuda_tile.nesting import ancestor_problem, carried_problem, first_ancestor
+from tilec.dialect.cuda_tile.operation import Operation
+from tilec.dialect.cuda_tile.sets import AnyType, ScalarBool, ScalarInteger
+from tilec.dialect.fields import Mixed, Operand, Region, Result, TypeVariable
+from tilec.dialect.mlir import ext, ir
+from tilec.dialect.spelling import quote, spell_list
+
+Bound = TypeVariable("Bound", ScalarInteger)
+
+
+class IfOp(Operation, name="if"):
+    """The values of one of two branches."""
+
+    results: Mixed[Result[AnyType]]
+    condition: Operand[ScalarBool]
+    then: Region
+    else_: Region | None
+    assembly = "if"
+
+    def check(self):
+        return carried_problem("result type", [value.type for value in self.results])
+
+    def check_regions(self):
+        expected = [value.type for value in self.results]
+        if expected and not list(self.else_.blocks):
+            return "has non-empty return type, must define else branch"
+        for name, region in (("then", self.then), ("else", self.else_)):
+            if list(region.blocks):
+                problem = _branch_problem(name, region.blocks[0], expected)
+                if problem is not None:
+                    return problem
+        return None
+
+
+def _branch_problem(name, block, expected):
+    if len(block.arguments):
+        return f"{name} branch must not have arguments"
+    last = list(block.operations)[-1].operation
+    if last.name != "cuda_tile.yield":
+        return None
+    yielded = [value.type for value in last.operands]
+    if yielded == expected:
+        return None
+    if not yielded:
+        return f"has return type of {spell_list(expected)} but {name} branch does not yield anything"
+    if not expected:
+        return f"does not return a value, but {name} branch yields {spell_list(yielded)}"
+    return f"{name} branch type does not match yield type, expected {spell_list(expected)} but got {spell_list(yielded)}"
+
+
+class ForOp(Operation, name="for"):
+    """The body for lowerBound, lowerBound + step, .. below upperBound; results are the values carried last."""
+
+    resultValues: Mixed[Result[AnyType]]
+    lowerBound: Operand[Bound]
+    upperBound: Operand[Bound]
+    step: Operand[Bound]
+    initValues: Mixed[Operand[AnyType]]
+    unsignedCmp: Flag
+    body: Region
+    assembly = "for"
+
+    induction_variable = property(lambda self: self.body.blocks[0].arguments[0])
+    carried = property(lambda self: list(self.body.blocks[0].arguments)[1:])
+
+    def check(self):
+        initial, results = [v.type for v in self.operands][3:], [v.type for v in self.results]
+        if initial != results:
+            return f"expects init types and result types to be equal, but got {spell_list(initial)} and {spell_list(results)}"
+        return carried_problem("loop-carried value", initial)
+
+    def check_regions(self):
+        block, initial = self.body.blocks[0], [value.type for value in self.operands][3:]
+        arguments = [argument.type for argument in block.arguments]
+        bound = self.lowerBound.type
+        if not arguments or arguments[0] != bound:
+            found = quote(arguments[0]) if arguments else "none"
+            return f"expected induction variable to be same type as bounds and step: {quote(bound)}, but got {found}"
+        problem = _arguments_problem(initial, arguments[1:])
+        if problem is not None:
+            return problem
+        last = list(block.operations)[-1].operation
+        if last.name not in ("cuda_tile.continue", "cuda_tile.return"):
+            return f"is missing a valid terminator: expects 'cuda_tile.continue', but found '{last.name}'"
+        return None
+
+
+class LoopOp(Operation, name="loop"):
+    """The body again and again until a break, whose operands are the results."""
+
+    resultValues: Mixed[Result[AnyType]]
+    initValues: Mixed[Operand[AnyType]]
+    body: Region
+    assembly = "loop"
+
+    carried = property(lambda self: list(self.body.blocks[0].arguments))
+
+    def check(self):
+        return carried_problem("loop-carried value", [v.type for v in self.operands]) or carried_problem(
+            "result type", [v.type for v in self.results]
+        )
+
+    def check_regions(self):
+        block = self.body.blocks[0]
+        return _arguments_problem([v.type for v in self.operands], [v.type for v in block.arguments])
+
+
+def _arguments_problem(initial, arguments):
+    if len(initial) != len(arguments):
+        return f"mismatch in number of loop-carried values and defined values: {len(initial)} and {len(arguments)}"
+    for index, (a, b) in enumerate(zip(initial, arguments, strict=True)):
+        if a != b:
+            return f"init value {index} and region iter_value {index} have different type: {quote(a)} and {quote(b)}"
+    return None
+
+
+class BreakOp(Operation, name="break", traits=[ir.IsTerminatorTrait]):
+    """Leaves the innermost loop with its results."""
+
+    operands: Mixed[Operand[AnyType]]
+    assembly = "values"
+
+    def check(self):
+        problem = ancestor_problem(self, through=("cuda_tile.if",), to=("cuda_tile.loop",))
+        if problem is not None:
+            return problem
+        loop = first_ancestor(self, ("cuda_tile.loop",))
+        given, expected = [v.type for v in self.operands], [v.type for v in loop.results]
+        if given != expected:
+            return f"operand types must correspond to the parent loop result types: {spell_list(given)} vs {spell_list(expected)}"
+        return None
+
+
+class ContinueOp(Operation, name="continue", traits=[ir.IsTerminatorTrait]):
+    """Starts the next iteration of the innermost loop with the values to carry."""
+
+    operands: Mixed[Operand[AnyType]]
+    assembly = "values"
+
+    def check(self):
+        loops = ("cuda_tile.for", "cuda_tile.loop")
+        problem = ancestor_problem(self, through=("cuda_tile.if",), to=loops)
+        if problem is not None:
+            return problem
+        loop = first_ancestor(self, loops)
+        is_for = loop.name == "cuda_tile.for"
+        expected = [v.type for v in (loop.results if is_for else loop.operands)]
+        given = [v.type for v in self.operands]
+        if given != expected:
+            words = "return types" if is_for else "iter_values"
+            return (
+                f"operand types must match the parent {'`for`' if is_for else '`loop`'} {words}: "
+                f"{spell_list(expected)}, but found: {spell_list(given)}"
+            )
+        return None
+
+
+class YieldOp(Operation, name="yield", traits=[ir.IsTerminatorTrait, ext.Pure]):
+    """Gives values to the operation around it."""
+
+    operands: Mixed[Operand[AnyType]]
+    assembly = "values"
+
+    def check(self):
+        parents = ("cuda_tile.if", "cuda_tile.reduce", "cuda_tile.scan")
+        parent = self.operation.parent
+        if parent is not None and parent.operation.name not in parents:
+            return f"expects parent op to be one of '{', '.join(parents)}'"
+        return None
+
+
+class ReturnOp(Operation, name="return", traits=[ir.IsTerminatorTrait]):
+    """Ends the kernel for this tile block."""
+
+    operands: Mixed[Operand[AnyType]]
+    assembly = "values"
+
+    def check(self):
+        problem = ancestor_problem(self, through=("cuda_tile.if", "cuda_tile.loop"), to=("cuda_tile.entry",))
+        if problem is not None:
+            return problem
+        if len(self.operands):
+            return f"must not have operands in an entry, but has {spell_list([v.type for v in self.operands])}"
+        return None

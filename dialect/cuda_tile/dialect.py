@@ -1,0 +1,46 @@
+"""Tile IR complete: the namespace, with every chapter of operations attached to it."""
+
+from __future__ import annotations
+
+from tilec.dialect.cuda_tile import (
+    arith,
+    assume,
+    atomic,
+    attributes,
+    control,
+    convert,
+    debug,
+    entry,
+    float,
+    math,
+    memory,
+    mma,
+    multimem,
+    reduce,
+    shape,
+    types,
+    view,
+)
+from tilec.dialect.cuda_tile.namespace import CudaTile
+
+CHAPTERS = (
+    arith,
+    assume,
+    atomic,
+    attributes,
+    control,
+    convert,
+    debug,
+    entry,
+    float,
+    math,
+    memory,
+    mma,
+    multimem,
+    reduce,
+    shape,
+    types,
+    view,
+)
+
+__all__ = ["CHAPTERS", "CudaTile"]

@@ -1,0 +1,111 @@
+"""Kernels, globals, and where a tile block stands in the grid."""
+
+from tilec.dialect.attributes import Array, Elements, Flag, Integer, OneType, Symbol
+from tilec.dialect.cuda_tile.attributes import Hints
+from tilec.dialect.cuda_tile.enums import Visibility
+from tilec.dialect.cuda_tile.operation import Operation
+from tilec.dialect.cuda_tile.sets import ScalarInt32, ScalarPointer
+from tilec.dialect.cuda_tile.types import NUMBERS, TileType
+from tilec.dialect.fields import Region, Result
+from tilec.dialect.mlir import ext, ir
+from tilec.dialect.spelling import quote, spell, spell_list
+
+
+class EntryOp(Operation, name="entry", traits=[ir.IsIsolatedFromAboveTrait]):
+    """A kernel: its body runs once for each tile block of the grid."""
+
+    sym_name: Symbol
+    function_type: OneType
+    arg_attrs: Array | None
+    res_attrs: Array | None
+    optimization_hints: Hints | None
+    body: Region
+    assembly = "entry"
+
+    def check(self):
+        function = self.function_type
+        if not isinstance(function, ir.FunctionType):
+            return f"attribute 'function_type' must be a function type, but got {quote(function)}"
+        if function.results:
+            return f"entry must not have results, but has {spell_list(function.results)}"
+        for index, argument in enumerate(function.inputs):
+            if not isinstance(argument, TileType) or argument.shape:
+                return f"argument #{index} must be a 0-d tile, but got {quote(argument)}"
+        if self.arg_attrs is not None and len(self.arg_attrs) != len(function.inputs):
+            return f"expects one dictionary an argument ({len(function.inputs)}), but got {len(self.arg_attrs)}"
+        return None
+
+    def check_regions(self):
+        block = self.body.blocks[0]
+        arguments = [argument.type for argument in block.arguments]
+        if arguments != list(self.function_type.inputs):
+            return f"expects region arguments {spell_list(self.function_type.inputs)}, but got {spell_list(arguments)}"
+        last = list(block.operations)[-1:]
+        if not last or not last[0].operation.has_trait(ir.IsTerminatorTrait):
+            return "expects the body to end in 'cuda_tile.return'"
+        return None
+
+
+class GlobalOp(Operation, name="global"):
+    """An initialised array in global memory, alive as long as the loaded module."""
+
+    sym_name: Symbol
+    value: Elements
+    alignment: Integer(64) = 0
+    symbol_visibility: Visibility = "public"
+    constant: Flag
+    assembly = "{ $symbol_visibility}{ $constant} @$sym_name{ alignment = $alignment} attr-dict elements($value)"
+
+    def check(self):
+        stored = ir.RankedTensorType(self.value.type)
+        if stored.rank != 1:
+            return f"type of value must have rank 1, but got rank {stored.rank}"
+        if spell(stored.element_type) not in NUMBERS:
+            return f"elements must be numbers, but got {spell(stored.element_type)}"
+        if self.alignment < 0 or self.alignment & (self.alignment - 1):
+            return f"alignment must be zero or a power of two, but got {self.alignment}"
+        return None
+
+
+class GetGlobalOp(Operation, name="get_global", traits=[ext.Pure]):
+    """A pointer to the first element of a global."""
+
+    result: Result[ScalarPointer]
+    name: Symbol
+    assembly = "@$name attr-dict : type($result)"
+
+    def check(self):
+        found = _global(self.operation, self.name_)
+        if found is None:
+            return f"'{self.name_}' does not name a global of the module"
+        element, pointee = ir.RankedTensorType(found.value.type).element_type, self.result.type.element.element
+        if element != pointee:
+            return f"expects a pointer to {spell(element)}, the element of '{self.name_}', but got {quote(self.result.type)}"
+        return None
+
+
+def _global(operation, name):
+    while operation.parent is not None:
+        operation = operation.parent.operation
+    for each in operation.regions[0].blocks[0].operations if operation.name == "builtin.module" else ():
+        if isinstance(each, GlobalOp) and each.sym_name == name:
+            return each
+    return None
+
+
+class GetTileBlockIdOp(Operation, name="get_tile_block_id", traits=[ext.Pure]):
+    """The coordinates of this tile block in the grid."""
+
+    x: Result[ScalarInt32]
+    y: Result[ScalarInt32]
+    z: Result[ScalarInt32]
+    assembly = "attr-dict : type($x)"
+
+
+class GetNumTileBlocksOp(Operation, name="get_num_tile_blocks", traits=[ext.Pure]):
+    """The extents of the grid; axes that a launch leaves out have one."""
+
+    x: Result[ScalarInt32]
+    y: Result[ScalarInt32]
+    z: Result[ScalarInt32]
+    assembly = "attr-dict : type($x)"

@@ -1,0 +1,146 @@
+"""Elementary functions."""
+
+from tilec.dialect.attributes import Flag
+from tilec.dialect.cuda_tile.enums import ApproximateRounding, RootRounding
+from tilec.dialect.cuda_tile.operation import Operation
+from tilec.dialect.cuda_tile.rules import approximate_only_for_f32, only_for_f32, same_shape
+from tilec.dialect.cuda_tile.sets import Float, SmallIntegerTile
+from tilec.dialect.fields import Operand, Result
+from tilec.dialect.mlir import ext
+
+_PLAIN = "$source attr-dict : type($result)"
+
+
+class SqrtOp(Operation, name="sqrt", traits=[ext.Pure]):
+    """The square root, rounded once; approx is a fast form."""
+
+    result: Result[Float]
+    source: Operand[Float]
+    rounding_mode: RootRounding = "nearest_even"
+    flush_to_zero: Flag
+    rules = [only_for_f32("flush_to_zero"), approximate_only_for_f32("approx")]
+    assembly = "$source {rounding<$rounding_mode>}{ $flush_to_zero} attr-dict : type($result)"
+
+
+class RsqrtOp(Operation, name="rsqrt", traits=[ext.Pure]):
+    """1 / sqrt(source)."""
+
+    result: Result[Float]
+    source: Operand[Float]
+    flush_to_zero: Flag
+    rules = [only_for_f32("flush_to_zero")]
+    assembly = "$source{ $flush_to_zero} attr-dict : type($result)"
+
+
+class ExpOp(Operation, name="exp", traits=[ext.Pure]):
+    """e^source; approx is a fast form."""
+
+    result: Result[Float]
+    source: Operand[Float]
+    rounding_mode: ApproximateRounding = "full"
+    rules = [approximate_only_for_f32("approx")]
+    assembly = "$source {rounding<$rounding_mode>} attr-dict : type($result)"
+
+
+class Exp2Op(Operation, name="exp2", traits=[ext.Pure]):
+    """2^source."""
+
+    result: Result[Float]
+    source: Operand[Float]
+    flush_to_zero: Flag
+    rules = [only_for_f32("flush_to_zero")]
+    assembly = "$source{ $flush_to_zero} attr-dict : type($result)"
+
+
+class LogOp(Operation, name="log", traits=[ext.Pure]):
+    """The natural logarithm."""
+
+    result: Result[Float]
+    source: Operand[Float]
+    assembly = _PLAIN
+
+
+class Log2Op(Operation, name="log2", traits=[ext.Pure]):
+    """The logarithm to base 2."""
+
+    result: Result[Float]
+    source: Operand[Float]
+    assembly = _PLAIN
+
+
+class SinOp(Operation, name="sin", traits=[ext.Pure]):
+    """The sine of an angle in radians."""
+
+    result: Result[Float]
+    source: Operand[Float]
+    assembly = _PLAIN
+
+
+class CosOp(Operation, name="cos", traits=[ext.Pure]):
+    """The cosine of an angle in radians."""
+
+    result: Result[Float]
+    source: Operand[Float]
+    assembly = _PLAIN
+
+
+class TanOp(Operation, name="tan", traits=[ext.Pure]):
+    """The tangent of an angle in radians."""
+
+    result: Result[Float]
+    source: Operand[Float]
+    assembly = _PLAIN
+
+
+class SinhOp(Operation, name="sinh", traits=[ext.Pure]):
+    """The hyperbolic sine."""
+
+    result: Result[Float]
+    source: Operand[Float]
+    assembly = _PLAIN
+
+
+class CoshOp(Operation, name="cosh", traits=[ext.Pure]):
+    """The hyperbolic cosine."""
+
+    result: Result[Float]
+    source: Operand[Float]
+    assembly = _PLAIN
+
+
+class TanhOp(Operation, name="tanh", traits=[ext.Pure]):
+    """The hyperbolic tangent; approx is a fast form."""
+
+    result: Result[Float]
+    source: Operand[Float]
+    rounding_mode: ApproximateRounding = "full"
+    rules = [approximate_only_for_f32("approx")]
+    assembly = "$source {rounding<$rounding_mode>} attr-dict : type($result)"
+
+
+class Atan2Op(Operation, name="atan2", traits=[ext.Pure]):
+    """The angle of the point (y, x): the arc tangent of x / y with the quadrant, x being the first operand."""
+
+    result: Result[Float]
+    x: Operand[Float]
+    y: Operand[Float]
+    assembly = "$x, $y attr-dict : type($result)"
+
+
+class FPowFOp(Operation, name="fpowf", traits=[ext.Pure]):
+    """source to the power exponent."""
+
+    result: Result[Float]
+    source: Operand[Float]
+    exponent: Operand[Float]
+    assembly = "$source, $exponent attr-dict : type($result)"
+
+
+class FPowIOp(Operation, name="fpowi", traits=[ext.Pure]):
+    """source to an integer power."""
+
+    result: Result[Float]
+    source: Operand[Float]
+    exponent: Operand[SmallIntegerTile]
+    rules = [same_shape("source", "exponent")]
+    assembly = "$source, $exponent attr-dict : type($result), type($exponent)"

@@ -1,0 +1,139 @@
+"""Memory through pointers, and the tokens that order accesses."""
+
+from collections.abc import Sequence
+
+from tilec.dialect.attributes import Flag, Integer
+from tilec.dialect.cuda_tile.accesses import ordering_problem, pointee_problem
+from tilec.dialect.cuda_tile.attributes import Hints
+from tilec.dialect.cuda_tile.enums import MemoryOrdering, Scope
+from tilec.dialect.cuda_tile.operation import Operation
+from tilec.dialect.cuda_tile.rules import same_shape
+from tilec.dialect.cuda_tile.sets import AnyTile, BoolTile, NumberTile, PointerTile, ScalarPointer, Token
+from tilec.dialect.cuda_tile.types import ELEMENT_BITS
+from tilec.dialect.fields import Operand, Result
+from tilec.dialect.mlir import ext
+from tilec.dialect.spelling import quote, spell
+
+_ACCESS = "$memory_ordering_semantics{ $memory_scope}"
+_TAIL = "{ token=$token}{ optimization_hints = $optimization_hints} attr-dict"
+
+
+class MakeTokenOp(Operation, name="make_token", traits=[ext.Pure]):
+    """A token that depends on nothing."""
+
+    result: Result[Token]
+    assembly = "attr-dict : type($result)"
+
+
+class JoinTokensOp(Operation, name="join_tokens", traits=[ext.Pure]):
+    """A token after all of its operands."""
+
+    result: Result[Token]
+    tokens: Sequence[Operand[Token]]
+    assembly = "$tokens attr-dict : type($result)"
+
+    def check(self):
+        if len(self.operands) < 2:
+            return f"expects at least 2 tokens, but got {len(self.operands)}"
+        return None
+
+
+class LoadPtrTkoOp(Operation, name="load_ptr_tko"):
+    """The elements that pointers show; where the mask is false, paddingValue or, without one, anything."""
+
+    result: Result[AnyTile]
+    result_token: Result[Token]
+    source: Operand[PointerTile]
+    mask: Operand[BoolTile] | None
+    paddingValue: Operand[NumberTile] | None
+    token: Operand[Token] | None
+    memory_ordering_semantics: MemoryOrdering
+    memory_scope: Scope | None
+    optimization_hints: Hints | None
+    rules = [same_shape("source", "result")]
+    assembly = (
+        f"{_ACCESS} $source{{, $mask}}{{, $paddingValue}}{_TAIL}"
+        " : type($source){, type($mask)}{, type($paddingValue)} -> type($result), type($result_token)"
+    )
+
+    def check(self):
+        mask, padding = self.mask, self.paddingValue
+        if mask is not None and mask.type.shape != self.source.type.shape:
+            return f"expects the mask to have the shape of the pointers, but got {quote(mask.type)} for {quote(self.source.type)}"
+        if padding is not None and padding.type != self.result.type:
+            return f"expects the padding value to have the type of the result {quote(self.result.type)}, but got {quote(padding.type)}"
+        return ordering_problem(self, "load", ("weak", "relaxed", "acquire")) or pointee_problem(
+            self.source, self.result, "multicast pointer is not allowed"
+        )
+
+
+class StorePtrTkoOp(Operation, name="store_ptr_tko"):
+    """Writes elements where pointers show and the mask is true."""
+
+    result_token: Result[Token]
+    destination: Operand[PointerTile]
+    value: Operand[AnyTile]
+    mask: Operand[BoolTile] | None
+    token: Operand[Token] | None
+    memory_ordering_semantics: MemoryOrdering
+    memory_scope: Scope | None
+    optimization_hints: Hints | None
+    rules = [same_shape("destination", "value")]
+    assembly = (
+        f"{_ACCESS} $destination, $value{{, $mask}}{_TAIL}"
+        " : type($destination), type($value){, type($mask)} -> type($result_token)"
+    )
+
+    def check(self):
+        mask = self.mask
+        if mask is not None and mask.type.shape != self.destination.type.shape:
+            return f"expects the mask to have the shape of the pointers, but got {quote(mask.type)} for {quote(self.destination.type)}"
+        return ordering_problem(self, "store", ("weak", "relaxed", "release")) or pointee_problem(
+            self.destination, self.value, "multicast pointer is not allowed"
+        )
+
+
+class AllocaOp(Operation, name="alloca"):
+    """Memory for num_elem elements until the block around it ends; `global` makes it visible to other tile blocks."""
+
+    result: Result[ScalarPointer]
+    num_elem: Integer(64)
+    alignment: Integer(64)
+    global_: Flag
+    assembly = "num_elem = $num_elem, alignment = $alignment{ $global} attr-dict : type($result)"
+
+    def check(self):
+        element = spell(self.result.type.element.element)
+        # tf32 counts its 19 bits here: three bytes, so its least alignment is 4.
+        natural = -(-ELEMENT_BITS[element] // 8) if ELEMENT_BITS[element] >= 8 or element == "i1" else 0
+        if self.num_elem < 0:
+            return f"num_elem must not be negative, but got {self.num_elem}"
+        if self.alignment <= 0 or self.alignment & (self.alignment - 1):
+            return f"alignment must be a power of two, but got {self.alignment}"
+        if self.alignment < natural:
+            return f"alignment must be at least {natural}, the size of {element}, but got {self.alignment}"
+        return None
+
+
+class MemoryFenceAliasTkoOp(Operation, name="memory_fence_alias_tko"):
+    """Orders accesses through different mappings of the same memory."""
+
+    result_token: Result[Token]
+    token: Operand[Token]
+    assembly = "$token attr-dict"
+
+
+class GdcLaunchDependentsTkoOp(Operation, name="gdc_launch_dependents_tko"):
+    """Lets the dependent grid start."""
+
+    result_token: Result[Token]
+    token: Operand[Token] | None
+    assembly = "{token = $token} attr-dict -> type($result_token)"
+
+
+class GdcWaitTkoOp(Operation, name="gdc_wait_tko"):
+    """Waits for the preceding grid."""
+
+    result_token: Result[Token]
+    token: Operand[Token] | None
+    assembly = "{token = $token} attr-dict -> type($result_token)"

@@ -1,0 +1,122 @@
+"""Matrix multiply-accumulate."""
+
+from tilec.dialect.attributes import Flag
+from tilec.dialect.cuda_tile.enums import Signedness
+from tilec.dialect.cuda_tile.operation import Operation
+from tilec.dialect.cuda_tile.rules import same_element, same_rank
+from tilec.dialect.cuda_tile.sets import ByteTile, Float32Tile, Int32Tile, MatrixAccumulator, MatrixInput, ScaledInput, ScaleTile
+from tilec.dialect.fields import Operand, Result, TypeVariable
+from tilec.dialect.mlir import ext
+from tilec.dialect.spelling import spell
+
+Accumulator = TypeVariable("Accumulator", MatrixAccumulator)
+IntegerAccumulator = TypeVariable("Accumulator", Int32Tile)
+FloatAccumulator = TypeVariable("Accumulator", Float32Tile)
+
+# Element types of the inputs and the accumulators that go with them.
+ACCUMULATORS = {
+    "f8E4M3FN": ("f16", "f32"),
+    "f8E5M2": ("f16", "f32"),
+    "f16": ("f16", "f32"),
+    "bf16": ("f32",),
+    "tf32": ("f32",),
+    "f32": ("f32",),
+    "f64": ("f64",),
+}
+
+# How many elements share a scale, by element types of inputs and scales.
+SCALED_ELEMENTS = {
+    ("f8E4M3FN", "f8E8M0FNU"): (32,),
+    ("f8E5M2", "f8E8M0FNU"): (32,),
+    ("f4E2M1FN", "f8E4M3FN"): (16,),
+    ("f4E2M1FN", "f8E8M0FNU"): (16, 32),
+    ("f4E2M1FN", "fnv8E5M3FNU"): (16, 32),
+}
+
+
+def _shape_problem(lhs, rhs, acc):
+    if lhs.rank not in (2, 3):
+        return f"expects tiles of rank 2 or 3, but got {spell(lhs)}"
+    if lhs.rank == 3 and not lhs.shape[0] == rhs.shape[0] == acc.shape[0]:
+        return f"expects equal batch dimensions, but got {spell(lhs)}, {spell(rhs)} and {spell(acc)}"
+    if lhs.shape[-1] != rhs.shape[-2]:
+        return f"expects dim {lhs.rank - 1} of lhs ({lhs.shape[-1]}) to equal dim {rhs.rank - 2} of rhs ({rhs.shape[-2]})"
+    if lhs.shape[-2] != acc.shape[-2]:
+        return f"expects dim {lhs.rank - 2} of lhs ({lhs.shape[-2]}) to equal dim {acc.rank - 2} of acc ({acc.shape[-2]})"
+    if rhs.shape[-1] != acc.shape[-1]:
+        return f"expects dim {rhs.rank - 1} of rhs ({rhs.shape[-1]}) to equal dim {acc.rank - 1} of acc ({acc.shape[-1]})"
+    return None
+
+
+class MmaFOp(Operation, name="mmaf", traits=[ext.Pure]):
+    """lhs @ rhs + acc for [B]MxK, [B]KxN and [B]MxN floats; fast_acc allows Hopper's short f8 accumulation."""
+
+    result: Result[Accumulator]
+    lhs: Operand[MatrixInput]
+    rhs: Operand[MatrixInput]
+    acc: Operand[Accumulator]
+    fast_acc: Flag
+    rules = [same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")]
+    assembly = "$lhs, $rhs, $acc{ $fast_acc} attr-dict : type($lhs), type($rhs), type($acc)"
+
+    def check(self):
+        lhs, rhs, acc = self.lhs.type, self.rhs.type, self.acc.type
+        allowed = ACCUMULATORS[spell(lhs.element)]
+        if spell(acc.element) not in allowed:
+            return f"expects an accumulator of {' or '.join(allowed)} for inputs of {spell(lhs.element)}, but got {spell(acc.element)}"
+        return _shape_problem(lhs, rhs, acc)
+
+
+class MmaIOp(Operation, name="mmai", traits=[ext.Pure]):
+    """lhs @ rhs + acc for bytes, each side signed or not; accumulator and result are signed."""
+
+    result: Result[IntegerAccumulator]
+    lhs: Operand[ByteTile]
+    rhs: Operand[ByteTile]
+    acc: Operand[IntegerAccumulator]
+    signedness_lhs: Signedness
+    signedness_rhs: Signedness
+    rules = [same_rank("lhs", "rhs", "acc")]
+    assembly = "$lhs, $rhs, $acc $signedness_lhs $signedness_rhs attr-dict : type($lhs), type($rhs), type($acc)"
+
+    def check(self):
+        return _shape_problem(self.lhs.type, self.rhs.type, self.acc.type)
+
+
+class MmaFScaledOp(Operation, name="mmaf_scaled", traits=[ext.Pure]):
+    """(lhs * lhs_scale) @ (rhs * rhs_scale) + acc, where V neighbours along K share a scale."""
+
+    result: Result[FloatAccumulator]
+    lhs: Operand[ScaledInput]
+    rhs: Operand[ScaledInput]
+    acc: Operand[FloatAccumulator]
+    lhs_scale: Operand[ScaleTile]
+    rhs_scale: Operand[ScaleTile]
+    rules = [
+        same_element("lhs", "rhs"),
+        same_element("lhs_scale", "rhs_scale"),
+        same_rank("lhs", "rhs", "acc", "lhs_scale", "rhs_scale"),
+    ]
+    assembly = (
+        "$lhs, $rhs, $acc, $lhs_scale, $rhs_scale attr-dict"
+        " : type($lhs), type($rhs), type($acc), type($lhs_scale), type($rhs_scale)"
+    )
+
+    def check(self):
+        lhs, rhs, acc = self.lhs.type, self.rhs.type, self.acc.type
+        left, right = self.lhs_scale.type, self.rhs_scale.type
+        elements = SCALED_ELEMENTS.get((spell(lhs.element), spell(left.element)))
+        if elements is None:
+            return f"scales of {spell(left.element)} do not go with inputs of {spell(lhs.element)}"
+        problem = _shape_problem(lhs, rhs, acc)
+        if problem is not None:
+            return problem
+        shared, rest = divmod(lhs.shape[-1], left.shape[-1])
+        if rest or shared not in elements:
+            wanted = " or ".join(map(str, elements))
+            return f"expects {wanted} elements of lhs to share a scale, but got {spell(lhs)} with {spell(left)}"
+        if left.shape[:-1] != lhs.shape[:-1]:
+            return f"expects lhs_scale to have the rows of lhs, but got {spell(left)} for {spell(lhs)}"
+        if right.shape[:-2] != rhs.shape[:-2] or right.shape[-2:] != (left.shape[-1], rhs.shape[-1]):
+            return f"expects rhs_scale to end in {left.shape[-1]}x{rhs.shape[-1]} for {spell(rhs)}, but got {spell(right)}"
+        return None

@@ -1,0 +1,96 @@
+"""Accesses to the same memory of several devices at once."""
+
+from tilec.dialect.attributes import Booleans
+from tilec.dialect.cuda_tile.accesses import index_problem, inbounds_problem, ordering_problem
+from tilec.dialect.cuda_tile.enums import MemoryOrdering, MultimemReduction, Scope
+from tilec.dialect.cuda_tile.operation import Operation
+from tilec.dialect.cuda_tile.sets import AnyTile, IntegerTile, PartitionView, Token
+from tilec.dialect.fields import Mixed, Operand, Result
+from tilec.dialect.spelling import quote, spell
+
+_ELEMENTS = ("f16", "bf16", "f32", "f64", "i32", "i64")
+_TAIL = "{ token = $token}{ inbounds = [$inbounds]} keyed-attr-dict"
+
+
+def _problem(op, tile, words, orderings):
+    view = op.view.type
+    if view.tensor_view.attribute != "multicast":
+        return f"expects a view over a multicast tensor_view, but got {quote(view)}"
+    if spell(view.element) not in _ELEMENTS:
+        return f"expects elements of {' or '.join(_ELEMENTS)}, but got {spell(view.element)}"
+    if tile != view.tile_type:
+        return f"expects a tile of type {quote(view.tile_type)}, as the view has, but got {quote(tile)}"
+    return ordering_problem(op, words, orderings) or index_problem(op) or inbounds_problem(op)
+
+
+def _reduction_problem(op, float_kinds):
+    element, kind = spell(op.view.type.element), op.reduction
+    if element.startswith("i"):
+        return None
+    allowed = float_kinds if element in ("f16", "bf16") else ("add",)
+    if kind not in allowed:
+        return f"reduction of {element} must be one of: {', '.join(allowed)}, but got: {kind}"
+    return None
+
+
+class MultimemLoadReduceViewTkoOp(Operation, name="multimem_load_reduce_view_tko"):
+    """The tile at index of every device, combined."""
+
+    reduced_values: Result[AnyTile]
+    result_token: Result[Token]
+    view: Operand[PartitionView]
+    index: Mixed[Operand[IntegerTile]]
+    token: Operand[Token] | None
+    memory_ordering_semantics: MemoryOrdering
+    memory_scope: Scope | None
+    reduction: MultimemReduction = "add"
+    inbounds: Booleans
+    assembly = (
+        "$memory_ordering_semantics{ $memory_scope} $view[$index]"
+        f"{_TAIL} : type($view)index_types($index) -> type($reduced_values), type($result_token)"
+    )
+
+    def check(self):
+        orderings = ("weak", "relaxed", "acquire")
+        return _problem(self, self.reduced_values.type, "load", orderings) or _reduction_problem(self, ("add", "min", "max"))
+
+
+class MultimemReduceViewTkoOp(Operation, name="multimem_reduce_view_tko"):
+    """Combines a tile into the memory of every device at index."""
+
+    result_token: Result[Token]
+    view: Operand[PartitionView]
+    tile: Operand[AnyTile]
+    index: Mixed[Operand[IntegerTile]]
+    token: Operand[Token] | None
+    memory_ordering_semantics: MemoryOrdering
+    memory_scope: Scope
+    reduction: MultimemReduction = "add"
+    inbounds: Booleans
+    assembly = (
+        "$memory_ordering_semantics $memory_scope $view, $tile[$index]"
+        f"{_TAIL} : type($view), type($tile)index_types($index) -> type($result_token)"
+    )
+
+    def check(self):
+        return _problem(self, self.tile.type, "reduction", ("relaxed", "release")) or _reduction_problem(self, ("add",))
+
+
+class MultimemStoreViewTkoOp(Operation, name="multimem_store_view_tko"):
+    """Writes a tile to the memory of every device at index."""
+
+    result_token: Result[Token]
+    view: Operand[PartitionView]
+    tile: Operand[AnyTile]
+    index: Mixed[Operand[IntegerTile]]
+    token: Operand[Token] | None
+    memory_ordering_semantics: MemoryOrdering
+    memory_scope: Scope | None
+    inbounds: Booleans
+    assembly = (
+        "$memory_ordering_semantics{ $memory_scope} $view, $tile[$index]"
+        f"{_TAIL} : type($view), type($tile)index_types($index) -> type($result_token)"
+    )
+
+    def check(self):
+        return _problem(self, self.tile.type, "store", ("weak", "relaxed", "release"))

@@ -1,0 +1,40 @@
+"""Where operations of control flow may stand, and what loops may carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilec.dialect.cuda_tile.sets import VIEWS
+from tilec.dialect.cuda_tile.types import TensorViewType
+from tilec.dialect.mlir import ir
+
+
+def ancestor_problem(op: Any, through: tuple[str, ...], to: tuple[str, ...]) -> str | None:
+    """What stands between an operation and the one it belongs to other than `through`, or None."""
+    parent = op.operation.parent
+    while parent is not None and parent.operation.name in through:
+        parent = parent.operation.parent
+    if parent is not None and parent.operation.name in to:
+        return None
+    listed = ", ".join(f"'{name}'" for name in (*to, *through))
+    found = "" if parent is None else f", but found '{parent.operation.name}'"
+    return f"can only be nested within a ancestor chain of {listed} operations{found}"
+
+
+def first_ancestor(op: Any, names: tuple[str, ...]) -> ir.Operation:
+    """The innermost operation around an operation that has one of the names."""
+    parent = op.operation.parent.operation
+    while parent.name not in names:
+        parent = parent.parent.operation
+    return parent
+
+
+def carried_problem(words: str, types: Sequence[ir.Type]) -> str | None:
+    """Views describe memory and are no values to carry from one iteration or branch to another."""
+    for index, type in enumerate(types):
+        if isinstance(type, TensorViewType):
+            return f"{words} {index} is a tensor_view, which is not supported"
+        if isinstance(type, VIEWS):
+            return f"{words} {index} is a tile view, which is not supported"
+    return None

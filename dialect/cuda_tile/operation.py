@@ -1,0 +1,20 @@
+"""The base class of the operations of Tile IR; `tilec.dialect.operation` tells how one is declared."""
+
+from tilec.dialect.cuda_tile.namespace import CudaTile
+from tilec.dialect.mlir import ir
+from tilec.dialect.operation import operation_base
+
+Operation = operation_base(CudaTile)
+
+
+class NoMemoryEffect:
+    """Touches no memory, but may be undefined for some operands: removed when unused, merged, never moved up."""
+
+    class Effects(ir.MemoryEffectsOpInterface):
+        @staticmethod
+        def get_effects(op, effects):
+            pass
+
+    @staticmethod
+    def attach(name: str) -> None:
+        NoMemoryEffect.Effects.attach(name)

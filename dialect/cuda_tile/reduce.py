@@ -1,0 +1,42 @@
+"""Folds of a tile along a dimension."""
+
+from tilec.dialect.attributes import Array, Boolean, Integer
+from tilec.dialect.cuda_tile.folds import body_problem, reduced_type, shape_problem
+from tilec.dialect.cuda_tile.operation import Operation
+from tilec.dialect.cuda_tile.sets import AnyTile
+from tilec.dialect.fields import Mixed, Operand, Region, Result
+
+
+class ReduceOp(Operation, name="reduce"):
+    """The fold along dim by the body, which takes (element, accumulator) of each operand; the order is not specified."""
+
+    results: Mixed[Result[AnyTile]]
+    operands: Mixed[Operand[AnyTile]]
+    dim: Integer(32)
+    identities: Array
+    body: Region
+    assembly = "fold"
+
+    def check(self):
+        return shape_problem(self, reduced_type)
+
+    def check_regions(self):
+        return body_problem(self)
+
+
+class ScanOp(Operation, name="scan"):
+    """The inclusive prefix fold along dim, from the last index down where `reverse`."""
+
+    results: Mixed[Result[AnyTile]]
+    operands: Mixed[Operand[AnyTile]]
+    dim: Integer(32)
+    reverse: Boolean
+    identities: Array
+    body: Region
+    assembly = "fold"
+
+    def check(self):
+        return shape_problem(self, lambda tile, dim: tile)
+
+    def check_regions(self):
+        return body_problem(self)

@@ -1,0 +1,68 @@
+"""Rules that several operations share; each gives what is wrong with an operation, or None."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.spelling import quote, spell
+from tilec.dialect.verify import types_only
+
+Rule = Callable[[Any], str | None]
+
+
+def _agree(names: tuple[str, ...], what: str, fact: Callable[[TileType], Any]) -> Rule:
+    @types_only
+    def rule(op: Any) -> str | None:
+        types = [getattr(op, name).type for name in names]
+        if all(fact(type) == fact(types[0]) for type in types[1:]):
+            return None
+        listed = " and ".join(map(quote, types))
+        return f"failed to verify that all of {{{', '.join(names)}}} have same {what}: {listed}"
+
+    return rule
+
+
+def same_type(*names: str) -> Rule:
+    """The fields have one type."""
+    return _agree(names, "type", lambda type: type)
+
+
+def same_shape(*names: str) -> Rule:
+    """The fields, all tiles, have one shape."""
+    return _agree(names, "shape", lambda type: type.shape)
+
+
+def same_rank(*names: str) -> Rule:
+    """The fields, all tiles, have one rank."""
+    return _agree(names, "rank", lambda type: type.rank)
+
+
+def same_element(*names: str) -> Rule:
+    """The fields, all tiles, have one element type."""
+    return _agree(names, "element type", lambda type: type.element)
+
+
+def only_for_f32(flag: str, result: str = "result") -> Rule:
+    """A flag (`flush_to_zero`) or the keywords of `approx` and `full` rounding ask for f32 elements."""
+
+    def rule(op: Any) -> str | None:
+        element = spell(getattr(op, result).type.element)
+        if getattr(op, flag) and element != "f32":
+            return f"{flag} modifier only supported for f32 data type, but got: {element}"
+        return None
+
+    return rule
+
+
+def approximate_only_for_f32(*modes: str) -> Rule:
+    """Fast rounding modes exist for f32 only."""
+
+    def rule(op: Any) -> str | None:
+        element = spell(op.result.type.element)
+        if op.rounding_mode in modes and element != "f32":
+            return f"{op.rounding_mode} modifier only supported for f32 data type, but got: {element}"
+        return None
+
+    return rule

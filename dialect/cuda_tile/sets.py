@@ -1,0 +1,96 @@
+"""The sets of types that operations of Tile IR ask for, and the variables over them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from tilec.dialect.cuda_tile.types import (
+    ELEMENT_BITS,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    GatherScatterViewType,
+    PartitionViewType,
+    PointerType,
+    StridedViewType,
+    TensorViewType,
+    TileType,
+    TokenType,
+)
+from tilec.dialect.fields import TypeSet, TypeVariable
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+
+# Floats with arithmetic; the others are only stored, moved, converted and multiplied as matrices.
+ARITHMETIC_FLOATS = ("f16", "bf16", "f32", "f64")
+VIEWS = (PartitionViewType, StridedViewType, GatherScatterViewType)
+
+
+def tile_of(name: str, elements: tuple[str, ...], words: str = "", scalar: bool = False) -> TypeSet:
+    """Tiles of some element types; `scalar` ones have rank 0."""
+    described = f"{'0D ' if scalar else ''}tile of {words or ' or '.join(elements)} values"
+
+    @functools.cache
+    def contains(type: ir.Type) -> bool:
+        return isinstance(type, TileType) and spell(type.element) in elements and not (scalar and type.shape)
+
+    return TypeSet(name, described, contains, TileType)
+
+
+def _pointer_tile(scalar: bool) -> TypeSet:
+    @functools.cache
+    def contains(type: ir.Type) -> bool:
+        return isinstance(type, TileType) and isinstance(type.element, PointerType) and not (scalar and type.shape)
+
+    return TypeSet("ScalarPointer" if scalar else "PointerTile", f"{'0D ' if scalar else ''}tile of pointer values", contains, TileType)
+
+
+def _instances(name: str, described: str, kinds: Any, irdl: Any = Any) -> TypeSet:
+    return TypeSet(name, described, lambda type: isinstance(type, kinds), irdl)
+
+
+AnyTile = _instances("AnyTile", "a tile", TileType, TileType)
+Token = _instances("Token", "a token", TokenType, TokenType)
+TensorView = _instances("TensorView", "a tensor_view", TensorViewType, TensorViewType)
+PartitionView = _instances("PartitionView", "a partition_view", PartitionViewType, PartitionViewType)
+StridedView = _instances("StridedView", "a strided_view", StridedViewType, StridedViewType)
+GatherScatterView = _instances("GatherScatterView", "a gather_scatter_view", GatherScatterViewType, GatherScatterViewType)
+TileView = _instances(
+    "TileView",
+    "a partition_view, strided_view or gather_scatter_view",
+    VIEWS,
+    PartitionViewType | StridedViewType | GatherScatterViewType,
+)
+AnyType = _instances("AnyType", "a type of Tile IR", (TileType, TokenType, TensorViewType, *VIEWS))
+
+BoolTile = tile_of("BoolTile", ("i1",))
+IntegerTile = tile_of("IntegerTile", INTEGERS)
+NarrowIntegerTile = tile_of("NarrowIntegerTile", ("i4", *INTEGERS))
+FloatTile = tile_of("FloatTile", ARITHMETIC_FLOATS)
+AnyFloatTile = tile_of("AnyFloatTile", FLOATS)
+NumberTile = tile_of("NumberTile", NUMBERS)
+AnyNumberTile = tile_of("AnyNumberTile", tuple(ELEMENT_BITS))
+PointerTile = _pointer_tile(scalar=False)
+ByteTile = tile_of("ByteTile", ("i8",))
+Int32Tile = tile_of("Int32Tile", ("i32",))
+Int64Tile = tile_of("Int64Tile", ("i64",))
+Float32Tile = tile_of("Float32Tile", ("f32",))
+SmallIntegerTile = tile_of("SmallIntegerTile", ("i1", "i8", "i16", "i32"))
+
+ScalarBool = tile_of("ScalarBool", ("i1",), scalar=True)
+ScalarInt32 = tile_of("ScalarInt32", ("i32",), scalar=True)
+ScalarInteger = tile_of("ScalarInteger", INTEGERS, scalar=True)
+ScalarPointer = _pointer_tile(scalar=True)
+
+MatrixInput = tile_of("MatrixInput", ("f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2"))
+MatrixAccumulator = tile_of("MatrixAccumulator", ("f16", "f32", "f64"))
+ScaledInput = tile_of("ScaledInput", ("f8E4M3FN", "f8E5M2", "f4E2M1FN"))
+ScaleTile = tile_of("ScaleTile", ("f8E4M3FN", "f8E8M0FNU", "fnv8E5M3FNU"))
+
+# The same variable twice in an operation means the same type.
+T = TypeVariable("T", AnyTile)
+Int = TypeVariable("Int", IntegerTile)
+Float = TypeVariable("Float", FloatTile)
+Pointer = TypeVariable("Pointer", PointerTile)
+Any_ = TypeVariable("Any", AnyType)

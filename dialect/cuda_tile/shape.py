@@ -1,0 +1,227 @@
+"""Creation of tiles, and everything that moves elements without changing them."""
+
+from collections.abc import Sequence
+from math import prod
+
+from tilec.dialect.attributes import Elements, Integer, Integers32
+from tilec.dialect.cuda_tile.operation import Operation
+from tilec.dialect.cuda_tile.rules import same_element, same_rank, same_shape
+from tilec.dialect.cuda_tile.sets import (
+    AnyNumberTile,
+    AnyTile,
+    BoolTile,
+    ByteTile,
+    Int,
+    IntegerTile,
+    NumberTile,
+    Pointer,
+    ScalarInt32,
+    T,
+)
+from tilec.dialect.cuda_tile.types import ELEMENT_BITS
+from tilec.dialect.fields import Operand, Result
+from tilec.dialect.mlir import ext, ir
+from tilec.dialect.spelling import quote, spell
+
+
+class ConstantOp(Operation, name="constant", traits=[ext.Pure]):
+    """A tile of known elements."""
+
+    result: Result[NumberTile]
+    value: Elements
+    assembly = "elements($value) : type($result) attr-dict"
+
+    def check(self):
+        stored, tile = ir.RankedTensorType(self.value.type), self.result.type
+        if tuple(stored.shape) != tile.shape or stored.element_type != tile.element:
+            shape = "".join(f"{extent}x" for extent in stored.shape)
+            return f"value must have the type of the result {quote(tile)}, but has 'tile<{shape}{spell(stored.element_type)}>'"
+        return None
+
+
+class IotaOp(Operation, name="iota", traits=[ext.Pure]):
+    """0, 1, .., n-1, unsigned."""
+
+    result: Result[IntegerTile]
+    assembly = "attr-dict : type($result)"
+
+    def check(self):
+        tile = self.result.type
+        if tile.rank != 1:
+            return f"expects result type to be 1-d tile, but got {quote(tile)}"
+        if tile.shape[0] > 1 << ELEMENT_BITS[spell(tile.element)]:
+            return f"the number of elements {tile.shape[0]} exceeds the maximum value of element type {spell(tile.element)}"
+        return None
+
+
+class BroadcastOp(Operation, name="broadcast", traits=[ext.Pure]):
+    """Extents of one stretched to those of the result."""
+
+    result: Result[AnyTile]
+    source: Operand[AnyTile]
+    rules = [same_element("source", "result"), same_rank("source", "result")]
+    assembly = "$source attr-dict : type($source) -> type($result)"
+
+    def check(self):
+        source, result = self.source.type, self.result.type
+        if any(a not in (b, 1) for a, b in zip(source.shape, result.shape, strict=True)):
+            return f"expects the shape of source tile to be compatible with that of the result tile: {spell(source)} to {spell(result)}"
+        return None
+
+
+class ReshapeOp(Operation, name="reshape", traits=[ext.Pure]):
+    """The same elements in row-major order, in another shape."""
+
+    result: Result[AnyTile]
+    source: Operand[AnyTile]
+    rules = [same_element("source", "result")]
+    assembly = "$source attr-dict : type($source) -> type($result)"
+
+    def check(self):
+        source, result = self.source.type, self.result.type
+        if prod(source.shape) != prod(result.shape):
+            return f"expected source tile and result tile to have the same number of elements: {spell(source)} to {spell(result)}"
+        return None
+
+
+class PermuteOp(Operation, name="permute", traits=[ext.Pure]):
+    """Dimensions reordered: dim i of the result is dim permutation[i] of the source."""
+
+    result: Result[AnyTile]
+    source: Operand[AnyTile]
+    permutation: Integers32
+    rules = [same_element("source", "result"), same_rank("source", "result")]
+    assembly = "$source [$permutation] attr-dict : type($source) -> type($result)"
+
+    def check(self):
+        source, result, order = self.source.type, self.result.type, self.permutation
+        if source.rank < 2:
+            return f"expects at least rank 2, but got: {source.rank}"
+        if len(order) != source.rank:
+            return f"expect permutation size to equal the rank of source ({source.rank}), but got {len(order)}"
+        if sorted(order) != list(range(source.rank)):
+            return f"permutation must name each dimension once, but got [{', '.join(map(str, order))}]"
+        expected = tuple(source.shape[axis] for axis in order)
+        if result.shape != expected:
+            return f"expects result shape to be [{', '.join(map(str, expected))}], but got {quote(result)}"
+        return None
+
+
+class CatOp(Operation, name="cat", traits=[ext.Pure]):
+    """lhs, then rhs, along dim."""
+
+    result: Result[AnyTile]
+    lhs: Operand[AnyTile]
+    rhs: Operand[AnyTile]
+    dim: Integer(64)
+    rules = [same_rank("lhs", "rhs", "result"), same_element("lhs", "rhs", "result")]
+    assembly = "$lhs, $rhs dim = $dim attr-dict : type($lhs), type($rhs) -> type($result)"
+
+    def check(self):
+        lhs, rhs, result, dim = self.lhs.type, self.rhs.type, self.result.type, self.dim
+        if not 0 <= dim < lhs.rank:
+            return f"expect dim to be [0, {lhs.rank}), but got: {dim}"
+        for axis, (a, b, c) in enumerate(zip(lhs.shape, rhs.shape, result.shape, strict=True)):
+            if axis == dim and a + b != c:
+                return f"invalid concat at position {axis}, expected: {a + b} but got: {c}"
+            if axis != dim and not a == b == c:
+                return f"expect same shape for lhs, rhs and result at position {axis}, but got: {a}, {b} and {c}"
+        return None
+
+
+class ExtractOp(Operation, name="extract", traits=[ext.Pure]):
+    """Sub-tile number [indices] of the grid of result-sized sub-tiles; outside the grid is undefined."""
+
+    result: Result[AnyTile]
+    source: Operand[AnyTile]
+    indices: Sequence[Operand[ScalarInt32]]
+    rules = [same_rank("source", "result"), same_element("source", "result")]
+    assembly = "$source[$indices] attr-dict : type($source) -> type($result)"
+
+    def check(self):
+        return _grid_problem(self.source.type, self.result.type, len(self.indices))
+
+
+class InsertOp(Operation, name="insert", traits=[ext.Pure]):
+    """destination with its sub-tile number [indices] replaced by source."""
+
+    result: Result[T]
+    source: Operand[AnyTile]
+    destination: Operand[T]
+    indices: Sequence[Operand[ScalarInt32]]
+    rules = [same_rank("source", "destination"), same_element("source", "destination")]
+    assembly = "$source, $destination[$indices] attr-dict : type($source), type($destination)"
+
+    def check(self):
+        return _grid_problem(self.destination.type, self.source.type, len(self.indices))
+
+
+def _grid_problem(whole, part, indices):
+    for axis, (a, b) in enumerate(zip(whole.shape, part.shape, strict=True)):
+        if a % b:
+            return f"dimension {axis} of {spell(whole)} must be divisible by that of {spell(part)}"
+    if indices != whole.rank:
+        return f"incorrect number of indices, expected {whole.rank}, but found {indices}"
+    return None
+
+
+class SelectOp(Operation, name="select", traits=[ext.Pure]):
+    """val_if_true where cond holds, val_if_false elsewhere."""
+
+    result: Result[T]
+    cond: Operand[BoolTile]
+    val_if_true: Operand[T]
+    val_if_false: Operand[T]
+    rules = [same_shape("cond", "val_if_true")]
+    assembly = "$cond, $val_if_true, $val_if_false attr-dict : type($cond), type($result)"
+
+    def check(self):
+        if spell(self.result.type.element) == "f4E2M1FN":
+            return "select of f4E2M1FN is not supported"
+        return None
+
+
+class PackOp(Operation, name="pack", traits=[ext.Pure]):
+    """The bytes of a whole tile, little-endian; of elements below a byte the first has the low bits."""
+
+    result: Result[ByteTile]
+    source: Operand[AnyNumberTile]
+    rules = [same_rank("source", "result")]
+    assembly = "$source attr-dict : type($source) -> type($result)"
+
+    def check(self):
+        return _bytes_problem(self.source.type, self.result.type)
+
+
+class UnpackOp(Operation, name="unpack", traits=[ext.Pure]):
+    """A tile from its bytes: the inverse of pack."""
+
+    result: Result[AnyNumberTile]
+    source: Operand[ByteTile]
+    rules = [same_rank("source", "result")]
+    assembly = "$source attr-dict : type($source) -> type($result)"
+
+    def check(self):
+        return _bytes_problem(self.result.type, self.source.type)
+
+
+def _bytes_problem(tile, stored):
+    if tile.rank != 1:
+        return f"expects rank-1 tiles, but got {quote(tile)}"
+    # tf32 fills four bytes, whatever its 19 bits say elsewhere.
+    width = 32 if spell(tile.element) == "tf32" else ELEMENT_BITS[spell(tile.element)]
+    if width == 8:
+        return f"expects elements of other than 8 bits beside the bytes, but got {quote(tile)}"
+    if tile.shape[0] * width != stored.shape[0] * 8:
+        return f"expects {quote(tile)} to fill whole bytes and as many as {quote(stored)} has"
+    return None
+
+
+class OffsetOp(Operation, name="offset", traits=[ext.Pure]):
+    """Each pointer advanced by a signed number of elements."""
+
+    result: Result[Pointer]
+    ptr: Operand[Pointer]
+    offset: Operand[Int]
+    rules = [same_shape("ptr", "offset")]
+    assembly = "$ptr, $offset attr-dict : type($ptr), type($offset) -> type($result)"

@@ -1,0 +1,144 @@
+"""The vocabulary in which an operation declares what it is made of: operands, results, attributes, regions.
+
+An annotation of an operation class is one of
+
+    lhs: Operand[FloatTile]                 exactly one
+    mask: Operand[BoolTile] | None          at most one
+    tokens: Sequence[Operand[Token]]        any number, all of one type
+    inits: Mixed[Operand[AnyType]]          any number of any types
+    dim: Integer(64)                        an attribute that must be there
+    memory_scope: Scope | None              an attribute that may be absent
+    rounding_mode: Rounding = "zero"        an attribute with a default: always stored
+    flush_to_zero: Flag                     there or not
+    body: Region
+
+A name that Python reserves takes a trailing underscore (`from_` declares the field `from`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args, get_origin
+
+from tilec.dialect.mlir import ir
+
+# IRDL gives all elements of a variadic group one type, so groups of mixed types are this many optional fields.
+MIXED_LIMIT = 32
+
+ONE, OPTIONAL, UNIFORM, MIXED = "one", "optional", "uniform", "mixed"
+
+
+@dataclass(frozen=True)
+class TypeSet:
+    """A set of types with the words that a diagnostic uses for it."""
+
+    name: str
+    description: str
+    contains: Callable[[ir.Type], bool]
+    irdl: Any = Any
+
+
+@dataclass(frozen=True)
+class TypeVariable:
+    """A type out of a set, the same one wherever the variable occurs in an operation."""
+
+    name: str
+    bound: TypeSet
+
+
+@dataclass(frozen=True)
+class ValueField:
+    """A group of operands or results."""
+
+    kind: str
+    constraint: TypeSet | TypeVariable
+    arity: str = ONE
+    name: str = ""
+
+    def __or__(self, none: None) -> ValueField:
+        return replace(self, arity=OPTIONAL)
+
+    @property
+    def set(self) -> TypeSet:
+        return self.constraint.bound if isinstance(self.constraint, TypeVariable) else self.constraint
+
+    @property
+    def width(self) -> int:
+        """The number of entries this group has in the segment attribute."""
+        return MIXED_LIMIT if self.arity == MIXED else 1
+
+
+class Operand:
+    def __class_getitem__(cls, constraint: TypeSet | TypeVariable) -> ValueField:
+        return ValueField("operand", constraint)
+
+
+class Result:
+    def __class_getitem__(cls, constraint: TypeSet | TypeVariable) -> ValueField:
+        return ValueField("result", constraint)
+
+
+class Mixed:
+    def __class_getitem__(cls, field: ValueField) -> ValueField:
+        return replace(field, arity=MIXED)
+
+
+@dataclass(frozen=True)
+class AttributeField:
+    """An attribute: how a Python value becomes one, and back; `problem` says what is wrong with a stored one."""
+
+    to_attribute: Callable[[Any], ir.Attribute]
+    to_python: Callable[[ir.Attribute], Any]
+    problem: Callable[[ir.Attribute], str | None]
+    irdl: Any = Any
+    keywords: tuple[str, ...] = ()
+    kind: str = "attribute"
+    required: bool = True
+    default: Any = None
+    name: str = ""
+
+    def __or__(self, none: None) -> AttributeField:
+        return replace(self, required=False)
+
+
+@dataclass(frozen=True)
+class RegionField:
+    """A region; one that is not required may have no block."""
+
+    required: bool = True
+    name: str = ""
+
+    def __or__(self, none: None) -> RegionField:
+        return replace(self, required=False)
+
+
+Region = RegionField()
+
+Field = ValueField | AttributeField | RegionField
+
+
+def field_of(name: str, annotation: Any, default: Any) -> Field:
+    """The field that an annotation declares; raises TypeError where it declares none."""
+    name = name.removesuffix("_")
+    if get_origin(annotation) is Sequence:
+        return replace(get_args(annotation)[0], arity=UNIFORM, name=name)
+    if isinstance(annotation, AttributeField) and default is not None:
+        return replace(annotation, default=default, name=name)
+    if isinstance(annotation, ValueField | AttributeField | RegionField):
+        return replace(annotation, name=name)
+    raise TypeError(f"'{name}' declares neither operand, result, attribute nor region: {annotation!r}")
+
+
+def group_sizes(fields: tuple[ValueField, ...], segments: ir.Attribute | None) -> list[int] | None:
+    """How many values each field has by the segment attribute, or None where the attribute does not fit the fields."""
+    if segments is None:
+        return [1] * len(fields) if all(field.arity == ONE for field in fields) else None
+    stored = list(segments) if isinstance(segments, ir.DenseI32ArrayAttr) else []
+    if len(stored) != sum(field.width for field in fields) or min(stored, default=0) < 0:
+        return None
+    sizes, at = [], 0
+    for field in fields:
+        sizes.append(sum(stored[at : at + field.width]))
+        at += field.width
+    return sizes

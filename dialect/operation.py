@@ -1,0 +1,198 @@
+"""What every operation class of our dialects inherits: fields from annotations, accessors, verification.
+
+    class CmpIOp(Operation, name="cmpi", traits=[ext.Pure]):
+        \"\"\"result[i] = lhs[i] <predicate> rhs[i].\"\"\"
+        result: Result[BoolTile]
+        lhs: Operand[T]
+        rhs: Operand[T]
+        comparison_predicate: Predicate
+        signedness: Signedness
+        rules = [same_shape("lhs", "result")]
+        assembly = "$comparison_predicate $lhs `,` $rhs `,` $signedness attr-dict `:` type($lhs) `->` type($result)"
+
+Accessors give Python values: `op.signedness` is `"signed"`, an absent optional is None, a flag is a bool, a group a list.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Optional, TypeVar, Union
+
+from tilec.dialect.fields import (
+    MIXED,
+    MIXED_LIMIT,
+    ONE,
+    OPTIONAL,
+    AttributeField,
+    Field,
+    RegionField,
+    TypeVariable,
+    ValueField,
+    field_of,
+    group_sizes,
+)
+from tilec.dialect.mlir import ext, ir
+from tilec.dialect.verify import OperationVerifier
+
+
+# Every operation class of our dialects by its full name.
+OPERATIONS: dict[str, Any] = {}
+
+
+def operation_base(dialect: Any) -> Any:
+    """The class that the operations of a dialect derive from; subclasses with a `name` are operations.
+
+    It is made for each dialect because classes of the bindings cannot have two bases.
+    """
+
+    class Operation(dialect.Operation):  # type: ignore[misc, name-defined]
+        fields: tuple[Field, ...] = ()
+        operand_fields: tuple[ValueField, ...] = ()
+        result_fields: tuple[ValueField, ...] = ()
+        attribute_fields: dict[str, AttributeField] = {}
+        region_fields: tuple[RegionField, ...] = ()
+        rules: Sequence[Callable[[Any], str | None]] = ()
+        assembly = ""
+        verifier: OperationVerifier
+        __annotations__ = {}
+
+        def __init_subclass__(cls, *, name: str | None = None, traits: list[Any] | None = None, **keywords: Any) -> None:
+            if name is not None:
+                _declare(cls)
+            super().__init_subclass__(name=name, traits=traits, **keywords)
+            if name is not None:
+                _add_accessors(cls)
+                OPERATIONS[cls.OPERATION_NAME] = cls
+
+        @classmethod
+        def verify_invariants(cls, op: Any) -> bool:
+            return _emit(op, cls.verifier.problem(op))
+
+        def check(self) -> str | None:
+            """What is wrong beyond fields and rules, or None; called when both hold."""
+            return None
+
+        def check_regions(self) -> str | None:
+            """What is wrong with the regions, or None; called when their operations hold."""
+            return None
+
+    return Operation
+
+
+def _declare(cls: Any) -> None:
+    fields = _take_fields(cls)
+    cls.fields = fields
+    cls.operand_fields = tuple(f for f in fields if isinstance(f, ValueField) and f.kind == "operand")
+    cls.result_fields = tuple(f for f in fields if isinstance(f, ValueField) and f.kind == "result")
+    cls.attribute_fields = {f.name: f for f in fields if isinstance(f, AttributeField)}
+    cls.region_fields = tuple(f for f in fields if isinstance(f, RegionField))
+    cls.__annotations__ = _irdl_annotations(fields)
+    cls.verifier = OperationVerifier(cls)
+    if cls.region_fields:
+        cls.verify_region_invariants = classmethod(_verify_regions)
+
+
+def _verify_regions(cls: Any, op: Any) -> bool:
+    return _emit(op, cls.verifier.region_problem(op))
+
+
+def _emit(op: Any, problem: str | None) -> bool:
+    if problem is None:
+        return True
+    op.location.emit_error(f"'{op.OPERATION_NAME}' op {problem}")
+    return False
+
+
+def _take_fields(cls: Any) -> tuple[Field, ...]:
+    fields = []
+    for key, annotation in cls.__dict__.get("__annotations__", {}).items():
+        fields.append(field_of(key, annotation, cls.__dict__.get(key)))
+        # ext would take a default for one of its own specifiers.
+        if key in cls.__dict__:
+            delattr(cls, key)
+    return tuple(fields)
+
+
+def _irdl_annotations(fields: tuple[Field, ...]) -> dict[str, Any]:
+    annotations: dict[str, Any] = {}
+    for field in fields:
+        if isinstance(field, ValueField):
+            annotations.update(_irdl_values(field))
+        elif isinstance(field, AttributeField):
+            # Optional attributes stay undeclared: IRDL has no words for them and ignores what it does not know.
+            if field.required:
+                annotations[field.name] = Union[tuple(ir.StringAttr[k] for k in field.keywords)] if field.keywords else field.irdl
+        else:
+            annotations[field.name] = ext.Region
+    return annotations
+
+
+def _irdl_values(field: ValueField) -> dict[str, Any]:
+    constraint = field.set.irdl
+    if isinstance(field.constraint, TypeVariable) and field.arity == ONE:
+        constraint = TypeVar(field.constraint.name, bound=constraint)  # type: ignore[misc]
+    value = (ext.Operand if field.kind == "operand" else ext.Result)[constraint]
+    name = _irdl_name(field.name)
+    if field.arity == MIXED:
+        return {f"{name}{i}": Optional[value] for i in range(MIXED_LIMIT)}
+    if field.arity == OPTIONAL:
+        return {name: Optional[value]}
+    return {name: value if field.arity == ONE else Sequence[value]}  # type: ignore[valid-type]
+
+
+def _irdl_name(name: str) -> str:
+    # IRDL refuses capitals, and ext makes the name a parameter of a Python constructor.
+    snake = re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", name)
+    return f"{snake}_" if keyword.iskeyword(snake) else snake
+
+
+def groups(op: Any, kind: str) -> dict[str, list[ir.Value]] | None:
+    """The values of an operation by field, or None where the segments are broken."""
+    fields = op.operand_fields if kind == "operand" else op.result_fields
+    values = list(op.operation.operands if kind == "operand" else op.operation.results)
+    attributes = op.attributes
+    name = f"{kind}SegmentSizes"
+    sizes = group_sizes(fields, attributes[name] if name in attributes else None)
+    if sizes is None or sum(sizes) != len(values):
+        return None
+    found, at = {}, 0
+    for field, size in zip(fields, sizes, strict=True):
+        found[field.name] = values[at : at + size]
+        at += size
+    return found
+
+
+def _add_accessors(cls: Any) -> None:
+    for field in cls.fields:
+        name = field.name
+        if isinstance(field, AttributeField):
+            accessor = _attribute_accessor(field)
+        elif isinstance(field, ValueField):
+            accessor = _value_accessor(cls, field)
+        else:
+            accessor = property(lambda op, at=cls.region_fields.index(field): op.regions[at])
+        # Fields called operands, results or name keep MLIR's own accessor, which gives the same or is needed.
+        if not hasattr(ir.OpView, name):
+            setattr(cls, name, accessor)
+        setattr(cls, f"{name}_", accessor)
+
+
+def _attribute_accessor(field: AttributeField) -> property:
+    name, to_python = field.name, field.to_python
+    absent = False if field.kind == "flag" else field.default
+    return property(lambda op: to_python(op.attributes[name]) if name in op.attributes else absent)
+
+
+def _value_accessor(cls: Any, field: ValueField) -> property:
+    fields = cls.operand_fields if field.kind == "operand" else cls.result_fields
+    at, kind, many = fields.index(field), field.kind, field.arity not in (ONE, OPTIONAL)
+    if all(f.arity == ONE for f in fields):
+        return property((lambda op: op.operands[at]) if kind == "operand" else (lambda op: op.results[at]))
+
+    def accessor(op: Any) -> Any:
+        found = groups(op, kind)[field.name]  # type: ignore[index]
+        return found if many else (found[0] if found else None)
+
+    return property(accessor)

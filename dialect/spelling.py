@@ -1,0 +1,30 @@
+"""Types as the user writes them, for diagnostics and for the printer."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+
+from tilec.dialect.mlir import ir
+
+# Builtin types whose spelling in Tile IR differs from MLIR's.
+_RENAMED = {"f8E5M3FNU": "fnv8E5M3FNU"}
+
+
+@functools.cache
+def spell(type: ir.Type) -> str:
+    """`tile<4x2xf32>` for a type of Tile IR, MLIR's own spelling for others."""
+    spelled = getattr(type, "spelled", None)
+    if spelled is not None:
+        return spelled()
+    text = str(type)
+    return _RENAMED.get(text, text)
+
+
+def quote(type: ir.Type) -> str:
+    return f"'{spell(type)}'"
+
+
+def spell_list(types: Iterable[ir.Type]) -> str:
+    """`(tile<f32>, token)`: a list of types in parentheses."""
+    return f"({', '.join(map(spell, types))})"

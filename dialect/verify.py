@@ -1,0 +1,142 @@
+"""Checks an operation against its fields and rules; every message speaks of the user's types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tilec.dialect.fields import ONE, OPTIONAL, UNIFORM, TypeVariable, ValueField, group_sizes
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import quote, spell
+
+_SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
+
+
+def types_only(rule: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
+    """Marks a rule whose answer depends on types alone, so that it is asked once for each combination of them."""
+    rule.types_only = True  # type: ignore[attr-defined]
+    return rule
+
+
+class OperationVerifier:
+    """The checks of one operation class, with the combinations of types that already passed."""
+
+    def __init__(self, operation_class: Any) -> None:
+        rules = operation_class.rules
+        self._operation_class = operation_class
+        self._type_rules = [rule for rule in rules if getattr(rule, "types_only", False)]
+        self._other_rules = [rule for rule in rules if not getattr(rule, "types_only", False)]
+        self._passed: set[Any] = set()
+
+    def problem(self, op: Any) -> str | None:
+        """The first thing wrong with an operation, or None; runs before MLIR has checked anything."""
+        operation, attributes = op.operation, op.attributes
+        stored = {name: attributes[name] for name in attributes}
+        key = (
+            tuple([value.type for value in operation.operands]),
+            tuple([value.type for value in operation.results]),
+            stored.get("operandSegmentSizes"),
+            stored.get("resultSegmentSizes"),
+        )
+        if key not in self._passed:
+            found = self._type_problem(op, key)
+            if found is not None:
+                return found
+            self._passed.add(key)
+        return self._attribute_problem(stored) or self._other_problem(op)
+
+    def region_problem(self, op: Any) -> str | None:
+        """What is wrong with the regions of an operation whose own fields and inner operations hold."""
+        for index, (field, region) in enumerate(zip(self._operation_class.region_fields, op.regions, strict=True)):
+            blocks = len(list(region.blocks))
+            if blocks > 1 or (blocks == 0 and field.required):
+                return f"region #{index} ('{field.name}') must have exactly one block, but has {blocks}"
+        return op.check_regions()
+
+    def _other_problem(self, op: Any) -> str | None:
+        for rule in self._other_rules:
+            found = rule(op)
+            if found is not None:
+                return found
+        return op.check()
+
+    def _attribute_problem(self, stored: dict[str, ir.Attribute]) -> str | None:
+        fields = self._operation_class.attribute_fields
+        for name, field in fields.items():
+            attribute = stored.get(name)
+            if attribute is None:
+                if field.required:
+                    return f"requires attribute '{name}'"
+                continue
+            found = field.problem(attribute)
+            if found is not None:
+                return f"attribute '{name}' {found}"
+        for name in stored:
+            # Attributes of other dialects (with a dot) may always be added; the rest would be misspelt fields.
+            if name not in fields and "." not in name and name not in _SEGMENTS:
+                return f"has no attribute '{name}'"
+        return None
+
+    def _type_problem(self, op: Any, key: tuple[Any, ...]) -> str | None:
+        cls = self._operation_class
+        bound: dict[str, tuple[str, ir.Type]] = {}
+        for kind, fields, types, segments in (
+            ("operand", cls.operand_fields, key[0], key[2]),
+            ("result", cls.result_fields, key[1], key[3]),
+        ):
+            found = _group_problem(kind, fields, types, segments, bound)
+            if found is not None:
+                return found
+        if len(op.regions) != len(cls.region_fields):
+            return f"expected {len(cls.region_fields)} regions, but got {len(op.regions)}"
+        for rule in self._type_rules:
+            found = rule(op)
+            if found is not None:
+                return found
+        return None
+
+
+def _group_problem(
+    kind: str,
+    fields: tuple[ValueField, ...],
+    types: tuple[ir.Type, ...],
+    segments: ir.Attribute | None,
+    bound: dict[str, tuple[str, ir.Type]],
+) -> str | None:
+    sizes = group_sizes(fields, segments)
+    if segments is None and any(field.arity != ONE for field in fields):
+        return f"requires attribute '{kind}SegmentSizes'"
+    if sizes is None or sum(sizes) != len(types):
+        return f"expected {_expected(kind, fields, sizes)}, but got {len(types)}"
+    at = 0
+    for field, size in zip(fields, sizes, strict=True):
+        if (field.arity == ONE and size != 1) or (field.arity == OPTIONAL and size > 1):
+            return f"expected {'one' if field.arity == ONE else 'at most one'} {kind} '{field.name}', but got {size}"
+        for index in range(at, at + size):
+            found = _type_problem(kind, index, field, types[index], bound) or _uniform_problem(kind, field, types[at], types[index])
+            if found is not None:
+                return found
+        at += size
+    return None
+
+
+def _expected(kind: str, fields: tuple[ValueField, ...], sizes: list[int] | None) -> str:
+    if sizes is None:
+        return f"'{kind}SegmentSizes' to have {sum(field.width for field in fields)} entries that are not negative"
+    return f"{sum(sizes)} {kind}{'' if sum(sizes) == 1 else 's'}"
+
+
+def _type_problem(kind: str, index: int, field: ValueField, type: ir.Type, bound: dict[str, tuple[str, ir.Type]]) -> str | None:
+    if not field.set.contains(type):
+        return f"{kind} #{index} must be {field.set.description}, but got {quote(type)}"
+    if isinstance(field.constraint, TypeVariable):
+        first, expected = bound.setdefault(field.constraint.name, (field.name, type))
+        if expected != type:
+            return f"failed to verify that all of {{{first}, {field.name}}} have same type: {spell(expected)} and {spell(type)}"
+    return None
+
+
+def _uniform_problem(kind: str, field: ValueField, first: ir.Type, type: ir.Type) -> str | None:
+    if field.arity == UNIFORM and first != type:
+        return f"all {kind}s of '{field.name}' must have one type, but got {quote(first)} and {quote(type)}"
+    return None
