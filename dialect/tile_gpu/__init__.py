@@ -1,0 +1,1 @@
+"""The dialect tile_gpu: the machine made explicit, still on tiles."""

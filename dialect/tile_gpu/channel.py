@@ -1,0 +1,75 @@
+"""Channels: rings of buffers with full and empty barriers between the parties of a kernel."""
+
+from tilec.dialect.attributes import Array, Enumeration, Integer
+from tilec.dialect.fields import Mixed, Operand, Result
+from tilec.dialect.tile_gpu.namespace import Operation
+from tilec.dialect.tile_gpu.sets import Buffer, Channel
+
+TMA, THREADS, MMA, WGMMA = "tma", "threads", "mma", "wgmma"
+PRODUCERS = (TMA, THREADS, MMA)
+CONSUMERS = (THREADS, MMA, WGMMA)
+
+
+def _slot_of_channel(op: Operation) -> str | None:
+    expected = op.operands[0].type.buffers
+    found = [result.type for result in op.results]
+    if found != expected:
+        return f"expected the buffers of the channel, {[b.spelled() for b in expected]}, but got {[b.spelled() for b in found]}"
+    return None
+
+
+def _known_consumer(op: Operation) -> str | None:
+    count = len(op.channel.owner.attributes["consumers"])
+    return None if 0 <= op.consumer < count else f"the channel has {count} consumers, but this one is number {op.consumer}"
+
+
+class MakeChannelOp(Operation, name="make_channel"):
+    """A ring of `stages` slots from one producer to some consumers; `shares` lends its slots (README.md, Channels)."""
+
+    channel: Result[Channel]
+    shares: Operand[Channel] | None
+    stages: Integer(32)
+    producer: Enumeration(*PRODUCERS)
+    consumers: Array
+    reuse: Enumeration("ring", "once")
+
+    def check(self) -> str | None:
+        consumers = [entry.value for entry in self.attributes["consumers"]]
+        if not consumers or any(name not in CONSUMERS for name in consumers):
+            return f"consumers must be some of: {', '.join(CONSUMERS)}, but got {consumers}"
+        if self.stages < 1:
+            return f"stages must be positive, but got {self.stages}"
+        if self.shares is not None and self.shares.type != self.results[0].type:
+            return f"shared slots must have the type of the channel, but got {self.shares.type.spelled()}"
+        return None
+
+
+class PutBeginOp(Operation, name="put_begin"):
+    """The buffers of the next slot, once it is empty."""
+
+    buffers: Mixed[Result[Buffer]]
+    channel: Operand[Channel]
+    rules = [_slot_of_channel]
+
+
+class PutCommitOp(Operation, name="put_commit"):
+    """The slot is full once what was put is complete."""
+
+    channel: Operand[Channel]
+
+
+class GetOp(Operation, name="get"):
+    """The buffers of the next slot, once it is full."""
+
+    buffers: Mixed[Result[Buffer]]
+    channel: Operand[Channel]
+    consumer: Integer(32)
+    rules = [_slot_of_channel, _known_consumer]
+
+
+class ReleaseOp(Operation, name="release"):
+    """This consumer is done with its slot once what it issued is complete."""
+
+    channel: Operand[Channel]
+    consumer: Integer(32)
+    rules = [_known_consumer]

@@ -1,0 +1,57 @@
+"""Matrix multiply-accumulate on tensor memory (tcgen05), on registers (wgmma) and on FMA units (dot)."""
+
+from tilec.dialect.attributes import Enumeration, Integer
+from tilec.dialect.fields import Operand, Result, TypeVariable
+from tilec.dialect.tile_gpu.namespace import Operation
+from tilec.dialect.tile_gpu.sets import Boolean, RegisterTile, SharedBuffer, TensorBuffer
+
+KINDS = ("f16", "bf16", "tf32")
+T = TypeVariable("T", RegisterTile)
+
+
+def _matrix_shapes(op: Operation) -> str | None:
+    accumulator = tuple(op.operands[0].type.shape)
+    lhs, rhs = op.lhs.type.shape, op.rhs.type.shape
+    if len(lhs) != 2 or len(rhs) != 2 or lhs[1] != rhs[0] or accumulator != (lhs[0], rhs[1]):
+        return f"expected MxK, KxN and MxN, but got {lhs}, {rhs} and {accumulator}"
+    return None
+
+
+class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
+    """accumulator = lhs * rhs + (accumulator where `accumulate`, else 0)."""
+
+    accumulator: Operand[TensorBuffer]
+    lhs: Operand[SharedBuffer]
+    rhs: Operand[SharedBuffer]
+    accumulate: Operand[Boolean]
+    kind: Enumeration(*KINDS)
+    rules = [_matrix_shapes]
+
+
+class WgmmaOp(Operation, name="wgmma"):
+    """result = lhs * rhs + accumulator, in flight until `wgmma_wait`."""
+
+    result: Result[T]
+    accumulator: Operand[T]
+    lhs: Operand[SharedBuffer]
+    rhs: Operand[SharedBuffer]
+    kind: Enumeration(*KINDS)
+    rules = [_matrix_shapes]
+
+
+class WgmmaWaitOp(Operation, name="wgmma_wait"):
+    """The accumulator once at most `pending` newer groups are in flight."""
+
+    result: Result[T]
+    accumulator: Operand[T]
+    pending: Integer(32)
+
+
+class DotOp(Operation, name="dot"):
+    """result = lhs * rhs + accumulator by fused multiply-adds in the accumulator's type, k ascending."""
+
+    result: Result[T]
+    accumulator: Operand[T]
+    lhs: Operand[SharedBuffer]
+    rhs: Operand[SharedBuffer]
+    rules = [_matrix_shapes]

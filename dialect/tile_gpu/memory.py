@@ -1,0 +1,116 @@
+"""Shared and tensor memory, tensor maps and TMA."""
+
+from collections.abc import Sequence
+
+from tilec.dialect.attributes import Enumeration, Flag, Integers32, Text
+from tilec.dialect.fields import Operand, Result
+from tilec.dialect.mlir import ext
+from tilec.dialect.tile_gpu.namespace import Operation
+from tilec.dialect.tile_gpu.sets import Channel, Integer32, Integer64, RegisterTile, SharedBuffer, TensorBuffer, TensorMap
+
+SWIZZLES = ("none", "32B", "64B", "128B", "128B_atom_32B")
+
+
+class MakeTensorMapOp(Operation, name="make_tensor_map", traits=[ext.Pure]):
+    """A TMA descriptor over kernel arguments: innermost dimension first, strides in elements from the second dimension on."""
+
+    result: Result[TensorMap]
+    base: Operand[Integer64]
+    extents: Sequence[Operand[Integer32]]
+    strides: Sequence[Operand[Integer32]]
+    element: Text
+    box: Integers32
+    swizzle: Enumeration(*SWIZZLES)
+    fill: Enumeration("zero", "nan")
+
+    def check(self) -> str | None:
+        if len(self.extents) != len(self.box) or len(self.strides) != len(self.box) - 1:
+            return f"expected {len(self.box)} extents and {len(self.box) - 1} strides for box {list(self.box)}"
+        return None
+
+
+class SharedOp(Operation, name="shared"):
+    """A buffer of the compute role alone."""
+
+    buffer: Result[SharedBuffer]
+
+
+def _same_shape(op: Operation) -> str | None:
+    tile = (op.results[0] if len(op.results) else op.operands[0]).type
+    buffer = op.operands[-1].type
+    if tuple(tile.shape) != buffer.shape or tile.element_type != buffer.element:
+        return f"tile and buffer must agree, but got {tile} and {buffer.spelled()}"
+    return None
+
+
+class LoadSharedOp(Operation, name="load_shared"):
+    """The tile in a shared buffer."""
+
+    result: Result[RegisterTile]
+    buffer: Operand[SharedBuffer]
+    rules = [_same_shape]
+
+
+class StoreSharedOp(Operation, name="store_shared"):
+    """Writes a tile into a shared buffer."""
+
+    value: Operand[RegisterTile]
+    buffer: Operand[SharedBuffer]
+    rules = [_same_shape]
+
+
+class LoadTensorMemoryOp(Operation, name="load_tensor_memory"):
+    """The tile in a tensor memory buffer; complete when its registers are used."""
+
+    result: Result[RegisterTile]
+    buffer: Operand[TensorBuffer]
+    rules = [_same_shape]
+
+
+class StoreTensorMemoryOp(Operation, name="store_tensor_memory"):
+    """Writes a tile into a tensor memory buffer."""
+
+    value: Operand[RegisterTile]
+    buffer: Operand[TensorBuffer]
+    rules = [_same_shape]
+
+
+class TmaLoadOp(Operation, name="tma_load"):
+    """Copies the box at `coordinates` (innermost first, in elements) into a buffer of the slot being filled.
+
+    Elements outside the tensor are filled as the map says; the slot's full barrier counts the bytes.
+    """
+
+    map: Operand[TensorMap]
+    coordinates: Sequence[Operand[Integer32]]
+    buffer: Operand[SharedBuffer]
+    channel: Operand[Channel]
+
+
+class TmaStoreOp(Operation, name="tma_store"):
+    """Copies a buffer to the box at `coordinates`; elements outside the tensor are dropped."""
+
+    map: Operand[TensorMap]
+    coordinates: Sequence[Operand[Integer32]]
+    buffer: Operand[SharedBuffer]
+
+
+class StoreWaitOp(Operation, name="store_wait"):
+    """Waits for earlier `tma_store`s: until they have read shared memory (`read`), else until they are visible; then a barrier of the role."""
+
+    read: Flag
+
+
+class FenceAsyncOp(Operation, name="fence_async"):
+    """Makes this thread's writes of shared memory visible to TMA and tensor cores (PTX fence.proxy.async)."""
+
+
+class BarrierOp(Operation, name="barrier"):
+    """All threads of the role meet."""
+
+
+class ViewBufferOp(Operation, name="view_buffer", traits=[ext.Pure]):
+    """The same bytes as a buffer of permuted dimensions, with dimensions of one element added or left out."""
+
+    result: Result[SharedBuffer]
+    source: Operand[SharedBuffer]

@@ -1,0 +1,39 @@
+"""Reductions and scans over one dimension of register tiles."""
+
+from tilec.dialect.attributes import Array, Boolean, Integer
+from tilec.dialect.fields import Mixed, Operand, Region, Result
+from tilec.dialect.mlir import ext, ir
+from tilec.dialect.tile_gpu.namespace import Operation
+from tilec.dialect.tile_gpu.sets import Anything, RegisterTile
+
+
+class ReduceOp(Operation, name="reduce"):
+    """Folds each operand along `dimension`; the body takes (element, accumulator) an operand and yields the new accumulators.
+
+    The result layout is the operand layout without the dimension; a tile of one dimension gives a scalar. `identities` holds the neutral elements.
+    """
+
+    folded: Mixed[Result[Anything]]
+    sources: Mixed[Operand[RegisterTile]]
+    dimension: Integer(32)
+    identities: Array
+    body: Region
+
+
+class ScanOp(Operation, name="scan"):
+    """Inclusive prefix fold along `dimension`, from the last index down where `reverse`."""
+
+    folded: Mixed[Result[RegisterTile]]
+    sources: Mixed[Operand[RegisterTile]]
+    dimension: Integer(32)
+    reverse: Boolean
+    identities: Array
+    body: Region
+
+
+class YieldOp(Operation, name="yield", traits=[ir.IsTerminatorTrait, ext.Pure]):
+    """The new accumulators of a reduction or scan."""
+
+    values: Mixed[Operand[Anything]]
+
+

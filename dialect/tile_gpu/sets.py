@@ -1,0 +1,34 @@
+"""The sets of types that operations of tile_gpu take."""
+
+from typing import Any
+
+from tilec.dialect.fields import TypeSet
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType, ChannelType, TensorMapType
+
+
+def is_register_tile(type: ir.Type) -> bool:
+    """Whether a type is a tensor with a layout."""
+    return isinstance(type, ir.RankedTensorType) and isinstance(type.encoding, ir.StringAttr)
+
+
+def is_scalar(type: ir.Type) -> bool:
+    """Whether a type is a builtin number."""
+    return isinstance(type, ir.IntegerType | ir.FloatType)
+
+
+def _buffer_in(memory: str) -> Any:
+    return lambda type: isinstance(type, BufferType) and type.memory == memory
+
+
+Anything = TypeSet("Anything", "any type", lambda type: True, Any)
+RegisterTile = TypeSet("RegisterTile", "a register tile (a tensor with a layout)", is_register_tile, Any)
+Scalar = TypeSet("Scalar", "a scalar", is_scalar, Any)
+Integer32 = TypeSet("Integer32", "i32", lambda type: str(type) == "i32", Any)
+Integer64 = TypeSet("Integer64", "i64", lambda type: str(type) == "i64", Any)
+Boolean = TypeSet("Boolean", "i1", lambda type: str(type) == "i1", Any)
+Buffer = TypeSet("Buffer", "a buffer", lambda type: isinstance(type, BufferType), Any)
+SharedBuffer = TypeSet("SharedBuffer", "a buffer in shared memory", _buffer_in(SHARED), Any)
+TensorBuffer = TypeSet("TensorBuffer", "a buffer in tensor memory", _buffer_in(TENSOR), Any)
+Channel = TypeSet("Channel", "a channel", lambda type: isinstance(type, ChannelType), Any)
+TensorMap = TypeSet("TensorMap", "a tensor map", lambda type: isinstance(type, TensorMapType), Any)

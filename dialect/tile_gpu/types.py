@@ -1,0 +1,67 @@
+"""Buffers, channels and tensor maps."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.namespace import TileGpu
+
+SHARED, TENSOR = "shared", "tensor"
+MEMORIES = (SHARED, TENSOR)
+
+
+class BufferType(TileGpu.Type, name="buffer"):
+    """One slot of shared or tensor memory that holds a tile; the layout says where each element lies."""
+
+    extents: Any
+    element_type: Any
+    space: Any
+    arrangement: Any
+
+    @classmethod
+    @functools.cache
+    def get(cls, shape: Sequence[int], element: ir.Type, memory: str, layout: str) -> "BufferType":
+        if memory not in MEMORIES:
+            raise ValueError(f"buffer memory must be one of: {', '.join(MEMORIES)}, but got: {memory}")
+        return super().get(
+            ir.DenseI64ArrayAttr.get(list(shape)), ir.TypeAttr.get(element), ir.StringAttr.get(memory), ir.StringAttr.get(layout)
+        )
+
+    shape = property(lambda self: tuple(ir.DenseI64ArrayAttr(self.params[0])))
+    element = property(lambda self: ir.TypeAttr(self.params[1]).value)
+    memory = property(lambda self: ir.StringAttr(self.params[2]).value)
+    layout = property(lambda self: ir.StringAttr(self.params[3]).value)
+
+    def spelled(self) -> str:
+        extents = "x".join(map(str, self.shape))
+        return f"buffer<{extents}x{self.element}, {self.memory}, {self.layout}>"
+
+
+class ChannelType(TileGpu.Type, name="channel"):
+    """A ring of slots, each holding the listed buffers."""
+
+    slot: Any
+
+    @classmethod
+    def get(cls, buffers: Sequence[BufferType]) -> "ChannelType":
+        return super().get(ir.ArrayAttr.get([ir.TypeAttr.get(buffer) for buffer in buffers]))
+
+    buffers = property(lambda self: [ir.TypeAttr(entry).value for entry in ir.ArrayAttr(self.params[0])])
+
+    def spelled(self) -> str:
+        return f"channel<[{', '.join(buffer.spelled() for buffer in self.buffers)}]>"
+
+
+class TensorMapType(TileGpu.Type, name="tensor_map"):
+    """A TMA descriptor that the launcher encodes."""
+
+    __annotations__ = {}
+
+    @classmethod
+    @functools.cache
+    def get(cls) -> "TensorMapType":
+        return super().get()
+
+    def spelled(self) -> str:
+        return "tensor_map"

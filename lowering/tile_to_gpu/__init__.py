@@ -1,0 +1,1 @@
+"""From Tile IR to tile_gpu: layouts, instruction choice, buffers and channels."""

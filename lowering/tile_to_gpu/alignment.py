@@ -1,0 +1,50 @@
+"""How wide the accesses of a view may be: what alignment of base, strides, extents and offsets proves."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tilec.dialect.cuda_tile.types import PointerType
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.lowering.tile.divisibility import divisibility
+
+VECTOR_BYTES = 16
+_BYTES = {"i1": 1, "i8": 1, "i16": 2, "f16": 2, "bf16": 2, "i32": 4, "f32": 4, "tf32": 4, "i64": 8, "f64": 8}
+
+
+def element_bytes(element: ir.Type) -> int:
+    """Bytes of an element in memory; addresses have eight."""
+    return 8 if isinstance(element, PointerType) else _BYTES.get(spell(element), 1)
+
+
+def access_vector(view: ir.Value, operands: Any) -> tuple[int, int]:
+    """The tile dimension that is contiguous in memory (else the last), and the elements of the widest access along it."""
+    type = view.type
+    strides = type.tensor_view.strides
+    mapping = getattr(type, "dim_map", tuple(range(type.rank)))
+    contiguous = [k for k, dimension in enumerate(mapping) if strides[dimension] == 1]
+    if not contiguous or not hasattr(type, "dim_map"):
+        return type.rank - 1, 1
+    k = contiguous[-1]
+    tensor = view.owner.operands[0].owner
+    steps = getattr(type, "traversal_strides", None) or type.tile_shape
+    factors = [steps[k], type.tile_shape[k], *_tensor_factors(tensor, type, mapping[k])]
+    elements = math.gcd(*factors, VECTOR_BYTES // element_bytes(type.element) or 1)
+    return k, max(1, elements)
+
+
+def _tensor_factors(tensor: Any, type: Any, dimension: int) -> list[int]:
+    """Elements that divide the base, the extent along `dimension` and every other stride."""
+    extents, strides = list(tensor.dynamicShape), list(tensor.dynamicStrides)
+    factors = [max(1, divisibility(tensor.base) // element_bytes(type.element))]
+    for d, extent in enumerate(type.tensor_view.shape):
+        known = divisibility(extents.pop(0)) if extent is None else extent
+        if d == dimension:
+            factors.append(known)
+    for d, stride in enumerate(type.tensor_view.strides):
+        known = divisibility(strides.pop(0)) if stride is None else stride
+        if d != dimension:
+            factors.append(known)
+    return factors

@@ -1,0 +1,116 @@
+"""Integers: the arith operation of the same meaning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.conversion import Conversion
+from tilec.lowering.tile_to_gpu.converts import converts
+
+_PLAIN = {
+    "addi": "arith.addi",
+    "subi": "arith.subi",
+    "muli": "arith.muli",
+    "andi": "arith.andi",
+    "ori": "arith.ori",
+    "xori": "arith.xori",
+    "shli": "arith.shli",
+}
+_SIGNED = {
+    "maxi": {"signed": "arith.maxsi", "unsigned": "arith.maxui"},
+    "mini": {"signed": "arith.minsi", "unsigned": "arith.minui"},
+    "remi": {"signed": "arith.remsi", "unsigned": "arith.remui"},
+    "shri": {"signed": "arith.shrsi", "unsigned": "arith.shrui"},
+}
+_DIVISIONS = {
+    ("signed", "zero"): "arith.divsi",
+    ("signed", "negative_inf"): "arith.floordivsi",
+    ("signed", "positive_inf"): "arith.ceildivsi",
+    ("unsigned", "zero"): "arith.divui",
+    ("unsigned", "positive_inf"): "arith.ceildivui",
+}
+# arith.CmpIPredicate.
+_PREDICATES = {
+    "equal": {"signed": 0, "unsigned": 0},
+    "not_equal": {"signed": 1, "unsigned": 1},
+    "less_than": {"signed": 2, "unsigned": 6},
+    "less_than_or_equal": {"signed": 3, "unsigned": 7},
+    "greater_than": {"signed": 4, "unsigned": 8},
+    "greater_than_or_equal": {"signed": 5, "unsigned": 9},
+}
+
+
+def operands_in_result_layout(op: Any, conversion: Conversion) -> list[ir.Value]:
+    """The operands of an elementwise operation, all in the layout of its first result."""
+    layout = conversion.layouts.get(op.operation.results[0])
+    return [conversion.tile(value, layout) for value in op.operation.operands]
+
+
+def _one(op: Any, conversion: Conversion, name: str) -> None:
+    operands = operands_in_result_layout(op, conversion)
+    result = op.operation.results[0]
+    conversion.set(result, emitter.create(name, [conversion.type(result)], operands).result)
+
+
+@converts(*_PLAIN)
+def _plain(op: Any, conversion: Conversion) -> None:
+    _one(op, conversion, _PLAIN[op.operation.name.removeprefix("cuda_tile.")])
+
+
+@converts(*_SIGNED)
+def _signed(op: Any, conversion: Conversion) -> None:
+    _one(op, conversion, _SIGNED[op.operation.name.removeprefix("cuda_tile.")][op.signedness])
+
+
+@converts("divi")
+def _divi(op: Any, conversion: Conversion) -> None:
+    _one(op, conversion, _DIVISIONS[op.signedness, op.rounding])
+
+
+@converts("mulhii")
+def _mulhii(op: Any, conversion: Conversion) -> None:
+    operands = operands_in_result_layout(op, conversion)
+    type = conversion.type(op.operation.results[0])
+    conversion.set(op.operation.results[0], emitter.create("arith.mului_extended", [type, type], operands).results[1])
+
+
+@converts("negi")
+def _negi(op: Any, conversion: Conversion) -> None:
+    (source,) = operands_in_result_layout(op, conversion)
+    conversion.set(op.operation.results[0], emitter.binary("arith.subi", emitter.zero(source.type), source))
+
+
+@converts("absi")
+def _absi(op: Any, conversion: Conversion) -> None:
+    (source,) = operands_in_result_layout(op, conversion)
+    conversion.set(op.operation.results[0], emitter.unary("math.absi", source))
+
+
+@converts("cmpi")
+def _cmpi(op: Any, conversion: Conversion) -> None:
+    predicate = _PREDICATES[op.comparison_predicate][op.signedness]
+    compare(op, conversion, "arith.cmpi", predicate)
+
+
+def compare(op: Any, conversion: Conversion, name: str, predicate: int) -> None:
+    """arith.cmpi or arith.cmpf."""
+    operands = operands_in_result_layout(op, conversion)
+    attribute = ir.IntegerAttr.get(emitter.integer_type(64), predicate)
+    type = conversion.type(op.operation.results[0])
+    conversion.set(op.operation.results[0], emitter.create(name, [type], operands, predicate=attribute).result)
+
+
+@converts("select")
+def _select(op: Any, conversion: Conversion) -> None:
+    _one(op, conversion, "arith.select")
+
+
+@converts("assume")
+def _assume(op: Any, conversion: Conversion) -> None:
+    source, result = op.operation.operands[0], op.operation.results[0]
+    if source in conversion.tensor_views:
+        conversion.tensor_views[result] = conversion.tensor_views[source]
+    else:
+        conversion.set(result, conversion.tile(source, conversion.layouts.get(result)))

@@ -1,0 +1,114 @@
+"""Loops and branches: scf of the same shape, without tokens, accumulators of tensor memory as flags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.mlir import ir
+from tilec.errors import UnsupportedError
+from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type
+from tilec.lowering.tile_to_gpu.converts import converts
+from tilec.lowering.tile_to_gpu.mma import AccumulatorState
+from tilec.lowering.tile_to_gpu.source_location import source_location
+
+
+@converts("for")
+def _for(op: Any, conversion: Conversion) -> None:
+    operation = op.operation
+    block = operation.regions[0].blocks[0]
+    in_memory = conversion.plan.carried.get(operation, {})
+    states = {index: AccumulatorState(multiply, conversion) for index, multiply in in_memory.items()}
+    for index, multiply in in_memory.items():
+        conversion.accumulators[multiply.op.operation.results[0]] = states[index]
+    carried = [index for index, value in enumerate(op.initValues) if isinstance(value.type, TileType)]
+    initial = [_initial(op, index, states, conversion) for index in carried]
+    bounds = [conversion.get(value) for value in list(operation.operands)[:3]]
+    made = _scf_for(bounds, initial, bool(op.unsignedCmp))
+    body = made.regions[0].blocks.append(bounds[0].type, *(value.type for value in initial))
+    conversion.set(block.arguments[0], body.arguments[0])
+    for position, index in enumerate(carried):
+        conversion.set(block.arguments[index + 1], body.arguments[position + 1])
+    with ir.InsertionPoint(body):
+        conversion.block(block)
+        given = _terminator(block, "cuda_tile.continue")
+        emitter.create("scf.yield", [], [_given(op, index, given[index], states, conversion) for index in carried])
+    for position, index in enumerate(carried):
+        result = made.results[position]
+        conversion.set(operation.results[index], states[index].finish(_ran(bounds)) if index in states else result)
+
+
+def _ran(bounds: list[ir.Value]) -> ir.Value:
+    """Whether the body ran at all."""
+    less = ir.IntegerAttr.get(emitter.integer_type(64), 2)
+    return emitter.create("arith.cmpi", [emitter.integer_type(1)], bounds[:2], predicate=less).result
+
+
+def _scf_for(bounds: list[ir.Value], initial: list[ir.Value], unsigned: bool) -> ir.Operation:
+    attributes = {"unsignedCmp": ir.UnitAttr.get()} if unsigned else {}
+    return ir.Operation.create("scf.for", [value.type for value in initial], [*bounds, *initial], attributes, regions=1)
+
+
+def _initial(op: Any, index: int, states: dict[int, AccumulatorState], conversion: Conversion) -> ir.Value:
+    if index in states:
+        return emitter.boolean(not states[index].starts_at_zero)
+    argument = op.operation.regions[0].blocks[0].arguments[index + 1]
+    return conversion.tile(op.initValues[index], conversion.layouts.get(argument))
+
+
+def _given(op: Any, index: int, value: ir.Value, states: Any, conversion: Conversion) -> ir.Value:
+    if index in states:
+        return conversion.get(value)
+    argument = op.operation.regions[0].blocks[0].arguments[index + 1]
+    return conversion.tile(value, conversion.layouts.get(argument))
+
+
+def _terminator(block: ir.Block, name: str) -> list[ir.Value]:
+    last = block.operations[len(block.operations) - 1]
+    if last.operation.name != name:
+        raise UnsupportedError(f"'{last.operation.name}' cannot leave this block when compiling", source_location(last))
+    return list(last.operation.operands)
+
+
+@converts("if")
+def _if(op: Any, conversion: Conversion) -> None:
+    operation = op.operation
+    kept = [index for index, result in enumerate(operation.results) if isinstance(result.type, TileType)]
+    types = [conversion.type(operation.results[index]) for index in kept]
+    made = ir.Operation.create("scf.if", types, [conversion.get(operation.operands[0])], regions=2)
+    for old, new in zip(operation.regions, made.regions, strict=True):
+        blocks = list(old.blocks)
+        if not blocks:
+            continue
+        with ir.InsertionPoint(new.blocks.append()):
+            conversion.block(blocks[0])
+            given = _terminator(blocks[0], "cuda_tile.yield")
+            layouts = [conversion.layouts.get(operation.results[index]) for index in kept]
+            emitter.create("scf.yield", [], [conversion.tile(given[i], layout) for i, layout in zip(kept, layouts, strict=True)])
+    for position, index in enumerate(kept):
+        conversion.set(operation.results[index], made.results[position])
+
+
+@converts("make_token", "join_tokens")
+def _token(op: Any, conversion: Conversion) -> None:
+    """Program order is kept, so tokens need no instruction."""
+
+
+_AXES = (0, 1, 2)
+
+
+@converts("get_tile_block_id")
+def _block_id(op: Any, conversion: Conversion) -> None:
+    _per_axis(op, "program_id", conversion)
+
+
+@converts("get_num_tile_blocks")
+def _num_blocks(op: Any, conversion: Conversion) -> None:
+    _per_axis(op, "num_programs", conversion)
+
+
+def _per_axis(op: Any, name: str, conversion: Conversion) -> None:
+    for axis, result in zip(_AXES, op.operation.results, strict=True):
+        if list(result.uses):
+            conversion.set(result, emitter.gpu(name, [], [element_type(result.type.element)], axis=axis).result)

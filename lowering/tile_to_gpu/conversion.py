@@ -1,0 +1,151 @@
+"""The state of converting one entry, and the walk over its operations."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from tilec.dialect.cuda_tile.types import PointerType, TileType
+from tilec.dialect.mlir import ir
+from tilec.errors import UnsupportedError
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.target import Target
+from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.converts import RULES
+from tilec.lowering.tile_to_gpu.layout_assignment import Layouts, is_tile
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
+from tilec.lowering.tile_to_gpu.source_location import source_location
+from tilec.lowering.tile_to_gpu.values import TensorView, TileView
+
+
+class Conversion:
+    """Values of cuda_tile by what they became, and where declarations go."""
+
+    def __init__(self, target: Target, warps: int, plan: MatrixPlan, layouts: Layouts, use_tma: bool) -> None:
+        self.target = target
+        self.warps = warps
+        self.plan = plan
+        self.layouts = layouts
+        self.use_tma = use_tma
+        self.values: dict[ir.Value, ir.Value] = {}
+        self.tensor_views: dict[ir.Value, TensorView] = {}
+        self.tile_views: dict[ir.Value, TileView] = {}
+        # The slot that holds a TMA load, while it is held.
+        self.buffers: dict[ir.Value, ir.Value] = {}
+        self.before: dict[Any, list[Callable[[], None]]] = defaultdict(list)
+        self.after: dict[Any, list[Callable[[], None]]] = defaultdict(list)
+        self.declarations: ir.Operation | None = None
+        self.arguments: dict[ir.Value, ir.Value] = {}
+        self.shared_maps: dict[Any, ir.Value] = {}
+        self.accumulators: dict[ir.Value, Any] = {}
+        self.staging: dict[Any, ir.Value] = {}
+        # Whether a TMA store may still read a staging buffer.
+        self.staged = False
+
+    def block(self, block: ir.Block) -> None:
+        """Converts all operations but the terminator at the current insertion point."""
+        operations = list(block.operations)
+        for op in operations[:-1]:
+            self.operation(op)
+
+    def operation(self, op: Any) -> None:
+        """Converts one operation, with what has to come just before and after it."""
+        operation = op.operation
+        with named_location(op):
+            for step in self.before.pop(operation, ()):
+                step()
+            if not self._is_absorbed(operation):
+                rule = RULES.get(operation.name.removeprefix("cuda_tile."))
+                if rule is None:
+                    raise UnsupportedError(
+                        f"'{operation.name}' cannot be compiled for {self.target.name}", source_location(op)
+                    )
+                rule(op, self)
+            for step in self.after.pop(operation, ()):
+                step()
+
+    def _is_absorbed(self, operation: ir.Operation) -> bool:
+        return (
+            operation.name != "cuda_tile.load_view_tko"
+            and len(operation.results) == 1
+            and operation.results[0] in self.plan.absorbed
+        )
+
+    def get(self, value: ir.Value) -> ir.Value:
+        """What a scalar or tile became, in its own layout."""
+        return self.values[value]
+
+    def tile(self, value: ir.Value, layout: LinearLayout | None) -> ir.Value:
+        """A tile in the layout that its user wants; a constant is made anew, anything else converted."""
+        made = self.values[value]
+        if layout is None or not isinstance(made.type, ir.RankedTensorType):
+            return made
+        wanted = emitter.tile_type(made.type.shape, made.type.element_type, layout)
+        if made.type == wanted:
+            return made
+        producer = made.owner
+        if not isinstance(producer, ir.Block):
+            name = producer.operation.name
+            if name == "arith.constant" and producer.operation.attributes["value"].is_splat:
+                splat = ir.DenseElementsAttr(producer.operation.attributes["value"]).get_splat_value()
+                attribute = ir.DenseElementsAttr.get_splat(wanted, splat)
+                return emitter.create("arith.constant", [wanted], [], value=attribute).result
+            if name in ("tile_gpu.splat", "tile_gpu.iota"):
+                return emitter.gpu(name.removeprefix("tile_gpu."), list(producer.operation.operands), [wanted]).result
+        return emitter.gpu("convert_layout", [made], [wanted]).result
+
+    def set(self, value: ir.Value, made: ir.Value) -> None:
+        """Records what a value became."""
+        self.values[value] = made
+
+    def type(self, value: ir.Value) -> ir.Type:
+        """The type of what a value becomes."""
+        tile = value.type
+        assert isinstance(tile, TileType)
+        element = element_type(tile.element)
+        return emitter.tile_type(tile.shape, element, self.layouts[value]) if is_tile(value) else element
+
+    def declare(self, name: str, operands: Any, results: Any, **attributes: Any) -> ir.Value:
+        """A declaration at the top of the kernel."""
+        assert self.declarations is not None
+        with ir.InsertionPoint(self.declarations):
+            return emitter.gpu(name, operands, results, **attributes).results[0]
+
+    def argument(self, value: ir.Value) -> ir.Value:
+        """A value that the launcher can compute, made at the top of the kernel."""
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return self.arguments[value]
+        if owner.operation.name == "cuda_tile.assume":
+            return self.argument(owner.operation.operands[0])
+        splat = ir.DenseElementsAttr(owner.operation.attributes["value"]).get_splat_value()
+        with ir.InsertionPoint(self.declarations):
+            return emitter.constant(element_type(value.type.element), splat.value)
+
+    def launch_integer(self, value: ir.Value | int) -> ir.Value:
+        """An extent or a stride as i32 at the top of the kernel."""
+        with ir.InsertionPoint(self.declarations):
+            if isinstance(value, int):
+                return emitter.i32(value)
+            return emitter.cast_integer(self.argument(value), 32)
+
+
+def element_type(element: ir.Type) -> ir.Type:
+    """The element of a register tile: addresses are i64."""
+    return emitter.integer_type(64) if isinstance(element, PointerType) else element
+
+
+def named_location(op: Any) -> ir.Location:
+    """The operation's own location under its name, which the PTX prints beside its instructions."""
+    return ir.Location.name(op.operation.name.removeprefix("cuda_tile."), op.operation.location)
+
+
+def in_loop(op: Any) -> bool:
+    """Whether an operation may run more than once."""
+    parent = op.operation.parent
+    while parent is not None and parent.operation.name != "cuda_tile.entry":
+        if parent.operation.name in ("cuda_tile.for", "cuda_tile.loop"):
+            return True
+        parent = parent.operation.parent
+    return False

@@ -1,0 +1,101 @@
+"""Makes upstream and tile_gpu operations at the insertion point, with what they need of attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tilec.dialect.build import build
+from tilec.dialect.mlir import ir
+from tilec.lowering.layout.linear_layout import LinearLayout
+
+
+def integer_type(width: int) -> ir.Type:
+    return ir.IntegerType.get_signless(width)
+
+
+def tile_type(shape: Sequence[int], element: ir.Type, layout: LinearLayout) -> ir.Type:
+    """The register tile of that shape and layout."""
+    return ir.RankedTensorType.get(list(shape), element, ir.StringAttr.get(str(layout)))
+
+
+def with_element(type: ir.Type, element: ir.Type) -> ir.Type:
+    """The same scalar or register tile with another element type."""
+    if isinstance(type, ir.RankedTensorType):
+        return ir.RankedTensorType.get(type.shape, element, type.encoding)
+    return element
+
+
+def element_of(type: ir.Type) -> ir.Type:
+    return type.element_type if isinstance(type, ir.RankedTensorType) else type
+
+
+def create(name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value], **attributes: ir.Attribute) -> ir.Operation:
+    """An upstream operation."""
+    return ir.Operation.create(name, list(results), list(operands), attributes)
+
+
+def binary(name: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+    return create(name, [lhs.type], [lhs, rhs]).result
+
+
+def unary(name: str, source: ir.Value, type: ir.Type | None = None) -> ir.Value:
+    return create(name, [type or source.type], [source]).result
+
+
+def constant(type: ir.Type, value: int | float) -> ir.Value:
+    """A scalar, or a tile of one value."""
+    element = element_of(type)
+    attribute = _number(element, value)
+    if isinstance(type, ir.RankedTensorType):
+        attribute = ir.DenseElementsAttr.get_splat(type, attribute)
+    return create("arith.constant", [type], [], value=attribute).result
+
+
+def _number(element: ir.Type, value: int | float) -> ir.Attribute:
+    if isinstance(element, ir.IntegerType):
+        return ir.IntegerAttr.get(element, int(value))
+    return ir.FloatAttr.get(element, float(value))
+
+
+def zero(type: ir.Type) -> ir.Value:
+    return constant(type, 0)
+
+
+def i32(value: int) -> ir.Value:
+    return constant(integer_type(32), value)
+
+
+def i64(value: int) -> ir.Value:
+    return constant(integer_type(64), value)
+
+
+def boolean(value: bool) -> ir.Value:
+    return create("arith.constant", [integer_type(1)], [], value=ir.IntegerAttr.get(integer_type(1), int(value))).result
+
+
+def multiplied(value: ir.Value, factor: int) -> ir.Value:
+    """value * factor, nothing where the factor is one."""
+    return value if factor == 1 else binary("arith.muli", value, constant(value.type, factor))
+
+
+def cast_integer(value: ir.Value, width: int) -> ir.Value:
+    """A scalar of another width, sign-extended."""
+    have = value.type.width
+    if have == width:
+        return value
+    return unary("arith.extsi" if have < width else "arith.trunci", value, integer_type(width))
+
+
+def gpu(name: str, operands: Sequence[Any] = (), results: Sequence[ir.Type] = (), **attributes: Any) -> ir.Operation:
+    """An operation of tile_gpu."""
+    return build(f"tile_gpu.{name}", operands, results, attributes)
+
+
+def choose(condition: ir.Value, type: ir.Type, then: Callable[[], ir.Value], otherwise: Callable[[], ir.Value]) -> ir.Value:
+    """scf.if with one result."""
+    made = ir.Operation.create("scf.if", [type], [condition], regions=2)
+    for region, body in zip(made.regions, (then, otherwise), strict=True):
+        with ir.InsertionPoint(region.blocks.append()):
+            create("scf.yield", [], [body()])
+    return made.result

@@ -1,0 +1,123 @@
+"""Floats: arith and math where they say it exactly, tile_gpu.math for another rounding or an approximate form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.arith import compare, operands_in_result_layout
+from tilec.lowering.tile_to_gpu.conversion import Conversion
+from tilec.lowering.tile_to_gpu.converts import converts
+
+# Nearest-even without flush to zero; any other mode becomes tile_gpu.math "<word>.<mode>[.ftz]".
+_ROUNDED = {
+    "addf": ("arith.addf", "add"),
+    "subf": ("arith.subf", "sub"),
+    "mulf": ("arith.mulf", "mul"),
+    "divf": ("arith.divf", "div"),
+    "fma": ("math.fma", "fma"),
+    "sqrt": ("math.sqrt", "sqrt"),
+}
+MODES = {
+    "nearest_even": "rn",
+    "zero": "rz",
+    "negative_inf": "rm",
+    "positive_inf": "rp",
+    "approx": "approx",
+    "full": "full",
+    "nearest_away": "rna",
+}
+_PLAIN = {
+    "absf": "math.absf",
+    "negf": "arith.negf",
+    "ceil": "math.ceil",
+    "floor": "math.floor",
+    "cos": "math.cos",
+    "cosh": "math.cosh",
+    "sin": "math.sin",
+    "sinh": "math.sinh",
+    "tan": "math.tan",
+    "log": "math.log",
+    "log2": "math.log2",
+    "fpowf": "math.powf",
+    "atan2": "math.atan2",
+    "remf": "arith.remf",
+    "fpowi": "math.fpowi",
+}
+_FLUSHING = {"exp2": "math.exp2", "rsqrt": "math.rsqrt"}
+_FULL = {"exp": "math.exp", "tanh": "math.tanh"}
+# (operation, propagate_nan): maxnum ignores one NaN, maximum does not.
+_EXTREMES = {
+    ("maxf", False): "arith.maxnumf",
+    ("maxf", True): "arith.maximumf",
+    ("minf", False): "arith.minnumf",
+    ("minf", True): "arith.minimumf",
+}
+# arith.CmpFPredicate: ordered and unordered form.
+_PREDICATES = {
+    "equal": (1, 8),
+    "greater_than": (2, 9),
+    "greater_than_or_equal": (3, 10),
+    "less_than": (4, 11),
+    "less_than_or_equal": (5, 12),
+    "not_equal": (6, 13),
+}
+
+
+def _name(op: Any) -> str:
+    return op.operation.name.removeprefix("cuda_tile.")
+
+
+def _upstream(op: Any, conversion: Conversion, name: str) -> None:
+    operands, result = operands_in_result_layout(op, conversion), op.operation.results[0]
+    conversion.set(result, emitter.create(name, [conversion.type(result)], operands).result)
+
+
+def _own(op: Any, conversion: Conversion, *words: str) -> None:
+    operands, result = operands_in_result_layout(op, conversion), op.operation.results[0]
+    function = ".".join(word for word in words if word)
+    conversion.set(result, emitter.gpu("math", operands, [conversion.type(result)], function=function).result)
+
+
+@converts(*_ROUNDED)
+def _rounded(op: Any, conversion: Conversion) -> None:
+    upstream, word = _ROUNDED[_name(op)]
+    if op.rounding_mode == "nearest_even" and not op.flush_to_zero:
+        _upstream(op, conversion, upstream)
+    else:
+        _own(op, conversion, word, MODES[op.rounding_mode], "ftz" if op.flush_to_zero else "")
+
+
+@converts(*_PLAIN)
+def _plain(op: Any, conversion: Conversion) -> None:
+    _upstream(op, conversion, _PLAIN[_name(op)])
+
+
+@converts(*_FLUSHING)
+def _flushing(op: Any, conversion: Conversion) -> None:
+    if op.flush_to_zero:
+        _own(op, conversion, _name(op), "approx", "ftz")
+    else:
+        _upstream(op, conversion, _FLUSHING[_name(op)])
+
+
+@converts(*_FULL)
+def _full(op: Any, conversion: Conversion) -> None:
+    if op.rounding_mode == "full":
+        _upstream(op, conversion, _FULL[_name(op)])
+    else:
+        _own(op, conversion, _name(op), "approx")
+
+
+@converts("maxf", "minf")
+def _extreme(op: Any, conversion: Conversion) -> None:
+    if op.flush_to_zero:
+        _own(op, conversion, _name(op).removesuffix("f"), "ftz", "NaN" if op.propagate_nan else "")
+    else:
+        _upstream(op, conversion, _EXTREMES[_name(op), op.propagate_nan])
+
+
+@converts("cmpf")
+def _cmpf(op: Any, conversion: Conversion) -> None:
+    ordered, unordered = _PREDICATES[op.comparison_predicate]
+    compare(op, conversion, "arith.cmpf", ordered if op.comparison_ordering == "ordered" else unordered)

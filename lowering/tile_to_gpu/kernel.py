@@ -1,0 +1,89 @@
+"""cuda_tile.entry to tile_gpu.kernel."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tilec.dialect.mlir import context, ir
+from tilec.errors import UsageError
+from tilec.lowering.target import Target, target_named
+from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type, named_location
+from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts, is_tile
+from tilec.lowering.tile_to_gpu.matrix_plan import matrix_plan, operations_below
+
+# Each registers the conversions of its operations.
+CHAPTERS = ("arith", "control", "convert", "float", "memory", "mma", "reduce", "shape", "view")
+for _chapter in CHAPTERS:
+    importlib.import_module(f"tilec.lowering.tile_to_gpu.{_chapter}")
+
+WARP_COUNTS = (4, 8, 16)
+# 32-bit registers that one thread may spend on the largest tile, so that others fit beside it.
+TILE_REGISTERS = 128
+LANES = 32
+
+
+def convert(module: ir.Module, *, target: str, hints: Mapping[str, Any] | None = None) -> ir.Module:
+    """A module with one tile_gpu.kernel for each entry.
+
+    `hints`: `warps` (4, 8 or 16 compute warps), `tma` (False: loads and stores go through registers). Raises UnsupportedError.
+    """
+    hints = dict(hints or {})
+    machine = target_named(target)
+    with context(), ir.Location.unknown():
+        made = ir.Module.create(module.operation.location)
+        made.operation.attributes["sym_name"] = ir.StringAttr.get("kernels")
+        with ir.InsertionPoint(made.body):
+            for op in module.body.operations:
+                if op.operation.name == "cuda_tile.entry":
+                    _kernel(op, machine, hints)
+        made.operation.verify()
+    return made
+
+
+def _kernel(entry: Any, target: Target, hints: Mapping[str, Any]) -> None:
+    use_tma = hints.get("tma", True) is not False
+    warps = _warps(entry, hints)
+    plan = matrix_plan(entry, target, warps, use_tma)
+    layouts = assign_layouts(entry, plan, warps)
+    conversion = Conversion(target, warps, plan, layouts, use_tma)
+    block = entry.operation.regions[0].blocks[0]
+    types = [element_type(argument.type.element) for argument in block.arguments]
+    attributes = {
+        "sym_name": entry.operation.attributes["sym_name"],
+        "target": target.name,
+        "function_type": ir.FunctionType.get(types, []),
+        "warps": warps,
+    }
+    with named_location(entry):
+        kernel = emitter.gpu("kernel", **attributes)
+        for name in entry.operation.attributes:
+            if name.startswith("tilec."):
+                kernel.attributes[name] = entry.operation.attributes[name]
+        body = kernel.regions[0].blocks.append(*types)
+        for old, new in zip(block.arguments, body.arguments, strict=True):
+            conversion.set(old, new)
+            conversion.arguments[old] = new
+        with ir.InsertionPoint(body):
+            # Declarations stand before this constant, which nothing else uses.
+            conversion.declarations = emitter.i32(0).owner.operation
+            conversion.block(block)
+            if conversion.staging:
+                emitter.gpu("store_wait")
+            emitter.gpu("return")
+
+
+def _warps(entry: Any, hints: Mapping[str, Any]) -> int:
+    given = hints.get("warps")
+    if given is not None:
+        if given not in WARP_COUNTS:
+            raise UsageError(f"hint warps: expected one of {', '.join(map(str, WARP_COUNTS))}, got {given}")
+        return int(given)
+    sizes = [
+        math.prod(value.type.shape) for op in operations_below(entry) for value in op.operation.results if is_tile(value)
+    ]
+    largest = max(sizes, default=1)
+    return next((warps for warps in WARP_COUNTS if largest <= warps * LANES * TILE_REGISTERS), WARP_COUNTS[-1])

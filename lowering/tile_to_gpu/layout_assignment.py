@@ -1,0 +1,197 @@
+"""A layout for every register tile: fixed where hardware or memory decides, carried forward, then asked for backward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.mlir import ir
+from tilec.lowering.layout.blocked import blocked
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
+from tilec.lowering.layout.wgmma import wgmma_accumulator
+from tilec.lowering.tile_to_gpu.alignment import access_vector, element_bytes
+from tilec.lowering.tile_to_gpu.matrix_plan import DOT, TCGEN05, MatrixPlan, operations_below
+
+Layouts = dict[ir.Value, LinearLayout]
+VECTOR_BYTES = 16
+
+
+def assign_layouts(entry: Any, plan: MatrixPlan, warps: int) -> Layouts:
+    """The layout of every tile value of rank one or more."""
+    layouts: Layouts = {}
+    operations = list(operations_below(entry))
+    for op in operations:
+        _anchor(op, plan, warps, layouts)
+    _settle(operations, layouts)
+    for value in _tiles(operations, entry):
+        if value not in layouts:
+            layouts[value] = _default(value, warps)
+            _settle(operations, layouts)
+    return layouts
+
+
+def accumulator_layout(shape: Any, unit: str, warps: int) -> LinearLayout:
+    """How registers hold an accumulator of a unit."""
+    if unit == TCGEN05:
+        return (tensor_memory_16x256b if shape[0] == 64 else tensor_memory_32x32b)(shape, warps)
+    if unit == DOT:
+        return blocked(shape, warps, vector=4)
+    return wgmma_accumulator(shape, warps)
+
+
+def _settle(operations: list[Any], layouts: Layouts) -> None:
+    """Forward, then backward, until nothing is new."""
+    known = -1
+    while known != len(layouts):
+        known = len(layouts)
+        for op in operations:
+            _forward(op, layouts)
+        for op in reversed(operations):
+            _backward(op, layouts)
+
+
+def _tiles(operations: list[Any], entry: Any) -> list[ir.Value]:
+    found = []
+    for op in operations:
+        found += [value for value in op.operation.results if is_tile(value)]
+        for region in op.operation.regions:
+            for block in region.blocks:
+                found += [value for value in block.arguments if is_tile(value)]
+    return found
+
+
+def is_tile(value: ir.Value) -> bool:
+    """Whether a value is spread over registers: a tile of rank one or more."""
+    return isinstance(value.type, TileType) and value.type.rank > 0
+
+
+def _default(value: ir.Value, warps: int) -> LinearLayout:
+    return blocked(value.type.shape, warps, vector=max(1, VECTOR_BYTES // element_bytes(value.type.element)))
+
+
+def _anchor(op: Any, plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
+    name = op.operation.name
+    if name == "cuda_tile.mmaf":
+        result = op.operation.results[0]
+        layouts[result] = accumulator_layout(result.type.shape, plan.multiplies[result].unit, warps)
+    elif name == "cuda_tile.load_view_tko":
+        tile = op.operation.results[0]
+        contiguous, vector = access_vector(op.view, op.operation.operands)
+        layouts[tile] = blocked(tile.type.shape, warps, contiguous, vector)
+
+
+def _forward(op: Any, layouts: Layouts) -> None:
+    name, operation = op.operation.name, op.operation
+    if name == "cuda_tile.reduce":
+        _reduce_forward(op, layouts)
+    elif name == "cuda_tile.reshape":
+        _derive(operation.operands[0], operation.results[0], layouts, lambda layout, type: layout.reshape(type.shape))
+    elif name == "cuda_tile.permute":
+        _derive(operation.operands[0], operation.results[0], layouts, lambda layout, type: layout.transpose(op.permutation))
+    elif name in ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if"):
+        _control(op, layouts)
+    elif is_elementwise(op):
+        known = next((layouts[value] for value in operation.operands if value in layouts), None)
+        if known is not None:
+            for result in operation.results:
+                layouts.setdefault(result, known)
+
+
+def _backward(op: Any, layouts: Layouts) -> None:
+    name, operation = op.operation.name, op.operation
+    if not operation.results or operation.results[0] not in layouts:
+        return
+    result = operation.results[0]
+    if name == "cuda_tile.broadcast":
+        _derive(result, operation.operands[0], layouts, lambda layout, type: projected(layout, type.shape))
+    elif name == "cuda_tile.reshape":
+        _derive(result, operation.operands[0], layouts, lambda layout, type: layout.reshape(type.shape))
+    elif name == "cuda_tile.permute":
+        inverse = [list(op.permutation).index(d) for d in range(result.type.rank)]
+        _derive(result, operation.operands[0], layouts, lambda layout, type: layout.transpose(inverse))
+    elif is_elementwise(op):
+        for value in operation.operands:
+            if is_tile(value):
+                layouts.setdefault(value, layouts[result])
+
+
+def projected(layout: LinearLayout, shape: Any) -> LinearLayout:
+    """The layout with the dimensions projected that have one element in `shape`."""
+    for dimension, extent in enumerate(shape):
+        if extent == 1:
+            layout = layout.project(dimension)
+    return layout
+
+
+def _derive(source: ir.Value, target: ir.Value, layouts: Layouts, derive: Any) -> None:
+    if source in layouts and target not in layouts and is_tile(target):
+        layouts[target] = derive(layouts[source], target.type)
+
+
+def _reduce_forward(op: Any, layouts: Layouts) -> None:
+    operands, results = list(op.operation.operands), list(op.operation.results)
+    known = next((layouts[value] for value in operands if value in layouts), None)
+    for value in operands:
+        if known is not None:
+            layouts.setdefault(value, known)
+    for result in results:
+        if known is not None and is_tile(result):
+            layouts.setdefault(result, known.drop(op.dim))
+
+
+def _control(op: Any, layouts: Layouts) -> None:
+    """Carried values and results share the layout of what the body gives, else of what comes in."""
+    operation = op.operation
+    given = _terminator_operands(op)
+    for index, result in enumerate(operation.results):
+        together = [result, *(operands[index] for operands in given if index < len(operands))]
+        if operation.name == "cuda_tile.for":
+            together.append(operation.regions[0].blocks[0].arguments[index + 1])
+            together.append(op.initValues[index])
+        known = next((layouts[value] for value in together if value in layouts), None)
+        if known is not None:
+            for value in together:
+                if is_tile(value):
+                    layouts.setdefault(value, known)
+
+
+def _terminator_operands(op: Any) -> list[list[ir.Value]]:
+    found = []
+    for region in op.operation.regions:
+        for block in region.blocks:
+            last = block.operations[len(block.operations) - 1].operation
+            if last.name in ("cuda_tile.continue", "cuda_tile.yield"):
+                found.append(list(last.operands))
+    return found
+
+
+def is_elementwise(op: Any) -> bool:
+    """Whether all tiles of an operation have one shape and its elements correspond."""
+    if op.operation.regions or not op.operation.results:
+        return False
+    if op.operation.name in _NOT_ELEMENTWISE:
+        return False
+    shapes = {tuple(value.type.shape) for value in (*op.operation.operands, *op.operation.results) if is_tile(value)}
+    return len(shapes) == 1
+
+
+_NOT_ELEMENTWISE = frozenset(
+    f"cuda_tile.{name}"
+    for name in (
+        "broadcast",
+        "reshape",
+        "permute",
+        "extract",
+        "insert",
+        "cat",
+        "iota",
+        "constant",
+        "pack",
+        "unpack",
+        "load_view_tko",
+        "store_view_tko",
+        "mmaf",
+        "mmai",
+    )
+)

@@ -1,0 +1,100 @@
+"""Matrix multiplies on the unit that the plan chose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.channel import MMA, THREADS
+from tilec.dialect.tile_gpu.types import TENSOR, BufferType
+from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
+from tilec.lowering.tile_to_gpu.converts import converts
+from tilec.lowering.tile_to_gpu.matrix_plan import DOT, TCGEN05, Multiply
+from tilec.lowering.tile_to_gpu.operand_channel import OperandBuffer, declare_channel
+
+
+@converts("mmaf")
+def _mmaf(op: Any, conversion: Conversion) -> None:
+    result = op.operation.results[0]
+    multiply = conversion.plan.multiplies[result]
+    if multiply.unit == TCGEN05:
+        _tcgen05(multiply, conversion)
+        return
+    accumulator = conversion.tile(op.acc, conversion.layouts[result])
+    lhs, rhs = OperandBuffer(multiply.lhs, multiply, conversion), OperandBuffer(multiply.rhs, multiply, conversion)
+    operands, type = [accumulator, lhs.buffer, rhs.buffer], conversion.type(result)
+    if multiply.unit == DOT:
+        made = emitter.gpu("dot", operands, [type]).result
+    else:
+        flying = emitter.gpu("wgmma", operands, [type], kind=spell(op.lhs.type.element)).result
+        made = emitter.gpu("wgmma_wait", [flying], [type], pending=0).result
+    lhs.release()
+    rhs.release()
+    conversion.set(result, made)
+
+
+def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
+    """In a loop that carries the accumulator, only the multiply; else with the accumulator's way in and out."""
+    op, result = multiply.op, multiply.op.operation.results[0]
+    if multiply.accumulator is not None and multiply.accumulator.loop is not None:
+        state = conversion.accumulators[result]
+        _issue(multiply, state.slot, conversion.get(op.acc), conversion)
+        conversion.set(result, emitter.boolean(True))
+        return
+    state = AccumulatorState(multiply, conversion)
+    _issue(multiply, state.slot, emitter.boolean(not state.starts_at_zero), conversion)
+    conversion.set(result, state.finish(None))
+
+
+def _issue(multiply: Multiply, slot: ir.Value, accumulate: ir.Value, conversion: Conversion) -> None:
+    lhs, rhs = OperandBuffer(multiply.lhs, multiply, conversion), OperandBuffer(multiply.rhs, multiply, conversion)
+    kind = spell(multiply.op.lhs.type.element)
+    emitter.gpu("tcgen05_mma", [slot, lhs.buffer, rhs.buffer, accumulate], kind=kind)
+    lhs.release()
+    rhs.release()
+
+
+class AccumulatorState:
+    """An accumulator's stay in tensor memory: `way_in` where it does not start at zero, `way_out` to registers."""
+
+    def __init__(self, multiply: Multiply, conversion: Conversion) -> None:
+        accumulator = multiply.accumulator
+        assert accumulator is not None
+        self._accumulator, self._conversion = accumulator, conversion
+        self.starts_at_zero = accumulator.starts_at_zero
+        first = accumulator.loop if accumulator.loop is not None else multiply.op
+        type = accumulator.result.type
+        lanes = 64 if type.shape[0] == 64 else 128
+        self._buffer = BufferType.get(tuple(type.shape), type.element, TENSOR, f"lanes={lanes}")
+        ring = in_loop(first) and self.starts_at_zero
+        self._way_out = declare_channel(conversion, [self._buffer], MMA, [THREADS], ring)
+        if not self.starts_at_zero:
+            self._bring_in(accumulator)
+        (self.slot,) = emitter.gpu("put_begin", [self._way_out], [self._buffer]).results
+
+    def _bring_in(self, accumulator: Any) -> None:
+        """Through a channel that shares the slot; whoever fills it again has waited for the way out (README.md)."""
+        conversion = self._conversion
+        way_in = declare_channel(conversion, [self._buffer], THREADS, [MMA], False, self._way_out)
+        tile = conversion.tile(accumulator.initial, conversion.layouts[accumulator.result])
+        (slot,) = emitter.gpu("put_begin", [way_in], [self._buffer]).results
+        emitter.gpu("store_tensor_memory", [tile, slot])
+        emitter.gpu("put_commit", [way_in])
+        emitter.gpu("get", [way_in], [self._buffer], consumer=0)
+        emitter.gpu("release", [way_in], consumer=0)
+
+    def finish(self, multiplied: ir.Value | None) -> ir.Value:
+        """The accumulator in registers; where nothing was `multiplied`, tensor memory holds nothing and it is zero."""
+        type = self._conversion.type(self._accumulator.result)
+        emitter.gpu("put_commit", [self._way_out])
+        (slot,) = emitter.gpu("get", [self._way_out], [self._buffer], consumer=0).results
+
+        def load() -> ir.Value:
+            return emitter.gpu("load_tensor_memory", [slot], [type]).result
+
+        always = multiplied is None or not self.starts_at_zero
+        tile = load() if always else emitter.choose(multiplied, type, load, lambda: emitter.zero(type))
+        emitter.gpu("release", [self._way_out], consumer=0)
+        return tile

@@ -1,0 +1,124 @@
+"""Channels that bring matrix operands into shared memory, and when their slots are taken and given back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA
+from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
+from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu import view as view_chapter
+from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop, named_location
+from tilec.lowering.tile_to_gpu.matrix_plan import DOT, STEP_BYTES, TCGEN05, TENSOR_CORE_INPUTS, Multiply, Operand
+from tilec.lowering.tile_to_gpu.tensor_maps import swizzle_for
+
+_CONSUMERS = {TCGEN05: MMA, "wgmma": WGMMA, DOT: THREADS}
+
+
+def put_by_tma(op: Any, conversion: Conversion) -> None:
+    """Fills a slot from global memory and plans its get and release around the multiplies, and a copy to registers."""
+    tile = op.operation.results[0]
+    map = conversion.plan.maps[tile]
+    multiplies = conversion.plan.loads[tile]
+    view = conversion.tile_views[op.view]
+    consumers = list(dict.fromkeys(_CONSUMERS[multiply.unit] for multiply in multiplies))
+    in_registers = tile not in conversion.plan.absorbed
+    if in_registers and THREADS not in consumers:
+        consumers.append(THREADS)
+    buffer = view_chapter.buffer_type(view.type.tile_shape, view.type.element, map)
+    channel = declare_channel(conversion, [buffer], TMA, consumers, ring=in_loop(op))
+    handle = view_chapter.declare_map(map, view, conversion)
+    coordinates = view_chapter.coordinates(map, view, op, conversion)
+    (slot,) = emitter.gpu("put_begin", [channel], [buffer]).results
+    emitter.gpu("tma_load", [handle, coordinates, slot, channel])
+    emitter.gpu("put_commit", [channel])
+    if in_registers:
+        index = consumers.index(THREADS)
+        (held,) = emitter.gpu("get", [channel], [buffer], consumer=index).results
+        conversion.set(tile, emitter.gpu("load_shared", [held], [conversion.type(tile)]).result)
+        emitter.gpu("release", [channel], consumer=index)
+    for index, consumer in enumerate(consumers):
+        users = [multiply for multiply in multiplies if _CONSUMERS[multiply.unit] == consumer]
+        if users and not (in_registers and consumer == THREADS):
+            _hold(op, tile, channel, buffer, index, users, conversion)
+
+
+def _hold(op: Any, tile: ir.Value, channel: ir.Value, buffer: Any, index: int, users: list[Multiply], conversion: Conversion) -> None:
+    """`get` just before the first multiply that reads the slot, `release` just after the last."""
+    places = [_place_in_block(multiply.op.operation, op.operation.block) for multiply in users]
+    order = {operation.operation: number for number, operation in enumerate(op.operation.block.operations)}
+    first, last = min(places, key=order.__getitem__), max(places, key=order.__getitem__)
+
+    def take() -> None:
+        conversion.buffers[tile] = emitter.gpu("get", [channel], [buffer], consumer=index).results[0]
+
+    def give_back() -> None:
+        with named_location(op):
+            emitter.gpu("release", [channel], consumer=index)
+
+    conversion.before[first].append(take)
+    conversion.after[last].append(give_back)
+
+
+def _place_in_block(operation: ir.Operation, block: ir.Block) -> ir.Operation:
+    """The operation of `block` that contains, or is, an operation further in."""
+    while operation.block != block:
+        operation = operation.parent.operation
+    return operation
+
+
+def declare_channel(
+    conversion: Conversion, buffers: list[Any], producer: str, consumers: list[str], ring: bool, shares: ir.Value | None = None
+) -> ir.Value:
+    """A channel of one slot; the pipeline pass deepens rings."""
+    return conversion.declare(
+        "make_channel",
+        [shares],
+        [ChannelType.get(buffers)],
+        stages=1,
+        producer=producer,
+        consumers=ir.ArrayAttr.get([ir.StringAttr.get(name) for name in consumers]),
+        reuse="ring" if ring else "once",
+    )
+
+
+class OperandBuffer:
+    """A matrix operand in shared memory for the time of one multiply."""
+
+    def __init__(self, operand: Operand, multiply: Multiply, conversion: Conversion) -> None:
+        self._conversion = conversion
+        self._channel: ir.Value | None = None
+        if operand.source is not None and operand.map is not None:
+            self.buffer = self._of_load(operand)
+        else:
+            self.buffer = self._of_registers(operand, multiply)
+
+    def _of_load(self, operand: Operand) -> ir.Value:
+        assert operand.source is not None and operand.map is not None
+        held = self._conversion.buffers[operand.source.load.operation.results[0]]
+        type = operand.value.type
+        wanted = BufferType.get(tuple(type.shape), type.element, SHARED, _layout(operand.contiguous, operand.map.swizzle))
+        return held if held.type == wanted else emitter.gpu("view_buffer", [held], [wanted]).result
+
+    def _of_registers(self, operand: Operand, multiply: Multiply) -> ir.Value:
+        conversion, type = self._conversion, operand.value.type
+        row_bytes = type.shape[operand.contiguous] * TENSOR_CORE_INPUTS.get(str(type.element), 4)
+        swizzle = swizzle_for(row_bytes) if row_bytes >= STEP_BYTES and multiply.unit != DOT else "none"
+        buffer = BufferType.get(tuple(type.shape), type.element, SHARED, _layout(operand.contiguous, swizzle))
+        ring = in_loop(multiply.op)
+        self._channel = declare_channel(conversion, [buffer], THREADS, [_CONSUMERS[multiply.unit]], ring)
+        tile = conversion.get(operand.value)
+        (slot,) = emitter.gpu("put_begin", [self._channel], [buffer]).results
+        emitter.gpu("store_shared", [tile, slot])
+        emitter.gpu("put_commit", [self._channel])
+        return emitter.gpu("get", [self._channel], [buffer], consumer=0).results[0]
+
+    def release(self) -> None:
+        """Gives the slot back, where it was taken for this multiply alone."""
+        if self._channel is not None:
+            emitter.gpu("release", [self._channel], consumer=0)
+
+
+def _layout(contiguous: int, swizzle: str) -> str:
+    return f"contiguous={contiguous} swizzle={swizzle}"

@@ -1,0 +1,79 @@
+"""Tiles made, stretched, relabelled and cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type
+from tilec.lowering.tile_to_gpu.converts import converts
+from tilec.lowering.tile_to_gpu.layout_assignment import is_tile, projected
+
+
+@converts("constant")
+def _constant(op: Any, conversion: Conversion) -> None:
+    result = op.operation.results[0]
+    elements = ir.DenseElementsAttr(op.operation.attributes["value"])
+    type = conversion.type(result)
+    if elements.is_splat:
+        value = elements.get_splat_value()
+        attribute = ir.DenseElementsAttr.get_splat(type, value) if is_tile(result) else value
+    else:
+        attribute = ir.Attribute.parse(str(elements).rsplit(" : ", 1)[0] + f" : {type}")
+    conversion.set(result, emitter.create("arith.constant", [type], [], value=attribute).result)
+
+
+@converts("iota")
+def _iota(op: Any, conversion: Conversion) -> None:
+    result = op.operation.results[0]
+    conversion.set(result, emitter.gpu("iota", [], [conversion.type(result)]).result)
+
+
+@converts("broadcast")
+def _broadcast(op: Any, conversion: Conversion) -> None:
+    source, result = op.operation.operands[0], op.operation.results[0]
+    if not is_tile(result):
+        conversion.set(result, conversion.get(source))
+        return
+    layout = conversion.layouts[result]
+    made = conversion.tile(source, projected(layout, source.type.shape))
+    conversion.set(result, emitter.gpu("broadcast", [made], [conversion.type(result)]).result)
+
+
+@converts("reshape")
+def _reshape(op: Any, conversion: Conversion) -> None:
+    source, result = op.operation.operands[0], op.operation.results[0]
+    made = conversion.get(source)
+    if not is_tile(result):
+        scalar = emitter.gpu("extract", [made, *[emitter.i32(0)] * source.type.rank], [element_type(result.type.element)]).result if is_tile(source) else made
+        conversion.set(result, scalar)
+    elif not is_tile(source):
+        conversion.set(result, emitter.gpu("splat", [made], [conversion.type(result)]).result)
+    else:
+        layout = conversion.layouts[result]
+        made = conversion.tile(source, layout.reshape(source.type.shape))
+        conversion.set(result, emitter.gpu("reshape", [made], [conversion.type(result)]).result)
+
+
+@converts("permute")
+def _permute(op: Any, conversion: Conversion) -> None:
+    source, result = op.operation.operands[0], op.operation.results[0]
+    permutation = list(op.permutation)
+    inverse = [permutation.index(d) for d in range(len(permutation))]
+    made = conversion.tile(source, conversion.layouts[result].transpose(inverse))
+    conversion.set(result, emitter.gpu("transpose", [made], [conversion.type(result)], permutation=permutation).result)
+
+
+@converts("cat")
+def _cat(op: Any, conversion: Conversion) -> None:
+    result = op.operation.results[0]
+    operands = [conversion.get(value) for value in op.operation.operands]
+    conversion.set(result, emitter.gpu("cat", operands, [conversion.type(result)], dimension=op.dim).result)
+
+
+@converts("extract")
+def _extract(op: Any, conversion: Conversion) -> None:
+    result = op.operation.results[0]
+    operands = [conversion.get(value) for value in op.operation.operands]
+    conversion.set(result, emitter.gpu("extract", operands, [conversion.type(result)]).result)

@@ -1,0 +1,101 @@
+"""Whether TMA can carry a view, and how: everything that must be known when compiling (tma.py holds the launch rules)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.lowering.tile.divisibility import divisibility
+from tilec.lowering.tma.contract import ELEMENTS, MAX_BOX, MAX_RANK
+
+ALIGNMENT_BYTES = 16
+# Spans from the widest: a box row must not be narrower than its swizzle span.
+_SWIZZLES = ((128, "128B"), (64, "64B"), (32, "32B"))
+
+
+@dataclass(frozen=True)
+class TensorMap:
+    """A map over a view's tensor; `order` lists tile dimensions from the innermost."""
+
+    view: ir.Value
+    order: tuple[int, ...]
+    contiguous: int
+    swizzle: str
+    element: str
+
+
+def swizzle_for(row_bytes: int) -> str:
+    """The widest swizzle that is not wider than a row."""
+    return next((name for span, name in _SWIZZLES if row_bytes >= span), "none")
+
+
+def tensor_map_for(view: ir.Value, *, swizzle: str | None = None) -> TensorMap | str:
+    """The map for a tile view, or the reason why TMA cannot carry it."""
+    made = view.owner
+    if isinstance(made, ir.Block):
+        return "the view is not made in this kernel"
+    type, tensor = view.type, made.operands[0].owner
+    if not hasattr(type, "dim_map"):
+        return "rows are gathered one by one"
+    element = spell(type.element)
+    if element not in ELEMENTS or element == "i1":
+        return f"element type {element} has no tensor map"
+    if type.padding not in (None, "zero"):
+        return f"padding with {type.padding} is not what TMA fills"
+    bits = ELEMENTS[element].bits
+    reason = _shape_reason(type, bits) or _address_reason(tensor, type, bits)
+    if reason is not None:
+        return reason
+    contiguous = _contiguous(type)
+    others = [d for d in reversed(range(type.rank)) if d != contiguous]
+    row_bytes = type.tile_shape[contiguous] * bits // 8
+    return TensorMap(view, (contiguous, *others), contiguous, swizzle or swizzle_for(row_bytes), element)
+
+
+def _contiguous(type: Any) -> int | None:
+    strides = type.tensor_view.strides
+    found = [k for k, dimension in enumerate(type.dim_map) if strides[dimension] == 1]
+    return found[-1] if found else None
+
+
+def _shape_reason(type: Any, bits: int) -> str | None:
+    contiguous = _contiguous(type)
+    if type.rank > MAX_RANK:
+        return f"rank {type.rank} is more than {MAX_RANK}"
+    if contiguous is None:
+        return "no dimension is known to be contiguous"
+    row_bytes = type.tile_shape[contiguous] * bits // 8
+    if row_bytes % ALIGNMENT_BYTES:
+        return f"a row of the tile has {row_bytes} bytes, not a multiple of {ALIGNMENT_BYTES}"
+    for k, extent in enumerate(type.tile_shape):
+        if k != contiguous and extent > MAX_BOX:
+            return f"tile extent {extent} is more than {MAX_BOX}"
+    if row_bytes < 32 and type.tile_shape[contiguous] > MAX_BOX:
+        return f"tile extent {type.tile_shape[contiguous]} is more than {MAX_BOX}"
+    return None
+
+
+def _address_reason(tensor: Any, type: Any, bits: int) -> str | None:
+    base = tensor.base
+    if divisibility(base) % ALIGNMENT_BYTES:
+        return f"the base address is not known to be a multiple of {ALIGNMENT_BYTES} bytes"
+    dynamic = list(tensor.dynamicStrides)
+    for k, stride in enumerate(type.tensor_view.strides):
+        factor = divisibility(dynamic.pop(0)) if stride is None else stride
+        if stride != 1 and factor * bits // 8 % ALIGNMENT_BYTES:
+            return f"stride {k} is not known to be a multiple of {ALIGNMENT_BYTES} bytes"
+    if any(not at_launch(value) for value in tensor.operation.operands):
+        return "base, extents or strides are computed in the kernel"
+    return None
+
+
+def at_launch(value: ir.Value) -> bool:
+    """Whether the launcher can compute a value: an argument of the entry, seen through assumptions, or a constant."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return owner.owner.operation.name == "cuda_tile.entry"
+    if owner.operation.name == "cuda_tile.assume":
+        return at_launch(owner.operands[0])
+    return owner.operation.name == "cuda_tile.constant"

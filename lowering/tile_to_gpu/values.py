@@ -1,0 +1,43 @@
+"""What the conversion knows of views while it runs: they are never values of tile_gpu."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tilec.dialect.mlir import ir
+
+
+@dataclass(frozen=True)
+class TensorView:
+    """A tensor in global memory: base address, extents and strides (in elements) as scalars of tile_gpu."""
+
+    base: ir.Value
+    extents: tuple[ir.Value, ...]
+    strides: tuple[ir.Value, ...]
+    type: Any
+    source: Any
+
+
+@dataclass(frozen=True)
+class TileView:
+    """A view cut into tiles: how far apart they start, and which tensor dimension each tile dimension walks."""
+
+    tensor: TensorView
+    type: Any
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        return getattr(self.type, "traversal_strides", None) or self.type.tile_shape
+
+    @property
+    def dim_map(self) -> Sequence[int]:
+        return self.type.dim_map
+
+    @property
+    def contiguous(self) -> int | None:
+        """The tile dimension whose stride is the constant one; the last such."""
+        strides = self.tensor.type.strides
+        found = [k for k, dimension in enumerate(self.dim_map) if strides[dimension] == 1]
+        return found[-1] if found else None

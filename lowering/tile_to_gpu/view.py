@@ -1,0 +1,168 @@
+"""Views and their tiles: through registers, or by TMA into a channel or from a staging buffer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.types import SHARED, BufferType, TensorMapType
+from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
+from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.alignment import access_vector, element_bytes
+from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
+from tilec.lowering.tile_to_gpu.converts import converts
+from tilec.lowering.tile_to_gpu.operand_channel import put_by_tma
+from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
+from tilec.lowering.tile_to_gpu.values import TensorView, TileView
+
+
+@converts("make_tensor_view")
+def _make_tensor_view(op: Any, conversion: Conversion) -> None:
+    type = op.operation.results[0].type
+    view = TensorView(
+        conversion.get(op.base),
+        _scalars(type.shape, op.dynamicShape, conversion),
+        _scalars(type.strides, op.dynamicStrides, conversion),
+        type,
+        op,
+    )
+    conversion.tensor_views[op.operation.results[0]] = view
+
+
+def _scalars(known: Any, dynamic: Any, conversion: Conversion) -> tuple[ir.Value, ...]:
+    given = [emitter.cast_integer(conversion.get(value), 32) for value in dynamic]
+    return tuple(given.pop(0) if value is None else emitter.i32(value) for value in known)
+
+
+@converts("make_partition_view", "make_strided_view")
+def _make_tile_view(op: Any, conversion: Conversion) -> None:
+    result = op.operation.results[0]
+    conversion.tile_views[result] = TileView(conversion.tensor_views[op.operation.operands[0]], result.type)
+
+
+@converts("get_tensor_shape")
+def _get_tensor_shape(op: Any, conversion: Conversion) -> None:
+    view = conversion.tensor_views[op.operation.operands[0]]
+    for result, extent in zip(op.operation.results, view.extents, strict=True):
+        conversion.set(result, emitter.cast_integer(extent, result.type.element.width))
+
+
+@converts("get_index_space_shape")
+def _get_index_space_shape(op: Any, conversion: Conversion) -> None:
+    view = conversion.tile_views[op.operation.operands[0]]
+    for k, result in enumerate(op.operation.results):
+        extent = view.tensor.extents[view.dim_map[k]]
+        count = emitter.binary("arith.ceildivui", extent, emitter.i32(view.steps[k]))
+        conversion.set(result, emitter.cast_integer(count, result.type.element.width))
+
+
+@converts("load_view_tko")
+def _load_view(op: Any, conversion: Conversion) -> None:
+    tile = op.operation.results[0]
+    if tile in conversion.plan.loads:
+        put_by_tma(op, conversion)
+        return
+    view = conversion.tile_views[op.view]
+    _, vector = access_vector(op.view, None)
+    attributes = {"vector": vector, "padding": view.type.padding or "zero", "inbounds": op.inbounds}
+    loaded = emitter.gpu("load_view", _access(view, op, conversion), [conversion.type(tile)], **attributes)
+    conversion.set(tile, loaded.result)
+
+
+def _access(view: TileView, op: Any, conversion: Conversion) -> list[Any]:
+    """Base, offsets, extents and strides in the order of the tile's dimensions."""
+    extents = [view.tensor.extents[d] for d in view.dim_map]
+    strides = [view.tensor.strides[d] for d in view.dim_map]
+    return [view.tensor.base, offsets(view, op, conversion), extents, strides]
+
+
+def offsets(view: TileView, op: Any, conversion: Conversion) -> list[ir.Value]:
+    """Where the tile starts, in elements, for each of its dimensions."""
+    indices = [emitter.cast_integer(conversion.get(value), 32) for value in op.index]
+    return [emitter.multiplied(index, step) for index, step in zip(indices, view.steps, strict=True)]
+
+
+@converts("store_view_tko")
+def _store_view(op: Any, conversion: Conversion) -> None:
+    view = conversion.tile_views[op.view]
+    map = tensor_map_for(op.view) if conversion.use_tma and op.memory_ordering_semantics == "weak" else "off"
+    if isinstance(map, TensorMap) and _staging_fits(op.view.type, map):
+        _store_by_tma(op, view, map, conversion)
+        return
+    value = conversion.get(op.tile)
+    _, vector = access_vector(op.view, None)
+    emitter.gpu("store_view", [value, *_access(view, op, conversion)], [], vector=vector, inbounds=op.inbounds)
+
+
+STAGING_LIMIT_BYTES = 65536
+
+
+def _staging_fits(type: Any, map: TensorMap) -> bool:
+    """Plain stores serve small tiles and elements that TMA would need a buffer for beyond the limit."""
+    size = SharedLayout(tuple(type.tile_shape), element_bytes(type.element), map.contiguous, map.swizzle).size_bytes
+    return type.rank >= 2 and size <= STAGING_LIMIT_BYTES
+
+
+def _store_by_tma(op: Any, view: TileView, map: TensorMap, conversion: Conversion) -> None:
+    tile = conversion.get(op.tile)
+    buffer = _staging(op, view, map, conversion)
+    handle = declare_map(map, view, conversion)
+    if conversion.staged or in_loop(op):
+        emitter.gpu("store_wait", read=True)
+    conversion.staged = True
+    emitter.gpu("store_shared", [tile, buffer])
+    emitter.gpu("fence_async")
+    emitter.gpu("barrier")
+    emitter.gpu("tma_store", [handle, coordinates(map, view, op, conversion), buffer])
+
+
+def _staging(op: Any, view: TileView, map: TensorMap, conversion: Conversion) -> ir.Value:
+    """The staging buffer of that shape: one serves all stores, each waits for the one before."""
+    type = buffer_type(view.type.tile_shape, view.type.element, map)
+    if type not in conversion.staging:
+        conversion.staging[type] = conversion.declare("shared", [], [type])
+    return conversion.staging[type]
+
+
+def buffer_type(shape: Any, element: ir.Type, map: TensorMap) -> BufferType:
+    """The shared buffer that one TMA copy fills or reads."""
+    return BufferType.get(tuple(shape), element, SHARED, f"contiguous={map.contiguous} swizzle={map.swizzle}")
+
+
+def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Value:
+    """The tensor map at the top of the kernel; equal ones are one parameter."""
+    source, type = view.tensor.source, view.type
+    row = swizzle_span_bytes(map.swizzle)
+    box = [type.tile_shape[k] for k in map.order]
+    if row is not None:
+        box[0] = row // element_bytes(type.element)
+    key = (source.operation.results[0], map.order, map.swizzle, tuple(box), spell(type.element))
+    if key not in conversion.shared_maps:
+        extents, strides = _launch_values(source, conversion)
+        order = [type.dim_map[k] for k in map.order]
+        conversion.shared_maps[key] = conversion.declare(
+            "make_tensor_map",
+            [conversion.argument(source.base), [extents[d] for d in order], [strides[d] for d in order[1:]]],
+            [TensorMapType.get()],
+            element=map.element,
+            box=box,
+            swizzle=map.swizzle,
+            fill="zero",
+        )
+    return conversion.shared_maps[key]
+
+
+def _launch_values(source: Any, conversion: Conversion) -> tuple[list[ir.Value], list[ir.Value]]:
+    type = source.operation.results[0].type
+    found = []
+    for known, dynamic in ((type.shape, source.dynamicShape), (type.strides, source.dynamicStrides)):
+        given = list(dynamic)
+        found.append([conversion.launch_integer(given.pop(0) if value is None else value) for value in known])
+    return found[0], found[1]
+
+
+def coordinates(map: TensorMap, view: TileView, op: Any, conversion: Conversion) -> list[ir.Value]:
+    """Where the box starts, innermost first."""
+    starts = offsets(view, op, conversion)
+    return [starts[k] for k in map.order]
