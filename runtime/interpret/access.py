@@ -1,0 +1,74 @@
+"""Loads and stores of tiles of elements, in whole bytes or below, with a mask."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.fault import Fault
+from tilec.runtime.interpret.global_memory import Memory, OutOfBounds
+
+# Alternating bits: what checking runs put where the language leaves an integer undefined.
+_POISON_BYTE = 0xAA
+
+
+def poison(element: Element) -> np.ndarray:
+    """A value that is seen in results: NaN, or alternating bits where a type has none."""
+    if element.is_float and element.format.has_nan:
+        return element.format.encode(np.asarray(np.nan))
+    if element.name == "i1":
+        return np.asarray(True)
+    bits = np.frombuffer(bytes([_POISON_BYTE]) * 8, f"u{max(element.bits, 8) // 8}")[0]
+    return np.asarray(element.from_bits(np.asarray(bits & 15 if element.bits == 4 else bits)))
+
+
+def load(
+    memory: Memory, addresses: np.ndarray, mask: np.ndarray | None, element: Element, fill: np.ndarray
+) -> np.ndarray:
+    """The elements at addresses where the mask holds, `fill` elsewhere; Fault names the element that cannot be read."""
+    if mask is None or mask.all():
+        return np.asarray(_at_positions(_read, memory, addresses, None, element))
+    tile = np.array(np.broadcast_to(fill, addresses.shape))
+    tile[mask] = _at_positions(_read, memory, addresses[mask], mask, element)
+    return tile
+
+
+def store(memory: Memory, addresses: np.ndarray, mask: np.ndarray | None, element: Element, tile: np.ndarray) -> None:
+    """Writes the elements where the mask holds; Fault names the element that cannot be written."""
+    if mask is not None:
+        addresses, tile = addresses[mask], tile[mask]
+    _at_positions(_write, memory, addresses, mask, element, tile)
+
+
+def _at_positions(action, memory: Memory, addresses: np.ndarray, mask: np.ndarray | None, *rest):
+    try:
+        return action(memory, addresses, *rest)
+    except OutOfBounds as problem:
+        places = np.ndindex(addresses.shape) if mask is None else map(tuple, np.argwhere(mask).tolist())
+        place = next(place for position, place in enumerate(places) if position == problem.position)
+        where = f"element {list(place)}: " if place else ""
+        raise Fault(f"{where}{problem}") from None
+
+
+def _read(memory: Memory, addresses: np.ndarray, element: Element) -> np.ndarray:
+    if element.bits >= 8:
+        return element.from_bits(memory.read(addresses, element.bits // 8))
+    stored = memory.read(addresses >> np.uint64(1), 1)
+    return element.from_bits(stored >> _shift(addresses) & np.uint8(15))
+
+
+def _write(memory: Memory, addresses: np.ndarray, element: Element, tile: np.ndarray) -> None:
+    bits = element.to_bits(tile)
+    if element.bits >= 8:
+        memory.write(addresses, bits)
+        return
+    # The halves of a byte go one after the other, so that neither undoes the other.
+    for half in (0, 1):
+        chosen = addresses & np.uint64(1) == half
+        places, shift = addresses[chosen] >> np.uint64(1), np.uint8(4 * half)
+        kept = memory.read(places, 1) & np.uint8(0xF0 >> shift)
+        memory.write(places, kept | bits[chosen] << shift)
+
+
+def _shift(addresses: np.ndarray) -> np.ndarray:
+    return ((addresses & np.uint64(1)) * np.uint64(4)).astype(np.uint8)

@@ -1,0 +1,109 @@
+"""Atomic accesses: one tile block runs at a time, and elements of a tile go in row-major order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilec.runtime.interpret import access
+from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.integer import unsigned, wrap
+from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.memory import unwritten
+from tilec.runtime.interpret.registry import interprets
+from tilec.runtime.interpret.step import Step
+from tilec.runtime.interpret.view import TileView, locate
+
+Tile = np.ndarray
+
+
+def _unsigned(choose: Callable[..., Any]) -> Callable[[Tile, Tile, Element], Tile]:
+    return lambda old, new, element: wrap(choose(unsigned(old, element), unsigned(new, element)), element)
+
+
+MODES: dict[str, Callable[[Tile, Tile, Element], Tile]] = {
+    "and": lambda old, new, _: old & new,
+    "or": lambda old, new, _: old | new,
+    "xor": lambda old, new, _: old ^ new,
+    "add": _unsigned(np.add),
+    # numpy and ml_dtypes round a sum once to nearest even.
+    "addf": lambda old, new, _: old + new,
+    "max": lambda old, new, _: np.maximum(old, new),
+    "min": lambda old, new, _: np.minimum(old, new),
+    "umax": _unsigned(np.maximum),
+    "umin": _unsigned(np.minimum),
+    "xchg": lambda _old, new, _: new,
+}
+
+
+def _rounds(addresses: Tile) -> list[Tile]:
+    """Positions in groups whose addresses differ, such that equal addresses keep their order."""
+    order = np.argsort(addresses, kind="stable")
+    ordered = addresses[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    lengths = np.diff(np.append(starts, len(ordered)))
+    rank = np.arange(len(ordered)) - np.repeat(starts, lengths)
+    return [order[rank == number] for number in range(int(lengths.max(initial=0)))]
+
+
+@dataclass(frozen=True)
+class _Access:
+    """Elements of memory to be updated: where they are, which of them, and their type."""
+
+    machine: Machine
+    addresses: Tile
+    mask: Tile | None
+    element: Element
+
+    def update(self, combine: Callable[[Tile], Tile], fill: Tile) -> Tile:
+        """Replaces what memory holds by `combine` of it and gives the old values, `fill` where the mask is false."""
+        old = np.array(np.broadcast_to(fill, self.addresses.shape))
+        for positions in _rounds(self.addresses.reshape(-1)):
+            chosen = np.zeros(self.addresses.size, np.bool_)
+            chosen[positions] = True
+            chosen = chosen.reshape(self.addresses.shape) & (True if self.mask is None else self.mask)
+            held = access.load(self.machine.memory, self.addresses, chosen, self.element, fill)
+            access.store(self.machine.memory, self.addresses, chosen, self.element, combine(held))
+            old[chosen] = held[chosen]
+        return old
+
+
+@interprets("atomic_rmw_tko")
+def _rmw(op: Step, machine: Machine, pointers: Tile, arg: Tile, mask: Tile | None, _token: None) -> tuple[Tile, None]:
+    mode, place = MODES[op["mode"]], _Access(machine, pointers, mask, op.element)
+    return place.update(lambda old: mode(old, arg, op.element), unwritten(op, machine)), None
+
+
+@interprets("atomic_cas_tko")
+def _cas(op: Step, machine: Machine, pointers: Tile, cmp: Tile, val: Tile, mask: Tile | None, _token: None) -> Any:
+    """Compares bits, so that NaN equals itself and the two zeros differ."""
+    wanted, place = op.element.to_bits(cmp), _Access(machine, pointers, mask, op.element)
+    old = place.update(
+        lambda old: np.where(op.element.to_bits(old) == wanted, val, old), np.zeros((), op.element.dtype)
+    )
+    return old if mask is None else np.where(mask, old, cmp), None
+
+
+@interprets("atomic_red_view_tko")
+def _red(op: Step, machine: Machine, view: TileView, index: tuple[Tile, ...], value: Tile, _token: None) -> tuple[None]:
+    _combine(machine, view, locate(op, machine, view, index, op.types[1]), op["mode"], value)
+    return (None,)
+
+
+@interprets("multimem_reduce_view_tko")
+def _multimem(
+    op: Step, machine: Machine, view: TileView, tile: Tile, index: tuple[Tile, ...], _token: None
+) -> tuple[None]:
+    """One device stands for all, so the combination is that of atomic_red_view_tko."""
+    mode = "addf" if view.tensor.element.is_float else op["reduction"]
+    _combine(machine, view, locate(op, machine, view, index, op.types[2]), mode, tile)
+    return (None,)
+
+
+def _combine(machine: Machine, view: TileView, located: tuple[Tile, Tile], mode: str, value: Tile) -> None:
+    element = view.tensor.element
+    combine = MODES[mode]
+    _Access(machine, *located, element).update(lambda old: combine(old, value, element), np.zeros((), element.dtype))

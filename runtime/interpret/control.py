@@ -1,0 +1,56 @@
+"""Branches, loops, and how they are left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tilec.runtime.interpret.fault import Fault
+from tilec.runtime.interpret.integer import scalar, wrap
+from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.registry import interprets
+from tilec.runtime.interpret.step import Leave, Step
+
+Values = tuple[Any, ...]
+
+
+@interprets("yield", "continue", "break", "return", elementwise=True)
+def _leave(op: Step, _machine: Machine, operands: Values) -> Leave:
+    return Leave(op.name.removeprefix("cuda_tile."), operands)
+
+
+@interprets("if")
+def _if(op: Step, machine: Machine, condition: np.ndarray) -> Values | Leave:
+    block = op.blocks[0] if condition else op.blocks[1]
+    if block is None:
+        return ()
+    leave = machine.run(block)
+    return leave.values if leave.kind == "yield" else leave
+
+
+@interprets("for")
+def _for(op: Step, machine: Machine, lower: np.ndarray, upper: np.ndarray, step: np.ndarray, carried: Values) -> Any:
+    element = op.types[0].element
+    signedness = "unsigned" if op["unsignedCmp"] else "signed"
+    start, stop, stride = (scalar(bound, element, signedness) for bound in (lower, upper, step))
+    if stride <= 0:
+        raise Fault(f"a for loop needs a positive step, got {stride}")
+    for count in range(start, stop, stride):
+        induction = wrap(np.asarray(count % 2**64, np.uint64), element)
+        leave = machine.run(op.blocks[0], (induction, *carried))
+        if leave.kind != "continue":
+            return leave
+        carried = leave.values
+    return carried
+
+
+@interprets("loop")
+def _loop(op: Step, machine: Machine, carried: Values) -> Values | Leave:
+    while True:
+        leave = machine.run(op.blocks[0], carried)
+        if leave.kind == "break":
+            return leave.values
+        if leave.kind != "continue":
+            return leave
+        carried = leave.values

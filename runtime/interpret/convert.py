@@ -1,0 +1,96 @@
+"""Conversions between element types."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilec.runtime.interpret.integer import limits, reading, wrap
+from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.overflow import check_overflow
+from tilec.runtime.interpret.registry import interprets
+from tilec.runtime.interpret.rounding import NEAREST_EVEN, ZERO, round_to
+from tilec.runtime.interpret.step import Step
+
+Tile = np.ndarray
+
+
+@interprets("bitcast", elementwise=True)
+def _bitcast(op: Step, _machine: Machine, source: Tile) -> Tile:
+    return op.element.from_bits(op.types[0].element.to_bits(source))
+
+
+@interprets("exti", elementwise=True)
+def _exti(op: Step, _machine: Machine, source: Tile) -> Tile:
+    return wrap(reading(source, op.types[0].element, op["signedness"]), op.element)
+
+
+@interprets("trunci", elementwise=True)
+def _trunci(op: Step, machine: Machine, source: Tile) -> Tile:
+    check_overflow(op, machine, source)
+    return wrap(np.asarray(source), op.element)
+
+
+@interprets("ftof", elementwise=True)
+def _ftof(op: Step, machine: Machine, source: Tile) -> Tile:
+    origin, target, mode = op.types[0].element, op.element, op["rounding_mode"]
+    # TMA and the tensor cores read f32 as tf32 by ignoring its low 13 bits, which is rounding toward zero.
+    if machine.truncate_tf32 and origin.name == "f32" and target.name == "tf32":
+        mode = ZERO
+    return target.format.encode(round_to(origin.format.decode(source), target.format, mode))
+
+
+@interprets("ftoi", elementwise=True)
+def _ftoi(op: Step, machine: Machine, source: Tile) -> Tile:
+    """Out of range gives the nearest integer and NaN gives 0: with `saturating` promised, without as a GPU does."""
+    values = np.trunc(op.types[0].element.format.decode(source))
+    low, high = limits(op.element, op["signedness"])
+    # 2**63 - 1 is no f64; the first value above the range is one for every width.
+    below, above, no_number = values < float(low), values >= float(high + 1), np.isnan(values)
+    outside = below | above | no_number
+    if not op["saturating"] and np.any(outside):
+        found = np.asarray(values)[outside].flat[0]
+        machine.undefined(f"converting {found} to {op['signedness']} {op.element} is undefined")
+    kind = np.int64 if op["signedness"] == "signed" else np.uint64
+    inside = np.where(outside, 0.0, values).astype(kind)
+    clamped = np.where(below, kind(low), np.where(above, kind(high), inside))
+    return wrap(clamped, op.element)
+
+
+@interprets("itof", elementwise=True)
+def _itof(op: Step, _machine: Machine, source: Tile) -> Tile:
+    integers = np.asarray(reading(source, op.types[0].element, op["signedness"]))
+    form = op.element.format
+    if form.name == "f64":
+        return integers.astype(np.float64)
+    return form.encode(round_to(_to_odd(integers), form, NEAREST_EVEN))
+
+
+def _to_odd(integers: Tile) -> Tile:
+    """f64 values that round as the integers do: what does not fit into 53 bits sets the last one."""
+    negative = integers < 0
+    wide = integers.astype(np.uint64)
+    magnitude = np.where(negative, np.negative(wide), wide)
+    low = np.uint64(2**11 - 1)
+    sticky = np.where(magnitude & low != 0, np.uint64(2**11), np.uint64(0))
+    shortened = np.where(magnitude < np.uint64(2**53), magnitude, (magnitude & ~low) | sticky)
+    return np.where(negative, -1.0, 1.0) * shortened.astype(np.float64)
+
+
+def _steps_per_byte(op: Step, pointee: str) -> np.uint64:
+    tile = op.types[0] if pointee == "source" else op.result_types[0]
+    return np.uint64(8 // tile.element.pointee.step_bits)
+
+
+@interprets("int_to_ptr", elementwise=True)
+def _int_to_ptr(op: Step, _machine: Machine, source: Tile) -> Tile:
+    return np.asarray(source).view(np.uint64) * _steps_per_byte(op, "result")
+
+
+@interprets("ptr_to_int", elementwise=True)
+def _ptr_to_int(op: Step, _machine: Machine, source: Tile) -> Tile:
+    return np.asarray(source // _steps_per_byte(op, "source")).view(np.int64)
+
+
+@interprets("ptr_to_ptr", elementwise=True)
+def _ptr_to_ptr(op: Step, _machine: Machine, source: Tile) -> Tile:
+    return source // _steps_per_byte(op, "source") * _steps_per_byte(op, "result")

@@ -1,0 +1,67 @@
+"""What a kernel tells the host while it runs."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.fault import Fault
+from tilec.runtime.interpret.integer import reading
+from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.registry import interprets
+from tilec.runtime.interpret.step import Step
+
+Tile = np.ndarray
+
+_DIRECTIVE = re.compile(r"%[^diuoxXeEfFgGaAcsSpn%]*[diuoxXeEfFgGaAcsSpn%]")
+# Length modifiers of C say nothing here: a tile knows its width.
+_LENGTH = re.compile(r"[hlLqjzt]")
+
+
+@interprets("assert")
+def _assert(op: Step, _machine: Machine, condition: Tile) -> tuple[()]:
+    failed = np.argwhere(~condition)
+    if len(failed):
+        places = ", ".join(str(place) for place in failed[:4].tolist()) if condition.ndim else "its value"
+        more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
+        raise Fault(f"assertion failed: {op['message']} (at {places}{more})")
+    return ()
+
+
+@interprets("print_tko")
+def _print(op: Step, machine: Machine, args: tuple[Tile, ...], _token: None) -> tuple[None]:
+    """Each directive formats every element of its tile; the elements of a tile stand in brackets, row by row."""
+    rest = iter(zip(args, op.types[0], strict=True))
+
+    def text(match: re.Match[str]) -> str:
+        directive = match.group()
+        if directive.endswith("%"):
+            return "%"
+        tile, kind = next(rest)
+        return _format(_LENGTH.sub("", directive), _numbers(tile, kind.element, directive[-1]))
+
+    machine.write(_DIRECTIVE.sub(text, op["str"]))
+    return (None,)
+
+
+def _numbers(tile: Tile, element: Element, conversion: str) -> Tile:
+    if element.pointee is not None:
+        return tile // np.uint64(8 // element.pointee.step_bits)
+    if element.is_float:
+        return np.asarray(element.format.decode(tile))
+    return np.asarray(reading(tile, element, "unsigned" if conversion in "uoxXp" else "signed"))
+
+
+def _format(directive: str, values: Tile) -> str:
+    if values.ndim:
+        return f"[{', '.join(_format(directive, row) for row in values)}]"
+    flags, conversion = directive[:-1], directive[-1]
+    if conversion in "diuoxXc":
+        return f"{flags}{'d' if conversion == 'u' else conversion}" % int(values)
+    if conversion in "aA":
+        return float(values).hex()
+    if conversion == "p":
+        return f"{int(values):#x}"
+    return f"{flags}{conversion if conversion in 'eEfFgG' else 's'}" % values.item()

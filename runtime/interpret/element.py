@@ -1,0 +1,75 @@
+"""Element types of tiles: how the interpreter holds an element, and how memory does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tilec.runtime.interpret.float_format import FORMATS, FloatFormat
+
+
+@dataclass(frozen=True)
+class Element:
+    """A number type, or with `pointee` a pointer to one.
+
+    Tiles hold integers as signed numpy integers (i1 as bool, i4 within int8), floats in the format's numpy type
+    (tf32 in float32) and pointers as uint64, in steps of `Element.step_bits` of the pointee.
+    """
+
+    name: str
+    pointee: Element | None = None
+
+    @property
+    def format(self) -> FloatFormat:
+        return FORMATS[self.name]
+
+    @cached_property
+    def is_float(self) -> bool:
+        return self.pointee is None and self.name in FORMATS
+
+    @cached_property
+    def bits(self) -> int:
+        """The bits of an element in memory: a whole byte for i1, four bytes for tf32."""
+        return {"i4": 4, "f4E2M1FN": 4}.get(self.name) or 8 * self.dtype.itemsize
+
+    @property
+    def step_bits(self) -> int:
+        """What 1 means in an address of this pointee: a byte, or half of one so that neighbours differ."""
+        return min(self.bits, 8)
+
+    @cached_property
+    def width(self) -> int:
+        """The bits of an integer's value."""
+        return int(self.name[1:])
+
+    @cached_property
+    def dtype(self) -> np.dtype:
+        if self.pointee is not None:
+            return np.dtype(np.uint64)
+        if self.is_float:
+            return self.format.dtype
+        if self.name == "i1":
+            return np.dtype(np.bool_)
+        return np.dtype(np.int8) if self.name == "i4" else np.dtype(f"i{self.width // 8}")
+
+    def __str__(self) -> str:
+        return f"ptr<{self.pointee}>" if self.pointee else self.name
+
+    def from_bits(self, bits: np.ndarray) -> np.ndarray:
+        """A tile from unsigned integers of the storage size; i1 is true for every byte but zero."""
+        if self.name == "i1":
+            return bits != 0
+        if self.name == "i4":
+            return ((bits ^ np.uint8(8)) - np.uint8(8)).view(np.int8)
+        return bits.view(self.dtype)
+
+    def to_bits(self, tile: np.ndarray) -> np.ndarray:
+        """The unsigned integers of the storage size that hold a tile."""
+        if self.name == "i4":
+            return tile.view(np.uint8) & np.uint8(15)
+        return np.asarray(tile, order="C").view(f"u{max(self.bits, 8) // 8}")
+
+
+ELEMENTS = {name: Element(name) for name in ("i1", "i4", "i8", "i16", "i32", "i64", *FORMATS)}

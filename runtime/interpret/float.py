@@ -1,0 +1,79 @@
+"""Floating-point arithmetic: each result is rounded once, in the mode asked for. `approx` and `full` are exact here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tilec.runtime.interpret.arith import PREDICATES
+from tilec.runtime.interpret.directed import operate
+from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.registry import interprets
+from tilec.runtime.interpret.rounding import NEAREST_EVEN, flush_subnormals
+from tilec.runtime.interpret.step import Step
+
+Tile = np.ndarray
+
+_OPERATIONS: dict[str, str] = {
+    "cuda_tile.addf": "add",
+    "cuda_tile.subf": "subtract",
+    "cuda_tile.mulf": "multiply",
+    "cuda_tile.divf": "divide",
+    "cuda_tile.sqrt": "sqrt",
+    "cuda_tile.fma": "fma",
+}
+# numpy and ml_dtypes round these once to nearest even: f32 and f64 by the processor, f16 and bf16 by way of f32, which
+# has more than twice their precision plus two bits, so that rounding twice is rounding once.
+_DIRECT: dict[str, Callable[..., Any]] = {
+    "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "sqrt": np.sqrt,
+}  # fmt: skip
+
+
+@interprets("addf", "subf", "mulf", "divf", "sqrt", "fma", elementwise=True)
+def _rounded(op: Step, _machine: Machine, *tiles: Tile) -> Tile:
+    operation = _OPERATIONS[op.name]
+    mode = NEAREST_EVEN if op["rounding_mode"] in ("approx", "full") else op["rounding_mode"]
+    if mode == NEAREST_EVEN and not op["flush_to_zero"] and operation in _DIRECT:
+        return _DIRECT[operation](*tiles)
+    return operate(operation, tiles, op.element.format, mode, op["flush_to_zero"])
+
+
+@interprets("remf", elementwise=True)
+def _remf(op: Step, _machine: Machine, lhs: Tile, rhs: Tile) -> Tile:
+    form = op.element.format
+    # The remainder is exact in f64, and representable in the operands' format.
+    return form.encode(np.asarray(np.fmod(form.decode(lhs), form.decode(rhs))))
+
+
+@interprets("maxf", "minf", elementwise=True)
+def _extreme(op: Step, _machine: Machine, lhs: Tile, rhs: Tile) -> Tile:
+    form, largest = op.element.format, op.name == "cuda_tile.maxf"
+    a, b = form.decode(lhs), form.decode(rhs)
+    if op["flush_to_zero"]:
+        a, b = flush_subnormals(a, form), flush_subnormals(b, form)
+    if op["propagate_nan"]:
+        chosen = np.maximum(a, b) if largest else np.minimum(a, b)
+    else:
+        chosen = np.fmax(a, b) if largest else np.fmin(a, b)
+    negative = np.signbit(a) & np.signbit(b) if largest else np.signbit(a) | np.signbit(b)
+    both_zero = (a == 0) & (b == 0)
+    return form.encode(np.asarray(np.where(both_zero, np.where(negative, -0.0, 0.0), chosen)))
+
+
+@interprets("cmpf", elementwise=True)
+def _cmpf(op: Step, _machine: Machine, lhs: Tile, rhs: Tile) -> Tile:
+    unordered = np.isnan(lhs) | np.isnan(rhs)
+    holds = PREDICATES[op["comparison_predicate"]](lhs, rhs)
+    return holds | unordered if op["comparison_ordering"] == "unordered" else holds & ~unordered
+
+
+@interprets("absf", elementwise=True)
+def _absf(_op: Step, _machine: Machine, source: Tile) -> Tile:
+    return np.abs(source)
+
+
+@interprets("negf", elementwise=True)
+def _negf(_op: Step, _machine: Machine, source: Tile) -> Tile:
+    return np.negative(source)

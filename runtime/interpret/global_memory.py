@@ -1,0 +1,128 @@
+"""The host's memory at its real addresses, read and written many elements at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from tilec.runtime.interpret.fault import Fault
+
+Range = tuple[int, int, bool]
+
+
+# No array lies in the first page.
+_FIRST_ADDRESS = 4096
+
+
+class OutOfBounds(Fault):
+    """An access that no range covers, or that is misaligned; `position` counts in the addresses given."""
+
+    def __init__(self, message: str, position: int) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+class Memory:
+    """Reads and writes; with `ranges` (address, bytes, writable) only what they cover, without them anything.
+
+    Without ranges a wrong address ends the process, as it would end a kernel.
+    """
+
+    def __init__(self, ranges: Iterable[Range] | None = None) -> None:
+        self._ranges = None if ranges is None else list(ranges)
+        self._join()
+
+    def add(self, address: int, size_bytes: int, writable: bool) -> None:
+        """Allows accesses to one more range."""
+        if self._ranges is not None:
+            self._ranges.append((address, size_bytes, writable))
+            self._join()
+
+    def remove(self, address: int, size_bytes: int, writable: bool) -> None:
+        """Takes back a range that `add` allowed."""
+        if self._ranges is not None:
+            self._ranges.remove((address, size_bytes, writable))
+            self._join()
+
+    def _join(self) -> None:
+        ranges = self._ranges or []
+        self._readable = _Intervals((a, s) for a, s, _ in ranges)
+        self._writable = _Intervals((a, s) for a, s, writable in ranges if writable)
+
+    def read(self, addresses: np.ndarray, size: int) -> np.ndarray:
+        """The unsigned integers of `size` bytes at addresses; raises OutOfBounds."""
+        self._check(addresses, size, "load", self._readable)
+        words, offsets = _window(addresses, size)
+        return words[offsets]
+
+    def write(self, addresses: np.ndarray, words: np.ndarray) -> None:
+        """Stores unsigned integers; of two at one address the later in row-major order stays. Raises OutOfBounds."""
+        size = words.dtype.itemsize
+        self._check(addresses, size, "store", self._writable)
+        window, offsets = _window(addresses, size)
+        window[offsets] = words
+
+    def _check(self, addresses: np.ndarray, size: int, action: str, intervals: _Intervals) -> None:
+        misaligned = addresses % np.uint64(size) != 0
+        if misaligned.any():
+            position = int(np.argmax(misaligned))
+            raise OutOfBounds(
+                f"{action} of {size} bytes needs an address that {size} divides, got {addresses.flat[position]:#x}",
+                position,
+            )
+        outside = addresses < _FIRST_ADDRESS if self._ranges is None else intervals.outside(addresses, size)
+        if outside.any():
+            position = int(np.argmax(outside))
+            address = int(addresses.flat[position])
+            raise OutOfBounds(f"{action} of {size} bytes at {address:#x} {self._where(address, action)}", position)
+
+    def _where(self, address: int, action: str) -> str:
+        below = [(start, size) for start, size, _ in self._ranges or [] if start <= address]
+        if not below:
+            return "is in no array of the launch"
+        start, size = max(below)
+        if address < start + size and action == "store":
+            return f"is in an array that must not be written, {address - start} bytes from its start"
+        return f"is in no array of the launch; the one below has {size} bytes and starts {address - start} bytes before"
+
+
+class _Intervals:
+    """Ranges joined where they touch or overlap."""
+
+    def __init__(self, ranges: Iterable[tuple[int, int]]) -> None:
+        joined: list[list[int]] = []
+        for start, size in sorted(ranges):
+            if size <= 0:
+                continue
+            if joined and start <= joined[-1][1]:
+                joined[-1][1] = max(joined[-1][1], start + size)
+            else:
+                joined.append([start, start + size])
+        self._starts = np.array([start for start, _ in joined], np.uint64)
+        self._ends = np.array([end for _, end in joined], np.uint64)
+
+    def outside(self, addresses: np.ndarray, size: int) -> np.ndarray:
+        """Which accesses of `size` bytes are not inside one interval."""
+        if not len(self._starts):
+            return np.ones(addresses.shape, np.bool_)
+        at = np.searchsorted(self._starts, addresses, side="right") - 1
+        end = self._ends[np.maximum(at, 0)]
+        return (at < 0) | (addresses >= end) | (end - addresses < np.uint64(size))
+
+
+class _Bytes:
+    """Raw memory for numpy."""
+
+    def __init__(self, address: int, count: int, size: int) -> None:
+        self.__array_interface__ = {"data": (address, False), "shape": (count,), "typestr": f"<u{size}", "version": 3}
+
+
+def _window(addresses: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """An array from the lowest to the highest address, and the place of each address in it."""
+    if not addresses.size:
+        return np.zeros(0, f"u{size}"), addresses.astype(np.int64)
+    low = addresses.min()
+    offsets = (addresses - low) // np.uint64(size)
+    window = np.asarray(_Bytes(int(low), int(offsets.max()) + 1, size))
+    return window, offsets.astype(np.int64)

@@ -1,0 +1,87 @@
+"""Runs the steps of one tile block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tilec.errors import Note, SimulationError
+from tilec.runtime.interpret.fault import Fault
+from tilec.runtime.interpret.global_memory import Memory
+from tilec.runtime.interpret.step import Block, Leave, Step
+
+Dimensions = tuple[int, int, int]
+
+
+@dataclass(slots=True)
+class Machine:
+    """A tile block: where it is in the grid, its values by slot, and what it shares with the others.
+
+    With `check`, what the language leaves undefined is an error or gives poison: NaN for floats and a pattern of
+    alternating bits for integers. With `truncate_tf32`, f32 becomes tf32 by dropping bits. `write` takes what the
+    kernel prints.
+    """
+
+    memory: Memory
+    index: Dimensions
+    grid: Dimensions
+    values: list[Any]
+    globals: dict[str, int]
+    write: Callable[[str], Any]
+    check: bool = False
+    truncate_tf32: bool = False
+    _allocations: list[tuple[np.ndarray, tuple[int, int, bool]]] = field(default_factory=list)
+
+    def run(self, block: Block, arguments: Sequence[Any] = ()) -> Leave:
+        """Runs a block to its terminator; raises SimulationError at the user's line for what the kernel does wrong."""
+        values = self.values
+        for slot, argument in zip(block.arguments, arguments, strict=True):
+            values[slot] = argument
+        for step in block.steps:
+            operands = [self._operand(entry) for entry in step.operands]
+            try:
+                outcome = step.meaning(step, self, *operands)
+            except Fault as fault:
+                raise SimulationError(str(fault), step.location, [*step.notes, self._here()]) from None
+            if isinstance(outcome, Leave):
+                return outcome
+            self._store(step, outcome)
+        raise AssertionError("a verified block ends in a terminator")
+
+    def undefined(self, message: str) -> None:
+        """Says that the kernel relies on what is undefined, which is a fault when checking."""
+        if self.check:
+            raise Fault(message)
+
+    def allocate(self, size_bytes: int, alignment: int) -> int:
+        """The address of memory that lives until `release`."""
+        storage = np.zeros(size_bytes + alignment, np.uint8)
+        address = -(-storage.ctypes.data // alignment) * alignment
+        reach = (address, size_bytes, True)
+        self._allocations.append((storage, reach))
+        self.memory.add(*reach)
+        return address
+
+    def release(self) -> None:
+        """Ends the life of all that was allocated."""
+        for _, reach in self._allocations:
+            self.memory.remove(*reach)
+        self._allocations.clear()
+
+    def _operand(self, entry: Any) -> Any:
+        if entry is None:
+            return None
+        if isinstance(entry, tuple):
+            return tuple(self.values[slot] for slot in entry)
+        return self.values[entry]
+
+    def _store(self, step: Step, outcome: Any) -> None:
+        results = outcome if isinstance(outcome, tuple) else (outcome,) if step.results else ()
+        for slot, result in zip(step.results, results, strict=True):
+            self.values[slot] = np.asarray(result) if isinstance(result, np.generic) else result
+
+    def _here(self) -> Note:
+        return Note(f"in tile block {self.index} of grid {self.grid}")

@@ -1,0 +1,56 @@
+"""Elementary functions: computed in f64 and rounded once to nearest even; f64 itself is as good as the C library.
+
+For f16, bf16 and f32 a result is within 0.5 units in the last place plus 2**-29 of that of f32, so the precise forms
+of a GPU (a few units) and the `approx` ones are compared with it by their documented errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tilec.runtime.interpret.integer import signed
+from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.registry import interprets
+from tilec.runtime.interpret.rounding import NEAREST_EVEN, flush_subnormals, round_to
+from tilec.runtime.interpret.step import Step
+
+Tile = np.ndarray
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "atan2": np.arctan2,
+    "ceil": np.ceil,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "floor": np.floor,
+    "fpowf": np.power,
+    "log": np.log,
+    "log2": np.log2,
+    "rsqrt": lambda x: 1.0 / np.sqrt(x),
+    "sin": np.sin,
+    "sinh": np.sinh,
+    "tan": np.tan,
+    "tanh": np.tanh,
+}
+
+
+@interprets(*_FUNCTIONS, elementwise=True)
+def _function(op: Step, _machine: Machine, *tiles: Tile) -> Tile:
+    form = op.element.format
+    operands = [form.decode(tile) for tile in tiles]
+    flush = op.attributes.get("flush_to_zero", False)
+    if flush:
+        operands = [flush_subnormals(operand, form) for operand in operands]
+    result = round_to(_FUNCTIONS[op.name.removeprefix("cuda_tile.")](*operands), form, NEAREST_EVEN)
+    return form.encode(flush_subnormals(result, form) if flush else result)
+
+
+@interprets("fpowi", elementwise=True)
+def _fpowi(op: Step, _machine: Machine, source: Tile, exponent: Tile) -> Tile:
+    form = op.element.format
+    power = signed(exponent, op.types[1].element).astype(np.float64)
+    return form.encode(round_to(np.power(form.decode(source), power), form, NEAREST_EVEN))

@@ -1,0 +1,55 @@
+"""Matrix multiply-accumulate: products and sums in f64, rounded once to the accumulator's type for each operation.
+
+Products of f16, bf16, tf32, f32 and smaller types are exact in f64, so the only other error is that of summing in f64;
+for f64 operands products round as well. The order of summation is that of numpy's matrix product.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.integer import reading, wrap
+from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.registry import interprets
+from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
+from tilec.runtime.interpret.step import Step
+
+Tile = np.ndarray
+
+
+def _operand(tile: Tile, element: Element) -> Tile:
+    if element.name == "tf32":
+        # What was loaded as tf32 may have low bits, which the tensor cores ignore.
+        tile = (np.asarray(tile, order="C").view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+    return element.format.decode(tile)
+
+
+def _accumulate(op: Step, lhs: Tile, rhs: Tile, acc: Tile) -> Tile:
+    form = op.element.format
+    return form.encode(round_to(np.matmul(lhs, rhs) + form.decode(acc), form, NEAREST_EVEN))
+
+
+@interprets("mmaf")
+def _mmaf(op: Step, _machine: Machine, lhs: Tile, rhs: Tile, acc: Tile) -> Tile:
+    element = op.types[0].element
+    return _accumulate(op, _operand(lhs, element), _operand(rhs, element), acc)
+
+
+@interprets("mmaf_scaled")
+def _mmaf_scaled(
+    op: Step, _machine: Machine, lhs: Tile, rhs: Tile, acc: Tile, lhs_scale: Tile, rhs_scale: Tile
+) -> Tile:
+    form, scale_form = op.types[0].element.format, op.types[3].element.format
+    shared = lhs.shape[-1] // lhs_scale.shape[-1]
+    left = form.decode(lhs) * np.repeat(scale_form.decode(lhs_scale), shared, axis=-1)
+    right = form.decode(rhs) * np.repeat(scale_form.decode(rhs_scale), shared, axis=-2)
+    return _accumulate(op, left, right, acc)
+
+
+@interprets("mmai")
+def _mmai(op: Step, _machine: Machine, lhs: Tile, rhs: Tile, acc: Tile) -> Tile:
+    left = reading(lhs, op.types[0].element, op["signedness_lhs"]).astype(np.float64)
+    right = reading(rhs, op.types[1].element, op["signedness_rhs"]).astype(np.float64)
+    # Sums of products of bytes stay far below 2**53, so the float product is exact.
+    return wrap(np.matmul(left, right).astype(np.int64) + acc, op.element)

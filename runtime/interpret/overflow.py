@@ -1,0 +1,46 @@
+"""The promise of `overflow<...>`: that the exact result fits, as signed, as unsigned, or as both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.integer import limits, reading
+from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.step import Step
+
+_EXACT: dict[str, Callable[..., np.ndarray]] = {
+    "cuda_tile.addi": lambda a, b: a + b,
+    "cuda_tile.subi": lambda a, b: a - b,
+    "cuda_tile.muli": lambda a, b: a * b,
+    "cuda_tile.negi": lambda a: -a,
+    "cuda_tile.shli": lambda a, b: a << b,
+    "cuda_tile.trunci": lambda a: a,
+}
+_PROMISES = {
+    "none": (), "no_signed_wrap": ("signed",), "no_unsigned_wrap": ("unsigned",), "no_wrap": ("signed", "unsigned"),
+}  # fmt: skip
+
+
+def check_overflow(op: Step, machine: Machine, *tiles: np.ndarray) -> None:
+    """Faults where the promise is broken; looks only when checking, with Python's integers."""
+    if not machine.check:
+        return
+    for signedness in _PROMISES[op["overflow"]]:
+        exact = _EXACT[op.name](*_integers(op, signedness, tiles))
+        low, high = limits(op.element, signedness)
+        broken = np.asarray((exact < low) | (exact > high), np.bool_)
+        if broken.any():
+            value = np.asarray(exact, object)[broken].flat[0]
+            machine.undefined(f"the result {value} does not fit {signedness} {op.element}, against {op['overflow']}")
+
+
+def _integers(op: Step, signedness: str, tiles: tuple[np.ndarray, ...]) -> list[np.ndarray]:
+    element: Element = op.types[0].element
+    first = np.asarray(reading(tiles[0], element, signedness)).astype(object)
+    # The amount of a shift is unsigned whatever the promise.
+    second = "unsigned" if op.name == "cuda_tile.shli" else signedness
+    rest = [t if t.dtype == np.uint64 and second == "unsigned" else reading(t, element, second) for t in tiles[1:]]
+    return [first, *(np.asarray(tile).astype(object) for tile in rest)]

@@ -1,0 +1,117 @@
+"""Makes the steps of an entry from its MLIR operations."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from tilec.dialect.cuda_tile import types
+from tilec.dialect.fields import ONE, OPTIONAL, ValueField
+from tilec.dialect.mlir import ir
+from tilec.dialect.operation import groups
+from tilec.dialect.spelling import spell
+from tilec.errors import UnsupportedError
+from tilec.runtime.interpret.chapters import MEANINGS
+from tilec.runtime.interpret.constants import array_of_elements, scalar_of_attribute
+from tilec.runtime.interpret.element import ELEMENTS, Element
+from tilec.runtime.interpret.location import place
+from tilec.runtime.interpret.step import Block, Step, TensorViewType, TileType, TileViewType
+
+
+@cache
+def element_of(type: ir.Type) -> Element:
+    """The element that an MLIR number or pointer type stands for."""
+    if isinstance(type, types.PointerType):
+        return Element("ptr", element_of(type.element))
+    return ELEMENTS[spell(type)]
+
+
+@cache
+def plain_type(type: ir.Type) -> Any:
+    """A type of Tile IR in plain Python; None for a token."""
+    if isinstance(type, types.TokenType):
+        return None
+    if isinstance(type, types.TileType):
+        return TileType(type.shape, element_of(type.element))
+    if isinstance(type, types.TensorViewType):
+        return TensorViewType(type.shape, type.strides, element_of(type.element))
+    tile, identity = plain_type(type.tile_type), tuple(range(type.rank))
+    if isinstance(type, types.GatherScatterViewType):
+        return TileViewType(tile, (1,) * type.rank, identity, type.padding, type.sparse_dim)
+    steps = type.traversal_strides if isinstance(type, types.StridedViewType) else type.tile_shape
+    return TileViewType(tile, tuple(steps), type.dim_map, type.padding)
+
+
+class Preparation:
+    """Numbers the values of one entry and turns its operations into steps."""
+
+    def __init__(self) -> None:
+        self._slots: dict[ir.Value, int] = {}
+
+    @property
+    def slot_count(self) -> int:
+        return len(self._slots)
+
+    def block(self, block: ir.Block) -> Block:
+        """The steps of a block; raises UnsupportedError, with the user's line, for an operation without a meaning."""
+        made = Block(tuple(self._slot(argument) for argument in block.arguments))
+        made.steps.extend(self._step(op) for op in block.operations)
+        made.vectorisable = all(step.elementwise and not step.blocks for step in made.steps)
+        return made
+
+    def _slot(self, value: ir.Value) -> int:
+        return self._slots.setdefault(value, len(self._slots))
+
+    def _step(self, op: Any) -> Step:
+        name = op.operation.name
+        location, notes = place(op.location)
+        if name not in MEANINGS:
+            raise UnsupportedError(f"the interpreter has no meaning for '{name}'", location, notes)
+        found = MEANINGS[name]
+        operands = groups(op, "operand")
+        return Step(
+            name,
+            found.meaning,
+            found.elementwise,
+            tuple(_entry(field, operands[field.name], self._slot) for field in op.operand_fields),
+            tuple(self._slot(result) for result in op.operation.results),
+            tuple(_entry(field, operands[field.name], _type) for field in op.operand_fields),
+            tuple(_type(result) for result in op.operation.results),
+            _attributes(op),
+            tuple(self.block(region.blocks[0]) if len(region.blocks) else None for region in op.regions),
+            location,
+            notes,
+        )
+
+
+def _type(value: ir.Value) -> Any:
+    return plain_type(value.type)
+
+
+def _entry(field: ValueField, values: list[ir.Value], fact: Any) -> Any:
+    """What `fact` says of a field's values: one for a single value, None for an absent one, a tuple for a group."""
+    if field.arity == ONE:
+        return fact(values[0])
+    if field.arity == OPTIONAL:
+        return fact(values[0]) if values else None
+    return tuple(fact(value) for value in values)
+
+
+def _attributes(op: Any) -> dict[str, Any]:
+    found = {}
+    for name, field in op.attribute_fields.items():
+        if name in op.attributes:
+            found[name] = _plain(op, field.to_python(op.attributes[name]))
+        else:
+            found[name] = False if field.kind == "flag" else field.default
+    return found
+
+
+def _plain(op: Any, value: Any) -> Any:
+    if isinstance(value, ir.DenseElementsAttr):
+        element = element_of(ir.RankedTensorType(value.type).element_type)
+        return array_of_elements(value, element)
+    if isinstance(value, ir.ArrayAttr) and "identities" in op.attribute_fields:
+        elements = [element_of(operand.type.element) for operand in op.operation.operands]
+        return tuple(scalar_of_attribute(item, element) for item, element in zip(value, elements, strict=True))
+    return value

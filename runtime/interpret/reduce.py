@@ -1,0 +1,69 @@
+"""Folds of a tile along a dimension.
+
+reduce is a balanced tree over neighbours: the right one of each pair is the body's element, the left one its
+accumulator, so that a body which is associative only gives the right answer too. The identity is used where the
+dimension has one element. scan goes step by step, starting from the identity.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.registry import interprets
+from tilec.runtime.interpret.step import Block, Step
+
+Tiles = tuple[np.ndarray, ...]
+
+
+def _combine(machine: Machine, body: Block, elements: Tiles, accumulators: Tiles) -> Tiles:
+    """The body on every element of tiles of one shape."""
+    shape = elements[0].shape
+    if body.vectorisable or not shape:
+        yielded = machine.run(body, _pairs(elements, accumulators)).values
+        return tuple(np.broadcast_to(value, shape) for value in yielded)
+    results = tuple(np.empty_like(accumulator) for accumulator in accumulators)
+    for index in np.ndindex(shape):
+        arguments = _pairs(*(tuple(np.asarray(tile[index]) for tile in tiles) for tiles in (elements, accumulators)))
+        for result, value in zip(results, machine.run(body, arguments).values, strict=True):
+            result[index] = value
+    return results
+
+
+def _pairs(elements: Tiles, accumulators: Tiles) -> list[np.ndarray]:
+    return [value for pair in zip(elements, accumulators, strict=True) for value in pair]
+
+
+def _identities(op: Step, shape: tuple[int, ...]) -> Tiles:
+    return tuple(np.broadcast_to(value, shape) for value in op["identities"])
+
+
+@interprets("reduce")
+def _reduce(op: Step, machine: Machine, operands: Tiles) -> Tiles:
+    tiles = tuple(np.moveaxis(tile, op["dim"], 0) for tile in operands)
+    body = op.blocks[0]
+    if tiles[0].shape[0] == 1:
+        return _combine(machine, body, _at(tiles, 0), _identities(op, tiles[0].shape[1:]))
+    while tiles[0].shape[0] > 1:
+        left, right = tuple(tile[0::2] for tile in tiles), tuple(tile[1::2] for tile in tiles)
+        tiles = _combine(machine, body, right, left)
+    return _at(tiles, 0)
+
+
+@interprets("scan")
+def _scan(op: Step, machine: Machine, operands: Tiles) -> Tiles:
+    tiles = tuple(np.moveaxis(tile, op["dim"], 0) for tile in operands)
+    results = tuple(np.empty_like(tile) for tile in tiles)
+    prefix: Any = _identities(op, tiles[0].shape[1:])
+    order = range(tiles[0].shape[0])
+    for index in reversed(order) if op["reverse"] else order:
+        prefix = _combine(machine, op.blocks[0], _at(tiles, index), prefix)
+        for result, value in zip(results, prefix, strict=True):
+            result[index] = value
+    return tuple(np.moveaxis(result, 0, op["dim"]) for result in results)
+
+
+def _at(tiles: Tiles, index: int) -> Tiles:
+    return tuple(np.asarray(tile[index]) for tile in tiles)

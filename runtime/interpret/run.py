@@ -1,0 +1,101 @@
+"""Runs an entry of a `cuda_tile` module on the host's memory: one tile block after another, as the manual means it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tilec.dialect.mlir import ir
+from tilec.errors import InputError
+from tilec.runtime.grid import Dimensions, grid_of
+from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.global_memory import Memory, Range
+from tilec.runtime.interpret.global_values import GlobalValues
+from tilec.runtime.interpret.integer import wrap
+from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.prepare import Preparation, plain_type
+from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
+
+Value = int | float
+
+
+def run(
+    module: ir.Module,
+    entry: str,
+    grid: Sequence[int] | int,
+    values: Sequence[Value],
+    *,
+    ranges: Iterable[Range] | None = None,
+    check: bool = False,
+    truncate_tf32: bool = False,
+    progress: Callable[[int, int], Any] | None = None,
+    write: Callable[[str], Any] = sys.stdout.write,
+) -> None:
+    """Runs `entry` once for each tile block of `grid`; memory is the host's own, at its real addresses.
+
+    `values` has one number for each parameter: an integer or float for a number, an address for a pointer. With
+    `ranges` (address, bytes, writable) every access must lie in one of them; without, a wrong address ends the process.
+    `check` makes an error of what the language leaves undefined (a broken promise of assume or overflow, a division by
+    zero, a conversion out of range) and fills what a load leaves undefined with NaN or alternating bits, not zero.
+    `truncate_tf32` converts f32 to tf32 by dropping bits, as TMA and tensor cores do. `progress` is called with the
+    number of tile blocks done and of all; `write` takes what the kernel prints.
+
+    Raises InputError for an entry, a grid or values that do not fit, UnsupportedError for an operation without a
+    meaning here, SimulationError at the user's line for what the kernel does wrong.
+    """
+    function = _entry(module, entry)
+    extents = grid_of(grid)
+    preparation = Preparation()
+    body = preparation.block(function.body.blocks[0])
+    arguments = _arguments(function, entry, values)
+    memory = Memory(ranges)
+    total = extents[0] * extents[1] * extents[2]
+    with np.errstate(all="ignore"), GlobalValues(module, memory) as addresses:
+        for done, index in enumerate(_blocks(extents), 1):
+            slots = [None] * preparation.slot_count
+            machine = Machine(memory, index, extents, slots, addresses, write, check, truncate_tf32)
+            machine.run(body, arguments)
+            machine.release()
+            if progress is not None:
+                progress(done, total)
+
+
+def _blocks(grid: Dimensions) -> Iterable[Dimensions]:
+    return ((x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0]))
+
+
+def _entry(module: ir.Module, name: str) -> Any:
+    entries = {op.sym_name: op for op in module.body.operations if op.operation.name == "cuda_tile.entry"}
+    if name not in entries:
+        raise InputError(f"the module has no entry '{name}'; its entries are: {', '.join(entries) or 'none'}")
+    return entries[name]
+
+
+def _arguments(function: Any, entry: str, values: Sequence[Value]) -> list[np.ndarray]:
+    types = [plain_type(argument.type) for argument in function.body.blocks[0].arguments]
+    if len(values) != len(types):
+        raise InputError(f"entry '{entry}' has {len(types)} parameters, got {len(values)} values")
+    pairs = zip(types, values, strict=True)
+    return [_argument(index, kind.element, value) for index, (kind, value) in enumerate(pairs)]
+
+
+def _argument(index: int, element: Element, value: Value) -> np.ndarray:
+    if element.is_float:
+        return np.asarray(_float(element, value))
+    if isinstance(value, float | np.floating):
+        raise InputError(f"parameter {index} needs an integer for {element}, got {value!r}")
+    low, high = (0, 2**64 - 1) if element.pointee else (-(2 ** (element.width - 1)), 2**element.width - 1)
+    if not low <= int(value) <= high:
+        raise InputError(f"parameter {index} needs a value of {element}, got {value}")
+    if element.pointee is not None:
+        return np.asarray(int(value) * (8 // element.pointee.step_bits), np.uint64)
+    return np.asarray(wrap(np.asarray(int(value) % 2**64, np.uint64), element))
+
+
+def _float(element: Element, value: Value) -> np.ndarray:
+    form = element.format
+    with np.errstate(all="ignore"):
+        return form.encode(round_to(np.asarray(value, np.float64), form, NEAREST_EVEN))

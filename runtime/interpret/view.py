@@ -1,0 +1,148 @@
+"""Tensors in global memory and their tiles: element i of tile dim k at index I is tensor element I * step[k] + i."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilec.runtime.interpret import access
+from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.integer import limits, scalar, unsigned, wrap
+from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.memory import unwritten
+from tilec.runtime.interpret.registry import interprets
+from tilec.runtime.interpret.step import Step, TileType, TileViewType
+
+Tile = np.ndarray
+
+# Positions from here on lie outside of every tensor, whose extents count elements of at least half a byte.
+_FAR = 2**62
+
+_PADDING = {"zero": 0.0, "neg_zero": -0.0, "nan": np.nan, "pos_inf": np.inf, "neg_inf": -np.inf}
+
+
+@dataclass(frozen=True)
+class TensorView:
+    """A tensor at an address; strides count elements."""
+
+    base: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    element: Element
+
+
+@dataclass(frozen=True)
+class TileView:
+    """A tensor with the way it is cut into tiles."""
+
+    tensor: TensorView
+    type: TileViewType
+
+    def index_space(self) -> list[int]:
+        """How many tiles there are along each dimension of the tile."""
+        extents = [self.tensor.shape[dim] for dim in self.type.dim_map]
+        return [-(-extent // step) for extent, step in zip(extents, self.type.steps, strict=True)]
+
+
+@interprets("make_tensor_view")
+def _make_tensor_view(
+    op: Step, _machine: Machine, base: Tile, shape: tuple[Tile, ...], strides: tuple[Tile, ...]
+) -> Any:
+    kind = op.result_types[0]
+    extents = _filled(kind.shape, shape, op.types[1])
+    return TensorView(int(base), extents, _filled(kind.strides, strides, op.types[2]), kind.element)
+
+
+def _filled(known: tuple[int | None, ...], given: tuple[Tile, ...], types: tuple[TileType, ...]) -> tuple[int, ...]:
+    rest = iter([scalar(value, kind.element, "unsigned") for value, kind in zip(given, types, strict=True)])
+    return tuple(next(rest) if extent is None else extent for extent in known)
+
+
+@interprets("make_partition_view", "make_strided_view", "make_gather_scatter_view")
+def _make_tile_view(op: Step, _machine: Machine, tensor: TensorView) -> TileView:
+    return TileView(tensor, op.result_types[0])
+
+
+@interprets("get_tensor_shape")
+def _get_tensor_shape(op: Step, machine: Machine, src: TensorView) -> tuple[Tile, ...]:
+    return _extents(op, machine, list(src.shape))
+
+
+@interprets("get_index_space_shape")
+def _get_index_space_shape(op: Step, machine: Machine, src: TileView) -> tuple[Tile, ...]:
+    return _extents(op, machine, src.index_space())
+
+
+def _extents(op: Step, machine: Machine, values: list[int]) -> tuple[Tile, ...]:
+    for value in values:
+        if value > limits(op.element, "unsigned")[1]:
+            machine.undefined(f"the extent {value} does not fit {op.element}")
+    return tuple(wrap(np.asarray(value, np.uint64), op.element) for value in values)
+
+
+def _positions(view: TileView, axis: int, index: Tile, element: Element) -> Tile:
+    """Where the elements of a tile lie along the tensor dimension that tile dimension `axis` walks."""
+    if view.type.sparse_dim == axis:
+        return np.minimum(unsigned(index, element).astype(np.uint64), np.uint64(_FAR)).astype(np.int64)
+    start = min(scalar(index, element, "unsigned") * view.type.steps[axis], _FAR)
+    return start + np.arange(view.type.tile.shape[axis], dtype=np.int64)
+
+
+def locate(
+    op: Step, machine: Machine, view: TileView, index: tuple[Tile, ...], types: tuple[TileType, ...]
+) -> tuple[Tile, Tile]:
+    """The address of each element of the tile at `index` (of `types`), and which elements lie inside of the tensor."""
+    tensor, shape = view.tensor, view.type.tile.shape
+    offsets, inside = np.zeros(shape, np.int64), np.ones(shape, np.bool_)
+    promised = op["inbounds"] or [False] * len(shape)
+    for axis, dim in enumerate(view.type.dim_map):
+        positions = _positions(view, axis, index[axis], types[axis].element)
+        within = positions < tensor.shape[dim]
+        if promised[axis] and not within.all():
+            extent = tensor.shape[dim]
+            machine.undefined(f"index {axis} is promised to stay inside of {extent} elements, got {positions.max()}")
+        along = [1] * len(shape)
+        along[axis] = shape[axis]
+        offsets = offsets + (np.where(within, positions, 0) * tensor.strides[dim]).reshape(along)
+        inside = inside & within.reshape(along)
+    units = tensor.element.bits // tensor.element.step_bits
+    return (offsets * units).view(np.uint64) + np.uint64(tensor.base), inside
+
+
+def padding(op: Step, machine: Machine, view: TileView) -> np.ndarray:
+    """What stands for elements outside of the tensor."""
+    kind, element = view.type.padding, view.tensor.element
+    if kind is None:
+        return unwritten(op, machine)
+    if not element.is_float:
+        return np.zeros((), element.dtype)
+    return element.format.encode(np.asarray(_PADDING[kind]))
+
+
+@interprets("load_view_tko", "multimem_load_reduce_view_tko")
+def _load(op: Step, machine: Machine, view: TileView, index: tuple[Tile, ...], _token: None) -> tuple[Tile, None]:
+    """On the one device that an interpreter has, the combination over all devices is the load itself."""
+    addresses, inside = locate(op, machine, view, index, op.types[1])
+    return access.load(machine.memory, addresses, inside, op.element, padding(op, machine, view)), None
+
+
+def _write(op: Step, machine: Machine, view: TileView, tile: Tile, index: tuple[Tile, ...]) -> tuple[None]:
+    addresses, inside = locate(op, machine, view, index, op.types[2])
+    access.store(machine.memory, addresses, inside, view.tensor.element, tile)
+    return (None,)
+
+
+@interprets("store_view_tko")
+def _store(
+    op: Step, machine: Machine, tile: Tile, view: TileView, index: tuple[Tile, ...], _token: None
+) -> tuple[None]:
+    return _write(op, machine, view, tile, index)
+
+
+@interprets("multimem_store_view_tko")
+def _multimem_store(
+    op: Step, machine: Machine, view: TileView, tile: Tile, index: tuple[Tile, ...], _token: None
+) -> Any:
+    return _write(op, machine, view, tile, index)
