@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import re
+from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
@@ -18,22 +18,38 @@ _UNIFORM = re.compile(
 _VALUE = re.compile(r"\$(\d+)")
 
 
+# Texts and types recur in a kernel, and each question to the bindings costs a tenth of a microsecond.
+_known: dict[tuple[Any, ...], str | None] = {}
+_KNOWN_LIMIT = 100_000
+
+
 def problem(operation: ir.Operation) -> str | None:
     """What is wrong with a compute or execute operation, or None."""
     attributes = operation.attributes
-    if "text" not in attributes or not isinstance(attributes["text"], ir.StringAttr):
+    if "text" not in attributes:
         return "needs a string attribute 'text'"
-    tied: tuple[int, ...] | None = None
-    if "tied" in attributes:
-        if not isinstance(attributes["tied"], ir.DenseI32ArrayAttr):
-            return f"needs 'tied' as an array of i32, got {attributes['tied']}"
-        tied = tuple(attributes["tied"])
-    results = tuple([str(value.type) for value in operation.results])
-    operands = tuple([str(value.type) for value in operation.operands])
-    return _problem(attributes["text"].value, results, operands, tied)
+    results = operation.results
+    types = [value.type for value in results]
+    types += [value.type for value in operation.operands]
+    tied = attributes["tied"] if "tied" in attributes else None
+    key = (attributes["text"], tied, len(results), *types)
+    if key in _known:
+        return _known[key]
+    if len(_known) >= _KNOWN_LIMIT:
+        _known.clear()
+    found = _known[key] = _problem_of(*key)
+    return found
 
 
-@functools.cache
+def _problem_of(text: ir.Attribute, tied: ir.Attribute | None, results: int, *types: ir.Type) -> str | None:
+    if not isinstance(text, ir.StringAttr):
+        return "needs a string attribute 'text'"
+    if tied is not None and not isinstance(tied, ir.DenseI32ArrayAttr):
+        return f"needs 'tied' as an array of i32, got {tied}"
+    names = tuple(map(str, types))
+    return _problem(text.value, names[:results], names[results:], tuple(tied) if tied is not None else None)
+
+
 def _problem(
     text: str, results: tuple[str, ...], operands: tuple[str, ...], tied: tuple[int, ...] | None
 ) -> str | None:

@@ -13,7 +13,7 @@ import re
 _PLACEHOLDER = re.compile(r"\$(\d+)(?:\.\.\$(\d+))?")
 
 
-@functools.cache
+@functools.lru_cache(maxsize=65536)
 def pieces(text: str) -> tuple[str | tuple[int, ...], ...]:
     """The text cut at its placeholders: literal strings, and the values that stand between them."""
     found: list[str | tuple[int, ...]] = []
@@ -25,13 +25,13 @@ def pieces(text: str) -> tuple[str | tuple[int, ...], ...]:
     return tuple(piece for piece in (*found, text[end:]) if piece)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=65536)
 def mentioned(text: str) -> frozenset[int]:
     """The values that the text names."""
     return frozenset(index for piece in pieces(text) if isinstance(piece, tuple) for index in piece)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=65536)
 def format_string(text: str) -> str:
     """The text as a template of str.format, which fills ten thousand instructions in milliseconds."""
     parts = []

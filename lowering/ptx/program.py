@@ -5,15 +5,19 @@ Everything after works on integers, since each question to the bindings costs a 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import LABELS, UNIFORM
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.dialect.ptx.template import format_string
+from tilec.errors import CompileError
 from tilec.lowering.ptx.place import error_place
 from tilec.lowering.ptx.upstream import upstream_text
-from tilec.errors import CompileError
+
+_INTEGERS = {1: "i1", 16: "i16", 32: "i32", 64: "i64"}
+_FLOATS = {ir.F32Type: "f32", ir.F64Type: "f64"}
 
 
 @dataclass(slots=True)
@@ -42,7 +46,7 @@ class Branch:
 @dataclass(slots=True)
 class Block:
     arguments: list[int]
-    instructions: list[Instruction] = field(default_factory=list)
+    instructions: list[Instruction] = field(init=False)
     end: Branch = field(init=False)
 
 
@@ -58,55 +62,44 @@ class _Reader:
     def __init__(self, entry: ir.Operation) -> None:
         self.classes: list[str] = []
         self.numbers: dict[ir.Value, int] = {}
-        self.class_of: dict[ir.Type, str] = {}
+        self.templates: dict[ir.Attribute, str] = {}
         self.region_blocks = list(entry.regions[0].blocks)
         self.block_numbers = {block: number for number, block in enumerate(self.region_blocks)}
 
-    def define(self, value: ir.Value) -> int:
-        kind = value.type
-        name = self.class_of.get(kind)
-        if name is None:
-            name = self.class_of[kind] = str(kind)
-            if name not in REGISTER_CLASSES:
-                raise CompileError(f"ptx has no register of type {name}, expected {', '.join(REGISTER_CLASSES)}")
-        number = self.numbers[value] = len(self.classes)
-        self.classes.append(name)
-        return number
-
     def read(self) -> Program:
         # Blocks need not stand in an order of dominance, so all values get their numbers first.
-        listed = [(block, list(block.operations)) for block in self.region_blocks]
-        blocks = []
-        defined: list[list[list[int]]] = []
-        for block, operations in listed:
-            blocks.append(Block([self.define(argument) for argument in block.arguments]))
-            defined.append([[self.define(result) for result in operation.results] for operation in operations])
-        for made, results, (_, operations) in zip(blocks, defined, listed, strict=True):
-            for result, operation in zip(results, operations, strict=True):
-                self.add(made, result, operation.operation)
+        listed = [[operation.operation for operation in block.operations] for block in self.region_blocks]
+        blocks = [Block(self.define(block.arguments)) for block in self.region_blocks]
+        results = [[self.define(operation.results) for operation in operations] for operations in listed]
+        for block, operations, defined in zip(blocks, listed, results, strict=True):
+            instructions = zip(operations[:-1], defined, strict=False)
+            block.instructions = [self.instruction(operation, values) for operation, values in instructions]
+            block.end = self.branch(operations[-1])
         return Program(blocks, self.classes)
 
-    def add(self, block: Block, results: list[int], operation: ir.Operation) -> None:
-        numbers, name = self.numbers, operation.name
+    def define(self, values: Iterable[ir.Value]) -> list[int]:
+        numbers, classes = self.numbers, self.classes
+        made = []
+        for value in values:
+            number = numbers[value] = len(classes)
+            classes.append(_class_name(value.type))
+            made.append(number)
+        return made
+
+    def instruction(self, operation: ir.Operation, results: list[int]) -> Instruction:
+        numbers, attributes = self.numbers, operation.attributes
         operands = [numbers[operand] for operand in operation.operands]
-        if name.startswith("ptx.") and name != "ptx.return":
-            attributes = operation.attributes
-            tied = tuple(attributes["tied"]) if "tied" in attributes else ()
-            template = format_string(attributes["text"].value)
-            block.instructions.append(Instruction(template, results, operands, tied, operation.location))
-        elif name in ("cf.br", "cf.cond_br", "ptx.return"):
-            block.end = self.branch(operation, operands)
-        else:
-            template = format_string(self.upstream(operation))
-            block.instructions.append(Instruction(template, results, operands, (), operation.location))
+        if "text" not in attributes:
+            return Instruction(_upstream(operation), results, operands, (), operation.location)
+        text = attributes["text"]
+        template = self.templates.get(text)
+        if template is None:
+            template = self.templates[text] = format_string(text.value)
+        tied = tuple(attributes["tied"]) if "tied" in attributes else ()
+        return Instruction(template, results, operands, tied, operation.location)
 
-    def upstream(self, operation: ir.Operation) -> str:
-        text = upstream_text(operation)
-        if text is None:
-            raise CompileError(f"'{operation.name}' has no PTX at this level", error_place(operation.location))
-        return text
-
-    def branch(self, operation: ir.Operation, operands: list[int]) -> Branch:
+    def branch(self, operation: ir.Operation) -> Branch:
+        operands = [self.numbers[operand] for operand in operation.operands]
         targets = list(operation.successors)
         condition = operands.pop(0) if len(targets) == 2 else None
         first = len(targets[0].arguments) if targets else 0
@@ -121,6 +114,24 @@ class _Reader:
             UNIFORM in attributes,
             operation.location,
         )
+
+
+def _class_name(kind: ir.Type) -> str:
+    # By Python class: to ask a type for its text takes ten times as long.
+    if isinstance(kind, ir.IntegerType):
+        name = _INTEGERS.get(kind.width)
+    else:
+        name = _FLOATS.get(type(kind))
+    if name is None:
+        raise CompileError(f"ptx has no register of type {kind}, expected {', '.join(REGISTER_CLASSES)}")
+    return name
+
+
+def _upstream(operation: ir.Operation) -> str:
+    text = upstream_text(operation)
+    if text is None:
+        raise CompileError(f"'{operation.name}' has no PTX at this level", error_place(operation.location))
+    return format_string(text)
 
 
 def read_program(entry: ir.Operation) -> Program:

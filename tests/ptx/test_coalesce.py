@@ -1,0 +1,213 @@
+"""Values share a register where that saves a move, and never where both are wanted at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.ptx.builder import PtxBuilder
+
+Lines = Callable[[], list[str]]
+
+
+def number(b: PtxBuilder, value: int) -> ir.Value:
+    return b.compute(f"mov.b32 $0, {value};", b.i32)
+
+
+def use(b: PtxBuilder, value: ir.Value) -> None:
+    b.execute("st.local.b32 [0], $0;", (), value)
+
+
+def loop_of(b: PtxBuilder, *types: ir.Type) -> tuple[ir.Block, ir.Block]:
+    return b.block(types, "loop"), b.block((), "after")
+
+
+def predicate(b: PtxBuilder) -> ir.Value:
+    return b.execute("setp.ne.b32 $0, 1, 0;", b.i1)
+
+
+def test_accumulators_of_a_wgmma_loop_cost_no_move(b: PtxBuilder, lines: Lines) -> None:
+    zero = b.compute("mov.f32 $0, 0f00000000;", b.f32)
+    descriptor = b.compute("mov.b64 $0, 0;", b.i64)
+    loop, after = loop_of(b, *[b.f32] * 64)
+    b.branch(loop, *[zero] * 64)
+    b.at(loop)
+    accumulators = list(loop.arguments)
+    for _ in range(4):
+        instruction = "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {$0..$63}, $128, $129, 1, 1, 1, 0, 0;"
+        accumulators = b.execute(instruction, [b.f32] * 64, *accumulators, descriptor, descriptor, tied=range(64))
+    b.cond_branch(predicate(b), loop, accumulators, after, ())
+    b.at(after)
+    for value in accumulators:
+        b.execute("st.local.f32 [0], $0;", (), value)
+    b.leave()
+    body = lines()
+    start, end = body.index("$loop:"), body.index("@%p1 bra $loop;")
+    assert not [line for line in body[start:end] if line.startswith("mov")]
+    # One zero for 64 registers: it is written once, and copied 63 times before the loop.
+    assert sum(line.startswith("mov.f32") for line in body[:start]) == 64
+    assert not [line for line in body[end:] if line.startswith("mov")]
+
+
+def test_a_counter_is_advanced_in_place(b: PtxBuilder, lines: Lines) -> None:
+    zero = number(b, 0)
+    loop, after = loop_of(b, b.i32)
+    b.branch(loop, zero)
+    b.at(loop)
+    advanced = b.compute("add.s32 $0, $1, 1;", b.i32, loop.arguments[0])
+    b.cond_branch(predicate(b), loop, [advanced], after, ())
+    b.at(after)
+    b.leave()
+    assert lines() == [
+        "mov.b32 %r1, 0;",
+        "$loop:",
+        "add.s32 %r1, %r1, 1;",
+        "setp.ne.b32 %p1, 1, 0;",
+        "@%p1 bra $loop;",
+        "ret;",
+    ]
+
+
+def test_the_lost_copy(b: PtxBuilder, lines: Lines) -> None:
+    """The old value is wanted after the loop, so the new one has a register of its own and a move on the way back."""
+    zero = number(b, 0)
+    loop, after = loop_of(b, b.i32)
+    b.branch(loop, zero)
+    b.at(loop)
+    old = loop.arguments[0]
+    new = b.compute("add.s32 $0, $1, 1;", b.i32, old)
+    b.cond_branch(predicate(b), loop, [new], after, ())
+    b.at(after)
+    use(b, old)
+    b.leave()
+    assert lines() == [
+        "mov.b32 %r1, 0;",
+        "$loop:",
+        "add.s32 %r2, %r1, 1;",
+        "setp.ne.b32 %p1, 1, 0;",
+        "@!%p1 bra $after;",
+        "mov.b32 %r1, %r2;",
+        "bra.uni $loop;",
+        "$after:",
+        "st.local.b32 [0], %r1;",
+        "ret;",
+    ]
+
+
+def test_a_swap_on_the_way_back(b: PtxBuilder, lines: Lines) -> None:
+    first, second = number(b, 1), number(b, 2)
+    loop, after = loop_of(b, b.i32, b.i32)
+    b.branch(loop, first, second)
+    b.at(loop)
+    left, right = loop.arguments
+    use(b, left)
+    b.cond_branch(predicate(b), loop, [right, left], after, ())
+    b.at(after)
+    b.leave()
+    body = lines()
+    start = body.index("@!%p1 bra $after;")
+    assert body[start + 1 : start + 4] == ["mov.b32 %r3, %r1;", "mov.b32 %r1, %r2;", "mov.b32 %r2, %r3;"]
+
+
+def test_a_tied_operand_that_lives_on_is_copied_first(b: PtxBuilder, lines: Lines) -> None:
+    kept = number(b, 5)
+    other = number(b, 6)
+    made = b.execute("add.s32 $0, $0, $2;", b.i32, kept, other, tied=[0])
+    use(b, kept)
+    use(b, made)
+    b.leave()
+    assert lines() == [
+        "mov.b32 %r1, 5;",
+        "mov.b32 %r2, 6;",
+        "mov.b32 %r3, %r1;",
+        "add.s32 %r3, %r3, %r2;",
+        "st.local.b32 [0], %r1;",
+        "st.local.b32 [0], %r3;",
+        "ret;",
+    ]
+
+
+def test_a_copy_before_an_instruction_spares_its_other_operands(b: PtxBuilder, lines: Lines) -> None:
+    """`made` would share with `other` through the loop, but starts as a copy of `kept` while `other` is still to be read."""
+    kept = number(b, 5)
+    loop, after = loop_of(b, b.i32)
+    b.branch(loop, number(b, 0))
+    b.at(loop)
+    other = loop.arguments[0]
+    made = b.execute("sub.s32 $0, $0, $2;", b.i32, kept, other, tied=[0])
+    b.cond_branch(predicate(b), loop, [made], after, ())
+    b.at(after)
+    use(b, kept)
+    b.leave()
+    body = lines()
+    start = body.index("$loop:")
+    assert body[start + 1 : start + 3] == ["mov.b32 %r3, %r1;", "sub.s32 %r3, %r3, %r2;"]
+    assert "mov.b32 %r2, %r3;" in body
+
+
+def test_results_of_one_instruction_never_share(b: PtxBuilder, lines: Lines) -> None:
+    """The first result is not wanted, but it is written all the same."""
+    loop, after = loop_of(b, b.i32)
+    b.branch(loop, number(b, 0))
+    b.at(loop)
+    _, second = b.execute("mov.b64 {$0, $1}, 7;", [b.i32, b.i32], loop.arguments[0], tied=[0, -1])
+    b.cond_branch(predicate(b), loop, [second], after, ())
+    b.at(after)
+    b.leave()
+    assert "mov.b64 {%r1, %r2}, 7;" in lines()
+
+
+def test_a_value_alive_in_one_arm_keeps_its_register_there(b: PtxBuilder, lines: Lines) -> None:
+    """`then` may overwrite `first`; `otherwise` makes its value while `first` is still wanted."""
+    first = number(b, 1)
+    then, otherwise, join = b.block((), "then"), b.block((), "otherwise"), b.block([b.i32], "join")
+    b.cond_branch(predicate(b), then, (), otherwise, ())
+    b.at(then)
+    b.branch(join, b.execute("add.s32 $0, $0, 1;", b.i32, first, tied=[0]))
+    b.at(otherwise)
+    made = number(b, 2)
+    use(b, first)
+    b.branch(join, made)
+    b.at(join)
+    use(b, join.arguments[0])
+    b.leave()
+    body = lines()
+    assert body[body.index("$otherwise:") :] == [
+        "$otherwise:",
+        "mov.b32 %r2, 2;",
+        "st.local.b32 [0], %r1;",
+        "mov.b32 %r1, %r2;",
+        "$join:",
+        "st.local.b32 [0], %r1;",
+        "ret;",
+    ]
+
+
+def test_an_argument_that_nothing_reads_costs_nothing(b: PtxBuilder, lines: Lines) -> None:
+    loop, after = loop_of(b, b.i32)
+    kept = number(b, 1)
+    b.branch(loop, kept)
+    b.at(loop)
+    use(b, kept)
+    b.cond_branch(predicate(b), loop, [kept], after, ())
+    b.at(after)
+    b.leave()
+    assert sum(line.startswith("mov") for line in lines()) == 1
+
+
+def test_both_ways_out_of_a_block_may_need_moves(b: PtxBuilder, lines: Lines) -> None:
+    first, second = number(b, 1), number(b, 2)
+    then, otherwise = b.block([b.i32], "then"), b.block([b.i32], "otherwise")
+    b.cond_branch(predicate(b), then, [first], otherwise, [first])
+    b.at(then)
+    use(b, then.arguments[0])
+    use(b, first)
+    use(b, second)
+    b.cond_branch(predicate(b), then, [second], otherwise, [second])
+    b.at(otherwise)
+    use(b, otherwise.arguments[0])
+    use(b, second)
+    b.leave()
+    body = lines()
+    start = body.index("@!%p2 bra $edge_1;")
+    assert body[start + 1 : start + 4] == ["mov.b32 %r3, %r2;", "bra.uni $then;", "$edge_1:"]
