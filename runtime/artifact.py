@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -40,26 +39,41 @@ def load(path: str | Path) -> Artifact:
     Raises InputError where the metadata is missing or wrong, or where the PTX is not the one it was written for.
     """
     base = stem(path)
-    described = base.with_name(base.name + METADATA_SUFFIX)
-    metadata = launch_metadata.read(Record.parse(_read(described).decode(), str(described)))
+    metadata = load_metadata(base)
     ptx_file, cubin_file = base.with_name(base.name + ".ptx"), base.with_name(base.name + ".cubin")
-    ptx = _read(ptx_file).decode() if ptx_file.exists() else ""
-    cubin = _read(cubin_file) if cubin_file.exists() else b""
+    ptx = read(ptx_file).decode(errors="replace") if ptx_file.exists() else ""
+    cubin = read(cubin_file) if cubin_file.exists() else b""
     if not ptx and not cubin:
         raise InputError(f"{base} has neither .ptx nor .cubin beside its {METADATA_SUFFIX}")
     if ptx and metadata.ptx_sha256 and digest(ptx) != metadata.ptx_sha256:
-        raise InputError(f"{ptx_file} was changed after {described.name} was written: their SHA-256 differ")
+        raise InputError(
+            f"{ptx_file} is not the text that its {METADATA_SUFFIX} was written for: their SHA-256 differ; "
+            f"'tilec compile {ptx_file} --emit cubin -o {cubin_file}' makes the three files agree"
+        )
     return Artifact(metadata, ptx, cubin, base)
+
+
+def load_metadata(path: str | Path) -> Metadata:
+    """The metadata of the artifact at `path`, whatever became of its PTX."""
+    base = stem(path)
+    described = base.with_name(base.name + METADATA_SUFFIX)
+    return launch_metadata.read(Record.parse(read(described).decode(errors="replace"), str(described)))
 
 
 def save(artifact: Artifact, path: str | Path) -> Artifact:
     """Writes the files of the artifact at the common stem `path` and returns it as `load` would."""
     base = stem(path)
-    metadata = replace(artifact.metadata, ptx_sha256=digest(artifact.ptx)) if artifact.ptx else artifact.metadata
     write(base.with_name(base.name + ".ptx"), artifact.ptx.encode())
     write(base.with_name(base.name + ".cubin"), artifact.cubin)
+    return replace(artifact, metadata=save_metadata(artifact, base), path=base)
+
+
+def save_metadata(artifact: Artifact, path: str | Path) -> Metadata:
+    """Writes the `.launch.json` that belongs beside `path`, with the digest of the artifact's PTX, and returns it."""
+    base = stem(path)
+    metadata = replace(artifact.metadata, ptx_sha256=digest(artifact.ptx)) if artifact.ptx else artifact.metadata
     write(base.with_name(base.name + METADATA_SUFFIX), launch_metadata.to_text(metadata).encode())
-    return replace(artifact, metadata=metadata, path=base)
+    return metadata
 
 
 def digest(ptx: str) -> str:
@@ -71,25 +85,18 @@ def write(path: Path, content: bytes) -> None:
     """Writes the whole file or nothing; empty content writes no file. InputError where the folder cannot be written."""
     if not content:
         return
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        # mkstemp makes files that only their owner reads.
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        temporary.write_bytes(content)
+        temporary.replace(path)
     except OSError as error:
+        temporary.unlink(missing_ok=True)
         raise InputError(f"cannot write {path}: {error.strerror}") from None
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _read(path: Path) -> bytes:
+def read(path: Path) -> bytes:
+    """The file's content; InputError where it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:

@@ -57,14 +57,20 @@ def _listing(arguments: Sequence[Argument]) -> str:
 
 def _bind_one(argument: Argument, value: Any, binding: Binding) -> None:
     if isinstance(argument, ConstantArgument):
-        if value != argument.value:
-            raise InputError(f"the kernel was compiled for {argument.name}={argument.value!r}, got {value!r}")
+        _check_constant(argument, value)
     elif isinstance(argument, ScalarArgument):
         binding.values.append(scalar(argument, value))
     elif isinstance(argument, PointerArgument):
         _bind_pointer(argument, value, binding)
     else:
         _bind_array(argument, value, binding)
+
+
+def _check_constant(argument: ConstantArgument, value: Any) -> None:
+    """Element types stand in metadata as {"dtype": name}; in Python they are objects with that name in `element`."""
+    found = {"dtype": value.element} if hasattr(value, "element") else value
+    if type(found) is not type(argument.value) or found != argument.value:
+        raise InputError(f"the kernel was compiled for {argument.name}={argument.value!r}, got {found!r}")
 
 
 def _bind_pointer(argument: PointerArgument, value: Any, binding: Binding) -> None:
@@ -97,7 +103,8 @@ def _bind_array(argument: ArrayArgument, value: Any, binding: Binding) -> None:
 
 
 def _check_element(argument: ArrayArgument | PointerArgument, array: ArrayView) -> None:
-    if array.dtype not in ELEMENTS[argument.element].dtypes:
+    accepted = ELEMENTS[argument.element].dtypes
+    if array.dtype not in (accepted if isinstance(argument, PointerArgument) else accepted[:1]):
         found = element_of(array.dtype) or array.dtype
         raise InputError(f"argument '{argument.name}' needs elements of {argument.element}, got {found}")
 
@@ -129,7 +136,7 @@ def scalar(argument: ScalarArgument, value: Any) -> int | float:
         if not isinstance(value, bool | np.bool_):
             raise InputError(f"argument '{argument.name}' needs a bool, got {value!r}")
         return int(value)
-    if argument.element.startswith("i"):
+    if argument.element[0] in "iu":
         return _integer(argument, value)
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise InputError(f"argument '{argument.name}' needs a number, got {value!r}")
@@ -140,6 +147,7 @@ def _integer(argument: ScalarArgument, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InputError(f"argument '{argument.name}' needs an integer, got {value!r}")
     bits = 8 * ELEMENTS[argument.element].size_bytes
-    if not -(2 ** (bits - 1)) <= value < 2**bits:
-        raise InputError(f"argument '{argument.name}' needs an integer of {bits} bits, got {value}")
+    low, high = (0, 2**bits) if argument.element[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+    if not low <= value < high:
+        raise InputError(f"argument '{argument.name}' needs an {argument.element}, got {value}")
     return int(value)

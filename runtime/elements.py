@@ -10,7 +10,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Element:
-    """An element type of Tile IR and the numpy types whose memory holds it, the first of them being the usual one."""
+    """An element type and the numpy types whose memory holds it, the usual one first.
+
+    Integers of Tile IR have no sign, so a pointer to i8 takes arrays of both; signatures say u8 where Python did.
+    """
 
     name: str
     dtypes: tuple[np.dtype, ...]
@@ -32,6 +35,10 @@ ELEMENTS: dict[str, Element] = {
         _element("i16", np.int16, np.uint16),
         _element("i32", np.int32, np.uint32),
         _element("i64", np.int64, np.uint64),
+        _element("u8", np.uint8),
+        _element("u16", np.uint16),
+        _element("u32", np.uint32),
+        _element("u64", np.uint64),
         _element("f16", np.float16),
         _element("bf16", ml_dtypes.bfloat16),
         _element("f32", np.float32),
@@ -65,5 +72,5 @@ PARAMETER_DTYPES: dict[str, np.dtype] = {
 
 
 def element_of(dtype: np.dtype) -> str | None:
-    """The element type that an array of this numpy type has by default, or None where there is none."""
-    return next((element.name for element in ELEMENTS.values() if dtype in element.dtypes), None)
+    """The element type that an array of this numpy type has, or None where there is none."""
+    return next((element.name for element in ELEMENTS.values() if dtype == element.dtypes[0]), None)

@@ -47,7 +47,7 @@ ELEMENTS: dict[str, TensorElement] = {
 
 @dataclass(frozen=True)
 class Swizzle:
-    """A shared-memory swizzle: CUtensorMapSwizzle, its code and atomicity in the 128 bytes, the widest box row in bytes."""
+    """A shared-memory swizzle: CUtensorMapSwizzle, code and atomicity in the 128 bytes, the widest box row in bytes."""
 
     host_enumerator: int
     code: int
@@ -79,7 +79,7 @@ PADDED_GROUP = 128
 
 @dataclass(frozen=True)
 class TensorMap:
-    """A tiled tensor map; dimension 0 is the contiguous one, strides are in bytes from dimension 1 on, None is unknown."""
+    """A tiled tensor map; dimension 0 is contiguous, strides are in bytes from dimension 1 on, None is unknown."""
 
     element: str
     extents: tuple[int | None, ...]
@@ -198,7 +198,7 @@ def _swizzle(tensor_map: TensorMap, target: str | None, unconfirmed: bool) -> It
             "box", 0, f"rows of at most {swizzle.span_bytes} bytes with swizzle {tensor_map.swizzle}", f"{width} bytes"
         )
     elif width < swizzle.span_bytes and not unconfirmed:
-        needs = f"rows of {swizzle.span_bytes} bytes with swizzle {tensor_map.swizzle}, since narrower ones are undocumented"
+        needs = f"rows of {swizzle.span_bytes} bytes with swizzle {tensor_map.swizzle}: narrower ones are undocumented"
         yield Violation("box", 0, needs, f"{width} bytes")
 
 

@@ -1,0 +1,70 @@
+"""`tilec`: exit status 0 for success, 1 for a wrong input or a failed run, 2 for a wrong command."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+
+from tilec.errors import TilecError
+from tilec.version import VERSION
+
+# Each is the file tilec/commands/NAME.py, which has `define` for its options and sets `run`.
+COMMANDS = {
+    "compile": "compile a kernel, or any stage's file",
+    "opt": "verify and transform a module",
+    "simulate": "run PTX on the processor",
+    "info": "show the installation",
+}
+
+
+def parser(command: str | None) -> argparse.ArgumentParser:
+    """The parser of all commands; only `command` is imported, and knows its options."""
+    top = argparse.ArgumentParser(prog="tilec", description="an open compiler for GPU tile kernels", allow_abbrev=False)
+    top.add_argument("--version", action="version", version=f"tilec {VERSION}")
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        added = commands.add_parser(
+            name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+        )
+        if name == command:
+            module = import_module(f"tilec.commands.{name}")
+            added.description = module.__doc__
+            module.define(added)
+            added.set_defaults(run=module.run)
+    return top
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Runs a command and returns its exit status; nothing but SystemExit of argparse comes out."""
+    words = sys.argv[1:] if words is None else words
+    arguments = parser(words[0] if words else None).parse_args(words)
+    try:
+        arguments.run(arguments)
+        sys.stdout.flush()
+        return 0
+    except TilecError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+    except BrokenPipeError:
+        # The reader of our output has left; Python must not try to flush to it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        print(_fault(error), file=sys.stderr)
+        return 1
+
+
+def _fault(error: Exception) -> str:
+    handle, path = tempfile.mkstemp(prefix="tilec-failure-", suffix=".txt")
+    with os.fdopen(handle, "w") as file:
+        file.write("".join(traceback.format_exception(error)))
+    return f"error: {type(error).__name__}: {error}\nnote: this is a fault of tilec; the traceback is in {path}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

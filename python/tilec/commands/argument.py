@@ -1,0 +1,81 @@
+"""Kernel arguments written on a command line: files of arrays, arrays to be made, and numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilec.errors import InputError, UsageError
+from tilec.runtime.elements import ELEMENTS, PARAMETER_DTYPES
+
+
+@dataclass(frozen=True)
+class GivenArgument:
+    """An argument and how it was written; `output` is the file that an array goes to after the run."""
+
+    text: str
+    value: Any
+    type: str | None = None
+    output: Path | None = None
+
+    @property
+    def is_array(self) -> bool:
+        return isinstance(self.value, np.ndarray)
+
+    def save(self) -> None:
+        """Writes the array to its file, where it has one."""
+        if self.output is None:
+            return
+        try:
+            np.save(self.output, self.value)
+        except OSError as error:
+            raise InputError(f"cannot write {self.output}: {error.strerror}") from None
+
+
+_MADE = re.compile(r"(?P<file>.+\.npy):(?P<element>\w+)\[(?P<shape>[\d, ]*)\]")
+_TYPED = re.compile(r"(?P<type>[a-z]+\d+):(?P<number>.+)")
+_WORDS = {"true": True, "false": False}
+
+
+def read_argument(text: str) -> GivenArgument:
+    """The argument behind a text; UsageError where it is of no known form, InputError where its file cannot be read."""
+    made = _MADE.fullmatch(text)
+    if made is not None:
+        return GivenArgument(text, _zeros(made, text), output=Path(made["file"]))
+    if text.endswith(".npy"):
+        return GivenArgument(text, _array(text))
+    typed = _TYPED.fullmatch(text)
+    if typed is not None and typed["type"] in PARAMETER_DTYPES:
+        return GivenArgument(text, _number(typed["number"], text), typed["type"])
+    return GivenArgument(text, _number(text, text))
+
+
+def _zeros(made: re.Match[str], text: str) -> np.ndarray:
+    element = ELEMENTS.get(made["element"])
+    if element is None:
+        raise UsageError(f"unknown element type in '{text}': expected one of {', '.join(ELEMENTS)}")
+    return np.zeros([int(extent) for extent in made["shape"].split(",") if extent.strip()], element.dtypes[0])
+
+
+def _array(file: str) -> np.ndarray:
+    try:
+        return np.load(file)
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise InputError(f"{file} holds no array: {error}") from None
+
+
+def _number(text: str, whole: str) -> bool | int | float:
+    if text in _WORDS:
+        return _WORDS[text]
+    for read in (lambda: int(text, 0), lambda: float(text)):
+        try:
+            return read()
+        except ValueError:
+            continue
+    raise UsageError(f"'{whole}' is no argument: expected FILE.npy, FILE.npy:f32[4,4], a number, or TYPE:NUMBER")

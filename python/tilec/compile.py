@@ -1,0 +1,136 @@
+"""The whole road, from a kernel or the text of any stage to PTX and cubin, as one table of stages."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from tilec import options
+from tilec.compile_hints import checked_hints
+from tilec.compiled import Compiled, StageResult
+from tilec.dump import Dump
+from tilec.errors import TilecError, UsageError
+from tilec.failure import internal_error
+from tilec.source import Source, open_source
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a compile is for, beside its source."""
+
+    target: str
+    entry: str | None
+    signature: Any
+    hints: Mapping[str, bool | int]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step of the road: its name, the suffix of its file, and what makes it from the step before."""
+
+    name: str
+    suffix: str
+    make: Callable[[Any, Job], Any]
+
+
+def _imported(path: str) -> Callable[..., Any]:
+    """The function `module:name`; imported when first needed, so that a start further down loads no earlier stage."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _kernel_to_tile(kernel: Any, job: Job) -> Any:
+    signature = _imported("tilec.source:signature_of")(kernel, job.signature)
+    return kernel.to_tile(signature, target=job.target).ir
+
+
+def _tile_to_gpu(module: Any, job: Job) -> Any:
+    single = _imported("tilec.entries:with_one_entry")(module, job.entry)
+    return _imported("tilec.lowering.tile_to_gpu.kernel:convert")(single, target=job.target, hints=job.hints)
+
+
+def _gpu_passes(module: Any, job: Job) -> Any:
+    run = _imported("tilec.lowering.gpu.passes:run")
+    return _imported("tilec.entries:after_passes")(module, run, target=job.target, options=job.hints)
+
+
+def _gpu_to_ptx(module: Any, job: Job) -> Any:
+    return _imported("tilec.lowering.gpu_to_ptx.kernel:convert")(module, target=job.target)
+
+
+def _ptx_to_text(module: Any, _job: Job) -> str:
+    return _imported("tilec.lowering.ptx.emit:emit")(module)
+
+
+def _ptx_to_cubin(ptx: str, job: Job) -> Any:
+    return _imported("tilec.runtime.cubin:assemble")(ptx, job.target)
+
+
+STAGES = (
+    Stage("tile", ".tile.mlir", _kernel_to_tile),
+    Stage("gpu-raw", ".gpu.raw.mlir", _tile_to_gpu),
+    Stage("gpu", ".gpu.mlir", _gpu_passes),
+    Stage("ptx-mlir", ".ptx.mlir", _gpu_to_ptx),
+    Stage("ptx", ".ptx", _ptx_to_text),
+    Stage("cubin", ".cubin", _ptx_to_cubin),
+)
+STAGE_NAMES = tuple(stage.name for stage in STAGES)
+
+
+def compile(
+    kernel_or_module: Any,
+    *,
+    entry: str | None = None,
+    target: str | None = None,
+    signature: Any = None,
+    hints: Mapping[str, Any] | None = None,
+    stop: str | None = None,
+) -> Compiled:
+    """Every stage of one entry, from what is given (a kernel, a Module, a stage's text or path) down to `stop`.
+
+    A kernel needs a `signature` (text or tilec.Signature); a module of several entries needs `entry`. `target` is
+    `TILEC_TARGET` where it is not given; `hints` are those of tilec.compile_hints. Raises TilecError for what the user
+    can mend, InternalError for a fault of the compiler.
+    """
+    settings = options.from_environment()
+    if stop is not None and stop not in STAGE_NAMES:
+        raise UsageError(f"unknown stage '{stop}': expected one of {', '.join(STAGE_NAMES)}")
+    source = open_source(kernel_or_module)
+    job = Job(source.target or target or settings.target, entry, signature, checked_hints(hints or {}))
+    _check_target(job.target, source, target)
+    results = _run(source, job, stop or STAGE_NAMES[-1], Dump(settings.dump))
+    return Compiled(job.target, entry, results, source)
+
+
+def _check_target(chosen: str, source: Source, asked: str | None) -> None:
+    _imported("tilec.lowering.target:target_named")(chosen)
+    if asked is not None and asked != chosen:
+        raise UsageError(f"{source.name} is already for {chosen}, and cannot be compiled for {asked}")
+
+
+def _run(source: Source, job: Job, stop: str, dump: Dump) -> tuple[StageResult, ...]:
+    """The results from the source's own stage, which takes no time, to `stop`."""
+    results = []
+    value, first = source.value, 0
+    if source.stage is not None:
+        first = STAGE_NAMES.index(source.stage) + 1
+        results.append(StageResult(source.stage, STAGES[first - 1].suffix, 0.0, value, source.text))
+    for stage in STAGES[first : STAGE_NAMES.index(stop) + 1]:
+        results.append(_step(stage, value, job, source, results))
+        value = results[-1].value
+        dump.write(results)
+    return tuple(results)
+
+
+def _step(stage: Stage, value: Any, job: Job, source: Source, before: list[StageResult]) -> StageResult:
+    start = time.perf_counter()
+    try:
+        made = stage.make(value, job)
+    except TilecError:
+        raise
+    except Exception as error:
+        raise internal_error(stage.name, error, before[-1] if before else None, source, job) from error
+    return StageResult(stage.name, stage.suffix, time.perf_counter() - start, made)

@@ -1,0 +1,118 @@
+"""What a compile gives: the text of every stage with its time, the cubin, and what a launch needs to know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tilec.errors import UsageError
+from tilec.launch_metadata import metadata_of
+from tilec.runtime import artifact as artifacts
+from tilec.runtime.artifact import Artifact
+from tilec.runtime.metadata import Metadata
+from tilec.source import Source
+from tilec.stage_text import module_text
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """One stage of a compile; `seconds` is zero for the stage that the compile started from."""
+
+    name: str
+    suffix: str
+    seconds: float
+    value: Any
+    given_text: str | None = None
+
+    @cached_property
+    def text(self) -> str:
+        """The stage's text, which can be fed back in; empty for the cubin."""
+        if self.given_text is not None:
+            return self.given_text
+        if self.name == "cubin":
+            return ""
+        return self.value if isinstance(self.value, str) else module_text(self.value, self.name)
+
+    @property
+    def content(self) -> bytes:
+        """What the stage's file holds."""
+        return self.value.content if self.name == "cubin" else self.text.encode()
+
+    def save(self, base: Path) -> Path:
+        """Writes the file of the stage, `base` with the stage's suffix, and returns its path."""
+        path = base.with_name(base.name + self.suffix)
+        artifacts.write(path, self.content)
+        return path
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """An entry as far as it was compiled; the text of a stage that was not reached is empty."""
+
+    target: str
+    entry: str | None
+    stages: tuple[StageResult, ...]
+    source: Source
+
+    def stage(self, name: str) -> StageResult | None:
+        """The result of a stage, None where the compile started below it or stopped before it."""
+        return next((result for result in self.stages if result.name == name), None)
+
+    def _text(self, *names: str) -> str:
+        found = [result for result in self.stages if result.name in names]
+        return found[-1].text if found else ""
+
+    @property
+    def tile(self) -> str:
+        """Tile IR."""
+        return self._text("tile")
+
+    @property
+    def gpu(self) -> str:
+        """tile_gpu, after its passes where the compile got that far."""
+        return self._text("gpu-raw", "gpu")
+
+    @property
+    def ptx_mlir(self) -> str:
+        """The ptx dialect."""
+        return self._text("ptx-mlir")
+
+    @property
+    def ptx(self) -> str:
+        """PTX text."""
+        return self._text("ptx")
+
+    @property
+    def cubin(self) -> bytes:
+        """The cubin, empty where the compile stopped before it."""
+        result = self.stage("cubin")
+        return result.content if result else b""
+
+    @cached_property
+    def metadata(self) -> Metadata | None:
+        """What a launch needs to know; None where the compile stopped before PTX, or began with PTX alone."""
+        return metadata_of(self)
+
+    @property
+    def artifact(self) -> Artifact:
+        """PTX, cubin and metadata in one, as simulate and launch take them; UsageError where there is no such thing."""
+        if self.metadata is None:
+            raise UsageError(f"{self.source.name} has no launch metadata; compile an earlier stage as far as ptx")
+        return Artifact(self.metadata, self.ptx, self.cubin)
+
+    def save(self, path: str | Path) -> Path:
+        """Writes every stage beside the artifact's files, all with the stem `path`, and returns the stem."""
+        base = artifacts.stem(path)
+        for result in self.stages:
+            result.save(base)
+        if self.metadata is not None:
+            artifacts.save(self.artifact, base)
+        return base
+
+
+def total_seconds(stages: Sequence[StageResult]) -> float:
+    """The time of all stages together."""
+    return sum(result.seconds for result in stages)

@@ -1,0 +1,39 @@
+"""Diagnostics of the MLIR bindings as errors of tilec."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tilec.errors import Note, SourceLocation, VerificationError
+
+# Innermost place in the text of a location: loc("file":3:7), also within callsite and fused locations.
+_PLACE = re.compile(r'"([^"]*)":(\d+):(\d+)')
+
+
+def verification_error(error: Any, file: str) -> VerificationError:
+    """The first diagnostic of an MLIRError with its notes; places in unnamed text are places in `file`."""
+    first = next(iter(error.error_diagnostics), None)
+    if first is None:
+        return VerificationError(str(error).strip().splitlines()[0])
+    notes = [Note(_brief(note.message), _location(note.location, file)) for note in _notes(first)]
+    return VerificationError(_brief(first.message), _location(first.location, file), notes)
+
+
+def _notes(diagnostic: Any) -> Iterable[Any]:
+    # MLIR adds the whole operation to what a verifier says; the place says it better.
+    return [note for note in diagnostic.notes if not note.message.startswith("see current operation")]
+
+
+def _brief(message: str) -> str:
+    return message.strip().splitlines()[0]
+
+
+def _location(location: Any, file: str) -> SourceLocation | None:
+    place = _PLACE.search(str(location))
+    if place is None:
+        return None
+    name, line, column = place.groups()
+    return SourceLocation(file if name == "-" else str(Path(name)), int(line), int(column))

@@ -1,0 +1,99 @@
+"""The passes of `tilec opt` by name: upstream ones, each conversion of the road, and each pass of its levels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from tilec import options
+from tilec.diagnostics import verification_error
+from tilec.dialect.mlir import context, ir, passmanager
+from tilec.entries import after_passes, changed_copy, with_one_entry
+from tilec.errors import InputError, UsageError
+from tilec.source import open_source
+from tilec.stage_text import stage_of
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A pass, the level it works on, and what it does in one line; `run` gives the module it makes."""
+
+    level: str
+    summary: str
+    run: Callable[[ir.Module, str], ir.Module]
+
+
+def _upstream(pipeline: str) -> Callable[[ir.Module, str], ir.Module]:
+    def run(module: ir.Module, _target: str) -> ir.Module:
+        def change(copy: ir.Module) -> None:
+            passmanager.PassManager.parse(f"builtin.module({pipeline})").run(copy.operation)
+
+        return changed_copy(module, change)
+
+    return run
+
+
+def _function(path: str) -> Callable[..., Any]:
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _tile_to_gpu(module: ir.Module, target: str) -> ir.Module:
+    convert = _function("tilec.lowering.tile_to_gpu.kernel:convert")
+    return convert(with_one_entry(module, None), target=target, hints={})
+
+
+def _gpu(module: ir.Module, target: str) -> ir.Module:
+    return after_passes(module, _function("tilec.lowering.gpu.passes:run"), target=target, options={})
+
+
+def _gpu_to_ptx(module: ir.Module, target: str) -> ir.Module:
+    return _function("tilec.lowering.gpu_to_ptx.kernel:convert")(module, target=target)
+
+
+PASSES: dict[str, Pass] = {
+    "canonicalize": Pass("any", "MLIR: folds and simplifies operations, removes dead ones", _upstream("canonicalize")),
+    "cse": Pass("any", "MLIR: common subexpressions once", _upstream("cse")),
+    "tile-to-gpu": Pass("tile", "layouts, instruction choice, buffers and channels", _tile_to_gpu),
+    "gpu": Pass("gpu", "all passes over tile_gpu: roles, pipelines, allocation", _gpu),
+    "gpu-to-ptx": Pass("gpu", "one operation a PTX instruction", _gpu_to_ptx),
+}
+
+
+def optimise(source: str, names: Sequence[str], target: str | None, generic: bool) -> str:
+    """The text of a module (given as text or path) after the passes, verified before and after.
+
+    Raises UsageError for an unknown pass, VerificationError with its place for a module that is not valid.
+    """
+    for name in names:
+        if name not in PASSES:
+            raise UsageError(f"unknown pass '{name}': expected one of {', '.join(PASSES)}")
+    opened = open_source(source)
+    if opened.stage in (None, "ptx"):
+        raise InputError(f"{opened.name} is no module of MLIR")
+    bound = target or opened.target or options.from_environment().target
+    module = opened.value
+    for name in names:
+        module = PASSES[name].run(module, bound)
+        _verify(module, opened.name)
+    return _text(module, generic)
+
+
+def _verify(module: ir.Module, name: str) -> None:
+    try:
+        module.operation.verify()
+    except ir.MLIRError as error:
+        raise verification_error(error, name) from None
+
+
+def _text(module: ir.Module, generic: bool) -> str:
+    with context():
+        generic_text = module.operation.get_asm(print_generic_op_form=True) + "\n"
+    stage = stage_of(generic_text)
+    if stage != "tile":
+        return generic_text if generic else str(module)
+    from tilec.module import Module
+
+    return Module(module).to_text(generic=generic)

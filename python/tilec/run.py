@@ -1,0 +1,85 @@
+"""Runs a compiled entry in one of three ways: interpreted, simulated, or launched on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tilec import options
+from tilec.compile import compile as compile_entry
+from tilec.compiled import Compiled
+from tilec.errors import UsageError
+from tilec.runtime import artifact as artifacts
+from tilec.runtime.arrays import is_array, view
+from tilec.runtime.artifact import Artifact
+from tilec.runtime.binding import bind
+from tilec.runtime.grid import grid_of
+
+BACKENDS = ("interpret", "simulate", "launch")
+
+
+def load(path: str | Path) -> Artifact:
+    """The artifact at `path` (its stem or any of its files), ready for `run`; no compiler is needed or imported."""
+    return artifacts.load(path)
+
+
+def run(
+    compiled_or_module: Any,
+    grid: Sequence[int] | int,
+    args: Sequence[Any],
+    *,
+    backend: str | None = None,
+    entry: str | None = None,
+    target: str | None = None,
+    stream: Any = None,
+    **settings: Any,
+) -> Any:
+    """Runs a Compiled, an artifact, a Module, or a stage's text or path on `args`, arrays being changed in place.
+
+    A pointer argument may be an array or a plain address of the host. Without `backend` (or `TILEC_BACKEND`) host
+    arrays are simulated and device arrays launched. `settings` are those of tilec.runtime.simulate (seed, checks,
+    allow_unconfirmed, unchecked_global, step_limit). Returns the simulator's counters, else None.
+    """
+    chosen = backend or options.from_environment().backend or default_backend(args)
+    if chosen not in BACKENDS:
+        raise UsageError(f"unknown backend '{chosen}': expected one of {', '.join(BACKENDS)}")
+    if chosen == "interpret":
+        return _interpret(compiled_or_module, grid, args, entry, settings)
+    artifact = _artifact(compiled_or_module, entry, target, "ptx" if chosen == "simulate" else "cubin")
+    if chosen == "launch":
+        from tilec.runtime.launch import launch
+
+        return launch(artifact, grid, args, stream)
+    from tilec.runtime.simulate import Settings, simulate
+
+    return simulate(artifact, grid, args, replace(Settings(options.from_environment().seed), **settings))
+
+
+def default_backend(args: Sequence[Any]) -> str:
+    """`launch` where an array lies on a device, else `simulate`."""
+    return "launch" if any(is_array(arg) and view(arg, "").on_device for arg in args) else "simulate"
+
+
+def _artifact(given: Any, entry: str | None, target: str | None, stop: str) -> Artifact:
+    if isinstance(given, Artifact):
+        return given
+    compiled = given if isinstance(given, Compiled) else compile_entry(given, entry=entry, target=target, stop=stop)
+    return compiled.artifact
+
+
+def _interpret(given: Any, grid: Sequence[int] | int, args: Sequence[Any], entry: str | None, settings: Any) -> None:
+    if isinstance(given, Artifact):
+        raise UsageError("an artifact holds no Tile IR to interpret; simulate it, or interpret the module")
+    from tilec.entries import arguments_of, chosen
+    from tilec.runtime.interpret import run as interpreter
+
+    compiled = given if isinstance(given, Compiled) else compile_entry(given, stop="tile")
+    tile = compiled.stage("tile")
+    if tile is None:
+        raise UsageError(f"{compiled.source.name} begins below Tile IR, and nothing else can be interpreted")
+    name = chosen(tile.value, entry or compiled.entry)
+    binding = bind(arguments_of(tile.value, name), args)
+    ranges = None if binding.plain_addresses else binding.ranges()
+    interpreter.run(tile.value, name, grid_of(grid), binding.values, ranges=ranges, **settings)

@@ -1,0 +1,89 @@
+"""What a compile starts from: a kernel, a module, the text of a stage, or the path of any of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tilec.errors import InputError, UsageError
+from tilec.stage_text import ptx_target, read_module, stage_of
+
+# Tile IR bytecode, section "Magic number": the file begins with these bytes.
+BYTECODE_MAGIC = b"\x7fTileIR\x00"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The value of the stage it is of (None: a kernel), how messages call it, and the target it is already bound to."""
+
+    value: Any
+    stage: str | None
+    name: str
+    text: str | None = None
+    target: str | None = None
+    path: Path | None = None
+
+
+def open_source(given: Any) -> Source:
+    """The source behind a kernel, a Module, an ir.Module, text, bytes, a path, or `file.py:kernel`.
+
+    Raises InputError for a file that cannot be read or a text with a mistake, UsageError for anything else.
+    """
+    if hasattr(given, "to_tile"):
+        return Source(given, None, given.name)
+    if hasattr(given, "ir"):
+        return Source(given.ir, "tile", "the module")
+    if isinstance(given, bytes) or (isinstance(given, str) and "\n" in given):
+        return _from_text(given, "the text", None)
+    if isinstance(given, str | Path):
+        return _from_path(str(given))
+    raise UsageError(f"expected a kernel, a Module, text or a path, got {type(given).__name__}")
+
+
+def _from_path(path: str) -> Source:
+    file, colon, name = path.rpartition(":")
+    if path.endswith(".py") or (colon and file.endswith(".py")):
+        from tilec.kernel import find
+
+        return Source(find(file or path, name) if colon else find(path), None, path, path=Path(file or path))
+    return _from_text(_read(Path(path)), path, Path(path))
+
+
+def _read(path: Path) -> str | bytes:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    if content.startswith(BYTECODE_MAGIC):
+        return content
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is neither text nor Tile IR bytecode: byte {error.start} is no UTF-8") from None
+
+
+def _from_text(text: str | bytes, name: str, path: Path | None) -> Source:
+    stage = "tile" if isinstance(text, bytes) else stage_of(text)
+    if stage == "ptx":
+        assert isinstance(text, str)
+        return Source(text, stage, name, text, ptx_target(text, name), path)
+    module = read_module(text, stage, name)
+    return Source(module, stage, name, text if isinstance(text, str) else None, _bound_target(module), path)
+
+
+def _bound_target(module: Any) -> str | None:
+    """The target attribute of the kernels in a module, None where they have none, as in Tile IR."""
+    for operation in module.body.operations:
+        if operation.operation.name in ("tile_gpu.kernel", "ptx.entry"):
+            return operation.operation.attributes["target"].value
+    return None
+
+
+def signature_of(kernel: Any, signature: Any) -> Any:
+    """The signature, read from its text where it is one; UsageError that shows the form where there is none."""
+    from tilec.signature import parse
+
+    if signature is None:
+        raise UsageError(f"kernel '{kernel.name}' needs a signature, for example 'A: f16[?,?], x: f32, TM=128'")
+    return parse(signature) if isinstance(signature, str) else signature

@@ -1,0 +1,73 @@
+"""The text of a stage: which stage a text is of, the module in it, and the text of a module."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tilec.errors import InputError
+
+# The passes over tile_gpu leave this on a module, so that a module fed back in is not put through them again.
+STAGE_ATTRIBUTE = "tilec.stage"
+GPU_PASSED = "gpu"
+
+_STRINGS_AND_COMMENTS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?!\s*\()|//[^\n]*')
+# The first of these that a text holds outside of strings and comments tells its stage, the lowest stage first.
+_MARKS = (
+    ("ptx", re.compile(r"^\s*\.version\s+\d", re.MULTILINE)),
+    ("ptx-mlir", re.compile(r'"?ptx\.entry"?')),
+    ("gpu-raw", re.compile(r'"?tile_gpu\.kernel"?')),
+)
+
+
+def stage_of(text: str) -> str:
+    """The name of the stage that a text is of; what is of no later stage is taken for Tile IR."""
+    bare = _STRINGS_AND_COMMENTS.sub("", text)
+    for stage, mark in _MARKS:
+        if mark.search(bare):
+            passed = stage == "gpu-raw" and f'{STAGE_ATTRIBUTE} = "{GPU_PASSED}"' in text
+            return "gpu" if passed else stage
+    return "tile"
+
+
+def read_module(text: str | bytes, stage: str, file: str) -> Any:
+    """The verified ir.Module of a text of any stage but ptx; a TilecError at the place of a mistake."""
+    if stage == "tile":
+        from tilec.module import Module
+
+        return Module.parse(text, file).ir
+    from tilec.diagnostics import verification_error
+    from tilec.dialect.mlir import context, ir
+
+    try:
+        with context():
+            return ir.Module.parse(text)
+    except ir.MLIRError as error:
+        raise verification_error(error, file) from None
+
+
+def module_text(module: Any, stage: str) -> str:
+    """The text that `read_module` reads back, with locations."""
+    if stage == "tile":
+        from tilec.module import Module
+
+        return Module(module).to_text(locations=True)
+    return module.operation.get_asm(enable_debug_info=True)
+
+
+_PTX_TARGET = re.compile(r"^\s*\.target\s+(\w+)", re.MULTILINE)
+_PTX_VERSION = re.compile(r"^\s*\.version\s+(\d+\.\d+)", re.MULTILINE)
+
+
+def ptx_target(ptx: str, file: str) -> str:
+    """The architecture of the `.target` directive."""
+    match = _PTX_TARGET.search(ptx)
+    if match is None:
+        raise InputError(f"{file} has no .target directive")
+    return match[1]
+
+
+def ptx_version(ptx: str) -> str:
+    """The version of the `.version` directive, empty where there is none."""
+    match = _PTX_VERSION.search(ptx)
+    return match[1] if match else ""
