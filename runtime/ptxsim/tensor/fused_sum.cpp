@@ -1,0 +1,289 @@
+#include "tensor/fused_sum.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+// One clone for each vector width, chosen when the library is loaded; the wheel stays portable.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#define PTXSIM_VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
+#else
+#define PTXSIM_VECTOR_CLONES
+#endif
+
+namespace ptxsim {
+namespace {
+
+/// Columns worked on at a time, so that their sums stay in registers.
+constexpr uint32_t kBlock = 16;
+
+/// Products whose sum of 27-bit magnitudes fits 32 bits: 16 * (2047/1024)^2 * 2^25 < 2^31.
+constexpr uint32_t kGroup = 16;
+
+/// Fraction bits of a product of two significands, and of the working precision before the last shift.
+constexpr int kProductBits = 2 * kFractionBits, kWorkingBits = 25;
+
+constexpr uint32_t kCanonicalNan = 0x7fffffff, kCanonicalNan16 = 0x7fff;
+
+/// A row's addends, taken apart: value = significand * 2^(exponent - 23).
+struct Addends {
+  alignas(64) int32_t significand[kBlock];
+  alignas(64) int32_t exponent[kBlock];
+};
+
+/// One value a column of a block; compilers of the LLVM and GCC families give it the operators of an integer.
+typedef int32_t Lanes __attribute__((vector_size(kBlock * sizeof(int32_t))));
+typedef uint32_t UnsignedLanes __attribute__((vector_size(kBlock * sizeof(uint32_t))));
+
+/// By reference: a vector as a return value would change the calling convention between the clones.
+inline __attribute__((always_inline)) void load(Lanes &lanes, const int32_t *from) {
+  std::memcpy(&lanes, from, sizeof lanes);
+}
+
+/// max(exponent of the addend, exponents of the products).
+PTXSIM_VECTOR_CLONES
+void largest_exponents(const int32_t *a_exponent, const int32_t *b_exponent, uint32_t pitch, uint32_t depth,
+                       int32_t *largest) {
+  Lanes best, exponent;
+  load(best, largest);
+  for (uint32_t k = 0; k < depth; ++k) {
+    load(exponent, b_exponent + size_t{k} * pitch);
+    exponent += a_exponent[k];
+    best = best < exponent ? exponent : best;
+  }
+  std::memcpy(largest, &best, sizeof best);
+}
+
+/// Adds up to kGroup products, each truncated toward zero at 2^(largest - kWorkingBits + drop).
+PTXSIM_VECTOR_CLONES
+void sum_products(const int32_t *a_significand, const int32_t *a_exponent, const int32_t *b_significand,
+                  const int32_t *b_exponent, uint32_t pitch, uint32_t depth, const int32_t *largest, int32_t drop,
+                  double *total) {
+  Lanes reference, product, distance, sum = {};
+  load(reference, largest);
+  for (uint32_t k = 0; k < depth; ++k) {
+    load(product, b_significand + size_t{k} * pitch);
+    load(distance, b_exponent + size_t{k} * pitch);
+    product *= a_significand[k];
+    distance = reference + (drop - a_exponent[k]) - distance;
+    const Lanes shift = distance > 31 ? Lanes{} + 31 : distance;
+    const Lanes sign = product >> 31;
+    const auto magnitude = reinterpret_cast<UnsignedLanes>((product ^ sign) - sign) << (kWorkingBits - kProductBits);
+    sum += (reinterpret_cast<Lanes>(magnitude >> reinterpret_cast<UnsignedLanes>(shift)) ^ sign) - sign;
+  }
+  for (uint32_t n = 0; n < kBlock; ++n)
+    total[n] += sum[n];
+}
+
+int32_t sign_extend(bool negative, uint32_t magnitude) {
+  return negative ? -static_cast<int32_t>(magnitude) : static_cast<int32_t>(magnitude);
+}
+
+/// An addend that is infinite or NaN counts as zero here; repair_specials gives the element its value.
+void take_apart_addend(uint32_t bits, NumberFormat format, int32_t &significand, int32_t &exponent) {
+  const bool half = format == NumberFormat::F16;
+  const uint32_t width = half ? 10 : 23, top = half ? 31 : 255;
+  const int32_t bias = half ? 15 : 127;
+  const uint32_t code = bits >> width & top, fraction = bits & ((1u << width) - 1);
+  const uint32_t magnitude = code == top ? 0 : (fraction | (code ? 1u << width : 0)) << (23 - width);
+  significand = sign_extend(bits >> (half ? 15 : 31) & 1, magnitude);
+  exponent = magnitude ? static_cast<int32_t>(code ? code : 1) - bias : kZeroExponent;
+}
+
+/// The f32 toward zero of value, keeping `fraction_bits`; overflow gives infinity.
+uint32_t truncate_to_f32(double value, int fraction_bits) {
+  const double magnitude = std::fabs(value);
+  const uint32_t sign = std::signbit(value) ? 0x80000000u : 0;
+  if (magnitude == 0)
+    return 0; // an exact sum of zero is +0
+  if (magnitude >= 0x1p128)
+    return sign | 0x7f800000u;
+  const int exponent = std::max(std::ilogb(magnitude), -126);
+  const double kept = std::ldexp(std::trunc(std::ldexp(magnitude, fraction_bits - exponent)), exponent - fraction_bits);
+  const auto narrow = static_cast<float>(kept);
+  uint32_t bits;
+  std::memcpy(&bits, &narrow, sizeof bits);
+  return sign | bits;
+}
+
+uint32_t round_result(double value, const SumRule &rule) {
+  if (rule.result == NumberFormat::F16)
+    return value == 0 ? 0 : round_to_f16(value);
+  return truncate_to_f32(value, rule.result_fraction_bits);
+}
+
+/// Results of normal f32 range at full precision, a whole block at once; false if one is out of that range.
+PTXSIM_VECTOR_CLONES
+bool round_block_to_f32(const double *total, const int32_t *largest, int32_t working_bits, uint32_t *result) {
+  alignas(64) double value[kBlock];
+  uint64_t outside = 0;
+  for (uint32_t n = 0; n < kBlock; ++n) {
+    const int64_t scale_exponent = largest[n] - working_bits + 1023;
+    const int64_t bits = (scale_exponent < 1 ? 1 : scale_exponent) << 52;
+    double scale;
+    std::memcpy(&scale, &bits, sizeof scale);
+    value[n] = total[n] * scale;
+    const double magnitude = value[n] < 0 ? -value[n] : value[n];
+    outside |= (magnitude < 0x1p-126) & (magnitude != 0);
+    outside |= magnitude >= 0x1p128;
+    outside |= scale_exponent < 1 && total[n] != 0;
+  }
+  if (outside)
+    return false;
+  for (uint32_t n = 0; n < kBlock; ++n) {
+    uint64_t bits;
+    std::memcpy(&bits, &value[n], sizeof bits);
+    bits &= ~((uint64_t{1} << 29) - 1);
+    double kept;
+    std::memcpy(&kept, &bits, sizeof kept);
+    const float narrow = static_cast<float>(kept) + 0.0f;
+    std::memcpy(&result[n], &narrow, sizeof narrow);
+  }
+  return true;
+}
+
+/// One row times a block of columns.
+class BlockSum {
+public:
+  BlockSum(const FactorMatrix &a, const FactorMatrix &b, const SumRule &rule) : a(a), b(b), rule(rule) {}
+
+  void run(uint32_t row, uint32_t column, const uint32_t *c, uint32_t *d) {
+    const uint32_t width = std::min(kBlock, b.columns - column);
+    load_addends(c, width);
+    align(row, column);
+    add(row, column);
+    alignas(64) uint32_t result[kBlock];
+    const bool plain = rule.result == NumberFormat::F32 && rule.result_fraction_bits == 23;
+    if (!plain || !round_block_to_f32(total, largest, rule.fraction_bits, result))
+      for (uint32_t n = 0; n < width; ++n)
+        result[n] = round_result(std::ldexp(total[n], largest[n] - rule.fraction_bits), rule);
+    std::copy(result, result + width, d);
+  }
+
+private:
+  void load_addends(const uint32_t *c, uint32_t width) {
+    for (uint32_t n = 0; n < kBlock; ++n) {
+      take_apart_addend(c && n < width ? c[n] : 0, rule.result, addends.significand[n], addends.exponent[n]);
+      if (addends.significand[n])
+        addends.exponent[n] -= rule.scale_exponent;
+    }
+  }
+
+  void align(uint32_t row, uint32_t column) {
+    std::copy(addends.exponent, addends.exponent + kBlock, largest);
+    largest_exponents(&a.exponent[row * a.columns], &b.exponent[column], pitch(), a.columns, largest);
+  }
+
+  void add(uint32_t row, uint32_t column) {
+    const int32_t drop = kWorkingBits - rule.fraction_bits;
+    for (uint32_t n = 0; n < kBlock; ++n) {
+      const int32_t distance = std::min(largest[n] - addends.exponent[n] + drop, 31);
+      const int32_t magnitude = std::abs(addends.significand[n]) << (kWorkingBits - 23) >> distance;
+      total[n] = addends.significand[n] < 0 ? -magnitude : magnitude;
+    }
+    for (uint32_t k = 0; k < a.columns; k += kGroup) {
+      const size_t at_a = row * a.columns + k, at_b = size_t{k} * pitch() + column;
+      sum_products(&a.significand[at_a], &a.exponent[at_a], &b.significand[at_b], &b.exponent[at_b], pitch(),
+                   std::min(kGroup, a.columns - k), largest, drop, total);
+    }
+  }
+
+  uint32_t pitch() const { return b.columns; }
+
+  const FactorMatrix &a, &b;
+  const SumRule &rule;
+  Addends addends;
+  alignas(64) int32_t largest[kBlock];
+  alignas(64) double total[kBlock];
+};
+
+bool is_special_addend(uint32_t bits, NumberFormat format) {
+  return format == NumberFormat::F16 ? (bits & 0x7c00) == 0x7c00 : (bits & 0x7f800000) == 0x7f800000;
+}
+
+double operand(const FactorMatrix &matrix, size_t at) {
+  const double value = to_double(matrix.format, matrix.bits[at]);
+  return matrix.negated[at] ? -value : value;
+}
+
+/// The IEEE value of an element that infinities or NaN reach; false if none does.
+bool special_value(const FactorMatrix &a, const FactorMatrix &b, uint32_t row, uint32_t column, uint32_t addend,
+                   NumberFormat format, double &value) {
+  bool special = is_special_addend(addend, format);
+  value = special ? to_double(format, addend) : 0;
+  for (uint32_t k = 0; k < a.columns; ++k) {
+    const double x = operand(a, row * a.columns + k), y = operand(b, k * b.columns + column);
+    if (std::isfinite(x) && std::isfinite(y))
+      continue;
+    special = true;
+    value += x * y;
+  }
+  return special;
+}
+
+uint32_t special_bits(double value, NumberFormat format) {
+  const bool half = format == NumberFormat::F16;
+  if (std::isnan(value))
+    return half ? kCanonicalNan16 : kCanonicalNan;
+  const uint32_t infinity = half ? 0x7c00 : 0x7f800000;
+  return infinity | (std::signbit(value) ? (half ? 0x8000u : 0x80000000u) : 0);
+}
+
+bool any_special_addend(const uint32_t *c, uint32_t columns, NumberFormat format) {
+  return c && std::any_of(c, c + columns, [&](uint32_t bits) { return is_special_addend(bits, format); });
+}
+
+} // namespace
+
+FactorMatrix::FactorMatrix(NumberFormat format, uint32_t rows, uint32_t columns)
+    : format(format), rows(rows), columns(columns), significand(size_t{rows} * columns + kBlock),
+      exponent(size_t{rows} * columns + kBlock, kZeroExponent), bits(size_t{rows} * columns),
+      negated(size_t{rows} * columns) {}
+
+void FactorMatrix::set(uint32_t row, uint32_t column, uint32_t element_bits, bool negate) {
+  const size_t at = size_t{row} * columns + column;
+  bits[at] = element_bits;
+  negated[at] = negate;
+  if (format == NumberFormat::S8 || format == NumberFormat::U8) {
+    significand[at] = format == NumberFormat::S8 ? static_cast<int8_t>(element_bits) : static_cast<int>(element_bits);
+    return;
+  }
+  const Parts parts = take_apart(format, element_bits);
+  significand[at] = negate ? -parts.significand : parts.significand;
+  exponent[at] = parts.exponent;
+  any_special |= parts.special;
+}
+
+void fused_multiply_add(const FactorMatrix &a, const FactorMatrix &b, const uint32_t *c, uint32_t *d, size_t pitch,
+                        const SumRule &rule) {
+  BlockSum block(a, b, rule);
+  std::vector<uint32_t> addends(b.columns, 0);
+  for (uint32_t row = 0; row < a.rows; ++row) {
+    const uint32_t *c_row = c ? c + row * pitch : nullptr;
+    const bool special = a.any_special || b.any_special || any_special_addend(c_row, b.columns, rule.result);
+    if (special && c_row)
+      std::copy(c_row, c_row + b.columns, addends.begin());
+    for (uint32_t column = 0; column < b.columns; column += kBlock)
+      block.run(row, column, c_row ? c_row + column : nullptr, d + row * pitch + column);
+    double value;
+    for (uint32_t column = 0; special && column < b.columns; ++column)
+      if (special_value(a, b, row, column, addends[column], rule.result, value))
+        d[row * pitch + column] = special_bits(value, rule.result);
+  }
+}
+
+void integer_multiply_add(const FactorMatrix &a, const FactorMatrix &b, const uint32_t *c, uint32_t *d, size_t pitch,
+                          bool saturate) {
+  for (uint32_t row = 0; row < a.rows; ++row)
+    for (uint32_t column = 0; column < b.columns; ++column) {
+      int64_t sum = c ? static_cast<int32_t>(c[row * pitch + column]) : 0;
+      for (uint32_t k = 0; k < a.columns; ++k)
+        sum += a.significand[row * a.columns + k] * b.significand[k * b.columns + column];
+      if (saturate)
+        sum = std::clamp<int64_t>(sum, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
+      d[row * pitch + column] = static_cast<uint32_t>(sum);
+    }
+}
+
+} // namespace ptxsim

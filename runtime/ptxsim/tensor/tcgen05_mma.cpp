@@ -1,0 +1,107 @@
+#include "tensor/tcgen05_mma.h"
+
+#include "memory.h"
+
+#include <algorithm>
+
+namespace ptxsim {
+namespace {
+
+/// Columns of tensor memory that the A of one instruction takes: 32 bytes of a row.
+constexpr uint32_t kOperandColumns = 8;
+
+/// The upper half of a cell that holds a 16-bit result is undefined; a pattern shows who reads it.
+constexpr uint32_t kUndefinedHalf = 0xdead0000;
+
+/// Runs of neighbouring lanes with the same columns, to check them at once.
+std::vector<std::pair<uint32_t, TensorRegion>> regions_of(const Tcgen05Mma &mma) {
+  std::vector<std::pair<uint32_t, TensorRegion>> regions;
+  for (const AccumulatorRun &run : mma.runs) {
+    if (mma.is_disabled(run.cta, run.lane))
+      continue;
+    const TensorRegion next{run.lane, 1, mma.d_address.column + run.column, run.count};
+    if (!regions.empty()) {
+      auto &[cta, region] = regions.back();
+      if (cta == run.cta && region.lane + region.lane_count == run.lane && region.column == next.column) {
+        ++region.lane_count;
+        continue;
+      }
+    }
+    regions.emplace_back(run.cta, next);
+  }
+  return regions;
+}
+
+/// An element of A in tensor memory: 4-bit formats stand at bits 5:2 of their byte.
+uint32_t element_in_cells(const uint32_t *cells, uint32_t index, NumberFormat format) {
+  const uint32_t bytes = container_bytes(format);
+  const uint32_t bits = cells[index * bytes / 4] >> index * bytes % 4 * 8;
+  if (bytes == 4)
+    return bits;
+  if (bytes == 2)
+    return bits & 0xffff;
+  return format == NumberFormat::E2M1 ? bits >> 2 & 0xf : bits & 0xff;
+}
+
+} // namespace
+
+void Tcgen05Mma::check(Warp &warp, const Actor &shared_actor, const Actor &tensor_actor, uint32_t lane) const {
+  for (uint32_t index = 0; index < ctas.size(); ++index) {
+    Cta &cta = *ctas[index];
+    if (!a_in_tensor_memory)
+      visit_units(a, [&](uint32_t address) { check_unit_read(warp, cta, address, shared_actor, lane); });
+    visit_units(b, [&](uint32_t address) { check_unit_read(warp, cta, address, shared_actor, lane); });
+    for (uint32_t row = 0; a_in_tensor_memory && row < a.rows; row += 16)
+      check_region(warp, cta, {operand_lane(row, a.rows, a_address.lane), 16, a_address.column, kOperandColumns}, false,
+                   tensor_actor, lane);
+  }
+  for (const auto &[cta, region] : regions_of(*this)) {
+    if (accumulate)
+      check_region(warp, *ctas[cta], region, false, tensor_actor, lane);
+    check_region(warp, *ctas[cta], region, true, tensor_actor, lane);
+  }
+}
+
+void Tcgen05Mma::load_a(FactorMatrix &matrix) const {
+  for (uint32_t index = 0; index < ctas.size(); ++index) {
+    if (!a_in_tensor_memory) {
+      load_operand(a, ctas[index]->shared.data(), matrix, index * a.rows, false);
+      continue;
+    }
+    for (uint32_t row = 0; row < a.rows; ++row) {
+      const uint32_t *cells =
+          ctas[index]->tensor_memory->lane(operand_lane(row, a.rows, a_address.lane)) + a_address.column;
+      for (uint32_t k = 0; k < a.depth; ++k)
+        matrix.set(index * a.rows + row, k, element_in_cells(cells, k, a.format), a.negate);
+    }
+  }
+}
+
+void Tcgen05Mma::perform() const {
+  FactorMatrix left(a.format, descriptor.rows, a.depth), right(b.format, b.depth, descriptor.columns);
+  load_a(left);
+  for (uint32_t index = 0; index < ctas.size(); ++index)
+    load_operand(b, ctas[index]->shared.data(), right, index * b.rows, true);
+  std::vector<uint32_t> sums(size_t{descriptor.rows} * descriptor.columns);
+  const auto cells_of = [&](const AccumulatorRun &run) {
+    return ctas[run.cta]->tensor_memory->lane(run.lane) + d_address.column + run.column;
+  };
+  for (const AccumulatorRun &run : runs)
+    if (accumulate)
+      std::copy_n(cells_of(run), run.count, &sums[size_t{run.row} * descriptor.columns + run.first]);
+  const uint32_t *addend = accumulate ? sums.data() : nullptr;
+  if (descriptor.kind == TensorKind::I8)
+    integer_multiply_add(left, right, addend, sums.data(), descriptor.columns, descriptor.saturate);
+  else
+    fused_multiply_add(left, right, addend, sums.data(), descriptor.columns, rule);
+  const uint32_t undefined = descriptor.d == NumberFormat::F16 ? kUndefinedHalf : 0;
+  for (const AccumulatorRun &run : runs) {
+    if (is_disabled(run.cta, run.lane))
+      continue;
+    uint32_t *cells = cells_of(run);
+    for (uint32_t n = 0; n < run.count; ++n)
+      cells[n] = sums[size_t{run.row} * descriptor.columns + run.first + n] | undefined;
+  }
+}
+
+} // namespace ptxsim

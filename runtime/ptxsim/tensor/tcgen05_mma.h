@@ -1,0 +1,37 @@
+// One tcgen05.mma, taken apart: operands, shape, accumulator.
+#pragma once
+
+#include "tensor/accumulator_layout.h"
+#include "tensor/instruction_descriptor.h"
+#include "tensor/operand_matrix.h"
+#include "tensor/tensor_core.h"
+
+#include <array>
+
+namespace ptxsim {
+
+struct Tcgen05Mma {
+  InstructionDescriptor descriptor;
+  std::vector<Cta *> ctas;
+  SharedOperand a, b;             ///< the part that each CTA holds; the same for both of a pair
+  bool a_in_tensor_memory = false;
+  TensorAddress a_address{0}, d_address{0};
+  bool accumulate = false;
+  SumRule rule;
+  std::vector<AccumulatorRun> runs;
+  std::array<std::array<uint32_t, 4>, 2> disabled{}; ///< output lanes, by CTA
+
+  uint32_t cta_group() const { return static_cast<uint32_t>(ctas.size()); }
+  bool is_disabled(uint32_t cta, uint32_t lane) const { return disabled[cta][lane / 32] >> lane % 32 & 1; }
+
+  /// Traps unless the operation may read its operands and write its accumulator.
+  void check(Warp &warp, const Actor &shared_actor, const Actor &tensor_actor, uint32_t lane) const;
+
+  /// Reads the operands as they are now and updates the accumulator.
+  void perform() const;
+
+private:
+  void load_a(FactorMatrix &matrix) const;
+};
+
+} // namespace ptxsim

@@ -1,0 +1,227 @@
+// tcgen05.mma, tcgen05.commit and tcgen05.fence (PTX ISA 9.7.16.10 to 9.7.16.12).
+//
+// settings of an instruction: the enumerators of Setting, in order.
+#include "mbarrier_operations.h"
+#include "opcode.h"
+#include "tensor/tcgen05_mma.h"
+#include "tma/transfer.h"
+
+namespace ptxsim {
+namespace {
+
+enum Setting : uint8_t { CtaGroup, Kind, MaskOperand, AccumulateOperand, ScaleOperand, Multicast };
+
+InstructionDescriptor read_instruction_descriptor(Warp &warp, const Instruction &in, uint32_t lane) {
+  warp.require(in.operands[3]);
+  const DecodedInstruction decoded =
+      decode_instruction_descriptor(warp.lanes<uint32_t>(in.operands[3])[lane],
+                                    static_cast<TensorKind>(in.settings[Kind]), in.settings[CtaGroup]);
+  if (!decoded.violation.empty())
+    warp.trap_lane(lane, trap_kind::descriptor, decoded.violation);
+  if (decoded.descriptor.sparse)
+    warp.trap_lane(lane, trap_kind::descriptor, "expected the sparsity bit of tcgen05.mma without .sp to be zero");
+  return decoded.descriptor;
+}
+
+SharedOperand shared_operand(Warp &warp, const Operand &operand, NumberFormat format, uint32_t rows, uint32_t depth,
+                             bool transposed, bool negate, uint32_t lane) {
+  warp.require(operand);
+  const MatrixLayout layout = read_tcgen05_descriptor(warp, warp.lanes<uint64_t>(operand)[lane], lane);
+  const bool wide_atom = layout.swizzle == Swizzle::B128Atom32, words = container_bytes(format) == 4;
+  if (transposed && words != wide_atom)
+    warp.trap_lane(lane, trap_kind::descriptor,
+                   words ? "expected swizzle 128B with 32-byte atoms for an MN-major matrix of 32-bit elements"
+                         : "expected no 32-byte atoms for an MN-major matrix of narrower elements");
+  if (!transposed && wide_atom)
+    warp.unconfirmed("a K-major matrix with 32-byte atoms");
+  return {layout, format, rows, depth, !transposed, negate};
+}
+
+void read_a(Warp &warp, const Instruction &in, Tcgen05Mma &mma, uint32_t lane) {
+  const InstructionDescriptor &d = mma.descriptor;
+  const uint32_t rows = d.rows / mma.cta_group();
+  const Operand &operand = in.operands[1];
+  mma.a_in_tensor_memory = operand.kind == Operand::Kind::Address;
+  if (!mma.a_in_tensor_memory) {
+    mma.a = shared_operand(warp, operand, d.a, rows, d.depth(), d.transpose_a, d.negate_a, lane);
+    return;
+  }
+  if (d.transpose_a)
+    warp.trap_lane(lane, trap_kind::descriptor, "expected K-major A in tensor memory, got the transpose bit set");
+  mma.a = {{}, d.a, rows, d.depth(), true, d.negate_a};
+  mma.a_address = TensorAddress(static_cast<uint32_t>(warp.address(operand, lane)));
+}
+
+/// PTX ISA: layouts of 64 rows may begin at lane 0 or 16, with A and D alike; all others at lane 0.
+void check_lanes(Warp &warp, const Tcgen05Mma &mma, uint32_t lane) {
+  const uint32_t most = mma.a.rows == 64 && mma.cta_group() == 1 ? 16 : 0;
+  const uint32_t at = mma.d_address.lane;
+  if (at != 0 && at != most)
+    warp.trap_lane(lane, trap_kind::tensor_memory,
+                   "expected the accumulator at lane 0" + std::string(most ? " or 16" : "") + ", got lane " +
+                       std::to_string(at));
+  if (mma.a_in_tensor_memory && mma.a_address.lane != at)
+    warp.trap_lane(lane, trap_kind::tensor_memory,
+                   "expected A at the lane of the accumulator, " + std::to_string(at) + ", got lane " +
+                       std::to_string(mma.a_address.lane));
+  if (mma.a_in_tensor_memory && mma.a.rows == 64 && mma.cta_group() == 2)
+    warp.unconfirmed("A in tensor memory with M 128 of a CTA pair");
+}
+
+void read_disabled_lanes(Warp &warp, const Instruction &in, Tcgen05Mma &mma, uint32_t lane) {
+  if (in.settings[MaskOperand] == 0)
+    return;
+  const std::vector<Operand> &words = in.operands[in.settings[MaskOperand]].elements;
+  for (uint32_t i = 0; i < words.size(); ++i) {
+    warp.require(words[i]);
+    mma.disabled[i / 4][i % 4] = warp.lanes<uint32_t>(words[i])[lane];
+  }
+}
+
+Tcgen05Mma read_mma(Warp &warp, const Instruction &in, uint32_t lane) {
+  Tcgen05Mma mma;
+  mma.ctas = tensor_core_ctas(warp, in.settings[CtaGroup], lane);
+  mma.descriptor = read_instruction_descriptor(warp, in, lane);
+  const InstructionDescriptor &d = mma.descriptor;
+  mma.d_address = TensorAddress(static_cast<uint32_t>(warp.address(in.operands[0], lane)));
+  read_a(warp, in, mma, lane);
+  mma.b = shared_operand(warp, in.operands[2], d.b, d.columns / mma.cta_group(), d.depth(), d.transpose_b, d.negate_b,
+                         lane);
+  check_lanes(warp, mma, lane);
+  read_disabled_lanes(warp, in, mma, lane);
+  mma.accumulate = warp.predicate(in.operands[in.settings[AccumulateOperand]]) >> lane & 1;
+  mma.rule.result = d.d;
+  if (in.settings[ScaleOperand]) {
+    mma.rule.scale_exponent = static_cast<int>(in.operands[in.settings[ScaleOperand]].value);
+    if (mma.rule.scale_exponent)
+      warp.unconfirmed("the rounding of scale-input-d");
+  }
+  mma.runs = accumulator_runs(d.rows, d.columns, mma.cta_group(), mma.d_address.lane);
+  return mma;
+}
+
+Outcome execute_mma(Warp &warp, const Instruction &in) {
+  warp.require(in.operands[in.settings[AccumulateOperand]]);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    auto mma = std::make_shared<const Tcgen05Mma>(read_mma(warp, in, lane));
+    AsyncQueue &queue = tensor_core_queue(warp, in.settings[CtaGroup], lane);
+    const Epoch position = queue.issue(warp.clock.known);
+    mma->check(warp, warp.queue_actor(queue, position), warp.tensor_actor(queue, position), lane);
+    submit_in_order(warp, lane, queue, position, [mma] { mma->perform(); });
+    const InstructionDescriptor &d = mma->descriptor;
+    warp.machine.counters["tensor_core_multiply_adds"] += uint64_t{d.rows} * d.columns * d.depth();
+  });
+  return Outcome::Next;
+}
+
+Execute decode_mma(Decoder &decoder) {
+  Instruction &in = decoder.instruction;
+  in.settings[CtaGroup] = static_cast<int32_t>(take_cta_group(decoder));
+  in.settings[Kind] = decoder.take_one_of({"kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8"});
+  if (in.settings[Kind] < 0)
+    decoder.unsupported("block-scaled tcgen05.mma");
+  // Collector usage is a hint: the operands must not change before completion in any case.
+  decoder.take_prefixed("collector::");
+  decoder.address(0);
+  if (in.operands.size() > 1 && in.operands[1].kind == Operand::Kind::Address)
+    decoder.address(1);
+  else
+    decoder.source(1, Type::B64);
+  decoder.source(2, Type::B64);
+  decoder.source(3, Type::B32);
+  size_t next = 4;
+  in.settings[MaskOperand] = 0;
+  if (decoder.is_vector(next)) {
+    in.settings[MaskOperand] = static_cast<int32_t>(next);
+    decoder.vector(next++, Type::B32, in.settings[CtaGroup] == 1 ? 4 : 8, true);
+  }
+  in.settings[AccumulateOperand] = static_cast<int32_t>(next);
+  decoder.predicate(next++);
+  in.settings[ScaleOperand] = 0;
+  if (decoder.count() > next) {
+    in.settings[ScaleOperand] = static_cast<int32_t>(next);
+    if (const int64_t scale = decoder.immediate(next++); scale < 0 || scale > 15)
+      decoder.malformed("expected a scale-input-d of 0 to 15");
+  }
+  decoder.expect_operands(next, next);
+  return execute_mma;
+}
+
+/// Arrives at the mbarriers of `ctas` when the thread's earlier operations are complete; implies
+/// fence::before_thread_sync.
+Outcome execute_commit(Warp &warp, const Instruction &in) {
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    const MbarrierPlace mbarrier = locate_mbarrier(warp, in.operands[0], lane);
+    std::vector<Cta *> ctas{mbarrier.cta};
+    if (in.settings[Multicast]) {
+      warp.require(in.operands[1]);
+      ctas.clear();
+      const auto mask = static_cast<uint16_t>(warp.bits(in.operands[1], lane));
+      if (mask == 0 || mask >> warp.cluster.ctas.size())
+        warp.trap_lane(lane, trap_kind::illegal, "expected a multicast mask of CTAs of the cluster");
+      for_each_lane(mask, [&](uint32_t rank) { ctas.push_back(warp.cluster.ctas[rank].get()); });
+    }
+    for (Cta *cta : ctas)
+      cta->mbarrier(warp, mbarrier.offset, lane);
+    AsyncQueue &queue = tensor_core_queue(warp, in.settings[CtaGroup], lane);
+    const Epoch position = queue.issue(warp.clock.known);
+    Knowledge knowledge = queue.knowledge;
+    knowledge.tensor.join(warp.clock.tensor_ordered);
+    knowledge.happened.raise(queue.agent, position);
+    knowledge.tensor.raise(queue.agent, position);
+    const Origin origin = warp.origin(lane);
+    submit_in_order(warp, lane, queue, position, [=] {
+      for (Cta *cta : ctas)
+        signal_mbarrier(origin, *cta, mbarrier.offset, 1, knowledge);
+    });
+  });
+  return Outcome::Next;
+}
+
+Execute decode_commit(Decoder &decoder) {
+  Instruction &in = decoder.instruction;
+  in.settings[CtaGroup] = static_cast<int32_t>(take_cta_group(decoder));
+  if (!decoder.take("mbarrier::arrive::one") || !decoder.take("b64"))
+    decoder.malformed("expected .mbarrier::arrive::one and .b64");
+  decoder.take("shared::cluster");
+  in.settings[Multicast] = decoder.take("multicast::cluster");
+  decoder.expect_operands(in.settings[Multicast] ? 2 : 1, in.settings[Multicast] ? 2 : 1);
+  decoder.address(0);
+  if (in.settings[Multicast])
+    decoder.source(1, Type::B16);
+  return execute_commit;
+}
+
+Outcome fence_before(Warp &warp, const Instruction &) {
+  warp.clock.tensor_fence_before();
+  return Outcome::Next;
+}
+
+Outcome fence_after(Warp &warp, const Instruction &) {
+  warp.clock.tensor_fence_after();
+  return Outcome::Next;
+}
+
+Execute decode_fence_before(Decoder &decoder) {
+  decoder.expect_operands(0, 0);
+  return fence_before;
+}
+
+Execute decode_fence_after(Decoder &decoder) {
+  decoder.expect_operands(0, 0);
+  return fence_after;
+}
+
+} // namespace
+
+const OpcodeTable &tcgen05_opcodes() {
+  static const OpcodeTable table = {
+      {"tcgen05.mma", "tensor", decode_mma},
+      {"tcgen05.commit", "tensor", decode_commit},
+      {"tcgen05.fence::before_thread_sync", "fence", decode_fence_before},
+      {"tcgen05.fence::after_thread_sync", "fence", decode_fence_after},
+  };
+  return table;
+}
+
+} // namespace ptxsim

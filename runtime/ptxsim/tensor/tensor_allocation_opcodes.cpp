@@ -1,0 +1,90 @@
+// tcgen05.alloc, tcgen05.dealloc and tcgen05.relinquish_alloc_permit (PTX ISA 9.7.16.7).
+#include "tensor/tensor_allocation_opcodes.h"
+
+#include "tensor/tensor_core.h"
+
+namespace ptxsim {
+namespace {
+
+void refuse(Warp &warp, const std::string &wrong) {
+  if (!wrong.empty())
+    warp.trap(trap_kind::tensor_memory, wrong);
+}
+
+/// Waits while there is no room. Odd seeds place from the top, since the placement is not documented.
+Outcome allocate(Warp &warp, const Instruction &in) {
+  TensorMemory &memory = *warp.cta.tensor_memory;
+  const auto count = warp.uniform<uint32_t>(in.operands[1]);
+  refuse(warp, memory.may_allocate(count));
+  const uint32_t lane = warp.first_lane();
+  const Place place = warp.locate_shared(warp.uniform_address(in.operands[0]), 4, 4, lane);
+  const auto base = memory.allocate(count, warp.machine.options.seed & 1, in.line);
+  if (!base)
+    return Outcome::Wait;
+  warp.check_shared_write(*place.cta, place.offset, 4, warp.actor(), lane);
+  store_value<uint32_t>(place.bytes, *base);
+  return Outcome::Next;
+}
+
+/// Every access to the columns must have happened before.
+void check_unused(Warp &warp, uint32_t base, uint32_t count) {
+  VectorClock known = warp.clock.known.happened;
+  known.join(warp.clock.tensor_ordered);
+  Actor actor = warp.actor();
+  actor.happened = &known;
+  check_region(warp, warp.cta, {0, TensorMemory::lanes, base, count}, true, actor, warp.first_lane());
+}
+
+Outcome deallocate(Warp &warp, const Instruction &in) {
+  TensorMemory &memory = *warp.cta.tensor_memory;
+  const auto address = warp.uniform<uint32_t>(in.operands[0]);
+  const auto count = warp.uniform<uint32_t>(in.operands[1]);
+  if (memory.outside(0, 1, address & 0xffff, count).empty())
+    check_unused(warp, address & 0xffff, count);
+  refuse(warp, memory.deallocate(address, count));
+  ++warp.cluster.progress;
+  return Outcome::Next;
+}
+
+Outcome relinquish(Warp &warp, const Instruction &) {
+  refuse(warp, warp.cta.tensor_memory->relinquish());
+  return Outcome::Next;
+}
+
+void decode_collective(Decoder &decoder) {
+  take_cta_group(decoder);
+  if (!decoder.take("sync") || !decoder.take("aligned"))
+    decoder.malformed("expected .sync.aligned");
+  decoder.instruction.converge = Converge::All;
+}
+
+} // namespace
+
+Execute decode_tensor_alloc(Decoder &decoder) {
+  decode_collective(decoder);
+  decoder.take("shared::cta");
+  if (!decoder.take("b32"))
+    decoder.malformed("expected .b32");
+  decoder.expect_operands(2, 2);
+  decoder.address(0);
+  decoder.source(1, Type::B32);
+  return allocate;
+}
+
+Execute decode_tensor_dealloc(Decoder &decoder) {
+  decode_collective(decoder);
+  if (!decoder.take("b32"))
+    decoder.malformed("expected .b32");
+  decoder.expect_operands(2, 2);
+  decoder.source(0, Type::B32);
+  decoder.source(1, Type::B32);
+  return deallocate;
+}
+
+Execute decode_tensor_relinquish(Decoder &decoder) {
+  decode_collective(decoder);
+  decoder.expect_operands(0, 0);
+  return relinquish;
+}
+
+} // namespace ptxsim

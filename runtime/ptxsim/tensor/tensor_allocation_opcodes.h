@@ -1,0 +1,12 @@
+// The rows of tensor-memory allocation.
+#pragma once
+
+#include "decoder.h"
+
+namespace ptxsim {
+
+Execute decode_tensor_alloc(Decoder &decoder);
+Execute decode_tensor_dealloc(Decoder &decoder);
+Execute decode_tensor_relinquish(Decoder &decoder);
+
+} // namespace ptxsim

@@ -1,0 +1,167 @@
+// tcgen05.cp and tcgen05.shift (PTX ISA 9.7.16.9).
+//
+// settings of an instruction: the enumerators of Setting, in order.
+#include "tensor/tensor_copy_opcodes.h"
+
+#include "tensor/operand_matrix.h"
+#include "tensor/tensor_core.h"
+#include "tma/transfer.h"
+
+#include <array>
+
+namespace ptxsim {
+namespace {
+
+enum Setting : uint8_t { CtaGroup, Form };
+
+/// Source rows of `columns` cells each; row i goes to the lanes of `destinations` that its group has.
+struct CopyForm {
+  const char *shape;
+  const char *multicast; ///< nullptr: none
+  uint32_t rows, columns;
+  uint32_t group;      ///< rows that go to one run of lanes
+  uint32_t copies;     ///< runs that a group goes to
+  uint32_t first[4][2]; ///< by group: the first lane of each copy (32x128b.warpx4 has its own rule)
+};
+
+constexpr CopyForm kForms[] = {
+    {"128x256b", nullptr, 128, 8, 128, 1, {{0}}},
+    {"128x128b", nullptr, 128, 4, 128, 1, {{0}}},
+    {"4x256b", nullptr, 4, 8, 1, 1, {{0}, {32}, {64}, {96}}},
+    {"64x128b", "warpx2::02_13", 64, 4, 64, 2, {{0, 64}}},
+    {"64x128b", "warpx2::01_23", 64, 4, 32, 2, {{0, 32}, {64, 96}}},
+    {"32x128b", "warpx4", 32, 4, 32, 4, {{0}}},
+};
+
+/// Lane of copy `copy` of source row `row`, relative to the address.
+uint32_t lane_of(const CopyForm &form, uint32_t row, uint32_t copy) {
+  if (form.copies == 4)
+    return row + 32 * copy;
+  return form.first[row / form.group][copy] + row % form.group;
+}
+
+struct Copy {
+  const CopyForm *form;
+  SharedOperand source;
+  TensorAddress to{0};
+  std::vector<Cta *> ctas;
+};
+
+void check_copy(Warp &warp, const Copy &copy, const Actor &shared_actor, const Actor &tensor_actor, uint32_t lane) {
+  for (Cta *cta : copy.ctas) {
+    visit_units(copy.source, [&](uint32_t address) { check_unit_read(warp, *cta, address, shared_actor, lane); });
+    for (uint32_t row = 0; row < copy.form->rows; ++row)
+      for (uint32_t i = 0; i < copy.form->copies; ++i)
+        check_region(warp, *cta,
+                     {copy.to.lane + lane_of(*copy.form, row, i), 1, copy.to.column, copy.form->columns}, true,
+                     tensor_actor, lane);
+  }
+}
+
+void perform_copy(const Copy &copy) {
+  for (Cta *cta : copy.ctas)
+    for (uint32_t row = 0; row < copy.form->rows; ++row)
+      for (uint32_t column = 0; column < copy.form->columns; ++column) {
+        const uint32_t address = copy.source.layout.address(row, column, 4, true);
+        const auto value = load_value<uint32_t>(cta->shared.data() + address);
+        for (uint32_t i = 0; i < copy.form->copies; ++i)
+          cta->tensor_memory->lane(copy.to.lane + lane_of(*copy.form, row, i))[copy.to.column + column] = value;
+      }
+}
+
+void check_destination(Warp &warp, const Copy &copy, uint32_t lane) {
+  const bool any_lane = copy.form->rows == 4;
+  if (any_lane ? copy.to.lane >= TensorMemory::lanes_per_warp : copy.to.lane != 0)
+    warp.trap_lane(lane, trap_kind::tensor_memory,
+                   std::string("expected tcgen05.cp to lane 0") + (any_lane ? " to 31" : "") + ", got lane " +
+                       std::to_string(copy.to.lane));
+  if (copy.to.column % 4)
+    warp.trap_lane(lane, trap_kind::tensor_memory,
+                   "expected tcgen05.cp to a column that is a multiple of 4, got " + std::to_string(copy.to.column));
+}
+
+Outcome execute_copy(Warp &warp, const Instruction &in) {
+  warp.require(in.operands[1]);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    auto copy = std::make_shared<Copy>();
+    copy->form = &kForms[in.settings[Form]];
+    copy->ctas = tensor_core_ctas(warp, in.settings[CtaGroup], lane);
+    copy->to = TensorAddress(static_cast<uint32_t>(warp.address(in.operands[0], lane)));
+    copy->source.layout = read_tcgen05_descriptor(warp, warp.lanes<uint64_t>(in.operands[1])[lane], lane);
+    copy->source.format = NumberFormat::F32;
+    copy->source.rows = copy->form->rows;
+    copy->source.depth = copy->form->columns;
+    check_destination(warp, *copy, lane);
+    AsyncQueue &queue = tensor_core_queue(warp, in.settings[CtaGroup], lane);
+    const Epoch position = queue.issue(warp.clock.known);
+    check_copy(warp, *copy, warp.queue_actor(queue, position), warp.tensor_actor(queue, position), lane);
+    submit_in_order(warp, lane, queue, position, [copy] { perform_copy(*copy); });
+  });
+  return Outcome::Next;
+}
+
+constexpr uint32_t kShiftColumns = 8;
+
+/// Each row takes the value of the next one, the last row of each 32 lanes keeps its own.
+void shift_down(TensorMemory &memory, uint32_t first_lane, uint32_t column) {
+  for (uint32_t lane = first_lane; lane < TensorMemory::lanes; ++lane)
+    if (lane % TensorMemory::lanes_per_warp != TensorMemory::lanes_per_warp - 1)
+      std::copy_n(memory.lane(lane + 1) + column, kShiftColumns, memory.lane(lane) + column);
+}
+
+Outcome execute_shift(Warp &warp, const Instruction &in) {
+  warp.unconfirmed("the lanes that tcgen05.shift moves");
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    const TensorAddress at(static_cast<uint32_t>(warp.address(in.operands[0], lane)));
+    if (at.lane % TensorMemory::lanes_per_warp)
+      warp.trap_lane(lane, trap_kind::tensor_memory,
+                     "expected tcgen05.shift at a lane that is a multiple of 32, got " + std::to_string(at.lane));
+    const std::vector<Cta *> ctas = tensor_core_ctas(warp, in.settings[CtaGroup], lane);
+    AsyncQueue &queue = tensor_core_queue(warp, in.settings[CtaGroup], lane);
+    const Epoch position = queue.issue(warp.clock.known);
+    const TensorRegion region{at.lane, TensorMemory::lanes - at.lane, at.column, kShiftColumns};
+    for (Cta *cta : ctas)
+      for (bool write : {false, true})
+        check_region(warp, *cta, region, write, warp.tensor_actor(queue, position), lane);
+    submit_in_order(warp, lane, queue, position, [=] {
+      for (Cta *cta : ctas)
+        shift_down(*cta->tensor_memory, at.lane, at.column);
+    });
+  });
+  return Outcome::Next;
+}
+
+} // namespace
+
+Execute decode_tensor_cp(Decoder &decoder) {
+  Instruction &in = decoder.instruction;
+  in.settings[CtaGroup] = static_cast<int32_t>(take_cta_group(decoder));
+  in.settings[Form] = -1;
+  for (size_t form = 0; form < std::size(kForms); ++form) {
+    const bool multicast = !kForms[form].multicast || decoder.has(kForms[form].multicast);
+    if (!multicast || !decoder.has(kForms[form].shape))
+      continue;
+    decoder.take(kForms[form].shape);
+    if (kForms[form].multicast)
+      decoder.take(kForms[form].multicast);
+    in.settings[Form] = static_cast<int32_t>(form);
+    break;
+  }
+  if (in.settings[Form] < 0)
+    decoder.malformed("expected a shape of tcgen05.cp with its multicast");
+  decoder.expect_operands(2, 2);
+  decoder.address(0);
+  decoder.source(1, Type::B64);
+  return execute_copy;
+}
+
+Execute decode_tensor_shift(Decoder &decoder) {
+  decoder.instruction.settings[CtaGroup] = static_cast<int32_t>(take_cta_group(decoder));
+  if (!decoder.take("down"))
+    decoder.malformed("expected .down");
+  decoder.expect_operands(1, 1);
+  decoder.address(0);
+  return execute_shift;
+}
+
+} // namespace ptxsim

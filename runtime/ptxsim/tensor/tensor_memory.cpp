@@ -1,0 +1,116 @@
+#include "tensor/tensor_memory.h"
+
+#include <algorithm>
+
+namespace ptxsim {
+namespace {
+
+constexpr uint32_t kBlocks = TensorMemory::lanes / TensorMemory::lanes_per_block; // of a column
+
+bool is_allocatable(uint32_t count) {
+  return count >= TensorMemory::smallest_allocation && count <= TensorMemory::columns && (count & (count - 1)) == 0;
+}
+
+std::string columns_text(uint32_t base, uint32_t count) {
+  return "columns " + std::to_string(base) + " to " + std::to_string(base + count - 1);
+}
+
+} // namespace
+
+std::string TensorMemory::may_allocate(uint32_t count) const {
+  if (!is_allocatable(count))
+    return "expected a power of two of columns from 32 to 512, got " + std::to_string(count);
+  if (relinquished)
+    return "expected no allocation after tcgen05.relinquish_alloc_permit";
+  if (count > latest_count)
+    return "expected an allocation of at most the " + std::to_string(latest_count) +
+           " columns of the one before, got " + std::to_string(count);
+  return "";
+}
+
+bool TensorMemory::is_free(uint32_t base, uint32_t count) const {
+  return std::none_of(allocations.begin(), allocations.end(), [&](const TensorAllocation &other) {
+    return base < other.base + other.columns && other.base < base + count;
+  });
+}
+
+std::optional<uint32_t> TensorMemory::allocate(uint32_t count, bool from_top, uint32_t line) {
+  if (cells.empty()) {
+    cells.resize(size_t{lanes} * columns);
+    shadow.emplace(size_t{columns} * kBlocks);
+  }
+  for (uint32_t skip = 0; skip + count <= columns; skip += smallest_allocation) {
+    const uint32_t base = from_top ? columns - count - skip : skip;
+    if (!is_free(base, count))
+      continue;
+    allocations.push_back({base, count, line});
+    latest_count = count;
+    shadow->forget(size_t{base} * kBlocks, size_t{count} * kBlocks);
+    return base;
+  }
+  return std::nullopt;
+}
+
+std::string TensorMemory::deallocate(uint32_t address, uint32_t count) {
+  const auto found = std::find_if(allocations.begin(), allocations.end(), [&](const TensorAllocation &allocation) {
+    return allocation.base == address && allocation.columns == count;
+  });
+  if (found != allocations.end()) {
+    allocations.erase(found);
+    return "";
+  }
+  std::string text = "expected the address and column count of an allocation, got " + std::to_string(count) +
+                     " columns at address " + std::to_string(address);
+  for (const TensorAllocation &allocation : allocations)
+    text += "; allocated: " + columns_text(allocation.base, allocation.columns);
+  return text;
+}
+
+std::string TensorMemory::relinquish() {
+  if (relinquished)
+    return "expected one tcgen05.relinquish_alloc_permit in a CTA, got a second one";
+  relinquished = true;
+  return "";
+}
+
+std::string TensorMemory::outside(uint32_t lane, uint32_t lane_count, uint32_t first, uint32_t count) const {
+  if (lane + lane_count > lanes)
+    return "expected lanes below 128, got lanes " + std::to_string(lane) + " to " +
+           std::to_string(lane + lane_count - 1);
+  for (const TensorAllocation &allocation : allocations)
+    if (first >= allocation.base && first + count <= allocation.base + allocation.columns)
+      return "";
+  return "expected columns of an allocation, got " + columns_text(first, count);
+}
+
+std::string TensorMemory::leak() const {
+  if (allocations.empty())
+    return "";
+  const TensorAllocation &left = allocations.front();
+  return "expected all tensor memory to be freed before the CTA exits, got " +
+         columns_text(left.base, left.columns) + " allocated in line " + std::to_string(left.line);
+}
+
+template <class Visit>
+std::optional<Conflict> TensorMemory::visit(uint32_t lane, uint32_t lane_count, uint32_t column, Visit visit_block) {
+  while (lane_count) {
+    const uint32_t within = lane % lanes_per_block, part = std::min(lane_count, lanes_per_block - within);
+    const auto mask = static_cast<uint16_t>(((1u << part) - 1) << within);
+    if (auto conflict = visit_block(size_t{column} * kBlocks + lane / lanes_per_block, mask))
+      return conflict;
+    lane += part;
+    lane_count -= part;
+  }
+  return std::nullopt;
+}
+
+std::optional<Conflict> TensorMemory::read(uint32_t lane, uint32_t lane_count, uint32_t column, const Actor &actor) {
+  return visit(lane, lane_count, column, [&](size_t block, uint16_t mask) { return shadow->read(block, mask, actor); });
+}
+
+std::optional<Conflict> TensorMemory::write(uint32_t lane, uint32_t lane_count, uint32_t column, const Actor &actor) {
+  return visit(lane, lane_count, column,
+               [&](size_t block, uint16_t mask) { return shadow->write(block, mask, actor); });
+}
+
+} // namespace ptxsim

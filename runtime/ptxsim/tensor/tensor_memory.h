@@ -1,0 +1,70 @@
+// Tensor memory of a CTA: 128 lanes by 512 columns of 32 bits, its allocation and its shadow (PTX ISA, tcgen05).
+#pragma once
+
+#include "program.h"
+#include "shadow.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ptxsim {
+
+/// A tensor-memory address: the lane in the upper, the column in the lower 16 bits.
+struct TensorAddress {
+  explicit TensorAddress(uint32_t bits) : lane(bits >> 16), column(bits & 0xffff) {}
+  uint32_t lane, column;
+};
+
+/// Columns of an allocation.
+struct TensorAllocation {
+  uint32_t base = 0;
+  uint32_t columns = 0;
+  uint32_t line = 0; // of the tcgen05.alloc
+};
+
+class TensorMemory {
+public:
+  static constexpr uint32_t lanes = 128, columns = 512;
+  static constexpr uint32_t lanes_per_warp = 32;   // a warp reaches the lanes of warp % 4 only
+  static constexpr uint32_t lanes_per_block = 16;  // of the shadow
+  static constexpr uint32_t smallest_allocation = 32;
+
+  /// The cells of a lane, column by column.
+  uint32_t *lane(uint32_t index) { return cells.data() + size_t{index} * columns; }
+
+  // Each returns what is wrong, or an empty string.
+  std::string may_allocate(uint32_t count) const;
+  std::string deallocate(uint32_t address, uint32_t count);
+  std::string relinquish();
+  /// Columns [first, first + count) belong to one allocation, and lanes [lane, lane + lane_count) exist.
+  std::string outside(uint32_t lane, uint32_t lane_count, uint32_t first, uint32_t count) const;
+  /// Allocations that nobody has freed; asked when the CTA has exited.
+  std::string leak() const;
+
+  /// The base column, or nothing while there is no room. NVIDIA does not document the placement: `from_top`
+  /// takes the highest free columns.
+  std::optional<uint32_t> allocate(uint32_t count, bool from_top, uint32_t line);
+
+  std::optional<Conflict> read(uint32_t lane, uint32_t lane_count, uint32_t column, const Actor &actor);
+  std::optional<Conflict> write(uint32_t lane, uint32_t lane_count, uint32_t column, const Actor &actor);
+
+  /// Registers that loads of a warp are still to write, until tcgen05.wait::ld.
+  std::map<uint32_t, std::vector<const Operand *>> loading;
+
+private:
+  bool is_free(uint32_t base, uint32_t count) const;
+  template <class Visit>
+  std::optional<Conflict> visit(uint32_t lane, uint32_t lane_count, uint32_t column, Visit visit_block);
+
+  // Empty until the first allocation, since most kernels have none.
+  std::vector<uint32_t> cells;
+  std::optional<Shadow> shadow;
+  std::vector<TensorAllocation> allocations;
+  uint32_t latest_count = columns;
+  bool relinquished = false;
+};
+
+} // namespace ptxsim

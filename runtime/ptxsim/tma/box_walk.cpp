@@ -1,0 +1,82 @@
+#include "tma/box_walk.h"
+
+#include <algorithm>
+
+namespace ptxsim {
+namespace {
+
+/// Longest run of bytes that a swizzle keeps contiguous; dense rows are cut as well, to complete in parts.
+constexpr uint32_t atom_bytes(Swizzle mode) { return mode == Swizzle::B128Atom32Flip8 ? kSwizzleRun : 16; }
+
+BoxRow row_at(const TensorMap &map, const Coordinates &coordinates, const std::array<uint32_t, kMaximumRank> &index) {
+  BoxRow row{map.address, coordinates[0], tile_count(map, 0), true};
+  for (uint32_t i = 1; i < map.rank; ++i) {
+    const int64_t at = coordinates[i] + static_cast<int64_t>(index[i]) * map.element_stride[i];
+    row.inside &= at >= 0 && static_cast<uint64_t>(at) < map.extent[i];
+    row.address += static_cast<uint64_t>(at) * map.stride_bytes[i];
+  }
+  return row;
+}
+
+/// Moves to the next index, dimension 1 fastest; false after the last.
+bool advance(const TensorMap &map, std::array<uint32_t, kMaximumRank> &index) {
+  for (uint32_t i = 1; i < map.rank; ++i) {
+    if (++index[i] < tile_count(map, i))
+      return true;
+    index[i] = 0;
+  }
+  return false;
+}
+
+/// Cuts bytes [begin, end) of a row at the multiples of the atom.
+void append_pieces(std::vector<Piece> &pieces, const TensorMap &map, uint32_t dense, uint64_t global, uint32_t begin,
+                   uint32_t end, bool inside) {
+  const uint32_t atom = atom_bytes(map.swizzle);
+  while (begin < end) {
+    const uint32_t address = dense + begin;
+    const uint32_t bytes = std::min(end - begin, atom - address % atom);
+    pieces.push_back({swizzled(map.swizzle, address), inside ? global + begin : 0, bytes, inside});
+    begin += bytes;
+  }
+}
+
+} // namespace
+
+std::vector<BoxRow> tile_rows(const TensorMap &map, const Coordinates &coordinates) {
+  std::vector<BoxRow> rows;
+  std::array<uint32_t, kMaximumRank> index{};
+  do
+    rows.push_back(row_at(map, coordinates, index));
+  while (advance(map, index));
+  return rows;
+}
+
+std::vector<BoxRow> gather_rows(const TensorMap &map, const Coordinates &coordinates) {
+  std::vector<BoxRow> rows;
+  for (uint32_t i = 1; i < kMaximumRank; ++i) {
+    const int64_t at = coordinates[i];
+    const bool inside = at >= 0 && static_cast<uint64_t>(at) < map.extent[1];
+    rows.push_back({map.address + static_cast<uint64_t>(at) * map.stride_bytes[1], coordinates[0], map.box[0], inside});
+  }
+  return rows;
+}
+
+std::vector<Piece> row_pieces(const TensorMap &map, const std::vector<BoxRow> &rows, uint32_t shared_address) {
+  std::vector<Piece> pieces;
+  const uint32_t size = element_bytes(map.element);
+  const auto extent = static_cast<int64_t>(map.extent[0]);
+  for (const BoxRow &row : rows) {
+    const int64_t count = row.count;
+    const int64_t begin = row.inside ? std::clamp<int64_t>(-row.first, 0, count) : count;
+    const int64_t end = std::clamp<int64_t>(extent - row.first, begin, count);
+    const auto first_inside = static_cast<uint32_t>(begin * size), last_inside = static_cast<uint32_t>(end * size);
+    const uint64_t global = row.address + static_cast<uint64_t>(row.first * size);
+    append_pieces(pieces, map, shared_address, global, 0, first_inside, false);
+    append_pieces(pieces, map, shared_address, global, first_inside, last_inside, true);
+    append_pieces(pieces, map, shared_address, global, last_inside, row.count * size, false);
+    shared_address += row.count * size;
+  }
+  return pieces;
+}
+
+} // namespace ptxsim

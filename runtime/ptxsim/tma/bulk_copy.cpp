@@ -1,0 +1,253 @@
+// cp.async.bulk, cp.reduce.async.bulk, their prefetch and their groups (PTX ISA 9.7.9.25).
+//
+// settings of an instruction: the enumerators of Setting, in order.
+#include "decoder.h"
+#include "mbarrier_operations.h"
+#include "opcode.h"
+#include "tma/reduction.h"
+#include "tma/transfer.h"
+
+namespace ptxsim {
+namespace {
+
+enum Setting : uint8_t { Multicast, Operation, ReadOnly };
+
+/// Addresses and sizes of bulk copies are multiples of 16 bytes.
+constexpr uint32_t kBulkAlignment = 16;
+
+uint32_t size_of(Warp &warp, const Operand &operand, uint32_t lane) {
+  warp.require(operand);
+  const auto bytes = static_cast<uint32_t>(warp.bits(operand, lane));
+  if (bytes % kBulkAlignment)
+    warp.trap_lane(lane, trap_kind::misaligned,
+                   "expected a size of a multiple of 16 bytes, got " + std::to_string(bytes));
+  return bytes;
+}
+
+/// Bytes in a row, cut so that a copy can complete in parts.
+Transfer linear(uint32_t shared_offset, uint64_t global, uint32_t bytes) {
+  constexpr uint32_t kPiece = 256;
+  Transfer transfer{{}, shared_offset, bytes};
+  for (uint32_t at = 0; at < bytes; at += kPiece)
+    transfer.pieces.push_back({shared_offset + at, global + at, std::min(kPiece, bytes - at), true});
+  return transfer;
+}
+
+void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
+  const uint32_t bytes = size_of(warp, in.operands[2], lane);
+  const Place to = locate_bulk(warp, warp.address(in.operands[0], lane), bytes, kBulkAlignment, lane);
+  const uint64_t from = warp.address(in.operands[1], lane);
+  warp.locate(Space::Global, from, bytes, kBulkAlignment, lane, false);
+  const MbarrierPlace mbarrier = locate_mbarrier(warp, in.operands[3], lane);
+  const Transfer transfer = linear(static_cast<uint32_t>(to.offset), from, bytes);
+  if (!in.settings[Multicast]) {
+    if (mbarrier.cta != to.cta)
+      warp.trap_lane(lane, trap_kind::illegal, "expected the mbarrier in the CTA of the destination");
+    submit_load(warp, lane, *to.cta, transfer, *mbarrier.cta, mbarrier.offset);
+    return;
+  }
+  const auto mask = static_cast<uint16_t>(warp.bits(in.operands[4], lane));
+  if (mask == 0 || mask >> warp.cluster.ctas.size())
+    warp.trap_lane(lane, trap_kind::illegal, "expected a multicast mask of CTAs of the cluster");
+  for_each_lane(mask, [&](uint32_t rank) {
+    Cta &cta = *warp.cluster.ctas[rank];
+    submit_load(warp, lane, cta, transfer, cta, mbarrier.offset);
+  });
+}
+
+Outcome bulk_load(Warp &warp, const Instruction &in) {
+  for_each_lane(warp.mask, [&](uint32_t lane) { load_one(warp, in, lane); });
+  return Outcome::Next;
+}
+
+void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
+  const uint32_t bytes = size_of(warp, in.operands[2], lane);
+  const uint64_t to = warp.address(in.operands[0], lane);
+  warp.locate(Space::Global, to, bytes, kBulkAlignment, lane, true);
+  const Place from = locate_bulk(warp, warp.address(in.operands[1], lane), bytes, kBulkAlignment, lane);
+  if (from.cta != &warp.cta)
+    warp.trap_lane(lane, trap_kind::illegal, "expected a source in the shared memory of the issuing CTA");
+  const Combine combine = in.settings[Operation] < 0
+                              ? nullptr
+                              : find_reduction(static_cast<Reduction>(in.settings[Operation]), in.type);
+  submit_store(warp, lane, linear(static_cast<uint32_t>(from.offset), to, bytes), combine);
+}
+
+Outcome bulk_store(Warp &warp, const Instruction &in) {
+  for_each_lane(warp.mask, [&](uint32_t lane) { store_one(warp, in, lane); });
+  return Outcome::Next;
+}
+
+/// Shared memory of one CTA to that of another (or a reduction into it), completing on an mbarrier there.
+void share_one(Warp &warp, const Instruction &in, uint32_t lane) {
+  const uint32_t bytes = size_of(warp, in.operands[2], lane);
+  const Place to = locate_bulk(warp, warp.address(in.operands[0], lane), bytes, kBulkAlignment, lane);
+  const Place from = locate_bulk(warp, warp.address(in.operands[1], lane), bytes, kBulkAlignment, lane);
+  const MbarrierPlace mbarrier = locate_mbarrier(warp, in.operands[3], lane);
+  if (mbarrier.cta != to.cta)
+    warp.trap_lane(lane, trap_kind::illegal, "expected the mbarrier in the CTA of the destination");
+  const Mbarrier &object = mbarrier.cta->mbarrier(warp, mbarrier.offset, lane);
+  const Actor actor = warp.transaction_actor(object);
+  warp.check_shared_read(*from.cta, from.offset, bytes, actor, lane);
+  warp.check_shared_write(*to.cta, to.offset, bytes, actor, lane);
+  const Combine combine = in.settings[Operation] < 0
+                              ? nullptr
+                              : find_reduction(static_cast<Reduction>(in.settings[Operation]), in.type);
+  const Origin origin = warp.origin(lane);
+  const uint64_t phase = object.phase;
+  warp.cluster.async.submit({origin, nullptr, false, [=] {
+                               if (combine)
+                                 combine(to.bytes, from.bytes, bytes);
+                               else
+                                 std::memmove(to.bytes, from.bytes, bytes);
+                               complete_transactions(origin, *mbarrier.cta, mbarrier.offset, bytes, phase);
+                             }});
+}
+
+Outcome bulk_share(Warp &warp, const Instruction &in) {
+  for_each_lane(warp.mask, [&](uint32_t lane) { share_one(warp, in, lane); });
+  return Outcome::Next;
+}
+
+Outcome bulk_prefetch(Warp &warp, const Instruction &in) {
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    const uint32_t bytes = size_of(warp, in.operands[1], lane);
+    warp.locate(Space::Global, warp.address(in.operands[0], lane), bytes, kBulkAlignment, lane, false);
+  });
+  return Outcome::Next;
+}
+
+Outcome commit_group(Warp &warp, const Instruction &) {
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    if (AsyncQueue *queue = warp.find_queue(QueueKind::BulkGroup, lane))
+      queue->groups.push_back(queue->issued);
+  });
+  return Outcome::Next;
+}
+
+/// A lane that has issued no bulk store has nothing to wait for.
+Outcome wait_group(Warp &warp, const Instruction &in) {
+  const auto pending = static_cast<uint32_t>(in.operands[0].value);
+  bool done = true;
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    if (const AsyncQueue *queue = warp.find_queue(QueueKind::BulkGroup, lane)) {
+      const Epoch through = queue->group_position(pending);
+      done &= in.settings[ReadOnly] ? queue->was_read(through) : queue->finished(through);
+    }
+  });
+  if (!done)
+    return Outcome::Wait;
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    if (const AsyncQueue *queue = warp.find_queue(QueueKind::BulkGroup, lane))
+      warp.clock.known.happened.raise(queue->agent, queue->group_position(pending));
+  });
+  return Outcome::Next;
+}
+
+void decode_policy(Decoder &decoder, size_t index) {
+  const bool hinted = decoder.take("L2::cache_hint");
+  decoder.expect_operands(index + hinted, index + hinted);
+  if (hinted)
+    decoder.source(index, Type::B64);
+}
+
+void decode_addresses_and_size(Decoder &decoder) {
+  decoder.address(0);
+  decoder.address(1);
+  decoder.source(2, Type::B32);
+}
+
+/// Operation and type of a reduction; plain copies have -1.
+void decode_operation(Decoder &decoder, bool reduces) {
+  decoder.instruction.settings[Operation] = -1;
+  if (!reduces)
+    return;
+  const Reduction operation = take_reduction(decoder);
+  decoder.instruction.settings[Operation] = static_cast<int32_t>(operation);
+  decoder.take("noftz");
+  decoder.instruction.type = decoder.take_type();
+  if (!find_reduction(operation, decoder.instruction.type))
+    decoder.malformed("expected an operation and type that bulk reductions have");
+}
+
+Execute decode_to_global(Decoder &decoder, bool reduces) {
+  if (!decoder.take("shared::cta") || !decoder.take("bulk_group"))
+    decoder.malformed("expected .global.shared::cta with .bulk_group");
+  decode_operation(decoder, reduces);
+  decode_addresses_and_size(decoder);
+  decode_policy(decoder, 3);
+  return bulk_store;
+}
+
+Execute decode_to_shared(Decoder &decoder) {
+  decoder.instruction.settings[Operation] = -1;
+  decoder.instruction.settings[Multicast] = decoder.take("multicast::cluster");
+  decode_addresses_and_size(decoder);
+  decoder.address(3);
+  size_t next = 4;
+  if (decoder.instruction.settings[Multicast])
+    decoder.source(next++, Type::B16);
+  decode_policy(decoder, next);
+  return bulk_load;
+}
+
+Execute decode_between_ctas(Decoder &decoder, bool reduces) {
+  decode_operation(decoder, reduces);
+  decode_addresses_and_size(decoder);
+  decoder.address(3);
+  decoder.expect_operands(4, 4);
+  return bulk_share;
+}
+
+Execute decode_bulk(Decoder &decoder, bool reduces) {
+  if (!decoder.take("mbarrier::complete_tx::bytes")) {
+    decoder.take("global");
+    return decode_to_global(decoder, reduces);
+  }
+  const bool cluster = decoder.take("shared::cluster"), own = decoder.take("shared::cta");
+  if (cluster && own)
+    return decode_between_ctas(decoder, reduces);
+  if (!(cluster || own) || !decoder.take("global") || reduces)
+    decoder.malformed("expected .shared::cluster.global, .shared::cta.global or .shared::cluster.shared::cta");
+  return decode_to_shared(decoder);
+}
+
+Execute decode_copy(Decoder &decoder) { return decode_bulk(decoder, false); }
+Execute decode_reduce(Decoder &decoder) { return decode_bulk(decoder, true); }
+
+Execute decode_prefetch(Decoder &decoder) {
+  if (!decoder.take("L2") || !decoder.take("global"))
+    decoder.malformed("expected .L2.global");
+  decoder.address(0);
+  decoder.source(1, Type::B32);
+  decode_policy(decoder, 2);
+  return bulk_prefetch;
+}
+
+Execute decode_commit(Decoder &decoder) {
+  decoder.expect_operands(0, 0);
+  return commit_group;
+}
+
+Execute decode_wait(Decoder &decoder) {
+  decoder.instruction.settings[ReadOnly] = decoder.take("read");
+  decoder.expect_operands(1, 1);
+  if (decoder.immediate(0) < 0)
+    decoder.malformed("expected a number of groups of at least 0");
+  return wait_group;
+}
+
+} // namespace
+
+const OpcodeTable &bulk_copy_opcodes() {
+  static const OpcodeTable table = {
+      {"cp.async.bulk", "tma", decode_copy},
+      {"cp.reduce.async.bulk", "tma", decode_reduce},
+      {"cp.async.bulk.prefetch", "tma", decode_prefetch},
+      {"cp.async.bulk.commit_group", "tma", decode_commit},
+      {"cp.async.bulk.wait_group", "tma", decode_wait},
+  };
+  return table;
+}
+
+} // namespace ptxsim

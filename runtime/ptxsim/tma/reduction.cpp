@@ -1,0 +1,141 @@
+#include "tma/reduction.h"
+
+#include "decoder.h"
+#include "tensor/number_format.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ptxsim {
+namespace {
+
+/// f16 and bf16 compute in double, which holds the exact sum of two of them, and round once.
+struct Half {
+  uint16_t bits;
+};
+struct BFloat {
+  uint16_t bits;
+};
+
+double widen(Half x) { return to_double(NumberFormat::F16, x.bits); }
+double widen(BFloat x) { return to_double(NumberFormat::BF16, x.bits); }
+void narrow(Half &to, double value) { to.bits = round_to_f16(value); }
+void narrow(BFloat &to, double value) { to.bits = round_to_bf16(value); }
+
+template <class T> constexpr bool is_short_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat>;
+
+template <class T> T sum(T x, T y) {
+  if constexpr (is_short_float<T>) {
+    narrow(x, widen(x) + widen(y));
+    return x;
+  } else {
+    return static_cast<T>(x + y);
+  }
+}
+
+template <class T> bool less(T x, T y) {
+  if constexpr (is_short_float<T>)
+    return widen(x) < widen(y);
+  else
+    return x < y;
+}
+
+template <class T> bool is_nan(T x) {
+  if constexpr (is_short_float<T>)
+    return std::isnan(widen(x));
+  else
+    return false;
+}
+
+// min and max of a number and a NaN give the number (PTX ISA, min).
+template <class T> T smaller(T x, T y) { return is_nan(x) ? y : is_nan(y) ? x : less(y, x) ? y : x; }
+template <class T> T larger(T x, T y) { return is_nan(x) ? y : is_nan(y) ? x : less(x, y) ? y : x; }
+template <class T> T increment(T x, T limit) { return x >= limit ? 0 : x + 1; }
+template <class T> T decrement(T x, T limit) { return x == 0 || x > limit ? limit : x - 1; }
+template <class T> T bit_and(T x, T y) { return x & y; }
+template <class T> T bit_or(T x, T y) { return x | y; }
+template <class T> T bit_xor(T x, T y) { return x ^ y; }
+
+template <class T, T (*Operation)(T, T)> void combine(uint8_t *to, const uint8_t *from, uint32_t bytes) {
+  for (uint32_t at = 0; at + sizeof(T) <= bytes; at += sizeof(T))
+    store_value<T>(to + at, Operation(load_value<T>(to + at), load_value<T>(from + at)));
+}
+
+struct Row {
+  Reduction operation;
+  Type type;
+  Combine combine;
+};
+
+constexpr Row kRows[] = {
+    {Reduction::Add, Type::U32, combine<uint32_t, sum>},       {Reduction::Add, Type::S32, combine<uint32_t, sum>},
+    {Reduction::Add, Type::U64, combine<uint64_t, sum>},       {Reduction::Add, Type::F32, combine<float, sum>},
+    {Reduction::Add, Type::F64, combine<double, sum>},         {Reduction::Add, Type::F16, combine<Half, sum>},
+    {Reduction::Add, Type::BF16, combine<BFloat, sum>},        {Reduction::Min, Type::U32, combine<uint32_t, smaller>},
+    {Reduction::Min, Type::S32, combine<int32_t, smaller>},    {Reduction::Min, Type::U64, combine<uint64_t, smaller>},
+    {Reduction::Min, Type::S64, combine<int64_t, smaller>},    {Reduction::Min, Type::F16, combine<Half, smaller>},
+    {Reduction::Min, Type::BF16, combine<BFloat, smaller>},    {Reduction::Max, Type::U32, combine<uint32_t, larger>},
+    {Reduction::Max, Type::S32, combine<int32_t, larger>},     {Reduction::Max, Type::U64, combine<uint64_t, larger>},
+    {Reduction::Max, Type::S64, combine<int64_t, larger>},     {Reduction::Max, Type::F16, combine<Half, larger>},
+    {Reduction::Max, Type::BF16, combine<BFloat, larger>},     {Reduction::Inc, Type::U32, combine<uint32_t, increment>},
+    {Reduction::Dec, Type::U32, combine<uint32_t, decrement>}, {Reduction::And, Type::B32, combine<uint32_t, bit_and>},
+    {Reduction::And, Type::B64, combine<uint64_t, bit_and>},   {Reduction::Or, Type::B32, combine<uint32_t, bit_or>},
+    {Reduction::Or, Type::B64, combine<uint64_t, bit_or>},     {Reduction::Xor, Type::B32, combine<uint32_t, bit_xor>},
+    {Reduction::Xor, Type::B64, combine<uint64_t, bit_xor>},
+};
+
+bool is_bitwise(Reduction operation) { return operation >= Reduction::And; }
+
+/// Bit operations take any integer type of their width.
+Type as_bits(Type type) {
+  switch (type) {
+  case Type::U32:
+  case Type::S32:
+    return Type::B32;
+  case Type::U64:
+  case Type::S64:
+    return Type::B64;
+  default:
+    return type;
+  }
+}
+
+} // namespace
+
+Combine find_reduction(Reduction operation, Type type) {
+  const Type wanted = is_bitwise(operation) ? as_bits(type) : type;
+  for (const Row &row : kRows)
+    if (row.operation == operation && row.type == wanted)
+      return row.combine;
+  return nullptr;
+}
+
+Type reduction_type(TensorElement element) {
+  switch (element) {
+  case TensorElement::U32:
+    return Type::U32;
+  case TensorElement::S32:
+    return Type::S32;
+  case TensorElement::U64:
+    return Type::U64;
+  case TensorElement::S64:
+    return Type::S64;
+  case TensorElement::F16:
+    return Type::F16;
+  case TensorElement::F32:
+    return Type::F32;
+  case TensorElement::BF16:
+    return Type::BF16;
+  default:
+    return Type::B8;
+  }
+}
+
+Reduction take_reduction(Decoder &decoder) {
+  const int index = decoder.take_one_of({"add", "min", "max", "inc", "dec", "and", "or", "xor"});
+  if (index < 0)
+    decoder.malformed("expected a reduction: .add, .min, .max, .inc, .dec, .and, .or or .xor");
+  return static_cast<Reduction>(index);
+}
+
+} // namespace ptxsim

@@ -1,0 +1,161 @@
+#include "tma/tensor_map.h"
+
+#include <cstring>
+
+namespace ptxsim {
+namespace {
+
+struct ElementFacts {
+  const char *name;
+  uint32_t bytes;
+  bool is_float;
+};
+
+constexpr ElementFacts kElements[] = {
+    {"u8", 1, false},     {"u16", 2, false},       {"u32", 4, false},        {"s32", 4, false},
+    {"u64", 8, false},    {"s64", 8, false},       {"f16", 2, true},         {"f32", 4, true},
+    {"f32.ftz", 4, true}, {"f64", 8, true},        {"bf16", 2, true},        {"b4x16", 0, false},
+    {"b4x16_p64", 0, false}, {"b6x16_p32", 0, false}, {"tf32", 4, true},       {"tf32.ftz", 4, true},
+};
+constexpr uint32_t kElementCodes = 14; // tf32 is f32 with a flag beside the code
+
+const ElementFacts &facts(TensorElement element) { return kElements[static_cast<uint8_t>(element)]; }
+
+// Word offsets of the encoding, in 32-bit words.
+constexpr uint32_t kFlags = 2, kStrideLow = 3, kStrideHigh = 7, kExtent = 8, kBox0 = 13, kBox = 14;
+
+constexpr uint32_t bits(uint32_t word, uint32_t low, uint32_t count) { return word >> low & ((1u << count) - 1); }
+
+Swizzle decode_swizzle(uint32_t flags) {
+  if (bits(flags, 22, 1))
+    return Swizzle::B96;
+  const uint32_t mode = bits(flags, 13, 2);
+  if (mode < 3)
+    return static_cast<Swizzle>(mode);
+  constexpr Swizzle kAtoms[] = {Swizzle::B128, Swizzle::B128Atom32, Swizzle::B128Atom32Flip8, Swizzle::B128Atom64};
+  return kAtoms[bits(flags, 19, 2)];
+}
+
+TensorElement decode_element(uint32_t flags) {
+  const uint32_t code = bits(flags, 7, 4);
+  if (!bits(flags, 16, 1))
+    return static_cast<TensorElement>(code);
+  return code == 8 ? TensorElement::TF32Ftz : TensorElement::TF32;
+}
+
+std::string got(uint64_t value) { return ", got " + std::to_string(value); }
+
+std::string stride_violation(const TensorMap &map) {
+  const uint64_t step = map.interleave == Interleave::B32 ? 32 : 16;
+  if (map.address % step)
+    return "expected a global address that is a multiple of " + std::to_string(step) + got(map.address);
+  for (uint32_t i = 1; i < map.rank; ++i)
+    if (map.stride_bytes[i] % step)
+      return "expected stride " + std::to_string(i) + " to be a multiple of " + std::to_string(step) + " bytes" +
+             got(map.stride_bytes[i]);
+  return "";
+}
+
+std::string interleave_violation(const TensorMap &map) {
+  if (map.interleave == Interleave::None)
+    return "";
+  if (map.rank < 3)
+    return "expected rank 3 to 5 with an interleaved layout" + got(map.rank);
+  if (map.interleave == Interleave::B32 && map.swizzle != Swizzle::B32)
+    return std::string("expected swizzle 32B with interleave 32B, got ") + swizzle_name(map.swizzle);
+  return "";
+}
+
+std::string box_violation(const TensorMap &map) {
+  const uint32_t row = map.box[0] * element_bytes(map.element);
+  if (map.interleave != Interleave::None || row == 0)
+    return "";
+  if (row % 16)
+    return "expected an innermost box of a multiple of 16 bytes" + got(row);
+  const uint32_t span = swizzle_span(map.swizzle);
+  if (span && row > span)
+    return "expected an innermost box of at most " + std::to_string(span) + " bytes with swizzle " +
+           swizzle_name(map.swizzle) + got(row);
+  return "";
+}
+
+} // namespace
+
+uint32_t element_bytes(TensorElement element) { return facts(element).bytes; }
+const char *element_name(TensorElement element) { return facts(element).name; }
+bool is_float(TensorElement element) { return facts(element).is_float; }
+
+TensorMap decode_tensor_map(const uint8_t *bytes) {
+  uint32_t words[kTensorMapBytes / 4];
+  std::memcpy(words, bytes, sizeof words);
+  const uint32_t flags = words[kFlags];
+  TensorMap map;
+  map.address = words[0] | static_cast<uint64_t>(words[1]) << 32;
+  map.rank = bits(flags, 4, 3) + 1;
+  map.element = decode_element(flags);
+  map.interleave = static_cast<Interleave>(bits(flags, 11, 2));
+  map.swizzle = decode_swizzle(flags);
+  map.fill_nan = bits(flags, 15, 1);
+  map.stride_bytes[0] = bits(flags, 7, 4) < kElementCodes ? element_bytes(map.element) : 0;
+  for (uint32_t i = 0; i < kMaximumRank; ++i) {
+    map.extent[i] = static_cast<uint64_t>(words[kExtent + i]) + 1;
+    map.element_stride[i] = bits(words[kBox0], 3 * i, 3) + 1;
+    map.box[i] = (i == 0 ? words[kBox0] >> 24 : bits(words[kBox], 8 * (i - 1), 8)) + 1;
+    if (i > 0)
+      map.stride_bytes[i] =
+          (words[kStrideLow + i - 1] | static_cast<uint64_t>(bits(words[kStrideHigh], 4 * (i - 1), 4)) << 32) << 4;
+  }
+  return map;
+}
+
+std::string tensor_map_violation(const TensorMap &map) {
+  if (map.rank > kMaximumRank)
+    return "expected rank 1 to 5" + got(map.rank);
+  const auto code = static_cast<uint32_t>(map.element);
+  if (code >= kElementCodes && map.element != TensorElement::TF32 && map.element != TensorElement::TF32Ftz)
+    return "expected an element type code of 0 to 13" + got(code);
+  if (static_cast<uint32_t>(map.interleave) > 2)
+    return "expected interleave none, 16B or 32B, got code 3";
+  if (map.fill_nan && !is_float(map.element))
+    return std::string("expected a float element type with the NaN fill, got ") + element_name(map.element);
+  for (const auto &check : {stride_violation, interleave_violation, box_violation})
+    if (std::string violation = check(map); !violation.empty())
+      return violation;
+  return "";
+}
+
+std::string tensor_map_unconfirmed(const TensorMap &map) {
+  if (element_bytes(map.element) == 0)
+    return std::string("the encoding of a tensor map of packed element type ") + element_name(map.element);
+  if (map.interleave != Interleave::None)
+    return "the walk of an interleaved tensor map";
+  if (map.swizzle == Swizzle::B96 || map.swizzle == Swizzle::B128Atom32Flip8)
+    return std::string("the shared-memory image of swizzle ") + swizzle_name(map.swizzle);
+  if (map.fill_nan)
+    return "the bit pattern of the NaN fill";
+  const uint32_t row = map.box[0] * element_bytes(map.element), span = swizzle_span(map.swizzle);
+  if (row < span)
+    return "the shared-memory pitch of a box row of " + std::to_string(row) + " bytes with swizzle " +
+           swizzle_name(map.swizzle);
+  for (uint32_t i = 1; i < map.rank; ++i)
+    if (map.stride_bytes[i] == 0 && map.extent[i] > 1)
+      return "a tensor map with stride 0 in dimension " + std::to_string(i);
+  return "";
+}
+
+uint32_t tile_count(const TensorMap &map, uint32_t dimension) {
+  // Without interleave the element stride of dimension 0 is ignored (CUDA driver API).
+  if (dimension == 0 && map.interleave == Interleave::None)
+    return map.box[0];
+  const uint32_t stride = map.element_stride[dimension];
+  return (map.box[dimension] + stride - 1) / stride;
+}
+
+uint32_t tile_bytes(const TensorMap &map) {
+  uint32_t bytes = element_bytes(map.element);
+  for (uint32_t i = 0; i < map.rank; ++i)
+    bytes *= tile_count(map, i);
+  return bytes;
+}
+
+} // namespace ptxsim

@@ -1,0 +1,57 @@
+/// The 128-byte tensor map that TMA instructions read, and the rules of the TMA contract on it.
+#pragma once
+
+#include "tma/swizzle.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace ptxsim {
+
+enum class TensorElement : uint8_t {
+  U8, U16, U32, S32, U64, S64, F16, F32, F32Ftz, F64, BF16, B4x16, B4x16P64, B6x16P32, TF32, TF32Ftz
+};
+
+enum class Interleave : uint8_t { None, B16, B32 };
+
+constexpr uint32_t kTensorMapBytes = 128;
+constexpr uint32_t kTensorMapAlignment = 64;
+constexpr uint32_t kMaximumRank = 5;
+
+/// A decoded tensor map. Index 0 is the innermost (contiguous) dimension.
+struct TensorMap {
+  uint64_t address = 0;
+  uint32_t rank = 1;
+  TensorElement element = TensorElement::U8;
+  Interleave interleave = Interleave::None;
+  Swizzle swizzle = Swizzle::None;
+  bool fill_nan = false;
+  std::array<uint64_t, kMaximumRank> extent{};
+  std::array<uint64_t, kMaximumRank> stride_bytes{}; ///< stride_bytes[0] is the size of an element.
+  std::array<uint32_t, kMaximumRank> box{};
+  std::array<uint32_t, kMaximumRank> element_stride{};
+};
+
+/// Bytes of one element; 0 for the packed sub-byte types.
+uint32_t element_bytes(TensorElement element);
+const char *element_name(TensorElement element);
+bool is_float(TensorElement element);
+
+/// Reads the fields that ptxas writes for tensormap.replace; the opaque rest is ignored.
+TensorMap decode_tensor_map(const uint8_t *bytes);
+
+/// What the map breaks of the encode rules of the CUDA driver API ("Tensor Map Object Management"), as
+/// "expected ..., got ..."; empty if it is legal.
+std::string tensor_map_violation(const TensorMap &map);
+
+/// What the map uses that NVIDIA leaves undocumented; empty if nothing.
+std::string tensor_map_unconfirmed(const TensorMap &map);
+
+/// Elements that a tiled copy moves along dimension i: the box thinned by the element stride.
+uint32_t tile_count(const TensorMap &map, uint32_t dimension);
+
+/// Bytes that a tiled copy moves in shared memory and reports to its mbarrier.
+uint32_t tile_bytes(const TensorMap &map);
+
+} // namespace ptxsim

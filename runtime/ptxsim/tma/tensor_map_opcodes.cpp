@@ -1,0 +1,144 @@
+// Tensor maps that a program makes itself: tensormap.replace, tensormap.cp_fenceproxy, fence.proxy.tensormap, and
+// their prefetch (PTX ISA 9.7.9.28, 9.7.13.15).
+//
+// settings of an instruction: the enumerators of Setting, in order.
+#include "decoder.h"
+#include "machine.h"
+#include "opcode.h"
+#include "tma/tensor_map.h"
+#include "tma/tensor_map_write.h"
+#include "tma/transfer.h"
+
+namespace ptxsim {
+namespace {
+
+enum Setting : uint8_t { Field, HasOrdinal, ValueOperand };
+
+Outcome replace(Warp &warp, const Instruction &in) {
+  const Operand &value = in.operands[in.settings[ValueOperand]];
+  warp.require(value);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    const uint64_t address = warp.address(in.operands[0], lane);
+    const Place place = warp.locate(in.space, address, kTensorMapBytes, kTensorMapAlignment, lane, true);
+    if (place.space == Space::SharedCta)
+      warp.check_shared_write(*place.cta, place.offset, kTensorMapBytes, warp.actor(), lane);
+    else
+      warp.machine.tensor_map_proxy.write(place.offset, in.line);
+    const uint32_t ordinal = in.settings[HasOrdinal] ? static_cast<uint32_t>(in.operands[1].value) : 0;
+    const std::string wrong = replace_field(place.bytes, static_cast<TensorMapField>(in.settings[Field]), ordinal,
+                                            warp.bits(value, lane));
+    if (!wrong.empty())
+      warp.trap_lane(lane, trap_kind::descriptor, wrong);
+  });
+  return Outcome::Next;
+}
+
+Execute decode_replace(Decoder &decoder) {
+  decoder.take("tile");
+  const int field = decoder.take_one_of({"global_address", "rank", "box_dim", "global_dim", "global_stride",
+                                         "element_stride", "elemtype", "interleave_layout", "swizzle_mode",
+                                         "swizzle_atomicity", "fill_mode"});
+  if (field < 0)
+    decoder.malformed("expected a field of a tensor map");
+  const auto kind = static_cast<TensorMapField>(field);
+  Instruction &in = decoder.instruction;
+  in.space = decoder.take_space();
+  if (!decoder.take("b1024"))
+    decoder.malformed("expected .b1024");
+  const bool ordinal = kind >= TensorMapField::BoxDim && kind <= TensorMapField::ElementStride;
+  in.settings[Field] = field;
+  in.settings[HasOrdinal] = ordinal;
+  in.settings[ValueOperand] = ordinal ? 2 : 1;
+  decoder.expect_operands(ordinal ? 3 : 2, ordinal ? 3 : 2);
+  decoder.address(0);
+  if (ordinal)
+    decoder.immediate(1);
+  const auto type = decoder.take_type_if_any();
+  decoder.source(in.settings[ValueOperand], type.value_or(Type::B32));
+  return replace;
+}
+
+/// Shared to global, with the release to the tensormap proxy.
+Outcome copy_and_release(Warp &warp, const Instruction &in) {
+  const uint32_t lane = warp.first_lane();
+  const Place to = warp.locate(Space::Global, warp.address(in.operands[0], lane), kTensorMapBytes, kTensorMapBytes, lane,
+                               true);
+  const Place from = locate_bulk(warp, warp.address(in.operands[1], lane), kTensorMapBytes, kTensorMapBytes, lane);
+  warp.check_shared_read(*from.cta, from.offset, kTensorMapBytes, warp.actor(), lane);
+  std::memcpy(to.bytes, from.bytes, kTensorMapBytes);
+  warp.machine.tensor_map_proxy.write(to.offset, in.line);
+  return Outcome::Next;
+}
+
+Execute decode_copy(Decoder &decoder) {
+  for (const char *modifier : {"global", "shared::cta", "tensormap::generic", "release", "sync", "aligned"})
+    if (!decoder.take(modifier))
+      decoder.malformed(std::string("expected .") + modifier);
+  if (decoder.take_one_of({"cta", "cluster", "gpu", "sys"}) < 0)
+    decoder.malformed("expected a scope");
+  decoder.instruction.converge = Converge::All;
+  decoder.expect_operands(3, 3);
+  decoder.address(0);
+  decoder.address(1);
+  if (decoder.immediate(2) != kTensorMapBytes)
+    decoder.malformed("expected size 128");
+  return copy_and_release;
+}
+
+/// The maps that the program releases are recorded where they are written.
+Outcome release(Warp &, const Instruction &) { return Outcome::Next; }
+
+Outcome acquire(Warp &warp, const Instruction &in) {
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    const uint64_t address = warp.address(in.operands[0], lane);
+    warp.locate(Space::Generic, address, kTensorMapBytes, kTensorMapAlignment, lane, false);
+    warp.machine.tensor_map_proxy.acquire(address, &warp.cluster, warp.clock.agent, warp.clock.now());
+  });
+  return Outcome::Next;
+}
+
+Execute decode_fence(Decoder &decoder) {
+  const bool releases = decoder.take("release");
+  if (!releases && !decoder.take("acquire"))
+    decoder.malformed("expected .release or .acquire");
+  if (decoder.take_one_of({"cta", "cluster", "gpu", "sys"}) < 0)
+    decoder.malformed("expected a scope");
+  if (releases) {
+    decoder.expect_operands(0, 0);
+    return release;
+  }
+  decoder.expect_operands(2, 2);
+  decoder.address(0);
+  if (decoder.immediate(1) != kTensorMapBytes)
+    decoder.malformed("expected size 128");
+  return acquire;
+}
+
+Outcome prefetch(Warp &warp, const Instruction &in) {
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    warp.locate(Space::Generic, warp.address(in.operands[0], lane), kTensorMapBytes, kTensorMapAlignment, lane, false);
+  });
+  return Outcome::Next;
+}
+
+Execute decode_prefetch(Decoder &decoder) {
+  decoder.expect_operands(1, 1);
+  decoder.address(0);
+  return prefetch;
+}
+
+} // namespace
+
+const OpcodeTable &tensor_map_opcodes() {
+  static const OpcodeTable table = {
+      {"tensormap.replace", "tma", decode_replace},
+      {"tensormap.cp_fenceproxy", "tma", decode_copy},
+      {"fence.proxy.tensormap::generic", "fence", decode_fence},
+      {"prefetch.tensormap", "tma", decode_prefetch},
+      {"prefetch.param.tensormap", "tma", decode_prefetch},
+      {"prefetch.const.tensormap", "tma", decode_prefetch},
+  };
+  return table;
+}
+
+} // namespace ptxsim

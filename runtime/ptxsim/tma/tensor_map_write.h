@@ -1,0 +1,19 @@
+// Fields of a tensor map as tensormap.replace writes them (PTX ISA 9.7.9.28).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ptxsim {
+
+enum class TensorMapField : uint8_t {
+  GlobalAddress, Rank, BoxDim, GlobalDim, GlobalStride, ElementStride, ElementType, InterleaveLayout, SwizzleMode,
+  SwizzleAtomicity, FillMode
+};
+
+/// Writes one field of the 128 bytes; `ordinal` chooses the dimension where there is one. Values are those of
+/// the instruction: rank counts from zero, strides are bytes, types are PTX's codes. Returns what is wrong
+/// ("expected ..., got ..."), or an empty string.
+std::string replace_field(uint8_t *map, TensorMapField field, uint32_t ordinal, uint64_t value);
+
+} // namespace ptxsim

@@ -1,0 +1,140 @@
+#include "tma/transfer.h"
+
+#include "mbarrier_operations.h"
+#include "tma/tensor_map_proxy.h"
+
+#include <algorithm>
+
+namespace ptxsim {
+namespace {
+
+/// Parts of one copy that complete separately, to show a wait that is satisfied by the first bytes.
+constexpr size_t kParts = 2;
+
+void move_in(uint8_t *shared, const std::vector<Piece> &pieces, size_t first, size_t last) {
+  for (size_t i = first; i < last; ++i) {
+    const Piece &piece = pieces[i];
+    if (piece.inside)
+      std::memcpy(shared + piece.shared_address, reinterpret_cast<const void *>(piece.global_address), piece.bytes);
+    else
+      std::memset(shared + piece.shared_address, 0, piece.bytes);
+  }
+}
+
+uint64_t bytes_of(const std::vector<Piece> &pieces, size_t first, size_t last) {
+  uint64_t bytes = 0;
+  for (size_t i = first; i < last; ++i)
+    bytes += pieces[i].bytes;
+  return bytes;
+}
+
+/// The source bytes, read from shared memory before they are written to global.
+std::vector<uint8_t> gather(const uint8_t *shared, const std::vector<Piece> &pieces) {
+  std::vector<uint8_t> staged(bytes_of(pieces, 0, pieces.size()));
+  uint8_t *to = staged.data();
+  for (const Piece &piece : pieces) {
+    std::memcpy(to, shared + piece.shared_address, piece.bytes);
+    to += piece.bytes;
+  }
+  return staged;
+}
+
+void scatter(const std::vector<uint8_t> &staged, const std::vector<Piece> &pieces, Combine combine) {
+  const uint8_t *from = staged.data();
+  for (const Piece &piece : pieces) {
+    auto *to = reinterpret_cast<uint8_t *>(piece.global_address);
+    if (combine)
+      combine(to, from, piece.bytes);
+    else
+      std::memcpy(to, from, piece.bytes);
+    from += piece.bytes;
+  }
+}
+
+} // namespace
+
+TensorMap read_tensor_map(Warp &warp, uint64_t address, uint32_t lane) {
+  const Place place = warp.locate(Space::Generic, address, kTensorMapBytes, kTensorMapAlignment, lane, false);
+  if (std::string stale = warp.machine.tensor_map_proxy.stale(address, &warp.cluster, warp.clock.known.happened);
+      !stale.empty() && warp.machine.options.checks)
+    warp.trap_lane(lane, trap_kind::race, stale);
+  const TensorMap map = decode_tensor_map(place.bytes);
+  if (std::string violation = tensor_map_violation(map); !violation.empty())
+    warp.trap_lane(lane, trap_kind::descriptor, "the tensor map is illegal: " + violation);
+  if (std::string open = tensor_map_unconfirmed(map); !open.empty())
+    warp.unconfirmed(open);
+  return map;
+}
+
+void check_global_pieces(Warp &warp, const std::vector<Piece> &pieces, bool write, uint32_t lane) {
+  // Neighbouring pieces of a row are one range.
+  for (size_t i = 0; i < pieces.size();) {
+    const Piece &first = pieces[i];
+    uint64_t bytes = first.bytes;
+    size_t next = i + 1;
+    while (first.inside && next < pieces.size() && pieces[next].inside &&
+           pieces[next].global_address == first.global_address + bytes)
+      bytes += pieces[next++].bytes;
+    if (first.inside)
+      warp.locate(Space::Global, first.global_address, bytes, 1, lane, write);
+    i = next;
+  }
+}
+
+void submit_load(Warp &warp, uint32_t lane, Cta &destination, const Transfer &transfer, Cta &signalled,
+                 uint32_t mbarrier_offset) {
+  Mbarrier &mbarrier = signalled.mbarrier(warp, mbarrier_offset, lane);
+  warp.check_shared_write(destination, transfer.shared_offset, transfer.bytes, warp.transaction_actor(mbarrier), lane);
+  const auto pieces = std::make_shared<const std::vector<Piece>>(transfer.pieces);
+  const Origin origin = warp.origin(lane);
+  Cta *const to = &destination, *const signal = &signalled;
+  const uint64_t phase = mbarrier.phase;
+  const size_t step = (pieces->size() + kParts - 1) / kParts;
+  for (size_t first = 0; first < pieces->size(); first += step) {
+    const size_t last = std::min(first + step, pieces->size());
+    warp.cluster.async.submit({origin, nullptr, false, [=] {
+                                 move_in(to->shared.data(), *pieces, first, last);
+                                 complete_transactions(origin, *signal, mbarrier_offset,
+                                                       bytes_of(*pieces, first, last), phase);
+                               }});
+  }
+  warp.machine.counters["bulk_load_bytes"] += transfer.bytes;
+}
+
+void submit_store(Warp &warp, uint32_t lane, const Transfer &transfer, Combine combine) {
+  AsyncQueue &queue = warp.queue(QueueKind::BulkGroup, lane);
+  const Epoch position = queue.issue(warp.clock.known);
+  queue.unread.insert(position);
+  const Actor actor = warp.queue_actor(queue, position);
+  auto pieces = std::make_shared<std::vector<Piece>>();
+  for (const Piece &piece : transfer.pieces)
+    if (piece.inside) {
+      warp.check_shared_read(warp.cta, piece.shared_address, piece.bytes, actor, lane);
+      pieces->push_back(piece);
+    }
+  Cluster *const cluster = &warp.cluster;
+  Cta *const cta = &warp.cta;
+  const Origin origin = warp.origin(lane);
+  cluster->async.submit({origin, &queue, false, [=, &queue] {
+                           auto staged = std::make_shared<std::vector<uint8_t>>(gather(cta->shared.data(), *pieces));
+                           queue.unread.erase(position);
+                           ++cluster->progress;
+                           cluster->async.submit({origin, &queue, false, [=, &queue] {
+                                                    scatter(*staged, *pieces, combine);
+                                                    queue.unfinished.erase(position);
+                                                    ++cluster->progress;
+                                                  }});
+                         }});
+  warp.machine.counters["bulk_store_bytes"] += bytes_of(*pieces, 0, pieces->size());
+}
+
+Place locate_bulk(Warp &warp, uint64_t address, uint64_t bytes, uint32_t alignment, uint32_t lane) {
+  return warp.locate_shared(address, bytes, alignment, lane);
+}
+
+MbarrierPlace locate_mbarrier(Warp &warp, const Operand &operand, uint32_t lane) {
+  const Place place = warp.locate_shared(warp.address(operand, lane), 8, 8, lane);
+  return {place.cta, static_cast<uint32_t>(place.offset)};
+}
+
+} // namespace ptxsim
