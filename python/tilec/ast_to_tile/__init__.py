@@ -1,0 +1,1 @@
+"""From a Python syntax tree to a verified `cuda_tile` module."""

@@ -1,0 +1,161 @@
+"""What operations demand of their arguments, and how they say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, TypeVar
+
+from tilec.ast_to_tile.values import Array, Shape, Tile, TypedConstant, describe, is_tile_like
+from tilec.datatypes import DType
+from tilec.errors import CompileError
+
+E = TypeVar("E", bound=Enum)
+
+
+class BadArgument(CompileError):
+    """One argument of a call is wrong; the caller points at it."""
+
+    def __init__(self, parameter: str, message: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
+def known(value: Any) -> Any:
+    """A typed constant as its number, anything else as it is."""
+    return value.value if isinstance(value, TypedConstant) else value
+
+
+def constant_int(value: Any, parameter: str) -> int:
+    """An integer known while compiling."""
+    number = known(value)
+    if isinstance(number, int) and not isinstance(number, bool):
+        return number
+    raise BadArgument(parameter, f"expected a constant integer, got {describe(value)}{_how_constant(value)}")
+
+
+def constant_bool(value: Any, parameter: str) -> bool:
+    """True or False, known while compiling."""
+    number = known(value)
+    if isinstance(number, bool):
+        return number
+    raise BadArgument(parameter, f"expected True or False known while compiling, got {describe(value)}")
+
+
+def constant_int_or_none(value: Any, parameter: str) -> int | None:
+    return None if value is None else constant_int(value, parameter)
+
+
+def keyword(value: Any, kind: type[E], parameter: str) -> E:
+    """A member of an enumeration."""
+    if isinstance(value, kind):
+        return value
+    members = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
+    raise BadArgument(parameter, f"expected one of {members}, got {describe(value)}")
+
+
+def keyword_or_none(value: Any, kind: type[E], parameter: str) -> E | None:
+    return None if value is None else keyword(value, kind, parameter)
+
+
+def dtype(value: Any, parameter: str = "dtype") -> DType:
+    """An element type."""
+    if isinstance(value, DType):
+        return value
+    raise BadArgument(parameter, f"expected an element type such as ct.float32, got {describe(value)}")
+
+
+def integers(value: Any, parameter: str) -> tuple[int, ...]:
+    """A tuple of constant integers."""
+    if not isinstance(value, tuple):
+        raise BadArgument(parameter, f"expected a tuple of constant integers, got {describe(value)}")
+    return tuple(constant_int(item, parameter) for item in value)
+
+
+def shape(value: Any, parameter: str = "shape", *, rank: int | None = None, powers: bool = True) -> Shape:
+    """A shape: a tuple of constant integers, or one integer; each a power of two unless `powers` is false."""
+    extents = integers(value, parameter) if isinstance(value, tuple) else (constant_int(value, parameter),)
+    for extent in extents:
+        if extent < 1 or powers and extent & (extent - 1):
+            wanted = "powers of two" if powers else "positive"
+            nearest = f" (the next is {1 << extent.bit_length()})" if powers and extent > 0 else ""
+            raise BadArgument(parameter, f"expected extents that are {wanted}, got {extent} in {extents}{nearest}")
+    if rank is not None and len(extents) != rank and extents != ():
+        raise BadArgument(parameter, f"expected {rank} extents, one a dimension, got {len(extents)}: {extents}")
+    return extents
+
+
+def axis(value: Any, rank: int, parameter: str = "axis") -> int:
+    """An axis, where negative ones count from the end."""
+    number = constant_int(value, parameter)
+    if not -rank <= number < rank:
+        raise BadArgument(parameter, f"expected an axis of {-rank} to {rank - 1}, got {number}")
+    return number % rank
+
+
+def order(value: Any, rank: int, parameter: str = "order") -> tuple[int, ...]:
+    """ "C", "F" or a permutation."""
+    if value in ("C", "F"):
+        return tuple(range(rank)) if value == "C" else tuple(reversed(range(rank)))
+    axes = tuple(axis(item, rank, parameter) for item in value) if isinstance(value, tuple) else ()
+    if sorted(axes) != list(range(rank)):
+        raise BadArgument(parameter, f"expected 'C', 'F' or a permutation of {rank} axes, got {describe_order(value)}")
+    return axes
+
+
+def describe_order(value: Any) -> str:
+    return repr(value) if isinstance(value, tuple) and all(isinstance(item, int) for item in value) else describe(value)
+
+
+def array(value: Any, parameter: str = "array") -> Array:
+    if isinstance(value, Array):
+        return value
+    raise BadArgument(parameter, f"expected an array, got {describe(value)}")
+
+
+def tile(value: Any, parameter: str) -> Tile:
+    """A tile of at least one dimension or a scalar at run time."""
+    if isinstance(value, Tile):
+        return value
+    raise BadArgument(parameter, f"expected a tile, got {describe(value)}")
+
+
+def tile_like(value: Any, parameter: str) -> Any:
+    """A tile, or a number that can become one."""
+    if is_tile_like(value):
+        return value
+    raise BadArgument(parameter, f"expected a tile or a number, got {describe(value)}")
+
+
+def index(value: Any, rank: int, parameter: str = "index") -> tuple[Any, ...]:
+    """One integer scalar a dimension."""
+    items = value if isinstance(value, tuple) else (value,)
+    if len(items) != rank:
+        raise BadArgument(parameter, f"expected {rank} indices, one a dimension, got {len(items)}")
+    for item in items:
+        _integer_scalar(item, parameter)
+    return items
+
+
+def _integer_scalar(value: Any, parameter: str) -> None:
+    number = known(value)
+    if isinstance(number, int) and not isinstance(number, bool):
+        return
+    if not isinstance(value, Tile) or value.shape != () or not value.dtype.is_integral:
+        raise BadArgument(parameter, f"expected integer scalars, got {describe(value)}")
+
+
+def _how_constant(value: Any) -> str:
+    if isinstance(value, Tile) and value.shape == ():
+        return " (annotate a parameter of the kernel as ct.Constant[int] to make it one)"
+    return ""
+
+
+def at(parameter: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """`function(*arguments)`, whose complaint is one about `parameter`."""
+    try:
+        return function(*arguments)
+    except BadArgument:
+        raise
+    except CompileError as problem:
+        raise BadArgument(parameter, problem.message) from problem

@@ -1,0 +1,144 @@
+"""`if`, and expressions with branches.
+
+Known conditions choose while compiling. Otherwise both branches are traced, and the names that differ after them and
+are read later become results. A branch that leaves (return, break, continue) gives no results: what follows the `if`
+is then reached from the other branch only.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tilec.ast_to_tile.arith import invert
+from tilec.ast_to_tile.liveness import assigned, contains
+from tilec.ast_to_tile.merge import NoMerge, Plan, lower, rebuild, types_of, unify
+from tilec.ast_to_tile.tracer import Block, Flow, Returned, Tracer, statement
+from tilec.ast_to_tile.values import Tile, Unusable
+from tilec.dialect.mlir import ir
+from tilec.errors import CompileError, Note
+
+_MISSING = object()
+
+
+def either(tracer: Tracer, condition: Tile, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+    """The value of one of two computations; only the chosen one is carried out."""
+    blocks = [_value_block(tracer, run) for run in (then, otherwise)]
+    values = [_returned(block) for block in blocks]
+    try:
+        plan = unify(values)
+    except NoMerge as problem:
+        raise CompileError(f"the two branches give different things: {problem.message}") from problem
+    results = _close(tracer, condition, blocks, [[(plan, value)] for value in values])
+    return rebuild(plan, results)
+
+
+def _value_block(tracer: Tracer, run: Callable[[], Any]) -> Block:
+    return tracer.trace(lambda: Returned(run()))
+
+
+def _returned(block: Block) -> Any:
+    return block.flow.value if isinstance(block.flow, Returned) else None
+
+
+def _close(
+    tracer: Tracer, condition: Tile, blocks: Sequence[Block], values: Sequence[Sequence[tuple[Plan, Any]]]
+) -> Iterator[ir.Value]:
+    """The `if` of two traced blocks; `values` are what each yields, nothing for one that leaves."""
+    types: list[ir.Type] = []
+    for block, yielded in zip(blocks, values, strict=True):
+        if block.flow is None or isinstance(block.flow, Returned):
+            with ir.InsertionPoint(block.end):
+                operands = [operand for plan, value in yielded for operand in lower(tracer.emitter, plan, value)]
+                tracer.emitter.build("yield", operands)
+            types = [operand.type for operand in operands]
+    made = tracer.emitter.build("if", [condition.value], types)
+    for block, region in zip(blocks, made.regions, strict=True):
+        block.move_into(region)
+    return iter(made.results)
+
+
+@statement(ast.If)
+def _if(tracer: Tracer, node: ast.If, rest: Sequence[ast.stmt]) -> Flow:
+    condition = tracer.condition(node.test)
+    if isinstance(condition, bool):
+        return tracer.execute(node.body if condition else node.orelse)
+    if not tracer.frame.is_kernel and contains(node, ast.Return):
+        return _returning(tracer, condition, [*node.body, *rest], [*node.orelse, *rest])
+    if _leaves(node.orelse) and not _leaves(node.body):
+        return _guard(tracer, invert(tracer.emitter, condition), node.orelse, node.body)
+    then = tracer.trace(lambda: tracer.execute(node.body))
+    if then.flow is not None:
+        return _close_guard(tracer, condition, then, node.orelse)
+    otherwise = tracer.trace(lambda: tracer.execute(node.orelse))
+    names = (assigned(node.body) | assigned(node.orelse)) & tracer.frame.liveness.after[node]
+    if otherwise.flow is not None:
+        _merge_into(tracer, node, condition, [then, otherwise], [then], names)
+    else:
+        _merge_into(tracer, node, condition, [then, otherwise], [then, otherwise], names)
+    _forget(tracer, node, (assigned(node.body) | assigned(node.orelse)) - names)
+    return None
+
+
+def _leaves(statements: Sequence[ast.stmt]) -> bool:
+    return bool(statements) and isinstance(statements[-1], ast.Return | ast.Break | ast.Continue)
+
+
+def _guard(tracer: Tracer, condition: Tile, leaving: Sequence[ast.stmt], staying: Sequence[ast.stmt]) -> Flow:
+    return _close_guard(tracer, condition, tracer.trace(lambda: tracer.execute(leaving)), staying)
+
+
+def _close_guard(tracer: Tracer, condition: Tile, leaving: Block, staying: Sequence[ast.stmt]) -> Flow:
+    """`if condition: leave`, then the other branch, in line."""
+    made = tracer.emitter.build("if", [condition.value])
+    leaving.move_into(made.regions[0])
+    return tracer.execute(staying)
+
+
+def _merge_into(
+    tracer: Tracer, node: ast.If, condition: Tile, blocks: Sequence[Block], falling: Sequence[Block], names: frozenset[str]
+) -> None:
+    merged = {name: _merged(tracer, node, name, falling) for name in sorted(names)}
+    plans = {name: plan for name, plan in merged.items() if not isinstance(plan, Unusable)}
+    values = [[(plan, b.names[name]) for name, plan in plans.items()] if b in falling else [] for b in blocks]
+    needs_else = bool(node.orelse) or any(types_of(plan) for plan in plans.values())
+    results = _close(tracer, condition, blocks if needs_else else blocks[:1], values if needs_else else values[:1])
+    for name, plan in merged.items():
+        value = plan if isinstance(plan, Unusable) else rebuild(plan, results)
+        tracer.frame.assign(name, value, falling[0].assigned_at.get(name, node))
+
+
+def _merged(tracer: Tracer, node: ast.If, name: str, blocks: Sequence[Block]) -> Plan | Unusable:
+    values = [block.names.get(name, _MISSING) for block in blocks]
+    for value in values:
+        if isinstance(value, Unusable):
+            return value
+    if _MISSING in values:
+        place = Note("by this 'if'", tracer.frame.place(node))
+        return Unusable(f"'{name}' is assigned in one branch only: assign it before the 'if', or in both", (place,))
+    try:
+        return unify(values)
+    except NoMerge as problem:
+        places = [Note("assigned here", tracer.frame.place(b.assigned_at[name])) for b in blocks if name in b.assigned_at]
+        message = f"'{name}' is not one thing after the branches of an 'if': {problem.message}"
+        return Unusable(message, tuple(places))
+
+
+def _forget(tracer: Tracer, node: ast.If, names: frozenset[str]) -> None:
+    """Names that nothing reads any more lose their value, which may be that of one branch."""
+    for name in names:
+        tracer.frame.names[name] = Unusable(f"'{name}' was assigned in a branch and is not known here")
+
+
+def _returning(tracer: Tracer, condition: Tile, then: list[ast.stmt], otherwise: list[ast.stmt]) -> Flow:
+    """In a function called by a kernel, what follows the `if` moves into the branches, so that both end in a return."""
+    if tracer.loops and tracer.loops[-1].frame is tracer.frame:
+        raise CompileError("'return' inside a loop of a function is not supported: leave the loop with 'break' first")
+    value = either(tracer, condition, lambda: _result(tracer, then), lambda: _result(tracer, otherwise))
+    return Returned(value)
+
+
+def _result(tracer: Tracer, statements: Sequence[ast.stmt]) -> Any:
+    flow = tracer.execute(statements)
+    return flow.value if isinstance(flow, Returned) else None

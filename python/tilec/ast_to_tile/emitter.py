@@ -1,0 +1,115 @@
+"""Builds `cuda_tile` operations for the chapters: constants, tiles, and the location each operation gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tilec import datatypes
+from tilec.ast_to_tile.values import Shape, Tile, TypedConstant, describe
+from tilec.datatypes import DType
+from tilec.dialect.build import build
+from tilec.dialect.cuda_tile.types import PointerType, TileType
+from tilec.dialect.mlir import ir
+from tilec.errors import CompileError
+
+_TYPES: dict[DType, ir.Type] = {}
+
+
+def element_type(dtype: DType) -> ir.Type:
+    """The MLIR type of an element; signed and unsigned integers share one."""
+    if not _TYPES:
+        integers = (*datatypes.UNSIGNED, *datatypes.SIGNED)
+        _TYPES.update({integer: ir.IntegerType.get_signless(integer.bitwidth) for integer in integers})
+        _TYPES[datatypes.bool_] = ir.IntegerType.get_signless(1)
+        _TYPES.update(
+            {
+                datatypes.float16: ir.F16Type.get(),
+                datatypes.bfloat16: ir.BF16Type.get(),
+                datatypes.float32: ir.F32Type.get(),
+                datatypes.float64: ir.F64Type.get(),
+                datatypes.tfloat32: ir.FloatTF32Type.get(),
+                datatypes.float8_e4m3fn: ir.Float8E4M3FNType.get(),
+                datatypes.float8_e5m2: ir.Float8E5M2Type.get(),
+                datatypes.float8_e8m0fnu: ir.Float8E8M0FNUType.get(),
+                datatypes.float4_e2m1fn: ir.Float4E2M1FNType.get(),
+            }
+        )
+    return _TYPES[dtype]
+
+
+def tile_type(dtype: DType, shape: Shape = ()) -> ir.Type:
+    """The type of a tile; raises CompileError for shapes that tiles cannot have."""
+    try:
+        return TileType.get(shape, element_type(dtype))
+    except ValueError as problem:
+        raise CompileError(str(problem)) from problem
+
+
+def pointer_type(dtype: DType, shape: Shape = ()) -> ir.Type:
+    return TileType.get(shape, PointerType.get(element_type(dtype)))
+
+
+class Emitter:
+    """Appends operations at the current insertion point, located where `locate` says."""
+
+    def __init__(self, locate: Callable[[], ir.Location], call: Callable[[Any, Sequence[Any]], Any]) -> None:
+        self.locate = locate
+        # Calls a function of the user, for operations such as ct.reduce that take one.
+        self.call = call
+
+    def build(
+        self,
+        name: str,
+        operands: Sequence[Any] = (),
+        results: Sequence[ir.Type] = (),
+        attributes: Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> ir.Operation:
+        """An operation of `cuda_tile`, see tilec.dialect.build."""
+        return build(name, operands, results, attributes, loc=self.locate(), **keywords)
+
+    def tile(self, name: str, operands: Sequence[Tile], dtype: DType, shape: Shape, **attributes: Any) -> Tile:
+        """The one result, a tile, of an operation on tiles."""
+        values = [operand.value for operand in operands]
+        made = self.build(name, values, [tile_type(dtype, shape)], attributes)
+        return Tile(made.results[0], dtype, shape)
+
+    def constant(self, value: bool | int | float, dtype: DType, shape: Shape = ()) -> Tile:
+        """A tile that holds `value`, converted to `dtype`, everywhere; raises CompileError where it does not fit."""
+        type = tile_type(dtype, shape)
+        tensor = ir.RankedTensorType.get(shape, element_type(dtype))
+        splat = ir.DenseElementsAttr.get_splat(tensor, element_attribute(value, dtype))
+        made = self.build("constant", [], [type], {"value": splat})
+        return Tile(made.results[0], dtype, shape)
+
+    def as_tile(self, value: Any, dtype: DType | None = None) -> Tile:
+        """The value as a tile; a Python number takes `dtype`, or the type numbers have by themselves."""
+        if isinstance(value, Tile):
+            return value
+        if isinstance(value, TypedConstant):
+            return self.constant(value.value, value.dtype)
+        if isinstance(value, bool | int | float):
+            return self.constant(value, dtype or datatypes.of_literal(value))
+        raise CompileError(f"expected a tile or a number, got {describe(value)}")
+
+
+def element_attribute(value: bool | int | float, dtype: DType) -> ir.Attribute:
+    """One element as an attribute; raises CompileError where it does not fit."""
+    element = element_type(dtype)
+    if dtype.is_float:
+        return ir.FloatAttr.get(element, float(value))
+    if dtype.is_boolean:
+        return ir.IntegerAttr.get(element, int(bool(value)))
+    if isinstance(value, float) and not value.is_integer():
+        raise CompileError(f"the constant {value} is no integer and cannot become {dtype}")
+    integer = int(value)
+    least, greatest = dtype.range
+    if not least <= integer <= greatest:
+        raise CompileError(f"the constant {integer} is out of range of {dtype} ({least} to {greatest})")
+    # MLIR integers have no sign: the upper half of the unsigned range is the negative half of the signed one.
+    return ir.IntegerAttr.get(element, integer - (1 << dtype.bitwidth) if integer > _greatest_signed(dtype) else integer)
+
+
+def _greatest_signed(dtype: DType) -> int:
+    return (1 << dtype.bitwidth - 1) - 1

@@ -1,0 +1,136 @@
+"""A kernel and a signature in, a verified `cuda_tile` module out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tilec import datatypes
+from tilec.ast_to_tile import (  # noqa: F401  (each registers its chapter)
+    arith,
+    control,
+    convert,
+    math,
+    memory,
+    mma,
+    reduce,
+    shape,
+    statements,
+    view,
+)
+from tilec.ast_to_tile.calls import call, closure
+from tilec.ast_to_tile.emitter import Emitter, element_type, tile_type
+from tilec.ast_to_tile.frame import Frame
+from tilec.ast_to_tile.source import read
+from tilec.ast_to_tile.tracer import Returned, Tracer
+from tilec.ast_to_tile.values import Tile
+from tilec.ast_to_tile.verify import verify
+from tilec.ast_to_tile.view import make_array
+from tilec.dialect.build import build
+from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr
+from tilec.dialect.cuda_tile.types import PointerType, TileType
+from tilec.dialect.mlir import context, ir
+from tilec.signature import Argument, ArrayArgument, ScalarArgument, Signature
+
+if TYPE_CHECKING:
+    from tilec.kernel import Kernel
+
+
+def kernel_to_tile(kernel: Kernel, signature: Signature) -> ir.Module:
+    """The module of one entry; raises CompileError with the user's line, leaves nothing behind if it does."""
+    source = read(kernel.function)
+    outer = {**kernel.function.__globals__, **closure(kernel.function)}
+    frame = Frame(kernel.name, source, source.node.body, {}, outer, is_kernel=True)
+    with context(), ir.Location.unknown():
+        tracer = Tracer(frame, call)
+        module = ir.Module.create(tracer.location())
+        module.operation.attributes["sym_name"] = ir.StringAttr.get("kernels")
+        try:
+            with ir.InsertionPoint(module.body):
+                entry = _make_entry(tracer, kernel, signature)
+            with ir.InsertionPoint(entry.regions[0].blocks[0]):
+                _trace_body(tracer, signature, entry)
+        finally:
+            tracer.drop_holders()
+        verify(module)
+        return module
+
+
+def _make_entry(tracer: Tracer, kernel: Kernel, signature: Signature) -> ir.Operation:
+    flat = [parameter for argument in signature for parameter in _parameters(argument)]
+    types = [type for _, type in flat]
+    attributes: dict[str, Any] = {
+        "sym_name": kernel.name,
+        "function_type": ir.FunctionType.get(types, []),
+        "tilec.signature": ir.StringAttr.get(signature.to_json()),
+    }
+    hints = kernel.hints.by_target()
+    if hints:
+        attributes["optimization_hints"] = ir.DictAttr.get({target: _hints(table) for target, table in hints.items()})
+    entry = build("entry", [], [], attributes, loc=tracer.location())
+    # The names of parameters survive as the names of the arguments' locations.
+    locations = [ir.Location.name(name, tracer.location()) for name, _ in flat]
+    ir.Block.create_at_start(entry.regions[0], types, locations)
+    return entry
+
+
+def _hints(table: dict[str, int]) -> ir.Attribute:
+    i64 = ir.IntegerType.get_signless(64)
+    return ir.DictAttr.get({key: ir.IntegerAttr.get(i64, value) for key, value in table.items()})
+
+
+def _parameters(argument: Argument) -> list[tuple[str, ir.Type]]:
+    """The arguments of the entry that stand for one argument of the kernel: pointer, extents, strides."""
+    if isinstance(argument, ScalarArgument):
+        return [(argument.name, tile_type(argument.element))]
+    if not isinstance(argument, ArrayArgument):
+        return []
+    pointer = TileType.get((), PointerType.get(element_type(argument.element)))
+    index = tile_type(datatypes.int32)
+    extents = [(f"{argument.name}.shape[{axis}]", index) for axis in range(argument.rank)]
+    strides = [(f"{argument.name}.strides[{axis}]", index) for axis in range(argument.rank)]
+    return [(argument.name, pointer), *extents, *strides]
+
+
+def _trace_body(tracer: Tracer, signature: Signature, entry: ir.Operation) -> None:
+    values = iter(entry.regions[0].blocks[0].arguments)
+    for argument in signature:
+        tracer.frame.names[argument.name] = _value(tracer.emitter, argument, values)
+    tracer.frame.locals |= frozenset(signature.names)
+    flow = tracer.execute(tracer.frame.body)
+    if not isinstance(flow, Returned):
+        tracer.emitter.build("return")
+
+
+def _value(emitter: Emitter, argument: Argument, values: Any) -> Any:
+    """What the parameter's name stands for; known facts are promised on the entry's arguments first."""
+    if isinstance(argument, ScalarArgument):
+        return Tile(next(values), argument.element, ())
+    if not isinstance(argument, ArrayArgument):
+        return argument.value
+    pointer = _promise(emitter, next(values), DivByAttr.get(argument.alignment) if argument.alignment > 1 else None)
+    shape = _extents(emitter, argument.shape, argument.shape_divisibility, values)
+    strides = _extents(emitter, argument.strides, argument.stride_divisibility, values)
+    return make_array(emitter, argument.name, argument.element, pointer, shape, strides)
+
+
+def _extents(
+    emitter: Emitter, known: tuple[int | None, ...], divisors: tuple[int, ...], values: Any
+) -> tuple[Tile | int, ...]:
+    extents: list[Tile | int] = []
+    for static, divisor in zip(known, divisors, strict=True):
+        parameter = next(values)
+        if static is not None:
+            extents.append(static)
+            continue
+        bounded = _promise(emitter, parameter, BoundedAttr.get(0, None))
+        # Tile IR states divisibility by powers of two only; of any other divisor its power of two is kept.
+        power = divisor & -divisor
+        multiple = _promise(emitter, bounded, DivByAttr.get(power) if power > 1 else None)
+        extents.append(Tile(multiple, datatypes.int32, ()))
+    return tuple(extents)
+
+
+def _promise(emitter: Emitter, value: ir.Value, predicate: ir.Attribute | None) -> ir.Value:
+    if predicate is None:
+        return value
+    return emitter.build("assume", [value], [value.type], {"predicate": predicate}).results[0]

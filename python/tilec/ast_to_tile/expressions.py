@@ -1,0 +1,215 @@
+"""The value of each kind of expression."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tilec import datatypes
+from tilec.ast_to_tile.arith import binary, invert, negate, where
+from tilec.ast_to_tile.attributes import attribute, element
+from tilec.ast_to_tile.branches import either
+from tilec.ast_to_tile.control import is_static
+from tilec.ast_to_tile.merge import same
+from tilec.ast_to_tile.mma import matmul
+from tilec.ast_to_tile.tracer import Tracer, expression
+from tilec.ast_to_tile.values import LocalFunction, Tile, TypedConstant, describe, is_tile_like
+from tilec.errors import CompileError
+
+_BINARY = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+}
+_COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
+
+
+@expression(ast.Constant)
+def _constant(tracer: Tracer, node: ast.Constant) -> Any:
+    if isinstance(node.value, complex | bytes):
+        raise CompileError(f"a {type(node.value).__name__} constant cannot be used in a kernel")
+    return node.value
+
+
+@expression(ast.Name)
+def _name(tracer: Tracer, node: ast.Name) -> Any:
+    return tracer.frame.lookup(node.id)
+
+
+@expression(ast.NamedExpr)
+def _named(tracer: Tracer, node: ast.NamedExpr) -> Any:
+    value = tracer.evaluate(node.value)
+    tracer.frame.assign(node.target.id, value, node)
+    return value
+
+
+@expression(ast.Tuple)
+def _tuple(tracer: Tracer, node: ast.Tuple) -> Any:
+    items: list[Any] = []
+    for item in node.elts:
+        if isinstance(item, ast.Starred):
+            items.extend(unpacked(tracer, item.value))
+        else:
+            items.append(tracer.evaluate(item))
+    return tuple(items)
+
+
+def unpacked(tracer: Tracer, node: ast.expr) -> tuple[Any, ...]:
+    """The elements of a tuple; raises CompileError for anything else."""
+    value = tracer.evaluate(node)
+    if isinstance(value, tuple | list):
+        return tuple(value)
+    raise CompileError(f"expected a tuple to unpack, got {describe(value)}")
+
+
+@expression(ast.Lambda)
+def _lambda(tracer: Tracer, node: ast.Lambda) -> Any:
+    return LocalFunction(node, tracer.frame)
+
+
+@expression(ast.Attribute)
+def _attribute(tracer: Tracer, node: ast.Attribute) -> Any:
+    return attribute(tracer.evaluate(node.value), node.attr)
+
+
+@expression(ast.Subscript)
+def _subscript(tracer: Tracer, node: ast.Subscript) -> Any:
+    value = tracer.evaluate(node.value)
+    return element(tracer.emitter, value, _key(tracer, node.slice))
+
+
+def _key(tracer: Tracer, node: ast.expr) -> Any:
+    if isinstance(node, ast.Tuple):
+        return tuple(_key(tracer, item) for item in node.elts)
+    if isinstance(node, ast.Slice):
+        return slice(*(None if part is None else tracer.evaluate(part) for part in (node.lower, node.upper, node.step)))
+    return tracer.evaluate(node)
+
+
+@expression(ast.BinOp)
+def _binary(tracer: Tracer, node: ast.BinOp) -> Any:
+    return operate(tracer, node.op, tracer.evaluate(node.left), tracer.evaluate(node.right))
+
+
+def operate(tracer: Tracer, operator: ast.operator, x: Any, y: Any) -> Any:
+    """x <operator> y of tiles, numbers, or tuples (joined by +, repeated by *)."""
+    if isinstance(operator, ast.MatMult):
+        return matmul(tracer.emitter, x, y)
+    name = _BINARY[type(operator)]
+    if isinstance(x, tuple | str) and isinstance(y, type(x)) and name == "add":
+        return x + y
+    if isinstance(x, tuple) and isinstance(y, int) and name == "mul":
+        return x * y
+    return binary(tracer.emitter, name, x, y)
+
+
+@expression(ast.UnaryOp)
+def _unary(tracer: Tracer, node: ast.UnaryOp) -> Any:
+    value = tracer.evaluate(node.operand)
+    if isinstance(node.op, ast.Not):
+        truth = tracer.truth(value)
+        return not truth if isinstance(truth, bool) else invert(tracer.emitter, truth)
+    if not is_tile_like(value):
+        raise CompileError(f"expected a tile or a number, got {describe(value)}")
+    if isinstance(node.op, ast.USub):
+        return negate(tracer.emitter, value)
+    return invert(tracer.emitter, value) if isinstance(node.op, ast.Invert) else value
+
+
+@expression(ast.Compare)
+def _compare(tracer: Tracer, node: ast.Compare) -> Any:
+    left = tracer.evaluate(node.left)
+    result: Any = True
+    for operator, right_node in zip(node.ops, node.comparators, strict=True):
+        right = tracer.evaluate(right_node)
+        result = _and(tracer, result, _compared(tracer, operator, left, right))
+        left = right
+    return result
+
+
+def _and(tracer: Tracer, x: Any, y: Any) -> Any:
+    if isinstance(x, bool):
+        return y if x else x
+    return binary(tracer.emitter, "and", x, y)
+
+
+def _compared(tracer: Tracer, operator: ast.cmpop, x: Any, y: Any) -> Any:
+    if isinstance(operator, ast.Is | ast.IsNot):
+        return same(x, y) == isinstance(operator, ast.Is)
+    if isinstance(operator, ast.In | ast.NotIn):
+        return _contained(x, y) == isinstance(operator, ast.In)
+    name = _COMPARE[type(operator)]
+    if is_tile_like(x) and is_tile_like(y):
+        return binary(tracer.emitter, name, x, y)
+    if not is_static(x) or not is_static(y) or name not in ("eq", "ne"):
+        raise CompileError(f"{describe(x)} and {describe(y)} cannot be compared")
+    return (x == y) == (name == "eq")
+
+
+def _contained(x: Any, y: Any) -> bool:
+    if not is_static(x) or not is_static(y) or not isinstance(y, tuple | list | str | dict | set | frozenset):
+        raise CompileError(f"'in' takes constants only, got {describe(x)} and {describe(y)}")
+    return x in y
+
+
+@expression(ast.BoolOp)
+def _boolean(tracer: Tracer, node: ast.BoolOp) -> Any:
+    return _connect(tracer, isinstance(node.op, ast.And), node.values)
+
+
+def _connect(tracer: Tracer, is_and: bool, nodes: list[ast.expr]) -> Any:
+    """`and` and `or` as Python has them: what decides is the result, and what follows is not evaluated."""
+    first = tracer.evaluate(nodes[0])
+    if len(nodes) == 1:
+        return first
+    truth = tracer.truth(first)
+    if isinstance(truth, bool):
+        return _connect(tracer, is_and, nodes[1:]) if truth == is_and else first
+    if not isinstance(first, Tile) or not first.dtype.is_boolean:
+        raise CompileError(f"'and' and 'or' join booleans, got {describe(first)}: compare it with something")
+    if any(isinstance(inner, ast.Call) for node in nodes[1:] for inner in ast.walk(node)):
+        rest, stop = (lambda: _boolean_tail(tracer, is_and, nodes)), (lambda: not is_and)
+        return either(tracer, truth, rest, stop) if is_and else either(tracer, truth, stop, rest)
+    return binary(tracer.emitter, "and" if is_and else "or", truth, _boolean_tail(tracer, is_and, nodes))
+
+
+def _boolean_tail(tracer: Tracer, is_and: bool, nodes: list[ast.expr]) -> Any:
+    rest = _connect(tracer, is_and, nodes[1:])
+    dtype = rest.dtype if isinstance(rest, Tile | TypedConstant) else datatypes.bool_ if isinstance(rest, bool) else None
+    if dtype is not datatypes.bool_:
+        raise CompileError(f"'and' and 'or' join booleans, got {describe(rest)}: compare it with something")
+    return rest
+
+
+@expression(ast.IfExp)
+def _conditional(tracer: Tracer, node: ast.IfExp) -> Any:
+    condition = tracer.condition(node.test)
+    if isinstance(condition, bool):
+        return tracer.evaluate(node.body if condition else node.orelse)
+    if any(isinstance(inner, ast.Call) for part in (node.body, node.orelse) for inner in ast.walk(part)):
+        return either(tracer, condition, lambda: tracer.evaluate(node.body), lambda: tracer.evaluate(node.orelse))
+    x, y = tracer.evaluate(node.body), tracer.evaluate(node.orelse)
+    if is_tile_like(x) and is_tile_like(y):
+        return where(tracer.emitter, condition, x, y)
+    return either(tracer, condition, lambda: x, lambda: y)
+
+
+@expression(ast.JoinedStr)
+def _formatted(tracer: Tracer, node: ast.JoinedStr) -> str:
+    """Text of constants, for the messages of assertions."""
+    parts = []
+    for part in node.values:
+        value = tracer.evaluate(part.value if isinstance(part, ast.FormattedValue) else part)
+        if not is_static(value):
+            raise CompileError(f"text can be made of constants only, got {describe(value)}")
+        parts.append(str(value.value if isinstance(value, TypedConstant) else value))
+    return "".join(parts)

@@ -1,0 +1,90 @@
+"""One call that is being compiled: its names, its source, and who called it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tilec.ast_to_tile.liveness import Liveness, assigned
+from tilec.ast_to_tile.source import Source
+from tilec.ast_to_tile.values import Unusable
+from tilec.dialect.mlir import ir
+from tilec.errors import CompileError, Note, SourceLocation
+
+# Deeper calls are a recursion that never ends, as nothing in it can depend on values at run time.
+MAXIMUM_DEPTH = 64
+
+
+@dataclass(eq=False)
+class Frame:
+    """`names` are the local variables; `outer` resolves the others: the enclosing frame, or globals and closure."""
+
+    name: str
+    source: Source
+    body: list[ast.stmt]
+    names: dict[str, Any]
+    outer: Frame | Mapping[str, Any]
+    caller: Frame | None = None
+    call: ast.AST | None = None
+    is_kernel: bool = False
+    assigned_at: dict[str, ast.AST] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.liveness = Liveness(self.body)
+        self.locals = assigned(self.body) | frozenset(self.names)
+        self.depth: int = 0 if self.caller is None else self.caller.depth + 1
+
+    def lookup(self, name: str) -> Any:
+        """The value of a name; raises CompileError where it has none."""
+        if name in self.names:
+            value = self.names[name]
+            if isinstance(value, Unusable):
+                raise CompileError(value.problem, notes=list(value.notes))
+            return value
+        if name in self.locals:
+            raise CompileError(f"'{name}' is used before it is assigned")
+        if isinstance(self.outer, Frame):
+            return self.outer.lookup(name)
+        return self._global(name, self.outer)
+
+    def _global(self, name: str, outer: Mapping[str, Any]) -> Any:
+        if name in outer:
+            return plain(outer[name])
+        if hasattr(builtins, name):
+            return getattr(builtins, name)
+        close = difflib.get_close_matches(name, [*self.names, *outer], 1)
+        raise CompileError(f"unknown name '{name}'" + (f", did you mean '{close[0]}'?" if close else ""))
+
+    def assign(self, name: str, value: Any, node: ast.AST) -> None:
+        self.names[name] = value
+        self.assigned_at[name] = node
+
+    def place(self, node: ast.AST) -> SourceLocation:
+        return self.source.place(node)
+
+    def location(self, node: ast.AST) -> ir.Location:
+        """Where an operation comes from: the line, and for inlined functions the calls that led to it."""
+        place = self.place(node)
+        own = ir.Location.file(place.file, place.line, place.column)
+        if self.caller is None or self.call is None:
+            return own
+        return ir.Location.callsite(own, [self.caller.location(self.call)])
+
+    def call_chain(self) -> list[Note]:
+        """The calls that led here, innermost first."""
+        notes, frame = [], self
+        while frame.caller is not None and frame.call is not None:
+            notes.append(Note(f"in the call of '{frame.name}'", frame.caller.place(frame.call)))
+            frame = frame.caller
+        return notes
+
+
+def plain(value: Any) -> Any:
+    """Numbers of numpy, met as globals, as the Python numbers they stand for."""
+    return value.item() if isinstance(value, np.bool_ | np.integer | np.floating) else value

@@ -1,0 +1,124 @@
+"""Which names a statement assigns, and which are read after it: what branches must merge and loops must carry."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+Names = frozenset[str]
+NOTHING: Names = frozenset()
+
+
+def assigned(statements: Iterable[ast.AST]) -> Names:
+    """Every name that the statements may bind, in the order-free form of a set; bodies of functions are their own."""
+    found: set[str] = set()
+    for statement in statements:
+        _collect_assigned(statement, found)
+    return frozenset(found)
+
+
+def _collect_assigned(node: ast.AST, found: set[str]) -> None:
+    if isinstance(node, ast.FunctionDef):
+        found.add(node.name)
+        return
+    if isinstance(node, ast.Lambda):
+        return
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+        found.add(node.id)
+    for child in ast.iter_child_nodes(node):
+        _collect_assigned(child, found)
+
+
+def read(node: ast.AST | None) -> Names:
+    """Every name that an expression, or the body of a function in it, may read."""
+    if node is None:
+        return NOTHING
+    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+
+
+def contains(node: ast.AST | Sequence[ast.stmt], kinds: type | tuple[type, ...]) -> bool:
+    """Whether a statement of one of `kinds` is in the tree, functions within it aside."""
+    if isinstance(node, Sequence):
+        return any(contains(item, kinds) for item in node)
+    if isinstance(node, kinds):
+        return True
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        return False
+    return any(contains(child, kinds) for child in ast.iter_child_nodes(node))
+
+
+def leaves_loop(statements: Sequence[ast.stmt]) -> bool:
+    """Whether a `break` in the statements leaves the loop around them."""
+    for statement in statements:
+        if isinstance(statement, ast.Break):
+            return True
+        if isinstance(statement, ast.If) and (leaves_loop(statement.body) or leaves_loop(statement.orelse)):
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class _Exits:
+    """What is live where `break` and `continue` go."""
+
+    after_loop: Names
+    next_iteration: Names
+
+
+class Liveness:
+    """Live names of one function: `after` each statement, and at the `header` of each loop (read before assigned)."""
+
+    def __init__(self, body: Sequence[ast.stmt]) -> None:
+        self.after: dict[ast.AST, Names] = {}
+        self.header: dict[ast.AST, Names] = {}
+        self._body(body, NOTHING, None)
+
+    def _body(self, statements: Sequence[ast.stmt], live: Names, exits: _Exits | None) -> Names:
+        for statement in reversed(statements):
+            self.after[statement] = live
+            live = self._statement(statement, live, exits)
+        return live
+
+    def _statement(self, node: ast.stmt, live: Names, exits: _Exits | None) -> Names:
+        match node:
+            case ast.If():
+                return read(node.test) | self._body(node.body, live, exits) | self._body(node.orelse, live, exits)
+            case ast.For():
+                return read(node.iter) | self._loop(node, live, assigned([node.target]), NOTHING)
+            case ast.While():
+                return self._loop(node, live, NOTHING, read(node.test))
+            case ast.Break() if exits:
+                return exits.after_loop
+            case ast.Continue() if exits:
+                return exits.next_iteration
+            case ast.Return():
+                return read(node.value)
+            case ast.Assign():
+                return (live - _plain_targets(node.targets)) | read(node)
+            case ast.AnnAssign():
+                return (live - _plain_targets([node.target])) | read(node.value)
+            case ast.AugAssign():
+                return live | read(node.value) | assigned([node.target])
+            case ast.FunctionDef():
+                return (live - {node.name}) | read(node)
+        return live | read(node)
+
+    def _loop(self, node: ast.For | ast.While, live: Names, targets: Names, test: Names) -> Names:
+        header = live | test
+        while True:
+            grown = header | (self._body(node.body, header, _Exits(live, header)) - targets)
+            if grown == header:
+                self.header[node] = header
+                return header
+            header = grown
+
+
+def _plain_targets(targets: Sequence[ast.expr]) -> Names:
+    """Names assigned as a whole; a subscript or attribute on the left reads its object instead."""
+    return frozenset(
+        name.id
+        for target in targets
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    )

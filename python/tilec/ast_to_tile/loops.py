@@ -1,0 +1,263 @@
+"""`for` and `while`.
+
+What a loop carries are the names that its body assigns and that are read in a later iteration or after it. A `for`
+that is never left early becomes `cuda_tile.for`; every other loop becomes `cuda_tile.loop` with its test inside.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from tilec.ast_to_tile.arith import binary, common_dtype, compare
+from tilec.ast_to_tile.convert import to_dtype
+from tilec.ast_to_tile.iteration import is_static_iteration, unroll
+from tilec.ast_to_tile.liveness import assigned, leaves_loop
+from tilec.ast_to_tile.merge import NoMerge, Plan, carry, lower, rebuild, types_of, unify
+from tilec.ast_to_tile.tracer import Block, Flow, Jump, Left, Loop, Returned, Tracer, statement
+from tilec.ast_to_tile.values import Range, Tile, Unusable, describe
+from tilec.dialect.mlir import ir
+from tilec.errors import CompileError, Note
+
+Plans = dict[str, Plan]
+
+
+@statement(ast.For)
+def _for(tracer: Tracer, node: ast.For, rest: Sequence[ast.stmt]) -> Flow:
+    if node.orelse:
+        raise CompileError("'else' after a loop cannot be used in a kernel: set a flag before 'break'")
+    if is_static_iteration(tracer, node.iter):
+        return unroll(tracer, node)
+    bounds = tracer.evaluate(node.iter)
+    if not isinstance(bounds, Range):
+        raise CompileError(f"expected range(...) or ct.static_iter(...) after 'in', got {describe(bounds)}")
+    if not isinstance(node.target, ast.Name):
+        raise CompileError("expected one name as the variable of a loop over range(...)")
+    start, stop, step = _bounds(tracer, bounds)
+    plans = _carried(tracer, node, except_for=node.target.id)
+    if leaves_loop(node.body):
+        _for_as_loop(tracer, node, plans, start, stop, step)
+    else:
+        _counted(tracer, node, plans, start, stop, step)
+    tracer.frame.names[node.target.id] = Unusable(
+        f"'{node.target.id}' has no value after its loop, which may run no iteration: assign another name in the loop"
+    )
+    return None
+
+
+def _bounds(tracer: Tracer, bounds: Range) -> list[Tile]:
+    values = (bounds.start, bounds.stop, bounds.step)
+    dtype = common_dtype(common_dtype_value(values[0], values[1]), values[2])
+    return [to_dtype(tracer.emitter, value, dtype) for value in values]
+
+
+def common_dtype_value(x: Any, y: Any) -> Any:
+    """Of two bounds one that decides the type: the typed one, the wider one."""
+    dtype = common_dtype(x, y)
+    return next((value for value in (x, y) if getattr(value, "dtype", None) is dtype), x)
+
+
+def _carried(tracer: Tracer, node: ast.For | ast.While, except_for: str | None = None) -> Plans:
+    liveness = tracer.frame.liveness
+    names = assigned(node.body) & (liveness.header[node] | liveness.after[node])
+    if isinstance(node, ast.While):
+        names |= assigned([node.test]) & (liveness.header[node] | liveness.after[node])
+    defined = {name: tracer.frame.names[name] for name in sorted(names) if name in tracer.frame.names}
+    return {
+        name: carry(value)
+        for name, value in defined.items()
+        if name != except_for and not isinstance(value, Unusable)
+    }
+
+
+def _initial(tracer: Tracer, plans: Plans) -> list[ir.Value]:
+    return [operand for name, plan in plans.items() for operand in lower(tracer.emitter, plan, tracer.frame.names[name])]
+
+
+def _types(plans: Plans) -> list[ir.Type]:
+    return [type for plan in plans.values() for type in types_of(plan)]
+
+
+def _enter(tracer: Tracer, plans: Plans, arguments: Sequence[ir.Value]) -> None:
+    values = iter(arguments)
+    for name, plan in plans.items():
+        tracer.frame.names[name] = rebuild(plan, values)
+
+
+def _body(tracer: Tracer, node: ast.For | ast.While) -> Flow:
+    """The statements of a body, whose end repeats the loop."""
+    flow = tracer.execute(node.body)
+    if flow is None:
+        tracer.loops[-1].repeats.append(jump(tracer, node))
+    return flow
+
+
+def jump(tracer: Tracer, node: ast.AST) -> Jump:
+    """A jump from here."""
+    return Jump(ir.InsertionPoint.current.block, dict(tracer.frame.names), node)
+
+
+def _repeat(tracer: Tracer, loop: Loop, node: ast.AST, plans: Plans, block: Block, step: list[ir.Value]) -> None:
+    """Write every `continue`; `step` are operands of it before those of the carried names."""
+    for each in loop.repeats:
+        with ir.InsertionPoint(each.block):
+            operands = list(step)
+            for name, plan in plans.items():
+                operands += _next(tracer, loop, name, plan, each.names[name], block)
+            tracer.emitter.build("continue", operands)
+
+
+def _next(tracer: Tracer, loop: Loop, name: str, plan: Plan, value: Any, block: Block) -> list[ir.Value]:
+    if isinstance(value, Unusable):
+        raise CompileError(f"'{name}' goes into the next iteration, but {value.problem}", notes=list(value.notes))
+    try:
+        return lower(tracer.emitter, plan, value)
+    except NoMerge as problem:
+        assignment = block.assigned_at.get(name)
+        raise CompileError(
+            f"'{name}' changes from iteration to iteration: {problem.message}; "
+            "give it one type and shape before the loop",
+            tracer.frame.place(assignment) if assignment is not None else None,
+            [Note("in this loop", tracer.frame.place(loop.node)), *tracer.frame.call_chain()],
+        ) from problem
+
+
+def _counted(tracer: Tracer, node: ast.For, plans: Plans, start: Tile, stop: Tile, step: Tile) -> None:
+    loop = Loop(tracer.frame, node)
+    initial = _initial(tracer, plans)
+
+    def run(arguments: Sequence[ir.Value]) -> Flow:
+        _enter(tracer, plans, arguments[1:])
+        tracer.frame.assign(node.target.id, Tile(arguments[0], start.dtype, ()), node.target)
+        return _body(tracer, node)
+
+    block = _trace(tracer, loop, run, [start.value.type, *_types(plans)])
+    _repeat(tracer, loop, node, plans, block, [])
+    flags = {} if start.dtype.signed else {"unsignedCmp": True}
+    operands = [start.value, stop.value, step.value, *initial]
+    made = tracer.emitter.build("for", operands, [value.type for value in initial], flags)
+    block.move_into(made.regions[0])
+    _leave(tracer, node, plans, block, iter(made.results))
+
+
+def _trace(tracer: Tracer, loop: Loop, run: Any, types: list[ir.Type]) -> Block:
+    tracer.loops.append(loop)
+    try:
+        return tracer.trace_with(run, types)
+    finally:
+        tracer.loops.pop()
+
+
+def _leave(tracer: Tracer, node: ast.For | ast.While, plans: Plans, block: Block, results: Any) -> None:
+    for name, plan in plans.items():
+        tracer.frame.assign(name, rebuild(plan, results), block.assigned_at.get(name, node))
+    _forget(tracer, node, plans)
+
+
+def _forget(tracer: Tracer, node: ast.For | ast.While, kept: Any) -> None:
+    place = Note("in this loop", tracer.frame.place(node))
+    for name in assigned(node.body) - set(kept):
+        problem = f"'{name}' is assigned inside a loop only, which may run no iteration: assign it before the loop too"
+        tracer.frame.names[name] = Unusable(problem, (place,))
+
+
+def _for_as_loop(tracer: Tracer, node: ast.For, plans: Plans, start: Tile, stop: Tile, step: Tile) -> None:
+    """A `for` with `break`: the counter is carried, and the end is tested at the head."""
+    loop = Loop(tracer.frame, node, exits=[])
+    initial = [start.value, *_initial(tracer, plans)]
+    after: list[ir.Value] = []
+
+    def run(arguments: Sequence[ir.Value]) -> Flow:
+        _enter(tracer, plans, arguments[1:])
+        counter = Tile(arguments[0], start.dtype, ())
+        _exit_if(tracer, compare(tracer.emitter, "ge", counter, stop), node)
+        # Made here, where it dominates every `continue`.
+        after.append(binary(tracer.emitter, "add", counter, step).value)
+        tracer.frame.assign(node.target.id, counter, node.target)
+        return _body(tracer, node)
+
+    block = _trace(tracer, loop, run, [start.value.type, *_types(plans)])
+    _repeat(tracer, loop, node, plans, block, after)
+    _close_loop(tracer, loop, node, initial, block)
+
+
+def _exit_if(tracer: Tracer, condition: Tile, node: ast.AST) -> None:
+    """`if condition: break` at the head of a loop."""
+    exits = tracer.loops[-1].exits
+
+    def leave() -> Flow:
+        assert exits is not None
+        exits.append(jump(tracer, node))
+        return Left()
+
+    block = tracer.trace(leave)
+    made = tracer.emitter.build("if", [condition.value])
+    block.move_into(made.regions[0])
+
+
+@statement(ast.While)
+def _while(tracer: Tracer, node: ast.While, rest: Sequence[ast.stmt]) -> Flow:
+    if node.orelse:
+        raise CompileError("'else' after a loop cannot be used in a kernel: set a flag before 'break'")
+    plans = _carried(tracer, node)
+    loop = Loop(tracer.frame, node, exits=[])
+    initial = _initial(tracer, plans)
+
+    def run(arguments: Sequence[ir.Value]) -> Flow:
+        _enter(tracer, plans, arguments)
+        condition = tracer.condition(node.test)
+        if condition is False:
+            loop.exits.append(jump(tracer, node))  # type: ignore[union-attr]
+            return Left()
+        if isinstance(condition, Tile):
+            from tilec.ast_to_tile.arith import invert
+
+            _exit_if(tracer, invert(tracer.emitter, condition), node)
+        return _body(tracer, node)
+
+    block = _trace(tracer, loop, run, _types(plans))
+    _repeat(tracer, loop, node, plans, block, [])
+    _close_loop(tracer, loop, node, initial, block)
+    return None if loop.exits else _never_ends(tracer)
+
+
+def _never_ends(tracer: Tracer) -> Flow:
+    if not tracer.frame.is_kernel:
+        raise CompileError("this loop of a function never ends: leave it with 'break'")
+    tracer.emitter.build("return")
+    return Returned(None)
+
+
+def _close_loop(tracer: Tracer, loop: Loop, node: ast.For | ast.While, initial: list[ir.Value], block: Block) -> None:
+    """Write every `break` and the loop; its results are the assigned names that are read later."""
+    exits = loop.exits or []
+    names = assigned([node]) & tracer.frame.liveness.after[node]
+    merged = {name: _at_exits(tracer, node, name, exits) for name in sorted(names)}
+    plans = {name: plan for name, plan in merged.items() if not isinstance(plan, Unusable)}
+    for each in exits:
+        with ir.InsertionPoint(each.block):
+            operands = [o for name, plan in plans.items() for o in lower(tracer.emitter, plan, each.names[name])]
+            tracer.emitter.build("break", operands)
+    made = tracer.emitter.build("loop", initial, _types(plans))
+    block.move_into(made.regions[0])
+    results = iter(made.results)
+    _forget(tracer, node, names)
+    for name, plan in merged.items():
+        value = plan if isinstance(plan, Unusable) else rebuild(plan, results)
+        tracer.frame.assign(name, value, block.assigned_at.get(name, node))
+
+
+def _at_exits(tracer: Tracer, node: ast.AST, name: str, exits: Sequence[Jump]) -> Plan | Unusable:
+    place = Note("in this loop", tracer.frame.place(node))
+    values = [each.names.get(name) for each in exits]
+    for each, value in zip(exits, values, strict=True):
+        if isinstance(value, Unusable):
+            return value
+        if name not in each.names:
+            problem = f"'{name}' is not assigned on every way out of a loop: assign it before the loop too"
+            return Unusable(problem, (place,))
+    try:
+        return unify(values) if values else Unusable(f"'{name}' is not known after a loop that never ends", (place,))
+    except NoMerge as problem:
+        return Unusable(f"'{name}' is not one thing after the loop: {problem.message}", (place,))

@@ -1,0 +1,239 @@
+"""Loads and stores, and where a block stands in the grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilec import datatypes
+from tilec.ast_to_tile import arguments
+from tilec.ast_to_tile.arguments import BadArgument
+from tilec.ast_to_tile.chapters import implements
+from tilec.ast_to_tile.convert import implicit, to_dtype
+from tilec.ast_to_tile.emitter import Emitter, tile_type
+from tilec.ast_to_tile.shape import broadcast, reshape
+from tilec.ast_to_tile.values import Array, Shape, Tile, TiledView, TypedConstant, describe
+from tilec.ast_to_tile.view import tile_view, tiles_along
+from tilec.dialect.cuda_tile.attributes import DivByAttr
+from tilec.dialect.cuda_tile.types import TokenType
+from tilec.dialect.mlir import ir
+from tilec.errors import CompileError
+from tilec.language import memory as language
+from tilec.language import view as view_language
+from tilec.modes import MemoryOrder, MemoryScope, PaddingMode
+
+LOAD_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.ACQUIRE)
+STORE_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.RELEASE)
+
+
+def _grid(emitter: Emitter, operation: str, axis: Any) -> Tile:
+    at = arguments.constant_int(axis, "axis")
+    if not 0 <= at <= 2:
+        raise BadArgument("axis", f"expected 0, 1 or 2, got {at}")
+    made = emitter.build(operation, [], [tile_type(datatypes.int32)] * 3)
+    return Tile(made.results[at], datatypes.int32, ())
+
+
+@implements(language.bid)
+def _bid(emitter: Emitter, axis: Any) -> Tile:
+    return _grid(emitter, "get_tile_block_id", axis)
+
+
+@implements(language.num_blocks)
+def _num_blocks(emitter: Emitter, axis: Any) -> Tile:
+    return _grid(emitter, "get_num_tile_blocks", axis)
+
+
+@implements(language.num_tiles)
+def _num_tiles(emitter: Emitter, array: Any, axis: Any, shape: Any, order: Any) -> Any:
+    source = arguments.array(array)
+    rank = len(source.shape)
+    extents = arguments.shape(shape, rank=rank) or (1,) * rank
+    at = arguments.axis(axis, rank)
+    return tiles_along(emitter, source.shape[arguments.order(order, rank)[at]], extents[at])
+
+
+@implements(language.load)
+def _load(
+    emitter: Emitter, array: Any, index: Any, shape: Any, order: Any, padding_mode: Any, check_bounds: Any, **options: Any
+) -> Tile:
+    source = arguments.array(array)
+    rank = len(source.shape)
+    wanted = arguments.shape(shape, rank=rank)
+    items = arguments.index(index, rank)
+    if rank == 0:
+        return _load_pointer(emitter, source, source.pointer, (), None, None, options)
+    extents = wanted or (1,) * rank
+    padding = arguments.keyword(padding_mode, PaddingMode, "padding_mode")
+    view = tile_view(emitter, source, extents, arguments.order(order, rank), padding, extents)
+    return _load_view(emitter, source, view, items, extents, wanted, check_bounds, options)
+
+
+@implements(view_language.TiledView.load)
+def _view_load(self: TiledView, emitter: Emitter, index: Any, check_bounds: Any, **options: Any) -> Tile:
+    rank = len(self.array.shape)
+    extents = self.tile_shape or (1,) * rank
+    items = arguments.index(index, rank)
+    view = tile_view(emitter, self.array, extents, tuple(range(rank)), self.padding_mode, self.traversal_steps)
+    return _load_view(emitter, self.array, view, items, extents, self.tile_shape, check_bounds, options)
+
+
+def _load_view(
+    emitter: Emitter,
+    array: Array,
+    view: ir.Value,
+    items: Sequence[Any],
+    extents: Shape,
+    wanted: Shape,
+    check_bounds: Any,
+    options: dict[str, Any],
+) -> Tile:
+    operands = [view, _indices(emitter, items), None]
+    results = [tile_type(array.dtype, extents), TokenType.get()]
+    attributes = _access(options, LOAD_ORDERS) | _inbounds(check_bounds, len(items))
+    loaded = emitter.build("load_view_tko", operands, results, attributes)
+    return reshape(emitter, Tile(loaded.results[0], array.dtype, extents), wanted)
+
+
+@implements(language.store)
+def _store(
+    emitter: Emitter, array: Any, index: Any, tile: Any, order: Any, check_bounds: Any, **options: Any
+) -> None:
+    target = arguments.array(array)
+    rank = len(target.shape)
+    value = _to_store(emitter, tile, target)
+    items = arguments.index(index, rank)
+    if rank == 0:
+        return _store_pointer(emitter, target.pointer, value, None, options)
+    if value.shape and len(value.shape) != rank:
+        raise BadArgument("tile", f"expected a tile of {rank} dimensions as array '{target.name}' has, got {value}")
+    extents = value.shape or (1,) * rank
+    view = tile_view(emitter, target, extents, arguments.order(order, rank), PaddingMode.UNDETERMINED, extents)
+    _store_view(emitter, reshape(emitter, value, extents), view, items, check_bounds, options)
+
+
+@implements(view_language.TiledView.store)
+def _view_store(self: TiledView, emitter: Emitter, index: Any, tile: Any, check_bounds: Any, **options: Any) -> None:
+    rank = len(self.array.shape)
+    extents = self.tile_shape or (1,) * rank
+    value = arguments.at("tile", broadcast, emitter, _to_store(emitter, tile, self.array), extents)
+    items = arguments.index(index, rank)
+    padding = PaddingMode.UNDETERMINED
+    view = tile_view(emitter, self.array, extents, tuple(range(rank)), padding, self.traversal_steps)
+    _store_view(emitter, value, view, items, check_bounds, options)
+
+
+def _store_view(
+    emitter: Emitter, value: Tile, view: ir.Value, items: Sequence[Any], check_bounds: Any, options: dict[str, Any]
+) -> None:
+    operands = [value.value, view, _indices(emitter, items), None]
+    attributes = _access(options, STORE_ORDERS) | _inbounds(check_bounds, len(items))
+    emitter.build("store_view_tko", operands, [TokenType.get()], attributes)
+
+
+def _to_store(emitter: Emitter, tile: Any, array: Array) -> Tile:
+    return arguments.at("tile", implicit, emitter, arguments.tile_like(tile, "tile"), array.dtype)
+
+
+def _indices(emitter: Emitter, items: Sequence[Any]) -> list[ir.Value]:
+    """Indices of a view have one type: int32, or int64 where one needs it."""
+    wide = any(isinstance(item, Tile | TypedConstant) and item.dtype.bitwidth > 32 for item in items)
+    dtype = datatypes.int64 if wide else datatypes.int32
+    return [to_dtype(emitter, item, dtype).value for item in items]
+
+
+def _access(options: dict[str, Any], orders: tuple[MemoryOrder, ...]) -> dict[str, Any]:
+    """Ordering, scope and hints of an access as attributes."""
+    order = arguments.keyword(options.get("memory_order", MemoryOrder.WEAK), MemoryOrder, "memory_order")
+    scope = arguments.keyword(options.get("memory_scope", MemoryScope.NONE), MemoryScope, "memory_scope")
+    if order not in orders:
+        raise BadArgument("memory_order", f"expected one of {', '.join(o.name for o in orders)}, got {order.name}")
+    if (order is MemoryOrder.WEAK) != (scope is MemoryScope.NONE):
+        needed = "no scope with WEAK" if order is MemoryOrder.WEAK else f"a scope with {order.name}"
+        raise BadArgument("memory_scope", f"expected {needed}, got {scope.name}")
+    attributes: dict[str, Any] = {"memory_ordering_semantics": order.value}
+    if scope is not MemoryScope.NONE:
+        attributes["memory_scope"] = scope.value
+    hints = _hints(options)
+    return attributes | ({"optimization_hints": hints} if hints is not None else {})
+
+
+def _hints(options: dict[str, Any]) -> ir.Attribute | None:
+    hints: dict[str, ir.Attribute] = {}
+    latency = arguments.constant_int_or_none(options.get("latency"), "latency")
+    if latency is not None:
+        if not 1 <= latency <= 10:
+            raise BadArgument("latency", f"expected 1 (low) to 10 (high), got {latency}")
+        hints["latency"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), latency)
+    if options.get("allow_tma") is not None:
+        hints["allow_tma"] = ir.BoolAttr.get(arguments.constant_bool(options["allow_tma"], "allow_tma"))
+    return ir.DictAttr.get({"default": ir.DictAttr.get(hints)}) if hints else None
+
+
+def _inbounds(check_bounds: Any, rank: int) -> dict[str, Any]:
+    return {} if arguments.constant_bool(check_bounds, "check_bounds") else {"inbounds": [True] * rank}
+
+
+@implements(language.gather)
+def _gather(
+    emitter: Emitter, array: Any, indices: Any, mask: Any, padding_value: Any, check_bounds: Any, **options: Any
+) -> Tile:
+    from tilec.ast_to_tile.pointers import addresses
+
+    source = arguments.array(array)
+    pointers, shape, chosen = addresses(emitter, source, indices, mask, check_bounds)
+    padding = None
+    if chosen is not None:
+        scalar = arguments.at("padding_value", implicit, emitter, padding_value, source.dtype)
+        padding = arguments.at("padding_value", broadcast, emitter, scalar, shape)
+    return _load_pointer(emitter, source, pointers, shape, chosen, padding, options)
+
+
+@implements(language.scatter)
+def _scatter(
+    emitter: Emitter, array: Any, indices: Any, value: Any, mask: Any, check_bounds: Any, **options: Any
+) -> None:
+    from tilec.ast_to_tile.pointers import addresses
+
+    target = arguments.array(array)
+    pointers, shape, chosen = addresses(emitter, target, indices, mask, check_bounds)
+    stored = arguments.at("value", implicit, emitter, arguments.tile_like(value, "value"), target.dtype)
+    _store_pointer(emitter, pointers, arguments.at("value", broadcast, emitter, stored, shape), chosen, options)
+
+
+def _load_pointer(
+    emitter: Emitter,
+    array: Array,
+    pointers: ir.Value,
+    shape: Shape,
+    mask: Tile | None,
+    padding: Tile | None,
+    options: dict[str, Any],
+) -> Tile:
+    operands = [pointers, mask and mask.value, padding and padding.value, None]
+    results = [tile_type(array.dtype, shape), TokenType.get()]
+    loaded = emitter.build("load_ptr_tko", operands, results, _access(options, LOAD_ORDERS))
+    return Tile(loaded.results[0], array.dtype, shape)
+
+
+def _store_pointer(
+    emitter: Emitter, pointers: ir.Value, value: Tile, mask: Tile | None, options: dict[str, Any]
+) -> None:
+    operands = [pointers, value.value, mask and mask.value, None]
+    emitter.build("store_ptr_tko", operands, [TokenType.get()], _access(options, STORE_ORDERS))
+
+
+@implements(language.assume_divisible_by)
+def _assume_divisible_by(emitter: Emitter, x: Any, divisor: Any) -> Any:
+    factor = arguments.constant_int(divisor, "divisor")
+    if factor < 1 or factor & (factor - 1):
+        raise BadArgument("divisor", f"expected a power of two, got {factor}")
+    number = arguments.known(x)
+    if isinstance(number, int):
+        if number % factor:
+            raise CompileError(f"{number} is not divisible by {factor}")
+        return x
+    if not isinstance(x, Tile) or x.shape or not x.dtype.is_integral:
+        raise BadArgument("x", f"expected an integer scalar, got {describe(x)}")
+    promise = {"predicate": DivByAttr.get(factor)}
+    return Tile(emitter.build("assume", [x.value], [x.value.type], promise).results[0], x.dtype, ())

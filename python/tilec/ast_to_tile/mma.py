@@ -1,0 +1,100 @@
+"""Matrix multiplication."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec import datatypes
+from tilec.ast_to_tile import arguments
+from tilec.ast_to_tile.arguments import BadArgument
+from tilec.ast_to_tile.arith import common_dtype
+from tilec.ast_to_tile.chapters import implements
+from tilec.ast_to_tile.convert import signedness, to_dtype
+from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.shape import broadcast, common_shape, reshape
+from tilec.ast_to_tile.values import Shape, Tile
+from tilec.datatypes import DType
+from tilec.errors import CompileError
+from tilec.language import mma as language
+
+# Input type: accumulators, the first one that of ct.matmul (Tile IR, table of mmaf and mmai).
+ACCUMULATORS: dict[DType, tuple[DType, ...]] = {
+    datatypes.float16: (datatypes.float16, datatypes.float32),
+    datatypes.bfloat16: (datatypes.float32,),
+    datatypes.float32: (datatypes.float32,),
+    datatypes.tfloat32: (datatypes.float32,),
+    datatypes.float64: (datatypes.float64,),
+    datatypes.float8_e4m3fn: (datatypes.float16, datatypes.float32),
+    datatypes.float8_e5m2: (datatypes.float16, datatypes.float32),
+    datatypes.int8: (datatypes.int32,),
+    datatypes.uint8: (datatypes.int32,),
+}
+_BYTES = (datatypes.int8, datatypes.uint8)
+_FAST = (datatypes.float8_e4m3fn, datatypes.float8_e5m2)
+
+
+def _check_types(lhs: DType, rhs: DType, accumulator: DType | None) -> None:
+    if lhs not in ACCUMULATORS:
+        known = ", ".join(map(str, ACCUMULATORS))
+        raise BadArgument("x", f"expected elements of {known}, got {lhs}")
+    if lhs is not rhs and not {lhs, rhs} <= set(_BYTES):
+        raise BadArgument("y", f"expected elements of {lhs} as x has, got {rhs}: convert one with astype()")
+    if accumulator is not None and accumulator not in ACCUMULATORS[lhs]:
+        known = " or ".join(map(str, ACCUMULATORS[lhs]))
+        raise BadArgument("acc", f"expected an accumulator of {known} for inputs of {lhs}, got {accumulator}")
+
+
+def _product_shapes(lhs: Shape, rhs: Shape) -> tuple[Shape, Shape, Shape]:
+    """Both operands and the result with their batch axes broadcast; raises CompileError where K differs."""
+    if lhs[-1] != rhs[-2]:
+        raise CompileError(f"shapes {lhs} and {rhs} cannot be multiplied: {lhs[-1]} columns meet {rhs[-2]} rows")
+    batch = common_shape(lhs[:-2], rhs[:-2])
+    if len(batch) > 1:
+        raise CompileError(f"expected at most one batch axis, got shapes {lhs} and {rhs}")
+    return (*batch, *lhs[-2:]), (*batch, *rhs[-2:]), (*batch, lhs[-2], rhs[-1])
+
+
+def _multiply(emitter: Emitter, x: Tile, y: Tile, acc: Tile, **flags: Any) -> Tile:
+    if x.dtype in _BYTES:
+        signs = {"signedness_lhs": signedness(x.dtype), "signedness_rhs": signedness(y.dtype)}
+        return emitter.tile("mmai", [x, y, acc], acc.dtype, acc.shape, **signs)
+    return emitter.tile("mmaf", [x, y, acc], acc.dtype, acc.shape, **flags)
+
+
+@implements(language.mma)
+def _mma(emitter: Emitter, x: Any, y: Any, acc: Any, use_fast_acc: Any) -> Tile:
+    lhs, rhs, accumulator = arguments.tile(x, "x"), arguments.tile(y, "y"), arguments.tile(acc, "acc")
+    for tile, parameter in ((lhs, "x"), (rhs, "y")):
+        if len(tile.shape) not in (2, 3):
+            raise BadArgument(parameter, f"expected a tile of two or three dimensions, got {tile}")
+    lhs_shape, rhs_shape, shape = _product_shapes(lhs.shape, rhs.shape)
+    if accumulator.shape != shape:
+        raise BadArgument("acc", f"expected shape {shape} for x of {lhs.shape} and y of {rhs.shape}, got {accumulator}")
+    _check_types(lhs.dtype, rhs.dtype, accumulator.dtype)
+    fast = arguments.constant_bool(use_fast_acc, "use_fast_acc")
+    if fast and lhs.dtype not in _FAST:
+        raise BadArgument("use_fast_acc", f"expected inputs of {_FAST[0]} or {_FAST[1]}, got {lhs.dtype}")
+    flags = {"fast_acc": True} if fast else {}
+    operands = broadcast(emitter, lhs, lhs_shape), broadcast(emitter, rhs, rhs_shape)
+    return _multiply(emitter, *operands, accumulator, **flags)
+
+
+@implements(language.matmul)
+def matmul(emitter: Emitter, x: Any, y: Any) -> Tile:
+    """x @ y; vectors are rows on the left and columns on the right."""
+    lhs, rhs = arguments.tile(x, "x"), arguments.tile(y, "y")
+    for tile, parameter in ((lhs, "x"), (rhs, "y")):
+        if not 1 <= len(tile.shape) <= 3:
+            raise BadArgument(parameter, f"expected a tile of one to three dimensions, got {tile}")
+    dtype = common_dtype(lhs, rhs)
+    _check_types(dtype, dtype, None)
+    row = (1, *lhs.shape) if len(lhs.shape) == 1 else lhs.shape
+    column = (*rhs.shape, 1) if len(rhs.shape) == 1 else rhs.shape
+    lhs_shape, rhs_shape, shape = _product_shapes(row, column)
+    operands = [
+        broadcast(emitter, reshape(emitter, to_dtype(emitter, tile, dtype), flat), full)
+        for tile, flat, full in ((lhs, row, lhs_shape), (rhs, column, rhs_shape))
+    ]
+    product = _multiply(emitter, *operands, emitter.constant(0, ACCUMULATORS[dtype][0], shape))
+    kept = shape[:-2] + shape[-2:-1] * (len(lhs.shape) > 1) + shape[-1:] * (len(rhs.shape) > 1)
+    return reshape(emitter, to_dtype(emitter, product, dtype), kept)

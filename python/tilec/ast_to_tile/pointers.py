@@ -1,0 +1,80 @@
+"""Addresses of single elements, for gather, scatter and atomics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec import datatypes
+from tilec.ast_to_tile import arguments
+from tilec.ast_to_tile.arguments import BadArgument
+from tilec.ast_to_tile.arith import binary, compare
+from tilec.ast_to_tile.convert import to_dtype
+from tilec.ast_to_tile.emitter import Emitter, pointer_type
+from tilec.ast_to_tile.shape import broadcast, common_shape
+from tilec.ast_to_tile.values import Array, Shape, Tile, TypedConstant, describe
+from tilec.dialect.mlir import ir
+
+
+def addresses(
+    emitter: Emitter, array: Array, indices: Any, mask: Any, check_bounds: Any
+) -> tuple[ir.Value, Shape, Tile | None]:
+    """Pointers to the elements at `indices`, their shape, and which of them may be touched (None: all)."""
+    items = _integer_tiles(emitter, array, indices)
+    shape = arguments.at("indices", common_shape, (), *(item.shape for item in items))
+    chosen = _mask(emitter, mask, shape)
+    if arguments.constant_bool(check_bounds, "check_bounds"):
+        for item, extent in zip(items, array.shape, strict=True):
+            inside = broadcast(emitter, _below(emitter, item, extent), shape)
+            chosen = inside if chosen is None else binary(emitter, "and", chosen, inside)
+    offset = _offset(emitter, array, items, shape)
+    return _pointers(emitter, array, offset, shape), shape, chosen
+
+
+def _integer_tiles(emitter: Emitter, array: Array, indices: Any) -> list[Tile]:
+    items = indices if isinstance(indices, tuple) else (indices,)
+    if len(items) != len(array.shape):
+        raise BadArgument("indices", f"expected {len(array.shape)} indices, one a dimension, got {len(items)}")
+    tiles = [emitter.as_tile(arguments.tile_like(item, "indices")) for item in items]
+    for tile in tiles:
+        if not tile.dtype.is_integral:
+            raise BadArgument("indices", f"expected integers, got {describe(tile)}")
+    return tiles
+
+
+def _mask(emitter: Emitter, mask: Any, shape: Shape) -> Tile | None:
+    if mask is None:
+        return None
+    value = arguments.tile_like(mask, "mask")
+    dtype = value.dtype if isinstance(value, Tile | TypedConstant) else datatypes.of_literal(value)
+    if not dtype.is_boolean:
+        raise BadArgument("mask", f"expected booleans, got {describe(value)}")
+    return arguments.at("mask", broadcast, emitter, emitter.as_tile(value), shape)
+
+
+def _below(emitter: Emitter, index: Tile, extent: Any) -> Tile:
+    """0 <= index < extent in one unsigned comparison, as a negative index is a large one there."""
+    unsigned = datatypes.uint64 if index.dtype.bitwidth > 32 else datatypes.uint32
+    wide = to_dtype(emitter, index, datatypes.int64 if index.dtype.bitwidth > 32 else datatypes.int32)
+    limit = broadcast(emitter, to_dtype(emitter, emitter.as_tile(extent, datatypes.int32), unsigned), index.shape)
+    return compare(emitter, "lt", Tile(wide.value, unsigned, wide.shape), limit)
+
+
+def _offset(emitter: Emitter, array: Array, items: list[Tile], shape: Shape) -> Tile | None:
+    """The sum of index * stride, in elements; 64 bits, as an array may have more elements than 32 bits count."""
+    total = None
+    for item, stride in zip(items, array.strides, strict=True):
+        term = to_dtype(emitter, item, datatypes.int64)
+        if stride != 1:
+            term = binary(emitter, "mul", term, to_dtype(emitter, stride, datatypes.int64))
+        total = term if total is None else binary(emitter, "add", total, term)
+    return None if total is None else broadcast(emitter, total, shape)
+
+
+def _pointers(emitter: Emitter, array: Array, offset: Tile | None, shape: Shape) -> ir.Value:
+    base = array.pointer
+    if offset is None:
+        return base
+    if shape:
+        base = emitter.build("reshape", [base], [pointer_type(array.dtype, (1,) * len(shape))]).results[0]
+        base = emitter.build("broadcast", [base], [pointer_type(array.dtype, shape)]).results[0]
+    return emitter.build("offset", [base, offset.value], [pointer_type(array.dtype, shape)]).results[0]

@@ -1,0 +1,199 @@
+"""Making tiles and changing their shapes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tilec import datatypes
+from tilec.ast_to_tile import arguments
+from tilec.ast_to_tile.arguments import BadArgument
+from tilec.ast_to_tile.chapters import implements
+from tilec.ast_to_tile.convert import to_dtype
+from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.values import Shape, Tile, describe
+from tilec.errors import CompileError
+from tilec.language import shape as language
+from tilec.language import view as view_language
+
+
+def reshape(emitter: Emitter, tile: Tile, shape: Shape) -> Tile:
+    """The same elements in another shape."""
+    if tile.shape == shape:
+        return tile
+    return emitter.tile("reshape", [tile], tile.dtype, shape)
+
+
+def broadcast(emitter: Emitter, tile: Tile, shape: Shape) -> Tile:
+    """The tile repeated to `shape` by the rules of numpy; raises CompileError where they do not allow it."""
+    if len(tile.shape) > len(shape) or any(
+        own not in (1, wanted) for own, wanted in zip(reversed(tile.shape), reversed(shape), strict=False)
+    ):
+        raise CompileError(f"shape {tile.shape} cannot be broadcast to {shape}")
+    aligned = reshape(emitter, tile, (1,) * (len(shape) - len(tile.shape)) + tile.shape)
+    return aligned if aligned.shape == shape else emitter.tile("broadcast", [aligned], tile.dtype, shape)
+
+
+def common_shape(*shapes: Shape) -> Shape:
+    """The shape that all broadcast to; raises CompileError if there is none."""
+    rank = max(map(len, shapes))
+    common = []
+    for extents in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True):
+        widest = max(extents)
+        if any(extent not in (1, widest) for extent in extents):
+            raise CompileError(f"shapes {' and '.join(map(str, shapes))} cannot be broadcast together")
+        common.append(widest)
+    return tuple(common)
+
+
+def permute(emitter: Emitter, tile: Tile, axes: tuple[int, ...]) -> Tile:
+    """Axis i of the result is axis axes[i]."""
+    if axes == tuple(range(len(axes))):
+        return tile
+    return emitter.tile("permute", [tile], tile.dtype, tuple(tile.shape[a] for a in axes), permutation=list(axes))
+
+
+def iota(emitter: Emitter, size: int) -> Tile:
+    """0, 1, ... as int32."""
+    return emitter.tile("iota", [], datatypes.int32, (size,))
+
+
+@implements(language.full)
+def _full(emitter: Emitter, shape: Any, fill_value: Any, dtype: Any) -> Tile:
+    extents = arguments.shape(shape)
+    element = arguments.dtype(dtype)
+    value = arguments.known(arguments.tile_like(fill_value, "fill_value"))
+    if not isinstance(value, Tile):
+        return arguments.at("fill_value", emitter.constant, value, element, extents)
+    if value.shape:
+        raise BadArgument("fill_value", f"expected a scalar, got {describe(value)}")
+    return broadcast(emitter, to_dtype(emitter, value, element), extents)
+
+
+@implements(language.zeros)
+def _zeros(emitter: Emitter, shape: Any, dtype: Any) -> Tile:
+    return emitter.constant(0, arguments.dtype(dtype), arguments.shape(shape))
+
+
+@implements(language.ones)
+def _ones(emitter: Emitter, shape: Any, dtype: Any) -> Tile:
+    return emitter.constant(1, arguments.dtype(dtype), arguments.shape(shape))
+
+
+@implements(language.arange)
+def _arange(emitter: Emitter, size: Any, dtype: Any, start: Any, step: Any) -> Tile:
+    from tilec.ast_to_tile.arith import binary
+
+    element = arguments.dtype(dtype)
+    (extent,) = arguments.shape(arguments.constant_int(size, "size"), "size")
+    values = to_dtype(emitter, iota(emitter, extent), element)
+    if arguments.known(step) != 1:
+        values = binary(emitter, "mul", values, to_dtype(emitter, step, element))
+    if arguments.known(start) != 0:
+        values = binary(emitter, "add", values, to_dtype(emitter, start, element))
+    return values
+
+
+@implements(language.broadcast_to)
+def _broadcast_to(emitter: Emitter, x: Any, shape: Any) -> Tile:
+    return broadcast(emitter, emitter.as_tile(arguments.tile_like(x, "x")), arguments.shape(shape))
+
+
+@implements(language.reshape)
+def _reshape(emitter: Emitter, x: Any, shape: Any) -> Tile:
+    tile = emitter.as_tile(arguments.tile_like(x, "x"))
+    extents = arguments.integers(shape if isinstance(shape, tuple) else (shape,), "shape")
+    return reshape(emitter, tile, _complete(tile, extents))
+
+
+def _complete(tile: Tile, extents: tuple[int, ...]) -> Shape:
+    """The extents with -1 replaced by what is left."""
+    size, given = math.prod(tile.shape), math.prod(extent for extent in extents if extent != -1)
+    if extents.count(-1) > 1:
+        raise BadArgument("shape", f"expected at most one extent of -1, got {extents}")
+    if -1 in extents and given > 0 and size % given == 0:
+        extents = tuple(size // given if extent == -1 else extent for extent in extents)
+    if math.prod(extents) != size or any(extent < 1 for extent in extents):
+        raise BadArgument("shape", f"a tile of shape {tile.shape} has {size} elements and cannot become {extents}")
+    return arguments.shape(extents)
+
+
+@implements(language.permute)
+def _permute(emitter: Emitter, x: Any, axes: Any) -> Tile:
+    tile = arguments.tile(x, "x")
+    return permute(emitter, tile, arguments.order(axes, len(tile.shape), "axes"))
+
+
+@implements(language.transpose)
+def _transpose(emitter: Emitter, x: Any, axis0: Any, axis1: Any) -> Tile:
+    tile = arguments.tile(x, "x")
+    rank = len(tile.shape)
+    if rank < 2:
+        raise BadArgument("x", f"expected a tile of at least two dimensions, got {describe(tile)}")
+    if (axis0 is None) != (axis1 is None) or axis0 is None and rank > 2:
+        raise BadArgument("axis0", f"expected both axes, as a tile of shape {tile.shape} has {rank}")
+    first, second = (0, 1) if axis0 is None else (arguments.axis(axis0, rank, "axis0"), arguments.axis(axis1, rank, "axis1"))
+    axes = list(range(rank))
+    axes[first], axes[second] = second, first
+    return permute(emitter, tile, tuple(axes))
+
+
+@implements(language.expand_dims)
+def _expand_dims(emitter: Emitter, x: Any, axis: Any) -> Tile:
+    tile = emitter.as_tile(arguments.tile_like(x, "x"))
+    at = arguments.axis(axis, len(tile.shape) + 1)
+    return reshape(emitter, tile, (*tile.shape[:at], 1, *tile.shape[at:]))
+
+
+def index_with_new_axes(emitter: Emitter, tile: Tile, key: Any) -> Tile:
+    """`tile[:, None]`: a new axis of extent 1 for each None; nothing else can be taken from a tile by subscript."""
+    items = key if isinstance(key, tuple) else (key,)
+    if items.count(...) > 1 or any(item is not None and item is not ... and item != slice(None) for item in items):
+        raise CompileError("a tile takes only ':', '...' and None in a subscript; for parts of it use ct.extract")
+    kept = sum(item == slice(None) for item in items)
+    if kept > len(tile.shape):
+        raise CompileError(f"a tile of shape {tile.shape} has {len(tile.shape)} axes, got {kept} times ':'")
+    items = items if ... in items else (*items, ...)
+    at = items.index(...)
+    rest = len(tile.shape) - kept
+    shape: list[int] = []
+    extents = iter(tile.shape)
+    for item in (*items[:at], *[slice(None)] * rest, *items[at + 1 :]):
+        shape.append(1 if item is None else next(extents))
+    return reshape(emitter, tile, tuple(shape))
+
+
+@implements(language.cat)
+def _cat(emitter: Emitter, tiles: Any, axis: Any) -> Tile:
+    if not isinstance(tiles, tuple) or len(tiles) != 2:
+        raise BadArgument("tiles", f"expected a tuple of two tiles, got {describe(tiles)}")
+    first, second = (arguments.tile(item, "tiles") for item in tiles)
+    at = arguments.axis(axis, len(first.shape))
+    if (first.dtype, first.shape) != (second.dtype, second.shape):
+        raise BadArgument("tiles", f"expected two tiles of one type and shape, got {first} and {second}")
+    shape = tuple(extent * 2 if dimension == at else extent for dimension, extent in enumerate(first.shape))
+    return emitter.tile("cat", [first, second], first.dtype, shape, dim=at)
+
+
+@implements(language.extract)
+def _extract(emitter: Emitter, x: Any, index: Any, shape: Any) -> Tile:
+    tile = arguments.tile(x, "x")
+    rank = len(tile.shape)
+    wanted = arguments.shape(shape, rank=rank)
+    part = wanted or (1,) * rank
+    items = arguments.index(index, rank)
+    for extent, whole, item in zip(part, tile.shape, items, strict=True):
+        if extent > whole:
+            raise BadArgument("shape", f"expected extents of at most {tile.shape}, got {wanted}")
+        number = arguments.known(item)
+        if isinstance(number, int) and not 0 <= number < whole // extent:
+            raise BadArgument("index", f"expected an index of 0 to {whole // extent - 1} ({whole} / {extent}), got {number}")
+    indices = [to_dtype(emitter, item, datatypes.int32) for item in items]
+    return reshape(emitter, emitter.tile("extract", [tile, *indices], tile.dtype, part), wanted)
+
+
+@implements(view_language.Tile.item)
+def _item(emitter: Emitter, self: Any) -> Tile:
+    if math.prod(self.shape) != 1:
+        raise CompileError(f"'item' takes a tile of one element, got {describe(self)}")
+    return reshape(emitter, self, ())

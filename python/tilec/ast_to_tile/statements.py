@@ -1,0 +1,96 @@
+"""Statements without branches or loops of their own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from tilec.ast_to_tile.assignment import bind
+from tilec.ast_to_tile.expressions import operate
+from tilec.ast_to_tile.loops import jump
+from tilec.ast_to_tile.tracer import Flow, Left, Loop, Returned, Tracer, statement
+from tilec.ast_to_tile.values import LocalFunction
+from tilec.errors import CompileError
+
+Rest = Sequence[ast.stmt]
+
+
+@statement(ast.Assign)
+def _assign(tracer: Tracer, node: ast.Assign, rest: Rest) -> Flow:
+    value = tracer.evaluate(node.value)
+    for target in node.targets:
+        bind(tracer, target, value)
+    return None
+
+
+@statement(ast.AnnAssign)
+def _annotated(tracer: Tracer, node: ast.AnnAssign, rest: Rest) -> Flow:
+    if node.value is not None:
+        bind(tracer, node.target, tracer.evaluate(node.value))
+    return None
+
+
+@statement(ast.AugAssign)
+def _augmented(tracer: Tracer, node: ast.AugAssign, rest: Rest) -> Flow:
+    if not isinstance(node.target, ast.Name):
+        raise CompileError("elements cannot be assigned: tiles are immutable, and arrays are written with ct.store")
+    before = tracer.frame.lookup(node.target.id)
+    tracer.frame.assign(node.target.id, operate(tracer, node.op, before, tracer.evaluate(node.value)), node)
+    return None
+
+
+@statement(ast.Expr)
+def _expression(tracer: Tracer, node: ast.Expr, rest: Rest) -> Flow:
+    tracer.evaluate(node.value)
+    return None
+
+
+@statement(ast.Pass)
+def _pass(tracer: Tracer, node: ast.Pass, rest: Rest) -> Flow:
+    return None
+
+
+@statement(ast.FunctionDef)
+def _function(tracer: Tracer, node: ast.FunctionDef, rest: Rest) -> Flow:
+    if node.decorator_list:
+        raise CompileError("functions inside a kernel cannot have decorators")
+    tracer.frame.assign(node.name, LocalFunction(node, tracer.frame), node)
+    return None
+
+
+@statement(ast.Return)
+def _return(tracer: Tracer, node: ast.Return, rest: Rest) -> Flow:
+    value = None if node.value is None else tracer.evaluate(node.value)
+    loop = _own_loop(tracer)
+    if not tracer.frame.is_kernel:
+        if loop is not None:
+            raise CompileError("'return' inside a loop of a function is not supported: leave the loop with 'break' first")
+        return Returned(value)
+    if value is not None:
+        raise CompileError("a kernel returns nothing: write results with ct.store")
+    if any(around.exits is None for around in tracer.loops):
+        raise CompileError("'return' inside a 'for' loop is not supported: leave the loop with 'break' first")
+    tracer.emitter.build("return")
+    return Returned(None)
+
+
+def _own_loop(tracer: Tracer) -> Loop | None:
+    return tracer.loops[-1] if tracer.loops and tracer.loops[-1].frame is tracer.frame else None
+
+
+@statement(ast.Break)
+def _break(tracer: Tracer, node: ast.Break, rest: Rest) -> Flow:
+    loop = _own_loop(tracer)
+    if loop is None or loop.exits is None:
+        raise CompileError("'break' outside of a loop")
+    loop.exits.append(jump(tracer, node))
+    return Left()
+
+
+@statement(ast.Continue)
+def _continue(tracer: Tracer, node: ast.Continue, rest: Rest) -> Flow:
+    loop = _own_loop(tracer)
+    if loop is None:
+        raise CompileError("'continue' outside of a loop")
+    loop.repeats.append(jump(tracer, node))
+    return Left()

@@ -1,0 +1,143 @@
+"""Arrays and the views through which tiles are loaded from and stored to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec import datatypes
+from tilec.ast_to_tile import arguments
+from tilec.ast_to_tile.arguments import BadArgument
+from tilec.ast_to_tile.arith import binary
+from tilec.ast_to_tile.chapters import implements
+from tilec.ast_to_tile.convert import to_dtype
+from tilec.ast_to_tile.emitter import Emitter, element_type, pointer_type
+from tilec.ast_to_tile.values import Array, Method, Shape, Tile, TiledView, describe
+from tilec.datatypes import DType
+from tilec.dialect.cuda_tile.attributes import BoundedAttr
+from tilec.dialect.cuda_tile.types import PartitionViewType, StridedViewType, TensorViewType
+from tilec.dialect.mlir import ir
+from tilec.errors import CompileError
+from tilec.language import view as language
+from tilec.modes import PaddingMode
+
+
+def make_array(
+    emitter: Emitter,
+    name: str,
+    dtype: DType,
+    pointer: ir.Value,
+    shape: tuple[Tile | int, ...],
+    strides: tuple[Tile | int, ...],
+) -> Array:
+    """The array with its tensor view; extents and strides that are positive integers are part of the view's type."""
+    static = [[extent if isinstance(extent, int) and extent > 0 else None for extent in part] for part in (shape, strides)]
+    dynamic = [
+        [emitter.as_tile(value).value for value, known in zip(part, facts, strict=True) if known is None]
+        for part, facts in zip((shape, strides), static, strict=True)
+    ]
+    type = TensorViewType.get(static[0], element_type(dtype), static[1])
+    view = emitter.build("make_tensor_view", [pointer, *dynamic], [type]).results[0]
+    return Array(name, dtype, pointer, shape, strides, view)
+
+
+def tile_view(
+    emitter: Emitter, array: Array, tile_shape: Shape, order: tuple[int, ...], padding: PaddingMode, steps: Shape
+) -> ir.Value:
+    """The view of an array in tiles; each kind is made once, right behind the tensor view, and so dominates its uses."""
+    pad = None if padding is PaddingMode.UNDETERMINED else padding.value
+    if pad not in (None, "zero") and not array.dtype.is_float:
+        raise BadArgument("padding_mode", f"expected ZERO or UNDETERMINED for elements of {array.dtype}, got {padding.name}")
+    key = (tile_shape, order, pad, steps)
+    if key not in array.views:
+        with ir.InsertionPoint.after(array.tensor_view.owner):
+            array.views[key] = _make_view(emitter, array, *key)
+    return array.views[key]
+
+
+def _make_view(
+    emitter: Emitter, array: Array, tile_shape: Shape, order: tuple[int, ...], pad: str | None, steps: Shape
+) -> ir.Value:
+    try:
+        if steps == tile_shape:
+            name, type = "partition", PartitionViewType.get(tile_shape, array.tensor_view.type, order, pad)
+        else:
+            name, type = "strided", StridedViewType.get(tile_shape, steps, array.tensor_view.type, order, pad)
+    except ValueError as problem:
+        raise CompileError(str(problem)) from problem
+    return emitter.build(f"make_{name}_view", [array.tensor_view], [type]).results[0]
+
+
+def tiles_along(emitter: Emitter, extent: Any, step: int) -> Any:
+    """How many tiles that start `step` apart cover an extent."""
+    return binary(emitter, "cdiv", extent, step)
+
+
+_METHODS = {name: getattr(language.Array, name) for name in ("slice", "tiled_view")}
+
+
+def array_attribute(array: Array, name: str) -> Any:
+    """`array.name`; raises CompileError for what arrays do not have."""
+    if name == "ndim":
+        return len(array.shape)
+    if name in ("dtype", "shape", "strides"):
+        return getattr(array, name)
+    if name in _METHODS:
+        return Method(array, _METHODS[name])
+    raise CompileError(f"arrays have no attribute '{name}', they have: dtype, shape, strides, ndim, {', '.join(_METHODS)}")
+
+
+_VIEW_METHODS = {name: getattr(language.TiledView, name) for name in ("num_tiles", "load", "store")}
+
+
+def view_attribute(view: TiledView, name: str) -> Any:
+    """`view.name`; raises CompileError for what tiled views do not have."""
+    if name == "dtype":
+        return view.array.dtype
+    if name in ("tile_shape", "traversal_steps"):
+        return getattr(view, name)
+    if name in _VIEW_METHODS:
+        return Method(view, _VIEW_METHODS[name])
+    known = ", ".join(("dtype", "tile_shape", "traversal_steps", *_VIEW_METHODS))
+    raise CompileError(f"tiled views have no attribute '{name}', they have: {known}")
+
+
+@implements(language.Array.tiled_view)
+def _tiled_view(self: Array, emitter: Emitter, tile_shape: Any, padding_mode: Any, traversal_steps: Any) -> TiledView:
+    rank = len(self.shape)
+    shape = arguments.shape(tile_shape, "tile_shape", rank=rank)
+    steps = shape or (1,) * rank
+    if traversal_steps is not None:
+        steps = arguments.shape(traversal_steps, "traversal_steps", rank=rank, powers=False)
+    return TiledView(self, shape, steps, arguments.keyword(padding_mode, PaddingMode, "padding_mode"))
+
+
+@implements(language.TiledView.num_tiles)
+def _num_tiles(self: TiledView, emitter: Emitter, axis: Any) -> Any:
+    at = arguments.axis(axis, len(self.array.shape))
+    return tiles_along(emitter, self.array.shape[at], self.traversal_steps[at])
+
+
+@implements(language.Array.slice)
+def _slice(self: Array, emitter: Emitter, axis: Any, start: Any, stop: Any) -> Array:
+    at = arguments.axis(axis, len(self.shape))
+    first, last = (_bound(emitter, value, name) for value, name in ((start, "start"), (stop, "stop")))
+    step = emitter.as_tile(self.strides[at], datatypes.int32)
+    wide = [to_dtype(emitter, value, datatypes.int64) for value in (first, step)]
+    offset = binary(emitter, "mul", *wide)
+    moved = emitter.build("offset", [self.pointer, offset.value], [pointer_type(self.dtype)]).results[0]
+    extent = _not_negative(emitter, binary(emitter, "sub", last, first))
+    shape = (*self.shape[:at], extent, *self.shape[at + 1 :])
+    return make_array(emitter, self.name, self.dtype, moved, shape, self.strides)
+
+
+def _bound(emitter: Emitter, value: Any, parameter: str) -> Tile:
+    (item,) = arguments.index(value, 1, parameter)
+    if isinstance(arguments.known(item), int) and arguments.known(item) < 0:
+        raise BadArgument(parameter, f"expected at least 0, got {describe(item)}")
+    return to_dtype(emitter, item, datatypes.int32)
+
+
+def _not_negative(emitter: Emitter, tile: Tile) -> Tile:
+    """The extent with the promise that makes it one."""
+    bounded = {"predicate": BoundedAttr.get(0, None)}
+    return Tile(emitter.build("assume", [tile.value], [tile.value.type], bounded).results[0], tile.dtype, ())

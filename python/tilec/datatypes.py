@@ -1,0 +1,173 @@
+"""The element types of arrays and tiles: `ct.float16` and its kin, and how two of them combine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import ml_dtypes
+import numpy as np
+
+from tilec.errors import CompileError
+
+
+class Category(IntEnum):
+    """Of two categories in one operation the higher wins; restricted floats take part in no arithmetic."""
+
+    BOOLEAN = 0
+    INTEGRAL = 1
+    FLOAT = 2
+    RESTRICTED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class DType:
+    """An element type; in a kernel, calling one (`ct.int16(5)`) makes a scalar of that type.
+
+    `name` is the name in Python, `element` the name in signatures and Tile IR (unsigned integers keep their `u` in
+    signatures; Tile IR integers have no sign). `bitwidth` is the width in memory.
+    """
+
+    name: str
+    element: str
+    bitwidth: int
+    category: Category
+    signed: bool = True
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"<DType '{self.name}'>"
+
+    def __reduce__(self) -> tuple:
+        return by_element, (self.element,)
+
+    def __call__(self, value: object, /) -> object:
+        raise CompileError(f"'{self.name}(...)' makes a scalar inside a kernel; on the host use numpy")
+
+    @property
+    def is_float(self) -> bool:
+        return self.category >= Category.FLOAT
+
+    @property
+    def is_arithmetic(self) -> bool:
+        return self.category != Category.RESTRICTED
+
+    @property
+    def is_integral(self) -> bool:
+        return self.category == Category.INTEGRAL
+
+    @property
+    def is_boolean(self) -> bool:
+        return self.category == Category.BOOLEAN
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest value of an integer type."""
+        if self.signed:
+            return -(1 << self.bitwidth - 1), (1 << self.bitwidth - 1) - 1
+        return 0, (1 << self.bitwidth) - 1
+
+
+def _integer(width: int, signed: bool) -> DType:
+    prefix, letter = ("int", "i") if signed else ("uint", "u")
+    return DType(f"{prefix}{width}", f"{letter}{width}", width, Category.INTEGRAL, signed)
+
+
+# One byte in memory, as numpy and DLPack store it.
+bool_ = DType("bool_", "i1", 8, Category.BOOLEAN, signed=False)
+uint8, uint16, uint32, uint64 = (_integer(width, False) for width in (8, 16, 32, 64))
+int8, int16, int32, int64 = (_integer(width, True) for width in (8, 16, 32, 64))
+float16 = DType("float16", "f16", 16, Category.FLOAT)
+bfloat16 = DType("bfloat16", "bf16", 16, Category.FLOAT)
+float32 = DType("float32", "f32", 32, Category.FLOAT)
+float64 = DType("float64", "f64", 64, Category.FLOAT)
+tfloat32 = DType("tfloat32", "tf32", 32, Category.RESTRICTED)
+float8_e4m3fn = DType("float8_e4m3fn", "f8E4M3FN", 8, Category.RESTRICTED)
+float8_e5m2 = DType("float8_e5m2", "f8E5M2", 8, Category.RESTRICTED)
+float8_e8m0fnu = DType("float8_e8m0fnu", "f8E8M0FNU", 8, Category.RESTRICTED)
+float4_e2m1fn = DType("float4_e2m1fn", "f4E2M1FN", 4, Category.RESTRICTED)
+
+UNSIGNED = (uint8, uint16, uint32, uint64)
+SIGNED = (int8, int16, int32, int64)
+FLOATS = (float16, bfloat16, float32, float64)
+ALL = (bool_, *UNSIGNED, *SIGNED, *FLOATS, tfloat32, float8_e4m3fn, float8_e5m2, float8_e8m0fnu, float4_e2m1fn)
+
+_BY_ELEMENT = {dtype.element: dtype for dtype in ALL}
+_NUMPY = {
+    bool_: np.dtype(np.bool_),
+    **{dtype: np.dtype(dtype.name) for dtype in (*UNSIGNED, *SIGNED, float16, float32, float64)},
+    **{
+        dtype: np.dtype(getattr(ml_dtypes, dtype.name))
+        for dtype in (bfloat16, float8_e4m3fn, float8_e5m2, float8_e8m0fnu)
+    },
+}
+_BY_NUMPY = {numpy_dtype: dtype for dtype, numpy_dtype in _NUMPY.items()}
+_BY_NAME = {dtype.name: dtype for dtype in ALL} | {"bool": bool_}
+
+
+def by_element(element: str) -> DType | None:
+    """The type that signatures call `element` (`f16`, `u8`, `i1`), if there is one."""
+    return _BY_ELEMENT.get(element)
+
+
+def by_name(name: str) -> DType | None:
+    """The type of a Python name as numpy, torch and `ct` spell it (`float16`, `bool`), if there is one."""
+    return _BY_NAME.get(name)
+
+
+def from_numpy(dtype: np.dtype) -> DType | None:
+    """The element type of a numpy array, ml_dtypes included, if tiles can have it."""
+    return _BY_NUMPY.get(dtype)
+
+
+def to_numpy(dtype: DType) -> np.dtype:
+    """The numpy type that stores `dtype`; tf32 is stored as float32."""
+    return _NUMPY[float32 if dtype is tfloat32 else dtype]
+
+
+def of_literal(value: bool | int | float) -> DType:
+    """The type a Python number takes where nothing else decides it."""
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, float):
+        return float32
+    for dtype in (int32, int64, uint64):
+        least, greatest = dtype.range
+        if least <= value <= greatest:
+            return dtype
+    raise CompileError(f"the integer {value} is out of range of every integer type")
+
+
+def promote(lhs: DType, rhs: DType) -> DType:
+    """The common type of two typed operands.
+
+    The higher category wins; within one category the wider type. Signed with unsigned and float16 with bfloat16 have
+    no common type, nor has a restricted float with anything but itself: those take an explicit `astype`.
+    """
+    if lhs is rhs:
+        return lhs
+    if Category.RESTRICTED in (lhs.category, rhs.category):
+        raise _no_promotion(lhs, rhs)
+    if lhs.category != rhs.category:
+        return max(lhs, rhs, key=lambda dtype: dtype.category)
+    if lhs.is_integral and lhs.signed != rhs.signed or {lhs, rhs} == {float16, bfloat16}:
+        raise _no_promotion(lhs, rhs)
+    return max(lhs, rhs, key=lambda dtype: dtype.bitwidth)
+
+
+def promote_literal(dtype: DType, value: bool | int | float) -> DType:
+    """The common type of a typed operand and a Python number: the number gives way unless its category is higher."""
+    literal = of_literal(value)
+    if min(literal.category, Category.FLOAT) > min(dtype.category, Category.FLOAT):
+        return literal
+    if dtype.is_integral and literal.is_integral:
+        least, greatest = dtype.range
+        if not least <= value <= greatest:
+            raise CompileError(f"the integer {value} is out of range of {dtype} ({least} to {greatest})")
+    return dtype
+
+
+def _no_promotion(lhs: DType, rhs: DType) -> CompileError:
+    return CompileError(f"{lhs} and {rhs} have no common type: convert one of them with astype()")

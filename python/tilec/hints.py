@@ -1,0 +1,71 @@
+"""Hints of a kernel to the compiler, the same for every target or one by one."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from tilec.errors import CompileError
+
+
+class ByTarget:
+    """A value that depends on the target: `ByTarget(sm_100=2, default=1)`; targets are named without suffix."""
+
+    def __init__(self, *, default: Any = None, **values: Any) -> None:
+        self.default = default
+        self.values = values
+
+    def __repr__(self) -> str:
+        values = "".join(f", {target}={value}" for target, value in self.values.items())
+        return f"ByTarget(default={self.default}{values})"
+
+
+@dataclass(frozen=True)
+class Hints:
+    """Each a value, a `ByTarget`, or None: let the compiler choose."""
+
+    num_ctas: Any = None
+    occupancy: Any = None
+    opt_level: Any = None
+    num_worker_warps: Any = None
+
+    def replace(self, **changes: Any) -> Hints:
+        """These hints with some changed; raises CompileError for an unknown name or a value out of range."""
+        for name, value in changes.items():
+            if name not in _LIMITS:
+                raise CompileError(f"unknown hint '{name}', expected one of: {', '.join(_LIMITS)}")
+            for single in [value.default, *value.values.values()] if isinstance(value, ByTarget) else [value]:
+                _check(name, single)
+        return dataclasses.replace(self, **changes)
+
+    def by_target(self) -> dict[str, dict[str, int]]:
+        """{target or "default": {key of Tile IR: value}}; opt_level is no matter of the module."""
+        table: dict[str, dict[str, int]] = {}
+        for name, key in _KEYS.items():
+            value = getattr(self, name)
+            values = {"default": value.default, **value.values} if isinstance(value, ByTarget) else {"default": value}
+            for target, single in values.items():
+                if single is not None:
+                    table.setdefault(target, {})[key] = single
+        return table
+
+
+# Names of the hints in Tile IR and their ranges (reference of the entry operation, 13.1 to 13.5).
+_KEYS = {
+    "num_ctas": "num_cta_in_cga",
+    "occupancy": "occupancy",
+    "num_worker_warps": "num_worker_warps_per_cta",
+}
+_LIMITS = {"num_ctas": (1, 16), "occupancy": (1, 32), "opt_level": (0, 3), "num_worker_warps": (1, 32)}
+_POWERS_OF_TWO = ("num_ctas", "num_worker_warps")
+
+
+def _check(name: str, value: Any) -> None:
+    if value is None:
+        return
+    least, greatest = _LIMITS[name]
+    power = " that is a power of two" if name in _POWERS_OF_TWO else ""
+    bad_power = bool(power) and isinstance(value, int) and value & (value - 1) != 0
+    if type(value) is not int or not least <= value <= greatest or bad_power:
+        raise CompileError(f"hint '{name}': expected an integer of {least} to {greatest}{power}, got {value!r}")

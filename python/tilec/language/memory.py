@@ -1,0 +1,85 @@
+"""Between arrays in global memory and tiles; where a block stands in the grid."""
+
+from __future__ import annotations
+
+from tilec.language.stub import kernel_function
+from tilec.modes import MemoryOrder, MemoryScope, PaddingMode
+
+
+@kernel_function
+def bid(axis):
+    """The index of this block along `axis` (0, 1 or 2) of the grid, int32."""
+
+
+@kernel_function
+def num_blocks(axis):
+    """The number of blocks along `axis` (0, 1 or 2) of the grid, int32."""
+
+
+@kernel_function
+def num_tiles(array, /, axis, shape, order="C"):
+    """How many tiles of `shape` cover the array along `axis`, the last one perhaps in part, int32."""
+
+
+def _load_artifact(path):
+    # On the host the same name reads what `tilec compile` wrote.
+    from tilec.runtime.artifact import load
+
+    return load(path)
+
+
+@kernel_function(on_host=_load_artifact)
+def load(
+    array,
+    /,
+    index,
+    shape,
+    *,
+    order="C",
+    padding_mode=PaddingMode.UNDETERMINED,
+    check_bounds=True,
+    latency=None,
+    allow_tma=None,
+    memory_order=MemoryOrder.WEAK,
+    memory_scope=MemoryScope.NONE,
+):
+    """tile[x, y] = array[index[0] * shape[0] + x, index[1] * shape[1] + y]; outside the array, what `padding_mode` says.
+
+    `order` ("C", "F" or a permutation) says which axis of the array each axis of the tile runs along.
+    On the host, `tilec.load(path)` is a compiled kernel read from its files.
+    """
+
+
+@kernel_function
+def store(
+    array,
+    /,
+    index,
+    tile,
+    *,
+    order="C",
+    check_bounds=True,
+    latency=None,
+    allow_tma=None,
+    memory_order=MemoryOrder.WEAK,
+    memory_scope=MemoryScope.NONE,
+):
+    """array[index[0] * tile.shape[0] + x, ...] = tile[x, ...]; elements outside the array are dropped.
+
+    The tile is converted to the element type of the array where that is a promotion or a number of the same category.
+    """
+
+
+@kernel_function
+def gather(array, indices, /, *, mask=None, padding_value=0, check_bounds=True, latency=None):
+    """result[i] = array[indices[0][i], indices[1][i], ...]; `padding_value` where outside the array or not in `mask`."""
+
+
+@kernel_function
+def scatter(array, indices, value, /, *, mask=None, check_bounds=True, latency=None):
+    """array[indices[0][i], indices[1][i], ...] = value[i], where inside the array and in `mask`."""
+
+
+@kernel_function
+def assume_divisible_by(x, divisor):
+    """`x`, with the promise that it is a multiple of the constant `divisor`; a broken promise is undefined behaviour."""

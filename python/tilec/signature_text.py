@@ -1,0 +1,185 @@
+"""Reader of the text form of signatures; the grammar is told in tilec.signature."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+from tilec.datatypes import ALL, DType, by_element, by_name
+from tilec.errors import InputError, Note
+from tilec.signature import (
+    DEFAULT_ALIGNMENT,
+    Argument,
+    ArrayArgument,
+    ConstantArgument,
+    ScalarArgument,
+    Signature,
+    elements_per,
+)
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+    (?P<float>-?(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?|-?\d+[eE][-+]?\d+|-?inf\b|nan\b)
+  | (?P<integer>-?\d+)
+  | (?P<word>[A-Za-z_]\w*)
+  | (?P<string>'[^']*'|"[^"]*")
+  | (?P<mark>[:=,?%()\[\]])
+  | (?P<end>$)
+)""",
+    re.VERBOSE,
+)
+_CONSTANTS = {"True": True, "False": False, "None": None}
+
+T = TypeVar("T")
+
+
+def parse(text: str) -> Signature:
+    """The arguments in the order in which they are written; raises InputError with a caret into the text."""
+    return _Reader(text).signature()
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
+        self._advance()
+
+    def signature(self) -> Signature:
+        if self.kind == "end":
+            return Signature(())
+        arguments = [self._argument()]
+        while self._take(","):
+            arguments.append(self._argument())
+        if self.kind != "end":
+            self._fail("expected ',' or the end")
+        return Signature(tuple(arguments))
+
+    def _argument(self) -> Argument:
+        name = self._expect("word", "the name of a parameter")
+        if self._take("="):
+            return ConstantArgument(name, self._constant())
+        self._need(":", f"':' and a type, or '=' and a constant, after '{name}'")
+        element = self._element()
+        if not self._take("["):
+            return ScalarArgument(name, element)
+        return self._array(name, element)
+
+    def _array(self, name: str, element: DType) -> ArrayArgument:
+        extents = [] if self._take("]") else self._list(lambda: self._extent("an extent"), "]")
+        strides: list[tuple[int | None, int | None]] | None = None
+        alignment = DEFAULT_ALIGNMENT
+        while self.kind == "word":
+            start, clause = self.start, self._expect("word", "")
+            if clause == "strides":
+                self._need("(", "'(' after 'strides'")
+                strides = [] if self._take(")") else self._list(lambda: self._extent("a stride"), ")")
+            elif clause == "align":
+                alignment = self._alignment()
+            else:
+                self._fail(f"expected 'strides' or 'align', got '{clause}'", start)
+        if strides is None:
+            strides = [(None, None)] * (len(extents) - 1) + [(1, None)] * bool(extents)
+        if len(strides) != len(extents):
+            self._fail(f"'{name}' has {len(extents)} extents and {len(strides)} strides, expected as many")
+        return ArrayArgument(
+            name,
+            element,
+            tuple(value for value, _ in extents),
+            tuple(value for value, _ in strides),
+            alignment,
+            tuple(_divisor(extent, 1) for extent in extents),
+            tuple(_divisor(stride, elements_per(alignment, element)) for stride in strides),
+        )
+
+    def _list(self, item: Callable[[], T], end: str) -> list[T]:
+        items = [item()]
+        while not self._take(end):
+            self._need(",", f"',' or '{end}'")
+            items.append(item())
+        return items
+
+    def _extent(self, what: str) -> tuple[int | None, int | None]:
+        """The value, or None, and the divisor that was written, or None."""
+        if self.kind == "integer":
+            start, value = self.start, int(self._expect("integer", ""))
+            if value < 0:
+                self._fail(f"expected {what} of at least 0, got {value}", start)
+            return value, None
+        self._need("?", f"{what}: an integer, '?' or '?%n'")
+        if not self._take("%"):
+            return None, None
+        start, divisor = self.start, int(self._expect("integer", "a divisor after '%'"))
+        if divisor < 1:
+            self._fail(f"expected a divisor of at least 1, got {divisor}", start)
+        return None, divisor
+
+    def _alignment(self) -> int:
+        start, alignment = self.start, int(self._expect("integer", "a number of bytes after 'align'"))
+        if alignment < 1 or alignment & (alignment - 1):
+            self._fail(f"expected an alignment that is a power of two, got {alignment}", start)
+        return alignment
+
+    def _element(self) -> DType:
+        start, name = self.start, self._expect("word", "an element type")
+        dtype = by_element(name) or by_name(name)
+        if dtype is None:
+            names = ", ".join(dtype.element for dtype in ALL)
+            self._fail(f"unknown element type '{name}', expected one of: {names}", start)
+        return dtype
+
+    def _constant(self) -> object:
+        start, kind, text = self.start, self.kind, self.token
+        self._advance()
+        if kind == "integer":
+            return int(text)
+        if kind == "float":
+            return float(text)
+        if kind == "string":
+            return text[1:-1]
+        if kind == "word" and text in _CONSTANTS:
+            return _CONSTANTS[text]
+        dtype = by_element(text) or by_name(text) if kind == "word" else None
+        if dtype is None:
+            self._fail("expected a constant: a number, True, False, None, a string or an element type", start)
+        return dtype
+
+    def _advance(self) -> None:
+        match = _TOKEN.match(self.text, self.position)
+        if match is None:
+            rest = self.text[self.position :]
+            self.start = self.position + len(rest) - len(rest.lstrip())
+            self._fail(f"unexpected character {self.text[self.start]!r}")
+        self.kind = str(match.lastgroup)
+        self.token = match.group(self.kind)
+        self.start = match.start(self.kind)
+        self.position = match.end()
+
+    def _take(self, mark: str) -> bool:
+        if self.kind == "mark" and self.token == mark:
+            self._advance()
+            return True
+        return False
+
+    def _need(self, mark: str, expected: str) -> None:
+        if not self._take(mark):
+            self._fail(f"expected {expected}")
+
+    def _expect(self, kind: str, expected: str) -> str:
+        if self.kind != kind:
+            self._fail(f"expected {expected}")
+        token = self.token
+        self._advance()
+        return token
+
+    def _fail(self, problem: str, start: int | None = None) -> NoReturn:
+        column = self.start if start is None else start
+        caret = Note(f"in the signature\n    {self.text}\n    {' ' * column}^")
+        raise InputError(f"signature, column {column + 1}: {problem}", notes=[caret])
+
+
+def _divisor(extent: tuple[int | None, int | None], default: int) -> int:
+    value, divisor = extent
+    if value is not None:
+        return 1
+    return default if divisor is None else divisor
