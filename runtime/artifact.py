@@ -91,7 +91,8 @@ def write(path: Path, content: bytes) -> None:
         temporary.write_bytes(content)
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        if temporary.exists():
+            temporary.unlink()
         raise InputError(f"cannot write {path}: {error.strerror}") from None
 
 

@@ -118,14 +118,18 @@ def _check_alignment(argument: ArrayArgument | PointerArgument, address: int) ->
 def _check_axes(
     argument: ArrayArgument, what: str, found: tuple[int, ...], fixed: tuple[int | None, ...], divisors: tuple[int, ...]
 ) -> None:
-    for axis, (value, expected, divisor) in enumerate(zip(found, fixed, divisors or (1,) * len(found), strict=True)):
-        place = f"argument '{argument.name}' needs {what} {axis}"
+    for axis, (value, expected) in enumerate(zip(found, fixed, strict=True)):
         if expected is not None and value != expected:
-            raise InputError(f"{place} to be {expected}, as compiled, got {value}")
-        if value % divisor:
-            raise InputError(f"{place} to be a multiple of {divisor}, as compiled, got {value}")
+            raise _axis_error(argument, what, axis, f"to be {expected}, as compiled", value)
         if value > MAX_EXTENT:
-            raise InputError(f"{place} below 2**31, got {value}")
+            raise _axis_error(argument, what, axis, "below 2**31", value)
+    for axis, (value, divisor) in enumerate(zip(found, divisors, strict=False)):
+        if value % divisor:
+            raise _axis_error(argument, what, axis, f"to be a multiple of {divisor}, as compiled", value)
+
+
+def _axis_error(argument: ArrayArgument, what: str, axis: int, needs: str, found: int) -> InputError:
+    return InputError(f"argument '{argument.name}' needs {what} {axis} {needs}, got {found}")
 
 
 def scalar(argument: ScalarArgument, value: Any) -> int | float:

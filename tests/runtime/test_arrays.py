@@ -1,0 +1,94 @@
+"""Arrays of other libraries are seen where they lie, without a copy."""
+
+import ctypes
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tilec.errors import InputError
+from tilec.runtime.arrays import ArrayView, is_array, view
+
+
+class Exporter:
+    """Speaks DLPack and nothing else, as torch and jax do."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __dlpack__(self, **arguments: Any) -> Any:
+        return self.array.__dlpack__(**arguments)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.__dlpack_device__()
+
+
+def place(array: ArrayView) -> tuple[Any, ...]:
+    return array.address, array.shape, array.strides, array.dtype, array.on_device
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.int8, np.uint16, np.int32, np.int64, np.float16, np.float32, np.float64, np.bool_]
+)
+def test_dlpack_sees_what_numpy_sees(dtype: type) -> None:
+    array = np.zeros((4, 6), dtype)[1:, ::2]
+    assert place(view(Exporter(array), "A")) == place(view(array, "A"))
+
+
+def test_numpy_strides_count_elements() -> None:
+    array = np.zeros((4, 6), np.float32).T
+    assert place(view(array, "A")) == (array.ctypes.data, (6, 4), (1, 6), np.dtype(np.float32), False)
+
+
+class CudaArray:
+    """`__cuda_array_interface__` version 3."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__cuda_array_interface__ = {
+            "version": 3,
+            "data": (4096, True),
+            "shape": (2, 3),
+            "typestr": "<f4",
+            **fields,
+        }
+
+
+def test_cuda_array_interface() -> None:
+    found = view(CudaArray(), "A")
+    assert place(found) == (4096, (2, 3), (3, 1), np.dtype(np.float32), True)
+    assert not found.writable
+    assert view(CudaArray(strides=(4, 8)), "A").strides == (1, 2)
+
+
+def test_strides_within_an_element_are_refused() -> None:
+    with pytest.raises(InputError, match=r"'A' needs strides of whole elements, got \(12, 6\) bytes for float32"):
+        view(CudaArray(strides=(12, 6)), "A")
+
+
+def test_unknown_element_type_is_refused() -> None:
+    with pytest.raises(InputError, match="'A' needs an element type of Tile IR, got DLPack code 5, 128 bits"):
+        view(Exporter(np.zeros(2, np.complex128)), "A")
+
+
+def test_memory_of_another_device_is_refused() -> None:
+    exporter = Exporter(np.zeros(2, np.float32))
+    exporter.__dlpack_device__ = lambda: (4, 0)  # type: ignore[method-assign]
+    with pytest.raises(InputError, match="'A' needs memory of the host or of a CUDA device"):
+        view(exporter, "A")
+
+
+@pytest.mark.parametrize(("value", "expected"), [(np.zeros(1), True), (CudaArray(), True), ([1], False), (3, False)])
+def test_is_array(value: Any, expected: bool) -> None:
+    assert is_array(value) is expected
+
+
+def test_the_view_keeps_the_memory_alive() -> None:
+    array = np.arange(1000, dtype=np.int64)
+    seen = view(Exporter(array), "A")
+    del array
+    assert ctypes.c_int64.from_address(seen.address + 8 * 999).value == 999
+
+
+def test_range_of_an_empty_array_is_empty() -> None:
+    assert view(np.zeros((0, 4), ml_dtypes.bfloat16), "A").byte_range()[1] == 0

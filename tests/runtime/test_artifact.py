@@ -1,0 +1,70 @@
+"""An artifact on disk: what is saved is loaded, by any of its files."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tilec.errors import InputError
+from tilec.runtime import artifact
+from tilec.runtime.arguments import PointerArgument, ScalarArgument
+from tilec.runtime.artifact import Artifact
+from tilec.runtime.metadata import Metadata, ValueParameter
+
+PTX = (Path(__file__).parent / "vector_add.ptx").read_text()
+VECTOR_ADD = Artifact(
+    Metadata(
+        entry="vector_add",
+        target="sm_90a",
+        arguments=(*(PointerArgument(name, "f32", 4) for name in "abc"), ScalarArgument("n", "i32")),
+        parameters=(*(ValueParameter("u64", name) for name in "abc"), ValueParameter("s32", "n")),
+        tensor_maps=(),
+        block=(128, 1, 1),
+    ),
+    PTX,
+    b"\x7fELF",
+)
+
+
+@pytest.mark.parametrize("name", ["k", "k.ptx", "k.cubin", "k.launch.json"])
+def test_saved_is_loaded_by_any_of_its_files(tmp_path: Path, name: str) -> None:
+    saved = artifact.save(VECTOR_ADD, tmp_path / "k")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["k.cubin", "k.launch.json", "k.ptx"]
+    assert artifact.load(tmp_path / name) == saved
+    assert saved.metadata == replace(VECTOR_ADD.metadata, ptx_sha256=artifact.digest(PTX))
+
+
+def test_a_name_may_have_dots(tmp_path: Path) -> None:
+    artifact.save(VECTOR_ADD, tmp_path / "k.v2.ptx")
+    assert (tmp_path / "k.v2.launch.json").exists()
+
+
+def test_cubin_alone_is_enough(tmp_path: Path) -> None:
+    artifact.save(replace(VECTOR_ADD, ptx=""), tmp_path / "k")
+    assert artifact.load(tmp_path / "k").cubin == b"\x7fELF"
+
+
+def test_changed_ptx_is_noticed(tmp_path: Path) -> None:
+    artifact.save(VECTOR_ADD, tmp_path / "k")
+    (tmp_path / "k.ptx").write_text(PTX.replace("add.rn", "sub.rn"))
+    with pytest.raises(InputError, match=r"k.ptx is not the text that its .launch.json was written for"):
+        artifact.load(tmp_path / "k")
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot read .*/k.launch.json: No such file"):
+        artifact.load(tmp_path / "k.ptx")
+    artifact.save(replace(VECTOR_ADD, cubin=b""), tmp_path / "k")
+    (tmp_path / "k.ptx").unlink()
+    with pytest.raises(InputError, match=r"has neither .ptx nor .cubin"):
+        artifact.load(tmp_path / "k")
+
+
+def test_nothing_is_left_where_writing_fails(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot write .*/file/k.ptx: File exists"):
+        artifact.save(VECTOR_ADD, tmp_path / "file" / "k")
+    (tmp_path / "k.ptx").mkdir()
+    with pytest.raises(InputError, match="cannot write .*k.ptx: Is a directory"):
+        artifact.write(tmp_path / "k.ptx", b"text")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "k.ptx"]

@@ -1,0 +1,51 @@
+"""PTX becomes a cubin in process, and what ptxas refuses is told with its lines."""
+
+from pathlib import Path
+
+import pytest
+
+from tilec.errors import CompileError
+from tilec.runtime.cubin import assemble
+
+VECTOR_ADD = (Path(__file__).parent / "vector_add.ptx").read_text()
+ELF_MACHINE_CUDA = 190
+
+
+def test_cubin_is_an_elf_file_for_cuda() -> None:
+    made = assemble(VECTOR_ADD, "sm_90a")
+    assert made.content[:4] == b"\x7fELF"
+    assert int.from_bytes(made.content[18:20], "little") == ELF_MACHINE_CUDA
+    assert b"vector_add" in made.content
+    assert (made.registers > 0, made.spill_bytes, made.warnings) == (True, 0, ())
+
+
+def test_mistake_is_quoted_with_its_line() -> None:
+    wrong = VECTOR_ADD.replace("add.rn.f32", "add.rn.f33")
+    line = 1 + wrong[: wrong.index("add.rn.f33")].count("\n")
+    with pytest.raises(CompileError, match="ptxas refuses k.ptx: Unknown modifier '.f33'") as raised:
+        assemble(wrong, "sm_90a", "k.ptx")
+    assert raised.value.notes[0].message.startswith(f"k.ptx:{line}: ")
+    assert "add.rn.f33 %f3, %f1, %f2;" in raised.value.notes[0].message
+
+
+def test_too_much_shared_memory_is_told() -> None:
+    wrong = VECTOR_ADD.replace("    .reg .pred", "    .shared .b8 big[300000];\n    .reg .pred")
+    wrong = wrong.replace("DONE:", "    mov.b32 %r5, big;\n    st.shared.b32 [%r5], %r4;\nDONE:")
+    with pytest.raises(CompileError, match="uses too much shared data"):
+        assemble(wrong, "sm_90a")
+
+
+def test_unknown_target_is_told() -> None:
+    with pytest.raises(CompileError, match="cannot build for target 'sm_33'"):
+        assemble(VECTOR_ADD, "sm_33")
+
+
+def test_spills_are_counted() -> None:
+    # 40 values live at once do not fit in the 24 registers that .maxnreg leaves.
+    names = range(40)
+    loads = "\n".join(f"    ld.volatile.global.f32 %x{i}, [%d1+{4 * i}];" for i in names)
+    stores = "\n".join(f"    st.volatile.global.f32 [%d1+{4 * i}], %x{39 - i};" for i in names)
+    head = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p)\n.maxnreg 24\n"
+    registers = "    .reg .b64 %d<2>;\n    .reg .f32 %x<40>;\n    ld.param.u64 %d1, [p];"
+    ptx = f"{head}{{\n{registers}\n{loads}\n{stores}\n    ret;\n}}\n"
+    assert assemble(ptx, "sm_90a").spill_bytes > 0

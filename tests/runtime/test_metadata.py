@@ -1,0 +1,127 @@
+"""The schema `tilec.launch/1`: what is written is read back, and each misfit is named with its place."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from tilec.errors import InputError
+from tilec.runtime import metadata
+from tilec.runtime.json_record import Record
+from tilec.runtime.metadata import TensorMapParameter, ValueParameter
+
+# One f16 matrix read by TMA in boxes of 64x128, and a scalar.
+VALID: dict[str, Any] = {
+    "schema": "tilec.launch/1",
+    "entry": "scale",
+    "target": "sm_100a",
+    "ptx_version": "9.0",
+    "ptx_sha256": "",
+    "tilec_version": "0.1.0",
+    "arguments": [
+        {
+            "name": "A",
+            "kind": "array",
+            "element": "f16",
+            "rank": 2,
+            "shape": [None, None],
+            "strides": [None, 1],
+            "alignment": 16,
+            "divisibility": {"shape": [1, 1], "strides": [8, 1]},
+        },
+        {"name": "x", "kind": "scalar", "element": "f32"},
+        {"name": "TM", "kind": "constant", "value": 128},
+    ],
+    "parameters": [
+        {"kind": "value", "type": "u64", "name": "A"},
+        {"kind": "value", "type": "s32", "name": "A.shape[0]"},
+        {"kind": "value", "type": "s32", "name": "A.shape[1]"},
+        {"kind": "value", "type": "s32", "name": "A.strides[0]"},
+        {"kind": "value", "type": "s32", "name": "A.strides[1]"},
+        {"kind": "value", "type": "f32", "name": "x"},
+        {"kind": "tensor_map", "index": 0},
+    ],
+    "tensor_maps": [
+        {
+            "base": {"parameter": 0},
+            "element": "f16",
+            "extents": [{"parameter": 2}, {"parameter": 1}],
+            "strides": [{"op": "mul", "arguments": [{"parameter": 3}, 2]}],
+            "box": [64, 128],
+            "element_strides": [1, 1],
+            "swizzle": "128B",
+            "interleave": "none",
+            "fill": "zero",
+            "l2_promotion": "128B",
+            "location": "scale.py:7:9",
+        }
+    ],
+    "block": [192, 1, 1],
+    "cluster": [1, 1, 1],
+    "shared_bytes": 65536,
+    "allow_unconfirmed": False,
+}
+
+
+def read(fields: dict[str, Any]) -> metadata.Metadata:
+    return metadata.read(Record.parse(json.dumps(fields), "scale.launch.json"))
+
+
+def test_written_text_holds_the_same_fields() -> None:
+    assert json.loads(metadata.to_text(read(VALID))) == VALID
+
+
+def test_parameters_are_values_then_tensor_maps() -> None:
+    parameters = read(VALID).parameters
+    assert parameters[5:] == (ValueParameter("f32", "x"), TensorMapParameter(0))
+
+
+def changed(path: list[Any], value: Any) -> dict[str, Any]:
+    fields = copy.deepcopy(VALID)
+    inner: Any = fields
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = value
+    return fields
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (["schema"], "tilec.launch/9", "'schema' needs 'tilec.launch/1', got \"tilec.launch/9\""),
+        (["entry"], 3, "'entry' needs a string, got 3"),
+        (["blocks"], [1, 1, 1], "'the file' needs no field 'blocks'"),
+        (["block"], [1, 1], r"'block' needs a list of 3, got \[1, 1\]"),
+        (["block", 0], 0, r"'block\[0\]' needs an integer of 1 to 1024, got 0"),
+        (["block"], [1024, 2, 1], "'block' needs a product of at most 1024"),
+        (["shared_bytes"], True, "'shared_bytes' needs an integer of at least 0, got true"),
+        (["arguments", 0, "kind"], "matrix", r"'arguments\[0\].kind' needs one of"),
+        (["arguments", 0, "shape"], [1], r"'arguments\[0\].shape' needs a list of 2"),
+        (["arguments", 1, "element"], "f128", r"'arguments\[1\].element' needs one of"),
+        (["parameters", 0, "type"], "ptr", r"'parameters\[0\].type' needs one of"),
+        (["parameters", 6, "index"], 1, r"'parameters\[6\].index' needs an integer of 0 to 0, got 1"),
+        (["parameters"], [], "'parameters' needs 6 values, one for each entry argument"),
+        (["tensor_maps", 0, "box"], [64], r"'tensor_maps\[0\].box' needs a list of 2"),
+        (["tensor_maps", 0, "box", 1], 257, r"'tensor_maps\[0\].box\[1\]' needs an integer of 1 to 256, got 257"),
+        (["tensor_maps", 0, "swizzle"], "256B", r"'tensor_maps\[0\].swizzle' needs one of none, 32B"),
+        (["tensor_maps", 0, "base"], {"parameter": 6}, r"'tensor_maps\[0\]' needs parameters below 6"),
+        (["tensor_maps", 0, "base"], {"op": "pow", "arguments": [1, 2]}, r"base.op' needs one of add, sub"),
+        (["tensor_maps", 0, "extents"], [], r"extents' needs a list of 1 to 5"),
+    ],
+)
+def test_misfit_is_named(path: list[Any], value: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read(changed(path, value))
+
+
+@pytest.mark.parametrize("name", ["schema", "entry", "target", "arguments", "parameters", "tensor_maps", "block"])
+def test_missing_field_is_named(name: str) -> None:
+    fields = {key: value for key, value in VALID.items() if key != name}
+    with pytest.raises(InputError, match=f"'the file' needs a field '{name}'"):
+        read(fields)
+
+
+def test_what_is_no_json_is_placed() -> None:
+    with pytest.raises(InputError, match="scale.launch.json:2:3 is no JSON"):
+        metadata.read(Record.parse('{"schema": 1,\n  x}', "scale.launch.json"))
