@@ -1,0 +1,92 @@
+"""Channels as mbarriers (dialect/tile_gpu/README.md, Channels; PTX ISA 9.7.13.15)."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA
+from tilec.dialect.tile_gpu.types import TENSOR
+from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
+from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.shared_plan import ChannelPlan
+
+ARRIVE = "mbarrier.arrive.shared::cta.b64 _, [$0];"
+BEFORE_SYNC = "tcgen05.fence::before_thread_sync;"
+AFTER_SYNC = "tcgen05.fence::after_thread_sync;"
+
+
+@lowers("tile_gpu.make_channel", "tile_gpu.make_tensor_map")
+def _declared(lowering: KernelLowering, operation: ir.Operation) -> None:
+    """Placed by the shared plan, initialised at the start of the kernel."""
+
+
+@lowers("tile_gpu.put_begin")
+def _put_begin(lowering: KernelLowering, operation: ir.Operation) -> None:
+    channel = lowering.plan.channels[operation.operands[0]]
+    if channel.is_ring:
+        lowering.wait(channel, channel.empty, "put")
+        if channel.producer == MMA:
+            # PTX ISA 9.7.16.6.2: the readers of tensor memory synchronised through the barrier.
+            lowering.b.execute(AFTER_SYNC)
+    if channel.producer == TMA:
+        full = lowering.barrier_address(channel, channel.full, "put")
+        text = f"@$0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$1], {channel.bytes_expected};"
+        lowering.b.execute(text, (), lowering.elected, full)
+    _set_buffers(lowering, operation, channel, "put")
+
+
+def _set_buffers(lowering: KernelLowering, operation: ir.Operation, channel: ChannelPlan, party: str) -> None:
+    for number, result in enumerate(operation.results):
+        lowering.set(result, [lowering.slot_address(channel, number, party)])
+
+
+@lowers("tile_gpu.put_commit")
+def _put_commit(lowering: KernelLowering, operation: ir.Operation) -> None:
+    channel = lowering.plan.channels[operation.operands[0]]
+    full = lowering.barrier_address(channel, channel.full, "put")
+    if channel.producer == THREADS:
+        if channel.buffers[0].memory == TENSOR:
+            lowering.b.execute(BEFORE_SYNC)
+        elif any(consumer in (MMA, WGMMA) for consumer in channel.consumers):
+            # PTX ISA 9.7.9.25: tensor cores read shared memory through the async proxy.
+            lowering.b.execute("fence.proxy.async.shared::cta;")
+        lowering.b.execute(ARRIVE, (), full)
+    elif channel.producer == MMA:
+        commit(lowering, full)
+    lowering.advance(channel, "put")
+
+
+def commit(lowering: KernelLowering, barrier: ir.Value) -> None:
+    """Arrives at a barrier once all tensor core work that the elected thread issued is complete."""
+    text = "@$0 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [$1];"
+    lowering.b.execute(text, (), lowering.elected, barrier)
+
+
+def _consumer(operation: ir.Operation) -> int:
+    return ir.IntegerAttr(operation.attributes["consumer"]).value
+
+
+@lowers("tile_gpu.get")
+def _get(lowering: KernelLowering, operation: ir.Operation) -> None:
+    channel = lowering.plan.channels[operation.operands[0]]
+    number = _consumer(operation)
+    party = f"get{number}"
+    lowering.wait(channel, channel.full, party)
+    if channel.buffers[0].memory == TENSOR:
+        lowering.b.execute(AFTER_SYNC)
+    _set_buffers(lowering, operation, channel, party)
+
+
+@lowers("tile_gpu.release")
+def _release(lowering: KernelLowering, operation: ir.Operation) -> None:
+    channel = lowering.plan.channels[operation.operands[0]]
+    number = _consumer(operation)
+    party = f"get{number}"
+    if channel.is_ring:
+        empty = lowering.barrier_address(channel, channel.empty, party)
+        if channel.consumers[number] == MMA:
+            commit(lowering, empty)
+        else:
+            if channel.buffers[0].memory == TENSOR:
+                lowering.b.execute(BEFORE_SYNC)
+            lowering.b.execute(ARRIVE, (), empty)
+    lowering.advance(channel, party)

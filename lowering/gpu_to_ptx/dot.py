@@ -1,0 +1,126 @@
+"""Matrix multiply by fused multiply-adds, from shared memory, k ascending."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
+from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
+from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.shared_plan import shared_layout
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.shared_layout import SharedLayout
+
+
+@lowers("tile_gpu.dot")
+def _dot(lowering: KernelLowering, operation: ir.Operation) -> None:
+    op: Any = operation.opview
+    tile = op.accumulator.type
+    layout = parse_layout(tile.encoding.value)
+    lhs, rhs = shared_layout(op.lhs.type), shared_layout(op.rhs.type)
+    rows, columns = _axis(layout, 0), _axis(layout, 1)
+    b = lowering.b
+    # Addresses are XORs of a part of the row (or column) and a part of k: both layouts are linear over bits.
+    row_parts = _thread_parts(lowering, op.lhs, layout, lhs, 0)
+    column_parts = _thread_parts(lowering, op.rhs, layout, rhs, 1)
+    accumulators = _widened(lowering, lowering.get(op.accumulator), str(tile.element_type))
+    head = b.block([b.i32, *(value.type for value in accumulators)], label="dot_loop")
+    after = b.block([value.type for value in accumulators], label="dot_done")
+    b.branch(head, b.compute("mov.b32 $0, 0;", b.i32), *accumulators)
+    lowering.at(head)
+    k, *carried = head.arguments
+    left = _elements(lowering, op.lhs, lhs, row_parts, rows, k, 1)
+    right = _elements(lowering, op.rhs, rhs, column_parts, columns, k, 0)
+    summed = _products(lowering, layout, carried, left, right)
+    following = b.compute("add.s32 $0, $1, 1;", b.i32, k)
+    again = b.compute(f"setp.lt.s32 $0, $1, {lhs.shape[1]};", b.i1, following)
+    b.cond_branch(again, head, [following, *summed], after, summed)
+    lowering.at(after)
+    lowering.set(operation.results[0], _narrowed(lowering, list(after.arguments), str(tile.element_type)))
+
+
+def _axis(layout: LinearLayout, dimension: int) -> list[int]:
+    """The coordinates along a dimension that the registers of thread 0 hold, each once."""
+    found = {layout.apply(register, 0, 0)[dimension] for register in range(layout.register_count)}
+    return sorted(found)
+
+
+def _offset(shared: SharedLayout, dimension: int, coordinate: int) -> int:
+    position = [0, 0]
+    position[dimension] = coordinate
+    return shared.offset(*position)
+
+
+def _xor_of_bits(lowering: KernelLowering, value: ir.Value, steps: list[int]) -> ir.Value:
+    """XOR of steps[i] over the bits i that are set in a value."""
+    b = lowering.b
+    total = b.compute("mov.b32 $0, 0;", b.i32)
+    for bit, step in enumerate(steps):
+        if not step:
+            continue
+        field = b.compute(f"bfe.s32 $0, $1, {bit}, 1;", b.i32, value)
+        part = b.compute(f"and.b32 $0, $1, {step};", b.i32, field)
+        total = b.compute("xor.b32 $0, $1, $2;", b.i32, total, part)
+    return total
+
+
+def _thread_parts(lowering: KernelLowering, buffer: ir.Value, layout: LinearLayout, shared: SharedLayout, dimension: int) -> ir.Value:
+    """The part of the address offset that the thread's number decides."""
+    steps = [_offset(shared, dimension, basis[dimension]) for basis in (*layout.lane, *layout.warp)]
+    return _xor_of_bits(lowering, lowering.thread, steps)
+
+
+def _elements(
+    lowering: KernelLowering, buffer: ir.Value, shared: SharedLayout, thread_part: ir.Value, own: list[int], k: ir.Value, depth: int
+) -> dict[int, ir.Value]:
+    """The elements at this k, by the register part of their row or column, widened to the accumulator's arithmetic."""
+    b = lowering.b
+    extent = shared.shape[depth]
+    along_k = _xor_of_bits(lowering, k, [_offset(shared, depth, 1 << bit) for bit in range((extent - 1).bit_length())])
+    common = b.compute("xor.b32 $0, $1, $2;", b.i32, along_k, thread_part)
+    base = lowering.scalar(buffer)
+    element = ELEMENTS[str(buffer.type.element)]
+    found = {}
+    for coordinate in own:
+        offset = _offset(shared, 1 - depth, coordinate)
+        moved = b.compute(f"xor.b32 $0, $1, {offset};", b.i32, common) if offset else common
+        address = b.compute("add.s32 $0, $1, $2;", b.i32, base, moved)
+        loaded = b.execute(f"ld.shared.b{element.bits} $0, [$1];", lowering.type(element.register), address)
+        found[coordinate] = _wide(lowering, loaded, str(buffer.type.element))
+    return found
+
+
+def _wide(lowering: KernelLowering, value: ir.Value, element: str) -> ir.Value:
+    if element in ("f16", "bf16"):
+        return lowering.b.compute(f"cvt.f32.{element} $0, $1;", lowering.b.f32, value)
+    if element == "tf32":
+        # The tensor core reads the upper 19 bits; so does this.
+        bits = lowering.b.compute("mov.b32 $0, $1;", lowering.b.i32, value)
+        kept = lowering.b.compute("and.b32 $0, $1, 0xffffe000;", lowering.b.i32, bits)
+        return lowering.b.compute("mov.b32 $0, $1;", lowering.b.f32, kept)
+    return value
+
+
+def _products(
+    lowering: KernelLowering, layout: LinearLayout, carried: list[ir.Value], left: dict[int, ir.Value], right: dict[int, ir.Value]
+) -> list[ir.Value]:
+    suffix = "f64" if str(carried[0].type) == "f64" else "f32"
+    summed = []
+    for register, accumulator in enumerate(carried):
+        row, column = layout.apply(register, 0, 0)
+        summed.append(lowering.b.compute(f"fma.rn.{suffix} $0, $1, $2, $3;", accumulator.type, left[row], right[column], accumulator))
+    return summed
+
+
+def _widened(lowering: KernelLowering, registers: list[ir.Value], element: str) -> list[ir.Value]:
+    if element != "f16":
+        return registers
+    return [lowering.b.compute("cvt.f32.f16 $0, $1;", lowering.b.f32, register) for register in registers]
+
+
+def _narrowed(lowering: KernelLowering, registers: list[ir.Value], element: str) -> list[ir.Value]:
+    if element != "f16":
+        return registers
+    return [lowering.b.compute("cvt.rn.f16.f32 $0, $1;", lowering.b.i16, register) for register in registers]

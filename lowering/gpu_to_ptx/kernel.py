@@ -1,0 +1,206 @@
+"""tile_gpu.kernel to ptx.entry: parameters, set-up of barriers and tensor memory, roles side by side, and the end."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import Any
+
+from tilec.dialect.mlir import context, ir
+from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
+from tilec.lowering.gpu_to_ptx.kernel_lowering import COMPUTE, SHARED_SYMBOL, KernelLowering
+from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
+from tilec.lowering.gpu_to_ptx.lowers import Role, named_location
+from tilec.lowering.gpu_to_ptx.shared_plan import BARRIER_BYTES, SharedPlan, shared_plan
+from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
+from tilec.lowering.target import target_named
+
+# Each registers the lowerings of its operations.
+CHAPTERS = (
+    "arith",
+    "channel",
+    "control",
+    "convert",
+    "convert_layout",
+    "dot",
+    "math",
+    "memory",
+    "reduce",
+    "shape",
+    "tcgen05",
+    "tensor_memory",
+    "tma",
+    "wgmma",
+)
+for _chapter in CHAPTERS:
+    importlib.import_module(f"tilec.lowering.gpu_to_ptx.{_chapter}")
+
+LANES = 32
+# Named barrier of the compute role where other roles run beside it; 0 is that of the whole block.
+COMPUTE_BARRIER = 1
+
+
+def convert(module: ir.Module, *, target: str | None = None) -> ir.Module:
+    """A module with one ptx.entry for each tile_gpu.kernel; UnsupportedError where the target cannot."""
+    with context(), ir.Location.unknown():
+        made = ir.Module.create(module.operation.location)
+        for op in module.body.operations:
+            if op.operation.name == "tile_gpu.kernel":
+                _kernel(op, made, target)
+        return made
+
+
+def _kernel(kernel: Any, made: ir.Module, target_name: str | None) -> None:
+    target = target_named(target_name or kernel.target)
+    block = kernel.operation.regions[0].blocks[0]
+    operations = list(block.operations)
+    roles = next((op for op in operations if op.operation.name == "tile_gpu.roles"), None)
+    warps = kernel.warps if roles is None else sum(roles.warps_)
+    plan = shared_plan(kernel, target)
+    maps = [op for op in operations if op.operation.name == "tile_gpu.make_tensor_map"]
+    name = ir.StringAttr(kernel.operation.attributes["sym_name"]).value
+    types = [argument.type for argument in block.arguments]
+    parameters = [(f"{name}_param_{number}", parameter_type(type)) for number, type in enumerate(types)]
+    parameters += [(f"{name}_param_{len(types) + number}", "tensor_map") for number in range(len(maps))]
+    threads = LANES * warps
+    location = named_location(kernel.operation)
+    written = entry(made, name, target=target.name, threads=[threads], parameters=parameters, loc=location)
+    lowering = KernelLowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps)
+    for number, op in enumerate(maps):
+        lowering.maps[op.operation.results[0]] = parameters[len(types) + number][0]
+    _load_parameters(lowering, block, parameters)
+    _set_up(lowering, kernel.warps)
+    _run(lowering, kernel, operations, roles)
+    _finish(lowering, written, kernel, maps, threads)
+
+
+def _load_parameters(lowering: KernelLowering, block: ir.Block, parameters: list[tuple[str, str]]) -> None:
+    for argument, (name, kind) in zip(block.arguments, parameters, strict=False):
+        bits = kind[1:]
+        register = {"1": "i16", "8": "i16", "16": "i16", "32": "i32", "64": "i64"}[bits]
+        if kind in ("f32", "f64"):
+            register = kind
+        loaded = lowering.b.compute(f"ld.param.b{bits} $0, [{name}];", lowering.type(register))
+        if str(argument.type) == "i1":
+            loaded = lowering.b.compute("setp.ne.b16 $0, $1, 0;", lowering.b.i1, loaded)
+        lowering.set(argument, [loaded])
+
+
+def _set_up(lowering: KernelLowering, compute_warps: int) -> None:
+    """Barriers by one thread, tensor memory by the first warp; then the whole block may use both."""
+    b, plan = lowering.b, lowering.plan
+    # The whole block for the time being: what comes before the roles is run by every thread.
+    lowering.begin_role(Role(COMPUTE, compute_warps))
+    if plan.barrier_count:
+        _initialise_barriers(lowering)
+    if plan.tensor_columns:
+        _allocate_tensor_memory(lowering)
+    if plan.barrier_count or plan.tensor_columns:
+        if plan.tensor_columns:
+            b.execute("tcgen05.fence::before_thread_sync;")
+        b.execute("bar.sync 0;")
+    if plan.tensor_columns:
+        b.execute("tcgen05.fence::after_thread_sync;")
+        address = lowering.shared_address(plan.tensor_address)
+        lowering.tensor_base = b.execute("ld.shared.b32 $0, [$1];", b.i32, address)
+
+
+def _initialise_barriers(lowering: KernelLowering) -> None:
+    b, plan = lowering.b, lowering.plan
+    for channel in plan.channels.values():
+        groups = [(channel.full, channel.full_arrivals(lowering.compute_threads))]
+        if channel.is_ring:
+            groups.append((channel.empty, channel.empty_arrivals(lowering.compute_threads)))
+        for first, arrivals in groups:
+            for stage in range(channel.stages):
+                address = lowering.shared_address(plan.barriers + BARRIER_BYTES * (first + stage))
+                text = f"@$0 mbarrier.init.shared::cta.b64 [$1], {arrivals};"
+                b.execute(text, (), lowering.elected, address)
+    # PTX ISA 9.7.13.4: TMA and tensor cores reach the barriers through the async proxy.
+    b.execute("@$0 fence.mbarrier_init.release.cluster;", (), lowering.elected)
+
+
+def _allocate_tensor_memory(lowering: KernelLowering) -> None:
+    b, plan = lowering.b, lowering.plan
+    first = lowering.compute("setp.eq.s32 $0, $1, $2;", "i1", lowering.warp, 0)
+    allocate, after = b.block(label="allocate_tensor_memory"), b.block(label="allocated")
+    b.cond_branch(first, allocate, [], after, [], uniform=True)
+    lowering.at(allocate)
+    address = lowering.shared_address(plan.tensor_address)
+    text = f"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [$0], {plan.tensor_columns};"
+    b.execute(text, (), address)
+    b.execute("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;")
+    b.branch(after)
+    lowering.at(after)
+
+
+def _run(lowering: KernelLowering, kernel: Any, operations: list[Any], roles: Any | None) -> None:
+    if roles is None:
+        lowering.start_parties(op.operation for op in operations)
+    for op in operations:
+        if op.operation.name == "tile_gpu.return":
+            return
+        if roles is not None and op.operation == roles.operation:
+            _roles(lowering, roles)
+        else:
+            lowering.lower(op.operation)
+
+
+def _roles(lowering: KernelLowering, roles: Any) -> None:
+    """Each warp goes to its role's code; all meet after it."""
+    b = lowering.b
+    names = [entry.value for entry in roles.operation.attributes["names"]]
+    counts = list(roles.warps_)
+    warp = lowering.warp
+    meet = b.block(label="roles_done")
+    first = 0
+    for number, (name, count, region) in enumerate(zip(names, counts, roles.operation.regions, strict=False)):
+        body = b.block(label=f"role_{name}")
+        if number + 1 < len(names):
+            following = b.block(label=f"after_role_{name}")
+            own = lowering.compute("setp.lt.s32 $0, $1, $2;", "i1", warp, first + count)
+            b.cond_branch(own, body, [], following, [], uniform=True)
+        else:
+            following = meet
+            b.branch(body)
+        lowering.at(body)
+        lowering.begin_role(Role(name, count, first, COMPUTE_BARRIER if name == COMPUTE else 0))
+        lowering.start_parties(op.operation for op in region.blocks[0].operations)
+        lowering.lower_block(region.blocks[0])
+        b.branch(meet)
+        lowering.at(following)
+        first += count
+
+
+def _finish(lowering: KernelLowering, written: ir.Operation, kernel: Any, maps: list[Any], threads: int) -> None:
+    if lowering.plan.tensor_columns:
+        _free_tensor_memory(lowering)
+    lowering.b.leave()
+    size = _dynamic_bytes(lowering.plan, lowering.scratch_size_bytes)
+    if size:
+        buffer = {"name": SHARED_SYMBOL, "bytes": size, "alignment": BASE_ALIGNMENT_BYTES, "dynamic": True}
+        written.attributes["shared"] = shared_attribute([buffer])
+    record = launch_record(kernel, maps, threads, size)
+    written.attributes["tilec.launch"] = ir.StringAttr.get(json.dumps(record))
+
+
+def _dynamic_bytes(plan: SharedPlan, scratch: int) -> int:
+    return plan.scratch + scratch if scratch else plan.tensor_address + (BARRIER_BYTES if plan.tensor_columns else 0)
+
+
+def _free_tensor_memory(lowering: KernelLowering) -> None:
+    """All roles have ended; the warp that allocated frees."""
+    b, plan = lowering.b, lowering.plan
+    b.execute("tcgen05.fence::before_thread_sync;")
+    b.execute("bar.sync 0;")
+    b.execute("tcgen05.fence::after_thread_sync;")
+    lowering.begin_role(Role(COMPUTE, lowering.compute_threads // LANES))
+    first = lowering.compute("setp.eq.s32 $0, $1, $2;", "i1", lowering.warp, 0)
+    free, after = b.block(label="free_tensor_memory"), b.block(label="end")
+    b.cond_branch(first, free, [], after, [], uniform=True)
+    lowering.at(free)
+    text = f"tcgen05.dealloc.cta_group::1.sync.aligned.b32 $0, {plan.tensor_columns};"
+    assert lowering.tensor_base is not None
+    b.execute(text, (), lowering.tensor_base)
+    b.branch(after)
+    lowering.at(after)

@@ -1,0 +1,98 @@
+"""What the launcher must know of a kernel, as the JSON of schema tilec.launch/1."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.errors import UnsupportedError
+from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
+from tilec.lowering.ptx.place import error_place
+
+SCHEMA = "tilec.launch/1"
+_OPERATIONS = {
+    "arith.addi": "add",
+    "arith.subi": "sub",
+    "arith.muli": "mul",
+    "arith.divui": "floordiv",
+    "arith.divsi": "floordiv",
+    "arith.ceildivui": "ceildiv",
+    "arith.minsi": "min",
+    "arith.maxsi": "max",
+}
+_CASTS = ("arith.extsi", "arith.extui", "arith.trunci")
+
+
+def launch_record(kernel: Any, maps: list[Any], threads: int, shared_bytes: int) -> dict[str, Any]:
+    """The record, complete but for what only the text decides (versions, checksum)."""
+    operation = kernel.operation
+    record = {
+        "schema": SCHEMA,
+        "entry": ir.StringAttr(operation.attributes["sym_name"]).value,
+        "target": ir.StringAttr(operation.attributes["target"]).value,
+        "parameters": _parameters(kernel, len(maps)),
+        "tensor_maps": [_map(op) for op in maps],
+        "block": [threads, 1, 1],
+        "cluster": [1, 1, 1],
+        "shared_bytes": shared_bytes,
+        "allow_unconfirmed": False,
+    }
+    if "tilec.signature" in operation.attributes:
+        record["arguments"] = json.loads(ir.StringAttr(operation.attributes["tilec.signature"]).value)["arguments"]
+    return record
+
+
+def parameter_type(type: ir.Type) -> str:
+    """The PTX type of a parameter."""
+    name = str(type)
+    if name.startswith("i"):
+        return f"u{max(8, int(name[1:]))}"
+    return name if name in ("f32", "f64") else f"b{ELEMENTS[name].bits}"
+
+
+def _parameters(kernel: Any, maps: int) -> list[dict[str, Any]]:
+    arguments = kernel.operation.regions[0].blocks[0].arguments
+    values = [
+        {"kind": "value", "type": parameter_type(argument.type), "name": f"argument{number}"}
+        for number, argument in enumerate(arguments)
+    ]
+    return values + [{"kind": "tensor_map", "index": index} for index in range(maps)]
+
+
+def _map(op: Any) -> dict[str, Any]:
+    size = ELEMENTS[op.element].bytes
+    place = error_place(op.operation.location)
+    return {
+        "base": _expression(op.base),
+        "element": op.element,
+        "extents": [_expression(value) for value in op.extents],
+        "strides": [_scaled(_expression(value), size) for value in op.strides],
+        "box": list(op.box),
+        "element_strides": [1] * len(op.box),
+        "swizzle": op.swizzle,
+        "interleave": "none",
+        "fill": op.fill,
+        "l2_promotion": "256B",
+        "location": str(place) if place is not None else "",
+    }
+
+
+def _scaled(expression: Any, factor: int) -> Any:
+    if isinstance(expression, int):
+        return expression * factor
+    return {"op": "mul", "arguments": [expression, factor]} if factor != 1 else expression
+
+
+def _expression(value: ir.Value) -> Any:
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return {"parameter": ir.BlockArgument(value).arg_number}
+    operation = owner.operation
+    if operation.name == "arith.constant":
+        return ir.IntegerAttr(operation.attributes["value"]).value
+    if operation.name in _CASTS:
+        return _expression(operation.operands[0])
+    if operation.name in _OPERATIONS:
+        return {"op": _OPERATIONS[operation.name], "arguments": [_expression(operand) for operand in operation.operands]}
+    raise UnsupportedError(f"the launcher cannot compute '{operation.name}' for a tensor map", error_place(operation.location))

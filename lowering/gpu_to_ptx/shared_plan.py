@@ -1,0 +1,146 @@
+"""Where the buffers, barriers and scratch of a kernel lie in shared memory, and its columns of tensor memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA
+from tilec.dialect.tile_gpu.types import SHARED, BufferType
+from tilec.errors import UnsupportedError
+from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
+from tilec.lowering.layout.layout_text import parse_shared_layout
+from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES, SharedLayout
+from tilec.lowering.ptx.place import error_place
+from tilec.lowering.target import Target
+
+BARRIER_BYTES = 8
+# PTX ISA 9.7.16.7.1: columns are allocated in powers of two from 32 on.
+LEAST_TENSOR_COLUMNS = 32
+TENSOR_LANES = 128
+
+
+@dataclass
+class ChannelPlan:
+    """One channel: buffer offsets of its first slot, bytes or columns to the next slot, and its barriers."""
+
+    name: str
+    stages: int
+    producer: str
+    consumers: list[str]
+    is_ring: bool
+    buffers: list[BufferType]
+    offsets: list[int] = field(default_factory=list)
+    slot_bytes: int = 0
+    full: int = 0
+    empty: int = 0
+
+    def full_arrivals(self, threads: int) -> int:
+        return threads if self.producer == THREADS else 1
+
+    def empty_arrivals(self, threads: int) -> int:
+        return sum(1 if consumer == MMA else threads for consumer in self.consumers)
+
+    @property
+    def bytes_expected(self) -> int:
+        """What TMA writes into one slot."""
+        return sum(shared_layout(buffer).size_bytes for buffer in self.buffers) if self.producer == TMA else 0
+
+
+@dataclass
+class SharedPlan:
+    """Offsets from the start of dynamic shared memory; the scratch of the compute role comes last."""
+
+    channels: dict[ir.Value, ChannelPlan] = field(default_factory=dict)
+    buffers: dict[ir.Value, int] = field(default_factory=dict)
+    barriers: int = 0
+    barrier_count: int = 0
+    tensor_columns: int = 0
+    tensor_address: int = 0
+    scratch: int = 0
+
+
+def shared_layout(buffer: BufferType) -> SharedLayout:
+    """The layout of a shared buffer."""
+    return parse_shared_layout(buffer.layout, buffer.shape, ELEMENTS[str(buffer.element)].bytes)
+
+
+def tensor_columns(buffer: BufferType) -> int:
+    """The columns of tensor memory under a buffer."""
+    return buffer.shape[1] * max(1, buffer.shape[0] // TENSOR_LANES)
+
+
+def shared_plan(kernel: Any, target: Target) -> SharedPlan:
+    """Places everything the kernel declares; UnsupportedError where it does not fit the target."""
+    plan = SharedPlan()
+    at = columns = 0
+    for op in _declarations(kernel):
+        if op.operation.name == "tile_gpu.shared":
+            buffer = op.operation.results[0]
+            plan.buffers[buffer] = at
+            at += _aligned(shared_layout(buffer.type).size_bytes)
+        elif op.operation.name == "tile_gpu.make_channel":
+            at, columns = _place_channel(op, plan, at, columns)
+    plan.barriers = at
+    for channel in plan.channels.values():
+        channel.full = plan.barrier_count
+        channel.empty = plan.barrier_count + channel.stages
+        plan.barrier_count += channel.stages * (2 if channel.is_ring else 1)
+    plan.tensor_address = plan.barriers + BARRIER_BYTES * plan.barrier_count
+    if columns:
+        plan.tensor_columns = max(LEAST_TENSOR_COLUMNS, 1 << (columns - 1).bit_length())
+    end = plan.tensor_address + (BARRIER_BYTES if columns else 0)
+    plan.scratch = _aligned(end)
+    _check(kernel, plan, end, columns, target)
+    return plan
+
+
+def _declarations(kernel: Any) -> Iterator[Any]:
+    yield from kernel.operation.regions[0].blocks[0].operations
+
+
+def _place_channel(op: Any, plan: SharedPlan, at: int, columns: int) -> tuple[int, int]:
+    result = op.operation.results[0]
+    channel = ChannelPlan(
+        f"channel{len(plan.channels)}",
+        op.stages,
+        op.producer,
+        [entry.value for entry in op.operation.attributes["consumers"]],
+        op.reuse == "ring",
+        result.type.buffers,
+    )
+    plan.channels[result] = channel
+    if op.shares is not None:
+        lender = plan.channels[op.shares]
+        channel.offsets, channel.slot_bytes = lender.offsets, lender.slot_bytes
+        return at, columns
+    start = at if channel.buffers[0].memory == SHARED else columns
+    end = start
+    for buffer in channel.buffers:
+        channel.offsets.append(end)
+        end += _aligned(shared_layout(buffer).size_bytes) if buffer.memory == SHARED else tensor_columns(buffer)
+    channel.slot_bytes = end - start
+    end = start + channel.slot_bytes * channel.stages
+    return (end, columns) if channel.buffers[0].memory == SHARED else (at, end)
+
+
+def _aligned(size_bytes: int) -> int:
+    return math.ceil(size_bytes / BASE_ALIGNMENT_BYTES) * BASE_ALIGNMENT_BYTES
+
+
+def _check(kernel: Any, plan: SharedPlan, end: int, columns: int, target: Target) -> None:
+    if end > target.shared_bytes:
+        raise UnsupportedError(
+            f"the kernel needs {end} bytes of shared memory, {target.name} has {target.shared_bytes}: "
+            "use smaller tiles, or fewer stages",
+            error_place(kernel.operation.location),
+        )
+    if columns > target.tensor_memory_columns:
+        raise UnsupportedError(
+            f"the accumulators need {columns} columns of tensor memory, {target.name} has {target.tensor_memory_columns}: "
+            "use smaller tiles",
+            error_place(kernel.operation.location),
+        )

@@ -1,0 +1,53 @@
+"""tcgen05.mma: matrix multiply-accumulate into tensor memory (PTX ISA 9.7.16.10)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
+from tilec.lowering.gpu_to_ptx.matrix_descriptor import MatrixOperand, descriptor, moved
+from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.shared_plan import TENSOR_LANES, shared_layout
+
+# PTX ISA 9.7.16.4.2: A and B formats of kind::f16 and kind::tf32; D formats.
+_INPUTS = {"f16": 0, "bf16": 1, "tf32": 2}
+_ACCUMULATORS = {"f16": 0, "f32": 1}
+
+
+def instruction_descriptor(kind: str, accumulator: str, rows: int, columns: int, lhs_mn_major: bool, rhs_mn_major: bool) -> int:
+    """The 32 bits that describe one instruction."""
+    return (
+        _ACCUMULATORS[accumulator] << 4
+        | _INPUTS[kind] << 7
+        | _INPUTS[kind] << 10
+        | int(lhs_mn_major) << 15
+        | int(rhs_mn_major) << 16
+        | columns >> 3 << 17
+        | rows >> 4 << 24
+    )
+
+
+@lowers("tile_gpu.tcgen05_mma")
+def _mma(lowering: KernelLowering, operation: ir.Operation) -> None:
+    op: Any = operation.opview
+    b, buffer = lowering.b, op.accumulator.type
+    rows, columns = buffer.shape
+    lhs, rhs = MatrixOperand(shared_layout(op.lhs.type), 1), MatrixOperand(shared_layout(op.rhs.type), 0)
+    block_rows = min(rows, TENSOR_LANES)
+    bits = instruction_descriptor(op.kind, str(buffer.element), block_rows, columns, not lhs.is_k_major, not rhs.is_k_major)
+    instruction = b.compute(f"mov.b32 $0, 0x{bits:08x};", b.i32)
+    lhs_start = descriptor(lowering, lowering.scalar(op.lhs), lhs, "tcgen05")
+    rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, "tcgen05")
+    kind = "tf32" if op.kind == "tf32" else "f16"
+    always = b.compute("setp.eq.b32 $0, 0, 0;", b.i1)
+    for block in range(rows // block_rows):
+        accumulator = lowering.compute("add.s32 $0, $1, $2;", "i32", lowering.scalar(op.accumulator), block * columns)
+        for step in range(lhs.steps):
+            operands = (
+                moved(lowering, lhs_start, lhs.row_offset(block * block_rows) + lhs.step_offset(step)),
+                moved(lowering, rhs_start, rhs.step_offset(step)),
+            )
+            accumulate = lowering.scalar(op.accumulate) if step == 0 else always
+            text = f"@$0 tcgen05.mma.cta_group::1.kind::{kind} [$1], $2, $3, $4, $5;"
+            b.execute(text, (), lowering.elected, accumulator, *operands, instruction, accumulate)

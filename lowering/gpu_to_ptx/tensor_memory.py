@@ -1,0 +1,116 @@
+"""Accumulators between tensor memory and registers (PTX ISA 9.7.16.8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.types import BufferType
+from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
+from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
+
+# Registers of one ld or st: few enough for the scheduler, many enough to need few of them.
+LARGEST_ACCESS_REGISTERS = 64
+LANE_SHIFT = 16
+LANES_OF_A_WARP = 32
+
+
+@dataclass(frozen=True)
+class Access:
+    """One ld or st: its shape, and which registers it moves, from which column on."""
+
+    shape: str
+    registers: range
+    column: int
+
+
+def accesses(buffer: BufferType, warps: int) -> list[Access]:
+    """The accesses that move a whole buffer, for each warp its own lanes and columns."""
+    rows, columns = buffer.shape
+    own = columns // (warps // 4)
+    if rows == 64:
+        return _narrow(own)
+    size = min(own, LARGEST_ACCESS_REGISTERS)
+    return [
+        Access(f"32x32b.x{size}", range(block * own + first, block * own + first + size), block * columns + first)
+        for block in range(rows // 128)
+        for first in range(0, own, size)
+    ]
+
+
+def _narrow(own: int) -> list[Access]:
+    """64 rows: .16x256b moves eight columns with four registers."""
+    registers = own // 8 * 4
+    size = min(registers, LARGEST_ACCESS_REGISTERS)
+    return [
+        Access(f"16x256b.x{size // 4}", range(first, first + size), first // 4 * 8) for first in range(0, registers, size)
+    ]
+
+
+def _address(lowering: KernelLowering, buffer: ir.Value) -> ir.Value:
+    """The address of this warp's lanes, at its first column."""
+    base = lowering.scalar(buffer)
+    within = lowering.compute("and.b32 $0, $1, $2;", "i32", lowering.warp, 3)
+    lanes = lowering.compute("shl.b32 $0, $1, $2;", "i32", within, (LANES_OF_A_WARP << LANE_SHIFT).bit_length() - 1)
+    address = lowering.compute("add.s32 $0, $1, $2;", "i32", base, lanes)
+    if lowering.warps == 4:
+        return address
+    group = lowering.compute("shr.u32 $0, $1, $2;", "i32", lowering.warp, 2)
+    own = buffer.type.shape[1] // (lowering.warps // 4)
+    return lowering.compute("mad.lo.s32 $0, $1, $2, $3;", "i32", group, own, address)
+
+
+def _check_layout(lowering: KernelLowering, operation: ir.Operation, tile: ir.Value, buffer: BufferType) -> None:
+    make = tensor_memory_16x256b if buffer.shape[0] == 64 else tensor_memory_32x32b
+    if parse_layout(tile.type.encoding.value) != make(buffer.shape, lowering.warps):
+        raise lowering.unsupported(operation, f"the tile must have the layout of tensor memory, but has {tile.type.encoding.value}")
+
+
+def _cell_type(lowering: KernelLowering, buffer: BufferType) -> ir.Type:
+    return lowering.b.f32 if str(buffer.element) == "f32" else lowering.b.i32
+
+
+@lowers("tile_gpu.load_tensor_memory")
+def _load(lowering: KernelLowering, operation: ir.Operation) -> None:
+    buffer, result = operation.operands[0], operation.results[0]
+    _check_layout(lowering, operation, result, buffer.type)
+    cell, address = _cell_type(lowering, buffer.type), _address(lowering, buffer)
+    cells: list[ir.Value] = []
+    for access in accesses(buffer.type, lowering.warps):
+        count = len(access.registers)
+        place = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
+        listed = ", ".join(f"${number}" for number in range(count))
+        text = f"tcgen05.ld.sync.aligned.{access.shape}.b32 {{{listed}}}, [${count}];"
+        cells += _several(lowering.b.execute(text, [cell] * count, place))
+    # PTX ISA 9.7.16.6.4: registers of a load exist only after the wait, so they pass through it.
+    waited = lowering.b.execute("tcgen05.wait::ld.sync.aligned;", [cell] * len(cells), *cells, tied=list(range(len(cells))))
+    lowering.set(result, _elements(lowering, _several(waited), buffer.type))
+
+
+def _several(made: object) -> list[ir.Value]:
+    return list(made) if isinstance(made, tuple) else [made]  # type: ignore[list-item]
+
+
+def _elements(lowering: KernelLowering, cells: list[ir.Value], buffer: BufferType) -> list[ir.Value]:
+    """16-bit elements are the low halves of their cells."""
+    if str(buffer.element) == "f32":
+        return cells
+    return [lowering.b.compute("cvt.u16.u32 $0, $1;", lowering.b.i16, cell) for cell in cells]
+
+
+@lowers("tile_gpu.store_tensor_memory")
+def _store(lowering: KernelLowering, operation: ir.Operation) -> None:
+    tile, buffer = operation.operands
+    _check_layout(lowering, operation, tile, buffer.type)
+    cells = lowering.get(tile)
+    if str(buffer.type.element) != "f32":
+        cells = [lowering.b.compute("cvt.u32.u16 $0, $1;", lowering.b.i32, cell) for cell in cells]
+    address = _address(lowering, buffer)
+    for access in accesses(buffer.type, lowering.warps):
+        place = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
+        listed = ", ".join(f"${number + 1}" for number in range(len(access.registers)))
+        text = f"tcgen05.st.sync.aligned.{access.shape}.b32 [$0], {{{listed}}};"
+        lowering.b.execute(text, (), place, *(cells[register] for register in access.registers))
+    lowering.b.execute("tcgen05.wait::st.sync.aligned;")

@@ -1,0 +1,92 @@
+"""TMA copies between global and shared memory (PTX ISA 9.7.9.27)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
+from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.shared_plan import shared_layout
+
+
+def _map_address(lowering: KernelLowering, map: ir.Value) -> ir.Value:
+    """The generic address of a tensor map among the parameters."""
+    symbol = lowering.b.compute(f"mov.b64 $0, {lowering.maps[map]};", lowering.b.i64)
+    return lowering.b.compute("cvta.param.u64 $0, $1;", lowering.b.i64, symbol)
+
+
+def _panels(lowering: KernelLowering, operation: ir.Operation, buffer: ir.Value) -> list[tuple[ir.Value, list[ir.Value]]]:
+    """For each panel of a buffer its address and the coordinates of its box."""
+    layout = shared_layout(buffer.type)
+    given = list(operation.operands)
+    rank = len(layout.shape)
+    coordinates = [lowering.scalar(value) for value in given[1 : 1 + rank]]
+    base = lowering.scalar(buffer)
+    found = []
+    for panel in range(layout.panels):
+        address = lowering.compute("add.s32 $0, $1, $2;", "i32", base, panel * layout.panel_stride_bytes) if panel else base
+        inner = coordinates[0]
+        if panel:
+            inner = lowering.compute("add.s32 $0, $1, $2;", "i32", inner, panel * layout.panel_elements)
+        found.append((address, [inner, *coordinates[1:]]))
+    return found
+
+
+def _box(first: int, rank: int) -> str:
+    return "{" + ", ".join(f"${first + number}" for number in range(rank)) + "}"
+
+
+@lowers("tile_gpu.tma_load")
+def _tma_load(lowering: KernelLowering, operation: ir.Operation) -> None:
+    op: Any = operation.opview
+    channel = lowering.plan.channels[op.channel]
+    map = _map_address(lowering, op.map)
+    barrier = lowering.barrier_address(channel, channel.full, "put")
+    for address, coordinates in _panels(lowering, operation, op.buffer):
+        rank = len(coordinates)
+        text = (
+            f"@$0 cp.async.bulk.tensor.{rank}d.shared::cta.global.tile.mbarrier::complete_tx::bytes "
+            f"[$1], [$2, {_box(4, rank)}], [$3];"
+        )
+        lowering.b.execute(text, (), lowering.elected, address, map, barrier, *coordinates)
+
+
+@lowers("tile_gpu.tma_store")
+def _tma_store(lowering: KernelLowering, operation: ir.Operation) -> None:
+    op: Any = operation.opview
+    map = _map_address(lowering, op.map)
+    for address, coordinates in _panels(lowering, operation, op.buffer):
+        rank = len(coordinates)
+        text = f"@$0 cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group [$1, {_box(3, rank)}], [$2];"
+        lowering.b.execute(text, (), lowering.elected, map, address, *coordinates)
+    lowering.b.execute("@$0 cp.async.bulk.commit_group;", (), lowering.elected)
+
+
+@lowers("tile_gpu.store_wait")
+def _store_wait(lowering: KernelLowering, operation: ir.Operation) -> None:
+    read = "read" in operation.attributes
+    lowering.b.execute(f"@$0 cp.async.bulk.wait_group{'.read' if read else ''} 0;", (), lowering.elected)
+    if read:
+        lowering.barrier()
+
+
+@lowers("tile_gpu.fence_async")
+def _fence_async(lowering: KernelLowering, operation: ir.Operation) -> None:
+    lowering.b.execute("fence.proxy.async.shared::cta;")
+
+
+@lowers("tile_gpu.barrier")
+def _barrier(lowering: KernelLowering, operation: ir.Operation) -> None:
+    lowering.barrier()
+
+
+@lowers("tile_gpu.shared")
+def _shared(lowering: KernelLowering, operation: ir.Operation) -> None:
+    result = operation.results[0]
+    lowering.set(result, [lowering.shared_address(lowering.plan.buffers[result])])
+
+
+@lowers("tile_gpu.view_buffer")
+def _view_buffer(lowering: KernelLowering, operation: ir.Operation) -> None:
+    lowering.set(operation.results[0], lowering.get(operation.operands[0]))
