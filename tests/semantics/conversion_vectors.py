@@ -1,0 +1,140 @@
+"""Vectors of convert: values are exact, so that each result is one rounding of a rational number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from integer_vectors import WIDTHS, read
+from rational import FORMATS, INFINITE, NAN, Format, decode, encode
+from sample import floats, integers
+from vector import tile, vector
+
+MODES = {"E": "nearest_even", "Z": "zero", "M": "negative_inf", "P": "positive_inf", "A": "nearest_away"}
+TARGETS = ("f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")
+# Which roundings a pair of types has: the rows are sources, the columns TARGETS.
+ROUNDINGS = {
+    "f16": "- EZ EZMPA EZMPA EZMPA E E ZP E E",
+    "bf16": "EZ - EZMPA EZMPA EZMPA E E ZP E E",
+    "f32": "EZ EZ - EZMPA EZA E E ZP E E",
+    "f64": "EZ EZ EZMP - EZ E E ZP E E",
+    "tf32": "EZ EZ EZMPA EZMPA - E E ZP E E",
+    "f8E4M3FN": "EZMPA EZMPA EZMPA EZMPA EZMPA - E ZP E E",
+    "f8E5M2": "EZMPA EZMPA EZMPA EZMPA EZMPA E - ZP E E",
+    "f8E8M0FNU": "EZ EZ EZ EZMPA EZ E E - E E",
+    "f4E2M1FN": "EZMPA EZMPA EZMPA EZMPA EZMPA E E ZP - E",
+    "fnv8E5M3FNU": "EZ EZMPA EZMPA EZMPA EZMPA E E ZP E -",
+}
+
+
+def between_floats() -> Iterator[dict[str, Any]]:
+    for source, row in ROUNDINGS.items():
+        for target, modes in zip(TARGETS, row.split(), strict=True):
+            for mode in modes.replace("-", ""):
+                yield float_to_float(FORMATS[source], FORMATS[target], MODES[mode])
+
+
+def float_to_float(source: Format, target: Format, mode: str) -> dict[str, Any]:
+    codes = floats(source, f"ftof{target.name}") + _near_target(source, target)
+    numbers = [decode(source, code) for code in codes]
+    if not target.signed:
+        # What a negative number becomes in a type without a sign is not documented.
+        codes, numbers = zip(*[(c, n) for c, n in zip(codes, numbers, strict=True) if not n[0]], strict=True)
+    codes, numbers = (list(codes) * 2)[:32], (list(numbers) * 2)[:32]
+    result = [encode(target, number, mode) for number in numbers]
+    return vector("ftof", [tile(source.name, codes)], [tile(target.name, result)], {"rounding_mode": mode})
+
+
+def _near_target(source: Format, target: Format) -> list[int]:
+    """Values of the target and midpoints between them, as far as the source has them."""
+    found = []
+    for code in floats(target, f"near{source.name}", 12):
+        sign, magnitude = decode(target, code)
+        if isinstance(magnitude, Fraction):
+            half = Fraction(2) ** -(target.fraction_bits + 1)
+            found += [encode(source, (sign, magnitude)), encode(source, (sign, magnitude * (1 + half)))]
+    return found
+
+
+def to_integers() -> Iterator[dict[str, Any]]:
+    """In range without `saturating`; with it, beyond as well. NaN is left out: no source says what it becomes."""
+    for name in TARGETS:
+        for width in WIDTHS[1:]:
+            for signedness in ("signed", "unsigned"):
+                yield from _to_integer(FORMATS[name], width, signedness)
+
+
+def _to_integer(form: Format, width: int, signedness: str) -> Iterator[dict[str, Any]]:
+    low, high = (-(1 << width - 1), (1 << width - 1) - 1) if signedness == "signed" else (0, (1 << width) - 1)
+    codes = floats(form, f"ftoi{width}", 64) + [encode(form, (0, Fraction(value))) for value in range(0, 40, 3)]
+    inside, beyond = [], []
+    for code in codes:
+        sign, magnitude = decode(form, code)
+        if magnitude == NAN:
+            continue
+        whole = (10**400 if magnitude == INFINITE else int(magnitude)) * (-1 if sign else 1)
+        result = min(max(whole, low), high) % (1 << width)
+        beyond.append((code, result))
+        if low <= whole <= high:
+            inside.append((code, result))
+    attributes = {"signedness": signedness, "rounding_mode": "nearest_int_to_zero"}
+    for flags, pairs in (({}, inside), ({"saturating": True}, beyond)):
+        source, result = zip(*(pairs * 16)[:16], strict=True)
+        operands, results = [tile(form.name, list(source))], [tile(f"i{width}", list(result))]
+        yield vector("ftoi", operands, results, {**attributes, **flags})
+
+
+def from_integers() -> Iterator[dict[str, Any]]:
+    for width in WIDTHS:
+        for name in TARGETS:
+            for signedness in ("signed", "unsigned"):
+                form = FORMATS[name]
+                if name == "f8E8M0FNU":
+                    continue
+                values = integers(width, f"itof{name}") if width < 64 else _ties(form)
+                if not form.signed and signedness == "signed":
+                    values = [value & (1 << width - 1) - 1 for value in values]
+                exact = [read(value, width, signedness) for value in values]
+                bits = [encode(form, (int(value < 0), Fraction(abs(value)))) for value in exact]
+                attributes = {"signedness": signedness, "rounding_mode": "nearest_even"}
+                yield vector("itof", [tile(f"i{width}", values)], [tile(name, bits)], attributes)
+
+
+def _ties(form: Format) -> list[int]:
+    """Integers of 64 bits on, just below and just above midpoints of the format, where rounding twice goes wrong."""
+    first = 1 << form.fraction_bits
+    middles = [(2 * k + 1) << 60 - form.fraction_bits for k in range(first, first + 5)]
+    return [value + step for value in middles for step in (-1, 0, 1)][:15] + integers(64, form.name, 17)
+
+
+def widths() -> Iterator[dict[str, Any]]:
+    for narrow in WIDTHS:
+        for wide in WIDTHS:
+            if narrow >= wide:
+                continue
+            values = integers(narrow, f"exti{wide}", 16)
+            for signedness in ("signed", "unsigned"):
+                bits = [read(value, narrow, signedness) % (1 << wide) for value in values]
+                yield vector("exti", [tile(f"i{narrow}", values)], [tile(f"i{wide}", bits)], {"signedness": signedness})
+            values = integers(wide, f"trunci{narrow}", 16)
+            bits = [value % (1 << narrow) for value in values]
+            yield vector("trunci", [tile(f"i{wide}", values)], [tile(f"i{narrow}", bits)])
+
+
+def bits() -> Iterator[dict[str, Any]]:
+    for source, target in (("f32", "i32"), ("i64", "f64"), ("bf16", "f16"), ("i8", "f8E5M2"), ("f8E4M3FN", "i8")):
+        width = int(source[1:]) if source[0] == "i" else FORMATS[source].bits
+        # NaN is left out: one NaN may stand for another.
+        form = FORMATS[target if target in FORMATS else source]
+        other = FORMATS.get(source, form)
+        values = [v for v in integers(width, source, 64) if NAN not in (decode(form, v)[1], decode(other, v)[1])][:16]
+        yield vector("bitcast", [tile(source, values)], [tile(target, values)])
+
+
+def vectors() -> Iterator[dict[str, Any]]:
+    yield from between_floats()
+    yield from to_integers()
+    yield from from_integers()
+    yield from widths()
+    yield from bits()

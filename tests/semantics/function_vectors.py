@@ -1,0 +1,120 @@
+"""Vectors of math: mpmath at 400 bits, rounded once.
+
+f16, bf16 and f32 must be the nearest value. f64 may be off by 4 units in the last place, which is what the vector
+loops that numpy takes from Intel's SVML are built for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+from float_vectors import NAMES, flushed, value
+from rational import FORMATS, INFINITE, NAN, Format, Number, decode, encode
+from sample import floats
+from vector import tile, vector
+
+mpmath.mp.prec = 400
+UNITS_F64 = 4
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "atan2": mpmath.atan2,
+    "cos": mpmath.cos,
+    "cosh": mpmath.cosh,
+    "exp": mpmath.exp,
+    "exp2": lambda x: mpmath.power(2, x),
+    "fpowf": mpmath.power,
+    "log": mpmath.log,
+    "log2": lambda x: mpmath.log(x, 2),
+    "rsqrt": lambda x: 1 / mpmath.sqrt(x),
+    "sin": mpmath.sin,
+    "sinh": mpmath.sinh,
+    "tan": mpmath.tan,
+    "tanh": mpmath.tanh,
+}
+POSITIVE = ("log", "log2", "rsqrt", "fpowf")
+FLUSHING = ("exp2", "rsqrt")
+# Beyond this an exponential leaves the range of every format, and mpmath takes its time.
+_LARGEST = Fraction(2**12)
+
+
+def real(number: Number) -> Any:
+    exact = value(number)
+    return mpmath.mpf(exact.numerator) / exact.denominator
+
+
+def rational(x: Any) -> Fraction:
+    sign, mantissa, exponent, _ = mpmath.mpf(x)._mpf_
+    return (-1 if sign else 1) * int(mantissa) * Fraction(2) ** exponent
+
+
+def usable(name: str, form: Format, code: int) -> bool:
+    sign, magnitude = decode(form, code)
+    if magnitude in (NAN, INFINITE) or magnitude == 0 or magnitude > _LARGEST:
+        return False
+    return not (sign and name in POSITIVE)
+
+
+def function(name: str, element: str, flush: bool) -> dict[str, Any]:
+    form, meaning = FORMATS[element], FUNCTIONS[name]
+    arity = 2 if name in ("atan2", "fpowf") else 1
+    columns = []
+    for index in range(arity):
+        codes = [c for c in floats(form, f"{name}{element}{index}", 400) if usable(name, form, c)]
+        columns.append(codes[:16])
+    result = []
+    for row in zip(*columns, strict=True):
+        numbers = [flushed(form, decode(form, code)) if flush else decode(form, code) for code in row]
+        result.append(encode(form, _meaning(meaning, numbers, form, flush)))
+    attributes = {"flush_to_zero": True} if flush else {}
+    operands = [tile(element, column) for column in columns]
+    units = UNITS_F64 if element == "f64" else 0
+    return vector(name, operands, [tile(element, result)], attributes, units=units)
+
+
+def _meaning(meaning: Callable[..., Any], numbers: list[Number], form: Format, flush: bool) -> Number:
+    if flush and numbers[0][1] == 0 and meaning is FUNCTIONS["rsqrt"]:
+        return numbers[0][0], INFINITE
+    exact = rational(meaning(*map(real, numbers)))
+    rounded = decode(form, encode(form, (int(exact < 0), abs(exact))))
+    return flushed(form, rounded) if flush else (int(exact < 0), abs(exact))
+
+
+def integral(name: str, element: str) -> dict[str, Any]:
+    form = FORMATS[element]
+    codes = [code for code in floats(form, f"{name}{element}", 48) if decode(form, code)[1] != NAN][:32]
+    result = []
+    for code in codes:
+        number = decode(form, code)
+        if number[1] == INFINITE:
+            result.append(code)
+            continue
+        exact = value(number)
+        whole = exact.__floor__() if name == "floor" else exact.__ceil__()
+        result.append(encode(form, (number[0], Fraction(abs(whole)))))
+    return vector(name, [tile(element, codes)], [tile(element, result)])
+
+
+def integer_power(element: str) -> dict[str, Any]:
+    form = FORMATS[element]
+    pool = [code for code in floats(form, f"fpowi{element}", 200) if usable("exp", form, code)][:16]
+    exponents = [0, 1, 2, 3, 5, -1, -2, -3, 7, 10, -10, 4, 6, -5, 8, 9]
+    result = []
+    for code, exponent in zip(pool, exponents, strict=True):
+        exact = value(decode(form, code)) ** exponent
+        result.append(encode(form, (int(exact < 0), abs(exact))))
+    operands = [tile(element, pool), tile("i32", [exponent % 2**32 for exponent in exponents])]
+    return vector("fpowi", operands, [tile(element, result)], units=UNITS_F64 if element == "f64" else 0)
+
+
+def vectors() -> Iterator[dict[str, Any]]:
+    for element in NAMES:
+        for name in FUNCTIONS:
+            yield function(name, element, flush=False)
+            if element == "f32" and name in FLUSHING:
+                yield function(name, element, flush=True)
+        for name in ("floor", "ceil"):
+            yield integral(name, element)
+        yield integer_power(element)

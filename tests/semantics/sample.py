@@ -1,0 +1,45 @@
+"""Inputs of the vectors: edges of each type, and values of a fixed seed."""
+
+from __future__ import annotations
+
+from random import Random
+
+from rational import Format, largest_code, special_code
+
+COUNT = 32
+
+
+def integers(width: int, seed: str, count: int = COUNT) -> list[int]:
+    """Bit patterns of a width: the edges, then others."""
+    top = 1 << width
+    edges = [0, 1, top - 1, top >> 1, (top >> 1) - 1, 2 % top, 3 % top, top - 2]
+    random = Random(seed)
+    found = edges + [random.getrandbits(width) for _ in range(count)]
+    random.shuffle(found)
+    return [value % top for value in found[:count]]
+
+
+def floats(form: Format, seed: str, count: int = COUNT) -> list[int]:
+    """Codes of a format: zeros, subnormals, ones, the largest, infinities, NaN, then others near one and anywhere."""
+    random = Random(seed)
+    edges = [0, 1 << form.shift, largest_code(form) << form.shift, special_code(form, 0, "nan")]
+    if form.special == "ieee":
+        edges.append(special_code(form, 0, "infinite") if not form.saturates else largest_code(form) + 1)
+    one = form.bias << form.fraction_bits
+    edges += [one << form.shift, (one + 1) << form.shift, ((1 << form.fraction_bits) - 1) << form.shift]
+    if form.signed:
+        edges += [code | 1 << form.stored - 1 for code in edges]
+    anywhere = [random.getrandbits(form.bits) << form.shift for _ in range(count)]
+    near = [_near(form, random) for _ in range(count)]
+    found = edges + [code for pair in zip(anywhere, near, strict=True) for code in pair]
+    found = found[: max(count, len(edges))]
+    random.shuffle(found)
+    return found[:count]
+
+
+def _near(form: Format, random: Random) -> int:
+    top = (1 << form.exponent_bits) - 1
+    exponent = min(max(form.bias + random.randint(-3, 3), 0), top - 1)
+    sign = random.getrandbits(1) if form.signed else 0
+    code = sign << form.exponent_bits + form.fraction_bits | exponent << form.fraction_bits
+    return (code | random.getrandbits(form.fraction_bits or 1) & (1 << form.fraction_bits) - 1) << form.shift
