@@ -9,9 +9,9 @@ from typing import Any
 from tilec import datatypes
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.chapters import implements
-from tilec.ast_to_tile.convert import signedness, to_dtype
+from tilec.ast_to_tile.convert import signedness
 from tilec.ast_to_tile.emitter import Emitter
-from tilec.ast_to_tile.shape import broadcast, common_shape
+from tilec.ast_to_tile.shape import common_shape, operand
 from tilec.ast_to_tile.values import Shape, Tile, TypedConstant, describe, is_number, is_tile_like
 from tilec.datatypes import Category, DType
 from tilec.errors import CompileError
@@ -64,7 +64,7 @@ def binary(emitter: Emitter, name: str, x: Any, y: Any, **options: Any) -> Any:
         number = _folded(name, arguments.known(x), arguments.known(y))
         return TypedConstant(number, datatypes.bool_ if name in _PREDICATES else dtype)
     shape = common_shape(_shape(x), _shape(y))
-    lhs, rhs = (broadcast(emitter, to_dtype(emitter, value, dtype), shape) for value in (x, y))
+    lhs, rhs = (operand(emitter, value, dtype, shape) for value in (x, y))
     return _emit(emitter, name, lhs, rhs, options)
 
 
@@ -253,8 +253,8 @@ def where(emitter: Emitter, condition: Any, x: Any, y: Any) -> Tile:
     """x where the condition holds, else y, promoted and broadcast."""
     dtype = common_dtype(x, y)
     shape = common_shape(_shape(condition), _shape(x), _shape(y))
-    chosen = broadcast(emitter, to_dtype(emitter, condition, datatypes.bool_), shape)
-    lhs, rhs = (broadcast(emitter, to_dtype(emitter, value, dtype), shape) for value in (x, y))
+    chosen = operand(emitter, condition, datatypes.bool_, shape)
+    lhs, rhs = (operand(emitter, value, dtype, shape) for value in (x, y))
     return select(emitter, chosen, lhs, rhs)
 
 

@@ -54,7 +54,7 @@ def _close(
                 tracer.emitter.build("yield", operands)
             types = [operand.type for operand in operands]
     made = tracer.emitter.build("if", [condition.value], types)
-    for block, region in zip(blocks, made.regions, strict=True):
+    for block, region in zip(blocks, made.regions, strict=False):
         block.move_into(region)
     return iter(made.results)
 
@@ -118,7 +118,7 @@ def _merged(tracer: Tracer, node: ast.If, name: str, blocks: Sequence[Block]) ->
         place = Note("by this 'if'", tracer.frame.place(node))
         return Unusable(f"'{name}' is assigned in one branch only: assign it before the 'if', or in both", (place,))
     try:
-        return unify(values)
+        return unify(values, local=len(blocks) == 1)
     except NoMerge as problem:
         places = [Note("assigned here", tracer.frame.place(b.assigned_at[name])) for b in blocks if name in b.assigned_at]
         message = f"'{name}' is not one thing after the branches of an 'if': {problem.message}"

@@ -24,13 +24,13 @@ def to_dtype(emitter: Emitter, value: Any, dtype: DType, rounding: RoundingMode 
     """The value, converted; numbers are converted while compiling."""
     if isinstance(value, TypedConstant) or is_number(value):
         number = arguments.known(value)
-        return emitter.constant(_python_number(number, dtype), dtype)
+        return emitter.constant(python_number(number, dtype), dtype)
     if value.dtype is dtype:
         return value
     return _convert(emitter, value, dtype, rounding)
 
 
-def _python_number(number: Any, dtype: DType) -> Any:
+def python_number(number: Any, dtype: DType) -> Any:
     """Truncates towards zero as the conversion at run time does; wraps nothing, out of range is refused later."""
     if dtype.is_boolean:
         return bool(number)
@@ -72,18 +72,19 @@ def _not_zero(emitter: Emitter, tile: Tile) -> Tile:
     return emitter.tile("cmpi", [tile, zero], datatypes.bool_, tile.shape, **compare)
 
 
-def implicit(emitter: Emitter, value: Any, dtype: DType) -> Tile:
-    """The value as an element type that it may take without being asked: wider, or a number of no higher category.
-
-    Raises CompileError where an explicit `astype` is due.
-    """
+def check_implicit(value: Any, dtype: DType) -> None:
+    """Raises CompileError where the value cannot become `dtype` without being asked: only what loses nothing can."""
     if is_number(value):
-        if datatypes.promote_literal(dtype, value) is not dtype:
-            raise CompileError(f"the constant {value} cannot become {dtype} by itself: convert it with astype()")
-        return emitter.constant(value, dtype)
-    source = value.dtype
-    if source is not dtype and not _widens(source, dtype):
+        fits = datatypes.promote_literal(dtype, value) is dtype
+    else:
+        fits = value.dtype is dtype or _widens(value.dtype, dtype)
+    if not fits:
         raise CompileError(f"{describe(value)} cannot become {dtype} by itself: convert it with astype()")
+
+
+def implicit(emitter: Emitter, value: Any, dtype: DType) -> Tile:
+    """The value as an element type that it may take without being asked."""
+    check_implicit(value, dtype)
     return to_dtype(emitter, value, dtype)
 
 
@@ -100,14 +101,14 @@ def _astype(emitter: Emitter, x: Any, dtype: Any, rounding_mode: Any) -> Any:
     rounding = arguments.keyword_or_none(rounding_mode, RoundingMode, "rounding_mode")
     value = arguments.tile_like(x, "x")
     if not isinstance(value, Tile):
-        return TypedConstant(_python_number(arguments.known(value), element), element)
+        return TypedConstant(python_number(arguments.known(value), element), element)
     return to_dtype(emitter, value, element, rounding)
 
 
 def construct(dtype: DType, value: Any, emitter: Emitter) -> Any:
     """`ct.int16(5)`: a scalar of a fixed type, constant if the value is."""
     if is_number(value) or isinstance(value, TypedConstant):
-        return TypedConstant(_python_number(arguments.known(value), dtype), dtype)
+        return TypedConstant(python_number(arguments.known(value), dtype), dtype)
     if not isinstance(value, Tile) or value.shape:
         raise CompileError(f"'{dtype}(...)' takes a scalar, got {describe(value)}")
     return to_dtype(emitter, value, dtype)

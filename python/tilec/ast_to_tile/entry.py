@@ -21,6 +21,7 @@ from tilec.ast_to_tile.calls import call, closure
 from tilec.ast_to_tile.emitter import Emitter, element_type, tile_type
 from tilec.ast_to_tile.frame import Frame
 from tilec.ast_to_tile.source import read
+from tilec.ast_to_tile.token_order import order_memory
 from tilec.ast_to_tile.tracer import Returned, Tracer
 from tilec.ast_to_tile.values import Tile
 from tilec.ast_to_tile.verify import verify
@@ -51,6 +52,7 @@ def kernel_to_tile(kernel: Kernel, signature: Signature) -> ir.Module:
                 _trace_body(tracer, signature, entry)
         finally:
             tracer.drop_holders()
+        order_memory(entry)
         verify(module)
         return module
 

@@ -258,6 +258,6 @@ def _at_exits(tracer: Tracer, node: ast.AST, name: str, exits: Sequence[Jump]) -
             problem = f"'{name}' is not assigned on every way out of a loop: assign it before the loop too"
             return Unusable(problem, (place,))
     try:
-        return unify(values) if values else Unusable(f"'{name}' is not known after a loop that never ends", (place,))
+        return unify(values, local=True) if values else Unusable(f"'{name}' is not known after a loop that never ends", (place,))
     except NoMerge as problem:
         return Unusable(f"'{name}' is not one thing after the loop: {problem.message}", (place,))

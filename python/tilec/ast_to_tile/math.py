@@ -12,7 +12,7 @@ from tilec.ast_to_tile.arith import common_dtype, float_attributes
 from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
-from tilec.ast_to_tile.shape import broadcast, common_shape
+from tilec.ast_to_tile.shape import common_shape, operand
 from tilec.ast_to_tile.values import Tile, TypedConstant, is_number
 from tilec.datatypes import Category
 from tilec.errors import CompileError
@@ -91,5 +91,5 @@ def _atan2(emitter: Emitter, x1: Any, x2: Any) -> Any:
     if not dtype.is_float or dtype.category == Category.RESTRICTED:
         raise CompileError(f"'atan2' takes floats, got {dtype}")
     shape = common_shape(*(value.shape if isinstance(value, Tile) else () for value in values))
-    tiles = [broadcast(emitter, to_dtype(emitter, value, dtype), shape) for value in values]
+    tiles = [operand(emitter, value, dtype, shape) for value in values]
     return emitter.tile("atan2", tiles, dtype, shape)

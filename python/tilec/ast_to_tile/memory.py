@@ -9,11 +9,12 @@ from tilec import datatypes
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.chapters import implements
-from tilec.ast_to_tile.convert import implicit, to_dtype
+from tilec.ast_to_tile.convert import check_implicit, implicit, to_dtype
 from tilec.ast_to_tile.emitter import Emitter, tile_type
-from tilec.ast_to_tile.shape import broadcast, reshape
+from tilec.ast_to_tile.shape import broadcast, operand, reshape
 from tilec.ast_to_tile.values import Array, Shape, Tile, TiledView, TypedConstant, describe
 from tilec.ast_to_tile.view import tile_view, tiles_along
+from tilec.datatypes import DType
 from tilec.dialect.cuda_tile.attributes import DivByAttr
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
@@ -184,8 +185,7 @@ def _gather(
     pointers, shape, chosen = addresses(emitter, source, indices, mask, check_bounds)
     padding = None
     if chosen is not None:
-        scalar = arguments.at("padding_value", implicit, emitter, padding_value, source.dtype)
-        padding = arguments.at("padding_value", broadcast, emitter, scalar, shape)
+        padding = _spread(emitter, padding_value, "padding_value", source.dtype, shape)
     return _load_pointer(emitter, source, pointers, shape, chosen, padding, options)
 
 
@@ -197,8 +197,13 @@ def _scatter(
 
     target = arguments.array(array)
     pointers, shape, chosen = addresses(emitter, target, indices, mask, check_bounds)
-    stored = arguments.at("value", implicit, emitter, arguments.tile_like(value, "value"), target.dtype)
-    _store_pointer(emitter, pointers, arguments.at("value", broadcast, emitter, stored, shape), chosen, options)
+    _store_pointer(emitter, pointers, _spread(emitter, value, "value", target.dtype, shape), chosen, options)
+
+
+def _spread(emitter: Emitter, value: Any, parameter: str, dtype: DType, shape: Shape) -> Tile:
+    """The argument in the element type of the array, broadcast to the shape of the indices."""
+    arguments.at(parameter, check_implicit, arguments.tile_like(value, parameter), dtype)
+    return arguments.at(parameter, operand, emitter, value, dtype, shape)
 
 
 def _load_pointer(

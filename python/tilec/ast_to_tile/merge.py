@@ -44,21 +44,24 @@ class Several:
 Plan = Same | Carried | Several
 
 
-def unify(values: Sequence[Any]) -> Plan:
-    """How the values can be one; raises NoMerge if they cannot."""
+def unify(values: Sequence[Any], *, local: bool = False) -> Plan:
+    """How the values can be one; raises NoMerge if they cannot.
+
+    `local` values belong to the block that is left, so that even one that is the same on every way must be passed on.
+    """
     first = values[0]
-    if all(same(first, value) for value in values[1:]):
-        return _plan_of_equals(first)
-    if all(isinstance(value, tuple) and len(value) == len(first) for value in values if isinstance(first, tuple)):
-        if isinstance(first, tuple):
-            return Several(tuple(unify(items) for items in zip(*values, strict=True)))
+    if local and isinstance(first, Tile | TypedConstant | tuple) or not all(same(first, v) for v in values[1:]):
+        return _unify_different(values, local)
+    return Same(first)
+
+
+def _unify_different(values: Sequence[Any], local: bool) -> Plan:
+    first = values[0]
+    if isinstance(first, tuple) and all(isinstance(value, tuple) and len(value) == len(first) for value in values):
+        return Several(tuple(unify(items, local=local) for items in zip(*values, strict=True)))
     if all(isinstance(value, Tile | TypedConstant) or is_number(value) for value in values):
         return _unify_tiles(values)
     raise NoMerge(_listed(values))
-
-
-def _plan_of_equals(value: Any) -> Plan:
-    return Same(value)
 
 
 def same(x: Any, y: Any) -> bool:

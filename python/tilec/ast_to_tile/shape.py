@@ -9,9 +9,10 @@ from tilec import datatypes
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.chapters import implements
-from tilec.ast_to_tile.convert import to_dtype
+from tilec.ast_to_tile.convert import python_number, to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.values import Shape, Tile, describe
+from tilec.datatypes import DType
 from tilec.errors import CompileError
 from tilec.language import shape as language
 from tilec.language import view as view_language
@@ -32,6 +33,13 @@ def broadcast(emitter: Emitter, tile: Tile, shape: Shape) -> Tile:
         raise CompileError(f"shape {tile.shape} cannot be broadcast to {shape}")
     aligned = reshape(emitter, tile, (1,) * (len(shape) - len(tile.shape)) + tile.shape)
     return aligned if aligned.shape == shape else emitter.tile("broadcast", [aligned], tile.dtype, shape)
+
+
+def operand(emitter: Emitter, value: Any, dtype: DType, shape: Shape) -> Tile:
+    """A tile or number as a tile of a type and shape; a number becomes one constant, not a broadcast."""
+    if isinstance(value, Tile):
+        return broadcast(emitter, to_dtype(emitter, value, dtype), shape)
+    return emitter.constant(python_number(arguments.known(value), dtype), dtype, shape)
 
 
 def common_shape(*shapes: Shape) -> Shape:
