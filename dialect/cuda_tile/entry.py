@@ -54,7 +54,7 @@ class GlobalOp(Operation, name="global"):
     alignment: Integer(64) = 0
     symbol_visibility: Visibility = "public"
     constant: Flag
-    assembly = "{ $symbol_visibility}{ $constant} @$sym_name{ alignment = $alignment} attr-dict elements($value)"
+    assembly = "{ $symbol_visibility}{ $constant} $sym_name{ alignment = $alignment} attr-dict elements($value)"
 
     def check(self):
         stored = ir.RankedTensorType(self.value.type)
@@ -72,7 +72,7 @@ class GetGlobalOp(Operation, name="get_global", traits=[ext.Pure]):
 
     result: Result[ScalarPointer]
     name: Symbol
-    assembly = "@$name attr-dict : type($result)"
+    assembly = "$name attr-dict : type($result)"
 
     def check(self):
         found = _global(self.operation, self.name_)
@@ -85,9 +85,10 @@ class GetGlobalOp(Operation, name="get_global", traits=[ext.Pure]):
 
 
 def _global(operation, name):
-    while operation.parent is not None:
-        operation = operation.parent.operation
-    for each in operation.regions[0].blocks[0].operations if operation.name == "builtin.module" else ():
+    module = operation.parent
+    while module is not None and module.operation.name != "builtin.module":
+        module = module.operation.parent
+    for each in () if module is None else module.operation.regions[0].blocks[0].operations:
         if isinstance(each, GlobalOp) and each.sym_name == name:
             return each
     return None

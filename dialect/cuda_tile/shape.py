@@ -29,7 +29,7 @@ class ConstantOp(Operation, name="constant", traits=[ext.Pure]):
 
     result: Result[NumberTile]
     value: Elements
-    assembly = "elements($value) : type($result) attr-dict"
+    assembly = "elements($value) attr-dict"
 
     def check(self):
         stored, tile = ir.RankedTensorType(self.value.type), self.result.type

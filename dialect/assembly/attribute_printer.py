@@ -1,0 +1,42 @@
+"""Spells attributes as Tile IR assembly has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tilec.dialect.cuda_tile.attributes import PREDICATES
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+
+
+def spell_attribute(attribute: ir.Attribute) -> str:
+    """An attribute; integers of 64 bits show their type as MLIR does."""
+    if isinstance(attribute, PREDICATES):
+        return attribute.spelled()
+    if isinstance(attribute, ir.DictAttr):
+        return spell_dictionary({named.name: named.attr for named in attribute})
+    if isinstance(attribute, ir.ArrayAttr):
+        return f"[{', '.join(map(spell_attribute, attribute))}]"
+    if isinstance(attribute, ir.TypeAttr):
+        return spell(attribute.value)
+    return str(attribute)
+
+
+def spell_dictionary(attributes: Mapping[str, ir.Attribute], opening: str = "{", closing: str = "}") -> str:
+    """`{name = attribute, name}`: a unit attribute is its name alone; 64-bit integers of hints have no type."""
+    entries = []
+    for name, attribute in attributes.items():
+        if isinstance(attribute, ir.UnitAttr):
+            entries.append(name)
+        elif opening == "<" and isinstance(attribute, ir.DictAttr):
+            inner = ", ".join(f"{each.name} = {_hint(each.attr)}" for each in attribute)
+            entries.append(f"{name} = {{{inner}}}")
+        else:
+            entries.append(f"{name} = {spell_attribute(attribute)}")
+    return f"{opening}{', '.join(entries)}{closing}"
+
+
+def _hint(attribute: ir.Attribute) -> str:
+    if isinstance(attribute, ir.IntegerAttr) and str(attribute.type) == "i64":
+        return str(attribute.value)
+    return spell_attribute(attribute)

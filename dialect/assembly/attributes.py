@@ -1,0 +1,189 @@
+"""Reads attributes: MLIR's builtin ones, and those of Tile IR."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from tilec.dialect.assembly.lexer import END, is_name
+from tilec.dialect.assembly.tokens import Tokens
+from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr
+from tilec.dialect.mlir import ir
+
+PREDICATES = ("div_by", "same_elements", "bounded")
+
+
+@functools.cache
+def _integer_type(width: int) -> ir.Type:
+    return ir.IntegerType.get_signless(width)
+
+
+def unescape(token: str) -> str:
+    """The text of a string token, whose escapes are MLIR's (`\\n`, `\\0A`, `\\\\`)."""
+    return ir.StringAttr(ir.Attribute.parse(token)).value if "\\" in token else token[1:-1]
+
+
+def read_attribute(tokens: Tokens) -> ir.Attribute:
+    """The attribute that starts at the next token."""
+    token = tokens.peek()
+    if token[:1] == '"':
+        return ir.StringAttr.get(unescape(tokens.next()))
+    if token[:1] == "@":
+        return ir.FlatSymbolRefAttr.get(tokens.symbol())
+    if token[:1] == "#":
+        return _named(tokens)
+    if token == "[":
+        return ir.ArrayAttr.get(tokens.comma_list("[", "]", lambda: read_attribute(tokens)))
+    if token == "{":
+        return ir.DictAttr.get(read_dictionary(tokens))
+    if token in ("true", "false"):
+        return ir.BoolAttr.get(tokens.next() == "true")
+    if token == "unit":
+        tokens.next()
+        return ir.UnitAttr.get()
+    if token == "-" or token[:1].isdigit():
+        return read_number(tokens)
+    if token in ("array", "dense"):
+        return _sliced(tokens)
+    if token in PREDICATES:
+        return read_predicate(tokens)
+    return ir.TypeAttr.get(tokens.type())
+
+
+def read_dictionary(tokens: Tokens) -> dict[str, ir.Attribute]:
+    """`{name = attribute, name}`; a name alone is a unit attribute."""
+    found: dict[str, ir.Attribute] = {}
+
+    def entry() -> None:
+        start, name = tokens.offset(), tokens.next()
+        name = unescape(name) if name[:1] == '"' else name
+        if name in found:
+            tokens.fail_at(start, f"duplicate key '{name}' in dictionary attribute")
+        found[name] = read_attribute(tokens) if tokens.take("=") else ir.UnitAttr.get()
+
+    tokens.comma_list("{", "}", entry)
+    return found
+
+
+def read_integer(tokens: Tokens, words: str = "expected integer value") -> int:
+    """A signed integer, decimal or hexadecimal."""
+    negative = tokens.take("-")
+    token = tokens.peek()
+    if not token[:1].isdigit() or "." in token:
+        tokens.fail(words)
+    tokens.next()
+    value = int(token, 0)
+    return -value if negative else value
+
+
+def read_number(tokens: Tokens) -> ir.Attribute:
+    """A number with its type; without one an integer has 64 bits and a float is f64."""
+    sign = "-" if tokens.take("-") else ""
+    start, token = tokens.offset(), tokens.next()
+    type = tokens.type() if tokens.take(":") else None
+    if type is None and "." not in token:
+        return ir.IntegerAttr.get(_integer_type(64), int(sign + token, 0))
+    spelled = f"{sign}{token} : {type if type is not None else 'f64'}"
+    try:
+        return ir.Attribute.parse(spelled)
+    except ir.MLIRError:
+        tokens.fail_at(start, f"'{sign}{token}' is not a value of type {type}")
+
+
+def read_predicate(tokens: Tokens) -> ir.Attribute:
+    """What an assume promises: div_by, same_elements or bounded, with or without its prefix."""
+    start = tokens.offset()
+    word = tokens.next()
+    if word[:1] == "#" and word.removeprefix("#cuda_tile.") not in PREDICATES:
+        return tokens.alias(word, start)
+    word = word.removeprefix("#cuda_tile.")
+    if word not in PREDICATES:
+        tokens.fail_at(
+            start, f"unknown assume predicate attribute: {word} (expected 'div_by', 'same_elements', or 'bounded')"
+        )
+    tokens.expect("<")
+    found = {"div_by": _div_by, "same_elements": _same_elements, "bounded": _bounded}[word](tokens)
+    tokens.expect(">")
+    return found
+
+
+def _div_by(tokens: Tokens) -> ir.Attribute:
+    start, divisor = tokens.offset(), read_integer(tokens)
+    if divisor >= 1 << 63:
+        tokens.fail_at(start, "div_by: divisor must be a power of two up to 2^62")
+    if not tokens.take(","):
+        return DivByAttr.get(divisor)
+    tokens.expect("every")
+    every = read_integer(tokens)
+    tokens.expect("along")
+    return DivByAttr.get(divisor, every, read_integer(tokens))
+
+
+def _same_elements(tokens: Tokens) -> ir.Attribute:
+    return SameElementsAttr.get(tokens.comma_list("[", "]", lambda: read_integer(tokens)))
+
+
+def _bounded(tokens: Tokens) -> ir.Attribute:
+    lower = None if tokens.take("?") else read_integer(tokens)
+    tokens.expect(",")
+    return BoundedAttr.get(lower, None if tokens.take("?") else read_integer(tokens))
+
+
+def read_hints(tokens: Tokens) -> ir.Attribute:
+    """`<sm_100 = {latency = 3}>`: a dictionary of dictionaries by architecture."""
+    found: dict[str, ir.Attribute] = {}
+
+    def entry() -> None:
+        start, key = tokens.offset(), tokens.next()
+        key = unescape(key) if key[:1] == '"' else key
+        if key in found:
+            tokens.fail_at(start, f"duplicate optimization_hints key: {key}")
+        tokens.expect("=")
+        value = read_attribute(tokens)
+        if not isinstance(value, ir.DictAttr):
+            tokens.fail_at(start, f"expected dictionary attribute for optimization_hints entry `{key}` got value={value}")
+        found[key] = value
+
+    tokens.comma_list("<", ">", entry)
+    return ir.DictAttr.get(found)
+
+
+def _named(tokens: Tokens) -> ir.Attribute:
+    start, token = tokens.offset(), tokens.peek()
+    word = token.removeprefix("#cuda_tile.")
+    if word in PREDICATES:
+        return read_predicate(tokens)
+    if word == token:
+        tokens.next()
+        return tokens.alias(token, start)
+    if tokens.peek(1) != "<" or tokens.peek(3) != ">" or not is_name(tokens.peek(2)):
+        tokens.fail(f"unknown attribute: {token}")
+    # Enumerations in the generic form: #cuda_tile.rounding<zero> is stored as the keyword.
+    for _ in range(2):
+        tokens.next()
+    keyword = tokens.next()
+    tokens.next()
+    return ir.StringAttr.get(keyword)
+
+
+def _sliced(tokens: Tokens) -> ir.Attribute:
+    start = tokens.offset()
+    tokens.next()
+    tokens.skip_balanced("<", ">")
+    end = tokens.offset_of_last_end()
+    if tokens.peek() == ":" and tokens.text(start, end).startswith("dense"):
+        tokens.next()
+        tokens.next()
+        if tokens.peek() == "<":
+            tokens.skip_balanced("<", ">")
+        end = tokens.offset_of_last_end()
+    try:
+        return ir.Attribute.parse(tokens.text(start, end))
+    except ir.MLIRError as error:
+        tokens.fail_at(start, str(error.error_diagnostics[0].message) if error.error_diagnostics else "not an attribute")
+
+
+def check_end(tokens: Tokens) -> Any:
+    """The text must end here."""
+    if tokens.peek() != END:
+        tokens.fail(f"expected the end of the text, but got '{tokens.peek()}'")

@@ -1,0 +1,43 @@
+"""The printers of what directives.py reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tilec.dialect.assembly.elements import spell_elements
+from tilec.dialect.spelling import spell
+
+
+def _elements(printer: Any, op: Any, field: str) -> str:
+    return spell_elements(op.attributes[field])
+
+
+def _index_types(printer: Any, op: Any, field: str) -> str:
+    types = [spell(value.type) for value in getattr(op, field)]
+    if not types:
+        return ""
+    return f", {types[0]}" if len(set(types)) == 1 else f", {', '.join(types)}"
+
+
+def _extents(printer: Any, op: Any, _: str) -> str:
+    view = op.result.type
+    parts = []
+    for words, extents, values in (("shape", view.shape, op.dynamicShape), ("strides", view.strides, op.dynamicStrides)):
+        dynamic = iter(values)
+        written = [str(extent) if extent is not None else printer.names.of(next(dynamic)) for extent in extents]
+        parts.append(f"{words} = [{', '.join(written)}]")
+    return ", ".join(parts)
+
+
+def _view_types(printer: Any, op: Any, _: str) -> str:
+    dynamic = [*op.dynamicShape, *op.dynamicStrides]
+    return f"{f'{spell(dynamic[0].type)} -> ' if dynamic else ''}{spell(op.result.type)}"
+
+
+PRINTERS: dict[str, Callable[[Any, Any, str], str]] = {
+    "elements": _elements,
+    "index_types": _index_types,
+    "tensor_view_extents": _extents,
+    "tensor_view_types": _view_types,
+}

@@ -1,0 +1,110 @@
+"""Parts of assembly lines that a template has no words for; each reads what its printer writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tilec.dialect.assembly.attributes import read_integer
+from tilec.dialect.assembly.elements import read_elements
+from tilec.dialect.cuda_tile.types import TensorViewType
+from tilec.dialect.spelling import spell
+
+if TYPE_CHECKING:
+    from tilec.dialect.assembly.operation_reader import OperationReader, Parts
+
+
+def _elements(reader: OperationReader, field: str, parts: Parts) -> None:
+    """`<f32: 1.0> : tile<4xf32>`: elements with the type of their tile."""
+    attribute, tile = read_elements(reader.tokens)
+    parts.attributes[field] = attribute
+    parts.types["result"] = [tile]
+
+
+def _index_types(reader: OperationReader, field: str, parts: Parts) -> None:
+    """`, tile<i32>`: one type for all indices, or one for each."""
+    count = len(parts.operands[field])
+    tokens = reader.tokens
+    if count and tokens.peek() != ",":
+        tokens.fail("index types must be specified when indices are present")
+    types = []
+    while tokens.take(","):
+        types.append(tokens.type())
+    if len(types) not in (1, count):
+        tokens.fail(f"expected {count} index types, got {len(types)}")
+    cls_field = next(f for f in _class(parts).operand_fields if f.name == field)
+    reader.check_operands(cls_field, types if len(types) == count else types * count, parts)
+
+
+def _class(parts: Parts) -> Any:
+    from tilec.dialect.operation import OPERATIONS
+
+    return OPERATIONS[parts.name]
+
+
+def _extents(reader: OperationReader, _: str, parts: Parts) -> None:
+    """`shape = [%n, 64], strides = [%s, 1]`: values for what the type leaves open, numbers for the rest."""
+    tokens = reader.tokens
+    for words, field in (("shape", "dynamicShape"), ("strides", "dynamicStrides")):
+        if words == "strides":
+            tokens.expect(",")
+        tokens.expect(words)
+        tokens.expect("=")
+        parts.places[words] = tokens.at
+        written = tokens.comma_list("[", "]", lambda: _extent(reader))
+        parts.operands[field] = [value for value in written if not isinstance(value, int)]
+        parts.types[words] = written
+
+
+def _extent(reader: OperationReader) -> Any:
+    token = reader.tokens.peek()
+    if token[:1] == "%":
+        return reader.scope.use()
+    if token != "-" and not token[:1].isdigit():
+        reader.tokens.fail("expected either integer or SSA value")
+    return read_integer(reader.tokens)
+
+
+def _view_types(reader: OperationReader, _: str, parts: Parts) -> None:
+    """`tile<i32> -> tensor_view<..>`: the type of the run-time extents, where there are any, then the view."""
+    tokens = reader.tokens
+    start, view = tokens.offset(), tokens.type()
+    given = None
+    if tokens.take("->"):
+        given, start, view = view, tokens.offset(), tokens.type()
+    if not isinstance(view, TensorViewType):
+        tokens.fail_at(start, f"expected 'tensor_view' type, but got '{spell(view)}'")
+    for words, extents in (("shape", view.shape), ("strides", view.strides)):
+        _check_extents(tokens, words, parts.types.pop(words), extents, tokens.offsets[parts.places[words]])
+    dynamic = parts.operands["dynamicShape"] + parts.operands["dynamicStrides"]
+    if given is None and dynamic:
+        tokens.fail_at(start, "expected the type of the dynamic shape and stride operands before '->'")
+    for value in dynamic:
+        if value.type != given:
+            tokens.fail_at(start, f"dynamic operand has type '{spell(value.type)}', but the text says '{spell(given)}'")
+    parts.types["result"] = [view]
+
+
+def _check_extents(tokens: Any, words: str, written: Any, extents: Any, offset: int) -> None:
+    if len(written) != len(extents):
+        tokens.fail_at(
+            offset,
+            f"expected {words} declaration to contain {len(extents)} elements due to tensor_view type, "
+            f"but {len(written)} were provided",
+        )
+    for axis, (value, expected) in enumerate(zip(written, extents, strict=True)):
+        found = value if isinstance(value, int) else None
+        if found != expected:
+            tokens.fail_at(
+                offset,
+                f"input {words} dimension {axis} does not match tensor_view type "
+                f"(expected {'dynamic' if expected is None else expected}, got {'dynamic' if found is None else found})",
+            )
+
+
+READERS: dict[str, Callable[[Any, str, Any], None]] = {
+    "elements": _elements,
+    "index_types": _index_types,
+    "tensor_view_extents": _extents,
+    "tensor_view_types": _view_types,
+}

@@ -1,0 +1,181 @@
+"""Prints a module as Tile IR assembly, which the reader reads back to the same module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary
+from tilec.dialect.assembly.directive_printers import PRINTERS
+from tilec.dialect.assembly.names import Names
+from tilec.dialect.assembly.structure_printers import STRUCTURES
+from tilec.dialect.assembly.template import (
+    AttributeDictionary,
+    AttributeElement,
+    Group,
+    Literal,
+    OperandElement,
+    TypeElement,
+    compile_template,
+)
+from tilec.dialect.fields import OPTIONAL, UNIFORM, ValueField
+from tilec.dialect.mlir import ir
+from tilec.dialect.operation import groups
+from tilec.dialect.spelling import spell
+
+_SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
+
+
+def print_module(module: ir.Module, locations: bool = False) -> str:
+    """The text of a module that holds kernels and globals of Tile IR; `locations` adds where each operation came from."""
+    return Printer(locations).module(module)
+
+
+class Printer:
+    """Lines of a text, and the names that values have in it."""
+
+    def __init__(self, locations: bool) -> None:
+        self.locations = locations
+        self.lines: list[str] = []
+        self.indent = ""
+        self.names = Names()
+
+    def module(self, module: ir.Module) -> str:
+        attributes = module.operation.attributes
+        name = attributes["sym_name"].value if "sym_name" in attributes else "kernels"
+        rest = {key: attributes[key] for key in attributes if key != "sym_name"}
+        if "cuda_tile.producer" in rest:
+            rest = {"producer": rest.pop("cuda_tile.producer"), **rest}
+        suffix = f" attributes {spell_dictionary(rest)}" if rest else ""
+        self.lines.append(f"cuda_tile.module @{name}{suffix} {{")
+        self.indent = "  "
+        for op in module.body.operations:
+            self.names = Names()
+            self.operation(op)
+        self.indent = ""
+        self.lines.append("}" + self._location(module.operation))
+        return "\n".join(self.lines) + "\n"
+
+    def block(self, block: ir.Block, hidden: str = "") -> None:
+        """The operations of a block, one level deeper; a last one called `hidden` without operands is left out."""
+        outer, self.indent = self.indent, self.indent + "  "
+        operations = list(block.operations)
+        # A hidden terminator could not show where it came from.
+        if hidden and not self.locations and operations and operations[-1].operation.name == hidden and not len(operations[-1].operation.operands):
+            operations.pop()
+        for op in operations:
+            self.operation(op)
+        self.indent = outer
+
+    def operation(self, op: Any) -> None:
+        structure = STRUCTURES.get(op.OPERATION_NAME)
+        if structure is not None:
+            structure(self, op)
+            return
+        operation = op.operation
+        words = [operation.name.removeprefix("cuda_tile.")]
+        text = self._elements(op, compile_template(type(op)), _Facts(op))
+        if text[:1].strip():
+            words.append(text)
+            self.line(op, " ".join(words))
+        else:
+            self.line(op, words[0] + text)
+
+    def line(self, op: Any, text: str) -> None:
+        """A whole operation on a line of its own, after the names of its results."""
+        results = self.names.results(op.operation)
+        self.lines.append(f"{self.indent}{results}{' = ' if results else ''}{text}{self._location(op.operation)}")
+
+    def _location(self, operation: ir.Operation) -> str:
+        return f" {operation.location}" if self.locations else ""
+
+    def values(self, values: Sequence[ir.Value]) -> str:
+        return ", ".join(map(self.names.of, values))
+
+    def _elements(self, op: Any, elements: tuple[Any, ...], facts: _Facts) -> str:
+        text = ""
+        for element in elements:
+            kind = type(element)
+            if kind is Literal:
+                text += element.text
+            elif kind is OperandElement:
+                text += self.values(facts.group(element.field))
+            elif kind is TypeElement:
+                text += _types(element.field, facts)
+            elif kind is AttributeElement:
+                text += _attribute(element.field, facts)
+            elif kind is Group:
+                if _is_printed(element, facts):
+                    text += self._elements(op, element.elements, facts)
+            elif kind is AttributeDictionary:
+                text += _dictionary(element.keyed, facts)
+            else:
+                text += PRINTERS[element.name](self, op, element.argument)
+        return text
+
+
+class _Facts:
+    """The attributes and groups of an operation, looked up once."""
+
+    def __init__(self, op: Any) -> None:
+        self.op = op
+        self.attributes = {key: op.attributes[key] for key in op.attributes}
+        self._operands: dict[str, list[ir.Value]] | None = None
+        self._results: dict[str, list[ir.Value]] | None = None
+
+    def group(self, field: ValueField) -> list[ir.Value]:
+        if field.kind == "operand":
+            if self._operands is None:
+                self._operands = groups(self.op, "operand") or {}
+            return self._operands[field.name]
+        if self._results is None:
+            self._results = groups(self.op, "result") or {}
+        return self._results[field.name]
+
+
+def _types(field: ValueField, facts: _Facts) -> str:
+    types = [spell(value.type) for value in facts.group(field)]
+    # One type stands for all results of a group.
+    return types[0] if field.kind == "result" and field.arity == UNIFORM else ", ".join(types)
+
+
+def _attribute(field: Any, facts: _Facts) -> str:
+    if field.kind == "flag":
+        return field.name
+    attribute = facts.attributes[field.name]
+    if field.kind == "keyword":
+        return attribute.value
+    if field.kind == "symbol":
+        return f"@{attribute.value}"
+    if field.kind in ("i32", "i64"):
+        return str(attribute.value)
+    if field.kind == "a dictionary":
+        return spell_dictionary({named.name: named.attr for named in attribute}, "<", ">")
+    if field.kind == "an array of 32-bit integers":
+        return ", ".join(map(str, attribute))
+    if field.kind == "an array of booleans":
+        return ", ".join("true" if flag else "false" for flag in attribute)
+    return spell_attribute(attribute)
+
+
+def _is_printed(group: Group, facts: _Facts) -> bool:
+    for element in group.elements:
+        if type(element) is AttributeElement:
+            field, stored = element.field, facts.attributes.get(element.field.name)
+            return stored is not None and (field.default is None or field.to_python(stored) != field.default)
+        if type(element) in (OperandElement, TypeElement):
+            field = element.field
+            return bool(facts.group(field)) if field.arity != OPTIONAL or field.kind == "operand" else False
+    return True
+
+
+def _dictionary(keyed: bool, facts: _Facts) -> str:
+    shown = {k: a for k, a in facts.attributes.items() if k not in facts.op.attribute_fields and k not in _SEGMENTS}
+    hidden = ("reduction",) if keyed else ()
+    for name in hidden:
+        field = facts.op.attribute_fields.get(name)
+        if field is not None and name in facts.attributes and facts.attributes[name].value != field.default:
+            shown[name] = facts.attributes[name]
+    if not shown:
+        return ""
+    return f" {'attributes ' if keyed else ''}{spell_dictionary(shown)}"

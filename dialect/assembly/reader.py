@@ -1,0 +1,152 @@
+"""Reads Tile IR assembly into a module; mistakes are InputErrors at their line and column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tilec.dialect.assembly.attributes import check_end, read_attribute, read_dictionary
+from tilec.dialect.assembly.lexer import END, is_name
+from tilec.dialect.assembly.locations import LocationReader
+from tilec.dialect.assembly.operation_reader import OperationReader
+from tilec.dialect.assembly.scope import Scope
+from tilec.dialect.assembly.source import Source
+from tilec.dialect.assembly.tokens import Tokens
+from tilec.dialect.mlir import context, ir
+from tilec.dialect.operation import OPERATIONS
+
+_TILE_MODULE = re.compile(r"^[^/\n\"]*\bcuda_tile\.(module|entry)\b|\"cuda_tile\.module\"", re.MULTILINE)
+
+
+def is_tile_assembly(text: str) -> bool:
+    """Whether a text is Tile IR assembly, not the generic form of MLIR."""
+    return _TILE_MODULE.search(text) is not None
+
+
+def read_module(text: str, file: str = "<string>") -> ir.Module:
+    """The module that a text of Tile IR assembly describes, not verified; raises InputError."""
+    with context():
+        return Reader(Source(text, file)).module()
+
+
+class Reader:
+    """One reading of one text: tokens, names, and where the next operation goes."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.tokens = Tokens(source)
+        self.scope = Scope(self.tokens)
+        self.locations = LocationReader(self.tokens)
+        self.operations = OperationReader(self)
+        # Within the operations of cuda_tile names may do without their prefix.
+        self.depth = 0
+
+    def module(self) -> ir.Module:
+        while self.tokens.peek()[:1] in ("#", "!"):
+            self._alias()
+        wrapped = self._take_wrapper()
+        start = self.tokens.offset()
+        found = self._tile_module()
+        if wrapped:
+            self.tokens.expect("}")
+        self.locations.skip()
+        while self.tokens.peek()[:1] in ("#", "!"):
+            self._alias()
+        check_end(self.tokens)
+        self.locations.resolve(start)
+        return found
+
+    def _take_wrapper(self) -> bool:
+        if self.tokens.peek() not in ("module", "builtin.module"):
+            return False
+        self.tokens.next()
+        if self.tokens.peek()[:1] == "@":
+            self.tokens.next()
+        self.tokens.expect("{")
+        return True
+
+    def _alias(self) -> None:
+        name = self.tokens.next()
+        self.tokens.expect("=")
+        if name[0] == "!":
+            self.tokens.aliases[name] = self.tokens.type()
+        else:
+            self.tokens.aliases[name] = (
+                self.locations.scoped_or_attribute() if self.locations.starts() else read_attribute(self.tokens)
+            )
+
+    def _tile_module(self) -> ir.Module:
+        tokens = self.tokens
+        if tokens.peek() == '"cuda_tile.module"':
+            return self.operations.generic.module()
+        if tokens.peek() != "cuda_tile.module":
+            tokens.fail(f"expected 'cuda_tile.module', but got '{tokens.peek()}'")
+        location = self.source.location(tokens.offset())
+        tokens.next()
+        name = tokens.symbol()
+        module = ir.Module.create(loc=location)
+        module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
+        if tokens.take("attributes"):
+            for key, value in read_dictionary(tokens).items():
+                module.operation.attributes["cuda_tile.producer" if key == "producer" else key] = value
+        tokens.expect("{")
+        self.depth += 1
+        point = ir.InsertionPoint(module.body)
+        while tokens.peek() not in ("}", END):
+            self._item(point)
+        self.depth -= 1
+        tokens.expect("}")
+        if tokens.peek() == "loc":
+            module.operation.location = self.locations.location()
+        return module
+
+    def _item(self, point: ir.InsertionPoint) -> None:
+        start, name = self.tokens.offset(), self.full_name(self.tokens.peek())
+        if name not in ("cuda_tile.entry", "cuda_tile.global") and self.tokens.peek()[:1] != '"':
+            self.source.fail(start, f"expected entry or global, but got '{self.tokens.peek()}'")
+        self.operations.read(point)
+
+    def full_name(self, word: str) -> str:
+        """The name of an operation with its dialect."""
+        return f"cuda_tile.{word}" if f"cuda_tile.{word}" in OPERATIONS else word
+
+    def block(
+        self,
+        region: ir.Region,
+        types: Sequence[ir.Type],
+        names: Sequence[tuple[str, int]],
+        terminator: str,
+        locations: Sequence[ir.Location] | None = None,
+    ) -> ir.Block:
+        """Reads `{ .. }` as the only block of a region; a missing terminator is added."""
+        location = self.source.location(self.tokens.offset())
+        block = region.blocks.append(*types, arg_locs=list(locations) if locations else [location] * len(types))
+        self.tokens.expect("{")
+        self.scope.open()
+        for (name, offset), argument in zip(names, block.arguments, strict=True):
+            self.scope.define(name, [argument], offset)
+        self.operations.read_all(ir.InsertionPoint(block), terminator)
+        self.tokens.expect("}")
+        self.scope.close()
+        return block
+
+    def word(self) -> str:
+        token = self.tokens.peek()
+        if not is_name(token):
+            self.tokens.fail(f"expected an operation, but got '{token}'")
+        return token
+
+    def types(self) -> list[ir.Type]:
+        """`(type, ..)`."""
+        return self.tokens.comma_list("(", ")", self.tokens.type)
+
+    def bare_types(self) -> list[ir.Type]:
+        """`type, ..` without brackets, at least one."""
+        return self.separated(self.tokens.type)
+
+    def separated(self, read: Callable[[], Any]) -> list[Any]:
+        found = [read()]
+        while self.tokens.take(","):
+            found.append(read())
+        return found

@@ -1,0 +1,44 @@
+"""A text with the places in it: offsets become lines and columns, mistakes become errors there."""
+
+from __future__ import annotations
+
+import linecache
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from tilec.dialect.mlir import ir
+from tilec.errors import InputError, SourceLocation
+
+
+@dataclass
+class Source:
+    """Text and the file it came from."""
+
+    text: str
+    file: str
+    _lines: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._lines = [0]
+        at = self.text.find("\n")
+        while at >= 0:
+            self._lines.append(at + 1)
+            at = self.text.find("\n", at + 1)
+        # Excerpts of errors come from linecache, which cannot open what is not a file.
+        if self.file.startswith("<"):
+            linecache.cache[self.file] = (len(self.text), None, self.text.splitlines(keepends=True), self.file)
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """Both counted from one."""
+        line = bisect_right(self._lines, offset)
+        return line, offset - self._lines[line - 1] + 1
+
+    def location(self, offset: int) -> ir.Location:
+        line, column = self.line_and_column(offset)
+        return ir.Location.file(self.file, line, column)
+
+    def fail(self, offset: int, message: str) -> NoReturn:
+        """Raises InputError at an offset."""
+        line, column = self.line_and_column(min(offset, len(self.text)))
+        raise InputError(message, SourceLocation(self.file, line, column))

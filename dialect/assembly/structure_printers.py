@@ -1,0 +1,135 @@
+"""The printers of what structure_reader.py reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+
+_SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
+
+
+def _types(values: Iterable[ir.Value]) -> str:
+    return ", ".join(spell(value.type) for value in values)
+
+
+def _extra(op: Any) -> str:
+    shown = {k: op.attributes[k] for k in op.attributes if k not in op.attribute_fields and k not in _SEGMENTS}
+    return f" {spell_dictionary(shown)}" if shown else ""
+
+
+def _values(printer: Any, op: Any) -> None:
+    values = list(op.operation.operands)
+    suffix = f" {printer.values(values)} : {_types(values)}" if values else ""
+    printer.line(op, f"{op.operation.name.removeprefix('cuda_tile.')}{_extra(op)}{suffix}")
+
+
+def _close(printer: Any, op: Any, extra: str = "") -> None:
+    location = f" {op.operation.location}" if printer.locations else ""
+    printer.lines.append(f"{printer.indent}}}{extra}{location}")
+
+
+def _open(printer: Any, results: str, text: str) -> None:
+    printer.lines.append(f"{printer.indent}{results}{' = ' if results else ''}{text} {{")
+
+
+def _if(printer: Any, op: Any) -> None:
+    results = printer.names.results(op.operation)
+    types = f" -> ({_types(op.results)})" if len(op.results) else ""
+    _open(printer, results, f"if {printer.names.of(op.condition)}{types}")
+    hidden = "" if types else "cuda_tile.yield"
+    printer.block(op.then.blocks[0], hidden)
+    if list(op.else_.blocks):
+        printer.lines.append(f"{printer.indent}}} else {{")
+        printer.block(op.else_.blocks[0], hidden)
+    _close(printer, op, _extra(op))
+
+
+def _carried(printer: Any, arguments: list[ir.Value], values: list[ir.Value]) -> str:
+    pairs = [
+        f"{printer.names.argument(argument, f'iterArg{index}')} = {printer.names.of(value)}"
+        for index, (argument, value) in enumerate(zip(arguments, values, strict=True))
+    ]
+    return f"iter_values({', '.join(pairs)})"
+
+
+def _for(printer: Any, op: Any) -> None:
+    lower, upper, step, *initial = list(op.operation.operands)
+    of = printer.names.of
+    bounds = f"({of(lower)} to {of(upper)}, step {of(step)}) : {spell(lower.type)}"
+    variable = printer.names.argument(op.induction_variable, "loopIdx")
+    text = f"for {'unsigned ' if op.unsignedCmp else ''}{variable} in {bounds}"
+    if initial:
+        text += f" {_carried(printer, op.carried, initial)} -> ({_types(op.results)})"
+    _open(printer, printer.names.results(op.operation), text)
+    printer.block(op.body.blocks[0], "cuda_tile.continue")
+    _close(printer, op, _extra(op))
+
+
+def _loop(printer: Any, op: Any) -> None:
+    initial = list(op.operation.operands)
+    text = "loop"
+    if initial:
+        text += f" {_carried(printer, op.carried, initial)} : {_types(initial)}"
+        text += f" -> {_types(op.results)}" if len(op.results) else ""
+    elif len(op.results):
+        text += f" : {_types(op.results)}"
+    _open(printer, printer.names.results(op.operation), text)
+    printer.block(op.body.blocks[0], "cuda_tile.continue")
+    _close(printer, op, _extra(op))
+
+
+def _fold(printer: Any, op: Any) -> None:
+    operands = list(op.operation.operands)
+    reverse = f" reverse={'true' if op.reverse else 'false'}" if op.operation.name == "cuda_tile.scan" else ""
+    word = op.operation.name.removeprefix("cuda_tile.")
+    results = printer.names.results(op.operation)
+    printer.lines.append(
+        f"{printer.indent}{results} = {word} {printer.values(operands)}{_extra(op)} dim={op.dim}{reverse} "
+        f"identities={spell_attribute(op.identities)} : {_types(operands)} -> {_types(op.results)}"
+    )
+    arguments = []
+    for index, argument in enumerate(op.body.blocks[0].arguments):
+        side = ("lhs", "rhs")[index % 2]
+        name = f"{word}_{side}" if len(operands) == 1 else f"{word}_{side}_{index // 2}"
+        arguments.append(f"{printer.names.argument(argument, name)}: {spell(argument.type)}")
+    _open(printer, "", f"({', '.join(arguments)})")
+    printer.block(op.body.blocks[0])
+    _close(printer, op)
+
+
+def _entry(printer: Any, op: Any) -> None:
+    arguments = []
+    block = op.body.blocks[0]
+    dictionaries = op.arg_attrs
+    for index, argument in enumerate(block.arguments):
+        text = f"{printer.names.argument(argument, f'arg{index}')}: {spell(argument.type)}"
+        if dictionaries is not None and len(dictionaries[index]):
+            text += f" {spell_attribute(dictionaries[index])}"
+        if printer.locations:
+            text += f" {argument.location}"
+        arguments.append(text)
+    hints = op.optimization_hints
+    suffix = ""
+    if hints is not None and len(hints):
+        suffix = f" optimization_hints={spell_dictionary({each.name: each.attr for each in hints}, '<', '>')}"
+    _open(printer, "", f"entry @{op.sym_name}({', '.join(arguments)}){suffix}")
+    printer.block(block)
+    _close(printer, op, _extra(op))
+
+
+STRUCTURES: dict[str, Callable[[Any, Any], None]] = {
+    "cuda_tile.entry": _entry,
+    "cuda_tile.if": _if,
+    "cuda_tile.for": _for,
+    "cuda_tile.loop": _loop,
+    "cuda_tile.reduce": _fold,
+    "cuda_tile.scan": _fold,
+    "cuda_tile.yield": _values,
+    "cuda_tile.continue": _values,
+    "cuda_tile.break": _values,
+    "cuda_tile.return": _values,
+}

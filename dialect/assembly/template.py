@@ -1,0 +1,114 @@
+"""The language of `assembly` lines, compiled to elements that reader and printer walk.
+
+    $name            an operand, a keyword, a number, .. as the field says; a flag is its own name
+    type($name)      the type of a field
+    { ... }          printed when the fields inside are there and not the default; read when its first token is next
+    attr-dict        the attributes that have no place of their own; keyed-attr-dict puts `attributes` before
+    word($name)      a directive with a reader and a printer of its own (see directives.py)
+
+Everything else is literal: printed as it stands, blanks included, and read token by token.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from tilec.dialect.assembly.lexer import tokenize
+from tilec.dialect.assembly.source import Source
+from tilec.dialect.fields import AttributeField, ValueField
+
+
+@dataclass(frozen=True)
+class Literal:
+    """Fixed text; `tokens` is what a reader sees."""
+
+    text: str
+    tokens: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OperandElement:
+    field: ValueField
+
+
+@dataclass(frozen=True)
+class AttributeElement:
+    field: AttributeField
+
+
+@dataclass(frozen=True)
+class TypeElement:
+    field: ValueField
+
+
+@dataclass(frozen=True)
+class AttributeDictionary:
+    keyed: bool
+
+
+@dataclass(frozen=True)
+class Directive:
+    name: str
+    argument: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Elements that stand together or not at all."""
+
+    elements: tuple[Any, ...]
+
+
+_PIECE = re.compile(r"type\(\$(\w+)\)|(\w+)\((?:\$(\w+))?\)|\$(\w+)| ?(keyed-attr-dict|attr-dict)|(\{)|(\})")
+
+
+@functools.cache
+def compile_template(operation_class: Any) -> tuple[Any, ...]:
+    """The elements of an operation's assembly line; raises ValueError where the line names no field of it."""
+    elements, end = _elements(operation_class, operation_class.assembly, 0)
+    if end != len(operation_class.assembly):
+        raise ValueError(f"{operation_class.OPERATION_NAME}: unbalanced '}}' in its assembly line")
+    return tuple(elements)
+
+
+def _elements(cls: Any, text: str, at: int) -> tuple[list[Any], int]:
+    found: list[Any] = []
+    while at < len(text):
+        match = _PIECE.search(text, at)
+        literal = text[at : match.start() if match else len(text)]
+        if literal:
+            found.append(_literal(literal))
+        if match is None:
+            return found, len(text)
+        at = match.end()
+        typed, directive, argument, field, dictionary, opening, closing = match.groups()
+        if closing:
+            return found, at
+        if opening:
+            inner, at = _elements(cls, text, at)
+            found.append(Group(tuple(inner)))
+        elif typed:
+            found.append(TypeElement(_field(cls, typed)))
+        elif directive:
+            found.append(Directive(directive, argument or ""))
+        elif dictionary:
+            found.append(AttributeDictionary(dictionary == "keyed-attr-dict"))
+        else:
+            named = _field(cls, field)
+            found.append(AttributeElement(named) if isinstance(named, AttributeField) else OperandElement(named))
+    return found, at
+
+
+def _literal(text: str) -> Literal:
+    tokens, _ = tokenize(Source(text, "<assembly line>"))
+    return Literal(text, tuple(tokens[:-1]))
+
+
+def _field(cls: Any, name: str) -> Any:
+    for field in cls.fields:
+        if field.name == name:
+            return field
+    raise ValueError(f"{cls.OPERATION_NAME}: no field '{name}' for its assembly line")

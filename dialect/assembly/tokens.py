@@ -1,0 +1,136 @@
+"""A position in the tokens of a text, with the questions every reader asks there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+from tilec.dialect.assembly.lexer import END, tokenize
+from tilec.dialect.assembly.source import Source
+from tilec.dialect.assembly.types import TypeSyntaxError, parse_type
+from tilec.dialect.mlir import ir
+
+T = TypeVar("T")
+
+_OPENING = {"<": ">", "(": ")", "[": "]", "{": "}"}
+
+
+class Tokens:
+    """Tokens of a text and the index of the next one; `fail` raises InputError there."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.tokens, self.offsets = tokenize(source)
+        self.at = 0
+        self.aliases: dict[str, Any] = {}
+
+    def peek(self, ahead: int = 0) -> str:
+        at = self.at + ahead
+        return self.tokens[at] if at < len(self.tokens) else END
+
+    def next(self) -> str:
+        token = self.tokens[self.at]
+        if token == END:
+            self.fail("unexpected end of the text")
+        self.at += 1
+        return token
+
+    def take(self, token: str) -> bool:
+        if self.tokens[self.at] != token:
+            return False
+        self.at += 1
+        return True
+
+    def expect(self, token: str) -> None:
+        found = self.tokens[self.at]
+        if found != token:
+            self.fail(f"expected '{token}', but got {_shown(found)}")
+        self.at += 1
+
+    def offset(self) -> int:
+        return self.offsets[self.at]
+
+    def offset_of_last_end(self) -> int:
+        return self.offsets[self.at - 1] + len(self.tokens[self.at - 1])
+
+    def text(self, start: int, end: int) -> str:
+        return self.source.text[start:end]
+
+    def fail(self, message: str) -> NoReturn:
+        self.source.fail(self.offsets[self.at], message)
+
+    def fail_at(self, offset: int, message: str) -> NoReturn:
+        self.source.fail(offset, message)
+
+    def symbol(self) -> str:
+        token = self.peek()
+        if token[:1] != "@":
+            self.fail(f"expected a symbol name (@name), but got {_shown(token)}")
+        self.at += 1
+        return token[2:-1] if token[1] == '"' else token[1:]
+
+    def comma_list(self, opening: str, closing: str, read: Callable[[], T]) -> list[T]:
+        """What `read` gives between two brackets, separated by commas, none after the last one."""
+        self.expect(opening)
+        found: list[T] = []
+        if self.take(closing):
+            return found
+        found.append(read())
+        while self.take(","):
+            found.append(read())
+        self.expect(closing)
+        return found
+
+    def skip_balanced(self, opening: str, closing: str) -> None:
+        """Passes over brackets and all between them."""
+        start, depth = self.offset(), 0
+        self.expect(opening)
+        depth = 1
+        while depth:
+            token = self.next() if self.peek() != END else self.fail_at(start, f"'{opening}' without '{closing}'")
+            # A whole type is one token and balanced in itself.
+            depth += (token == opening) - (token == closing)
+
+    def alias(self, name: str, offset: int) -> Any:
+        if name not in self.aliases:
+            self.fail_at(offset, f"undefined alias: {name}")
+        return self.aliases[name]
+
+    def type(self) -> ir.Type:
+        """The type that starts at the next token."""
+        start, token = self.offset(), self.peek()
+        if token[:1] == "!" and token in self.aliases:
+            self.at += 1
+            return self.aliases[token]
+        if token == "(":
+            return self._function_type()
+        if token == END or not (token[:1].isalpha() or token[:1] == "!"):
+            self.fail(f"expected a type, but got {_shown(token)}")
+        self.at += 1
+        end = start + len(token)
+        if self.peek() == "<" and not token.endswith(">"):
+            self.skip_balanced("<", ">")
+            end = self.offset_of_last_end()
+        try:
+            return parse_type(self._expanded(start, end))
+        except TypeSyntaxError as error:
+            self.fail_at(start + error.offset, error.message)
+
+    def _expanded(self, start: int, end: int) -> str:
+        text = self.text(start, end)
+        if "!" not in text:
+            return text
+        for name, type in self.aliases.items():
+            if name[0] == "!" and name in text:
+                text = text.replace(name, f"!cuda_tile.{type.spelled()}" if hasattr(type, "spelled") else str(type))
+        return text
+
+    def _function_type(self) -> ir.Type:
+        inputs = self.comma_list("(", ")", self.type)
+        self.expect("->")
+        results = self.comma_list("(", ")", self.type) if self.peek() == "(" else [self.type()]
+        return ir.FunctionType.get(inputs, results)
+
+
+def _shown(token: str) -> str:
+    return "the end of the text" if token == END else f"'{token}'"
