@@ -1,0 +1,236 @@
+"""arith on scalars and register tiles: one rounding each, never contracted (.rn is written out)."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, Element
+from tilec.lowering.gpu_to_ptx.elementwise import each, instruction
+from tilec.lowering.gpu_to_ptx.extension import extended
+from tilec.lowering.gpu_to_ptx.lowers import Lowering, element
+from tilec.lowering.gpu_to_ptx.registry import lowers
+
+F32 = ELEMENTS["f32"]
+
+_FLOAT_BINARY = {
+    "arith.addf": "add.rn",
+    "arith.subf": "sub.rn",
+    "arith.mulf": "mul.rn",
+    "arith.maximumf": "max.NaN",
+    "arith.minimumf": "min.NaN",
+    "arith.maxnumf": "max",
+    "arith.minnumf": "min",
+}
+_FLOAT_COMPARISONS = (
+    None,
+    "eq",
+    "gt",
+    "ge",
+    "lt",
+    "le",
+    "ne",
+    "num",
+    "equ",
+    "gtu",
+    "geu",
+    "ltu",
+    "leu",
+    "neu",
+    "nan",
+    None,
+)
+_INTEGER_COMPARISONS = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+_BITWISE = {"arith.andi": "and", "arith.ori": "or", "arith.xori": "xor"}
+# Operations on signed and on unsigned integers; 8 bits are extended first.
+_SIGNED = {"arith.divsi": "div", "arith.remsi": "rem", "arith.maxsi": "max", "arith.minsi": "min"}
+_UNSIGNED = {"arith.divui": "div", "arith.remui": "rem", "arith.maxui": "max", "arith.minui": "min"}
+
+
+@lowers("arith.constant")
+def constant(lowering: Lowering, operation: ir.Operation) -> None:
+    result, value = operation.results[0], operation.attributes["value"]
+    kind, layout = element(result), lowering.layout(result)
+    if layout is None:
+        lowering.set(result, [lowering.constant(kind, value.value)])
+        return
+    dense = ir.DenseElementsAttr(value)
+    if not dense.is_splat:
+        raise lowering.unsupported(operation, "a constant tile must be one value, got a list of different ones")
+    lowering.set(result, [lowering.constant(kind, dense.get_splat_value().value)] * layout.register_count)
+
+
+@lowers(*_FLOAT_BINARY)
+def float_binary(lowering: Lowering, operation: ir.Operation) -> None:
+    kind, name = element(operation.results[0]), _FLOAT_BINARY[operation.name]
+    if kind.name == "f64" and name.endswith(".NaN"):
+        each(lowering, operation, lambda a, b: _extremum_f64(lowering, name.split(".")[0], a, b))
+    else:
+        each(lowering, operation, instruction(lowering, f"{name}.{kind.suffix} $0, $1, $2;", kind))
+
+
+def _extremum_f64(lowering: Lowering, name: str, a: ir.Value, b: ir.Value) -> ir.Value:
+    """PTX ISA 9.7.3.12: max.NaN and min.NaN have no f64 form; a + b carries the NaN."""
+    ordered = lowering.compute("setp.num.f64 $0, $1, $2;", "i1", a, b)
+    found = lowering.compute(f"{name}.f64 $0, $1, $2;", "f64", a, b)
+    nan = lowering.compute("add.rn.f64 $0, $1, $2;", "f64", a, b)
+    return lowering.compute("selp.f64 $0, $1, $2, $3;", "f64", found, nan, ordered)
+
+
+@lowers("arith.divf")
+def divf(lowering: Lowering, operation: ir.Operation) -> None:
+    """16-bit floats divide in f32: 24 bits are at least 2 * 11 + 2, so the second rounding changes nothing."""
+    kind = element(operation.results[0])
+    if kind.bits > 16:
+        each(lowering, operation, instruction(lowering, f"div.rn.{kind.suffix} $0, $1, $2;", kind))
+        return
+
+    def divide(a: ir.Value, b: ir.Value) -> ir.Value:
+        wide = [lowering.compute(f"cvt.f32.{kind.suffix} $0, $1;", "f32", x) for x in (a, b)]
+        quotient = lowering.compute("div.rn.f32 $0, $1, $2;", "f32", *wide)
+        return lowering.compute(f"cvt.rn.{kind.suffix}.f32 $0, $1;", kind.register, quotient)
+
+    each(lowering, operation, divide)
+
+
+@lowers("arith.negf")
+def negf(lowering: Lowering, operation: ir.Operation) -> None:
+    kind = element(operation.results[0])
+    each(lowering, operation, instruction(lowering, f"neg.{kind.suffix} $0, $1;", kind))
+
+
+@lowers("arith.addi", "arith.subi", "arith.muli")
+def integer_binary(lowering: Lowering, operation: ir.Operation) -> None:
+    kind, name = element(operation.results[0]), operation.name[6:9]
+    if kind.kind == "predicate":
+        text = f"{'and' if name == 'mul' else 'xor'}.pred $0, $1, $2;"
+    else:
+        text = f"{'mul.lo' if name == 'mul' else name}.{kind.suffix} $0, $1, $2;"
+    each(lowering, operation, instruction(lowering, text, kind))
+
+
+@lowers(*_BITWISE)
+def bitwise(lowering: Lowering, operation: ir.Operation) -> None:
+    kind = element(operation.results[0])
+    suffix = "pred" if kind.kind == "predicate" else f"b{kind.register_bits}"
+    each(lowering, operation, instruction(lowering, f"{_BITWISE[operation.name]}.{suffix} $0, $1, $2;", kind))
+
+
+@lowers(*_SIGNED, *_UNSIGNED)
+def signed_binary(lowering: Lowering, operation: ir.Operation) -> None:
+    kind, signed = element(operation.results[0]), operation.name in _SIGNED
+    name = _SIGNED[operation.name] if signed else _UNSIGNED[operation.name]
+    text = f"{name}.{'s' if signed else 'u'}{kind.register_bits} $0, $1, $2;"
+    each(lowering, operation, lambda a, b: lowering.compute(text, kind.register, *_both(lowering, kind, signed, a, b)))
+
+
+@lowers("arith.floordivsi", "arith.ceildivsi")
+def rounded_division(lowering: Lowering, operation: ir.Operation) -> None:
+    """Quotient toward zero, then one step down (or up) where a remainder is left and the signs differ (or agree)."""
+    kind, up = element(operation.results[0]), operation.name == "arith.ceildivsi"
+    suffix, register = f"s{kind.register_bits}", kind.register
+    bits = f"b{kind.register_bits}"
+
+    def divide(a: ir.Value, b: ir.Value) -> ir.Value:
+        a, b = _both(lowering, kind, True, a, b)
+        quotient = lowering.compute(f"div.{suffix} $0, $1, $2;", register, a, b)
+        product = lowering.compute(f"mul.lo.{suffix} $0, $1, $2;", register, quotient, b)
+        signs = lowering.compute(f"xor.{bits} $0, $1, $2;", register, a, b)
+        inexact = lowering.compute(f"setp.ne.{suffix} $0, $1, $2;", "i1", product, a)
+        step = lowering.compute(f"setp.{'ge' if up else 'lt'}.and.{suffix} $0, $1, 0, $2;", "i1", signs, inexact)
+        moved = lowering.compute(f"add.{suffix} $0, $1, {1 if up else -1};", register, quotient)
+        return lowering.compute(f"selp.{bits} $0, $1, $2, $3;", register, moved, quotient, step)
+
+    each(lowering, operation, divide)
+
+
+@lowers("arith.ceildivui")
+def unsigned_ceiling_division(lowering: Lowering, operation: ir.Operation) -> None:
+    kind = element(operation.results[0])
+    suffix = f"u{kind.register_bits}"
+
+    def divide(a: ir.Value, b: ir.Value) -> ir.Value:
+        a, b = _both(lowering, kind, False, a, b)
+        quotient = lowering.compute(f"div.{suffix} $0, $1, $2;", kind.register, a, b)
+        product = lowering.compute(f"mul.lo.{suffix} $0, $1, $2;", kind.register, quotient, b)
+        inexact = lowering.compute(f"setp.ne.{suffix} $0, $1, $2;", "i1", product, a)
+        more = lowering.compute(f"add.{suffix} $0, $1, 1;", kind.register, quotient)
+        return lowering.compute(f"selp.b{kind.register_bits} $0, $1, $2, $3;", kind.register, more, quotient, inexact)
+
+    each(lowering, operation, divide)
+
+
+@lowers("arith.shli", "arith.shrsi", "arith.shrui")
+def shift(lowering: Lowering, operation: ir.Operation) -> None:
+    """PTX ISA 9.7.8.7: the amount is 32 bits wide whatever is shifted."""
+    kind, name = element(operation.results[0]), operation.name
+    left, signed = name == "arith.shli", name == "arith.shrsi"
+    suffix = "b" if left else "s" if signed else "u"
+    text = f"{'shl' if left else 'shr'}.{suffix}{kind.register_bits} $0, $1, $2;"
+
+    def step(a: ir.Value, amount: ir.Value) -> ir.Value:
+        a = a if left else extended(lowering, kind, signed, a)
+        return lowering.compute(text, kind.register, a, _amount(lowering, kind, amount))
+
+    each(lowering, operation, step)
+
+
+def _amount(lowering: Lowering, kind: Element, amount: ir.Value) -> ir.Value | int:
+    known = lowering.number(amount)
+    if known is not None:
+        return known
+    return amount if kind.name == "i32" else lowering.compute(f"cvt.u32.{kind.unsigned} $0, $1;", "i32", amount)
+
+
+@lowers("arith.cmpi")
+def cmpi(lowering: Lowering, operation: ir.Operation) -> None:
+    kind = element(operation.operands[0])
+    word = _INTEGER_COMPARISONS[operation.attributes["predicate"].value]
+    signed, name = word[0] == "s", word if word in ("eq", "ne") else word[1:]
+    if kind.kind == "predicate":
+        each(lowering, operation, lambda a, b: _compare_predicates(lowering, name, signed, a, b))
+        return
+    text = f"setp.{name}.{'s' if signed or name in ('eq', 'ne') else 'u'}{kind.register_bits} $0, $1, $2;"
+    each(lowering, operation, lambda a, b: lowering.compute(text, "i1", *_both(lowering, kind, signed, a, b)))
+
+
+def _compare_predicates(lowering: Lowering, name: str, signed: bool, a: ir.Value, b: ir.Value) -> ir.Value:
+    """A true i1 is 1 unsigned and -1 signed."""
+    truth = -1 if signed else 1
+    words = [lowering.compute(f"selp.b32 $0, {truth}, 0, $1;", "i32", x) for x in (a, b)]
+    return lowering.compute(f"setp.{name}.s32 $0, $1, $2;", "i1", *words)
+
+
+@lowers("arith.cmpf")
+def cmpf(lowering: Lowering, operation: ir.Operation) -> None:
+    kind = element(operation.operands[0])
+    number = operation.attributes["predicate"].value
+    word = _FLOAT_COMPARISONS[number]
+    if word is None:
+        false_or_true = lowering.constant(ELEMENTS["i1"], int(number == 15))
+        each(lowering, operation, lambda a, b: false_or_true)
+    else:
+        each(lowering, operation, lambda a, b: lowering.compute(f"setp.{word}.{kind.suffix} $0, $1, $2;", "i1", a, b))
+
+
+@lowers("arith.select")
+def select(lowering: Lowering, operation: ir.Operation) -> None:
+    """A scalar condition chooses between whole tiles."""
+    kind = element(operation.results[0])
+    condition, *values = (lowering.get(operand) for operand in operation.operands)
+    conditions = condition * len(values[0]) if len(condition) == 1 else condition
+    chosen = [choose(lowering, kind, c, a, b) for c, a, b in zip(conditions, *values, strict=True)]
+    lowering.set(operation.results[0], chosen)
+
+
+def choose(lowering: Lowering, kind: Element, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
+    """a where the condition holds, else b."""
+    if kind.kind == "predicate":
+        words = [lowering.compute("selp.b32 $0, 1, 0, $1;", "i32", x) for x in (a, b)]
+        word = lowering.compute("selp.b32 $0, $1, $2, $3;", "i32", *words, condition)
+        return lowering.compute("setp.ne.b32 $0, $1, 0;", "i1", word)
+    register = kind.register
+    suffix = register if register[0] == "f" else f"b{kind.register_bits}"
+    return lowering.compute(f"selp.{suffix} $0, $1, $2, $3;", register, a, b, condition)
+
+
+def _both(lowering: Lowering, kind: Element, signed: bool, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
+    return extended(lowering, kind, signed, a), extended(lowering, kind, signed, b)

@@ -1,0 +1,138 @@
+"""scf on uniform scalars becomes blocks; what a loop or branch carries becomes arguments of the blocks.
+
+`Lowering.state`, which operations change as they go (how far a party is in a channel), is carried like a loop's values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.errors import InternalError
+from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
+from tilec.lowering.gpu_to_ptx.registry import lowers
+
+
+@lowers("scf.for")
+def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
+    """Tested before the first turn and at the end of each: one branch a turn."""
+    lower, upper, step, *inits = operation.operands
+    body, carried = operation.regions[0].blocks[0], Carried(lowering, inits)
+    kind = element(lower)
+    suffix = f"{'u' if 'unsignedCmp' in operation.attributes else 's'}{kind.bits}"
+    lower, upper, step = (lowering.scalar(value) for value in (lower, upper, step))
+    starts, location = carried.registers(inits), lowering.b.location
+    head = lowering.b.block([lower.type, *(v.type for v in starts)], "loop")
+    done = lowering.b.block([v.type for v in starts], "loop_end")
+    again = lowering.compute(f"setp.lt.{suffix} $0, $1, $2;", "i1", lower, upper)
+    lowering.b.cond_branch(again, head, [lower, *starts], done, starts, uniform=True)
+    lowering.at(head)
+    counter, *registers = head.arguments
+    lowering.set(body.arguments[0], [counter])
+    carried.arrive(list(body.arguments)[1:], registers)
+    last = lowering.lower_block(body)
+    lowering.b.location = location
+    ends = carried.registers(last.operands)
+    following = lowering.compute(f"add.{suffix} $0, $1, $2;", kind.register, counter, step)
+    again = lowering.compute(f"setp.lt.{suffix} $0, $1, $2;", "i1", following, upper)
+    lowering.b.cond_branch(again, head, [following, *ends], done, ends, uniform=True)
+    lowering.at(done)
+    carried.arrive(operation.results, done.arguments)
+
+
+@lowers("scf.if")
+def scf_if(lowering: Lowering, operation: ir.Operation) -> None:
+    results = list(operation.results)
+    carried, location = Carried(lowering, results), lowering.b.location
+    before = dict(lowering.state)
+    then, otherwise = lowering.b.block(label="then"), None
+    done = lowering.b.block(carried.types(), "if_end")
+    condition = lowering.scalar(operation.operands[0])
+    if len(operation.regions) > 1 and len(operation.regions[1].blocks):
+        otherwise = lowering.b.block(label="else")
+        lowering.b.cond_branch(condition, then, [], otherwise, [], uniform=True)
+    else:
+        lowering.b.cond_branch(condition, then, [], done, carried.registers([]), uniform=True)
+    for block, region in zip((then, otherwise), operation.regions, strict=False):
+        if block is not None:
+            lowering.state = dict(before)
+            lowering.at(block)
+            last = lowering.lower_block(region.blocks[0])
+            lowering.b.location = location
+            lowering.b.branch(done, *carried.registers(last.operands))
+    lowering.at(done)
+    carried.arrive(results, done.arguments)
+
+
+@lowers("scf.while")
+def scf_while(lowering: Lowering, operation: ir.Operation) -> None:
+    before, after = (region.blocks[0] for region in operation.regions)
+    inits, results, location = list(operation.operands), list(operation.results), lowering.b.location
+    entering, leaving = Carried(lowering, inits), Carried(lowering, results)
+    head = lowering.b.block(entering.types(), "while")
+    body = lowering.b.block(leaving.types(), "while_body")
+    done = lowering.b.block(leaving.types(), "while_end")
+    lowering.b.branch(head, *entering.registers(inits))
+    lowering.at(head)
+    entering.arrive(before.arguments, head.arguments)
+    condition, *passed = lowering.lower_block(before).operands
+    lowering.b.location = location
+    handed = leaving.registers(passed)
+    lowering.b.cond_branch(lowering.scalar(condition), body, handed, done, handed, uniform=True)
+    lowering.at(body)
+    leaving.arrive(after.arguments, body.arguments)
+    last = lowering.lower_block(after)
+    lowering.b.location = location
+    lowering.b.branch(head, *entering.registers(last.operands))
+    lowering.at(done)
+    leaving.arrive(results, done.arguments)
+
+
+class Carried:
+    """Values of given types, then the state, as one list of registers; those that repeat others are left out."""
+
+    def __init__(self, lowering: Lowering, values: Sequence[ir.Value]) -> None:
+        self._lowering = lowering
+        self._values = [(element(value), _distinct(value)) for value in values]
+        self._state = {key: len(registers) for key, registers in lowering.state.items()}
+
+    def types(self) -> list[ir.Type]:
+        of_values = [self._lowering.type(kind.register) for kind, distinct in self._values for _ in distinct]
+        return of_values + [register.type for key in self._state for register in self._lowering.state[key]]
+
+    def registers(self, values: Sequence[ir.Value]) -> list[ir.Value]:
+        """The registers of values of these types, and of the state as it is now."""
+        state = self._lowering.state
+        if state.keys() != self._state.keys():
+            raise InternalError(
+                f"a loop or branch changes what is carried: {sorted(state.keys() ^ self._state.keys())}"
+            )
+        of_values = [
+            self._lowering.get(value)[register]
+            for value, (_, distinct) in zip(values, self._values, strict=True)
+            for register in distinct
+        ]
+        return of_values + [register for key in self._state for register in state[key]]
+
+    def arrive(self, values: Sequence[ir.Value], registers: Sequence[ir.Value]) -> None:
+        """Values and state are now in these registers."""
+        rest = list(registers)
+        for value, (_, distinct) in zip(values, self._values, strict=True):
+            taken, rest = dict(zip(distinct, rest, strict=False)), rest[len(distinct) :]
+            self._lowering.set(value, _repeated(value, taken))
+        for key, count in self._state.items():
+            self._lowering.state[key], rest = rest[:count], rest[count:]
+
+
+def _distinct(value: ir.Value) -> list[int]:
+    layout = layout_of(value.type)
+    if layout is None:
+        return [0]
+    return [register for register in range(layout.register_count) if not register & layout.free_register_mask]
+
+
+def _repeated(value: ir.Value, taken: dict[int, ir.Value]) -> list[ir.Value]:
+    layout = layout_of(value.type)
+    if layout is None:
+        return [taken[0]]
+    return [taken[layout.representative(register)] for register in range(layout.register_count)]

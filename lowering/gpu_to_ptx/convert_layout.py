@@ -1,0 +1,98 @@
+"""A tile in another layout: register renaming, shuffles, or shared memory, the cheapest that does it."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.arith import choose
+from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.exchange import read, write
+from tilec.lowering.gpu_to_ptx.linear_index import linear_index
+from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
+from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.shuffle import from_lane, from_lane_xor
+from tilec.lowering.layout.bit_matrix import BitMatrix, bits_of
+from tilec.lowering.layout.chunks import chunks
+from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.scratch import scratch_matrix
+
+# Larger tiles go in turns, so that the scratch leaves shared memory to the channels.
+SCRATCH_LIMIT_BYTES = 32 * 1024
+
+
+@lowers("tile_gpu.convert_layout")
+def convert_layout(lowering: Lowering, operation: ir.Operation) -> None:
+    result, operand = operation.results[0], operation.operands[0]
+    source, target = layout_of(operand.type), layout_of(result.type)
+    lowering.set(result, converted(lowering, element(result), lowering.get(operand), source, target))
+
+
+def converted(
+    lowering: Lowering, kind: Element, registers: list[ir.Value], source: LinearLayout, target: LinearLayout
+) -> list[ir.Value]:
+    """The registers of the target layout."""
+    way = conversion(source, target)
+    if isinstance(way, RegisterMove):
+        return [registers[r] for r in way.sources]
+    if isinstance(way, Shuffle):
+        return _shuffled(lowering, kind, registers, way)
+    return _through_shared(lowering, kind, registers, source, target)
+
+
+def _shuffled(lowering: Lowering, kind: Element, registers: list[ir.Value], way: Shuffle) -> list[ir.Value]:
+    """One shuffle a register; two and a choice where the register to read depends on the reading lane."""
+    low = _received(lowering, kind, [registers[r] for r in way.sources], way)
+    step = next((column for column in way.selected.columns if column), 0)
+    if not step:
+        return low
+    high = _received(lowering, kind, [registers[r ^ step] for r in way.sources], way)
+    lanes = sum(1 << bit for bit, column in enumerate(way.selected.columns) if column)
+    takes_high = _odd(lowering, lanes)
+    return [choose(lowering, kind, takes_high, b, a) for a, b in zip(low, high, strict=True)]
+
+
+def _received(lowering: Lowering, kind: Element, wanted: list[ir.Value], way: Shuffle) -> list[ir.Value]:
+    """wanted[r] from lane way.lane(lane) ^ way.flips[r], those with one flip together."""
+    by_flip: dict[int, list[int]] = {}
+    for register, flip in enumerate(way.flips):
+        by_flip.setdefault(flip, []).append(register)
+    received = list(wanted)
+    for flip, members in by_flip.items():
+        moved = _from_lane(lowering, kind, [wanted[r] for r in members], way.lane, flip)
+        for register, value in zip(members, moved, strict=True):
+            received[register] = value
+    return received
+
+
+def _from_lane(lowering: Lowering, kind: Element, wanted: list[ir.Value], lane: BitMatrix, flip: int) -> list[ir.Value]:
+    if lane == BitMatrix.identity(len(lane.columns)):
+        return from_lane_xor(lowering, kind, wanted, flip) if flip else wanted
+    reads = linear_index(lowering, lane, lowering.lane) or lowering.compute("mov.b32 $0, 0;", "i32")
+    if flip:
+        reads = lowering.compute(f"xor.b32 $0, $1, {flip};", "i32", reads)
+    return from_lane(lowering, kind, wanted, reads)
+
+
+def _odd(lowering: Lowering, lanes: int) -> ir.Value:
+    """Whether the lane number has an odd number of the bits."""
+    masked = lowering.compute(f"and.b32 $0, $1, {lanes};", "i32", lowering.lane)
+    if len(bits_of(lanes)) > 1:
+        masked = lowering.compute("popc.b32 $0, $1;", "i32", masked)
+        masked = lowering.compute("and.b32 $0, $1, 1;", "i32", masked)
+    return lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", masked)
+
+
+def _through_shared(
+    lowering: Lowering, kind: Element, registers: list[ir.Value], source: LinearLayout, target: LinearLayout
+) -> list[ir.Value]:
+    plan = chunks(source, target, SCRATCH_LIMIT_BYTES // kind.bytes)
+    places = scratch_matrix(plan.source, plan.target, kind.bytes)
+    base = lowering.scratch(1 << places.rows)
+    values: dict[int, ir.Value] = {}
+    for chunk in range(plan.count):
+        written = [r for r in plan.source_registers(chunk) if not r & source.free_register_mask]
+        lowering.barrier()
+        write(lowering, kind, base, plan.source, registers, places, written)
+        lowering.barrier()
+        values |= read(lowering, kind, base, plan.target, places, plan.target_registers(chunk))
+    return [values[register] for register in range(target.register_count)]

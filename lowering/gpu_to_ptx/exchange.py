@@ -1,0 +1,56 @@
+"""Tiles that meet in the role's shared scratch: written in some layouts, read back in another."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.lowers import Lowering
+from tilec.lowering.gpu_to_ptx.shared_access import SharedPlace
+from tilec.lowering.gpu_to_ptx.writers import first_holder
+from tilec.lowering.layout.bit_matrix import BitMatrix
+from tilec.lowering.layout.linear_layout import LinearLayout
+
+
+def write(
+    lowering: Lowering,
+    kind: Element,
+    base: ir.Value,
+    layout: LinearLayout,
+    registers: list[ir.Value],
+    places: BitMatrix,
+    wanted: Container[int] | None = None,
+) -> None:
+    """Element i (row-major) to byte places(i) of the buffer at shared address `base`, by one holder each.
+
+    `wanted` limits it to some registers of each thread.
+    """
+    place = _place(lowering, kind, base, layout, places)
+    distinct = [r for r in range(len(registers)) if not r & layout.free_register_mask]
+    holder = first_holder(lowering, layout.free_thread_mask)
+    place.store(registers, distinct if wanted is None else wanted, holder)
+
+
+def read(
+    lowering: Lowering,
+    kind: Element,
+    base: ir.Value,
+    layout: LinearLayout,
+    places: BitMatrix,
+    wanted: Container[int] | None = None,
+) -> dict[int, ir.Value]:
+    """Registers (all, or the wanted ones) of a tile whose element i lies at byte places(i)."""
+    count = layout.register_count
+    return _place(lowering, kind, base, layout, places).load(count, range(count) if wanted is None else wanted)
+
+
+def row_major(elements: int, kind: Element) -> BitMatrix:
+    """Element i at byte i * size."""
+    bits = elements.bit_length() - 1
+    shift = kind.bytes.bit_length() - 1
+    return BitMatrix(tuple(1 << bit + shift for bit in range(bits)), bits + shift)
+
+
+def _place(lowering: Lowering, kind: Element, base: ir.Value, layout: LinearLayout, places: BitMatrix) -> SharedPlace:
+    return SharedPlace(lowering, kind, base, places @ layout.register_matrix, places @ layout.thread_matrix)

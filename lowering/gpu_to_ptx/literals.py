@@ -1,0 +1,40 @@
+"""Numbers as PTX writes them."""
+
+from __future__ import annotations
+
+import struct
+
+import ml_dtypes
+import numpy as np
+
+from tilec.lowering.gpu_to_ptx.elements import Element
+
+_NARROW = {
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+    "f8E5M2": ml_dtypes.float8_e5m2,
+}
+
+
+def literal(element: Element, value: float | int) -> str:
+    """The immediate for a value of an element type: 0fXXXXXXXX, 0dX.., the bits of narrower floats, decimal integers."""
+    if element.name in ("f32", "tf32"):
+        return f"0f{struct.unpack('<I', np.float32(value).tobytes())[0]:08X}"
+    if element.name == "f64":
+        return f"0d{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+    if element.is_float:
+        return f"0x{float_bits(element, value):0{element.bits // 4}X}"
+    if element.kind == "predicate":
+        return str(int(bool(value)))
+    return str(_signed(int(value), element.bits))
+
+
+def float_bits(element: Element, value: float) -> int:
+    """The bits of a float narrower than 32."""
+    return int.from_bytes(_NARROW[element.name](value).tobytes(), "little")
+
+
+def _signed(value: int, bits: int) -> int:
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value

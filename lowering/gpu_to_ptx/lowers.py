@@ -1,0 +1,206 @@
+"""The state of lowering one kernel: registers of each tile, the role being written, and the loop over operations."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.ptx.builder import PtxBuilder
+from tilec.errors import UnsupportedError
+from tilec.lowering.gpu_to_ptx.elements import Element, element_of
+from tilec.lowering.gpu_to_ptx.literals import literal
+from tilec.lowering.gpu_to_ptx.registry import lowers, rule_for  # noqa: F401
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.ptx.place import error_place
+from tilec.lowering.target import Target
+
+# Registers whose constants may stand in an instruction; 16-bit floats have no immediates (PTX ISA 4.5.2).
+_IMMEDIATE = ("i32", "i64", "f32", "f64")
+
+
+@dataclass(frozen=True)
+class Role:
+    """A group of warps that runs a region of the kernel; barrier `barrier` (0 to 15) is its own."""
+
+    name: str
+    warps: int
+    first_warp: int = 0
+    barrier: int = 0
+
+    @property
+    def threads(self) -> int:
+        return 32 * self.warps
+
+
+class Lowering:
+    """What the chapters share. `values` maps a tile_gpu value to its registers in the order of its layout."""
+
+    def __init__(self, builder: PtxBuilder, target: Target) -> None:
+        self.b = builder
+        self.target = target
+        self.values: dict[ir.Value, list[ir.Value]] = {}
+        self.literals: dict[ir.Value, str] = {}
+        # Halves (low, high) -> the 32-bit register they were taken from.
+        self.packed: dict[tuple[ir.Value, ...], ir.Value] = {}
+        self.scratch_bytes: dict[str, int] = {}
+        # Registers that operations change as they go, by name; loops and branches carry them.
+        self.state: dict[str, list[ir.Value]] = {}
+        self._made: dict[Hashable, ir.Value | None] = {}
+        self._types = {"i1": self.b.i1, "i16": self.b.i16, "i32": self.b.i32, "i64": self.b.i64, "f32": self.b.f32}
+        self._types["f64"] = self.b.f64
+
+    # ---- roles
+
+    def begin_role(self, role: Role) -> None:
+        """Starts the code of a role at the current place: thread, lane and warp count inside it."""
+        self.role = role
+        thread = self.compute("mov.u32 $0, %tid.x;", "i32")
+        first = 32 * role.first_warp
+        self.thread = self.compute("sub.s32 $0, $1, $2;", "i32", thread, first) if first else thread
+        self.lane = self.compute("mov.u32 $0, %laneid;", "i32")
+        self.warp = self.compute("shr.u32 $0, $1, 5;", "i32", self.thread)
+
+    @property
+    def warps(self) -> int:
+        return self.role.warps
+
+    def barrier(self) -> None:
+        """All threads of the role meet; what they wrote to shared memory is visible to the role."""
+        self.b.execute(f"bar.sync {self.role.barrier}, {self.role.threads};")
+
+    def scratch(self, size_bytes: int) -> ir.Value:
+        """The shared address of the role's scratch, at least this large and 1024-byte aligned; for use between barriers.
+
+        The largest request of each role is in `scratch_bytes` by symbol.
+        """
+        symbol = f"{self.role.name}_scratch"
+        self.scratch_bytes[symbol] = max(size_bytes, self.scratch_bytes.get(symbol, 0))
+        return self.compute(f"mov.b32 $0, {symbol};", "i32")
+
+    # ---- values
+
+    def get(self, value: ir.Value) -> list[ir.Value]:
+        """The registers of a tile, or the one of a scalar."""
+        return self.values[value]
+
+    def scalar(self, value: ir.Value) -> ir.Value:
+        return self.values[value][0]
+
+    def set(self, result: ir.Value, registers: Sequence[ir.Value]) -> None:
+        self.values[result] = list(registers)
+
+    def layout(self, value: ir.Value) -> LinearLayout | None:
+        """The layout of a register tile; None for a scalar."""
+        return layout_of(value.type)
+
+    def number(self, register: ir.Value) -> int | None:
+        """The integer a register is known to hold."""
+        text = self.literals.get(register, "")
+        return int(text) if text.lstrip("-").isdigit() else None
+
+    def type(self, name: str) -> ir.Type:
+        """The builtin type of a register class by name."""
+        return self._types[name]
+
+    def constant(self, element: Element, value: int | float) -> ir.Value:
+        """A register with a constant, one for each block."""
+        text = literal(element, value)
+        return self.once((element.register, text), lambda: self._constant(element.register, text))
+
+    def once(self, key: Hashable, make: Callable[[], ir.Value | None]) -> ir.Value | None:
+        """What make() gave for the key in this block, or gives now."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    def _constant(self, register: str, text: str) -> ir.Value:
+        if register == "i1":
+            return self.b.compute(f"setp.ne.b32 $0, {text}, 0;", self.b.i1)
+        made = self.b.compute(
+            f"mov.{'f' if register[0] == 'f' else 'b'}{register[1:]} $0, {text};", self._types[register]
+        )
+        if register in _IMMEDIATE:
+            self.literals[made] = text
+        return made
+
+    # ---- instructions
+
+    def compute(self, text: str, register: str, *operands: ir.Value | int) -> ir.Value:
+        """An instruction without effects; integers, and registers known to hold a constant, become immediates."""
+        return self.b.compute(*self._immediates(text, register, operands))
+
+    def compute_all(self, text: str, registers: Iterable[str], *operands: ir.Value) -> tuple[ir.Value, ...]:
+        """An instruction without effects and with several results."""
+        return self.b.compute(text, [self._types[register] for register in registers], *operands)
+
+    def _immediates(self, text: str, register: str, operands: tuple) -> tuple:
+        spelled = tuple(str(o) if isinstance(o, int) else self.literals.get(o) for o in operands)
+        if any(spelled):
+            text = _with_immediates(text, spelled)
+            operands = tuple(o for o, word in zip(operands, spelled, strict=True) if word is None)
+        return (text, self._types[register], *operands)
+
+    # ---- blocks
+
+    def at(self, block: ir.Block) -> None:
+        """Continue at the end of a block."""
+        self.b.at(block)
+        self._made.clear()
+
+    def lower_block(self, block: ir.Block) -> ir.Operation | None:
+        """Lowers the operations of a block in order; its terminator, if any, is left to the caller and returned."""
+        for view in block.operations:
+            operation = view.operation
+            if operation.name in TERMINATORS:
+                return operation
+            self.lower(operation)
+        return None
+
+    def lower(self, operation: ir.Operation) -> None:
+        """One operation; UnsupportedError with the user's line where no chapter lowers it."""
+        rule = rule_for(operation.name)
+        self.b.location = named_location(operation)
+        if rule is None:
+            raise UnsupportedError(f"'{operation.name}' has no lowering to PTX", error_place(operation.location))
+        rule(self, operation)
+        self.b.location = named_location(operation)
+
+    def unsupported(self, operation: ir.Operation, message: str) -> UnsupportedError:
+        """The error to raise where an operation is legal and has no lowering."""
+        return UnsupportedError(f"'{operation.name}': {message}", error_place(operation.location))
+
+
+TERMINATORS = ("scf.yield", "scf.condition", "tile_gpu.yield", "tile_gpu.return")
+
+
+@functools.cache
+def layout_of(type: ir.Type) -> LinearLayout | None:
+    """The layout of a register tile; None for a scalar."""
+    return parse_layout(type.encoding.value) if isinstance(type, ir.RankedTensorType) else None
+
+
+def element(value: ir.Value) -> Element:
+    """The element row of a scalar or register tile."""
+    return element_of(value.type)
+
+
+def named_location(operation: ir.Operation) -> ir.Location:
+    """The operation's location under the name of a tile operation: its own where it carries none."""
+    location = operation.location
+    if isinstance(location, ir.NameLoc):
+        return location
+    return ir.Location.name(operation.name, location, operation.context)
+
+
+@functools.cache
+def _with_immediates(text: str, spelled: tuple[str | None, ...]) -> str:
+    """The text with immediates in place, the registers left renumbered; result is $0."""
+    names, following = ["$0"], 1
+    for word in spelled:
+        names.append(word if word is not None else f"${following}")
+        following += word is None
+    return re.sub(r"\$(\d+)", lambda match: names[int(match[1])], text)

@@ -1,0 +1,115 @@
+"""math, and tile_gpu.math with its other roundings and approximations: what PTX has as instructions."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, Element
+from tilec.lowering.gpu_to_ptx.elementwise import each, instruction, operands_text
+from tilec.lowering.gpu_to_ptx.lowers import Lowering, element
+from tilec.lowering.gpu_to_ptx.registry import lowers
+
+F32 = ELEMENTS["f32"]
+_LOG2_E = "0f3FB8AA3B"
+
+# Upstream name -> instruction for f32 and f64; 16-bit floats compute in f32 and round once.
+_INSTRUCTIONS = {
+    "math.sqrt": {"f32": "sqrt.rn.f32", "f64": "sqrt.rn.f64"},
+    "math.rsqrt": {"f32": "rsqrt.approx.f32"},
+    "math.exp2": {"f32": "ex2.approx.f32"},
+}
+# These exist for all widths, or are exact.
+_EXACT = {"math.fma": "fma.rn", "math.absf": "abs"}
+_ROUNDED_TO_INTEGER = {"math.floor": "rmi", "math.ceil": "rpi", "math.trunc": "rzi", "math.roundeven": "rni"}
+# tile_gpu.math words whose PTX is "<word>.<modifiers>.<type>" letter for letter.
+_LITERAL = ("add", "sub", "mul", "fma", "div", "sqrt", "rsqrt", "max", "min", "tanh")
+_RENAMED = {"exp2": "ex2", "log2": "lg2", "sin": "sin", "cos": "cos"}
+# PTX ISA 9.7.4: the only modifiers that 16-bit arithmetic has.
+_NARROW_MODIFIERS = {"rn", "ftz", "NaN", "approx"}
+
+
+@lowers(*_EXACT)
+def exact(lowering: Lowering, operation: ir.Operation) -> None:
+    kind = element(operation.results[0])
+    operands = operands_text(len(operation.operands))
+    each(lowering, operation, instruction(lowering, f"{_EXACT[operation.name]}.{kind.suffix} {operands};", kind))
+
+
+@lowers(*_INSTRUCTIONS)
+def by_instruction(lowering: Lowering, operation: ir.Operation) -> None:
+    kind, forms = element(operation.results[0]), _INSTRUCTIONS[operation.name]
+    name = forms.get("f32" if kind.bits == 16 else kind.name)
+    if name is None:
+        raise lowering.unsupported(operation, f"{kind.name} has no such instruction")
+    in_f32(lowering, operation, kind, name)
+
+
+@lowers(*_ROUNDED_TO_INTEGER)
+def rounded_to_integer(lowering: Lowering, operation: ir.Operation) -> None:
+    kind, mode = element(operation.results[0]), _ROUNDED_TO_INTEGER[operation.name]
+    if kind.name == "bf16":
+        in_f32(lowering, operation, kind, f"cvt.{mode}.f32.f32")
+    else:
+        each(lowering, operation, instruction(lowering, f"cvt.{mode}.{kind.suffix}.{kind.suffix} $0, $1;", kind))
+
+
+@lowers("math.absi")
+def absi(lowering: Lowering, operation: ir.Operation) -> None:
+    kind = element(operation.results[0])
+    if kind.bits == 8:
+        wide = "cvt.s16.s8 $0, $1;"
+        each(
+            lowering, operation, lambda a: lowering.compute("abs.s16 $0, $1;", "i16", lowering.compute(wide, "i16", a))
+        )
+    else:
+        each(lowering, operation, instruction(lowering, f"abs.{kind.suffix} $0, $1;", kind))
+
+
+@lowers("tile_gpu.math")
+def tile_gpu_math(lowering: Lowering, operation: ir.Operation) -> None:
+    """`function` is "word.modifier...": PTX has the modifiers in this order."""
+    kind, function = element(operation.results[0]), operation.attributes["function"].value
+    word, *modifiers = function.split(".")
+    if word == "exp" and modifiers[0] == "approx":
+        _exp_approx(lowering, operation, kind, "".join(f".{m}" for m in modifiers))
+        return
+    name = word if word in _LITERAL else _RENAMED.get(word)
+    if name is None:
+        raise lowering.unsupported(operation, f"unknown function '{function}'")
+    if kind.bits == 16 and ("approx" in modifiers or not _NARROW_MODIFIERS.issuperset(modifiers)):
+        in_f32(lowering, operation, kind, ".".join((name, *modifiers, "f32")))
+        return
+    text = ".".join((name, *modifiers, kind.suffix))
+    each(lowering, operation, instruction(lowering, f"{text} {operands_text(len(operation.operands))};", kind))
+
+
+def _exp_approx(lowering: Lowering, operation: ir.Operation, kind: Element, modifiers: str) -> None:
+    """exp(x) = 2^(x log2 e), as __expf of CUDA."""
+
+    def step(a: ir.Value) -> ir.Value:
+        scaled = lowering.compute(f"mul.rn.f32 $0, $1, {_LOG2_E};", "f32", to_f32(lowering, kind, a))
+        return from_f32(lowering, kind, lowering.compute(f"ex2{modifiers}.f32 $0, $1;", "f32", scaled))
+
+    each(lowering, operation, step)
+
+
+def in_f32(lowering: Lowering, operation: ir.Operation, kind: Element, name: str) -> None:
+    """The instruction on f32 (f64 for f64), operands of 16 bits widened and the result rounded once."""
+    text = f"{name} {operands_text(len(operation.operands))};"
+
+    def step(*operands: ir.Value) -> ir.Value:
+        wide = [to_f32(lowering, kind, operand) for operand in operands]
+        return from_f32(lowering, kind, lowering.compute(text, "f64" if kind.name == "f64" else "f32", *wide))
+
+    each(lowering, operation, step)
+
+
+def to_f32(lowering: Lowering, kind: Element, register: ir.Value) -> ir.Value:
+    """A 16-bit float as f32; wider ones as they are."""
+    return lowering.compute(f"cvt.f32.{kind.suffix} $0, $1;", "f32", register) if kind.bits == 16 else register
+
+
+def from_f32(lowering: Lowering, kind: Element, register: ir.Value) -> ir.Value:
+    """An f32 rounded to a 16-bit float; others as they are."""
+    return (
+        lowering.compute(f"cvt.rn.{kind.suffix}.f32 $0, $1;", kind.register, register) if kind.bits == 16 else register
+    )

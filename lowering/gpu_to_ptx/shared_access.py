@@ -1,0 +1,68 @@
+"""Register tiles to and from shared memory, wherever a linear map of bits puts their elements."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.access import load, store, widest
+from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.linear_index import image_bits, linear_index, split_constant
+from tilec.lowering.gpu_to_ptx.lowers import Lowering
+from tilec.lowering.layout.bit_matrix import BitMatrix
+from tilec.lowering.layout.vector_width import register_vector, vector_groups
+
+
+class SharedPlace:
+    """Byte offsets from `base` (an i32 shared address): registers(r) ^ threads(thread)."""
+
+    def __init__(
+        self, lowering: Lowering, element: Element, base: ir.Value, registers: BitMatrix, threads: BitMatrix
+    ) -> None:
+        self.lowering = lowering
+        self.element = element
+        self.base = base
+        self.registers = registers
+        self.thread_bits = image_bits(threads)
+        self.vector = register_vector(registers.columns, threads.columns, element.bytes, widest(element))
+        self._thread = linear_index(lowering, threads, lowering.thread)
+        self._addresses: dict[int, ir.Value] = {}
+
+    def groups(self, count: int) -> list[list[int]]:
+        """The registers of each access, in memory order."""
+        return vector_groups(count, self.vector)
+
+    def address(self, register: int) -> tuple[ir.Value, int]:
+        """The address and the immediate offset of a register's element."""
+        swizzled, added = split_constant(self.registers(register), self.thread_bits)
+        if swizzled not in self._addresses:
+            self._addresses[swizzled] = self._address(swizzled)
+        return self._addresses[swizzled], added
+
+    def _address(self, swizzled: int) -> ir.Value:
+        offset = self._thread
+        if offset is None:
+            return self.base
+        if swizzled:
+            offset = self.lowering.compute(f"xor.b32 $0, $1, {swizzled};", "i32", offset)
+        return self.lowering.compute("add.s32 $0, $1, $2;", "i32", self.base, offset)
+
+    def store(self, values: list[ir.Value], wanted: Container[int], guard: ir.Value | None = None) -> None:
+        """The accesses whose first register is wanted."""
+        for group in self.groups(len(values)):
+            if group[0] in wanted:
+                address, offset = self.address(group[0])
+                store(self.lowering, "shared", self.element, [values[r] for r in group], address, offset, guard)
+
+    def load(self, count: int, wanted: Container[int]) -> dict[int, ir.Value]:
+        """Values by register; registers at one place share one load."""
+        values: dict[int, ir.Value] = {}
+        done: dict[int, list[ir.Value]] = {}
+        for group in self.groups(count):
+            if group[0] in wanted:
+                place = self.registers(group[0])
+                if place not in done:
+                    address, offset = self.address(group[0])
+                    done[place] = load(self.lowering, "shared", self.element, len(group), address, offset)
+                values.update(zip(group, done[place], strict=True))
+        return values

@@ -1,0 +1,26 @@
+"""Register tiles to and from buffers in shared memory."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.exchange import read, write
+from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
+from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.layout.layout_text import parse_shared_layout
+
+
+@lowers("tile_gpu.load_shared")
+def load_shared(lowering: Lowering, operation: ir.Operation) -> None:
+    result, buffer = operation.results[0], operation.operands[0]
+    kind = element(result)
+    places = parse_shared_layout(buffer.type.layout, buffer.type.shape, kind.bytes).matrix
+    found = read(lowering, kind, lowering.scalar(buffer), layout_of(result.type), places)
+    lowering.set(result, [found[register] for register in range(len(found))])
+
+
+@lowers("tile_gpu.store_shared")
+def store_shared(lowering: Lowering, operation: ir.Operation) -> None:
+    value, buffer = operation.operands
+    kind = element(value)
+    places = parse_shared_layout(buffer.type.layout, buffer.type.shape, kind.bytes).matrix
+    write(lowering, kind, lowering.scalar(buffer), layout_of(value.type), lowering.get(value), places)

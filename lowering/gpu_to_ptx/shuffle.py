@@ -1,0 +1,66 @@
+"""Elements from other lanes of the warp: shfl moves 32 bits, so narrower ones travel in pairs and wider ones in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.lowers import Lowering
+
+_ALL_LANES = "0xffffffff"
+
+
+def from_lane_xor(lowering: Lowering, element: Element, registers: Sequence[ir.Value], mask: int) -> list[ir.Value]:
+    """The same registers of lane ^ mask."""
+    text = f"shfl.sync.bfly.b32 $0, $1, {mask}, 31, {_ALL_LANES};"
+    return _by_words(lowering, element, registers, lambda word: lowering.b.execute(text, lowering.b.i32, word))
+
+
+def from_lane(lowering: Lowering, element: Element, registers: Sequence[ir.Value], lane: ir.Value) -> list[ir.Value]:
+    """The same registers of the lane whose number this lane holds in `lane`."""
+    text = f"shfl.sync.idx.b32 $0, $1, $2, 31, {_ALL_LANES};"
+    return _by_words(lowering, element, registers, lambda word: lowering.b.execute(text, lowering.b.i32, word, lane))
+
+
+def _by_words(lowering: Lowering, element: Element, registers: Sequence[ir.Value], move) -> list[ir.Value]:
+    distinct = list(dict.fromkeys(registers))
+    if element.register == "i16":
+        moved = [half for pair in _pairs(distinct) for half in _moved_pair(lowering, pair, move)]
+    else:
+        one = {"i1": _moved_predicate, "i32": _moved_word, "f32": _moved_float}.get(element.register, _moved_double)
+        moved = [one(lowering, register, move) for register in distinct]
+    found = dict(zip(distinct, moved, strict=False))
+    return [found[register] for register in registers]
+
+
+def _pairs(registers: list[ir.Value]) -> list[tuple[ir.Value, ir.Value]]:
+    """Two and two; an odd last one with itself."""
+    return [(registers[i], registers[min(i + 1, len(registers) - 1)]) for i in range(0, len(registers), 2)]
+
+
+def _moved_pair(lowering: Lowering, pair: tuple[ir.Value, ir.Value], move) -> tuple[ir.Value, ...]:
+    word = lowering.packed.get(pair) or lowering.b.compute("mov.b32 $0, {$1, $2};", lowering.b.i32, *pair)
+    moved = move(word)
+    halves = lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], moved)
+    lowering.packed[halves] = moved
+    return halves
+
+
+def _moved_predicate(lowering: Lowering, register: ir.Value, move) -> ir.Value:
+    word = move(lowering.compute("selp.b32 $0, 1, 0, $1;", "i32", register))
+    return lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", word)
+
+
+def _moved_word(lowering: Lowering, register: ir.Value, move) -> ir.Value:
+    return move(register)
+
+
+def _moved_float(lowering: Lowering, register: ir.Value, move) -> ir.Value:
+    word = move(lowering.b.compute("mov.b32 $0, $1;", lowering.b.i32, register))
+    return lowering.compute("mov.b32 $0, $1;", "f32", word)
+
+
+def _moved_double(lowering: Lowering, register: ir.Value, move) -> ir.Value:
+    words = lowering.b.compute("mov.b64 {$0, $1}, $2;", [lowering.b.i32] * 2, register)
+    return lowering.b.compute("mov.b64 $0, {$1, $2};", register.type, *(move(word) for word in words))

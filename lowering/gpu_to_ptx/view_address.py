@@ -1,0 +1,141 @@
+"""Addresses and guards of the elements of a tile that lies in a strided view of global memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.linear_index import image_bits, linear_index, split_constant
+from tilec.lowering.gpu_to_ptx.lowers import Lowering
+from tilec.lowering.gpu_to_ptx.writers import both
+from tilec.lowering.layout.bit_matrix import BitMatrix
+from tilec.lowering.layout.linear_layout import LinearLayout
+
+
+@dataclass(frozen=True)
+class View:
+    """Element (c0, ..) lies at base + sum((offset_d + c_d) * stride_d) elements; all are 32-bit scalars but the base."""
+
+    base: ir.Value
+    offsets: list[ir.Value]
+    extents: list[ir.Value]
+    strides: list[ir.Value]
+    inbounds: list[bool]
+
+
+class ViewAddress:
+    """Per thread once: the start along each dimension. Per register: one addition for each distinct row, else immediates."""
+
+    def __init__(self, lowering: Lowering, element: Element, layout: LinearLayout, view: View) -> None:
+        self.lowering = lowering
+        self.element = element
+        self.layout = layout
+        self.view = view
+        self._threads = [_dimension(layout, layout.lane + layout.warp, d) for d in range(len(layout.shape))]
+        self._parts = [linear_index(lowering, matrix, lowering.thread) for matrix in self._threads]
+        self._starts: dict[tuple[int, int], ir.Value] = {}
+        self._rows: dict[tuple[tuple[int, int], ...], ir.Value] = {}
+        self._guards: dict[tuple[int, int, int], ir.Value] = {}
+
+    def address(self, register: int) -> tuple[ir.Value, int]:
+        """The 64-bit address and the immediate byte offset of a register's element."""
+        immediate, key = 0, []
+        for dimension, (swizzled, added) in enumerate(self._split(register)):
+            stride = self.lowering.number(self.view.strides[dimension])
+            if stride is not None:
+                immediate += added * stride * self.element.bytes
+                added = 0
+            key.append((swizzled, added))
+        return self._row(tuple(key)), immediate
+
+    def guard(self, register: int) -> ir.Value | None:
+        """Whether the register's element lies inside the view; None where it always does."""
+        guard = None
+        for dimension, (swizzled, added) in enumerate(self._split(register)):
+            if not self.view.inbounds[dimension]:
+                guard = both(self.lowering, guard, self._inside(dimension, swizzled, added))
+        return guard
+
+    def _split(self, register: int) -> list[tuple[int, int]]:
+        coordinates = self.layout.apply(register, 0, 0)
+        return [split_constant(c, image_bits(m)) for c, m in zip(coordinates, self._threads, strict=True)]
+
+    def _inside(self, dimension: int, swizzled: int, added: int) -> ir.Value:
+        """0 <= index < extent in one unsigned comparison: a negative index is a large one."""
+        key = (dimension, swizzled, added)
+        if key not in self._guards:
+            index = self._start(dimension, swizzled)
+            if added:
+                index = self.lowering.compute(f"add.s32 $0, $1, {added};", "i32", index)
+            self._guards[key] = self.lowering.compute(
+                "setp.lt.u32 $0, $1, $2;", "i1", index, self.view.extents[dimension]
+            )
+        return self._guards[key]
+
+    def _start(self, dimension: int, swizzled: int) -> ir.Value:
+        """offset + (thread's part ^ swizzled)."""
+        key = (dimension, swizzled)
+        if key not in self._starts:
+            offset, part = self.view.offsets[dimension], self._parts[dimension]
+            if part is not None and swizzled:
+                part = self.lowering.compute(f"xor.b32 $0, $1, {swizzled};", "i32", part)
+            self._starts[key] = offset if part is None else _sum(self.lowering, offset, part)
+        return self._starts[key]
+
+    def _row(self, key: tuple[tuple[int, int], ...]) -> ir.Value:
+        """The address of coordinates given as (swizzled, added) each, the additions along dynamic strides only."""
+        if key not in self._rows:
+            last = next((d for d in reversed(range(len(key))) if key[d][1]), None)
+            self._rows[key] = self._first_row(key) if last is None else self._next_row(key, last)
+        return self._rows[key]
+
+    def _next_row(self, key: tuple[tuple[int, int], ...], dimension: int) -> ir.Value:
+        """From the row without the highest bit of its addition, one 64-bit addition further."""
+        swizzled, added = key[dimension]
+        top = added.bit_length() - 1
+        before = self._row((*key[:dimension], (swizzled, added ^ 1 << top), *key[dimension + 1 :]))
+        stride = self.view.strides[dimension]
+        step = self.lowering.compute(f"mul.wide.s32 $0, $1, {self.element.bytes << top};", "i64", stride)
+        return self.lowering.compute("add.s64 $0, $1, $2;", "i64", before, step)
+
+    def _first_row(self, key: tuple[tuple[int, int], ...]) -> ir.Value:
+        """base + sum(start_d * stride_d) * size, products in 64 bits."""
+        lowering, total = self.lowering, None
+        for dimension, (swizzled, _) in enumerate(key):
+            start, stride = self._start(dimension, swizzled), self.view.strides[dimension]
+            if lowering.number(start) == 0:
+                continue
+            if total is None:
+                total = _widened_product(lowering, start, stride)
+            elif lowering.number(stride) == 1:
+                total = lowering.compute("add.s64 $0, $1, $2;", "i64", total, _widened(lowering, start))
+            else:
+                total = lowering.compute("mad.wide.s32 $0, $1, $2, $3;", "i64", start, stride, total)
+        if total is None:
+            return self.view.base
+        shift = self.element.bytes.bit_length() - 1
+        if shift:
+            total = lowering.compute(f"shl.b64 $0, $1, {shift};", "i64", total)
+        return lowering.compute("add.s64 $0, $1, $2;", "i64", self.view.base, total)
+
+
+def _dimension(layout: LinearLayout, bases: tuple[tuple[int, ...], ...], dimension: int) -> BitMatrix:
+    """Bits -> the coordinate along one dimension."""
+    return BitMatrix(tuple(basis[dimension] for basis in bases), max(1, layout.shape[dimension].bit_length()))
+
+
+def _sum(lowering: Lowering, offset: ir.Value, part: ir.Value) -> ir.Value:
+    if lowering.number(offset) == 0:
+        return part
+    return lowering.compute("add.s32 $0, $1, $2;", "i32", part, offset)
+
+
+def _widened(lowering: Lowering, start: ir.Value) -> ir.Value:
+    return lowering.compute("cvt.s64.s32 $0, $1;", "i64", start)
+
+
+def _widened_product(lowering: Lowering, start: ir.Value, stride: ir.Value) -> ir.Value:
+    if lowering.number(stride) == 1:
+        return _widened(lowering, start)
+    return lowering.compute("mul.wide.s32 $0, $1, $2;", "i64", start, stride)

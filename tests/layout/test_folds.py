@@ -1,0 +1,84 @@
+"""Fold plans carried out on numbers: each element of a row is folded once, wherever the layout keeps it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilec.lowering.layout.blocked import blocked
+from tilec.lowering.layout.folds import FoldPlan, fold_plan
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.tensor_memory import tensor_memory_32x32b
+from tilec.lowering.layout.wgmma import wgmma_accumulator
+
+SWIZZLED = "register=(0,3)(1,2) lane=(2,1)(2,0)(0,4)(4,4)(0,8) warp=(0,17)(8,16) shape=16x32"
+REPEATED = "register=(0,1)(0,0)(0,2) lane=(0,4)(1,0)(0,0)(2,0)(0,8) warp=(0,0)(0,16) shape=4x32"
+CROSSED = "register=(0,1) lane=(0,2)(0,4)(1,0)(2,0)(0,2) warp=(1,8)(3,8)(1,0) shape=4x16"
+LAYOUTS = {
+    "rows": blocked((128, 64), 4, 1, 4),
+    "columns": blocked((128, 64), 8, 0, 4),
+    "small": blocked((4, 8), 4),
+    "line": blocked((512,), 4),
+    "wgmma": wgmma_accumulator((128, 32), 8),
+    "tensor_memory": tensor_memory_32x32b((128, 64), 8),
+    "swizzled": parse_layout(SWIZZLED),
+    "repeated": parse_layout(REPEATED),
+    "crossed": parse_layout(CROSSED),
+}
+
+
+def carried_out(layout: LinearLayout, plan: FoldPlan, tile: np.ndarray) -> np.ndarray:
+    """Sums by [register, thread] as the plan says."""
+    threads = np.arange(32 * layout.warps)
+    held = np.array([tile[layout.apply(r, threads % 32, threads // 32)] for r in range(layout.register_count)])
+    sums = held.copy()
+    for row, members in plan.register_rows:
+        sums[row] = sum(held[member] for member in members)
+    sums = sums[list(plan.row_of_register)]
+    for lane_mask, register_mask in plan.lane_folds:
+        registers = np.arange(layout.register_count)[:, None] ^ register_mask
+        sums = sums + sums[registers, threads[None, :] ^ lane_mask]
+    if plan.warp_parts == 1:
+        return sums
+    parts = np.full(plan.written.shape, np.nan)
+    for register in range(layout.register_count):
+        parts[plan.written.apply(register, threads % 32, threads // 32)] = sums[register]
+    count = layout.register_count
+    read = [
+        [plan.read.apply(part * count + r, threads % 32, threads // 32) for r in range(count)]
+        for part in range(plan.warp_parts)
+    ]
+    return sum(np.array([parts[place] for place in part]) for part in read)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("dimension", [0, 1])
+def test_every_thread_ends_with_the_sum_of_its_rows(name, dimension):
+    layout = LAYOUTS[name]
+    if dimension >= len(layout.shape):
+        dimension = 0
+    assert layout.is_surjective
+    tile = np.random.default_rng(0).integers(0, 1 << 20, layout.shape).astype(float)
+    sums = carried_out(layout, fold_plan(layout, dimension), tile)
+    result = fold_plan(layout, dimension).result
+    expected = tile.sum(axis=dimension)
+    for register in range(layout.register_count):
+        for thread in range(32 * layout.warps):
+            assert sums[register, thread] == expected[result.apply(register, thread % 32, thread // 32)]
+
+
+def test_a_row_in_one_thread_needs_no_exchange():
+    plan = fold_plan(tensor_memory_32x32b((128, 64), 4), 1)
+    assert plan.lane_folds == () and plan.warp_parts == 1
+    assert [len(members) for _, members in plan.register_rows] == [64]
+
+
+def test_a_row_in_a_quad_takes_two_shuffles():
+    plan = fold_plan(wgmma_accumulator((64, 64), 4), 1)
+    assert plan.lane_folds == ((1, 0), (2, 0)) and plan.warp_parts == 1
+
+
+def test_a_column_over_all_warps_goes_through_shared_memory():
+    plan = fold_plan(wgmma_accumulator((64, 64), 4), 0)
+    assert [lane for lane, _ in plan.lane_folds] == [4, 8, 16] and plan.warp_parts == 4
