@@ -6,6 +6,7 @@ import functools
 import importlib
 from importlib.util import find_spec
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 # The upstream distribution wins; torch-mlir ships the same bindings as wheels on PyPI.
 _PACKAGES = ("mlir", "torch_mlir")
@@ -24,11 +25,16 @@ def _module(name: str) -> ModuleType:
 
 
 PACKAGE = _package()
-ir = _module("ir")
-passmanager = _module("passmanager")
-rewrite = _module("rewrite")
-ext = _module("dialects.ext")
-irdl = _module("dialects.irdl")
+# A type checker is shown one of the packages by name; at run time it is whichever is installed.
+if TYPE_CHECKING:
+    from torch_mlir import ir, passmanager, rewrite
+    from torch_mlir.dialects import ext, irdl
+else:
+    ir = _module("ir")
+    passmanager = _module("passmanager")
+    rewrite = _module("rewrite")
+    ext = _module("dialects.ext")
+    irdl = _module("dialects.irdl")
 _globals = _module("dialects._ods_common")._cext.globals
 
 
