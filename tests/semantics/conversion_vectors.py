@@ -67,7 +67,8 @@ def to_integers() -> Iterator[dict[str, Any]]:
 
 def _to_integer(form: Format, width: int, signedness: str) -> Iterator[dict[str, Any]]:
     low, high = (-(1 << width - 1), (1 << width - 1) - 1) if signedness == "signed" else (0, (1 << width) - 1)
-    codes = floats(form, f"ftoi{width}", 64) + [encode(form, (0, Fraction(value))) for value in range(0, 40, 3)]
+    limits = [encode(form, (int(x < 0), Fraction(abs(x)))) for x in (low - 1, low, low + 1, high - 1, high, high + 1)]
+    codes = limits + floats(form, f"ftoi{width}", 64) + [encode(form, (0, Fraction(x))) for x in range(0, 40, 3)]
     inside, beyond = [], []
     for code in codes:
         sign, magnitude = decode(form, code)

@@ -126,6 +126,26 @@ def arithmetic() -> Iterator[dict[str, Any]]:
                     yield rounded(operation, name, mode, flush=True)
 
 
+def ties() -> Iterator[dict[str, Any]]:
+    """(1 + k ulp) * 1.5 + (+-1, 0) * 2^-shift: products half way between two values, tipped; and sums that cancel."""
+    for name in NAMES:
+        form = FORMATS[name]
+        ulp = Fraction(2) ** -form.fraction_bits
+        rows = [
+            ((0, 1 + k * ulp), (sign, Fraction(3, 2)), (int(tip < 0), Fraction(abs(tip), 2**shift)))
+            for k in (1, 3)
+            for sign in (0, 1)
+            for tip in (-1, 0, 1)
+            for shift in (form.fraction_bits + 1, min(form.bias - 2, 400))
+        ]
+        rows += [((0, Fraction(1)), (sign, Fraction(3, 2)), (1 - sign, Fraction(3, 2))) for sign in (0, 1)]
+        rows = (rows * 2)[:32]
+        columns = [tile(name, [encode(form, number) for number in column]) for column in zip(*rows, strict=True)]
+        for mode in MODES:
+            result = [encode(form, add(multiply(a, b), c, mode), mode) for a, b, c in rows]
+            yield vector("fma", columns, [tile(name, result)], {"rounding_mode": mode})
+
+
 def pairs(name: str, seed: str) -> tuple[list[int], list[int], list[tuple[Number, Number]]]:
     form = FORMATS[name]
     a, b = floats(form, f"{seed}{name}0"), floats(form, f"{seed}{name}1")
@@ -175,6 +195,7 @@ def signs(name: str) -> Iterator[dict[str, Any]]:
 
 def vectors() -> Iterator[dict[str, Any]]:
     yield from arithmetic()
+    yield from ties()
     for name in NAMES:
         yield from chosen(name)
         yield from compared(name)

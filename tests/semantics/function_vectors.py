@@ -63,7 +63,8 @@ def function(name: str, element: str, flush: bool) -> dict[str, Any]:
     columns = []
     for index in range(arity):
         codes = [c for c in floats(form, f"{name}{element}{index}", 400) if usable(name, form, c)]
-        columns.append(codes[:16])
+        subnormal = [3, 1 << form.fraction_bits - 1] if flush else []
+        columns.append((subnormal + codes)[:16])
     result = []
     for row in zip(*columns, strict=True):
         numbers = [flushed(form, decode(form, code)) if flush else decode(form, code) for code in row]
