@@ -37,6 +37,8 @@ class Kernel:
         self.constants = frozenset(_having(metadata, ConstantAnnotation))
         self.array_annotations = {name: found for name, found in _having(metadata, ArrayAnnotation).items()}
         self.scalar_types = {name: found.dtype for name, found in _having(metadata, ScalarAnnotation).items()}
+        # What tilec.launch has compiled of this kernel.
+        self.compiled: dict[Any, Any] = {}
 
     def __call__(self, *_arguments: Any, **_keywords: Any) -> None:
         raise CompileError(f"kernel '{self.name}' cannot be called: start it with ct.launch(stream, grid, kernel, args)")
@@ -58,11 +60,13 @@ class Kernel:
         """The verified `cuda_tile` module of this kernel for one signature.
 
         Raises CompileError with the user's line where the kernel breaks a rule, InputError where the signature does
-        not fit. `target` chooses among hints given by target.
+        not fit. The module is the same for every target.
         """
+        # Importing tilec must not load MLIR.
         from tilec.ast_to_tile.entry import kernel_to_tile
+        from tilec.module import Module
 
-        return kernel_to_tile(self, signature.bind(self), target)
+        return Module(kernel_to_tile(self, signature.bind(self)))
 
 
 def kernel(function: FunctionType | None = None, /, **hints: Any) -> Any:
