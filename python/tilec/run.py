@@ -73,7 +73,7 @@ def _interpret(given: Any, grid: Sequence[int] | int, args: Sequence[Any], entry
     if isinstance(given, Artifact):
         raise UsageError("an artifact holds no Tile IR to interpret; simulate it, or interpret the module")
     from tilec.entries import arguments_of, chosen
-    from tilec.runtime.interpret import run as interpreter
+    from tilec.runtime.interpret.run import run as interpret
 
     compiled = given if isinstance(given, Compiled) else compile_entry(given, stop="tile")
     tile = compiled.stage("tile")
@@ -82,4 +82,4 @@ def _interpret(given: Any, grid: Sequence[int] | int, args: Sequence[Any], entry
     name = chosen(tile.value, entry or compiled.entry)
     binding = bind(arguments_of(tile.value, name), args)
     ranges = None if binding.plain_addresses else binding.ranges()
-    interpreter.run(tile.value, name, grid_of(grid), binding.values, ranges=ranges, **settings)
+    interpret(tile.value, name, grid_of(grid), binding.values, ranges=ranges, **settings)

@@ -10,6 +10,7 @@ Each --arg is one argument of the kernel, in order:
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,11 +63,11 @@ def _run_artifact(arguments: argparse.Namespace, path: Path, given: list[GivenAr
         raise UsageError(f"{path} was compiled for entry '{metadata.entry}', got '{arguments.entry}'")
     changed = replace(
         metadata,
-        block=_given(arguments.block, "--block") or metadata.block,
-        cluster=_given(arguments.cluster, "--cluster") or metadata.cluster,
+        block=_given(arguments.block, "--block", metadata.block),
+        cluster=_given(arguments.cluster, "--cluster", metadata.cluster),
         shared_bytes=metadata.shared_bytes if arguments.shared is None else arguments.shared,
     )
-    grid = _given(arguments.grid, "--grid")
+    grid = _given(arguments.grid, "--grid", (1, 1, 1))
     return simulate_artifact(replace(artifact, metadata=changed), grid, [a.value for a in given], settings)
 
 
@@ -79,15 +80,11 @@ def _run_bare(arguments: argparse.Namespace, path: Path, given: list[GivenArgume
     if name not in entries:
         raise UsageError(f"{path} has no entry '{name}' (entries: {', '.join(entries)})")
     entry = entries[name]
-    required = _given(arguments.block, "--block") or tuple(entry.required_threads)
-    if not all(required):
+    threads = _given(arguments.block, "--block", tuple(entry.required_threads))
+    if not all(threads):
         raise UsageError(f"entry '{name}' does not say its block size, give --block")
-    shape = Shape(
-        _given(arguments.grid, "--grid"),
-        required,
-        _given(arguments.cluster, "--cluster") or tuple(max(1, extent) for extent in entry.cluster),
-        arguments.shared or 0,
-    )
+    cluster = _given(arguments.cluster, "--cluster", _at_least_one(entry.cluster))
+    shape = Shape(_given(arguments.grid, "--grid", (1, 1, 1)), threads, cluster, arguments.shared or 0)
     contents, ranges = [], []
     for argument in given:
         if argument.is_array:
@@ -105,9 +102,14 @@ def _parameter_type(argument: GivenArgument) -> str:
     return argument.type
 
 
-def _given(text: str | None, option: str) -> Dimensions | None:
+def _at_least_one(extents: Sequence[int]) -> Dimensions:
+    x, y, z = (max(1, extent) for extent in extents)
+    return x, y, z
+
+
+def _given(text: str | None, option: str, otherwise: Dimensions) -> Dimensions:
     if text is None:
-        return None
+        return otherwise
     parts = text.split(",")
     if not all(part.strip().isdigit() for part in parts):
         raise UsageError(f"{option} needs one to three integers separated by commas, got '{text}'")

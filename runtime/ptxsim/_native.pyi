@@ -1,0 +1,55 @@
+"""The PTX simulator: programs are parsed once and run on the host's own memory."""
+
+from collections.abc import Sequence
+from typing import Any
+
+class PtxError(Exception):
+    """The text is not PTX; line and column count from one."""
+
+    line: int
+    column: int
+    message: str
+
+class Trap(Exception):
+    """The program did what PTX forbids or leaves undefined; `line` is of the PTX, `file` and `source_line` of `.loc`."""
+
+    kind: str
+    message: str
+    line: int
+    file: str
+    source_line: int
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int]
+    notes: list[str]
+
+class Entry:
+    """A kernel: parameters are (name, size in bytes, alignment); extents that the PTX does not fix are 0."""
+
+    name: str
+    parameters: list[tuple[str, int, int]]
+    required_threads: tuple[int, int, int]
+    max_threads: int
+    cluster: tuple[int, int, int]
+    shared_bytes: int
+
+class Program:
+    """Parsed PTX; `unsupported` lists (line, text) of what cannot be run."""
+
+    def __init__(self, text: str) -> None: ...
+    entries: list[Entry]
+    unsupported: list[tuple[int, str]]
+    def run(
+        self,
+        entry: str,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        cluster: tuple[int, int, int],
+        shared_bytes: int,
+        parameters: bytes,
+        ranges: Sequence[tuple[int, int, bool]] = ...,
+        seed: int = 0,
+        checks: bool = True,
+        allow_unconfirmed: bool = False,
+        unchecked_global: bool = False,
+        step_limit: int = 0,
+    ) -> Any: ...
