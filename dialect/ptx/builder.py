@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilec.dialect.mlir import context, ir
-from tilec.dialect.ptx.instruction import MAXIMUM_OPERANDS, MAXIMUM_RESULTS, SINGLE_OPERANDS, SINGLE_RESULTS
+from tilec.dialect.ptx.instruction import MAXIMUM_OPERANDS, MAXIMUM_RESULTS
+from tilec.dialect.ptx.segments import segments
 
 # What a conditional or unconditional branch calls its targets in the printed text.
 LABELS = "ptx.labels"
@@ -117,10 +118,8 @@ class PtxBuilder:
         if len(types) <= MAXIMUM_RESULTS and len(operands) <= MAXIMUM_OPERANDS:
             name = f"ptx.{kind}_{len(types)}_{len(operands)}"
         else:
-            name, attributes = f"ptx.{kind}_many", {**attributes, **_segments(types, operands)}
-        made = ir.Operation.create(
-            name, types, operands, attributes, loc=loc or self.location, ip=self._point
-        )
+            name, attributes = f"ptx.{kind}_many", {**attributes, **segments(types, operands, self.entry.context)}
+        made = ir.Operation.create(name, types, operands, attributes, loc=loc or self.location, ip=self._point)
         if single:
             return made.result
         return tuple(made.results) if types else None
@@ -137,7 +136,8 @@ class PtxBuilder:
         labels = [self._labels.get(target, "") for target in targets]
         if not any(labels):
             return {}
-        return {LABELS: ir.ArrayAttr.get([ir.StringAttr.get(label, self.entry.context) for label in labels])}
+        made = self.entry.context
+        return {LABELS: ir.ArrayAttr.get([ir.StringAttr.get(label, made) for label in labels], made)}
 
 
 def entry(
@@ -220,28 +220,3 @@ def _shared(name: str, bytes: int, alignment: int, dynamic: bool = False) -> ir.
     if dynamic:
         fields["dynamic"] = ir.UnitAttr.get()
     return ir.DictAttr.get(fields)
-
-
-def _segments(results: Sequence[ir.Type], operands: Sequence[ir.Value]) -> dict[str, ir.Attribute]:
-    return {
-        "resultSegmentSizes": ir.DenseI32ArrayAttr.get(_split(results, SINGLE_RESULTS)),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get(_split([value.type for value in operands], SINGLE_OPERANDS)),
-    }
-
-
-def _split(types: Sequence[ir.Type], singles: int) -> list[int]:
-    """Segment sizes: singles, the longest run of one type, singles."""
-    starts = [index for index in range(len(types)) if index == 0 or types[index] != types[index - 1]]
-    runs = [end - start for start, end in zip(starts, [*starts[1:], len(types)], strict=True)]
-    longest = max(range(len(runs)), key=runs.__getitem__, default=None)
-    if longest is None:
-        return [0] * (2 * singles + 1)
-    before, run = starts[longest], runs[longest]
-    after = len(types) - before - run
-    if before > singles or after > singles:
-        raise ValueError(f"an instruction takes {singles} values of any types before and after a run of one type")
-    return [*_ones(before, singles), run, *_ones(after, singles)]
-
-
-def _ones(count: int, width: int) -> list[int]:
-    return [1] * count + [0] * (width - count)

@@ -13,7 +13,7 @@ Attributes: `text` (template.py), and where wanted `tied`: for each result the o
 
 import types
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.ptx.instruction_rules import problem
@@ -47,7 +47,7 @@ def _fixed(results: int, operands: int) -> dict[str, Any]:
 
 
 def _optional(stem: str, kind: Any, count: int) -> dict[str, Any]:
-    return {f"{stem}_{index}": Optional[kind[Any]] for index in range(count)}
+    return {f"{stem}_{index}": kind[Any] | None for index in range(count)}
 
 
 _MANY: dict[str, Any] = {

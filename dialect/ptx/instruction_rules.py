@@ -12,7 +12,7 @@ from tilec.dialect.ptx.template import mentioned
 # Instructions whose results and operands all have the type of the last suffix.
 _UNIFORM = re.compile(
     r"(?:add|sub|mul|mul\.lo|mul\.hi|mad\.lo|mad\.hi|fma|div|rem|min|max|neg|abs|and|or|xor|not)"
-    r"(?:\.(?:rn|rz|rm|rp|ftz|sat|cc|full|approx|NaN|xorsign|abs|lo|hi|wide))*"
+    r"(?:\.(?:rn|rz|rm|rp|ftz|sat|cc|full|approx|NaN|xorsign|abs|lo|hi))*"
     r"\.(?P<kind>[busf])(?P<width>16|32|64) (?P<values>[^;@]*);"
 )
 _VALUE = re.compile(r"\$(\d+)")
@@ -56,8 +56,10 @@ def _problem(
     for found in results + operands:
         if found not in REGISTER_CLASSES:
             return f"has a value of type {found}, but registers are {', '.join(REGISTER_CLASSES)}"
-    return _tied_problem(results, operands, tied) or _placeholder_problem(text, len(results), len(operands), tied) or (
-        _type_problem(text, results + operands)
+    return (
+        _tied_problem(results, operands, tied)
+        or _placeholder_problem(text, len(results), len(operands), tied)
+        or _type_problem(text, results + operands)
     )
 
 

@@ -124,9 +124,11 @@ class _Writer:
         if not copies:
             return
         kinds = {destination: kind for destination, _, kind in copies}
-        moves = sequentialize(
-            [copy[:2] for copy in copies], lambda register: self.registers.temporary(kinds[register])
-        )
-        spare = {self.registers.temporary(kind): kind for kind in set(kinds.values())} if len(moves) > len(copies) else {}
-        for destination, source in moves:
-            self.move(destination, source, (kinds | spare)[destination], end.location)
+
+        def temporary(register: str) -> str:
+            spare = self.registers.temporary(kinds[register])
+            kinds[spare] = kinds[register]
+            return spare
+
+        for destination, source in sequentialize([copy[:2] for copy in copies], temporary):
+            self.move(destination, source, kinds[destination], end.location)

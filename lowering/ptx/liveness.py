@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilec.lowering.ptx.flow import Flow
 from tilec.lowering.ptx.program import Program
@@ -17,16 +17,16 @@ class Liveness:
 
     block: list[int]
     position: list[int]
-    tied_to: dict[int, int]
     last_use: list[dict[int, int]]
     live_out: list[set[int]]
-    used: set[int]
+    tied_to: dict[int, int] = field(default_factory=dict)
+    used: set[int] = field(default_factory=set)
 
 
 def liveness(program: Program, flow: Flow) -> Liveness:
     """Liveness of a program in SSA form; values passed by a branch are used at the end of its block."""
-    count = len(program.classes)
-    found = Liveness([-1] * count, [AT_START] * count, {}, [{} for _ in program.blocks], [set() for _ in program.blocks], set())
+    count, blocks = len(program.classes), program.blocks
+    found = Liveness([-1] * count, [AT_START] * count, [{} for _ in blocks], [set() for _ in blocks])
     for number in flow.reachable:
         _read_block(program, number, found)
     _propagate(flow, found)

@@ -11,7 +11,7 @@ from tilec.errors import SourceLocation
 
 @dataclass(frozen=True)
 class Place:
-    """`operation` is the tile operation's name or empty; `source` the innermost line of the user, `callers` outwards."""
+    """`operation` is the tile operation or empty, `source` the user's innermost line, `callers` from there outwards."""
 
     operation: str
     source: SourceLocation | None
@@ -26,7 +26,7 @@ class Place:
 
 
 def place(location: ir.Location) -> Place:
-    """What a location says. NameLoc is the tile operation, CallSiteLoc an inlined helper, FusedLoc merged operations."""
+    """What a location says: NameLoc is the tile operation, CallSiteLoc an inlined helper, FusedLoc what was merged."""
     operation, sources = _read(location)
     return Place(operation, sources[0] if sources else None, tuple(sources[1:]))
 

@@ -12,21 +12,27 @@ from tilec.lowering.ptx.emit import emit
 
 
 @pytest.fixture
-def b() -> Iterator[PtxBuilder]:
-    """A builder that stands in the empty first block of a kernel."""
+def module() -> Iterator[ir.Module]:
+    """An empty module, inside the context."""
     with context(), ir.Location.unknown():
-        module = ir.Module.create()
-        yield PtxBuilder(entry(module, "kernel", target="sm_90a", threads=[128]))
+        yield ir.Module.create()
 
 
 @pytest.fixture
-def text(b: PtxBuilder) -> Callable[[], str]:
-    """The PTX of the kernel, after the module is verified."""
+def b(module: ir.Module) -> PtxBuilder:
+    """A builder that stands in the empty first block of a kernel."""
+    return PtxBuilder(entry(module, "kernel", target="sm_90a", threads=[128]))
+
+
+@pytest.fixture
+def text(module: ir.Module) -> Callable[[], str]:
+    """The PTX of the verified module; the same text comes out of the module's own text."""
 
     def emitted() -> str:
-        module = b.entry.parent
-        assert module.verify()
-        return emit(ir.Module.parse(module.get_asm(enable_debug_info=True)))
+        assert module.operation.verify()
+        found = emit(module)
+        assert emit(ir.Module.parse(module.operation.get_asm(enable_debug_info=True))) == found
+        return found
 
     return emitted
 

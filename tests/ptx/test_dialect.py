@@ -1,0 +1,149 @@
+"""What the ptx dialect refuses, and with which words; what it keeps through text and passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from tilec.dialect.mlir import ir, passmanager
+from tilec.dialect.ptx.builder import PtxBuilder, entry, function, shared_attribute
+
+
+def refusal(module: ir.Operation) -> str:
+    """The diagnostics of a module that does not verify."""
+    with pytest.raises(ir.MLIRError) as caught:
+        module.verify()
+    return "\n".join(diagnostic.message for diagnostic in caught.value.error_diagnostics)
+
+
+def constant(b: PtxBuilder, kind: ir.Type) -> ir.Value:
+    return b.execute("undefined $0;", kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "results", "operands", "tied", "message"),
+    [
+        ("add.s32 $0, $1, $2;", ["i32"], ["i32"], None, "names $2, but has 1 results and 1 operands"),
+        ("add.s32 $0, $1, 4;", ["i32"], ["i32", "i32"], None, "does not name $2"),
+        ("add.s32 $0, $1, 4;", ["f32"], ["i32"], None, "has $0 of type f32, which .s32 cannot take"),
+        ("add.s64 $0, $1, 4;", ["i64"], ["i32"], None, "has $1 of type i32, which .s64 cannot take"),
+        ("@$1 and.b32 $0, $2, $3;", ["i32"], ["i1", "i32", "f64"], None, "has $3 of type f64, which .b32 cannot take"),
+        ("fma.rn.ftz.f32 $0, $1, $1, $2;", ["f32"], ["f32", "i64"], None, "has $2 of type i64"),
+        ("add.s32 $0, $0, 1;", ["i32"], ["i32"], [1], "ties result 0 to operand 1, but has 1 operands"),
+        ("add.s32 $0, $0, 1;", ["i32"], ["i64"], [0], "ties result 0 of type i32 to operand 0 of type i64"),
+        ("add.s32 $0, $0, 1;", ["i32"], ["i32"], [0, 0], "ties 2 results, but has 1"),
+        ("mov.b64 {$0, $1}, 1;", ["i32", "i32"], ["i32"], [0, 0], "ties two results to one operand"),
+        ("mov.b8 $0, 1;", ["i8"], [], None, "has a value of type i8, but registers are i1, i16, i32, i64, f32, f64"),
+    ],
+)
+def test_an_instruction_that_does_not_fit_its_values(
+    b: PtxBuilder, text: str, results: list[str], operands: list[str], tied: Sequence[int] | None, message: str
+) -> None:
+    values = [constant(b, ir.Type.parse(kind)) for kind in operands]
+    b.execute(text, [ir.Type.parse(kind) for kind in results], *values, tied=tied)
+    b.leave()
+    assert message in refusal(b.entry.parent)
+
+
+@pytest.mark.parametrize(
+    ("text", "results", "operands"),
+    [
+        ("add.f32 $0, $1, $2;", ["i32"], ["f32", "i32"]),
+        ("add.rn.f16x2 $0, $1, $1;", ["i32"], ["i32"]),
+        ("mul.wide.s32 $0, $1, $1;", ["i64"], ["i32"]),
+        ("and.b32 $0, $1, $1;", ["f32"], ["i32"]),
+        ("setp.lt.s32 $0, $1, 4;", ["i1"], ["i32"]),
+        ("shl.b64 $0, $1, $2;", ["i64"], ["i64", "i32"]),
+        ("cvt.rn.f32.s32 $0, $1;", ["f32"], ["i32"]),
+    ],
+)
+def test_what_looks_odd_but_is_legal(b: PtxBuilder, text: str, results: list[str], operands: list[str]) -> None:
+    values = [constant(b, ir.Type.parse(kind)) for kind in operands]
+    b.execute(text, [ir.Type.parse(kind) for kind in results], *values)
+    b.leave()
+    assert b.entry.parent.verify()
+
+
+def test_text_is_needed(b: PtxBuilder) -> None:
+    ir.Operation.create("ptx.execute_0_0", ip=ir.InsertionPoint(b.current))
+    b.leave()
+    assert "needs a string attribute 'text'" in refusal(b.entry.parent)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"threads": [128, 0, 1]}, "needs three positive numbers in 'threads', got [128, 0, 1]"),
+        ({"parameters": [("a", "u64"), ("a", "u32")]}, "has 'a' twice in 'parameters'"),
+        ({"parameters": [("a", "pointer")]}, "has a parameter of type 'pointer', expected one of"),
+        ({"parameters": [("1a", "u64")]}, "has '1a' in 'parameters', which is no identifier of PTX"),
+        ({"cluster": [2, 0]}, "needs three positive numbers in 'cluster'"),
+    ],
+)
+def test_a_kernel_with_a_wrong_head(module: ir.Module, change: dict, message: str) -> None:
+    made = entry(module, **{"name": "kernel", "target": "sm_90a", "threads": [128], **change})
+    PtxBuilder(made).leave()
+    assert message in refusal(module.operation)
+
+
+def buffer(name: str, size: int, alignment: int = 16, dynamic: bool = False) -> dict:
+    return {"name": name, "bytes": size, "alignment": alignment, "dynamic": dynamic}
+
+
+@pytest.mark.parametrize(
+    ("buffers", "message"),
+    [
+        ([buffer("a", 40000), buffer("b", 9153)], "has 49153 bytes of static shared memory, but only 49152 can be"),
+        ([buffer("a", 8, dynamic=True), buffer("b", 8, dynamic=True)], "has two dynamic buffers in 'shared'"),
+        ([buffer("a", 8, alignment=24)], "has shared 'a' aligned to 24, expected a power of two"),
+    ],
+)
+def test_shared_memory_that_cannot_be(b: PtxBuilder, buffers: list[dict], message: str) -> None:
+    b.entry.attributes["shared"] = shared_attribute(buffers)
+    b.leave()
+    assert message in refusal(b.entry.parent)
+
+
+def test_static_shared_memory_up_to_the_limit(b: PtxBuilder) -> None:
+    b.entry.attributes["shared"] = shared_attribute([buffer("a", 49152), buffer("b", 100000, dynamic=True)])
+    b.leave()
+    assert b.entry.parent.verify()
+
+
+def test_a_block_must_end(b: PtxBuilder) -> None:
+    b.execute("bar.sync 0;")
+    assert "does not end in cf.br, cf.cond_br, ptx.return" in refusal(b.entry.parent)
+
+
+def test_a_function_declares_its_name(b: PtxBuilder, module: ir.Module) -> None:
+    b.leave()
+    function(module, "tilec_expf", ".func (.reg .f32 y) tilec_exp (.reg .f32 x) { ret; }")
+    assert "has no .func tilec_expf in its text" in refusal(b.entry.parent)
+
+
+def test_values_from_outside_a_kernel_cannot_come_in(b: PtxBuilder, module: ir.Module) -> None:
+    other = entry(module, "other", target="sm_90a", threads=[128])
+    b.execute("st.local.b32 [0], $0;", (), PtxBuilder(other).compute("mov.b32 $0, 1;", b.i32))
+    b.leave()
+    PtxBuilder(other).leave()
+    assert "using value defined outside the region" in refusal(module.operation)
+
+
+def test_equal_computations_merge_and_unused_ones_vanish(b: PtxBuilder, lines: Callable[[], list[str]]) -> None:
+    first = b.compute("mov.u32 $0, %tid.x;", b.i32)
+    second = b.compute("mov.u32 $0, %tid.x;", b.i32)
+    b.compute("add.s32 $0, $1, 1;", b.i32, first)
+    b.execute("st.local.v2.b32 [0], {$0, $1};", (), first, second)
+    b.leave()
+    passmanager.PassManager.parse("builtin.module(canonicalize,cse)").run(b.entry.parent)
+    assert lines() == ["mov.u32 %r1, %tid.x;", "st.local.v2.b32 [0], {%r1, %r1};", "ret;"]
+
+
+def test_effects_neither_merge_nor_vanish(b: PtxBuilder, lines: Callable[[], list[str]]) -> None:
+    for _ in range(2):
+        b.execute("atom.shared.add.u32 $0, [0], 1;", b.i32)
+    b.execute("membar.cta;")
+    b.leave()
+    passmanager.PassManager.parse("builtin.module(canonicalize,cse)").run(b.entry.parent)
+    assert [line.split()[0] for line in lines()] == [*["atom.shared.add.u32"] * 2, "membar.cta;", "ret;"]

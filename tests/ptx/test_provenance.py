@@ -1,0 +1,98 @@
+"""Each line says which tile operation and which Python line it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.ptx.builder import PtxBuilder
+from tilec.lowering.ptx.emit import COMMENT_COLUMN
+
+Text = Callable[[], str]
+
+
+def at(line: int, column: int = 5, file: str = "/home/ann/matmul.py") -> ir.Location:
+    return ir.Location.file(file, line, column)
+
+
+def written(text: str) -> list[str]:
+    return [line for line in text.splitlines() if ".loc" in line or "//" in line or "bar" in line]
+
+
+def test_the_place_is_said_where_it_changes(b: PtxBuilder, text: Text) -> None:
+    for location in (
+        ir.Location.name("cuda_tile.mmaf", at(12)),
+        ir.Location.name("cuda_tile.mmaf", at(12)),
+        ir.Location.name("cuda_tile.addf", at(12)),
+        ir.Location.name("cuda_tile.addf", at(13)),
+    ):
+        b.execute("bar.sync 0;", loc=location)
+    b.leave(loc=at(13))
+    lines = [" ".join(line.split()) for line in written(text())]
+    assert lines == [
+        ".loc 1 12 5",
+        "bar.sync 0; // cuda_tile.mmaf matmul.py:12",
+        "bar.sync 0;",
+        "bar.sync 0; // cuda_tile.addf matmul.py:12",
+        ".loc 1 13 5",
+        "bar.sync 0; // cuda_tile.addf matmul.py:13",
+        "ret; // matmul.py:13",
+    ]
+
+
+def test_comments_stand_in_one_column(b: PtxBuilder, text: Text) -> None:
+    b.execute("bar.sync 0;", loc=at(1))
+    values = b.execute("tcgen05.ld.sync.aligned.32x32b.x32.b32 {$0..$31}, [0];", [b.i32] * 32, loc=at(2))
+    b.execute("st.local.b32 [0], $0;", (), values[0], loc=at(3))
+    b.leave()
+    assert {line.index("//") for line in text().splitlines() if "//" in line} == {COMMENT_COLUMN + 2}
+
+
+def test_an_inlined_helper_names_its_callers(b: PtxBuilder, text: Text) -> None:
+    called = ir.Location.callsite(at(3, 1, "/home/ann/helper.py"), [at(30), at(40)])
+    b.execute("bar.sync 0;", loc=ir.Location.name("cuda_tile.exp", called))
+    b.leave()
+    body = text()
+    assert '.file 1 "/home/ann/helper.py"' in body
+    assert ".loc 1 3 1" in body
+    assert "// cuda_tile.exp  helper.py:3 (called at matmul.py:30, matmul.py:40)" in body
+
+
+def test_the_operation_may_stand_inside_the_call(b: PtxBuilder, text: Text) -> None:
+    inner = ir.Location.name("cuda_tile.exp", at(3))
+    b.execute("bar.sync 0;", loc=ir.Location.callsite(inner, [at(30)]))
+    b.leave()
+    assert "// cuda_tile.exp  matmul.py:3 (called at matmul.py:30)" in text()
+
+
+def test_the_first_known_place_of_merged_operations(b: PtxBuilder, text: Text) -> None:
+    b.execute("bar.sync 0;", loc=ir.Location.fused([ir.Location.unknown(), at(9), at(10)]))
+    b.leave()
+    assert "// matmul.py:9\n" in text()
+
+
+def test_files_are_numbered_once(b: PtxBuilder, text: Text) -> None:
+    for line, file in ((1, "/a.py"), (2, '/odd "name".py'), (3, "/a.py")):
+        b.execute("bar.sync 0;", loc=at(line, 1, file))
+    b.leave()
+    body = text()
+    assert '.file 1 "/a.py"\n.file 2 "/odd \\"name\\".py"\n\n' in body
+    assert [line.strip() for line in body.splitlines() if ".loc" in line] == [".loc 1 1 1", ".loc 2 2 1", ".loc 1 3 1"]
+
+
+def test_a_kernel_without_places(b: PtxBuilder, text: Text) -> None:
+    b.execute("bar.sync 0;")
+    b.leave()
+    assert "//" not in text() and ".file" not in text()
+
+
+def test_moves_belong_to_the_branch_that_needs_them(b: PtxBuilder, text: Text) -> None:
+    one = b.compute("mov.b32 $0, 1;", b.i32, loc=at(1))
+    loop = b.block([b.i32], "loop")
+    b.branch(loop, one, loc=at(2))
+    b.at(loop)
+    b.execute("st.local.v2.b32 [0], {$0, $1};", (), loop.arguments[0], one, loc=at(3))
+    advanced = b.compute("add.s32 $0, $1, 1;", b.i32, one, loc=at(4))
+    b.branch(loop, advanced, loc=at(5))
+    move = next(line for line in text().splitlines() if "mov.b32 %r2, %r1;" in line)
+    assert move.endswith("// matmul.py:2")
