@@ -31,7 +31,7 @@ class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
     warps: Integers32
     compute: Region
     load: Region
-    mma: Region
+    mma: Region | None
 
 
 class ProgramIdOp(Operation, name="program_id", traits=[ext.Pure]):

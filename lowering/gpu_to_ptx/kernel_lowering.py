@@ -72,15 +72,9 @@ class KernelLowering(Lowering):
         """Puts every party that these operations are before its first slot."""
         for key, channel, is_put in self._parties(operations):
             # A wait for the parity before the first phase passes at once: every slot starts empty.
-            self.state[f"{key}.phase"] = self.b.compute(f"mov.b32 $0, {int(is_put)};", self.b.i32)
+            self.state[f"{key}.phase"] = [self.b.compute(f"mov.b32 $0, {int(is_put)};", self.b.i32)]
             if channel.stages > 1:
-                self.state[f"{key}.slot"] = self.b.compute("mov.b32 $0, 0;", self.b.i32)
-
-    def state_used(self, operation: ir.Operation) -> list[str]:
-        keys: list[str] = []
-        for key, channel, _ in self._parties([operation]):
-            keys += [f"{key}.phase"] + ([f"{key}.slot"] if channel.stages > 1 else [])
-        return keys
+                self.state[f"{key}.slot"] = [self.b.compute("mov.b32 $0, 0;", self.b.i32)]
 
     def _parties(self, operations: Iterable[ir.Operation]) -> list[tuple[str, ChannelPlan, bool]]:
         found: dict[str, tuple[str, ChannelPlan, bool]] = {}
@@ -95,7 +89,8 @@ class KernelLowering(Lowering):
     def slot_and_phase(self, channel: ChannelPlan, party: str) -> tuple[ir.Value | None, ir.Value]:
         """Where a party ("put", "get0", ...) stands."""
         key = f"{channel.name}.{party}"
-        return self.state.get(f"{key}.slot"), self.state[f"{key}.phase"]
+        slot = self.state.get(f"{key}.slot")
+        return (slot[0] if slot else None), self.state[f"{key}.phase"][0]
 
     def advance(self, channel: ChannelPlan, party: str) -> None:
         """The party goes on to the next slot."""
@@ -103,12 +98,12 @@ class KernelLowering(Lowering):
         key = f"{channel.name}.{party}"
         flipped = self.b.compute("xor.b32 $0, $1, 1;", self.b.i32, phase)
         if slot is None:
-            self.state[f"{key}.phase"] = flipped
+            self.state[f"{key}.phase"] = [flipped]
             return
         following = self.b.compute("add.s32 $0, $1, 1;", self.b.i32, slot)
         wraps = self.b.compute(f"setp.eq.s32 $0, $1, {channel.stages};", self.b.i1, following)
-        self.state[f"{key}.slot"] = self.b.compute("selp.b32 $0, 0, $1, $2;", self.b.i32, following, wraps)
-        self.state[f"{key}.phase"] = self.b.compute("selp.b32 $0, $1, $2, $3;", self.b.i32, flipped, phase, wraps)
+        self.state[f"{key}.slot"] = [self.b.compute("selp.b32 $0, 0, $1, $2;", self.b.i32, following, wraps)]
+        self.state[f"{key}.phase"] = [self.b.compute("selp.b32 $0, $1, $2, $3;", self.b.i32, flipped, phase, wraps)]
 
     def barrier_address(self, channel: ChannelPlan, first: int, party: str) -> ir.Value:
         """The full or empty barrier of the party's slot; `first` is the number of slot 0's."""

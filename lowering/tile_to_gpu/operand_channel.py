@@ -8,8 +8,8 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu import view as view_chapter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop, named_location
+from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map
 from tilec.lowering.tile_to_gpu.matrix_plan import DOT, STEP_BYTES, TCGEN05, TENSOR_CORE_INPUTS, Multiply, Operand
 from tilec.lowering.tile_to_gpu.tensor_maps import swizzle_for
 
@@ -26,12 +26,12 @@ def put_by_tma(op: Any, conversion: Conversion) -> None:
     in_registers = tile not in conversion.plan.absorbed
     if in_registers and THREADS not in consumers:
         consumers.append(THREADS)
-    buffer = view_chapter.buffer_type(view.type.tile_shape, view.type.element, map)
+    buffer = buffer_type(view.type.tile_shape, view.type.element, map)
     channel = declare_channel(conversion, [buffer], TMA, consumers, ring=in_loop(op))
-    handle = view_chapter.declare_map(map, view, conversion)
-    coordinates = view_chapter.coordinates(map, view, op, conversion)
+    handle = declare_map(map, view, conversion)
+    start = coordinates(map, view, op, conversion)
     (slot,) = emitter.gpu("put_begin", [channel], [buffer]).results
-    emitter.gpu("tma_load", [handle, coordinates, slot, channel])
+    emitter.gpu("tma_load", [handle, start, slot, channel])
     emitter.gpu("put_commit", [channel])
     if in_registers:
         index = consumers.index(THREADS)

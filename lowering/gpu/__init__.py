@@ -1,0 +1,1 @@
+"""Passes on tile_gpu: roles, pipelines."""

@@ -1,0 +1,1 @@
+"""Passes and analyses on Tile IR."""

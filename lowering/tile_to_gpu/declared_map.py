@@ -1,0 +1,64 @@
+"""Tensor maps declared at the top of the kernel, and where the boxes of a view start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.types import SHARED, BufferType, TensorMapType
+from tilec.lowering.layout.shared_layout import swizzle_span_bytes
+from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.alignment import element_bytes
+from tilec.lowering.tile_to_gpu.conversion import Conversion
+from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
+from tilec.lowering.tile_to_gpu.values import TileView
+
+
+def offsets(view: TileView, op: Any, conversion: Conversion) -> list[ir.Value]:
+    """Where the tile starts, in elements, for each of its dimensions."""
+    indices = [emitter.cast_integer(conversion.get(value), 32) for value in op.index]
+    return [emitter.multiplied(index, step) for index, step in zip(indices, view.steps, strict=True)]
+
+
+def buffer_type(shape: Any, element: ir.Type, map: TensorMap) -> BufferType:
+    """The shared buffer that one TMA copy fills or reads."""
+    return BufferType.get(tuple(shape), element, SHARED, f"contiguous={map.contiguous} swizzle={map.swizzle}")
+
+
+def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Value:
+    """The tensor map at the top of the kernel; equal ones are one parameter."""
+    source, type = view.tensor.source, view.type
+    row = swizzle_span_bytes(map.swizzle)
+    box = [type.tile_shape[k] for k in map.order]
+    if row is not None:
+        box[0] = row // element_bytes(type.element)
+    key = (source.operation.results[0], map.order, map.swizzle, tuple(box), spell(type.element))
+    if key not in conversion.shared_maps:
+        extents, strides = _launch_values(source, conversion)
+        order = [type.dim_map[k] for k in map.order]
+        conversion.shared_maps[key] = conversion.declare(
+            "make_tensor_map",
+            [conversion.argument(source.base), [extents[d] for d in order], [strides[d] for d in order[1:]]],
+            [TensorMapType.get()],
+            element=map.element,
+            box=box,
+            swizzle=map.swizzle,
+            fill="zero",
+        )
+    return conversion.shared_maps[key]
+
+
+def _launch_values(source: Any, conversion: Conversion) -> tuple[list[ir.Value], list[ir.Value]]:
+    type = source.operation.results[0].type
+    found = []
+    for known, dynamic in ((type.shape, source.dynamicShape), (type.strides, source.dynamicStrides)):
+        given = list(dynamic)
+        found.append([conversion.launch_integer(given.pop(0) if value is None else value) for value in known])
+    return found[0], found[1]
+
+
+def coordinates(map: TensorMap, view: TileView, op: Any, conversion: Conversion) -> list[ir.Value]:
+    """Where the box starts, innermost first."""
+    starts = offsets(view, op, conversion)
+    return [starts[k] for k in map.order]
