@@ -15,7 +15,7 @@ template <class Visit> void visit_corners(const SharedOperand &operand, Visit vi
 }
 
 uint32_t unit_address(const SharedOperand &operand, uint32_t row, uint32_t depth) {
-  return operand.layout.address(row, depth, container_bytes(operand.format), operand.depth_major);
+  return operand.layout.address(operand.begin + row, depth, container_bytes(operand.format), operand.depth_major);
 }
 
 /// Sixteen elements of `width` bits, little-endian, at the start of the unit.

@@ -18,6 +18,7 @@ struct SharedOperand {
   uint32_t rows = 0, depth = 0;
   bool depth_major = true; ///< K-major; else MN-major ("transposed")
   bool negate = false;
+  uint32_t begin = 0; ///< the first of the rows, counted from the start of the descriptor
 };
 
 /// Bytes that one element takes where operands of matrix instructions lie; a 4-bit or 6-bit element takes one,

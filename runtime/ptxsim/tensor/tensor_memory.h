@@ -1,11 +1,9 @@
 // Tensor memory of a CTA: 128 lanes by 512 columns of 32 bits, its allocation and its shadow (PTX ISA, tcgen05).
 #pragma once
 
-#include "program.h"
 #include "shadow.h"
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,9 +48,6 @@ public:
 
   std::optional<Conflict> read(uint32_t lane, uint32_t lane_count, uint32_t column, const Actor &actor);
   std::optional<Conflict> write(uint32_t lane, uint32_t lane_count, uint32_t column, const Actor &actor);
-
-  /// Registers that loads of a warp are still to write, until tcgen05.wait::ld.
-  std::map<uint32_t, std::vector<const Operand *>> loading;
 
 private:
   bool is_free(uint32_t base, uint32_t count) const;

@@ -2,6 +2,7 @@
 //
 // settings of an instruction: the enumerators of Setting, in order.
 #include "opcode.h"
+#include "tensor/register_flight.h"
 #include "tensor/tensor_allocation_opcodes.h"
 #include "tensor/tensor_copy_opcodes.h"
 #include "tensor/tensor_core.h"
@@ -100,11 +101,8 @@ Outcome load(Warp &warp, const Instruction &in) {
   AsyncQueue &queue = warp.queue(QueueKind::TensorLoad);
   const Epoch position = queue.issue(warp.clock.known);
   check_movement(warp, movement, false, warp.tensor_actor(queue, position));
-  std::vector<const Operand *> &loading = warp.cta.tensor_memory->loading[warp.index];
-  for (const Operand &to : registers_of(in, 0)) {
-    warp.begin_flight(to, true, "tcgen05.wait::ld");
-    loading.push_back(&to);
-  }
+  for (const Operand &to : registers_of(in, 0))
+    begin_register_flight(warp, queue, position, to, true, "tcgen05.wait::ld");
   Warp *const issuer = &warp;
   const Instruction *const instruction = &in;
   const uint32_t mask = warp.mask;
@@ -141,27 +139,18 @@ Outcome store(Warp &warp, const Instruction &in) {
 
 /// Earlier loads (or stores) of the warp are complete, and ordered before its next accesses.
 Outcome wait_for(Warp &warp, QueueKind kind) {
-  const AsyncQueue *queue = warp.find_queue(kind, 0);
+  AsyncQueue *queue = warp.find_queue(kind, 0);
   if (!queue)
     return Outcome::Next;
   if (!queue->finished(queue->issued))
     return Outcome::Wait;
   warp.clock.tensor_ordered.raise(queue->agent, queue->issued);
   warp.clock.known.happened.raise(queue->agent, queue->issued);
+  end_register_flights(warp, *queue, queue->issued);
   return Outcome::Next;
 }
 
-Outcome wait_loads(Warp &warp, const Instruction &) {
-  const Outcome outcome = wait_for(warp, QueueKind::TensorLoad);
-  if (outcome == Outcome::Wait)
-    return outcome;
-  std::vector<const Operand *> &loading = warp.cta.tensor_memory->loading[warp.index];
-  for (const Operand *loaded : loading)
-    warp.end_flight(*loaded, true);
-  loading.clear();
-  return outcome;
-}
-
+Outcome wait_loads(Warp &warp, const Instruction &) { return wait_for(warp, QueueKind::TensorLoad); }
 Outcome wait_stores(Warp &warp, const Instruction &) { return wait_for(warp, QueueKind::TensorStore); }
 
 void decode_shape(Decoder &decoder, const char *packing) {

@@ -2,6 +2,7 @@
 // complete in a bulk group.
 #pragma once
 
+#include "lanewise.h"
 #include "machine.h"
 #include "tma/box_walk.h"
 
@@ -42,11 +43,5 @@ struct MbarrierPlace {
   uint32_t offset = 0;
 };
 MbarrierPlace locate_mbarrier(Warp &warp, const Operand &operand, uint32_t lane);
-
-/// Calls visit(lane) for each active lane.
-template <class Visit> void for_each_lane(uint32_t mask, Visit visit) {
-  for (; mask; mask &= mask - 1)
-    visit(static_cast<uint32_t>(__builtin_ctz(mask)));
-}
 
 } // namespace ptxsim

@@ -1,0 +1,109 @@
+// The pure functions of matrices and tensor maps, for tests: addresses, descriptors, sums.
+#include "binding_tensor.h"
+
+#include "tensor/accumulator_layout.h"
+#include "tensor/fused_sum.h"
+#include "tensor/instruction_descriptor.h"
+#include "tensor/matrix_descriptor.h"
+#include "tma/box_walk.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace nb = nanobind;
+
+namespace ptxsim {
+namespace {
+
+NumberFormat format_named(const std::string &name) {
+  constexpr const char *names[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "e2m3",
+                                   "e3m2", "e2m1", "u8",   "s8",   "f32",  "s32"};
+  for (uint8_t i = 0; i < std::size(names); ++i)
+    if (name == names[i])
+      return static_cast<NumberFormat>(i);
+  throw std::invalid_argument("expected a number format, got '" + name + "'");
+}
+
+FactorMatrix matrix_of(const std::string &format, const std::vector<uint32_t> &bits, uint32_t rows, uint32_t columns) {
+  FactorMatrix matrix(format_named(format), rows, columns);
+  if (bits.size() != size_t{rows} * columns)
+    throw std::invalid_argument("expected " + std::to_string(size_t{rows} * columns) + " elements, got " +
+                                std::to_string(bits.size()));
+  for (uint32_t row = 0; row < rows; ++row)
+    for (uint32_t column = 0; column < columns; ++column)
+      matrix.set(row, column, bits[size_t{row} * columns + column]);
+  return matrix;
+}
+
+std::vector<uint32_t> matrix_multiply_add(const std::string &format, const std::string &result,
+                                          const std::vector<uint32_t> &a, const std::vector<uint32_t> &b,
+                                          const std::vector<uint32_t> &c, uint32_t rows, uint32_t columns,
+                                          uint32_t depth, int fraction_bits, int result_fraction_bits) {
+  const FactorMatrix left = matrix_of(format, a, rows, depth), right = matrix_of(format, b, depth, columns);
+  std::vector<uint32_t> d = c;
+  SumRule rule{fraction_bits, format_named(result), result_fraction_bits, 0};
+  fused_multiply_add(left, right, d.data(), d.data(), columns, rule);
+  return d;
+}
+
+uint32_t matrix_address(uint64_t descriptor, bool tcgen05, uint32_t row, uint32_t depth, uint32_t bytes,
+                        bool depth_major) {
+  const DecodedDescriptor decoded =
+      tcgen05 ? decode_tcgen05_descriptor(descriptor) : decode_wgmma_descriptor(descriptor);
+  if (!decoded.violation.empty())
+    throw std::invalid_argument(decoded.violation);
+  return decoded.layout.address(row, depth, bytes, depth_major);
+}
+
+TensorMap map_of(nb::bytes map) {
+  if (map.size() != kTensorMapBytes)
+    throw std::invalid_argument("expected a tensor map of 128 bytes, got " + std::to_string(map.size()));
+  return decode_tensor_map(static_cast<const uint8_t *>(map.data()));
+}
+
+std::string tensor_map_error(nb::bytes map) { return tensor_map_violation(map_of(map)); }
+std::string tensor_map_undocumented(nb::bytes map) { return tensor_map_unconfirmed(map_of(map)); }
+
+using PieceTuple = std::tuple<uint32_t, uint64_t, uint32_t, bool>;
+
+std::vector<PieceTuple> tile_pieces(nb::bytes bytes, const std::vector<int64_t> &coordinates, uint32_t shared,
+                                    bool gather) {
+  const TensorMap map = map_of(bytes);
+  Coordinates at{};
+  std::copy_n(coordinates.begin(), std::min<size_t>(coordinates.size(), kMaximumRank), at.begin());
+  std::vector<PieceTuple> pieces;
+  for (const Piece &piece : row_pieces(map, gather ? gather_rows(map, at) : tile_rows(map, at), shared))
+    pieces.emplace_back(piece.shared_address, piece.global_address, piece.bytes, piece.inside);
+  return pieces;
+}
+
+std::string instruction_descriptor_error(uint32_t bits, const std::string &kind, uint32_t cta_group) {
+  constexpr const char *kinds[] = {"f16", "tf32", "f8f6f4", "i8"};
+  for (uint8_t i = 0; i < std::size(kinds); ++i)
+    if (kind == kinds[i])
+      return decode_instruction_descriptor(bits, static_cast<TensorKind>(i), cta_group).violation;
+  throw std::invalid_argument("expected a kind of tcgen05.mma, got '" + kind + "'");
+}
+
+} // namespace
+
+void bind_tensor(nb::module_ &module) {
+  module.def("swizzle", [](uint32_t mode, uint32_t address) { return swizzled(static_cast<Swizzle>(mode), address); });
+  module.def("matrix_address", matrix_address, nb::arg("descriptor"), nb::arg("tcgen05"), nb::arg("row"),
+             nb::arg("depth"), nb::arg("bytes"), nb::arg("depth_major"));
+  module.def("matrix_multiply_add", matrix_multiply_add, nb::arg("format"), nb::arg("result"), nb::arg("a"),
+             nb::arg("b"), nb::arg("c"), nb::arg("rows"), nb::arg("columns"), nb::arg("depth"),
+             nb::arg("fraction_bits") = 25, nb::arg("result_fraction_bits") = 23);
+  module.def("tensor_map_error", tensor_map_error, nb::arg("map"));
+  module.def("tensor_map_undocumented", tensor_map_undocumented, nb::arg("map"));
+  module.def("tile_pieces", tile_pieces, nb::arg("map"), nb::arg("coordinates"), nb::arg("shared_address"),
+             nb::arg("gather") = false);
+  module.def("instruction_descriptor_error", instruction_descriptor_error, nb::arg("bits"), nb::arg("kind"),
+             nb::arg("cta_group") = 1);
+}
+
+} // namespace ptxsim

@@ -1,0 +1,144 @@
+// ldmatrix and stmatrix of 8x8 matrices of 16-bit elements (PTX ISA 9.7.14.5.15, 9.7.14.5.16), and movmatrix.
+//
+// settings of an instruction: the enumerators of Setting, in order.
+#include "decoder.h"
+#include "machine.h"
+#include "opcode.h"
+
+#include <array>
+
+namespace ptxsim {
+namespace {
+
+enum Setting : uint8_t { Count, Transposed };
+
+constexpr uint32_t kSide = 8;      // rows and columns
+constexpr uint32_t kRowBytes = 16; // of one row in shared memory
+
+using Matrix = std::array<std::array<uint16_t, kSide>, kSide>;
+
+/// Row and column of element `part` of a lane's register.
+struct Spot {
+  uint32_t row, column;
+};
+
+Spot spot_of(uint32_t lane, uint32_t part, bool transposed) {
+  const uint32_t major = lane / 4, minor = 2 * (lane % 4) + part;
+  return transposed ? Spot{minor, major} : Spot{major, minor};
+}
+
+/// The row that lane 8 * matrix + row addresses.
+Place row_place(Warp &warp, const Operand &address, uint32_t lane, bool write) {
+  const Place place = warp.locate(Space::SharedCta, warp.address(address, lane), kRowBytes, kRowBytes, lane, write);
+  if (write)
+    warp.check_shared_write(*place.cta, place.offset, kRowBytes, warp.actor(), lane);
+  else
+    warp.check_shared_read(*place.cta, place.offset, kRowBytes, warp.actor(), lane);
+  return place;
+}
+
+Outcome load(Warp &warp, const Instruction &in) {
+  for (int32_t index = 0; index < in.settings[Count]; ++index) {
+    Matrix matrix;
+    for (uint32_t row = 0; row < kSide; ++row)
+      std::memcpy(matrix[row].data(), row_place(warp, in.operands[1], index * kSide + row, false).bytes, kRowBytes);
+    const Operand &to = in.operands[0].elements[index];
+    for (uint32_t lane = 0; lane < lane_count; ++lane) {
+      const Spot low = spot_of(lane, 0, in.settings[Transposed]), high = spot_of(lane, 1, in.settings[Transposed]);
+      warp.lanes<uint32_t>(to)[lane] = matrix[low.row][low.column] | matrix[high.row][high.column] << 16;
+    }
+  }
+  for (const Operand &to : in.operands[0].elements)
+    warp.wrote(to);
+  return Outcome::Next;
+}
+
+Outcome store(Warp &warp, const Instruction &in) {
+  for (int32_t index = 0; index < in.settings[Count]; ++index) {
+    const Operand &from = in.operands[1].elements[index];
+    warp.require(from);
+    Matrix matrix;
+    for (uint32_t lane = 0; lane < lane_count; ++lane)
+      for (uint32_t part = 0; part < 2; ++part) {
+        const Spot spot = spot_of(lane, part, in.settings[Transposed]);
+        matrix[spot.row][spot.column] = static_cast<uint16_t>(warp.lanes<uint32_t>(from)[lane] >> 16 * part);
+      }
+    for (uint32_t row = 0; row < kSide; ++row)
+      std::memcpy(row_place(warp, in.operands[0], index * kSide + row, true).bytes, matrix[row].data(), kRowBytes);
+  }
+  return Outcome::Next;
+}
+
+Outcome move(Warp &warp, const Instruction &in) {
+  warp.require(in.operands[1]);
+  Matrix matrix;
+  const uint32_t *from = warp.lanes<uint32_t>(in.operands[1]);
+  for (uint32_t lane = 0; lane < lane_count; ++lane)
+    for (uint32_t part = 0; part < 2; ++part)
+      matrix[lane / 4][2 * (lane % 4) + part] = static_cast<uint16_t>(from[lane] >> 16 * part);
+  for (uint32_t lane = 0; lane < lane_count; ++lane) {
+    const Spot low = spot_of(lane, 0, true), high = spot_of(lane, 1, true);
+    warp.lanes<uint32_t>(in.operands[0])[lane] = matrix[low.row][low.column] | matrix[high.row][high.column] << 16;
+  }
+  warp.wrote(in.operands[0]);
+  return Outcome::Next;
+}
+
+void decode_aligned(Decoder &decoder) {
+  if (!decoder.take("sync") || !decoder.take("aligned"))
+    decoder.malformed("expected .sync.aligned");
+  decoder.instruction.converge = Converge::All;
+}
+
+void decode_shape(Decoder &decoder) {
+  decode_aligned(decoder);
+  if (!decoder.take("m8n8"))
+    decoder.unsupported("a matrix shape other than .m8n8");
+  const int count = decoder.take_one_of({"x1", "x2", "x4"});
+  if (count < 0)
+    decoder.malformed("expected .x1, .x2 or .x4");
+  decoder.instruction.settings[Count] = 1 << count;
+  decoder.instruction.settings[Transposed] = decoder.take("trans");
+  if (!decoder.take("shared::cta"))
+    decoder.take("shared");
+  if (!decoder.take("b16"))
+    decoder.malformed("expected .b16");
+  decoder.expect_operands(2, 2);
+}
+
+Execute decode_load(Decoder &decoder) {
+  decode_shape(decoder);
+  decoder.vector(0, Type::B32, decoder.instruction.settings[Count], false);
+  decoder.address(1);
+  return load;
+}
+
+Execute decode_store(Decoder &decoder) {
+  decode_shape(decoder);
+  decoder.address(0);
+  decoder.vector(1, Type::B32, decoder.instruction.settings[Count], true);
+  return store;
+}
+
+Execute decode_move(Decoder &decoder) {
+  decode_aligned(decoder);
+  if (!decoder.take("m8n8") || !decoder.take("trans") || !decoder.take("b16"))
+    decoder.malformed("expected .m8n8.trans.b16");
+  decoder.expect_operands(2, 2);
+  decoder.destination(0, Type::B32);
+  decoder.source(1, Type::B32);
+  return move;
+}
+
+} // namespace
+
+const OpcodeTable &matrix_opcodes() {
+  static const OpcodeTable table = {
+      {"ldmatrix", "tensor", decode_load},
+      {"stmatrix", "tensor", decode_store},
+      {"movmatrix", "tensor", decode_move},
+  };
+  return table;
+}
+
+} // namespace ptxsim

@@ -1,0 +1,280 @@
+// wgmma.mma_async, wgmma.fence and its groups (PTX ISA 9.7.15). Each warp of the warpgroup does its 16 rows.
+//
+// settings of an instruction: the enumerators of Setting, in order; `type` is that of D, `from_type` that of A.
+#include "machine.h"
+#include "opcode.h"
+#include "tensor/matrix_descriptor.h"
+#include "tensor/operand_matrix.h"
+#include "tensor/register_flight.h"
+#include "tensor/register_matrix.h"
+#include "tensor/tensor_core.h"
+
+#include <memory>
+
+namespace ptxsim {
+namespace {
+
+enum Setting : uint8_t { Columns, TypeOfB, NegateA, NegateB, TransposeA, TransposeB, Saturate };
+
+constexpr uint32_t kRows = 16; // of a warp, of the 64 of its warpgroup
+constexpr uint32_t kWarps = 4; // of a warpgroup
+constexpr char kWait[] = "wgmma.wait_group";
+
+// fp8 on Hopper keeps 13 fraction bits and gives f32 with 13 (measured; PTX leaves it open).
+constexpr int kNarrowFractionBits = 13;
+
+std::optional<NumberFormat> operand_format(Type type) {
+  switch (type) {
+  case Type::F16:
+    return NumberFormat::F16;
+  case Type::BF16:
+    return NumberFormat::BF16;
+  case Type::TF32:
+    return NumberFormat::TF32;
+  case Type::E4M3:
+    return NumberFormat::E4M3;
+  case Type::E5M2:
+    return NumberFormat::E5M2;
+  case Type::S8:
+    return NumberFormat::S8;
+  case Type::U8:
+    return NumberFormat::U8;
+  default:
+    return std::nullopt;
+  }
+}
+
+NumberFormat result_format(Type type) {
+  return type == Type::F16 ? NumberFormat::F16 : type == Type::S32 ? NumberFormat::S32 : NumberFormat::F32;
+}
+
+struct WarpgroupMma {
+  const Instruction *instruction;
+  Warp *warp;
+  SharedOperand a, b;
+  bool a_in_registers, accumulate, saturate;
+  NumberFormat d;
+
+  const std::vector<Operand> &result() const { return instruction->operands[0].elements; }
+  void perform() const;
+};
+
+void WarpgroupMma::perform() const {
+  FactorMatrix left(a.format, kRows, a.depth), right(b.format, b.depth, b.rows);
+  const uint8_t *shared = warp->cta.shared.data();
+  if (a_in_registers)
+    load_a_fragment(*warp, instruction->operands[1].elements, left, a.negate);
+  else
+    load_operand(a, shared, left, 0, false);
+  load_operand(b, shared, right, 0, true);
+  std::vector<uint32_t> sums(size_t{kRows} * b.rows);
+  if (accumulate)
+    sums = load_accumulator(*warp, result(), d, b.rows);
+  const uint32_t *addend = accumulate ? sums.data() : nullptr;
+  SumRule rule;
+  rule.result = d;
+  if (element_bits(a.format) == 8)
+    rule.fraction_bits = rule.result_fraction_bits = kNarrowFractionBits;
+  if (d == NumberFormat::S32)
+    integer_multiply_add(left, right, addend, sums.data(), b.rows, saturate);
+  else
+    fused_multiply_add(left, right, addend, sums.data(), b.rows, rule);
+  store_accumulator(*warp, result(), d, b.rows, sums);
+}
+
+SharedOperand shared_operand(Warp &warp, const Operand &operand, Type type, uint32_t rows, bool transposed,
+                             bool negate) {
+  const DecodedDescriptor decoded = decode_wgmma_descriptor(warp.uniform<uint64_t>(operand));
+  if (!decoded.violation.empty())
+    warp.trap(trap_kind::descriptor, decoded.violation);
+  if (!decoded.unconfirmed.empty())
+    warp.unconfirmed(decoded.unconfirmed);
+  const NumberFormat format = *operand_format(type);
+  return {decoded.layout, format, rows, 32 / container_bytes(format), !transposed, negate};
+}
+
+/// Registers that other instructions have used need a wgmma.fence first; those still in flight do not.
+void check_register(Warp &warp, const Operand &operand, bool is_read) {
+  if (warp.in_flight(operand))
+    return;
+  if (warp.touched(operand))
+    warp.trap(trap_kind::in_flight, "expected wgmma.fence after other instructions used '" + operand.text + "'");
+  if (is_read && (warp.written_lanes(operand) & warp.mask) != warp.mask)
+    warp.require(operand);
+}
+
+void check_registers(Warp &warp, const Instruction &in, const WarpgroupMma &mma) {
+  if (!warp.find_queue(QueueKind::WarpgroupMma, 0))
+    warp.trap(trap_kind::in_flight, "expected wgmma.fence before the first wgmma.mma_async of a warp");
+  for (const Operand &operand : mma.result())
+    check_register(warp, operand, mma.accumulate);
+  if (!mma.a_in_registers)
+    return;
+  for (const Operand &operand : in.operands[1].elements)
+    check_register(warp, operand, true);
+}
+
+void check_shared(Warp &warp, const WarpgroupMma &mma, const Actor &actor) {
+  const auto check = [&](uint32_t address) { check_unit_read(warp, warp.cta, address, actor, 0); };
+  if (!mma.a_in_registers)
+    visit_units(mma.a, check);
+  visit_units(mma.b, check);
+}
+
+Outcome execute_mma(Warp &warp, const Instruction &in) {
+  if (warp.index / kWarps * kWarps + kWarps > warp.cta.warps.size())
+    warp.trap(trap_kind::illegal, "expected a warpgroup of 4 warps");
+  auto mma = std::make_shared<WarpgroupMma>();
+  mma->instruction = &in;
+  mma->warp = &warp;
+  mma->d = result_format(in.type);
+  mma->saturate = in.settings[Saturate];
+  mma->a_in_registers = in.operands[1].kind == Operand::Kind::Vector;
+  if (mma->a_in_registers)
+    mma->a = {{}, *operand_format(in.from_type), kRows, 32 / container_bytes(*operand_format(in.from_type)), true,
+              in.settings[NegateA] != 0};
+  else
+    mma->a = shared_operand(warp, in.operands[1], in.from_type, kRows, in.settings[TransposeA], in.settings[NegateA]);
+  mma->a.begin = warp.index % kWarps * kRows;
+  mma->b = shared_operand(warp, in.operands[2], static_cast<Type>(in.settings[TypeOfB]), in.settings[Columns],
+                          in.settings[TransposeB], in.settings[NegateB]);
+  warp.require(in.operands[3]);
+  const uint32_t accumulates = warp.predicate(in.operands[3]);
+  if (accumulates != 0 && accumulates != ~0u)
+    warp.trap(trap_kind::divergence, "expected one value of scale-d in all lanes");
+  mma->accumulate = accumulates;
+  check_registers(warp, in, *mma);
+  AsyncQueue &queue = warp.queue(QueueKind::WarpgroupMma);
+  const Epoch position = queue.issue(warp.clock.known);
+  check_shared(warp, *mma, warp.queue_actor(queue, position));
+  for (const Operand &operand : mma->result())
+    begin_register_flight(warp, queue, position, operand, true, kWait);
+  if (mma->a_in_registers)
+    for (const Operand &operand : in.operands[1].elements)
+      begin_register_flight(warp, queue, position, operand, false, kWait);
+  submit_in_order(warp, 0, queue, position, [mma] { mma->perform(); });
+  warp.machine.counters["tensor_core_multiply_adds"] += uint64_t{kRows} * mma->b.rows * mma->b.depth;
+  return Outcome::Next;
+}
+
+Outcome execute_fence(Warp &warp, const Instruction &) {
+  warp.queue(QueueKind::WarpgroupMma);
+  warp.forget_touched();
+  return Outcome::Next;
+}
+
+Outcome execute_commit(Warp &warp, const Instruction &) {
+  AsyncQueue &queue = warp.queue(QueueKind::WarpgroupMma);
+  queue.groups.push_back(queue.issued);
+  return Outcome::Next;
+}
+
+Outcome execute_wait(Warp &warp, const Instruction &in) {
+  AsyncQueue &queue = warp.queue(QueueKind::WarpgroupMma);
+  const Epoch through = queue.group_position(static_cast<uint32_t>(in.operands[0].value));
+  if (!queue.finished(through))
+    return Outcome::Wait;
+  warp.clock.known.happened.raise(queue.agent, through);
+  end_register_flights(warp, queue, through);
+  return Outcome::Next;
+}
+
+void decode_aligned(Decoder &decoder) {
+  if (!decoder.take("sync") || !decoder.take("aligned"))
+    decoder.malformed("expected .sync.aligned");
+  decoder.instruction.converge = Converge::All;
+}
+
+/// m64nNkK of the operand type; K is 32 bytes.
+void decode_shape(Decoder &decoder) {
+  const auto shape = decoder.take_prefixed("m64n");
+  const size_t split = shape ? shape->find('k') : std::string::npos;
+  if (split == std::string::npos)
+    decoder.malformed("expected a shape m64nNkK");
+  const int columns = std::atoi(shape->c_str()), depth = std::atoi(shape->c_str() + split + 1);
+  decoder.instruction.settings[Columns] = columns;
+  decoder.instruction.type = decoder.take_type();
+  decoder.instruction.from_type = decoder.take_type();
+  const Type b = decoder.take_type();
+  decoder.instruction.settings[TypeOfB] = static_cast<int32_t>(b);
+  const auto format = operand_format(decoder.instruction.from_type);
+  if (!format || !operand_format(b))
+    decoder.unsupported("wgmma of these types");
+  if (columns % 8 || columns < 8 || columns > 256 || depth * container_bytes(*format) != 32)
+    decoder.malformed("expected N of 8 to 256 in steps of 8 and K of 32 bytes");
+}
+
+/// imm-scale-a, imm-scale-b, and the transpose immediates of 16-bit types.
+void decode_immediates(Decoder &decoder, bool a_in_registers) {
+  Instruction &in = decoder.instruction;
+  if (in.type == Type::S32) {
+    decoder.expect_operands(4, 4);
+    return;
+  }
+  const bool transposable = in.from_type == Type::F16 || in.from_type == Type::BF16;
+  const size_t transposes = transposable ? (a_in_registers ? 1 : 2) : 0;
+  decoder.expect_operands(6 + transposes, 6 + transposes);
+  for (size_t i : {4, 5})
+    if (const int64_t sign = decoder.immediate(i); sign != 1 && sign != -1)
+      decoder.malformed("expected imm-scale of 1 or -1");
+  in.settings[NegateA] = decoder.immediate(4) < 0;
+  in.settings[NegateB] = decoder.immediate(5) < 0;
+  if (transposes == 2)
+    in.settings[TransposeA] = decoder.immediate(6) != 0;
+  if (transposes)
+    in.settings[TransposeB] = decoder.immediate(5 + transposes) != 0;
+}
+
+Execute decode_mma(Decoder &decoder) {
+  Instruction &in = decoder.instruction;
+  in.settings.fill(0);
+  decode_aligned(decoder);
+  in.settings[Saturate] = decoder.take("satfinite");
+  decode_shape(decoder);
+  const uint32_t registers = in.settings[Columns] / (in.type == Type::F16 ? 4 : 2);
+  decoder.expect_operands(4, 8);
+  decoder.vector(0, in.type == Type::F16 ? Type::B32 : in.type, registers, false);
+  const bool a_in_registers = decoder.is_vector(1);
+  if (a_in_registers)
+    decoder.vector(1, Type::B32, 4, true);
+  else
+    decoder.source(1, Type::B64);
+  decoder.source(2, Type::B64);
+  decoder.predicate(3);
+  decode_immediates(decoder, a_in_registers);
+  return execute_mma;
+}
+
+Execute decode_fence(Decoder &decoder) {
+  decode_aligned(decoder);
+  decoder.expect_operands(0, 0);
+  return execute_fence;
+}
+
+Execute decode_commit(Decoder &decoder) {
+  decode_aligned(decoder);
+  decoder.expect_operands(0, 0);
+  return execute_commit;
+}
+
+Execute decode_wait(Decoder &decoder) {
+  decode_aligned(decoder);
+  decoder.expect_operands(1, 1);
+  if (const int64_t pending = decoder.immediate(0); pending < 0 || pending > 7)
+    decoder.malformed("expected a number of pending groups of 0 to 7");
+  return execute_wait;
+}
+
+} // namespace
+
+const OpcodeTable &wgmma_opcodes() {
+  static const OpcodeTable table = {
+      {"wgmma.mma_async", "tensor", decode_mma},
+      {"wgmma.fence", "tensor", decode_fence},
+      {"wgmma.commit_group", "tensor", decode_commit},
+      {"wgmma.wait_group", "tensor", decode_wait},
+  };
+  return table;
+}
+
+} // namespace ptxsim

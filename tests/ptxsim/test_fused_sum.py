@@ -1,0 +1,143 @@
+"""Tensor-core sums: align every term to the largest exponent, truncate to 25 fraction bits, add, round once.
+
+The reference below is the same rule in exact rational arithmetic.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tilec.runtime.ptxsim import _native as ptxsim
+
+DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
+WORD = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+SMALLEST_EXPONENT = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
+
+
+def exponent_of(value: Fraction, smallest: int) -> int:
+    exponent = smallest
+    while abs(value) >= Fraction(2) ** (exponent + 1):
+        exponent += 1
+    return exponent
+
+
+def toward_zero(value: Fraction, unit: Fraction) -> Fraction:
+    return int(value / unit) * unit
+
+
+def to_f32(value: Fraction, fraction_bits: int) -> float:
+    unit = Fraction(2) ** (exponent_of(value, -126) - fraction_bits)
+    return float(toward_zero(value, unit))
+
+
+def reference(format_name, a, b, c, fraction_bits, result_bits):
+    result = np.empty_like(c)
+    for m, n in np.ndindex(c.shape):
+        terms = [(Fraction(float(c[m, n])), exponent_of(Fraction(float(c[m, n])), -126))]
+        for x, y in zip(a[m], b[:, n], strict=True):
+            x, y = Fraction(float(x)), Fraction(float(y))
+            smallest = SMALLEST_EXPONENT[format_name]
+            terms.append((x * y, exponent_of(x, smallest) + exponent_of(y, smallest)))
+        largest = max((exponent for value, exponent in terms if value), default=0)
+        unit = Fraction(2) ** (largest - fraction_bits)
+        result[m, n] = to_f32(sum(toward_zero(value, unit) for value, _ in terms), result_bits)
+    return result
+
+
+def bits(array) -> list[int]:
+    return array.view(WORD[array.dtype.itemsize]).ravel().tolist()
+
+
+def simulate(format_name, a, b, c, **rule):
+    (rows, depth), columns = a.shape, b.shape[1]
+    result = ptxsim.matrix_multiply_add(format_name, "f32", bits(a), bits(b), bits(c), rows, columns, depth, **rule)
+    return np.array(result, np.uint32).view(np.float32).reshape(rows, columns)
+
+
+def spread(rng, shape, dtype, span):
+    """Numbers whose exponents spread over `span` powers of two, zeros among them."""
+    values = rng.standard_normal(shape) * np.exp2(rng.uniform(-span, span, shape)) * (rng.random(shape) > 0.1)
+    return values.astype(dtype)
+
+
+@pytest.mark.parametrize("span", [0, 6, 14])
+@pytest.mark.parametrize("format_name", ["f16", "bf16"])
+def test_sixteen_bit_formats(format_name, span):
+    rng = np.random.default_rng(span)
+    a = spread(rng, (5, 16), DTYPES[format_name], span)
+    b = spread(rng, (16, 21), DTYPES[format_name], span)
+    c = spread(rng, (5, 21), np.float32, span)
+    if format_name == "f16":
+        a, b = np.clip(a, -60000, 60000), np.clip(b, -60000, 60000)
+    np.testing.assert_array_equal(simulate(format_name, a, b, c), reference(format_name, a, b, c, 25, 23))
+
+
+def test_tf32_drops_the_low_13_bits():
+    rng = np.random.default_rng(1)
+    a, b = spread(rng, (4, 8), np.float32, 8), spread(rng, (8, 17), np.float32, 8)
+    c = spread(rng, (4, 17), np.float32, 8)
+    cut = [(x.view(np.uint32) & 0xFFFFE000).view(np.float32) for x in (a, b)]
+    np.testing.assert_array_equal(simulate("tf32", a, b, c), reference("tf32", *cut, c, 25, 23))
+
+
+@pytest.mark.parametrize("format_name", ["e4m3", "e5m2"])
+@pytest.mark.parametrize(("kept", "result"), [(25, 23), (13, 13)])
+def test_eight_bit_formats(format_name, kept, result):
+    rng = np.random.default_rng(kept)
+    a, b = (spread(rng, shape, DTYPES[format_name], 3) for shape in [(4, 32), (32, 18)])
+    c = spread(rng, (4, 18), np.float32, 3)
+    got = simulate(format_name, a, b, c, fraction_bits=kept, result_fraction_bits=result)
+    np.testing.assert_array_equal(got, reference(format_name, a, b, c, kept, result))
+
+
+def one_sum(a, b, c):
+    a, b = np.array([a], np.float16), np.array([b], np.float16).T
+    return simulate("f16", a, b, np.array([[c]], np.float32))[0, 0]
+
+
+def test_a_small_term_is_cut_at_25_fraction_bits():
+    assert one_sum([1, 2**-12, 2**-12], [1, 2**-13, 2**-14], 0) == 1  # 2**-25 kept, 2**-26 dropped, then to f32
+    assert one_sum([1, 2**-12, 2**-12], [1, 2**-13, 2**-13], -1) == 2**-24
+    assert one_sum([1, 2**-12, 2**-12], [1, 2**-14, 2**-14], -1) == 0
+
+
+def test_the_result_is_truncated_not_rounded():
+    # 1 + 2**-24 + 2**-25 lies above the middle of 1 and 1 + 2**-23.
+    assert one_sum([1, 2**-12, 2**-12], [1, 2**-12, 2**-13], 0) == 1
+
+
+def test_the_largest_products_do_not_overflow():
+    a = np.full((1, 16), 65504, np.float16)
+    expected = reference("f16", a, a.T, np.zeros((1, 1), np.float32), 25, 23)
+    assert simulate("f16", a, a.T, np.zeros((1, 1), np.float32)) == expected
+
+
+@pytest.mark.parametrize(
+    ("a", "c", "expected"),
+    [
+        (np.inf, 0, 0x7F800000),
+        (-np.inf, 0, 0xFF800000),
+        (np.inf, -np.inf, 0x7FFFFFFF),
+        (np.nan, 0, 0x7FFFFFFF),
+        (1, np.inf, 0x7F800000),
+    ],
+)
+def test_infinities_and_nan(a, c, expected):
+    got = simulate("f16", np.array([[a, 1]], np.float16), np.ones((2, 2), np.float16), np.array([[c, c]], np.float32))
+    assert got.view(np.uint32).tolist() == [[expected, expected]]
+
+
+def test_an_f16_result_is_rounded_to_nearest_even():
+    ones = bits(np.array([1, 1], np.float16))
+
+    def add(x, y):
+        return ptxsim.matrix_multiply_add("f16", "f16", bits(np.array([x, y], np.float16)), ones, [0], 1, 1, 2)[0]
+
+    assert add(1, 2**-11) == np.float16(1).view(np.uint16)  # a tie, to even
+    assert add(1 + 2**-10, 2**-11) == np.float16(1 + 2**-9).view(np.uint16)
+    assert add(65504, 16) == 0x7C00
+    assert add(65504, 15) == 0x7BFF

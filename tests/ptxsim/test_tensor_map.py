@@ -1,0 +1,92 @@
+"""Rules of the TMA contract on tensor maps, and the elements that a tiled copy moves."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilec.runtime.ptxsim import _native as ptxsim
+
+BASE = 0x7000_0000
+
+
+MATRIX = {"address": BASE, "element": "f16", "extents": (64, 32), "strides": (128,), "box": (64, 8), "swizzle": "128B"}
+SMALL = {"address": BASE, "element": "u16", "extents": (6, 3), "strides": (16,), "box": (8, 2)}
+SMALL_VALUES = {BASE + 16 * y + 2 * x: 10 * y + x for y in range(3) for x in range(6)}
+
+
+@pytest.fixture
+def matrix(encode_tensor_map):
+    return lambda **changes: encode_tensor_map(**{**MATRIX, **changes})
+
+
+@pytest.fixture
+def small_map(encode_tensor_map):
+    return lambda **changes: encode_tensor_map(**{**SMALL, **changes})
+
+
+def test_a_legal_map(matrix):
+    assert ptxsim.tensor_map_error(matrix()) == ""
+    assert ptxsim.tensor_map_undocumented(matrix()) == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"address": BASE + 8}, "a global address that is a multiple of 16"),
+        ({"box": (4, 8), "swizzle": "none"}, "an innermost box of a multiple of 16 bytes, got 8"),
+        ({"box": (64, 8), "swizzle": "64B"}, "at most 64 bytes with swizzle 64B, got 128"),
+        ({"box": (128, 8)}, "at most 128 bytes with swizzle 128B, got 256"),
+        ({"element": "u16", "fill_nan": True}, "a float element type with the NaN fill, got u16"),
+        ({"interleave": 1}, "rank 3 to 5 with an interleaved layout, got 2"),
+        (
+            {"extents": (64, 2, 2), "strides": (128, 256), "box": (16, 1, 1), "interleave": 2},
+            "swizzle 32B with interleave 32B, got 128B",
+        ),
+    ],
+)
+def test_an_illegal_map(matrix, changes, message):
+    assert message in ptxsim.tensor_map_error(matrix(**changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"box": (32, 8)}, "pitch of a box row of 64 bytes with swizzle 128B"),
+        ({"fill_nan": True}, "NaN fill"),
+        ({"strides": (0,)}, "stride 0 in dimension 1"),
+    ],
+)
+def test_what_is_not_documented(matrix, changes, message):
+    assert message in ptxsim.tensor_map_undocumented(matrix(**changes))
+
+
+def copied(pieces, row_bytes: int, rows: int, values: dict[int, int]) -> list[list[int]]:
+    """The shared-memory image of u16 elements, `values` by global address."""
+    image = [[None] * (row_bytes // 2) for _ in range(rows)]
+    for shared, address, size, inside in pieces:
+        for at in range(0, size, 2):
+            row, column = divmod((shared + at) // 2, row_bytes // 2)
+            image[row][column] = values[address + at] if inside else 0
+    return image
+
+
+def test_elements_outside_the_tensor_are_filled(small_map):
+    image = copied(ptxsim.tile_pieces(small_map(), [-1, 2], 0), 16, 2, SMALL_VALUES)
+    assert image == [[0, 20, 21, 22, 23, 24, 25, 0], [0] * 8]
+
+
+def test_element_strides_thin_the_box(small_map):
+    image = copied(ptxsim.tile_pieces(small_map(box=(8, 3), element_strides=(1, 2)), [0, 0], 0), 16, 2, SMALL_VALUES)
+    assert image == [[0, 1, 2, 3, 4, 5, 0, 0], [20, 21, 22, 23, 24, 25, 0, 0]]
+
+
+def test_gather4_takes_four_rows_and_fills_those_outside(small_map):
+    image = copied(ptxsim.tile_pieces(small_map(box=(8, 1)), [1, 2, -1, 0, 3], 0, gather=True), 16, 4, SMALL_VALUES)
+    assert image == [[21, 22, 23, 24, 25, 0, 0, 0], [0] * 8, [1, 2, 3, 4, 5, 0, 0, 0], [0] * 8]
+
+
+def test_the_swizzle_acts_on_the_absolute_shared_address(matrix):
+    pieces = ptxsim.tile_pieces(matrix(box=(64, 2)), [0, 0], 0x480)
+    assert [piece[0] for piece in pieces[:8]] == [0x480 + 16 * (column ^ 1) for column in range(8)]
+    assert [piece[0] for piece in pieces[8:]] == [0x500 + 16 * (column ^ 2) for column in range(8)]
+    assert [piece[1] for piece in pieces[8:]] == [BASE + 128 + 16 * column for column in range(8)]
