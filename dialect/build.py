@@ -63,7 +63,7 @@ def _grouped(
         sizes = _only_sizes(fields, len(flat), kind, name)
     if len(sizes) != len(fields) or sum(sizes) != len(flat):
         raise ValueError(f"'{name}' has {len(fields)} groups of {kind}s, got sizes {list(sizes)} for {len(flat)} values")
-    stored[f"{kind}SegmentSizes"] = ir.DenseI32ArrayAttr.get(segment_sizes(fields, sizes, name))
+    stored[f"{kind}SegmentSizes"] = segment_attribute(fields, tuple(sizes), name)
     return flat
 
 
@@ -74,8 +74,19 @@ def _only_sizes(fields: tuple[ValueField, ...], count: int, kind: str, name: str
     raise ValueError(f"'{name}' has several optional groups of {kind}s: give one entry a field, or segments")
 
 
-def segment_sizes(fields: tuple[ValueField, ...], sizes: Sequence[int], name: str) -> list[int]:
-    """Sizes of groups as the segment attribute holds them; raises ValueError for a group over the limit."""
+# One attribute for equal sizes: making one anew takes longer than making the operation.
+_SEGMENTS: dict[Any, ir.Attribute] = {}
+
+
+def segment_attribute(fields: tuple[ValueField, ...], sizes: tuple[int, ...], name: str) -> ir.Attribute:
+    """The segment attribute for sizes of groups; raises ValueError for a group over the limit."""
+    key = (name, fields[0].kind, sizes)
+    if key not in _SEGMENTS:
+        _SEGMENTS[key] = ir.DenseI32ArrayAttr.get(_segment_sizes(fields, sizes, name))
+    return _SEGMENTS[key]
+
+
+def _segment_sizes(fields: tuple[ValueField, ...], sizes: Sequence[int], name: str) -> list[int]:
     segments: list[int] = []
     for field, size in zip(fields, sizes, strict=True):
         if field.arity != MIXED:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any, Optional, TypeVar, Union
 
 from tilec.dialect.fields import (
@@ -70,8 +71,12 @@ def operation_base(dialect: Any) -> Any:
         def verify_invariants(cls, op: Any) -> bool:
             return _emit(op, cls.verifier.problem(op))
 
+        def check_types(self) -> str | None:
+            """What is wrong with the types beyond fields and rules, or None; asked once for equal types."""
+            return None
+
         def check(self) -> str | None:
-            """What is wrong beyond fields and rules, or None; called when both hold."""
+            """What is wrong with the attributes or the place of the operation, or None; called when the rest holds."""
             return None
 
         def check_regions(self) -> str | None:
@@ -148,20 +153,31 @@ def _irdl_name(name: str) -> str:
     return f"{snake}_" if keyword.iskeyword(snake) else snake
 
 
+# Where the values of each field stand, by operation, kind and segment attribute.
+_SLICES: dict[Any, dict[str, slice] | None] = {}
+
+
+def group_slices(cls: Any, kind: str, segments: ir.Attribute | None) -> dict[str, slice] | None:
+    """The place of each field among the operands or results, or None where the segments do not fit the fields."""
+    key = (cls.OPERATION_NAME, kind, segments)
+    if key not in _SLICES:
+        fields = cls.operand_fields if kind == "operand" else cls.result_fields
+        sizes = group_sizes(fields, segments)
+        ends = None if sizes is None else list(accumulate(sizes))
+        _SLICES[key] = ends and {f.name: slice(e - n, e) for f, n, e in zip(fields, sizes or (), ends, strict=True)}
+    return _SLICES[key]
+
+
 def groups(op: Any, kind: str) -> dict[str, list[ir.Value]] | None:
     """The values of an operation by field, or None where the segments are broken."""
-    fields = op.operand_fields if kind == "operand" else op.result_fields
     values = list(op.operation.operands if kind == "operand" else op.operation.results)
-    attributes = op.attributes
-    name = f"{kind}SegmentSizes"
-    sizes = group_sizes(fields, attributes[name] if name in attributes else None)
-    if sizes is None or sum(sizes) != len(values):
-        return None
-    found, at = {}, 0
-    for field, size in zip(fields, sizes, strict=True):
-        found[field.name] = values[at : at + size]
-        at += size
-    return found
+    slices = group_slices(type(op), kind, _segments(op, kind))
+    return None if slices is None else {name: values[place] for name, place in slices.items()}
+
+
+def _segments(op: Any, kind: str) -> ir.Attribute | None:
+    attributes, name = op.attributes, f"{kind}SegmentSizes"
+    return attributes[name] if name in attributes else None
 
 
 def _add_accessors(cls: Any) -> None:
@@ -191,8 +207,13 @@ def _value_accessor(cls: Any, field: ValueField) -> property:
     if all(f.arity == ONE for f in fields):
         return property((lambda op: op.operands[at]) if kind == "operand" else (lambda op: op.results[at]))
 
+    name = field.name
+
     def accessor(op: Any) -> Any:
-        found = groups(op, kind)[field.name]  # type: ignore[index]
-        return found if many else (found[0] if found else None)
+        values = op.operation.operands if kind == "operand" else op.operation.results
+        place = group_slices(cls, kind, _segments(op, kind))[name]  # type: ignore[index]
+        if many:
+            return [values[at] for at in range(place.start, place.stop)]
+        return values[place.start] if place.stop > place.start else None
 
     return property(accessor)

@@ -93,7 +93,7 @@ class OperationVerifier:
             found = rule(op)
             if found is not None:
                 return found
-        return None
+        return op.check_types()
 
 
 def _group_problem(

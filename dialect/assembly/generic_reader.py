@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.assembly.attributes import read_dictionary
-from tilec.dialect.build import segment_sizes
+from tilec.dialect.build import segment_attribute
 from tilec.dialect.fields import ONE, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
@@ -140,7 +140,7 @@ class GenericReader:
             if any(field.arity != ONE for field in fields):
                 sizes = self._sizes(fields, stored.get(f"{kind}SegmentSizes"), count, offset)
                 try:
-                    stored[f"{kind}SegmentSizes"] = ir.DenseI32ArrayAttr.get(segment_sizes(fields, sizes, name))
+                    stored[f"{kind}SegmentSizes"] = segment_attribute(fields, tuple(sizes), name)
                 except ValueError as error:
                     self.tokens.fail_at(offset, str(error))
         operation = ir.Operation.create(

@@ -15,32 +15,36 @@ def _nested(depth: int) -> str:
 _TYPE = rf"(?:!cuda_tile\.)?(?:tile|ptr|tensor_view|partition_view|strided_view|gather_scatter_view)<{_nested(4)}>"
 _NAME = r"[A-Za-z_][A-Za-z0-9_$.]*"
 _TOKEN = re.compile(
-    rf"""(?P<space>[ \t\r\n]+|//[^\n]*)
-    |%[A-Za-z0-9_$.\-]+(?:\#\d+)?
-    |{_TYPE}
-    |{_NAME}
-    |[,:()\[\]{{}}=<>?|*+]
-    |->|-
-    |0x[0-9a-fA-F]+
-    |\d+\.\d*(?:[eE][+-]?\d+)?
-    |\d+
-    |"(?:[^"\\\n]|\\.)*"
-    |[!\#^](?:{_NAME}|\d+)
-    |@(?:{_NAME}|"(?:[^"\\\n]|\\.)*")
-    |(?P<bad>.)""",
+    rf"""(?:[ \t\r\n]+|//[^\n]*)*
+    ( %[A-Za-z0-9_$.\-]+(?:\#\d+)?
+    | {_TYPE}
+    | {_NAME}
+    | [,:()\[\]{{}}=<>?|*+]
+    | ->|-
+    | 0x[0-9a-fA-F]+
+    | \d+\.\d*(?:[eE][+-]?\d+)?
+    | \d+
+    | "(?:[^"\\\n]|\\.)*"
+    | [!\#^](?:{_NAME}|\d+)
+    | @(?:{_NAME}|"(?:[^"\\\n]|\\.)*")
+    | [^ \t\r\n])""",
     re.VERBOSE,
 )
 
 END = ""
+_PUNCTUATION = ",:()[]{}=<>?|*+-_"
 
 
 def tokenize(source: Source) -> tuple[list[str], list[int]]:
     """Tokens and their offsets, both closed by END; raises InputError at a character that starts no token."""
-    matches = [match for match in _TOKEN.finditer(source.text) if match.lastgroup != "space"]
-    for match in matches:
-        if match.lastgroup == "bad":
-            source.fail(match.start(), f"unexpected character {match.group()!r}")
-    return [*[match.group() for match in matches], END], [*[match.start() for match in matches], len(source.text)]
+    matches = list(_TOKEN.finditer(source.text))
+    tokens = [match[1] for match in matches]
+    offsets = [match.start(1) for match in matches]
+    for token in set(tokens):
+        if len(token) == 1 and not token.isalnum() and token not in _PUNCTUATION:
+            at = tokens.index(token)
+            source.fail(offsets[at], f"unexpected character {token!r}")
+    return [*tokens, END], [*offsets, len(source.text)]
 
 
 def is_name(token: str) -> bool:

@@ -27,7 +27,7 @@ from tilec.dialect.assembly.template import (
     TypeElement,
     compile_template,
 )
-from tilec.dialect.build import segment_sizes
+from tilec.dialect.build import segment_attribute
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.fields import ONE, OPTIONAL, AttributeField, TypeVariable, ValueField
 from tilec.dialect.mlir import ir
@@ -276,15 +276,15 @@ class OperationReader:
         attributes = self._with_defaults(cls, parts.attributes)
         for kind, fields, counted in (("operand", cls.operand_fields, sizes), ("result", cls.result_fields, result_sizes)):
             if any(field.arity != ONE for field in fields):
-                attributes[f"{kind}SegmentSizes"] = ir.DenseI32ArrayAttr.get(self._segments(fields, counted, parts))
+                attributes[f"{kind}SegmentSizes"] = self._segments(fields, counted, parts)
         location = self.reader.source.location(parts.offset)
         return ir.Operation.create(
             parts.name, results, operands, attributes, regions=len(cls.region_fields), loc=location, ip=point
         )
 
-    def _segments(self, fields: tuple[ValueField, ...], sizes: list[int], parts: Parts) -> list[int]:
+    def _segments(self, fields: tuple[ValueField, ...], sizes: list[int], parts: Parts) -> ir.Attribute:
         try:
-            return segment_sizes(fields, sizes, parts.name)
+            return segment_attribute(fields, tuple(sizes), parts.name)
         except ValueError as error:
             self.tokens.fail_at(parts.offset, str(error))
 

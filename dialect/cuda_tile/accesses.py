@@ -35,7 +35,7 @@ def view_problem(op: Any, tile: ir.Type) -> str | None:
     view = op.view.type
     if tile != view.tile_type:
         return f"expects a tile of type {quote(view.tile_type)}, as the view has, but got {quote(tile)}"
-    return index_problem(op) or inbounds_problem(op) or _packing_problem(view)
+    return index_problem(op) or _packing_problem(view)
 
 
 def index_problem(op: Any) -> str | None:

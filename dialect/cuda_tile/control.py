@@ -20,7 +20,7 @@ class IfOp(Operation, name="if"):
     else_: Region | None
     assembly = "if"
 
-    def check(self):
+    def check_types(self):
         return carried_problem("result type", [value.type for value in self.results])
 
     def check_regions(self):
@@ -66,7 +66,7 @@ class ForOp(Operation, name="for"):
     induction_variable = property(lambda self: self.body.blocks[0].arguments[0])
     carried = property(lambda self: list(self.body.blocks[0].arguments)[1:])
 
-    def check(self):
+    def check_types(self):
         initial, results = [v.type for v in self.operands][3:], [v.type for v in self.results]
         if initial != results:
             return f"expects init types and result types to be equal, but got {spell_list(initial)} and {spell_list(results)}"
@@ -98,7 +98,7 @@ class LoopOp(Operation, name="loop"):
 
     carried = property(lambda self: list(self.body.blocks[0].arguments))
 
-    def check(self):
+    def check_types(self):
         return carried_problem("loop-carried value", [v.type for v in self.operands]) or carried_problem(
             "result type", [v.type for v in self.results]
         )

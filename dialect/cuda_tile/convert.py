@@ -24,7 +24,7 @@ class BitcastOp(Operation, name="bitcast", traits=[ext.Pure]):
     rules = [same_shape("source", "result")]
     assembly = "$source attr-dict : type($source) -> type($result)"
 
-    def check(self):
+    def check_types(self):
         if _bits(self.source) != _bits(self.result):
             return f"types must be equal width, but got {_bits(self.source)} and {_bits(self.result)} bits"
         return None
@@ -39,7 +39,7 @@ class ExtIOp(Operation, name="exti", traits=[ext.Pure]):
     rules = [same_shape("from_", "to")]
     assembly = "$from $signedness attr-dict : type($from) -> type($to)"
 
-    def check(self):
+    def check_types(self):
         if _bits(self.to) <= _bits(self.from_):
             return f"extending to smaller or identical integer: {spell(self.from_.type)} to {spell(self.to.type)}"
         return None
@@ -54,7 +54,7 @@ class TruncIOp(Operation, name="trunci", traits=[ext.Pure]):
     rules = [same_shape("from_", "to")]
     assembly = "$from{ overflow<$overflow>} attr-dict : type($from) -> type($to)"
 
-    def check(self):
+    def check_types(self):
         if _bits(self.to) >= _bits(self.from_):
             return f"truncating to larger or identical integer: {spell(self.from_.type)} to {spell(self.to.type)}"
         return None
@@ -95,7 +95,7 @@ class IToFOp(Operation, name="itof", traits=[ext.Pure]):
     rules = [same_shape("from_", "to")]
     assembly = "$from $signedness {rounding<$rounding_mode>} attr-dict : type($from) -> type($to)"
 
-    def check(self):
+    def check_types(self):
         if spell(self.to.type.element) == "f8E8M0FNU":
             return "conversion of integers to f8E8M0FNU is not supported"
         return None

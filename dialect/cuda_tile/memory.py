@@ -32,7 +32,7 @@ class JoinTokensOp(Operation, name="join_tokens", traits=[ext.Pure]):
     tokens: Sequence[Operand[Token]]
     assembly = "$tokens attr-dict : type($result)"
 
-    def check(self):
+    def check_types(self):
         if len(self.operands) < 2:
             return f"expects at least 2 tokens, but got {len(self.operands)}"
         return None
@@ -56,15 +56,16 @@ class LoadPtrTkoOp(Operation, name="load_ptr_tko"):
         " : type($source){, type($mask)}{, type($paddingValue)} -> type($result), type($result_token)"
     )
 
-    def check(self):
+    def check_types(self):
         mask, padding = self.mask, self.paddingValue
         if mask is not None and mask.type.shape != self.source.type.shape:
             return f"expects the mask to have the shape of the pointers, but got {quote(mask.type)} for {quote(self.source.type)}"
         if padding is not None and padding.type != self.result.type:
             return f"expects the padding value to have the type of the result {quote(self.result.type)}, but got {quote(padding.type)}"
-        return ordering_problem(self, "load", ("weak", "relaxed", "acquire")) or pointee_problem(
-            self.source, self.result, "multicast pointer is not allowed"
-        )
+        return pointee_problem(self.source, self.result, "multicast pointer is not allowed")
+
+    def check(self):
+        return ordering_problem(self, "load", ("weak", "relaxed", "acquire"))
 
 
 class StorePtrTkoOp(Operation, name="store_ptr_tko"):
@@ -84,13 +85,14 @@ class StorePtrTkoOp(Operation, name="store_ptr_tko"):
         " : type($destination), type($value){, type($mask)} -> type($result_token)"
     )
 
-    def check(self):
+    def check_types(self):
         mask = self.mask
         if mask is not None and mask.type.shape != self.destination.type.shape:
             return f"expects the mask to have the shape of the pointers, but got {quote(mask.type)} for {quote(self.destination.type)}"
-        return ordering_problem(self, "store", ("weak", "relaxed", "release")) or pointee_problem(
-            self.destination, self.value, "multicast pointer is not allowed"
-        )
+        return pointee_problem(self.destination, self.value, "multicast pointer is not allowed")
+
+    def check(self):
+        return ordering_problem(self, "store", ("weak", "relaxed", "release"))
 
 
 class AllocaOp(Operation, name="alloca"):

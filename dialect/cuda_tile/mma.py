@@ -59,7 +59,7 @@ class MmaFOp(Operation, name="mmaf", traits=[ext.Pure]):
     rules = [same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")]
     assembly = "$lhs, $rhs, $acc{ $fast_acc} attr-dict : type($lhs), type($rhs), type($acc)"
 
-    def check(self):
+    def check_types(self):
         lhs, rhs, acc = self.lhs.type, self.rhs.type, self.acc.type
         allowed = ACCUMULATORS[spell(lhs.element)]
         if spell(acc.element) not in allowed:
@@ -79,7 +79,7 @@ class MmaIOp(Operation, name="mmai", traits=[ext.Pure]):
     rules = [same_rank("lhs", "rhs", "acc")]
     assembly = "$lhs, $rhs, $acc $signedness_lhs $signedness_rhs attr-dict : type($lhs), type($rhs), type($acc)"
 
-    def check(self):
+    def check_types(self):
         return _shape_problem(self.lhs.type, self.rhs.type, self.acc.type)
 
 
@@ -102,7 +102,7 @@ class MmaFScaledOp(Operation, name="mmaf_scaled", traits=[ext.Pure]):
         " : type($lhs), type($rhs), type($acc), type($lhs_scale), type($rhs_scale)"
     )
 
-    def check(self):
+    def check_types(self):
         lhs, rhs, acc = self.lhs.type, self.rhs.type, self.acc.type
         left, right = self.lhs_scale.type, self.rhs_scale.type
         elements = SCALED_ELEMENTS.get((spell(lhs.element), spell(left.element)))

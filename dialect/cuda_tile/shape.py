@@ -45,7 +45,7 @@ class IotaOp(Operation, name="iota", traits=[ext.Pure]):
     result: Result[IntegerTile]
     assembly = "attr-dict : type($result)"
 
-    def check(self):
+    def check_types(self):
         tile = self.result.type
         if tile.rank != 1:
             return f"expects result type to be 1-d tile, but got {quote(tile)}"
@@ -62,7 +62,7 @@ class BroadcastOp(Operation, name="broadcast", traits=[ext.Pure]):
     rules = [same_element("source", "result"), same_rank("source", "result")]
     assembly = "$source attr-dict : type($source) -> type($result)"
 
-    def check(self):
+    def check_types(self):
         source, result = self.source.type, self.result.type
         if any(a not in (b, 1) for a, b in zip(source.shape, result.shape, strict=True)):
             return f"expects the shape of source tile to be compatible with that of the result tile: {spell(source)} to {spell(result)}"
@@ -77,7 +77,7 @@ class ReshapeOp(Operation, name="reshape", traits=[ext.Pure]):
     rules = [same_element("source", "result")]
     assembly = "$source attr-dict : type($source) -> type($result)"
 
-    def check(self):
+    def check_types(self):
         source, result = self.source.type, self.result.type
         if prod(source.shape) != prod(result.shape):
             return f"expected source tile and result tile to have the same number of elements: {spell(source)} to {spell(result)}"
@@ -138,7 +138,7 @@ class ExtractOp(Operation, name="extract", traits=[ext.Pure]):
     rules = [same_rank("source", "result"), same_element("source", "result")]
     assembly = "$source[$indices] attr-dict : type($source) -> type($result)"
 
-    def check(self):
+    def check_types(self):
         return _grid_problem(self.source.type, self.result.type, len(self.indices))
 
 
@@ -152,7 +152,7 @@ class InsertOp(Operation, name="insert", traits=[ext.Pure]):
     rules = [same_rank("source", "destination"), same_element("source", "destination")]
     assembly = "$source, $destination[$indices] attr-dict : type($source), type($destination)"
 
-    def check(self):
+    def check_types(self):
         return _grid_problem(self.destination.type, self.source.type, len(self.indices))
 
 
@@ -175,7 +175,7 @@ class SelectOp(Operation, name="select", traits=[ext.Pure]):
     rules = [same_shape("cond", "val_if_true")]
     assembly = "$cond, $val_if_true, $val_if_false attr-dict : type($cond), type($result)"
 
-    def check(self):
+    def check_types(self):
         if spell(self.result.type.element) == "f4E2M1FN":
             return "select of f4E2M1FN is not supported"
         return None
@@ -189,7 +189,7 @@ class PackOp(Operation, name="pack", traits=[ext.Pure]):
     rules = [same_rank("source", "result")]
     assembly = "$source attr-dict : type($source) -> type($result)"
 
-    def check(self):
+    def check_types(self):
         return _bytes_problem(self.source.type, self.result.type)
 
 
@@ -201,7 +201,7 @@ class UnpackOp(Operation, name="unpack", traits=[ext.Pure]):
     rules = [same_rank("source", "result")]
     assembly = "$source attr-dict : type($source) -> type($result)"
 
-    def check(self):
+    def check_types(self):
         return _bytes_problem(self.result.type, self.source.type)
 
 

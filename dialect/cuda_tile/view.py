@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tilec.dialect.attributes import Booleans
-from tilec.dialect.cuda_tile.accesses import multicast_problem, ordering_problem, view_problem
+from tilec.dialect.cuda_tile.accesses import inbounds_problem, multicast_problem, ordering_problem, view_problem
 from tilec.dialect.cuda_tile.attributes import Hints
 from tilec.dialect.cuda_tile.enums import MemoryOrdering, Scope
 from tilec.dialect.cuda_tile.operation import NoMemoryEffect, Operation
@@ -36,7 +36,7 @@ class MakeTensorViewOp(Operation, name="make_tensor_view", traits=[NoMemoryEffec
     dynamicStrides: Sequence[Operand[ScalarInteger]]
     assembly = "$base, tensor_view_extents() attr-dict : tensor_view_types()"
 
-    def check(self):
+    def check_types(self):
         view, pointer = self.result.type, self.base.type.element
         if pointer.element != view.element:
             return f"expects a pointer to {spell(view.element)}, the element of the view, but got {quote(self.base.type)}"
@@ -58,7 +58,7 @@ class MakePartitionViewOp(Operation, name="make_partition_view", traits=[ext.Pur
     tensor_view: Operand[TensorView]
     assembly = "$tensor_view attr-dict : type($result)"
 
-    def check(self):
+    def check_types(self):
         return _inner_problem(self)
 
 
@@ -69,7 +69,7 @@ class MakeStridedViewOp(Operation, name="make_strided_view", traits=[ext.Pure]):
     tensor_view: Operand[TensorView]
     assembly = "$tensor_view attr-dict : type($result)"
 
-    def check(self):
+    def check_types(self):
         return _inner_problem(self)
 
 
@@ -80,7 +80,7 @@ class MakeGatherScatterViewOp(Operation, name="make_gather_scatter_view", traits
     tensor_view: Operand[TensorView]
     assembly = "$tensor_view attr-dict : type($result)"
 
-    def check(self):
+    def check_types(self):
         return _inner_problem(self)
 
 
@@ -98,7 +98,7 @@ class GetTensorShapeOp(Operation, name="get_tensor_shape", traits=[NoMemoryEffec
     src: Operand[TensorView]
     assembly = "$src attr-dict : type($src) -> type($result)"
 
-    def check(self):
+    def check_types(self):
         return _rank_problem(self)
 
 
@@ -109,7 +109,7 @@ class GetIndexSpaceShapeOp(Operation, name="get_index_space_shape", traits=[NoMe
     src: Operand[TileView]
     assembly = "$src attr-dict : type($src) -> type($result)"
 
-    def check(self):
+    def check_types(self):
         return _rank_problem(self)
 
 
@@ -136,12 +136,11 @@ class LoadViewTkoOp(Operation, name="load_view_tko"):
         "index_types($index) -> type($tile), type($result_token)"
     )
 
+    def check_types(self):
+        return view_problem(self, self.tile.type) or multicast_problem(self.view.type)
+
     def check(self):
-        return (
-            ordering_problem(self, "load", ("weak", "relaxed", "acquire"))
-            or view_problem(self, self.tile.type)
-            or multicast_problem(self.view.type)
-        )
+        return ordering_problem(self, "load", ("weak", "relaxed", "acquire")) or inbounds_problem(self)
 
 
 class StoreViewTkoOp(Operation, name="store_view_tko"):
@@ -161,9 +160,8 @@ class StoreViewTkoOp(Operation, name="store_view_tko"):
         "index_types($index) -> type($result_token)"
     )
 
+    def check_types(self):
+        return view_problem(self, self.tile.type) or multicast_problem(self.view.type)
+
     def check(self):
-        return (
-            ordering_problem(self, "store", ("weak", "relaxed", "release"))
-            or view_problem(self, self.tile.type)
-            or multicast_problem(self.view.type)
-        )
+        return ordering_problem(self, "store", ("weak", "relaxed", "release")) or inbounds_problem(self)

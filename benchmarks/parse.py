@@ -1,0 +1,70 @@
+"""Time to read and verify a kernel of 5,000 operations: `python benchmarks/parse.py [operations]`; goal 0.25 s."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+from tilec.dialect.assembly.reader import read_module
+from tilec.dialect.mlir import context, ir
+from tilec.module import Module
+
+_REPEATS = 5
+_STEP = (
+    "    %f{n} = addf %f{m}, %c rounding<zero> : tile<4x2xf32>",
+    "    %g{n} = cmpf less_than ordered %f{n}, %c : tile<4x2xf32> -> tile<4x2xi1>",
+    "    %h{n} = select %g{n}, %f{n}, %c : tile<4x2xi1>, tile<4x2xf32>",
+    "    %v{n}, %t{n} = load_view_tko weak %pview[%x, %y] token = %t{m} : {view}, tile<i32> -> tile<4x2xf32>, token",
+    "    %u{n} = store_view_tko weak %v{n}, %pview[%x, %y] token = %t{n} : tile<4x2xf32>, {view}, tile<i32> -> token",
+)
+_VIEW = "partition_view<tile=(4x2), tensor_view<64x64xf32, strides=[64,1]>>"
+
+
+def kernel(operations: int) -> str:
+    """A straight kernel of arithmetic, comparisons, loads and stores."""
+    lines = [
+        "cuda_tile.module @kernels {",
+        "  entry @k(%p: tile<ptr<f32>>) {",
+        "    %c = constant <f32: 1.0> : tile<4x2xf32>",
+        "    %f0 = constant <f32: 2.0> : tile<4x2xf32>",
+        "    %t0 = make_token : token",
+        "    %x, %y, %z = get_tile_block_id : tile<i32>",
+        "    %tview = make_tensor_view %p, shape = [64, 64], strides = [64, 1] : tensor_view<64x64xf32, strides=[64,1]>",
+        f"    %pview = make_partition_view %tview : {_VIEW}",
+    ]
+    for n in range(1, operations // len(_STEP) + 1):
+        lines += [line.format(n=n, m=n - 1, view=_VIEW) for line in _STEP]
+    return "\n".join([*lines, "    return", "  }", "}", ""])
+
+
+def best(work: Callable[[], object]) -> float:
+    """The shortest of a few runs in seconds; other work on the machine only adds."""
+    times = []
+    for _ in range(_REPEATS):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def main() -> None:
+    operations = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
+    text = kernel(operations)
+    module = Module.parse(text)
+    generic = module.to_text(generic=True)
+    with context():
+        rows = {
+            "read": best(lambda: read_module(text)),
+            "verify": best(module.verify),
+            "print": best(module.to_text),
+            "MLIR: read and verify the generic form": best(lambda: ir.Module.parse(generic)),
+        }
+    rows["read and verify"] = best(lambda: Module.parse(text))
+    print(f"{operations} operations, {len(text)} characters")
+    for name, seconds in rows.items():
+        print(f"{name:40} {seconds * 1e3:8.1f} ms {seconds / operations * 1e6:6.1f} us an operation")
+
+
+if __name__ == "__main__":
+    main()
