@@ -1,0 +1,191 @@
+"""C = A @ B, compiled for a GPU and run on the processor, where the simulator checks every step of it.
+
+    python examples/matmul.py
+    python examples/matmul.py --a A.npy --b B.npy --target sm_90a
+    python examples/matmul.py --dtype bf16 --backend interpret
+
+Writes every stage of the compile, PTX and cubin among them, to a folder (`out/`), and compares the result with numpy's
+in float64. The exit status is 0 where no element is further off than the arithmetic allows, else 1.
+"""
+
+import argparse
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+
+import tilec as ct
+from tilec.errors import TilecError
+from tilec.options import from_environment
+from tilec.signature import Signature
+
+ConstInt = ct.Constant[int]
+
+
+def swizzle_2d(M, N, tm, tn, GROUP_SIZE_M):
+    """Which tile of C a block of the one-dimensional grid computes: groups of rows share columns of B in the cache."""
+    bid = ct.bid(0)
+    num_bid_m = ct.cdiv(M, tm)
+    num_bid_n = ct.cdiv(N, tn)
+    num_bid_in_group = GROUP_SIZE_M * num_bid_n
+    group_id = bid // num_bid_in_group
+    first_bid_m = group_id * GROUP_SIZE_M
+    group_size_m = min(num_bid_m - first_bid_m, GROUP_SIZE_M)
+    bid_m = first_bid_m + (bid % group_size_m)
+    bid_n = (bid % num_bid_in_group) // group_size_m
+    return bid_m, bid_n
+
+
+@ct.kernel
+def matmul_kernel(A, B, C, tm: ConstInt, tn: ConstInt, tk: ConstInt, use_tf32: ct.Constant[bool]):
+    """Each block computes one tm x tn tile of C, over the K dimension in steps of tk."""
+    bidx, bidy = swizzle_2d(A.shape[0], B.shape[1], tm, tn, 8)
+    num_tiles_k = ct.num_tiles(A, axis=1, shape=(tm, tk))
+    accumulator = ct.full((tm, tn), 0, dtype=ct.float32)
+    zero_pad = ct.PaddingMode.ZERO
+    dtype = ct.tfloat32 if use_tf32 else A.dtype
+    for k in range(num_tiles_k):
+        a = ct.load(A, index=(bidx, k), shape=(tm, tk), padding_mode=zero_pad).astype(dtype)
+        b = ct.load(B, index=(k, bidy), shape=(tk, tn), padding_mode=zero_pad).astype(dtype)
+        accumulator = ct.mma(a, b, accumulator)
+    ct.store(C, index=(bidx, bidy), tile=ct.astype(accumulator, C.dtype))
+
+
+# By name: the type of the arrays, and the largest relative error of rounding to it (half a unit in the last place).
+DTYPES = {
+    "f16": (np.dtype(np.float16), 2.0**-11),
+    "bf16": (np.dtype(ml_dtypes.bfloat16), 2.0**-8),
+    "tf32": (np.dtype(np.float32), 2.0**-24),
+    "f32": (np.dtype(np.float32), 2.0**-24),
+}
+
+
+def main() -> int:
+    options = arguments()
+    A, B = inputs(options)
+    if A.ndim != 2 or B.ndim != 2 or A.shape[1] != B.shape[0] or A.dtype != B.dtype:
+        print(f"error: expected matrices of one type that fit, got {A.dtype}{A.shape} and {B.dtype}{B.shape}")
+        return 2
+    (M, K), N = A.shape, B.shape[1]
+    C = np.zeros((M, N), A.dtype)
+    tm, tn, tk = options.tile
+    grid = (ct.cdiv(M, tm) * ct.cdiv(N, tn), 1, 1)
+    args = (A, B, C, tm, tn, tk, options.dtype == "tf32")
+    print(f"C = A @ B, {M} x {K} times {K} x {N} in {options.dtype}, tiles of {tm} x {tn} x {tk}, for {options.target}")
+
+    signature = Signature.from_arguments(matmul_kernel, args)
+    stop = "tile" if options.backend == "interpret" else None
+    compiled = ct.compile(matmul_kernel, target=options.target, signature=signature, stop=stop)
+    for stage in compiled.stages:
+        size = f"{len(stage.text.splitlines()):6} lines" if stage.text else f"{len(stage.content):6} bytes"
+        print(f"  {stage.name:<10}{stage.seconds * 1e3:8.1f} ms  {size}")
+    options.out.mkdir(parents=True, exist_ok=True)
+    base = compiled.save(options.out / "matmul")
+    print(f"  written to {base}.*")
+
+    with progress(f"{options.backend}: {grid[0]} blocks"):
+        ct.run(compiled, grid, args, backend=options.backend)
+    return report(A, B, C, options.dtype)
+
+
+def report(A: np.ndarray, B: np.ndarray, C: np.ndarray, dtype: str) -> int:
+    """Compare with float64; 0 if every element is within its tolerance.
+
+    A product and the sum so far are added at 25 fraction bits below the largest of them, and every sum is rounded to
+    float32: together less than 2^-24 of the sum of |a b| for each of the K terms. The result is rounded once more, to
+    the type of C. A tf32 operand keeps 10 fraction bits of float32: an error of 2^-10 each where the rest is cut off.
+    """
+    a, b = A.astype(np.float64), B.astype(np.float64)
+    exact, magnitude = a @ b, np.abs(a) @ np.abs(b)
+    K, rounding = A.shape[1], DTYPES[dtype][1]
+    accumulated = (K * 2.0**-24 + (2 * 2.0**-10 if dtype == "tf32" else 0)) * magnitude
+    tolerance = accumulated + rounding * (np.abs(exact) + accumulated) + float(ml_dtypes.finfo(C.dtype).smallest_subnormal)
+    error = np.abs(C.astype(np.float64) - exact)
+    error[~np.isfinite(error)] = np.inf
+    worst = np.unravel_index(np.argmax(error / tolerance), error.shape)
+    right = bool((error <= tolerance).all())
+    print(f"largest error {error.max():.3e}; nearest to its tolerance is C[{worst[0]}, {worst[1]}]: ", end="")
+    print(f"{error[worst]:.3e} of {tolerance[worst]:.3e}")
+    operands = ", tf32 operands cut at 10 fraction bits" if dtype == "tf32" else ""
+    print(f"tolerance: {K} fused sums at 2^-24 of sum |a b|{operands}, and one rounding of {rounding:.1e} to {C.dtype}")
+    print("right: every element is within its tolerance" if right else "WRONG: an element is outside of its tolerance")
+    return 0 if right else 1
+
+
+def inputs(options: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
+    """The matrices of the files, or random ones whose extents no tile divides and whose rows are 16-byte aligned."""
+    if options.a or options.b:
+        if not (options.a and options.b):
+            sys.exit("error: give both --a and --b, or neither")
+        A, B = read(options.a), read(options.b)
+        names = [name for name, (dtype, _) in DTYPES.items() if dtype == A.dtype]
+        if not names:
+            sys.exit(f"error: expected matrices of float16, bfloat16 or float32, got {A.dtype}")
+        if options.dtype not in names:
+            options.dtype = names[0]
+        return A, B
+    random = np.random.default_rng(options.seed)
+    dtype = DTYPES[options.dtype][0]
+    return tuple(random.standard_normal(shape, np.float32).astype(dtype) for shape in ((1000, 776), (776, 520)))
+
+
+def read(path: Path) -> np.ndarray:
+    try:
+        array = np.load(path)
+    except (OSError, ValueError) as problem:
+        sys.exit(f"error: cannot read {path}: {problem}")
+    # numpy writes bfloat16 as two bytes without a type.
+    return array.view(ml_dtypes.bfloat16) if array.dtype == np.dtype("V2") else array
+
+
+@contextlib.contextmanager
+def progress(what: str) -> Iterator[None]:
+    """A line that counts the seconds while something runs."""
+    start, done = time.perf_counter(), threading.Event()
+
+    def tick() -> None:
+        while not done.wait(1.0):
+            print(f"\r{what}, {time.perf_counter() - start:.0f} s", end="", flush=True)
+
+    ticker = threading.Thread(target=tick, daemon=True)
+    if sys.stdout.isatty():
+        ticker.start()
+    try:
+        yield
+    finally:
+        done.set()
+    print(f"\r{what}, {time.perf_counter() - start:.1f} s")
+
+
+def tile(text: str) -> tuple[int, ...]:
+    extents = tuple(map(int, text.split(",")))
+    if len(extents) != 3:
+        raise argparse.ArgumentTypeError("expected M,N,K")
+    return extents
+
+
+def arguments() -> argparse.Namespace:
+    environment = from_environment()
+    parser = argparse.ArgumentParser(description="Multiply two matrices with a kernel compiled by tilec.")
+    parser.add_argument("--a", type=Path, help="the left matrix, a .npy file")
+    parser.add_argument("--b", type=Path, help="the right matrix, a .npy file")
+    parser.add_argument("--dtype", choices=DTYPES, default="f16", help="of random matrices; float32 files: tf32 or f32")
+    parser.add_argument("--target", default=environment.target, help="sm_100a or sm_90a")
+    parser.add_argument("--backend", choices=("interpret", "simulate", "launch"), default=environment.backend or "simulate")
+    parser.add_argument("--tile", type=tile, default=(128, 128, 64), metavar="M,N,K", help="the tile of a block")
+    parser.add_argument("--seed", type=int, default=0, help="of the random matrices")
+    parser.add_argument("-o", "--out", type=Path, default=Path("out"), help="the folder for PTX, cubin and stages")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except TilecError as problem:
+        print(problem, file=sys.stderr)
+        sys.exit(problem.exit_status)
