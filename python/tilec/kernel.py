@@ -13,6 +13,7 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tilec.annotations import ArrayAnnotation, ConstantAnnotation, ScalarAnnotation
+from tilec.ast_to_tile.source import read
 from tilec.errors import CompileError, InputError, SourceLocation
 from tilec.hints import Hints
 
@@ -48,9 +49,9 @@ class Kernel:
 
     @property
     def location(self) -> SourceLocation:
-        """Where the function is defined."""
-        code = self.function.__code__
-        return SourceLocation(code.co_filename, code.co_firstlineno)
+        """The line of its `def`."""
+        source = read(self.function)
+        return source.place(source.node)
 
     def replace_hints(self, **hints: Any) -> Kernel:
         """The same kernel with other hints."""

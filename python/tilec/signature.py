@@ -26,7 +26,7 @@ from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from tilec.datatypes import DType, by_element
-from tilec.errors import InputError
+from tilec.errors import InputError, Note
 
 if TYPE_CHECKING:
     from tilec.kernel import Kernel
@@ -153,11 +153,11 @@ class Signature:
         given = {argument.name: argument for argument in self.arguments}
         if len(given) != len(self.arguments):
             twice = next(name for name in given if self.names.count(name) > 1)
-            raise InputError(f"the signature gives '{twice}' twice")
+            raise _mismatch(kernel, f"the signature gives '{twice}' twice")
         for name in given:
             if name not in kernel.parameters:
                 known = ", ".join(f"'{name}'" for name in kernel.parameters) or "none"
-                raise InputError(f"kernel '{kernel.name}' has no parameter '{name}', its parameters are: {known}")
+                raise _mismatch(kernel, f"the kernel has no parameter '{name}', its parameters are: {known}")
         return Signature(tuple(_checked(kernel, name, given.get(name)) for name in kernel.parameters))
 
 
@@ -183,15 +183,19 @@ def _checked(kernel: Kernel, name: str, argument: Argument | None) -> Argument:
     constant = name in kernel.constants
     if argument is None:
         example = f"{name}=128" if constant else f"'{name}: f16[?,?]' or '{name}: i32'"
-        raise InputError(f"the signature lacks parameter '{name}' of kernel '{kernel.name}', give {example}")
+        raise _mismatch(kernel, f"the signature lacks parameter '{name}': give {example}")
     if constant and not isinstance(argument, ConstantArgument):
-        raise InputError(f"parameter '{name}' is a ct.Constant and needs a value, as in {name}=128, got '{argument}'")
+        needs = f"is a ct.Constant and needs a value, as in {name}=128"
+        raise _mismatch(kernel, f"parameter '{name}' {needs}, got '{argument}'")
     if not constant and isinstance(argument, ConstantArgument):
-        raise InputError(
-            f"parameter '{name}' is not a ct.Constant: give its type, as in '{name}: i32', or annotate it "
-            f"as ct.Constant[{type(argument.value).__name__}]"
-        )
+        annotation = f"ct.Constant[{type(argument.value).__name__}]"
+        needs = f"is no ct.Constant: give its type, as in '{name}: i32', or annotate it as {annotation}"
+        raise _mismatch(kernel, f"parameter '{name}' {needs}")
     return argument
+
+
+def _mismatch(kernel: Kernel, message: str) -> InputError:
+    return InputError(message, notes=[Note(f"kernel '{kernel.name}'", kernel.location)])
 
 
 def _from_dict(entry: dict[str, Any]) -> Argument:

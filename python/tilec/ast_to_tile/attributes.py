@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from types import ModuleType
 from typing import Any
 
@@ -39,7 +40,9 @@ def attribute(value: Any, name: str) -> Any:
         return getattr(value, name)
     except AttributeError as problem:
         owner = f"module '{value.__name__}'" if isinstance(value, ModuleType) else describe(value)
-        raise CompileError(f"{owner} has no attribute '{name}'") from problem
+        close = difflib.get_close_matches(name, dir(value), 1)
+        hint = f", did you mean '{close[0]}'?" if close else ""
+        raise CompileError(f"{owner} has no attribute '{name}'{hint}") from problem
 
 
 def _tile_attribute(value: Any, name: str) -> Any:

@@ -77,10 +77,12 @@ class Frame:
         return ir.Location.callsite(own, [self.caller.location(self.call)])
 
     def call_chain(self) -> list[Note]:
-        """The calls that led here, innermost first."""
-        notes, frame = [], self
+        """The calls that led here, innermost first; those of a recursion once."""
+        notes: list[Note] = []
+        frame = self
         while frame.caller is not None and frame.call is not None:
-            notes.append(Note(f"in the call of '{frame.name}'", frame.caller.place(frame.call)))
+            note = Note(f"in the call of '{frame.name}'", frame.caller.place(frame.call))
+            notes += [note] if note not in notes else []
             frame = frame.caller
         return notes
 

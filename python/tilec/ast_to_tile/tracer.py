@@ -151,7 +151,8 @@ class Tracer:
 
     def condition(self, node: ast.expr) -> bool | Tile:
         """A test: True or False where it is known, else a bool scalar."""
-        return self.truth(self.evaluate(node))
+        value = self.evaluate(node)
+        return self._visit(node, lambda: self.truth(value))
 
     def truth(self, value: Any) -> bool | Tile:
         """Whether a value counts as true."""

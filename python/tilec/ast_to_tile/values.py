@@ -114,7 +114,8 @@ def is_tile_like(value: Any) -> bool:
 
 
 def describe_tile(dtype: DType, shape: Shape) -> str:
-    return f"a {dtype} tile of shape {shape}" if shape else f"a {dtype} scalar"
+    article = "an" if dtype.name.startswith("int") else "a"
+    return f"{article} {dtype} tile of shape {shape}" if shape else f"{article} {dtype} scalar"
 
 
 def describe(value: Any) -> str:
