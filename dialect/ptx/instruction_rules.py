@@ -9,9 +9,9 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.dialect.ptx.template import mentioned
 
-# Instructions whose results and operands all have the type of the last suffix.
+# Instructions whose results and operands all have the type of the last suffix; not setp.lt.and or atom.add.
 _UNIFORM = re.compile(
-    r"(?:add|sub|mul|mul\.lo|mul\.hi|mad\.lo|mad\.hi|fma|div|rem|min|max|neg|abs|and|or|xor|not)"
+    r"(?<![\w.%])(?:add|sub|mul|mul\.lo|mul\.hi|mad\.lo|mad\.hi|fma|div|rem|min|max|neg|abs|and|or|xor|not)"
     r"(?:\.(?:rn|rz|rm|rp|ftz|sat|cc|full|approx|NaN|xorsign|abs|lo|hi))*"
     r"\.(?P<kind>[busf])(?P<width>16|32|64) (?P<values>[^;@]*);"
 )

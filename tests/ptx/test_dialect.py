@@ -56,6 +56,8 @@ def test_an_instruction_that_does_not_fit_its_values(
         ("setp.lt.s32 $0, $1, 4;", ["i1"], ["i32"]),
         ("shl.b64 $0, $1, $2;", ["i64"], ["i64", "i32"]),
         ("cvt.rn.f32.s32 $0, $1;", ["f32"], ["i32"]),
+        ("setp.ge.and.s32 $0, $1, 0, $2;", ["i1"], ["i32", "i1"]),
+        ("atom.global.add.u32 $0, [$1], 1;", ["i32"], ["i64"]),
     ],
 )
 def test_what_looks_odd_but_is_legal(b: PtxBuilder, text: str, results: list[str], operands: list[str]) -> None:
