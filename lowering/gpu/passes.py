@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilec.dialect.mlir import context, ir, passmanager
+from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.partition_roles import partition_roles
 from tilec.lowering.gpu.pipeline import pipeline
 from tilec.lowering.target import target_named
@@ -25,6 +26,7 @@ def run(module: ir.Module, *, target: str, options: Mapping[str, Any] | None = N
         for op in module.body.operations:
             if op.operation.name != "tile_gpu.kernel":
                 continue
+            fuse_channels(op)
             if options.get("roles", True) is not False:
                 partition_roles(op)
             if options.get("pipeline", True) is not False:

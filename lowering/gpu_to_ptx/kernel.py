@@ -6,7 +6,7 @@ import importlib
 import json
 from typing import Any
 
-from tilec.dialect.mlir import context, ir
+from tilec.dialect.mlir import context, ir, passmanager
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
 from tilec.lowering.gpu_to_ptx.kernel_lowering import COMPUTE, SHARED_SYMBOL, KernelLowering
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
@@ -37,6 +37,8 @@ CHAPTERS = (
 for _chapter in CHAPTERS:
     importlib.import_module(f"tilec.lowering.gpu_to_ptx.{_chapter}")
 
+# Merges the address arithmetic that each operation wrote for itself.
+CLEAN_UP = "builtin.module(canonicalize,cse)"
 LANES = 32
 # Named barrier of the compute role where other roles run beside it; 0 is that of the whole block.
 COMPUTE_BARRIER = 1
@@ -49,6 +51,9 @@ def convert(module: ir.Module, *, target: str | None = None) -> ir.Module:
         for op in module.body.operations:
             if op.operation.name == "tile_gpu.kernel":
                 _kernel(op, made, target)
+        manager = passmanager.PassManager.parse(CLEAN_UP)
+        manager.enable_verifier(False)
+        manager.run(made.operation)
         return made
 
 

@@ -1,0 +1,103 @@
+"""Two TMA channels that are filled together, read together and given back together become one: half the barriers.
+
+Before the channels of A and B of a multiply, in one block:   put a, put b, get a, get b, mma, release a, release b
+after:                                                        put (a, b), get (a, b), mma, release (a, b)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tilec.dialect.build import build
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import TMA
+from tilec.dialect.tile_gpu.types import ChannelType
+
+# The order in which a party meets its operations.
+_STEPS = ("tile_gpu.put_begin", "tile_gpu.tma_load", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
+
+
+@dataclass(frozen=True)
+class _Uses:
+    """The only operation of each kind on a channel, all in one block."""
+
+    channel: Any
+    put_begin: ir.Operation
+    tma_load: ir.Operation
+    put_commit: ir.Operation
+    get: ir.Operation
+    release: ir.Operation
+
+    @property
+    def steps(self) -> list[ir.Operation]:
+        return [self.put_begin, self.tma_load, self.put_commit, self.get, self.release]
+
+
+def fuse_channels(kernel: Any) -> None:
+    """Rewrites a tile_gpu.kernel in place; run before roles are taken apart."""
+    block = kernel.operation.regions[0].blocks[0]
+    candidates = [uses for op in block.operations if (uses := _uses(op)) is not None]
+    while candidates:
+        first = candidates.pop(0)
+        partner = next((second for second in candidates if _together(first, second)), None)
+        if partner is not None:
+            candidates.remove(partner)
+            _fuse(first, partner)
+
+
+def _uses(op: Any) -> _Uses | None:
+    if op.operation.name != "tile_gpu.make_channel" or op.producer != TMA or len(op.operation.attributes["consumers"]) != 1:
+        return None
+    users = [use.owner.operation for use in op.operation.results[0].uses]
+    found = {name: [user for user in users if user.name == name] for name in _STEPS}
+    if len(users) != len(_STEPS) or any(len(group) != 1 for group in found.values()):
+        return None
+    steps = [found[name][0] for name in _STEPS]
+    return _Uses(op, *steps) if all(step.block == steps[0].block for step in steps) else None
+
+
+def _together(first: _Uses, second: _Uses) -> bool:
+    """Same block and rules, and neither is read before both are filled, nor given back before both are read."""
+    if first.put_begin.block != second.put_begin.block:
+        return False
+    for name in ("stages", "consumers", "reuse"):
+        if first.channel.operation.attributes[name] != second.channel.operation.attributes[name]:
+            return False
+    order = {op.operation: number for number, op in enumerate(first.put_begin.block.operations)}
+    places = [[order[step] for step in uses.steps] for uses in (first, second)]
+    filled, read = max(place[2] for place in places), [place[3] for place in places]
+    return filled < min(read) and max(read) < min(place[4] for place in places)
+
+
+def _fuse(first: _Uses, second: _Uses) -> None:
+    order = {op.operation: number for number, op in enumerate(first.put_begin.block.operations)}
+    if order[second.put_begin] < order[first.put_begin]:
+        first, second = second, first
+    buffers = [*first.channel.operation.results[0].type.buffers, *second.channel.operation.results[0].type.buffers]
+    attributes = {name: first.channel.operation.attributes[name] for name in ("stages", "producer", "consumers", "reuse")}
+    later = max(first.channel.operation, second.channel.operation, key=_position)
+    with later.location, ir.InsertionPoint(later):
+        channel = build("tile_gpu.make_channel", [None], [ChannelType.get(buffers)], attributes).results[0]
+    slot = _replaced("put_begin", first.put_begin, channel, buffers)
+    held = _replaced("get", min(first.get, second.get, key=order.__getitem__), channel, buffers, consumer=0)
+    with second.put_commit.location, ir.InsertionPoint(second.put_commit):
+        build("tile_gpu.put_commit", [channel])
+    last = max(first.release, second.release, key=order.__getitem__)
+    with last.location, ir.InsertionPoint(last):
+        build("tile_gpu.release", [channel], attributes={"consumer": 0})
+    for number, uses in enumerate((first, second)):
+        uses.put_begin.results[0].replace_all_uses_with(slot[number])
+        uses.get.results[0].replace_all_uses_with(held[number])
+        uses.tma_load.operands[len(uses.tma_load.operands) - 1] = channel
+        for op in (uses.release, uses.get, uses.put_commit, uses.put_begin, uses.channel.operation):
+            op.erase()
+
+
+def _position(op: ir.Operation) -> int:
+    return next(number for number, other in enumerate(op.block.operations) if other.operation == op)
+
+
+def _replaced(name: str, before: ir.Operation, channel: ir.Value, buffers: list[Any], **attributes: Any) -> list[ir.Value]:
+    with before.location, ir.InsertionPoint(before):
+        return list(build(f"tile_gpu.{name}", [channel], buffers, attributes).results)

@@ -1,0 +1,170 @@
+"""Kernels that take every way through the lowering; each is a dozen lines and has its numpy beside it in test_programs."""
+
+import tilec as ct
+
+Const = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
+
+
+@ct.kernel
+def matmul(A, B, C, tm: Const, tn: Const, tk: Const):
+    """One tile a block, accumulator carried by the loop over K."""
+    i, j = ct.bid(0), ct.bid(1)
+    acc = ct.full((tm, tn), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+        acc = ct.mma(a, b, acc)
+    ct.store(C, index=(i, j), tile=acc.astype(C.dtype))
+
+
+@ct.kernel
+def matmul_tf32(A, B, C, tm: Const, tn: Const, tk: Const):
+    """The conversion feeds only mma, so TMA and the tensor core do it by dropping bits."""
+    i, j = ct.bid(0), ct.bid(1)
+    acc = ct.full((tm, tn), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO).astype(ct.tfloat32)
+        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO).astype(ct.tfloat32)
+        acc = ct.mma(a, b, acc)
+    ct.store(C, index=(i, j), tile=acc.astype(C.dtype))
+
+
+@ct.kernel
+def matmul_f16_accumulator(A, B, C, tm: Const, tn: Const, tk: Const):
+    """Half precision throughout."""
+    i, j = ct.bid(0), ct.bid(1)
+    acc = ct.full((tm, tn), 0, dtype=ct.float16)
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+        acc = ct.mma(a, b, acc)
+    ct.store(C, index=(i, j), tile=acc)
+
+
+@ct.kernel
+def two_products(A, B, C, P, Q, tm: Const, tn: Const, tk: Const):
+    """Two mma share A: P = A @ B, Q = A @ C."""
+    i, j = ct.bid(0), ct.bid(1)
+    p = ct.full((tm, tn), 0, dtype=ct.float32)
+    q = ct.full((tm, tn), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+        c = ct.load(C, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+        p = ct.mma(a, b, p)
+        q = ct.mma(a, c, q)
+    ct.store(P, index=(i, j), tile=p.astype(P.dtype))
+    ct.store(Q, index=(i, j), tile=q.astype(Q.dtype))
+
+
+@ct.kernel
+def chained(A, B, C, D, tm: Const, tn: Const, tk: Const):
+    """D = cast(A @ B) @ C: a result becomes an operand."""
+    i = ct.bid(0)
+    p = ct.full((tm, tk), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+        b = ct.load(B, index=(k, 0), shape=(tk, tk), padding_mode=ZERO)
+        p = ct.mma(a, b, p)
+    c = ct.load(C, index=(0, 0), shape=(tk, tn), padding_mode=ZERO)
+    d = ct.mma(p.astype(A.dtype), c, ct.full((tm, tn), 0, dtype=ct.float32))
+    ct.store(D, index=(i, 0), tile=d.astype(D.dtype))
+
+
+@ct.kernel
+def single(A, B, C, D, tm: Const, tn: Const, tk: Const):
+    """D = A @ B + C without a loop, the accumulator read from memory."""
+    i, j = ct.bid(0), ct.bid(1)
+    a = ct.load(A, index=(i, 0), shape=(tm, tk), padding_mode=ZERO)
+    b = ct.load(B, index=(0, j), shape=(tk, tn), padding_mode=ZERO)
+    c = ct.load(C, index=(i, j), shape=(tm, tn), padding_mode=ZERO)
+    ct.store(D, index=(i, j), tile=ct.mma(a, b, c))
+
+
+@ct.kernel
+def scaled_operand(A, B, C, tm: Const, tn: Const, tk: Const):
+    """An operand is computed before mma: C = (2 A) @ B."""
+    i, j = ct.bid(0), ct.bid(1)
+    acc = ct.full((tm, tn), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO) * 2
+        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+        acc = ct.mma(a, b, acc)
+    ct.store(C, index=(i, j), tile=acc.astype(C.dtype))
+
+
+@ct.kernel
+def rescaled(A, B, C, tm: Const, tn: Const, tk: Const):
+    """The accumulator is halved in every turn, as attention rescales its own."""
+    i, j = ct.bid(0), ct.bid(1)
+    acc = ct.full((tm, tn), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+        acc = ct.mma(a, b, acc * 0.5)
+    ct.store(C, index=(i, j), tile=acc.astype(C.dtype))
+
+
+@ct.kernel
+def persistent(A, B, C, tm: Const, tn: Const, tk: Const):
+    """Each block walks over several tiles."""
+    rows, columns = ct.cdiv(A.shape[0], tm), ct.cdiv(B.shape[1], tn)
+    for tile in range(ct.bid(0), rows * columns, ct.num_blocks(0)):
+        i, j = tile // columns, tile % columns
+        acc = ct.full((tm, tn), 0, dtype=ct.float32)
+        for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+            a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+            b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+            acc = ct.mma(a, b, acc)
+        ct.store(C, index=(i, j), tile=acc.astype(C.dtype))
+
+
+@ct.kernel
+def under_if(A, B, C, tm: Const, tn: Const, tk: Const):
+    """Only every other step along K is multiplied."""
+    i, j = ct.bid(0), ct.bid(1)
+    acc = ct.full((tm, tn), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+        if k % 2 == 0:
+            a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+            b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+            acc = ct.mma(a, b, acc)
+    ct.store(C, index=(i, j), tile=acc.astype(C.dtype))
+
+
+@ct.kernel
+def strided(X, Y, rows: Const, columns: Const, row_step: Const, column_step: Const):
+    """Tiles that leave gaps along rows and overlap along columns, or the other way round."""
+    i, j = ct.bid(0), ct.bid(1)
+    view = X.tiled_view((rows, columns), padding_mode=ZERO, traversal_steps=(row_step, column_step))
+    ct.store(Y, index=(i, j), tile=view.load((i, j)) + 1)
+
+
+@ct.kernel
+def strided_matmul(A, B, C, tm: Const, tn: Const, tk: Const, step: Const):
+    """The tiles of A along K start `step` elements apart: gaps or overlap."""
+    i, j = ct.bid(0), ct.bid(1)
+    view = A.tiled_view((tm, tk), padding_mode=ZERO, traversal_steps=(tm, step))
+    acc = ct.full((tm, tn), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(B, axis=0, shape=(tk, tn))):
+        a = view.load((i, k))
+        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+        acc = ct.mma(a, b, acc)
+    ct.store(C, index=(i, j), tile=acc.astype(C.dtype))
+
+
+@ct.kernel
+def softmax(X, Y, rows: Const, columns: Const):
+    """Each row, held whole."""
+    x = ct.load(X, index=(ct.bid(0), 0), shape=(rows, columns), padding_mode=ct.PaddingMode.NEG_INF).astype(ct.float32)
+    e = ct.exp(x - ct.max(x, axis=1, keepdims=True))
+    ct.store(Y, index=(ct.bid(0), 0), tile=(e / ct.sum(e, axis=1, keepdims=True)).astype(Y.dtype))
+
+
+@ct.kernel
+def sums(X, R, C, rows: Const, columns: Const):
+    """Sums over either axis."""
+    x = ct.load(X, index=(0, 0), shape=(rows, columns), padding_mode=ZERO)
+    ct.store(R, index=(0,), tile=ct.sum(x, axis=1))
+    ct.store(C, index=(0,), tile=ct.sum(x, axis=0))
