@@ -48,6 +48,9 @@ def read_argument(text: str) -> GivenArgument:
         return GivenArgument(text, _zeros(made, text), output=Path(made["file"]))
     if text.endswith(".npy"):
         return GivenArgument(text, _array(text))
+    file, colon, element = text.rpartition(":")
+    if colon and file.endswith(".npy"):
+        return GivenArgument(text, _seen_as(_array(file), element, text))
     typed = _TYPED.fullmatch(text)
     if typed is not None and typed["type"] in PARAMETER_DTYPES:
         return GivenArgument(text, _number(typed["number"], text), typed["type"])
@@ -55,10 +58,22 @@ def read_argument(text: str) -> GivenArgument:
 
 
 def _zeros(made: re.Match[str], text: str) -> np.ndarray:
-    element = ELEMENTS.get(made["element"])
-    if element is None:
+    shape = [int(extent) for extent in made["shape"].split(",") if extent.strip()]
+    return np.zeros(shape, _dtype(made["element"], text))
+
+
+def _dtype(element: str, text: str) -> np.dtype:
+    if element not in ELEMENTS:
         raise UsageError(f"unknown element type in '{text}': expected one of {', '.join(ELEMENTS)}")
-    return np.zeros([int(extent) for extent in made["shape"].split(",") if extent.strip()], element.dtypes[0])
+    return ELEMENTS[element].dtypes[0]
+
+
+def _seen_as(array: np.ndarray, element: str, text: str) -> np.ndarray:
+    """The array with its elements taken for `element`: numpy's files know no bf16 and keep its bytes only."""
+    dtype = _dtype(element, text)
+    if array.itemsize != dtype.itemsize:
+        raise InputError(f"elements of {array.dtype} in {text.rpartition(':')[0]} cannot be taken for {element}")
+    return array.view(dtype)
 
 
 def _array(file: str) -> np.ndarray:

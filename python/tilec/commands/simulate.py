@@ -3,6 +3,7 @@
 Each --arg is one argument of the kernel, in order:
 
   A.npy               an array read from a file
+  A.npy:bf16          the same, its elements taken for that type
   C.npy:f16[128,256]  an array of zeros, written to the file after the run
   3, -1, 0.5, true    a scalar; for PTX without a .launch.json beside it with its type, as in u32:3 or f32:0.5
 """

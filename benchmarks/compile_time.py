@@ -1,0 +1,125 @@
+"""Cold compile of the f16 matmul, stage by stage, and side by side tileiras on the same kernel where it is installed.
+
+    python benchmarks/compile_time.py [--target sm_100a] [--tile 128,128,64] [--repeats 7]
+
+Each repeat is the first compile of a process of its own. Imports and the loading of the dialects come before the
+clock starts; nvJitLink, which holds ptxas, is within. Prints the median of each stage in milliseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import pkgutil
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+KERNEL = Path(__file__).with_name("matmul_kernel.py")
+GOAL_S = 0.20
+
+
+def main() -> None:
+    options = arguments()
+    if options.child:
+        print(json.dumps(CHILDREN[options.child](options)))
+        return
+    print(f"f16 matmul, tile {options.tile}, {options.target}, median of {options.repeats} processes, {machine()}")
+    columns = {"tilec": measure("tilec", options)}
+    if installed():
+        columns["tileiras"] = measure("tileiras", options)
+    for name, seconds in columns.items():
+        print(f"\n{name}")
+        for stage, value in seconds.items():
+            print(f"  {stage:<12}{value * 1e3:9.1f} ms")
+        print(f"  {'total':<12}{sum(seconds.values()) * 1e3:9.1f} ms")
+    missed = sum(columns["tilec"].values()) - GOAL_S
+    print(f"\ngoal {GOAL_S * 1e3:.0f} ms: {'reached' if missed <= 0 else f'missed by {missed * 1e3:.0f} ms'}")
+    if "tileiras" not in columns:
+        print("tileiras is not installed (pip install 'tilec[peers]')")
+
+
+def machine() -> str:
+    """The processor's name, where Linux tells it, and how many of them."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if not cpuinfo.exists():
+        return platform.machine()
+    names = [line.split(":")[1].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+    return f"{len(names)} x {names[0]}" if names else platform.machine()
+
+
+def measure(child: str, options: argparse.Namespace) -> dict[str, float]:
+    """The median of each stage over fresh processes."""
+    words = [sys.executable, __file__, "--child", child, "--target", options.target, "--tile", options.tile]
+    runs = []
+    for _ in range(options.repeats):
+        output = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        runs.append(json.loads(output.splitlines()[-1]))
+    return {stage: statistics.median(run[stage] for run in runs) for stage in runs[0]}
+
+
+def compile_once(options: argparse.Namespace) -> dict[str, float]:
+    """Seconds by stage of the first compile of this process."""
+    import tilec
+    from tilec.dialect.mlir import context
+    from tilec.kernel import find
+
+    for package in ("tilec.ast_to_tile", "tilec.dialect", "tilec.lowering"):
+        import_all(package)
+    importlib.import_module("tilec.runtime.cubin")
+    context()
+    kernel = find(KERNEL)
+    tm, tn, tk = extents(options)
+    signature = f"A: f16[?,?], B: f16[?,?], C: f16[?,?], tm={tm}, tn={tn}, tk={tk}"
+    start = time.perf_counter()
+    compiled = tilec.compile(kernel, target=options.target, signature=signature)
+    total = time.perf_counter() - start
+    seconds = {stage.name: stage.seconds for stage in compiled.stages}
+    return {**seconds, "between": total - sum(seconds.values())}
+
+
+def import_all(package: str) -> None:
+    """Imports every module of a package."""
+    found = importlib.import_module(package)
+    for module in pkgutil.walk_packages(found.__path__, f"{package}."):
+        importlib.import_module(module.name)
+
+
+def tileiras_once(options: argparse.Namespace) -> dict[str, float]:
+    """Seconds by stage of cuTile and tileiras on the same kernel."""
+    importlib.import_module("cuda.tile.compilation")
+    return tileiras_compile().compile_times(KERNEL, extents(options), options.target)
+
+
+def tileiras_compile():
+    sys.path.insert(0, str(KERNEL.parent))
+    return importlib.import_module("tileiras_compile")
+
+
+def installed() -> bool:
+    return tileiras_compile().installed()
+
+
+def extents(options: argparse.Namespace) -> tuple[int, int, int]:
+    tm, tn, tk = (int(extent) for extent in options.tile.split(","))
+    return tm, tn, tk
+
+
+CHILDREN = {"tilec": compile_once, "tileiras": tileiras_once}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", default="sm_100a", help="sm_100a or sm_90a")
+    parser.add_argument("--tile", default="128,128,64", help="extents of a block's tile: M,N,K")
+    parser.add_argument("--repeats", type=int, default=7, help="processes to take the median over")
+    parser.add_argument("--child", choices=CHILDREN, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
