@@ -28,3 +28,9 @@ def from_environment() -> Options:
         dump=Path(dump) if dump else None,
         seed=int(os.environ.get("TILEC_SEED", "0")),
     )
+
+
+def cache_folder() -> Path:
+    """Where results that take long are kept: `TILEC_CACHE`, else tilec's folder in the user's cache."""
+    own = os.environ.get("TILEC_CACHE")
+    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tilec"

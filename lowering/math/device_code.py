@@ -1,0 +1,32 @@
+"""From a PTX file of NVRTC to the text of one function that can stand in any of our modules."""
+
+from __future__ import annotations
+
+import re
+
+_DIRECTIVE = re.compile(r"^\.(?:version|target|address_size)\b.*$", re.MULTILINE)
+_COMMENT = re.compile(r"//.*$", re.MULTILINE)
+_VISIBLE = re.compile(r"\.visible\s+(?=\.func\b)")
+# A function or a table at module level, `.func (.param .b64 x) name` or `.global .align 8 .b8 name[128]`.
+_SYMBOL = re.compile(
+    r"^\.(?:func\s+(?:\([^)]*\)\s*)?|(?:global|const)\b[^;={]*?)(?P<name>[A-Za-z_$][\w$]*)\s*[(\[\n]", re.MULTILINE
+)
+
+
+def device_function(ptx: str, name: str) -> str:
+    """The function `name` of a PTX file with all it needs, without directives.
+
+    Functions and tables of CUDA in it get names that begin with `name`, so that texts can stand side by side.
+    """
+    text = _COMMENT.sub("", _DIRECTIVE.sub("", ptx))
+    text = _VISIBLE.sub("", text)
+    for symbol in dict.fromkeys(match["name"] for match in _SYMBOL.finditer(text)):
+        if symbol != name:
+            text = re.sub(rf"(?<![\w$%]){re.escape(symbol)}(?![\w$])", f"{name}_{symbol.lstrip('_')}", text)
+    return "\n".join(line for line in (_tidied(line) for line in text.splitlines()) if line)
+
+
+def _tidied(line: str) -> str:
+    """Four spaces for what stands inside, one space between words."""
+    words = " ".join(line.split())
+    return f"    {words}" if line[:1] in "\t " and words else words
