@@ -120,7 +120,7 @@ class Reader:
         locations: Sequence[ir.Location] | None = None,
     ) -> ir.Block:
         """Reads `{ .. }` as the only block of a region; a missing terminator is added."""
-        location = self.source.location(self.tokens.offset())
+        location = region.owner.location
         block = region.blocks.append(*types, arg_locs=list(locations) if locations else [location] * len(types))
         self.tokens.expect("{")
         self.scope.open()

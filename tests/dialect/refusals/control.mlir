@@ -1,0 +1,65 @@
+// expected-error: operand #0 must be 0D tile of i1 values, but got 'tile<i32>'
+if %i { }
+// -----
+// expected-error: has non-empty return type, must define else branch
+%0 = if %c -> (tile<f32>) { yield %s : tile<f32> }
+// -----
+// expected-error: has return type of (tile<f32>) but then branch does not yield anything
+%0 = if %c -> (tile<f32>) { } else { yield %s : tile<f32> }
+// -----
+// expected-error: does not return a value, but then branch yields (tile<f32>)
+if %c { yield %s : tile<f32> }
+// -----
+// expected-error: else branch type does not match yield type, expected (tile<f32>) but got (tile<i32>)
+%0 = if %c -> (tile<f32>) { yield %s : tile<f32> } else { yield %i : tile<i32> }
+// -----
+// expected-error: result type 0 is a tensor_view, which is not supported
+%0 = if %c -> (tensor_view<64x16xf32, strides=[16,1]>) { yield %tv : tensor_view<64x16xf32, strides=[16,1]> } else { yield %tv : tensor_view<64x16xf32, strides=[16,1]> }
+// -----
+// expected-error: found different number of iter_values and types: 1 and 2
+%0 = for %x in (%i to %i, step %i) : tile<i32> iter_values(%a = %s) -> (tile<f32>, tile<f32>) { continue %a : tile<f32> }
+// -----
+// expected-error: use of value '%l' expects different type than prior uses: 'tile<i32>' vs 'tile<i64>'
+for %x in (%i to %l, step %i) : tile<i32> { }
+// -----
+// expected-error: use of value '%s' expects different type than prior uses: 'tile<i32>' vs 'tile<f32>'
+%0 = for %x in (%i to %i, step %i) : tile<i32> iter_values(%a = %s) -> (tile<i32>) { continue %a : tile<i32> }
+// -----
+// expected-error: loop-carried value 0 is a tile view, which is not supported
+%0 = for %x in (%i to %i, step %i) : tile<i32> iter_values(%a = %pv) -> (partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>) { continue %a : partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>> }
+// -----
+// expected-error: operand types must match the parent `for` return types: (tile<f32>), but found: ()
+%0 = for %x in (%i to %i, step %i) : tile<i32> iter_values(%a = %s) -> (tile<f32>) { continue }
+// -----
+// expected-error: operand types must match the parent `loop` iter_values: (tile<f32>), but found: (tile<i32>)
+loop iter_values(%a = %s) : tile<f32> { continue %i : tile<i32> }
+// -----
+// expected-error: operand types must correspond to the parent loop result types: () vs (tile<f32>)
+%0 = loop : tile<f32> { break }
+// -----
+// expected-error: can only be nested within a ancestor chain of 'cuda_tile.loop', 'cuda_tile.if' operations, but found 'cuda_tile.for'
+for %x in (%i to %i, step %i) : tile<i32> { break }
+// -----
+// expected-error: can only be nested within a ancestor chain of 'cuda_tile.for', 'cuda_tile.loop', 'cuda_tile.if' operations, but found 'cuda_tile.entry'
+continue
+// -----
+// expected-error: expects parent op to be one of 'cuda_tile.if, cuda_tile.reduce, cuda_tile.scan'
+loop { yield }
+// -----
+// expected-error: can only be nested within a ancestor chain of 'cuda_tile.entry', 'cuda_tile.if', 'cuda_tile.loop' operations, but found 'cuda_tile.for'
+for %x in (%i to %i, step %i) : tile<i32> { if %c { return } }
+// -----
+// expected-error: must not have operands in an entry, but has (tile<f32>)
+return %s : tile<f32>
+// -----
+// expected-error: expected '}' after 'cuda_tile.break', which ends its block
+loop { break assert %c, "late" : tile<i1> }
+// -----
+// expected-error: operand #0 must be tile of i1 values, but got 'tile<i32>'
+assert %i, "no" : tile<i32>
+// -----
+// expected-error: expected 1 arguments for the directives of the format, but got 0
+%0 = print_tko "%d%%" -> token
+// -----
+// expected-error: format has a directive without an end: "%"
+%0 = print_tko "%" -> token
