@@ -13,6 +13,7 @@ namespace ptxsim {
 
 class Warp;
 struct Instruction;
+struct Operand;
 
 /// The instruction and thread that an asynchronous operation, or a trap, comes from.
 struct Origin {
@@ -23,15 +24,23 @@ struct Origin {
 
 enum class QueueKind : uint8_t { TensorCore, TensorLoad, TensorStore, WarpgroupMma, BulkGroup, CopyAsync };
 
+/// A register that an operation at this position still reads, or is still to write.
+struct RegisterFlight {
+  Epoch position = 0;
+  const Operand *operand = nullptr;
+  bool will_be_written = false;
+};
+
 /// Operations of one issuer as an agent: an operation's position in the queue is its epoch.
 struct AsyncQueue {
   Agent agent = 0;
-  Epoch issued = 0;              // position of the newest operation
-  std::set<Epoch> unfinished;    // positions not performed yet
-  std::set<Epoch> unread;        // of these, whose shared-memory source is still to be read (bulk stores)
-  std::vector<Epoch> groups;     // the newest position at each commit_group
+  Epoch issued = 0;           // position of the newest operation
+  std::set<Epoch> unfinished; // positions not performed yet
+  std::set<Epoch> unread;     // of these, whose shared-memory source is still to be read (bulk stores)
+  std::vector<Epoch> groups;  // the newest position at each commit_group
   std::vector<uint32_t> group_lanes;
-  Knowledge knowledge;           // what its operations were ordered after when issued
+  std::vector<RegisterFlight> flights; // of operations that nobody has waited for
+  Knowledge knowledge;                 // what its operations were ordered after when issued
 
   /// Takes the next position, after joining what the issuer knows.
   Epoch issue(const Knowledge &issuer);
@@ -43,7 +52,7 @@ struct AsyncQueue {
 
 struct AsyncOperation {
   Origin origin;
-  AsyncQueue *queue = nullptr;   // operations of one queue with `in_order` are performed in order of submission
+  AsyncQueue *queue = nullptr; // operations of one queue with `in_order` are performed in order of submission
   bool in_order = false;
   std::function<void()> perform; // moves the data, finishes the position, signals
 };

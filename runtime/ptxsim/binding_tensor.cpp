@@ -20,7 +20,7 @@ namespace ptxsim {
 namespace {
 
 NumberFormat format_named(const std::string &name) {
-  constexpr const char *names[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "e2m3",
+  constexpr const char *names[] = {"f16",  "bf16", "tf32", "e4m3", "e5m2", "e2m3",
                                    "e3m2", "e2m1", "u8",   "s8",   "f32",  "s32"};
   for (uint8_t i = 0; i < std::size(names); ++i)
     if (name == names[i])

@@ -6,9 +6,11 @@
 #include "memory.h"
 #include "program.h"
 #include "shadow.h"
+#include "tma/tensor_map_proxy.h"
 #include "warp.h"
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -29,7 +31,8 @@ struct LaunchOptions {
   bool checks = true;             // races, initialisation, protocol
   bool allow_unconfirmed = false; // behaviour that NVIDIA does not document
   bool unchecked_global = false;
-  uint64_t step_limit = 0;        // warp instructions; 0: none
+  uint64_t step_limit = 0;    // warp instructions; 0: none
+  std::function<void()> poll; // called now and then; may throw to stop the run
 };
 
 /// Counted over a launch; names are those the Python side shows.
@@ -38,16 +41,28 @@ struct Counters {
   uint64_t &operator[](const std::string &name) { return values[name]; }
 };
 
+/// Bytes moved by loads and stores of threads.
+struct Traffic {
+  uint64_t shared_read = 0, shared_written = 0;
+  uint64_t global_read = 0, global_written = 0;
+  uint64_t barrier_arrivals = 0;
+  uint64_t mbarrier_waits = 0; // that succeeded
+  uint64_t bank_conflicts = 0; // wavefronts of shared memory beyond one for each 128 bytes
+};
+
 /// bar.sync and barrier.cta: one of 16 in a CTA, or the barrier of a cluster.
 struct NamedBarrier {
   uint64_t generation = 0;
   uint32_t arrived = 0;  // threads
   uint32_t expected = 0; // threads; 0 before the first arrival of a generation
+  bool everyone = false; // expects all threads that have not exited
   uint32_t line = 0;
   Knowledge gathering;
   Knowledge complete;
-  uint32_t reduction = 0; // of bar.red
-  uint32_t reduced = 0;
+  uint32_t population = 0; // of bar.red in this generation
+  uint32_t reduced = 0;    // of the last one
+
+  void finish();
 };
 
 class Cta {
@@ -64,9 +79,15 @@ public:
   Shadow shadow;               // of `shared`
   std::unique_ptr<TensorMemory> tensor_memory;
   std::array<NamedBarrier, 16> barriers;
-  std::map<uint32_t, Mbarrier> mbarriers; // by offset
+  std::map<uint32_t, Mbarrier> mbarriers;         // by offset
+  std::map<uint32_t, Mbarrier> retired_mbarriers; // before mbarrier.init and after mbarrier.inval: their agents
 
   bool finished() const;
+  std::vector<bool> holds_mbarrier; // by block of 16 bytes
+
+  /// Threads that exit no longer count in barriers of the whole CTA and cluster.
+  void threads_left(Warp &warp);
+  uint32_t live_threads() const;
   /// The object at this offset; Trap of the warp if there is none or the offset is not of 8 bytes.
   Mbarrier &mbarrier(Warp &warp, uint64_t offset, uint32_t lane = 0);
   uint32_t thread_count() const;
@@ -77,7 +98,7 @@ public:
   Cluster(Machine &machine, std::array<uint32_t, 3> index);
 
   Machine &machine;
-  const std::array<uint32_t, 3> index; // %clusterid
+  const std::array<uint32_t, 3> index;    // %clusterid
   std::vector<std::unique_ptr<Cta>> ctas; // by rank
   AsyncEngine async;
   NamedBarrier barrier;
@@ -88,7 +109,11 @@ public:
   Agent new_agent(std::string name);
   Cta *cta_of(uint64_t shared_address); // nullptr if the rank is none of this cluster
   AsyncQueue &queue(QueueKind kind, Warp &warp, uint32_t discriminator);
+  AsyncQueue *find_queue(QueueKind kind, Warp &warp, uint32_t discriminator);
   bool finished() const;
+  void threads_left();
+  /// What may not be left when all threads have exited: tensor memory, copies that nobody waited for.
+  void check_finished();
 
 private:
   std::map<std::array<uint32_t, 4>, std::unique_ptr<AsyncQueue>> queues;
@@ -106,11 +131,13 @@ public:
   const Function &entry;
   const LaunchOptions options;
   GlobalMemory global;
+  TensorMapProxy tensor_map_proxy;
   std::mt19937_64 random;
   Counters counters;
+  Traffic traffic;
   std::vector<uint64_t> parameter_storage; // the entry's parameters, 64-byte aligned within
   uint8_t *parameters = nullptr;
-  uint64_t steps = 0;
+  uint64_t steps = 0; // warp instructions
 
   uint32_t shared_bytes() const; // static and dynamic, with the system's part
   uint32_t dynamic_shared_offset() const;
@@ -120,13 +147,21 @@ public:
   std::vector<uint64_t> lane_counts;   // thread instructions, by row
 
 private:
+  void prepare_memory();
   void launch_cluster();
-  void run_slice();
-  bool anything_runnable();
+  bool run_slice(Cluster &cluster); // false: nothing in it can go on
   bool wake_polls();
+  void finish_cluster(size_t index);
   [[noreturn]] void deadlock();
+  uint64_t progress() const;
+  void collect_counters();
 
   std::vector<std::unique_ptr<Cluster>> resident;
+  uint64_t slices = 0;
+  uint64_t progress_at_wake = 0;
+  uint32_t wakes = 0;
+  uint32_t slice = 256;   // warp instructions
+  uint32_t eagerness = 0; // of 256: how often a slice is followed by an asynchronous operation
   uint64_t next_cluster = 0;
   uint64_t cluster_count = 0;
 };

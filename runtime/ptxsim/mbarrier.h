@@ -11,16 +11,23 @@ namespace ptxsim {
 struct Mbarrier {
   static constexpr int64_t count_limit = (1 << 20) - 1;
 
-  Agent agent = 0;        // epoch n: n phases completed
-  uint64_t phase = 0;     // phases completed since init
+  Agent agent = 0;    // epoch n: n phases completed
+  uint64_t phase = 0; // phases completed since init
   int64_t expected = 0;
   int64_t pending = 0;
   int64_t transactions = 0;
-  bool observed = true;   // the last completed phase was seen by a successful wait
-  Knowledge gathering;    // of the arrivals so far
-  Knowledge complete;     // what a successful acquire wait learns
-  Epoch first_epoch = 0;  // epoch of phase 0 (an address may be initialised more than once)
-  uint32_t line = 0;      // of the instruction that changed it last
+  bool observed = true;          // the last completed phase was seen by a successful wait
+  uint64_t observed_phases = 0;  // completed phases that some successful wait has seen
+  uint64_t latest_copy = 0;      // 1 + the phase that the newest copy signalled; 0 for none
+  uint32_t copy_instruction = 0; // that issued it, an index into Program::code
+  Agent init_agent = 0;          // who initialised it, and when
+  Epoch init_epoch = 0;
+  uint32_t init_line = 0;
+  bool init_fenced = false; // the init was made visible to the async proxy and the cluster
+  Knowledge gathering;      // of the arrivals so far
+  Knowledge complete;       // what a successful acquire wait learns
+  Epoch first_epoch = 0;    // epoch of phase 0 (an address may be initialised more than once)
+  uint32_t line = 0;        // of the instruction that changed it last
 
   Epoch epoch() const { return first_epoch + Epoch(phase); }
 

@@ -22,6 +22,8 @@ using OpcodeTable = std::vector<Opcode>;
 
 // One function a file of opcodes/, tensor/ and tma/; all of them are listed in opcode_table.cpp.
 const OpcodeTable &integer_opcodes();
+const OpcodeTable &logic_opcodes();
+const OpcodeTable &compare_opcodes();
 const OpcodeTable &float_opcodes();
 const OpcodeTable &convert_opcodes();
 const OpcodeTable &move_opcodes();
@@ -45,7 +47,8 @@ const OpcodeTable &matrix_opcodes();
 /// All rows.
 const std::vector<const Opcode *> &opcode_table();
 
-/// The row whose mnemonic is the longest prefix (by dotted parts) of `text`; nullptr if none.
-const Opcode *find_opcode(std::string_view text);
+/// The index into opcode_table() of the row whose mnemonic is the longest prefix (by dotted parts) of `text`; -1 if
+/// none.
+int find_opcode(std::string_view text);
 
 } // namespace ptxsim

@@ -10,9 +10,12 @@ const std::vector<const Opcode *> &opcode_table() {
   static const std::vector<const Opcode *> table = [] {
     std::vector<const Opcode *> rows;
     for (const OpcodeTable *chapter :
-         {&integer_opcodes(), &float_opcodes(), &convert_opcodes(), &move_opcodes(), &memory_opcodes(),
-          &atomic_opcodes(), &control_opcodes(), &warp_opcodes(), &barrier_opcodes(), &mbarrier_opcodes(),
-          &fence_opcodes(), &copy_async_opcodes()})
+         {&integer_opcodes(),    &logic_opcodes(),         &compare_opcodes(),   &float_opcodes(),
+          &convert_opcodes(),    &move_opcodes(),          &memory_opcodes(),    &atomic_opcodes(),
+          &control_opcodes(),    &warp_opcodes(),          &barrier_opcodes(),   &mbarrier_opcodes(),
+          &fence_opcodes(),      &copy_async_opcodes(),    &bulk_copy_opcodes(), &tensor_copy_opcodes(),
+          &tensor_map_opcodes(), &tensor_memory_opcodes(), &tcgen05_opcodes(),   &wgmma_opcodes(),
+          &mma_sync_opcodes(),   &matrix_opcodes()})
       for (const Opcode &row : *chapter)
         rows.push_back(&row);
     return rows;
@@ -20,11 +23,11 @@ const std::vector<const Opcode *> &opcode_table() {
   return table;
 }
 
-const Opcode *find_opcode(std::string_view text) {
-  static const std::map<std::string_view, const Opcode *> rows = [] {
-    std::map<std::string_view, const Opcode *> by_mnemonic;
+int find_opcode(std::string_view text) {
+  static const std::map<std::string_view, int> rows = [] {
+    std::map<std::string_view, int> by_mnemonic;
     for (const Opcode *row : opcode_table())
-      if (!by_mnemonic.emplace(row->mnemonic, row).second)
+      if (!by_mnemonic.emplace(row->mnemonic, int(by_mnemonic.size())).second)
         throw std::logic_error("two rows for " + std::string(row->mnemonic));
     return by_mnemonic;
   }();
@@ -34,7 +37,7 @@ const Opcode *find_opcode(std::string_view text) {
     size_t dot = prefix.rfind('.');
     prefix = dot == std::string_view::npos ? std::string_view() : prefix.substr(0, dot);
   }
-  return nullptr;
+  return -1;
 }
 
 } // namespace ptxsim

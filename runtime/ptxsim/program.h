@@ -19,9 +19,9 @@ struct Opcode;
 
 /// What the warp does after an instruction.
 enum class Outcome : uint8_t {
-  Next,  // on to the following instruction
-  Jump,  // the instruction has set the program counters itself
-  Wait,  // not yet possible: execute it again after something has changed
+  Next, // on to the following instruction
+  Jump, // the instruction has set the program counters itself
+  Wait, // not yet possible: execute it again after something has changed
 };
 
 using Execute = Outcome (*)(Warp &, const Instruction &);
@@ -40,14 +40,15 @@ struct Operand {
     Unresolved // before decoding
   };
   Kind kind = Kind::Unresolved;
-  uint8_t size = 0;    // bytes a lane
+  uint8_t size = 0; // bytes a lane
   bool negated = false;
   bool constant = false; // an immediate; its bits are in `value`
-  uint32_t slot = 0;   // byte offset of lane 0 in the register file of a warp
-  uint32_t number = 0; // of the register; 0 is always written
+  uint32_t slot = 0;     // byte offset of lane 0 in the register file of a warp
+  uint32_t number = 0;   // of the register; 0 is always written
   int64_t offset = 0;
   uint64_t value = 0;
   uint32_t target = 0;
+  int32_t variable = -1;         // index into Program::variables of the symbol in `text`
   std::string text;              // as written
   std::vector<Operand> elements; // of a Vector; of an Address [map, {c0, c1}] what follows the base
 };
@@ -62,6 +63,7 @@ enum class Converge : uint8_t {
 struct Instruction {
   Execute execute = nullptr;
   const Opcode *opcode = nullptr;
+  uint32_t row = 0;      // index of `opcode` in the table
   uint32_t line = 0;     // of the PTX text
   uint32_t location = 0; // index into Program::locations, 0 for none
   Converge converge = Converge::None;
@@ -72,12 +74,11 @@ struct Instruction {
   uint32_t guard_slot = 0;
   uint32_t guard_number = 0;
   Space space = Space::Generic;
-  Type type = Type::B32;      // of the operation
-  Type from_type = Type::B32; // of the source, where it differs
+  Type type = Type::B32;             // of the operation
+  Type from_type = Type::B32;        // of the source, where it differs
   std::array<int32_t, 8> settings{}; // what the row decoded from the modifiers; each row documents its own
   std::vector<Operand> operands;
-  std::string text;           // the mnemonic with its modifiers
-  std::vector<std::string_view> modifiers; // of `text`, split at the dots
+  std::string text; // the mnemonic with its modifiers
 };
 
 struct SourceLocation {
@@ -87,17 +88,21 @@ struct SourceLocation {
 
 /// A .global, .const, .shared, .local or .param variable.
 struct Variable {
-  enum class Initialiser : uint8_t { Bytes, Address };
   std::string name;
   Space space = Space::Global;
   uint64_t size = 0;
   uint32_t alignment = 1;
-  bool external = false;         // .extern .shared x[]: begins where static shared memory ends
+  bool external = false; // .extern .shared x[]: begins where static shared memory ends
   bool entry_parameter = false;
-  int32_t function = -1;         // that declares it; -1 for the module
-  uint64_t address = 0;          // of a global or constant: the host address; else the offset within its space
-  std::vector<uint8_t> bytes;    // initial content
-  std::vector<std::pair<uint64_t, std::pair<std::string, int64_t>>> references; // at offset: address of name + addend
+  int32_t function = -1;      // that declares it; -1 for the module
+  uint64_t address = 0;       // of a global or constant: the host address; else the offset within its space
+  std::vector<uint8_t> bytes; // initial content
+  struct Reference {          // 8 bytes of the content that hold the address of a variable
+    uint64_t offset;
+    std::string name;
+    int64_t addend;
+  };
+  std::vector<Reference> references;
 };
 
 struct Parameter {
@@ -111,8 +116,8 @@ struct Function {
   std::string name;
   bool entry = false;
   bool defined = false;
-  uint32_t first = 0; // index into Program::code
-  uint32_t last = 0;  // one past the end
+  uint32_t first = 0;                // index into Program::code
+  uint32_t last = 0;                 // one past the end
   std::vector<Parameter> parameters; // of an entry
   std::vector<Operand> formals;      // of a device function: registers, or .param variables as addresses
   std::vector<Operand> results;
@@ -129,7 +134,7 @@ struct Constant {
   Kind kind = Kind::Value;
   uint8_t size = 4;
   uint32_t slot = 0;
-  uint64_t value = 0;  // the value, or the offset from what `kind` names
+  uint64_t value = 0; // the value, or the offset from what `kind` names
   uint32_t special = 0;
 };
 
@@ -142,11 +147,13 @@ class Program {
 public:
   /// Parses and decodes. Throws PtxError; instructions without a row are listed in `unsupported` instead.
   explicit Program(std::string text);
+  Program(const Program &) = delete;
+  Program &operator=(const Program &) = delete;
 
   const Function &entry(std::string_view name) const; // throws PtxError
 
   std::string text;
-  std::string target;  // "sm_100a"
+  std::string target; // "sm_100a"
   std::vector<Instruction> code;
   std::vector<Function> functions;
   std::vector<Variable> variables;
@@ -156,6 +163,9 @@ public:
   uint32_t register_count = 1; // number 0 is the always written one
   uint32_t register_bytes = 0; // of one warp
   uint32_t local_bytes = 0;    // of one lane
+  bool uses_wgmma = false;
+  uint32_t sink_slot = 0;                                     // where values written to _ go
+  std::map<std::array<uint64_t, 3>, uint32_t> constant_slots; // kind and size, value, special: equal ones share
   /// Storage of .global and .const variables: at the addresses in `variables`, reset when a run begins.
   std::vector<std::unique_ptr<uint64_t[]>> storage;
 };

@@ -13,10 +13,10 @@ namespace ptxsim {
 struct Actor {
   Agent agent = 0;
   Epoch epoch = 0;
-  uint32_t line = 0;          // of the PTX text
-  bool asynchronous = false;  // async proxy: TMA, tcgen05, wgmma
-  bool in_order = true;       // accesses of this agent are ordered among themselves (not so for an mbarrier's)
-  bool strong = false;        // atomic, volatile, relaxed, acquire or release: no race with another strong one
+  uint32_t line = 0;         // of the PTX text
+  bool asynchronous = false; // async proxy: TMA, tcgen05, wgmma
+  bool in_order = true;      // accesses of this agent are ordered among themselves (not so for an mbarrier's)
+  bool strong = false;       // atomic, volatile, relaxed, acquire or release: no race with another strong one
   const VectorClock *happened = nullptr;
   const VectorClock *proxied = nullptr; // needed where asynchronous
 };
@@ -33,7 +33,7 @@ struct Access {
 struct Conflict {
   enum class Kind { Uninitialised, ReadAfterWrite, WriteAfterWrite, WriteAfterRead };
   Kind kind;
-  Access earlier;     // nothing for Uninitialised
+  Access earlier;                 // nothing for Uninitialised
   bool needs_proxy_fence = false; // ordered, but without fence.proxy.async between
 };
 

@@ -22,10 +22,10 @@ struct PtxError : std::exception {
 /// The program did what PTX forbids or leaves undefined.
 struct Trap : std::exception {
   const char *what() const noexcept override { return message.c_str(); }
-  std::string kind;        // one of trap_kind
-  std::string message;     // expected and found
-  uint32_t line = 0;       // of the PTX text
-  std::string file;        // from .loc; empty where the text has none
+  std::string kind;    // one of trap_kind
+  std::string message; // expected and found
+  uint32_t line = 0;   // of the PTX text
+  std::string file;    // from .loc; empty where the text has none
   uint32_t source_line = 0;
   std::array<uint32_t, 3> block{};
   std::array<uint32_t, 3> thread{};

@@ -23,9 +23,11 @@ struct Fragment {
   uint32_t pc = 0;
   uint32_t mask = 0;
   State state = State::Runnable;
-  uint32_t failed_polls = 0;
-  uint64_t ticket = 0;      // of what it waits for; the waiting instruction's own note, 0 when it begins
-  uint64_t waiting_since = 0; // progress count at the last try
+  bool release_poll = false;   // a poll that fails goes on, instead of waiting
+  uint32_t failed_polls = 0;   // in a row
+  uint32_t back_jumps = 0;     // for fairness between fragments
+  uint64_t ticket = 0;         // of what it waits for; the waiting instruction's own note, 0 when it begins
+  uint64_t waiting_since = 0;  // progress count at the last try
   std::vector<uint32_t> stack; // return addresses
 };
 
@@ -50,9 +52,7 @@ public:
   bool runnable() const;
 
   // Registers. A slot holds 32 values side by side.
-  template <class T> T *lanes(const Operand &operand) {
-    return reinterpret_cast<T *>(registers.data() + operand.slot);
-  }
+  template <class T> T *lanes(const Operand &operand) { return reinterpret_cast<T *>(registers.data() + operand.slot); }
   uint32_t predicate(const Operand &operand) { return *lanes<uint32_t>(operand) ^ (operand.negated ? ~0u : 0u); }
   void set_predicate(const Operand &operand, uint32_t values);
   /// Bits of one lane, whatever the size of the register (at most 8 bytes), zero-extended.
@@ -61,17 +61,21 @@ public:
   void set_bits(const Operand &operand, uint32_t lane, uint64_t value);
   /// Traps unless every active lane has written the register, or the instruction propagates undefined values.
   void require(const Operand &operand) {
+    if (tracking)
+      touched_registers[operand.number] = true;
     if ((written[operand.number] & mask) != mask)
       undefined_register(operand);
   }
   void wrote(const Operand &operand) { wrote(operand, mask); }
   void wrote(const Operand &operand, uint32_t lanes_written) {
-    if (flying)
-      check_not_in_flight(operand);
+    if (tracking)
+      touch_for_write(operand);
     written[operand.number] |= lanes_written;
   }
   uint32_t written_lanes(const Operand &operand) const { return written[operand.number]; }
-  void forget_register(const Operand &operand, uint32_t lanes_forgotten) { written[operand.number] &= ~lanes_forgotten; }
+  void forget_register(const Operand &operand, uint32_t lanes_forgotten) {
+    written[operand.number] &= ~lanes_forgotten;
+  }
 
   /// The value that all active lanes agree on; Trap otherwise.
   template <class T> T uniform(const Operand &operand) {
@@ -88,6 +92,11 @@ public:
   /// Registers that an asynchronous operation is still to write (no access), or still reads (no write).
   void begin_flight(const Operand &operand, bool will_be_written, const char *until);
   void end_flight(const Operand &operand, bool was_written);
+  bool in_flight(const Operand &operand) const { return flights.count(operand.number) != 0; }
+
+  /// Registers read or written since the last wgmma.fence; kept only in programs with wgmma.
+  bool touched(const Operand &operand) const { return touched_registers[operand.number]; }
+  void forget_touched() { touched_registers.assign(touched_registers.size(), false); }
 
   // Addresses.
   uint64_t address(const Operand &operand, uint32_t lane) const;
@@ -99,15 +108,16 @@ public:
 
   // Race checks: an access by the warp itself, or by a queue it feeds.
   Actor actor(bool strong = false) const;
-  Actor queue_actor(const AsyncQueue &queue, Epoch position) const;   // shared memory, async proxy
-  Actor tensor_actor(const AsyncQueue &queue, Epoch position) const;  // tensor memory
-  Actor transaction_actor(const Mbarrier &mbarrier) const;            // data that completes on an mbarrier
+  Actor queue_actor(const AsyncQueue &queue, Epoch position) const;  // shared memory, async proxy
+  Actor tensor_actor(const AsyncQueue &queue, Epoch position) const; // tensor memory
+  Actor transaction_actor(const Mbarrier &mbarrier) const;           // data that completes on an mbarrier
   void check_shared_read(Cta &owner, uint64_t offset, uint64_t size, const Actor &actor, uint32_t lane = 0);
   void check_shared_write(Cta &owner, uint64_t offset, uint64_t size, const Actor &actor, uint32_t lane = 0);
   /// Traps with both accesses named if there is a conflict.
   void check(const std::optional<Conflict> &conflict, const std::string &where, uint32_t lane = 0);
 
   AsyncQueue &queue(QueueKind kind, uint32_t discriminator = 0);
+  AsyncQueue *find_queue(QueueKind kind, uint32_t discriminator = 0); // nullptr if nothing was ever issued
 
   const Instruction &instruction() const { return *executing; }
   Origin origin() const { return origin(first_lane()); }
@@ -124,16 +134,23 @@ public:
   void return_from_call();
   void exit_lanes();
 
+  uint32_t cluster_arrived = 0; // lanes between barrier.cluster.arrive and .wait
+  uint64_t cluster_ticket = 0;
+  uint32_t carry = 0; // the CC flag of each lane
+
   uint8_t *local(uint32_t lane) { return local_memory.data() + size_t(lane) * local_stride; }
   uint32_t local_size() const { return local_stride; }
 
 private:
   void initialise_registers();
-  void select_fragment();
+  bool select_fragment();
+  bool eligible(const Fragment &candidate);
   void merge_fragments();
-  bool may_execute(const Instruction &next);
-  [[noreturn]] void undefined_register(const Operand &operand);
-  void check_not_in_flight(const Operand &operand);
+  void remove_empty_fragments();
+  void undefined_register(const Operand &operand);
+  void touch_for_write(const Operand &operand);
+  void check_exit_pending();
+  bool may_converge(const Instruction &next, uint32_t lanes);
   [[noreturn]] void not_uniform(const Operand &operand);
 
   struct Flight {
@@ -147,7 +164,8 @@ private:
   std::vector<uint8_t> local_memory;
   uint32_t local_stride = 0;
   std::unordered_map<uint32_t, Flight> flights;
-  bool flying = false;
+  bool tracking = false; // flights or touched registers have to be looked after
+  std::vector<bool> touched_registers;
   const Instruction *executing = nullptr;
 };
 

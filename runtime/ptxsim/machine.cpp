@@ -1,0 +1,243 @@
+#include "machine.h"
+
+#include "opcode.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ptxsim {
+
+static uint64_t volume(const std::array<uint32_t, 3> &size) { return uint64_t(size[0]) * size[1] * size[2]; }
+
+static std::string text_of(const std::array<uint32_t, 3> &size) {
+  return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
+}
+
+static void refuse(const std::string &message) { throw PtxError(0, 0, message); }
+
+/// What the driver would refuse to launch.
+static void check_launch(const Function &entry, const LaunchOptions &options) {
+  if (!volume(options.grid) || !volume(options.block) || !volume(options.cluster))
+    refuse("grid, block and cluster need at least 1 in each dimension");
+  if (volume(options.block) > 1024)
+    refuse("a block has at most 1024 threads, found " + text_of(options.block));
+  if (volume(options.cluster) > 16)
+    refuse("a cluster has at most 16 CTAs, found " + text_of(options.cluster));
+  if (volume(entry.required_threads) && volume(entry.required_threads) != volume(options.block))
+    refuse("'" + entry.name + "' requires " + text_of(entry.required_threads) + " threads (.reqntid), found " +
+           text_of(options.block));
+  if (volume(entry.max_threads) && volume(entry.max_threads) < volume(options.block))
+    refuse("'" + entry.name + "' allows " + text_of(entry.max_threads) + " threads (.maxntid), found " +
+           text_of(options.block));
+  if (volume(entry.cluster) && entry.cluster != options.cluster)
+    refuse("'" + entry.name + "' requires clusters of " + text_of(entry.cluster) + ", found " +
+           text_of(options.cluster));
+  for (size_t i = 0; i < 3; ++i)
+    if (options.grid[i] % options.cluster[i])
+      refuse("the grid " + text_of(options.grid) + " is no multiple of the cluster " + text_of(options.cluster));
+  if (options.parameters.size() != entry.parameter_bytes)
+    refuse("'" + entry.name + "' takes " + std::to_string(entry.parameter_bytes) + " bytes of parameters, found " +
+           std::to_string(options.parameters.size()));
+}
+
+Machine::Machine(Program &program, const Function &entry, LaunchOptions given)
+    : program(program), entry(entry), options(std::move(given)), random(options.seed * 0x9E3779B97F4A7C15u + 1) {
+  check_launch(entry, options);
+  opcode_counts.assign(opcode_table().size(), 0);
+  lane_counts.assign(opcode_table().size(), 0);
+  // Seed 0 completes asynchronous work as late as possible; others mix eager and late, long and short slices.
+  static constexpr uint32_t eagerness_of[] = {2, 16, 128, 255, 64};
+  static constexpr uint32_t slice_of[] = {256, 64, 512, 16, 128, 1024, 7};
+  eagerness = eagerness_of[options.seed % 5];
+  slice = slice_of[options.seed % 7];
+  cluster_count = volume(options.grid) / volume(options.cluster);
+  prepare_memory();
+}
+
+Machine::~Machine() = default;
+
+void Machine::prepare_memory() {
+  for (const Range &range : options.ranges)
+    global.add(range);
+  if (options.unchecked_global)
+    global.allow_everything();
+  // Parameters stand at an address of 128 bytes alignment, as tensor maps among them need 64.
+  parameter_storage.resize(options.parameters.size() / 8 + 18);
+  uint64_t start = (reinterpret_cast<uint64_t>(parameter_storage.data()) + 127) / 128 * 128;
+  parameters = reinterpret_cast<uint8_t *>(start);
+  if (!options.parameters.empty())
+    std::memcpy(parameters, options.parameters.data(), options.parameters.size());
+  global.add({start, options.parameters.size(), false});
+  for (const Variable &variable : program.variables)
+    if ((variable.space == Space::Global || variable.space == Space::Const) && !variable.external) {
+      std::memcpy(reinterpret_cast<void *>(variable.address), variable.bytes.data(), variable.size);
+      global.add({variable.address, variable.size, variable.space == Space::Global});
+    }
+}
+
+uint32_t Machine::dynamic_shared_offset() const {
+  uint32_t alignment = 16;
+  for (const Variable &variable : program.variables)
+    if (variable.external && variable.space == Space::SharedCta)
+      alignment = std::max(alignment, variable.alignment);
+  return (shared_base + entry.shared_bytes + alignment - 1) / alignment * alignment;
+}
+
+uint32_t Machine::shared_bytes() const { return dynamic_shared_offset() + options.dynamic_shared_bytes; }
+
+void Machine::trap(const Origin &origin, const char *kind, const std::string &message, std::vector<std::string> notes) {
+  Trap result;
+  result.kind = kind;
+  result.message = message;
+  result.notes = std::move(notes);
+  if (origin.instruction) {
+    result.line = origin.instruction->line;
+    const SourceLocation &location = program.locations[origin.instruction->location];
+    result.file = location.file;
+    result.source_line = location.line;
+  }
+  if (origin.warp) {
+    uint32_t thread = origin.warp->index * lane_count + origin.lane;
+    result.block = origin.warp->cta.index;
+    result.thread = {thread % options.block[0], thread / options.block[0] % options.block[1],
+                     thread / options.block[0] / options.block[1]};
+  }
+  throw result;
+}
+
+void Machine::launch_cluster() {
+  uint64_t number = next_cluster++;
+  uint32_t x = options.grid[0] / options.cluster[0];
+  uint32_t y = options.grid[1] / options.cluster[1];
+  resident.push_back(std::make_unique<Cluster>(
+      *this, std::array<uint32_t, 3>{uint32_t(number % x), uint32_t(number / x % y), uint32_t(number / x / y)}));
+}
+
+uint64_t Machine::progress() const {
+  uint64_t sum = next_cluster;
+  for (const auto &cluster : resident)
+    sum += cluster->progress;
+  return sum;
+}
+
+/// Lets one warp that can go on execute for a while, then perhaps an asynchronous operation complete.
+bool Machine::run_slice(Cluster &cluster) {
+  std::vector<Warp *> ready;
+  for (const auto &cta : cluster.ctas)
+    for (const auto &warp : cta->warps)
+      if (warp->runnable())
+        ready.push_back(warp.get());
+  if (ready.empty() && cluster.async.empty())
+    return false;
+  if (!ready.empty()) {
+    Warp &chosen = *ready[random() % ready.size()];
+    steps += chosen.run(1 + random() % slice);
+    if (options.step_limit && steps > options.step_limit)
+      trap(chosen.origin(), trap_kind::step_limit, "more than " + std::to_string(options.step_limit) + " instructions");
+  }
+  if (!cluster.async.empty() && (ready.empty() || random() % 256 < eagerness))
+    cluster.async.perform_one(random);
+  return true;
+}
+
+/// Polls that wait may return false instead: a program may do something else then. False if that has led nowhere.
+bool Machine::wake_polls() {
+  if (progress() != progress_at_wake)
+    wakes = 0;
+  progress_at_wake = progress();
+  if (++wakes > 4)
+    return false;
+  bool woken = false;
+  for (const auto &cluster : resident)
+    for (const auto &cta : cluster->ctas)
+      for (const auto &warp : cta->warps)
+        for (Fragment &fragment : warp->fragments)
+          if (warp->live && fragment.state == Fragment::State::Waiting &&
+              program.code[fragment.pc].text.rfind("mbarrier.t", 0) == 0) {
+            fragment.release_poll = woken = true;
+            fragment.state = Fragment::State::Runnable;
+          }
+  return woken;
+}
+
+void Machine::deadlock() {
+  std::vector<std::string> notes;
+  Origin origin;
+  for (const auto &cluster : resident)
+    for (const auto &cta : cluster->ctas)
+      for (const auto &warp : cta->warps)
+        for (const Fragment &fragment : warp->fragments) {
+          if (!warp->live)
+            continue;
+          const Instruction &at = program.code[fragment.pc];
+          if (!origin.instruction)
+            origin = {&at, warp.get(), uint32_t(__builtin_ctz(fragment.mask))};
+          notes.push_back("CTA rank " + std::to_string(cta->rank) + " warp " + std::to_string(warp->index) +
+                          " waits at line " + std::to_string(at.line) + ": " + at.text +
+                          (fragment.state == Fragment::State::Converging ? ", for other lanes of the warp" : ""));
+        }
+  bool converging = std::any_of(notes.begin(), notes.end(), [](const std::string &note) {
+    return note.find("for other lanes") != std::string::npos;
+  });
+  trap(origin, converging ? trap_kind::divergence : trap_kind::deadlock, "no thread can go on", std::move(notes));
+}
+
+void Machine::finish_cluster(size_t index) {
+  Cluster &cluster = *resident[index];
+  while (!cluster.async.empty())
+    cluster.async.perform_one(random);
+  if (options.checks)
+    cluster.check_finished();
+  resident.erase(resident.begin() + ptrdiff_t(index));
+}
+
+Counters Machine::run() {
+  constexpr size_t usually_resident = 2;
+  while (next_cluster < cluster_count || !resident.empty()) {
+    while (resident.size() < usually_resident && next_cluster < cluster_count)
+      launch_cluster();
+    size_t first = random() % resident.size();
+    bool moved = false;
+    for (size_t i = 0; i < resident.size() && !moved; ++i) {
+      size_t index = (first + i) % resident.size();
+      moved = run_slice(*resident[index]);
+      if (resident[index]->finished()) {
+        finish_cluster(index);
+        moved = true;
+      }
+    }
+    constexpr uint64_t slices_between_polls = 1 << 14;
+    if (options.poll && ++slices % slices_between_polls == 0)
+      options.poll();
+    if (moved)
+      continue;
+    // The others may wait for a cluster that has not started.
+    if (next_cluster < cluster_count)
+      launch_cluster();
+    else if (!wake_polls())
+      deadlock();
+  }
+  collect_counters();
+  return counters;
+}
+
+void Machine::collect_counters() {
+  const auto &table = opcode_table();
+  for (size_t row = 0; row < table.size(); ++row) {
+    if (!opcode_counts[row])
+      continue;
+    counters["instructions." + std::string(table[row]->group)] += opcode_counts[row];
+    counters["instructions"] += opcode_counts[row];
+    counters["thread_instructions"] += lane_counts[row];
+  }
+  counters["clusters"] = cluster_count;
+  counters["bytes.shared_read"] = traffic.shared_read;
+  counters["bytes.shared_written"] = traffic.shared_written;
+  counters["bytes.global_read"] = traffic.global_read;
+  counters["bytes.global_written"] = traffic.global_written;
+  counters["shared_bank_conflicts"] = traffic.bank_conflicts;
+  counters["barrier_arrivals"] = traffic.barrier_arrivals;
+  counters["mbarrier_waits"] = traffic.mbarrier_waits;
+}
+
+} // namespace ptxsim

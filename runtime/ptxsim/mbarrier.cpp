@@ -1,0 +1,73 @@
+#include "mbarrier.h"
+
+namespace ptxsim {
+
+static std::string out_of_range(const char *what, int64_t least, int64_t found) {
+  return std::string(what) + " must be within " + std::to_string(least) + " and " +
+         std::to_string(Mbarrier::count_limit) + ", found " + std::to_string(found);
+}
+
+std::string Mbarrier::init(int64_t count) {
+  if (count < 1 || count > count_limit)
+    return out_of_range("the expected arrival count", 1, count);
+  first_epoch += Epoch(phase) + 1;
+  phase = 0;
+  expected = pending = count;
+  transactions = 0;
+  observed = true;
+  observed_phases = latest_copy = 0;
+  init_fenced = false;
+  gathering = complete = Knowledge();
+  return {};
+}
+
+void Mbarrier::try_complete() {
+  if (pending != 0 || transactions != 0)
+    return;
+  ++phase;
+  pending = expected;
+  observed = false;
+  gathering.happened.raise(agent, epoch());
+  gathering.tensor.raise(agent, epoch());
+  complete = gathering;
+}
+
+std::string Mbarrier::expect_transactions(int64_t bytes) {
+  transactions += bytes;
+  return transactions > count_limit ? out_of_range("the transaction count", -count_limit, transactions) : std::string();
+}
+
+std::string Mbarrier::complete_transactions(int64_t bytes, uint64_t issued_in_phase) {
+  if (issued_in_phase != phase)
+    return "bytes of a copy issued in phase " + std::to_string(issued_in_phase) + " arrive in phase " +
+           std::to_string(phase) + ", which did not expect them";
+  latest_copy = issued_in_phase + 1;
+  transactions -= bytes;
+  if (transactions < -count_limit)
+    return out_of_range("the transaction count", -count_limit, transactions);
+  if (pending == 0 && transactions < 0)
+    return "more bytes arrive than the phase expects: " + std::to_string(-transactions) + " too many";
+  try_complete();
+  return {};
+}
+
+std::string Mbarrier::arrive(int64_t count) {
+  if (count < 1)
+    return out_of_range("the arrival count", 1, count);
+  if (count > pending)
+    return "arrival of " + std::to_string(count) + ", but the phase has " + std::to_string(pending) + " pending";
+  pending -= count;
+  if (pending == 0 && transactions < 0)
+    return "the phase has no arrival pending, but " + std::to_string(-transactions) + " bytes more than it expects";
+  try_complete();
+  return {};
+}
+
+std::string Mbarrier::arrive_drop(int64_t count) {
+  if (count > expected)
+    return "arrive_drop of " + std::to_string(count) + ", but " + std::to_string(expected) + " arrivals are expected";
+  expected -= count;
+  return arrive(count);
+}
+
+} // namespace ptxsim

@@ -1,0 +1,83 @@
+#include "mbarrier_operations.h"
+
+namespace ptxsim {
+
+static Mbarrier &object_at(const Origin &origin, Cta &cta, uint64_t offset) {
+  auto found = cta.mbarriers.find(uint32_t(offset));
+  if (found == cta.mbarriers.end())
+    cta.machine.trap(origin, trap_kind::mbarrier,
+                     "signals an mbarrier at shared offset " + std::to_string(offset) + " of CTA rank " +
+                         std::to_string(cta.rank) + ", but none is initialised there");
+  return found->second;
+}
+
+static void trap_if(const Origin &origin, Cta &cta, const std::string &wrong, uint32_t last_line) {
+  if (!wrong.empty() && cta.machine.options.checks)
+    cta.machine.trap(origin, trap_kind::mbarrier, wrong,
+                     {"the mbarrier was changed before by line " + std::to_string(last_line)});
+}
+
+static void changed(const Origin &origin, Cta &cta, Mbarrier &mbarrier, uint64_t phase_before) {
+  mbarrier.line = origin.instruction->line;
+  if (mbarrier.phase != phase_before)
+    ++cta.cluster.progress;
+}
+
+void complete_transactions(const Origin &origin, Cta &cta, uint64_t offset, uint64_t bytes, uint64_t issued_in_phase) {
+  Mbarrier &mbarrier = object_at(origin, cta, offset);
+  uint64_t phase = mbarrier.phase;
+  mbarrier.copy_instruction = uint32_t(origin.instruction - cta.machine.program.code.data());
+  trap_if(origin, cta, mbarrier.complete_transactions(int64_t(bytes), issued_in_phase), mbarrier.line);
+  changed(origin, cta, mbarrier, phase);
+}
+
+/// Each phase must be seen by a successful wait before the next one's first arrival (PTX ISA 9.7.13.15.4).
+static void check_observed(const Origin &origin, Cta &cta, const Mbarrier &mbarrier) {
+  if (!mbarrier.observed && mbarrier.pending == mbarrier.expected && cta.machine.options.checks)
+    cta.machine.trap(origin, trap_kind::mbarrier,
+                     "arrives in phase " + std::to_string(mbarrier.phase) + ", but no wait has seen phase " +
+                         std::to_string(mbarrier.phase - 1) + " complete",
+                     {"the mbarrier was changed before by line " + std::to_string(mbarrier.line)});
+}
+
+void signal_mbarrier(const Origin &origin, Cta &cta, uint64_t offset, int64_t count, const Knowledge &knowledge) {
+  Mbarrier &mbarrier = object_at(origin, cta, offset);
+  check_observed(origin, cta, mbarrier);
+  uint64_t phase = mbarrier.phase;
+  mbarrier.gathering.join(knowledge);
+  trap_if(origin, cta, mbarrier.arrive(count), mbarrier.line);
+  changed(origin, cta, mbarrier, phase);
+}
+
+void drop_mbarrier(const Origin &origin, Cta &cta, uint64_t offset, int64_t count, const Knowledge &knowledge) {
+  Mbarrier &mbarrier = object_at(origin, cta, offset);
+  check_observed(origin, cta, mbarrier);
+  uint64_t phase = mbarrier.phase;
+  mbarrier.gathering.join(knowledge);
+  trap_if(origin, cta, mbarrier.arrive_drop(count), mbarrier.line);
+  changed(origin, cta, mbarrier, phase);
+}
+
+void expect_transactions(const Origin &origin, Cta &cta, uint64_t offset, int64_t bytes) {
+  Mbarrier &mbarrier = object_at(origin, cta, offset);
+  trap_if(origin, cta, mbarrier.expect_transactions(bytes), mbarrier.line);
+  mbarrier.line = origin.instruction->line;
+}
+
+Mbarrier &mbarrier_for_async(Warp &warp, Cta &owner, uint64_t offset, uint32_t lane) {
+  Mbarrier &mbarrier = owner.mbarrier(warp, offset, lane);
+  if (!warp.machine.options.checks)
+    return mbarrier;
+  std::string line = "initialised by line " + std::to_string(mbarrier.init_line);
+  if (mbarrier.init_epoch > warp.clock.known.happened[mbarrier.init_agent])
+    warp.trap_lane(lane, trap_kind::race, "uses an mbarrier whose initialisation is not known to be complete", {line});
+  // Kernels that others compile rely on a plain barrier here.
+  if (!mbarrier.init_fenced && !warp.machine.options.allow_unconfirmed)
+    warp.trap_lane(lane, trap_kind::race,
+                   "uses an mbarrier outside the generic proxy of its CTA, but neither fence.mbarrier_init nor "
+                   "fence.proxy.async follows its initialisation",
+                   {line});
+  return mbarrier;
+}
+
+} // namespace ptxsim

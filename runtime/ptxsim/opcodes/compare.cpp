@@ -1,0 +1,369 @@
+// Comparison and selection (PTX ISA 9.7.6), testp and copysign.
+#include "lanewise.h"
+#include "small_float.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace ptxsim {
+
+namespace {
+
+enum class Comparison { Eq, Ne, Lt, Le, Gt, Ge, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan };
+
+/// settings: comparison, boolean operation with operand c (-1 for none), ftz.
+enum Setting { Compare, Combine, Ftz };
+
+template <class T> bool unordered(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::isnan(a) || std::isnan(b);
+  else
+    return (void)a, (void)b, false;
+}
+
+template <Comparison Which, class T> bool compare(T a, T b) {
+  if constexpr (Which == Comparison::Eq)
+    return a == b;
+  else if constexpr (Which == Comparison::Ne)
+    return a != b && !unordered(a, b);
+  else if constexpr (Which == Comparison::Lt)
+    return a < b;
+  else if constexpr (Which == Comparison::Le)
+    return a <= b;
+  else if constexpr (Which == Comparison::Gt)
+    return a > b;
+  else if constexpr (Which == Comparison::Ge)
+    return a >= b;
+  else if constexpr (Which == Comparison::Equ)
+    return a == b || unordered(a, b);
+  else if constexpr (Which == Comparison::Neu)
+    return a != b;
+  else if constexpr (Which == Comparison::Ltu)
+    return !(a >= b);
+  else if constexpr (Which == Comparison::Leu)
+    return !(a > b);
+  else if constexpr (Which == Comparison::Gtu)
+    return !(a <= b);
+  else if constexpr (Which == Comparison::Geu)
+    return !(a < b);
+  else if constexpr (Which == Comparison::Num)
+    return !unordered(a, b);
+  else
+    return unordered(a, b);
+}
+
+template <class T> T flushed(T value, bool ftz) {
+  if constexpr (std::is_same_v<T, float>)
+    if (ftz && std::fpclassify(value) == FP_SUBNORMAL)
+      return std::copysign(0.0f, value);
+  return (void)ftz, value;
+}
+
+/// Lanes in which the comparison holds.
+template <class T> uint32_t holds(Comparison which, const T *a, const T *b, uint32_t mask, bool ftz) {
+  uint32_t result = 0;
+  auto over = [&](auto test) {
+    if (mask == ~0u && !ftz)
+      for (uint32_t lane = 0; lane < lane_count; ++lane)
+        result |= uint32_t(test(a[lane], b[lane])) << lane;
+    else
+      for_each_lane(
+          mask, [&](uint32_t lane) { result |= uint32_t(test(flushed(a[lane], ftz), flushed(b[lane], ftz))) << lane; });
+  };
+#define CASE(Which)                                                                                                    \
+  case Comparison::Which:                                                                                              \
+    over([](T x, T y) { return compare<Comparison::Which, T>(x, y); });                                                \
+    break
+  switch (which) {
+    CASE(Eq);
+    CASE(Ne);
+    CASE(Lt);
+    CASE(Le);
+    CASE(Gt);
+    CASE(Ge);
+    CASE(Equ);
+    CASE(Neu);
+    CASE(Ltu);
+    CASE(Leu);
+    CASE(Gtu);
+    CASE(Geu);
+    CASE(Num);
+    CASE(Nan);
+  }
+#undef CASE
+  return result;
+}
+
+uint32_t combine(const Instruction &in, uint32_t value, uint32_t other) {
+  switch (in.settings[Combine]) {
+  case 0:
+    return value & other;
+  case 1:
+    return value | other;
+  case 2:
+    return value ^ other;
+  default:
+    return value;
+  }
+}
+
+/// How a register's bits are compared: as they are, or widened from a 16-bit float.
+struct AsIs {
+  template <class T> static const T *lanes(Warp &warp, const Operand &operand, T *) { return warp.lanes<T>(operand); }
+};
+template <float (*Widen)(uint16_t)> struct Widened {
+  static const float *lanes(Warp &warp, const Operand &operand, float *room) {
+    uint16_t *bits = warp.lanes<uint16_t>(operand);
+    for (uint32_t lane = 0; lane < lane_count; ++lane)
+      room[lane] = Widen(bits[lane]);
+    return room;
+  }
+};
+
+template <class T, class From> uint32_t compare_operands(Warp &warp, const Instruction &in) {
+  const Operand &a = in.operands[1], &b = in.operands[2];
+  warp.require(a);
+  warp.require(b);
+  T first[lane_count], second[lane_count];
+  return holds<T>(Comparison(in.settings[Compare]), From::lanes(warp, a, first), From::lanes(warp, b, second),
+                  warp.mask, in.settings[Ftz]);
+}
+
+template <class T, class From> Outcome setp(Warp &warp, const Instruction &in) {
+  uint32_t value = compare_operands<T, From>(warp, in);
+  uint32_t other = ~0u;
+  if (in.operands.size() > 3) {
+    warp.require(in.operands[3]);
+    other = warp.predicate(in.operands[3]);
+  }
+  const Operand &d = in.operands[0];
+  if (d.kind != Operand::Kind::Vector) {
+    warp.set_predicate(d, combine(in, value, other));
+    return Outcome::Next;
+  }
+  warp.set_predicate(d.elements[0], combine(in, value, other));
+  warp.set_predicate(d.elements[1], combine(in, ~value, other));
+  return Outcome::Next;
+}
+
+/// Packed halves: p for the lower, q for the upper.
+template <float (*Widen)(uint16_t)> Outcome setp_pair(Warp &warp, const Instruction &in) {
+  warp.require(in.operands[1]);
+  warp.require(in.operands[2]);
+  uint32_t *a = warp.lanes<uint32_t>(in.operands[1]), *b = warp.lanes<uint32_t>(in.operands[2]);
+  uint32_t other = in.operands.size() > 3 ? warp.predicate(in.operands[3]) : ~0u;
+  for (int part = 0; part < 2; ++part) {
+    float first[lane_count], second[lane_count];
+    for (uint32_t lane = 0; lane < lane_count; ++lane) {
+      first[lane] = Widen(uint16_t(a[lane] >> 16 * part));
+      second[lane] = Widen(uint16_t(b[lane] >> 16 * part));
+    }
+    uint32_t value = holds<float>(Comparison(in.settings[Compare]), first, second, warp.mask, false);
+    warp.set_predicate(in.operands[0].elements[size_t(part)], combine(in, value, other));
+  }
+  return Outcome::Next;
+}
+
+/// set: all ones or 1.0 where the comparison holds, else zero.
+template <class T, class From> Outcome set(Warp &warp, const Instruction &in) {
+  uint32_t value = compare_operands<T, From>(warp, in);
+  uint32_t other = ~0u;
+  if (in.operands.size() > 3) {
+    warp.require(in.operands[3]);
+    other = warp.predicate(in.operands[3]);
+  }
+  value = combine(in, value, other);
+  uint64_t truth = in.type == Type::F32    ? 0x3F800000u
+                   : in.type == Type::F16  ? 0x3C00u
+                   : in.type == Type::BF16 ? 0x3F80u
+                                           : ~0ull;
+  for_each_lane(warp.mask, [&](uint32_t lane) { warp.set_bits(in.operands[0], lane, value >> lane & 1 ? truth : 0); });
+  warp.wrote(in.operands[0]);
+  return Outcome::Next;
+}
+
+void take_comparison(Decoder &d) {
+  static constexpr std::pair<const char *, Comparison> names[] = {
+      {"eq", Comparison::Eq},   {"ne", Comparison::Ne},   {"lt", Comparison::Lt},   {"le", Comparison::Le},
+      {"gt", Comparison::Gt},   {"ge", Comparison::Ge},   {"lo", Comparison::Lt},   {"ls", Comparison::Le},
+      {"hi", Comparison::Gt},   {"hs", Comparison::Ge},   {"equ", Comparison::Equ}, {"neu", Comparison::Neu},
+      {"ltu", Comparison::Ltu}, {"leu", Comparison::Leu}, {"gtu", Comparison::Gtu}, {"geu", Comparison::Geu},
+      {"num", Comparison::Num}, {"nan", Comparison::Nan}};
+  for (const auto &[name, which] : names)
+    if (d.take(name)) {
+      d.instruction.settings[Compare] = int32_t(which);
+      d.instruction.settings[Combine] = d.take_one_of({"and", "or", "xor"});
+      d.instruction.settings[Ftz] = d.take("ftz");
+      return;
+    }
+  d.malformed("'" + d.instruction.text + "' names no comparison");
+}
+
+Execute decode_setp(Decoder &d) {
+  take_comparison(d);
+  Type type = d.instruction.type = d.take_type();
+  bool combines = d.instruction.settings[Combine] >= 0;
+  d.expect_operands(combines ? 4 : 3, combines ? 4 : 3);
+  d.source(1, type);
+  d.source(2, type);
+  if (combines)
+    d.predicate(3);
+  bool packed = type == Type::F16x2 || type == Type::BF16x2;
+  Operand &destination = d.instruction.operands[0];
+  if (destination.kind == Operand::Kind::Vector) {
+    for (Operand &element : destination.elements) {
+      if (element.kind == Operand::Kind::Sink)
+        d.destination(element, Type::B32);
+      else if (element.kind != Operand::Kind::Predicate)
+        d.malformed("'" + d.instruction.text + "' expects predicates as destinations");
+    }
+  } else if (packed) {
+    d.malformed("'" + d.instruction.text + "' has two destinations p|q");
+  } else {
+    d.predicate_destination(0);
+  }
+  switch (type) {
+  case Type::F16:
+    return &setp<float, Widened<from_f16>>;
+  case Type::BF16:
+    return &setp<float, Widened<from_bf16>>;
+  case Type::F16x2:
+    return &setp_pair<from_f16>;
+  case Type::BF16x2:
+    return &setp_pair<from_bf16>;
+  case Type::F32:
+    return &setp<float, AsIs>;
+  case Type::F64:
+    return &setp<double, AsIs>;
+  default:
+    return select_integer(type, [](auto zero) -> Execute { return &setp<decltype(zero), AsIs>; });
+  }
+}
+
+Execute decode_set(Decoder &d) {
+  take_comparison(d);
+  Type to = d.instruction.type = d.take_type();
+  Type type = d.take_type();
+  bool combines = d.instruction.settings[Combine] >= 0;
+  d.expect_operands(combines ? 4 : 3, combines ? 4 : 3);
+  d.destination(0, to);
+  d.source(1, type);
+  d.source(2, type);
+  if (combines)
+    d.predicate(3);
+  switch (type) {
+  case Type::F16:
+    return &set<float, Widened<from_f16>>;
+  case Type::BF16:
+    return &set<float, Widened<from_bf16>>;
+  case Type::F32:
+    return &set<float, AsIs>;
+  case Type::F64:
+    return &set<double, AsIs>;
+  default:
+    return select_integer(type, [](auto zero) -> Execute { return &set<decltype(zero), AsIs>; });
+  }
+}
+
+/// d = p ? a : b. What is not selected may be undefined.
+template <class T> Outcome selp(Warp &warp, const Instruction &in) {
+  const Operand &d = in.operands[0], &a = in.operands[1], &b = in.operands[2], &p = in.operands[3];
+  warp.require(p);
+  uint32_t choose = warp.predicate(p);
+  uint32_t defined = (choose & warp.written_lanes(a)) | (~choose & warp.written_lanes(b));
+  T *result = warp.lanes<T>(d), *first = warp.lanes<T>(a), *second = warp.lanes<T>(b);
+  for_each_lane(warp.mask, [&](uint32_t lane) { result[lane] = choose >> lane & 1 ? first[lane] : second[lane]; });
+  warp.wrote(d, warp.mask & defined);
+  warp.forget_register(d, warp.mask & ~defined);
+  return Outcome::Next;
+}
+
+Execute decode_selp(Decoder &d) {
+  Type type = d.instruction.type = d.take_type();
+  d.expect_operands(4, 4);
+  d.destination(0, type);
+  d.source(1, type);
+  d.source(2, type);
+  d.predicate(3);
+  switch (type_size(type)) {
+  case 2:
+    return &selp<uint16_t>;
+  case 4:
+    return &selp<uint32_t>;
+  case 8:
+    return &selp<uint64_t>;
+  default:
+    return nullptr;
+  }
+}
+
+/// d = c >= 0 ? a : b.
+template <class C> Outcome slct(Warp &warp, const Instruction &in) {
+  for (size_t i = 1; i < 4; ++i)
+    warp.require(in.operands[i]);
+  C *c = warp.lanes<C>(in.operands[3]);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    warp.set_bits(in.operands[0], lane, warp.bits(in.operands[c[lane] >= 0 ? 1 : 2], lane));
+  });
+  warp.wrote(in.operands[0]);
+  return Outcome::Next;
+}
+
+Execute decode_slct(Decoder &d) {
+  d.take("ftz");
+  Type type = d.instruction.type = d.take_type();
+  Type by = d.take_type();
+  d.expect_operands(4, 4);
+  d.destination(0, type);
+  d.source(1, type);
+  d.source(2, type);
+  d.source(3, by);
+  return by == Type::F32 ? &slct<float> : &slct<int32_t>;
+}
+
+template <class T> Outcome testp(Warp &warp, const Instruction &in) {
+  warp.require(in.operands[1]);
+  T *a = warp.lanes<T>(in.operands[1]);
+  uint32_t result = 0;
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    int kind = std::fpclassify(a[lane]);
+    const bool tests[] = {std::isfinite(a[lane]), kind == FP_INFINITE, kind != FP_NAN,
+                          kind == FP_NAN,         kind == FP_NORMAL,   kind == FP_SUBNORMAL};
+    result |= uint32_t(tests[in.settings[0]]) << lane;
+  });
+  warp.set_predicate(in.operands[0], result);
+  return Outcome::Next;
+}
+
+Execute decode_testp(Decoder &d) {
+  d.instruction.settings[0] = d.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+  if (d.instruction.settings[0] < 0)
+    d.malformed("'" + d.instruction.text + "' names no test");
+  Type type = d.instruction.type = d.take_type();
+  d.expect_operands(2, 2);
+  d.predicate_destination(0);
+  d.source(1, type);
+  return type == Type::F64 ? &testp<double> : &testp<float>;
+}
+
+/// The sign of a with the magnitude of b.
+template <class T, T SignBit> T CopySign(const T *s) { return (s[1] & ~SignBit) | (s[0] & SignBit); }
+
+Execute decode_copysign(Decoder &d) {
+  Type type = d.instruction.type = d.take_type();
+  same_type_operands(d, type, 2);
+  return type == Type::F64 ? &lanewise<uint64_t, uint64_t, 2, CopySign<uint64_t, 1ull << 63>>
+                           : &lanewise<uint32_t, uint32_t, 2, CopySign<uint32_t, 1u << 31>>;
+}
+
+} // namespace
+
+const OpcodeTable &compare_opcodes() {
+  static const OpcodeTable table = {
+      {"setp", "compare", decode_setp}, {"set", "compare", decode_set},     {"selp", "compare", decode_selp},
+      {"slct", "compare", decode_slct}, {"testp", "compare", decode_testp}, {"copysign", "compare", decode_copysign},
+  };
+  return table;
+}
+
+} // namespace ptxsim

@@ -1,0 +1,228 @@
+// Control flow (PTX ISA 9.7.12): branches, calls, exit.
+#include "lanewise.h"
+#include "machine.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ptxsim {
+
+namespace {
+
+Outcome branch(Warp &warp, const Instruction &in) {
+  warp.jump(in.operands[0].target, warp.mask);
+  return Outcome::Jump;
+}
+
+Execute decode_bra(Decoder &d) {
+  d.take("uni");
+  d.expect_operands(1, 1);
+  d.label(0);
+  return &branch;
+}
+
+/// Each lane's index chooses its target; lanes with the same one stay together.
+Outcome branch_indexed(Warp &warp, const Instruction &in) {
+  warp.require(in.operands[0]);
+  const uint32_t *index = warp.lanes<uint32_t>(in.operands[0]);
+  const auto &targets = in.operands[1].elements;
+  uint32_t first = warp.first_lane(), same = 0;
+  if (index[first] >= targets.size())
+    warp.trap_lane(first, trap_kind::illegal,
+                   "brx.idx with index " + std::to_string(index[first]) + " into " + std::to_string(targets.size()) +
+                       " targets");
+  for_each_lane(warp.mask, [&](uint32_t lane) { same |= uint32_t(index[lane] == index[first]) << lane; });
+  // The others come back to this instruction.
+  uint32_t here = warp.fragment().pc;
+  uint32_t others = warp.mask & ~same;
+  warp.jump(targets[index[first]].target, same);
+  if (others)
+    for (Fragment &fragment : warp.fragments)
+      if (fragment.mask & others)
+        fragment.pc = here;
+  return Outcome::Jump;
+}
+
+Execute decode_brx(Decoder &d) {
+  d.take("uni");
+  d.expect_operands(2, 2);
+  d.source(0, Type::U32);
+  Operand &table = d.instruction.operands[1];
+  if (table.kind != Operand::Kind::Vector)
+    d.malformed("brx.idx expects the label of .branchtargets, found '" + table.text + "'");
+  for (const Operand &target : table.elements)
+    if (target.kind != Operand::Kind::Label)
+      d.malformed("label '" + target.text + "' is not declared");
+  return &branch_indexed;
+}
+
+// Calls. Operands: {results}, function, {arguments}. Registers and parameter variables have fixed places, so a
+// function cannot be active twice in one thread.
+
+enum CallOperand { Results, Callee, Arguments };
+
+void copy_value(Warp &warp, const Operand &to, const Operand &from) {
+  const Program &program = warp.machine.program;
+  auto variable = [&](const Operand &operand) { return program.variables[size_t(operand.variable)]; };
+  if (to.kind == Operand::Kind::Predicate) {
+    warp.set_predicate(to, warp.predicate(from));
+    return;
+  }
+  uint64_t size = to.variable >= 0 ? variable(to).size : to.size;
+  if (from.variable >= 0)
+    size = std::min<uint64_t>(size, variable(from).size);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    const uint8_t *source =
+        from.variable >= 0 ? warp.local(lane) + variable(from).address : warp.lanes<uint8_t>(from) + lane * from.size;
+    uint8_t *target =
+        to.variable >= 0 ? warp.local(lane) + variable(to).address : warp.lanes<uint8_t>(to) + lane * to.size;
+    std::memcpy(target, source, size);
+  });
+  if (to.variable < 0)
+    warp.wrote(to);
+}
+
+bool contains(const Function &function, uint32_t pc) { return pc >= function.first && pc < function.last; }
+
+void check_recursion(Warp &warp, const Function &callee) {
+  const Fragment &fragment = warp.fragment();
+  bool active = contains(callee, fragment.pc);
+  for (uint32_t back : fragment.stack)
+    active |= contains(callee, back - 1);
+  if (active)
+    warp.trap(trap_kind::unsupported, "recursive call of '" + callee.name + "'");
+}
+
+Outcome call(Warp &warp, const Instruction &in) {
+  const Operand &target = in.operands[Callee];
+  uint32_t index = target.target;
+  if (target.kind == Operand::Kind::Register) {
+    index = uint32_t(warp.uniform<uint64_t>(target));
+    if (index >= warp.machine.program.functions.size())
+      warp.trap(trap_kind::illegal, "call through a register that holds no function");
+  }
+  const Function &callee = warp.machine.program.functions[index];
+  if (!callee.defined) {
+    if (callee.name == "__assertfail" || callee.name == "__assert_fail")
+      warp.trap(trap_kind::program, "assertion failed");
+    if (callee.name == "vprintf")
+      return Outcome::Next;
+    warp.trap(trap_kind::unsupported, "call of '" + callee.name + "', which has no body");
+  }
+  check_recursion(warp, callee);
+  const auto &arguments = in.operands[Arguments].elements;
+  if (arguments.size() != callee.formals.size() || in.operands[Results].elements.size() != callee.results.size())
+    warp.trap(trap_kind::illegal, "'" + callee.name + "' takes " + std::to_string(callee.formals.size()) +
+                                      " arguments and has " + std::to_string(callee.results.size()) +
+                                      " results, found " + std::to_string(arguments.size()) + " and " +
+                                      std::to_string(in.operands[Results].elements.size()));
+  for (size_t i = 0; i < arguments.size(); ++i)
+    copy_value(warp, callee.formals[i], arguments[i]);
+  warp.call(callee.first);
+  return Outcome::Jump;
+}
+
+Execute decode_call(Decoder &d) {
+  d.take("uni");
+  auto &operands = d.instruction.operands;
+  Operand nothing;
+  nothing.kind = Operand::Kind::Vector;
+  if (operands.empty())
+    d.malformed("call expects a function");
+  if (operands[0].kind != Operand::Kind::Vector)
+    operands.insert(operands.begin(), nothing);
+  if (operands.size() == 2)
+    operands.push_back(nothing);
+  if (operands.size() == 4)
+    operands.pop_back(); // the prototype of an indirect call
+  d.expect_operands(3, 3);
+  Operand &callee = operands[Callee];
+  const auto &functions = d.program.functions;
+  auto found =
+      std::find_if(functions.begin(), functions.end(), [&](const Function &f) { return f.name == callee.text; });
+  const Function *known = nullptr;
+  if (callee.kind == Operand::Kind::Register) {
+    d.source(Callee, Type::U64);
+  } else if (found != functions.end()) {
+    callee.kind = Operand::Kind::Function;
+    callee.target = uint32_t(found - functions.begin());
+    known = &*found;
+  } else {
+    d.malformed("function '" + callee.text + "' is not declared");
+  }
+  auto settle = [&](Operand &operand, const std::vector<Operand> *formals, size_t i) {
+    if (operand.variable >= 0 || operand.kind == Operand::Kind::Register || operand.kind == Operand::Kind::Predicate ||
+        operand.kind == Operand::Kind::Sink)
+      return;
+    if (!operand.constant || !formals || i >= formals->size())
+      d.malformed("call with '" + operand.text + "', which is no parameter, register or literal");
+    uint8_t size = (*formals)[i].size;
+    d.source(operand, size == 8 ? Type::B64 : size == 2 ? Type::B16 : Type::B32);
+  };
+  for (size_t i = 0; i < operands[Arguments].elements.size(); ++i)
+    settle(operands[Arguments].elements[i], known ? &known->formals : nullptr, i);
+  for (Operand &result : operands[Results].elements)
+    settle(result, nullptr, 0);
+  return &call;
+}
+
+Outcome return_from_function(Warp &warp, const Instruction &) {
+  const Fragment &fragment = warp.fragment();
+  if (!fragment.stack.empty()) {
+    const auto &code = warp.machine.program.code;
+    const Instruction &site = code[fragment.stack.back() - 1];
+    const auto &functions = warp.machine.program.functions;
+    auto callee = std::find_if(functions.begin(), functions.end(),
+                               [&](const Function &function) { return contains(function, fragment.pc); });
+    const auto &results = site.operands[Results].elements;
+    for (size_t i = 0; i < results.size(); ++i)
+      copy_value(warp, results[i], callee->results[i]);
+  }
+  warp.return_from_call();
+  return Outcome::Jump;
+}
+
+Execute decode_ret(Decoder &d) {
+  d.take("uni");
+  d.expect_operands(0, 0);
+  return &return_from_function;
+}
+
+Outcome exit_threads(Warp &warp, const Instruction &) {
+  warp.exit_lanes();
+  return Outcome::Jump;
+}
+
+Outcome trap(Warp &warp, const Instruction &in) {
+  warp.trap(trap_kind::program, "the program executes '" + in.text + "'");
+}
+
+template <Outcome (*Function)(Warp &, const Instruction &)> Execute plain(Decoder &d) {
+  d.expect_operands(0, 0);
+  return Function;
+}
+
+Outcome pass(Warp &, const Instruction &) { return Outcome::Next; }
+
+/// Nothing is timed: nanosleep, pmevent and griddepcontrol pass.
+Execute decode_pass(Decoder &d) {
+  d.take_one_of({"u32", "mask", "launch_dependents", "wait"});
+  for (Operand &operand : d.instruction.operands)
+    d.source(operand, Type::U32);
+  return &pass;
+}
+
+} // namespace
+
+const OpcodeTable &control_opcodes() {
+  static const OpcodeTable table = {
+      {"bra", "control", decode_bra},           {"brx.idx", "control", decode_brx},
+      {"call", "control", decode_call},         {"ret", "control", decode_ret},
+      {"exit", "control", plain<exit_threads>}, {"trap", "control", plain<trap>},
+      {"brkpt", "control", plain<trap>},        {"nanosleep", "control", decode_pass},
+      {"pmevent", "control", decode_pass},      {"griddepcontrol", "control", decode_pass},
+  };
+  return table;
+}
+
+} // namespace ptxsim

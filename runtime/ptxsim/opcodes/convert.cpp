@@ -1,0 +1,404 @@
+// cvt and cvt.pack (PTX ISA 9.7.9.21). Compiled with -frounding-math.
+#include "lanewise.h"
+#include "small_float.h"
+
+#include <algorithm>
+#include <cfenv>
+#include <cmath>
+#include <cstring>
+
+namespace ptxsim {
+
+namespace {
+
+enum Setting { Rounded, ToInteger, Ftz, Sat, Relu, SatFinite };
+
+const SmallFloat &format_of(Type type) {
+  switch (type) {
+  case Type::F16:
+  case Type::F16x2:
+    return f16_format;
+  case Type::BF16:
+  case Type::BF16x2:
+    return bf16_format;
+  case Type::E4M3x2:
+    return e4m3_format;
+  case Type::E5M2x2:
+    return e5m2_format;
+  case Type::E2M3x2:
+    return e2m3_format;
+  case Type::E3M2x2:
+    return e3m2_format;
+  case Type::E2M1x2:
+    return e2m1_format;
+  default:
+    return tf32_format;
+  }
+}
+
+template <class T> T reinterpret(uint64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+template <class T> uint64_t bits_of(T value) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  return bits;
+}
+
+double float_value(Type type, uint64_t bits, bool ftz) {
+  switch (type) {
+  case Type::F32: {
+    float value = reinterpret<float>(bits);
+    return ftz && std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0, value) : double(value);
+  }
+  case Type::F64:
+    return reinterpret<double>(bits);
+  default:
+    return decode(format_of(type), uint32_t(bits));
+  }
+}
+
+class RoundingScope {
+public:
+  explicit RoundingScope(Rounding rounding) {
+    static constexpr int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD, FE_TONEAREST};
+    std::fesetround(modes[size_t(rounding)]);
+  }
+  ~RoundingScope() { std::fesetround(FE_TONEAREST); }
+};
+
+uint64_t float_bits(Type type, double value, const Instruction &in) {
+  auto rounding = Rounding(in.settings[Rounded]);
+  if (in.settings[Sat])
+    value = std::isnan(value) ? 0.0 : std::min(std::max(value, 0.0), 1.0);
+  if (in.settings[Relu] && !(value > 0) && !std::isnan(value))
+    value = 0;
+  switch (type) {
+  case Type::F32: {
+    RoundingScope scope(rounding);
+    volatile double wide = value;
+    float narrow = std::isnan(value) ? reinterpret<float>(0x7FFFFFFF) : float(wide);
+    if (in.settings[Ftz] && std::fpclassify(narrow) == FP_SUBNORMAL)
+      narrow = std::copysign(0.0f, narrow);
+    return bits_of(narrow);
+  }
+  case Type::F64:
+    return bits_of(value);
+  case Type::TF32:
+    return uint64_t(encode(tf32_format, value, rounding, in.settings[SatFinite])) << 13;
+  default:
+    return encode(format_of(type), value, rounding, in.settings[SatFinite]);
+  }
+}
+
+double to_integral(double value, Rounding rounding) {
+  switch (rounding) {
+  case Rounding::Zero:
+    return std::trunc(value);
+  case Rounding::Down:
+    return std::floor(value);
+  case Rounding::Up:
+    return std::ceil(value);
+  default:
+    return std::nearbyint(value);
+  }
+}
+
+int64_t sign_extend(uint64_t bits, uint32_t size) {
+  uint32_t unused = 64 - size * 8;
+  return int64_t(bits << unused) >> unused;
+}
+
+uint64_t integer_from_float(Type type, double value, Rounding rounding) {
+  if (std::isnan(value))
+    return 0;
+  double whole = to_integral(value, rounding);
+  uint32_t width = type_size(type) * 8;
+  if (is_signed(type)) {
+    double limit = std::ldexp(1.0, int(width) - 1);
+    if (whole >= limit)
+      return (1ull << (width - 1)) - 1;
+    return whole < -limit ? uint64_t(-1) << (width - 1) : uint64_t(int64_t(whole));
+  }
+  if (whole >= std::ldexp(1.0, int(width)))
+    return width == 64 ? ~0ull : (1ull << width) - 1;
+  return whole < 0 ? 0 : uint64_t(whole);
+}
+
+uint64_t float_from_integer(Type type, uint64_t bits, bool sign, const Instruction &in) {
+  RoundingScope scope{Rounding(in.settings[Rounded])};
+  volatile int64_t with_sign = int64_t(bits);
+  volatile uint64_t without = bits;
+  if (type == Type::F32) {
+    float value = sign ? float(with_sign) : float(without);
+    return bits_of(in.settings[Sat] ? std::min(std::max(value, 0.0f), 1.0f) : value);
+  }
+  double value = sign ? double(with_sign) : double(without);
+  return type == Type::F64 ? bits_of(value) : float_bits(type, value, in);
+}
+
+/// An integer clamped to the range of another type.
+uint64_t saturate_integer(Type to, uint64_t bits, bool sign) {
+  uint32_t width = type_size(to) * 8;
+  __int128 value = sign ? __int128(int64_t(bits)) : __int128(bits);
+  __int128 low = is_signed(to) ? -(__int128(1) << (width - 1)) : 0;
+  __int128 high = (__int128(1) << (is_signed(to) ? width - 1 : width)) - 1;
+  return uint64_t(value < low ? low : value > high ? high : value);
+}
+
+uint64_t convert(const Instruction &in, uint64_t bits) {
+  Type to = in.type, from = in.from_type;
+  if (is_float(from)) {
+    double value = float_value(from, bits, in.settings[Ftz]);
+    if (!is_float(to))
+      return integer_from_float(to, value, Rounding(in.settings[Rounded]));
+    return float_bits(to, in.settings[ToInteger] ? to_integral(value, Rounding(in.settings[Rounded])) : value, in);
+  }
+  uint64_t wide = is_signed(from) ? uint64_t(sign_extend(bits, type_size(from))) : bits;
+  if (is_float(to))
+    return float_from_integer(to, wide, is_signed(from), in);
+  return in.settings[Sat] ? saturate_integer(to, wide, is_signed(from)) : wide;
+}
+
+/// Any pair of types; the source register may be wider than its type, and so may the destination.
+Outcome convert_lanes(Warp &warp, const Instruction &in) {
+  const Operand &d = in.operands[0], &a = in.operands[1];
+  warp.require(a);
+  uint32_t from = type_size(in.from_type) * 8, to = type_size(in.type) * 8;
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    uint64_t bits = warp.bits(a, lane);
+    if (from < 64)
+      bits &= (1ull << from) - 1;
+    uint64_t result = convert(in, bits);
+    if (to < 64)
+      result = is_signed(in.type) ? uint64_t(sign_extend(result, to / 8)) : result & ((1ull << to) - 1);
+    warp.set_bits(d, lane, result);
+  });
+  warp.wrote(d);
+  return Outcome::Next;
+}
+
+template <class D, class S> D Cast(const S *s) { return D(s[0]); }
+
+/// Between integers of exact register size, and from 32-bit integers to f32 or f64.
+Execute simple_cast(Type to, Type from) {
+  return select_integer(from, [&](auto source) -> Execute {
+    using S = decltype(source);
+    if (to == Type::F64 && sizeof(S) <= 4)
+      return &lanewise<double, S, 1, Cast<double, S>>;
+    if (to == Type::F32)
+      return &lanewise<float, S, 1, Cast<float, S>>;
+    return select_integer(to, [](auto destination) -> Execute {
+      using D = decltype(destination);
+      return &lanewise<D, S, 1, Cast<D, S>>;
+    });
+  });
+}
+
+float Widen16(const uint16_t *s) { return from_f16(s[0]); }
+float WidenB16(const uint16_t *s) { return from_bf16(s[0]); }
+uint16_t NarrowB16(const float *s) {
+  uint32_t bits;
+  std::memcpy(&bits, s, 4);
+  if ((bits & 0x7FFFFFFF) > 0x7F800000)
+    return 0x7FFF;
+  return uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+uint16_t Narrow16(const float *s) { return to_f16(s[0]); }
+
+uint32_t packed_bits(Type type) {
+  switch (type) {
+  case Type::F16x2:
+  case Type::BF16x2:
+    return 16;
+  case Type::E2M1x2:
+    return 4;
+  case Type::E4M3x2:
+  case Type::E5M2x2:
+  case Type::E2M3x2:
+  case Type::E3M2x2:
+  case Type::UE8M0x2:
+    return 8;
+  default:
+    return 0;
+  }
+}
+
+uint64_t element_to_bits(Type type, double value, const Instruction &in) {
+  if (type != Type::UE8M0x2)
+    return float_bits(type, value, in);
+  // A power of two: the exponent of |value|, rounded as asked; all ones for NaN.
+  if (std::isnan(value))
+    return 255;
+  double magnitude = std::fabs(value);
+  if (magnitude == 0)
+    return 0;
+  if (std::isinf(magnitude))
+    return 254;
+  int exponent = std::ilogb(magnitude);
+  bool exact = std::ldexp(1.0, exponent) == magnitude;
+  if (!exact && Rounding(in.settings[Rounded]) == Rounding::Up)
+    ++exponent;
+  return uint64_t(std::clamp(exponent + 127, 0, 254));
+}
+
+double element_value(Type type, uint32_t bits) {
+  if (type == Type::UE8M0x2)
+    return bits == 255 ? std::nan("") : std::ldexp(1.0, int(bits) - 127);
+  return decode(format_of(type), bits);
+}
+
+/// d = {a in the upper half, b in the lower half}.
+Outcome pack_floats(Warp &warp, const Instruction &in) {
+  const Operand &d = in.operands[0], &a = in.operands[1], &b = in.operands[2];
+  warp.require(a);
+  warp.require(b);
+  uint32_t width = packed_bits(in.type);
+  float *high = warp.lanes<float>(a), *low = warp.lanes<float>(b);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    warp.set_bits(d, lane, element_to_bits(in.type, high[lane], in) << width | element_to_bits(in.type, low[lane], in));
+  });
+  warp.wrote(d);
+  return Outcome::Next;
+}
+
+Outcome convert_packed(Warp &warp, const Instruction &in) {
+  const Operand &d = in.operands[0], &a = in.operands[1];
+  warp.require(a);
+  uint32_t from = packed_bits(in.from_type), to = packed_bits(in.type);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    uint64_t source = warp.bits(a, lane), result = 0;
+    for (uint32_t part = 0; part < 2; ++part) {
+      double value = element_value(in.from_type, uint32_t(source >> part * from) & ((1u << from) - 1));
+      result |= element_to_bits(in.type, value, in) << part * to;
+    }
+    warp.set_bits(d, lane, result);
+  });
+  warp.wrote(d);
+  return Outcome::Next;
+}
+
+Execute decode_packed(Decoder &d) {
+  Type to = d.instruction.type;
+  if (d.instruction.from_type == Type::F32) {
+    d.expect_operands(3, 3);
+    d.source(1, Type::F32);
+    d.source(2, Type::F32);
+    d.destination_wide(0, to);
+    return &pack_floats;
+  }
+  if (!packed_bits(d.instruction.from_type))
+    return nullptr;
+  d.expect_operands(2, 2);
+  d.destination_wide(0, to);
+  d.source_wide(1, d.instruction.from_type);
+  return &convert_packed;
+}
+
+Execute decode_cvt(Decoder &d) {
+  Instruction &in = d.instruction;
+  static constexpr std::pair<const char *, Rounding> to_float[] = {{"rn", Rounding::NearestEven},
+                                                                   {"rz", Rounding::Zero},
+                                                                   {"rm", Rounding::Down},
+                                                                   {"rp", Rounding::Up},
+                                                                   {"rna", Rounding::NearestAway}};
+  static constexpr std::pair<const char *, Rounding> to_integer[] = {
+      {"rni", Rounding::NearestEven}, {"rzi", Rounding::Zero}, {"rmi", Rounding::Down}, {"rpi", Rounding::Up}};
+  bool rounded = false;
+  for (const auto &[name, rounding] : to_float)
+    if (d.take(name)) {
+      in.settings[Rounded] = int32_t(rounding);
+      rounded = true;
+    }
+  for (const auto &[name, rounding] : to_integer)
+    if (d.take(name)) {
+      in.settings[Rounded] = int32_t(rounding);
+      in.settings[ToInteger] = true;
+    }
+  in.settings[Ftz] = d.take("ftz");
+  in.settings[Sat] = d.take("sat");
+  in.settings[Relu] = d.take("relu");
+  in.settings[SatFinite] = d.take("satfinite");
+  in.type = d.take_type();
+  in.from_type = d.take_type();
+  if (packed_bits(in.type))
+    return decode_packed(d);
+  d.expect_operands(2, 2);
+  d.destination_wide(0, in.type);
+  d.source_wide(1, in.from_type);
+  bool exact_sizes = in.operands[0].size == type_size(in.type) && in.operands[1].size == type_size(in.from_type);
+  bool plain = !in.settings[Rounded] && !in.settings[Ftz] && !in.settings[Sat] && !in.settings[Relu] &&
+               !in.settings[SatFinite] && exact_sizes;
+  if (plain && !in.settings[ToInteger] && !is_float(in.from_type))
+    if (Execute execute = simple_cast(in.type, in.from_type))
+      return execute;
+  if (plain && in.from_type == Type::F16 && in.type == Type::F32)
+    return &lanewise<float, uint16_t, 1, Widen16>;
+  if (plain && in.from_type == Type::BF16 && in.type == Type::F32)
+    return &lanewise<float, uint16_t, 1, WidenB16>;
+  if (plain && rounded && in.from_type == Type::F32 && in.type == Type::BF16)
+    return &lanewise<uint16_t, float, 1, NarrowB16>;
+  if (plain && rounded && in.from_type == Type::F32 && in.type == Type::F16)
+    return &lanewise<uint16_t, float, 1, Narrow16>;
+  return &convert_lanes;
+}
+
+/// d = {c or nothing, a, b}, the last two saturated to the type.
+Outcome pack_integers(Warp &warp, const Instruction &in) {
+  for (size_t i = 1; i < in.operands.size(); ++i)
+    warp.require(in.operands[i]);
+  uint32_t width = uint32_t(in.settings[7]);
+  uint32_t keep = width == 32 ? ~0u : (1u << width) - 1;
+  int32_t *a = warp.lanes<int32_t>(in.operands[1]), *b = warp.lanes<int32_t>(in.operands[2]);
+  uint32_t *d = warp.lanes<uint32_t>(in.operands[0]);
+  uint32_t *c = in.operands.size() > 3 ? warp.lanes<uint32_t>(in.operands[3]) : nullptr;
+  bool sign = is_signed(in.type);
+  auto clamp = [&](int64_t value) {
+    int64_t high = sign ? (1ll << (width - 1)) - 1 : (1ll << width) - 1;
+    return uint32_t(std::clamp<int64_t>(value, sign ? -high - 1 : 0, high)) & keep;
+  };
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    uint64_t upper = c ? uint64_t(c[lane]) << 2 * width : 0;
+    d[lane] = uint32_t(upper | clamp(a[lane]) << width | clamp(b[lane]));
+  });
+  warp.wrote(in.operands[0]);
+  return Outcome::Next;
+}
+
+Execute decode_pack(Decoder &d) {
+  d.take("sat");
+  Type type = d.instruction.type = d.take_type();
+  d.take_type();
+  d.take_type_if_any();
+  switch (type) {
+  case Type::U16:
+  case Type::S16:
+    d.instruction.settings[7] = 16;
+    break;
+  case Type::U8:
+  case Type::S8:
+    d.instruction.settings[7] = 8;
+    break;
+  default:
+    d.instruction.settings[7] = 4;
+  }
+  d.expect_operands(3, 4);
+  d.destination(0, Type::B32);
+  for (size_t i = 1; i < d.count(); ++i)
+    d.source(i, Type::B32);
+  return &pack_integers;
+}
+
+} // namespace
+
+const OpcodeTable &convert_opcodes() {
+  static const OpcodeTable table = {
+      {"cvt", "convert", decode_cvt},
+      {"cvt.pack", "convert", decode_pack},
+  };
+  return table;
+}
+
+} // namespace ptxsim

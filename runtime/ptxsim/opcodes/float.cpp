@@ -1,0 +1,420 @@
+// Floating point arithmetic (PTX ISA 9.7.3 to 9.7.5). Compiled with -frounding-math: directed roundings set the
+// rounding mode of the processor around the loop over the lanes.
+#include "opcodes/float.h"
+
+#include "lanewise.h"
+#include "small_float.h"
+
+#include <cfenv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace ptxsim {
+
+namespace {
+
+class RoundingScope {
+public:
+  explicit RoundingScope(int32_t rounding) : changed(rounding != int32_t(Rounding::NearestEven)) {
+    static constexpr int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
+    if (changed)
+      std::fesetround(modes[rounding]);
+  }
+  ~RoundingScope() {
+    if (changed)
+      std::fesetround(FE_TONEAREST);
+  }
+
+private:
+  bool changed;
+};
+
+struct F16 {
+  uint16_t bits;
+};
+struct BF16 {
+  uint16_t bits;
+};
+float widen(F16 value) { return from_f16(value.bits); }
+float widen(BF16 value) { return from_bf16(value.bits); }
+template <class T> T narrow(double value) {
+  if constexpr (std::is_same_v<T, F16>)
+    return {to_f16(value)};
+  else
+    return {to_bf16(value)};
+}
+
+template <class T> T canonical_nan() {
+  if constexpr (std::is_same_v<T, float>) {
+    uint32_t bits = 0x7FFFFFFF;
+    float value;
+    std::memcpy(&value, &bits, 4);
+    return value;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return std::numeric_limits<double>::quiet_NaN();
+  } else {
+    return {0x7FFF};
+  }
+}
+
+template <class T> T flush(T value) {
+  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(T(0), value) : value;
+}
+template <class T> T saturate(T value) { return std::isnan(value) ? T(0) : std::min(std::max(value, T(0)), T(1)); }
+
+// Meanings, for float and double.
+template <class T> T Add(const T *s) { return s[0] + s[1]; }
+template <class T> T Sub(const T *s) { return s[0] - s[1]; }
+template <class T> T Mul(const T *s) { return s[0] * s[1]; }
+template <class T> T Div(const T *s) { return s[0] / s[1]; }
+template <class T> T Fma(const T *s) { return std::fma(s[0], s[1], s[2]); }
+template <class T> T Sqrt(const T *s) { return std::sqrt(s[0]); }
+template <class T> T Rcp(const T *s) { return T(1) / s[0]; }
+template <class T> T Abs(const T *s) { return std::fabs(s[0]); }
+template <class T> T Neg(const T *s) { return -s[0]; }
+
+// -0 is less than +0, and a number wins over a NaN.
+template <class T> T Min(const T *s) {
+  if (std::isnan(s[0]) || std::isnan(s[1]))
+    return std::isnan(s[0]) ? s[1] : s[0];
+  return s[0] < s[1] || (s[0] == s[1] && std::signbit(s[0])) ? s[0] : s[1];
+}
+template <class T> T Max(const T *s) {
+  if (std::isnan(s[0]) || std::isnan(s[1]))
+    return std::isnan(s[0]) ? s[1] : s[0];
+  return s[0] > s[1] || (s[0] == s[1] && !std::signbit(s[0])) ? s[0] : s[1];
+}
+
+// Approximations: the exact value rounded once from double, so at least as close as any GPU's.
+float Ex2(const float *s) { return float(std::exp2(double(s[0]))); }
+float Lg2(const float *s) { return float(std::log2(double(s[0]))); }
+float Rsqrt(const float *s) { return float(1.0 / std::sqrt(double(s[0]))); }
+float Sin(const float *s) { return float(std::sin(double(s[0]))); }
+float Cos(const float *s) { return float(std::cos(double(s[0]))); }
+float Tanh(const float *s) { return float(std::tanh(double(s[0]))); }
+double RsqrtDouble(const double *s) { return 1.0 / std::sqrt(s[0]); }
+
+// Fused for the 16-bit formats: the double sum is made odd where it is inexact, so that one rounding follows.
+double fma_to_odd(double a, double b, double c) {
+  double product = a * b, sum = product + c;
+  double high = sum - product, error = (product - (sum - high)) + (c - high);
+  if (error == 0 || !std::isfinite(sum))
+    return sum;
+  uint64_t bits;
+  std::memcpy(&bits, &sum, 8);
+  if ((bits & 1) == 0)
+    bits += (error > 0) == (sum > 0) ? 1 : uint64_t(-1);
+  std::memcpy(&sum, &bits, 8);
+  return sum;
+}
+
+/// settings of this file: rounding, ftz, sat, relu, NaN, xorsign, |abs|.
+enum Setting { RoundingMode, Ftz, Sat, Relu, NanWins, XorSign, Absolute };
+
+template <class T, size_t Sources, auto Function> Outcome general(Warp &warp, const Instruction &in) {
+  const T *source[Sources];
+  for (size_t i = 0; i < Sources; ++i) {
+    warp.require(in.operands[i + 1]);
+    source[i] = warp.lanes<T>(in.operands[i + 1]);
+  }
+  T *destination = warp.lanes<T>(in.operands[0]);
+  RoundingScope scope(in.settings[RoundingMode]);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    T values[Sources];
+    bool nan = false, negative = false;
+    for (size_t i = 0; i < Sources; ++i) {
+      values[i] = in.settings[Ftz] ? flush(source[i][lane]) : source[i][lane];
+      nan |= std::isnan(values[i]);
+      negative ^= std::signbit(values[i]);
+      if (in.settings[Absolute])
+        values[i] = std::fabs(values[i]);
+    }
+    T result = Function(values);
+    if (in.settings[Ftz])
+      result = flush(result);
+    if (in.settings[NanWins] && nan)
+      result = canonical_nan<T>();
+    if (in.settings[XorSign])
+      result = std::copysign(result, negative ? T(-1) : T(1));
+    if (in.settings[Sat])
+      result = saturate(result);
+    if (in.settings[Relu] && !(result > 0) && !std::isnan(result))
+      result = 0;
+    destination[lane] = std::isnan(result) ? canonical_nan<T>() : result;
+  });
+  warp.wrote(in.operands[0]);
+  return Outcome::Next;
+}
+
+/// The common case: to nearest, nothing flushed, any NaN canonical.
+template <class T, size_t Sources, auto Function> T Plain(const T *s) {
+  T result = Function(s);
+  return __builtin_expect(result != result, 0) ? canonical_nan<T>() : result;
+}
+
+/// 16-bit formats, one or two a register. The function works on float, or on double for a fused one.
+template <class T, size_t Count, size_t Sources, class Wide, auto Function>
+Outcome small(Warp &warp, const Instruction &in) {
+  const uint8_t *source[Sources];
+  for (size_t i = 0; i < Sources; ++i) {
+    warp.require(in.operands[i + 1]);
+    source[i] = warp.lanes<uint8_t>(in.operands[i + 1]);
+  }
+  uint8_t *destination = warp.lanes<uint8_t>(in.operands[0]);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    for (size_t part = 0; part < Count; ++part) {
+      size_t at = (lane * Count + part) * 2;
+      Wide values[Sources];
+      bool nan = false, negative = false;
+      for (size_t i = 0; i < Sources; ++i) {
+        T stored;
+        std::memcpy(&stored, source[i] + at, 2);
+        values[i] = Wide(widen(stored));
+        if (in.settings[Ftz] && std::is_same_v<T, F16> && std::fabs(values[i]) < Wide(0x1p-14))
+          values[i] = std::copysign(Wide(0), values[i]);
+        nan |= std::isnan(values[i]);
+        negative ^= std::signbit(values[i]);
+        if (in.settings[Absolute])
+          values[i] = std::fabs(values[i]);
+      }
+      Wide value = Function(values);
+      if (in.settings[NanWins] && nan)
+        value = std::numeric_limits<Wide>::quiet_NaN();
+      if (in.settings[XorSign])
+        value = std::copysign(value, negative ? Wide(-1) : Wide(1));
+      if (in.settings[Sat])
+        value = saturate(value);
+      if (in.settings[Relu] && !(value > 0) && !std::isnan(value))
+        value = 0;
+      T result = std::isnan(value) ? canonical_nan<T>() : narrow<T>(double(value));
+      if (in.settings[Ftz] && std::is_same_v<T, F16> && (result.bits & 0x7C00) == 0)
+        result.bits &= 0x8000;
+      std::memcpy(destination + at, &result, 2);
+    }
+  });
+  warp.wrote(in.operands[0]);
+  return Outcome::Next;
+}
+
+double FmaSmall(const double *s) { return fma_to_odd(s[0], s[1], s[2]); }
+
+/// Two floats a register.
+template <size_t Sources, auto Function> Outcome pair(Warp &warp, const Instruction &in) {
+  const float *source[Sources];
+  for (size_t i = 0; i < Sources; ++i) {
+    warp.require(in.operands[i + 1]);
+    source[i] = warp.lanes<float>(in.operands[i + 1]);
+  }
+  float *destination = warp.lanes<float>(in.operands[0]);
+  RoundingScope scope(in.settings[RoundingMode]);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    for (size_t part = 2 * lane; part < 2 * lane + 2; ++part) {
+      float values[Sources];
+      for (size_t i = 0; i < Sources; ++i)
+        values[i] = in.settings[Ftz] ? flush(source[i][part]) : source[i][part];
+      float result = Function(values);
+      if (in.settings[Ftz])
+        result = flush(result);
+      destination[part] = std::isnan(result) ? canonical_nan<float>() : result;
+    }
+  });
+  warp.wrote(in.operands[0]);
+  return Outcome::Next;
+}
+
+void take_float_modifiers(Decoder &d) {
+  auto &settings = d.instruction.settings;
+  int rounding = d.take_one_of({"rn", "rz", "rm", "rp"});
+  settings[RoundingMode] = rounding < 0 ? 0 : rounding;
+  settings[Ftz] = d.take("ftz");
+  settings[Sat] = d.take("sat");
+  settings[Relu] = d.take("relu");
+}
+
+bool is_plain(const Instruction &in) {
+  for (int32_t setting : in.settings)
+    if (setting)
+      return false;
+  return true;
+}
+
+void require_nearest(Decoder &d) {
+  if (d.instruction.settings[RoundingMode])
+    d.unsupported("directed rounding of a 16-bit format");
+}
+
+/// add, sub, mul, fma and what else exists in every format. `Double` and `Single` are the meaning for 16 bits.
+template <size_t Sources, auto ForFloat, auto ForDouble, class SmallWide, auto ForSmall> Execute any_float(Decoder &d) {
+  Type type = d.instruction.type;
+  take_float_modifiers(d);
+  same_type_operands(d, type, Sources);
+  bool plain = is_plain(d.instruction);
+  switch (type) {
+  case Type::F32:
+    return plain ? &lanewise<float, float, Sources, Plain<float, Sources, ForFloat>>
+                 : &general<float, Sources, ForFloat>;
+  case Type::F64:
+    return plain ? &lanewise<double, double, Sources, Plain<double, Sources, ForDouble>>
+                 : &general<double, Sources, ForDouble>;
+  case Type::F32x2:
+    return &pair<Sources, ForFloat>;
+  case Type::F16:
+    require_nearest(d);
+    return &small<F16, 1, Sources, SmallWide, ForSmall>;
+  case Type::BF16:
+    require_nearest(d);
+    return &small<BF16, 1, Sources, SmallWide, ForSmall>;
+  case Type::F16x2:
+    require_nearest(d);
+    return &small<F16, 2, Sources, SmallWide, ForSmall>;
+  case Type::BF16x2:
+    require_nearest(d);
+    return &small<BF16, 2, Sources, SmallWide, ForSmall>;
+  default:
+    return nullptr;
+  }
+}
+
+template <size_t Sources, auto ForFloat, auto ForDouble> Execute float_or_small(Decoder &d) {
+  return any_float<Sources, ForFloat, ForDouble, float, ForFloat>(d);
+}
+
+/// A single float function with approximations: f32 (and f16 forms computed in float).
+template <auto Function> Execute approximate(Decoder &d) {
+  d.take("approx");
+  Type type = d.instruction.type = d.take_type();
+  d.instruction.settings[Ftz] = d.take("ftz");
+  same_type_operands(d, type, 1);
+  switch (type) {
+  case Type::F32:
+    return &general<float, 1, Function>;
+  case Type::F16:
+    return &small<F16, 1, 1, float, Function>;
+  case Type::F16x2:
+    return &small<F16, 2, 1, float, Function>;
+  case Type::BF16:
+    return &small<BF16, 1, 1, float, Function>;
+  case Type::BF16x2:
+    return &small<BF16, 2, 1, float, Function>;
+  default:
+    return nullptr;
+  }
+}
+
+Execute decode_sqrt(Decoder &d) {
+  d.take("approx");
+  take_float_modifiers(d);
+  Type type = d.instruction.type = d.take_type();
+  same_type_operands(d, type, 1);
+  return type == Type::F64 ? &general<double, 1, Sqrt<double>> : &general<float, 1, Sqrt<float>>;
+}
+
+Execute decode_rcp(Decoder &d) {
+  d.take("approx");
+  take_float_modifiers(d);
+  Type type = d.instruction.type = d.take_type();
+  same_type_operands(d, type, 1);
+  return type == Type::F64 ? &general<double, 1, Rcp<double>> : &general<float, 1, Rcp<float>>;
+}
+
+Execute decode_rsqrt(Decoder &d) {
+  d.take("approx");
+  take_float_modifiers(d);
+  Type type = d.instruction.type = d.take_type();
+  same_type_operands(d, type, 1);
+  return type == Type::F64 ? &general<double, 1, RsqrtDouble> : &general<float, 1, Rsqrt>;
+}
+
+/// Bit operations: the sign, also of a NaN.
+template <class T, T Clear, T Flip> T Sign(const T *s) { return T((s[0] & ~Clear) ^ Flip); }
+
+template <bool Negate> Execute decode_sign(Decoder &d) {
+  Type type = d.instruction.type;
+  bool ftz = d.take("ftz");
+  same_type_operands(d, type, 1);
+  if (ftz && type == Type::F32) {
+    d.instruction.settings[Ftz] = true;
+    return Negate ? &general<float, 1, Neg<float>> : &general<float, 1, Abs<float>>;
+  }
+  constexpr uint64_t one = 1;
+  switch (type) {
+  case Type::F32:
+    return &lanewise<uint32_t, uint32_t, 1, Sign<uint32_t, Negate ? 0u : one << 31, Negate ? one << 31 : 0u>>;
+  case Type::F64:
+    return &lanewise<uint64_t, uint64_t, 1, Sign<uint64_t, Negate ? 0u : one << 63, Negate ? one << 63 : 0u>>;
+  case Type::F16:
+  case Type::BF16:
+    return &lanewise<uint16_t, uint16_t, 1, Sign<uint16_t, Negate ? 0 : 0x8000, Negate ? 0x8000 : 0>>;
+  case Type::F16x2:
+  case Type::BF16x2:
+    return &lanewise<uint32_t, uint32_t, 1, Sign<uint32_t, Negate ? 0 : 0x80008000u, Negate ? 0x80008000u : 0>>;
+  default:
+    return nullptr;
+  }
+}
+
+template <size_t Sources, auto ForFloat, auto ForDouble> Execute decode_extreme(Decoder &d) {
+  auto &settings = d.instruction.settings;
+  settings[NanWins] = d.take("NaN");
+  settings[XorSign] = d.take("xorsign");
+  settings[Absolute] = d.take("abs");
+  return float_or_small<Sources, ForFloat, ForDouble>(d);
+}
+
+template <class T> T Min3(const T *s) {
+  T first[2] = {s[0], s[1]};
+  T rest[2] = {Min(first), s[2]};
+  return Min(rest);
+}
+template <class T> T Max3(const T *s) {
+  T first[2] = {s[0], s[1]};
+  T rest[2] = {Max(first), s[2]};
+  return Max(rest);
+}
+
+} // namespace
+
+Execute decode_float_add(Decoder &d) { return float_or_small<2, Add<float>, Add<double>>(d); }
+Execute decode_float_sub(Decoder &d) { return float_or_small<2, Sub<float>, Sub<double>>(d); }
+Execute decode_float_mul(Decoder &d) { return float_or_small<2, Mul<float>, Mul<double>>(d); }
+Execute decode_float_fma(Decoder &d) { return any_float<3, Fma<float>, Fma<double>, double, FmaSmall>(d); }
+
+Execute decode_float_div(Decoder &d) {
+  d.take_one_of({"approx", "full"}); // computed as div.rn, which both may be
+  take_float_modifiers(d);
+  same_type_operands(d, d.instruction.type, 2);
+  return d.instruction.type == Type::F64 ? &general<double, 2, Div<double>> : &general<float, 2, Div<float>>;
+}
+
+Execute decode_float_min(Decoder &d) {
+  return d.count() == 4 ? decode_extreme<3, Min3<float>, Min3<double>>(d)
+                        : decode_extreme<2, Min<float>, Min<double>>(d);
+}
+Execute decode_float_max(Decoder &d) {
+  return d.count() == 4 ? decode_extreme<3, Max3<float>, Max3<double>>(d)
+                        : decode_extreme<2, Max<float>, Max<double>>(d);
+}
+Execute decode_float_abs(Decoder &d) { return decode_sign<false>(d); }
+Execute decode_float_neg(Decoder &d) { return decode_sign<true>(d); }
+
+const OpcodeTable &float_opcodes() {
+  static const OpcodeTable table = {
+      {"fma", "float",
+       [](Decoder &d) {
+         d.instruction.type = d.take_type();
+         return decode_float_fma(d);
+       }},
+      {"sqrt", "float", decode_sqrt},
+      {"rcp", "float", decode_rcp},
+      {"rsqrt", "float", decode_rsqrt},
+      {"ex2", "float", approximate<Ex2>},
+      {"lg2", "float", approximate<Lg2>},
+      {"sin", "float", approximate<Sin>},
+      {"cos", "float", approximate<Cos>},
+      {"tanh", "float", approximate<Tanh>},
+  };
+  return table;
+}
+
+} // namespace ptxsim

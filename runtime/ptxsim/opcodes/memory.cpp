@@ -1,0 +1,267 @@
+// Loads and stores (PTX ISA 9.7.9.8 to 9.7.9.16).
+#include "lanewise.h"
+#include "machine.h"
+#include "opcodes/ordering.h"
+
+#include <cstring>
+
+namespace ptxsim {
+
+namespace {
+
+/// settings: bytes of an element, elements, ordering, address of a call's parameter.
+enum Setting { ElementSize, Elements, Order };
+
+/// Consecutive lanes often share blocks of 16 bytes: one check covers them.
+class SharedChecks {
+public:
+  SharedChecks(Warp &warp, bool write, bool strong) : warp(warp), actor(warp.actor(strong)), write(write) {}
+  ~SharedChecks() noexcept(false) { flush(); }
+  void add(const Place &place, uint64_t size, uint32_t at_lane) {
+    if (owner == place.cta && place.offset == offset + length) {
+      length += size;
+      return;
+    }
+    flush();
+    owner = place.cta;
+    offset = place.offset;
+    length = size;
+    lane = at_lane;
+  }
+  void flush() {
+    if (!owner)
+      return;
+    Cta &cta = *owner;
+    owner = nullptr;
+    if (write)
+      warp.check_shared_write(cta, offset, length, actor, lane);
+    else
+      warp.check_shared_read(cta, offset, length, actor, lane);
+  }
+
+private:
+  Warp &warp;
+  Actor actor;
+  bool write;
+  Cta *owner = nullptr;
+  uint64_t offset = 0;
+  uint64_t length = 0;
+  uint32_t lane = 0;
+};
+
+const Operand &register_of(const Operand &vector, size_t i) { return vector.elements[i]; }
+
+/// How many ways the 32 banks of 4 bytes are taken by one access: wavefronts beyond the least possible.
+void count_bank_conflicts(Warp &warp, const uint64_t *offsets, uint32_t mask, uint32_t size) {
+  uint32_t lanes_at_once = size <= 4 ? 32 : size == 8 ? 16 : 8;
+  uint64_t conflicts = 0;
+  for (uint32_t first = 0; first < lane_count; first += lanes_at_once) {
+    uint64_t words[lane_count][4];
+    uint32_t count[lane_count] = {};
+    uint32_t most = 0;
+    for (uint32_t lane = first; lane < first + lanes_at_once; ++lane) {
+      if (!(mask >> lane & 1))
+        continue;
+      for (uint64_t word = offsets[lane] / 4; word <= (offsets[lane] + size - 1) / 4; ++word) {
+        uint32_t bank = word % 32;
+        bool known = false;
+        for (uint32_t i = 0; i < std::min(count[bank], 4u); ++i)
+          known |= words[bank][i] == word;
+        if (known)
+          continue;
+        if (count[bank] < 4)
+          words[bank][count[bank]] = word;
+        most = std::max(most, ++count[bank]);
+      }
+    }
+    conflicts += most > 1 ? most - 1 : 0;
+  }
+  warp.machine.traffic.bank_conflicts += conflicts;
+}
+
+void count_traffic(Warp &warp, Space space, uint64_t bytes, bool write) {
+  Traffic &traffic = warp.machine.traffic;
+  if (space == Space::SharedCta)
+    (write ? traffic.shared_written : traffic.shared_read) += bytes;
+  else if (space == Space::Global)
+    (write ? traffic.global_written : traffic.global_read) += bytes;
+}
+
+Outcome load(Warp &warp, const Instruction &in) {
+  const Operand &d = in.operands[0], &a = in.operands[1];
+  warp.require(a);
+  uint32_t size = uint32_t(in.settings[ElementSize]), count = uint32_t(in.settings[Elements]), total = size * count;
+  bool sign = is_signed(in.type);
+  SharedChecks checks(warp, false, is_strong(in.settings[Order]));
+  uint64_t offsets[lane_count];
+  Space space = Space::Global;
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    Place place = warp.locate(in.space, warp.address(a, lane), total, total, lane, false);
+    if (place.space == Space::SharedCta)
+      checks.add(place, total, lane);
+    space = place.space;
+    offsets[lane] = place.offset;
+    for (uint32_t i = 0; i < count; ++i) {
+      const Operand &to = register_of(d, i);
+      if (to.size == size) {
+        std::memcpy(warp.lanes<uint8_t>(to) + lane * size, place.bytes + i * size, size);
+        continue;
+      }
+      uint64_t value = 0;
+      std::memcpy(&value, place.bytes + i * size, size);
+      if (sign)
+        value = uint64_t(int64_t(value << (64 - size * 8)) >> (64 - size * 8));
+      warp.set_bits(to, lane, value);
+    }
+  });
+  checks.flush();
+  if (is_acquire(in.settings[Order]))
+    for_each_lane(warp.mask,
+                  [&](uint32_t lane) { acquire_from(warp, in.space, warp.address(a, lane), in.settings[Order]); });
+  for (uint32_t i = 0; i < count; ++i)
+    warp.wrote(register_of(d, i));
+  count_traffic(warp, space, uint64_t(total) * uint32_t(__builtin_popcount(warp.mask)), false);
+  if (space == Space::SharedCta)
+    count_bank_conflicts(warp, offsets, warp.mask, total);
+  return Outcome::Next;
+}
+
+Outcome store(Warp &warp, const Instruction &in) {
+  const Operand &a = in.operands[0], &s = in.operands[1];
+  warp.require(a);
+  uint32_t size = uint32_t(in.settings[ElementSize]), count = uint32_t(in.settings[Elements]), total = size * count;
+  for (uint32_t i = 0; i < count; ++i)
+    warp.require(register_of(s, i));
+  SharedChecks checks(warp, true, is_strong(in.settings[Order]));
+  uint64_t offsets[lane_count];
+  Space space = Space::Global;
+  if (is_release(in.settings[Order]))
+    for_each_lane(warp.mask,
+                  [&](uint32_t lane) { release_to(warp, in.space, warp.address(a, lane), in.settings[Order]); });
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    Place place = warp.locate(in.space, warp.address(a, lane), total, total, lane, true);
+    if (place.space == Space::SharedCta)
+      checks.add(place, total, lane);
+    space = place.space;
+    offsets[lane] = place.offset;
+    for (uint32_t i = 0; i < count; ++i) {
+      const Operand &from = register_of(s, i);
+      std::memcpy(place.bytes + i * size, warp.lanes<uint8_t>(from) + lane * from.size, size);
+    }
+  });
+  checks.flush();
+  count_traffic(warp, space, uint64_t(total) * uint32_t(__builtin_popcount(warp.mask)), true);
+  if (space == Space::SharedCta)
+    count_bank_conflicts(warp, offsets, warp.mask, total);
+  return Outcome::Next;
+}
+
+/// Hints for caches change nothing here.
+void take_cache_hints(Decoder &d) {
+  d.take_one_of({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
+  d.take("nc");
+  d.take_prefixed("L1::");
+  while (d.take_prefixed("L2::")) {
+  }
+}
+
+void take_size(Decoder &d) {
+  Instruction &in = d.instruction;
+  int vector = d.take_one_of({"v2", "v4", "v8"});
+  in.type = d.take_type();
+  in.settings[ElementSize] = int32_t(type_size(in.type));
+  in.settings[Elements] = vector < 0 ? 1 : 2 << vector;
+}
+
+/// A parameter of an entry is read at its host address; those of calls are local variables.
+void settle_parameter_space(Decoder &d, size_t operand) {
+  Instruction &in = d.instruction;
+  const Operand &address = in.operands[operand];
+  if (in.space != Space::Param && address.variable < 0)
+    return;
+  if (address.variable >= 0) {
+    const Variable &variable = d.program.variables[size_t(address.variable)];
+    if (variable.space == Space::Param)
+      in.space = variable.entry_parameter ? Space::Param : Space::Local;
+    else if (in.space == Space::Generic)
+      in.space = variable.space; // a variable's own name is an address in its space
+  }
+}
+
+Execute decode_ld(Decoder &d) {
+  Instruction &in = d.instruction;
+  bool hint = d.has("L2::cache_hint");
+  take_cache_hints(d);
+  in.settings[Order] = take_ordering(d);
+  in.space = d.take_space();
+  take_size(d);
+  d.expect_operands(2, hint ? 3 : 2);
+  d.vector(0, in.type, size_t(in.settings[Elements]), false, true);
+  settle_parameter_space(d, 1);
+  d.address(1);
+  if (hint)
+    d.source(2, Type::B64);
+  return &load;
+}
+
+Execute decode_st(Decoder &d) {
+  Instruction &in = d.instruction;
+  bool hint = d.has("L2::cache_hint");
+  take_cache_hints(d);
+  in.settings[Order] = take_ordering(d);
+  in.space = d.take_space();
+  take_size(d);
+  d.expect_operands(2, hint ? 3 : 2);
+  d.vector(1, in.type, size_t(in.settings[Elements]), true, true);
+  settle_parameter_space(d, 0);
+  d.address(0);
+  if (hint)
+    d.source(2, Type::B64);
+  return &store;
+}
+
+Outcome nothing(Warp &, const Instruction &) { return Outcome::Next; }
+
+/// Hints: prefetch, prefetchu, applypriority, discard, createpolicy.
+Execute decode_hint(Decoder &d) {
+  d.take_space();
+  d.take_one_of({"L1", "L2"});
+  d.take("tensormap");
+  while (d.take_prefixed("L2::")) {
+  }
+  for (size_t i = 0; i < d.count(); ++i)
+    if (d.instruction.operands[i].kind == Operand::Kind::Address)
+      d.address(i);
+  return &nothing;
+}
+
+/// A cache policy is opaque; here it is zero.
+Outcome zero(Warp &warp, const Instruction &in) {
+  for_each_lane(warp.mask, [&](uint32_t lane) { warp.set_bits(in.operands[0], lane, 0); });
+  warp.wrote(in.operands[0]);
+  return Outcome::Next;
+}
+
+Execute decode_createpolicy(Decoder &d) {
+  d.take_one_of({"fractional", "range", "cvt"});
+  d.take_space();
+  while (d.take_prefixed("L2")) {
+  }
+  d.take_type();
+  d.destination(0, Type::B64);
+  return &zero;
+}
+
+} // namespace
+
+const OpcodeTable &memory_opcodes() {
+  static const OpcodeTable table = {
+      {"ld", "memory", decode_ld},          {"ldu", "memory", decode_ld},
+      {"st", "memory", decode_st},          {"prefetch", "memory", decode_hint},
+      {"prefetchu", "memory", decode_hint}, {"applypriority", "memory", decode_hint},
+      {"discard", "memory", decode_hint},   {"createpolicy", "memory", decode_createpolicy},
+  };
+  return table;
+}
+
+} // namespace ptxsim

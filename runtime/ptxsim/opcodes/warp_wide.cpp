@@ -1,0 +1,334 @@
+// Instructions over the lanes of a warp: shfl, vote, match, redux, elect (PTX ISA 9.7.9 and 9.7.13).
+#include "lanewise.h"
+#include "machine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace ptxsim {
+
+namespace {
+
+void converge_members(Decoder &d, size_t operand) {
+  d.source(operand, Type::B32);
+  d.instruction.converge = Converge::Members;
+  d.instruction.mask_operand = uint8_t(operand);
+}
+
+/// The members that execute with this lane; the lane must be one of them.
+uint32_t members_of(Warp &warp, const Operand &operand, uint32_t lane) {
+  warp.require(operand);
+  uint32_t members = warp.lanes<uint32_t>(operand)[lane];
+  if (!(members >> lane & 1))
+    warp.trap_lane(lane, trap_kind::illegal,
+                   "'" + warp.instruction().text + "' is executed by lane " + std::to_string(lane) +
+                       ", which its member mask does not have");
+  return members & warp.mask;
+}
+
+enum class Shuffle { Up, Down, Butterfly, Index };
+
+Outcome shfl(Warp &warp, const Instruction &in) {
+  const Operand &a = in.operands[1];
+  for (size_t i = 2; i < 5; ++i)
+    warp.require(in.operands[i]);
+  warp.require(a);
+  uint32_t values[lane_count];
+  std::memcpy(values, warp.lanes<uint32_t>(a), sizeof values);
+  const Operand &d = in.operands[0].kind == Operand::Kind::Vector ? in.operands[0].elements[0] : in.operands[0];
+  uint32_t *result = warp.lanes<uint32_t>(d);
+  const uint32_t *b = warp.lanes<uint32_t>(in.operands[2]), *c = warp.lanes<uint32_t>(in.operands[3]);
+  uint32_t inside = 0;
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    uint32_t members = members_of(warp, in.operands[4], lane);
+    uint32_t offset = b[lane] & 31, clamp = c[lane] & 31, segment = c[lane] >> 8 & 31;
+    uint32_t highest = (lane & segment) | (clamp & ~segment);
+    uint32_t lowest = lane & segment;
+    int32_t from = 0;
+    bool ok = false;
+    switch (Shuffle(in.settings[0])) {
+    case Shuffle::Up:
+      from = int32_t(lane) - int32_t(offset);
+      ok = from >= int32_t(highest);
+      break;
+    case Shuffle::Down:
+      from = int32_t(lane + offset);
+      ok = from <= int32_t(highest);
+      break;
+    case Shuffle::Butterfly:
+      from = int32_t(lane ^ offset);
+      ok = from <= int32_t(highest);
+      break;
+    case Shuffle::Index:
+      from = int32_t(lowest | (offset & ~segment));
+      ok = from <= int32_t(highest);
+    }
+    if (!ok)
+      from = int32_t(lane);
+    if (!(members >> from & 1))
+      warp.trap_lane(lane, trap_kind::divergence,
+                     "shfl reads lane " + std::to_string(from) + ", which does not execute it");
+    result[lane] = values[from];
+    inside |= uint32_t(ok) << lane;
+  });
+  warp.wrote(d);
+  if (in.operands[0].kind == Operand::Kind::Vector)
+    warp.set_predicate(in.operands[0].elements[1], inside);
+  return Outcome::Next;
+}
+
+void destination_with_predicate(Decoder &d, Type type) {
+  Operand &first = d.instruction.operands[0];
+  if (first.kind != Operand::Kind::Vector) {
+    d.destination(0, type);
+    return;
+  }
+  d.destination(first.elements[0], type);
+  if (first.elements[1].kind == Operand::Kind::Sink)
+    d.destination(first.elements[1], Type::B32);
+  else if (first.elements[1].kind != Operand::Kind::Predicate)
+    d.malformed("'" + d.instruction.text + "' expects a predicate after '|'");
+}
+
+Execute decode_shfl(Decoder &d) {
+  d.take_one_of({"b32"});
+  int mode = d.take_one_of({"up", "down", "bfly", "idx"});
+  if (mode < 0)
+    d.malformed("'" + d.instruction.text + "' names no mode");
+  d.instruction.settings[0] = mode;
+  d.expect_operands(5, 5);
+  destination_with_predicate(d, Type::B32);
+  d.source(1, Type::B32);
+  d.source(2, Type::B32);
+  d.source(3, Type::B32);
+  converge_members(d, 4);
+  return &shfl;
+}
+
+enum class Vote { All, Any, Uniform, Ballot };
+
+Outcome vote(Warp &warp, const Instruction &in) {
+  warp.require(in.operands[1]);
+  uint32_t value = warp.predicate(in.operands[1]);
+  uint32_t result = 0;
+  const Operand &d = in.operands[0];
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    uint32_t members = members_of(warp, in.operands[2], lane);
+    uint32_t set = value & members;
+    switch (Vote(in.settings[0])) {
+    case Vote::All:
+      result |= uint32_t(set == members) << lane;
+      break;
+    case Vote::Any:
+      result |= uint32_t(set != 0) << lane;
+      break;
+    case Vote::Uniform:
+      result |= uint32_t(set == members || set == 0) << lane;
+      break;
+    case Vote::Ballot:
+      warp.lanes<uint32_t>(d)[lane] = set;
+    }
+  });
+  if (Vote(in.settings[0]) == Vote::Ballot)
+    warp.wrote(d);
+  else
+    warp.set_predicate(d, result);
+  return Outcome::Next;
+}
+
+Execute decode_vote(Decoder &d) {
+  int mode = d.take_one_of({"all", "any", "uni", "ballot"});
+  d.take_one_of({"pred", "b32"});
+  if (mode < 0)
+    d.malformed("'" + d.instruction.text + "' names no mode");
+  d.instruction.settings[0] = mode;
+  d.expect_operands(3, 3);
+  if (Vote(mode) == Vote::Ballot)
+    d.destination(0, Type::B32);
+  else
+    d.predicate_destination(0);
+  d.predicate(1);
+  converge_members(d, 2);
+  return &vote;
+}
+
+Outcome activemask(Warp &warp, const Instruction &in) {
+  uint32_t *d = warp.lanes<uint32_t>(in.operands[0]);
+  for_each_lane(warp.mask, [&](uint32_t lane) { d[lane] = warp.mask; });
+  warp.wrote(in.operands[0]);
+  return Outcome::Next;
+}
+
+Outcome match(Warp &warp, const Instruction &in) {
+  const Operand &a = in.operands[1];
+  warp.require(a);
+  bool all = in.settings[0];
+  const Operand &d = in.operands[0].kind == Operand::Kind::Vector ? in.operands[0].elements[0] : in.operands[0];
+  uint32_t everywhere = 0;
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    uint32_t members = members_of(warp, in.operands[2], lane), same = 0;
+    for_each_lane(members,
+                  [&](uint32_t other) { same |= uint32_t(warp.bits(a, other) == warp.bits(a, lane)) << other; });
+    if (all && same != members)
+      same = 0;
+    everywhere |= uint32_t(same == members) << lane;
+    warp.lanes<uint32_t>(d)[lane] = same;
+  });
+  warp.wrote(d);
+  if (in.operands[0].kind == Operand::Kind::Vector)
+    warp.set_predicate(in.operands[0].elements[1], everywhere);
+  return Outcome::Next;
+}
+
+Execute decode_match(Decoder &d) {
+  d.instruction.settings[0] = d.take("all");
+  d.take("any");
+  d.take("sync");
+  Type type = d.take_type();
+  d.expect_operands(3, 3);
+  destination_with_predicate(d, Type::B32);
+  d.source(1, type);
+  converge_members(d, 2);
+  return &match;
+}
+
+enum class Reduction { Add, Min, Max, And, Or, Xor };
+
+uint32_t reduce(const Instruction &in, uint32_t a, uint32_t b) {
+  bool sign = in.type == Type::S32;
+  switch (Reduction(in.settings[0])) {
+  case Reduction::Add:
+    return a + b;
+  case Reduction::Min:
+    return sign ? uint32_t(std::min(int32_t(a), int32_t(b))) : std::min(a, b);
+  case Reduction::Max:
+    return sign ? uint32_t(std::max(int32_t(a), int32_t(b))) : std::max(a, b);
+  case Reduction::And:
+    return a & b;
+  case Reduction::Or:
+    return a | b;
+  default:
+    return a ^ b;
+  }
+}
+
+uint32_t reduce_float(const Instruction &in, uint32_t a, uint32_t b) {
+  float x, y;
+  std::memcpy(&x, &a, 4);
+  std::memcpy(&y, &b, 4);
+  if (in.settings[1]) {
+    x = std::fabs(x);
+    y = std::fabs(y);
+  }
+  if (std::isnan(x) || std::isnan(y)) {
+    if (in.settings[2] || (std::isnan(x) && std::isnan(y)))
+      return 0x7FFFFFFF;
+    x = std::isnan(x) ? y : x;
+    y = x;
+  }
+  float result = Reduction(in.settings[0]) == Reduction::Min ? std::fmin(x, y) : std::fmax(x, y);
+  uint32_t bits;
+  std::memcpy(&bits, &result, 4);
+  return bits;
+}
+
+Outcome redux(Warp &warp, const Instruction &in) {
+  warp.require(in.operands[1]);
+  uint32_t values[lane_count], results[lane_count];
+  std::memcpy(values, warp.lanes<uint32_t>(in.operands[1]), sizeof values);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    uint32_t members = members_of(warp, in.operands[2], lane);
+    uint32_t first = uint32_t(__builtin_ctz(members));
+    uint32_t total = in.type == Type::F32 ? reduce_float(in, values[first], values[first]) : values[first];
+    for_each_lane(members & (members - 1), [&](uint32_t other) {
+      total = in.type == Type::F32 ? reduce_float(in, total, values[other]) : reduce(in, total, values[other]);
+    });
+    results[lane] = total;
+  });
+  for_each_lane(warp.mask, [&](uint32_t lane) { warp.lanes<uint32_t>(in.operands[0])[lane] = results[lane]; });
+  warp.wrote(in.operands[0]);
+  return Outcome::Next;
+}
+
+Execute decode_redux(Decoder &d) {
+  Instruction &in = d.instruction;
+  in.settings[0] = d.take_one_of({"add", "min", "max", "and", "or", "xor"});
+  in.settings[1] = d.take("abs");
+  in.settings[2] = d.take("NaN");
+  in.type = d.take_type();
+  d.expect_operands(3, 3);
+  d.destination(0, Type::B32);
+  d.source(1, Type::B32);
+  converge_members(d, 2);
+  return &redux;
+}
+
+/// The leader is the lowest member, in every execution.
+Outcome elect(Warp &warp, const Instruction &in) {
+  uint32_t leaders = 0;
+  const Operand &d = in.operands[0].elements[0];
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    uint32_t leader = uint32_t(__builtin_ctz(members_of(warp, in.operands[1], lane)));
+    warp.lanes<uint32_t>(d)[lane] = leader;
+    leaders |= uint32_t(leader == lane) << lane;
+  });
+  warp.wrote(d);
+  warp.set_predicate(in.operands[0].elements[1], leaders);
+  return Outcome::Next;
+}
+
+Execute decode_elect(Decoder &d) {
+  d.expect_operands(2, 2);
+  if (!d.is_vector(0))
+    d.malformed("elect.sync expects d|p");
+  destination_with_predicate(d, Type::B32);
+  converge_members(d, 1);
+  return &elect;
+}
+
+Outcome sync_lanes(Warp &warp, const Instruction &in) {
+  for_each_lane(warp.mask, [&](uint32_t lane) { members_of(warp, in.operands[0], lane); });
+  return Outcome::Next;
+}
+
+Outcome setmaxnreg(Warp &, const Instruction &) { return Outcome::Next; }
+
+Execute decode_setmaxnreg(Decoder &d) {
+  if (d.take_one_of({"inc", "dec"}) < 0 || !d.take("sync") || !d.take("aligned") || !d.take("u32"))
+    d.malformed("expected setmaxnreg.inc or .dec, .sync.aligned.u32");
+  d.expect_operands(1, 1);
+  int64_t count = d.immediate(0);
+  if (count < 24 || count > 256 || count % 8)
+    d.malformed("setmaxnreg takes a multiple of 8 within 24 and 256, found " + std::to_string(count));
+  d.instruction.converge = Converge::All;
+  return &setmaxnreg;
+}
+
+} // namespace
+
+const OpcodeTable &warp_opcodes() {
+  static const OpcodeTable table = {
+      {"shfl.sync", "warp", decode_shfl},
+      {"vote.sync", "warp", decode_vote},
+      {"match", "warp", decode_match},
+      {"redux.sync", "warp", decode_redux},
+      {"elect.sync", "warp", decode_elect},
+      {"activemask.b32", "warp",
+       [](Decoder &d) {
+         d.expect_operands(1, 1);
+         d.destination(0, Type::B32);
+         return &activemask;
+       }},
+      {"bar.warp.sync", "warp",
+       [](Decoder &d) {
+         d.expect_operands(1, 1);
+         converge_members(d, 0);
+         return &sync_lanes;
+       }},
+      {"setmaxnreg", "warp", decode_setmaxnreg},
+  };
+  return table;
+}
+
+} // namespace ptxsim

@@ -1,0 +1,314 @@
+#include "parser.h"
+
+#include "memory.h"
+
+#include <cstring>
+
+namespace ptxsim {
+
+static uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+
+Parser::Register Parser::new_register(uint8_t size, bool predicate) {
+  Register result{size, predicate, 0, program.register_count++};
+  // A predicate is one 32-bit word; slots are aligned for whole-register vector loads.
+  uint32_t bytes = predicate ? 4 : size * lane_count;
+  program.register_bytes = uint32_t(align_up(program.register_bytes, predicate ? 4 : 32));
+  result.slot = program.register_bytes;
+  program.register_bytes += bytes;
+  return result;
+}
+
+const Parser::Register *Parser::find_register(const std::string &name) {
+  for (size_t depth = scopes.size(); depth-- > 0;) {
+    Scope &scope = scopes[depth];
+    if (auto found = scope.registers.find(name); found != scope.registers.end())
+      return &found->second;
+    for (const auto &[prefix, range] : scope.ranges) {
+      if (name.size() <= prefix.size() || name.compare(0, prefix.size(), prefix) != 0)
+        continue;
+      std::string_view digits = std::string_view(name).substr(prefix.size());
+      if (digits.find_first_not_of("0123456789") != std::string_view::npos || digits.size() > 9 ||
+          (digits.size() > 1 && digits[0] == '0') || std::stoull(std::string(digits)) >= range.count)
+        continue;
+      return &scope.registers.emplace(name, new_register(range.size, range.predicate)).first->second;
+    }
+    if (scope.variables.count(name))
+      return nullptr;
+  }
+  return nullptr;
+}
+
+void Parser::declare_registers() {
+  std::string_view word = cursor.directive();
+  if (word == "v2" || word == "v4")
+    cursor.error("vector registers are not supported");
+  std::optional<Type> type = parse_type(word);
+  if (!type)
+    cursor.error("expected a register type, found '." + std::string(word) + "'");
+  bool predicate = *type == Type::Pred;
+  uint8_t size = uint8_t(type_size(*type));
+  do {
+    std::string name(cursor.expect_name("a register name"));
+    if (cursor.take('<')) {
+      uint64_t count = cursor.literal().bits;
+      cursor.expect('>');
+      scopes.back().ranges.push_back({name, {size, predicate, count}});
+    } else if (!scopes.back().registers.emplace(name, new_register(size, predicate)).second) {
+      cursor.error("a second register '" + name + "'");
+    }
+  } while (cursor.take(','));
+  cursor.expect(';');
+}
+
+uint64_t Parser::allocate_local(uint64_t size, uint32_t alignment) {
+  uint64_t offset = align_up(program.local_bytes, alignment);
+  program.local_bytes = uint32_t(offset + size);
+  return offset;
+}
+
+/// After the state space: [.align n] [.v2|.v4] .type name [dims] [= initialiser] {, ...} ;
+void Parser::variable(Space space, int32_t function, bool external) {
+  uint32_t alignment = 0;
+  uint32_t width = 1;
+  std::optional<Type> type;
+  while (!type) {
+    std::string_view word = cursor.directive();
+    if (word == "align")
+      alignment = uint32_t(cursor.literal().bits);
+    else if (word == "attribute")
+      cursor.skip_past(')');
+    else if (word == "v2" || word == "v4" || word == "v8")
+      width = uint32_t(word[1] - '0');
+    else if (!(type = parse_type(word)))
+      cursor.error("expected a type, found '." + std::string(word) + "'");
+  }
+  uint32_t element = type_size(*type) * width;
+  if (!element)
+    cursor.error("a variable cannot be of type ." + std::string(type_name(*type)));
+  do {
+    Variable result;
+    result.name = cursor.expect_name("a variable name");
+    result.space = space;
+    result.function = function;
+    result.alignment = alignment ? alignment : element;
+    uint64_t count = 1;
+    bool open = false;
+    while (cursor.take('[')) {
+      if (cursor.peek() == ']')
+        open = true;
+      else
+        count *= uint64_t(constant_expression());
+      cursor.expect(']');
+    }
+    if (cursor.take('=')) {
+      size_t index = 0;
+      if (cursor.peek() == '{')
+        initialiser_list(result, *type, index);
+      else
+        initialiser(result, *type, 0);
+      if (open)
+        count = align_up(result.bytes.size(), element) / element;
+    } else if (open && !(external && space == Space::SharedCta)) {
+      count = 0;
+    }
+    result.size = open && space == Space::SharedCta ? 0 : count * element;
+    result.external = external && open;
+    if (space == Space::Local || space == Space::Param)
+      result.address = allocate_local(result.size, result.alignment);
+    int32_t index = int32_t(program.variables.size());
+    auto [place, fresh] = scopes.back().variables.emplace(result.name, index);
+    if (!fresh) // an .extern declaration before or after the definition
+      program.variables[size_t(place->second)] = std::move(result);
+    else
+      program.variables.push_back(std::move(result));
+  } while (cursor.take(','));
+  cursor.expect(';');
+}
+
+void Parser::initialiser_list(Variable &variable, Type type, size_t &element) {
+  cursor.expect('{');
+  if (cursor.take('}'))
+    return;
+  do {
+    if (cursor.peek() == '{')
+      initialiser_list(variable, type, element);
+    else
+      initialiser(variable, type, element++);
+  } while (cursor.take(','));
+  cursor.expect('}');
+}
+
+void Parser::initialiser(Variable &variable, Type type, size_t element) {
+  uint32_t size = type_size(type);
+  size_t offset = element * size;
+  variable.bytes.resize(offset + size, 0);
+  bool generic = cursor.take_word("generic");
+  if (generic)
+    cursor.expect('(');
+  if (std::string_view name = cursor.name(); !name.empty()) {
+    if (size != 8)
+      cursor.error("the address of '" + std::string(name) + "' needs 64 bits, the element has " +
+                   std::to_string(size * 8));
+    Variable::Reference reference{offset, std::string(name), 0};
+    if (generic)
+      cursor.expect(')');
+    if (cursor.peek() == '+' || cursor.peek() == '-')
+      reference.addend = constant_expression();
+    variable.references.push_back(reference);
+    return;
+  }
+  Operand value = operand();
+  uint64_t bits = value.value;
+  if (is_float(type) && value.size) {
+    double number;
+    if (value.size == 4) {
+      float narrow;
+      std::memcpy(&narrow, &bits, 4);
+      number = narrow;
+    } else {
+      std::memcpy(&number, &bits, 8);
+    }
+    float narrow = float(number);
+    if (size == 8)
+      std::memcpy(&bits, &number, 8);
+    else if (size == 4)
+      std::memcpy(&bits, &narrow, 4);
+    else
+      cursor.error("expected the bits of the value");
+  }
+  std::memcpy(variable.bytes.data() + offset, &bits, size);
+}
+
+void Parser::entry_parameters(Function &function) {
+  function.parameters.clear();
+  uint32_t offset = 0;
+  while (!cursor.take(')')) {
+    if (cursor.directive() != "param")
+      cursor.error("expected .param");
+    Variable result;
+    result.space = Space::Param;
+    result.entry_parameter = true;
+    result.function = current_function;
+    uint32_t alignment = 0;
+    std::optional<Type> type;
+    for (std::string_view word = cursor.directive(); !word.empty(); word = cursor.directive()) {
+      if (word == "align")
+        (type && result.alignment ? result.alignment : alignment) = uint32_t(cursor.literal().bits);
+      else if (word == "ptr") // .ptr .space .align n: about what is pointed to
+        result.alignment = 1;
+      else if (auto found = parse_type(word))
+        type = found, result.alignment = 0;
+    }
+    if (!type)
+      cursor.error("expected the type of a parameter");
+    result.name = cursor.expect_name("a parameter name");
+    uint64_t count = 1;
+    if (cursor.take('[')) {
+      count = uint64_t(constant_expression());
+      cursor.expect(']');
+    }
+    result.size = count * type_size(*type);
+    result.alignment = alignment ? alignment : type_size(*type);
+    offset = uint32_t(align_up(offset, result.alignment));
+    result.address = offset;
+    function.parameters.push_back({result.name, uint32_t(result.size), result.alignment, offset});
+    offset += uint32_t(result.size);
+    scopes.back().variables[result.name] = int32_t(program.variables.size());
+    program.variables.push_back(std::move(result));
+    cursor.take(',');
+  }
+  function.parameter_bytes = offset;
+}
+
+/// Parameters or results of a device function: registers, or .param variables kept in local memory.
+std::vector<Operand> Parser::formals(Scope &scope, int32_t index) {
+  std::vector<Operand> result;
+  while (!cursor.take(')')) {
+    std::string_view space = cursor.directive();
+    uint32_t alignment = 0;
+    std::optional<Type> type;
+    for (std::string_view word = cursor.directive(); !word.empty(); word = cursor.directive()) {
+      if (word == "align")
+        alignment = uint32_t(cursor.literal().bits);
+      else if (auto found = parse_type(word))
+        type = found;
+    }
+    if (!type || (space != "reg" && space != "param"))
+      cursor.error("expected .reg or .param and a type");
+    std::string name(cursor.name());
+    uint64_t count = 1;
+    if (cursor.take('[')) {
+      count = cursor.peek() == ']' ? 0 : uint64_t(constant_expression());
+      cursor.expect(']');
+    }
+    Operand formal;
+    formal.text = name;
+    if (space == "reg") {
+      Register fresh = new_register(uint8_t(type_size(*type)), *type == Type::Pred);
+      formal.kind = fresh.predicate ? Operand::Kind::Predicate : Operand::Kind::Register;
+      formal.size = fresh.size;
+      formal.slot = fresh.slot;
+      formal.number = fresh.number;
+      scope.registers[name] = fresh;
+    } else {
+      Variable variable;
+      variable.name = name;
+      variable.space = Space::Param;
+      variable.function = index;
+      variable.size = count * type_size(*type);
+      variable.alignment = alignment ? alignment : type_size(*type);
+      variable.address = allocate_local(variable.size, variable.alignment);
+      formal.kind = Operand::Kind::Address;
+      formal.variable = int32_t(program.variables.size());
+      scope.variables[name] = formal.variable;
+      program.variables.push_back(std::move(variable));
+    }
+    result.push_back(std::move(formal));
+    cursor.take(',');
+  }
+  return result;
+}
+
+/// Variables of the module and of device functions come first, then those of each entry; entries overlap.
+void Parser::lay_out_shared() {
+  auto place = [](Variable &variable, uint64_t &end) {
+    variable.address = align_up(end, variable.alignment);
+    end = variable.address + variable.size;
+  };
+  auto of_entry = [&](const Variable &variable) {
+    return variable.function >= 0 && program.functions[size_t(variable.function)].entry;
+  };
+  uint64_t common = shared_base;
+  for (Variable &variable : program.variables)
+    if (variable.space == Space::SharedCta && !variable.external && !of_entry(variable))
+      place(variable, common);
+  for (size_t i = 0; i < program.functions.size(); ++i) {
+    uint64_t end = common;
+    for (Variable &variable : program.variables)
+      if (variable.space == Space::SharedCta && !variable.external && of_entry(variable) &&
+          variable.function == int32_t(i))
+        place(variable, end);
+    program.functions[i].shared_bytes = uint32_t(end - shared_base);
+  }
+}
+
+void Parser::place_globals() {
+  for (Variable &variable : program.variables) {
+    if ((variable.space != Space::Global && variable.space != Space::Const) || variable.external)
+      continue;
+    uint64_t alignment = std::max<uint64_t>(variable.alignment, 16);
+    program.storage.push_back(std::make_unique<uint64_t[]>((variable.size + alignment) / 8 + 2));
+    variable.address = align_up(reinterpret_cast<uint64_t>(program.storage.back().get()), alignment);
+    variable.bytes.resize(variable.size, 0);
+  }
+  for (Variable &variable : program.variables)
+    for (const Variable::Reference &reference : variable.references) {
+      auto found = scopes.front().variables.find(reference.name);
+      if (found == scopes.front().variables.end())
+        throw PtxError(0, 0, "'" + reference.name + "' in the initialiser of '" + variable.name + "' is not declared");
+      uint64_t value = program.variables[size_t(found->second)].address + uint64_t(reference.addend);
+      std::memcpy(variable.bytes.data() + reference.offset, &value, 8);
+    }
+}
+
+} // namespace ptxsim

@@ -1,0 +1,321 @@
+#include "warp.h"
+
+#include "machine.h"
+#include "opcode.h"
+#include "special.h"
+
+#include <algorithm>
+
+namespace ptxsim {
+
+Warp::Warp(Machine &machine, Cluster &cluster, Cta &cta, uint32_t index, uint32_t live)
+    : machine(machine), cluster(cluster), cta(cta), index(index), live(live),
+      clock(cluster.new_agent("warp " + std::to_string(index) + " of CTA " + std::to_string(cta.rank))) {
+  Fragment first;
+  first.pc = machine.entry.first;
+  first.mask = live;
+  fragments.push_back(std::move(first));
+  const Program &program = machine.program;
+  local_stride = program.local_bytes;
+  local_memory.resize(size_t(local_stride) * lane_count);
+  written.assign(program.register_count, 0);
+  touched_registers.assign(program.register_count, false);
+  tracking = program.uses_wgmma;
+  initialise_registers();
+}
+
+void Warp::initialise_registers() {
+  const Program &program = machine.program;
+  registers.resize(program.register_bytes);
+  written[0] = ~0u;
+  for (const Constant &constant : program.constants) {
+    uint64_t base = constant.value;
+    uint64_t rank = uint64_t(cta.rank) << cta_rank_shift;
+    if (constant.kind == Constant::Kind::SharedAddress)
+      base += rank;
+    else if (constant.kind == Constant::Kind::DynamicShared)
+      base += rank + machine.dynamic_shared_offset();
+    else if (constant.kind == Constant::Kind::ParameterAddress)
+      base += reinterpret_cast<uint64_t>(machine.parameters);
+    if (constant.size == 0) {
+      uint32_t values = uint32_t(base);
+      std::memcpy(&registers[constant.slot], &values, 4);
+      continue;
+    }
+    bool special = constant.kind == Constant::Kind::Special;
+    for (uint32_t lane = 0; lane < lane_count; ++lane) {
+      uint64_t value = special ? special_value(Special(constant.special), *this, lane) : base;
+      std::memcpy(&registers[constant.slot + lane * constant.size], &value, std::min<size_t>(constant.size, 8));
+    }
+  }
+}
+
+bool Warp::eligible(const Fragment &candidate) {
+  switch (candidate.state) {
+  case Fragment::State::Runnable:
+    return true;
+  case Fragment::State::Waiting:
+    return candidate.waiting_since != cluster.progress;
+  default:
+    return may_converge(machine.program.code[candidate.pc], candidate.mask);
+  }
+}
+
+bool Warp::runnable() const {
+  return live && std::any_of(fragments.begin(), fragments.end(), [this](const Fragment &candidate) {
+           return const_cast<Warp *>(this)->eligible(candidate);
+         });
+}
+
+/// The one that is behind: deepest in calls, then lowest in the text; but every 256 backward jumps others come first.
+bool Warp::select_fragment() {
+  bool found = false;
+  auto key = [](const Fragment &fragment) {
+    return std::make_tuple(fragment.back_jumps / 256, ~fragment.stack.size(), fragment.pc);
+  };
+  for (uint32_t i = 0; i < fragments.size(); ++i)
+    if (eligible(fragments[i]) && (!found || key(fragments[i]) < key(fragments[current]))) {
+      current = i;
+      found = true;
+    }
+  return found;
+}
+
+void Warp::merge_fragments() {
+  for (size_t i = 0; i < fragments.size(); ++i)
+    for (size_t j = i + 1; j < fragments.size();) {
+      Fragment &a = fragments[i];
+      Fragment &b = fragments[j];
+      if (a.pc != b.pc || a.ticket || b.ticket || a.stack != b.stack) {
+        ++j;
+        continue;
+      }
+      a.mask |= b.mask;
+      a.state = Fragment::State::Runnable;
+      a.back_jumps = std::min(a.back_jumps, b.back_jumps);
+      fragments.erase(fragments.begin() + ptrdiff_t(j));
+    }
+  current = 0;
+}
+
+void Warp::remove_empty_fragments() {
+  fragments.erase(std::remove_if(fragments.begin(), fragments.end(), [](const Fragment &f) { return !f.mask; }),
+                  fragments.end());
+  current = 0;
+}
+
+/// True if the lanes `together` are all that an instruction of this kind has to wait for.
+bool Warp::may_converge(const Instruction &next, uint32_t together) {
+  if (next.converge == Converge::None)
+    return true;
+  if (next.converge == Converge::All)
+    return together == live;
+  const uint32_t *members = lanes<uint32_t>(next.operands[next.mask_operand]);
+  for (uint32_t lane = 0; lane < lane_count; ++lane)
+    if ((together >> lane & 1) && (members[lane] & live & ~together))
+      return false;
+  return true;
+}
+
+uint64_t Warp::run(uint64_t steps) {
+  const Instruction *code = machine.program.code.data();
+  uint64_t done = 0;
+  while (done < steps && live) {
+    if (fragments.size() > 1) {
+      merge_fragments();
+      if (!select_fragment())
+        break;
+    } else {
+      current = 0;
+      if (!eligible(fragments[0]))
+        break;
+    }
+    Fragment &running = fragments[current];
+    const Instruction &next = code[running.pc];
+    executing = &next;
+    mask = running.mask;
+    ++done;
+    if (next.guarded) {
+      if ((written[next.guard_number] & mask) != mask)
+        trap(trap_kind::uninitialised, "the guard of '" + next.text + "' reads a predicate that was never written");
+      uint32_t guard;
+      std::memcpy(&guard, &registers[next.guard_slot], 4);
+      uint32_t passing = mask & (next.guard_negated ? ~guard : guard);
+      if (next.converge != Converge::None && passing && passing != mask)
+        trap(trap_kind::divergence,
+             "'" + next.text + "' is executed by some lanes of the warp only: its guard differs");
+      mask = passing;
+      if (!mask) {
+        ++running.pc;
+        continue;
+      }
+    }
+    if (next.converge != Converge::None && !may_converge(next, running.mask)) {
+      running.state = Fragment::State::Converging;
+      continue;
+    }
+    if (!next.execute)
+      trap(trap_kind::unsupported, "'" + next.text + "' is not supported");
+    running.state = Fragment::State::Runnable;
+    size_t row = next.row;
+    ++machine.opcode_counts[row];
+    machine.lane_counts[row] += uint64_t(__builtin_popcount(mask));
+    switch (next.execute(*this, next)) {
+    case Outcome::Next:
+      ++fragments[current].pc;
+      break;
+    case Outcome::Jump:
+      break;
+    case Outcome::Wait:
+      fragments[current].state = Fragment::State::Waiting;
+      fragments[current].waiting_since = cluster.progress;
+      if (fragments.size() == 1)
+        return done;
+    }
+  }
+  return done;
+}
+
+// Control flow.
+
+void Warp::jump(uint32_t target, uint32_t taken) {
+  Fragment &running = fragments[current];
+  uint32_t others = running.mask & ~taken;
+  if (!others) {
+    running.back_jumps += target <= running.pc;
+    running.pc = target;
+    return;
+  }
+  Fragment other = running;
+  other.mask = others;
+  ++other.pc;
+  running.mask = taken;
+  running.back_jumps += target <= running.pc;
+  running.pc = target;
+  fragments.push_back(std::move(other));
+}
+
+void Warp::call(uint32_t target) {
+  uint32_t back = fragments[current].pc + 1;
+  jump(target, mask);
+  fragments[current].stack.push_back(back);
+}
+
+void Warp::return_from_call() {
+  if (fragments[current].stack.empty()) {
+    exit_lanes();
+    return;
+  }
+  jump(fragments[current].stack.back(), mask);
+  fragments[current].stack.pop_back();
+}
+
+void Warp::exit_lanes() {
+  if (machine.options.checks)
+    check_exit_pending();
+  Fragment &running = fragments[current];
+  uint32_t leaving = mask;
+  live &= ~leaving;
+  running.mask &= ~leaving;
+  ++running.pc;
+  remove_empty_fragments();
+  ++cluster.progress;
+  cta.threads_left(*this);
+}
+
+void Warp::check_exit_pending() {
+  for (uint32_t lane = 0; lane < lane_count; ++lane)
+    if (mask >> lane & 1)
+      if (AsyncQueue *stores = find_queue(QueueKind::BulkGroup, lane))
+        if (clock.known.happened[stores->agent] < stores->issued)
+          trap_lane(lane, trap_kind::exit_pending,
+                    "the thread exits with bulk stores that it has not waited for (cp.async.bulk.wait_group)");
+}
+
+// Registers.
+
+void Warp::set_predicate(const Operand &operand, uint32_t values) {
+  uint32_t *stored = lanes<uint32_t>(operand);
+  *stored = (*stored & ~mask) | (values & mask);
+  wrote(operand);
+}
+
+uint64_t Warp::bits(const Operand &operand, uint32_t lane) const {
+  uint64_t value = 0;
+  size_t size = operand.size;
+  std::memcpy(&value, &registers[operand.slot + lane * size], std::min<size_t>(size, 8));
+  return value;
+}
+
+void Warp::set_bits(const Operand &operand, uint32_t lane, uint64_t value) {
+  size_t size = operand.size;
+  uint64_t wide[2] = {value, 0};
+  std::memcpy(&registers[operand.slot + lane * size], wide, size);
+}
+
+void Warp::undefined_register(const Operand &operand) {
+  auto flight = flights.find(operand.number);
+  if (flight != flights.end() && flight->second.will_be_written)
+    trap(trap_kind::in_flight, "'" + operand.text + "' is read before " + flight->second.until + " has completed it",
+         {"written by line " + std::to_string(flight->second.line)});
+  if (executing->propagates_undefined || !machine.options.checks)
+    return;
+  uint32_t lane = uint32_t(__builtin_ctz(mask & ~written[operand.number]));
+  trap_lane(lane, trap_kind::uninitialised, "register '" + operand.text + "' is read but was never written");
+}
+
+void Warp::touch_for_write(const Operand &operand) {
+  touched_registers[operand.number] = true;
+  auto flight = flights.find(operand.number);
+  if (flight != flights.end() && operand.number)
+    trap(trap_kind::in_flight,
+         "'" + operand.text + "' is overwritten before " + flight->second.until + " has completed",
+         {std::string(flight->second.will_be_written ? "written" : "read") + " by line " +
+          std::to_string(flight->second.line)});
+}
+
+void Warp::begin_flight(const Operand &operand, bool will_be_written, const char *until) {
+  if (!operand.number)
+    return;
+  auto [place, fresh] = flights.emplace(operand.number, Flight{will_be_written, until, executing->line, 0});
+  ++place->second.count;
+  if (!fresh && will_be_written)
+    place->second.will_be_written = true;
+  if (will_be_written)
+    written[operand.number] &= ~mask;
+  tracking = true;
+}
+
+void Warp::end_flight(const Operand &operand, bool was_written) {
+  auto flight = flights.find(operand.number);
+  if (flight == flights.end())
+    return;
+  if (was_written)
+    written[operand.number] |= live;
+  if (--flight->second.count == 0)
+    flights.erase(flight);
+  tracking = !flights.empty() || machine.program.uses_wgmma;
+}
+
+void Warp::not_uniform(const Operand &operand) {
+  trap(trap_kind::divergence, "'" + executing->text + "' needs the same value of '" + operand.text + "' in all lanes");
+}
+
+// Traps.
+
+Origin Warp::origin(uint32_t lane) const { return {executing, const_cast<Warp *>(this), lane}; }
+
+void Warp::trap(const char *kind, const std::string &message, std::vector<std::string> notes) {
+  trap_lane(first_lane(), kind, message, std::move(notes));
+}
+
+void Warp::trap_lane(uint32_t lane, const char *kind, const std::string &message, std::vector<std::string> notes) {
+  machine.trap(origin(lane), kind, message, std::move(notes));
+}
+
+void Warp::unconfirmed(const std::string &what) {
+  if (!machine.options.allow_unconfirmed)
+    trap(trap_kind::unconfirmed, what + ": NVIDIA does not document this (allow_unconfirmed permits it)");
+}
+
+} // namespace ptxsim
