@@ -98,8 +98,8 @@ def arguments(name: str, element: str) -> tuple[np.ndarray, np.ndarray]:
     x[:16] = [0.0, -0.0, 1, -1, 2, 0.5, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 1e30, 88.7, -103.9, 710, -745]
     y = random.normal(size=COUNT) * 2
     y[16:32], y[32:48] = random.integers(-5, 6, 16), np.inf
-    if name in ("log", "log2", "rsqrt"):
-        x[16:] = np.abs(x[16:])
+    if name in ("log", "log2", "rsqrt", "pow"):
+        x[48:] = np.abs(x[48:])
     return x.astype(DTYPES[element]), y.astype(DTYPES[element])
 
 
