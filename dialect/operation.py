@@ -163,9 +163,13 @@ def group_slices(cls: Any, kind: str, segments: ir.Attribute | None) -> dict[str
     if key not in _SLICES:
         fields = cls.operand_fields if kind == "operand" else cls.result_fields
         sizes = group_sizes(fields, segments)
-        ends = None if sizes is None else list(accumulate(sizes))
-        _SLICES[key] = ends and {f.name: slice(e - n, e) for f, n, e in zip(fields, sizes or (), ends, strict=True)}
+        _SLICES[key] = None if sizes is None else _slices(fields, sizes)
     return _SLICES[key]
+
+
+def _slices(fields: tuple[ValueField, ...], sizes: list[int]) -> dict[str, slice]:
+    ends = accumulate(sizes)
+    return {field.name: slice(end - size, end) for field, size, end in zip(fields, sizes, ends, strict=True)}
 
 
 def groups(op: Any, kind: str) -> dict[str, list[ir.Value]] | None:
