@@ -1,0 +1,175 @@
+"""Loads and stores through pointers: masks, padding, alignment, and memory that no array covers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilec.errors import SimulationError
+
+FOUR = """
+  %p1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %p4 = broadcast %p1 : tile<1xptr<f32>> -> tile<4xptr<f32>>
+  %o = iota : tile<4xi32>
+  %at = offset %p4, %o : tile<4xptr<f32>>, tile<4xi32> -> tile<4xptr<f32>>
+  %q1 = reshape %q : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %q4 = broadcast %q1 : tile<1xptr<f32>> -> tile<4xptr<f32>>
+  %to = offset %q4, %o : tile<4xptr<f32>>, tile<4xi32> -> tile<4xptr<f32>>
+  %mask = constant <i1: [true, false, true, false]> : tile<4xi1>
+"""
+POINTERS = "%p: tile<ptr<f32>>, %q: tile<ptr<f32>>"
+STORED = "%e = store_ptr_tko weak %to, %x : tile<4xptr<f32>>, tile<4xf32> -> token"
+
+
+def test_a_mask_chooses_what_is_loaded_and_padding_fills_the_rest(execute):
+    source, result = np.arange(1, 5, dtype=np.float32), np.zeros(4, np.float32)
+    body = f"""{FOUR} %pad = constant <f32: -7.0> : tile<4xf32>
+    %x, %k = load_ptr_tko weak %at, %mask, %pad
+      : tile<4xptr<f32>>, tile<4xi1>, tile<4xf32> -> tile<4xf32>, token
+    {STORED}"""
+    execute(POINTERS, body, source, result)
+    assert result.tolist() == [1, -7, 3, -7]
+
+
+def test_masked_off_elements_are_not_touched(execute):
+    """The array ends where the mask does; its second half would be out of bounds."""
+    source, result = np.arange(1, 4, dtype=np.float32), np.zeros(4, np.float32)
+    body = f"""{FOUR} %x, %k = load_ptr_tko weak %at, %mask : tile<4xptr<f32>>, tile<4xi1> -> tile<4xf32>, token
+    {STORED}"""
+    execute(POINTERS, body, source, result)
+    assert result.tolist() == [1, 0, 3, 0]
+    execute(POINTERS, body, source, result, check=True)
+    assert np.array_equal(result, [1, np.nan, 3, np.nan], equal_nan=True)
+
+
+def test_a_masked_store(execute):
+    source, result = np.arange(1, 5, dtype=np.float32), np.full(4, 9, np.float32)
+    body = f"""{FOUR} %x, %k = load_ptr_tko weak %at : tile<4xptr<f32>> -> tile<4xf32>, token
+    %e = store_ptr_tko weak %to, %x, %mask : tile<4xptr<f32>>, tile<4xf32>, tile<4xi1> -> token"""
+    execute(POINTERS, body, source, result)
+    assert result.tolist() == [1, 9, 3, 9]
+
+
+COPY = f"""{FOUR} %x, %k = load_ptr_tko weak %at : tile<4xptr<f32>> -> tile<4xf32>, token
+{STORED}"""
+
+
+def test_beyond_the_end_is_an_error_at_the_user_s_line(execute):
+    source, result = np.zeros(3, np.float32), np.zeros(4, np.float32)
+    with pytest.raises(SimulationError) as caught:
+        execute(POINTERS, COPY, source, result, grid=(2, 3))
+    assert "element [3]: load of 4 bytes" in caught.value.message
+    assert "12 bytes and starts 12 bytes before" in caught.value.message
+    assert (caught.value.location.file, caught.value.location.line) == ("kernel.mlir", 11)
+    assert caught.value.notes[0].message == "in tile block (0, 0, 0) of grid (2, 3, 1)"
+
+
+def test_a_store_to_an_array_that_must_not_be_written_is_an_error(execute):
+    source, result = np.zeros(4, np.float32), np.zeros(4, np.float32)
+    result.flags.writeable = False
+    with pytest.raises(SimulationError, match="must not be written, 0 bytes from its start"):
+        execute(POINTERS, COPY, source, result)
+
+
+def test_a_misaligned_address_is_an_error(execute):
+    source, result = np.zeros(20, np.uint8), np.zeros(4, np.float32)
+    with pytest.raises(SimulationError, match="load of 4 bytes needs an address that 4 divides"):
+        execute(POINTERS, COPY, source[1:], result, ranges=None)
+
+
+def test_a_null_pointer_is_an_error_without_ranges(execute):
+    with pytest.raises(SimulationError, match="load of 4 bytes at 0x0"):
+        execute(POINTERS, COPY, 0, np.zeros(4, np.float32), ranges=None)
+
+
+def test_of_two_stores_to_one_place_the_later_element_stays(execute):
+    result = np.zeros(1, np.float32)
+    body = """%p1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+    %p4 = broadcast %p1 : tile<1xptr<f32>> -> tile<4xptr<f32>>
+    %x = constant <f32: [1.0, 2.0, 3.0, 4.0]> : tile<4xf32>
+    %k = store_ptr_tko weak %p4, %x : tile<4xptr<f32>>, tile<4xf32> -> token"""
+    execute("%p: tile<ptr<f32>>", body, result)
+    assert result.tolist() == [4.0]
+
+
+def test_every_byte_but_zero_loads_as_true_and_stores_as_one(execute):
+    source, result = np.array([0, 1, 2, 255], np.uint8), np.full(4, 77, np.uint8)
+    execute(POINTERS.replace("f32", "i1"), COPY.replace("f32", "i1"), source, result)
+    assert result.tolist() == [0, 1, 1, 1]
+
+
+def test_pointer_arithmetic_counts_elements_and_integers_count_bytes(execute):
+    result = np.zeros(4, np.int64)
+    body = """
+    %three = constant <i16: -3> : tile<i16>
+    %a = ptr_to_ptr %p : tile<ptr<i64>> -> tile<ptr<f16>>
+    %b = offset %a, %three : tile<ptr<f16>>, tile<i16> -> tile<ptr<f16>>
+    %c = ptr_to_int %b : tile<ptr<f16>> -> tile<i64>
+    %d = ptr_to_int %p : tile<ptr<i64>> -> tile<i64>
+    %e = subi %c, %d : tile<i64>
+    %k = store_ptr_tko weak %p, %e : tile<ptr<i64>>, tile<i64> -> token"""
+    execute("%p: tile<ptr<i64>>", body, result)
+    assert result[0] == -6
+
+
+def test_a_pointer_to_f4_moves_by_half_bytes(execute):
+    source, result = np.array([0x21, 0x43], np.uint8), np.zeros(2, np.int64)
+    body = """
+    %three = constant <i32: 3> : tile<i32>
+    %a = offset %p, %three : tile<ptr<f4E2M1FN>>, tile<i32> -> tile<ptr<f4E2M1FN>>
+    %b = ptr_to_int %a : tile<ptr<f4E2M1FN>> -> tile<i64>
+    %c = ptr_to_int %p : tile<ptr<f4E2M1FN>> -> tile<i64>
+    %d = subi %b, %c : tile<i64>
+    %e = int_to_ptr %b : tile<i64> -> tile<ptr<i8>>
+    %f, %k = load_ptr_tko weak %e : tile<ptr<i8>> -> tile<i8>, token
+    %g = exti %f unsigned : tile<i8> -> tile<i64>
+    %one = constant <i32: 1> : tile<i32>
+    %r = offset %q, %one : tile<ptr<i64>>, tile<i32> -> tile<ptr<i64>>
+    %h = store_ptr_tko weak %q, %d : tile<ptr<i64>>, tile<i64> -> token
+    %i = store_ptr_tko weak %r, %g : tile<ptr<i64>>, tile<i64> -> token"""
+    execute("%p: tile<ptr<f4E2M1FN>>, %q: tile<ptr<i64>>", body, source, result)
+    assert result.tolist() == [1, 0x43]
+
+
+def test_allocated_memory_is_there_and_tokens_are_values(execute):
+    result = np.zeros(1, np.float32)
+    body = """
+    %a = alloca num_elem = 8, alignment = 64 : tile<ptr<f32>>
+    %x = constant <f32: 2.5> : tile<f32>
+    %seven = constant <i32: 7> : tile<i32>
+    %b = offset %a, %seven : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
+    %t0 = make_token : token
+    %t1 = store_ptr_tko weak %b, %x token=%t0 : tile<ptr<f32>>, tile<f32> -> token
+    %t2 = join_tokens %t0, %t1 : token
+    %y, %t3 = load_ptr_tko weak %b token=%t2 : tile<ptr<f32>> -> tile<f32>, token
+    %t4 = store_ptr_tko weak %p, %y token=%t3 : tile<ptr<f32>>, tile<f32> -> token"""
+    execute("%p: tile<ptr<f32>>", body, result)
+    assert result.tolist() == [2.5]
+    with pytest.raises(SimulationError, match="store of 4 bytes"):
+        execute("%p: tile<ptr<f32>>", body.replace("<i32: 7>", "<i32: 8>"), result)
+
+
+def test_a_global_holds_its_elements_and_a_constant_one_cannot_be_written(execute):
+    result = np.zeros(1, np.int16)
+    outside = "global constant @table alignment = 512 <i16: [3, -5, 7, 9]> : tile<4xi16>"
+    body = """
+    %one = constant <i32: 1> : tile<i32>
+    %g = get_global @table : tile<ptr<i16>>
+    %h = offset %g, %one : tile<ptr<i16>>, tile<i32> -> tile<ptr<i16>>
+    %x, %k = load_ptr_tko weak %h : tile<ptr<i16>> -> tile<i16>, token
+    %e = store_ptr_tko weak TARGET, %x : tile<ptr<i16>>, tile<i16> -> token"""
+    execute("%p: tile<ptr<i16>>", body.replace("TARGET", "%p"), result, outside=outside)
+    assert result.tolist() == [-5]
+    with pytest.raises(SimulationError, match="must not be written"):
+        execute("%p: tile<ptr<i16>>", body.replace("TARGET", "%h"), result, outside=outside)
+
+
+def test_a_global_lives_across_tile_blocks(execute):
+    result = np.zeros(1, np.int32)
+    body = """
+    %g = get_global @count : tile<ptr<i32>>
+    %one = constant <i32: 1> : tile<i32>
+    %x, %k = atomic_rmw_tko relaxed device %g, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+    %e = store_ptr_tko weak %p, %x : tile<ptr<i32>>, tile<i32> -> token"""
+    execute("%p: tile<ptr<i32>>", body, result, grid=5, outside="global @count <i32: [10]> : tile<1xi32>")
+    assert result.tolist() == [14]
