@@ -1,0 +1,241 @@
+"""Each operation of arith on every element type, against numpy; integers on their edges."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from simulated import elementwise, ptx_of, run, tile
+
+from tilec.errors import UnsupportedError
+from tilec.lowering.layout.blocked import blocked
+
+LAYOUT = blocked((256,), 4, 0, 2)
+INTEGERS = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
+FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
+
+
+def integers(dtype, seed: int) -> np.ndarray:
+    info = np.iinfo(dtype)
+    edges = [0, 1, 2, 3, 7, -1, -2, -7, info.min, info.min + 1, info.max, info.max - 1]
+    rest = np.random.default_rng(seed).integers(info.min, info.max, 256 - len(edges), dtype=dtype, endpoint=True)
+    return np.random.default_rng(seed + 1).permutation(np.concatenate([np.array(edges, dtype), rest]))
+
+
+def floats(dtype, seed: int) -> np.ndarray:
+    edges = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.5, 1e-4])
+    rest = np.random.default_rng(seed).normal(0, 10, 256 - len(edges))
+    return np.random.default_rng(seed + 1).permutation(np.concatenate([edges, rest])).astype(dtype)
+
+
+def binary(
+    operation: str, element: str, a: np.ndarray, b: np.ndarray, result: str | None = None, suffix: str = ""
+) -> np.ndarray:
+    own, out = tile(element, LAYOUT), result or element
+    body = f"%y = {operation} %x0, %x1 : {own}{suffix}"
+    y = np.zeros(256, np.bool_ if out == "i1" else a.dtype)
+    run(elementwise(body, [(element, LAYOUT)] * 2, (out, LAYOUT)), [a, b, y])
+    return y
+
+
+def unsigned(a: np.ndarray) -> np.ndarray:
+    return a.view(a.dtype.str.replace("i", "u"))
+
+
+def exact(a: np.ndarray) -> list[int]:
+    return [int(x) for x in a]
+
+
+def wrapped(values: list[int], dtype) -> np.ndarray:
+    bits = np.iinfo(dtype).bits
+    return np.array([(v + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1) for v in values], dtype)
+
+
+def toward_zero(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+WRAPPING = {
+    "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.muli": lambda a, b: a * b,
+    "arith.andi": lambda a, b: a & b,
+    "arith.ori": lambda a, b: a | b,
+    "arith.xori": lambda a, b: a ^ b,
+    "arith.maxsi": max,
+    "arith.minsi": min,
+}
+DIVIDING = {
+    "arith.divsi": toward_zero,
+    "arith.remsi": lambda a, b: a - b * toward_zero(a, b),
+    "arith.floordivsi": lambda a, b: a // b,
+    "arith.ceildivsi": lambda a, b: -(-a // b),
+}
+UNSIGNED = {
+    "arith.divui": lambda a, b: a // b,
+    "arith.remui": lambda a, b: a % b,
+    "arith.ceildivui": lambda a, b: -(-a // b),
+    "arith.maxui": max,
+    "arith.minui": min,
+}
+
+
+@pytest.mark.parametrize("operation", [*WRAPPING, *DIVIDING])
+@pytest.mark.parametrize("element", INTEGERS)
+def test_signed_integers(operation, element):
+    dtype = INTEGERS[element]
+    a, b = integers(dtype, 1), integers(dtype, 3)
+    if operation in DIVIDING:
+        b[b == 0] = 3
+        # The one quotient that overflows is undefined.
+        a[(a == np.iinfo(dtype).min) & (b == -1)] = 5
+    expected = [{**WRAPPING, **DIVIDING}[operation](x, y) for x, y in zip(exact(a), exact(b), strict=True)]
+    assert np.array_equal(binary(operation, element, a, b), wrapped(expected, dtype))
+
+
+@pytest.mark.parametrize("operation", UNSIGNED)
+@pytest.mark.parametrize("element", INTEGERS)
+def test_unsigned_integers(operation, element):
+    dtype = INTEGERS[element]
+    a, b = integers(dtype, 5), integers(dtype, 7)
+    b[b == 0] = 3
+    expected = [UNSIGNED[operation](x, y) for x, y in zip(exact(unsigned(a)), exact(unsigned(b)), strict=True)]
+    assert np.array_equal(binary(operation, element, a, b), wrapped(expected, dtype))
+
+
+@pytest.mark.parametrize("operation", ["shli", "shrsi", "shrui"])
+@pytest.mark.parametrize("element", INTEGERS)
+def test_shifts(operation, element):
+    dtype = INTEGERS[element]
+    bits = np.iinfo(dtype).bits
+    a, b = integers(dtype, 9), (np.arange(256) % bits).astype(dtype)
+    source = exact(unsigned(a) if operation == "shrui" else a)
+    expected = [x << y if operation == "shli" else x >> y for x, y in zip(source, exact(b), strict=True)]
+    assert np.array_equal(binary(f"arith.{operation}", element, a, b), wrapped(expected, dtype))
+
+
+COMPARISONS = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+
+
+@pytest.mark.parametrize("predicate", ["eq", "ne", *(s + c for s in "su" for c in ("lt", "le", "gt", "ge"))])
+@pytest.mark.parametrize("element", INTEGERS)
+def test_integer_comparisons(predicate, element):
+    a, b = integers(INTEGERS[element], 11), integers(INTEGERS[element], 13)
+    b[::5] = a[::5]
+    compare = COMPARISONS[predicate[-2:]]
+    expected = compare(unsigned(a), unsigned(b)) if predicate[0] == "u" else compare(a, b)
+    assert np.array_equal(binary(f"arith.cmpi {predicate},", element, a, b, "i1"), expected)
+
+
+@pytest.mark.parametrize(
+    "predicate", ["false", "true", "ord", "uno", *(o + c for o in "ou" for c in ("eq", "gt", "ge", "lt", "le", "ne"))]
+)
+@pytest.mark.parametrize("element", FLOATS)
+def test_float_comparisons(predicate, element):
+    a, b = floats(FLOATS[element], 15), floats(FLOATS[element], 17)
+    b[::5] = a[::5]
+    unordered = np.isnan(a) | np.isnan(b)
+    if predicate in ("false", "true"):
+        expected = np.full(256, predicate == "true")
+    elif predicate in ("ord", "uno"):
+        expected = unordered if predicate == "uno" else ~unordered
+    else:
+        ordered = COMPARISONS[predicate[1:]](a.astype(np.float64), b.astype(np.float64)) & ~unordered
+        expected = ordered | unordered if predicate[0] == "u" else ordered
+    assert np.array_equal(binary(f"arith.cmpf {predicate},", element, a, b, "i1"), expected)
+
+
+@pytest.mark.parametrize("predicate", ["eq", "ne", "slt", "ult", "sge", "uge"])
+def test_comparisons_of_predicates(predicate):
+    a, b = np.arange(256) % 2 == 1, np.arange(256) % 4 >= 2
+    ordered = [(-1 if x else 0) if predicate[0] == "s" else int(x) for x in (False, True)]
+    values = [np.array(ordered)[x.astype(int)] for x in (a, b)]
+    assert np.array_equal(binary(f"arith.cmpi {predicate},", "i1", a, b, "i1"), COMPARISONS[predicate[-2:]](*values))
+
+
+@pytest.mark.parametrize("operation", ["addi", "subi", "muli", "andi", "ori", "xori"])
+def test_arithmetic_of_predicates(operation):
+    a, b = np.arange(256) % 2 == 1, np.arange(256) % 4 >= 2
+    expected = {"muli": a & b, "andi": a & b, "ori": a | b}.get(operation, a ^ b)
+    assert np.array_equal(binary(f"arith.{operation}", "i1", a, b), expected)
+
+
+FLOAT_OPERATIONS = {"addf": np.add, "subf": np.subtract, "mulf": np.multiply, "divf": np.divide}
+
+
+@pytest.mark.parametrize("operation", FLOAT_OPERATIONS)
+@pytest.mark.parametrize("element", FLOATS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_floats_round_once(operation, element):
+    dtype = FLOATS[element]
+    a, b = floats(dtype, 19), floats(dtype, 21)
+    wide = np.float64 if element != "f64" else np.float64
+    # f64 is wide enough that rounding a narrow result twice changes nothing (2 p + 2 <= 53).
+    expected = FLOAT_OPERATIONS[operation](a.astype(wide), b.astype(wide)).astype(dtype)
+    assert np.array_equal(binary(f"arith.{operation}", element, a, b), expected, equal_nan=True)
+
+
+EXTREMES = {"maximumf": np.maximum, "minimumf": np.minimum, "maxnumf": np.fmax, "minnumf": np.fmin}
+
+
+@pytest.mark.parametrize("operation", EXTREMES)
+@pytest.mark.parametrize("element", FLOATS)
+def test_extremes_and_nan(operation, element):
+    dtype = FLOATS[element]
+    a, b = floats(dtype, 23), floats(dtype, 25)
+    expected = EXTREMES[operation](a.astype(np.float64), b.astype(np.float64)).astype(dtype)
+    assert np.array_equal(binary(f"arith.{operation}", element, a, b), expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("element", FLOATS)
+def test_negation_flips_the_sign_of_zero_too(element):
+    a = floats(FLOATS[element], 27)
+    y = np.zeros_like(a)
+    run(elementwise(f"%y = arith.negf %x0 : {tile(element, LAYOUT)}", [(element, LAYOUT)], (element, LAYOUT)), [a, y])
+    number = ~np.isnan(a)
+    assert np.array_equal(y, -a, equal_nan=True) and np.array_equal(np.signbit(y[number]), ~np.signbit(a[number]))
+
+
+@pytest.mark.parametrize("element", ["i1", *INTEGERS, *FLOATS])
+@pytest.mark.parametrize("scalar", [False, True])
+def test_select(element, scalar):
+    dtype = {"i1": np.bool_, **INTEGERS, **FLOATS}[element]
+    a, b = np.arange(256).astype(dtype), (np.arange(256) % 3).astype(dtype)
+    own, choice = tile(element, LAYOUT), tile("i1", LAYOUT)
+    c = np.arange(256) % 5 < 2
+    if scalar:
+        c[:] = True
+        body = f"%t = arith.constant true\n%y = arith.select %t, %x0, %x1 : {own}"
+    else:
+        body = f"%y = arith.select %x2, %x0, %x1 : {choice}, {own}"
+    y = np.zeros(256, dtype)
+    inputs = [(element, LAYOUT), (element, LAYOUT), ("i1", LAYOUT)]
+    run(elementwise(body, inputs, (element, LAYOUT)), [a, b, c, y])
+    assert np.array_equal(y, np.where(c, a, b))
+
+
+def test_products_and_sums_are_not_contracted():
+    """ptxas may fuse mul and add without a rounding; with .rn it must not."""
+    own = tile("f32", LAYOUT)
+    body = f"%p = arith.mulf %x0, %x0 : {own}\n%y = arith.addf %p, %x1 : {own}"
+    text = ptx_of(elementwise(body, [("f32", LAYOUT)] * 2, ("f32", LAYOUT)))
+    assert "mul.rn.f32" in text and "add.rn.f32" in text
+
+
+def test_constants_stand_in_the_instruction():
+    own = tile("i32", LAYOUT)
+    body = f"%c = arith.constant dense<-5> : {own}\n%y = arith.addi %x0, %c : {own}"
+    assert "-5;" in ptx_of(elementwise(body, [("i32", LAYOUT)], ("i32", LAYOUT)))
+
+
+def test_an_operation_without_lowering_is_named():
+    own = tile("f32", LAYOUT)
+    with pytest.raises(UnsupportedError, match="'arith.remf' has no lowering to PTX"):
+        ptx_of(elementwise(f"%y = arith.remf %x0, %x1 : {own}", [("f32", LAYOUT)] * 2, ("f32", LAYOUT)))

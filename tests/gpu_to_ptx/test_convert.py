@@ -1,0 +1,157 @@
+"""Conversions between all element types, rounded once."""
+
+from __future__ import annotations
+
+import itertools
+
+import ml_dtypes
+import numpy as np
+import pytest
+from simulated import elementwise, ptx_of, run, tile
+
+from tilec.lowering.layout.blocked import blocked
+
+LAYOUT = blocked((256,), 4, 0, 2)
+INTEGERS = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
+FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
+NARROW = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2}
+BITS = {"f8E4M3FN": 8, "f8E5M2": 8, "f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+
+
+def convert(operation: str, source: str, target: str, x: np.ndarray, dtype) -> np.ndarray:
+    body = f"%y = {operation} %x0 : {tile(source, LAYOUT)} to {tile(target, LAYOUT)}"
+    y = np.zeros(256, dtype)
+    run(elementwise(body, [(source, LAYOUT)], (target, LAYOUT)), [x, y])
+    return y
+
+
+def floats(dtype, seed: int, spread: float = 300.0) -> np.ndarray:
+    x = np.random.default_rng(seed).normal(0, spread, 256)
+    x[:4] = [0.0, -0.0, 1.0, -1.5]
+    return x.astype(dtype)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [(s, t) for s, t in itertools.product(FLOATS | NARROW, FLOATS) if BITS[s] < BITS[t]],
+)
+def test_wider_floats_are_exact(source, target):
+    x = floats((FLOATS | NARROW)[source], 1, 20)
+    y = convert("arith.extf", source, target, x, FLOATS[target])
+    assert np.array_equal(y, x.astype(np.float64).astype(FLOATS[target]), equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [(s, t) for s, t in itertools.product(FLOATS, FLOATS) if BITS[s] > BITS[t]]
+)
+def test_narrower_floats_round_to_nearest_even(source, target):
+    x = floats(FLOATS[source], 2)
+    # Ties: halfway between two neighbours, even below and even above.
+    ties = np.array(
+        [1 + 2.0**-11, 1 + 3 * 2.0**-11, 1 + 2.0**-8, 1 + 3 * 2.0**-8, 1 + 2.0**-24, 1 + 2.0**-8 + 2.0**-40]
+    )
+    x[4:10] = ties.astype(FLOATS[source])
+    y = convert("arith.truncf", source, target, x, FLOATS[target])
+    assert np.array_equal(y, rounded(x, FLOATS[target]))
+
+
+def rounded(x: np.ndarray, dtype) -> np.ndarray:
+    """Nearest even from exact numbers: the candidate with the smallest distance, ties by the even last bit."""
+    nearest = x.astype(np.float32).astype(dtype) if dtype == ml_dtypes.bfloat16 else x.astype(dtype)
+    bits = nearest.view(f"u{nearest.dtype.itemsize}").astype(np.int64)
+    candidates = [(bits + step).astype(f"u{nearest.dtype.itemsize}").view(dtype) for step in (-1, 0, 1)]
+    exact = x.astype(np.float64)
+    distance = np.array([np.abs(c.astype(np.float64) - exact) for c in candidates])
+    distance[np.isnan(distance)] = np.inf
+    odd = np.array([(bits + step) & 1 for step in (-1, 0, 1)])
+    best = np.lexsort((odd, distance), axis=0)[0]
+    return np.array([candidates[choice][i] for i, choice in enumerate(best)], dtype)
+
+
+@pytest.mark.parametrize("target", NARROW)
+@pytest.mark.parametrize("source", ["f32", "f16", "bf16"])
+def test_eight_bits_saturate(source, target):
+    x = floats(FLOATS[source], 3, 30)
+    x[4:6] = [1e4, -1e4]
+    limit = float(ml_dtypes.finfo(NARROW[target]).max)
+    expected = np.clip(x.astype(np.float32), -limit, limit).astype(NARROW[target])
+    y = convert("arith.truncf", source, target, x, NARROW[target])
+    assert np.array_equal(y.astype(np.float32), expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("operation", ["sitofp", "uitofp"])
+@pytest.mark.parametrize(("source", "target"), list(itertools.product(INTEGERS, ["f32", "f64", "f16"])))
+def test_integers_to_floats(operation, source, target):
+    info = np.iinfo(INTEGERS[source])
+    x = np.random.default_rng(4).integers(info.min, info.max, 256, dtype=INTEGERS[source], endpoint=True)
+    values = x.view(x.dtype.str.replace("i", "u")) if operation == "uitofp" else x
+    y = convert(f"arith.{operation}", source, target, x, FLOATS[target])
+    with np.errstate(over="ignore"):
+        assert np.array_equal(y, values.astype(FLOATS[target]))
+
+
+@pytest.mark.parametrize("operation", ["fptosi", "fptoui"])
+@pytest.mark.parametrize(("source", "target"), list(itertools.product(FLOATS, INTEGERS)))
+def test_floats_to_integers_toward_zero(operation, source, target):
+    x = np.clip(floats(FLOATS[source], 5, 40).astype(np.float64), -128, 127)
+    x = (np.abs(x) if operation == "fptoui" else x).astype(FLOATS[source])
+    y = convert(f"arith.{operation}", source, target, x, INTEGERS[target])
+    assert np.array_equal(y, np.trunc(x.astype(np.float64)).astype(INTEGERS[target]))
+
+
+PAIRS = [(s, t) for s, t in itertools.combinations(["i1", *INTEGERS], 2)]
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize("operation", ["extsi", "extui"])
+def test_wider_integers(source, target, operation):
+    dtype = INTEGERS.get(source, np.bool_)
+    x = np.random.default_rng(6).integers(0, 256, 256).astype(dtype)
+    y = convert(f"arith.{operation}", source, target, x, INTEGERS[target])
+    values = x.astype(np.int64) if source != "i1" else np.where(x, -1 if operation == "extsi" else 1, 0)
+    if operation == "extui" and source != "i1":
+        values = x.view(x.dtype.str.replace("i", "u")).astype(np.uint64)
+    assert np.array_equal(y, values.astype(INTEGERS[target]))
+
+
+@pytest.mark.parametrize(("target", "source"), PAIRS)
+def test_narrower_integers_drop_bits(target, source):
+    x = np.random.default_rng(7).integers(-(1 << 40), 1 << 40, 256).astype(INTEGERS[source])
+    dtype = INTEGERS.get(target, np.bool_)
+    y = convert("arith.trunci", source, target, x, dtype)
+    assert np.array_equal(y, (x & 1).astype(bool) if target == "i1" else x.astype(dtype))
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("f32", "i32"), ("i32", "f32"), ("f64", "i64"), ("f16", "i16"), ("bf16", "f16")]
+)
+def test_bitcast(source, target):
+    dtypes = INTEGERS | FLOATS
+    x = (
+        np.random.default_rng(8)
+        .integers(0, 1 << 14, 256)
+        .astype(f"i{np.dtype(dtypes[source]).itemsize}")
+        .view(dtypes[source])
+    )
+    y = convert("arith.bitcast", source, target, x, dtypes[target])
+    assert np.array_equal(x.view(np.uint8), y.view(np.uint8))
+
+
+def test_tf32_keeps_ten_bits_of_fraction():
+    own, wide = tile("tf32", LAYOUT), tile("f32", LAYOUT)
+    body = f"%t = arith.truncf %x0 : {wide} to {own}\n%y = arith.extf %t : {own} to {wide}"
+    x, y = floats(np.float32, 9), np.zeros(256, np.float32)
+    x[4:6] = [1 + 2.0**-11, 1 + 3 * 2.0**-11]
+    run(elementwise(body, [("f32", LAYOUT)], ("f32", LAYOUT)), [x, y])
+    bits = x.view(np.uint32).astype(np.uint64)
+    expected = ((bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFFE000).astype(np.uint32).view(np.float32)
+    assert np.array_equal(y, expected)
+
+
+def test_halves_are_made_in_pairs_and_stored_as_they_are():
+    layout = blocked((1024,), 4, 0, 8)
+    body = f"%y = arith.truncf %x0 : {tile('f32', layout)} to {tile('f16', layout)}"
+    text = elementwise(body, [("f32", layout)], ("f16", layout))
+    lines = [line.strip() for line in ptx_of(text.replace("vector = 1", "vector = 8")).splitlines()]
+    assert sum(line.startswith("cvt.rn.f16x2.f32") for line in lines) == 4
+    assert not any(line.startswith("mov.b32 {") or "{%h" in line for line in lines)

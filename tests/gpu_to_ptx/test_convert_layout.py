@@ -1,0 +1,100 @@
+"""Every layout to every other: registers, shuffles and shared memory move each element to where it belongs."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from simulated import elementwise, ptx_of, run, tile
+
+from tilec.lowering.layout.blocked import blocked
+from tilec.lowering.layout.conversion import RegisterMove, Shuffle, ThroughShared, conversion
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b
+from tilec.lowering.layout.wgmma import wgmma_operand_a
+
+LAYOUTS = {
+    "rows": blocked((64, 32), 4, 1, 4),
+    "columns": blocked((64, 32), 4, 0, 8),
+    "fragment": tensor_memory_16x256b((64, 32), 4),
+    "operand_8_bit": wgmma_operand_a((64, 32), 4, 1),
+    "all_in_registers": parse_layout(
+        "register=(0,1)(0,2)(0,4)(0,8)(0,16) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(0,0) shape=64x32"
+    ),
+    "registers_twice": parse_layout(
+        "register=(0,1)(0,0)(0,2)(32,0)(16,0) lane=(0,4)(0,8)(0,16)(1,0)(2,0) warp=(4,16)(8,0) shape=64x32"
+    ),
+    "lanes_twice": parse_layout(
+        "register=(0,1)(0,2)(32,0)(16,0)(8,0) lane=(0,4)(0,8)(0,16)(1,0)(0,0) warp=(2,0)(4,16) shape=64x32"
+    ),
+}
+DTYPES = {"i1": np.bool_, "i8": np.int8, "f16": np.float16, "f32": np.float32, "i64": np.int64}
+
+
+def convert(element: str, source: LinearLayout, target: LinearLayout) -> str:
+    body = f'%y = "tile_gpu.convert_layout"(%x0) : ({tile(element, source)}) -> {tile(element, target)}'
+    return elementwise(body, [(element, source)], (element, target))
+
+
+def check(element: str, source: LinearLayout, target: LinearLayout) -> None:
+    dtype = DTYPES[element]
+    x = np.random.default_rng(4).integers(0, 2 if dtype == np.bool_ else 100, source.shape).astype(dtype)
+    y = np.zeros_like(x)
+    run(convert(element, source, target), [x, y])
+    assert np.array_equal(x, y)
+
+
+@pytest.mark.parametrize(("source", "target"), list(itertools.product(LAYOUTS, LAYOUTS)))
+@pytest.mark.parametrize("element", ["f16", "f32"])
+def test_every_pair(source, target, element):
+    check(element, LAYOUTS[source], LAYOUTS[target])
+
+
+@pytest.mark.parametrize("element", DTYPES)
+def test_every_width_through_shared_memory(element):
+    source, target = LAYOUTS["rows"], LAYOUTS["columns"]
+    assert conversion(source, target) == ThroughShared()
+    check(element, source, target)
+
+
+SHUFFLED = {
+    "lanes": "register=(0,1)(0,2) lane=(1,0)(0,4)(2,0)(0,8)(4,0) warp=(8,0)(16,0) shape=32x16",
+    "lanes_and_registers": "register=(0,1)(1,0) lane=(0,2)(0,4)(2,0)(0,8)(4,0) warp=(8,0)(16,0) shape=32x16",
+    "flipped": "register=(0,1)(0,6) lane=(0,4)(0,8)(1,0)(2,0)(4,0) warp=(8,0)(16,0) shape=32x16",
+}
+PLAIN = "register=(0,1)(0,2) lane=(0,4)(0,8)(1,0)(2,0)(4,0) warp=(8,0)(16,0) shape=32x16"
+
+
+@pytest.mark.parametrize("name", SHUFFLED)
+@pytest.mark.parametrize("element", DTYPES)
+def test_every_width_by_shuffles(name, element):
+    source, target = parse_layout(PLAIN), parse_layout(SHUFFLED[name])
+    assert isinstance(conversion(source, target), Shuffle)
+    check(element, source, target)
+    check(element, target, source)
+    assert "bar.sync" not in ptx_of(convert(element, source, target))
+
+
+def test_registers_renamed_cost_nothing():
+    source = parse_layout(PLAIN)
+    target = LinearLayout(tuple(reversed(source.register)), source.lane, source.warp, source.shape)
+    assert conversion(source, target) == RegisterMove((0, 2, 1, 3))
+    check("f32", source, target)
+
+
+def test_a_tile_larger_than_the_scratch_goes_in_turns():
+    source, target = blocked((128, 128), 4, 1, 4), blocked((128, 128), 4, 0, 4)
+    check("f32", source, target)
+    lines = [line.strip() for line in ptx_of(convert("f32", source, target)).splitlines()]
+    assert sum(line.startswith("bar.sync") for line in lines) == 4
+
+
+def test_both_sides_move_16_bytes_where_registers_agree():
+    source = blocked((64, 64), 4, 1, 8)
+    target = parse_layout(
+        "register=(0,1)(0,2)(0,4)(0,8)(0,16) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(0,32) shape=64x64"
+    )
+    text = ptx_of(convert("f16", source, target))
+    assert text.count("st.shared.v4.b32") == 4 and text.count("ld.shared.v4.b32") == 4

@@ -1,0 +1,104 @@
+"""Folds over registers, lanes and warps, one or several operands, in every layout that a matmul or a load leaves behind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from reductions import reduce, yields
+from simulated import elementwise, kernel, load_tile, ptx_of, run, store_tile, tile
+
+from tilec.lowering.layout.blocked import blocked
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.tensor_memory import tensor_memory_32x32b
+from tilec.lowering.layout.wgmma import wgmma_accumulator
+
+LAYOUTS = {
+    "rows": blocked((64, 32), 4, 1, 4),
+    "columns": blocked((64, 32), 4, 0, 4),
+    "small": blocked((4, 8), 4),
+    "wgmma": wgmma_accumulator((64, 32), 4),
+    "tensor_memory": tensor_memory_32x32b((128, 16), 4),
+    "swizzled": parse_layout("register=(0,3)(1,2)(0,16) lane=(2,1)(2,0)(0,4)(4,4)(0,8) warp=(0,17)(8,16) shape=16x32"),
+}
+KINDS = {"sum": "arith.addf", "maximum": "arith.maximumf"}
+INTEGER = {"sum": "arith.addi", "maximum": "arith.maxsi"}
+
+
+def one_fold(element: str, layout: LinearLayout, dimension: int, operation: str) -> str:
+    result = layout.drop(dimension)
+    body = f"%s = {operation} %e0, %acc0 : {element}\n" + yields("%s", [element])
+    fold = reduce("%y", "%x0", [tile(element, layout)], [tile(element, result)], [element], body, dimension)
+    return elementwise(fold, [(element, layout)], (element, result))
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("dimension", [0, 1])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("element", "dtype"), [("f32", np.float32), ("f16", np.float16), ("i32", np.int32), ("f64", np.float64)]
+)
+def test_one_dimension(name, dimension, kind, element, dtype):
+    layout = LAYOUTS[name]
+    x = np.random.default_rng(1).integers(-8, 8, layout.shape).astype(dtype)
+    y = np.zeros(layout.drop(dimension).shape, dtype)
+    run(one_fold(element, layout, dimension, (INTEGER if element == "i32" else KINDS)[kind]), [x, y])
+    assert np.array_equal(y, x.sum(axis=dimension) if kind == "sum" else x.max(axis=dimension))
+
+
+@pytest.mark.parametrize("size", [32, 64, 512])
+def test_a_whole_line_to_a_scalar(size):
+    """Every thread gets it: the scalar is added to a tile."""
+    layout = blocked((size,), 4, 0, 2)
+    line = tile("f32", layout)
+    body = "%s = arith.addf %e0, %acc0 : f32\n" + yields("%s", ["f32"])
+    text = f"""{reduce("%sum", "%x0", [line], ["f32"], ["f32"], body, 0)}
+        %all = "tile_gpu.splat"(%sum) : (f32) -> {line}
+        %y = arith.addf %all, %x0 : {line}"""
+    x = np.random.default_rng(2).integers(-8, 8, size).astype(np.float32)
+    y = np.zeros_like(x)
+    run(elementwise(text, [("f32", layout)], ("f32", layout)), [x, y])
+    assert np.array_equal(y, x + x.sum())
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("dimension", [0, 1])
+def test_two_operands_fold_together(name, dimension):
+    """The largest element and its index; the first where it occurs twice."""
+    layout = LAYOUTS[name]
+    result = layout.drop(dimension)
+    body = f"""%more = arith.cmpf ogt, %e0, %acc0 : f32
+        %same = arith.cmpf oeq, %e0, %acc0 : f32
+        %before = arith.cmpi slt, %e1, %acc1 : i32
+        %tie = arith.andi %same, %before : i1
+        %take = arith.ori %more, %tie : i1
+        %value = arith.select %take, %e0, %acc0 : f32
+        %index = arith.select %take, %e1, %acc1 : i32
+        {yields("%value, %index", ["f32", "i32"])}"""
+    types, outcomes = [tile("f32", layout), tile("i32", layout)], [tile("f32", result), tile("i32", result)]
+    text = kernel(
+        "%a: i64, %b: i64, %v: i64, %i: i64",
+        "\n".join(
+            [
+                load_tile("%x", types[0], "%a", layout.shape),
+                load_tile("%n", types[1], "%b", layout.shape),
+                reduce("%top:2", "%x, %n", types, outcomes, ["f32", "i32"], body, dimension),
+                store_tile("%top#0", outcomes[0], "%v", result.shape),
+                store_tile("%top#1", outcomes[1], "%i", result.shape),
+            ]
+        ),
+    )
+    x = np.random.default_rng(3).integers(0, 50, layout.shape).astype(np.float32)
+    indices = np.broadcast_to(
+        np.arange(layout.shape[dimension]).reshape((-1, 1) if dimension == 0 else (1, -1)), layout.shape
+    )
+    value, index = np.zeros(result.shape, np.float32), np.zeros(result.shape, np.int32)
+    run(text, [x, np.ascontiguousarray(indices, np.int32), value, index])
+    assert np.array_equal(value, x.max(axis=dimension)) and np.array_equal(index, x.argmax(axis=dimension))
+
+
+def test_warps_meet_only_where_a_row_spans_them():
+    rows = ptx_of(one_fold("f32", LAYOUTS["wgmma"], 1, "arith.addf"))
+    columns = ptx_of(one_fold("f32", LAYOUTS["wgmma"], 0, "arith.addf"))
+    assert "bar.sync" not in rows and rows.count("shfl.sync.bfly") == 2 * 2
+    assert columns.count("bar.sync") == 2
