@@ -1,0 +1,68 @@
+"""`tilec` itself: version, usage, and that no fault of the compiler comes out as a traceback."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tilec.version import VERSION
+
+KERNELS = Path(__file__).parent / "kernels.py"
+
+
+def test_version(tilec: Any) -> None:
+    assert tilec("--version").out == f"tilec {VERSION}\n"
+
+
+@pytest.mark.parametrize("words", [(), ("unknown",), ("--unknown",)])
+def test_wrong_command_has_status_2_and_usage(tilec: Any, words: tuple[str, ...]) -> None:
+    outcome = tilec(*words)
+    assert (outcome.status, outcome.err.startswith("usage: tilec")) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["compile", "opt", "simulate", "info"])
+def test_each_command_has_help(tilec: Any, command: str) -> None:
+    outcome = tilec(command, "--help")
+    assert (outcome.status, outcome.out.startswith(f"usage: tilec {command}")) == (0, True)
+
+
+def test_info_names_installation_and_backend(tilec: Any) -> None:
+    out = tilec("info").out
+    for word in ("Python", "torch-mlir", "cuda-bindings", "GPU", "target", "backend"):
+        assert word in out
+
+
+def test_fault_of_the_compiler_is_saved_with_the_command_that_repeats_it(
+    tilec: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    from tilec.lowering.gpu.passes import run as real
+
+    def faulty(*_arguments: Any, **_keywords: Any) -> None:
+        raise KeyError("lost value")
+
+    monkeypatch.setattr("tilec.lowering.gpu.passes.run", faulty)
+    signature = "a: f32[?], b: f32[?], c: f32[?], tile=256"
+    outcome = tilec("compile", f"{KERNELS}:add", "--sig", signature, "--hint", "tma=off", "--emit", "ptx")
+    assert outcome.status == 1
+    assert "stage 'gpu' failed" in outcome.err and "KeyError: 'lost value'" in outcome.err
+    assert "Traceback" not in outcome.err
+    command = shlex.split(re.search(r"it is repeated by: (.*)", outcome.err)[1])
+    assert "lost value" in (Path(command[2]).parent / "traceback.txt").read_text()
+    assert "tma=off" in command
+    again = tilec(*command[1:])
+    assert (again.status, "stage 'gpu' failed" in again.err) == (1, True)
+    monkeypatch.setattr("tilec.lowering.gpu.passes.run", real)
+    assert ".entry add" in tilec(*command[1:]).out
+
+
+def test_output_into_a_closed_pipe_is_no_fault() -> None:
+    signature = "a: f32[?], b: f32[?], c: f32[?], tile=256"
+    words = [sys.executable, "-m", "tilec.command_line", "compile", f"{KERNELS}:add", "--sig", signature]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""

@@ -1,0 +1,143 @@
+"""`tilec compile`: from a kernel or any stage's file to any stage, with the exit status and messages of a contract."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+KERNELS = Path(__file__).parent / "kernels.py"
+ADD = (f"{KERNELS}:add", "--sig", "a: f32[?], b: f32[?], c: f32[?], tile=256")
+STAGES = ("tile.mlir", "gpu.raw.mlir", "gpu.mlir", "ptx.mlir", "ptx", "cubin")
+
+
+@pytest.fixture
+def written(tilec: Any, tmp_path: Path) -> Path:
+    """The stem of every file of the vector addition, for sm_90a."""
+    assert tilec("compile", *ADD, "--target", "sm_90a", "--emit", "all", "-o", tmp_path / "add").status == 0
+    return tmp_path / "add"
+
+
+def test_ptx_goes_to_standard_output(tilec: Any) -> None:
+    outcome = tilec("compile", *ADD)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert ".target sm_100a" in outcome.out and ".visible .entry add(" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("emit", "mark"),
+    [("tile", "cuda_tile.module"), ("gpu", "tile_gpu.kernel"), ("ptx-mlir", "ptx.entry"), ("ptx", ".version ")],
+)
+def test_each_text_can_be_emitted(tilec: Any, emit: str, mark: str) -> None:
+    assert mark in tilec("compile", *ADD, "--emit", emit).out
+
+
+def test_all_writes_every_stage_and_prints_their_times(tilec: Any, tmp_path: Path) -> None:
+    outcome = tilec("compile", *ADD, "--emit", "all", "-o", tmp_path / "add")
+    expected = {f"add.{suffix}" for suffix in (*STAGES, "launch.json")}
+    assert {file.name for file in tmp_path.iterdir()} == expected
+    assert outcome.out.count(" ms ") == len(STAGES) + 1
+
+
+@pytest.mark.parametrize("suffix", STAGES[:-2])
+def test_each_stage_fed_back_in_gives_the_same_ptx(tilec: Any, written: Path, suffix: str) -> None:
+    again = tilec("compile", f"{written}.{suffix}", "--target", "sm_90a")
+    assert again.status == 0, again.err
+    assert again.out == Path(f"{written}.ptx").read_text()
+
+
+def test_ptx_fed_back_in_gives_the_cubin_and_keeps_its_metadata(tilec: Any, written: Path, tmp_path: Path) -> None:
+    text = Path(f"{written}.ptx").read_text()
+    Path(f"{written}.ptx").write_text(f"// edited\n{text}")
+    assert (
+        "is not the text that its .launch.json was written for" in tilec("simulate", f"{written}.ptx", "--grid", 1).err
+    )
+    assert tilec("compile", f"{written}.ptx", "--emit", "cubin", "-o", f"{written}.cubin").status == 0
+    described = json.loads(Path(f"{written}.launch.json").read_text())
+    assert described["entry"] == "add"
+    assert [argument["name"] for argument in described["arguments"]] == ["a", "b", "c", "tile"]
+
+
+def test_ptx_file_comes_with_its_metadata(tilec: Any, tmp_path: Path) -> None:
+    assert tilec("compile", *ADD, "-o", tmp_path / "add.ptx").status == 0
+    assert {file.name for file in tmp_path.iterdir()} == {"add.ptx", "add.launch.json"}
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        ((f"{KERNELS}:add",), 2, "kernel 'add' needs a signature"),
+        ((f"{KERNELS}:nothing", "--sig", "a: f32[?]"), 1, "no kernel 'nothing'"),
+        ((f"{KERNELS}:add", "--sig", "a: f99[?]"), 1, "f99"),
+        ((f"{KERNELS}:add", "--sig", "a: f32[?], b: f32[?], c: f32[?]"), 1, "lacks parameter 'tile'"),
+        ((*ADD, "--target", "sm_20"), 2, "unknown target 'sm_20': expected one of sm_100a, sm_90a"),
+        ((*ADD, "--hint", "roles=maybe"), 2, "hint 'roles' needs True or False, got 'maybe'"),
+        ((*ADD, "--hint", "stages=99"), 2, "hint 'stages' needs an integer of 1 to 16, got 99"),
+        ((*ADD, "--hint", "speed=9"), 2, "unknown hint 'speed': expected one of roles, pipeline, tma, stages, warps"),
+        ((*ADD, "--hint", "roles"), 2, "a hint is written name=value, got 'roles'"),
+        ((*ADD, "--emit", "sass"), 2, "invalid choice: 'sass'"),
+        (("nothing.mlir",), 1, "cannot read nothing.mlir: No such file or directory"),
+        ((), 2, "the following arguments are required: SRC"),
+    ],
+)
+def test_bad_command_is_refused(tilec: Any, words: tuple[str, ...], status: int, message: str) -> None:
+    outcome = tilec("compile", *words)
+    assert (outcome.status, outcome.out) == (status, "")
+    assert message in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_mistake_in_a_kernel_points_at_its_line(tilec: Any, tmp_path: Path) -> None:
+    outcome = tilec("compile", f"{KERNELS}:mistyped", "--sig", "a: f32[?]", "-o", tmp_path / "out.ptx")
+    assert outcome.status == 1
+    line = 1 + KERNELS.read_text().split("(3,)")[0].count("\n")
+    assert outcome.err.startswith(f"{KERNELS}:{line}:")
+    assert "powers of two" in outcome.err and "^" in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_stage_above_the_source(tilec: Any, written: Path) -> None:
+    outcome = tilec("compile", f"{written}.gpu.mlir", "--emit", "tile")
+    assert (outcome.status, outcome.err.strip()) == (2, f"error: {written}.gpu.mlir begins below 'tile'")
+
+
+def test_a_stage_bound_to_a_target_is_not_compiled_for_another(tilec: Any, written: Path) -> None:
+    outcome = tilec("compile", f"{written}.gpu.mlir", "--target", "sm_100a")
+    assert (outcome.status, "is already for sm_90a" in outcome.err) == (2, True)
+
+
+def test_output_that_cannot_be_written(tilec: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    outcome = tilec("compile", *ADD, "-o", tmp_path / "file" / "add.ptx")
+    assert (outcome.status, "cannot write" in outcome.err) == (1, True)
+
+
+TWO_ENTRIES = """cuda_tile.module @kernels {
+  entry @first(%p: tile<ptr<f32>>) { return }
+  entry @second(%p: tile<ptr<f32>>, %n: tile<i32>) { return }
+}
+"""
+
+
+def test_entry_is_chosen_by_name(tilec: Any, tmp_path: Path) -> None:
+    source = tmp_path / "two.mlir"
+    source.write_text(TWO_ENTRIES)
+    unnamed = tilec("compile", source)
+    assert (unnamed.status, "name one of first, second" in unnamed.err) == (2, True)
+    unknown = tilec("compile", source, "--entry", "third")
+    assert (unknown.status, "no entry 'third' (entries: first, second)" in unknown.err) == (2, True)
+    assert tilec("compile", source, "--entry", "second", "-o", tmp_path / "second.ptx").status == 0
+    described = json.loads((tmp_path / "second.launch.json").read_text())
+    assert described["arguments"] == [
+        {"name": "arg0", "kind": "pointer", "element": "f32", "alignment": 1},
+        {"name": "arg1", "kind": "scalar", "element": "i32"},
+    ]
+
+
+def test_dump_writes_every_stage_of_every_compile(tilec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEC_DUMP", str(tmp_path / "dump"))
+    assert tilec("compile", *ADD).status == tilec("compile", *ADD).status == 0
+    expected = [f"{number}/kernel.{suffix}" for number in ("0001", "0002") for suffix in STAGES[:-1]]
+    assert sorted(str(file.relative_to(tmp_path / "dump")) for file in (tmp_path / "dump").rglob("*.*")) == sorted(
+        expected
+    )

@@ -1,0 +1,95 @@
+"""`tilec opt`: status 0 for a valid module, 1 with a diagnostic for one that is not."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MODULE = """cuda_tile.module @kernels {
+  entry @k(%p: tile<ptr<f32>>) {
+    %a = constant <f32: 1.0> : tile<4xf32>
+    %b = constant <f32: 2.0> : tile<4xf32>
+    %c = addf %a, %b rounding<nearest_even> : tile<4xf32>
+    return
+  }
+}
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    path = tmp_path / "k.mlir"
+    path.write_text(MODULE)
+    return path
+
+
+def test_valid_module_is_printed(tilec: Any, module: Path) -> None:
+    outcome = tilec("opt", module)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "entry @k" in outcome.out and "addf" in outcome.out
+
+
+def test_what_is_printed_is_read_back_alike(tilec: Any, module: Path, tmp_path: Path) -> None:
+    for generic in ((), ("--generic",)):
+        first = tilec("opt", module, *generic).out
+        again = tmp_path / "again.mlir"
+        again.write_text(first)
+        assert tilec("opt", again, *generic).out == first
+
+
+def test_generic_form_is_that_of_mlir(tilec: Any, module: Path) -> None:
+    assert '"cuda_tile.addf"(' in tilec("opt", module, "--generic").out
+
+
+def test_standard_input(tilec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(MODULE))
+    assert "addf" in tilec("opt", "-").out
+
+
+def test_passes_run_in_order(tilec: Any, module: Path) -> None:
+    # The sum has no use.
+    assert "addf" not in tilec("opt", module, "--passes", "canonicalize, cse").out
+
+
+def test_list_of_passes(tilec: Any) -> None:
+    out = tilec("opt", "--list-passes").out
+    for name in ("canonicalize", "cse", "tile-to-gpu", "gpu", "gpu-to-ptx"):
+        assert f"\n{name} " in f"\n{out}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status", "message"),
+    [
+        ("addf %a, %b", "addf %a, %p", 1, "addf"),
+        ("addf %a, %b", "addf %a, %x", 1, "%x"),
+        ("entry @k", "entri @k", 1, "entri"),
+    ],
+)
+def test_invalid_module_is_refused_at_its_place(
+    tilec: Any, module: Path, old: str, new: str, status: int, message: str
+) -> None:
+    module.write_text(MODULE.replace(old, new))
+    outcome = tilec("opt", module)
+    line = 1 + MODULE[: MODULE.index(old)].count("\n")
+    assert (outcome.status, outcome.out) == (status, "")
+    assert f"{module}:{line}" in outcome.err and message in outcome.err
+
+
+def test_unknown_pass_is_refused(tilec: Any, module: Path) -> None:
+    outcome = tilec("opt", module, "--passes", "magic")
+    assert (outcome.status, "unknown pass 'magic': expected one of canonicalize" in outcome.err) == (2, True)
+
+
+def test_bytecode_is_refused_clearly(tilec: Any, tmp_path: Path) -> None:
+    path = tmp_path / "k.tileirbc"
+    path.write_bytes(b"\x7fTileIR\x00\x0d\x01")
+    outcome = tilec("opt", path)
+    assert (outcome.status, "is Tile IR bytecode" in outcome.err) == (1, True)
+
+
+def test_what_is_no_text_is_refused(tilec: Any, tmp_path: Path) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_bytes(b"cuda_tile.module \xff")
+    outcome = tilec("opt", path)
+    assert (outcome.status, "byte 17 is no UTF-8" in outcome.err) == (1, True)

@@ -1,0 +1,76 @@
+"""`tilec simulate`: artifacts by their metadata, and PTX that others made by what the command says."""
+
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+KERNELS = Path(__file__).parent / "kernels.py"
+FOREIGN = Path(__file__).parent / "foreign.ptx"
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> tuple[np.ndarray, np.ndarray]:
+    a, b = np.random.default_rng(0).standard_normal((2, 1000), np.float32)
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "b.npy", b)
+    return a, b
+
+
+def test_artifact(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.ndarray]) -> None:
+    signature = "a: f32[?], b: f32[?], c: f32[?], tile=256"
+    assert tilec("compile", f"{KERNELS}:add", "--sig", signature, "-o", tmp_path / "add.ptx").status == 0
+    arrays = [tmp_path / "a.npy", tmp_path / "b.npy", f"{tmp_path / 'c.npy'}:f32[1000]"]
+    outcome = tilec("simulate", tmp_path / "add.ptx", "--grid", 4, *(w for array in arrays for w in ("--arg", array)))
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "instructions" in outcome.out
+    assert np.array_equal(np.load(tmp_path / "c.npy"), inputs[0] + inputs[1])
+
+
+def test_foreign_ptx(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.ndarray]) -> None:
+    arguments = [tmp_path / "a.npy", tmp_path / "b.npy", f"{tmp_path / 'c.npy'}:f32[1000]", "u32:1000"]
+    words = [word for argument in arguments for word in ("--arg", argument)]
+    outcome = tilec("simulate", FOREIGN, "--grid", "4,2", "--block", "128", *words)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert np.array_equal(np.load(tmp_path / "c.npy"), inputs[0] + inputs[1])
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (("--grid", "1"), 2, "entry 'add' does not say its block size, give --block"),
+        (("--grid", "x"), 2, "--grid needs one to three integers separated by commas, got 'x'"),
+        ((), 2, "the following arguments are required: --grid"),
+        (("--grid", "1", "--block", "128"), 1, "declares 28 bytes of parameters, got 0"),
+        (("--grid", "1", "--block", "128", "--arg", "3"), 1, "argument '3' needs its type"),
+        (("--grid", "1", "--block", "128", "--arg", "x"), 2, "'x' is no argument: expected FILE.npy"),
+        (("--grid", "1", "--block", "128", "--arg", "no.npy"), 1, "cannot read no.npy"),
+        (("--grid", "1", "--block", "128", "--arg", "c.npy:f31[4]"), 2, "unknown element type in 'c.npy:f31[4]'"),
+        (("--grid", "1", "--block", "128", "--entry", "sub"), 2, "has no entry 'sub' (entries: add)"),
+    ],
+)
+def test_bad_command_is_refused(tilec: Any, words: tuple[str, ...], status: int, message: str) -> None:
+    outcome = tilec("simulate", FOREIGN, *words)
+    assert (outcome.status, outcome.out) == (status, "")
+    assert message in outcome.err and "Traceback" not in outcome.err
+
+
+def test_fault_of_the_kernel_has_status_1(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.ndarray]) -> None:
+    arguments = [tmp_path / "a.npy", tmp_path / "b.npy", f"{tmp_path / 'c.npy'}:f32[999]", "u32:1000"]
+    words = [word for argument in arguments for word in ("--arg", argument)]
+    outcome = tilec("simulate", FOREIGN, "--grid", "4,2", "--block", "128", *words)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert "error: bounds: " in outcome.err and f"{FOREIGN}:" in outcome.err
+    assert not (tmp_path / "c.npy").exists()
+
+
+def test_bytes_of_a_file_are_taken_for_bf16(tilec: Any, tmp_path: Path) -> None:
+    from tilec.commands.argument import read_argument
+
+    array = np.arange(8).astype(ml_dtypes.bfloat16)
+    np.save(tmp_path / "x.npy", array)
+    assert np.array_equal(read_argument(f"{tmp_path / 'x.npy'}:bf16").value, array)
+    outcome = tilec("simulate", FOREIGN, "--grid", 1, "--arg", f"{tmp_path / 'x.npy'}:f32")
+    assert (outcome.status, "cannot be taken for f32" in outcome.err) == (1, True)

@@ -1,0 +1,133 @@
+"""Artifacts and foreign PTX on the simulator: arguments, results, and how what goes wrong is told."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tilec.errors import InputError, SimulationError, UnsupportedError
+from tilec.runtime.arguments import PointerArgument, ScalarArgument
+from tilec.runtime.artifact import Artifact
+from tilec.runtime.metadata import Metadata, ValueParameter
+from tilec.runtime.simulate import Settings, Shape, program, run_text, simulate
+
+PTX = (Path(__file__).parent / "vector_add.ptx").read_text()
+VECTOR_ADD = Artifact(
+    Metadata(
+        entry="vector_add",
+        target="sm_90a",
+        arguments=(*(PointerArgument(name, "f32", 4) for name in "abc"), ScalarArgument("n", "i32")),
+        parameters=(*(ValueParameter("u64", name) for name in "abc"), ValueParameter("u32", "n")),
+        tensor_maps=(),
+        block=(128, 1, 1),
+    ),
+    PTX,
+)
+
+
+def arrays(count: int = 200) -> list[np.ndarray]:
+    a = np.arange(count, dtype=np.float32)
+    return [a, 1000 * a, np.zeros_like(a)]
+
+
+def test_arrays_are_changed_in_place() -> None:
+    a, b, c = arrays()
+    simulate(VECTOR_ADD, 2, [a, b, c, 200])
+    assert np.array_equal(c, 1001 * a)
+
+
+def test_a_pointer_may_be_a_plain_address() -> None:
+    a, b, c = arrays()
+    simulate(VECTOR_ADD, (2, 1, 1), [a.ctypes.data, b.ctypes.data, c.ctypes.data, 200])
+    assert np.array_equal(c, 1001 * a)
+
+
+def test_access_past_an_array_names_python_line_ptx_line_block_and_thread() -> None:
+    a, b, c = arrays()
+    with pytest.raises(SimulationError, match="^bounds: ") as raised:
+        simulate(VECTOR_ADD, 2, [a, b[:150], c, 200])
+    error = raised.value
+    load = next(i for i, line in enumerate(PTX.splitlines(), 1) if "ld.global.f32 %f2" in line)
+    assert (Path(error.location.file).name, error.location.line) == ("vector_add.py", 3)
+    assert str(error.notes[0].location) == f"vector_add.ptx:{load}"
+    # Element 150 is that of thread 22 in block 1.
+    assert error.notes[0].message == "in block (1, 0, 0), thread (22, 0, 0): ld.global.f32 %f2, [%d6];"
+
+
+def test_read_only_arrays_are_not_written() -> None:
+    a, b, c = arrays()
+    c.flags.writeable = False
+    with pytest.raises(SimulationError, match="^bounds: "):
+        simulate(VECTOR_ADD, 2, [a, b, c, 200])
+    assert not c.any()
+
+
+def test_endless_kernel_ends_at_the_step_limit() -> None:
+    endless = replace(VECTOR_ADD, ptx=PTX.replace("    ret;", "    bra.uni DONE;"))
+    with pytest.raises(SimulationError, match="^step-limit: "):
+        simulate(endless, 1, [*arrays(), 0], Settings(step_limit=1000))
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        (0, "the grid needs one to three positive integers, got 0"),
+        ((1, 1, 1, 1), r"the grid needs one to three positive integers, got \(1, 1, 1, 1\)"),
+        ((1, 65536), "the grid needs extents of at most"),
+    ],
+)
+def test_grid_that_cannot_be(grid: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        simulate(VECTOR_ADD, grid, [*arrays(), 200])
+
+
+def test_grid_is_a_multiple_of_the_cluster() -> None:
+    clustered = replace(VECTOR_ADD, metadata=replace(VECTOR_ADD.metadata, cluster=(2, 1, 1)))
+    with pytest.raises(
+        InputError, match=r"the grid needs extents that the cluster \(2, 1, 1\) divides, got \(3, 1, 1\)"
+    ):
+        simulate(clustered, 3, [*arrays(), 200])
+
+
+class DeviceArray:
+    __cuda_array_interface__ = {"version": 3, "data": (4096, False), "shape": (200,), "typestr": "<f4"}
+
+
+def test_device_arrays_are_refused() -> None:
+    with pytest.raises(InputError, match="argument 'b' lies on a GPU; the simulator needs host arrays"):
+        a, _, c = arrays()
+        simulate(VECTOR_ADD, 2, [a, DeviceArray(), c, 200])
+
+
+def test_artifact_without_ptx_is_refused() -> None:
+    with pytest.raises(InputError, match="vector_add has no PTX, and the simulator runs nothing else"):
+        simulate(replace(VECTOR_ADD, ptx="", cubin=b"\x7fELF"), 2, [*arrays(), 200])
+
+
+def test_metadata_and_ptx_must_agree_on_the_parameters() -> None:
+    # The entry declares three pointers and a count: 28 bytes.
+    fewer = replace(
+        VECTOR_ADD.metadata, arguments=VECTOR_ADD.metadata.arguments[:3], parameters=VECTOR_ADD.metadata.parameters[:3]
+    )
+    with pytest.raises(InputError, match="entry 'vector_add' declares 28 bytes of parameters, got 24"):
+        simulate(replace(VECTOR_ADD, metadata=fewer), 2, arrays())
+
+
+def test_unknown_entry_lists_the_known_ones() -> None:
+    with pytest.raises(InputError, match=r"k.ptx has no entry 'add' \(entries: vector_add\)"):
+        run_text(PTX, "add", Shape((1, 1, 1), (128, 1, 1)), b"", [], Settings(), "k.ptx")
+
+
+def test_what_is_no_ptx_is_placed() -> None:
+    line = 1 + PTX[: PTX.index("add.rn")].count("\n")
+    with pytest.raises(InputError) as raised:
+        program(PTX.replace("add.rn.f32 %f3, %f1, %f2;", "add.rn.f32 %f3, %f1, %f9;"), "k.ptx")
+    assert (raised.value.location.file, raised.value.location.line) == ("k.ptx", line)
+
+
+def test_unsupported_instructions_are_all_listed_before_the_run() -> None:
+    ptx = PTX.replace("    add.rn.f32", "    suld.b.1d.b32.trap %r5, [surface, {%r1}];\n    add.warp.f32")
+    with pytest.raises(UnsupportedError, match="the simulator cannot run 2 instructions of k.ptx") as raised:
+        program(ptx, "k.ptx")
+    assert len(raised.value.notes) == 2
