@@ -58,7 +58,11 @@ Text = AttributeField(
     ir.StringAttr.get, lambda attribute: attribute.value, _is(ir.StringAttr, "a string"), ir.StringAttr, kind="string"
 )
 Symbol = AttributeField(
-    ir.StringAttr.get, lambda attribute: attribute.value, _is(ir.StringAttr, "a symbol name"), ir.StringAttr, kind="symbol"
+    ir.StringAttr.get,
+    lambda attribute: attribute.value,
+    _is(ir.StringAttr, "a symbol name"),
+    ir.StringAttr,
+    kind="symbol",
 )
 Flag = AttributeField(
     lambda value: ir.UnitAttr.get(), lambda attribute: True, _is(ir.UnitAttr, "unit"), required=False, kind="flag"
@@ -71,5 +75,7 @@ Integers32 = _dense(ir.DenseI32ArrayAttr, "an array of 32-bit integers")
 Elements = _whole(ir.DenseElementsAttr, "constant elements")
 Array = _whole(ir.ArrayAttr, "an array", ir.ArrayAttr)
 Dictionary = _whole(ir.DictAttr, "a dictionary", ir.DictAttr)
-OneType = AttributeField(ir.TypeAttr.get, lambda attribute: attribute.value, _is(ir.TypeAttr, "a type"), ir.TypeAttr, kind="type")
+OneType = AttributeField(
+    ir.TypeAttr.get, lambda attribute: attribute.value, _is(ir.TypeAttr, "a type"), ir.TypeAttr, kind="type"
+)
 Anything = AttributeField(lambda value: value, lambda attribute: attribute, lambda attribute: None)

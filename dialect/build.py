@@ -9,6 +9,7 @@ from tilec.dialect.fields import MIXED, MIXED_LIMIT, ONE, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
 
+
 def build(
     name: str,
     operands: Sequence[Any] = (),
@@ -62,7 +63,9 @@ def _grouped(
     if sizes is None:
         sizes = _only_sizes(fields, len(flat), kind, name)
     if len(sizes) != len(fields) or sum(sizes) != len(flat):
-        raise ValueError(f"'{name}' has {len(fields)} groups of {kind}s, got sizes {list(sizes)} for {len(flat)} values")
+        raise ValueError(
+            f"'{name}' has {len(fields)} groups of {kind}s, got sizes {list(sizes)} for {len(flat)} values"
+        )
     stored[f"{kind}SegmentSizes"] = segment_attribute(fields, tuple(sizes), name)
     return flat
 

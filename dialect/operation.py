@@ -37,7 +37,6 @@ from tilec.dialect.fields import (
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.verify import OperationVerifier
 
-
 # Every operation class of our dialects by its full name.
 OPERATIONS: dict[str, Any] = {}
 
@@ -59,7 +58,9 @@ def operation_base(dialect: Any) -> Any:
         verifier: OperationVerifier
         __annotations__ = {}
 
-        def __init_subclass__(cls, *, name: str | None = None, traits: list[Any] | None = None, **keywords: Any) -> None:
+        def __init_subclass__(
+            cls, *, name: str | None = None, traits: list[Any] | None = None, **keywords: Any
+        ) -> None:
             if name is not None:
                 _declare(cls)
             super().__init_subclass__(name=name, traits=traits, **keywords)
@@ -128,7 +129,9 @@ def _irdl_annotations(fields: tuple[Field, ...]) -> dict[str, Any]:
         elif isinstance(field, AttributeField):
             # Optional attributes stay undeclared: IRDL has no words for them and ignores what it does not know.
             if field.required:
-                annotations[field.name] = Union[tuple(ir.StringAttr[k] for k in field.keywords)] if field.keywords else field.irdl
+                annotations[field.name] = (
+                    Union[tuple(ir.StringAttr[k] for k in field.keywords)] if field.keywords else field.irdl
+                )
         else:
             annotations[field.name] = ext.Region
     return annotations

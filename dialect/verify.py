@@ -113,7 +113,9 @@ def _group_problem(
         if (field.arity == ONE and size != 1) or (field.arity == OPTIONAL and size > 1):
             return f"expected {'one' if field.arity == ONE else 'at most one'} {kind} '{field.name}', but got {size}"
         for index in range(at, at + size):
-            found = _type_problem(kind, index, field, types[index], bound) or _uniform_problem(kind, field, types[at], types[index])
+            found = _type_problem(kind, index, field, types[index], bound) or _uniform_problem(
+                kind, field, types[at], types[index]
+            )
             if found is not None:
                 return found
         at += size
@@ -126,7 +128,9 @@ def _expected(kind: str, fields: tuple[ValueField, ...], sizes: list[int] | None
     return f"{sum(sizes)} {kind}{'' if sum(sizes) == 1 else 's'}"
 
 
-def _type_problem(kind: str, index: int, field: ValueField, type: ir.Type, bound: dict[str, tuple[str, ir.Type]]) -> str | None:
+def _type_problem(
+    kind: str, index: int, field: ValueField, type: ir.Type, bound: dict[str, tuple[str, ir.Type]]
+) -> str | None:
     if not field.set.contains(type):
         return f"{kind} #{index} must be {field.set.description}, but got {quote(type)}"
     if isinstance(field.constraint, TypeVariable):

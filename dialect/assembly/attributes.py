@@ -141,7 +141,9 @@ def read_hints(tokens: Tokens) -> ir.Attribute:
         tokens.expect("=")
         value = read_attribute(tokens)
         if not isinstance(value, ir.DictAttr):
-            tokens.fail_at(start, f"expected dictionary attribute for optimization_hints entry `{key}` got value={value}")
+            tokens.fail_at(
+                start, f"expected dictionary attribute for optimization_hints entry `{key}` got value={value}"
+            )
         found[key] = value
 
     tokens.comma_list("<", ">", entry)
@@ -180,7 +182,9 @@ def _sliced(tokens: Tokens) -> ir.Attribute:
     try:
         return ir.Attribute.parse(tokens.text(start, end))
     except ir.MLIRError as error:
-        tokens.fail_at(start, str(error.error_diagnostics[0].message) if error.error_diagnostics else "not an attribute")
+        tokens.fail_at(
+            start, str(error.error_diagnostics[0].message) if error.error_diagnostics else "not an attribute"
+        )
 
 
 def check_end(tokens: Tokens) -> Any:

@@ -23,7 +23,10 @@ def _index_types(printer: Any, op: Any, field: str) -> str:
 def _extents(printer: Any, op: Any, _: str) -> str:
     view = op.result.type
     parts = []
-    for words, extents, values in (("shape", view.shape, op.dynamicShape), ("strides", view.strides, op.dynamicStrides)):
+    for words, extents, values in (
+        ("shape", view.shape, op.dynamicShape),
+        ("strides", view.strides, op.dynamicStrides),
+    ):
         dynamic = iter(values)
         written = [str(extent) if extent is not None else printer.names.of(next(dynamic)) for extent in extents]
         parts.append(f"{words} = [{', '.join(written)}]")

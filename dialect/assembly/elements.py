@@ -29,7 +29,9 @@ def read_elements(tokens: Tokens) -> tuple[ir.Attribute, TileType]:
     if not isinstance(tile, TileType):
         tokens.fail_at(type_start, f"expected a tile type, but got '{spell(tile)}'")
     if tile.element != element_type(name):
-        tokens.fail_at(start, f"mismatch between the element type: '{name}' and the tile element type {spell(tile.element)}")
+        tokens.fail_at(
+            start, f"mismatch between the element type: '{name}' and the tile element type {spell(tile.element)}"
+        )
     if shape is not None and shape != tile.shape:
         tokens.fail_at(
             start, f"inferred shape of elements literal ({_listed(shape)}) does not match type ({_listed(tile.shape)})"

@@ -190,6 +190,3 @@ class GenericReader:
             if field.default is not None and name not in stored:
                 stored[name] = field.to_attribute(field.default)
         return stored
-
-
-

@@ -49,7 +49,9 @@ class Names:
             return ""
         suggested = _RESULTS.get(op.name)
         if suggested is not None and len(suggested) == len(results):
-            return ", ".join(self._give(value, self._unique(name)) for value, name in zip(results, suggested, strict=True))
+            return ", ".join(
+                self._give(value, self._unique(name)) for value, name in zip(results, suggested, strict=True)
+            )
         name = self._unique(_PACKS[op.name]) if op.name in _PACKS else self._single(op)
         if len(results) == 1:
             return self._give(results[0], name)

@@ -20,7 +20,6 @@ from tilec.dialect.assembly.structure_reader import STRUCTURES
 from tilec.dialect.assembly.template import (
     AttributeDictionary,
     AttributeElement,
-    Directive,
     Group,
     Literal,
     OperandElement,
@@ -91,10 +90,17 @@ class OperationReader:
             name = self.reader.full_name(token)
             tokens.at += 1
             if name not in OPERATIONS:
-                tokens.fail_at(offset, f"unknown operation: {token}" if is_name(token) else f"expected an operation, but got '{token}'")
+                tokens.fail_at(
+                    offset,
+                    f"unknown operation: {token}" if is_name(token) else f"expected an operation, but got '{token}'",
+                )
             count = sum(count for _, count, _ in names)
             structure = STRUCTURES.get(name)
-            operation = structure(self.reader, offset, count, point) if structure else self._by_template(name, offset, count, point)
+            operation = (
+                structure(self.reader, offset, count, point)
+                if structure
+                else self._by_template(name, offset, count, point)
+            )
         self.reader.locations.suffix(operation)
         self._bind(names, operation, offset)
         return operation.name
@@ -191,7 +197,9 @@ class OperationReader:
         """Operands must have the types that the text says."""
         operands = parts.operands.get(field.name, [])
         if len(operands) != len(types):
-            self.tokens.fail(f"expected as many types as operands of '{field.name}' ({len(operands)}), but got {len(types)}")
+            self.tokens.fail(
+                f"expected as many types as operands of '{field.name}' ({len(operands)}), but got {len(types)}"
+            )
         for index, (value, expected) in enumerate(zip(operands, types, strict=True)):
             if value.type != expected:
                 # Operands of a group are two tokens apart: a name and a comma.
@@ -274,7 +282,10 @@ class OperationReader:
             result_sizes.append(len(types))
         self._check_variables(cls, parts, results)
         attributes = self._with_defaults(cls, parts.attributes)
-        for kind, fields, counted in (("operand", cls.operand_fields, sizes), ("result", cls.result_fields, result_sizes)):
+        for kind, fields, counted in (
+            ("operand", cls.operand_fields, sizes),
+            ("result", cls.result_fields, result_sizes),
+        ):
             if any(field.arity != ONE for field in fields):
                 attributes[f"{kind}SegmentSizes"] = self._segments(fields, counted, parts)
         location = self.reader.source.location(parts.offset)

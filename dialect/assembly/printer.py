@@ -61,7 +61,13 @@ class Printer:
         outer, self.indent = self.indent, self.indent + "  "
         operations = list(block.operations)
         # A hidden terminator could not show where it came from.
-        if hidden and not self.locations and operations and operations[-1].operation.name == hidden and not len(operations[-1].operation.operands):
+        if (
+            hidden
+            and not self.locations
+            and operations
+            and operations[-1].operation.name == hidden
+            and not len(operations[-1].operation.operands)
+        ):
             operations.pop()
         for op in operations:
             self.operation(op)

@@ -37,6 +37,10 @@ class Scope:
         name = tokens.tokens[tokens.at]
         value = self._values.get(name)
         if value is None:
-            tokens.fail(f"use of undeclared SSA value name '{name}'" if name[:1] == "%" else f"expected SSA operand, but got '{name}'")
+            tokens.fail(
+                f"use of undeclared SSA value name '{name}'"
+                if name[:1] == "%"
+                else f"expected SSA operand, but got '{name}'"
+            )
         tokens.at += 1
         return value

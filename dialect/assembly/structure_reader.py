@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from tilec.dialect.assembly.reader import Reader
 
 
-def _build(reader: Reader, name: str, offset: int, point: ir.InsertionPoint, *parts: Any, **keywords: Any) -> ir.Operation:
+def _build(
+    reader: Reader, name: str, offset: int, point: ir.InsertionPoint, *parts: Any, **keywords: Any
+) -> ir.Operation:
     try:
         with point:
             return build(name, *parts, loc=reader.source.location(offset), **keywords)

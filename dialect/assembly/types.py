@@ -116,7 +116,9 @@ class _TypeReader:
 
     def _is_parametric(self) -> bool:
         # The form that MLIR prints for dialects defined in Python: parameters, the first one an array or a prefixed type.
-        return re.match(r"\s*<\s*(array<i|!cuda_tile\.tensor_view|f?\w+,\s*(unit|\"))", self.text[self.at :]) is not None
+        return (
+            re.match(r"\s*<\s*(array<i|!cuda_tile\.tensor_view|f?\w+,\s*(unit|\"))", self.text[self.at :]) is not None
+        )
 
     def _unknown(self, name: str, start: int, prefixed: bool) -> ir.Type:
         if prefixed:
@@ -126,7 +128,9 @@ class _TypeReader:
     def _foreign(self, start: int) -> ir.Type:
         text = self.text[start:]
         try:
-            found = ir.Type.parse(text if text.startswith(("!", "(")) or not text.startswith(_CONSTRUCTORS) else _PREFIX + text)
+            found = ir.Type.parse(
+                text if text.startswith(("!", "(")) or not text.startswith(_CONSTRUCTORS) else _PREFIX + text
+            )
         except ir.MLIRError:
             name = _WORD.match(text.lstrip("!"))
             raise TypeSyntaxError(f"unknown type: {name.group() if name else text}", start) from None

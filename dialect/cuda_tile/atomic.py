@@ -61,8 +61,10 @@ class AtomicCasTkoOp(Operation, name="atomic_cas_tko"):
         element = spell(self.cmp.type.element)
         if element not in _EXCHANGED:
             return f"expects elements of {' or '.join(_EXCHANGED)}, but got {element}"
-        return _ordering_problem(self) or _mask_problem(self) or pointee_problem(
-            self.pointers, self.cmp, "multicast pointer is not supported for atomic_cas"
+        return (
+            _ordering_problem(self)
+            or _mask_problem(self)
+            or pointee_problem(self.pointers, self.cmp, "multicast pointer is not supported for atomic_cas")
         )
 
 

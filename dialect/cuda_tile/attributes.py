@@ -1,6 +1,6 @@
 """Attributes of Tile IR's own: optimization hints and the promises of assume."""
 
-from typing import Any, Optional
+from typing import Any
 
 from tilec.dialect.attributes import Dictionary
 from tilec.dialect.cuda_tile.namespace import CudaTile
@@ -11,11 +11,11 @@ from tilec.dialect.mlir import ir
 Hints = Dictionary
 
 
-def _integer(value: Optional[int]) -> ir.Attribute:
+def _integer(value: int | None) -> ir.Attribute:
     return ir.UnitAttr.get() if value is None else ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
 
 
-def _value(parameter: ir.Attribute) -> Optional[int]:
+def _value(parameter: ir.Attribute) -> int | None:
     parameter = parameter.maybe_downcast()
     return parameter.value if isinstance(parameter, ir.IntegerAttr) else None
 
@@ -28,7 +28,7 @@ class DivByAttr(CudaTile.Attribute, name="div_by"):
     dimension: Any
 
     @classmethod
-    def get(cls, divisor: int, every: Optional[int] = None, along: Optional[int] = None) -> "DivByAttr":
+    def get(cls, divisor: int, every: int | None = None, along: int | None = None) -> "DivByAttr":
         return super().get(_integer(divisor), _integer(every), _integer(along))
 
     divisor = property(lambda self: _value(self.params[0]))
@@ -62,7 +62,7 @@ class BoundedAttr(CudaTile.Attribute, name="bounded"):
     high: Any
 
     @classmethod
-    def get(cls, lower: Optional[int], upper: Optional[int]) -> "BoundedAttr":
+    def get(cls, lower: int | None, upper: int | None) -> "BoundedAttr":
         return super().get(_integer(lower), _integer(upper))
 
     lower = property(lambda self: _value(self.params[0]))
@@ -72,19 +72,23 @@ class BoundedAttr(CudaTile.Attribute, name="bounded"):
         return f"bounded<{_bound(self.lower)}, {_bound(self.upper)}>"
 
 
-def _bound(value: Optional[int]) -> str:
+def _bound(value: int | None) -> str:
     return "?" if value is None else str(value)
 
 
 PREDICATES = (DivByAttr, SameElementsAttr, BoundedAttr)
 
 
-def _problem(attribute: ir.Attribute) -> Optional[str]:
+def _problem(attribute: ir.Attribute) -> str | None:
     if isinstance(attribute, PREDICATES):
         return None
     return f"must be div_by, same_elements or bounded, but got {attribute}"
 
 
 Predicate = AttributeField(
-    lambda value: value, lambda attribute: attribute, _problem, DivByAttr | SameElementsAttr | BoundedAttr, kind="predicate"
+    lambda value: value,
+    lambda attribute: attribute,
+    _problem,
+    DivByAttr | SameElementsAttr | BoundedAttr,
+    kind="predicate",
 )

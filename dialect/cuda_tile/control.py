@@ -48,7 +48,9 @@ def _branch_problem(name, block, expected):
         return f"has return type of {spell_list(expected)} but {name} branch does not yield anything"
     if not expected:
         return f"does not return a value, but {name} branch yields {spell_list(yielded)}"
-    return f"{name} branch type does not match yield type, expected {spell_list(expected)} but got {spell_list(yielded)}"
+    return (
+        f"{name} branch type does not match yield type, expected {spell_list(expected)} but got {spell_list(yielded)}"
+    )
 
 
 class ForOp(Operation, name="for"):

@@ -2,10 +2,23 @@
 
 from tilec.dialect.attributes import Flag
 from tilec.dialect.cuda_tile.conversions import ftof_problem
-from tilec.dialect.cuda_tile.enums import FloatConversionRounding, FromIntegerRounding, Overflow, Signedness, ToIntegerRounding
+from tilec.dialect.cuda_tile.enums import (
+    FloatConversionRounding,
+    FromIntegerRounding,
+    Overflow,
+    Signedness,
+    ToIntegerRounding,
+)
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.rules import same_shape
-from tilec.dialect.cuda_tile.sets import AnyFloatTile, Int64Tile, IntegerTile, NarrowIntegerTile, NumberTile, PointerTile
+from tilec.dialect.cuda_tile.sets import (
+    AnyFloatTile,
+    Int64Tile,
+    IntegerTile,
+    NarrowIntegerTile,
+    NumberTile,
+    PointerTile,
+)
 from tilec.dialect.cuda_tile.types import ELEMENT_BITS
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext

@@ -6,7 +6,9 @@ from tilec.dialect.attributes import Enumeration
 
 Signedness = Enumeration("unsigned", "signed")
 Overflow = Enumeration("none", "no_signed_wrap", "no_unsigned_wrap", "no_wrap")
-Predicate = Enumeration("equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal")
+Predicate = Enumeration(
+    "equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal"
+)
 Ordering = Enumeration("unordered", "ordered")
 AtomicMode = Enumeration("and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg")
 MemoryOrdering = Enumeration("weak", "relaxed", "acquire", "release", "acq_rel")

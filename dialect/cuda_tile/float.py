@@ -1,10 +1,10 @@
 """Floating-point arithmetic on f16, bf16, f32 and f64."""
 
+from tilec.dialect.attributes import Flag
 from tilec.dialect.cuda_tile.enums import DivisionRounding, IeeeRounding, Ordering, Predicate
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.rules import approximate_only_for_f32, only_for_f32, same_shape
 from tilec.dialect.cuda_tile.sets import BoolTile, Float
-from tilec.dialect.attributes import Flag
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext
 

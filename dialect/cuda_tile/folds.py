@@ -12,7 +12,16 @@ from tilec.dialect.spelling import quote, spell, spell_list
 # Operations without memory effects that are not marked pure because they may be undefined for some operands.
 _EFFECT_FREE = frozenset(
     f"cuda_tile.{name}"
-    for name in ("divi", "remi", "if", "reduce", "yield", "get_tensor_shape", "get_index_space_shape", "make_tensor_view")
+    for name in (
+        "divi",
+        "remi",
+        "if",
+        "reduce",
+        "yield",
+        "get_tensor_shape",
+        "get_index_space_shape",
+        "make_tensor_view",
+    )
 )
 _LEAVES_PURE_WORLD = frozenset(f"cuda_tile.{name}" for name in ("for", "loop", "assume", "scan", "assert", "alloca"))
 

@@ -4,7 +4,15 @@ from tilec.dialect.attributes import Flag
 from tilec.dialect.cuda_tile.enums import Signedness
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.rules import same_element, same_rank
-from tilec.dialect.cuda_tile.sets import ByteTile, Float32Tile, Int32Tile, MatrixAccumulator, MatrixInput, ScaledInput, ScaleTile
+from tilec.dialect.cuda_tile.sets import (
+    ByteTile,
+    Float32Tile,
+    Int32Tile,
+    MatrixAccumulator,
+    MatrixInput,
+    ScaledInput,
+    ScaleTile,
+)
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ext
 from tilec.dialect.spelling import spell
@@ -40,11 +48,17 @@ def _shape_problem(lhs, rhs, acc):
     if lhs.rank == 3 and not lhs.shape[0] == rhs.shape[0] == acc.shape[0]:
         return f"expects equal batch dimensions, but got {spell(lhs)}, {spell(rhs)} and {spell(acc)}"
     if lhs.shape[-1] != rhs.shape[-2]:
-        return f"expects dim {lhs.rank - 1} of lhs ({lhs.shape[-1]}) to equal dim {rhs.rank - 2} of rhs ({rhs.shape[-2]})"
+        return (
+            f"expects dim {lhs.rank - 1} of lhs ({lhs.shape[-1]}) to equal dim {rhs.rank - 2} of rhs ({rhs.shape[-2]})"
+        )
     if lhs.shape[-2] != acc.shape[-2]:
-        return f"expects dim {lhs.rank - 2} of lhs ({lhs.shape[-2]}) to equal dim {acc.rank - 2} of acc ({acc.shape[-2]})"
+        return (
+            f"expects dim {lhs.rank - 2} of lhs ({lhs.shape[-2]}) to equal dim {acc.rank - 2} of acc ({acc.shape[-2]})"
+        )
     if rhs.shape[-1] != acc.shape[-1]:
-        return f"expects dim {rhs.rank - 1} of rhs ({rhs.shape[-1]}) to equal dim {acc.rank - 1} of acc ({acc.shape[-1]})"
+        return (
+            f"expects dim {rhs.rank - 1} of rhs ({rhs.shape[-1]}) to equal dim {acc.rank - 1} of acc ({acc.shape[-1]})"
+        )
     return None
 
 
@@ -118,5 +132,7 @@ class MmaFScaledOp(Operation, name="mmaf_scaled", traits=[ext.Pure]):
         if left.shape[:-1] != lhs.shape[:-1]:
             return f"expects lhs_scale to have the rows of lhs, but got {spell(left)} for {spell(lhs)}"
         if right.shape[:-2] != rhs.shape[:-2] or right.shape[-2:] != (left.shape[-1], rhs.shape[-1]):
-            return f"expects rhs_scale to end in {left.shape[-1]}x{rhs.shape[-1]} for {spell(rhs)}, but got {spell(right)}"
+            return (
+                f"expects rhs_scale to end in {left.shape[-1]}x{rhs.shape[-1]} for {spell(rhs)}, but got {spell(right)}"
+            )
         return None

@@ -1,7 +1,7 @@
 """Accesses to the same memory of several devices at once."""
 
 from tilec.dialect.attributes import Booleans
-from tilec.dialect.cuda_tile.accesses import index_problem, inbounds_problem, ordering_problem
+from tilec.dialect.cuda_tile.accesses import inbounds_problem, index_problem, ordering_problem
 from tilec.dialect.cuda_tile.enums import MemoryOrdering, MultimemReduction, Scope
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.sets import AnyTile, IntegerTile, PartitionView, Token
@@ -52,7 +52,9 @@ class MultimemLoadReduceViewTkoOp(Operation, name="multimem_load_reduce_view_tko
 
     def check(self):
         orderings = ("weak", "relaxed", "acquire")
-        return _problem(self, self.reduced_values.type, "load", orderings) or _reduction_problem(self, ("add", "min", "max"))
+        return _problem(self, self.reduced_values.type, "load", orderings) or _reduction_problem(
+            self, ("add", "min", "max")
+        )
 
 
 class MultimemReduceViewTkoOp(Operation, name="multimem_reduce_view_tko"):

@@ -43,7 +43,12 @@ def _pointer_tile(scalar: bool) -> TypeSet:
     def contains(type: ir.Type) -> bool:
         return isinstance(type, TileType) and isinstance(type.element, PointerType) and not (scalar and type.shape)
 
-    return TypeSet("ScalarPointer" if scalar else "PointerTile", f"{'0D ' if scalar else ''}tile of pointer values", contains, TileType)
+    return TypeSet(
+        "ScalarPointer" if scalar else "PointerTile",
+        f"{'0D ' if scalar else ''}tile of pointer values",
+        contains,
+        TileType,
+    )
 
 
 def _instances(name: str, described: str, kinds: Any, irdl: Any = Any) -> TypeSet:
@@ -55,7 +60,9 @@ Token = _instances("Token", "a token", TokenType, TokenType)
 TensorView = _instances("TensorView", "a tensor_view", TensorViewType, TensorViewType)
 PartitionView = _instances("PartitionView", "a partition_view", PartitionViewType, PartitionViewType)
 StridedView = _instances("StridedView", "a strided_view", StridedViewType, StridedViewType)
-GatherScatterView = _instances("GatherScatterView", "a gather_scatter_view", GatherScatterViewType, GatherScatterViewType)
+GatherScatterView = _instances(
+    "GatherScatterView", "a gather_scatter_view", GatherScatterViewType, GatherScatterViewType
+)
 TileView = _instances(
     "TileView",
     "a partition_view, strided_view or gather_scatter_view",

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 from tilec.dialect.cuda_tile.namespace import CudaTile
 from tilec.dialect.mlir import ir
@@ -38,12 +38,12 @@ INTEGERS = ("i1", "i8", "i16", "i32", "i64")
 FLOATS = tuple(name for name in NUMBERS if name not in INTEGERS)
 
 
-def _optional(text: Optional[str]) -> ir.Attribute:
+def _optional(text: str | None) -> ir.Attribute:
     # IRDL has no optional parameters; `unit` stands for absent.
     return ir.UnitAttr.get() if text is None else ir.StringAttr.get(text)
 
 
-def _text(parameter: ir.Attribute) -> Optional[str]:
+def _text(parameter: ir.Attribute) -> str | None:
     parameter = parameter.maybe_downcast()
     return parameter.value if isinstance(parameter, ir.StringAttr) else None
 
@@ -56,11 +56,11 @@ def _extents(values: Sequence[Any]) -> tuple[int, ...]:
     return tuple(DYNAMIC if value is None or value is ... else int(value) for value in values)
 
 
-def _plain(values: Any) -> tuple[Optional[int], ...]:
+def _plain(values: Any) -> tuple[int | None, ...]:
     return tuple(None if value == DYNAMIC else value for value in values)
 
 
-def _refuse(problem: Optional[str]) -> None:
+def _refuse(problem: str | None) -> None:
     if problem is not None:
         raise ValueError(problem)
 
@@ -73,7 +73,7 @@ class PointerType(CudaTile.Type, name="ptr"):
 
     @classmethod
     @functools.cache
-    def get(cls, element: ir.Type, attribute: Optional[str] = None) -> "PointerType":
+    def get(cls, element: ir.Type, attribute: str | None = None) -> "PointerType":
         if spell(element) not in NUMBERS:
             raise ValueError(f"pointee must be a number type, but got '{spell(element)}'")
         if attribute is not None and attribute not in POINTER_ATTRIBUTES:
@@ -118,7 +118,7 @@ def _tile_facts(tile: TileType) -> tuple[tuple[int, ...], ir.Type]:
     return tuple(ir.DenseI64ArrayAttr(extents)), _type(element)
 
 
-def tile_problem(shape: Sequence[int], element: ir.Type) -> Optional[str]:
+def tile_problem(shape: Sequence[int], element: ir.Type) -> str | None:
     """What keeps a shape and an element type from being a tile, or None."""
     listed = f"[{', '.join(map(str, shape))}]"
     if not isinstance(element, PointerType) and spell(element) not in ELEMENT_BITS:
@@ -144,7 +144,7 @@ class TensorViewType(CudaTile.Type, name="tensor_view"):
 
     @classmethod
     def get(
-        cls, shape: Sequence[Any], element: ir.Type, strides: Sequence[Any], attribute: Optional[str] = None
+        cls, shape: Sequence[Any], element: ir.Type, strides: Sequence[Any], attribute: str | None = None
     ) -> "TensorViewType":
         return _tensor_view(_extents(shape), element, _extents(strides), attribute)
 
@@ -161,13 +161,13 @@ class TensorViewType(CudaTile.Type, name="tensor_view"):
         return f"tensor_view<{shape}{spell(self.element)}{strides}{suffix}>"
 
 
-def _extent(extent: Optional[int]) -> str:
+def _extent(extent: int | None) -> str:
     return "?" if extent is None else str(extent)
 
 
 @functools.cache
 def _tensor_view(
-    shape: tuple[int, ...], element: ir.Type, strides: tuple[int, ...], attribute: Optional[str]
+    shape: tuple[int, ...], element: ir.Type, strides: tuple[int, ...], attribute: str | None
 ) -> TensorViewType:
     _refuse(tensor_view_problem(shape, element, strides))
     parameters = [
@@ -185,7 +185,7 @@ def _tensor_view_facts(view: TensorViewType) -> tuple[Any, ...]:
     return _plain(ir.DenseI64ArrayAttr(extents)), _type(element), _plain(ir.DenseI64ArrayAttr(steps)), _text(kind)
 
 
-def tensor_view_problem(shape: Sequence[int], element: ir.Type, strides: Sequence[int]) -> Optional[str]:
+def tensor_view_problem(shape: Sequence[int], element: ir.Type, strides: Sequence[int]) -> str | None:
     """What keeps extents (DYNAMIC allowed), an element type and strides from being a tensor view, or None."""
     if spell(element) not in NUMBERS:
         return f"tensor_view element must be a number type, but got '{spell(element)}'"
@@ -235,8 +235,8 @@ class PartitionViewType(_TileView, name="partition_view"):
         cls,
         tile_shape: Sequence[int],
         tensor_view: TensorViewType,
-        dim_map: Optional[Sequence[int]] = None,
-        padding: Optional[str] = None,
+        dim_map: Sequence[int] | None = None,
+        padding: str | None = None,
     ) -> "PartitionViewType":
         _refuse(_view_problem(tile_shape, tensor_view, padding))
         mapping = list(range(len(tile_shape)) if dim_map is None else dim_map)
@@ -262,8 +262,8 @@ class StridedViewType(_TileView, name="strided_view"):
         tile_shape: Sequence[int],
         traversal_strides: Sequence[int],
         tensor_view: TensorViewType,
-        dim_map: Optional[Sequence[int]] = None,
-        padding: Optional[str] = None,
+        dim_map: Sequence[int] | None = None,
+        padding: str | None = None,
     ) -> "StridedViewType":
         _refuse(_view_problem(tile_shape, tensor_view, padding))
         mapping = list(range(len(tile_shape)) if dim_map is None else dim_map)
@@ -285,7 +285,7 @@ class GatherScatterViewType(_TileView, name="gather_scatter_view"):
 
     @classmethod
     def get(
-        cls, tile_shape: Sequence[int], tensor_view: TensorViewType, sparse_dim: int, padding: Optional[str] = None
+        cls, tile_shape: Sequence[int], tensor_view: TensorViewType, sparse_dim: int, padding: str | None = None
     ) -> "GatherScatterViewType":
         _refuse(_view_problem(tile_shape, tensor_view, padding))
         if not 0 <= sparse_dim < len(tile_shape):
@@ -328,7 +328,7 @@ _VIEW_PARAMETERS: dict[str, list[tuple[str, Any]]] = {
 }
 
 
-def _view_problem(tile_shape: Sequence[int], tensor_view: ir.Type, padding: Optional[str]) -> Optional[str]:
+def _view_problem(tile_shape: Sequence[int], tensor_view: ir.Type, padding: str | None) -> str | None:
     if not isinstance(tensor_view, TensorViewType):
         return f"expected 'tensor_view' type, but got '{spell(tensor_view)}'"
     listed = f"[{', '.join(map(str, tile_shape))}]"
@@ -343,7 +343,7 @@ def _view_problem(tile_shape: Sequence[int], tensor_view: ir.Type, padding: Opti
     return _padding_problem(padding, tensor_view.element) or tile_problem(tile_shape, tensor_view.element)
 
 
-def _padding_problem(padding: Optional[str], element: ir.Type) -> Optional[str]:
+def _padding_problem(padding: str | None, element: ir.Type) -> str | None:
     if padding is not None and padding not in PADDING_VALUES:
         return (
             f'invalid padding_value attribute specification. Got "{padding}" but expect one of: '
@@ -354,7 +354,7 @@ def _padding_problem(padding: Optional[str], element: ir.Type) -> Optional[str]:
     return None
 
 
-def _dim_map_problem(mapping: Sequence[int], rank: int) -> Optional[str]:
+def _dim_map_problem(mapping: Sequence[int], rank: int) -> str | None:
     if len(mapping) != rank:
         return f"expected dim_map to map exactly all {rank} dimensions of the tile, got {len(mapping)} mappings"
     for position, target in enumerate(mapping):
@@ -368,7 +368,7 @@ def _dim_map_problem(mapping: Sequence[int], rank: int) -> Optional[str]:
     return None
 
 
-def _traversal_problem(strides: Sequence[int], rank: int) -> Optional[str]:
+def _traversal_problem(strides: Sequence[int], rank: int) -> str | None:
     if len(strides) != rank:
         return f"expected {rank} traversal strides, got {len(strides)}"
     if any(stride <= 0 for stride in strides):
@@ -390,7 +390,7 @@ class TokenType(CudaTile.Type, name="token"):
         return "token"
 
 
-def type_problem(type: ir.Type) -> Optional[str]:
+def type_problem(type: ir.Type) -> str | None:
     """What is wrong with a type that was not made by `get` (generic text is not checked by MLIR), or None."""
     try:
         if isinstance(type, TileType):

@@ -39,11 +39,16 @@ class MakeTensorViewOp(Operation, name="make_tensor_view", traits=[NoMemoryEffec
     def check_types(self):
         view, pointer = self.result.type, self.base.type.element
         if pointer.element != view.element:
-            return f"expects a pointer to {spell(view.element)}, the element of the view, but got {quote(self.base.type)}"
+            return (
+                f"expects a pointer to {spell(view.element)}, the element of the view, but got {quote(self.base.type)}"
+            )
         if pointer.attribute != view.attribute:
             return f"tensor_view must preserve ptr_attr from base pointer ({pointer.attribute})"
         dynamic = [*self.dynamicShape, *self.dynamicStrides]
-        for words, extents, given in (("shape", view.shape, self.dynamicShape), ("strides", view.strides, self.dynamicStrides)):
+        for words, extents, given in (
+            ("shape", view.shape, self.dynamicShape),
+            ("strides", view.strides, self.dynamicStrides),
+        ):
             if extents.count(None) != len(given):
                 return f"expected {extents.count(None)} dynamic {words} operands for {quote(view)}, got {len(given)}"
         if any(value.type != dynamic[0].type for value in dynamic):
@@ -131,10 +136,7 @@ class LoadViewTkoOp(Operation, name="load_view_tko"):
     memory_scope: Scope | None
     optimization_hints: Hints | None
     inbounds: Booleans | None
-    assembly = (
-        f"{_ACCESS} $view[$index]{_TAIL} : type($view)"
-        "index_types($index) -> type($tile), type($result_token)"
-    )
+    assembly = f"{_ACCESS} $view[$index]{_TAIL} : type($view)index_types($index) -> type($tile), type($result_token)"
 
     def check_types(self):
         return view_problem(self, self.tile.type) or multicast_problem(self.view.type)
@@ -156,8 +158,7 @@ class StoreViewTkoOp(Operation, name="store_view_tko"):
     optimization_hints: Hints | None
     inbounds: Booleans | None
     assembly = (
-        f"{_ACCESS} $tile, $view[$index]{_TAIL} : type($tile), type($view)"
-        "index_types($index) -> type($result_token)"
+        f"{_ACCESS} $tile, $view[$index]{_TAIL} : type($tile), type($view)index_types($index) -> type($result_token)"
     )
 
     def check_types(self):

@@ -79,6 +79,8 @@ def _decoded(data: bytes, file: str) -> str:
 
 
 def _read_generic(text: str, file: str) -> ir.Module:
+    if not text.strip():
+        raise InputError(f"{file} is empty, expected a module")
     try:
         with context():
             return ir.Module.parse(text)

@@ -1,0 +1,145 @@
+"""Module: texts of several kinds in, one meaning; what cannot be read is refused with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tilec.dialect.mlir import context, ir
+from tilec.errors import InputError, VerificationError
+from tilec.module import Module
+
+KERNEL = """cuda_tile.module @kernels {
+  entry @copy(%arg0: tile<ptr<f32>>) {
+    %result, %result_token = load_ptr_tko weak %arg0 : tile<ptr<f32>> -> tile<f32>, token
+    %0 = store_ptr_tko weak %arg0, %result token=%result_token : tile<ptr<f32>>, tile<f32> -> token
+    return
+  }
+}
+"""
+
+
+def test_entries_in_order() -> None:
+    text = "cuda_tile.module @m { entry @first() { } global @g <i32: 1> : tile<1xi32> entry @second() { return } }"
+    assert Module.parse(text).entries == ["first", "second"]
+
+
+def test_prefixes_aliases_and_wrapper_mean_the_same() -> None:
+    text = """
+    !scalar = !cuda_tile.tile<f32>
+    builtin.module { cuda_tile.module @kernels {
+      cuda_tile.entry @copy(%p: !cuda_tile.tile<!cuda_tile.ptr<f32>>) {  // with prefixes
+        %v, %t = cuda_tile.load_ptr_tko weak %p : tile<ptr<f32>> -> !scalar, !cuda_tile.token
+        %u = cuda_tile.store_ptr_tko weak %p, %v token = %t : tile<ptr<f32>>, !scalar -> token
+      }
+    } }"""
+    assert Module.parse(text).to_text() == KERNEL
+
+
+def test_generic_form_of_other_tools() -> None:
+    text = """
+    "cuda_tile.module"() <{sym_name = "kernels"}> ({
+      "cuda_tile.entry"() <{function_type = (!cuda_tile.tile<ptr<f32>>) -> (), sym_name = "copy"}> ({
+      ^bb0(%arg0: !cuda_tile.tile<ptr<f32>>):
+        %0:2 = "cuda_tile.load_ptr_tko"(%arg0) <{memory_ordering_semantics = 0 : i32, operandSegmentSizes = array<i32: 1, 0, 0, 0>}>
+          : (!cuda_tile.tile<ptr<f32>>) -> (!cuda_tile.tile<f32>, !cuda_tile.token)
+        %1 = "cuda_tile.store_ptr_tko"(%arg0, %0#0, %0#1)
+          <{memory_ordering_semantics = 0 : i32, operandSegmentSizes = array<i32: 1, 1, 0, 1>}>
+          : (!cuda_tile.tile<ptr<f32>>, !cuda_tile.tile<f32>, !cuda_tile.token) -> !cuda_tile.token
+        "cuda_tile.return"() : () -> ()
+      }) : () -> ()
+    }) : () -> ()"""
+    assert Module.parse(text).to_text() == KERNEL
+
+
+def test_generic_enumerations_and_loops_of_other_tools() -> None:
+    text = """
+    "cuda_tile.module"() <{sym_name = "kernels"}> ({
+      "cuda_tile.entry"() <{function_type = (!cuda_tile.tile<i32>) -> (), sym_name = "k"}> ({
+      ^bb0(%n: !cuda_tile.tile<i32>):
+        %0 = "cuda_tile.for"(%n, %n, %n, %n) ({
+        ^bb0(%i: !cuda_tile.tile<i32>, %a: !cuda_tile.tile<i32>):
+          %1 = "cuda_tile.divi"(%a, %i) <{rounding = #cuda_tile.rounding<zero>, signedness = #cuda_tile.signedness<signed>}>
+            : (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>) -> !cuda_tile.tile<i32>
+          "cuda_tile.continue"(%1) : (!cuda_tile.tile<i32>) -> ()
+        }) : (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>, !cuda_tile.tile<i32>, !cuda_tile.tile<i32>) -> !cuda_tile.tile<i32>
+        "cuda_tile.return"() : () -> ()
+      }) : () -> ()
+    }) : () -> ()"""
+    assert "%0 = divi %iterArg0, %loopIdx signed : tile<i32>" in Module.parse(text).to_text()
+
+
+def test_debug_info_becomes_locations() -> None:
+    text = """
+    #file = #cuda_tile.di_file<"k.py" in "/src">
+    #unit = #cuda_tile.di_compile_unit<file = #file>
+    #kern = #cuda_tile.di_subprogram<file = #file, line = 3, name = "k", linkageName = "k", compileUnit = #unit, scopeLine = 4>
+    #line = #cuda_tile.di_loc<loc("/src/k.py":6:7) in #kern>
+    cuda_tile.module @m { entry @k() { %0 = make_token : token loc(#line) return loc("a.py":1:2) } }"""
+    module = Module.parse(text)
+    (entry,) = module.ir.body.operations
+    token, last = entry.body.blocks[0].operations
+    assert '"/src/k.py":6:7' in str(token.location)
+    with context():
+        assert last.location == ir.Location.file("a.py", 1, 2)
+
+
+def test_every_operation_knows_its_line() -> None:
+    module = Module.parse(KERNEL, "copy.mlir")
+    (entry,) = module.ir.body.operations
+    places = [str(op.location) for op in entry.body.blocks[0].operations]
+    assert places == ['loc("copy.mlir":3:30)', 'loc("copy.mlir":4:10)', 'loc("copy.mlir":5:5)']
+
+
+def test_bytecode_is_refused() -> None:
+    with pytest.raises(InputError, match="Tile IR bytecode, which this version does not read"):
+        Module.parse(b"\x7fTileIR\x00\x0d\x01", "k.tilebc")
+
+
+def test_noise_is_refused() -> None:
+    with pytest.raises(InputError, match="neither text nor Tile IR bytecode: byte 0 is no UTF-8"):
+        Module.parse(b"\xff\xfe", "k.bin")
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read .*none.mlir: No such file or directory"):
+        Module.read(tmp_path / "none.mlir")
+
+
+def test_errors_show_place_and_excerpt() -> None:
+    with pytest.raises(InputError) as caught:
+        Module.parse("cuda_tile.module @m {\n  entry @k(%a: tile<3xf32>) { }\n}", "<text>")
+    assert str(caught.value) == (
+        "<text>:2:16: error: all dimensions must be powers of two, got [3]\n"
+        "      entry @k(%a: tile<3xf32>) { }\n"
+        "                   ^"
+    )
+
+
+def test_generic_text_has_our_diagnostics() -> None:
+    generic = (
+        Module.parse(KERNEL)
+        .to_text(generic=True)
+        .replace('memory_ordering_semantics = "weak"', 'memory_ordering_semantics = "no"')
+    )
+    with pytest.raises(VerificationError, match="'memory_ordering_semantics' must be one of: weak, relaxed") as caught:
+        Module.parse(generic, "generic.mlir")
+    assert caught.value.location is not None
+    assert caught.value.location.file == "generic.mlir"
+
+
+def test_duplicate_symbols_are_refused() -> None:
+    with pytest.raises(VerificationError, match="redefinition of symbol named 'k'"):
+        Module.parse("cuda_tile.module @m { entry @k() { } entry @k() { } }")
+
+
+def test_values_of_another_kernel_are_not_seen() -> None:
+    with pytest.raises(InputError, match="use of undeclared SSA value name '%a'"):
+        Module.parse("cuda_tile.module @m { entry @k(%a: tile<i32>) { } entry @l() { %0 = absi %a : tile<i32> } }")
+
+
+@pytest.mark.parametrize("cut", range(0, len(KERNEL) - 4, 7))
+def test_a_text_cut_short_is_an_error_not_a_crash(cut: int) -> None:
+    with pytest.raises((InputError, VerificationError)):
+        Module.parse(KERNEL[:cut])
