@@ -1,5 +1,6 @@
 """Artifacts and foreign PTX on the simulator: arguments, results, and how what goes wrong is told."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,27 +46,30 @@ def test_a_pointer_may_be_a_plain_address() -> None:
 
 def test_access_past_an_array_names_python_line_ptx_line_block_and_thread() -> None:
     a, b, c = arrays()
-    with pytest.raises(SimulationError, match="^bounds: ") as raised:
+    with pytest.raises(SimulationError, match="bounds: (read|write) of 4 bytes at") as raised:
         simulate(VECTOR_ADD, 2, [a, b[:150], c, 200])
     error = raised.value
     load = next(i for i, line in enumerate(PTX.splitlines(), 1) if "ld.global.f32 %f2" in line)
     assert (Path(error.location.file).name, error.location.line) == ("vector_add.py", 3)
     assert str(error.notes[0].location) == f"vector_add.ptx:{load}"
-    # Element 150 is that of thread 22 in block 1.
-    assert error.notes[0].message == "in block (1, 0, 0), thread (22, 0, 0): ld.global.f32 %f2, [%d6];"
+    # Element 150 is that of thread 22 in block 1; which of the warps from there on is first depends on the seed.
+    where = re.fullmatch(
+        r"in block \(1, 0, 0\), thread \((\d+), 0, 0\): ld.global.f32 %f2, \[%d6\];", error.notes[0].message
+    )
+    assert where and int(where[1]) in (22, 32, 64)
 
 
 def test_read_only_arrays_are_not_written() -> None:
     a, b, c = arrays()
     c.flags.writeable = False
-    with pytest.raises(SimulationError, match="^bounds: "):
+    with pytest.raises(SimulationError, match="bounds: (read|write) of 4 bytes at"):
         simulate(VECTOR_ADD, 2, [a, b, c, 200])
     assert not c.any()
 
 
 def test_endless_kernel_ends_at_the_step_limit() -> None:
     endless = replace(VECTOR_ADD, ptx=PTX.replace("    ret;", "    bra.uni DONE;"))
-    with pytest.raises(SimulationError, match="^step-limit: "):
+    with pytest.raises(SimulationError, match="step-limit: more than 1000 instructions"):
         simulate(endless, 1, [*arrays(), 0], Settings(step_limit=1000))
 
 

@@ -42,22 +42,25 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Simulates, writes the arrays that are to be written, prints the counters."""
+    grid = _given(arguments.grid, "--grid", (1, 1, 1))
     given = [read_argument(text) for text in arguments.arg]
     seed = options.from_environment().seed if arguments.seed is None else arguments.seed
     settings = Settings(seed, not arguments.no_checks, arguments.allow_unconfirmed)
     path = Path(arguments.file)
     described = artifacts.stem(path).with_name(artifacts.stem(path).name + artifacts.METADATA_SUFFIX)
     if described.exists():
-        counters = _run_artifact(arguments, path, given, settings)
+        counters = _run_artifact(arguments, path, grid, given, settings)
     else:
-        counters = _run_bare(arguments, path, given, settings)
+        counters = _run_bare(arguments, path, grid, given, settings)
     for argument in given:
         argument.save()
     for name, value in counters_of(counters).items():
         print(f"{name:28}{value}")
 
 
-def _run_artifact(arguments: argparse.Namespace, path: Path, given: list[GivenArgument], settings: Settings) -> object:
+def _run_artifact(
+    arguments: argparse.Namespace, path: Path, grid: Dimensions, given: list[GivenArgument], settings: Settings
+) -> object:
     artifact = artifacts.load(path)
     metadata = artifact.metadata
     if arguments.entry not in (None, metadata.entry):
@@ -68,11 +71,12 @@ def _run_artifact(arguments: argparse.Namespace, path: Path, given: list[GivenAr
         cluster=_given(arguments.cluster, "--cluster", metadata.cluster),
         shared_bytes=metadata.shared_bytes if arguments.shared is None else arguments.shared,
     )
-    grid = _given(arguments.grid, "--grid", (1, 1, 1))
     return simulate_artifact(replace(artifact, metadata=changed), grid, [a.value for a in given], settings)
 
 
-def _run_bare(arguments: argparse.Namespace, path: Path, given: list[GivenArgument], settings: Settings) -> object:
+def _run_bare(
+    arguments: argparse.Namespace, path: Path, grid: Dimensions, given: list[GivenArgument], settings: Settings
+) -> object:
     ptx = artifacts.read(path).decode(errors="replace")
     entries = {entry.name: entry for entry in program(ptx, str(path)).entries}
     if arguments.entry is None and len(entries) != 1:
@@ -85,7 +89,7 @@ def _run_bare(arguments: argparse.Namespace, path: Path, given: list[GivenArgume
     if not all(threads):
         raise UsageError(f"entry '{name}' does not say its block size, give --block")
     cluster = _given(arguments.cluster, "--cluster", _at_least_one(entry.cluster))
-    shape = Shape(_given(arguments.grid, "--grid", (1, 1, 1)), threads, cluster, arguments.shared or 0)
+    shape = Shape(grid, threads, cluster, arguments.shared or 0)
     contents, ranges = [], []
     for argument in given:
         if argument.is_array:
