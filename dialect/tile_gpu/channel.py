@@ -1,13 +1,23 @@
 """Channels: rings of buffers with full and empty barriers between the parties of a kernel."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from tilec.dialect.attributes import Array, Enumeration, Integer
-from tilec.dialect.fields import Mixed, Operand, Result
+from tilec.dialect.fields import Operand, Result
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Buffer, Channel
 
 TMA, THREADS, MMA, WGMMA = "tma", "threads", "mma", "wgmma"
 PRODUCERS = (TMA, THREADS, MMA)
 CONSUMERS = (THREADS, MMA, WGMMA)
+# Buffers of a slot.
+MAXIMUM_BUFFERS = 4
+
+
+def slot_results(buffers: Sequence[Any]) -> list[Any]:
+    """The results of put_begin and get for the builder: one entry a field."""
+    return [*buffers, *[None] * (MAXIMUM_BUFFERS - len(buffers))]
 
 
 def _slot_of_channel(op: Operation) -> str | None:
@@ -37,6 +47,8 @@ class MakeChannelOp(Operation, name="make_channel"):
         consumers = [entry.value for entry in self.attributes["consumers"]]
         if not consumers or any(name not in CONSUMERS for name in consumers):
             return f"consumers must be some of: {', '.join(CONSUMERS)}, but got {consumers}"
+        if not 1 <= len(self.results[0].type.buffers) <= MAXIMUM_BUFFERS:
+            return f"a slot has 1 to {MAXIMUM_BUFFERS} buffers, but this one has {len(self.results[0].type.buffers)}"
         if self.stages < 1:
             return f"stages must be positive, but got {self.stages}"
         if self.shares is not None and self.shares.type != self.results[0].type:
@@ -47,7 +59,10 @@ class MakeChannelOp(Operation, name="make_channel"):
 class PutBeginOp(Operation, name="put_begin"):
     """The buffers of the next slot, once it is empty."""
 
-    buffers: Mixed[Result[Buffer]]
+    first: Result[Buffer]
+    second: Result[Buffer] | None
+    third: Result[Buffer] | None
+    fourth: Result[Buffer] | None
     channel: Operand[Channel]
     rules = [_slot_of_channel]
 
@@ -61,7 +76,10 @@ class PutCommitOp(Operation, name="put_commit"):
 class GetOp(Operation, name="get"):
     """The buffers of the next slot, once it is full."""
 
-    buffers: Mixed[Result[Buffer]]
+    first: Result[Buffer]
+    second: Result[Buffer] | None
+    third: Result[Buffer] | None
+    fourth: Result[Buffer] | None
     channel: Operand[Channel]
     consumer: Integer(32)
     rules = [_slot_of_channel, _known_consumer]

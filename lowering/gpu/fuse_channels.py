@@ -11,7 +11,7 @@ from typing import Any
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import TMA
+from tilec.dialect.tile_gpu.channel import TMA, slot_results
 from tilec.dialect.tile_gpu.types import ChannelType
 
 # The order in which a party meets its operations.
@@ -100,4 +100,4 @@ def _position(op: ir.Operation) -> int:
 
 def _replaced(name: str, before: ir.Operation, channel: ir.Value, buffers: list[Any], **attributes: Any) -> list[ir.Value]:
     with before.location, ir.InsertionPoint(before):
-        return list(build(f"tile_gpu.{name}", [channel], buffers, attributes).results)
+        return list(build(f"tile_gpu.{name}", [channel], slot_results(buffers), attributes).results)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.channel import MMA, THREADS
+from tilec.dialect.tile_gpu.channel import MMA, THREADS, slot_results
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
@@ -72,24 +72,24 @@ class AccumulatorState:
         self._way_out = declare_channel(conversion, [self._buffer], MMA, [THREADS], ring)
         if not self.starts_at_zero:
             self._bring_in(accumulator)
-        (self.slot,) = emitter.gpu("put_begin", [self._way_out], [self._buffer]).results
+        (self.slot,) = emitter.gpu("put_begin", [self._way_out], slot_results([self._buffer])).results
 
     def _bring_in(self, accumulator: Any) -> None:
         """Through a channel that shares the slot; whoever fills it again has waited for the way out (README.md)."""
         conversion = self._conversion
         way_in = declare_channel(conversion, [self._buffer], THREADS, [MMA], False, self._way_out)
         tile = conversion.tile(accumulator.initial, conversion.layouts[accumulator.result])
-        (slot,) = emitter.gpu("put_begin", [way_in], [self._buffer]).results
+        (slot,) = emitter.gpu("put_begin", [way_in], slot_results([self._buffer])).results
         emitter.gpu("store_tensor_memory", [tile, slot])
         emitter.gpu("put_commit", [way_in])
-        emitter.gpu("get", [way_in], [self._buffer], consumer=0)
+        emitter.gpu("get", [way_in], slot_results([self._buffer]), consumer=0)
         emitter.gpu("release", [way_in], consumer=0)
 
     def finish(self, multiplied: ir.Value | None) -> ir.Value:
         """The accumulator in registers; where nothing was `multiplied`, tensor memory holds nothing and it is zero."""
         type = self._conversion.type(self._accumulator.result)
         emitter.gpu("put_commit", [self._way_out])
-        (slot,) = emitter.gpu("get", [self._way_out], [self._buffer], consumer=0).results
+        (slot,) = emitter.gpu("get", [self._way_out], slot_results([self._buffer]), consumer=0).results
 
         def load() -> ir.Value:
             return emitter.gpu("load_tensor_memory", [slot], [type]).result

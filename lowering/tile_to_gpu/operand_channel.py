@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA
+from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA, slot_results
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop, named_location
@@ -30,12 +30,12 @@ def put_by_tma(op: Any, conversion: Conversion) -> None:
     channel = declare_channel(conversion, [buffer], TMA, consumers, ring=in_loop(op))
     handle = declare_map(map, view, conversion)
     start = coordinates(map, view, op, conversion)
-    (slot,) = emitter.gpu("put_begin", [channel], [buffer]).results
+    (slot,) = emitter.gpu("put_begin", [channel], slot_results([buffer])).results
     emitter.gpu("tma_load", [handle, start, slot, channel])
     emitter.gpu("put_commit", [channel])
     if in_registers:
         index = consumers.index(THREADS)
-        (held,) = emitter.gpu("get", [channel], [buffer], consumer=index).results
+        (held,) = emitter.gpu("get", [channel], slot_results([buffer]), consumer=index).results
         conversion.set(tile, emitter.gpu("load_shared", [held], [conversion.type(tile)]).result)
         emitter.gpu("release", [channel], consumer=index)
     for index, consumer in enumerate(consumers):
@@ -51,7 +51,7 @@ def _hold(op: Any, tile: ir.Value, channel: ir.Value, buffer: Any, index: int, u
     first, last = min(places, key=order.__getitem__), max(places, key=order.__getitem__)
 
     def take() -> None:
-        conversion.buffers[tile] = emitter.gpu("get", [channel], [buffer], consumer=index).results[0]
+        conversion.buffers[tile] = emitter.gpu("get", [channel], slot_results([buffer]), consumer=index).results[0]
 
     def give_back() -> None:
         with named_location(op):
@@ -109,10 +109,10 @@ class OperandBuffer:
         ring = in_loop(multiply.op)
         self._channel = declare_channel(conversion, [buffer], THREADS, [_CONSUMERS[multiply.unit]], ring)
         tile = conversion.get(operand.value)
-        (slot,) = emitter.gpu("put_begin", [self._channel], [buffer]).results
+        (slot,) = emitter.gpu("put_begin", [self._channel], slot_results([buffer])).results
         emitter.gpu("store_shared", [tile, slot])
         emitter.gpu("put_commit", [self._channel])
-        return emitter.gpu("get", [self._channel], [buffer], consumer=0).results[0]
+        return emitter.gpu("get", [self._channel], slot_results([buffer]), consumer=0).results[0]
 
     def release(self) -> None:
         """Gives the slot back, where it was taken for this multiply alone."""
