@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from tilec.dialect.mlir import ir
 from tilec.runtime.interpret.element import Element
 from tilec.runtime.interpret.integer import wrap
 
-# The types whose elements the bindings give as a buffer.
+# The types whose elements the bindings give as a buffer; of the others they give only the text.
 _BUFFERED = frozenset(("i1", "i8", "i16", "i32", "i64", "f16", "f32", "f64"))
+# MLIR prints long lists as their bytes, and in short ones infinities and NaN as their bits.
+_BYTES = re.compile(r'^dense<"0x([0-9A-Fa-f]*)">')
+_NUMBER = re.compile(r"0x[0-9A-Fa-f]+|[-+]?\d[\d.eE+-]*")
+# The bytes of an element there; where they are not those of memory, a tf32 is the upper 19 bits of an f32.
+_TF32_BYTES, _TF32_SHIFT = 3, 13
 
 
 def array_of_elements(attribute: ir.DenseElementsAttr, element: Element) -> np.ndarray:
@@ -19,9 +26,10 @@ def array_of_elements(attribute: ir.DenseElementsAttr, element: Element) -> np.n
         return np.broadcast_to(scalar_of_attribute(attribute.get_splat_value(), element), shape)
     if element.name in _BUFFERED:
         return np.array(attribute).reshape(shape)
-    elements = ir.DenseFPElementsAttr(attribute)
-    values = np.array([elements[index] for index in range(len(elements))], np.float64)
-    return element.format.encode(values).reshape(shape)
+    text = str(attribute)
+    stored = _BYTES.match(text)
+    tile = _of_bytes(bytes.fromhex(stored[1]), element) if stored else _of_numbers(text, element)
+    return tile.reshape(shape)
 
 
 def scalar_of_attribute(attribute: ir.Attribute, element: Element) -> np.ndarray:
@@ -29,3 +37,27 @@ def scalar_of_attribute(attribute: ir.Attribute, element: Element) -> np.ndarray
     if element.is_float:
         return element.format.encode(np.asarray(attribute.value, np.float64))
     return np.asarray(wrap(np.asarray(int(attribute.value) % 2**64, np.uint64), element))
+
+
+def _of_numbers(text: str, element: Element) -> np.ndarray:
+    words = _NUMBER.findall(text[: text.rindex(" : ")])
+    return np.stack([_of_word(word, element) for word in words])
+
+
+def _of_word(word: str, element: Element) -> np.ndarray:
+    if not word.startswith("0x"):
+        return element.format.encode(np.asarray(float(word)))
+    return _of_codes(np.asarray(int(word, 16), np.uint32), element)
+
+
+def _of_bytes(stored: bytes, element: Element) -> np.ndarray:
+    if element.name == "tf32":
+        codes = np.frombuffer(stored, np.uint8).reshape(-1, _TF32_BYTES).astype(np.uint32)
+        return _of_codes(codes[:, 0] | codes[:, 1] << 8 | codes[:, 2] << 16, element)
+    return _of_codes(np.frombuffer(stored, f"u{element.dtype.itemsize}"), element)
+
+
+def _of_codes(codes: np.ndarray, element: Element) -> np.ndarray:
+    if element.name == "tf32":
+        return element.from_bits(codes.astype(np.uint32) << np.uint32(_TF32_SHIFT))
+    return element.from_bits(codes.astype(f"u{element.dtype.itemsize}"))

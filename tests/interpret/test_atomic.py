@@ -146,9 +146,11 @@ def test_multimem_on_one_device(execute):
     %t = make_tensor_view %p, shape = [4], strides = [1] : tile<ptr<f32, <multicast>>> -> {MULTICAST}
     %v = make_partition_view %t : {kind}
     %zero = constant <i32: 0> : tile<i32>
-    %x, %k = multimem_load_reduce_view_tko relaxed device %v[%zero] inbounds = [true] : {kind}, tile<i32> -> tile<4xf32>, token
+    %x, %k = multimem_load_reduce_view_tko relaxed device %v[%zero] inbounds = [true]
+      : {kind}, tile<i32> -> tile<4xf32>, token
     %y = addf %x, %x : tile<4xf32>
     %l = multimem_store_view_tko weak %v, %y[%zero] inbounds = [true] : {kind}, tile<4xf32>, tile<i32> -> token
-    %m = multimem_reduce_view_tko relaxed device %v, %x[%zero] inbounds = [true] : {kind}, tile<4xf32>, tile<i32> -> token"""
+    %m = multimem_reduce_view_tko relaxed device %v, %x[%zero] inbounds = [true]
+      : {kind}, tile<4xf32>, tile<i32> -> token"""
     execute("%p: tile<ptr<f32, <multicast>>>", body, memory)
     assert memory.tolist() == [0, 3, 6, 9]

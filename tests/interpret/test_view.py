@@ -8,6 +8,11 @@ import pytest
 from tilec.errors import SimulationError
 
 MATRIX = "tensor_view<?x?xf32, strides=[?,1]>"
+MAKERS = {
+    "partition_view": "make_partition_view",
+    "strided_view": "make_strided_view",
+    "gather_scatter_view": "make_gather_scatter_view",
+}
 VIEWED = f"""
   %t = make_tensor_view %p, shape = [%m, %n], strides = [%s, 1] : tile<i32> -> {MATRIX}
 """
@@ -20,7 +25,6 @@ def matrix(rows: int, columns: int) -> np.ndarray:
 def load(execute, source, view_type, index, tile, **settings):
     """The tile of a view of `source` at an index."""
     rank = len(tile)
-    kind = {"partition_view": "partition", "strided_view": "strided", "gather_scatter_view": "gather_scatter"}
     shape = "x".join(map(str, tile))
     strides = [1] * rank
     for axis in range(rank - 1, 0, -1):
@@ -30,9 +34,10 @@ def load(execute, source, view_type, index, tile, **settings):
     view = view_type.replace("MATRIX", MATRIX)
     out = f"tensor_view<{shape}xf32, strides=[{','.join(map(str, strides))}]>"
     execute(
-        "%p: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %s: tile<i32>, %i: tile<i32>, %j: tile<i32>, %q: tile<ptr<f32>>",
+        "%p: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %s: tile<i32>, %i: tile<i32>, %j: tile<i32>,"
+        " %q: tile<ptr<f32>>",
         f"""{VIEWED}
-        %v = make_{kind[name]}_view %t : {view}
+        %v = {MAKERS[name]} %t : {view}
         %x, %k = load_view_tko weak %v[%i, %j] : {view}, tile<i32> -> tile<{shape}xf32>, token
         %o = make_tensor_view %q, shape = {list(tile)}, strides = {strides} : {out}
         %w = make_partition_view %o : partition_view<tile=({shape}), {out}>
@@ -175,7 +180,7 @@ def test_index_space(execute, view, expected):
     """Extents measured with NVIDIA's own tools for a 64x16 tensor."""
     result = np.zeros(4, np.int64)
     kind = view.replace("TENSOR", "tensor_view<64x16xf32, strides=[16,1]>")
-    maker = f"make_{view.split('<')[0]}"
+    maker = MAKERS[view.split("<")[0]]
     execute(
         "%p: tile<ptr<f32>>, %q: tile<ptr<i64>>",
         f"""%t = make_tensor_view %p, shape = [64, 16], strides = [16, 1] : tensor_view<64x16xf32, strides=[16,1]>

@@ -1,0 +1,36 @@
+"""Every operation of Tile IR has a meaning, and every meaning a test."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from tilec.dialect.mlir import context
+from tilec.dialect.operation import OPERATIONS
+from tilec.runtime.interpret.chapters import MEANINGS
+
+TESTS = Path(__file__).parents[1]
+# They hold or declare; `run` reads them itself.
+STRUCTURE = {"entry", "global"}
+# Without an effect on one grid that runs to its end by itself.
+NOTHING_TO_SEE = {"memory_fence_alias_tko", "gdc_launch_dependents_tko", "gdc_wait_tko"}
+
+
+def operations() -> set[str]:
+    context()
+    return {name.removeprefix("cuda_tile.") for name in OPERATIONS if name.startswith("cuda_tile.")}
+
+
+def test_every_operation_has_a_meaning():
+    assert operations() - STRUCTURE == {
+        name.removeprefix("cuda_tile.") for name in MEANINGS if name.startswith("cuda_tile.")
+    }
+
+
+def test_every_meaning_is_tested():
+    vectors = {
+        v["operation"] for path in (TESTS / "semantics/vectors").glob("*.json") for v in json.loads(path.read_text())
+    }
+    words = {word for path in (TESTS / "interpret").glob("test_*.py") for word in re.findall(r"\w+", path.read_text())}
+    assert operations() - STRUCTURE - NOTHING_TO_SEE - vectors <= words

@@ -1,0 +1,116 @@
+"""What `run` accepts and refuses, and how it tells where things went wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilec.dialect.assembly.reader import read_module
+from tilec.dialect.build import build
+from tilec.dialect.mlir import context, ir
+from tilec.errors import InputError, SimulationError, UnsupportedError
+from tilec.runtime.interpret.location import place
+from tilec.runtime.interpret.registry import interprets
+from tilec.runtime.interpret.run import run
+
+STORE = """cuda_tile.module @m {
+  entry @first(%p: tile<ptr<f16>>, %x: tile<f16>, %i: tile<i8>, %b: tile<i1>) {
+    %k = store_ptr_tko weak %p, %x : tile<ptr<f16>>, tile<f16> -> token
+    return
+  }
+  entry @second() { return }
+}"""
+
+
+@pytest.fixture
+def module() -> ir.Module:
+    return read_module(STORE)
+
+
+def test_a_float_parameter_is_rounded_to_its_type(module):
+    result = np.zeros(1, np.float16)
+    run(module, "first", 1, [result.ctypes.data, 1 / 3, -1, True], ranges=[(result.ctypes.data, 2, True)])
+    assert result[0] == np.float16(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("entry", "grid", "values", "message"),
+    [
+        ("third", 1, [], "the module has no entry 'third'; its entries are: first, second"),
+        ("second", 1, [1], r"entry 'second' has 0 parameters, got 1 values"),
+        ("second", 0, [], "the grid needs one to three positive integers, got 0"),
+        ("second", (1, 70000), [], "the grid needs extents of at most"),
+        ("first", 1, [4096, 1.0, 2.5, 0], "parameter 2 needs an integer for i8, got 2.5"),
+        ("first", 1, [4096, 1.0, 256, 0], "parameter 2 needs a value of i8, got 256"),
+        ("first", 1, [4096, 1.0, -129, 0], "parameter 2 needs a value of i8, got -129"),
+        ("first", 1, [-1, 1.0, 1, 0], "parameter 0 needs a value of ptr<f16>, got -1"),
+        ("first", 1, [4096, 1.0, 1, 2], "parameter 3 needs a value of i1, got 2"),
+    ],
+)
+def test_what_does_not_fit_is_refused(module, entry, grid, values, message):
+    with pytest.raises(InputError, match=message):
+        run(module, entry, grid, values)
+
+
+def test_progress_counts_tile_blocks(module):
+    calls: list[tuple[int, int]] = []
+    run(module, "second", (2, 2), [], progress=lambda done, total: calls.append((done, total)))
+    assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_an_operation_without_a_meaning_is_unsupported(module, monkeypatch):
+    from tilec.runtime.interpret.registry import MEANINGS
+
+    monkeypatch.delitem(MEANINGS, "cuda_tile.store_ptr_tko")
+    with pytest.raises(
+        UnsupportedError, match="the interpreter has no meaning for 'cuda_tile.store_ptr_tko'"
+    ) as caught:
+        run(module, "first", 1, [4096, 1.0, 1, 0])
+    assert caught.value.location.line == 3
+
+
+def test_a_second_meaning_is_refused_and_both_are_named():
+    with pytest.raises(
+        ValueError, match=r"'cuda_tile.addf' has two meanings: .*float\._rounded and .*test_run\..*another"
+    ):
+
+        @interprets("addf")
+        def another(op, machine, lhs, rhs):
+            return lhs
+
+
+def test_calls_that_lead_to_a_place_become_notes():
+    with context():
+        helper, caller = ir.Location.file("k.py", 3, 5), ir.Location.file("k.py", 9, 2)
+        found, notes = place(ir.Location.callsite(ir.Location.name("x", helper), [caller]))
+    assert str(found) == "k.py:3:5"
+    assert [(note.message, str(note.location)) for note in notes] == [("called from here", "k.py:9:2")]
+
+
+def test_the_first_known_place_of_a_fused_location_counts():
+    with context():
+        fused = ir.Location.fused([ir.Location.unknown(), ir.Location.file("k.py", 4, 1)])
+        assert str(place(fused)[0]) == "k.py:4:1"
+        assert place(ir.Location.unknown()) == (None, [])
+
+
+def test_an_error_inside_a_helper_shows_the_call():
+    with context(), ir.Location.callsite(ir.Location.file("k.py", 3, 5), [ir.Location.file("k.py", 9, 2)]):
+        made = ir.Module.create()
+        with ir.InsertionPoint(made.body):
+            entry = build("entry", [], [], {"sym_name": "k", "function_type": ir.FunctionType.get([], [])})
+        kind = ir.IntegerType.get_signless(1)
+        with ir.InsertionPoint(entry.regions[0].blocks.append()):
+            from tilec.dialect.cuda_tile.types import TileType
+
+            value = ir.DenseElementsAttr.get_splat(ir.RankedTensorType.get([], kind), ir.IntegerAttr.get(kind, 0))
+            condition = build("constant", [], [TileType.get((), kind)], {"value": value}).result
+            build("assert", [condition], [], {"message": "no"})
+            build("return")
+    with pytest.raises(SimulationError) as caught:
+        run(made, "k", 1, [])
+    assert str(caught.value).splitlines() == [
+        "k.py:3:5: error: assertion failed: no (at its value)",
+        "k.py:9:2: note: called from here",
+        "note: in tile block (0, 0, 0) of grid (1, 1, 1)",
+    ]
