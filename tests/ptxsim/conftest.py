@@ -5,7 +5,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pytest
+
+from tilec.runtime.ptxsim import _native
 
 ELEMENTS = {"u8": 0, "u16": 1, "u32": 2, "s32": 3, "u64": 4, "s64": 5, "f16": 6, "f32": 7, "f64": 9, "bf16": 10}
 SWIZZLES = {
@@ -49,3 +52,74 @@ def _encode(
 def encode_tensor_map() -> Callable[..., bytes]:
     """Encodes a tensor map independently of the simulator's decoder."""
     return _encode
+
+
+_HEADER = """\
+.version 8.8
+.target {target}
+.address_size 64
+.visible .entry kernel({parameters})
+{{
+.reg .pred %p<16>;
+.reg .b16 %h<16>;
+.reg .b32 %r<300>;
+.reg .b64 %rd<64>;
+.reg .f32 %f<300>;
+{body}
+ret;
+}}
+"""
+
+
+def _compose(body: str, arguments: Sequence[np.ndarray | bytes | int], target: str) -> str:
+    kinds = {np.ndarray: ".u64 p{}", bytes: ".align 64 .b8 p{}[128]", int: ".u32 p{}"}
+    parameters = [".param " + kinds[type(argument)].format(i) for i, argument in enumerate(arguments)]
+    return _HEADER.format(target=target, parameters=", ".join(parameters), body=body)
+
+
+def _parameter_block(arguments: Sequence[np.ndarray | bytes | int]) -> bytes:
+    block = bytearray()
+    for argument in arguments:
+        value, alignment = {
+            np.ndarray: lambda array: (struct.pack("<Q", array.ctypes.data), 8),
+            bytes: lambda map_bytes: (map_bytes, 64),
+            int: lambda number: (struct.pack("<I", number & 0xFFFFFFFF), 4),
+        }[type(argument)](argument)
+        block += bytes(-len(block) % alignment) + value
+    return bytes(block)
+
+
+@pytest.fixture
+def simulate() -> Callable[..., dict[str, int]]:
+    """Runs a kernel made of `body`: arguments p0, p1, ... are arrays (their address), tensor maps and integers.
+
+    Arrays in `reached` are those that tensor maps point to. Registers %p, %h, %r, %rd and %f are declared.
+    """
+
+    def run(body, *arguments, block=32, target="sm_100a", reached=(), cluster=1, grid=None, **options):
+        arrays = [array for array in (*arguments, *reached) if isinstance(array, np.ndarray)]
+        return _native.Program(_compose(body, arguments, target)).run(
+            "kernel",
+            grid=(grid or cluster,),
+            block=(block,),
+            cluster=(cluster,),
+            parameters=_parameter_block(arguments),
+            ranges=[(array.ctypes.data, array.nbytes, array.flags.writeable) for array in arrays],
+            **options,
+        )
+
+    return run
+
+
+@pytest.fixture
+def aligned() -> Callable[..., np.ndarray]:
+    """A copy of an array at a multiple of 128 bytes."""
+
+    def copy(array: np.ndarray) -> np.ndarray:
+        storage = np.zeros(array.nbytes + 128, np.uint8)
+        start = -storage.ctypes.data % 128
+        result = storage[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+        result[...] = array
+        return result
+
+    return copy
