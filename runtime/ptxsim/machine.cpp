@@ -163,9 +163,13 @@ bool Machine::wake_polls() {
 void Machine::deadlock() {
   std::vector<std::string> notes;
   Origin origin;
+  bool torn = false; // lanes of a warp wait for each other at different places
   for (const auto &cluster : resident)
     for (const auto &cta : cluster->ctas)
-      for (const auto &warp : cta->warps)
+      for (const auto &warp : cta->warps) {
+        torn |= warp->live && std::all_of(warp->fragments.begin(), warp->fragments.end(), [](const Fragment &fragment) {
+                  return fragment.state == Fragment::State::Converging;
+                });
         for (const Fragment &fragment : warp->fragments) {
           if (!warp->live)
             continue;
@@ -176,10 +180,8 @@ void Machine::deadlock() {
                           " waits at line " + std::to_string(at.line) + ": " + at.text +
                           (fragment.state == Fragment::State::Converging ? ", for other lanes of the warp" : ""));
         }
-  bool converging = std::any_of(notes.begin(), notes.end(), [](const std::string &note) {
-    return note.find("for other lanes") != std::string::npos;
-  });
-  trap(origin, converging ? trap_kind::divergence : trap_kind::deadlock, "no thread can go on", std::move(notes));
+      }
+  trap(origin, torn ? trap_kind::divergence : trap_kind::deadlock, "no thread can go on", std::move(notes));
 }
 
 void Machine::finish_cluster(size_t index) {

@@ -11,9 +11,13 @@ static bool one_of(std::string_view word, std::initializer_list<std::string_view
 
 void Parser::parse() {
   program.locations.emplace_back();
+  location_files.push_back(0);
   scopes.emplace_back();
   while (!cursor.at_end())
     top_level();
+  // A .file may follow the .loc that names it.
+  for (size_t i = 1; i < program.locations.size(); ++i)
+    program.locations[i].file = files[location_files[i]];
   lay_out_shared();
   place_globals();
 }
@@ -91,8 +95,10 @@ void Parser::location() {
     }
   }
   const SourceLocation &last = program.locations.back();
-  if (last.line != line || last.file != files[file])
-    program.locations.push_back({files[file], line});
+  if (last.line != line || location_files.back() != file) {
+    program.locations.push_back({{}, line});
+    location_files.push_back(file);
+  }
   current_location = uint32_t(program.locations.size() - 1);
 }
 

@@ -70,6 +70,7 @@ private:
   Cursor cursor;
   std::vector<Scope> scopes; // [0] is the module
   std::map<uint32_t, std::string> files;
+  std::vector<uint32_t> location_files; // by location
   uint32_t current_location = 0;
   int32_t current_function = -1;
 };
