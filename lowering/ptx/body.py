@@ -15,6 +15,10 @@ from tilec.lowering.ptx.program import Branch, Instruction, Program
 from tilec.lowering.ptx.registers import Registers
 
 
+# Destination, source and their register class.
+Move = tuple[str, str, str]
+
+
 @dataclass
 class Body:
     """`lines` are (text, location); a label has no location. `declarations` are the .reg lines."""
@@ -29,8 +33,8 @@ def write_body(program: Program) -> Body:
     live = liveness(program, flow)
     registers = Registers(program, flow, coalesce(program, flow, live))
     writer = _Writer(program, flow, live, registers)
-    for index, number in enumerate(flow.reachable):
-        following = flow.reachable[index + 1] if index + 1 < len(flow.reachable) else None
+    written = [number for number in flow.order if writer.leads_to[number] == number]
+    for number, following in zip(written, [*written[1:], None], strict=True):
         writer.block(number, following)
     return Body(writer.finished(), registers.declarations())
 
@@ -42,6 +46,19 @@ class _Writer:
         self.targets: set[str] = set()
         self.lines: list[tuple[str, ir.Location | None]] = []
         self.edges = 0
+        self.leads_to = [self.destination(number) for number in range(len(program.blocks))]
+
+    def destination(self, number: int) -> int:
+        """Where a branch to a block really goes: past blocks that only branch on."""
+        seen = set()
+        while number not in seen and number != 0:
+            seen.add(number)
+            block = self.program.blocks[number]
+            passes_on = not block.instructions and len(block.end.targets) == 1 and not self.moves(block.end, 0)
+            if not passes_on:
+                break
+            number = block.end.targets[0]
+        return number
 
     def finished(self) -> list[tuple[str, ir.Location | None]]:
         """All lines but the labels that nothing branches to."""
@@ -76,31 +93,34 @@ class _Writer:
         if not end.targets:
             self.lines.append(("ret;", end.location))
         elif end.condition is None:
-            self.edge(end, 0)
-            self.jump(end.targets[0], following, end.location)
+            self.copy(self.moves(end, 0), end.location)
+            self.jump(self.leads_to[end.targets[0]], following, end.location)
         else:
             self.conditional(end, self.registers.names[end.condition], following)
 
     def conditional(self, end: Branch, condition: str, following: int | None) -> None:
-        (then, otherwise), location = end.targets, end.location
-        then_moves, otherwise_moves = self.moves(end, 0), self.moves(end, 1)
+        then, otherwise = (self.leads_to[target] for target in end.targets)
+        then_moves, otherwise_moves, location = self.moves(end, 0), self.moves(end, 1), end.location
+        shared = _shared_moves(then_moves, otherwise_moves, condition)
+        self.copy(shared, location)
+        then_moves, otherwise_moves = _without(then_moves, shared), _without(otherwise_moves, shared)
         branch = "bra.uni" if end.uniform else "bra"
         if not then_moves and (otherwise_moves or then != following):
             self.branch(f"@{condition} {branch}", self.labels[then], location)
-            self.edge(end, 1)
+            self.copy(otherwise_moves, location)
             self.jump(otherwise, following, location)
         elif not otherwise_moves:
             self.branch(f"@!{condition} {branch}", self.labels[otherwise], location)
-            self.edge(end, 0)
+            self.copy(then_moves, location)
             self.jump(then, following, location)
         else:
             self.edges += 1
             label = f"$edge_{self.edges}"
             self.branch(f"@!{condition} {branch}", label, location)
-            self.edge(end, 0)
+            self.copy(then_moves, location)
             self.jump(then, None, location)
             self.lines.append((f"{label}:", None))
-            self.edge(end, 1)
+            self.copy(otherwise_moves, location)
             self.jump(otherwise, following, location)
 
     def jump(self, target: int, following: int | None, location: ir.Location) -> None:
@@ -111,24 +131,39 @@ class _Writer:
         self.targets.add(label)
         self.lines.append((f"{words} {label};", location))
 
-    def moves(self, end: Branch, index: int) -> list[tuple[str, str, str]]:
-        """Copies (destination, source, class) of an edge, without those that sharing made void."""
+    def moves(self, end: Branch, index: int) -> list[Move]:
+        """The copies of an edge, without those that sharing made void."""
         arguments = self.program.blocks[end.targets[index]].arguments
         pairs = zip(arguments, end.arguments[index], strict=True)
         names = self.registers.names
         wanted = [(names[a], names[value], self.kind(a)) for a, value in pairs if a in self.live.used]
-        return [copy for copy in wanted if copy[0] != copy[1]]
+        return [move for move in wanted if move[0] != move[1]]
 
-    def edge(self, end: Branch, index: int) -> None:
-        copies = self.moves(end, index)
-        if not copies:
-            return
-        kinds = {destination: kind for destination, _, kind in copies}
+    def copy(self, moves: list[Move], location: ir.Location) -> None:
+        """All moves at once."""
+        kinds = {destination: kind for destination, _, kind in moves}
 
         def temporary(register: str) -> str:
             spare = self.registers.temporary(kinds[register])
             kinds[spare] = kinds[register]
             return spare
 
-        for destination, source in sequentialize([copy[:2] for copy in copies], temporary):
-            self.move(destination, source, kinds[destination], end.location)
+        for destination, source in sequentialize([move[:2] for move in moves], temporary):
+            self.move(destination, source, kinds[destination], location)
+
+
+def _shared_moves(then: list[Move], otherwise: list[Move], condition: str) -> list[Move]:
+    """Moves of both ways that may stand before the branch: nothing that comes after them reads what they overwrite."""
+    both = set(then) & set(otherwise)
+    shared = [move for move in then if move in both and move[0] != condition]
+    while True:
+        read = {source for _, source, _ in {*then, *otherwise}.difference(shared)}
+        kept = [move for move in shared if move[0] not in read]
+        if len(kept) == len(shared):
+            return shared
+        shared = kept
+
+
+def _without(moves: list[Move], done: list[Move]) -> list[Move]:
+    gone = set(done)
+    return [move for move in moves if move not in gone]

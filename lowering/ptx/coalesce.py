@@ -22,7 +22,7 @@ def coalesce(program: Program, flow: Flow, live: Liveness) -> list[int]:
 def _wishes(program: Program, flow: Flow, live: Liveness) -> list[tuple[int, int]]:
     """Pairs that want to share, the costliest moves first: by loop depth, and ties before branches."""
     found = []
-    for number in flow.reachable:
+    for number in flow.order:
         depth = flow.depth[number]
         block = program.blocks[number]
         for instruction in block.instructions:

@@ -12,8 +12,8 @@ from tilec.lowering.ptx.provenance import Provenance
 INDENT = "    "
 # Where comments stand, in the last line of an instruction; longer lines push theirs out.
 COMMENT_COLUMN = 70
-# Instructions with many registers go on in further lines.
-WRAP_COLUMN = 112
+# Instructions with many registers go on in further lines; a little longer is better than broken.
+WRAP_COLUMN, LONGEST_LINE = 112, 140
 
 
 def emit(module: ir.Module) -> str:
@@ -45,7 +45,7 @@ def _lines(body: Body, provenance: Provenance) -> list[str]:
             lines.append(text)
             continue
         line = INDENT + text
-        if len(line) > WRAP_COLUMN or "\n" in text:
+        if len(line) > LONGEST_LINE or "\n" in text:
             line = _wrapped(text)
         loc, comment = provenance.marks(location)
         if loc:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilec.lowering.ptx.program import Program
@@ -11,10 +12,11 @@ from tilec.lowering.ptx.program import Program
 class Flow:
     """Facts on blocks; unreachable blocks are in none of them.
 
+    `order` is that of the text: what a branch leads to when it is taken stands first, what follows a loop after it.
     `enter` and `leave` number the dominator tree: a dominates b when enter[a] <= enter[b] and leave[b] <= leave[a].
     """
 
-    reachable: list[int]
+    order: list[int]
     predecessors: list[list[int]]
     enter: list[int]
     leave: list[int]
@@ -28,21 +30,26 @@ class Flow:
 def control_flow(program: Program) -> Flow:
     """Dominators after Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001)."""
     count = len(program.blocks)
-    order = _reverse_postorder(program)
+    order = _reverse_postorder(program, [0] * count)
     predecessors: list[list[int]] = [[] for _ in range(count)]
     for block in order:
         for target in dict.fromkeys(program.blocks[block].end.targets):
             predecessors[target].append(block)
     parents = _dominators(order, predecessors, count)
     enter, leave = _numbering(order, parents, count)
-    flow = Flow(sorted(order), predecessors, enter, leave, set(), [0] * count)
+    flow = Flow(order, predecessors, enter, leave, set(), [0] * count)
     _find_loops(program, flow)
+    flow.order = _reverse_postorder(program, flow.depth)
     return flow
 
 
-def _reverse_postorder(program: Program) -> list[int]:
+def _reverse_postorder(program: Program, depth: list[int]) -> list[int]:
+    def targets_of(block: int) -> Iterator[int]:
+        # What is visited first comes last: the way out of a loop, and of two equals the second.
+        return iter(sorted(reversed(program.blocks[block].end.targets), key=depth.__getitem__))
+
     seen, postorder = {0}, []
-    stack = [(0, iter(program.blocks[0].end.targets))]
+    stack = [(0, targets_of(0))]
     while stack:
         block, targets = stack[-1]
         following = next((target for target in targets if target not in seen), None)
@@ -51,7 +58,7 @@ def _reverse_postorder(program: Program) -> list[int]:
             stack.pop()
         else:
             seen.add(following)
-            stack.append((following, iter(program.blocks[following].end.targets)))
+            stack.append((following, targets_of(following)))
     return postorder[::-1]
 
 
@@ -103,7 +110,7 @@ def _numbering(order: list[int], parents: list[int], count: int) -> tuple[list[i
 def _find_loops(program: Program, flow: Flow) -> None:
     """Natural loops: the blocks that reach an edge back to a dominating head without passing it."""
     bodies: dict[int, set[int]] = {}
-    for block in flow.reachable:
+    for block in flow.order:
         for target in program.blocks[block].end.targets:
             if flow.dominates(target, block):
                 bodies.setdefault(target, {target}).update(_loop_body(target, block, flow.predecessors))

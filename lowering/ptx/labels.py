@@ -9,7 +9,7 @@ from tilec.lowering.ptx.program import Program
 def block_labels(program: Program, flow: Flow) -> list[str]:
     """A label for each block, `$loop_head` or `$block_3`, without doubles."""
     wished = [""] * len(program.blocks)
-    for number in flow.reachable:
+    for number in flow.order:
         end = program.blocks[number].end
         for target, label in zip(end.targets, end.labels, strict=False):
             wished[target] = wished[target] or label

@@ -27,7 +27,7 @@ def liveness(program: Program, flow: Flow) -> Liveness:
     """Liveness of a program in SSA form; values passed by a branch are used at the end of its block."""
     count, blocks = len(program.classes), program.blocks
     found = Liveness([-1] * count, [AT_START] * count, [{} for _ in blocks], [set() for _ in blocks])
-    for number in flow.reachable:
+    for number in flow.order:
         _read_block(program, number, found)
     _propagate(flow, found)
     return found
@@ -55,7 +55,7 @@ def _read_block(program: Program, number: int, found: Liveness) -> None:
 
 def _propagate(flow: Flow, found: Liveness) -> None:
     """From each use back to the definition: linear in the size of the result."""
-    for number in flow.reachable:
+    for number in flow.order:
         for value in found.last_use[number]:
             if found.block[value] == number:
                 continue

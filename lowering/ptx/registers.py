@@ -15,7 +15,7 @@ class Registers:
         self._classes = dict(enumerate(program.classes))
         named: dict[int, str] = {}
         self.names = [""] * len(leader)
-        for number in flow.reachable:
+        for number in flow.order:
             block = program.blocks[number]
             self._name(block.arguments, leader, named)
             for instruction in block.instructions:

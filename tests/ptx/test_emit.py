@@ -129,6 +129,7 @@ def test_labels_are_what_the_builder_calls_them_without_doubles(b: PtxBuilder, l
         b.execute("bar.sync 0;")
         b.branch(done)
         b.at(done)
+        b.execute("membar.cta;")
     b.branch(b.block())
     b.at(b.region.blocks[5])
     b.branch(b.region.blocks[5])
@@ -137,12 +138,43 @@ def test_labels_are_what_the_builder_calls_them_without_doubles(b: PtxBuilder, l
         "@!%p1 bra.uni $if_done;",
         "bar.sync 0;",
         "$if_done:",
+        "membar.cta;",
         "@!%p1 bra.uni $if_done_2;",
         "bar.sync 0;",
         "$if_done_2:",
+        "membar.cta;",
         "$loop_5:",
         "bra.uni $loop_5;",
     ]
+
+
+def test_branches_pass_by_blocks_that_only_branch_on(b: PtxBuilder, lines: Lines) -> None:
+    condition = b.compute("setp.ne.b32 $0, 0, 1;", b.i1)
+    step, then, end = b.block(), b.block(), b.block((), "end")
+    b.cond_branch(condition, then, (), step, ())
+    b.at(step)
+    b.branch(end)
+    b.at(then)
+    b.execute("bar.sync 0;")
+    b.branch(step)
+    b.at(end)
+    b.leave()
+    assert lines() == ["setp.ne.b32 %p1, 0, 1;", "@!%p1 bra $end;", "bar.sync 0;", "$end:", "ret;"]
+
+
+def test_the_way_out_of_a_loop_stands_after_it(b: PtxBuilder, lines: Lines) -> None:
+    condition = b.execute("setp.ne.b32 $0, 0, 1;", b.i1)
+    out, loop, again = b.block((), "out"), b.block((), "loop"), b.block((), "again")
+    b.branch(loop)
+    b.at(out)
+    b.leave()
+    b.at(loop)
+    b.execute("bar.sync 0;")
+    b.cond_branch(condition, out, (), again, ())
+    b.at(again)
+    b.execute("bar.sync 1;")
+    b.branch(loop)
+    assert lines()[1:] == ["$loop:", "bar.sync 0;", "@%p1 bra $out;", "bar.sync 1;", "bra.uni $loop;", "$out:", "ret;"]
 
 
 def test_what_cannot_be_reached_is_not_written(b: PtxBuilder, lines: Lines) -> None:
