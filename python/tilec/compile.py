@@ -14,6 +14,7 @@ from tilec.compiled import Compiled, StageResult
 from tilec.dump import Dump
 from tilec.errors import TilecError, UsageError
 from tilec.failure import internal_error
+from tilec.lowering.target import target_named
 from tilec.source import Source, open_source
 
 
@@ -29,53 +30,62 @@ class Job:
 
 @dataclass(frozen=True)
 class Stage:
-    """A step of the road: its name, the suffix of its file, and what makes it from the step before."""
+    """A step of the road: its name, the suffix of its file, the code it needs, what makes it from the step before."""
 
     name: str
     suffix: str
+    modules: tuple[str, ...]
     make: Callable[[Any, Job], Any]
 
 
-def _imported(path: str) -> Callable[..., Any]:
-    """The function `module:name`; imported when first needed, so that a start further down loads no earlier stage."""
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
+# Each imports its code when it runs, so that a start further down the road loads no earlier stage.
 
 
 def _kernel_to_tile(kernel: Any, job: Job) -> Any:
-    signature = _imported("tilec.source:signature_of")(kernel, job.signature)
-    return kernel.to_tile(signature, target=job.target).ir
+    from tilec.source import signature_of
+
+    return kernel.to_tile(signature_of(kernel, job.signature), target=job.target).ir
 
 
 def _tile_to_gpu(module: Any, job: Job) -> Any:
-    single = _imported("tilec.entries:with_one_entry")(module, job.entry)
-    return _imported("tilec.lowering.tile_to_gpu.kernel:convert")(single, target=job.target, hints=job.hints)
+    from tilec.entries import with_one_entry
+    from tilec.lowering.tile_to_gpu.kernel import convert
+
+    return convert(with_one_entry(module, job.entry), target=job.target, hints=job.hints)
 
 
 def _gpu_passes(module: Any, job: Job) -> Any:
-    run = _imported("tilec.lowering.gpu.passes:run")
-    return _imported("tilec.entries:after_passes")(module, run, target=job.target, options=job.hints)
+    from tilec.entries import after_passes
+    from tilec.lowering.gpu.passes import run
+
+    return after_passes(module, run, target=job.target, options=job.hints)
 
 
 def _gpu_to_ptx(module: Any, job: Job) -> Any:
-    return _imported("tilec.lowering.gpu_to_ptx.kernel:convert")(module, target=job.target)
+    from tilec.lowering.gpu_to_ptx.kernel import convert
+
+    return convert(module, target=job.target)
 
 
 def _ptx_to_text(module: Any, _job: Job) -> str:
-    return _imported("tilec.lowering.ptx.emit:emit")(module)
+    from tilec.lowering.ptx.emit import emit
+
+    return emit(module)
 
 
 def _ptx_to_cubin(ptx: str, job: Job) -> Any:
-    return _imported("tilec.runtime.cubin:assemble")(ptx, job.target)
+    from tilec.runtime.cubin import assemble
+
+    return assemble(ptx, job.target)
 
 
 STAGES = (
-    Stage("tile", ".tile.mlir", _kernel_to_tile),
-    Stage("gpu-raw", ".gpu.raw.mlir", _tile_to_gpu),
-    Stage("gpu", ".gpu.mlir", _gpu_passes),
-    Stage("ptx-mlir", ".ptx.mlir", _gpu_to_ptx),
-    Stage("ptx", ".ptx", _ptx_to_text),
-    Stage("cubin", ".cubin", _ptx_to_cubin),
+    Stage("tile", ".tile.mlir", ("tilec.signature", "tilec.ast_to_tile.entry", "tilec.module"), _kernel_to_tile),
+    Stage("gpu-raw", ".gpu.raw.mlir", ("tilec.entries", "tilec.lowering.tile_to_gpu.kernel"), _tile_to_gpu),
+    Stage("gpu", ".gpu.mlir", ("tilec.entries", "tilec.lowering.gpu.passes"), _gpu_passes),
+    Stage("ptx-mlir", ".ptx.mlir", ("tilec.lowering.gpu_to_ptx.kernel",), _gpu_to_ptx),
+    Stage("ptx", ".ptx", ("tilec.lowering.ptx.emit",), _ptx_to_text),
+    Stage("cubin", ".cubin", ("tilec.runtime.cubin",), _ptx_to_cubin),
 )
 STAGE_NAMES = tuple(stage.name for stage in STAGES)
 
@@ -106,7 +116,7 @@ def compile(
 
 
 def _check_target(chosen: str, source: Source, asked: str | None) -> None:
-    _imported("tilec.lowering.target:target_named")(chosen)
+    target_named(chosen)
     if asked is not None and asked != chosen:
         raise UsageError(f"{source.name} is already for {chosen}, and cannot be compiled for {asked}")
 
@@ -126,8 +136,10 @@ def _run(source: Source, job: Job, stop: str, dump: Dump) -> tuple[StageResult, 
 
 
 def _step(stage: Stage, value: Any, job: Job, source: Source, before: list[StageResult]) -> StageResult:
-    start = time.perf_counter()
     try:
+        for module in stage.modules:
+            import_module(module)
+        start = time.perf_counter()
         made = stage.make(value, job)
     except TilecError:
         raise

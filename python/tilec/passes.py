@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
 from tilec import options
 from tilec.diagnostics import verification_error
 from tilec.dialect.mlir import context, ir, passmanager
 from tilec.entries import after_passes, changed_copy, with_one_entry
 from tilec.errors import InputError, UsageError
+from tilec.lowering.gpu import passes as gpu_passes
+from tilec.lowering.gpu_to_ptx import kernel as gpu_to_ptx
+from tilec.lowering.tile_to_gpu import kernel as tile_to_gpu
 from tilec.source import open_source
 from tilec.stage_text import stage_of
 
@@ -35,29 +37,34 @@ def _upstream(pipeline: str) -> Callable[[ir.Module, str], ir.Module]:
     return run
 
 
-def _function(path: str) -> Callable[..., Any]:
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
-
-
 def _tile_to_gpu(module: ir.Module, target: str) -> ir.Module:
-    convert = _function("tilec.lowering.tile_to_gpu.kernel:convert")
-    return convert(with_one_entry(module, None), target=target, hints={})
+    return tile_to_gpu.convert(with_one_entry(module, None), target=target, hints={})
 
 
 def _gpu(module: ir.Module, target: str) -> ir.Module:
-    return after_passes(module, _function("tilec.lowering.gpu.passes:run"), target=target, options={})
+    return after_passes(module, gpu_passes.run, target=target, options={})
 
 
 def _gpu_to_ptx(module: ir.Module, target: str) -> ir.Module:
-    return _function("tilec.lowering.gpu_to_ptx.kernel:convert")(module, target=target)
+    return gpu_to_ptx.convert(module, target=target)
+
+
+def _one_gpu_pass(name: str) -> Pass:
+    """A pass of lowering/gpu, whose file's first line says what it does."""
+    file = import_module(f"tilec.lowering.gpu.{name.replace('-', '_')}")
+
+    def run(module: ir.Module, target: str) -> ir.Module:
+        return changed_copy(module, lambda copy: gpu_passes.run_pass(copy, name, target=target))
+
+    return Pass("gpu", (file.__doc__ or "").strip().splitlines()[0], run)
 
 
 PASSES: dict[str, Pass] = {
     "canonicalize": Pass("any", "MLIR: folds and simplifies operations, removes dead ones", _upstream("canonicalize")),
     "cse": Pass("any", "MLIR: common subexpressions once", _upstream("cse")),
     "tile-to-gpu": Pass("tile", "layouts, instruction choice, buffers and channels", _tile_to_gpu),
-    "gpu": Pass("gpu", "all passes over tile_gpu: roles, pipelines, allocation", _gpu),
+    "gpu": Pass("gpu", "the following passes over tile_gpu, and cleaning up before and after", _gpu),
+    **{name: _one_gpu_pass(name) for name in gpu_passes.PASSES},
     "gpu-to-ptx": Pass("gpu", "one operation a PTX instruction", _gpu_to_ptx),
 }
 

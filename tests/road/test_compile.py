@@ -1,0 +1,101 @@
+"""`tilec.compile`: what it takes, where it stops, what it gives."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tilec
+from tilec.errors import InputError, UsageError
+from tilec.kernel import find
+
+KERNELS = Path(__file__).parent / "kernels.py"
+SCALE = "x: f32[?], y: f32[?], factor: f32, tile=128"
+MATMUL = "A: f16[?,?], B: f16[?,?], C: f16[?,?], tm=128, tn=128, tk=64"
+TARGETS = ("sm_100a", "sm_90a")
+
+
+@pytest.fixture(scope="module")
+def scale() -> Any:
+    return find(KERNELS, "scale")
+
+
+def test_every_stage_is_there_with_its_time(scale: Any) -> None:
+    compiled = tilec.compile(scale, signature=SCALE)
+    assert [stage.name for stage in compiled.stages] == ["tile", "gpu-raw", "gpu", "ptx-mlir", "ptx", "cubin"]
+    assert all(stage.seconds > 0 for stage in compiled.stages)
+    assert (compiled.target, compiled.metadata.entry, compiled.metadata.target) == ("sm_100a", "scale", "sm_100a")
+    assert "cuda_tile.module" in compiled.tile and "tile_gpu.kernel" in compiled.gpu
+    assert ".entry scale" in compiled.ptx and compiled.cubin.startswith(b"\x7fELF")
+
+
+def test_a_compile_stops_where_it_is_told(scale: Any) -> None:
+    compiled = tilec.compile(scale, signature=SCALE, stop="gpu")
+    assert compiled.gpu and not compiled.ptx and not compiled.cubin
+    assert compiled.metadata is None
+    with pytest.raises(UsageError, match="scale has no launch metadata"):
+        assert compiled.artifact
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_same_input_gives_the_same_ptx(target: str) -> None:
+    first, second = (tilec.compile(f"{KERNELS}:matmul", signature=MATMUL, target=target, stop="ptx") for _ in range(2))
+    assert first.ptx == second.ptx
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("stage", ["tile", "gpu-raw", "gpu", "ptx-mlir"])
+def test_each_stage_of_a_matmul_fed_back_in_gives_the_same_ptx(target: str, stage: str) -> None:
+    compiled = tilec.compile(f"{KERNELS}:matmul", signature=MATMUL, target=target, stop="ptx")
+    again = tilec.compile(compiled.stage(stage).text, target=target, stop="ptx")
+    assert again.stages[0].name == stage
+    assert again.ptx == compiled.ptx
+    assert again.metadata == compiled.metadata
+
+
+def test_module_and_its_text_are_sources(scale: Any) -> None:
+    compiled = tilec.compile(scale, signature=SCALE, stop="ptx")
+    module = tilec.Module.parse(compiled.tile)
+    assert module.entries == ["scale"]
+    assert tilec.compile(module, stop="ptx").ptx == compiled.ptx
+    assert tilec.compile(module, entry="scale", stop="ptx").ptx == compiled.ptx
+
+
+def test_lowering_leaves_the_module_as_it_was(scale: Any) -> None:
+    module = tilec.Module.parse(tilec.compile(scale, signature=SCALE, stop="tile").tile)
+    before = module.to_text()
+    tilec.compile(module, stop="ptx")
+    assert module.to_text() == before
+
+
+def test_target_comes_from_the_environment(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEC_TARGET", "sm_90a")
+    assert ".target sm_90a" in tilec.compile(scale, signature=SCALE, stop="ptx").ptx
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_hints_change_the_code(target: str) -> None:
+    plain, *changed = (
+        tilec.compile(f"{KERNELS}:matmul", signature=MATMUL, target=target, hints=hints, stop="ptx")
+        for hints in ({}, {"roles": False}, {"pipeline": False}, {"tma": False}, {"stages": 2})
+    )
+    assert all(other.ptx != plain.ptx for other in changed)
+    assert "cp.async.bulk.tensor" in plain.ptx and "cp.async.bulk.tensor" not in changed[2].ptx
+    assert changed[3].metadata.shared_bytes < plain.metadata.shared_bytes
+
+
+@pytest.mark.parametrize(
+    ("source", "arguments", "error", "message"),
+    [
+        (3, {}, UsageError, "expected a kernel, a Module, text or a path, got int"),
+        ("nothing.py:k", {}, InputError, "cannot read nothing.py"),
+        (f"{KERNELS}", {}, InputError, "expected one kernel in .*kernels.py, its kernels are: 'matmul', 'scale'"),
+        (f"{KERNELS}:scale", {"stop": "sass"}, UsageError, "unknown stage 'sass': expected one of tile, gpu-raw"),
+        (f"{KERNELS}:scale", {"target": "gfx942"}, UsageError, "unknown target 'gfx942'"),
+        (".version 8.0\n.address_size 64\n", {}, InputError, "has no .target directive"),
+        (b"\x7fTileIR\x00\x0d", {}, InputError, "is Tile IR bytecode"),
+    ],
+)
+def test_what_cannot_be_compiled_is_refused(source: Any, arguments: Any, error: type, message: str) -> None:
+    with pytest.raises(error, match=message):
+        tilec.compile(source, signature=SCALE, **arguments)

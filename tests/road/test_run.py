@@ -1,0 +1,103 @@
+"""`tilec.run`: three ways to run take the same arguments and give the same answer."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilec
+from tilec.errors import InputError, LaunchError, UsageError
+
+KERNELS = Path(__file__).parent / "kernels.py"
+SCALE = "x: f32[?], y: f32[?], factor: f32, tile=128"
+TARGETS = ("sm_100a", "sm_90a")
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def scale(request: pytest.FixtureRequest) -> Any:
+    return tilec.compile(f"{KERNELS}:scale", signature=SCALE, target=request.param, stop="ptx")
+
+
+def arrays() -> tuple[np.ndarray, np.ndarray]:
+    x = np.random.default_rng(0).standard_normal(1000, np.float32)
+    return x, np.zeros_like(x)
+
+
+@pytest.mark.parametrize("backend", ["interpret", "simulate"])
+def test_backends_agree_with_numpy(scale: Any, backend: str) -> None:
+    x, y = arrays()
+    tilec.run(scale, (8, 1, 1), [x, y, 3.0], backend=backend)
+    assert np.array_equal(y, 3 * x)
+
+
+def test_host_arrays_are_simulated(scale: Any) -> None:
+    x, y = arrays()
+    counters = tilec.run(scale, 8, [x, y, 3.0])
+    assert counters["instructions"] > 0
+    assert np.array_equal(y, 3 * x)
+
+
+def test_backend_comes_from_the_environment(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEC_BACKEND", "interpret")
+    assert tilec.run(scale, 8, [*arrays(), 3.0]) is None
+    monkeypatch.setenv("TILEC_BACKEND", "guess")
+    with pytest.raises(UsageError, match="unknown backend 'guess': expected one of interpret, simulate, launch"):
+        tilec.run(scale, 8, [*arrays(), 3.0])
+
+
+def test_artifact_runs_like_what_it_was_compiled_from(scale: Any, tmp_path: Path) -> None:
+    loaded = tilec.load(scale.save(tmp_path / "scale"))
+    x, y = arrays()
+    tilec.run(loaded, 8, [x, y, 3.0])
+    assert np.array_equal(y, 3 * x)
+    with pytest.raises(UsageError, match="an artifact holds no Tile IR to interpret"):
+        tilec.run(loaded, 8, [x, y, 3.0], backend="interpret")
+
+
+# y[i] = x[i] + 1 for the 128 elements at two addresses.
+TILE_IR = """cuda_tile.module @kernels {
+  entry @increment(%x: tile<ptr<i32>>, %y: tile<ptr<i32>>) {
+    %one = constant <i32: 1> : tile<128xi32>
+    %i = iota : tile<128xi32>
+    %x1 = reshape %x : tile<ptr<i32>> -> tile<1xptr<i32>>
+    %xs = broadcast %x1 : tile<1xptr<i32>> -> tile<128xptr<i32>>
+    %from = offset %xs, %i : tile<128xptr<i32>>, tile<128xi32> -> tile<128xptr<i32>>
+    %y1 = reshape %y : tile<ptr<i32>> -> tile<1xptr<i32>>
+    %ys = broadcast %y1 : tile<1xptr<i32>> -> tile<128xptr<i32>>
+    %to = offset %ys, %i : tile<128xptr<i32>>, tile<128xi32> -> tile<128xptr<i32>>
+    %loaded, %t0 = load_ptr_tko weak %from : tile<128xptr<i32>> -> tile<128xi32>, token
+    %sum = addi %loaded, %one : tile<128xi32>
+    %t1 = store_ptr_tko weak %to, %sum : tile<128xptr<i32>>, tile<128xi32> -> token
+    return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["interpret", "simulate"])
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_pointer_is_an_array_or_a_plain_address(backend: str, plain: bool) -> None:
+    x, y = np.arange(128, dtype=np.int32), np.zeros(128, np.int32)
+    given = [x.ctypes.data, y.ctypes.data] if plain else [x, y]
+    tilec.run(tilec.Module.parse(TILE_IR), 1, given, backend=backend)
+    assert np.array_equal(y, x + 1)
+
+
+def test_arguments_are_checked_before_anything_runs(scale: Any) -> None:
+    x, y = arrays()
+    with pytest.raises(InputError, match="argument 'y' needs elements of f32, got f64"):
+        tilec.run(scale, 8, [x, y.astype(np.float64), 3.0])
+
+
+def test_launch_without_a_gpu_says_what_is_missing(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilec.runtime.devices.devices", lambda: ())
+    with pytest.raises(LaunchError, match=r"kernels of sm_\d+a need a GPU of that architecture, found none"):
+        tilec.run(scale, 8, [*arrays(), 3.0], backend="launch")
+
+
+@pytest.mark.gpu("sm_90a")
+def test_launch_agrees_with_numpy() -> None:
+    x, y = arrays()
+    tilec.run(tilec.compile(f"{KERNELS}:scale", signature=SCALE, target="sm_90a"), 8, [x, y, 3.0], backend="launch")
+    assert np.array_equal(y, 3 * x)
