@@ -14,7 +14,6 @@ from tilec.lowering.ptx.parallel_copy import sequentialize
 from tilec.lowering.ptx.program import Branch, Instruction, Program
 from tilec.lowering.ptx.registers import Registers
 
-
 # Destination, source and their register class.
 Move = tuple[str, str, str]
 

@@ -46,7 +46,7 @@ def control_flow(program: Program) -> Flow:
 def _reverse_postorder(program: Program, depth: list[int]) -> list[int]:
     def targets_of(block: int) -> Iterator[int]:
         # What is visited first comes last: the way out of a loop, and of two equals the second.
-        return iter(sorted(reversed(program.blocks[block].end.targets), key=depth.__getitem__))
+        return iter(sorted(program.blocks[block].end.targets[::-1], key=depth.__getitem__))
 
     seen, postorder = {0}, []
     stack = [(0, targets_of(0))]

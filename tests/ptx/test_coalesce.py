@@ -233,18 +233,23 @@ def test_a_move_that_another_one_reads_stays_on_its_way(b: PtxBuilder, lines: Li
 
 
 def test_the_condition_is_read_before_it_is_overwritten(b: PtxBuilder, lines: Lines) -> None:
-    flag, other = predicate(b), b.execute("setp.eq.b32 $0, 1, 0;", b.i1)
-    loop, after = b.block([b.i1], "loop"), b.block([b.i1], "after")
-    b.branch(loop, flag)
+    """Both ways write `other` to the register of the condition."""
+    other = b.execute("setp.eq.b32 $0, 1, 0;", b.i1)
+    loop, again, after = b.block([b.i1], "loop"), b.block((), "again"), b.block([b.i1], "after")
+    b.branch(loop, predicate(b))
     b.at(loop)
-    b.cond_branch(loop.arguments[0], loop, [other], after, [other])
+    condition = loop.arguments[0]
+    b.cond_branch(predicate(b), again, (), after, [condition])
+    b.at(again)
+    b.cond_branch(condition, loop, [other], after, [other])
     b.at(after)
-    b.execute("st.local.b32 [0], $0;", (), after.arguments[0])
-    b.execute("st.local.b32 [0], $0;", (), other)
+    b.execute("selp.b32 _, 0, 1, $0;", (), after.arguments[0])
+    b.execute("selp.b32 _, 0, 1, $0;", (), other)
     b.leave()
     body = lines()
-    start = body.index("$loop:")
-    assert body[start + 1].startswith("@!%p1 bra ") or body[start + 1].startswith("@%p1 bra ")
+    start = body.index("@!%p2 bra $edge_1;")
+    assert body[start + 1] == "mov.pred %p2, %p1;"
+    assert body[body.index("$edge_1:") + 1] == "mov.pred %p2, %p1;"
 
 
 def test_both_ways_out_of_a_block_may_need_moves(b: PtxBuilder, lines: Lines) -> None:
