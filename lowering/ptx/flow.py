@@ -46,7 +46,9 @@ def control_flow(program: Program) -> Flow:
 def _reverse_postorder(program: Program, depth: list[int]) -> list[int]:
     def targets_of(block: int) -> Iterator[int]:
         # What is visited first comes last: the way out of a loop, and of two equals the second.
-        return iter(sorted(program.blocks[block].end.targets[::-1], key=depth.__getitem__))
+        targets = program.blocks[block].end.targets[::-1]
+        targets.sort(key=depth.__getitem__)
+        return iter(targets)
 
     seen, postorder = {0}, []
     stack = [(0, targets_of(0))]
