@@ -131,7 +131,7 @@ def without(line: str, nth: int = 0) -> str:
 STEPS = {
     "fence.proxy.async.shared::cta;": {"race"},
     "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r2];": {"deadlock"},
-    "tcgen05.wait::ld.sync.aligned;": {"in-flight"},
+    "tcgen05.wait::ld.sync.aligned;": {"race"},  # tcgen05.dealloc may overtake the load
     "@%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r14, 64;": {"tensor-memory"},
     "@%p0 mbarrier.init.shared::cta.b64 [%r2], 1;": {"mbarrier"},
     "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 64;": {"uninitialised"},
@@ -144,6 +144,14 @@ def test_each_step_is_needed(simulate, operands, line):
         with pytest.raises(ptxsim.Trap) as trap:
             simulate(without(line), *operands, block=128, seed=seed)
         assert trap.value.kind in STEPS[line]
+
+
+def test_a_register_still_being_loaded_may_be_read_but_not_overwritten(simulate, operands):
+    wait = "tcgen05.wait::ld.sync.aligned;"
+    simulate(BODY.replace(wait, "add.u32 %r200, %r100, %r101;" + wait), *operands, block=128)
+    with pytest.raises(ptxsim.Trap, match="overwritten before tcgen05.wait::ld") as trap:
+        simulate(BODY.replace(wait, "mov.u32 %r100, 0;" + wait), *operands, block=128)
+    assert trap.value.kind == "in-flight"
 
 
 def test_the_wait_is_needed(simulate, operands):

@@ -1,6 +1,7 @@
 // tcgen05.ld, tcgen05.st and their waits (PTX ISA 9.7.16.8), and the table of tensor memory.
 //
 // settings of an instruction: the enumerators of Setting, in order.
+#include "lanewise.h"
 #include "opcode.h"
 #include "tensor/register_flight.h"
 #include "tensor/tensor_allocation_opcodes.h"
@@ -95,24 +96,22 @@ void store_register(TensorMemory &memory, const Movement &movement, uint32_t lan
   }
 }
 
-/// The registers hold their values only after tcgen05.wait::ld.
+/// A true dependency on the registers is honoured without tcgen05.wait::ld; overwriting the registers or the
+/// cells is not (PTX ISA 9.7.16.6.4.5). So the values are there at once, and the operation completes late.
 Outcome load(Warp &warp, const Instruction &in) {
   const Movement movement = movement_of(warp, in, 1);
   AsyncQueue &queue = warp.queue(QueueKind::TensorLoad);
   const Epoch position = queue.issue(warp.clock.known);
   check_movement(warp, movement, false, warp.tensor_actor(queue, position));
-  for (const Operand &to : registers_of(in, 0))
-    begin_register_flight(warp, queue, position, to, true, "tcgen05.wait::ld");
-  Warp *const issuer = &warp;
-  const Instruction *const instruction = &in;
-  const uint32_t mask = warp.mask;
-  submit_in_order(warp, warp.first_lane(), queue, position, [=] {
-    for (uint32_t index = 0; index < movement.registers; ++index)
-      for (uint32_t lane = 0; lane < lane_count; ++lane)
-        if (mask >> lane & 1)
-          issuer->lanes<uint32_t>(registers_of(*instruction, 0)[index])[lane] =
-              load_register(*issuer->cta.tensor_memory, movement, lane, index);
-  });
+  for (uint32_t index = 0; index < movement.registers; ++index) {
+    const Operand &to = registers_of(in, 0)[index];
+    for_each_lane(warp.mask, [&](uint32_t lane) {
+      warp.lanes<uint32_t>(to)[lane] = load_register(*warp.cta.tensor_memory, movement, lane, index);
+    });
+    warp.wrote(to);
+    begin_register_flight(warp, queue, position, to, false, "tcgen05.wait::ld");
+  }
+  submit_in_order(warp, warp.first_lane(), queue, position, [] {});
   return Outcome::Next;
 }
 
@@ -130,9 +129,9 @@ Outcome store(Warp &warp, const Instruction &in) {
   const uint32_t mask = warp.mask;
   submit_in_order(warp, warp.first_lane(), queue, position, [=, values = std::move(values)] {
     for (uint32_t index = 0; index < movement.registers; ++index)
-      for (uint32_t lane = 0; lane < lane_count; ++lane)
-        if (mask >> lane & 1)
-          store_register(*memory, movement, lane, index, values[size_t{index} * lane_count + lane]);
+      for_each_lane(mask, [&](uint32_t lane) {
+        store_register(*memory, movement, lane, index, values[size_t{index} * lane_count + lane]);
+      });
   });
   return Outcome::Next;
 }
