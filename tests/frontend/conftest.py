@@ -1,0 +1,37 @@
+"""Kernels of these tests run in the interpreter, and are compared with numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tilec as ct
+from tilec.errors import TilecError
+from tilec.kernel import Kernel
+from tilec.signature import parse
+
+
+@pytest.fixture
+def interpret() -> Callable[..., None]:
+    """Run a kernel on a grid; arrays are changed in place."""
+    return lambda kernel, grid, *arguments: ct.launch(None, grid, kernel, arguments, backend="interpret")
+
+
+@pytest.fixture
+def tile_text() -> Callable[[Kernel, str], str]:
+    """The Tile IR of a kernel for a signature."""
+    return lambda kernel, signature: kernel.to_tile(parse(signature)).to_text()
+
+
+@pytest.fixture
+def complaint() -> Callable[[Any, str], str]:
+    """The whole message, with excerpt and notes, that compiling a function for a signature ends in."""
+
+    def compile(function: Any, signature: str) -> str:
+        with pytest.raises(TilecError) as caught:
+            ct.kernel(function).to_tile(parse(signature))
+        return str(caught.value)
+
+    return compile

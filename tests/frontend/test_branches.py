@@ -1,0 +1,186 @@
+"""`if` and its kin, against the same function run by Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilec as ct
+
+Interpret = Callable[..., None]
+
+
+def merged(n):
+    a, b = 1, 2
+    if n > 3:
+        a = n * 2
+        if n > 6:
+            b = 5
+    elif n == 2:
+        a, b = b * 3 + 1, 3
+    else:
+        b = n + 4
+    return a * 100 + b
+
+
+def returns_early(n):
+    if n < 2:
+        return 10
+    if n == 3:
+        n = n + 1
+    elif n > 6:
+        if n == 7:
+            return 70
+        n = n * 2
+    else:
+        return -n
+    return n + 1
+
+
+def conditional(n):
+    small = n < 4
+    x = 1 if small else 2
+    y = n * 10 if n % 2 == 0 and n > 2 or n == 1 else -n
+    return x + y + (100 if not small else 0) + (1000 if 2 < n <= 5 else 0)
+
+
+FUNCTIONS = {"merged": merged, "returns_early": returns_early, "conditional": conditional}
+
+
+@ct.kernel
+def apply(out, name: ct.Constant[str]):
+    n = ct.bid(0)
+    ct.store(out, (n,), FUNCTIONS[name](n))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_with_branches_are_what_python_makes_of_them(interpret: Interpret, name: str) -> None:
+    out = np.zeros(9, np.int32)
+    interpret(apply, 9, out, name)
+    np.testing.assert_array_equal(out, [FUNCTIONS[name](n) for n in range(9)])
+
+
+@ct.kernel
+def in_kernel(x, out):
+    n = ct.bid(0)
+    if n == 5:
+        return
+    tile = ct.load(x, (0,), (4,))
+    scale = 1.0
+    if n > 3:
+        tile = tile + n
+    else:
+        scale = 2.0
+        if n == 0:
+            return
+    ct.store(out, (n, 0), (tile * scale)[None, :])
+
+
+def test_a_kernel_may_return_early(interpret: Interpret) -> None:
+    x, out = np.arange(4, dtype=np.float32), np.full((7, 4), -1, np.float32)
+    interpret(in_kernel, 7, x, out)
+    expected = [[-1] * 4 if n in (0, 5) else x + n if n > 3 else x * 2 for n in range(7)]
+    np.testing.assert_array_equal(out, expected)
+
+
+@ct.kernel
+def stores(out):
+    n = ct.bid(0)
+    if n % 2 == 0:
+        ct.store(out, (n,), 1)
+    else:
+        ct.store(out, (n,), 2)
+
+
+def test_a_store_happens_in_its_branch_only(interpret: Interpret) -> None:
+    out = np.zeros(4, np.int32)
+    interpret(stores, 4, out)
+    np.testing.assert_array_equal(out, [1, 2, 1, 2])
+
+
+@ct.kernel
+def guarded(x, out):
+    n = ct.bid(0)
+    ok = n < 2 and ct.sum(ct.load(x, (n,), (4,), check_bounds=False)) > 3
+    ct.store(out, (n,), ok)
+
+
+def test_what_and_does_not_need_is_not_evaluated(interpret: Interpret) -> None:
+    # Blocks 2 and 3 would load outside of the array, which the interpreter refuses.
+    out = np.zeros(4, np.bool_)
+    interpret(guarded, 4, np.arange(8, dtype=np.float32), out)
+    np.testing.assert_array_equal(out, [True, True, False, False])
+
+
+@ct.kernel
+def known(x, out, FLAG: ct.Constant[bool]):
+    if FLAG:
+        value = ct.load(x, (0,), (4,))
+    else:
+        value = undefined_function()
+    if x.dtype == ct.float32 and x.ndim == 1 and FLAG is not None:
+        ct.store(out, (0,), value)
+
+
+def test_a_known_condition_leaves_no_branch(tile_text: Callable[[Any, str], str]) -> None:
+    assert " if " not in tile_text(known, "x: f32[?], out: f32[?], FLAG=True")
+
+
+@ct.kernel
+def dead(n, out):
+    if n > 0:
+        tile = ct.zeros((4,), ct.float32)
+        ct.store(out, (0,), tile)
+    else:
+        tile = ct.zeros((8,), ct.int32)
+    tile = ct.ones((4,), ct.float32)
+    ct.store(out, (1,), tile)
+
+
+def test_names_that_differ_but_are_not_read_do_no_harm(interpret: Interpret) -> None:
+    out = np.zeros(8, np.float32)
+    interpret(dead, 1, 1, out)
+    np.testing.assert_array_equal(out, [0, 0, 0, 0, 1, 1, 1, 1])
+
+
+@ct.kernel
+def tuples(n, out):
+    pair = (1, (2.0, "label"))
+    if n > 0:
+        pair = (n, (3.0, "label"))
+    ct.static_assert(pair[1][1] == "label")
+    ct.store(out, (0,), pair[0] + pair[1][0])
+
+
+@pytest.mark.parametrize(("n", "value"), [(0, 3), (5, 8)])
+def test_tuples_merge_item_by_item(interpret: Interpret, n: int, value: int) -> None:
+    out = np.zeros(1, np.float32)
+    interpret(tuples, 1, n, out)
+    assert out[0] == value
+
+
+def test_values_that_cannot_meet_are_an_error_where_they_are_read(complaint: Any) -> None:
+    def kernel(n, out):
+        if n > 3:
+            tile = ct.zeros((4,), ct.float32)
+        else:
+            tile = ct.zeros((8,), ct.float32)
+        ct.store(out, (0,), tile)
+
+    message = complaint(kernel, "n: i32, out: f32[?]")
+    assert "'tile' is not one thing after the branches of an 'if': a float32 tile of shape (4,)" in message
+    assert message.count("note: assigned here") == 2
+
+
+def test_a_name_of_one_branch_is_an_error_where_it_is_read(complaint: Any) -> None:
+    def kernel(n, out):
+        if n > 3:
+            tile = ct.zeros((4,), ct.float32)
+        ct.store(out, (0,), tile)
+
+    assert "'tile' is assigned in one branch only: assign it before the 'if', or in both" in complaint(
+        kernel, "n: i32, out: f32[?]"
+    )

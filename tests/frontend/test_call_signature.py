@@ -1,0 +1,132 @@
+"""The signature of a call: what the arguments are, and what can be seen in the arrays."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tilec as ct
+from tilec import datatypes
+from tilec.errors import InputError
+from tilec.signature import ArrayArgument, ScalarArgument, Signature
+
+
+@ct.kernel
+def one(x: Any) -> None:
+    pass
+
+
+@ct.kernel
+def constant(n: ct.Constant[int]) -> None:
+    pass
+
+
+def array(value: Any) -> ArrayArgument:
+    (argument,) = Signature.from_arguments(one, (value,))
+    assert isinstance(argument, ArrayArgument)
+    return argument
+
+
+def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """An array whose first element lies at a multiple of 64 bytes."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def test_a_row_major_matrix_with_aligned_rows() -> None:
+    assert array(aligned((4, 24), np.float16)) == ArrayArgument(
+        "x", datatypes.float16, (None, None), (None, 1), 16, (1, 1), (8, 1)
+    )
+
+
+def test_rows_that_are_not_aligned_promise_nothing() -> None:
+    assert array(aligned((4, 25), np.float16)).stride_divisibility == (1, 1)
+
+
+def test_a_column_major_matrix_has_its_unit_stride_first() -> None:
+    assert array(aligned((16, 24), np.float32).T).strides == (1, None)
+
+
+def test_a_base_that_is_not_aligned_promises_its_element_only() -> None:
+    assert array(aligned((4, 24), np.float16)[:, 1:]).alignment == 2
+
+
+def test_bfloat16_of_ml_dtypes() -> None:
+    assert array(np.zeros(8, ml_dtypes.bfloat16)).element is datatypes.bfloat16
+
+
+def test_the_cuda_array_interface() -> None:
+    class OnDevice:
+        __cuda_array_interface__ = {"data": (0x7F0000000010, False), "shape": (6, 4), "typestr": "<f4", "version": 3}
+
+    assert array(OnDevice()) == ArrayArgument("x", datatypes.float32, (None, None), (None, 1), 16, (1, 1), (4, 1))
+
+
+def test_dlpack() -> None:
+    class Exporter:
+        def __init__(self, owner: np.ndarray) -> None:
+            self.owner = owner
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            return self.owner.__dlpack__()
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self.owner.__dlpack_device__()
+
+    assert array(Exporter(aligned((3, 8), np.int32))).strides == (None, 1)
+
+
+def test_annotated_dimensions_are_constants() -> None:
+    @ct.kernel
+    def static(x: Annotated[ct.Array, ct.ArrayAnnotation(static_shape_dims=(0, -1))]) -> None:
+        pass
+
+    (argument,) = Signature.from_arguments(static, (aligned((4, 2, 24), np.float16),))
+    assert isinstance(argument, ArrayArgument)
+    assert argument.shape == (4, None, 24)
+
+
+@pytest.mark.parametrize(
+    ("value", "element"),
+    [(3, "i32"), (2**31, "i64"), (-(2**31), "i32"), (1.5, "f32"), (True, "i1"), (np.float16(1), "f16"), (np.uint8(1), "u8")],
+)
+def test_numbers_take_the_type_python_programmers_expect(value: Any, element: str) -> None:
+    (argument,) = Signature.from_arguments(one, (value,))
+    assert isinstance(argument, ScalarArgument)
+    assert argument.element.element == element
+
+
+def test_a_parameter_may_ask_for_64_bits() -> None:
+    @ct.kernel
+    def wide(n: ct.ScalarInt64[int]) -> None:
+        pass
+
+    (argument,) = Signature.from_arguments(wide, (3,))
+    assert isinstance(argument, ScalarArgument)
+    assert argument.element is datatypes.int64
+
+
+def test_constants_are_part_of_the_signature() -> None:
+    assert str(Signature.from_arguments(constant, (128,))) == "n=128"
+    assert str(Signature.from_arguments(constant, (np.int64(128),))) == "n=128"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "values", "problem"),
+    [
+        (one, (), r"kernel 'one' takes 1 arguments \(x\), got 0"),
+        (one, ("text",), "argument 'x': expected an array or a number, got str"),
+        (one, (2**64,), "argument 'x' is out of range of int64"),
+        (one, (np.zeros(3, np.complex64),), "argument 'x': arrays of complex64 cannot be passed to a kernel"),
+        (one, (np.zeros(8)[::-1],), "argument 'x': a stride of -1 is outside of 0 to"),
+        (constant, (np.zeros(3),), "argument 'n' is a ct.Constant and takes a bool, int, float, str or element type"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(kernel: Any, values: tuple[Any, ...], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        Signature.from_arguments(kernel, values)

@@ -1,0 +1,126 @@
+"""Calls of the user's own functions, and where their operations say they come from."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tilec as ct
+from tilec.ast_to_tile.entry import kernel_to_tile
+from tilec.dialect.mlir import context
+from tilec.signature import parse
+
+Interpret = Callable[..., None]
+FACTOR = 3
+
+
+def scaled(tile, factor=FACTOR, *, shift=0):
+    return tile * factor + shift
+
+
+@ct.function
+def both(tile):
+    return scaled(tile), scaled(tile, 2, shift=1)
+
+
+@ct.function(host=True)
+def rounded_up(n, step):
+    return (n + step - 1) // step * step
+
+
+def varied(first, *rest, **named):
+    total = first
+    for item in ct.static_iter(rest):
+        total = total + item
+    return total
+
+
+@ct.kernel
+def calls(x, out):
+    tile = ct.load(x, (0,), (4,))
+    a, b = both(tile)
+    pair = (tile, tile)
+    square = lambda t, power=2: t**power  # noqa: E731
+
+    def local(t):
+        return t - a
+
+    ct.store(out, (0,), a)
+    ct.store(out, (1,), b)
+    ct.store(out, (2,), local(scaled(*pair)) + square(tile))
+    ct.store(out, (3,), varied(tile, tile, 1) + rounded_up(5, 4))
+
+
+def test_functions_are_inlined(interpret: Interpret) -> None:
+    x, out = np.arange(4, dtype=np.float32), np.zeros(16, np.float32)
+    interpret(calls, 1, x, out)
+    np.testing.assert_array_equal(out, np.hstack((3 * x, 2 * x + 1, x * x - 3 * x + x**2, 2 * x + 1 + 8)))
+    assert rounded_up(5, 4) == 8
+
+
+def test_closures_are_read_when_the_kernel_is_compiled(interpret: Interpret) -> None:
+    def make(shift: int) -> Any:
+        def shifted(tile):
+            return tile + shift
+
+        @ct.kernel
+        def kernel(x):
+            ct.store(x, (0,), shifted(ct.load(x, (0,), (4,))) + shift)
+
+        return kernel
+
+    x = np.zeros(4, np.int32)
+    interpret(make(5), 1, x)
+    np.testing.assert_array_equal(x, [10] * 4)
+
+
+def test_an_operation_knows_its_line_and_the_calls_that_led_to_it() -> None:
+    kernel = ct.kernel(lambda_free_kernel)
+    signature = parse("x: f32[?]").bind(kernel)
+    with context():
+        text = kernel_to_tile(kernel, signature).operation.get_asm(enable_debug_info=True, use_local_scope=True)
+    line = next(line for line in text.splitlines() if '"cuda_tile.mulf"' in line)
+    first = scaled.__code__.co_firstlineno
+    call = lambda_free_kernel.__code__.co_firstlineno + 1
+    assert f'loc(callsite("{__file__}":{first + 1}:12 at "{__file__}":{call}:23))' in line
+    # Parameters keep their names.
+    assert 'loc("x.strides[0]"' in text
+
+
+def lambda_free_kernel(x):
+    ct.store(x, (0,), scaled(ct.load(x, (0,), (4,))))
+
+
+def test_errors_in_helpers_tell_the_calls(complaint: Any) -> None:
+    def reshaped(tile):
+        return ct.reshape(tile, (7,))
+
+    def outer(tile):
+        return reshaped(tile)
+
+    def kernel(x):
+        outer(ct.load(x, (0,), (4,)))
+
+    message = complaint(kernel, "x: f32[?]").splitlines()
+    assert "'reshape', argument 'shape': a tile of shape (4,) has 4 elements and cannot become (7,)" in message[0]
+    assert message[1].strip() == "return ct.reshape(tile, (7,))"
+    assert message[2].index("^") == message[1].index("(7,)")
+    assert "note: in the call of 'reshaped'" in message[3] and message[4].strip() == "return reshaped(tile)"
+    assert "note: in the call of 'outer'" in message[6] and "outer(ct.load" in message[7]
+
+
+def test_decorated_helpers_are_followed(interpret: Interpret) -> None:
+    @functools.wraps(scaled)
+    def wrapped(tile):
+        return scaled(tile, 7)
+
+    @ct.kernel
+    def kernel(x):
+        ct.store(x, (0,), wrapped(ct.load(x, (0,), (4,))))
+
+    x = np.ones(4, np.int32)
+    interpret(kernel, 1, x)
+    np.testing.assert_array_equal(x, [7] * 4)

@@ -1,0 +1,113 @@
+"""Conversions, and making, cutting and joining tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tilec as ct
+
+Interpret = Callable[..., None]
+
+
+@ct.kernel
+def convert(x, y):
+    ct.store(y, (0,), ct.load(x, (0,), (8,)).astype(y.dtype))
+
+
+@pytest.mark.parametrize("source", [np.int8, np.int32, np.uint16, np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
+@pytest.mark.parametrize("target", [np.int16, np.int64, np.uint32, np.float16, ml_dtypes.bfloat16, np.float32, np.bool_])
+def test_astype_is_numpys(interpret: Interpret, source: Any, target: Any) -> None:
+    # Values that every type but bool can hold, so that nothing is undefined.
+    x, y = np.array([0, 1, 2, 3, 5, 8, 100, 126]).astype(source), np.zeros(8, target)
+    interpret(convert, 1, x, y)
+    np.testing.assert_array_equal(y, x.astype(target))
+
+
+@ct.kernel
+def round_to_tf32(x, y):
+    ct.store(y, (0,), ct.load(x, (0,), (4,)).astype(ct.tfloat32).astype(ct.float32))
+
+
+def test_tf32_keeps_ten_fraction_bits(interpret: Interpret) -> None:
+    x = np.array([1 + 2**-10, 1 + 2**-12, -3.0, 1 + 2**-11 + 2**-20], np.float32)
+    y = np.zeros(4, np.float32)
+    interpret(round_to_tf32, 1, x, y)
+    np.testing.assert_array_equal(y, np.array([1 + 2**-10, 1, -3, 1 + 2**-10], np.float32))
+
+
+@ct.kernel
+def bits(x, y):
+    ct.store(y, (0,), ct.bitcast(ct.load(x, (0,), (4,)), ct.uint32))
+
+
+def test_bitcast(interpret: Interpret) -> None:
+    x, y = np.array([0, 1, -2, 1e-40], np.float32), np.zeros(4, np.uint32)
+    interpret(bits, 1, x, y)
+    np.testing.assert_array_equal(y, x.view(np.uint32))
+
+
+@ct.kernel
+def shapes(x, flat, turned, joined, part, spread, count):
+    tile = ct.load(x, (0, 0), (4, 8))
+    ct.store(flat, (0,), tile.reshape((-1,)))
+    ct.store(turned, (0, 0), ct.transpose(tile))
+    ct.store(joined, (0, 0), ct.cat((tile, tile + 100), axis=1))
+    ct.store(part, (0, 0), ct.extract(tile, (1, 2), (2, 2)))
+    ct.store(spread, (0, 0, 0), ct.broadcast_to(tile, (2, 4, 8)))
+    ct.store(count, (0,), ct.arange(8, dtype=ct.int32, start=7, step=-2))
+
+
+def test_shapes_against_numpy(interpret: Interpret) -> None:
+    x = np.arange(32, dtype=np.int32).reshape(4, 8)
+    outs = [np.zeros(shape, np.int32) for shape in (32, (8, 4), (4, 16), (2, 2), (2, 4, 8), 8)]
+    interpret(shapes, 1, x, *outs)
+    expected = [x.ravel(), x.T, np.hstack((x, x + 100)), x[2:4, 4:6], np.broadcast_to(x, (2, 4, 8)), np.arange(7, -9, -2)]
+    for out, want in zip(outs, expected, strict=True):
+        np.testing.assert_array_equal(out, want)
+
+
+@ct.kernel
+def permuted(x, y):
+    ct.store(y, (0, 0, 0), ct.permute(ct.load(x, (0, 0, 0), (2, 4, 8)), (2, 0, 1)))
+
+
+def test_permute(interpret: Interpret) -> None:
+    x = np.arange(64, dtype=np.float32).reshape(2, 4, 8)
+    y = np.zeros((8, 2, 4), np.float32)
+    interpret(permuted, 1, x, y)
+    np.testing.assert_array_equal(y, x.transpose(2, 0, 1))
+
+
+@ct.kernel
+def new_axes(x):
+    tile = ct.load(x, (0, 0), (4, 8))
+    ct.static_assert(tile[:, None].shape == (4, 1, 8))
+    ct.static_assert(tile[None].shape == (1, 4, 8))
+    ct.static_assert(tile[..., None].shape == (4, 8, 1))
+    ct.static_assert(tile[None, :, :, None].shape == (1, 4, 8, 1))
+    ct.static_assert(ct.expand_dims(tile, -1).shape == (4, 8, 1))
+    ct.static_assert(tile.ndim == 2 and tile.dtype == x.dtype)
+
+
+def test_new_axes(interpret: Interpret) -> None:
+    interpret(new_axes, 1, np.zeros((4, 8), np.float32))
+
+
+@ct.kernel
+def filled(zeros, ones, sevens, scalar, value):
+    ct.store(zeros, (0,), ct.zeros(4, ct.float16))
+    ct.store(ones, (0,), ct.ones((4,), ct.int8))
+    ct.store(sevens, (0,), ct.full((4,), 7, ct.float32))
+    ct.store(scalar, (0,), ct.full((4,), value + 1, ct.float32))
+
+
+def test_filled_tiles(interpret: Interpret) -> None:
+    outs = np.full(4, 9, np.float16), np.zeros(4, np.int8), np.zeros(4, np.float32), np.zeros(4, np.float32)
+    interpret(filled, 1, *outs, 41)
+    for out, value in zip(outs, (0, 1, 7, 42), strict=True):
+        np.testing.assert_array_equal(out, np.full(4, value))

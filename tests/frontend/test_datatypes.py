@@ -1,0 +1,72 @@
+"""Element types: what two of them become in one operation."""
+
+from __future__ import annotations
+
+import pickle
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tilec import datatypes
+from tilec.datatypes import by_element, from_numpy, of_literal, promote, promote_literal, to_numpy
+from tilec.errors import CompileError
+
+
+@pytest.mark.parametrize(
+    ("lhs", "rhs", "common"),
+    [
+        ("i8", "i32", "i32"),
+        ("u8", "u64", "u64"),
+        ("i1", "i8", "i8"),
+        ("i64", "f16", "f16"),
+        ("f16", "f32", "f32"),
+        ("bf16", "f32", "f32"),
+        ("f32", "f64", "f64"),
+        ("tf32", "tf32", "tf32"),
+    ],
+)
+def test_the_higher_category_wins_then_the_wider_type(lhs: str, rhs: str, common: str) -> None:
+    assert promote(by_element(lhs), by_element(rhs)).element == common
+    assert promote(by_element(rhs), by_element(lhs)).element == common
+
+
+@pytest.mark.parametrize(("lhs", "rhs"), [("i8", "u8"), ("f16", "bf16"), ("tf32", "f32"), ("f8E4M3FN", "i32")])
+def test_some_pairs_have_no_common_type(lhs: str, rhs: str) -> None:
+    with pytest.raises(CompileError, match="have no common type: convert one of them with astype"):
+        promote(by_element(lhs), by_element(rhs))
+
+
+def test_a_python_number_gives_way_to_a_type_of_its_category() -> None:
+    assert promote_literal(datatypes.float16, 3) is datatypes.float16
+    assert promote_literal(datatypes.float16, 3.5) is datatypes.float16
+    assert promote_literal(datatypes.uint8, True) is datatypes.uint8
+
+
+def test_a_python_number_of_a_higher_category_brings_its_own_type() -> None:
+    assert promote_literal(datatypes.int8, 3.5) is datatypes.float32
+    assert promote_literal(datatypes.bool_, 3) is datatypes.int32
+
+
+def test_an_integer_out_of_range_is_refused() -> None:
+    with pytest.raises(CompileError, match=r"the integer 300 is out of range of int8 \(-128 to 127\)"):
+        promote_literal(datatypes.int8, 300)
+
+
+def test_integers_alone_take_the_first_type_that_holds_them() -> None:
+    assert [of_literal(value).element for value in (True, 7, 2**31, 2**63, 1.5)] == ["i1", "i32", "i64", "u64", "f32"]
+    with pytest.raises(CompileError, match="out of range of every integer type"):
+        of_literal(2**64)
+
+
+def test_numpy_types_map_both_ways() -> None:
+    assert from_numpy(np.dtype(ml_dtypes.bfloat16)) is datatypes.bfloat16
+    assert from_numpy(np.dtype(np.complex64)) is None
+    for dtype in datatypes.ALL:
+        if dtype not in (datatypes.tfloat32, datatypes.float4_e2m1fn):
+            assert from_numpy(to_numpy(dtype)) is dtype
+    assert to_numpy(datatypes.tfloat32) == np.float32
+
+
+def test_element_types_stay_themselves_through_pickle() -> None:
+    assert pickle.loads(pickle.dumps(datatypes.float16)) is datatypes.float16

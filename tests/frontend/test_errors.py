@@ -1,0 +1,190 @@
+"""Every refusal: what is said, and where it points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tilec as ct
+from tilec.errors import InputError
+from tilec.signature import parse
+
+SIGNATURE = "x: f32[?], y: f32[?,?], n: i32, T=16"
+
+
+def endless(n):
+    return endless(n)
+
+
+# Each is (the last line of the function, the code the caret stands under, the message).
+@pytest.mark.parametrize(
+    ("code", "place", "message"),
+    [
+        # Shapes and constants
+        ("ct.zeros((100,), ct.float32)", "(100,)", "expected extents that are powers of two, got 100 in (100,) (the next is 128)"),
+        ("ct.zeros((0,), ct.float32)", "(0,)", "expected extents that are powers of two, got 0"),
+        ("ct.zeros((1 << 13, 1 << 13), ct.float32)", None, "tile would exceed the maximum of 16777216 elements"),
+        ("ct.load(x, (0,), (n,))", "(n,)", "expected a constant integer, got an int32 scalar (annotate a parameter of the kernel as ct.Constant[int]"),
+        ("ct.load(x, (0,), (T, T))", "(T, T)", "expected one extent a dimension, 1 in all, got (16, 16)"),
+        ("ct.load(x, (0, 0), (T,))", "(0, 0)", "expected one index a dimension, 1 in all, got 2"),
+        ("ct.load(x, (1.5,), (T,))", "(1.5,)", "expected integer scalars, got the constant 1.5"),
+        ("ct.full((4,), 300, ct.int8)", "300", "the constant 300 is out of range of int8 (-128 to 127)"),
+        ("ct.full((4,), 1.5, ct.int8)", "1.5", "the constant 1.5 is no integer and cannot become int8"),
+        ("ct.zeros((4,), 'f32')", "'f32'", "expected an element type such as ct.float32, got the constant 'f32'"),
+        ("ct.reshape(t, (3, -1))", "(3, -1)", "a tile of shape (16,) has 16 elements and cannot become (3, -1)"),
+        ("ct.reshape(t, (-1, -1))", "(-1, -1)", "expected at most one extent of -1"),
+        ("ct.broadcast_to(t, (4, 8))", None, "shape (16,) cannot be broadcast to (4, 8)"),
+        ("ct.permute(m, (0, 0))", "(0, 0)", "expected 'C', 'F' or a permutation of 2 axes, got (0, 0)"),
+        ("ct.transpose(t)", "t", "expected a tile of at least two dimensions, got a float32 tile of shape (16,)"),
+        ("ct.cat((t, m), 0)", "(t, m)", "expected two tiles of one type and shape"),
+        ("ct.extract(t, (5,), (4,))", "(5,)", "expected an index of 0 to 3 (16 / 4), got 5"),
+        ("ct.sum(t, axis=1)", "1", "expected an axis of -1 to 0, got 1"),
+        ("ct.bid(3)", "3", "expected 0, 1 or 2, got 3"),
+        ("t[0]", None, "a tile takes only ':', '...' and None in a subscript"),
+        # Types
+        ("t.astype(ct.float16) + ct.zeros((T,), ct.bfloat16)", None, "float16 and bfloat16 have no common type"),
+        ("t.astype(ct.tfloat32) + 1", None, "tfloat32 has no arithmetic: convert with astype() first"),
+        ("(t > 0) + (t > 1)", None, "booleans have no arithmetic: convert one to an integer with astype()"),
+        ("t & 1", None, "expected integers, got a float32 tile of shape (16,)"),
+        ("ct.store(x, (0,), ct.zeros((T,), ct.float64))", "ct.zeros((T,), ct.float64)", "cannot become float32 by itself: convert it with astype()"),
+        ("ct.store(x, (0,), m)", "m", "expected a tile of 1 dimensions as array 'x' has, got a float32 tile of shape (4, 8)"),
+        ("ct.mma(m, m, m)", None, "shapes (4, 8) and (4, 8) cannot be multiplied: 8 columns meet 4 rows"),
+        ("ct.mma(m, t, m)", "t", "expected a tile of two or three dimensions, got a float32 tile of shape (16,)"),
+        ("ct.mma(h, ct.transpose(h), ct.zeros((4, 4), ct.int32))", "ct.zeros((4, 4), ct.int32)", "expected an accumulator of float16 or float32 for inputs of float16, got int32"),
+        ("ct.mma(h, ct.transpose(m), ct.zeros((4, 4), ct.float32))", "ct.transpose(m)", "expected elements of float16 as x has, got float32: convert one with astype()"),
+        ("ct.mma(m, ct.transpose(m), ct.zeros((8, 8), ct.float32))", "ct.zeros((8, 8), ct.float32)", "expected shape (4, 4) for x of (4, 8) and y of (8, 4)"),
+        ("ct.gather(x, t)", "t", "expected integers, got a float32 tile of shape (16,)"),
+        ("ct.exp(t, rounding_mode=ct.RoundingMode.RZ)", "ct.RoundingMode.RZ", "'exp' rounds one of: full, approx, got zero"),
+        ("ct.add(t.astype(ct.float64), 1, flush_to_zero=True)", "True", "flushing to zero is for float32, got float64"),
+        ("ct.load(x, (0,), (T,), padding_mode='zero')", "'zero'", "expected one of PaddingMode.UNDETERMINED, PaddingMode.ZERO"),
+        ("ct.load(x, (0,), (T,), memory_order=ct.MemoryOrder.RELEASE)", "ct.MemoryOrder.RELEASE", "expected one of WEAK, RELAXED, ACQUIRE, got RELEASE"),
+        ("ct.load(x, (0,), (T,), memory_order=ct.MemoryOrder.ACQUIRE)", None, "expected a scope with ACQUIRE, got NONE"),
+        ("ct.load(x, (0,), (T,), latency=11)", "11", "expected 1 (low) to 10 (high), got 11"),
+        ("ct.bitcast(t, ct.int8)", "ct.int8", "expected an element type of 32 bits, got int8 of 8"),
+        ("8 + T - 24 // (T - 16)", "24 // (T - 16)", "the constants 24 and 0: integer division or modulo by zero"),
+        # Names, attributes, calls
+        ("tile + 1", "tile", "unknown name 'tile'"),
+        ("ct.lod(x)", "ct.lod", "module 'tilec' has no attribute 'lod', did you mean 'load'?"),
+        ("x.size", "x.size", "arrays have no attribute 'size', they have: dtype, shape, strides, ndim, slice, tiled_view"),
+        ("t.sum()", "t.sum", "tiles have no attribute 'sum', they have: dtype, shape, ndim, astype"),
+        ("x[0]", "x[0]", "has no elements to index: load a tile with ct.load, single elements with ct.gather"),
+        ("(1, 2)[n]", None, "a tuple takes a constant index, got an int32 scalar"),
+        ("(1, 2)[2]", "(1, 2)[2]", "a tuple of 2 has no element 2"),
+        ("ct.load(x)", "ct.load(x)", "'load': missing a required argument: 'index'"),
+        ("ct.load(x, (0,), (T,), pading_mode=1)", None, "'load': got an unexpected keyword argument 'pading_mode'"),
+        ("n(3)", "n(3)", "an int32 scalar cannot be called"),
+        ("endless(n)", None, "calls are nested deeper than 64: 'endless' calls itself without end"),
+        ("open('f')", "open('f')", "the function 'open' cannot be called in a kernel"),
+        ("print(n)", "print(n)", "'print' cannot be used in a kernel: store what you want to see in an array"),
+        ("ct.static_assert(T == 32, f'T is {T}')", None, "static assertion failed: T is 16"),
+        ("ct.static_assert(n == 32)", "n == 32", "expected a condition known while compiling, got a bool_ scalar"),
+        ("ct.ensure_constant(n)", "n", "expected a value known while compiling, got an int32 scalar"),
+        ("max(t)", "max(t)", "'max' takes two or more tiles or numbers: along an axis of a tile use ct.max"),
+        # Control flow
+        ("range(10, 0, -1)", None, "the step of 'range' must be positive, got -1: count upwards and subtract"),
+        ("range(1.5)", None, "'range' takes integer scalars, got the constant 1.5"),
+        ("1 if t > 0 else 2", "t > 0", "a condition must be a scalar, got a bool_ tile of shape (16,): choose by element with ct.where"),
+        ("n and n > 3", None, "'and' and 'or' join booleans, got an int32 scalar: compare it with something"),
+        ("x == 3", "x == 3", "array 'x' of float32, rank 1 and the constant 3 cannot be compared"),
+        # Python that kernels cannot use
+        ("[n, n]", "[n, n]", "a list cannot be used in a kernel: use a tuple"),
+        ("[i for i in range(3)]", None, "a list comprehension cannot be used in a kernel"),
+        ("{'a': n}", None, "a dictionary cannot be used in a kernel: use a tuple"),
+        ("f'{n}'", None, "text can be made of constants only, got an int32 scalar"),
+        ("1j", "1j", "a complex constant cannot be used in a kernel"),
+    ],
+)
+def test_expressions(complaint: Callable[[Any, str], str], tmp_path: Any, code: str, place: str | None, message: str) -> None:
+    report = complaint(written(tmp_path, code), SIGNATURE).splitlines()
+    assert message in report[0]
+    if place is not None:
+        under = report[1][report[2].index("^") : report[2].rindex("^") + 1]
+        assert under == place
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("x[0] = 1", "elements cannot be assigned: tiles are immutable, and arrays are written with ct.store"),
+        ("x.value = 1", "only names and tuples of names can be assigned in a kernel"),
+        ("a, b = (1, 2, 3)", "expected 2 values to unpack, got 3"),
+        ("a, b = n", "expected a tuple of 2 to unpack, got an int32 scalar"),
+        ("return n", "a kernel returns nothing: write results with ct.store"),
+        ("for i in range(n):\n        return", "'return' inside a 'for' loop is not supported: leave the loop with 'break' first"),
+        ("for i in (1, 2):\n        pass", "expected range(...) or ct.static_iter(...) after 'in', got a tuple of 2"),
+        ("for i in range(n):\n        pass\n    else:\n        pass", "'else' after a loop cannot be used in a kernel"),
+        ("for i in ct.static_iter(range(3)):\n        break", "'break' and 'continue' cannot be used in a loop over ct.static_iter"),
+        ("while n < 9:\n        n = n * 0.5", "'n' changes from iteration to iteration: an int32 scalar and a float32 scalar"),
+        ("with open('f') as f:\n        pass", "'with' cannot be used in a kernel: kernels have no context managers"),
+        ("try:\n        pass\n    finally:\n        pass", "'try' cannot be used in a kernel: kernels have no exceptions"),
+        ("raise ValueError()", "'raise' cannot be used in a kernel: use ct.assert_"),
+        ("assert n > 3", "'assert' cannot be used in a kernel: use ct.assert_"),
+        ("import os", "'import' cannot be used in a kernel: import at the top of the file"),
+        ("global z\n    z = 1", "'global' cannot be used in a kernel"),
+        ("del n", "'del' cannot be used in a kernel"),
+        ("class A:\n        pass", "a class cannot be used in a kernel: define it outside of the kernel"),
+        ("match n:\n        case 1:\n            pass", "'match' cannot be used in a kernel: use 'if' and 'elif'"),
+        ("yield n", "'yield' cannot be used in a kernel"),
+        ("a = b\n    b = 1", "'b' is used before it is assigned"),
+    ],
+)
+def test_statements(complaint: Callable[[Any, str], str], tmp_path: Any, statement: str, message: str) -> None:
+    assert message in complaint(written(tmp_path, statement), SIGNATURE)
+
+
+def written(folder: Any, code: str) -> Any:
+    """A function with the code as its last lines, in a file, as errors show the source."""
+    path = folder / "kernel.py"
+    lines = [
+        "import tilec as ct",
+        "def endless(n):",
+        "    return endless(n)",
+        "def kernel(x, y, n, T: ct.Constant[int]):",
+        "    t = ct.load(x, (0,), (T,))",
+        "    m = ct.load(y, (0, 0), (4, 8))",
+        "    h = m.astype(ct.float16)",
+        f"    {code}",
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    names: dict[str, Any] = {}
+    exec(compile(path.read_text(), path, "exec"), names)
+    return names["kernel"]
+
+
+@pytest.mark.parametrize(
+    ("signature", "message"),
+    [
+        ("x: f32[?], n: i32, T: i32", "parameter 'T' is a ct.Constant and needs a value, as in T=128, got 'T: i32'"),
+        ("x: f32[?], n=3, T=16", "parameter 'n' is no ct.Constant: give its type, as in 'n: i32', or annotate it as ct.Constant[int]"),
+        ("x: f32[?], T=16", "the signature lacks parameter 'n': give 'n: f16[?,?]' or 'n: i32'"),
+        ("x: f32[?], n: i32", "the signature lacks parameter 'T': give T=128"),
+        ("x: f32[?], n: i32, T=16, z=1", "the kernel has no parameter 'z', its parameters are: 'x', 'n', 'T'"),
+        ("x: f32[?], n: i32, T=16, T=8", "the signature gives 'T' twice"),
+    ],
+)
+def test_signatures_that_do_not_fit_the_kernel(signature: str, message: str) -> None:
+    @ct.kernel
+    def kernel(x, n, T: ct.Constant[int]):
+        pass
+
+    with pytest.raises(InputError) as caught:
+        kernel.to_tile(parse(signature))
+    assert caught.value.message == message
+    assert "note: kernel 'kernel'\n        def kernel(x, n, T: ct.Constant[int]):" in str(caught.value)
+
+
+def test_arguments_may_come_in_any_order(tile_text: Callable[[Any, str], str]) -> None:
+    @ct.kernel
+    def kernel(x, n, T: ct.Constant[int]):
+        ct.store(x, (0,), ct.full((T,), n, ct.float32))
+
+    assert tile_text(kernel, "T=16, n: i32, x: f32[?]") == tile_text(kernel, "x: f32[?], n: i32, T=16")
+
+
+def test_functions_of_kernels_cannot_be_called_on_the_host() -> None:
+    with pytest.raises(ct.errors.CompileError, match="'zeros' can be called inside a kernel only"):
+        ct.zeros((4,), ct.float32)
+    with pytest.raises(ct.errors.CompileError, match="makes a scalar inside a kernel"):
+        ct.int8(4)

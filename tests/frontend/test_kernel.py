@@ -1,0 +1,120 @@
+"""The decorator, its hints, and finding kernels in files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tilec as ct
+from tilec.errors import CompileError, InputError, UsageError
+from tilec.kernel import Kernel, find
+
+ConstInt = ct.Constant[int]
+
+
+@ct.kernel
+def scale(x, factor: float, T: ConstInt):
+    """Multiplies."""
+    ct.store(x, (0,), ct.load(x, (0,), (T,)) * factor)
+
+
+def test_a_kernel_knows_its_name_its_parameters_and_its_constants() -> None:
+    assert isinstance(scale, Kernel)
+    assert (scale.name, scale.__doc__) == ("scale", "Multiplies.")
+    assert scale.parameters == ("x", "factor", "T")
+    # The annotations of this file are strings (PEP 563).
+    assert scale.constants == {"T"}
+    assert Path(scale.location.file).name == "test_kernel.py"
+
+
+def test_a_kernel_is_not_called() -> None:
+    with pytest.raises(CompileError, match=r"kernel 'scale' cannot be called: start it with ct.launch"):
+        scale(1, 2, 3)
+
+
+def test_hints_go_into_the_module_by_target(tile_text: Callable[[Any, str], str]) -> None:
+    hinted = scale.replace_hints(num_ctas=ct.ByTarget(sm_100=2, default=1), occupancy=4)
+    text = tile_text(hinted, "x: f32[?], factor: f32, T=16")
+    assert "sm_100 = {num_cta_in_cga = 2}" in text
+    assert "default = {num_cta_in_cga = 1, occupancy = 4}" in text
+    assert "optimization_hints" not in tile_text(scale, "x: f32[?], factor: f32, T=16")
+
+
+@pytest.mark.parametrize(
+    ("hints", "problem"),
+    [
+        ({"warps": 4}, "unknown hint 'warps', expected one of: num_ctas, occupancy, opt_level, num_worker_warps"),
+        ({"num_ctas": 3}, "hint 'num_ctas': expected an integer of 1 to 16 that is a power of two, got 3"),
+        ({"occupancy": ct.ByTarget(sm_90=33)}, "hint 'occupancy': expected an integer of 1 to 32, got 33"),
+        ({"opt_level": True}, "hint 'opt_level': expected an integer of 0 to 3, got True"),
+    ],
+)
+def test_wrong_hints_are_refused_at_the_decorator(hints: dict[str, Any], problem: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        ct.kernel(**hints)
+    assert caught.value.message == problem
+
+
+def test_only_functions_can_be_kernels() -> None:
+    with pytest.raises(CompileError, match="ct.kernel decorates a Python function, got type"):
+        ct.kernel(int)
+    with pytest.raises(CompileError, match="cannot take a variable number of arguments"):
+
+        @ct.kernel
+        def kernel(*arrays):
+            pass
+
+
+def test_a_kernel_is_found_by_name_or_by_being_alone(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text("import tilec as ct\n@ct.kernel\ndef first(x):\n    pass\n")
+    assert find(path).name == find(path, "first").name == "first"
+    path.write_text(path.read_text() + "@ct.kernel\ndef second(x):\n    pass\n")
+    assert find(path, "second").name == "second"
+    with pytest.raises(InputError, match=r"expected one kernel in .*, its kernels are: 'first', 'second'; name one as"):
+        find(path)
+    with pytest.raises(InputError, match="has no kernel 'third', its kernels are: 'first', 'second'"):
+        find(path, "third")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "line"),
+    [
+        ("def (", "not Python: ", 1),
+        ("import tilec\nimport no_such_module\n", "cannot be imported: ModuleNotFoundError", 2),
+    ],
+)
+def test_a_file_that_cannot_be_run_is_an_error_at_its_line(tmp_path: Path, text: str, problem: str, line: int) -> None:
+    path = tmp_path / "broken.py"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        find(path)
+    assert problem in caught.value.message
+    assert caught.value.location is not None and caught.value.location.line == line
+
+
+def test_a_file_that_is_not_there() -> None:
+    with pytest.raises(InputError, match="cannot read nowhere.py: no such file"):
+        find("nowhere.py", "kernel")
+
+
+def test_launch_takes_a_kernel_a_tuple_and_a_known_backend() -> None:
+    with pytest.raises(UsageError, match="takes a function decorated with @ct.kernel, got function"):
+        ct.launch(None, (1,), lambda: None, ())
+    with pytest.raises(InputError, match="takes the kernel's arguments as a tuple, got int"):
+        ct.launch(None, (1,), scale, 3)
+    with pytest.raises(UsageError, match="unknown backend 'emulate': expected one of interpret, simulate, launch"):
+        ct.launch(None, (1,), scale, (), backend="emulate")
+
+
+def test_a_kernel_is_compiled_once_for_each_signature(interpret: Callable[..., None]) -> None:
+    import numpy as np
+
+    fresh = scale.replace_hints()
+    for length, factor in ((16, 2.0), (32, 3.0), (16, 2)):
+        interpret(fresh, 1, np.ones(length, np.float32), factor, 16)
+    # float32 arrays with a float twice, with an int once.
+    assert len(fresh.compiled) == 2

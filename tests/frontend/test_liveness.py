@@ -1,0 +1,59 @@
+"""Which names branches merge and loops carry, on the syntax tree alone."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+
+from tilec.ast_to_tile.liveness import Liveness, assigned
+
+
+def body(text: str) -> list[ast.stmt]:
+    return ast.parse(textwrap.dedent(text)).body
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a, (b, *c) = d", "abc"),
+        ("for i in r:\n    x = y", "ix"),
+        ("if (w := f()):\n    x += 1", "wx"),
+        ("def f(p):\n    q = p", "f"),
+        ("g = lambda h: (k := h)", "g"),
+        ("x[i] = y", ""),
+    ],
+)
+def test_assigned(text: str, names: str) -> None:
+    assert assigned(body(text)) == set(names)
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "after"),
+    [
+        # Overwritten before it is read: not carried.
+        ("for i in r:\n    a = f(i)\n    t = t + a\nuse(t)", "ft", "t"),
+        # Read in the next iteration.
+        ("for i in r:\n    use(a)\n    a = i", "a", ""),
+        # Overwritten on one way only.
+        ("while c:\n    if d:\n        a = 1\n    use(a)\n", "acd", ""),
+        ("while c:\n    if d:\n        a = 1\n    else:\n        a = 2\n    use(a)\n", "cd", ""),
+        # What break carries out of the loop is what is read behind it.
+        ("while c:\n    if d:\n        break\n    a = 1\nuse(a)", "acd", "a"),
+        ("while c:\n    a = 1\n    continue\n    use(b)\nuse(a)", "ac", "a"),
+        # An inner loop reads in its second iteration what the outer one assigned.
+        ("for i in r:\n    for j in s:\n        use(a)\n    a = i", "as", ""),
+    ],
+)
+def test_live_at_the_head_of_a_loop_and_behind_it(text: str, header: str, after: str) -> None:
+    statements = body(text)
+    liveness = Liveness(statements)
+    loop = statements[0]
+    assert liveness.header[loop] - {"use"} == set(header)
+    assert liveness.after[loop] - {"use"} == set(after)
+
+
+def test_a_nested_function_reads_the_names_around_it() -> None:
+    statements = body("a = 1\ndef f():\n    return a + b\na = 2\nuse(f)")
+    assert Liveness(statements).after[statements[0]] >= {"a", "b"}

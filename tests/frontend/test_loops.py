@@ -1,0 +1,219 @@
+"""`for` and `while`, against the same function run by Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilec as ct
+
+Interpret = Callable[..., None]
+
+
+def counted(n):
+    total, last = 0, -1
+    for i in range(n):
+        total += i
+        last = i
+    return total * 100 + last
+
+
+def stepped(n):
+    total = 0
+    for i in range(2, n, 3):
+        for j in range(i, 2 * i):
+            total = total + j
+    return total
+
+
+def swapped(n):
+    a, b = 0, 1
+    for _ in range(n):
+        a, b = b, a + b
+    return a
+
+
+def left_early(n):
+    found, steps = -1, 0
+    for i in range(10):
+        steps += 1
+        if i == 7:
+            continue
+        if i * i > n:
+            found = i
+            break
+        steps += 10
+    return found * 1000 + steps
+
+
+def while_counts(n):
+    value, steps = n, 0
+    while value > 1 and steps < 50:
+        steps += 1
+        if value % 2 == 0:
+            value = value // 2
+            continue
+        value = 3 * value + 1
+    return steps * 1000 + value
+
+
+def until(n):
+    step = 0
+    while True:
+        step += 3
+        if step > n:
+            result = step * 2
+            break
+        if step == 9:
+            result = 1
+            break
+    return result
+
+
+def replaced(n):
+    # Assigned before it is read in every iteration: nothing to carry but the result.
+    value = 5
+    for i in range(n):
+        value = i * 2
+    return value
+
+
+FUNCTIONS = {f.__name__: f for f in (counted, stepped, swapped, left_early, while_counts, until, replaced)}
+
+
+@ct.kernel
+def apply(out, name: ct.Constant[str]):
+    n = ct.bid(0)
+    ct.store(out, (n,), FUNCTIONS[name](n))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_loops_are_what_python_makes_of_them(interpret: Interpret, name: str) -> None:
+    out = np.zeros(12, np.int32)
+    interpret(apply, 12, out, name)
+    np.testing.assert_array_equal(out, [FUNCTIONS[name](n) for n in range(12)])
+
+
+@ct.kernel
+def tiles(x, out, n):
+    total, pair = ct.zeros((4,), ct.float32), (0, ct.ones((4,), ct.float32))
+    for i in range(n):
+        tile = ct.load(x, (i,), (4,))
+        if i % 2 == 1:
+            total = total + tile
+        pair = (pair[0] + i, pair[1] * 2)
+    ct.store(out, (0,), total)
+    ct.store(out, (1,), pair[1] + pair[0])
+
+
+def test_tiles_and_tuples_are_carried(interpret: Interpret) -> None:
+    x, out = np.arange(20, dtype=np.float32), np.zeros(8, np.float32)
+    interpret(tiles, 1, x, out, 5)
+    rows = x.reshape(5, 4)
+    np.testing.assert_array_equal(out, np.hstack((rows[1] + rows[3], np.full(4, 32 + 10))))
+
+
+@ct.kernel
+def persistent(out):
+    for tile in range(ct.bid(0), out.shape[0], ct.num_blocks(0)):
+        ct.store(out, (tile,), tile * 10 + ct.bid(0))
+
+
+def test_a_persistent_loop(interpret: Interpret) -> None:
+    out = np.full(10, -1, np.int32)
+    interpret(persistent, 3, out)
+    np.testing.assert_array_equal(out, [i * 10 + i % 3 for i in range(10)])
+
+
+@ct.kernel
+def returns_from_while(out):
+    n, step = ct.bid(0), 0
+    while step < 5:
+        if step == n:
+            return
+        ct.store(out, (n, step), 1)
+        step += 1
+    ct.store(out, (n, 5), 1)
+
+
+def test_a_kernel_may_return_from_a_while_loop(interpret: Interpret) -> None:
+    out = np.zeros((7, 6), np.int32)
+    interpret(returns_from_while, 7, out)
+    np.testing.assert_array_equal(out, [[step < n if step < 5 else n >= 5 for step in range(6)] for n in range(7)])
+
+
+@ct.kernel
+def unrolled(x, out):
+    total = ct.zeros((4,), ct.float32)
+    for i in ct.static_iter(range(0, 6, 2)):
+        ct.static_assert(i % 2 == 0)
+        total = total + ct.load(x, (i,), (4,))
+    for factor, shift in ct.static_iter(((2, 1), (3, 0))):
+        total = total * factor + shift
+    ct.store(out, (0,), total)
+
+
+def test_a_static_loop_is_unrolled(interpret: Interpret, tile_text: Callable[[Any, str], str]) -> None:
+    x, out = np.arange(24, dtype=np.float32), np.zeros(4, np.float32)
+    interpret(unrolled, 1, x, out)
+    rows = x.reshape(6, 4)
+    np.testing.assert_array_equal(out, ((rows[0] + rows[2] + rows[4]) * 2 + 1) * 3)
+    assert " for " not in tile_text(unrolled, "x: f32[?], out: f32[?]")
+
+
+def test_only_what_is_read_later_is_carried(tile_text: Callable[[Any, str], str]) -> None:
+    @ct.kernel
+    def kernel(a, b, c, n):
+        x, y = ct.load(a, (0, 0), (16, 16)), ct.load(b, (0, 0), (16, 16))
+        total = ct.zeros((16, 16), ct.float32)
+        for k in range(n):
+            x, y = ct.load(a, (0, k), (16, 16)), ct.load(b, (k, 0), (16, 16))
+            total = ct.mma(x, y, total)
+        ct.store(c, (0, 0), total)
+
+    text = tile_text(kernel, "a: f16[?,?], b: f16[?,?], c: f32[?,?], n: i32")
+    # x and y are overwritten before they are read, and dead behind the loop.
+    assert text.count("iter_values(%iterArg0 = ") == 1 and "iterArg1" not in text
+
+
+def test_a_loop_that_is_left_becomes_a_loop_operation(tile_text: Callable[[Any, str], str]) -> None:
+    @ct.kernel
+    def kernel(out, n):
+        for i in range(n):
+            if i * i > n:
+                break
+            ct.store(out, (i,), i)
+
+    text = tile_text(kernel, "out: i32[?], n: i32")
+    assert " = loop iter_values" in text and " = for " not in text
+
+
+def test_a_type_that_changes_is_an_error_at_the_assignment(complaint: Any) -> None:
+    def kernel(x, n):
+        total = 0
+        for i in range(n):
+            total = total + ct.load(x, (i,), (4,))
+        ct.store(x, (0,), total)
+
+    message = complaint(kernel, "x: f32[?], n: i32")
+    assert "'total' changes from iteration to iteration: an int32 scalar and a float32 tile of shape (4,)" in message
+    assert "    total = total + ct.load(x, (i,), (4,))\n                ^^^^^\n" in message
+
+
+@pytest.mark.parametrize("use", ["value", "i"])
+def test_names_of_the_body_have_no_value_behind_it(complaint: Any, use: str) -> None:
+    def value(x, n):
+        for i in range(n):
+            value = i
+        ct.store(x, (0,), value)
+
+    def i(x, n):
+        for i in range(n):
+            pass
+        ct.store(x, (0,), i)
+
+    message = complaint({"value": value, "i": i}[use], "x: i32[?], n: i32")
+    assert f"'{use}' " in message and "which may run no iteration" in message

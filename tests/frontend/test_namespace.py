@@ -1,0 +1,69 @@
+"""`import tilec as ct`: what is there, and what it does not load."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import tilec as ct
+from tilec.ast_to_tile import entry  # noqa: F401  (registers every chapter)
+from tilec.ast_to_tile.chapters import HANDLERS, implements
+from tilec.language import arith, control, convert, math, memory, mma, reduce, shape, view
+
+CHAPTERS = (arith, control, convert, math, memory, mma, reduce, shape)
+FUNCTIONS = [
+    (f"{module.__name__.rpartition('.')[2]}.{name}", value)
+    for module in CHAPTERS
+    for name, value in vars(module).items()
+    if callable(value) and getattr(value, "__module__", "") == module.__name__ and not name.startswith("_")
+]
+METHODS = [
+    (f"{kind.__name__}.{name}", value)
+    for kind in (view.Array, view.Tile, view.TiledView)
+    for name, value in vars(kind).items()
+    if not name.startswith("_")
+]
+
+
+@pytest.mark.parametrize(("name", "function"), FUNCTIONS + METHODS)
+def test_every_function_of_the_language_has_a_builder_with_its_parameters(name: str, function: object) -> None:
+    signature = getattr(function, "signature", None) or inspect.signature(function)  # type: ignore[arg-type]
+    builder = inspect.signature(HANDLERS[function])
+    # Raises TypeError where the builder takes other arguments than the language promises.
+    builder.bind(emitter=None, **dict.fromkeys(signature.parameters))
+
+
+@pytest.mark.parametrize(("name", "function"), FUNCTIONS)
+def test_every_function_of_the_language_is_in_the_namespace(name: str, function: object) -> None:
+    assert getattr(ct, name.partition(".")[2]) is function
+
+
+def test_a_function_has_one_builder() -> None:
+    with pytest.raises(ValueError, match="'zeros' is built by .*_zeros and .*other"):
+
+        @implements(ct.zeros)
+        def other() -> None:
+            pass
+
+
+def test_importing_tilec_loads_no_mlir_and_no_compiler() -> None:
+    code = "import sys, tilec; print([m for m in sys.modules if 'mlir' in m or 'tilec.compile' in m or 'cuda' in m])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_names_stay_functions_after_their_modules_are_imported() -> None:
+    import tilec.compile
+    import tilec.kernel
+    import tilec.launch
+    import tilec.run
+
+    for name in ("compile", "kernel", "launch", "run", "load", "Module", "Compiled"):
+        assert callable(getattr(tilec, name))
+        assert name in dir(tilec)
+
+
+def test_cdiv_works_on_the_host_too() -> None:
+    assert [ct.cdiv(n, 4) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]

@@ -1,0 +1,118 @@
+"""The text form of signatures (`--sig`)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tilec import datatypes
+from tilec.errors import InputError
+from tilec.signature import ArrayArgument, ConstantArgument, ScalarArgument, Signature, parse
+
+
+def one(text: str) -> ArrayArgument:
+    (argument,) = parse(text)
+    assert isinstance(argument, ArrayArgument)
+    return argument
+
+
+def test_an_array_is_row_major_and_aligned_unless_told() -> None:
+    assert one("A: f16[?,?]") == ArrayArgument("A", datatypes.float16, (None, None), (None, 1), 16, (1, 1), (8, 1))
+
+
+def test_known_extents_and_divisors() -> None:
+    array = one("A: f32[1000,?%64]")
+    assert (array.shape, array.shape_divisibility) == ((1000, None), (1, 64))
+
+
+def test_strides_in_elements() -> None:
+    array = one("B: f16[?,?] strides (1,?)")
+    assert (array.strides, array.stride_divisibility) == ((1, None), (1, 8))
+    assert one("B: f16[?,?] strides (?%64,1)").stride_divisibility == (64, 1)
+    assert one("B: f16[?,?] strides (520,1)").strides == (520, 1)
+
+
+def test_alignment_holds_for_base_and_strides() -> None:
+    array = one("A: f16[?,?] align 4")
+    assert (array.alignment, array.stride_divisibility) == (4, (2, 1))
+    assert one("A: f16[?,?] align 2").stride_divisibility == (1, 1)
+    # One byte divides everything, whatever the element.
+    assert one("A: f32[?,?] align 1").stride_divisibility == (1, 1)
+
+
+def test_scalars_and_constants() -> None:
+    assert parse("x: f32, n: i64").arguments == (
+        ScalarArgument("x", datatypes.float32),
+        ScalarArgument("n", datatypes.int64),
+    )
+    constants = parse("TM=128, eps=1e-5, low=-inf, flag=True, name='row', none=None, dtype=bf16")
+    values = [argument.value for argument in constants if isinstance(argument, ConstantArgument)]
+    assert values == [128, 1e-5, float("-inf"), True, "row", None, datatypes.bfloat16]
+
+
+def test_an_array_of_no_dimensions_is_not_a_scalar() -> None:
+    assert one("x: f32[]").shape == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "A: f16[?,?], B: f16[?,?] strides (1,?), x: f32, TM=128",
+        "A: u8[1,2,?%4] strides (?%3,?,1) align 1, b: i1",
+        "A: tf32[], dtype=f8E4M3FN, s='a b'",
+    ],
+)
+def test_text_and_json_of_a_signature_read_back_as_itself(text: str) -> None:
+    signature = parse(text)
+    assert parse(str(signature)) == signature
+    assert Signature.from_json(signature.to_json()) == signature
+
+
+def test_json_is_what_artifacts_hold() -> None:
+    assert json.loads(parse("A: f16[?,?], x: f32, TM=128").to_json()) == {
+        "arguments": [
+            {
+                "name": "A",
+                "kind": "array",
+                "element": "f16",
+                "rank": 2,
+                "shape": [None, None],
+                "strides": [None, 1],
+                "alignment": 16,
+                "divisibility": {"shape": [1, 1], "strides": [8, 1]},
+            },
+            {"name": "x", "kind": "scalar", "element": "f32"},
+            {"name": "TM", "kind": "constant", "value": 128},
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "problem"),
+    [
+        ("A f16", 3, "expected ':' and a type, or '=' and a constant, after 'A'"),
+        ("A: q16[?]", 4, "unknown element type 'q16', expected one of: i1, u8"),
+        ("A: f16[?,?] strides (1)", 24, "'A' has 2 extents and 1 strides, expected as many"),
+        ("A: f16[?] align 3", 17, "expected an alignment that is a power of two, got 3"),
+        ("A: f16[?] aligned 4", 11, "expected 'strides' or 'align', got 'aligned'"),
+        ("A: f16[x]", 8, "expected an extent: an integer, '?' or '?%n'"),
+        ("A: f16[-1]", 8, "expected an extent of at least 0, got -1"),
+        ("A: f16[?%0]", 10, "expected a divisor of at least 1, got 0"),
+        ("A: f16[?;", 9, "unexpected character ';'"),
+        ("A: f16[?] B: f16[?]", 11, "expected 'strides' or 'align', got 'B'"),
+        ("TM=", 4, "expected a constant"),
+        ("TM=128 128", 8, "expected ',' or the end"),
+    ],
+)
+def test_a_mistake_is_pointed_at(text: str, column: int, problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse(text)
+    assert caught.value.message.startswith(f"signature, column {column}: {problem}")
+    assert str(caught.value).endswith(f"{text}\n    {' ' * (column - 1)}^")
+
+
+def test_json_that_is_no_signature_is_refused() -> None:
+    with pytest.raises(InputError, match="not a signature in JSON"):
+        Signature.from_json('{"arguments": [{"kind": "array"}]}')

@@ -1,0 +1,111 @@
+"""Order between accesses to the same array, and none between others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import tilec as ct
+
+Text = Callable[[Any, str], str]
+
+
+def lines(text: str) -> list[str]:
+    """The operations on memory and tokens, without their types."""
+    kept = [line.strip() for line in text.splitlines() if re.search(r"_tko|token|continue|yield|break", line)]
+    return [line if line.endswith("{") else re.split(r" : (?=partition|tile|token)", line)[0] for line in kept]
+
+
+def test_arrays_that_are_only_loaded_need_no_tokens(tile_text: Text) -> None:
+    @ct.kernel
+    def kernel(x, y, n):
+        total = ct.zeros((8,), ct.float32)
+        for i in range(n):
+            total = total + ct.load(x, (i,), (8,))
+        ct.store(y, (0,), total)
+
+    text = tile_text(kernel, "x: f32[?], y: f32[?], n: i32")
+    assert not re.search(r"\] token = ", text) and "make_token" not in text and "join_tokens" not in text
+
+
+def test_a_load_follows_the_last_store_to_its_array(tile_text: Text) -> None:
+    @ct.kernel
+    def kernel(x, y):
+        tile = ct.load(x, (0,), (8,))
+        ct.store(y, (0,), tile)
+        ct.store(y, (1,), ct.load(y, (0,), (8,)))
+
+    assert lines(tile_text(kernel, "x: f32[?], y: f32[?]")) == [
+        "%tile, %result_token = load_view_tko weak %pview[%cst_0_i32]",
+        "%0 = store_view_tko weak %tile, %pview_0[%cst_0_i32_0]",
+        "%tile_0, %result_token_0 = load_view_tko weak %pview_0[%cst_0_i32_1] token = %0",
+        "%1 = join_tokens %0, %result_token_0",
+        "%2 = store_view_tko weak %tile_0, %pview_0[%cst_1_i32] token = %1",
+    ]
+
+
+def test_a_loop_carries_the_tokens_of_what_it_stores(tile_text: Text) -> None:
+    @ct.kernel
+    def kernel(x, y, n):
+        for i in range(n):
+            ct.store(y, (i,), ct.load(x, (i,), (8,)))
+        ct.store(y, (0,), 0.0)
+
+    assert lines(tile_text(kernel, "x: f32[?], y: f32[?], n: i32")) == [
+        "%0 = make_token",
+        "%for = for %loopIdx in (%cst_0_i32 to %arg6, step %cst_1_i32) : tile<i32> iter_values(%iterArg0 = %0) -> (token) {",
+        "%tile, %result_token = load_view_tko weak %pview[%loopIdx]",
+        "%1 = store_view_tko weak %tile, %pview_1[%loopIdx] token = %iterArg0",
+        "continue %1",
+        "%2 = store_view_tko weak %reshape, %pview_0[%cst_0_i32_0] token = %for",
+    ]
+
+
+def test_a_branch_gives_the_tokens_of_what_it_stores(tile_text: Text) -> None:
+    @ct.kernel
+    def kernel(y, n):
+        ct.store(y, (0,), 0.0)
+        if n > 3:
+            ct.store(y, (1,), 1.0)
+        ct.store(y, (2,), 2.0)
+
+    text = lines(tile_text(kernel, "y: f32[?], n: i32"))
+    assert text[1:6] == [
+        "%2 = if %1 -> (token) {",
+        "%3 = store_view_tko weak %reshape_0, %pview[%cst_1_i32] token = %0",
+        "yield %3",
+        "yield %0",
+        "%4 = store_view_tko weak %reshape_1, %pview[%cst_2_i32] token = %2",
+    ]
+
+
+def test_pointers_and_views_of_one_array_are_ordered(tile_text: Text) -> None:
+    @ct.kernel
+    def kernel(y):
+        ct.scatter(y, ct.arange(8, dtype=ct.int32), 1.0)
+        part = y.slice(0, 2, 6)
+        ct.store(part, (0,), ct.gather(y, ct.arange(8, dtype=ct.int32) + 1))
+
+    text = lines(tile_text(kernel, "y: f32[?]"))
+    assert text[0].startswith("%4 = store_ptr_tko weak ") and "token" not in text[0]
+    assert "load_ptr_tko" in text[1] and text[1].endswith("token=%4")
+    assert text[2] == "%15 = join_tokens %4, %result_token"
+    assert "store_view_tko" in text[3] and text[3].endswith("token = %15")
+
+
+def test_after_an_acquire_everything_waits_and_a_release_waits_for_everything(tile_text: Text) -> None:
+    @ct.kernel
+    def kernel(flag, x, y):
+        order, scope = ct.MemoryOrder, ct.MemoryScope.DEVICE
+        ct.load(flag, (0,), (1,), memory_order=order.ACQUIRE, memory_scope=scope)
+        tile = ct.load(x, (0,), (8,))
+        ct.store(y, (0,), tile)
+        ct.store(flag, (1,), 1, memory_order=order.RELEASE, memory_scope=scope)
+
+    acquire, load, store, join, release = lines(tile_text(kernel, "flag: i32[?], x: f32[?], y: f32[?]"))
+    assert acquire.startswith("%tile, %result_token = load_view_tko acquire device")
+    assert load.endswith("token = %result_token")
+    assert store.startswith("%0 = ") and store.endswith("token = %result_token")
+    assert join == "%1 = join_tokens %result_token, %result_token_0, %0"
+    assert "release device" in release and release.endswith("token = %1")
