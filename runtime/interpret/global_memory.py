@@ -88,14 +88,14 @@ class Memory:
 
 
 class _Intervals:
-    """Ranges joined where they touch or overlap."""
+    """Ranges joined where they overlap."""
 
     def __init__(self, ranges: Iterable[tuple[int, int]]) -> None:
         joined: list[list[int]] = []
         for start, size in sorted(ranges):
             if size <= 0:
                 continue
-            if joined and start <= joined[-1][1]:
+            if joined and start < joined[-1][1]:
                 joined[-1][1] = max(joined[-1][1], start + size)
             else:
                 joined.append([start, start + size])

@@ -27,10 +27,7 @@ def unwritten(op: Step, machine: Machine) -> np.ndarray:
 @interprets("load_ptr_tko")
 def _load(op: Step, machine: Machine, source: Tile, mask: Tile | None, padding: Tile | None, _token: None) -> Any:
     fill = unwritten(op, machine) if padding is None else padding
-    if mask is None or padding is None:
-        return access.load(machine.memory, source, mask, op.element, fill), None
-    loaded = access.load(machine.memory, source, mask, op.element, np.zeros((), op.element.dtype))
-    return np.where(mask, loaded, fill), None
+    return access.load(machine.memory, source, mask, op.element, fill), None
 
 
 @interprets("store_ptr_tko")

@@ -39,8 +39,6 @@ def check_overflow(op: Step, machine: Machine, *tiles: np.ndarray) -> None:
 
 def _integers(op: Step, signedness: str, tiles: tuple[np.ndarray, ...]) -> list[np.ndarray]:
     element: Element = op.types[0].element
-    first = np.asarray(reading(tiles[0], element, signedness)).astype(object)
-    # The amount of a shift is unsigned whatever the promise.
-    second = "unsigned" if op.name == "cuda_tile.shli" else signedness
-    rest = [t if t.dtype == np.uint64 and second == "unsigned" else reading(t, element, second) for t in tiles[1:]]
-    return [first, *(np.asarray(tile).astype(object) for tile in rest)]
+    # The amount of a shift comes as u64, unsigned whatever the promise is about.
+    read = [t if t.dtype == np.uint64 else reading(t, element, signedness) for t in tiles]
+    return [np.asarray(tile).astype(object) for tile in read]

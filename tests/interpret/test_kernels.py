@@ -134,6 +134,14 @@ def test_tf32_operands_are_rounded_or_truncated(execute, truncate):
     assert (np.abs(got - sums) <= 3 * 2.0**-24 * np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)).all()
 
 
+def test_low_bits_of_a_tf32_in_memory_do_not_count(execute):
+    rng = np.random.default_rng(6)
+    a, b = rng.uniform(1, 2, (32, 16)).astype(np.float32), rng.uniform(1, 2, (16, 32)).astype(np.float32)
+    a_short, b_short = ((x.view(np.uint32) & 0xFFFFE000).view(np.float32).astype(np.float64) for x in (a, b))
+    got = multiply(execute, "tf32", "f32", "tf32", a, b)
+    assert np.array_equal(got, (a_short @ b_short).astype(np.float32))
+
+
 def test_row_softmax(execute):
     """Rows of 100 in tiles of 128: -inf stands outside, and e^-inf adds nothing."""
     rng = np.random.default_rng(5)

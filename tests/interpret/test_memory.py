@@ -64,6 +64,29 @@ def test_beyond_the_end_is_an_error_at_the_user_s_line(execute):
     assert caught.value.notes[0].message == "in tile block (0, 0, 0) of grid (2, 3, 1)"
 
 
+def test_the_element_is_named_by_its_place_in_the_tile_also_under_a_mask(execute):
+    body = f"""{FOUR} %x, %k = load_ptr_tko weak %at, %mask : tile<4xptr<f32>>, tile<4xi1> -> tile<4xf32>, token
+    {STORED}"""
+    with pytest.raises(SimulationError, match=r"element \[2\]: load of 4 bytes"):
+        execute(POINTERS, body, np.zeros(2, np.float32), np.zeros(4, np.float32))
+
+
+def test_half_of_an_element_inside_is_not_enough(execute):
+    source = np.zeros(4, np.float32)
+    with pytest.raises(SimulationError, match=r"element \[3\]: load of 4 bytes"):
+        ranges = [(source.ctypes.data, 14, True)]
+        execute(POINTERS, COPY, source, np.zeros(4, np.float32), ranges=ranges)
+
+
+def test_overlapping_arrays_are_one_range(execute):
+    """The end of the first lies inside of the second, and an element lies across it."""
+    source, result = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+    start = source.ctypes.data
+    ranges = [(start, 10, False), (start + 4, 12, False), (result.ctypes.data, 16, True)]
+    execute(POINTERS, COPY, source, result, ranges=ranges)
+    assert np.array_equal(source, result)
+
+
 def test_a_store_to_an_array_that_must_not_be_written_is_an_error(execute):
     source, result = np.zeros(4, np.float32), np.zeros(4, np.float32)
     result.flags.writeable = False
@@ -147,6 +170,26 @@ def test_allocated_memory_is_there_and_tokens_are_values(execute):
     assert result.tolist() == [2.5]
     with pytest.raises(SimulationError, match="store of 4 bytes"):
         execute("%p: tile<ptr<f32>>", body.replace("<i32: 7>", "<i32: 8>"), result)
+
+
+def test_allocated_memory_is_gone_with_its_tile_block(execute):
+    """The first tile block leaves the address of its memory behind, and the second one reads there."""
+    body = """
+    %before, %k = load_ptr_tko weak %p : tile<ptr<i64>> -> tile<i64>, token
+    %none = constant <i64: 0> : tile<i64>
+    %c = cmpi not_equal %before, %none, unsigned : tile<i64> -> tile<i1>
+    if %c {
+      %q = int_to_ptr %before : tile<i64> -> tile<ptr<i64>>
+      %y, %l = load_ptr_tko weak %q : tile<ptr<i64>> -> tile<i64>, token
+    } else {
+      %a = alloca num_elem = 1, alignment = 8 : tile<ptr<i64>>
+      %x = ptr_to_int %a : tile<ptr<i64>> -> tile<i64>
+      %e = store_ptr_tko weak %p, %x : tile<ptr<i64>>, tile<i64> -> token
+    }"""
+    execute("%p: tile<ptr<i64>>", body, np.zeros(1, np.int64))
+    with pytest.raises(SimulationError, match="load of 8 bytes") as caught:
+        execute("%p: tile<ptr<i64>>", body, np.zeros(1, np.int64), grid=2)
+    assert caught.value.notes[0].message == "in tile block (1, 0, 0) of grid (2, 1, 1)"
 
 
 def test_a_global_holds_its_elements_and_a_constant_one_cannot_be_written(execute):
