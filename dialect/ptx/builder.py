@@ -15,6 +15,15 @@ LABELS = "ptx.labels"
 UNIFORM = "ptx.uniform"
 
 
+def _names(kind: str) -> list[list[str]]:
+    """By results and operands; the last one takes any number."""
+    fixed = [[f"ptx.{kind}_{r}_{n}" for n in range(MAXIMUM_OPERANDS + 1)] for r in range(MAXIMUM_RESULTS + 1)]
+    return [*fixed, [f"ptx.{kind}_many"]]
+
+
+_COMPUTE, _EXECUTE = _names("compute"), _names("execute")
+
+
 class PtxBuilder:
     """Builds the body of one `ptx.entry` (`body` and `attributes` as entry() returns and takes them).
 
@@ -50,16 +59,30 @@ class PtxBuilder:
             self._labels[made] = label
         return made
 
-    def compute(self, text: str, results: Any, *operands: ir.Value, **options: Any) -> Any:
+    def compute(
+        self,
+        text: str,
+        results: Any,
+        *operands: ir.Value,
+        tied: Sequence[int] | None = None,
+        loc: ir.Location | None = None,
+    ) -> Any:
         """An instruction without effects; the value for one type in `results`, a tuple for a sequence of types.
 
-        Options: `tied`, for each result the index of the operand whose register it takes or -1; `loc`.
+        `tied` gives for each result the index of the operand whose register it takes, or -1.
         """
-        return self._instruction("compute", text, results, operands, **options)
+        return self._instruction(_COMPUTE, text, results, operands, tied, loc)
 
-    def execute(self, text: str, results: Any = (), *operands: ir.Value, **options: Any) -> Any:
+    def execute(
+        self,
+        text: str,
+        results: Any = (),
+        *operands: ir.Value,
+        tied: Sequence[int] | None = None,
+        loc: ir.Location | None = None,
+    ) -> Any:
         """An instruction with effects, which stays where it is; else as compute()."""
-        return self._instruction("execute", text, results, operands, **options)
+        return self._instruction(_EXECUTE, text, results, operands, tied, loc)
 
     def branch(self, target: ir.Block, *operands: ir.Value, loc: ir.Location | None = None) -> None:
         """Go on at a block with values for its arguments."""
@@ -104,21 +127,21 @@ class PtxBuilder:
 
     def _instruction(
         self,
-        kind: str,
+        names: list[list[str]],
         text: str,
         results: Any,
         operands: Sequence[ir.Value],
-        tied: Sequence[int] | None = None,
-        loc: ir.Location | None = None,
+        tied: Sequence[int] | None,
+        loc: ir.Location | None,
     ) -> Any:
         single = isinstance(results, ir.Type)
         types = [results] if single else results
         key = (text, tuple(tied) if tied is not None else None)
         attributes = self._attributes.get(key) or self._instruction_attributes(key)
         if len(types) <= MAXIMUM_RESULTS and len(operands) <= MAXIMUM_OPERANDS:
-            name = f"ptx.{kind}_{len(types)}_{len(operands)}"
+            name = names[len(types)][len(operands)]
         else:
-            name, attributes = f"ptx.{kind}_many", {**attributes, **segments(types, operands, self.entry.context)}
+            name, attributes = names[-1][0], {**attributes, **segments(types, operands, self.entry.context)}
         made = ir.Operation.create(name, types, operands, attributes, loc=loc or self.location, ip=self._point)
         if single:
             return made.result

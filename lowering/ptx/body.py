@@ -64,13 +64,13 @@ class _Writer:
         return [line for line in self.lines if line[1] is not None or line[0][:-1] in self.targets]
 
     def block(self, number: int, following: int | None) -> None:
-        block, names, lines = self.program.blocks[number], self.registers.names, self.lines
+        block, lines = self.program.blocks[number], self.lines
+        name = self.registers.names.__getitem__
         lines.append((f"{self.labels[number]}:", None))
         for instruction in block.instructions:
             if instruction.tied:
                 self.move_tied(instruction)
-            registers = [names[value] for value in instruction.results]
-            registers += [names[value] for value in instruction.operands]
+            registers = (*map(name, instruction.results), *map(name, instruction.operands))
             lines.append((instruction.template.format(*registers), instruction.location))
         self.end(block.end, following)
 

@@ -89,9 +89,10 @@ class _Reader:
     def instruction(self, operation: ir.Operation, results: list[int]) -> Instruction:
         numbers, attributes = self.numbers, operation.attributes
         operands = [numbers[operand] for operand in operation.operands]
-        if "text" not in attributes:
+        try:
+            text = attributes["text"]
+        except KeyError:
             return Instruction(_upstream(operation), results, operands, (), operation.location)
-        text = attributes["text"]
         template = self.templates.get(text)
         if template is None:
             template = self.templates[text] = format_string(text.value)
