@@ -1,60 +1,160 @@
-"""What power of two divides a scalar, from promises, constants and arithmetic."""
+"""Which power of two divides a value: from promises, constants and arithmetic."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from tilec.dialect.cuda_tile.attributes import DivByAttr
+from tilec.dialect.cuda_tile.types import ELEMENT_BITS, PointerType
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
 
 # Zero is divisible by everything; this stands for it.
 UNBOUNDED = 1 << 62
 
 
 def divisibility(value: ir.Value) -> int:
-    """The largest power of two known to divide an integer scalar (elements) or a pointer (bytes); 1 where nothing is known."""
+    """The largest power of two known to divide every element of an integer tile, or every address (bytes); 1 if none is.
+
+    Arithmetic wraps modulo a power of two, which keeps what is divisible by a smaller one.
+    """
     owner = value.owner
     if isinstance(owner, ir.Block):
-        return 1
+        return _argument(value, owner)
     rule = _RULES.get(owner.operation.name)
-    return rule(owner) if rule is not None else 1
+    return rule(owner, value) if rule is not None else 1
 
 
-def _assume(op: Any) -> int:
-    predicate = op.predicate
-    known = divisibility(op.operation.operands[0])
+def _argument(value: ir.Value, block: ir.Block) -> int:
+    """An induction variable starts at the lower bound and moves by steps; carried values may be anything."""
+    loop = block.owner
+    if loop.operation.name == "cuda_tile.for" and ir.BlockArgument(value).arg_number == 0:
+        return math.gcd(divisibility(loop.lowerBound), divisibility(loop.step))
+    return 1
+
+
+def _assume(op: Any, _: ir.Value) -> int:
+    known, predicate = divisibility(op.value), op.predicate
     if isinstance(predicate, DivByAttr) and predicate.every is None:
         return max(known, predicate.divisor)
     return known
 
 
-def _constant(op: Any) -> int:
-    elements = ir.DenseElementsAttr(op.operation.attributes["value"])
-    if not elements.is_splat or not isinstance(elements.type.element_type, ir.IntegerType):
+def _constant(op: Any, _: ir.Value) -> int:
+    elements = op.value
+    if not isinstance(ir.RankedTensorType(elements.type).element_type, ir.IntegerType):
         return 1
-    number = int(elements.get_splat_value().value)
+    if elements.is_splat:
+        return _factor(int(elements.get_splat_value().value))
+    return math.gcd(*(_factor(int(number)) for number in elements))
+
+
+def _factor(number: int) -> int:
     return number & -number if number else UNBOUNDED
 
 
-def _product(op: Any) -> int:
-    return min(UNBOUNDED, math.prod(divisibility(operand) for operand in op.operation.operands))
+def _common(op: Any, _: ir.Value) -> int:
+    return math.gcd(*map(divisibility, op.operation.operands))
 
 
-def _common(op: Any) -> int:
-    return math.gcd(*(divisibility(operand) for operand in op.operation.operands))
+def _product(op: Any, _: ir.Value) -> int:
+    return min(UNBOUNDED, math.prod(map(divisibility, op.operation.operands)))
 
 
-def _source(op: Any) -> int:
+def _shifted(op: Any, _: ir.Value) -> int:
+    amount = splat(op.rhs)
+    return divisibility(op.lhs) if amount is None else min(UNBOUNDED, divisibility(op.lhs) << max(0, amount))
+
+
+def _masked(op: Any, _: ir.Value) -> int:
+    return max(map(divisibility, op.operation.operands))
+
+
+def _quotient(op: Any, _: ir.Value) -> int:
+    divisor = splat(op.rhs)
+    if divisor is None or divisor <= 0 or divisor & (divisor - 1):
+        return 1
+    return max(1, divisibility(op.lhs) // divisor)
+
+
+def _selected(op: Any, _: ir.Value) -> int:
+    return math.gcd(divisibility(op.val_if_true), divisibility(op.val_if_false))
+
+
+def _source(op: Any, _: ir.Value) -> int:
     return divisibility(op.operation.operands[0])
 
 
-_RULES = {
+def _offset(op: Any, _: ir.Value) -> int:
+    return math.gcd(divisibility(op.ptr), min(UNBOUNDED, divisibility(op.offset) * step_bytes(op.ptr.type.element)))
+
+
+def step_bytes(pointer: PointerType) -> int:
+    """How far a step of one element moves an address, in whole bytes; of f4E2M1FN, which fill half a byte, none is sure."""
+    name = spell(pointer.element)
+    if name == "f4E2M1FN":
+        return 1
+    return 4 if name == "tf32" else -(-ELEMENT_BITS[name] // 8)
+
+
+def _extent(op: Any, value: ir.Value) -> int:
+    """An extent is in the type, or an operand of the view."""
+    axis, view = ir.OpResult(value).result_number, op.src
+    known = view.type.shape[axis]
+    if known is not None:
+        return _factor(known)
+    maker = view.owner
+    if isinstance(maker, ir.Block) or maker.operation.name != "cuda_tile.make_tensor_view":
+        return 1
+    return divisibility(maker.dynamicShape[view.type.shape[:axis].count(None)])
+
+
+def _branches(op: Any, value: ir.Value) -> int:
+    at = ir.OpResult(value).result_number
+    last = [list(region.blocks[0].operations)[-1] for region in (op.then, op.else_)]
+    # A branch that leaves the loop or the kernel gives no value.
+    return math.gcd(*(divisibility(each.operands[at]) for each in last if each.operation.name == "cuda_tile.yield"))
+
+
+def splat(value: ir.Value) -> int | None:
+    """The number that an integer constant has in all its elements, None for anything else."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "cuda_tile.constant" or not owner.value.is_splat:
+        return None
+    attribute = owner.value.get_splat_value()
+    return int(attribute.value) if isinstance(attribute, ir.IntegerAttr | ir.BoolAttr) else None
+
+
+_RULES: dict[str, Callable[[Any, ir.Value], int]] = {
     "cuda_tile.assume": _assume,
     "cuda_tile.constant": _constant,
-    "cuda_tile.muli": _product,
     "cuda_tile.addi": _common,
     "cuda_tile.subi": _common,
+    "cuda_tile.maxi": _common,
+    "cuda_tile.mini": _common,
+    "cuda_tile.remi": _common,
+    "cuda_tile.ori": _common,
+    "cuda_tile.xori": _common,
+    "cuda_tile.cat": _common,
+    "cuda_tile.negi": _source,
+    "cuda_tile.absi": _source,
+    "cuda_tile.andi": _masked,
+    "cuda_tile.muli": _product,
+    "cuda_tile.shli": _shifted,
+    "cuda_tile.divi": _quotient,
+    "cuda_tile.select": _selected,
     "cuda_tile.exti": _source,
     "cuda_tile.trunci": _source,
+    "cuda_tile.broadcast": _source,
+    "cuda_tile.reshape": _source,
+    "cuda_tile.permute": _source,
+    "cuda_tile.extract": _source,
+    "cuda_tile.offset": _offset,
+    "cuda_tile.int_to_ptr": _source,
+    "cuda_tile.ptr_to_int": _source,
+    "cuda_tile.ptr_to_ptr": _source,
+    "cuda_tile.get_tensor_shape": _extent,
+    "cuda_tile.if": _branches,
 }

@@ -1,0 +1,157 @@
+"""Between which numbers a value lies: from promises, constants, types and arithmetic that does not wrap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tilec.dialect.cuda_tile.attributes import BoundedAttr
+from tilec.dialect.cuda_tile.types import ELEMENT_BITS
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+
+# Tile IR: each axis of the grid has at most 2^24 - 1 tile blocks.
+MAXIMUM_BLOCKS = (1 << 24) - 1
+
+
+class Interval(NamedTuple):
+    """Signed numbers from low to high, both included."""
+
+    low: int
+    high: int
+
+    def join(self, other: Interval) -> Interval:
+        return Interval(min(self.low, other.low), max(self.high, other.high))
+
+    def meet(self, other: Interval) -> Interval:
+        return Interval(max(self.low, other.low), min(self.high, other.high))
+
+
+def bounds(value: ir.Value) -> Interval:
+    """The interval in which every element of an integer tile is known to lie, read as signed; at worst that of its type."""
+    whole = type_interval(value.type)
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return _argument(value, owner, whole)
+    rule = _RULES.get(owner.operation.name)
+    found = whole if rule is None else rule(owner, value)
+    # A result beyond the type wraps, and may then be anything.
+    return found if whole.low <= found.low and found.high <= whole.high else whole
+
+
+def type_interval(type: ir.Type) -> Interval:
+    """All numbers that the elements of an integer tile can be."""
+    half = 1 << (ELEMENT_BITS[spell(type.element)] - 1)
+    return Interval(-half, half - 1)
+
+
+def _argument(value: ir.Value, block: ir.Block, whole: Interval) -> Interval:
+    """An induction variable that counts up lies from the lower bound to below the upper one."""
+    loop = block.owner
+    if loop.operation.name != "cuda_tile.for" or ir.BlockArgument(value).arg_number != 0 or loop.unsignedCmp:
+        return whole
+    # Tile IR: the step is positive.
+    low, high = bounds(loop.lowerBound).low, bounds(loop.upperBound).high - 1
+    return Interval(low, max(low, high))
+
+
+def _assume(op: Any, _: ir.Value) -> Interval:
+    known, predicate = bounds(op.value), op.predicate
+    if not isinstance(predicate, BoundedAttr):
+        return known
+    low = known.low if predicate.lower is None else predicate.lower
+    return known.meet(Interval(low, known.high if predicate.upper is None else predicate.upper))
+
+
+def _constant(op: Any, value: ir.Value) -> Interval:
+    elements, whole = op.value, type_interval(value.type)
+    numbers = [elements.get_splat_value().value] if elements.is_splat else list(elements)
+    signed = [int(n) if int(n) <= whole.high else int(n) - 2 * (whole.high + 1) for n in numbers]
+    return Interval(min(signed), max(signed))
+
+
+def _iota(op: Any, value: ir.Value) -> Interval:
+    return Interval(0, value.type.shape[0] - 1)
+
+
+def _sum(op: Any, _: ir.Value) -> Interval:
+    a, b = bounds(op.lhs), bounds(op.rhs)
+    return Interval(a.low + b.low, a.high + b.high)
+
+
+def _difference(op: Any, _: ir.Value) -> Interval:
+    a, b = bounds(op.lhs), bounds(op.rhs)
+    return Interval(a.low - b.high, a.high - b.low)
+
+
+def _product(op: Any, _: ir.Value) -> Interval:
+    a, b = bounds(op.lhs), bounds(op.rhs)
+    corners = [x * y for x in a for y in b]
+    return Interval(min(corners), max(corners))
+
+
+def _extreme(pick: Callable[[int, int], int]) -> Callable[[Any, ir.Value], Interval]:
+    def rule(op: Any, value: ir.Value) -> Interval:
+        a, b = bounds(op.lhs), bounds(op.rhs)
+        if op.signedness == "unsigned" and min(a.low, b.low) < 0:
+            return a.join(b)
+        return Interval(pick(a.low, b.low), pick(a.high, b.high))
+
+    return rule
+
+
+def _quotient(op: Any, value: ir.Value) -> Interval:
+    a, b = bounds(op.lhs), bounds(op.rhs)
+    if a.low < 0 or b.low <= 0:
+        return type_interval(value.type)
+    up = op.rounding == "positive_inf"
+    return Interval(a.low // b.high, -(-a.high // b.low) if up else a.high // b.low)
+
+
+def _remainder(op: Any, value: ir.Value) -> Interval:
+    a, b = bounds(op.lhs), bounds(op.rhs)
+    if a.low < 0 or b.low <= 0:
+        return type_interval(value.type)
+    return Interval(0, min(a.high, b.high - 1))
+
+
+def _selected(op: Any, _: ir.Value) -> Interval:
+    return bounds(op.val_if_true).join(bounds(op.val_if_false))
+
+
+def _extended(op: Any, value: ir.Value) -> Interval:
+    known = bounds(op.from_)
+    if op.signedness == "signed" or known.low >= 0:
+        return known
+    return Interval(0, (1 << ELEMENT_BITS[spell(op.from_.type.element)]) - 1)
+
+
+def _source(op: Any, _: ir.Value) -> Interval:
+    return bounds(op.operation.operands[0])
+
+
+def _grid(least: int, most: int) -> Callable[[Any, ir.Value], Interval]:
+    return lambda op, value: Interval(least, most)
+
+
+_RULES: dict[str, Callable[[Any, ir.Value], Interval]] = {
+    "cuda_tile.assume": _assume,
+    "cuda_tile.constant": _constant,
+    "cuda_tile.iota": _iota,
+    "cuda_tile.addi": _sum,
+    "cuda_tile.subi": _difference,
+    "cuda_tile.muli": _product,
+    "cuda_tile.maxi": _extreme(max),
+    "cuda_tile.mini": _extreme(min),
+    "cuda_tile.divi": _quotient,
+    "cuda_tile.remi": _remainder,
+    "cuda_tile.select": _selected,
+    "cuda_tile.exti": _extended,
+    "cuda_tile.trunci": _source,
+    "cuda_tile.broadcast": _source,
+    "cuda_tile.reshape": _source,
+    "cuda_tile.permute": _source,
+    "cuda_tile.extract": _source,
+    "cuda_tile.get_tile_block_id": _grid(0, MAXIMUM_BLOCKS - 1),
+    "cuda_tile.get_num_tile_blocks": _grid(1, MAXIMUM_BLOCKS),
+}

@@ -1,0 +1,45 @@
+"""The passes over Tile IR by name, and the pipeline that compiling runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import context, ir, passmanager
+from tilec.lowering.tile.fold_constants import fold_constants
+from tilec.lowering.tile.fuse_fma import fuse_fma
+from tilec.lowering.tile.hoist_invariants import hoist_invariants
+from tilec.lowering.tile.prune_tokens import prune_tokens
+
+
+@dataclass(frozen=True)
+class TilePass:
+    """A pass that changes a module in place, and what it does in one line."""
+
+    summary: str
+    run: Callable[[ir.Module], None]
+
+
+def _upstream(pipeline: str) -> Callable[[ir.Module], None]:
+    return lambda module: passmanager.PassManager.parse(f"builtin.module({pipeline})").run(module.operation)
+
+
+PASSES: dict[str, TilePass] = {
+    "canonicalize": TilePass("MLIR: removes dead operations and simplifies regions", _upstream("canonicalize")),
+    "cse": TilePass("MLIR: common subexpressions once", _upstream("cse")),
+    "fold-constants": TilePass("integer operations on constants become constants", fold_constants),
+    "hoist-invariants": TilePass("what a loop computes alike each time moves before it", hoist_invariants),
+    "prune-tokens": TilePass("tokens that order nothing go", prune_tokens),
+    "fuse-fma": TilePass("products fuse into sums, with one rounding for two: changes results", fuse_fma),
+}
+
+# What compiling runs: nothing that changes a result.
+DEFAULT = ("canonicalize", "fold-constants", "cse", "hoist-invariants", "prune-tokens", "canonicalize")
+
+
+def run(module: ir.Module, names: tuple[str, ...] = DEFAULT) -> ir.Module:
+    """The module itself after the passes; raises KeyError for an unknown name."""
+    with context():
+        for name in names:
+            PASSES[name].run(module)
+    return module

@@ -1,0 +1,324 @@
+"""Each pass over Tile IR: what it does, and beside it what it must leave alone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tilec.lowering.tile.passes import DEFAULT, PASSES, run
+from tilec.module import Module
+
+ARGUMENTS = "%n: tile<i32>, %c: tile<i1>, %p: tile<ptr<f32>>"
+
+
+def after(name: str, body: str) -> list[str]:
+    """The operations of a kernel's body after a pass, one line each."""
+    module = Module.parse(f"cuda_tile.module @m {{ entry @k({ARGUMENTS}) {{ {body} }} }}")
+    run(module.ir, (name,))
+    module.verify()
+    lines = module.to_text().splitlines()[2:-2]
+    return [re.sub(r"\s+", " ", line).strip() for line in lines]
+
+
+def body(*operations: str) -> str:
+    return "\n".join(operations)
+
+
+USE = 'print_tko "%d", {} : {} -> token'
+VALUES = body(
+    "%a = constant <f32: 1.5> : tile<4xf32>",
+    "%b = constant <f32: 2.5> : tile<4xf32>",
+    "%d = constant <f32: 3.5> : tile<4xf32>",
+)
+
+
+def names(lines: list[str]) -> list[str]:
+    """The names of the operations alone."""
+    found = [re.sub(r"^[%\w:, ]+ = ", "", line).split(" ")[0].split("(")[0] for line in lines]
+    return [name for name in found if name not in ("constant", "return", "}")]
+
+
+class TestFuseFma:
+    def test_a_product_with_one_use_is_fused(self) -> None:
+        lines = after("fuse-fma", f"{VALUES} %m = mulf %a, %b : tile<4xf32> %s = addf %m, %d : tile<4xf32>")
+        assert names(lines) == ["fma"]
+        assert "fma %cst_f32, %cst_f32_0, %cst_f32_1 : tile<4xf32>" in lines[3]
+
+    def test_the_product_may_be_on_the_right(self) -> None:
+        lines = after("fuse-fma", f"{VALUES} %m = mulf %a, %b : tile<4xf32> %s = addf %d, %m : tile<4xf32>")
+        assert "fma %cst_f32, %cst_f32_0, %cst_f32_1 : tile<4xf32>" in lines[3]
+
+    def test_a_difference_negates_the_summand_or_a_factor(self) -> None:
+        left = after("fuse-fma", f"{VALUES} %m = mulf %a, %b : tile<4xf32> %s = subf %m, %d : tile<4xf32>")
+        right = after("fuse-fma", f"{VALUES} %m = mulf %a, %b : tile<4xf32> %s = subf %d, %m : tile<4xf32>")
+        assert names(left) == names(right) == ["negf", "fma"]
+        assert left[3].endswith("negf %cst_f32_1 : tile<4xf32>")
+        assert right[3].endswith("negf %cst_f32 : tile<4xf32>")
+
+    def test_a_product_with_a_second_use_stays(self) -> None:
+        text = f"{VALUES} %m = mulf %a, %b : tile<4xf32> %s = addf %m, %m : tile<4xf32>"
+        assert names(after("fuse-fma", text)) == ["mulf", "addf"]
+
+    @pytest.mark.parametrize("modifier", ["rounding<zero>", "flush_to_zero"])
+    def test_other_rounding_or_flushing_stays(self, modifier: str) -> None:
+        text = f"{VALUES} %m = mulf %a, %b {modifier} : tile<4xf32> %s = addf %m, %d : tile<4xf32>"
+        assert names(after("fuse-fma", text)) == ["mulf", "addf"]
+
+    def test_rounding_is_kept(self) -> None:
+        text = f"{VALUES} %m = mulf %a, %b rounding<zero> : tile<4xf32> %s = addf %m, %d rounding<zero> : tile<4xf32>"
+        assert "rounding<zero>" in after("fuse-fma", text)[3]
+
+    def test_compiling_does_not_fuse(self) -> None:
+        assert "fuse-fma" not in DEFAULT
+
+
+def loop(*inside: str) -> str:
+    return body(
+        VALUES,
+        "%zero = constant <i32: 0> : tile<i32>",
+        "for %i in (%zero to %n, step %n) : tile<i32> {",
+        *inside,
+        "}",
+    )
+
+
+class TestHoistInvariants:
+    def test_invariant_operations_move_before_the_loop_in_order(self) -> None:
+        lines = after("hoist-invariants", loop("%m = mulf %a, %b : tile<4xf32>", "%s = addf %m, %d : tile<4xf32>"))
+        assert names(lines) == ["mulf", "addf", "for"]
+
+    def test_they_leave_nested_loops_altogether(self) -> None:
+        inner = "for %j in (%zero to %n, step %n) : tile<i32> { %m = mulf %a, %b : tile<4xf32> }"
+        assert names(after("hoist-invariants", loop(inner))) == ["mulf", "for", "for"]
+
+    def test_what_depends_on_the_outer_loop_leaves_the_inner_one_only(self) -> None:
+        inner = "for %j in (%zero to %n, step %n) : tile<i32> { %m = addi %i, %n : tile<i32> }"
+        assert names(after("hoist-invariants", loop(inner))) == ["for", "addi", "for"]
+
+    def test_a_reduction_moves_with_its_body(self) -> None:
+        fold = (
+            "%r = reduce %a dim=0 identities=[0.0 : f32] : tile<4xf32> -> tile<f32> (%x: tile<f32>, %y: tile<f32>)"
+            " { %s = addf %x, %y : tile<f32> yield %s : tile<f32> }"
+        )
+        lines = after("hoist-invariants", loop(fold))
+        assert [name for name in names(lines) if name in ("reduce", "for")] == ["reduce", "for"]
+
+    @pytest.mark.parametrize(
+        "stays",
+        [
+            "%x = addi %i, %n : tile<i32>",
+            "%x = divi %n, %n signed : tile<i32>",
+            "%x = assume div_by<16>, %n : tile<i32>",
+            "%x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token",
+            'assert %c, "here" : tile<i1>',
+            "if %c { }",
+        ],
+    )
+    def test_what_may_differ_trap_or_act_stays(self, stays: str) -> None:
+        assert names(after("hoist-invariants", loop(stays)))[0] == "for"
+
+    def test_a_fold_over_a_value_of_the_loop_stays(self) -> None:
+        fold = (
+            "%v = reshape %i : tile<i32> -> tile<1xi32>"
+            "%r = reduce %v dim=0 identities=[0 : i32] : tile<1xi32> -> tile<i32> (%x: tile<i32>, %y: tile<i32>)"
+            " { %s = addi %x, %y : tile<i32> yield %s : tile<i32> }"
+        )
+        assert names(after("hoist-invariants", loop(fold)))[0] == "for"
+
+    def test_a_fold_whose_body_uses_the_loop_stays(self) -> None:
+        fold = (
+            "%v = constant <i32: 1> : tile<8xi32>"
+            "%r = reduce %v dim=0 identities=[0 : i32] : tile<8xi32> -> tile<i32> (%x: tile<i32>, %y: tile<i32>)"
+            " { %s = addi %x, %i : tile<i32> yield %s : tile<i32> }"
+        )
+        assert names(after("hoist-invariants", loop(fold)))[0] == "for"
+
+
+def folded(operation: str, type: str = "tile<i8>") -> str:
+    """The constant that an operation of constants becomes, or the operation that stays."""
+    lines = after("fold-constants", f"{operation} {USE.format('%r', type)}")
+    made = next(line for line in reversed(lines) if " = " in line and "print_tko" not in line)
+    return made.split(" = ", 1)[1].split(" : ")[0]
+
+
+def constants(a: str, b: str, tile: str = "tile<i8>") -> str:
+    element = tile.rsplit("x", 1)[-1].removeprefix("tile<").removesuffix(">")
+    return f"%a = constant <{element}: {a}> : {tile} %b = constant <{element}: {b}> : {tile} "
+
+
+class TestFoldConstants:
+    @pytest.mark.parametrize(
+        ("a", "b", "operation", "result"),
+        [
+            ("100", "100", "addi %a, %b", "-56"),
+            ("-128", "1", "subi %a, %b", "127"),
+            ("16", "17", "muli %a, %b", "16"),
+            ("-1", "-1", "mulhii %a, %b", "-2"),
+            ("-7", "2", "divi %a, %b signed", "-3"),
+            ("-7", "2", "divi %a, %b signed rounding<negative_inf>", "-4"),
+            ("7", "2", "divi %a, %b signed rounding<positive_inf>", "4"),
+            ("-7", "2", "divi %a, %b unsigned", "124"),
+            ("-7", "2", "remi %a, %b signed", "-1"),
+            ("-7", "4", "remi %a, %b unsigned", "1"),
+            ("-1", "1", "maxi %a, %b signed", "1"),
+            ("-1", "1", "maxi %a, %b unsigned", "-1"),
+            ("-1", "1", "mini %a, %b signed", "-1"),
+            ("12", "10", "andi %a, %b", "8"),
+            ("12", "10", "ori %a, %b", "14"),
+            ("12", "10", "xori %a, %b", "6"),
+            ("3", "6", "shli %a, %b", "-64"),
+            ("-128", "3", "shri %a, %b signed", "-16"),
+            ("-128", "3", "shri %a, %b unsigned", "16"),
+            ("-128", "5", "negi %a", "-128"),
+            ("-5", "5", "absi %a", "5"),
+        ],
+    )
+    def test_arithmetic_of_bytes(self, a: str, b: str, operation: str, result: str) -> None:
+        assert folded(f"{constants(a, b)} %r = {operation} : tile<i8>") == f"constant <i8: {result}>"
+
+    @pytest.mark.parametrize(
+        ("operation", "result"),
+        [
+            ("cmpi less_than %a, %b, signed : tile<i8> -> tile<i1>", "constant <i1: true>"),
+            ("cmpi less_than %a, %b, unsigned : tile<i8> -> tile<i1>", "constant <i1: false>"),
+            ("exti %a signed : tile<i8> -> tile<i32>", "constant <i32: -2>"),
+            ("exti %a unsigned : tile<i8> -> tile<i32>", "constant <i32: 254>"),
+        ],
+    )
+    def test_other_types(self, operation: str, result: str) -> None:
+        type = operation.rsplit("-> ", 1)[1]
+        assert folded(f"{constants('-2', '1')} %r = {operation}", type) == result
+
+    def test_truncation_drops_bits(self) -> None:
+        text = "%a = constant <i32: 511> : tile<i32> %r = trunci %a : tile<i32> -> tile<i8>"
+        assert folded(text) == "constant <i8: -1>"
+
+    def test_element_by_element(self) -> None:
+        text = f"{constants('[1, 2, 3, 4]', '10', 'tile<4xi32>')} %r = muli %a, %b : tile<4xi32>"
+        assert folded(text, "tile<4xi32>") == "constant <i32: [10, 20, 30, 40]>"
+
+    def test_chains_fold_in_one_go(self) -> None:
+        text = (
+            f"{constants('2', '3')} %x = addi %a, %b : tile<i8> %y = muli %x, %x : tile<i8> %r = subi %y, %a : tile<i8>"
+        )
+        assert folded(text) == "constant <i8: 23>"
+
+    @pytest.mark.parametrize("operation", ["addi %n, %zero", "addi %zero, %n", "muli %n, %one", "shli %n, %zero"])
+    def test_neutral_elements_go(self, operation: str) -> None:
+        text = (
+            f"%zero = constant <i32: 0> : tile<i32> %one = constant <i32: 1> : tile<i32> %r = {operation} : tile<i32>"
+        )
+        lines = after("fold-constants", f"{text} {USE.format('%r', 'tile<i32>')}")
+        assert any('print_tko "%d", %arg0 : tile<i32>' in line for line in lines)
+
+    def test_a_splat_moves_as_a_constant(self) -> None:
+        text = "%a = constant <f32: 1.5> : tile<f32> %b = reshape %a : tile<f32> -> tile<1xf32>"
+        assert (
+            folded(f"{text} %r = broadcast %b : tile<1xf32> -> tile<8xf32>", "tile<8xf32>")
+            == "constant <f32: 1.500000e+00>"
+        )
+
+    def test_select_of_a_known_condition(self) -> None:
+        text = f"{constants('2', '3')} %t = constant <i1: true> : tile<i1> %s = select %t, %a, %b : tile<i1>, tile<i8>"
+        assert folded(f"{text} %r = addi %s, %b : tile<i8>") == "constant <i8: 5>"
+
+    @pytest.mark.parametrize(
+        "operation",
+        [
+            "divi %a, %zero signed",
+            "remi %a, %zero unsigned",
+            "divi %least, %minus signed",
+            "addi %least, %minus overflow<no_signed_wrap>",
+            "addi %minus, %a overflow<no_unsigned_wrap>",
+            "muli %least, %a overflow<no_wrap>",
+            "shli %a, %eight",
+            "shri %a, %eight signed",
+            "negi %least overflow<no_signed_wrap>",
+        ],
+    )
+    def test_undefined_results_and_broken_promises_stay(self, operation: str) -> None:
+        text = (
+            "%a = constant <i8: 5> : tile<i8> %zero = constant <i8: 0> : tile<i8> %least = constant <i8: -128> : tile<i8>"
+            " %minus = constant <i8: -1> : tile<i8> %eight = constant <i8: 8> : tile<i8>"
+        )
+        assert folded(f"{text} %r = {operation} : tile<i8>").startswith(operation.split(" ")[0])
+
+    def test_floats_stay(self) -> None:
+        text = f"{VALUES} %r = addf %a, %b : tile<4xf32>"
+        assert folded(text, "tile<4xf32>").startswith("addf")
+
+    def test_what_is_no_constant_stays(self) -> None:
+        assert folded("%r = addi %n, %n : tile<i32>", "tile<i32>").startswith("addi")
+
+
+STORE = "store_ptr_tko weak %p, %s{} : tile<ptr<f32>>, tile<f32> -> token"
+START = "%s = constant <f32: 1.5> : tile<f32> %m = make_token : token "
+
+
+class TestPruneTokens:
+    def test_a_token_without_dependencies_is_dropped(self) -> None:
+        lines = after("prune-tokens", START + "%t = " + STORE.format(" token = %m"))
+        assert lines[1] == "%0 = store_ptr_tko weak %arg2, %cst_f32 : tile<ptr<f32>>, tile<f32> -> token"
+        assert names(lines) == ["store_ptr_tko"]
+
+    def test_a_join_forgets_fresh_and_repeated_tokens(self) -> None:
+        text = START + f"%t = {STORE.format('')} %j = join_tokens %m, %t, %t : token %u = {STORE.format(' token = %j')}"
+        lines = after("prune-tokens", text)
+        assert names(lines) == ["store_ptr_tko", "store_ptr_tko"]
+        assert "token=%0" in lines[2]
+
+    def test_a_join_forgets_what_another_token_waits_for(self) -> None:
+        text = START + f"%t = {STORE.format('')} %u = {STORE.format(' token = %t')} %j = join_tokens %t, %u : token"
+        lines = after("prune-tokens", f"{text} %v = {STORE.format(' token = %j')}")
+        assert names(lines) == ["store_ptr_tko"] * 3
+        assert "token=%1" in lines[3]
+
+    def test_a_join_of_fresh_tokens_orders_nothing(self) -> None:
+        lines = after("prune-tokens", START + f"%j = join_tokens %m, %m : token %v = {STORE.format(' token = %j')}")
+        assert "token=" not in lines[1] or names(lines) == ["make_token", "store_ptr_tko"]
+
+    def test_independent_tokens_stay_joined(self) -> None:
+        text = START + f"%t = {STORE.format('')} %u = {STORE.format('')} %j = join_tokens %t, %u : token"
+        lines = after("prune-tokens", f"{text} %v = {STORE.format(' token = %j')}")
+        assert names(lines) == ["store_ptr_tko", "store_ptr_tko", "join_tokens", "store_ptr_tko"]
+
+    def test_carried_tokens_stay(self) -> None:
+        text = START + body(
+            "%zero = constant <i32: 0> : tile<i32>",
+            "%f = for %i in (%zero to %n, step %n) : tile<i32> iter_values(%k = %m) -> (token) {",
+            f"%t = {STORE.format(' token = %k')}",
+            "continue %t : token }",
+        )
+        lines = after("prune-tokens", text)
+        assert "make_token" in names(lines)
+        assert any("token=%iterArg0" in line for line in lines)
+
+
+class TestUpstream:
+    def test_canonicalize_removes_what_is_unused(self) -> None:
+        assert names(after("canonicalize", f"{VALUES} %m = mulf %a, %b : tile<4xf32>")) == []
+
+    def test_canonicalize_keeps_what_acts(self) -> None:
+        assert names(after("canonicalize", START + f"%t = {STORE.format('')}")) == ["store_ptr_tko"]
+
+    def test_cse_merges_equal_operations(self) -> None:
+        text = (
+            "%a = addi %n, %n : tile<i32> %b = addi %n, %n : tile<i32>"
+            + 'print_tko "%d %d", %a, %b : tile<i32>, tile<i32> -> token'
+        )
+        assert names(after("cse", text)) == ["addi", "print_tko"]
+
+    def test_cse_keeps_two_loads(self) -> None:
+        load = "load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token"
+        assert names(after("cse", f"%a, %s = {load} %b, %t = {load}")) == ["load_ptr_tko", "load_ptr_tko"]
+
+    def test_early_exits_survive(self) -> None:
+        text = "loop { if %c { break } if %c { return } continue }"
+        for name in ("canonicalize", "cse"):
+            assert names(after(name, text)) == ["loop", "if", "break", "if"]
+
+
+def test_every_pass_says_what_it_does() -> None:
+    assert all(each.summary for each in PASSES.values())
+    assert set(DEFAULT) <= set(PASSES)
