@@ -104,7 +104,9 @@ def report(A: np.ndarray, B: np.ndarray, C: np.ndarray, dtype: str) -> int:
     exact, magnitude = a @ b, np.abs(a) @ np.abs(b)
     K, rounding = A.shape[1], DTYPES[dtype][1]
     accumulated = (K * 2.0**-24 + (2 * 2.0**-10 if dtype == "tf32" else 0)) * magnitude
-    tolerance = accumulated + rounding * (np.abs(exact) + accumulated) + float(ml_dtypes.finfo(C.dtype).smallest_subnormal)
+    tolerance = (
+        accumulated + rounding * (np.abs(exact) + accumulated) + float(ml_dtypes.finfo(C.dtype).smallest_subnormal)
+    )
     error = np.abs(C.astype(np.float64) - exact)
     error[~np.isfinite(error)] = np.inf
     worst = np.unravel_index(np.argmax(error / tolerance), error.shape)
@@ -176,7 +178,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--b", type=Path, help="the right matrix, a .npy file")
     parser.add_argument("--dtype", choices=DTYPES, default="f16", help="of random matrices; float32 files: tf32 or f32")
     parser.add_argument("--target", default=environment.target, help="sm_100a or sm_90a")
-    parser.add_argument("--backend", choices=("interpret", "simulate", "launch"), default=environment.backend or "simulate")
+    parser.add_argument(
+        "--backend", choices=("interpret", "simulate", "launch"), default=environment.backend or "simulate"
+    )
     parser.add_argument("--tile", type=tile, default=(128, 128, 64), metavar="M,N,K", help="the tile of a block")
     parser.add_argument("--seed", type=int, default=0, help="of the random matrices")
     parser.add_argument("-o", "--out", type=Path, default=Path("out"), help="the folder for PTX, cubin and stages")

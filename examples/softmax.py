@@ -1,6 +1,6 @@
 """y = softmax of each row of x: one block a row, the row a single tile.
 
-    python examples/softmax.py
+python examples/softmax.py
 """
 
 import math

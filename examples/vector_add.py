@@ -1,6 +1,6 @@
 """c = a + b, one block for each piece of 1024 elements; the last one is not full.
 
-    python examples/vector_add.py
+python examples/vector_add.py
 """
 
 import sys

@@ -6,6 +6,8 @@ is the namespace of kernels: the names of cuTile Python with the same meaning. B
 interface: compile, run, load, Module. Importing this package does not load MLIR.
 """
 
+# ruff: noqa: F401  (the imports are the namespace)
+
 from __future__ import annotations
 
 import sys

@@ -104,5 +104,7 @@ def _array(name: str, array: ArrayView, annotation: ArrayAnnotation) -> ArrayArg
 def _dimensions(name: str, dimensions: tuple[int, ...], rank: int) -> set[int]:
     for dimension in dimensions:
         if not -rank <= dimension < rank:
-            raise InputError(f"argument '{name}': its annotation names dimension {dimension} of an array of rank {rank}")
+            raise InputError(
+                f"argument '{name}': its annotation names dimension {dimension} of an array of rank {rank}"
+            )
     return {dimension % rank for dimension in dimensions}

@@ -51,6 +51,8 @@ class Hints:
         return table
 
 
+NO_HINTS = Hints()
+
 # Names of the hints in Tile IR and their ranges (reference of the entry operation, 13.1 to 13.5).
 _KEYS = {
     "num_ctas": "num_cta_in_cga",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tilec.annotations import ArrayAnnotation, ConstantAnnotation, ScalarAnnotation
 from tilec.ast_to_tile.source import read
 from tilec.errors import CompileError, InputError, SourceLocation
-from tilec.hints import Hints
+from tilec.hints import NO_HINTS, Hints
 
 if TYPE_CHECKING:
     from tilec.module import Module
@@ -28,7 +28,7 @@ class Kernel:
     `parameters` are its names in order, `constants` those annotated with `ct.Constant`.
     """
 
-    def __init__(self, function: FunctionType, hints: Hints = Hints()) -> None:
+    def __init__(self, function: FunctionType, hints: Hints = NO_HINTS) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.hints = hints
@@ -36,13 +36,15 @@ class Kernel:
         self.parameters = _parameters(function)
         metadata = {name: _metadata(function, hint) for name, hint in _annotations(function).items()}
         self.constants = frozenset(_having(metadata, ConstantAnnotation))
-        self.array_annotations = {name: found for name, found in _having(metadata, ArrayAnnotation).items()}
+        self.array_annotations = _having(metadata, ArrayAnnotation)
         self.scalar_types = {name: found.dtype for name, found in _having(metadata, ScalarAnnotation).items()}
         # What tilec.launch has compiled of this kernel.
         self.compiled: dict[Any, Any] = {}
 
     def __call__(self, *_arguments: Any, **_keywords: Any) -> None:
-        raise CompileError(f"kernel '{self.name}' cannot be called: start it with ct.launch(stream, grid, kernel, args)")
+        raise CompileError(
+            f"kernel '{self.name}' cannot be called: start it with ct.launch(stream, grid, kernel, args)"
+        )
 
     def __repr__(self) -> str:
         return f"<tilec kernel '{self.name}'>"
@@ -75,7 +77,7 @@ def kernel(function: FunctionType | None = None, /, **hints: Any) -> Any:
 
     Raises CompileError for an unknown hint or something that is no Python function.
     """
-    made = Hints().replace(**hints)
+    made = NO_HINTS.replace(**hints)
     if function is None:
         return lambda decorated: Kernel(_plain(decorated), made)
     return Kernel(_plain(function), made)
@@ -173,7 +175,9 @@ def _run(path: Path) -> ModuleType:
         where = SourceLocation(problem.filename or str(path), problem.lineno or 1, problem.offset or 0)
         raise InputError(f"not Python: {problem.msg}", where) from problem
     except Exception as problem:
-        raise InputError(f"{path} cannot be imported: {type(problem).__name__}: {problem}", _place(problem)) from problem
+        raise InputError(
+            f"{path} cannot be imported: {type(problem).__name__}: {problem}", _place(problem)
+        ) from problem
     finally:
         sys.path.pop(0)
     return module

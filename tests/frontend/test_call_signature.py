@@ -93,7 +93,15 @@ def test_annotated_dimensions_are_constants() -> None:
 
 @pytest.mark.parametrize(
     ("value", "element"),
-    [(3, "i32"), (2**31, "i64"), (-(2**31), "i32"), (1.5, "f32"), (True, "i1"), (np.float16(1), "f16"), (np.uint8(1), "u8")],
+    [
+        (3, "i32"),
+        (2**31, "i64"),
+        (-(2**31), "i32"),
+        (1.5, "f32"),
+        (True, "i1"),
+        (np.float16(1), "f16"),
+        (np.uint8(1), "u8"),
+    ],
 )
 def test_numbers_take_the_type_python_programmers_expect(value: Any, element: str) -> None:
     (argument,) = Signature.from_arguments(one, (value,))

@@ -19,8 +19,12 @@ def convert(x, y):
     ct.store(y, (0,), ct.load(x, (0,), (8,)).astype(y.dtype))
 
 
-@pytest.mark.parametrize("source", [np.int8, np.int32, np.uint16, np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
-@pytest.mark.parametrize("target", [np.int16, np.int64, np.uint32, np.float16, ml_dtypes.bfloat16, np.float32, np.bool_])
+@pytest.mark.parametrize(
+    "source", [np.int8, np.int32, np.uint16, np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
+)
+@pytest.mark.parametrize(
+    "target", [np.int16, np.int64, np.uint32, np.float16, ml_dtypes.bfloat16, np.float32, np.bool_]
+)
 def test_astype_is_numpys(interpret: Interpret, source: Any, target: Any) -> None:
     # Values that every type but bool can hold, so that nothing is undefined.
     x, y = np.array([0, 1, 2, 3, 5, 8, 100, 126]).astype(source), np.zeros(8, target)
@@ -66,7 +70,14 @@ def test_shapes_against_numpy(interpret: Interpret) -> None:
     x = np.arange(32, dtype=np.int32).reshape(4, 8)
     outs = [np.zeros(shape, np.int32) for shape in (32, (8, 4), (4, 16), (2, 2), (2, 4, 8), 8)]
     interpret(shapes, 1, x, *outs)
-    expected = [x.ravel(), x.T, np.hstack((x, x + 100)), x[2:4, 4:6], np.broadcast_to(x, (2, 4, 8)), np.arange(7, -9, -2)]
+    expected = [
+        x.ravel(),
+        x.T,
+        np.hstack((x, x + 100)),
+        x[2:4, 4:6],
+        np.broadcast_to(x, (2, 4, 8)),
+        np.arange(7, -9, -2),
+    ]
     for out, want in zip(outs, expected, strict=True):
         np.testing.assert_array_equal(out, want)
 

@@ -23,10 +23,18 @@ def endless(n):
     ("code", "place", "message"),
     [
         # Shapes and constants
-        ("ct.zeros((100,), ct.float32)", "(100,)", "expected extents that are powers of two, got 100 in (100,) (the next is 128)"),
+        (
+            "ct.zeros((100,), ct.float32)",
+            "(100,)",
+            "expected extents that are powers of two, got 100 in (100,) (the next is 128)",
+        ),
         ("ct.zeros((0,), ct.float32)", "(0,)", "expected extents that are powers of two, got 0"),
         ("ct.zeros((1 << 13, 1 << 13), ct.float32)", None, "tile would exceed the maximum of 16777216 elements"),
-        ("ct.load(x, (0,), (n,))", "(n,)", "expected a constant integer, got an int32 scalar (annotate a parameter of the kernel as ct.Constant[int]"),
+        (
+            "ct.load(x, (0,), (n,))",
+            "(n,)",
+            "expected a constant integer, got an int32 scalar (annotate a parameter of the kernel as ct.Constant[int]",
+        ),
         ("ct.load(x, (0,), (T, T))", "(T, T)", "expected one extent a dimension, 1 in all, got (16, 16)"),
         ("ct.load(x, (0, 0), (T,))", "(0, 0)", "expected one index a dimension, 1 in all, got 2"),
         ("ct.load(x, (1.5,), (T,))", "(1.5,)", "expected integer scalars, got the constant 1.5"),
@@ -48,26 +56,66 @@ def endless(n):
         ("t.astype(ct.tfloat32) + 1", None, "tfloat32 has no arithmetic: convert with astype() first"),
         ("(t > 0) + (t > 1)", None, "booleans have no arithmetic: convert one to an integer with astype()"),
         ("t & 1", None, "expected integers, got a float32 tile of shape (16,)"),
-        ("ct.store(x, (0,), ct.zeros((T,), ct.float64))", "ct.zeros((T,), ct.float64)", "cannot become float32 by itself: convert it with astype()"),
-        ("ct.store(x, (0,), m)", "m", "expected a tile of 1 dimensions as array 'x' has, got a float32 tile of shape (4, 8)"),
+        (
+            "ct.store(x, (0,), ct.zeros((T,), ct.float64))",
+            "ct.zeros((T,), ct.float64)",
+            "cannot become float32 by itself: convert it with astype()",
+        ),
+        (
+            "ct.store(x, (0,), m)",
+            "m",
+            "expected a tile of 1 dimensions as array 'x' has, got a float32 tile of shape (4, 8)",
+        ),
         ("ct.mma(m, m, m)", None, "shapes (4, 8) and (4, 8) cannot be multiplied: 8 columns meet 4 rows"),
         ("ct.mma(m, t, m)", "t", "expected a tile of two or three dimensions, got a float32 tile of shape (16,)"),
-        ("ct.mma(h, ct.transpose(h), ct.zeros((4, 4), ct.int32))", "ct.zeros((4, 4), ct.int32)", "expected an accumulator of float16 or float32 for inputs of float16, got int32"),
-        ("ct.mma(h, ct.transpose(m), ct.zeros((4, 4), ct.float32))", "ct.transpose(m)", "expected elements of float16 as x has, got float32: convert one with astype()"),
-        ("ct.mma(m, ct.transpose(m), ct.zeros((8, 8), ct.float32))", "ct.zeros((8, 8), ct.float32)", "expected shape (4, 4) for x of (4, 8) and y of (8, 4)"),
+        (
+            "ct.mma(h, ct.transpose(h), ct.zeros((4, 4), ct.int32))",
+            "ct.zeros((4, 4), ct.int32)",
+            "expected an accumulator of float16 or float32 for inputs of float16, got int32",
+        ),
+        (
+            "ct.mma(h, ct.transpose(m), ct.zeros((4, 4), ct.float32))",
+            "ct.transpose(m)",
+            "expected elements of float16 as x has, got float32: convert one with astype()",
+        ),
+        (
+            "ct.mma(m, ct.transpose(m), ct.zeros((8, 8), ct.float32))",
+            "ct.zeros((8, 8), ct.float32)",
+            "expected shape (4, 4) for x of (4, 8) and y of (8, 4)",
+        ),
         ("ct.gather(x, t)", "t", "expected integers, got a float32 tile of shape (16,)"),
-        ("ct.exp(t, rounding_mode=ct.RoundingMode.RZ)", "ct.RoundingMode.RZ", "'exp' rounds one of: full, approx, got zero"),
+        (
+            "ct.exp(t, rounding_mode=ct.RoundingMode.RZ)",
+            "ct.RoundingMode.RZ",
+            "'exp' rounds one of: full, approx, got zero",
+        ),
         ("ct.add(t.astype(ct.float64), 1, flush_to_zero=True)", "True", "flushing to zero is for float32, got float64"),
-        ("ct.load(x, (0,), (T,), padding_mode='zero')", "'zero'", "expected one of PaddingMode.UNDETERMINED, PaddingMode.ZERO"),
-        ("ct.load(x, (0,), (T,), memory_order=ct.MemoryOrder.RELEASE)", "ct.MemoryOrder.RELEASE", "expected one of WEAK, RELAXED, ACQUIRE, got RELEASE"),
-        ("ct.load(x, (0,), (T,), memory_order=ct.MemoryOrder.ACQUIRE)", None, "expected a scope with ACQUIRE, got NONE"),
+        (
+            "ct.load(x, (0,), (T,), padding_mode='zero')",
+            "'zero'",
+            "expected one of PaddingMode.UNDETERMINED, PaddingMode.ZERO",
+        ),
+        (
+            "ct.load(x, (0,), (T,), memory_order=ct.MemoryOrder.RELEASE)",
+            "ct.MemoryOrder.RELEASE",
+            "expected one of WEAK, RELAXED, ACQUIRE, got RELEASE",
+        ),
+        (
+            "ct.load(x, (0,), (T,), memory_order=ct.MemoryOrder.ACQUIRE)",
+            None,
+            "expected a scope with ACQUIRE, got NONE",
+        ),
         ("ct.load(x, (0,), (T,), latency=11)", "11", "expected 1 (low) to 10 (high), got 11"),
         ("ct.bitcast(t, ct.int8)", "ct.int8", "expected an element type of 32 bits, got int8 of 8"),
         ("8 + T - 24 // (T - 16)", "24 // (T - 16)", "the constants 24 and 0: integer division or modulo by zero"),
         # Names, attributes, calls
         ("tile + 1", "tile", "unknown name 'tile'"),
         ("ct.lod(x)", "ct.lod", "module 'tilec' has no attribute 'lod', did you mean 'load'?"),
-        ("x.size", "x.size", "arrays have no attribute 'size', they have: dtype, shape, strides, ndim, slice, tiled_view"),
+        (
+            "x.size",
+            "x.size",
+            "arrays have no attribute 'size', they have: dtype, shape, strides, ndim, slice, tiled_view",
+        ),
         ("t.sum()", "t.sum", "tiles have no attribute 'sum', they have: dtype, shape, ndim, astype"),
         ("x[0]", "x[0]", "has no elements to index: load a tile with ct.load, single elements with ct.gather"),
         ("(1, 2)[n]", None, "a tuple takes a constant index, got an int32 scalar"),
@@ -85,7 +133,11 @@ def endless(n):
         # Control flow
         ("range(10, 0, -1)", None, "the step of 'range' must be positive, got -1: count upwards and subtract"),
         ("range(1.5)", None, "'range' takes integer scalars, got the constant 1.5"),
-        ("1 if t > 0 else 2", "t > 0", "a condition must be a scalar, got a bool_ tile of shape (16,): choose by element with ct.where"),
+        (
+            "1 if t > 0 else 2",
+            "t > 0",
+            "a condition must be a scalar, got a bool_ tile of shape (16,): choose by element with ct.where",
+        ),
         ("n and n > 3", None, "'and' and 'or' join booleans, got an int32 scalar: compare it with something"),
         ("x == 3", "x == 3", "array 'x' of float32, rank 1 and the constant 3 cannot be compared"),
         # Python that kernels cannot use
@@ -96,7 +148,9 @@ def endless(n):
         ("1j", "1j", "a complex constant cannot be used in a kernel"),
     ],
 )
-def test_expressions(complaint: Callable[[Any, str], str], tmp_path: Any, code: str, place: str | None, message: str) -> None:
+def test_expressions(
+    complaint: Callable[[Any, str], str], tmp_path: Any, code: str, place: str | None, message: str
+) -> None:
     report = complaint(written(tmp_path, code), SIGNATURE).splitlines()
     assert message in report[0]
     if place is not None:
@@ -112,13 +166,25 @@ def test_expressions(complaint: Callable[[Any, str], str], tmp_path: Any, code: 
         ("a, b = (1, 2, 3)", "expected 2 values to unpack, got 3"),
         ("a, b = n", "expected a tuple of 2 to unpack, got an int32 scalar"),
         ("return n", "a kernel returns nothing: write results with ct.store"),
-        ("for i in range(n):\n        return", "'return' inside a 'for' loop is not supported: leave the loop with 'break' first"),
+        (
+            "for i in range(n):\n        return",
+            "'return' inside a 'for' loop is not supported: leave the loop with 'break' first",
+        ),
         ("for i in (1, 2):\n        pass", "expected range(...) or ct.static_iter(...) after 'in', got a tuple of 2"),
         ("for i in range(n):\n        pass\n    else:\n        pass", "'else' after a loop cannot be used in a kernel"),
-        ("for i in ct.static_iter(range(3)):\n        break", "'break' and 'continue' cannot be used in a loop over ct.static_iter"),
-        ("while n < 9:\n        n = n * 0.5", "'n' changes from iteration to iteration: an int32 scalar and a float32 scalar"),
+        (
+            "for i in ct.static_iter(range(3)):\n        break",
+            "'break' and 'continue' cannot be used in a loop over ct.static_iter",
+        ),
+        (
+            "while n < 9:\n        n = n * 0.5",
+            "'n' changes from iteration to iteration: an int32 scalar and a float32 scalar",
+        ),
         ("with open('f') as f:\n        pass", "'with' cannot be used in a kernel: kernels have no context managers"),
-        ("try:\n        pass\n    finally:\n        pass", "'try' cannot be used in a kernel: kernels have no exceptions"),
+        (
+            "try:\n        pass\n    finally:\n        pass",
+            "'try' cannot be used in a kernel: kernels have no exceptions",
+        ),
         ("raise ValueError()", "'raise' cannot be used in a kernel: use ct.assert_"),
         ("assert n > 3", "'assert' cannot be used in a kernel: use ct.assert_"),
         ("import os", "'import' cannot be used in a kernel: import at the top of the file"),
@@ -157,7 +223,10 @@ def written(folder: Any, code: str) -> Any:
     ("signature", "message"),
     [
         ("x: f32[?], n: i32, T: i32", "parameter 'T' is a ct.Constant and needs a value, as in T=128, got 'T: i32'"),
-        ("x: f32[?], n=3, T=16", "parameter 'n' is no ct.Constant: give its type, as in 'n: i32', or annotate it as ct.Constant[int]"),
+        (
+            "x: f32[?], n=3, T=16",
+            "parameter 'n' is no ct.Constant: give its type, as in 'n: i32', or annotate it as ct.Constant[int]",
+        ),
         ("x: f32[?], T=16", "the signature lacks parameter 'n': give 'n: f16[?,?]' or 'n: i32'"),
         ("x: f32[?], n: i32", "the signature lacks parameter 'T': give T=128"),
         ("x: f32[?], n: i32, T=16, z=1", "the kernel has no parameter 'z', its parameters are: 'x', 'n', 'T'"),

@@ -212,7 +212,7 @@ def test_names_of_the_body_have_no_value_behind_it(complaint: Any, use: str) -> 
 
     def i(x, n):
         for i in range(n):
-            pass
+            ct.store(x, (i,), i)
         ct.store(x, (0,), i)
 
     message = complaint({"value": value, "i": i}[use], "x: i32[?], n: i32")

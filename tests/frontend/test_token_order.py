@@ -54,7 +54,8 @@ def test_a_loop_carries_the_tokens_of_what_it_stores(tile_text: Text) -> None:
 
     assert lines(tile_text(kernel, "x: f32[?], y: f32[?], n: i32")) == [
         "%0 = make_token",
-        "%for = for %loopIdx in (%cst_0_i32 to %arg6, step %cst_1_i32) : tile<i32> iter_values(%iterArg0 = %0) -> (token) {",
+        "%for = for %loopIdx in (%cst_0_i32 to %arg6, step %cst_1_i32) : tile<i32> "
+        "iter_values(%iterArg0 = %0) -> (token) {",
         "%tile, %result_token = load_view_tko weak %pview[%loopIdx]",
         "%1 = store_view_tko weak %tile, %pview_1[%loopIdx] token = %iterArg0",
         "continue %1",

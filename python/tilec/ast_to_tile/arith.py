@@ -183,7 +183,9 @@ def _float(emitter: Emitter, name: str, lhs: Tile, rhs: Tile, options: dict[str,
         return emitter.tile("fpowf", [lhs, rhs], lhs.dtype, lhs.shape)
     if name not in _FLOAT:
         raise CompileError(f"'{name}' takes integers, got {lhs.dtype}")
-    attributes = float_attributes(name, lhs.dtype, options, _ROUNDINGS + (("approx", "full") if name == "truediv" else ()))
+    attributes = float_attributes(
+        name, lhs.dtype, options, _ROUNDINGS + (("approx", "full") if name == "truediv" else ())
+    )
     return emitter.tile(_FLOAT[name], [lhs, rhs], lhs.dtype, lhs.shape, **attributes)
 
 
@@ -215,9 +217,7 @@ def _python_modulo(emitter: Emitter, lhs: Tile, rhs: Tile) -> Tile:
         if not lhs.dtype.signed:
             return remainder
     zero = emitter.constant(0, lhs.dtype, lhs.shape)
-    signs_differ = binary(
-        emitter, "xor", compare(emitter, "lt", remainder, zero), compare(emitter, "lt", rhs, zero)
-    )
+    signs_differ = binary(emitter, "xor", compare(emitter, "lt", remainder, zero), compare(emitter, "lt", rhs, zero))
     wrong = binary(emitter, "and", signs_differ, compare(emitter, "ne", remainder, zero))
     return select(emitter, wrong, binary(emitter, "add", remainder, rhs), remainder)
 
@@ -245,7 +245,9 @@ def invert(emitter: Emitter, x: Any) -> Any:
     tile = emitter.as_tile(x)
     if tile.dtype.is_float:
         raise CompileError(f"expected integers or booleans, got {describe(tile)}")
-    ones = emitter.constant(1 if tile.dtype.is_boolean else -1 if tile.dtype.signed else tile.dtype.range[1], tile.dtype, tile.shape)
+    ones = emitter.constant(
+        1 if tile.dtype.is_boolean else -1 if tile.dtype.signed else tile.dtype.range[1], tile.dtype, tile.shape
+    )
     return emitter.tile("xori", [tile, ones], tile.dtype, tile.shape)
 
 
@@ -296,7 +298,7 @@ def _plain(name: str) -> Callable[[Emitter, Any, Any], Any]:
     return build
 
 
-for _function, _name in {
+_PLAIN: dict[Any, str] = {
     language.floordiv: "floordiv",
     language.mod: "mod",
     language.pow: "pow",
@@ -313,7 +315,8 @@ for _function, _name in {
     language.bitwise_lshift: "lshift",
     language.bitwise_rshift: "rshift",
     pow: "pow",
-}.items():
+}
+for _function, _name in _PLAIN.items():
     implements(_function)(_plain(_name))
 
 

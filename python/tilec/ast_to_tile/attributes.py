@@ -64,7 +64,9 @@ def element(emitter: Emitter, value: Any, key: Any) -> Any:
     if isinstance(value, Tile):
         return index_with_new_axes(emitter, value, key)
     if isinstance(value, Array):
-        raise CompileError(f"{value} has no elements to index: load a tile with ct.load, single elements with ct.gather")
+        raise CompileError(
+            f"{value} has no elements to index: load a tile with ct.load, single elements with ct.gather"
+        )
     if not isinstance(value, tuple | list | dict | str):
         raise CompileError(f"{describe(value)} cannot be indexed")
     if isinstance(key, slice):
@@ -74,7 +76,9 @@ def element(emitter: Emitter, value: Any, key: Any) -> Any:
         key = known(key)
         parts = (key,)
     if not all(map(is_static, parts)):
-        raise CompileError(f"a tuple takes a constant index, got {describe(next(p for p in parts if not is_static(p)))}")
+        raise CompileError(
+            f"a tuple takes a constant index, got {describe(next(p for p in parts if not is_static(p)))}"
+        )
     try:
         return value[key]
     except (IndexError, KeyError, TypeError) as problem:

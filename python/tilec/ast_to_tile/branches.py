@@ -97,7 +97,12 @@ def _close_guard(tracer: Tracer, condition: Tile, leaving: Block, staying: Seque
 
 
 def _merge_into(
-    tracer: Tracer, node: ast.If, condition: Tile, blocks: Sequence[Block], falling: Sequence[Block], names: frozenset[str]
+    tracer: Tracer,
+    node: ast.If,
+    condition: Tile,
+    blocks: Sequence[Block],
+    falling: Sequence[Block],
+    names: frozenset[str],
 ) -> None:
     merged = {name: _merged(tracer, node, name, falling) for name in sorted(names)}
     plans = {name: plan for name, plan in merged.items() if not isinstance(plan, Unusable)}
@@ -120,7 +125,9 @@ def _merged(tracer: Tracer, node: ast.If, name: str, blocks: Sequence[Block]) ->
     try:
         return unify(values, local=len(blocks) == 1)
     except NoMerge as problem:
-        places = [Note("assigned here", tracer.frame.place(b.assigned_at[name])) for b in blocks if name in b.assigned_at]
+        places = [
+            Note("assigned here", tracer.frame.place(b.assigned_at[name])) for b in blocks if name in b.assigned_at
+        ]
         message = f"'{name}' is not one thing after the branches of an 'if': {problem.message}"
         return Unusable(message, tuple(places))
 

@@ -105,10 +105,12 @@ def _folded(function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -
 
 @functools.cache
 def _signature(function: Any) -> inspect.Signature:
-    return getattr(function, "signature", None) or inspect.signature(function)
+    return getattr(function, "signature", None) or inspect.signature(function, follow_wrapped=False)
 
 
-def _bound(name: str, signature: inspect.Signature, arguments: Sequence[Any], keywords: dict[str, Any]) -> dict[str, Any]:
+def _bound(
+    name: str, signature: inspect.Signature, arguments: Sequence[Any], keywords: dict[str, Any]
+) -> dict[str, Any]:
     try:
         bound = signature.bind(*arguments, **keywords)
     except TypeError as problem:
@@ -171,7 +173,8 @@ def _inline_local(tracer: Tracer, function: LocalFunction, arguments: Sequence[A
 def _local_signature(tracer: Tracer, arguments: ast.arguments) -> inspect.Signature:
     if arguments.vararg or arguments.kwarg:
         raise CompileError("functions inside a kernel cannot take a variable number of arguments")
-    kinds = [(item, inspect.Parameter.POSITIONAL_OR_KEYWORD) for item in (*arguments.posonlyargs, *arguments.args)]
+    names = (*arguments.posonlyargs, *arguments.args)
+    kinds: list[tuple[ast.arg, Any]] = [(item, inspect.Parameter.POSITIONAL_OR_KEYWORD) for item in names]
     defaults: list[Any] = [None] * (len(kinds) - len(arguments.defaults)) + list(arguments.defaults)
     kinds += [(item, inspect.Parameter.KEYWORD_ONLY) for item in arguments.kwonlyargs]
     defaults += arguments.kw_defaults
@@ -185,9 +188,7 @@ def _local_signature(tracer: Tracer, arguments: ast.arguments) -> inspect.Signat
     )
 
 
-def _run(
-    tracer: Tracer, name: str, source: Source, body: list[ast.stmt], names: dict[str, Any], outer: Any
-) -> Any:
+def _run(tracer: Tracer, name: str, source: Source, body: list[ast.stmt], names: dict[str, Any], outer: Any) -> Any:
     """Trace the body of a called function in place; the value it returns."""
     caller = tracer.frame
     if caller.depth >= MAXIMUM_DEPTH:
@@ -198,5 +199,3 @@ def _run(
         return flow.value if isinstance(flow, Returned) else None
     finally:
         tracer.frame = caller
-
-

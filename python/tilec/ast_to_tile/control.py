@@ -24,7 +24,9 @@ def is_static(value: Any) -> bool:
 @implements(language.static_assert)
 def _static_assert(emitter: Emitter, condition: Any, message: Any) -> None:
     if not is_static(condition):
-        raise arguments.BadArgument("condition", f"expected a condition known while compiling, got {describe(condition)}")
+        raise arguments.BadArgument(
+            "condition", f"expected a condition known while compiling, got {describe(condition)}"
+        )
     if not arguments.known(condition):
         raise CompileError("static assertion failed" + (f": {message}" if message is not None else ""))
 

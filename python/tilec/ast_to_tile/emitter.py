@@ -108,7 +108,9 @@ def element_attribute(value: bool | int | float, dtype: DType) -> ir.Attribute:
     if not least <= integer <= greatest:
         raise CompileError(f"the constant {integer} is out of range of {dtype} ({least} to {greatest})")
     # MLIR integers have no sign: the upper half of the unsigned range is the negative half of the signed one.
-    return ir.IntegerAttr.get(element, integer - (1 << dtype.bitwidth) if integer > _greatest_signed(dtype) else integer)
+    return ir.IntegerAttr.get(
+        element, integer - (1 << dtype.bitwidth) if integer > _greatest_signed(dtype) else integer
+    )
 
 
 def _greatest_signed(dtype: DType) -> int:

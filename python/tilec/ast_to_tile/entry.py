@@ -110,9 +110,9 @@ def _value(emitter: Emitter, argument: Argument, values: Any) -> Any:
     if not isinstance(argument, ArrayArgument):
         return argument.value
     pointer = _promise(emitter, next(values), DivByAttr.get(argument.alignment) if argument.alignment > 1 else None)
-    shape = _extents(emitter, argument.shape, argument.shape_divisibility, values)
+    extents = _extents(emitter, argument.shape, argument.shape_divisibility, values)
     strides = _extents(emitter, argument.strides, argument.stride_divisibility, values)
-    return make_array(emitter, argument.name, argument.element, pointer, shape, strides)
+    return make_array(emitter, argument.name, argument.element, pointer, extents, strides)
 
 
 def _extents(

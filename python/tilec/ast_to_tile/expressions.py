@@ -105,7 +105,7 @@ def operate(tracer: Tracer, operator: ast.operator, x: Any, y: Any) -> Any:
     if isinstance(operator, ast.MatMult):
         return matmul(tracer.emitter, x, y)
     name = _BINARY[type(operator)]
-    if isinstance(x, tuple | str) and isinstance(y, type(x)) and name == "add":
+    if isinstance(x, tuple) and isinstance(y, tuple) and name == "add":
         return x + y
     if isinstance(x, tuple) and isinstance(y, int) and name == "mul":
         return x * y
@@ -184,7 +184,9 @@ def _connect(tracer: Tracer, is_and: bool, nodes: list[ast.expr]) -> Any:
 
 def _boolean_tail(tracer: Tracer, is_and: bool, nodes: list[ast.expr]) -> Any:
     rest = _connect(tracer, is_and, nodes[1:])
-    dtype = rest.dtype if isinstance(rest, Tile | TypedConstant) else datatypes.bool_ if isinstance(rest, bool) else None
+    dtype = (
+        rest.dtype if isinstance(rest, Tile | TypedConstant) else datatypes.bool_ if isinstance(rest, bool) else None
+    )
     if dtype is not datatypes.bool_:
         raise CompileError(f"'and' and 'or' join booleans, got {describe(rest)}: compare it with something")
     return rest

@@ -35,13 +35,12 @@ def _for(tracer: Tracer, node: ast.For, rest: Sequence[ast.stmt]) -> Flow:
     if not isinstance(node.target, ast.Name):
         raise CompileError("expected one name as the variable of a loop over range(...)")
     start, stop, step = _bounds(tracer, bounds)
-    plans = _carried(tracer, node, except_for=node.target.id)
-    if leaves_loop(node.body):
-        _for_as_loop(tracer, node, plans, start, stop, step)
-    else:
-        _counted(tracer, node, plans, start, stop, step)
-    tracer.frame.names[node.target.id] = Unusable(
-        f"'{node.target.id}' has no value after its loop, which may run no iteration: assign another name in the loop"
+    counter = node.target.id
+    plans = _carried(tracer, node, except_for=counter)
+    run = _for_as_loop if leaves_loop(node.body) else _counted
+    run(tracer, node, counter, plans, start, stop, step)
+    tracer.frame.names[counter] = Unusable(
+        f"'{counter}' has no value after its loop, which may run no iteration: assign another name in the loop"
     )
     return None
 
@@ -65,14 +64,14 @@ def _carried(tracer: Tracer, node: ast.For | ast.While, except_for: str | None =
         names |= assigned([node.test]) & (liveness.header[node] | liveness.after[node])
     defined = {name: tracer.frame.names[name] for name in sorted(names) if name in tracer.frame.names}
     return {
-        name: carry(value)
-        for name, value in defined.items()
-        if name != except_for and not isinstance(value, Unusable)
+        name: carry(value) for name, value in defined.items() if name != except_for and not isinstance(value, Unusable)
     }
 
 
 def _initial(tracer: Tracer, plans: Plans) -> list[ir.Value]:
-    return [operand for name, plan in plans.items() for operand in lower(tracer.emitter, plan, tracer.frame.names[name])]
+    return [
+        operand for name, plan in plans.items() for operand in lower(tracer.emitter, plan, tracer.frame.names[name])
+    ]
 
 
 def _types(plans: Plans) -> list[ir.Type]:
@@ -123,13 +122,13 @@ def _next(tracer: Tracer, loop: Loop, name: str, plan: Plan, value: Any, block: 
         ) from problem
 
 
-def _counted(tracer: Tracer, node: ast.For, plans: Plans, start: Tile, stop: Tile, step: Tile) -> None:
+def _counted(tracer: Tracer, node: ast.For, name: str, plans: Plans, start: Tile, stop: Tile, step: Tile) -> None:
     loop = Loop(tracer.frame, node)
     initial = _initial(tracer, plans)
 
     def run(arguments: Sequence[ir.Value]) -> Flow:
         _enter(tracer, plans, arguments[1:])
-        tracer.frame.assign(node.target.id, Tile(arguments[0], start.dtype, ()), node.target)
+        tracer.frame.assign(name, Tile(arguments[0], start.dtype, ()), node.target)
         return _body(tracer, node)
 
     block = _trace(tracer, loop, run, [start.value.type, *_types(plans)])
@@ -162,7 +161,7 @@ def _forget(tracer: Tracer, node: ast.For | ast.While, kept: Any) -> None:
         tracer.frame.names[name] = Unusable(problem, (place,))
 
 
-def _for_as_loop(tracer: Tracer, node: ast.For, plans: Plans, start: Tile, stop: Tile, step: Tile) -> None:
+def _for_as_loop(tracer: Tracer, node: ast.For, name: str, plans: Plans, start: Tile, stop: Tile, step: Tile) -> None:
     """A `for` with `break`: the counter is carried, and the end is tested at the head."""
     loop = Loop(tracer.frame, node, exits=[])
     initial = [start.value, *_initial(tracer, plans)]
@@ -174,7 +173,7 @@ def _for_as_loop(tracer: Tracer, node: ast.For, plans: Plans, start: Tile, stop:
         _exit_if(tracer, compare(tracer.emitter, "ge", counter, stop), node)
         # Made here, where it dominates every `continue`.
         after.append(binary(tracer.emitter, "add", counter, step).value)
-        tracer.frame.assign(node.target.id, counter, node.target)
+        tracer.frame.assign(name, counter, node.target)
         return _body(tracer, node)
 
     block = _trace(tracer, loop, run, [start.value.type, *_types(plans)])
@@ -258,6 +257,10 @@ def _at_exits(tracer: Tracer, node: ast.AST, name: str, exits: Sequence[Jump]) -
             problem = f"'{name}' is not assigned on every way out of a loop: assign it before the loop too"
             return Unusable(problem, (place,))
     try:
-        return unify(values, local=True) if values else Unusable(f"'{name}' is not known after a loop that never ends", (place,))
+        return (
+            unify(values, local=True)
+            if values
+            else Unusable(f"'{name}' is not known after a loop that never ends", (place,))
+        )
     except NoMerge as problem:
         return Unusable(f"'{name}' is not one thing after the loop: {problem.message}", (place,))

@@ -56,7 +56,14 @@ def _num_tiles(emitter: Emitter, array: Any, axis: Any, shape: Any, order: Any) 
 
 @implements(language.load)
 def _load(
-    emitter: Emitter, array: Any, index: Any, shape: Any, order: Any, padding_mode: Any, check_bounds: Any, **options: Any
+    emitter: Emitter,
+    array: Any,
+    index: Any,
+    shape: Any,
+    order: Any,
+    padding_mode: Any,
+    check_bounds: Any,
+    **options: Any,
 ) -> Tile:
     source = arguments.array(array)
     rank = len(source.shape)
@@ -97,9 +104,7 @@ def _load_view(
 
 
 @implements(language.store)
-def _store(
-    emitter: Emitter, array: Any, index: Any, tile: Any, order: Any, check_bounds: Any, **options: Any
-) -> None:
+def _store(emitter: Emitter, array: Any, index: Any, tile: Any, order: Any, check_bounds: Any, **options: Any) -> None:
     target = arguments.array(array)
     rank = len(target.shape)
     value = _to_store(emitter, tile, target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tilec import datatypes
@@ -54,11 +55,12 @@ def _product_shapes(lhs: Shape, rhs: Shape) -> tuple[Shape, Shape, Shape]:
     return (*batch, *lhs[-2:]), (*batch, *rhs[-2:]), (*batch, lhs[-2], rhs[-1])
 
 
-def _multiply(emitter: Emitter, x: Tile, y: Tile, acc: Tile, **flags: Any) -> Tile:
+def _multiply(emitter: Emitter, operands: Sequence[Tile], acc: Tile, fast: bool = False) -> Tile:
+    x, y = operands
     if x.dtype in _BYTES:
         signs = {"signedness_lhs": signedness(x.dtype), "signedness_rhs": signedness(y.dtype)}
         return emitter.tile("mmai", [x, y, acc], acc.dtype, acc.shape, **signs)
-    return emitter.tile("mmaf", [x, y, acc], acc.dtype, acc.shape, **flags)
+    return emitter.tile("mmaf", [x, y, acc], acc.dtype, acc.shape, fast_acc=fast)
 
 
 @implements(language.mma)
@@ -74,9 +76,8 @@ def _mma(emitter: Emitter, x: Any, y: Any, acc: Any, use_fast_acc: Any) -> Tile:
     fast = arguments.constant_bool(use_fast_acc, "use_fast_acc")
     if fast and lhs.dtype not in _FAST:
         raise BadArgument("use_fast_acc", f"expected inputs of {_FAST[0]} or {_FAST[1]}, got {lhs.dtype}")
-    flags = {"fast_acc": True} if fast else {}
     operands = broadcast(emitter, lhs, lhs_shape), broadcast(emitter, rhs, rhs_shape)
-    return _multiply(emitter, *operands, accumulator, **flags)
+    return _multiply(emitter, operands, accumulator, fast)
 
 
 @implements(language.matmul)
@@ -95,6 +96,6 @@ def matmul(emitter: Emitter, x: Any, y: Any) -> Tile:
         broadcast(emitter, reshape(emitter, to_dtype(emitter, tile, dtype), flat), full)
         for tile, flat, full in ((lhs, row, lhs_shape), (rhs, column, rhs_shape))
     ]
-    product = _multiply(emitter, *operands, emitter.constant(0, ACCUMULATORS[dtype][0], shape))
+    product = _multiply(emitter, operands, emitter.constant(0, ACCUMULATORS[dtype][0], shape))
     kept = shape[:-2] + shape[-2:-1] * (len(lhs.shape) > 1) + shape[-1:] * (len(rhs.shape) > 1)
     return reshape(emitter, to_dtype(emitter, product, dtype), kept)

@@ -157,7 +157,9 @@ def _first_wins(emitter: Emitter, better: str, x: Sequence[Tile], y: Sequence[Ti
     wins, equal = compare(emitter, better, a, b), compare(emitter, "eq", a, b)
     if a.dtype.is_float:
         a_nan, b_nan = compare(emitter, "ne", a, a), compare(emitter, "ne", b, b)
-        only_one = binary(emitter, "and", a_nan if nan_wins else b_nan, compare(emitter, "eq", *([b, b] if nan_wins else [a, a])))
+        only_one = binary(
+            emitter, "and", a_nan if nan_wins else b_nan, compare(emitter, "eq", *([b, b] if nan_wins else [a, a]))
+        )
         wins = binary(emitter, "or", wins, only_one)
         equal = binary(emitter, "or", equal, binary(emitter, "and", a_nan, b_nan))
     earlier = binary(emitter, "and", equal, compare(emitter, "lt", i, j))

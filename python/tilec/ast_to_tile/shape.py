@@ -140,7 +140,9 @@ def _transpose(emitter: Emitter, x: Any, axis0: Any, axis1: Any) -> Tile:
         raise BadArgument("x", f"expected a tile of at least two dimensions, got {describe(tile)}")
     if (axis0 is None) != (axis1 is None) or axis0 is None and rank > 2:
         raise BadArgument("axis0", f"expected both axes, as a tile of shape {tile.shape} has {rank}")
-    first, second = (0, 1) if axis0 is None else (arguments.axis(axis0, rank, "axis0"), arguments.axis(axis1, rank, "axis1"))
+    first, second = (
+        (0, 1) if axis0 is None else (arguments.axis(axis0, rank, "axis0"), arguments.axis(axis1, rank, "axis1"))
+    )
     axes = list(range(rank))
     axes[first], axes[second] = second, first
     return permute(emitter, tile, tuple(axes))
@@ -195,7 +197,9 @@ def _extract(emitter: Emitter, x: Any, index: Any, shape: Any) -> Tile:
             raise BadArgument("shape", f"expected extents of at most {tile.shape}, got {wanted}")
         number = arguments.known(item)
         if isinstance(number, int) and not 0 <= number < whole // extent:
-            raise BadArgument("index", f"expected an index of 0 to {whole // extent - 1} ({whole} / {extent}), got {number}")
+            raise BadArgument(
+                "index", f"expected an index of 0 to {whole // extent - 1} ({whole} / {extent}), got {number}"
+            )
     indices = [to_dtype(emitter, item, datatypes.int32) for item in items]
     return reshape(emitter, emitter.tile("extract", [tile, *indices], tile.dtype, part), wanted)
 

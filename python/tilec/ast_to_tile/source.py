@@ -36,9 +36,12 @@ def read(function: FunctionType) -> Source:
     code = function.__code__
     place = SourceLocation(code.co_filename, code.co_firstlineno)
     try:
-        lines, first = inspect.getsourcelines(function)
+        # By the code: a function that functools.wraps another is itself, not the other.
+        lines, first = inspect.getsourcelines(code)
     except (OSError, TypeError) as problem:
-        raise CompileError(f"the source of '{function.__name__}' cannot be read: put it into a file", place) from problem
+        raise CompileError(
+            f"the source of '{function.__name__}' cannot be read: put it into a file", place
+        ) from problem
     text = textwrap.dedent("".join(lines))
     indent = len(lines[0]) - len(lines[0].lstrip())
     try:

@@ -64,7 +64,9 @@ def _return(tracer: Tracer, node: ast.Return, rest: Rest) -> Flow:
     loop = _own_loop(tracer)
     if not tracer.frame.is_kernel:
         if loop is not None:
-            raise CompileError("'return' inside a loop of a function is not supported: leave the loop with 'break' first")
+            raise CompileError(
+                "'return' inside a loop of a function is not supported: leave the loop with 'break' first"
+            )
         return Returned(value)
     if value is not None:
         raise CompileError("a kernel returns nothing: write results with ct.store")

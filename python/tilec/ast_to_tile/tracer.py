@@ -7,6 +7,7 @@ and loop bodies are traced into blocks of their own first: which results an `if`
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -115,13 +116,13 @@ class Tracer:
 
     def evaluate(self, node: ast.expr) -> Any:
         """The value of an expression; raises CompileError at the innermost node that is wrong."""
-        return self._visit(node, lambda: self._expression(node)(self, node))
+        return self._visit(node, functools.partial(self._expression(node), self, node))
 
     def execute(self, statements: Sequence[ast.stmt]) -> Flow:
         """Trace statements in order, up to one that does not go on to the next."""
         for position, node in enumerate(statements):
             rest = statements[position + 1 :]
-            flow = self._visit(node, lambda node=node, rest=rest: self._statement(node)(self, node, rest))
+            flow = self._visit(node, functools.partial(self._statement(node), self, node, rest))
             if flow is not None:
                 return flow
         return None

@@ -30,7 +30,9 @@ def make_array(
     strides: tuple[Tile | int, ...],
 ) -> Array:
     """The array with its tensor view; extents and strides that are positive integers are part of the view's type."""
-    static = [[extent if isinstance(extent, int) and extent > 0 else None for extent in part] for part in (shape, strides)]
+    static = [
+        [extent if isinstance(extent, int) and extent > 0 else None for extent in part] for part in (shape, strides)
+    ]
     dynamic = [
         [emitter.as_tile(value).value for value, known in zip(part, facts, strict=True) if known is None]
         for part, facts in zip((shape, strides), static, strict=True)
@@ -43,10 +45,10 @@ def make_array(
 def tile_view(
     emitter: Emitter, array: Array, tile_shape: Shape, order: tuple[int, ...], padding: PaddingMode, steps: Shape
 ) -> ir.Value:
-    """The view of an array in tiles; each kind is made once, right behind the tensor view, and so dominates its uses."""
+    """A view of an array in tiles; each is made once, right behind the tensor view, where it dominates its uses."""
     pad = None if padding is PaddingMode.UNDETERMINED else padding.value
     if pad not in (None, "zero") and not array.dtype.is_float:
-        raise BadArgument("padding_mode", f"expected ZERO or UNDETERMINED for elements of {array.dtype}, got {padding.name}")
+        raise BadArgument("padding_mode", f"expected ZERO or UNDETERMINED for {array.dtype}, got {padding.name}")
     key = (tile_shape, order, pad, steps)
     if key not in array.views:
         with ir.InsertionPoint.after(array.tensor_view.owner):
@@ -83,7 +85,9 @@ def array_attribute(array: Array, name: str) -> Any:
         return getattr(array, name)
     if name in _METHODS:
         return Method(array, _METHODS[name])
-    raise CompileError(f"arrays have no attribute '{name}', they have: dtype, shape, strides, ndim, {', '.join(_METHODS)}")
+    raise CompileError(
+        f"arrays have no attribute '{name}', they have: dtype, shape, strides, ndim, {', '.join(_METHODS)}"
+    )
 
 
 _VIEW_METHODS = {name: getattr(language.TiledView, name) for name in ("num_tiles", "load", "store")}

@@ -43,7 +43,7 @@ def load(
     memory_order=MemoryOrder.WEAK,
     memory_scope=MemoryScope.NONE,
 ):
-    """tile[x, y] = array[index[0] * shape[0] + x, index[1] * shape[1] + y]; outside the array, what `padding_mode` says.
+    """tile[x, y] = array[index[0] * shape[0] + x, index[1] * shape[1] + y]; outside the array what `padding_mode` says.
 
     `order` ("C", "F" or a permutation) says which axis of the array each axis of the tile runs along.
     On the host, `tilec.load(path)` is a compiled kernel read from its files.
@@ -66,13 +66,13 @@ def store(
 ):
     """array[index[0] * tile.shape[0] + x, ...] = tile[x, ...]; elements outside the array are dropped.
 
-    The tile is converted to the element type of the array where that is a promotion or a number of the same category.
+    The tile is converted to the element type of the array where that loses nothing.
     """
 
 
 @kernel_function
 def gather(array, indices, /, *, mask=None, padding_value=0, check_bounds=True, latency=None):
-    """result[i] = array[indices[0][i], indices[1][i], ...]; `padding_value` where outside the array or not in `mask`."""
+    """result[i] = array[indices[0][i], indices[1][i], ...]; `padding_value` outside the array and the `mask`."""
 
 
 @kernel_function
@@ -82,4 +82,4 @@ def scatter(array, indices, value, /, *, mask=None, check_bounds=True, latency=N
 
 @kernel_function
 def assume_divisible_by(x, divisor):
-    """`x`, with the promise that it is a multiple of the constant `divisor`; a broken promise is undefined behaviour."""
+    """`x`, with the promise that it is a multiple of the constant `divisor`; breaking it is undefined behaviour."""

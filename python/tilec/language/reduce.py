@@ -37,4 +37,4 @@ def argmin(x, /, axis=None, *, keepdims=False, propagate_nan=False):
 
 @kernel_function
 def reduce(x, /, axis, func, identity, *, keepdims=False):
-    """The fold of `func`, a function of two scalars, along one axis; of a tuple of tiles, func takes and gives tuples."""
+    """The fold of `func`, a function of two scalars, along one axis; for a tuple of n tiles it takes 2n and gives n."""
