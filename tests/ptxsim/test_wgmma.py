@@ -1,0 +1,189 @@
+"""wgmma: 64 x 16 times 16 x 16 by one warpgroup, and what each step of its protocol is for."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tilec.runtime.ptxsim import _native as ptxsim
+
+# 128 threads. A (p0) is 64 x 32 bytes and B (p1) is 16 x 32 bytes, K-major without swizzle: core matrices of 8 rows of
+# 16 bytes, LBO 128, SBO 256. D (p2) is 64 x 16 f32.
+STAGE = """
+.shared .align 128 .b8 a[2048];
+.shared .align 128 .b8 b[512];
+mov.u32 %r0, %tid.x;
+setp.lt.u32 %p1, %r0, 64;
+setp.lt.u32 %p2, %r0, 16;
+mul.wide.u32 %rd0, %r0, 32;
+ld.param.u64 %rd1, [p0];
+ld.param.u64 %rd2, [p1];
+add.u64 %rd1, %rd1, %rd0;
+add.u64 %rd2, %rd2, %rd0;
+shr.u32 %r4, %r0, 3;
+shl.b32 %r4, %r4, 8;
+and.b32 %r5, %r0, 7;
+shl.b32 %r5, %r5, 4;
+add.u32 %r4, %r4, %r5;
+mov.u32 %r6, a;
+mov.u32 %r7, b;
+add.u32 %r8, %r6, %r4;
+add.u32 %r9, %r7, %r4;
+@%p1 ld.global.v4.b32 {%r10, %r11, %r12, %r13}, [%rd1];
+@%p1 st.shared.v4.b32 [%r8], {%r10, %r11, %r12, %r13};
+@%p1 ld.global.v4.b32 {%r10, %r11, %r12, %r13}, [%rd1+16];
+@%p1 st.shared.v4.b32 [%r8+128], {%r10, %r11, %r12, %r13};
+@%p2 ld.global.v4.b32 {%r10, %r11, %r12, %r13}, [%rd2];
+@%p2 st.shared.v4.b32 [%r9], {%r10, %r11, %r12, %r13};
+@%p2 ld.global.v4.b32 {%r10, %r11, %r12, %r13}, [%rd2+16];
+@%p2 st.shared.v4.b32 [%r9+128], {%r10, %r11, %r12, %r13};
+fence.proxy.async.shared::cta;
+bar.sync 0;
+shr.u32 %r6, %r6, 4;
+cvt.u64.u32 %rd3, %r6;
+or.b64 %rd3, %rd3, 0x0000001000080000;
+shr.u32 %r7, %r7, 4;
+cvt.u64.u32 %rd4, %r7;
+or.b64 %rd4, %rd4, 0x0000001000080000;
+setp.ne.u32 %p3, %r0, %r0;
+setp.eq.u32 %p4, %r0, %r0;
+"""
+
+D = "{" + ", ".join(f"%f{i}" for i in range(8)) + "}"
+
+PRODUCT = f"""
+wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n16kK.f32.TYPES {D}, %rd3, %rd4, %p3IMMEDIATES;
+wgmma.mma_async.sync.aligned.m64n16kK.f32.TYPES {D}, %rd3, %rd4, %p4IMMEDIATES;
+wgmma.commit_group.sync.aligned;
+"""
+
+WAIT = "wgmma.wait_group.sync.aligned 0;\n"
+
+# Register r of lane L of warp w: row 16w + L/4 + 8*((r>>1)&1), column 8*(r>>2) + 2*(L%4) + (r&1).
+WRITE = """
+ld.param.u64 %rd5, [p2];
+shr.u32 %r20, %r0, 5;
+shl.b32 %r20, %r20, 4;
+and.b32 %r21, %r0, 31;
+shr.u32 %r22, %r21, 2;
+add.u32 %r20, %r20, %r22;
+and.b32 %r21, %r21, 3;
+shl.b32 %r21, %r21, 1;
+mad.lo.u32 %r20, %r20, 16, %r21;
+mul.wide.u32 %rd6, %r20, 4;
+add.u64 %rd5, %rd5, %rd6;
+""" + "\n".join(
+    f"st.global.f32 [%rd5+{(r >> 1 & 1) * 8 * 64 + 32 * (r >> 2) + 4 * (r & 1)}], %f{r};" for r in range(8)
+)
+
+TYPES = {
+    "f16": (np.float16, 16, "f16.f16", ", 1, 1, 0, 0"),
+    "bf16": (ml_dtypes.bfloat16, 16, "bf16.bf16", ", 1, 1, 0, 0"),
+    "tf32": (np.float32, 8, "tf32.tf32", ", 1, 1"),
+    "e4m3": (ml_dtypes.float8_e4m3fn, 32, "e4m3.e4m3", ", 1, 1"),
+}
+
+
+def body(kind: str = "f16") -> str:
+    _, depth, types, immediates = TYPES[kind]
+    text = STAGE + PRODUCT + WAIT + WRITE
+    return text.replace("kK", f"k{depth}").replace("TYPES", types).replace("IMMEDIATES", immediates)
+
+
+@pytest.fixture
+def operands(aligned):
+    def make(kind="f16"):
+        dtype, depth, *_ = TYPES[kind]
+        rng = np.random.default_rng(3)
+        a, b = (aligned(rng.integers(-4, 5, (rows, depth)).astype(dtype)) for rows in (64, 16))
+        return a, b, np.zeros((64, 16), np.float32)
+
+    return make
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_product_is_accumulated_twice(simulate, operands, kind):
+    a, b, d = operands(kind)
+    simulate(body(kind), a, b, d, block=128, target="sm_90a")
+    np.testing.assert_array_equal(d, 2 * a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+def test_immediates_negate_and_transpose(simulate, operands):
+    a, b, d = operands()
+    text = body().replace("%p3, 1, 1, 0, 0", "%p3, -1, 1, 0, 0").replace("%p4, 1, 1, 0, 0", "%p4, -1, 1, 0, 0")
+    simulate(text, a, b, d, block=128, target="sm_90a")
+    np.testing.assert_array_equal(d, -2 * a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+@pytest.mark.parametrize(
+    ("line", "kinds"),
+    [
+        ("fence.proxy.async.shared::cta;", {"race"}),
+        ("wgmma.fence.sync.aligned;", {"in-flight"}),
+        ("wgmma.commit_group.sync.aligned;", {"in-flight"}),
+        (WAIT, {"in-flight"}),
+        ("bar.sync 0;", {"race", "uninitialised"}),
+    ],
+)
+def test_each_step_is_needed(simulate, operands, line, kinds):
+    text = body().replace(line, "")
+    assert text != body()
+    for seed in range(4):
+        with pytest.raises(ptxsim.Trap) as trap:
+            simulate(text, *operands(), block=128, seed=seed, target="sm_90a")
+        assert trap.value.kind in kinds
+
+
+def test_touching_the_accumulator_needs_a_new_fence(simulate, operands):
+    again = WAIT + "add.f32 %f0, %f0, %f0;\n"
+    second = PRODUCT[PRODUCT.index("wgmma.mma_async") :]
+    text = STAGE + PRODUCT + again + second + WAIT + WRITE
+    text = text.replace("kK", "k16").replace("TYPES", "f16.f16").replace("IMMEDIATES", ", 1, 1, 0, 0")
+    with pytest.raises(ptxsim.Trap, match="expected wgmma.fence after other instructions used '%f0'"):
+        simulate(text, *operands(), block=128, target="sm_90a")
+    simulate(text.replace(again, again + "wgmma.fence.sync.aligned;"), *operands(), block=128, target="sm_90a")
+
+
+def test_shared_memory_may_be_overwritten_only_after_the_wait(simulate, operands):
+    write = "@%p1 st.shared.b32 [%r8], %r0;\n"
+    simulate(body().replace(WAIT, WAIT + "bar.sync 0;\n" + write), *operands(), block=128, target="sm_90a")
+    with pytest.raises(ptxsim.Trap) as trap:
+        simulate(body().replace(WAIT, write + WAIT), *operands(), block=128, target="sm_90a")
+    assert trap.value.kind == "race"
+
+
+def test_a_descriptor_of_tcgen05_is_refused(simulate, operands):
+    with pytest.raises(ptxsim.Trap, match="46-48") as trap:
+        simulate(body().replace("0x0000001000080000", "0x0000401000080000"), *operands(), block=128, target="sm_90a")
+    assert trap.value.kind == "descriptor"
+
+
+def test_a_fragment_of_a_may_come_from_registers(simulate, operands):
+    a, b, d = operands()
+    # Lane L of warp w reads rows 16w + L/4 and + 8, columns 2*(L%4), + 1, and the same + 8.
+    load = """
+    shr.u32 %r20, %r0, 5;
+    shl.b32 %r20, %r20, 4;
+    and.b32 %r21, %r0, 31;
+    shr.u32 %r22, %r21, 2;
+    add.u32 %r20, %r20, %r22;
+    and.b32 %r21, %r21, 3;
+    shl.b32 %r21, %r21, 1;
+    mad.lo.u32 %r20, %r20, 16, %r21;
+    mul.wide.u32 %rd10, %r20, 2;
+    ld.param.u64 %rd11, [p0];
+    add.u64 %rd11, %rd11, %rd10;
+    ld.global.b32 %r30, [%rd11];
+    ld.global.b32 %r31, [%rd11+256];
+    ld.global.b32 %r32, [%rd11+16];
+    ld.global.b32 %r33, [%rd11+272];
+    """
+    text = body().replace("wgmma.fence", load + "wgmma.fence").replace("%rd3, %rd4, %p", "{%r30, %r31, %r32, %r33}, %rd4, %p")
+    simulate(text.replace("1, 1, 0, 0", "1, 1, 0"), a, b, d, block=128, target="sm_90a")
+    np.testing.assert_array_equal(d, 2 * a.astype(np.float32) @ b.astype(np.float32).T)
+    overwritten = text.replace("1, 1, 0, 0", "1, 1, 0").replace(WAIT, "mov.b32 %r31, 0;\n" + WAIT)
+    with pytest.raises(ptxsim.Trap, match="'%r31' is overwritten before wgmma.wait_group") as trap:
+        simulate(overwritten, a, b, d, block=128, target="sm_90a")
+    assert trap.value.kind == "in-flight"
