@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tilec.lowering.ptx.flow import Flow
 from tilec.lowering.ptx.program import Program
 
@@ -14,7 +16,8 @@ def block_labels(program: Program, flow: Flow) -> list[str]:
         for target, label in zip(end.targets, end.labels, strict=False):
             wished[target] = wished[target] or label
     taken: set[str] = set()
-    return [_free(f"${wish or _place(number, flow)}", taken) for number, wish in enumerate(wished)]
+    words = [re.sub(r"\W", "_", wish, flags=re.ASCII) or _place(number, flow) for number, wish in enumerate(wished)]
+    return [_free(f"${word}", taken) for word in words]
 
 
 def _place(number: int, flow: Flow) -> str:

@@ -123,7 +123,7 @@ def test_an_operation_of_another_level(b: PtxBuilder, module: ir.Module) -> None
 def test_labels_are_what_the_builder_calls_them_without_doubles(b: PtxBuilder, lines: Lines) -> None:
     condition = b.compute("setp.ne.b32 $0, 0, 1;", b.i1)
     for _ in range(2):
-        then, done = b.block((), "if_then"), b.block((), "if_done")
+        then, done = b.block((), "if_then"), b.block((), "if done")
         b.cond_branch(condition, then, (), done, (), uniform=True)
         b.at(then)
         b.execute("bar.sync 0;")
