@@ -6,7 +6,7 @@ that: up to eight operands of any types, then any number of one type, then again
 alike, with four), because a variadic group of IRDL has one type.
 
 Attributes: `text` (template.py), and where wanted `tied`: for each result the operand whose register it lives in, or
--1. A text need not name a tied operand, since its register is the result's.
+-1. A text need not name what is tied: the operand's register is the result's.
 """
 
 # No `from __future__ import annotations` here: ext reads annotations as objects.

@@ -84,7 +84,9 @@ def _placeholder_problem(text: str, results: int, operands: int, tied: tuple[int
     beyond = sorted(index for index in named if index >= total)
     if beyond:
         return f"names ${beyond[0]}, but has {results} results and {operands} operands: {text}"
-    silent = {results + operand for operand in tied or () if operand != -1}
+    # What waits for registers to be filled, as tcgen05.wait::ld, names neither a result nor the operand it is tied to.
+    pairs = [(result, results + operand) for result, operand in enumerate(tied or ()) if operand != -1]
+    silent = {index for pair in pairs for index in pair}
     missing = sorted(set(range(total)) - named - silent)
     if missing:
         return f"has {results} results and {operands} operands, but does not name ${missing[0]}: {text}"

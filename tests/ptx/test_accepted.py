@@ -105,6 +105,7 @@ def test_a_wgmma_loop_is_not_serialized(module: ir.Module) -> None:
     for index, value in enumerate(accumulators):
         b.execute(f"st.global.f32 [$0+{4 * index}], $1;", (), out, value)
     b.leave()
+    assert module.operation.verify()
     cubin = assemble(emit(module), "sm_90a")
     assert cubin.warnings == ()
     assert cubin.registers < 128
@@ -120,6 +121,7 @@ def test_tensor_memory_is_read_by_the_row(module: ir.Module) -> None:
     for index in range(0, 128, 4):
         b.execute(f"st.global.v4.b32 [$0+{4 * index}], {{$1..$4}};", (), out, *row[index : index + 4])
     b.leave()
+    assert module.operation.verify()
     text = emit(module)
     assert "mov.b32" not in text.partition("tcgen05")[2]
     assert assemble(text, "sm_100a").warnings == ()

@@ -67,6 +67,13 @@ def test_what_looks_odd_but_is_legal(b: PtxBuilder, text: str, results: list[str
     assert b.entry.parent.verify()
 
 
+def test_what_is_tied_need_not_be_named(b: PtxBuilder) -> None:
+    values = [constant(b, b.i32) for _ in range(2)]
+    b.execute("tcgen05.wait::ld.sync.aligned;", [b.i32] * 2, *values, tied=[0, 1])
+    b.leave()
+    assert b.entry.parent.verify()
+
+
 def test_text_is_needed(b: PtxBuilder) -> None:
     ir.Operation.create("ptx.execute_0_0", ip=ir.InsertionPoint(b.current))
     b.leave()
