@@ -26,11 +26,11 @@ soak: build/venv-test/.installed $(CHECK)/.copied
 lint: build/venv-lint/.installed build/typecheck/.linked
 	build/venv-lint/bin/ruff check .
 	build/venv-lint/bin/mypy
-	find runtime -name '*.cpp' -o -name '*.h' | xargs build/venv-lint/bin/clang-format --dry-run --Werror
+	find runtime tests -name '*.cpp' -o -name '*.h' | xargs build/venv-lint/bin/clang-format --dry-run --Werror
 
 format: build/venv-lint/.installed
 	build/venv-lint/bin/ruff check --fix .
-	find runtime -name '*.cpp' -o -name '*.h' | xargs build/venv-lint/bin/clang-format -i
+	find runtime tests -name '*.cpp' -o -name '*.h' | xargs build/venv-lint/bin/clang-format -i
 
 clean:
 	rm -rf build out

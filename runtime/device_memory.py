@@ -45,7 +45,10 @@ def host_ranges(arrays: Iterable[ArrayView]) -> list[HostRange]:
 
 @contextmanager
 def on_device(arrays: Iterable[ArrayView], stream: int) -> Iterator[dict[int, int]]:
-    """Device addresses by host address of the arrays; leaving waits for the stream and copies back what is writable."""
+    """Device addresses of the host arrays by host address.
+
+    Leaving waits for the stream and copies back what is writable; without host arrays it waits for nothing.
+    """
     arrays = [array for array in arrays if not array.on_device]
     ranges = host_ranges(arrays)
     allocations: list[int] = []
@@ -55,7 +58,8 @@ def on_device(arrays: Iterable[ArrayView], stream: int) -> Iterator[dict[int, in
             if host.size_bytes:
                 checked(driver.cuMemcpyHtoD(allocations[-1] + host.padding, host.address, host.size_bytes))
         yield {array.address: _device_address(array, ranges, allocations) for array in arrays}
-        checked(driver.cuStreamSynchronize(stream))
+        if ranges:
+            checked(driver.cuStreamSynchronize(stream))
         for host, allocation in zip(ranges, allocations, strict=True):
             if host.writable and host.size_bytes:
                 checked(driver.cuMemcpyDtoH(host.address, allocation + host.padding, host.size_bytes))

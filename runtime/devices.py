@@ -49,7 +49,7 @@ def _describe(ordinal: int) -> Device:
     attribute = driver.CUdevice_attribute
     major = checked(driver.cuDeviceGetAttribute(attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, handle))
     minor = checked(driver.cuDeviceGetAttribute(attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, handle))
-    name = checked(driver.cuDeviceGetName(128, handle)).rstrip(b"\0").decode()
+    name = checked(driver.cuDeviceGetName(128, handle)).split(b"\0")[0].decode()
     return Device(ordinal, name, (major, minor))
 
 

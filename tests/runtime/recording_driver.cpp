@@ -1,0 +1,110 @@
+// A CUDA driver of one GPU of compute capability 9.0 whose memory is the host's; test_launch.py builds it.
+// It runs one kernel, c[i] = a[i] + b[i] for (a, b, c, n), and prints what it was asked for to standard output.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+
+namespace {
+constexpr int success = 0, invalid_value = 1, not_found = 500;
+constexpr int compute_capability_major = 75, compute_capability_minor = 76;
+constexpr size_t allocation_alignment = 256;
+
+// CUlaunchConfig and CUlaunchAttribute of cuda.h 12 and 13.
+struct LaunchAttribute {
+  int id;
+  char pad[4];
+  unsigned value[16];
+};
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  void *stream;
+  LaunchAttribute *attributes;
+  unsigned count;
+};
+} // namespace
+
+extern "C" {
+int cuInit(unsigned) { return success; }
+int cuDriverGetVersion(int *version) { return *version = 13000, success; }
+int cuDeviceGetCount(int *count) { return *count = 1, success; }
+int cuDeviceGet(int *device, int ordinal) { return *device = ordinal, success; }
+int cuDeviceGetName(char *name, int size, int) { return snprintf(name, size, "recording driver"), success; }
+int cuDeviceGetAttribute(int *value, int attribute, int) {
+  *value = attribute == compute_capability_major ? 9 : 0;
+  return success;
+}
+int cuDevicePrimaryCtxRetain(void **context, int) { return *context = reinterpret_cast<void *>(0x1000), success; }
+int cuCtxPushCurrent_v2(void *) { return success; }
+int cuCtxPopCurrent_v2(void **) { return success; }
+int cuPointerGetAttribute(void *value, int, uint64_t) { return *static_cast<int *>(value) = 0, success; }
+int cuMemAlloc_v2(uint64_t *address, size_t size) {
+  size_t rounded = (size + allocation_alignment - 1) / allocation_alignment * allocation_alignment;
+  *address = reinterpret_cast<uint64_t>(aligned_alloc(allocation_alignment, rounded));
+  printf("allocate %zu\n", size);
+  return success;
+}
+int cuMemFree_v2(uint64_t address) { return free(reinterpret_cast<void *>(address)), printf("free\n"), success; }
+int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size) {
+  return memcpy(reinterpret_cast<void *>(to), from, size), printf("to device %zu\n", size), success;
+}
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size) {
+  return memcpy(to, reinterpret_cast<void *>(from), size), printf("to host %zu\n", size), success;
+}
+int cuStreamSynchronize(void *stream) { return printf("wait for stream %p\n", stream), success; }
+int cuModuleLoadData(void **module, const void *image) {
+  printf("load %.3s\n", static_cast<const char *>(image) + 1);
+  return *module = reinterpret_cast<void *>(0x2000), success;
+}
+int cuModuleGetFunction(void **function, void *, const char *name) {
+  printf("function %s\n", name);
+  return *function = reinterpret_cast<void *>(0x3000), strcmp(name, "missing") ? success : not_found;
+}
+int cuFuncSetAttribute(void *, int attribute, int value) {
+  return printf("function attribute %d = %d\n", attribute, value), success;
+}
+int cuLaunchKernelEx(const LaunchConfig *config, void *, void **parameters, void **) {
+  printf("launch grid %u,%u,%u block %u,%u,%u shared %u stream %p\n", config->grid[0], config->grid[1], config->grid[2],
+         config->block[0], config->block[1], config->block[2], config->shared_bytes, config->stream);
+  for (unsigned i = 0; i < config->count; ++i) {
+    const LaunchAttribute &attribute = config->attributes[i];
+    printf("launch attribute %d = %u,%u,%u\n", attribute.id, attribute.value[0], attribute.value[1],
+           attribute.value[2]);
+  }
+  float *arrays[3];
+  int count;
+  for (int i = 0; i < 3; ++i)
+    memcpy(&arrays[i], parameters[i], sizeof arrays[i]);
+  memcpy(&count, parameters[3], sizeof count);
+  for (int i = 0; i < count; ++i)
+    arrays[2][i] = arrays[0][i] + arrays[1][i];
+  printf("addresses modulo 256: %d %d %d\n", int(uint64_t(arrays[0]) % 256), int(uint64_t(arrays[1]) % 256),
+         int(uint64_t(arrays[2]) % 256));
+  return success;
+}
+int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const uint64_t *extents,
+                           const uint64_t *strides, const unsigned *box, const unsigned *element_strides,
+                           int interleave, int swizzle, int promotion, int fill) {
+  printf("tensor map type %d rank %u address %p interleave %d swizzle %d promotion %d fill %d\n", type, rank, address,
+         interleave, swizzle, promotion, fill);
+  for (unsigned i = 0; i < rank; ++i)
+    printf("dimension %u: extent %llu stride %llu box %u step %u\n", i, (unsigned long long)extents[i],
+           i ? (unsigned long long)strides[i - 1] : 0, box[i], element_strides[i]);
+  memset(map, 0x5a, 128);
+  return address ? success : invalid_value;
+}
+static void *find(const char *symbol, const char *suffix) {
+  char name[128];
+  snprintf(name, sizeof name, "%s%s", symbol, suffix);
+  return dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), name);
+}
+int cuGetProcAddress_v2(const char *symbol, void **function, int, uint64_t, void *status) {
+  *function = find(symbol, "_v2");
+  if (!*function)
+    *function = find(symbol, "");
+  if (status)
+    *static_cast<int *>(status) = *function ? 0 : 1;
+  return success;
+}
+}

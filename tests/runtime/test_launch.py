@@ -1,0 +1,175 @@
+"""Launching, held against a driver that records what it is asked for and runs vector additions in the host's memory."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+PRELUDE = """
+import sys
+import numpy as np
+from dataclasses import replace
+sys.path.insert(0, {here!r})
+from test_simulate import VECTOR_ADD
+from tilec.errors import TilecError
+from tilec.runtime.launch import launch
+
+a = np.arange(200, dtype=np.float32)
+b, c = 1000 * a, np.zeros_like(a)
+
+class OnDevice:
+    def __init__(self, array):
+        self.array = array
+        data = array.ctypes.data, False
+        self.__cuda_array_interface__ = dict(version=3, data=data, shape=array.shape, typestr="<f4")
+
+def on_device(*arrays):
+    return [OnDevice(array) for array in arrays]
+
+def changed(**fields):
+    return replace(VECTOR_ADD, cubin=b"\\x7fELF", metadata=replace(VECTOR_ADD.metadata, **fields))
+"""
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the recording driver."""
+    folder = tmp_path_factory.mktemp("driver")
+    compiler = os.environ.get("CXX") or shutil.which("c++") or "g++"
+    library = folder / "libcuda.so.1"
+    words = [compiler, "-std=c++17", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", library]
+    subprocess.run([*words, HERE / "recording_driver.cpp", "-ldl"], check=True)
+    return folder
+
+
+@pytest.fixture
+def recorded(driver: Path):
+    """What the driver and the program print, line by line, for a program that follows PRELUDE."""
+
+    def run(program: str) -> list[str]:
+        words = [sys.executable, "-c", PRELUDE.format(here=str(HERE)) + program]
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(driver), "PYTHONUNBUFFERED": "1"}
+        process = subprocess.run(words, capture_output=True, text=True, env=environment)
+        assert process.returncode == 0, process.stderr
+        return process.stdout.splitlines()
+
+    return run
+
+
+def test_host_arrays_are_copied_there_and_back(recorded) -> None:
+    lines = recorded("launch(VECTOR_ADD, 2, [a, b, c, 200]); print(np.array_equal(c, 1001 * a))")
+    assert lines[:2] == ["load ELF", "function vector_add"]
+    assert lines.count("to device 800") == lines.count("to host 800") == lines.count("free") == 3
+    assert "launch grid 2,1,1 block 128,1,1 shared 0 stream (nil)" in lines
+    assert lines.index("wait for stream (nil)") < lines.index("to host 800")
+    assert lines[-1] == "True"
+
+
+def test_read_only_arrays_are_not_copied_back(recorded) -> None:
+    program = "a.flags.writeable = b.flags.writeable = False\nlaunch(VECTOR_ADD, 2, [a, b, c, 200])"
+    assert recorded(program).count("to host 800") == 1
+
+
+def test_arrays_that_share_memory_share_their_copy(recorded) -> None:
+    program = "whole = np.arange(300, dtype=np.float32)\nlaunch(VECTOR_ADD, 1, [whole[:200], whole[100:], c, 200])"
+    lines = recorded(program)
+    assert lines.count("to device 1200") == 1
+    assert lines.count("to device 800") == 1
+
+
+def test_copies_keep_the_alignment_of_the_host(recorded) -> None:
+    program = """
+buffer = np.zeros(1000, np.float32)
+start = -buffer.ctypes.data // 4 % 64
+launch(VECTOR_ADD, 1, [buffer[start + 4:][:8], buffer[start + 67:][:8], buffer[start + 128:][:8], 8])
+"""
+    assert "addresses modulo 256: 16 12 0" in recorded(program)
+
+
+def test_device_arrays_are_used_in_place_without_waiting(recorded) -> None:
+    lines = recorded(
+        "launch(VECTOR_ADD, 2, [*on_device(a, b, c), 200], stream=0x77); print(np.array_equal(c, 1001 * a))"
+    )
+    assert "launch grid 2,1,1 block 128,1,1 shared 0 stream 0x77" in lines
+    assert not [line for line in lines if line.startswith(("allocate", "to ", "wait", "free"))]
+    assert lines[-1] == "True"
+
+
+def test_streams_of_other_libraries(recorded) -> None:
+    program = """
+class Torch: cuda_stream = 0x10
+class Cupy: ptr = 0x20
+class Standard:
+    def __cuda_stream__(self): return 0, 0x30
+for stream in (Torch(), Cupy(), Standard(), None):
+    launch(VECTOR_ADD, 2, [*on_device(a, b, c), 200], stream=stream)
+"""
+    streams = [line.rpartition(" ")[2] for line in recorded(program) if line.startswith("launch grid")]
+    assert streams == ["0x10", "0x20", "0x30", "(nil)"]
+
+
+def test_shared_memory_and_clusters_are_allowed_for(recorded) -> None:
+    # cuda.h: MAX_DYNAMIC_SHARED_SIZE_BYTES is 8, NON_PORTABLE_CLUSTER_SIZE_ALLOWED 14, the cluster launch attribute 4.
+    lines = recorded("launch(changed(cluster=(16, 1, 1), shared_bytes=70000), 16, [*on_device(a, b, c), 200])")
+    assert "function attribute 8 = 70000" in lines and "function attribute 14 = 1" in lines
+    assert "launch attribute 4 = 16,1,1" in lines
+    assert "launch grid 16,1,1 block 128,1,1 shared 70000 stream (nil)" in lines
+
+
+def test_small_clusters_need_no_permission(recorded) -> None:
+    lines = recorded("launch(changed(cluster=(2, 1, 1)), 2, [*on_device(a, b, c), 200])")
+    assert "launch attribute 4 = 2,1,1" in lines
+    assert not [line for line in lines if line.startswith("function attribute")]
+
+
+def test_a_kernel_is_loaded_once(recorded) -> None:
+    lines = recorded("for _ in range(3): launch(VECTOR_ADD, 2, [*on_device(a, b, c), 200])")
+    assert (lines.count("load ELF"), len([line for line in lines if line.startswith("launch grid")])) == (1, 3)
+
+
+def test_tensor_maps_are_encoded_by_the_driver(recorded) -> None:
+    program = """
+from tilec.lowering.tma.contract import TensorMap
+from tilec.runtime.tensor_map import encode_by_driver
+tensor_map = TensorMap("bf16", (776, 1000), (1552,), (64, 128), (1, 2), 0x1000, "128B", "none", "nan", "256B")
+print(encode_by_driver(tensor_map) == b"\\x5a" * 128)
+"""
+    # cuda.h: BFLOAT16 is 9, SWIZZLE_128B 3, L2_256B 3, NAN_REQUEST_ZERO_FMA 1.
+    assert recorded(program) == [
+        "tensor map type 9 rank 2 address 0x1000 interleave 0 swizzle 3 promotion 3 fill 1",
+        "dimension 0: extent 776 stride 0 box 64 step 1",
+        "dimension 1: extent 1000 stride 1552 box 128 step 2",
+        "True",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (
+            "launch(changed(target='sm_100a'), 2, [a, b, c, 200])",
+            "error: kernels of sm_100a need a GPU of that architecture, found recording driver (sm_90)",
+        ),
+        ("launch(changed(entry='missing'), 2, [a, b, c, 200])", "error: the CUDA driver reports CUDA_ERROR_NOT_FOUND"),
+        (
+            "launch(VECTOR_ADD, 2, [a, b, c, 200], stream='main')",
+            "error: a stream needs to be a handle or an object with __cuda_stream__, got str",
+        ),
+    ],
+)
+def test_what_cannot_be_launched_is_refused(recorded, program: str, message: str) -> None:
+    lines = recorded(f"try:\n    {program}\nexcept TilecError as error:\n    print(error)")
+    assert lines[-1] == message
+
+
+def test_default_backend_of_device_arrays_is_launch(recorded) -> None:
+    lines = recorded(
+        "import tilec; tilec.run(VECTOR_ADD, 2, [*on_device(a, b, c), 200]); print(np.array_equal(c, 1001 * a))"
+    )
+    assert "launch grid 2,1,1 block 128,1,1 shared 0 stream (nil)" in lines
+    assert lines[-1] == "True"
