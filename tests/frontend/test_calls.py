@@ -124,3 +124,27 @@ def test_decorated_helpers_are_followed(interpret: Interpret) -> None:
     x = np.ones(4, np.int32)
     interpret(kernel, 1, x)
     np.testing.assert_array_equal(x, [7] * 4)
+
+
+twice = lambda tile: tile * 2  # noqa: E731
+
+
+def test_a_lambda_of_the_module_is_inlined_too(interpret: Interpret) -> None:
+    @ct.kernel
+    def kernel(x):
+        ct.store(x, (0,), twice(ct.load(x, (0,), (4,))))
+
+    x = np.ones(4, np.int32)
+    interpret(kernel, 1, x)
+    np.testing.assert_array_equal(x, [2] * 4)
+
+
+def test_a_function_without_source_is_refused(complaint: Any) -> None:
+    names: dict[str, Any] = {}
+    exec("def hidden(tile):\n    return tile", names)
+    hidden = names["hidden"]
+
+    def kernel(x):
+        hidden(ct.load(x, (0,), (4,)))
+
+    assert "the source of 'hidden' cannot be read: put it into a file" in complaint(kernel, "x: f32[?]")

@@ -17,7 +17,7 @@ from tilec.ast_to_tile.control import is_static
 from tilec.ast_to_tile.convert import construct
 from tilec.ast_to_tile.expressions import unpacked
 from tilec.ast_to_tile.frame import MAXIMUM_DEPTH, Frame
-from tilec.ast_to_tile.source import Source, read
+from tilec.ast_to_tile.source import Source, body_of, read
 from tilec.ast_to_tile.tracer import Returned, Tracer, expression
 from tilec.ast_to_tile.values import LocalFunction, Method, describe, function_name
 from tilec.datatypes import DType
@@ -143,7 +143,7 @@ def _inline(tracer: Tracer, function: FunctionType, arguments: Sequence[Any], ke
     names = _bound(function.__name__, signature, arguments, keywords)
     source = read(function)
     outer = {**function.__globals__, **closure(function)}
-    return _run(tracer, function.__name__, source, source.node.body, names, outer)
+    return _run(tracer, function.__name__, source, source.body, names, outer)
 
 
 def closure(function: FunctionType) -> dict[str, Any]:
@@ -163,11 +163,7 @@ def _inline_local(tracer: Tracer, function: LocalFunction, arguments: Sequence[A
     node, frame = function.node, function.frame
     name = function_name(function)
     names = _bound(name, _local_signature(tracer, node.args), arguments, keywords)
-    if isinstance(node, ast.Lambda):
-        body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
-    else:
-        body = node.body
-    return _run(tracer, name, frame.source, body, names, frame)
+    return _run(tracer, name, frame.source, body_of(node), names, frame)
 
 
 def _local_signature(tracer: Tracer, arguments: ast.arguments) -> inspect.Signature:

@@ -40,7 +40,7 @@ def kernel_to_tile(kernel: Kernel, signature: Signature) -> ir.Module:
     """The module of one entry; raises CompileError with the user's line, leaves nothing behind if it does."""
     source = read(kernel.function)
     outer = {**kernel.function.__globals__, **closure(kernel.function)}
-    frame = Frame(kernel.name, source, source.node.body, {}, outer, is_kernel=True)
+    frame = Frame(kernel.name, source, source.body, {}, outer, is_kernel=True)
     with context(), ir.Location.unknown():
         tracer = Tracer(frame, call)
         module = ir.Module.create(tracer.location())

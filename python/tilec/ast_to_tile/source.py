@@ -4,50 +4,74 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
-import textwrap
+import linecache
 from dataclasses import dataclass
 from types import FunctionType
 
 from tilec.errors import CompileError, SourceLocation
 
+Definition = ast.FunctionDef | ast.Lambda
+
 
 @dataclass(frozen=True)
 class Source:
-    """A parsed function: its node, and what turns positions in it into positions in the file."""
+    """A function in the tree of its file, whose positions are those of the file."""
 
-    node: ast.FunctionDef
+    node: Definition
     file: str
-    first_line: int
-    indent: int
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        """The statements; a lambda returns its expression."""
+        return body_of(self.node)
 
     def place(self, node: ast.AST) -> SourceLocation:
         """Line and column, from one, of a node of this function."""
         line = getattr(node, "lineno", 1)
         column = getattr(node, "col_offset", 0)
         single = getattr(node, "end_lineno", line) == line
+        # A node of several lines is marked to the end of its first.
         end = getattr(node, "end_col_offset", column) if single else 10_000
-        return SourceLocation(self.file, self.first_line + line - 1, self.indent + column + 1, self.indent + end + 1)
+        return SourceLocation(self.file, line, column + 1, end + 1)
+
+
+@functools.lru_cache(maxsize=256)
+def body_of(node: Definition) -> list[ast.stmt]:
+    if isinstance(node, ast.FunctionDef):
+        return node.body
+    return [ast.copy_location(ast.Return(node.body), node.body)]
 
 
 @functools.lru_cache(maxsize=256)
 def read(function: FunctionType) -> Source:
-    """Raises CompileError for functions without source: lambdas, and what was typed into an interactive session."""
+    """Raises CompileError for functions whose source is not at hand, as those typed into an interactive session."""
+    # By the code: a function that functools.wraps another is itself, not the other.
     code = function.__code__
     place = SourceLocation(code.co_filename, code.co_firstlineno)
+    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
+    found = [node for node in _definitions(text).get(code.co_firstlineno, ()) if _name(node) == code.co_name]
+    if not found:
+        raise CompileError(f"the source of '{function.__name__}' cannot be read: put it into a file", place)
+    if len(found) > 1:
+        raise CompileError(f"several functions '{function.__name__}' stand on this line: give each its own", place)
+    return Source(found[0], code.co_filename)
+
+
+def _name(node: Definition) -> str:
+    return node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
+
+
+@functools.lru_cache(maxsize=64)
+def _definitions(text: str) -> dict[int, list[Definition]]:
+    """Every function of a file by the line that its code says it begins at: that of its first decorator."""
     try:
-        # By the code: a function that functools.wraps another is itself, not the other.
-        lines, first = inspect.getsourcelines(code)
-    except (OSError, TypeError) as problem:
-        raise CompileError(
-            f"the source of '{function.__name__}' cannot be read: put it into a file", place
-        ) from problem
-    text = textwrap.dedent("".join(lines))
-    indent = len(lines[0]) - len(lines[0].lstrip())
-    try:
-        found = next((node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)), None)
+        tree = ast.parse(text)
     except SyntaxError:
-        found = None
-    if found is None:
-        raise CompileError(f"'{function.__name__}' is no function defined with 'def'", place)
-    return Source(found, code.co_filename, max(first, 1), indent)
+        return {}
+    found: dict[int, list[Definition]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            found.setdefault(min(n.lineno for n in (node, *node.decorator_list)), []).append(node)
+        elif isinstance(node, ast.Lambda):
+            found.setdefault(node.lineno, []).append(node)
+    return found

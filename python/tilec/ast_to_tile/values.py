@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tilec.ast_to_tile.source import Definition
 from tilec.datatypes import DType
 from tilec.dialect.mlir import ir
 from tilec.errors import Note
@@ -89,7 +90,7 @@ class Method:
 class LocalFunction:
     """A lambda or a function defined inside a kernel."""
 
-    node: ast.Lambda | ast.FunctionDef
+    node: Definition
     frame: Frame
 
 
