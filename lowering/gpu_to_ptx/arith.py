@@ -107,6 +107,26 @@ def integer_binary(lowering: Lowering, operation: ir.Operation) -> None:
     each(lowering, operation, instruction(lowering, text, kind))
 
 
+@lowers("arith.mului_extended")
+def product_halves(lowering: Lowering, operation: ir.Operation) -> None:
+    """The low and the high half of the unsigned product."""
+    kind = element(operation.results[0])
+    columns = list(zip(*(lowering.get(operand) for operand in operation.operands), strict=True))
+    for result, half in zip(operation.results, (_low_half, _high_half), strict=True):
+        lowering.set(result, [half(lowering, kind, a, b) for a, b in columns])
+
+
+def _low_half(lowering: Lowering, kind: Element, a: ir.Value, b: ir.Value) -> ir.Value:
+    return lowering.compute(f"mul.lo.u{kind.register_bits} $0, $1, $2;", kind.register, a, b)
+
+
+def _high_half(lowering: Lowering, kind: Element, a: ir.Value, b: ir.Value) -> ir.Value:
+    if kind.bits > 8:
+        return lowering.compute(f"mul.hi.u{kind.bits} $0, $1, $2;", kind.register, a, b)
+    product = _low_half(lowering, kind, *_both(lowering, kind, False, a, b))
+    return lowering.compute("shr.u16 $0, $1, 8;", "i16", product)
+
+
 @lowers(*_BITWISE)
 def bitwise(lowering: Lowering, operation: ir.Operation) -> None:
     kind = element(operation.results[0])

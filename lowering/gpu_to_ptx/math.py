@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, Element
+from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.convert import CONVERSIONS
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction, operands_text
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element
+from tilec.lowering.gpu_to_ptx.narrow_float import from_f32, in_f32, to_f32
+from tilec.lowering.gpu_to_ptx.precise import called
 from tilec.lowering.gpu_to_ptx.registry import lowers
 
-F32 = ELEMENTS["f32"]
 _LOG2_E = "0f3FB8AA3B"
 
 # Upstream name -> instruction for f32 and f64; 16-bit floats compute in f32 and round once.
@@ -17,6 +19,8 @@ _INSTRUCTIONS = {
     "math.rsqrt": {"f32": "rsqrt.approx.f32"},
     "math.exp2": {"f32": "ex2.approx.f32"},
 }
+# f64 has no instruction for these.
+_CALLED = {"math.rsqrt": "rsqrt", "math.exp2": "exp2"}
 # These exist for all widths, or are exact.
 _EXACT = {"math.fma": "fma.rn", "math.absf": "abs"}
 _ROUNDED_TO_INTEGER = {"math.floor": "rmi", "math.ceil": "rpi", "math.trunc": "rzi", "math.roundeven": "rni"}
@@ -39,8 +43,9 @@ def by_instruction(lowering: Lowering, operation: ir.Operation) -> None:
     kind, forms = element(operation.results[0]), _INSTRUCTIONS[operation.name]
     name = forms.get("f32" if kind.bits == 16 else kind.name)
     if name is None:
-        raise lowering.unsupported(operation, f"{kind.name} has no such instruction")
-    in_f32(lowering, operation, kind, name)
+        called(lowering, operation, _CALLED[operation.name])
+    else:
+        in_f32(lowering, operation, kind, name)
 
 
 @lowers(*_ROUNDED_TO_INTEGER)
@@ -69,6 +74,9 @@ def tile_gpu_math(lowering: Lowering, operation: ir.Operation) -> None:
     """`function` is "word.modifier...": PTX has the modifiers in this order."""
     kind, function = element(operation.results[0]), operation.attributes["function"].value
     word, *modifiers = function.split(".")
+    if word in CONVERSIONS:
+        CONVERSIONS[word](lowering, operation, modifiers)
+        return
     if word == "exp" and modifiers[0] == "approx":
         _exp_approx(lowering, operation, kind, "".join(f".{m}" for m in modifiers))
         return
@@ -90,26 +98,3 @@ def _exp_approx(lowering: Lowering, operation: ir.Operation, kind: Element, modi
         return from_f32(lowering, kind, lowering.compute(f"ex2{modifiers}.f32 $0, $1;", "f32", scaled))
 
     each(lowering, operation, step)
-
-
-def in_f32(lowering: Lowering, operation: ir.Operation, kind: Element, name: str) -> None:
-    """The instruction on f32 (f64 for f64), operands of 16 bits widened and the result rounded once."""
-    text = f"{name} {operands_text(len(operation.operands))};"
-
-    def step(*operands: ir.Value) -> ir.Value:
-        wide = [to_f32(lowering, kind, operand) for operand in operands]
-        return from_f32(lowering, kind, lowering.compute(text, "f64" if kind.name == "f64" else "f32", *wide))
-
-    each(lowering, operation, step)
-
-
-def to_f32(lowering: Lowering, kind: Element, register: ir.Value) -> ir.Value:
-    """A 16-bit float as f32; wider ones as they are."""
-    return lowering.compute(f"cvt.f32.{kind.suffix} $0, $1;", "f32", register) if kind.bits == 16 else register
-
-
-def from_f32(lowering: Lowering, kind: Element, register: ir.Value) -> ir.Value:
-    """An f32 rounded to a 16-bit float; others as they are."""
-    return (
-        lowering.compute(f"cvt.rn.{kind.suffix}.f32 $0, $1;", kind.register, register) if kind.bits == 16 else register
-    )

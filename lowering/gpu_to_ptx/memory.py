@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.access import load, store
+from tilec.lowering.gpu_to_ptx.access import load, store, widest
 from tilec.lowering.gpu_to_ptx.elements import Element
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
 from tilec.lowering.gpu_to_ptx.registry import lowers
@@ -23,7 +23,7 @@ def load_view(lowering: Lowering, operation: ir.Operation) -> None:
     address = ViewAddress(lowering, kind, layout, _view(lowering, op))
     padding = _padding(lowering, operation, kind, op.padding)
     registers: list[ir.Value | None] = [None] * layout.register_count
-    for group in _groups(lowering, op, layout):
+    for group in _groups(lowering, op, kind, layout):
         if layout.representative(group[0]) == group[0]:
             place, offset = address.address(group[0])
             guard = address.guard(group[0])
@@ -40,7 +40,7 @@ def store_view(lowering: Lowering, operation: ir.Operation) -> None:
     address = ViewAddress(lowering, kind, layout, _view(lowering, op))
     values = lowering.get(op.value)
     holder = first_holder(lowering, layout.free_thread_mask)
-    for group in _groups(lowering, op, layout):
+    for group in _groups(lowering, op, kind, layout):
         if not group[0] & layout.free_register_mask:
             place, offset = address.address(group[0])
             guard = both(lowering, address.guard(group[0]), holder)
@@ -54,10 +54,10 @@ def _view(lowering: Lowering, op: ir.OpView) -> View:
     return View(lowering.scalar(op.base), offsets, extents, strides, list(inbounds))
 
 
-def _groups(lowering: Lowering, op: ir.OpView, layout: LinearLayout) -> list[list[int]]:
+def _groups(lowering: Lowering, op: ir.OpView, kind: Element, layout: LinearLayout) -> list[list[int]]:
     """The registers of each access: `vector` of them along the last dimension of stride one."""
     unit = [d for d, stride in enumerate(op.strides) if lowering.number(lowering.scalar(stride)) == 1]
-    bits = global_vector(layout, unit[-1], op.vector) if unit else ()
+    bits = global_vector(layout, unit[-1], min(op.vector, widest(kind))) if unit else ()
     return vector_groups(layout.register_count, bits)
 
 
@@ -78,7 +78,7 @@ def load_global(lowering: Lowering, operation: ir.Operation) -> None:
     zero = [lowering.constant(kind, 0)] * layout.register_count
     head = _head(op.order)
     registers: list[ir.Value | None] = [None] * layout.register_count
-    for group in _pointer_groups(op, layout):
+    for group in _pointer_groups(op, kind, layout):
         first = group[0]
         if layout.representative(first) == first:
             otherwise = [(other or zero)[r] for r in group]
@@ -95,7 +95,7 @@ def store_global(lowering: Lowering, operation: ir.Operation) -> None:
     kind, layout = element(op.value), layout_of(op.value.type)
     pointers, values, mask = _tiles(lowering, op.pointers, op.value, op.mask)
     holder = first_holder(lowering, layout.free_thread_mask)
-    for group in _pointer_groups(op, layout):
+    for group in _pointer_groups(op, kind, layout):
         first = group[0]
         if not first & layout.free_register_mask:
             guard = both(lowering, mask[first] if mask else None, holder)
@@ -106,9 +106,9 @@ def _tiles(lowering: Lowering, *tiles: ir.Value | None) -> list[list[ir.Value] |
     return [lowering.get(tile) if tile is not None else None for tile in tiles]
 
 
-def _pointer_groups(op: ir.OpView, layout: LinearLayout) -> list[list[int]]:
+def _pointer_groups(op: ir.OpView, kind: Element, layout: LinearLayout) -> list[list[int]]:
     """`vector` successive elements of the last dimension are consecutive in memory and share their mask."""
-    bits = global_vector(layout, len(layout.shape) - 1, op.vector) if layout.shape else ()
+    bits = global_vector(layout, len(layout.shape) - 1, min(op.vector, widest(kind))) if layout.shape else ()
     return vector_groups(layout.register_count, bits)
 
 

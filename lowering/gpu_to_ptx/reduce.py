@@ -1,16 +1,22 @@
-"""Folds along a dimension: in the registers of a thread, across lanes by shuffles, across warps through shared memory."""
+"""Folds along a dimension: in registers, then across lanes by shuffles, then across warps through shared memory."""
 
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import Element
 from tilec.lowering.gpu_to_ptx.exchange import read, row_major, write
+from tilec.lowering.gpu_to_ptx.fold_body import FoldBody
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shuffle import from_lane_xor
+from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.folds import FoldPlan, fold_plan
+from tilec.lowering.layout.linear_layout import LinearLayout
 
 Registers = list[list[ir.Value]]
+
+# What a meeting of all warps costs, in loads from shared memory (about 30 cycles).
+BARRIER_LOADS = 8
 
 
 @lowers("tile_gpu.reduce")
@@ -19,84 +25,96 @@ def reduce(lowering: Lowering, operation: ir.Operation) -> None:
     op = operation.opview
     sources = list(op.sources)
     plan = fold_plan(layout_of(sources[0].type), op.dimension)
-    fold = _Fold(lowering, operation, [element(source) for source in sources])
-    registers = [lowering.get(source) for source in sources]
-    partial = fold.in_registers(plan, registers)
-    partial = fold.across_lanes(plan, partial)
-    partial = fold.across_warps(plan, partial)
+    fold = _Fold(lowering, operation, plan, [element(source) for source in sources])
+    partial = fold.in_registers([lowering.get(source) for source in sources])
+    partial = fold.across_lanes(partial)
+    partial = fold.across_warps(partial)
     for result, values in zip(operation.results, partial, strict=True):
         lowering.set(result, values if layout_of(result.type) else values[:1])
 
 
 class _Fold:
-    """The body of one reduction, and the three ways to apply it."""
+    """One reduction and the three places where it folds."""
 
-    def __init__(self, lowering: Lowering, operation: ir.Operation, kinds: list[Element]) -> None:
+    def __init__(self, lowering: Lowering, operation: ir.Operation, plan: FoldPlan, kinds: list[Element]) -> None:
         self.lowering = lowering
-        self.body = operation.regions[0].blocks[0]
+        self.body = FoldBody(lowering, operation)
+        self.plan = plan
         self.kinds = kinds
-        self.location = lowering.b.location
 
-    def combine(self, elements: list[ir.Value], accumulators: list[ir.Value]) -> list[ir.Value]:
-        """One application of the body: arguments are (element, accumulator) for each operand."""
-        pairs = [register for pair in zip(elements, accumulators, strict=True) for register in pair]
-        for argument, register in zip(self.body.arguments, pairs, strict=True):
-            self.lowering.set(argument, [register])
-        last = self.lowering.lower_block(self.body)
-        self.lowering.b.location = self.location
-        return [self.lowering.scalar(value) for value in last.operands]
-
-    def in_registers(self, plan: FoldPlan, registers: Registers) -> Registers:
+    def in_registers(self, registers: Registers) -> Registers:
         """A tree over the registers that hold elements of one row; every register of the row gets the result."""
         results: Registers = [list(column) for column in registers]
-        for first, members in plan.register_rows:
+        for first, members in self.plan.register_rows:
             level = [[column[member] for column in registers] for member in members]
             while len(level) > 1:
                 pairs = zip(level[0::2], level[1::2], strict=True)
-                level = [self.combine(right, left) for left, right in pairs]
+                level = [self.body.combine(right, left) for left, right in pairs]
             for column, value in zip(results, level[0], strict=True):
                 column[first] = value
-        return [[column[first] for first in plan.row_of_register] for column in results]
+        return [[column[first] for first in self.plan.row_of_register] for column in results]
 
-    def across_lanes(self, plan: FoldPlan, partial: Registers) -> Registers:
+    def across_lanes(self, partial: Registers) -> Registers:
         """Butterfly: every lane of the row ends with the result."""
-        for lane_mask, register_mask in plan.lane_folds:
+        for lane_mask, register_mask in self.plan.lane_folds:
             other = [
-                from_lane_xor(self.lowering, kind, self._permuted(column, register_mask), lane_mask)
+                from_lane_xor(self.lowering, kind, [column[r ^ register_mask] for r in range(len(column))], lane_mask)
                 for kind, column in zip(self.kinds, partial, strict=True)
             ]
-            partial = self._each_row(plan, other, partial)
+            partial = self._each(self.plan.result, other, partial)
         return partial
 
-    def across_warps(self, plan: FoldPlan, partial: Registers) -> Registers:
-        """Each warp writes its part, all meet, each thread reads and folds the parts of its rows."""
+    def across_warps(self, partial: Registers) -> Registers:
+        """Each warp writes its part; every thread folds all parts of what it holds, or the threads share out the rows."""
+        plan = self.plan
         if plan.warp_parts == 1:
             return partial
-        parts = [self._all_parts(plan, kind, column) for kind, column in zip(self.kinds, partial, strict=True)]
+        own = plan.result.reshape((plan.result.size,))
+        shared_out = blocked((plan.result.size,), self.lowering.warps, 0)
+        if self._cost(own) <= self._cost(shared_out) + len(plan.register_rows) + BARRIER_LOADS:
+            return self._folded(partial, own)
+        total = self._folded(partial, shared_out)
+        return [self._spread(kind, column, shared_out) for kind, column in zip(self.kinds, total, strict=True)]
+
+    def _cost(self, rows: LinearLayout) -> int:
+        """Loads of a thread that folds the parts of these rows."""
+        return self.plan.warp_parts * (1 << rows.register_matrix.rank)
+
+    def _folded(self, partial: Registers, rows: LinearLayout) -> Registers:
+        """The fold of all parts, by the registers of a layout of the rows."""
+        parts = [self._parts(kind, column, rows) for kind, column in zip(self.kinds, partial, strict=True)]
         total = [column[0] for column in parts]
-        for number in range(1, plan.warp_parts):
-            total = self._each_row(plan, [column[number] for column in parts], total)
+        for number in range(1, self.plan.warp_parts):
+            total = self._each(rows, [column[number] for column in parts], total)
         return total
 
-    def _all_parts(self, plan: FoldPlan, kind: Element, column: list[ir.Value]) -> Registers:
-        """The registers of each warp's part, by part."""
-        lowering = self.lowering
-        places = row_major(plan.written.size, kind)
-        base = lowering.scratch(plan.written.size * kind.bytes)
+    def _parts(self, kind: Element, column: list[ir.Value], rows: LinearLayout) -> Registers:
+        """By part, the registers of the rows that this thread folds."""
+        lowering, written = self.lowering, self.plan.written
+        places = row_major(written.size, kind)
+        base = lowering.scratch(written.size * kind.bytes)
         lowering.barrier()
-        write(lowering, kind, base, plan.written, column, places)
+        write(lowering, kind, base, written, column, places)
         lowering.barrier()
-        found = read(lowering, kind, base, plan.read, places)
-        count = len(column)
-        return [[found[part * count + r] for r in range(count)] for part in range(plan.warp_parts)]
+        found = read(lowering, kind, base, self.plan.every_part(rows), places)
+        count = rows.register_count
+        return [[found[part * count + r] for r in range(count)] for part in range(self.plan.warp_parts)]
 
-    def _each_row(self, plan: FoldPlan, elements: Registers, accumulators: Registers) -> Registers:
+    def _spread(self, kind: Element, column: list[ir.Value], rows: LinearLayout) -> list[ir.Value]:
+        """The rows that each thread holds, from the threads that folded them."""
+        lowering, result = self.lowering, self.plan.result
+        places = row_major(result.size, kind)
+        base = lowering.scratch(result.size * kind.bytes)
+        lowering.barrier()
+        write(lowering, kind, base, rows, column, places)
+        lowering.barrier()
+        found = read(lowering, kind, base, result.reshape((result.size,)), places)
+        return [found[register] for register in range(result.register_count)]
+
+    def _each(self, rows: LinearLayout, elements: Registers, accumulators: Registers) -> Registers:
         """combine() once for each row a thread holds."""
         done: dict[int, list[ir.Value]] = {}
-        for row in plan.row_of_register:
-            if row not in done:
-                done[row] = self.combine([c[row] for c in elements], [c[row] for c in accumulators])
-        return [[done[row][i] for row in plan.row_of_register] for i in range(len(self.kinds))]
-
-    def _permuted(self, column: list[ir.Value], mask: int) -> list[ir.Value]:
-        return [column[register ^ mask] for register in range(len(column))] if mask else column
+        firsts = [rows.representative(register) for register in range(rows.register_count)]
+        for row in sorted(set(firsts)):
+            done[row] = self.body.combine([c[row] for c in elements], [c[row] for c in accumulators])
+        return [[done[row][i] for row in firsts] for i in range(len(self.kinds))]

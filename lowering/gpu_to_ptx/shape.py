@@ -24,13 +24,16 @@ def splat(lowering: Lowering, operation: ir.Operation) -> None:
 @lowers("tile_gpu.iota")
 def iota(lowering: Lowering, operation: ir.Operation) -> None:
     result = operation.results[0]
-    layout = layout_of(result.type)
+    layout, kind = layout_of(result.type), element(result)
     thread = linear_index(lowering, layout.thread_matrix, lowering.thread)
     bits = image_bits(layout.thread_matrix)
     registers = []
     for register in range(layout.register_count):
         swizzled, added = split_constant(layout.register_matrix(register), bits)
-        registers.append(_element(lowering, thread, swizzled, added))
+        index = _element(lowering, thread, swizzled, added)
+        if kind.register != "i32":
+            index = lowering.compute(f"cvt.u{kind.register_bits}.u32 $0, $1;", kind.register, index)
+        registers.append(index)
     lowering.set(result, registers)
 
 
@@ -93,6 +96,9 @@ def extract(lowering: Lowering, operation: ir.Operation) -> None:
     source, layout = layout_of(operand.type), layout_of(result.type)
     shape = layout.shape if layout else (1,) * len(source.shape)
     registers, indices = lowering.get(operand), [lowering.scalar(index) for index in indices]
+    if source.size == 1:
+        lowering.set(result, registers[:1] * (layout.register_count if layout else 1))
+        return
     known = [lowering.number(index) for index in indices]
     if layout is None or None in known or not _same_threads(layout, source):
         lowering.set(result, _extract_through_shared(lowering, element(result), registers, source, layout, indices))

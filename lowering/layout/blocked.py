@@ -28,6 +28,20 @@ def blocked(shape: Sequence[int], warps: int, contiguous: int | None = None, vec
     )
 
 
+def within_warp(shape: Sequence[int], warps: int, dimension: int) -> LinearLayout:
+    """No warp bits along `dimension`: its upper bits go to lanes, then to registers; warps share the others."""
+    shape, rank = tuple(shape), len(shape)
+    along = [unit(dimension, 1 << bit, rank) for bit in range(shape[dimension].bit_length() - 1)]
+    others = [basis for basis in _bits_fastest_first(shape, dimension) if not basis[dimension]]
+    lanes = along[-LANE_BITS:] if len(along) > LANE_BITS else along
+    registers = along[: len(along) - len(lanes)]
+    spare = LANE_BITS - len(lanes)
+    lanes, others = lanes + others[:spare], others[spare:]
+    warp_bits = warps.bit_length() - 1
+    warp, others = others[:warp_bits], others[warp_bits:]
+    return LinearLayout(tuple(registers + others), _fill(lanes, LANE_BITS, rank), _fill(warp, warp_bits, rank), shape)
+
+
 def _bits_fastest_first(shape: tuple[int, ...], contiguous: int) -> list[Basis]:
     others = [dimension for dimension in reversed(range(len(shape))) if dimension != contiguous]
     order = [contiguous, *others] if shape else []

@@ -14,8 +14,7 @@ class FoldPlan:
     """`register_rows`: for the first register of each row of a thread, the registers to fold (each element once).
 
     `row_of_register[r]` is the first register of r's row. A lane fold (lane mask, register mask) exchanges register
-    r ^ register mask with lane ^ lane mask. Across warps, `written` places each thread's rows in (part, row) order,
-    `read` holds for each thread all parts of its rows: register part * count + r.
+    r ^ register mask with lane ^ lane mask. Across warps, `written` is each thread's rows in a tile of (part, row).
     """
 
     result: LinearLayout
@@ -24,7 +23,12 @@ class FoldPlan:
     lane_folds: tuple[tuple[int, int], ...]
     warp_parts: int
     written: LinearLayout
-    read: LinearLayout
+
+    def every_part(self, rows: LinearLayout) -> LinearLayout:
+        """A layout of the (flat) rows with all their parts in one thread: register part * count + r."""
+        parts = tuple((1 << part, 0) for part in range(self.warp_parts.bit_length() - 1))
+        register, lane, warp = (_numbered([0] * len(b), b) for b in (rows.register, rows.lane, rows.warp))
+        return LinearLayout(register + parts, lane, warp, self.written.shape)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -45,7 +49,7 @@ def fold_plan(layout: LinearLayout, dimension: int) -> FoldPlan:
         tuple(rows),
         tuple((fold >> registers, fold & (1 << registers) - 1) for fold in in_lanes),
         1 << len(across),
-        *_parts(result, (*repeats, *in_registers, *in_lanes), across),
+        _parts(result, (*repeats, *in_registers, *in_lanes), across),
     )
 
 
@@ -66,25 +70,20 @@ def _span(vectors: tuple[int, ...]) -> list[int]:
     return members
 
 
-def _parts(result: LinearLayout, within: tuple[int, ...], across: tuple[int, ...]) -> tuple[LinearLayout, LinearLayout]:
-    """Part numbers are linear in (register, thread): zero on what is folded already, bit i on fold i across warps."""
+def _parts(result: LinearLayout, within: tuple[int, ...], across: tuple[int, ...]) -> LinearLayout:
+    """(part, row) of what each thread holds; part numbers are linear in (register, thread): zero on what is folded already, bit i on fold i across warps."""
     bits = len(result.matrix.columns)
     basis = (*within, *across)
     coordinates = BitMatrix((*basis, *complement(basis, bits)), bits).right_inverse()
     numbers = [column >> len(within) & (1 << len(across)) - 1 for column in coordinates.columns]
     flat = result.reshape((result.size,))
     registers, lanes = len(flat.register), len(flat.register) + LANE_BITS
-    shape = (1 << len(across), result.size)
-    written = LinearLayout(
+    return LinearLayout(
         _numbered(numbers[:registers], flat.register),
         _numbered(numbers[registers:lanes], flat.lane),
         _numbered(numbers[lanes:], flat.warp),
-        shape,
+        (1 << len(across), result.size),
     )
-    every = tuple((1 << part, 0) for part in range(len(across)))
-    whole = (_numbered([0] * len(bases), bases) for bases in (flat.register, flat.lane, flat.warp))
-    register, lane, warp = whole
-    return written, LinearLayout(register + every, lane, warp, shape)
 
 
 def _numbered(numbers: list[int], bases: tuple[Basis, ...]) -> tuple[Basis, ...]:

@@ -97,6 +97,16 @@ class LinearLayout:
         """The lowest register of a thread that holds the same element."""
         return self.register_matrix.solve(self.register_matrix(register)) or 0
 
+    def holder(self, coordinates: Sequence[int]) -> int:
+        """Where an element is held, the lowest register, lane and warp bits of those that do, as one number.
+
+        ValueError where it is held nowhere.
+        """
+        found = self.matrix.solve(flatten(coordinates, self.shape))
+        if found is None:
+            raise ValueError(f"'{self}' does not hold {tuple(coordinates)}")
+        return found
+
     def project(self, dimension: int) -> LinearLayout:
         """The dimension shrunk to one element: its part of every basis becomes zero."""
         return self._map(lambda basis: _replace(basis, dimension, 0), _replace(self.shape, dimension, 1))

@@ -237,5 +237,19 @@ def test_constants_stand_in_the_instruction():
 
 def test_an_operation_without_lowering_is_named():
     own = tile("f32", LAYOUT)
-    with pytest.raises(UnsupportedError, match="'arith.remf' has no lowering to PTX"):
-        ptx_of(elementwise(f"%y = arith.remf %x0, %x1 : {own}", [("f32", LAYOUT)] * 2, ("f32", LAYOUT)))
+    with pytest.raises(UnsupportedError, match="'math.erf' has no lowering to PTX"):
+        ptx_of(elementwise(f"%y = math.erf %x0 : {own}", [("f32", LAYOUT)], ("f32", LAYOUT)))
+
+
+@pytest.mark.parametrize("element", INTEGERS)
+def test_both_halves_of_a_product(element):
+    dtype = INTEGERS[element]
+    bits = np.iinfo(dtype).bits
+    a, b = integers(dtype, 29), integers(dtype, 31)
+    own = tile(element, LAYOUT)
+    products = [x * y for x, y in zip(exact(unsigned(a)), exact(unsigned(b)), strict=True)]
+    for half, expected in enumerate([products, [product >> bits for product in products]]):
+        body = f"%p:2 = arith.mului_extended %x0, %x1 : {own}\n%y = arith.addi %p#{half}, %p#{half} : {own}"
+        y = np.zeros(256, dtype)
+        run(elementwise(body, [(element, LAYOUT)] * 2, (element, LAYOUT)), [a, b, y])
+        assert np.array_equal(y, wrapped([2 * value for value in expected], dtype))

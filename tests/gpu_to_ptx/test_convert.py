@@ -137,6 +137,45 @@ def test_bitcast(source, target):
     assert np.array_equal(x.view(np.uint8), y.view(np.uint8))
 
 
+def own_math(function: str, source: str, target: str, x: np.ndarray, dtype) -> np.ndarray:
+    segments = "array<i32: " + ", ".join(["1"] + ["0"] * 31) + ">"
+    attributes = f'function = "{function}", operandSegmentSizes = {segments}'
+    body = f'%y = "tile_gpu.math"(%x0) {{{attributes}}} : ({tile(source, LAYOUT)}) -> {tile(target, LAYOUT)}'
+    y = np.zeros(256, dtype)
+    run(elementwise(body, [(source, LAYOUT)], (target, LAYOUT)), [x, y])
+    return y
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("f32", "f16"), ("f32", "bf16"), ("f64", "f32"), ("f64", "bf16"), ("f16", "bf16"), ("bf16", "f16")],
+)
+@pytest.mark.parametrize("mode", ["rn", "rz"])
+def test_rounding_modes(source, target, mode):
+    x = floats(FLOATS[source], 10)
+    y = own_math(f"ftof.{mode}", source, target, x, FLOATS[target])
+    expected = rounded(x, FLOATS[target])
+    if mode == "rz":
+        too_far = np.abs(expected.astype(np.float64)) > np.abs(x.astype(np.float64))
+        bits = expected.view(f"u{expected.dtype.itemsize}")
+        expected = np.where(too_far, bits - 1, bits).astype(bits.dtype).view(FLOATS[target])
+    assert np.array_equal(y, expected)
+
+
+@pytest.mark.parametrize("signed", ["signed", "unsigned"])
+@pytest.mark.parametrize(("source", "target"), list(itertools.product(FLOATS, INTEGERS)))
+def test_saturation(signed, source, target):
+    x = floats(FLOATS[source], 11, 1e4)
+    x[4:8] = [np.inf, -np.inf, np.nan, 255.75]
+    y = own_math(f"ftoi.{signed}.sat", source, target, x, INTEGERS[target])
+    info = np.iinfo(INTEGERS[target] if signed == "signed" else y.dtype.str.replace("i", "u"))
+    expected = [
+        0 if np.isnan(v) else info.min if v < info.min else info.max if v > info.max else int(v)
+        for v in x.astype(np.float64)
+    ]
+    assert [int(value) for value in y.view(info.dtype)] == expected
+
+
 def test_tf32_keeps_ten_bits_of_fraction():
     own, wide = tile("tf32", LAYOUT), tile("f32", LAYOUT)
     body = f"%t = arith.truncf %x0 : {wide} to {own}\n%y = arith.extf %t : {own} to {wide}"
@@ -151,7 +190,7 @@ def test_tf32_keeps_ten_bits_of_fraction():
 def test_halves_are_made_in_pairs_and_stored_as_they_are():
     layout = blocked((1024,), 4, 0, 8)
     body = f"%y = arith.truncf %x0 : {tile('f32', layout)} to {tile('f16', layout)}"
-    text = elementwise(body, [("f32", layout)], ("f16", layout))
-    lines = [line.strip() for line in ptx_of(text.replace("vector = 1", "vector = 8")).splitlines()]
+    text = elementwise(body, [("f32", layout)], ("f16", layout)).replace("vector = 1", "vector = 8")
+    lines = [line.strip() for line in ptx_of(text).splitlines()]
     assert sum(line.startswith("cvt.rn.f16x2.f32") for line in lines) == 4
     assert not any(line.startswith("mov.b32 {") or "{%h" in line for line in lines)

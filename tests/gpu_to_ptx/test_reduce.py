@@ -101,4 +101,14 @@ def test_warps_meet_only_where_a_row_spans_them():
     rows = ptx_of(one_fold("f32", LAYOUTS["wgmma"], 1, "arith.addf"))
     columns = ptx_of(one_fold("f32", LAYOUTS["wgmma"], 0, "arith.addf"))
     assert "bar.sync" not in rows and rows.count("shfl.sync.bfly") == 2 * 2
-    assert columns.count("bar.sync") == 2
+    # 32 columns are fewer than the threads: one folds a column, then all read.
+    assert columns.count("bar.sync") == 4
+
+
+def test_a_scalar_needs_one_meeting():
+    """All parts of one row are read by every thread at once."""
+    body = "%s = arith.addf %e0, %acc0 : f32\n" + yields("%s", ["f32"])
+    line = blocked((512,), 4, 0, 2)
+    fold = reduce("%sum", "%x0", [tile("f32", line)], ["f32"], ["f32"], body, 0)
+    text = f'{fold}\n%y = "tile_gpu.splat"(%sum) : (f32) -> {tile("f32", line)}'
+    assert ptx_of(elementwise(text, [("f32", line)], ("f32", line))).count("bar.sync") == 2

@@ -44,9 +44,10 @@ def carried_out(layout: LinearLayout, plan: FoldPlan, tile: np.ndarray) -> np.nd
     parts = np.full(plan.written.shape, np.nan)
     for register in range(layout.register_count):
         parts[plan.written.apply(register, threads % 32, threads // 32)] = sums[register]
+    every = plan.every_part(plan.result.reshape((plan.result.size,)))
     count = layout.register_count
     read = [
-        [plan.read.apply(part * count + r, threads % 32, threads // 32) for r in range(count)]
+        [every.apply(part * count + r, threads % 32, threads // 32) for r in range(count)]
         for part in range(plan.warp_parts)
     ]
     return sum(np.array([parts[place] for place in part]) for part in read)

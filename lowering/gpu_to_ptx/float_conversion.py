@@ -1,0 +1,69 @@
+"""One float type to another with one rounding, by the shortest sequence of cvt (PTX ISA 9.7.9.22)."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.lowers import Lowering
+
+# Two at a time, the first source in the upper half; f32 is their only source, and they saturate.
+_TO_8 = {"f8E4M3FN": "cvt.rn.satfinite.e4m3x2.f32", "f8E5M2": "cvt.rn.satfinite.e5m2x2.f32"}
+_FROM_8 = {"f8E4M3FN": "cvt.rn.f16x2.e4m3x2", "f8E5M2": "cvt.rn.f16x2.e5m2x2"}
+_WIDTH = {"bf16": 16, "f16": 16, "f32": 32, "f64": 64}
+
+
+def converted_float(lowering: Lowering, source: Element, target: Element, mode: str, register: ir.Value) -> ir.Value:
+    """The element in another float type; `mode` (rn, rz, rm, rp, rna) is used where the conversion rounds."""
+    name, register = _plain(lowering, source, register)
+    if target.name == name:
+        return register
+    if target.bits == 8:
+        single = _single(lowering, name, "odd", register)
+        return lowering.compute(f"{_TO_8[target.name]} $0, 0f00000000, $1;", "i16", single)
+    if target.name == "tf32":
+        return _tf32(lowering, name, mode, register)
+    if target.name == "bf16" and name == "f64":
+        name, register = "f32", _single(lowering, name, "odd" if mode == "rn" else mode, register)
+    if "bf16" in (name, target.name) and "f32" not in (name, target.name) or _WIDTH[name] == target.bits:
+        name, register = "f32", _single(lowering, name, mode, register)
+    rounding = f"{mode}." if _WIDTH[name] > target.bits else ""
+    return lowering.compute(f"cvt.{rounding}{target.suffix}.{name} $0, $1;", target.register, register)
+
+
+def _plain(lowering: Lowering, source: Element, register: ir.Value) -> tuple[str, ir.Value]:
+    """What cvt can read: 8-bit floats become f16, tf32 is an f32."""
+    if source.bits == 8:
+        wide = lowering.compute(f"{_FROM_8[source.name]} $0, $1;", "i32", register)
+        return "f16", lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], wide)[0]
+    return ("f32" if source.name == "tf32" else source.name), register
+
+
+def _single(lowering: Lowering, name: str, mode: str, register: ir.Value) -> ir.Value:
+    """As f32: exact from narrower floats; f64 rounded, in mode `odd` so that a second rounding cannot err."""
+    if name == "f32":
+        return register
+    if name != "f64":
+        return lowering.compute(f"cvt.f32.{name} $0, $1;", "f32", register)
+    if mode != "odd":
+        return lowering.compute(f"cvt.{mode}.f32.f64 $0, $1;", "f32", register)
+    return _rounded_to_odd(lowering, register)
+
+
+def _rounded_to_odd(lowering: Lowering, register: ir.Value) -> ir.Value:
+    """f64 to f32 toward zero, the last bit set where that was not exact."""
+    toward_zero = lowering.compute("cvt.rz.f32.f64 $0, $1;", "f32", register)
+    back = lowering.compute("cvt.f64.f32 $0, $1;", "f64", toward_zero)
+    inexact = lowering.compute("setp.ne.f64 $0, $1, $2;", "i1", back, register)
+    bits = lowering.compute("mov.b32 $0, $1;", "i32", toward_zero)
+    sticky = lowering.compute("or.b32 $0, $1, 1;", "i32", bits)
+    odd = lowering.compute("selp.b32 $0, $1, $2, $3;", "i32", sticky, bits, inexact)
+    return lowering.compute("mov.b32 $0, $1;", "f32", odd)
+
+
+def _tf32(lowering: Lowering, name: str, mode: str, register: ir.Value) -> ir.Value:
+    """A tf32 is an f32 whose last 13 bits are zero; 16-bit floats are such already."""
+    single = _single(lowering, name, "odd", register)
+    if _WIDTH[name] == 16:
+        return single
+    word = lowering.compute(f"cvt.{mode}.tf32.f32 $0, $1;", "i32", single)
+    return lowering.compute("mov.b32 $0, $1;", "f32", word)

@@ -1,0 +1,24 @@
+"""The body of a reduction or scan, applied to registers."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.lowers import Lowering
+
+
+class FoldBody:
+    """Its arguments are (element, accumulator) for each operand; it yields the new accumulators."""
+
+    def __init__(self, lowering: Lowering, operation: ir.Operation) -> None:
+        self._lowering = lowering
+        self._block = operation.regions[0].blocks[0]
+        self._location = lowering.b.location
+
+    def combine(self, elements: list[ir.Value], accumulators: list[ir.Value]) -> list[ir.Value]:
+        """One application."""
+        pairs = [register for pair in zip(elements, accumulators, strict=True) for register in pair]
+        for argument, register in zip(self._block.arguments, pairs, strict=True):
+            self._lowering.set(argument, [register])
+        last = self._lowering.lower_block(self._block)
+        self._lowering.b.location = self._location
+        return [self._lowering.scalar(value) for value in last.operands]

@@ -1,0 +1,31 @@
+"""16-bit floats computed in f32 and rounded once."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elementwise import each, operands_text
+from tilec.lowering.gpu_to_ptx.lowers import Lowering
+
+
+def in_f32(lowering: Lowering, operation: ir.Operation, kind: Element, name: str) -> None:
+    """The instruction on f32 (f64 for f64), operands of 16 bits widened and the result rounded once."""
+    text = f"{name} {operands_text(len(operation.operands))};"
+
+    def step(*operands: ir.Value) -> ir.Value:
+        wide = [to_f32(lowering, kind, operand) for operand in operands]
+        return from_f32(lowering, kind, lowering.compute(text, "f64" if kind.name == "f64" else "f32", *wide))
+
+    each(lowering, operation, step)
+
+
+def to_f32(lowering: Lowering, kind: Element, register: ir.Value) -> ir.Value:
+    """A 16-bit float as f32; wider ones as they are."""
+    return lowering.compute(f"cvt.f32.{kind.suffix} $0, $1;", "f32", register) if kind.bits == 16 else register
+
+
+def from_f32(lowering: Lowering, kind: Element, register: ir.Value) -> ir.Value:
+    """An f32 rounded to a 16-bit float; others as they are."""
+    return (
+        lowering.compute(f"cvt.rn.{kind.suffix}.f32 $0, $1;", kind.register, register) if kind.bits == 16 else register
+    )

@@ -1,0 +1,80 @@
+"""Functions that PTX has no instruction for: CUDA's own, in the text as `.func` or in place where they are short."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.ptx.builder import function as declare
+from tilec.lowering.gpu_to_ptx.elementwise import each
+from tilec.lowering.gpu_to_ptx.extension import extended
+from tilec.lowering.gpu_to_ptx.lowers import Lowering, element
+from tilec.lowering.gpu_to_ptx.narrow_float import from_f32, to_f32
+from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.math.functions import function
+
+_FUNCTIONS = {
+    "math.exp": "exp",
+    "math.log": "log",
+    "math.log2": "log2",
+    "math.sin": "sin",
+    "math.cos": "cos",
+    "math.tan": "tan",
+    "math.sinh": "sinh",
+    "math.cosh": "cosh",
+    "math.tanh": "tanh",
+    "math.powf": "pow",
+    "math.atan2": "atan2",
+    "arith.remf": "fmod",
+}
+
+
+@lowers(*_FUNCTIONS)
+def precise(lowering: Lowering, operation: ir.Operation) -> None:
+    called(lowering, operation, _FUNCTIONS[operation.name])
+
+
+def called(lowering: Lowering, operation: ir.Operation, name: str) -> None:
+    """A function of the table on f32 or f64; 16-bit floats are widened, and the result is rounded once."""
+    kind = element(operation.results[0])
+
+    def step(*operands: ir.Value) -> ir.Value:
+        wide = [to_f32(lowering, kind, operand) for operand in operands]
+        return from_f32(lowering, kind, call(lowering, name, wide))
+
+    each(lowering, operation, step)
+
+
+def call(lowering: Lowering, name: str, operands: list[ir.Value]) -> ir.Value:
+    """A function of the table on registers of f32 or f64; the module gets it with the first call."""
+    chosen = function(name, str(operands[0].type), lowering.target.name)
+    module = lowering.b.entry.parent.opview
+    if chosen.text and not _declared(module, chosen.name):
+        declare(module, chosen.name, chosen.text)
+    return lowering.b.compute(chosen.instruction, operands[0].type, *operands)
+
+
+def _declared(module: ir.OpView, name: str) -> bool:
+    operations = (view.operation for view in module.operation.regions[0].blocks[0].operations)
+    return any(o.name == "ptx.function" and o.attributes["sym_name"].value == name for o in operations)
+
+
+@lowers("math.fpowi")
+def fpowi(lowering: Lowering, operation: ir.Operation) -> None:
+    """By pow in f64, which holds every exponent; what the second rounding adds is far below an ulp of f32."""
+    kind, exponent = element(operation.results[0]), element(operation.operands[1])
+
+    def step(base: ir.Value, power: ir.Value) -> ir.Value:
+        if kind.name != "f64":
+            base = lowering.compute("cvt.f64.f32 $0, $1;", "f64", to_f32(lowering, kind, base))
+        if exponent.kind == "predicate":
+            power = lowering.compute("selp.b32 $0, -1, 0, $1;", "i32", power)
+        wide = lowering.compute(
+            f"cvt.rn.f64.s{32 if exponent.bits == 1 else exponent.register_bits} $0, $1;",
+            "f64",
+            extended(lowering, exponent, True, power),
+        )
+        result = call(lowering, "pow", [base, wide])
+        if kind.name == "f64":
+            return result
+        return from_f32(lowering, kind, lowering.compute("cvt.rn.f32.f64 $0, $1;", "f32", result))
+
+    each(lowering, operation, step)
