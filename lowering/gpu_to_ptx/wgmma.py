@@ -28,15 +28,13 @@ def _wgmma(lowering: KernelLowering, operation: ir.Operation) -> None:
     size = len(cells) // blocks
     lhs_start = _group_start(lowering, descriptor(lowering, lowering.scalar(op.lhs), lhs, "wgmma"), lhs)
     rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, "wgmma")
-    # PTX ISA 9.7.15.7.1: the accumulator's registers may have been written by other instructions.
-    lowering.b.execute("wgmma.fence.sync.aligned;")
     done: list[ir.Value] = []
     for block in range(blocks):
         start = moved(lowering, lhs_start, lhs.row_offset(block * ROWS * (lowering.warps // WARPS_OF_A_GROUP)))
         own = cells[block * size : (block + 1) * size]
         for step in range(lhs.steps):
             descriptors = moved(lowering, start, lhs.step_offset(step)), moved(lowering, rhs_start, rhs.step_offset(step))
-            own = _issue(lowering, op, own, descriptors, lhs, rhs)
+            own = _issue(lowering, op, own, descriptors, lhs, rhs, first=step == 0)
         done += own
     lowering.b.execute("wgmma.commit_group.sync.aligned;")
     lowering.set(operation.results[0], _unpacked(lowering, done, str(tile.element_type)))
@@ -61,6 +59,7 @@ def _issue(
     descriptors: tuple[ir.Value, ir.Value],
     lhs: MatrixOperand,
     rhs: MatrixOperand,
+    first: bool,
 ) -> list[ir.Value]:
     accumulator, count = str(op.accumulator.type.element_type), len(cells)
     columns = op.accumulator.type.shape[1]
@@ -71,6 +70,9 @@ def _issue(
         f"wgmma.mma_async.sync.aligned.m64n{columns}k{lhs.step_elements}.{accumulator}.{op.kind}.{op.kind} "
         f"{{{listed}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1{transposes};"
     )
+    if first:
+        # PTX ISA 9.7.15.7.1: other instructions wrote the accumulator. One text, so that no move comes in between.
+        text = f"wgmma.fence.sync.aligned;\n{text}"
     made = lowering.b.execute(text, [cell.type for cell in cells], *cells, *descriptors, tied=list(range(count)))
     return list(made)
 

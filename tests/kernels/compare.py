@@ -1,0 +1,72 @@
+"""Runs a kernel in the simulator and the interpreter, and holds both against numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import tilec
+from tilec.signature import Signature
+
+# A fused sum keeps 25 fraction bits below its largest term and is then cut to float32 (24 bits): each of the
+# ceil(K / step) sums of a multiply loses less than 2^-23 of the sum of magnitudes.
+SUM_CUT = 2.0**-23
+ROUNDINGS = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
+
+
+def matrix(random: np.random.Generator, shape: Sequence[int], dtype: Any, column_major: bool = False) -> np.ndarray:
+    """Normal numbers; rows (or columns) are padded so that each begins at a multiple of 16 bytes, as TMA wants."""
+    rows, columns = (shape[1], shape[0]) if column_major else shape
+    aligned = 16 // np.dtype(dtype).itemsize
+    padded = -(-columns // aligned) * aligned
+    values = random.standard_normal((rows, padded), np.float32).astype(dtype)[:, :columns]
+    return values.T if column_major else values
+
+
+def product_tolerance(a: np.ndarray, b: np.ndarray, exact: np.ndarray, dtype: Any, *, operand_bits: int | None = None) -> np.ndarray:
+    """What the arithmetic of a matrix multiply may lose, element by element, as a bound and not an estimate.
+
+    `operand_bits`: fraction bits of operands that the tensor core cuts (tf32: 10).
+    """
+    magnitude = np.abs(a) @ np.abs(b)
+    sums = -(-a.shape[1] // 8)
+    lost = sums * SUM_CUT * magnitude
+    if operand_bits is not None:
+        lost = lost + 2 * 2.0**-operand_bits * magnitude
+    return lost + ROUNDINGS[np.dtype(dtype).name] * (np.abs(exact) + lost) + 1e-7
+
+
+def run_everywhere(
+    kernel: Any, grid: Sequence[int], args: Sequence[Any], outputs: Sequence[int], *, target: str, hints: dict[str, Any], seed: int = 0,
+    interpret: bool = True,
+) -> list[list[np.ndarray]]:
+    """The outputs of the simulator, then (where wanted) of the interpreter, each from the same inputs."""
+    compiled = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), hints=hints)
+    results = []
+    for backend, settings in (("simulate", {"seed": seed}), ("interpret", {})):
+        if backend == "interpret" and not interpret:
+            continue
+        given = [_fresh(arg) if number in outputs else arg for number, arg in enumerate(args)]
+        tilec.run(compiled, grid, given, backend=backend, **settings)
+        results.append([given[number] for number in outputs])
+    return results
+
+
+def _fresh(array: np.ndarray) -> np.ndarray:
+    """A copy with the same strides."""
+    base = array if array.base is None else array.base
+    return np.lib.stride_tricks.as_strided(base.copy(), array.shape, array.strides)
+
+
+def assert_within(found: np.ndarray, exact: np.ndarray, tolerance: np.ndarray | float) -> None:
+    """Every element; the message names the worst."""
+    error = np.abs(found.astype(np.float64) - exact)
+    error[~np.isfinite(error)] = np.inf
+    bound = np.broadcast_to(tolerance, error.shape)
+    worst = np.unravel_index(np.argmax(error - bound), error.shape)
+    assert (error <= bound).all(), f"{worst}: {found[worst]} for {exact[worst]}, off by {error[worst]:.3e} of {bound[worst]:.3e}"
+
+
+Oracle = Callable[..., np.ndarray]

@@ -1,0 +1,149 @@
+"""Every shape of kernel that the lowering treats in a way of its own, with each switch of the lowering on and off."""
+
+from __future__ import annotations
+
+import numpy as np
+import programs
+import pytest
+from compare import assert_within, matrix, product_tolerance, run_everywhere
+
+SEED = 7
+
+
+@pytest.fixture
+def random() -> np.random.Generator:
+    return np.random.default_rng(SEED)
+
+
+def f64(*arrays: np.ndarray) -> list[np.ndarray]:
+    return [array.astype(np.float64) for array in arrays]
+
+
+def blocks(shape: tuple[int, int], tile: tuple[int, int]) -> tuple[int, int]:
+    return -(-shape[0] // tile[0]), -(-shape[1] // tile[1])
+
+
+def test_two_products_share_an_operand(target, switches, random):
+    A, B, C = matrix(random, (136, 200), "f2"), matrix(random, (200, 72), "f2"), matrix(random, (200, 72), "f2")
+    P, Q = np.zeros((136, 72), np.float16), np.zeros((136, 72), np.float16)
+    args = (A, B, C, P, Q, 128, 64, 64)
+    a, b, c = f64(A, B, C)
+    for p, q in run_everywhere(programs.two_products, blocks(P.shape, (128, 64)), args, (3, 4), target=target, hints=switches):
+        assert_within(p, a @ b, product_tolerance(a, b, a @ b, "f2"))
+        assert_within(q, a @ c, product_tolerance(a, c, a @ c, "f2"))
+
+
+def test_a_result_becomes_an_operand(target, switches, random):
+    A, B, C = matrix(random, (136, 200), "f2"), matrix(random, (200, 64), "f2"), matrix(random, (64, 56), "f2")
+    D = np.zeros((136, 56), np.float16)
+    a, b, c = f64(A, B, C)
+    first = a @ b
+    lost = product_tolerance(a, b, first, "f2")
+    exact = first @ c
+    tolerance = lost @ np.abs(c) + product_tolerance(np.abs(first) + lost, c, exact, "f2")
+    for (d,) in run_everywhere(programs.chained, (2,), (A, B, C, D, 128, 64, 64), (3,), target=target, hints=switches):
+        assert_within(d, exact, tolerance)
+
+
+def test_one_multiply_outside_of_a_loop(target, switches, random):
+    A, B, C = matrix(random, (136, 64), "f2"), matrix(random, (64, 72), "f2"), matrix(random, (136, 72), "f4")
+    D = np.zeros((136, 72), np.float32)
+    a, b, c = f64(A, B, C)
+    tolerance = product_tolerance(np.hstack([a, np.abs(c)]), np.vstack([b, np.ones((72, 72))]), a @ b + c, "f4")
+    args = (A, B, C, D, 128, 64, 64)
+    for (d,) in run_everywhere(programs.single, blocks(D.shape, (128, 64)), args, (3,), target=target, hints=switches):
+        assert_within(d, a @ b + c, tolerance)
+
+
+def test_an_operand_is_computed_first(target, switches, random):
+    A, B = matrix(random, (136, 200), "f2"), matrix(random, (200, 136), "f2")
+    C = np.zeros((136, 136), np.float16)
+    a, b = f64(A, B)
+    args = (A, B, C, 128, 128, 64)
+    for (c,) in run_everywhere(programs.scaled_operand, blocks(C.shape, (128, 128)), args, (2,), target=target, hints=switches):
+        assert_within(c, 2 * a @ b, product_tolerance(2 * a, b, 2 * a @ b, "f2"))
+
+
+def test_the_accumulator_is_rescaled_in_the_loop(target, switches, random):
+    A, B = matrix(random, (136, 200), "f2"), matrix(random, (200, 136), "f2")
+    C = np.zeros((136, 136), np.float16)
+    a, b = f64(A, B)
+    weights = 0.5 ** (3 - np.arange(200) // 64)
+    exact = (a * weights) @ b
+    args = (A, B, C, 128, 128, 64)
+    for (c,) in run_everywhere(programs.rescaled, blocks(C.shape, (128, 128)), args, (2,), target=target, hints=switches):
+        assert_within(c, exact, product_tolerance(a, b, exact, "f2"))
+
+
+def test_a_block_walks_over_several_tiles(target, switches, random):
+    A, B = matrix(random, (300, 200), "f2"), matrix(random, (200, 150), "f2")
+    C = np.zeros((300, 152), np.float16)[:, :150]
+    a, b = f64(A, B)
+    for (c,) in run_everywhere(programs.persistent, (2,), (A, B, C, 128, 64, 64), (2,), target=target, hints=switches):
+        assert_within(c, a @ b, product_tolerance(a, b, a @ b, "f2"))
+
+
+def test_a_multiply_under_a_condition(target, switches, random):
+    A, B = matrix(random, (136, 328), "f2"), matrix(random, (328, 72), "f2")
+    C = np.zeros((136, 72), np.float16)
+    a, b = f64(A, B)
+    chosen = (np.arange(328) // 64 % 2 == 0).astype(np.float64)
+    exact = (a * chosen) @ b
+    args = (A, B, C, 128, 64, 64)
+    for (c,) in run_everywhere(programs.under_if, blocks(C.shape, (128, 64)), args, (2,), target=target, hints=switches):
+        assert_within(c, exact, product_tolerance(a * chosen, b, exact, "f2"))
+
+
+@pytest.mark.parametrize("steps", [(48, 32), (32, 96), (16, 64)], ids=["gaps-overlap", "gaps", "overlap"])
+def test_strided_views(target, switches, random, steps):
+    X = matrix(random, (144, 200), "f2")
+    rows, columns = (-(-144 // steps[0]), -(-200 // steps[1]))
+    Y = np.zeros((rows * 32, columns * 64), np.float16)
+    exact = np.zeros(Y.shape)
+    for i in range(rows):
+        for j in range(columns):
+            tile = X[i * steps[0] : i * steps[0] + 32, j * steps[1] : j * steps[1] + 64]
+            padded = np.pad(tile, ((0, 32 - tile.shape[0]), (0, 64 - tile.shape[1])))
+            exact[i * 32 : i * 32 + 32, j * 64 : j * 64 + 64] = padded + np.float16(1)
+    args = (X, Y, 32, 64, *steps)
+    for (y,) in run_everywhere(programs.strided, (rows, columns), args, (1,), target=target, hints=switches):
+        assert_within(y, exact, 0.0)
+
+
+@pytest.mark.parametrize("step", [48, 96], ids=["overlap", "gaps"])
+def test_strided_view_feeds_a_multiply(target, switches, random, step):
+    A, B = matrix(random, (136, 400), "f2"), matrix(random, (200, 72), "f2")
+    C = np.zeros((136, 72), np.float16)
+    a, b = f64(A, B)
+    gathered = np.zeros((136, 256))
+    for k in range(4):
+        part = a[:, k * step : k * step + 64]
+        gathered[:, k * 64 : k * 64 + part.shape[1]] = part
+    b = np.pad(b, ((0, 56), (0, 0)))
+    args = (A, B, C, 128, 64, 64, step)
+    for (c,) in run_everywhere(programs.strided_matmul, blocks(C.shape, (128, 64)), args, (2,), target=target, hints=switches):
+        assert_within(c, gathered @ b, product_tolerance(gathered, b, gathered @ b, "f2"))
+
+
+# Four float32 operations follow each other in a softmax, exp within 2 units in the last place, the sum of 256 in any order.
+SOFTMAX_RELATIVE = (4 + 2 + 256) * 2.0**-24
+
+
+@pytest.mark.parametrize("shape", [(128, 256), (100, 200)], ids=["whole", "ragged"])
+def test_row_softmax(target, switches, random, shape):
+    X = matrix(random, shape, "f4") * 4
+    Y = np.zeros(shape, np.float32)
+    x = X.astype(np.float64)
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    exact = e / e.sum(axis=1, keepdims=True)
+    for (y,) in run_everywhere(programs.softmax, (1,), (X, Y, 128, 256), (1,), target=target, hints=switches):
+        assert_within(y, exact, SOFTMAX_RELATIVE * exact * (1 + np.abs(x - x.max(axis=1, keepdims=True))) + 1e-38)
+
+
+def test_sums_over_either_axis(target, switches, random):
+    X = matrix(random, (128, 64), "f4")
+    R, C = np.zeros(128, np.float32), np.zeros(64, np.float32)
+    x = X.astype(np.float64)
+    for r, c in run_everywhere(programs.sums, (1,), (X, R, C, 128, 64), (1, 2), target=target, hints=switches):
+        assert_within(r, x.sum(axis=1), 64 * 2.0**-24 * np.abs(x).sum(axis=1))
+        assert_within(c, x.sum(axis=0), 128 * 2.0**-24 * np.abs(x).sum(axis=0))
