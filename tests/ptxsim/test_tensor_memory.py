@@ -1,0 +1,242 @@
+"""Tensor memory: allocation, the shapes of tcgen05.ld and tcgen05.st, tcgen05.cp and tcgen05.shift."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilec.runtime.ptxsim import _native as ptxsim
+
+LANES = np.arange(32)
+
+# One warpgroup; every warp fills its 32 lanes and `columns` columns: cell (lane, column) = 1000 * lane + column.
+FILL = """
+.shared .align 4 .b32 address;
+mov.u32 %r0, %tid.x;
+shr.u32 %r1, %r0, 5;
+setp.eq.u32 %p1, %r1, 0;
+mov.u32 %r3, address;
+@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 64;
+@%p1 tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+bar.sync 0;
+ld.shared.u32 %r14, [%r3];
+mul.lo.u32 %r2, %r0, 1000;
+shl.b32 %r4, %r1, 21;
+add.u32 %r5, %r14, %r4;
+"""
+FILL += "\n".join(f"add.u32 %r{100 + i}, %r2, {i};" for i in range(64))
+FILL += "\ntcgen05.st.sync.aligned.32x32b.x64.b32 [%r5], {" + ", ".join(f"%r{100 + i}" for i in range(64)) + "};"
+
+FREE = """
+tcgen05.fence::before_thread_sync;
+bar.sync 0;
+@%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r14, 64;
+"""
+
+WAIT_STORE, WAIT_LOAD = "tcgen05.wait::st.sync.aligned;\n", "tcgen05.wait::ld.sync.aligned;\n"
+
+
+def vector(count: int, first: int = 170) -> str:
+    return "{" + ", ".join(f"%r{first + i}" for i in range(count)) + "}"
+
+
+def write_out(count: int) -> str:
+    stores = "\n".join(f"st.global.b32 [%rd0+{4 * i}], %r{170 + i};" for i in range(count))
+    return f"ld.param.u64 %rd0, [p0];\nmul.wide.u32 %rd1, %r0, {4 * count};\nadd.u64 %rd0, %rd0, %rd1;\n{stores}\n"
+
+
+# Lane and column of register r, from the fact that a warp reads its own quarter.
+SHAPES = {
+    "32x32b.x8": (8, lambda r: (LANES, np.full(32, r))),
+    "16x64b.x4": (4, lambda r: (LANES // 4 + 8 * (LANES & 1), (LANES >> 1 & 1) + 2 * r)),
+    "16x128b.x2": (4, lambda r: (LANES // 4 + 8 * (r & 1), LANES % 4 + 4 * (r >> 1))),
+    "16x256b.x2": (8, lambda r: (LANES // 4 + 8 * (r >> 1 & 1), (r & 1) + 2 * (LANES % 4) + 8 * (r >> 2))),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shapes_of_a_load(simulate, shape):
+    count, place = SHAPES[shape]
+    got = np.zeros((4, 32, count), np.uint32)
+    load = f"tcgen05.ld.sync.aligned.{shape}.b32 {vector(count)}, [%r5];\n"
+    simulate(FILL + WAIT_STORE + load + WAIT_LOAD + write_out(count) + FREE, got, block=128)
+    for warp in range(4):
+        for r in range(count):
+            lane, column = place(r)
+            np.testing.assert_array_equal(got[warp, :, r], 1000 * (32 * warp + lane) + column)
+
+
+def test_the_upper_sixteen_lanes(simulate):
+    got = np.zeros((4, 32, 2), np.uint32)
+    load = f"add.u32 %r6, %r5, 1048576;\ntcgen05.ld.sync.aligned.16x64b.x2.b32 {vector(2)}, [%r6];\n"
+    simulate(FILL + WAIT_STORE + load + WAIT_LOAD + write_out(2) + FREE, got, block=128)
+    lane, column = SHAPES["16x64b.x4"][1](1)
+    np.testing.assert_array_equal(got[2, :, 1], 1000 * (64 + 16 + lane) + column)
+
+
+def test_two_halves_a_split_apart(simulate):
+    got = np.zeros((4, 32, 2), np.uint32)
+    load = f"tcgen05.ld.sync.aligned.16x32bx2.x2.b32 {vector(2)}, [%r5], 40;\n"
+    simulate(FILL + WAIT_STORE + load + WAIT_LOAD + write_out(2) + FREE, got, block=128)
+    for r in range(2):
+        np.testing.assert_array_equal(got[1, :, r], 1000 * (32 + LANES % 16) + r + 40 * (LANES // 16))
+
+
+def test_packing_takes_the_low_halves_of_two_columns(simulate):
+    got = np.zeros((4, 32, 4), np.uint32)
+    load = f"tcgen05.ld.sync.aligned.32x32b.x4.pack::16b.b32 {vector(4)}, [%r5];\n"
+    simulate(FILL + WAIT_STORE + load + WAIT_LOAD + write_out(4) + FREE, got, block=128)
+    low = (1000 * LANES[:, None] + np.arange(8)) & 0xFFFF
+    np.testing.assert_array_equal(got[0], low[:, 0::2] | low[:, 1::2] << 16)
+
+
+def test_unpacking_is_the_inverse(simulate):
+    got = np.zeros((4, 32, 4), np.uint32)
+    store = f"mov.b32 %r170, 0x00020001;\ntcgen05.st.sync.aligned.32x32b.x1.unpack::16b.b32 [%r5], {vector(1)};\n"
+    load = f"tcgen05.ld.sync.aligned.32x32b.x4.b32 {vector(4)}, [%r5];\n"
+    simulate(FILL + WAIT_STORE + store + WAIT_STORE + load + WAIT_LOAD + write_out(4) + FREE, got, block=128)
+    np.testing.assert_array_equal(got[0, 0] & 0xFFFF, [1, 2, 2, 3])
+
+
+def trap(simulate, body, *arguments, **options):
+    with pytest.raises(ptxsim.Trap) as raised:
+        simulate(body, *arguments, block=128, **options)
+    return raised.value
+
+
+def test_a_load_needs_the_wait_for_the_store(simulate):
+    got = np.zeros((4, 32, 1), np.uint32)
+    load = f"tcgen05.ld.sync.aligned.32x32b.x1.b32 {vector(1)}, [%r5];\n"
+    assert trap(simulate, FILL + load + WAIT_LOAD + write_out(1) + FREE, got).kind == "race"
+
+
+def test_a_store_may_not_overtake_a_load(simulate):
+    load = f"tcgen05.ld.sync.aligned.32x32b.x1.b32 {vector(1)}, [%r5];\n"
+    store = "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r5], {%r0};\n"
+    simulate(FILL + WAIT_STORE + load + WAIT_LOAD + store + WAIT_STORE + FREE, block=128)
+    assert trap(simulate, FILL + WAIT_STORE + load + store + WAIT_STORE + WAIT_LOAD + FREE).kind == "race"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ((FREE, "bar.sync 0;"), "freed before the CTA exits"),
+        (("dealloc.cta_group::1.sync.aligned.b32 %r14, 64", "dealloc.cta_group::1.sync.aligned.b32 %r14, 32"), "address and"),
+        (("[%r3], 64;", "[%r3], 48;"), "power of two of columns from 32 to 512, got 48"),
+        (("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;", "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 32;"), "no allocation after"),
+        (("@%p1 tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;", "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 128;"), "at most the 64 columns"),
+    ],
+)  # fmt: skip
+def test_rules_of_allocation(simulate, change, message):
+    body = FILL + WAIT_STORE + FREE
+    changed = body.replace(*change)
+    assert changed != body
+    raised = trap(simulate, changed)
+    assert raised.kind == "tensor-memory"
+    assert message in raised.message
+
+
+def test_an_allocation_waits_for_room(simulate):
+    """Two warps take 512 columns each; the second gets them when the first has let go."""
+    body = """
+    .shared .align 4 .b32 address[2];
+    mov.u32 %r0, %tid.x;
+    shr.u32 %r1, %r0, 5;
+    shl.b32 %r2, %r1, 2;
+    mov.u32 %r3, address;
+    add.u32 %r3, %r3, %r2;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 512;
+    ld.shared.u32 %r4, [%r3];
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 512;
+    """
+    for seed in range(4):
+        simulate(body, block=64, seed=seed)
+    held = body.replace("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 512;", "bar.sync 0;")
+    with pytest.raises(ptxsim.Trap) as raised:
+        simulate(held, block=64)
+    assert raised.value.kind == "deadlock"
+
+
+# Source rows of 32 bytes as core matrices (LBO 128, SBO 256): row i, word j holds 100 * i + j.
+COPY = """
+.shared .align 128 .b8 rows[4096];
+.shared .align 8 .b64 done;
+mov.u32 %r6, rows;
+mov.u32 %r7, done;
+setp.eq.u32 %p0, %r0, 0;
+@%p0 mbarrier.init.shared::cta.b64 [%r7], 1;
+fence.mbarrier_init.release.cluster;
+shr.u32 %r8, %r0, 3;
+shl.b32 %r8, %r8, 8;
+and.b32 %r9, %r0, 7;
+shl.b32 %r9, %r9, 4;
+add.u32 %r8, %r8, %r9;
+add.u32 %r8, %r8, %r6;
+mul.lo.u32 %r9, %r0, 100;
+"""
+COPY += "\n".join(
+    f"add.u32 %r10, %r9, {i};\nst.shared.b32 [%r8+{i % 4 * 4 + i // 4 * 128}], %r10;" for i in range(8)
+)
+COPY += """
+fence.proxy.async.shared::cta;
+tcgen05.fence::before_thread_sync;
+bar.sync 0;
+tcgen05.fence::after_thread_sync;
+shr.u32 %r6, %r6, 4;
+cvt.u64.u32 %rd3, %r6;
+or.b64 %rd3, %rd3, 0x0000401000080000;
+@!%p0 bra issued;
+OPERATION
+tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r7];
+issued:
+poll:
+mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r7], 0;
+@!%p5 bra poll;
+tcgen05.fence::after_thread_sync;
+tcgen05.ld.sync.aligned.32x32b.x8.b32 {%r170, %r171, %r172, %r173, %r174, %r175, %r176, %r177}, [%r5];
+tcgen05.wait::ld.sync.aligned;
+"""
+
+ROWS = 100 * np.arange(128)[:, None] + np.arange(8)
+FILLED = 1000 * np.arange(128)[:, None] + np.arange(8)
+
+
+def after(simulate, operation: str, **options) -> np.ndarray:
+    got = np.zeros((128, 8), np.uint32)
+    body = FILL + WAIT_STORE + COPY.replace("OPERATION", operation) + write_out(8) + FREE
+    simulate(body, got, block=128, **options)
+    return got
+
+
+@pytest.mark.parametrize(
+    ("form", "columns", "source"),
+    [
+        ("128x256b", 8, np.arange(128)),
+        ("128x128b", 4, np.arange(128)),
+        ("64x128b.warpx2::02_13", 4, np.arange(128) % 64),
+        ("64x128b.warpx2::01_23", 4, np.repeat([0, 0, 32, 32], 32) + np.arange(128) % 32),
+        ("32x128b.warpx4", 4, np.arange(128) % 32),
+    ],
+)
+def test_forms_of_a_copy(simulate, form, columns, source):
+    expected = FILLED.copy()
+    expected[:, :columns] = ROWS[source, :columns]
+    np.testing.assert_array_equal(after(simulate, f"tcgen05.cp.cta_group::1.{form} [%r14], %rd3;"), expected)
+
+
+def test_four_rows_go_to_one_lane_of_each_quarter(simulate):
+    expected = FILLED.copy()
+    expected[[5, 37, 69, 101]] = ROWS[:4]
+    operation = "add.u32 %r11, %r14, 327680;\ntcgen05.cp.cta_group::1.4x256b [%r11], %rd3;"
+    np.testing.assert_array_equal(after(simulate, operation), expected)
+
+
+def test_a_shift_moves_rows_towards_lane_zero(simulate):
+    operation = "tcgen05.shift.cta_group::1.down [%r14];"
+    expected = FILLED.copy()
+    moving = np.arange(128) % 32 != 31
+    expected[moving] = FILLED[1:][moving[:-1]]
+    np.testing.assert_array_equal(after(simulate, operation, allow_unconfirmed=True), expected)
+    with pytest.raises(ptxsim.Trap, match="lanes that tcgen05.shift moves") as raised:
+        after(simulate, operation)
+    assert raised.value.kind == "unconfirmed"
