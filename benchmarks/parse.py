@@ -18,7 +18,8 @@ _STEP = (
     "    %v{n}, %t{n} = load_view_tko weak %pview[%x, %y] token = %t{m} : {view}, tile<i32> -> tile<4x2xf32>, token",
     "    %u{n} = store_view_tko weak %v{n}, %pview[%x, %y] token = %t{n} : tile<4x2xf32>, {view}, tile<i32> -> token",
 )
-_VIEW = "partition_view<tile=(4x2), tensor_view<64x64xf32, strides=[64,1]>>"
+_TENSOR = "tensor_view<64x64xf32, strides=[64,1]>"
+_VIEW = f"partition_view<tile=(4x2), {_TENSOR}>"
 
 
 def kernel(operations: int) -> str:
@@ -30,7 +31,7 @@ def kernel(operations: int) -> str:
         "    %f0 = constant <f32: 2.0> : tile<4x2xf32>",
         "    %t0 = make_token : token",
         "    %x, %y, %z = get_tile_block_id : tile<i32>",
-        "    %tview = make_tensor_view %p, shape = [64, 64], strides = [64, 1] : tensor_view<64x64xf32, strides=[64,1]>",
+        f"    %tview = make_tensor_view %p, shape = [64, 64], strides = [64, 1] : {_TENSOR}",
         f"    %pview = make_partition_view %tview : {_VIEW}",
     ]
     for n in range(1, operations // len(_STEP) + 1):

@@ -10,7 +10,7 @@
         rules = [same_shape("lhs", "result")]
         assembly = "$comparison_predicate $lhs `,` $rhs `,` $signedness attr-dict `:` type($lhs) `->` type($result)"
 
-Accessors give Python values: `op.signedness` is `"signed"`, an absent optional is None, a flag is a bool, a group a list.
+Accessors give Python values: `op.signedness` is `"signed"`, an absent optional None, a flag a bool, a group a list.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import keyword
 import re
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import Any, Optional, TypeVar, Union
+from typing import Any, TypeVar, Union
 
 from tilec.dialect.fields import (
     MIXED,
@@ -129,12 +129,14 @@ def _irdl_annotations(fields: tuple[Field, ...]) -> dict[str, Any]:
         elif isinstance(field, AttributeField):
             # Optional attributes stay undeclared: IRDL has no words for them and ignores what it does not know.
             if field.required:
-                annotations[field.name] = (
-                    Union[tuple(ir.StringAttr[k] for k in field.keywords)] if field.keywords else field.irdl
-                )
+                annotations[field.name] = _irdl_keywords(field) if field.keywords else field.irdl
         else:
             annotations[field.name] = ext.Region
     return annotations
+
+
+def _irdl_keywords(field: AttributeField) -> Any:
+    return Union[tuple(ir.StringAttr[keyword] for keyword in field.keywords)]  # noqa: UP007
 
 
 def _irdl_values(field: ValueField) -> dict[str, Any]:
@@ -144,9 +146,9 @@ def _irdl_values(field: ValueField) -> dict[str, Any]:
     value = (ext.Operand if field.kind == "operand" else ext.Result)[constraint]
     name = _irdl_name(field.name)
     if field.arity == MIXED:
-        return {f"{name}{i}": Optional[value] for i in range(MIXED_LIMIT)}
+        return {f"{name}{i}": value | None for i in range(MIXED_LIMIT)}
     if field.arity == OPTIONAL:
-        return {name: Optional[value]}
+        return {name: value | None}
     return {name: value if field.arity == ONE else Sequence[value]}  # type: ignore[valid-type]
 
 
@@ -195,11 +197,15 @@ def _add_accessors(cls: Any) -> None:
         elif isinstance(field, ValueField):
             accessor = _value_accessor(cls, field)
         else:
-            accessor = property(lambda op, at=cls.region_fields.index(field): op.regions[at])
+            accessor = _region_accessor(cls.region_fields.index(field))
         # Fields called operands, results or name keep MLIR's own accessor, which gives the same or is needed.
         if not hasattr(ir.OpView, name):
             setattr(cls, name, accessor)
         setattr(cls, f"{name}_", accessor)
+
+
+def _region_accessor(at: int) -> property:
+    return property(lambda op: op.regions[at])
 
 
 def _attribute_accessor(field: AttributeField) -> property:

@@ -16,7 +16,11 @@ def spell(type: ir.Type) -> str:
     """`tile<4x2xf32>` for a type of Tile IR, MLIR's own spelling for others."""
     spelled = getattr(type, "spelled", None)
     if spelled is not None:
-        return spelled()
+        try:
+            return spelled()
+        except ValueError:
+            # Generic text can hold a type whose parameters are of the wrong kind.
+            return str(type)
     text = str(type)
     return _RENAMED.get(text, text)
 

@@ -131,12 +131,16 @@ def _expected(kind: str, fields: tuple[ValueField, ...], sizes: list[int] | None
 def _type_problem(
     kind: str, index: int, field: ValueField, type: ir.Type, bound: dict[str, tuple[str, ir.Type]]
 ) -> str | None:
+    broken = getattr(type, "problem", None)
+    if broken is not None and broken() is not None:
+        return f"{kind} #{index} has an invalid type: {broken()}"
     if not field.set.contains(type):
         return f"{kind} #{index} must be {field.set.description}, but got {quote(type)}"
     if isinstance(field.constraint, TypeVariable):
         first, expected = bound.setdefault(field.constraint.name, (field.name, type))
         if expected != type:
-            return f"failed to verify that all of {{{first}, {field.name}}} have same type: {spell(expected)} and {spell(type)}"
+            pair = f"{{{first}, {field.name}}}"
+            return f"failed to verify that all of {pair} have same type: {spell(expected)} and {spell(type)}"
     return None
 
 

@@ -98,8 +98,12 @@ def _check_extents(tokens: Any, words: str, written: Any, extents: Any, offset: 
             tokens.fail_at(
                 offset,
                 f"input {words} dimension {axis} does not match tensor_view type "
-                f"(expected {'dynamic' if expected is None else expected}, got {'dynamic' if found is None else found})",
+                f"(expected {_shown(expected)}, got {_shown(found)})",
             )
+
+
+def _shown(extent: int | None) -> str:
+    return "dynamic" if extent is None else str(extent)
 
 
 READERS: dict[str, Callable[[Any, str, Any], None]] = {

@@ -7,7 +7,8 @@ from typing import Any
 
 from tilec.dialect.assembly.tokens import Tokens
 from tilec.dialect.assembly.types import element_type
-from tilec.dialect.cuda_tile.types import ELEMENT_BITS, INTEGERS, NUMBERS, TileType
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS, INTEGERS, NUMBERS
+from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 

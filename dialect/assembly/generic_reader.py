@@ -1,4 +1,4 @@
-"""Reads operations in generic form, as NVIDIA's tools print it: `"cuda_tile.op"(%a) <{..}> ({..}) {..} : (..) -> ..`."""
+"""Reads the generic form as NVIDIA's tools print it: `"cuda_tile.op"(%a) <{..}> ({..}) {..} : (..) -> ..`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tilec.dialect.build import segment_attribute
 from tilec.dialect.fields import ONE, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
-from tilec.dialect.spelling import quote
 
 if TYPE_CHECKING:
     from tilec.dialect.assembly.reader import Reader
@@ -75,13 +74,7 @@ class GenericReader:
         if len(operands) != len(types):
             self.tokens.fail(f"expected {len(operands)} operand types, but got {len(types)}")
         for index, (value, type) in enumerate(zip(operands, types, strict=True)):
-            if value.type != type:
-                at = start + 2 * index
-                self.tokens.fail_at(
-                    self.tokens.offsets[at],
-                    f"use of value '{self.tokens.tokens[at]}' expects different type than prior uses: "
-                    f"{quote(type)} vs {quote(value.type)}",
-                )
+            self.reader.scope.check(start + 2 * index, value, type)
 
     def _regions(self) -> list[ir.Operation]:
         """Each region inside an operation that only carries it."""

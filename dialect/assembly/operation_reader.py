@@ -31,7 +31,6 @@ from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.fields import ONE, OPTIONAL, AttributeField, TypeVariable, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
-from tilec.dialect.spelling import spell
 
 if TYPE_CHECKING:
     from tilec.dialect.assembly.reader import Reader
@@ -67,7 +66,7 @@ class OperationReader:
         self.generic = GenericReader(reader)
 
     def read_all(self, point: ir.InsertionPoint, terminator: str) -> None:
-        """Operations up to the closing bracket; the block ends with a terminator, of the given name if the text has none."""
+        """Operations up to the closing bracket; where the text has no terminator, one of the given name is added."""
         tokens = self.tokens
         last = ""
         while (token := tokens.tokens[tokens.at]) != "}":
@@ -119,10 +118,10 @@ class OperationReader:
 
     def _bind(self, names: list[tuple[str, int, int]], operation: ir.Operation, offset: int) -> None:
         results = list(operation.results)
-        if names and sum(count for _, count, _ in names) != len(results):
+        bound = sum(count for _, count, _ in names)
+        if names and bound != len(results):
             self.tokens.fail_at(
-                names[0][2],
-                f"operation defines {len(results)} results but was provided {sum(count for _, count, _ in names)} to bind",
+                names[0][2], f"operation defines {len(results)} results but was provided {bound} to bind"
             )
         at = 0
         for name, count, place in names:
@@ -201,14 +200,8 @@ class OperationReader:
                 f"expected as many types as operands of '{field.name}' ({len(operands)}), but got {len(types)}"
             )
         for index, (value, expected) in enumerate(zip(operands, types, strict=True)):
-            if value.type != expected:
-                # Operands of a group are two tokens apart: a name and a comma.
-                at = parts.places[field.name] + 2 * index
-                self.tokens.fail_at(
-                    self.tokens.offsets[at],
-                    f"use of value '{self.tokens.tokens[at]}' expects different type than prior uses: "
-                    f"'{spell(expected)}' vs '{spell(value.type)}'",
-                )
+            # Operands of a group are two tokens apart: a name and a comma.
+            self.scope.check(parts.places[field.name] + 2 * index, value, expected)
 
     def _dictionary(self, keyed: bool, parts: Parts) -> None:
         if keyed and not self.tokens.take("attributes"):

@@ -27,7 +27,7 @@ _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
 def print_module(module: ir.Module, locations: bool = False) -> str:
-    """The text of a module that holds kernels and globals of Tile IR; `locations` adds where each operation came from."""
+    """The text of a module of kernels and globals; `locations` adds where each operation came from."""
     return Printer(locations).module(module)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.assembly.tokens import Tokens
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import quote
 
 
 class Scope:
@@ -44,3 +45,12 @@ class Scope:
             )
         tokens.at += 1
         return value
+
+    def check(self, at: int, value: ir.Value, expected: ir.Type) -> None:
+        """The value named by the token `at` must have the type that the text says."""
+        if value.type != expected:
+            self._tokens.fail_at(
+                self._tokens.offsets[at],
+                f"use of value '{self._tokens.tokens[at]}' expects different type than prior uses: "
+                f"{quote(expected)} vs {quote(value.type)}",
+            )

@@ -11,6 +11,12 @@ from tilec.dialect.mlir import ir
 from tilec.errors import InputError, SourceLocation
 
 
+def remember(text: str, file: str) -> None:
+    """Lets errors show excerpts of a text whose name (`<string>`) is not that of a file."""
+    if file.startswith("<"):
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+
+
 @dataclass
 class Source:
     """Text and the file it came from."""
@@ -25,9 +31,7 @@ class Source:
         while at >= 0:
             self._lines.append(at + 1)
             at = self.text.find("\n", at + 1)
-        # Excerpts of errors come from linecache, which cannot open what is not a file.
-        if self.file.startswith("<"):
-            linecache.cache[self.file] = (len(self.text), None, self.text.splitlines(keepends=True), self.file)
+        remember(self.text, self.file)
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """Both counted from one."""

@@ -1,4 +1,4 @@
-"""Reads the operations whose text has a shape of its own: kernels, branches, loops, folds and what ends their blocks."""
+"""Reads the operations whose text has a shape of its own: kernels, branches, loops, folds, terminators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from tilec.dialect.assembly.attributes import read_attribute, read_dictionary, read_hints, read_integer
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.spelling import quote
 
 if TYPE_CHECKING:
     from tilec.dialect.assembly.reader import Reader
@@ -43,17 +42,12 @@ def _values(reader: Reader, name: str, offset: int, point: ir.InsertionPoint) ->
     return _build(reader, name, offset, point, values, (), attributes)
 
 
-def _check_types(reader: Reader, values: list[ir.Value], types: list[ir.Type], start: int) -> None:
-    tokens = reader.tokens
+def _check_types(reader: Reader, values: list[ir.Value], types: list[ir.Type], start: int, stride: int = 2) -> None:
+    """Values, the first of which is the token `start` and each next one `stride` tokens on, have these types."""
     if len(values) != len(types):
-        tokens.fail(f"expected as many types as values ({len(values)}), but got {len(types)}")
+        reader.tokens.fail(f"expected as many types as values ({len(values)}), but got {len(types)}")
     for index, (value, type) in enumerate(zip(values, types, strict=True)):
-        if value.type != type:
-            at = start + 2 * index
-            tokens.fail_at(
-                tokens.offsets[at],
-                f"use of value '{tokens.tokens[at]}' expects different type than prior uses: {quote(type)} vs {quote(value.type)}",
-            )
+        reader.scope.check(start + stride * index, value, type)
 
 
 def _terminator(name: str) -> Callable[..., ir.Operation]:
@@ -97,16 +91,10 @@ def _carried(reader: Reader) -> tuple[list[tuple[str, int]], list[ir.Value], int
 
 
 def _check_carried(reader: Reader, values: list[ir.Value], types: list[ir.Type], start: int) -> None:
-    tokens = reader.tokens
     if len(values) != len(types):
-        tokens.fail(f"found different number of iter_values and types: {len(values)} and {len(types)}")
-    for index, (value, type) in enumerate(zip(values, types, strict=True)):
-        if value.type != type:
-            at = start + 4 * index
-            tokens.fail_at(
-                tokens.offsets[at],
-                f"use of value '{tokens.tokens[at]}' expects different type than prior uses: {quote(type)} vs {quote(value.type)}",
-            )
+        reader.tokens.fail(f"found different number of iter_values and types: {len(values)} and {len(types)}")
+    # `%name = %value ,` are four tokens.
+    _check_types(reader, values, types, start, stride=4)
 
 
 def _for(reader: Reader, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:

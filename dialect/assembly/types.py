@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import re
 
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import (
-    ELEMENT_BITS,
     GatherScatterViewType,
     PartitionViewType,
     PointerType,
@@ -115,7 +115,7 @@ class _TypeReader:
             raise TypeSyntaxError(str(error), start) from None
 
     def _is_parametric(self) -> bool:
-        # The form that MLIR prints for dialects defined in Python: parameters, the first one an array or a prefixed type.
+        # What MLIR prints for dialects defined in Python: parameters, the first one an array or a prefixed type.
         return (
             re.match(r"\s*<\s*(array<i|!cuda_tile\.tensor_view|f?\w+,\s*(unit|\"))", self.text[self.at :]) is not None
         )

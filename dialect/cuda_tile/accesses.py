@@ -25,9 +25,19 @@ def ordering_problem(op: Any, words: str, allowed: tuple[str, ...]) -> str | Non
 def pointee_problem(pointers: ir.Value, elements: ir.Value, multicast: str) -> str | None:
     """Pointers must point to the elements they are accessed as, and not to all devices at once."""
     pointer = pointers.type.element
-    if pointer.element != elements.type.element:
-        return f"expects pointers to {spell(elements.type.element)} for {quote(elements.type)}, but got {quote(pointers.type)}"
+    element = elements.type.element
+    if pointer.element != element:
+        return f"expects pointers to {spell(element)} for {quote(elements.type)}, but got {quote(pointers.type)}"
     return multicast if pointer.attribute == "multicast" else None
+
+
+def mask_problem(mask: ir.Value | None, pointers: ir.Value) -> str | None:
+    """A mask has one bit for each pointer."""
+    if mask is not None and mask.type.shape != pointers.type.shape:
+        return (
+            f"expects the mask to have the shape of the pointers, but got {quote(mask.type)} for {quote(pointers.type)}"
+        )
+    return None
 
 
 def view_problem(op: Any, tile: ir.Type) -> str | None:
@@ -47,7 +57,8 @@ def index_problem(op: Any) -> str | None:
     if isinstance(view, GatherScatterViewType):
         sparse, extent = view.sparse_dim, view.tile_shape[view.sparse_dim]
         if indices[sparse].shape != (extent,):
-            return f"expects index #{sparse}, the sparse one, to be a 1-d tile of {extent} elements, but got {quote(indices[sparse])}"
+            wanted = f"index #{sparse}, the sparse one, to be a 1-d tile of {extent} elements"
+            return f"expects {wanted}, but got {quote(indices[sparse])}"
         del dense[sparse]
     for axis, index in dense:
         if index.shape:

@@ -1,9 +1,10 @@
 """Promises about values."""
 
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, Predicate
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS, INTEGERS
 from tilec.dialect.cuda_tile.operation import NoMemoryEffect, Operation
 from tilec.dialect.cuda_tile.sets import Any_
-from tilec.dialect.cuda_tile.types import ELEMENT_BITS, INTEGERS, PointerType, TensorViewType, TileType
+from tilec.dialect.cuda_tile.types import PointerType, TensorViewType, TileType
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.spelling import quote, spell
 

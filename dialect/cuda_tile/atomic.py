@@ -1,7 +1,13 @@
 """Atomic accesses."""
 
 from tilec.dialect.attributes import Booleans
-from tilec.dialect.cuda_tile.accesses import inbounds_problem, index_problem, multicast_problem, pointee_problem
+from tilec.dialect.cuda_tile.accesses import (
+    inbounds_problem,
+    index_problem,
+    mask_problem,
+    multicast_problem,
+    pointee_problem,
+)
 from tilec.dialect.cuda_tile.enums import AtomicMode, MemoryOrdering, Scope
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.rules import same_shape
@@ -20,14 +26,9 @@ _TAIL = "{, $mask}{ token=$token} attr-dict"
 
 
 def _ordering_problem(op):
-    if op.memory_ordering_semantics not in _ORDERINGS:
-        return f"memory ordering semantics must be one of: {', '.join(_ORDERINGS)}, but got: {op.memory_ordering_semantics}"
-    return None
-
-
-def _mask_problem(op):
-    if op.mask is not None and op.mask.type.shape != op.pointers.type.shape:
-        return f"expects the mask to have the shape of the pointers, but got {quote(op.mask.type)} for {quote(op.pointers.type)}"
+    ordering = op.memory_ordering_semantics
+    if ordering not in _ORDERINGS:
+        return f"memory ordering semantics must be one of: {', '.join(_ORDERINGS)}, but got: {ordering}"
     return None
 
 
@@ -63,7 +64,7 @@ class AtomicCasTkoOp(Operation, name="atomic_cas_tko"):
             return f"expects elements of {' or '.join(_EXCHANGED)}, but got {element}"
         return (
             _ordering_problem(self)
-            or _mask_problem(self)
+            or mask_problem(self.mask, self.pointers)
             or pointee_problem(self.pointers, self.cmp, "multicast pointer is not supported for atomic_cas")
         )
 
@@ -90,7 +91,7 @@ class AtomicRmwTkoOp(Operation, name="atomic_rmw_tko"):
         return (
             _ordering_problem(self)
             or mode_problem(self.mode, spell(self.arg.type.element))
-            or _mask_problem(self)
+            or mask_problem(self.mask, self.pointers)
             or pointee_problem(self.pointers, self.arg, "multicast pointer is not supported for atomic_rmw")
         )
 
@@ -109,7 +110,8 @@ class AtomicRedViewTkoOp(Operation, name="atomic_red_view_tko"):
     inbounds: Booleans | None
     assembly = (
         "$memory_ordering_semantics $memory_scope $view[$index], $mode, $value{ token = $token}"
-        "{ inbounds = [$inbounds]} keyed-attr-dict : type($value), type($view)index_types($index) -> type($result_token)"
+        "{ inbounds = [$inbounds]} keyed-attr-dict"
+        " : type($value), type($view)index_types($index) -> type($result_token)"
     )
 
     def check(self):

@@ -71,7 +71,8 @@ class ForOp(Operation, name="for"):
     def check_types(self):
         initial, results = [v.type for v in self.operands][3:], [v.type for v in self.results]
         if initial != results:
-            return f"expects init types and result types to be equal, but got {spell_list(initial)} and {spell_list(results)}"
+            found = f"{spell_list(initial)} and {spell_list(results)}"
+            return f"expects init types and result types to be equal, but got {found}"
         return carried_problem("loop-carried value", initial)
 
     def check_regions(self):
@@ -132,7 +133,8 @@ class BreakOp(Operation, name="break", traits=[ir.IsTerminatorTrait]):
         loop = first_ancestor(self, ("cuda_tile.loop",))
         given, expected = [v.type for v in self.operands], [v.type for v in loop.results]
         if given != expected:
-            return f"operand types must correspond to the parent loop result types: {spell_list(given)} vs {spell_list(expected)}"
+            found = f"{spell_list(given)} vs {spell_list(expected)}"
+            return f"operand types must correspond to the parent loop result types: {found}"
         return None
 
 

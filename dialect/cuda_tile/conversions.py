@@ -32,5 +32,6 @@ def ftof_problem(source: str, target: str, mode: str) -> str | None:
         return f"converting tiles of {source} and {target} is not supported: the types must differ"
     modes = rounding_modes(source, target)
     if mode not in modes:
-        return f"rounding mode must be one of: {', '.join(modes)} for a conversion from {source} to {target}, but got: {mode}"
+        conversion = f"a conversion from {source} to {target}"
+        return f"rounding mode must be one of: {', '.join(modes)} for {conversion}, but got: {mode}"
     return None

@@ -2,6 +2,7 @@
 
 from tilec.dialect.attributes import Flag
 from tilec.dialect.cuda_tile.conversions import ftof_problem
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.enums import (
     FloatConversionRounding,
     FromIntegerRounding,
@@ -19,7 +20,6 @@ from tilec.dialect.cuda_tile.sets import (
     NumberTile,
     PointerTile,
 )
-from tilec.dialect.cuda_tile.types import ELEMENT_BITS
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext
 from tilec.dialect.spelling import spell

@@ -2,10 +2,11 @@
 
 from tilec.dialect.attributes import Array, Elements, Flag, Integer, OneType, Symbol
 from tilec.dialect.cuda_tile.attributes import Hints
+from tilec.dialect.cuda_tile.element import NUMBERS
 from tilec.dialect.cuda_tile.enums import Visibility
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.sets import ScalarInt32, ScalarPointer
-from tilec.dialect.cuda_tile.types import NUMBERS, TileType
+from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.fields import Region, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import quote, spell, spell_list
@@ -80,7 +81,8 @@ class GetGlobalOp(Operation, name="get_global", traits=[ext.Pure]):
             return f"'{self.name_}' does not name a global of the module"
         element, pointee = ir.RankedTensorType(found.value.type).element_type, self.result.type.element.element
         if element != pointee:
-            return f"expects a pointer to {spell(element)}, the element of '{self.name_}', but got {quote(self.result.type)}"
+            wanted = f"a pointer to {spell(element)}, the element of '{self.name_}'"
+            return f"expects {wanted}, but got {quote(self.result.type)}"
         return None
 
 

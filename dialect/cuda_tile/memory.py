@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from tilec.dialect.attributes import Flag, Integer
-from tilec.dialect.cuda_tile.accesses import ordering_problem, pointee_problem
+from tilec.dialect.cuda_tile.accesses import mask_problem, ordering_problem, pointee_problem
 from tilec.dialect.cuda_tile.attributes import Hints
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.enums import MemoryOrdering, Scope
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.rules import same_shape
 from tilec.dialect.cuda_tile.sets import AnyTile, BoolTile, NumberTile, PointerTile, ScalarPointer, Token
-from tilec.dialect.cuda_tile.types import ELEMENT_BITS
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext
 from tilec.dialect.spelling import quote, spell
@@ -57,12 +57,13 @@ class LoadPtrTkoOp(Operation, name="load_ptr_tko"):
     )
 
     def check_types(self):
-        mask, padding = self.mask, self.paddingValue
-        if mask is not None and mask.type.shape != self.source.type.shape:
-            return f"expects the mask to have the shape of the pointers, but got {quote(mask.type)} for {quote(self.source.type)}"
-        if padding is not None and padding.type != self.result.type:
-            return f"expects the padding value to have the type of the result {quote(self.result.type)}, but got {quote(padding.type)}"
-        return pointee_problem(self.source, self.result, "multicast pointer is not allowed")
+        padding, result = self.paddingValue, self.result
+        if padding is not None and padding.type != result.type:
+            wanted = f"the padding value to have the type of the result {quote(result.type)}"
+            return f"expects {wanted}, but got {quote(padding.type)}"
+        return mask_problem(self.mask, self.source) or pointee_problem(
+            self.source, result, "multicast pointer is not allowed"
+        )
 
     def check(self):
         return ordering_problem(self, "load", ("weak", "relaxed", "acquire"))
@@ -86,10 +87,9 @@ class StorePtrTkoOp(Operation, name="store_ptr_tko"):
     )
 
     def check_types(self):
-        mask = self.mask
-        if mask is not None and mask.type.shape != self.destination.type.shape:
-            return f"expects the mask to have the shape of the pointers, but got {quote(mask.type)} for {quote(self.destination.type)}"
-        return pointee_problem(self.destination, self.value, "multicast pointer is not allowed")
+        return mask_problem(self.mask, self.destination) or pointee_problem(
+            self.destination, self.value, "multicast pointer is not allowed"
+        )
 
     def check(self):
         return ordering_problem(self, "store", ("weak", "relaxed", "release"))

@@ -77,7 +77,8 @@ class MmaFOp(Operation, name="mmaf", traits=[ext.Pure]):
         lhs, rhs, acc = self.lhs.type, self.rhs.type, self.acc.type
         allowed = ACCUMULATORS[spell(lhs.element)]
         if spell(acc.element) not in allowed:
-            return f"expects an accumulator of {' or '.join(allowed)} for inputs of {spell(lhs.element)}, but got {spell(acc.element)}"
+            wanted = f"an accumulator of {' or '.join(allowed)} for inputs of {spell(lhs.element)}"
+            return f"expects {wanted}, but got {spell(acc.element)}"
         return _shape_problem(lhs, rhs, acc)
 
 

@@ -8,7 +8,7 @@ from tilec.dialect.fields import Mixed, Operand, Region, Result
 
 
 class ReduceOp(Operation, name="reduce"):
-    """The fold along dim by the body, which takes (element, accumulator) of each operand; the order is not specified."""
+    """The fold along dim, in no specified order, by the body, which takes (element, accumulator) of each operand."""
 
     results: Mixed[Result[AnyTile]]
     operands: Mixed[Operand[AnyTile]]

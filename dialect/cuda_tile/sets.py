@@ -5,11 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS, FLOATS, INTEGERS, NUMBERS
 from tilec.dialect.cuda_tile.types import (
-    ELEMENT_BITS,
-    FLOATS,
-    INTEGERS,
-    NUMBERS,
     GatherScatterViewType,
     PartitionViewType,
     PointerType,

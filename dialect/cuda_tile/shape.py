@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import prod
 
 from tilec.dialect.attributes import Elements, Integer, Integers32
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.rules import same_element, same_rank, same_shape
 from tilec.dialect.cuda_tile.sets import (
@@ -18,7 +19,6 @@ from tilec.dialect.cuda_tile.sets import (
     ScalarInt32,
     T,
 )
-from tilec.dialect.cuda_tile.types import ELEMENT_BITS
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import quote, spell
@@ -34,8 +34,8 @@ class ConstantOp(Operation, name="constant", traits=[ext.Pure]):
     def check(self):
         stored, tile = ir.RankedTensorType(self.value.type), self.result.type
         if tuple(stored.shape) != tile.shape or stored.element_type != tile.element:
-            shape = "".join(f"{extent}x" for extent in stored.shape)
-            return f"value must have the type of the result {quote(tile)}, but has 'tile<{shape}{spell(stored.element_type)}>'"
+            found = "".join(f"{extent}x" for extent in stored.shape) + spell(stored.element_type)
+            return f"value must have the type of the result {quote(tile)}, but has 'tile<{found}>'"
         return None
 
 
@@ -50,7 +50,8 @@ class IotaOp(Operation, name="iota", traits=[ext.Pure]):
         if tile.rank != 1:
             return f"expects result type to be 1-d tile, but got {quote(tile)}"
         if tile.shape[0] > 1 << ELEMENT_BITS[spell(tile.element)]:
-            return f"the number of elements {tile.shape[0]} exceeds the maximum value of element type {spell(tile.element)}"
+            words = f"the maximum value of element type {spell(tile.element)}"
+            return f"the number of elements {tile.shape[0]} exceeds {words}"
         return None
 
 
@@ -65,7 +66,8 @@ class BroadcastOp(Operation, name="broadcast", traits=[ext.Pure]):
     def check_types(self):
         source, result = self.source.type, self.result.type
         if any(a not in (b, 1) for a, b in zip(source.shape, result.shape, strict=True)):
-            return f"expects the shape of source tile to be compatible with that of the result tile: {spell(source)} to {spell(result)}"
+            words = "expects the shape of source tile to be compatible with that of the result tile"
+            return f"{words}: {spell(source)} to {spell(result)}"
         return None
 
 
@@ -80,7 +82,8 @@ class ReshapeOp(Operation, name="reshape", traits=[ext.Pure]):
     def check_types(self):
         source, result = self.source.type, self.result.type
         if prod(source.shape) != prod(result.shape):
-            return f"expected source tile and result tile to have the same number of elements: {spell(source)} to {spell(result)}"
+            words = "expected source tile and result tile to have the same number of elements"
+            return f"{words}: {spell(source)} to {spell(result)}"
         return None
 
 

@@ -4,38 +4,19 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from tilec.dialect.cuda_tile.element import DYNAMIC, spell_extent
 from tilec.dialect.cuda_tile.namespace import CudaTile
+from tilec.dialect.cuda_tile.type_rules import (
+    dim_map_problem,
+    pointer_problem,
+    sparse_dim_problem,
+    tensor_view_problem,
+    tile_problem,
+    tile_view_problem,
+    traversal_problem,
+)
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-
-MAXIMUM_TILE_ELEMENTS = 1 << 24
-# MLIR's own mark of a dynamic extent.
-DYNAMIC = -(1 << 63)
-PADDING_VALUES = ("zero", "neg_zero", "nan", "pos_inf", "neg_inf")
-POINTER_ATTRIBUTES = ("none", "unicast", "multicast")
-
-# Bits of an element as the rules count them: tf32 has 19 there, though it fills four bytes of memory.
-ELEMENT_BITS = {
-    "i1": 1,
-    "i4": 4,
-    "i8": 8,
-    "i16": 16,
-    "i32": 32,
-    "i64": 64,
-    "f16": 16,
-    "bf16": 16,
-    "f32": 32,
-    "tf32": 19,
-    "f64": 64,
-    "f8E4M3FN": 8,
-    "f8E5M2": 8,
-    "f8E8M0FNU": 8,
-    "f4E2M1FN": 4,
-    "fnv8E5M3FNU": 8,
-}
-NUMBERS = tuple(name for name in ELEMENT_BITS if name != "i4")
-INTEGERS = ("i1", "i8", "i16", "i32", "i64")
-FLOATS = tuple(name for name in NUMBERS if name not in INTEGERS)
 
 
 def _optional(text: str | None) -> ir.Attribute:
@@ -74,10 +55,7 @@ class PointerType(CudaTile.Type, name="ptr"):
     @classmethod
     @functools.cache
     def get(cls, element: ir.Type, attribute: str | None = None) -> "PointerType":
-        if spell(element) not in NUMBERS:
-            raise ValueError(f"pointee must be a number type, but got '{spell(element)}'")
-        if attribute is not None and attribute not in POINTER_ATTRIBUTES:
-            raise ValueError(f"pointer attribute must be one of: {', '.join(POINTER_ATTRIBUTES)}, but got: {attribute}")
+        _refuse(pointer_problem(element, attribute))
         return super().get(element, _optional(attribute))
 
     element = property(lambda self: _type(self.params[0]))
@@ -118,22 +96,6 @@ def _tile_facts(tile: TileType) -> tuple[tuple[int, ...], ir.Type]:
     return tuple(ir.DenseI64ArrayAttr(extents)), _type(element)
 
 
-def tile_problem(shape: Sequence[int], element: ir.Type) -> str | None:
-    """What keeps a shape and an element type from being a tile, or None."""
-    listed = f"[{', '.join(map(str, shape))}]"
-    if not isinstance(element, PointerType) and spell(element) not in ELEMENT_BITS:
-        return f"tile element must be a number type or a pointer, but got '{spell(element)}'"
-    if any(extent <= 0 for extent in shape):
-        return f"all dimensions must be positive constants, got {listed}"
-    if any(extent & (extent - 1) for extent in shape):
-        return f"all dimensions must be powers of two, got {listed}"
-    if functools.reduce(lambda a, b: a * b, shape, 1) > MAXIMUM_TILE_ELEMENTS:
-        return f"tile would exceed the maximum of {MAXIMUM_TILE_ELEMENTS} elements"
-    if spell(element) == "f4E2M1FN" and all(extent % 2 for extent in shape):
-        return "F4E2M1FN tiles must have an even number of elements"
-    return None
-
-
 class TensorViewType(CudaTile.Type, name="tensor_view"):
     """A strided tensor in global memory; None is an extent or a stride (in elements) known at run time only."""
 
@@ -155,14 +117,10 @@ class TensorViewType(CudaTile.Type, name="tensor_view"):
     rank = property(lambda self: len(self.shape))
 
     def spelled(self) -> str:
-        shape = "".join(f"{_extent(extent)}x" for extent in self.shape)
-        strides = f", strides=[{','.join(map(_extent, self.strides))}]" if self.shape else ""
+        shape = "".join(f"{spell_extent(extent)}x" for extent in self.shape)
+        strides = f", strides=[{','.join(map(spell_extent, self.strides))}]" if self.shape else ""
         suffix = "" if self.attribute is None else f", #cuda_tile.ptr_attr<{self.attribute}>"
         return f"tensor_view<{shape}{spell(self.element)}{strides}{suffix}>"
-
-
-def _extent(extent: int | None) -> str:
-    return "?" if extent is None else str(extent)
 
 
 @functools.cache
@@ -183,18 +141,6 @@ def _tensor_view(
 def _tensor_view_facts(view: TensorViewType) -> tuple[Any, ...]:
     extents, element, steps, kind = view.params
     return _plain(ir.DenseI64ArrayAttr(extents)), _type(element), _plain(ir.DenseI64ArrayAttr(steps)), _text(kind)
-
-
-def tensor_view_problem(shape: Sequence[int], element: ir.Type, strides: Sequence[int]) -> str | None:
-    """What keeps extents (DYNAMIC allowed), an element type and strides from being a tensor view, or None."""
-    if spell(element) not in NUMBERS:
-        return f"tensor_view element must be a number type, but got '{spell(element)}'"
-    if len(shape) != len(strides):
-        return f"expected shape and stride to be of same rank but got shape of rank {len(shape)} and strides of rank {len(strides)}"
-    for values, words in ((shape, "sizes"), (strides, "strides")):
-        if any(value <= 0 and value != DYNAMIC for value in values):
-            return f"dimensions must have strictly positive constant {words} but got [{', '.join(map(_extent, _plain(values)))}]"
-    return None
 
 
 class _TileView(CudaTile.Type):
@@ -223,7 +169,7 @@ class _TileView(CudaTile.Type):
 
 
 class PartitionViewType(_TileView, name="partition_view"):
-    """Non-overlapping tiles of a tensor view: tile I starts at I * tile_shape, its dim k walks tensor dim dim_map[k]."""
+    """Tiles side by side: tile I starts at I * tile_shape, and its dim k walks dim dim_map[k] of the tensor view."""
 
     tile: Any
     view: Any
@@ -238,9 +184,9 @@ class PartitionViewType(_TileView, name="partition_view"):
         dim_map: Sequence[int] | None = None,
         padding: str | None = None,
     ) -> "PartitionViewType":
-        _refuse(_view_problem(tile_shape, tensor_view, padding))
+        _refuse(tile_view_problem(tile_shape, tensor_view, padding))
         mapping = list(range(len(tile_shape)) if dim_map is None else dim_map)
-        _refuse(_dim_map_problem(mapping, len(tile_shape)))
+        _refuse(dim_map_problem(mapping, len(tile_shape)))
         tile = ir.DenseI32ArrayAttr.get(list(tile_shape))
         return super().get(tile, tensor_view, ir.DenseI32ArrayAttr.get(mapping), _optional(padding))
 
@@ -265,9 +211,9 @@ class StridedViewType(_TileView, name="strided_view"):
         dim_map: Sequence[int] | None = None,
         padding: str | None = None,
     ) -> "StridedViewType":
-        _refuse(_view_problem(tile_shape, tensor_view, padding))
+        _refuse(tile_view_problem(tile_shape, tensor_view, padding))
         mapping = list(range(len(tile_shape)) if dim_map is None else dim_map)
-        _refuse(_traversal_problem(traversal_strides, len(tile_shape)) or _dim_map_problem(mapping, len(tile_shape)))
+        _refuse(traversal_problem(traversal_strides, len(tile_shape)) or dim_map_problem(mapping, len(tile_shape)))
         tile, traversal = ir.DenseI32ArrayAttr.get(list(tile_shape)), ir.DenseI32ArrayAttr.get(list(traversal_strides))
         return super().get(tile, traversal, tensor_view, ir.DenseI32ArrayAttr.get(mapping), _optional(padding))
 
@@ -287,11 +233,8 @@ class GatherScatterViewType(_TileView, name="gather_scatter_view"):
     def get(
         cls, tile_shape: Sequence[int], tensor_view: TensorViewType, sparse_dim: int, padding: str | None = None
     ) -> "GatherScatterViewType":
-        _refuse(_view_problem(tile_shape, tensor_view, padding))
-        if not 0 <= sparse_dim < len(tile_shape):
-            raise ValueError(
-                f"gather dimension is outside of tensor view dimensions, expected less than {len(tile_shape)}, got {sparse_dim}"
-            )
+        _refuse(tile_view_problem(tile_shape, tensor_view, padding))
+        _refuse(sparse_dim_problem(sparse_dim, len(tile_shape)))
         sparse = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), sparse_dim)
         return super().get(ir.DenseI32ArrayAttr.get(list(tile_shape)), tensor_view, sparse, _optional(padding))
 
@@ -328,54 +271,6 @@ _VIEW_PARAMETERS: dict[str, list[tuple[str, Any]]] = {
 }
 
 
-def _view_problem(tile_shape: Sequence[int], tensor_view: ir.Type, padding: str | None) -> str | None:
-    if not isinstance(tensor_view, TensorViewType):
-        return f"expected 'tensor_view' type, but got '{spell(tensor_view)}'"
-    listed = f"[{', '.join(map(str, tile_shape))}]"
-    if not tile_shape:
-        return "0-dimension tile shape is not supported"
-    if len(tile_shape) != tensor_view.rank:
-        return f"expected tensor_view rank and tile rank to match, got tensor_view rank {tensor_view.rank} and tile rank {len(tile_shape)}"
-    if any(extent <= 0 for extent in tile_shape):
-        return f"tile shape dimensions must have positive length but got {listed}"
-    if any(extent & (extent - 1) for extent in tile_shape):
-        return f"tile shape dimensions must have power of two length but got {listed}"
-    return _padding_problem(padding, tensor_view.element) or tile_problem(tile_shape, tensor_view.element)
-
-
-def _padding_problem(padding: str | None, element: ir.Type) -> str | None:
-    if padding is not None and padding not in PADDING_VALUES:
-        return (
-            f'invalid padding_value attribute specification. Got "{padding}" but expect one of: '
-            f"{', '.join(PADDING_VALUES)}"
-        )
-    if padding not in (None, "zero") and spell(element) not in FLOATS:
-        return f"padding_value {padding} can only be used with floating point element types, got {spell(element)}"
-    return None
-
-
-def _dim_map_problem(mapping: Sequence[int], rank: int) -> str | None:
-    if len(mapping) != rank:
-        return f"expected dim_map to map exactly all {rank} dimensions of the tile, got {len(mapping)} mappings"
-    for position, target in enumerate(mapping):
-        if target < 0:
-            return f"target dimension must not be negative, got {target}"
-        if target >= rank:
-            return f"target dimension is outside of tensor view dimensions, expected strictly less than {rank}, got {target}"
-        if target in mapping[:position]:
-            first = list(mapping).index(target)
-            return f"target dimension {target} mapped at least twice (for tile dimensions {first} and {position})"
-    return None
-
-
-def _traversal_problem(strides: Sequence[int], rank: int) -> str | None:
-    if len(strides) != rank:
-        return f"expected {rank} traversal strides, got {len(strides)}"
-    if any(stride <= 0 for stride in strides):
-        return f"traversal strides must be strictly positive but got [{', '.join(map(str, strides))}]"
-    return None
-
-
 class TokenType(CudaTile.Type, name="token"):
     """Order between memory operations."""
 
@@ -390,20 +285,27 @@ class TokenType(CudaTile.Type, name="token"):
         return "token"
 
 
+def _remade(type: Any) -> Any:
+    """The same type made by `get`, which checks it."""
+    if isinstance(type, PointerType):
+        return PointerType.get(type.element, type.attribute)
+    if isinstance(type, TileType):
+        return TileType.get(type.shape, _remade(type.element))
+    if isinstance(type, TensorViewType):
+        return TensorViewType.get(type.shape, type.element, type.strides, type.attribute)
+    return type.get(**_view_facts(type)) if isinstance(type, _TileView) else type
+
+
+@functools.cache
 def type_problem(type: ir.Type) -> str | None:
-    """What is wrong with a type that was not made by `get` (generic text is not checked by MLIR), or None."""
+    """What is wrong with a type that was not made by `get` (MLIR does not check the types of generic text), or None."""
     try:
-        if isinstance(type, TileType):
-            TileType.get(type.shape, type.element)
-        elif isinstance(type, TensorViewType):
-            TensorViewType.get(type.shape, type.element, type.strides, type.attribute)
-        elif isinstance(type, _TileView):
-            facts = _view_facts(type)
-            _cls(type).get(**facts)
+        return None if _remade(type) == type else f"malformed type {type}"
     except ValueError as error:
-        return str(error)
-    return None
+        # The bindings refuse a parameter of another kind with a ValueError of several lines.
+        message = str(error)
+        return f"malformed type {type}" if message.startswith("Cannot cast") else message
 
 
-def _cls(type: Any) -> Any:
-    return {"partition_view": PartitionViewType, "strided_view": StridedViewType}.get(type._name, GatherScatterViewType)
+for _kind in (PointerType, TileType, TensorViewType, PartitionViewType, StridedViewType, GatherScatterViewType):
+    _kind.problem = type_problem

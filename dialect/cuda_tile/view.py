@@ -28,7 +28,7 @@ _TAIL = "{ token = $token}{ optimization_hints = $optimization_hints}{ inbounds 
 
 
 class MakeTensorViewOp(Operation, name="make_tensor_view", traits=[NoMemoryEffect]):
-    """A strided tensor at base; run-time extents and strides are unsigned and stand in the order of the `?` in the type."""
+    """A strided tensor at base; run-time extents and strides are unsigned, one for each `?` of the type in order."""
 
     result: Result[TensorView]
     base: Operand[ScalarPointer]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tilec.dialect.cuda_tile.attributes import BoundedAttr
-from tilec.dialect.cuda_tile.types import ELEMENT_BITS
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
@@ -28,7 +28,7 @@ class Interval(NamedTuple):
 
 
 def bounds(value: ir.Value) -> Interval:
-    """The interval in which every element of an integer tile is known to lie, read as signed; at worst that of its type."""
+    """Where every element of an integer tile is known to lie, read as signed; at worst all that its type holds."""
     whole = type_interval(value.type)
     owner = value.owner
     if isinstance(owner, ir.Block):

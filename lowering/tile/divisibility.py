@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tilec.dialect.cuda_tile.attributes import DivByAttr
-from tilec.dialect.cuda_tile.types import ELEMENT_BITS, PointerType
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
+from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
@@ -16,7 +17,7 @@ UNBOUNDED = 1 << 62
 
 
 def divisibility(value: ir.Value) -> int:
-    """The largest power of two known to divide every element of an integer tile, or every address (bytes); 1 if none is.
+    """The largest power of two known to divide every element of an integer tile, or every address (bytes); at least 1.
 
     Arithmetic wraps modulo a power of two, which keeps what is divisible by a smaller one.
     """
@@ -92,7 +93,7 @@ def _offset(op: Any, _: ir.Value) -> int:
 
 
 def step_bytes(pointer: PointerType) -> int:
-    """How far a step of one element moves an address, in whole bytes; of f4E2M1FN, which fill half a byte, none is sure."""
+    """How many bytes a step of one element moves an address; of f4E2M1FN, which fill half a byte, none is sure."""
     name = spell(pointer.element)
     if name == "f4E2M1FN":
         return 1

@@ -7,7 +7,8 @@ from math import prod
 from typing import Any
 
 from tilec.dialect.build import build
-from tilec.dialect.cuda_tile.types import ELEMENT_BITS, TileType
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
+from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.tile.integers import BINARY, UNARY, signed

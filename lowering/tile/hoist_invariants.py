@@ -1,4 +1,4 @@
-"""Operations of a loop whose operands are defined outside of it move before the loop, where that cannot be told apart."""
+"""Operations of a loop whose operands are defined outside of it move before the loop, where that changes nothing."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from tilec.diagnostics import verification_error
 from tilec.dialect.assembly.printer import print_module
 from tilec.dialect.assembly.reader import is_tile_assembly, read_module
+from tilec.dialect.assembly.source import remember
 from tilec.dialect.mlir import context, ir
 from tilec.errors import InputError
 
@@ -70,7 +71,7 @@ class Module:
 def _decoded(data: bytes, file: str) -> str:
     if data.startswith(_BYTECODE_MAGIC):
         raise InputError(
-            f"{file} is Tile IR bytecode, which this version does not read: convert it to text (tileirdisasm) or give the text"
+            f"{file} is Tile IR bytecode, which this version does not read: give its text, which tileirdisasm prints"
         )
     try:
         return data.decode()
@@ -81,6 +82,7 @@ def _decoded(data: bytes, file: str) -> str:
 def _read_generic(text: str, file: str) -> ir.Module:
     if not text.strip():
         raise InputError(f"{file} is empty, expected a module")
+    remember(text, file)
     try:
         with context():
             return ir.Module.parse(text)

@@ -42,7 +42,8 @@ def test_generic_form_of_other_tools() -> None:
     "cuda_tile.module"() <{sym_name = "kernels"}> ({
       "cuda_tile.entry"() <{function_type = (!cuda_tile.tile<ptr<f32>>) -> (), sym_name = "copy"}> ({
       ^bb0(%arg0: !cuda_tile.tile<ptr<f32>>):
-        %0:2 = "cuda_tile.load_ptr_tko"(%arg0) <{memory_ordering_semantics = 0 : i32, operandSegmentSizes = array<i32: 1, 0, 0, 0>}>
+        %0:2 = "cuda_tile.load_ptr_tko"(%arg0)
+          <{memory_ordering_semantics = 0 : i32, operandSegmentSizes = array<i32: 1, 0, 0, 0>}>
           : (!cuda_tile.tile<ptr<f32>>) -> (!cuda_tile.tile<f32>, !cuda_tile.token)
         %1 = "cuda_tile.store_ptr_tko"(%arg0, %0#0, %0#1)
           <{memory_ordering_semantics = 0 : i32, operandSegmentSizes = array<i32: 1, 1, 0, 1>}>
@@ -60,10 +61,12 @@ def test_generic_enumerations_and_loops_of_other_tools() -> None:
       ^bb0(%n: !cuda_tile.tile<i32>):
         %0 = "cuda_tile.for"(%n, %n, %n, %n) ({
         ^bb0(%i: !cuda_tile.tile<i32>, %a: !cuda_tile.tile<i32>):
-          %1 = "cuda_tile.divi"(%a, %i) <{rounding = #cuda_tile.rounding<zero>, signedness = #cuda_tile.signedness<signed>}>
+          %1 = "cuda_tile.divi"(%a, %i)
+            <{rounding = #cuda_tile.rounding<zero>, signedness = #cuda_tile.signedness<signed>}>
             : (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>) -> !cuda_tile.tile<i32>
           "cuda_tile.continue"(%1) : (!cuda_tile.tile<i32>) -> ()
-        }) : (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>, !cuda_tile.tile<i32>, !cuda_tile.tile<i32>) -> !cuda_tile.tile<i32>
+        }) : (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>, !cuda_tile.tile<i32>, !cuda_tile.tile<i32>)
+          -> !cuda_tile.tile<i32>
         "cuda_tile.return"() : () -> ()
       }) : () -> ()
     }) : () -> ()"""
@@ -74,7 +77,7 @@ def test_debug_info_becomes_locations() -> None:
     text = """
     #file = #cuda_tile.di_file<"k.py" in "/src">
     #unit = #cuda_tile.di_compile_unit<file = #file>
-    #kern = #cuda_tile.di_subprogram<file = #file, line = 3, name = "k", linkageName = "k", compileUnit = #unit, scopeLine = 4>
+    #kern = #cuda_tile.di_subprogram<file = #file, line = 3, name = "k", linkageName = "k", compileUnit = #unit>
     #line = #cuda_tile.di_loc<loc("/src/k.py":6:7) in #kern>
     cuda_tile.module @m { entry @k() { %0 = make_token : token loc(#line) return loc("a.py":1:2) } }"""
     module = Module.parse(text)
@@ -127,6 +130,31 @@ def test_generic_text_has_our_diagnostics() -> None:
         Module.parse(generic, "generic.mlir")
     assert caught.value.location is not None
     assert caught.value.location.file == "generic.mlir"
+
+
+@pytest.mark.parametrize(
+    ("type", "message"),
+    [
+        ("!cuda_tile.tile<array<i64: 3>, f32>", "all dimensions must be powers of two, got [3]"),
+        ("!cuda_tile.tile<array<i64>, index>", "tile element must be a number type or a pointer, but got 'index'"),
+        ("!cuda_tile.tile<f32, array<i64>>", "malformed type"),
+        ("!cuda_tile.tile<array<i64>, !cuda_tile.ptr<i4, unit>>", "pointee must be a number type, but got 'i4'"),
+        (
+            "!cuda_tile.tensor_view<array<i64: 4>, f32, array<i64>, unit>",
+            "expected shape and stride to be of same rank",
+        ),
+    ],
+)
+def test_types_of_generic_text_are_checked(type: str, message: str) -> None:
+    text = f"""
+    "builtin.module"() ({{ "cuda_tile.entry"() ({{
+      ^bb0(%a: !cuda_tile.tile<array<i64>, i32>):
+        %0 = "cuda_tile.reshape"(%a) : (!cuda_tile.tile<array<i64>, i32>) -> {type}
+        "cuda_tile.return"() {{operandSegmentSizes = array<i32: {", ".join(["0"] * 32)}>}} : () -> ()
+    }}) {{sym_name = "k", function_type = (!cuda_tile.tile<array<i64>, i32>) -> ()}} : () -> () }}) : () -> ()"""
+    with pytest.raises(VerificationError, match="result #0 has an invalid type") as caught:
+        Module.parse(text)
+    assert message in caught.value.message
 
 
 def test_duplicate_symbols_are_refused() -> None:

@@ -1,6 +1,6 @@
 """Every rule of Tile IR refuses what breaks it, at the operation's place and in Tile IR's words.
 
-A file of `refusals/` holds bodies of kernels, cut by `// -----`; `// expected-error: words` stands before the line to blame.
+A file of `refusals/` holds bodies of kernels, cut by `// -----`; `// expected-error: words` names the line below it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from tilec.module import Module
 
 # Values that the bodies may use; all on the first line, so that the lines of a body count from two.
 HEADER = """cuda_tile.module @m { entry @k(%i: tile<i32>, %l: tile<i64>, %c: tile<i1>, %p: tile<ptr<f32>>) {\
- %f = constant <f32: 1.0> : tile<4x8xf32> %h = constant <f16: 1.0> : tile<4x8xf16> %n = constant <i32: 1> : tile<4x8xi32>\
- %m = constant <i1: true> : tile<4x8xi1> %s = constant <f32: 1.0> : tile<f32> %v = iota : tile<8xi32> %t = make_token : token\
+ %f = constant <f32: 1.0> : tile<4x8xf32> %h = constant <f16: 1.0> : tile<4x8xf16>\
+ %n = constant <i32: 1> : tile<4x8xi32> %m = constant <i1: true> : tile<4x8xi1> %s = constant <f32: 1.0> : tile<f32>\
+ %v = iota : tile<8xi32> %t = make_token : token\
  %tv = make_tensor_view %p, shape = [64, 16], strides = [16, 1] : tensor_view<64x16xf32, strides=[16,1]>\
  %pv = make_partition_view %tv : partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>
 """

@@ -54,7 +54,7 @@ def test_properties_are_plain_values() -> None:
         "tensor_view<8xf32, strides=[1], #cuda_tile.ptr_attr<unicast>>",
         "partition_view<tile=(4x2), tensor_view<64x16xf32, strides=[16,1]>>",
         "partition_view<tile=(4x2), padding_value = neg_zero, tensor_view<64x16xf32, strides=[16,1]>, dim_map=[1, 0]>",
-        "strided_view<tile=(4x2), traversal_strides=[4,3], padding_value = zero, tensor_view<64x16xf32, strides=[16,1]>>",
+        "strided_view<tile=(4x2), traversal_strides=[4,3], padding_value = zero, tensor_view<8x8xf32, strides=[8,1]>>",
         "gather_scatter_view<tile=(8x16), padding_value = zero, tensor_view<64x16xf32, strides=[16,1]>, sparse_dim=1>",
     ],
 )

@@ -16,8 +16,8 @@ HEADER = (
     "cuda_tile.module @m { entry @k(%n: tile<i32>, %p: tile<ptr<f16>>, %c: tile<i1>) {"
     " %n16 = assume div_by<16>, %n : tile<i32> %p32 = assume div_by<32>, %p : tile<ptr<f16>>"
     " %small = assume bounded<3, 10>, %n : tile<i32> %positive = assume bounded<0, ?>, %n : tile<i32>"
-    " %three = constant <i32: 3> : tile<i32> %twelve = constant <i32: 12> : tile<i32> %zero = constant <i32: 0> : tile<i32>"
-    " %four = constant <i32: 4> : tile<i32> %v = iota : tile<8xi32> "
+    " %three = constant <i32: 3> : tile<i32> %twelve = constant <i32: 12> : tile<i32>"
+    " %zero = constant <i32: 0> : tile<i32> %four = constant <i32: 4> : tile<i32> %v = iota : tile<8xi32> "
 )
 
 
@@ -83,7 +83,10 @@ def test_a_promise_on_groups_says_nothing_of_each_element() -> None:
 
 
 def test_pointers_count_bytes() -> None:
-    moved = "%q = offset %p32, {} : tile<ptr<f16>>, tile<i32> -> tile<ptr<f16>> %i = ptr_to_int %q : tile<ptr<f16>> -> tile<i64>"
+    moved = (
+        "%q = offset %p32, {} : tile<ptr<f16>>, tile<i32> -> tile<ptr<f16>>"
+        " %i = ptr_to_int %q : tile<ptr<f16>> -> tile<i64>"
+    )
     assert analysed(moved.format("%n16"), divisibility) == 32
     assert analysed(moved.format("%twelve"), divisibility) == 8
     assert analysed(moved.format("%three"), divisibility) == 2
@@ -97,13 +100,17 @@ def test_induction_variables() -> None:
 
 
 def test_carried_values_may_be_anything() -> None:
-    loop = f"%f = for %i in (%zero to %n, step %n) : tile<i32> iter_values(%a = %n16) -> (tile<i32>) {{ {shown('%a')} continue %i : tile<i32> }}"
+    loop = (
+        "%f = for %i in (%zero to %n, step %n) : tile<i32> iter_values(%a = %n16) -> (tile<i32>) {"
+        f" {shown('%a')} continue %i : tile<i32> }}"
+    )
     assert analysed(loop, divisibility) == 1
 
 
 def test_extents_of_views() -> None:
     view = (
-        "%t = make_tensor_view %p, shape = [24, %n16, %n], strides = [1, 1, 1] : tile<i32> -> tensor_view<24x?x?xf16, strides=[1,1,1]>"
+        "%t = make_tensor_view %p, shape = [24, %n16, %n], strides = [1, 1, 1]"
+        " : tile<i32> -> tensor_view<24x?x?xf16, strides=[1,1,1]>"
         " %e:3 = get_tensor_shape %t : tensor_view<24x?x?xf16, strides=[1,1,1]> -> tile<i32> "
     )
     assert [analysed(view + shown(f"%e#{axis}"), divisibility) for axis in range(3)] == [8, 16, 1]

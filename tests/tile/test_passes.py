@@ -239,8 +239,9 @@ class TestFoldConstants:
     )
     def test_undefined_results_and_broken_promises_stay(self, operation: str) -> None:
         text = (
-            "%a = constant <i8: 5> : tile<i8> %zero = constant <i8: 0> : tile<i8> %least = constant <i8: -128> : tile<i8>"
-            " %minus = constant <i8: -1> : tile<i8> %eight = constant <i8: 8> : tile<i8>"
+            "%a = constant <i8: 5> : tile<i8> %zero = constant <i8: 0> : tile<i8>"
+            " %least = constant <i8: -128> : tile<i8> %minus = constant <i8: -1> : tile<i8>"
+            " %eight = constant <i8: 8> : tile<i8>"
         )
         assert folded(f"{text} %r = {operation} : tile<i8>").startswith(operation.split(" ")[0])
 
