@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tilec.runtime.interpret.fault import Fault
+from tilec.runtime.interpret.ordering import Ordering
 
 Range = tuple[int, int, bool]
 
@@ -26,11 +27,12 @@ class OutOfBounds(Fault):
 class Memory:
     """Reads and writes; with `ranges` (address, bytes, writable) only what they cover, without them anything.
 
-    Without ranges a wrong address ends the process, as it would end a kernel.
+    Without ranges a wrong address ends the process, as it would end a kernel. `ordering` watches the accesses.
     """
 
-    def __init__(self, ranges: Iterable[Range] | None = None) -> None:
+    def __init__(self, ranges: Iterable[Range] | None = None, ordering: Ordering | None = None) -> None:
         self._ranges = None if ranges is None else list(ranges)
+        self.ordering = ordering
         self._join()
 
     def add(self, address: int, size_bytes: int, writable: bool) -> None:
@@ -41,6 +43,8 @@ class Memory:
 
     def remove(self, address: int, size_bytes: int, writable: bool) -> None:
         """Takes back a range that `add` allowed."""
+        if self.ordering is not None:
+            self.ordering.forget(address, size_bytes)
         if self._ranges is not None:
             self._ranges.remove((address, size_bytes, writable))
             self._join()
@@ -53,6 +57,8 @@ class Memory:
     def read(self, addresses: np.ndarray, size: int) -> np.ndarray:
         """The unsigned integers of `size` bytes at addresses; raises OutOfBounds."""
         self._check(addresses, size, "load", self._readable)
+        if self.ordering is not None:
+            self.ordering.read(addresses, size)
         words, offsets = _window(addresses, size)
         return words[offsets]
 
@@ -60,6 +66,8 @@ class Memory:
         """Stores unsigned integers; of two at one address the later in row-major order stays. Raises OutOfBounds."""
         size = words.dtype.itemsize
         self._check(addresses, size, "store", self._writable)
+        if self.ordering is not None:
+            self.ordering.write(addresses, size)
         window, offsets = _window(addresses, size)
         window[offsets] = words
 

@@ -11,6 +11,7 @@ import numpy as np
 from tilec.errors import Note, SimulationError
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.global_memory import Memory
+from tilec.runtime.interpret.ordering import Ordering
 from tilec.runtime.interpret.step import Block, Leave, Step
 
 Dimensions = tuple[int, int, int]
@@ -42,14 +43,20 @@ class Machine:
             values[slot] = argument
         for step in block.steps:
             operands = [self._operand(entry) for entry in step.operands]
+            history = self.ordering.before(step, operands) if self.ordering is not None else 0
             try:
                 outcome = step.meaning(step, self, *operands)
             except Fault as fault:
-                raise SimulationError(str(fault), step.location, [*step.notes, self._here()]) from None
+                notes = [*step.notes, *fault.notes, self._here()]
+                raise SimulationError(str(fault), step.location, notes) from None
             if isinstance(outcome, Leave):
                 return outcome
-            self._store(step, outcome)
+            self._store(step, outcome, history)
         raise AssertionError("a verified block ends in a terminator")
+
+    @property
+    def ordering(self) -> Ordering | None:
+        return self.memory.ordering
 
     def undefined(self, message: str) -> None:
         """Says that the kernel relies on what is undefined, which is a fault when checking."""
@@ -78,10 +85,11 @@ class Machine:
             return tuple(self.values[slot] for slot in entry)
         return self.values[entry]
 
-    def _store(self, step: Step, outcome: Any) -> None:
+    def _store(self, step: Step, outcome: Any, history: int) -> None:
         results = outcome if isinstance(outcome, tuple) else (outcome,) if step.results else ()
         for slot, result in zip(step.results, results, strict=True):
-            self.values[slot] = np.asarray(result) if isinstance(result, np.generic) else result
+            value = np.asarray(result) if isinstance(result, np.generic) else result
+            self.values[slot] = value if self.ordering is None else self.ordering.after(step, history, value)
 
     def _here(self) -> Note:
         return Note(f"in tile block {self.index} of grid {self.grid}")

@@ -1,4 +1,4 @@
-"""Memory through pointers, and tokens. Operations run in program order, which every order of tokens allows."""
+"""Memory through pointers, and tokens. Operations run in program order, one of those that tokens allow."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from tilec.runtime.interpret.global_memory import Memory, Range
 from tilec.runtime.interpret.global_values import GlobalValues
 from tilec.runtime.interpret.integer import wrap
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.ordering import Ordering
 from tilec.runtime.interpret.prepare import Preparation, plain_type
 from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
 
@@ -39,7 +40,8 @@ def run(
     `values` has one number for each parameter: an integer or float for a number, an address for a pointer. With
     `ranges` (address, bytes, writable) every access must lie in one of them; without, a wrong address ends the process.
     `check` makes an error of what the language leaves undefined (a broken promise of assume or overflow, a division by
-    zero, a conversion out of range) and fills what a load leaves undefined with NaN or alternating bits, not zero.
+    zero, a conversion out of range, accesses of the same memory in an order that no token or atomic gives) and fills
+    what a load leaves undefined with NaN or alternating bits, not zero.
     `truncate_tf32` converts f32 to tf32 by dropping bits, as TMA and tensor cores do. `progress` is called with the
     number of tile blocks done and of all; `write` takes what the kernel prints.
 
@@ -51,7 +53,8 @@ def run(
     preparation = Preparation()
     body = preparation.block(function.body.blocks[0])
     arguments = _arguments(function, entry, values)
-    memory = Memory(ranges)
+    ordering = Ordering() if check else None
+    memory = Memory(ranges, ordering)
     total = extents[0] * extents[1] * extents[2]
     with np.errstate(all="ignore"), GlobalValues(module, memory) as addresses:
         for done, index in enumerate(_blocks(extents), 1):
@@ -59,6 +62,8 @@ def run(
             machine = Machine(memory, index, extents, slots, addresses, write, check, truncate_tf32)
             machine.run(body, arguments)
             machine.release()
+            if ordering is not None:
+                ordering.start_block()
             if progress is not None:
                 progress(done, total)
 
