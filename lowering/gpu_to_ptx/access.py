@@ -50,7 +50,8 @@ def store(
     """Successive elements to address + offset bytes, where the guard holds."""
     register, per_word = word_type(element, len(values))
     words = pack(lowering, element, list(values))
-    text = f"st.{space}{_vector(len(words))}.{_width(element, register, per_word)} [$0{_signed(offset)}], {_braced(1, len(words))};"
+    head = f"st.{space}{_vector(len(words))}.{_width(element, register, per_word)}"
+    text = f"{head} [$0{_signed(offset)}], {_braced(1, len(words))};"
     if guard is None:
         lowering.b.execute(text, (), address, *words)
     else:

@@ -18,7 +18,7 @@ _NARROW = {
 
 
 def literal(element: Element, value: float | int) -> str:
-    """The immediate for a value of an element type: 0fXXXXXXXX, 0dX.., the bits of narrower floats, decimal integers."""
+    """The immediate for a value: 0fXXXXXXXX, 0dX.., the bits of narrower floats, decimal integers."""
     if element.name in ("f32", "tf32"):
         return f"0f{struct.unpack('<I', np.float32(value).tobytes())[0]:08X}"
     if element.name == "f64":

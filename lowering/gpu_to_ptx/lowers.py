@@ -73,7 +73,7 @@ class Lowering:
         self.b.execute(f"bar.sync {self.role.barrier}, {self.role.threads};")
 
     def scratch(self, size_bytes: int) -> ir.Value:
-        """The shared address of the role's scratch, at least this large and 1024-byte aligned; for use between barriers.
+        """The shared address of the role's scratch, this large and 1024-byte aligned; for use between barriers.
 
         The largest request of each role is in `scratch_bytes` by symbol.
         """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.elements import Element
 from tilec.lowering.gpu_to_ptx.convert import CONVERSIONS
+from tilec.lowering.gpu_to_ptx.elements import Element
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction, operands_text
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element
 from tilec.lowering.gpu_to_ptx.narrow_float import from_f32, in_f32, to_f32

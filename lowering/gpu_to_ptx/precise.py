@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.ptx.builder import function as declare
 from tilec.lowering.gpu_to_ptx.elementwise import each
 from tilec.lowering.gpu_to_ptx.extension import extended
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element
@@ -45,16 +44,7 @@ def called(lowering: Lowering, operation: ir.Operation, name: str) -> None:
 
 def call(lowering: Lowering, name: str, operands: list[ir.Value]) -> ir.Value:
     """A function of the table on registers of f32 or f64; the module gets it with the first call."""
-    chosen = function(name, str(operands[0].type), lowering.target.name)
-    module = lowering.b.entry.parent.opview
-    if chosen.text and not _declared(module, chosen.name):
-        declare(module, chosen.name, chosen.text)
-    return lowering.b.compute(chosen.instruction, operands[0].type, *operands)
-
-
-def _declared(module: ir.OpView, name: str) -> bool:
-    operations = (view.operation for view in module.operation.regions[0].blocks[0].operations)
-    return any(o.name == "ptx.function" and o.attributes["sym_name"].value == name for o in operations)
+    return function(name, str(operands[0].type), lowering.target.name).write(lowering.b, *operands)
 
 
 @lowers("math.fpowi")

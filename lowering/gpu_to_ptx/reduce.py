@@ -65,7 +65,7 @@ class _Fold:
         return partial
 
     def across_warps(self, partial: Registers) -> Registers:
-        """Each warp writes its part; every thread folds all parts of what it holds, or the threads share out the rows."""
+        """Each warp writes its part; a thread folds all parts of what it holds, or the threads share out the rows."""
         plan = self.plan
         if plan.warp_parts == 1:
             return partial

@@ -135,7 +135,7 @@ def _extract_through_shared(
 
 
 def _same_threads(part: LinearLayout, whole: LinearLayout) -> bool:
-    """Whether each thread holds of the part a piece of what it holds of the whole, the same registers in all threads."""
+    """Whether what a thread holds of the part it holds of the whole too, in the same registers in all threads."""
     if part.lane + part.warp != whole.lane + whole.warp:
         return False
     inside = (flatten(basis, whole.shape) for basis in part.register)

@@ -1,4 +1,4 @@
-"""Elements from other lanes of the warp: shfl moves 32 bits, so narrower ones travel in pairs and wider ones in parts."""
+"""Elements from other lanes: shfl moves 32 bits, so narrower ones travel in pairs and wider ones in parts."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 
 @dataclass(frozen=True)
 class View:
-    """Element (c0, ..) lies at base + sum((offset_d + c_d) * stride_d) elements; all are 32-bit scalars but the base."""
+    """Element (c0, ..) lies at base + sum((offset_d + c_d) * stride_d) elements; all but the base are i32."""
 
     base: ir.Value
     offsets: list[ir.Value]
@@ -25,7 +25,7 @@ class View:
 
 
 class ViewAddress:
-    """Per thread once: the start along each dimension. Per register: one addition for each distinct row, else immediates."""
+    """Per thread once: the start along each dimension. Per register: an addition for each row, else immediates."""
 
     def __init__(self, lowering: Lowering, element: Element, layout: LinearLayout, view: View) -> None:
         self.lowering = lowering

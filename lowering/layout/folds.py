@@ -71,7 +71,10 @@ def _span(vectors: tuple[int, ...]) -> list[int]:
 
 
 def _parts(result: LinearLayout, within: tuple[int, ...], across: tuple[int, ...]) -> LinearLayout:
-    """(part, row) of what each thread holds; part numbers are linear in (register, thread): zero on what is folded already, bit i on fold i across warps."""
+    """(part, row) of what each thread holds.
+
+    Part numbers are linear in (register, thread): zero on what is folded already, bit i on fold i across warps.
+    """
     bits = len(result.matrix.columns)
     basis = (*within, *across)
     coordinates = BitMatrix((*basis, *complement(basis, bits)), bits).right_inverse()

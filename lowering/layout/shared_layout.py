@@ -30,8 +30,8 @@ def swizzled(swizzle: str, address):
 class SharedLayout:
     """A tile in a buffer aligned to 1024 bytes, dimension `contiguous` innermost, the others row-major above it.
 
-    Rows wider than the swizzle span (or `panel_bytes`, for descriptors without swizzle) are cut into panels of that many
-    bytes, panel after panel, each with all rows. ValueError for a row narrower than the span.
+    Rows wider than the swizzle span (or `panel_bytes`, for descriptors without swizzle) are cut into panels of that
+    many bytes, panel after panel, each with all rows. ValueError for a row narrower than the span.
     """
 
     shape: tuple[int, ...]

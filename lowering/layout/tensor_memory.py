@@ -10,7 +10,7 @@ _SUBPARTITION_WARPS = 4
 
 
 def tensor_memory_32x32b(shape: Sequence[int], warps: int) -> LinearLayout:
-    """A tile of 128 k rows read with shape .32x32b: lane L of warp w holds row 32 (w % 4) + L, registers run over columns.
+    """A tile of 128 k rows read with shape .32x32b: lane L of warp w holds row 32 (w % 4) + L, registers the columns.
 
     More than four warps (8, 16) split the columns; further 128-row tiles follow in the registers.
     """

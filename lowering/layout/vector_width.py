@@ -12,9 +12,9 @@ MAXIMUM_VECTOR_BYTES = 16
 
 
 def register_vector(registers: Sequence[int], others: Sequence[int], unit: int, limit: int) -> tuple[int, ...]:
-    """Register bits whose addresses are unit, 2 unit, ... (at most `limit` elements), nothing else touching those bits.
+    """Register bits whose addresses are unit, 2 unit, .. (at most `limit` elements), nothing else touching those bits.
 
-    `registers` and `others` are the columns of a map to addresses; a vector of 2^k elements is then aligned to its size.
+    `registers` and `others` are the columns of a map to addresses; a vector of 2^k elements is aligned to its size.
     """
     chosen: list[int] = []
     while 2 << len(chosen) <= limit:

@@ -25,7 +25,8 @@ def kernel(parameters: str, body: str, warps: int = 4, target: str = "sm_100a") 
     """A kernel `k` with parameters like "%a: i64, %n: i32"."""
     types = ", ".join(parameter.split(": ")[1] for parameter in parameters.split(", "))
     attributes = f'sym_name = "k", target = "{target}", function_type = ({types}) -> (), warps = {warps} : i32'
-    return f'"tile_gpu.kernel"() ({{\n^bb0({parameters}):\n{body}\n"tile_gpu.return"() : () -> ()\n}}) {{{attributes}}} : () -> ()'
+    region = f'^bb0({parameters}):\n{body}\n"tile_gpu.return"() : () -> ()\n'
+    return f'"tile_gpu.kernel"() ({{\n{region}}}) {{{attributes}}} : () -> ()'
 
 
 def load_view(

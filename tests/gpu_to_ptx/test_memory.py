@@ -128,7 +128,8 @@ def test_addresses_as_a_tile(element):
         %in = arith.cmpi slt, %j, %forty : {places}
         %o = arith.constant {other}
         %os = "tile_gpu.splat"(%o) : ({element}) -> {type}
-        %x = "tile_gpu.load_global"(%pa, %in, %os) {{vector = 1 : i32, order = "weak", {segments}}} : ({places}, {mask}, {type}) -> {type}
+        %x = "tile_gpu.load_global"(%pa, %in, %os) {{vector = 1 : i32, order = "weak", {segments}}}
+          : ({places}, {mask}, {type}) -> {type}
         "tile_gpu.store_global"(%pb, %x) {{vector = 1 : i32, order = "weak", operandSegmentSizes = array<i32: 1, 1, 0>}}
           : ({places}, {type}) -> ()""",
     )
@@ -139,13 +140,14 @@ def test_addresses_as_a_tile(element):
 
 def test_instructions_of_a_full_tile():
     """In bounds: one address, immediates, vectors of 16 bytes, no guards."""
-    layout = blocked((16, 64), 4, 1, 8)
+    type = tile("f16", blocked((16, 64), 4, 1, 8))
+    place = ("%zero", "%zero"), ("%m", "%n"), ("%w", "%one")
     text = kernel(
         "%a: i64, %b: i64, %m: i32, %n: i32",
         f"""{SCALARS}
         %w = arith.constant 64 : i32
-        {load_view("%x", tile("f16", layout), "%a", ("%zero",) * 2, ("%m", "%n"), ("%w", "%one"), vector=8, inbounds=(True, True))}
-        {store_view("%x", tile("f16", layout), "%b", ("%zero",) * 2, ("%m", "%n"), ("%w", "%one"), vector=8, inbounds=(True, True))}""",
+        {load_view("%x", type, "%a", *place, vector=8, inbounds=(True, True))}
+        {store_view("%x", type, "%b", *place, vector=8, inbounds=(True, True))}""",
     )
     lines = [line.split("//")[0].strip() for line in ptx_of(text).splitlines()]
     assert sum(line.startswith("ld.global.v4.b32") for line in lines) == 1

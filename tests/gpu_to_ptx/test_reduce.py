@@ -1,4 +1,4 @@
-"""Folds over registers, lanes and warps, one or several operands, in every layout that a matmul or a load leaves behind."""
+"""Folds over registers, lanes and warps, of one or several operands, in every layout that comes up."""
 
 from __future__ import annotations
 

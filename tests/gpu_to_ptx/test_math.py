@@ -1,0 +1,178 @@
+"""Functions against exact values; each bound is the manual's."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from simulated import elementwise, ptx_of, run, tile
+
+from tilec.errors import UnsupportedError
+from tilec.lowering.layout.blocked import blocked
+
+LAYOUT = blocked((256,), 4, 0, 2)
+FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
+
+
+def outcome(body: str, element: str, *inputs: np.ndarray, target: str = "sm_100a") -> np.ndarray:
+    y = np.zeros(256, FLOATS[element])
+    run(elementwise(body, [(element, LAYOUT)] * len(inputs), (element, LAYOUT), target=target), [*inputs, y])
+    return y
+
+
+def upstream(name: str, element: str, *inputs: np.ndarray) -> np.ndarray:
+    operands = ", ".join(f"%x{i}" for i in range(len(inputs)))
+    return outcome(f"%y = {name} {operands} : {tile(element, LAYOUT)}", element, *inputs)
+
+
+def own_text(function: str, element: str, count: int) -> str:
+    segments = ", ".join(["1"] * count + ["0"] * (32 - count))
+    operands, own = ", ".join(f"%x{i}" for i in range(count)), tile(element, LAYOUT)
+    attributes = f'{{function = "{function}", operandSegmentSizes = array<i32: {segments}>}}'
+    return f'%y = "tile_gpu.math"({operands}) {attributes} : ({", ".join([own] * count)}) -> {own}'
+
+
+def own(function: str, element: str, *inputs: np.ndarray) -> np.ndarray:
+    return outcome(own_text(function, element, len(inputs)), element, *inputs)
+
+
+def positive(dtype, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(0.1, 8, 256).astype(dtype)
+
+
+def ulps(y: np.ndarray, exact: np.ndarray) -> float:
+    """The largest distance in units of the last place of the result's type."""
+    if y.dtype == np.float64:
+        spacing = np.spacing(np.abs(exact))
+    else:
+        fraction = {2: 10, 4: 23}[y.dtype.itemsize] if y.dtype != ml_dtypes.bfloat16 else 7
+        spacing = 2.0 ** (np.floor(np.log2(np.maximum(np.abs(exact), 1e-300))) - fraction)
+    return float(np.max(np.abs(y.astype(np.float64) - exact) / spacing))
+
+
+# Upstream name -> numpy, ulp of f32 (CUDA Math API tables; PTX ISA for the instructions).
+FUNCTIONS = {
+    "math.exp2": (np.exp2, 2),
+    "math.rsqrt": (lambda x: 1 / np.sqrt(x), 2),
+    "math.exp": (np.exp, 2),
+    "math.log": (np.log, 1),
+    "math.log2": (np.log2, 1),
+    "math.sin": (np.sin, 2),
+    "math.cos": (np.cos, 2),
+    "math.tan": (np.tan, 4),
+    "math.sinh": (np.sinh, 3),
+    "math.cosh": (np.cosh, 2),
+    "math.tanh": (np.tanh, 2),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("element", FLOATS)
+def test_functions_of_one_argument(name, element):
+    function, bound = FUNCTIONS[name]
+    x = positive(FLOATS[element])
+    # Narrow results are right but for the final rounding; those of f64 are within 2 ulp as well.
+    limit = 0.5 + bound * 2.0**-13 if FLOATS[element] in (np.float16, ml_dtypes.bfloat16) else bound + 0.5
+    assert ulps(upstream(name, element, x), function(x.astype(np.float64))) <= limit
+
+
+@pytest.mark.parametrize("name", ["math.powf", "math.atan2", "arith.remf"])
+@pytest.mark.parametrize("element", ["f32", "f64", "f16"])
+def test_functions_of_two_arguments(name, element):
+    function, bound = {"math.powf": (np.power, 4), "math.atan2": (np.arctan2, 3), "arith.remf": (np.fmod, 0)}[name]
+    a, b = positive(FLOATS[element], 2), positive(FLOATS[element], 3) / 4
+    b = b.astype(FLOATS[element])
+    exact = function(a.astype(np.float64), b.astype(np.float64))
+    y = upstream(name, element, a, b)
+    if name == "arith.remf":
+        assert np.array_equal(y.astype(np.float64), exact)
+    else:
+        assert ulps(y, exact) <= bound + 0.5
+
+
+@pytest.mark.parametrize("element", FLOATS)
+def test_square_root_is_rounded_once(element):
+    x = positive(FLOATS[element], 4)
+    assert np.array_equal(upstream("math.sqrt", element, x), np.sqrt(x.astype(np.float64)).astype(FLOATS[element]))
+
+
+@pytest.mark.parametrize(
+    ("name", "function"), [("math.floor", np.floor), ("math.ceil", np.ceil), ("math.absf", np.abs)]
+)
+@pytest.mark.parametrize("element", FLOATS)
+def test_exact_functions(name, function, element):
+    x = (positive(FLOATS[element], 5) - 4).astype(FLOATS[element])
+    assert np.array_equal(upstream(name, element, x), function(x.astype(np.float64)).astype(FLOATS[element]))
+
+
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_fused_multiply_add_rounds_once(element):
+    """a * a - round(a * a) is the rounding error of the product."""
+    a = positive(FLOATS[element], 6)
+    product = a * a
+    y = upstream("math.fma", element, a, a, -product)
+    exact = [int(x * 2**60) ** 2 - int(p * 2**60) * 2**60 for x, p in zip(a.tolist(), product.tolist(), strict=True)]
+    assert np.array_equal(y.astype(np.float64) * 2.0**120, np.array([float(e) for e in exact]))
+
+
+@pytest.mark.parametrize("exponent", [-3, 0, 1, 2, 7])
+def test_integer_powers(exponent):
+    ints = tile("i32", LAYOUT)
+    body = f"%n = arith.constant dense<{exponent}> : {ints}\n%y = math.fpowi %x0, %n : {tile('f32', LAYOUT)}, {ints}"
+    x = positive(np.float32, 7)
+    assert ulps(outcome(body, "f32", x), x.astype(np.float64) ** exponent) <= 0.5 + 1e-6
+
+
+def test_roundings_differ_in_the_last_bit_only():
+    a, b = positive(np.float32, 8), positive(np.float32, 9)
+    exact = a.astype(np.float64) * b.astype(np.float64)
+    down, up = own("mul.rm", "f32", a, b).astype(np.float64), own("mul.rp", "f32", a, b).astype(np.float64)
+    assert (down <= exact).all() and (exact <= up).all()
+    assert np.array_equal(np.where(down == exact, up, np.nextafter(down.astype(np.float32), np.float32(np.inf))), up)
+    assert np.array_equal(own("mul.rz", "f32", a, b).astype(np.float64), down)
+
+
+APPROXIMATE = {
+    "exp2.approx.ftz": (np.exp2, 2),
+    "rsqrt.approx.ftz": (lambda x: 1 / np.sqrt(x), 2),
+    "sqrt.approx": (np.sqrt, 2),
+    # 2 ulp of ex2 and what rounding x log2 e, below 16, moves the result.
+    "exp.approx": (np.exp, 2 + 16),
+}
+
+
+@pytest.mark.parametrize("function", APPROXIMATE)
+def test_approximations(function):
+    exact, bound = APPROXIMATE[function]
+    x = positive(np.float32, 10)
+    assert ulps(own(function, "f32", x), exact(x.astype(np.float64))) <= bound
+
+
+def test_approximate_tanh():
+    """PTX ISA 9.7.3.23: relative error 2^-11."""
+    x = positive(np.float32, 11) / 4
+    exact = np.tanh(x.astype(np.float64))
+    assert (np.abs(own("tanh.approx", "f32", x) - exact) <= 2.0**-11 * exact).all()
+
+
+@pytest.mark.parametrize("function", ["div.full", "div.approx"])
+def test_approximate_division(function):
+    a, b = positive(np.float32, 12), positive(np.float32, 13)
+    assert ulps(own(function, "f32", a, b), a.astype(np.float64) / b.astype(np.float64)) <= 2
+
+
+def test_flush_to_zero():
+    tiny = np.full(256, 1e-39, np.float32)
+    assert not own("add.rn.ftz", "f32", tiny, tiny).any()
+    assert own("add.rz", "f32", tiny, tiny).all()
+
+
+def test_an_unknown_function_is_named():
+    with pytest.raises(UnsupportedError, match="unknown function 'erf.approx'"):
+        ptx_of(elementwise(own_text("erf.approx", "f32", 1), [("f32", LAYOUT)], ("f32", LAYOUT)))
+
+
+def test_a_called_function_stands_in_the_text_once():
+    body = f"%s = math.sin %x0 : {tile('f32', LAYOUT)}\n%y = math.sin %s : {tile('f32', LAYOUT)}"
+    text = ptx_of(elementwise(body, [("f32", LAYOUT)], ("f32", LAYOUT)))
+    assert text.count(".func ") == 1 and text.count("call.uni") == 4

@@ -1,0 +1,145 @@
+"""Tiles made from scalars, renamed, joined and cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from simulated import elementwise, kernel, load_tile, ptx_of, run, store_tile, tile
+
+from tilec.lowering.layout.blocked import blocked
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.wgmma import wgmma_accumulator
+
+LAYOUT = blocked((16, 32), 4, 1, 2)
+
+
+def outcome(
+    body: str, inputs: list[tuple[np.ndarray, LinearLayout]], layout: LinearLayout, element: str = "f32"
+) -> np.ndarray:
+    y = np.zeros(layout.shape, np.float32 if element == "f32" else np.int64)
+    run(elementwise(body, [(element, one) for _, one in inputs], (element, layout)), [*(x for x, _ in inputs), y])
+    return y
+
+
+def ramp(shape: tuple[int, ...]) -> np.ndarray:
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+@pytest.mark.parametrize("element", ["i8", "i16", "i32", "i64"])
+@pytest.mark.parametrize("size", [1, 64, 128])
+def test_iota(element, size):
+    layout = blocked((size,), 4, 0, 2)
+    dtype = np.dtype(f"i{int(element[1:]) // 8}")
+    y = np.zeros(size, dtype)
+    text = f'%y = "tile_gpu.iota"() : () -> {tile(element, layout)}'
+    run(elementwise(text, [], (element, layout)), [y])
+    assert np.array_equal(y, np.arange(size).astype(dtype))
+
+
+def test_iota_of_a_layout_whose_bases_overlap():
+    layout = parse_layout("register=(3)(64) lane=(1)(4)(8)(16)(32) warp=(0)(0) shape=128")
+    y = np.zeros(128, np.int32)
+    run(elementwise(f'%y = "tile_gpu.iota"() : () -> {tile("i32", layout)}', [], ("i32", layout)), [y])
+    assert np.array_equal(y, np.arange(128))
+
+
+@pytest.mark.parametrize("dimension", [0, 1])
+@pytest.mark.parametrize("layout", [LAYOUT, wgmma_accumulator((64, 16), 4)])
+def test_broadcast(dimension, layout):
+    thin = layout.project(dimension)
+    body = f'%y = "tile_gpu.broadcast"(%x0) : ({tile("f32", thin)}) -> {tile("f32", layout)}'
+    x = ramp(thin.shape)
+    assert np.array_equal(outcome(body, [(x, thin)], layout), np.broadcast_to(x, layout.shape))
+
+
+@pytest.mark.parametrize("shape", [(512,), (32, 16), (4, 4, 32), (1, 16, 32)])
+def test_reshape_moves_nothing(shape):
+    result = LAYOUT.reshape(shape)
+    body = f'%y = "tile_gpu.reshape"(%x0) : ({tile("f32", LAYOUT)}) -> {tile("f32", result)}'
+    x = ramp(LAYOUT.shape)
+    assert np.array_equal(outcome(body, [(x, LAYOUT)], result), x.reshape(shape))
+    text = ptx_of(elementwise(body, [("f32", LAYOUT)], ("f32", result)))
+    assert "shfl" not in text and "shared" not in text
+
+
+@pytest.mark.parametrize("permutation", [(0, 2, 1), (2, 0, 1), (1, 2, 0)])
+def test_transpose_moves_nothing(permutation):
+    layout = blocked((4, 8, 16), 4, 2, 2)
+    result = layout.transpose(permutation)
+    array = ", ".join(map(str, permutation))
+    body = (
+        f'%y = "tile_gpu.transpose"(%x0) {{permutation = array<i32: {array}>}} '
+        f": ({tile('f32', layout)}) -> {tile('f32', result)}"
+    )
+    x = ramp(layout.shape)
+    assert np.array_equal(outcome(body, [(x, layout)], result), x.transpose(permutation))
+
+
+PARTS = {
+    "same_threads": parse_layout("register=(0,1)(8,0) lane=(0,2)(0,4)(0,8)(0,16)(1,0) warp=(2,0)(4,0) shape=16x32"),
+    "other_threads": blocked((16, 32), 4, 0, 4),
+}
+WHOLES = {
+    0: parse_layout("register=(0,1)(8,0)(16,0) lane=(0,2)(0,4)(0,8)(0,16)(1,0) warp=(2,0)(4,0) shape=32x32"),
+    1: parse_layout("register=(0,1)(0,32)(8,0) lane=(0,2)(0,4)(0,8)(0,16)(1,0) warp=(2,0)(4,0) shape=16x64"),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("dimension", WHOLES)
+def test_cat(name, dimension):
+    part, whole = PARTS[name], WHOLES[dimension]
+    own = tile("f32", part)
+    body = f'%y = "tile_gpu.cat"(%x0, %x1) {{dimension = {dimension} : i32}} : ({own}, {own}) -> {tile("f32", whole)}'
+    a, b = ramp(part.shape), -ramp(part.shape)
+    assert np.array_equal(outcome(body, [(a, part), (b, part)], whole), np.concatenate([a, b], dimension))
+    text = ptx_of(elementwise(body, [("f32", part)] * 2, ("f32", whole)))
+    assert ("bar.sync" in text) == (name == "other_threads")
+
+
+def extract(indices: str, count: int, source: str, result: str) -> str:
+    segments = ", ".join(["1"] * count + ["0"] * (32 - count))
+    types = ", ".join([source, *["i32"] * count])
+    return f'"tile_gpu.extract"({indices}) {{operandSegmentSizes = array<i32: 1, {segments}>}} : ({types}) -> {result}'
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("dimension", WHOLES)
+@pytest.mark.parametrize("index", [0, 1])
+def test_extract_a_known_part(name, dimension, index):
+    part, whole = PARTS[name], WHOLES[dimension]
+    body = f"""%zero = arith.constant 0 : i32
+        %index = arith.constant {index} : i32
+        %y = {extract("%x0, %index, %zero" if dimension == 0 else "%x0, %zero, %index", 2, tile("f32", whole), tile("f32", part))}"""
+    x = ramp(whole.shape)
+    assert np.array_equal(outcome(body, [(x, whole)], part), np.split(x, 2, dimension)[index])
+
+
+@pytest.mark.parametrize("index", [0, 5, 7])
+def test_extract_by_an_index_of_run_time(index):
+    whole, part = blocked((64,), 4), blocked((8,), 4)
+    text = kernel(
+        "%a: i64, %b: i64, %i: i32",
+        f"""{load_tile("%x", tile("f32", whole), "%a", (64,))}
+        %y = {extract("%x, %i", 1, tile("f32", whole), tile("f32", part))}
+        {store_tile("%y", tile("f32", part), "%b", (8,))}""",
+    )
+    x, y = ramp((64,)), np.zeros(8, np.float32)
+    run(text, [x, y, index])
+    assert np.array_equal(y, x[8 * index : 8 * index + 8])
+
+
+def test_extract_a_scalar():
+    layout = blocked((64,), 4)
+    own = tile("f32", layout)
+    text = kernel(
+        "%a: i64, %b: i64, %i: i32",
+        f"""{load_tile("%x", own, "%a", (64,))}
+        %s = {extract("%x, %i", 1, own, "f32")}
+        %y = "tile_gpu.splat"(%s) : (f32) -> {own}
+        {store_tile("%y", own, "%b", (64,))}""",
+    )
+    x, y = ramp((64,)), np.zeros(64, np.float32)
+    run(text, [x, y, 41])
+    assert (y == 41).all()
