@@ -5,26 +5,45 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
+from tilec.dialect.mlir import ir
+from tilec.dialect.ptx.builder import PtxBuilder
+from tilec.dialect.ptx.builder import function as declare
 from tilec.errors import UnsupportedError
 from tilec.lowering.math import nvrtc
 from tilec.lowering.math.cache import cached
 from tilec.lowering.math.device_code import device_function
-from tilec.lowering.math.inline import inline_text
+from tilec.lowering.math.inline import Step, inline_steps
 from tilec.lowering.math.table import C_TYPES, FUNCTIONS
 
 
 @dataclass(frozen=True)
 class MathFunction:
-    """A device function: `name` and `text` for `ptx.function`, and the instruction that computes it.
+    """A device function: `name` and `text` for `ptx.function`, and the steps that compute it.
 
-    `instruction` has `$0` for the result and `$1, ...` for the arguments, all of one element type. It is a call, or
-    for a short function the body itself; then `text` is empty and nothing needs to be declared.
+    The one step is a call, or for a short function the steps are its body; then `text` is empty. All `parameters` and
+    the result have one element type.
     """
 
     name: str
     text: str
     parameters: tuple[str, ...]
-    instruction: str
+    steps: tuple[Step, ...]
+
+    def write(self, b: PtxBuilder, *arguments: ir.Value) -> ir.Value:
+        """The result for registers of the parameters' types; the module gets the function with its first call."""
+        module = b.entry.parent.opview
+        if self.text and not _declared(module, self.name):
+            declare(module, self.name, self.text)
+        types = {"f32": b.f32, "f64": b.f64, "i32": b.i32, "i64": b.i64, "i16": b.i16, "i1": b.i1}
+        values = list(arguments)
+        for step in self.steps:
+            values.append(b.compute(step.text, types[step.type], *[values[operand] for operand in step.operands]))
+        return values[-1]
+
+
+def _declared(module: ir.OpView, name: str) -> bool:
+    operations = (view.operation for view in module.operation.regions[0].blocks[0].operations)
+    return any(o.name == "ptx.function" and o.attributes["sym_name"].value == name for o in operations)
 
 
 @functools.cache
@@ -53,7 +72,7 @@ def _built(name: str, element: str) -> MathFunction:
     )
     ptx = cached([nvrtc.version(), *nvrtc.OPTIONS, source], lambda: nvrtc.compile_to_ptx(source))
     text = device_function(ptx, symbol)
-    inline = inline_text(text)
     values = ", ".join(f"${index + 1}" for index in range(row.arguments))
-    call = f"call.uni ($0), {symbol}, ({values});"
-    return MathFunction(symbol, "" if inline else text, (element,) * row.arguments, inline or call)
+    call = Step(f"call.uni ($0), {symbol}, ({values});", element, tuple(range(row.arguments)))
+    body = inline_steps(text, row.arguments)
+    return MathFunction(symbol, "" if body else text, (element,) * row.arguments, body or (call,))

@@ -1,42 +1,77 @@
-"""A short straight function as one instruction of the ptx dialect: its body in place of a call."""
+"""The body of a short straight function as steps, one PTX instruction each, in place of a call."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 # A call costs about as much as twenty instructions: parameters, jump, return, and what it keeps from being scheduled.
-INSTRUCTION_LIMIT = 24
-_REGISTER = re.compile(r"%(?=(?:p|f|fd|r|rd|rs)(?:\d|<))")
-_LOAD = re.compile(r"ld\.param\.(?P<kind>\w+) (?P<register>%\w+), \[\w+_param_(?P<index>\d+)\];")
-_ONE_INSTRUCTION = re.compile(
-    r"(?:\.reg .*\n)*mov\.\w+ (?P<argument>%\w+), \$1;\n"
-    r"(?P<opcode>[\w.]+) (?P<result>%\w+), (?P=argument);\nmov\.\w+ \$0, (?P=result);"
-)
-_STORE = re.compile(r"st\.param\.(?P<kind>\w+) \[func_retval0(?:\+0)?\], (?P<register>%\w+);")
+STEP_LIMIT = 24
+
+_LINE = re.compile(r"(?P<opcode>[\w.:]+) (?P<first>%\w+), (?P<rest>[^{}\[\]]+);")
+_LOAD = re.compile(r"ld\.param\.\w+ (?P<register>%\w+), \[\w+_param_(?P<index>\d+)\];")
+_STORE = re.compile(r"st\.param\.\w+ \[func_retval0(?:\+0)?\], (?P<register>%\w+);")
+_CONSTANT = re.compile(r"mov\.[fbu]\d+ (?P<register>%\w+), (?P<value>-?\d+|0[fd][0-9A-F]+);")
+_TYPES = {"%f": "f32", "%fd": "f64", "%r": "i32", "%rd": "i64", "%p": "i1", "%rs": "i16"}
 
 
-def inline_text(text: str) -> str | None:
-    """The instruction with `$0` for the result and `$1, $2` for the arguments, or None where a call is better.
+@dataclass(frozen=True)
+class Step:
+    """An instruction of the ptx dialect with one result; its operands are arguments, then results of earlier steps."""
 
-    Registers are renamed, because inside the braces they would hide those of the kernel.
+    text: str
+    type: str
+    operands: tuple[int, ...]
+
+
+def inline_steps(text: str, arguments: int) -> tuple[Step, ...] | None:
+    """The steps of a `.func` text, or None where it branches, calls, uses memory or is long: then a call is better.
+
+    The last step makes the result. Constants stand in the instructions that use them.
     """
-    head, _, body = text.partition("\n{\n")
-    lines = [line.strip() for line in body.rpartition("}")[0].splitlines()]
-    alone = text.count(".func") == 1 and head.count(".global") == 0
-    if not alone or any(word in body for word in ("bra", "call", ".local", "$L", "{")):
+    if text.count(".func") != 1 or ".global" in text:
         return None
-    if lines[-1] != "ret;" or sum(not line.startswith(".reg") for line in lines) > INSTRUCTION_LIMIT:
+    body = text.partition("\n{\n")[2].rpartition("}")[0]
+    lines = [line.strip() for line in body.splitlines() if not line.strip().startswith(".reg")]
+    if len(lines) > STEP_LIMIT + arguments + 2 or lines[-1] != "ret;":
         return None
-    renamed = [_REGISTER.sub("%math_", line) for line in lines[:-1]]
-    moved = [_STORE.sub(r"mov.\g<kind> $0, \g<register>;", _LOAD.sub(_argument, line)) for line in renamed]
-    return _single("\n".join(moved)) or "\n".join(["{", *moved, "}"])
+    return _Reader(arguments).read(lines[:-1])
 
 
-def _single(body: str) -> str | None:
-    """`ex2.approx.f32 $0, $1;` where the body is one instruction between two moves."""
-    match = _ONE_INSTRUCTION.fullmatch(body)
-    return f"{match['opcode']} $0, $1;" if match else None
+class _Reader:
+    def __init__(self, arguments: int) -> None:
+        self.arguments = arguments
+        # Each register is a value's number or a constant's text.
+        self.registers: dict[str, int | str] = {}
+        self.steps: list[Step] = []
 
+    def read(self, lines: list[str]) -> tuple[Step, ...] | None:
+        for line in lines[:-1]:
+            if load := _LOAD.fullmatch(line):
+                self.registers[load["register"]] = int(load["index"])
+            elif constant := _CONSTANT.fullmatch(line):
+                self.registers[constant["register"]] = constant["value"]
+            elif not self.step(line):
+                return None
+        store = _STORE.fullmatch(lines[-1])
+        last = self.arguments + len(self.steps) - 1
+        return tuple(self.steps) if store and self.registers.get(store["register"]) == last else None
 
-def _argument(match: re.Match[str]) -> str:
-    return f"mov.{match['kind']} {match['register']}, ${int(match['index']) + 1};"
+    def step(self, line: str) -> bool:
+        match = _LINE.fullmatch(line)
+        kind = _TYPES.get(match["first"].rstrip("0123456789")) if match else None
+        # A register that is written twice belongs to a branch.
+        if match is None or kind is None or match["first"] in self.registers:
+            return False
+        words, operands = [], []
+        for word in match["rest"].split(", "):
+            value = self.registers.get(word, word)
+            if isinstance(value, int):
+                operands.append(value)
+                value = f"${len(operands)}"
+            elif value.startswith("%"):
+                return False
+            words.append(value)
+        self.registers[match["first"]] = self.arguments + len(self.steps)
+        self.steps.append(Step(f"{match['opcode']} $0, {', '.join(words)};", kind, tuple(operands)))
+        return True

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tilec.lowering.math.device_code import device_function
-from tilec.lowering.math.inline import inline_text
+from tilec.lowering.math.inline import Step, inline_steps
 
 FILE = """\
 //
@@ -69,28 +71,34 @@ ARGUMENT, RESULT = "ld.param.f32 %f1, [tilec_f_param_0];", "st.param.f32 [func_r
 
 
 def test_a_straight_function_in_place_of_its_call() -> None:
-    text = inline_text(straight(ARGUMENT, "add.f32 %f2, %f1, 0f3F800000;", "mul.f32 %f3, %f2, %f1;", RESULT))
-    assert text.splitlines() == [
-        "{",
-        ".reg .f32 %math_f<9>;",
-        "mov.f32 %math_f1, $1;",
-        "add.f32 %math_f2, %math_f1, 0f3F800000;",
-        "mul.f32 %math_f3, %math_f2, %math_f1;",
-        "mov.f32 $0, %math_f3;",
-        "}",
-    ]
+    """Constants stand where they are used; operands are the argument, then results of earlier steps."""
+    body = ("mov.f32 %f4, 0f3F800000;", "mov.b32 %r1, %f1;", "shl.b32 %r2, %r1, 23;", "fma.rn.f32 %f3, %f1, %f4, %f1;")
+    steps = inline_steps(straight(ARGUMENT, *body[1:3], body[0], body[3], RESULT), 1)
+    assert steps == (
+        Step("mov.b32 $0, $1;", "i32", (0,)),
+        Step("shl.b32 $0, $1, 23;", "i32", (1,)),
+        Step("fma.rn.f32 $0, $1, 0f3F800000, $2;", "f32", (0, 0)),
+    )
 
 
-def test_one_instruction_needs_no_registers() -> None:
-    assert inline_text(straight(ARGUMENT, "ex2.approx.f32 %f3, %f1;", RESULT)) == "ex2.approx.f32 $0, $1;"
+@pytest.mark.parametrize(
+    "body",
+    [
+        ["add.f32 %f3, %f1, %f1;"] * 30,
+        ["@%p1 bra $L__BB0_1;", "$L__BB0_1:", "add.f32 %f3, %f1, %f1;"],
+        [".local .align 4 .b8 __local_depot0[28];", "add.f32 %f3, %f1, %f1;"],
+        ["mov.b64 {%r1, %r2}, %rd1;", "add.f32 %f3, %f1, %f1;"],
+        ["add.f32 %f3, %f1, %f1;", "@%p1 add.f32 %f3, %f1, %f1;"],
+        ["add.f32 %f3, %f1, %f1;", "mul.f32 %f3, %f1, %f1;"],
+        ["add.f32 %f3, %f1, %f7;"],
+        ["ld.global.f32 %f3, [%rd1];"],
+        ["add.f32 %f3, %f1, %f1;", "add.f32 %f4, %f1, %f1;"],
+    ],
+    ids=["long", "branch", "memory", "pair", "guard", "written twice", "never written", "load", "result is not last"],
+)
+def test_what_is_called_all_the_same(body: list[str]) -> None:
+    assert inline_steps(straight(ARGUMENT, *body, RESULT), 1) is None
 
 
-def test_an_instruction_on_other_values_keeps_its_body() -> None:
-    assert inline_text(straight(ARGUMENT, "add.f32 %f3, %f1, %f1;", RESULT)).startswith("{\n.reg")
-
-
-def test_what_is_called_all_the_same() -> None:
-    assert inline_text(straight(ARGUMENT, *["add.f32 %f3, %f1, %f1;"] * 24, RESULT)) is None
-    assert inline_text(straight(ARGUMENT, "@%p1 bra $L__BB0_1;", "$L__BB0_1:", RESULT)) is None
-    assert inline_text(straight(".local .align 4 .b8 __local_depot0[28];", ARGUMENT, RESULT)) is None
-    assert inline_text(device_function(FILE, "tilec_f")) is None
+def test_a_function_with_tables_is_called() -> None:
+    assert inline_steps(device_function(FILE, "tilec_f"), 1) is None

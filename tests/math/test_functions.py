@@ -10,9 +10,9 @@ import pytest
 
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.ptx.builder import PtxBuilder, entry
-from tilec.dialect.ptx.builder import function as declare
 from tilec.errors import UnsupportedError
 from tilec.lowering.math.functions import function
+from tilec.lowering.math.inline import Step
 from tilec.lowering.math.table import C_TYPES, FUNCTIONS
 from tilec.lowering.ptx.emit import emit
 from tilec.runtime.cubin import assemble
@@ -71,9 +71,7 @@ def kernel_of(names: list[str], element: str, target: str) -> str:
         values = [b.execute(f"ld.global.{element} $0, [$1];", kind, address) for address in inputs]
         for row, name in enumerate(names):
             found = function(name, element, target)
-            if found.text:
-                declare(module, found.name, found.text)
-            result = b.compute(found.instruction, kind, *values[: len(found.parameters)])
+            result = found.write(b, *values[: len(found.parameters)])
             b.execute(f"st.global.{element} [$0+{row * COUNT * size}], $1;", (), out, result)
         b.leave()
         assert module.operation.verify()
@@ -137,19 +135,25 @@ def test_all_functions_stand_in_one_file(element: str, target: str) -> None:
 def test_a_short_function_stands_in_place_of_its_call() -> None:
     found = function("exp", "f32", "sm_100a")
     assert found.text == ""
-    assert found.instruction.startswith("{\n.reg .f32 %math_f<")
-    assert "$0" in found.instruction and "$1" in found.instruction and "call" not in found.instruction
+    assert "ex2.approx.ftz.f32 $0, $1;" in [step.text for step in found.steps]
+    assert not [step for step in found.steps if step.text.startswith(("mov.f32", "call"))]
 
 
 def test_a_function_of_one_instruction_is_that_instruction() -> None:
-    assert function("exp2", "f32", "sm_100a").instruction == "ex2.approx.f32 $0, $1;"
+    assert function("exp2", "f32", "sm_100a").steps == (Step("ex2.approx.f32 $0, $1;", "f32", (0,)),)
 
 
 def test_a_long_function_is_called() -> None:
     found = function("pow", "f64", "sm_90a")
-    assert found.instruction == "call.uni ($0), tilec_pow, ($1, $2);"
+    assert found.steps == (Step("call.uni ($0), tilec_pow, ($1, $2);", "f64", (0, 1)),)
     assert found.parameters == ("f64", "f64")
     assert ".version" not in found.text and ".visible" not in found.text
+
+
+def test_a_function_that_is_called_twice_is_declared_once() -> None:
+    text = kernel_of(["log", "exp", "log"], "f32", "sm_90a")
+    assert text.count(".func") == 1
+    assert text.count("call.uni") == 2
 
 
 @pytest.mark.parametrize(
