@@ -68,6 +68,16 @@ from tilec.language.arith import (
     truediv,
     where,
 )
+from tilec.language.atomic import (
+    atomic_add,
+    atomic_and,
+    atomic_cas,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    atomic_xchg,
+    atomic_xor,
+)
 from tilec.language.control import assert_, ensure_constant, static_assert, static_eval, static_iter
 from tilec.language.convert import astype, bitcast
 from tilec.language.math import atan2, ceil, cos, cosh, exp, exp2, floor, log, log2, rsqrt, sin, sinh, sqrt, tan, tanh

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilec.annotations import ArrayAnnotation
-from tilec.datatypes import DType, bool_, float32, from_numpy, int32, int64
+from tilec.datatypes import DType, bool_, float32, foreign_dtype, from_numpy, int32, int64
 from tilec.errors import InputError
 from tilec.runtime.arrays import ArrayView, is_array, view
 from tilec.signature import (
@@ -50,6 +50,7 @@ def _argument(kernel: Kernel, name: str, value: Any) -> Argument:
 def _constant(name: str, value: Any) -> Any:
     if isinstance(value, np.generic) and value.shape == ():
         value = value.item()
+    value = foreign_dtype(value) or value
     if value is None or isinstance(value, bool | int | float | str | DType):
         return value
     raise InputError(

@@ -122,6 +122,17 @@ def from_numpy(dtype: np.dtype) -> DType | None:
     return _BY_NUMPY.get(dtype)
 
 
+def foreign_dtype(value: object) -> DType | None:
+    """The element type that numpy's `np.float32` or torch's `torch.float32` stands for; None for anything else."""
+    if isinstance(value, np.dtype) or isinstance(value, type) and issubclass(value, np.generic):
+        try:
+            return from_numpy(np.dtype(value))
+        except TypeError:
+            return None
+    module, name = type(value).__module__, type(value).__name__
+    return by_name(str(value).removeprefix("torch.")) if (module, name) == ("torch", "dtype") else None
+
+
 def to_numpy(dtype: DType) -> np.dtype:
     """The numpy type that stores `dtype`; tf32 is stored as float32."""
     return _NUMPY[float32 if dtype is tfloat32 else dtype]

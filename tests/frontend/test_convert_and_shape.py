@@ -122,3 +122,18 @@ def test_filled_tiles(interpret: Interpret) -> None:
     interpret(filled, 1, *outs, 41)
     for out, value in zip(outs, (0, 1, 7, 42), strict=True):
         np.testing.assert_array_equal(out, np.full(4, value))
+
+
+BYTE = np.dtype(np.int8)
+
+
+@ct.kernel
+def foreign(x):
+    ct.static_assert(x.dtype == np.float32 and BYTE == ct.int8)
+    ct.store(x, (0,), ct.arange(4, dtype=np.int32).astype(np.float32) + np.float32(1.5))
+
+
+def test_element_types_of_numpy_stand_for_their_own(interpret: Interpret) -> None:
+    x = np.zeros(4, np.float32)
+    interpret(foreign, 1, x)
+    np.testing.assert_array_equal(x, np.arange(4) + 1.5)

@@ -11,7 +11,7 @@ from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.control import is_static
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.shape import index_with_new_axes
-from tilec.ast_to_tile.values import Array, Method, Range, Tile, TiledView, TypedConstant, describe, is_number
+from tilec.ast_to_tile.values import Array, Method, Range, Tile, TiledView, TypedConstant, describe, is_number, plain
 from tilec.ast_to_tile.view import array_attribute, view_attribute
 from tilec.errors import CompileError
 from tilec.language import convert, shape, view
@@ -37,7 +37,7 @@ def attribute(value: Any, name: str) -> Any:
     if isinstance(value, Range | Method | tuple):
         raise CompileError(f"{describe(value)} has no attribute '{name}'")
     try:
-        return getattr(value, name)
+        return plain(getattr(value, name))
     except AttributeError as problem:
         owner = f"module '{value.__name__}'" if isinstance(value, ModuleType) else describe(value)
         close = difflib.get_close_matches(name, dir(value), 1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tilec import datatypes
 from tilec.ast_to_tile import (  # noqa: F401  (each registers its chapter)
     arith,
+    atomic,
     control,
     convert,
     math,

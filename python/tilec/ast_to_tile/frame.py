@@ -9,11 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from tilec.ast_to_tile.liveness import Liveness, assigned
 from tilec.ast_to_tile.source import Source
-from tilec.ast_to_tile.values import Unusable
+from tilec.ast_to_tile.values import Unusable, plain
 from tilec.dialect.mlir import ir
 from tilec.errors import CompileError, Note, SourceLocation
 
@@ -85,8 +83,3 @@ class Frame:
             notes += [note] if note not in notes else []
             frame = frame.caller
         return notes
-
-
-def plain(value: Any) -> Any:
-    """Numbers of numpy, met as globals, as the Python numbers they stand for."""
-    return value.item() if isinstance(value, np.bool_ | np.integer | np.floating) else value

@@ -98,7 +98,7 @@ def _load_view(
 ) -> Tile:
     operands = [view, _indices(emitter, items), None]
     results = [tile_type(array.dtype, extents), TokenType.get()]
-    attributes = _access(options, LOAD_ORDERS) | _inbounds(check_bounds, len(items))
+    attributes = access_attributes(options, LOAD_ORDERS) | _inbounds(check_bounds, len(items))
     loaded = emitter.build("load_view_tko", operands, results, attributes)
     return reshape(emitter, Tile(loaded.results[0], array.dtype, extents), wanted)
 
@@ -133,7 +133,7 @@ def _store_view(
     emitter: Emitter, value: Tile, view: ir.Value, items: Sequence[Any], check_bounds: Any, options: dict[str, Any]
 ) -> None:
     operands = [value.value, view, _indices(emitter, items), None]
-    attributes = _access(options, STORE_ORDERS) | _inbounds(check_bounds, len(items))
+    attributes = access_attributes(options, STORE_ORDERS) | _inbounds(check_bounds, len(items))
     emitter.build("store_view_tko", operands, [TokenType.get()], attributes)
 
 
@@ -148,7 +148,7 @@ def _indices(emitter: Emitter, items: Sequence[Any]) -> list[ir.Value]:
     return [to_dtype(emitter, item, dtype).value for item in items]
 
 
-def _access(options: dict[str, Any], orders: tuple[MemoryOrder, ...]) -> dict[str, Any]:
+def access_attributes(options: dict[str, Any], orders: tuple[MemoryOrder, ...]) -> dict[str, Any]:
     """Ordering, scope and hints of an access as attributes."""
     order = arguments.keyword(options.get("memory_order", MemoryOrder.WEAK), MemoryOrder, "memory_order")
     scope = arguments.keyword(options.get("memory_scope", MemoryScope.NONE), MemoryScope, "memory_scope")
@@ -190,7 +190,7 @@ def _gather(
     pointers, shape, chosen = addresses(emitter, source, indices, mask, check_bounds)
     padding = None
     if chosen is not None:
-        padding = _spread(emitter, padding_value, "padding_value", source.dtype, shape)
+        padding = spread(emitter, padding_value, "padding_value", source.dtype, shape)
     return _load_pointer(emitter, source, pointers, shape, chosen, padding, options)
 
 
@@ -202,10 +202,10 @@ def _scatter(
 
     target = arguments.array(array)
     pointers, shape, chosen = addresses(emitter, target, indices, mask, check_bounds)
-    _store_pointer(emitter, pointers, _spread(emitter, value, "value", target.dtype, shape), chosen, options)
+    _store_pointer(emitter, pointers, spread(emitter, value, "value", target.dtype, shape), chosen, options)
 
 
-def _spread(emitter: Emitter, value: Any, parameter: str, dtype: DType, shape: Shape) -> Tile:
+def spread(emitter: Emitter, value: Any, parameter: str, dtype: DType, shape: Shape) -> Tile:
     """The argument in the element type of the array, broadcast to the shape of the indices."""
     arguments.at(parameter, check_implicit, arguments.tile_like(value, parameter), dtype)
     return arguments.at(parameter, operand, emitter, value, dtype, shape)
@@ -222,7 +222,7 @@ def _load_pointer(
 ) -> Tile:
     operands = [pointers, mask and mask.value, padding and padding.value, None]
     results = [tile_type(array.dtype, shape), TokenType.get()]
-    loaded = emitter.build("load_ptr_tko", operands, results, _access(options, LOAD_ORDERS))
+    loaded = emitter.build("load_ptr_tko", operands, results, access_attributes(options, LOAD_ORDERS))
     return Tile(loaded.results[0], array.dtype, shape)
 
 
@@ -230,7 +230,7 @@ def _store_pointer(
     emitter: Emitter, pointers: ir.Value, value: Tile, mask: Tile | None, options: dict[str, Any]
 ) -> None:
     operands = [pointers, value.value, mask and mask.value, None]
-    emitter.build("store_ptr_tko", operands, [TokenType.get()], _access(options, STORE_ORDERS))
+    emitter.build("store_ptr_tko", operands, [TokenType.get()], access_attributes(options, STORE_ORDERS))
 
 
 @implements(language.assume_divisible_by)

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tilec.ast_to_tile.source import Definition
-from tilec.datatypes import DType
+from tilec.datatypes import DType, foreign_dtype
 from tilec.dialect.mlir import ir
 from tilec.errors import Note
 from tilec.modes import PaddingMode
@@ -103,6 +105,13 @@ class Unusable:
 
 
 Number = bool | int | float
+
+
+def plain(value: Any) -> Any:
+    """What is met outside of the kernel as kernels know it: numbers and element types of numpy and torch as their own."""
+    if isinstance(value, np.bool_ | np.integer | np.floating):
+        return value.item()
+    return foreign_dtype(value) or value
 
 
 def is_number(value: Any) -> bool:

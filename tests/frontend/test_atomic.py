@@ -1,0 +1,95 @@
+"""Atomic operations; blocks of the interpreter run one after another, so that old values are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilec as ct
+
+Interpret = Callable[..., None]
+
+
+@ct.kernel
+def update(x, old, name: ct.Constant[str]):
+    indices = ct.arange(4, dtype=ct.int32) + 1
+    if name == "add":
+        before = ct.atomic_add(x, indices, 5)
+    elif name == "max":
+        before = ct.atomic_max(x, indices, 5)
+    elif name == "min":
+        before = ct.atomic_min(x, indices, 5)
+    elif name == "xchg":
+        before = ct.atomic_xchg(x, indices, 5)
+    elif name == "and":
+        before = ct.atomic_and(x, indices, 5)
+    elif name == "or":
+        before = ct.atomic_or(x, indices, 5)
+    elif name == "xor":
+        before = ct.atomic_xor(x, indices, 5)
+    elif name == "cas":
+        before = ct.atomic_cas(x, indices, 7, 5)
+    ct.store(old, (0,), before)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("add", lambda x: x + 5),
+        ("max", lambda x: max(x, 5)),
+        ("min", lambda x: min(x, 5)),
+        ("xchg", lambda x: 5),
+        ("and", lambda x: x & 5),
+        ("or", lambda x: x | 5),
+        ("xor", lambda x: x ^ 5),
+        ("cas", lambda x: 5 if x == 7 else x),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.int32, np.uint64])
+def test_elements_are_replaced_and_the_old_ones_returned(
+    interpret: Interpret, name: str, function: Callable[[int], int], dtype: Any
+) -> None:
+    x, old = np.array([1, 7, 4, 9], dtype), np.zeros(4, dtype)
+    interpret(update, 1, x, old, name)
+    # Index 4 lies outside: nothing is written there.
+    np.testing.assert_array_equal(x, [1, *map(function, (7, 4, 9))])
+    np.testing.assert_array_equal(old[:3], [7, 4, 9])
+
+
+@ct.kernel
+def split_sum(x, out):
+    ct.atomic_add(out, 0, ct.sum(ct.load(x, (ct.bid(0),), (8,))))
+
+
+def test_blocks_add_to_one_sum(interpret: Interpret) -> None:
+    x, out = np.arange(32, dtype=np.float32), np.zeros(1, np.float32)
+    interpret(split_sum, 4, x, out)
+    assert out[0] == x.sum()
+
+
+@ct.kernel
+def locked(lock, count):
+    while ct.atomic_cas(lock, 0, 0, 1, memory_order=ct.MemoryOrder.ACQUIRE) == 1:
+        pass
+    ct.scatter(count, 0, ct.gather(count, 0) + 1)
+    ct.atomic_xchg(lock, 0, 0, memory_order=ct.MemoryOrder.RELEASE)
+
+
+def test_a_lock_orders_what_it_guards(interpret: Interpret, tile_text: Callable[[Any, str], str]) -> None:
+    lock, count = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    interpret(locked, 5, lock, count)
+    assert (lock[0], count[0]) == (0, 5)
+    text = tile_text(locked, "lock: i32[?], count: i32[?]")
+    release = next(line for line in text.splitlines() if "atomic_rmw_tko release device" in line)
+    store = next(line for line in text.splitlines() if "store_ptr_tko" in line)
+    assert "token=" in release and "token=" in store
+
+
+def test_elements_that_cannot_be_updated(complaint: Any) -> None:
+    def kernel(x):
+        ct.atomic_max(x, 0, 1)
+
+    assert "expected elements of int32, int64, uint32, uint64, got float32" in complaint(kernel, "x: f32[?]")
