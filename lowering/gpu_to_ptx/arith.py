@@ -144,22 +144,40 @@ def signed_binary(lowering: Lowering, operation: ir.Operation) -> None:
 
 @lowers("arith.floordivsi", "arith.ceildivsi")
 def rounded_division(lowering: Lowering, operation: ir.Operation) -> None:
-    """Quotient toward zero, then one step down (or up) where a remainder is left and the signs differ (or agree)."""
+    """Shifts for powers of two; else a step from the quotient toward zero where it is not exact."""
     kind, up = element(operation.results[0]), operation.name == "arith.ceildivsi"
-    suffix, register = f"s{kind.register_bits}", kind.register
-    bits = f"b{kind.register_bits}"
 
     def divide(a: ir.Value, b: ir.Value) -> ir.Value:
+        divisor = lowering.number(b)
         a, b = _both(lowering, kind, True, a, b)
-        quotient = lowering.compute(f"div.{suffix} $0, $1, $2;", register, a, b)
-        product = lowering.compute(f"mul.lo.{suffix} $0, $1, $2;", register, quotient, b)
-        signs = lowering.compute(f"xor.{bits} $0, $1, $2;", register, a, b)
-        inexact = lowering.compute(f"setp.ne.{suffix} $0, $1, $2;", "i1", product, a)
-        step = lowering.compute(f"setp.{'ge' if up else 'lt'}.and.{suffix} $0, $1, 0, $2;", "i1", signs, inexact)
-        moved = lowering.compute(f"add.{suffix} $0, $1, {1 if up else -1};", register, quotient)
-        return lowering.compute(f"selp.{bits} $0, $1, $2, $3;", register, moved, quotient, step)
+        if divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
+            return _shifted(lowering, kind, up, a, divisor)
+        return _stepped(lowering, kind, up, a, b)
 
     each(lowering, operation, divide)
+
+
+def _shifted(lowering: Lowering, kind: Element, up: bool, a: ir.Value, divisor: int) -> ir.Value:
+    """An arithmetic shift rounds down; up is one more where a bit that it drops is set."""
+    bits, register, shift = kind.register_bits, kind.register, divisor.bit_length() - 1
+    quotient = lowering.compute(f"shr.s{bits} $0, $1, {shift};", register, a) if shift else a
+    if not up or not shift:
+        return quotient
+    rest = lowering.compute(f"and.b{bits} $0, $1, {divisor - 1};", register, a)
+    one = lowering.compute(f"min.u{bits} $0, $1, 1;", register, rest)
+    return lowering.compute(f"add.s{bits} $0, $1, $2;", register, quotient, one)
+
+
+def _stepped(lowering: Lowering, kind: Element, up: bool, a: ir.Value, b: ir.Value) -> ir.Value:
+    """Down where a remainder is left and the signs differ, up where they agree."""
+    bits, register = kind.register_bits, kind.register
+    quotient = lowering.compute(f"div.s{bits} $0, $1, $2;", register, a, b)
+    product = lowering.compute(f"mul.lo.s{bits} $0, $1, $2;", register, quotient, b)
+    signs = lowering.compute(f"xor.b{bits} $0, $1, $2;", register, a, b)
+    inexact = lowering.compute(f"setp.ne.s{bits} $0, $1, $2;", "i1", product, a)
+    step = lowering.compute(f"setp.{'ge' if up else 'lt'}.and.s{bits} $0, $1, 0, $2;", "i1", signs, inexact)
+    moved = lowering.compute(f"add.s{bits} $0, $1, {1 if up else -1};", register, quotient)
+    return lowering.compute(f"selp.b{bits} $0, $1, $2, $3;", register, moved, quotient, step)
 
 
 @lowers("arith.ceildivui")

@@ -11,6 +11,7 @@ from tilec.lowering.gpu_to_ptx.shared_access import SharedPlace
 from tilec.lowering.gpu_to_ptx.writers import first_holder
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 
 
 def write(
@@ -21,12 +22,13 @@ def write(
     registers: list[ir.Value],
     places: BitMatrix,
     wanted: Container[int] | None = None,
+    alignment: int = BASE_ALIGNMENT_BYTES,
 ) -> None:
     """Element i (row-major) to byte places(i) of the buffer at shared address `base`, by one holder each.
 
     `wanted` limits it to some registers of each thread.
     """
-    place = _place(lowering, kind, base, layout, places)
+    place = _place(lowering, kind, base, layout, places, alignment)
     distinct = [r for r in range(len(registers)) if not r & layout.free_register_mask]
     holder = first_holder(lowering, layout.free_thread_mask)
     place.store(registers, distinct if wanted is None else wanted, holder)
@@ -39,10 +41,12 @@ def read(
     layout: LinearLayout,
     places: BitMatrix,
     wanted: Container[int] | None = None,
+    alignment: int = BASE_ALIGNMENT_BYTES,
 ) -> dict[int, ir.Value]:
     """Registers (all, or the wanted ones) of a tile whose element i lies at byte places(i)."""
     count = layout.register_count
-    return _place(lowering, kind, base, layout, places).load(count, range(count) if wanted is None else wanted)
+    place = _place(lowering, kind, base, layout, places, alignment)
+    return place.load(count, range(count) if wanted is None else wanted)
 
 
 def row_major(elements: int, kind: Element) -> BitMatrix:
@@ -52,5 +56,8 @@ def row_major(elements: int, kind: Element) -> BitMatrix:
     return BitMatrix(tuple(1 << bit + shift for bit in range(bits)), bits + shift)
 
 
-def _place(lowering: Lowering, kind: Element, base: ir.Value, layout: LinearLayout, places: BitMatrix) -> SharedPlace:
-    return SharedPlace(lowering, kind, base, places @ layout.register_matrix, places @ layout.thread_matrix)
+def _place(
+    lowering: Lowering, kind: Element, base: ir.Value, layout: LinearLayout, places: BitMatrix, alignment: int
+) -> SharedPlace:
+    registers, threads = places @ layout.register_matrix, places @ layout.thread_matrix
+    return SharedPlace(lowering, kind, base, registers, threads, alignment)

@@ -84,7 +84,7 @@ def _cat_through_shared(
         start = tuple(side * source.shape[dimension] if d == dimension else 0 for d in range(len(layout.shape)))
         first = places(flatten(start, layout.shape))
         moved = lowering.compute(f"add.s32 $0, $1, {first};", "i32", base) if first else base
-        write(lowering, kind, moved, source, registers, places @ _embedded(source.shape, layout.shape))
+        write(lowering, kind, moved, source, registers, places @ _embedded(source.shape, layout.shape), alignment=1)
     lowering.barrier()
     return list(read(lowering, kind, base, layout, places).values())
 
@@ -131,7 +131,7 @@ def _extract_through_shared(
         base = lowering.compute(f"mad.lo.s32 $0, $1, {step}, $2;", "i32", index, base)
     if layout is None:
         return load(lowering, "shared", kind, 1, base, 0)
-    return list(read(lowering, kind, base, layout, places @ _embedded(shape, source.shape)).values())
+    return list(read(lowering, kind, base, layout, places @ _embedded(shape, source.shape), alignment=1).values())
 
 
 def _same_threads(part: LinearLayout, whole: LinearLayout) -> bool:

@@ -14,14 +14,21 @@ from tilec.lowering.layout.vector_width import register_vector, vector_groups
 
 
 class SharedPlace:
-    """Byte offsets from `base` (an i32 shared address): registers(r) ^ threads(thread)."""
+    """Byte offsets from `base` (an i32 shared address aligned to `alignment`): registers(r) ^ threads(thread)."""
 
     def __init__(
-        self, lowering: Lowering, element: Element, base: ir.Value, registers: BitMatrix, threads: BitMatrix
+        self,
+        lowering: Lowering,
+        element: Element,
+        base: ir.Value,
+        registers: BitMatrix,
+        threads: BitMatrix,
+        alignment: int,
     ) -> None:
         self.lowering = lowering
         self.element = element
         self.base = base
+        self.alignment = alignment
         self.registers = registers
         self.thread_bits = image_bits(threads)
         self.vector = register_vector(registers.columns, threads.columns, element.bytes, widest(element))
@@ -35,17 +42,24 @@ class SharedPlace:
     def address(self, register: int) -> tuple[ir.Value, int]:
         """The address and the immediate offset of a register's element."""
         swizzled, added = split_constant(self.registers(register), self.thread_bits)
-        if swizzled not in self._addresses:
-            self._addresses[swizzled] = self._address(swizzled)
-        return self._addresses[swizzled], added
+        return self._address(swizzled), added
 
     def _address(self, swizzled: int) -> ir.Value:
-        offset = self._thread
-        if offset is None:
+        """XOR below the alignment of the base leaves the base alone, so the sum with it is made once."""
+        if self._thread is None:
             return self.base
-        if swizzled:
-            offset = self.lowering.compute(f"xor.b32 $0, $1, {swizzled};", "i32", offset)
-        return self.lowering.compute("add.s32 $0, $1, $2;", "i32", self.base, offset)
+        if 0 < swizzled < self.alignment:
+            return self.lowering.compute(f"xor.b32 $0, $1, {swizzled};", "i32", self._of_thread(0))
+        return self._of_thread(swizzled)
+
+    def _of_thread(self, swizzled: int) -> ir.Value:
+        """base + (the thread's part ^ swizzled)."""
+        if swizzled not in self._addresses:
+            offset = self._thread
+            if swizzled:
+                offset = self.lowering.compute(f"xor.b32 $0, $1, {swizzled};", "i32", offset)
+            self._addresses[swizzled] = self.lowering.compute("add.s32 $0, $1, $2;", "i32", self.base, offset)
+        return self._addresses[swizzled]
 
     def store(self, values: list[ir.Value], wanted: Container[int], guard: ir.Value | None = None) -> None:
         """The accesses whose first register is wanted."""

@@ -114,6 +114,22 @@ def test_shifts(operation, element):
     assert np.array_equal(binary(f"arith.{operation}", element, a, b), wrapped(expected, dtype))
 
 
+@pytest.mark.parametrize("operation", ["floordivsi", "ceildivsi"])
+@pytest.mark.parametrize("element", ["i16", "i32", "i64"])
+@pytest.mark.parametrize("divisor", [1, 2, 64, 100, -8])
+def test_division_by_a_constant(operation, element, divisor):
+    dtype = INTEGERS[element]
+    a = integers(dtype, 33)
+    own = tile(element, LAYOUT)
+    body = f"%d = arith.constant dense<{divisor}> : {own}\n%y = arith.{operation} %x0, %d : {own}"
+    y = np.zeros(256, dtype)
+    text = elementwise(body, [(element, LAYOUT)], (element, LAYOUT))
+    run(text, [a, y])
+    expected = [x // divisor if operation == "floordivsi" else -(-x // divisor) for x in exact(a)]
+    assert np.array_equal(y, wrapped(expected, dtype))
+    assert element == "i16" or ("div.s" in ptx_of(text)) == (divisor in (100, -8))
+
+
 COMPARISONS = {
     "eq": np.equal,
     "ne": np.not_equal,

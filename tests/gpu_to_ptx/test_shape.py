@@ -109,9 +109,10 @@ def extract(indices: str, count: int, source: str, result: str) -> str:
 @pytest.mark.parametrize("index", [0, 1])
 def test_extract_a_known_part(name, dimension, index):
     part, whole = PARTS[name], WHOLES[dimension]
+    operands = "%x0, %index, %zero" if dimension == 0 else "%x0, %zero, %index"
     body = f"""%zero = arith.constant 0 : i32
         %index = arith.constant {index} : i32
-        %y = {extract("%x0, %index, %zero" if dimension == 0 else "%x0, %zero, %index", 2, tile("f32", whole), tile("f32", part))}"""
+        %y = {extract(operands, 2, tile("f32", whole), tile("f32", part))}"""
     x = ramp(whole.shape)
     assert np.array_equal(outcome(body, [(x, whole)], part), np.split(x, 2, dimension)[index])
 
