@@ -108,7 +108,7 @@ Number = bool | int | float
 
 
 def plain(value: Any) -> Any:
-    """What is met outside of the kernel as kernels know it: numbers and element types of numpy and torch as their own."""
+    """A value from outside of the kernel as kernels know it: numbers and element types of numpy and torch as ours."""
     if isinstance(value, np.bool_ | np.integer | np.floating):
         return value.item()
     return foreign_dtype(value) or value
