@@ -42,6 +42,9 @@ def _short(source: SourceLocation) -> str:
 
 def _read(location: ir.Location) -> tuple[str, list[SourceLocation]]:
     if isinstance(location, ir.FileLineColLoc):
+        # MLIR text that has no locations gets those of the text itself, whose name is unknown.
+        if location.filename == "-":
+            return "", []
         return "", [SourceLocation(location.filename, location.start_line, location.start_col)]
     if isinstance(location, ir.NameLoc):
         inner, sources = _read(location.child_loc)
