@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from tilec.dialect.assembly.attributes import read_integer
 from tilec.dialect.assembly.elements import read_elements
 from tilec.dialect.cuda_tile.types import TensorViewType
+from tilec.dialect.operation import OPERATIONS
 from tilec.dialect.spelling import spell
 
 if TYPE_CHECKING:
-    from tilec.dialect.assembly.operation_reader import OperationReader, Parts
+    from tilec.dialect.assembly.operation_parts import Parts
+    from tilec.dialect.assembly.operation_reader import OperationReader
 
 
 def _elements(reader: OperationReader, field: str, parts: Parts) -> None:
@@ -32,14 +34,8 @@ def _index_types(reader: OperationReader, field: str, parts: Parts) -> None:
         types.append(tokens.type())
     if len(types) not in (1, count):
         tokens.fail(f"expected {count} index types, got {len(types)}")
-    cls_field = next(f for f in _class(parts).operand_fields if f.name == field)
-    reader.check_operands(cls_field, types if len(types) == count else types * count, parts)
-
-
-def _class(parts: Parts) -> Any:
-    from tilec.dialect.operation import OPERATIONS
-
-    return OPERATIONS[parts.name]
+    cls_field = next(f for f in OPERATIONS[parts.name].operand_fields if f.name == field)
+    reader.maker.check_operands(cls_field, types if len(types) == count else types * count, parts)
 
 
 def _extents(reader: OperationReader, _: str, parts: Parts) -> None:

@@ -34,11 +34,8 @@ class GenericReader:
             module.operation.attributes["cuda_tile.producer" if key == "producer" else key] = value
         tokens.expect("(")
         tokens.expect("{")
-        self.reader.depth += 1
         point = ir.InsertionPoint(module.body)
-        while tokens.peek() != "}":
-            self.reader.operations.read(point)
-        self.reader.depth -= 1
+        self.reader.operations.read_all(point)
         tokens.expect("}")
         tokens.expect(")")
         tokens.expect(":")
@@ -105,11 +102,7 @@ class GenericReader:
         block = carrier.regions[0].blocks.append(*types, arg_locs=[location] * len(types))
         for (name, offset), value in zip(names, block.arguments, strict=True):
             scope.define(name, [value], offset)
-        point = ir.InsertionPoint(block)
-        while tokens.peek() != "}":
-            if tokens.peek()[:1] == "^":
-                tokens.fail("expected one block in a region, but got a second one")
-            self.reader.operations.read(point)
+        self.reader.operations.read_all(ir.InsertionPoint(block))
         tokens.expect("}")
         scope.close()
         return carrier

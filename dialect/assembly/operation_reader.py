@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.assembly.attributes import (
-    read_attribute,
     read_dictionary,
-    read_hints,
     read_integer,
-    read_predicate,
-    unescape,
 )
 from tilec.dialect.assembly.directives import READERS
+from tilec.dialect.assembly.field_reader import read_field
 from tilec.dialect.assembly.generic_reader import GenericReader
-from tilec.dialect.assembly.keywords import keyword_problem
 from tilec.dialect.assembly.lexer import END, is_name
+from tilec.dialect.assembly.operation_parts import OperationMaker, Parts
 from tilec.dialect.assembly.structure_reader import STRUCTURES
 from tilec.dialect.assembly.template import (
     AttributeDictionary,
@@ -26,9 +23,7 @@ from tilec.dialect.assembly.template import (
     TypeElement,
     compile_template,
 )
-from tilec.dialect.build import segment_attribute
-from tilec.dialect.cuda_tile.types import TokenType
-from tilec.dialect.fields import ONE, OPTIONAL, AttributeField, TypeVariable, ValueField
+from tilec.dialect.fields import ONE, OPTIONAL, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
 
@@ -36,19 +31,6 @@ if TYPE_CHECKING:
     from tilec.dialect.assembly.reader import Reader
 
 _TERMINATORS = frozenset(f"cuda_tile.{name}" for name in ("return", "yield", "continue", "break"))
-
-
-class Parts:
-    """What has been read of an operation."""
-
-    __slots__ = ("attributes", "count", "name", "offset", "operands", "places", "types")
-
-    def __init__(self, name: str, offset: int, count: int) -> None:
-        self.name, self.offset, self.count = name, offset, count
-        self.operands: dict[str, list[ir.Value]] = {}
-        self.places: dict[str, int] = {}
-        self.types: dict[str, list[ir.Type]] = {}
-        self.attributes: dict[str, ir.Attribute] = {}
 
 
 def _rank(parts: Parts) -> int:
@@ -63,9 +45,10 @@ class OperationReader:
         self.reader = reader
         self.tokens = reader.tokens
         self.scope = reader.scope
+        self.maker = OperationMaker(reader.tokens, reader.scope)
         self.generic = GenericReader(reader)
 
-    def read_all(self, point: ir.InsertionPoint, terminator: str) -> None:
+    def read_all(self, point: ir.InsertionPoint, terminator: str = "") -> None:
         """Operations up to the closing bracket; where the text has no terminator, one of the given name is added."""
         tokens = self.tokens
         last = ""
@@ -75,8 +58,8 @@ class OperationReader:
             if last in _TERMINATORS:
                 tokens.fail(f"expected '}}' after '{last}', which ends its block")
             last = self.read(point)
-        if last not in _TERMINATORS:
-            self.create(Parts(terminator, tokens.offset(), 0), point)
+        if terminator and last not in _TERMINATORS:
+            self.maker.create(Parts(terminator, tokens.offset(), 0), point)
 
     def read(self, point: ir.InsertionPoint) -> str:
         """One operation; its full name."""
@@ -131,7 +114,7 @@ class OperationReader:
     def _by_template(self, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
         parts = Parts(name, offset, count)
         self.read_elements(compile_template(OPERATIONS[name]), parts)
-        return self.create(parts, point)
+        return self.maker.create(parts, point)
 
     def read_elements(self, elements: tuple[Any, ...], parts: Parts) -> None:
         tokens = self.tokens
@@ -147,7 +130,7 @@ class OperationReader:
             elif kind is TypeElement:
                 self._type(element.field, parts)
             elif kind is AttributeElement:
-                self._attribute(element.field, parts)
+                read_field(tokens, element.field, parts)
             elif kind is Group:
                 if self._enters(element):
                     self.read_elements(element.elements, parts)
@@ -174,7 +157,7 @@ class OperationReader:
         if field.arity in (ONE, OPTIONAL):
             parts.operands[field.name] = [self.scope.use()]
         elif tokens.tokens[tokens.at][:1] == "%":
-            parts.operands[field.name] = self.reader.separated(self.scope.use)
+            parts.operands[field.name] = self.tokens.separated(self.scope.use)
         else:
             parts.operands[field.name] = []
 
@@ -190,135 +173,10 @@ class OperationReader:
             found *= parts.count or _rank(parts)
         parts.types[field.name] = found
         if field.kind == "operand":
-            self.check_operands(field, found, parts)
-
-    def check_operands(self, field: ValueField, types: list[ir.Type], parts: Parts) -> None:
-        """Operands must have the types that the text says."""
-        operands = parts.operands.get(field.name, [])
-        if len(operands) != len(types):
-            self.tokens.fail(
-                f"expected as many types as operands of '{field.name}' ({len(operands)}), but got {len(types)}"
-            )
-        for index, (value, expected) in enumerate(zip(operands, types, strict=True)):
-            # Operands of a group are two tokens apart: a name and a comma.
-            self.scope.check(parts.places[field.name] + 2 * index, value, expected)
+            self.maker.check_operands(field, found, parts)
 
     def _dictionary(self, keyed: bool, parts: Parts) -> None:
         if keyed and not self.tokens.take("attributes"):
             return
         if keyed or self.tokens.peek() == "{":
             parts.attributes.update(read_dictionary(self.tokens))
-
-    def _attribute(self, field: AttributeField, parts: Parts) -> None:
-        tokens, kind = self.tokens, field.kind
-        if kind == "flag":
-            tokens.expect(field.name)
-            parts.attributes[field.name] = ir.UnitAttr.get()
-        elif kind == "keyword":
-            word = tokens.peek()
-            if word not in field.keywords:
-                tokens.fail(keyword_problem(field, word))
-            tokens.at += 1
-            parts.attributes[field.name] = field.to_attribute(word)
-            self._check_weak(field, parts)
-        elif kind in ("i32", "i64"):
-            parts.attributes[field.name] = field.to_attribute(read_integer(tokens))
-        elif kind == "string":
-            if tokens.peek()[:1] != '"':
-                tokens.fail(f"expected a string, but got '{tokens.peek()}'")
-            parts.attributes[field.name] = ir.StringAttr.get(unescape(tokens.next()))
-        elif kind == "symbol":
-            parts.attributes[field.name] = ir.StringAttr.get(tokens.symbol())
-        elif kind == "predicate":
-            parts.attributes[field.name] = read_predicate(tokens)
-        elif kind == "a dictionary":
-            parts.attributes[field.name] = read_hints(tokens)
-        elif kind == "an array of 32-bit integers":
-            parts.attributes[field.name] = field.to_attribute(self._until_bracket(lambda: read_integer(tokens)))
-        elif kind == "an array of booleans":
-            parts.attributes[field.name] = field.to_attribute(self._until_bracket(self._boolean))
-        else:
-            parts.attributes[field.name] = read_attribute(tokens)
-
-    def _check_weak(self, field: AttributeField, parts: Parts) -> None:
-        if field.name == "memory_scope":
-            ordering = parts.attributes.get("memory_ordering_semantics")
-            if ordering is not None and ordering.value == "weak" and "view" in parts.name:
-                scope = parts.attributes["memory_scope"].value
-                self.tokens.fail(
-                    "operation specifies weak memory ordering semantics, "
-                    f'but then provides "{scope}" scope, expected no memory scope.'
-                )
-
-    def _until_bracket(self, read: Any) -> list[Any]:
-        return [] if self.tokens.peek() == "]" else self.reader.separated(read)
-
-    def _boolean(self) -> bool:
-        if self.tokens.peek() not in ("true", "false"):
-            self.tokens.fail(f"expected true or false, but got '{self.tokens.peek()}'")
-        return self.tokens.next() == "true"
-
-    def create(self, parts: Parts, point: ir.InsertionPoint) -> ir.Operation:
-        """The operation, with result types inferred from the types that were read."""
-        cls = OPERATIONS[parts.name]
-        operands: list[ir.Value] = []
-        sizes: list[int] = []
-        for field in cls.operand_fields:
-            group = parts.operands.get(field.name, [])
-            operands += group
-            sizes.append(len(group))
-        results: list[ir.Type] = []
-        result_sizes: list[int] = []
-        for field in cls.result_fields:
-            types = parts.types.get(field.name) or self._inferred(cls, field, parts)
-            results += types
-            result_sizes.append(len(types))
-        self._check_variables(cls, parts, results)
-        attributes = self._with_defaults(cls, parts.attributes)
-        for kind, fields, counted in (
-            ("operand", cls.operand_fields, sizes),
-            ("result", cls.result_fields, result_sizes),
-        ):
-            if any(field.arity != ONE for field in fields):
-                attributes[f"{kind}SegmentSizes"] = self._segments(fields, counted, parts)
-        location = self.reader.source.location(parts.offset)
-        return ir.Operation.create(
-            parts.name, results, operands, attributes, regions=len(cls.region_fields), loc=location, ip=point
-        )
-
-    def _segments(self, fields: tuple[ValueField, ...], sizes: list[int], parts: Parts) -> ir.Attribute:
-        try:
-            return segment_attribute(fields, tuple(sizes), parts.name)
-        except ValueError as error:
-            self.tokens.fail_at(parts.offset, str(error))
-
-    def _with_defaults(self, cls: Any, given: dict[str, ir.Attribute]) -> dict[str, ir.Attribute]:
-        for name, field in cls.attribute_fields.items():
-            if field.default is not None and name not in given:
-                given[name] = field.to_attribute(field.default)
-        return given
-
-    def _inferred(self, cls: Any, field: ValueField, parts: Parts) -> list[ir.Type]:
-        if field.arity not in (ONE, OPTIONAL):
-            return []
-        if field.set.name == "Token":
-            return [TokenType.get()]
-        if isinstance(field.constraint, TypeVariable):
-            for other in cls.fields:
-                if isinstance(other, ValueField) and other.constraint == field.constraint:
-                    known = parts.types.get(other.name) or [v.type for v in parts.operands.get(other.name, [])]
-                    if known:
-                        return [known[0]]
-        # Several results of one kind are written with one type: x, y and z of get_tile_block_id.
-        for other in cls.result_fields:
-            if other.constraint == field.constraint and other.name in parts.types:
-                return [parts.types[other.name][0]]
-        self.tokens.fail_at(parts.offset, f"expected a type for '{field.name}'")
-
-    def _check_variables(self, cls: Any, parts: Parts, results: list[ir.Type]) -> None:
-        # An operand whose type the text leaves out must have the type of the result it shares a variable with.
-        for result, type in zip(cls.result_fields, results, strict=False):
-            if isinstance(result.constraint, TypeVariable):
-                for field in cls.operand_fields:
-                    if field.constraint is result.constraint and field.name not in parts.types and field.arity == ONE:
-                        self.check_operands(field, [type], parts)

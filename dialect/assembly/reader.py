@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from tilec.dialect.assembly.attributes import check_end, read_attribute, read_dictionary
-from tilec.dialect.assembly.lexer import END, is_name
+from tilec.dialect.assembly.lexer import END
 from tilec.dialect.assembly.locations import LocationReader
 from tilec.dialect.assembly.operation_reader import OperationReader
 from tilec.dialect.assembly.scope import Scope
@@ -39,8 +38,6 @@ class Reader:
         self.scope = Scope(self.tokens)
         self.locations = LocationReader(self.tokens)
         self.operations = OperationReader(self)
-        # Within the operations of cuda_tile names may do without their prefix.
-        self.depth = 0
 
     def module(self) -> ir.Module:
         while self.tokens.peek()[:1] in ("#", "!"):
@@ -91,11 +88,9 @@ class Reader:
             for key, value in read_dictionary(tokens).items():
                 module.operation.attributes["cuda_tile.producer" if key == "producer" else key] = value
         tokens.expect("{")
-        self.depth += 1
         point = ir.InsertionPoint(module.body)
         while tokens.peek() not in ("}", END):
             self._item(point)
-        self.depth -= 1
         tokens.expect("}")
         if tokens.peek() == "loc":
             module.operation.location = self.locations.location()
@@ -131,22 +126,10 @@ class Reader:
         self.scope.close()
         return block
 
-    def word(self) -> str:
-        token = self.tokens.peek()
-        if not is_name(token):
-            self.tokens.fail(f"expected an operation, but got '{token}'")
-        return token
-
     def types(self) -> list[ir.Type]:
         """`(type, ..)`."""
         return self.tokens.comma_list("(", ")", self.tokens.type)
 
     def bare_types(self) -> list[ir.Type]:
         """`type, ..` without brackets, at least one."""
-        return self.separated(self.tokens.type)
-
-    def separated(self, read: Callable[[], Any]) -> list[Any]:
-        found = [read()]
-        while self.tokens.take(","):
-            found.append(read())
-        return found
+        return self.tokens.separated(self.tokens.type)

@@ -36,7 +36,7 @@ def _values(reader: Reader, name: str, offset: int, point: ir.InsertionPoint) ->
     values: list[ir.Value] = []
     if tokens.peek()[:1] == "%":
         start = tokens.at
-        values = reader.separated(reader.scope.use)
+        values = reader.tokens.separated(reader.scope.use)
         tokens.expect(":")
         _check_types(reader, values, reader.bare_types(), start)
     return _build(reader, name, offset, point, values, (), attributes)
@@ -153,7 +153,7 @@ def _named_arguments(reader: Reader) -> list[tuple[tuple[str, int], ir.Type]]:
 def _fold(name: str) -> Callable[..., ir.Operation]:
     def read(reader: Reader, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
         tokens, start = reader.tokens, reader.tokens.at
-        values = reader.separated(reader.scope.use)
+        values = reader.tokens.separated(reader.scope.use)
         attributes: dict[str, Any] = read_dictionary(tokens) if tokens.peek() == "{" else {}
         tokens.expect("dim")
         tokens.expect("=")

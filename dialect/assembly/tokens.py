@@ -72,20 +72,23 @@ class Tokens:
     def comma_list(self, opening: str, closing: str, read: Callable[[], T]) -> list[T]:
         """What `read` gives between two brackets, separated by commas, none after the last one."""
         self.expect(opening)
-        found: list[T] = []
         if self.take(closing):
-            return found
-        found.append(read())
+            return []
+        found = self.separated(read)
+        self.expect(closing)
+        return found
+
+    def separated(self, read: Callable[[], T]) -> list[T]:
+        """What `read` gives, at least once, separated by commas."""
+        found = [read()]
         while self.take(","):
             found.append(read())
-        self.expect(closing)
         return found
 
     def skip_balanced(self, opening: str, closing: str) -> None:
         """Passes over brackets and all between them."""
-        start, depth = self.offset(), 0
+        start, depth = self.offset(), 1
         self.expect(opening)
-        depth = 1
         while depth:
             token = self.next() if self.peek() != END else self.fail_at(start, f"'{opening}' without '{closing}'")
             # A whole type is one token and balanced in itself.

@@ -171,3 +171,29 @@ def test_values_of_another_kernel_are_not_seen() -> None:
 def test_a_text_cut_short_is_an_error_not_a_crash(cut: int) -> None:
     with pytest.raises((InputError, VerificationError)):
         Module.parse(KERNEL[:cut])
+
+
+def test_operations_after_a_terminator_are_refused_in_generic_form() -> None:
+    text = """
+    "cuda_tile.module"() <{sym_name = "m"}> ({
+      "cuda_tile.entry"() <{function_type = () -> (), sym_name = "k"}> ({
+        "cuda_tile.return"() : () -> ()
+        "cuda_tile.return"() : () -> ()
+      }) : () -> ()
+    }) : () -> ()"""
+    with pytest.raises(InputError, match="expected '}' after 'cuda_tile.return', which ends its block"):
+        Module.parse(text)
+
+
+def test_a_second_block_is_refused() -> None:
+    text = """
+    "cuda_tile.module"() <{sym_name = "m"}> ({
+      "cuda_tile.entry"() <{function_type = () -> (), sym_name = "k"}> ({
+        ^bb0:
+          %0 = "cuda_tile.make_token"() : () -> !cuda_tile.token
+        ^bb1:
+          "cuda_tile.return"() : () -> ()
+      }) : () -> ()
+    }) : () -> ()"""
+    with pytest.raises(InputError, match="expected an operation, but got '\\^bb1'"):
+        Module.parse(text)

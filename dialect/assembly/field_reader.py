@@ -1,0 +1,91 @@
+"""Reads the attributes of an operation as their fields say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tilec.dialect.assembly.attributes import read_attribute, read_hints, read_integer, read_predicate, unescape
+from tilec.dialect.assembly.keywords import keyword_problem
+from tilec.dialect.assembly.operation_parts import Parts
+from tilec.dialect.assembly.tokens import Tokens
+from tilec.dialect.fields import AttributeField
+from tilec.dialect.mlir import ir
+
+
+def read_field(tokens: Tokens, field: AttributeField, parts: Parts) -> None:
+    """Reads the attribute of a field into the parts."""
+    if field.keywords:
+        parts.attributes[field.name] = _keyword(tokens, field)
+        _check_weak(tokens, field, parts)
+        return
+    reader = _READERS.get(field.kind)
+    parts.attributes[field.name] = read_attribute(tokens) if reader is None else reader(tokens, field)
+
+
+def _keyword(tokens: Tokens, field: AttributeField) -> ir.Attribute:
+    word = tokens.peek()
+    if word not in field.keywords:
+        tokens.fail(keyword_problem(field, word))
+    tokens.next()
+    return field.to_attribute(word)
+
+
+def _check_weak(tokens: Tokens, field: AttributeField, parts: Parts) -> None:
+    """The text of accesses to views allows no scope after `weak`."""
+    ordering = parts.attributes.get("memory_ordering_semantics")
+    if field.name == "memory_scope" and ordering is not None and ordering.value == "weak" and "view" in parts.name:
+        tokens.fail(
+            "operation specifies weak memory ordering semantics, "
+            f'but then provides "{parts.attributes["memory_scope"].value}" scope, expected no memory scope.'
+        )
+
+
+def _flag(tokens: Tokens, field: AttributeField) -> ir.Attribute:
+    tokens.expect(field.name)
+    return ir.UnitAttr.get()
+
+
+def _integer(tokens: Tokens, field: AttributeField) -> ir.Attribute:
+    return field.to_attribute(read_integer(tokens))
+
+
+def _string(tokens: Tokens, _: AttributeField) -> ir.Attribute:
+    if tokens.peek()[:1] != '"':
+        tokens.fail(f"expected a string, but got '{tokens.peek()}'")
+    return ir.StringAttr.get(unescape(tokens.next()))
+
+
+def _symbol(tokens: Tokens, _: AttributeField) -> ir.Attribute:
+    return ir.StringAttr.get(tokens.symbol())
+
+
+def _integers(tokens: Tokens, field: AttributeField) -> ir.Attribute:
+    return field.to_attribute(_until_bracket(tokens, lambda: read_integer(tokens)))
+
+
+def _booleans(tokens: Tokens, field: AttributeField) -> ir.Attribute:
+    return field.to_attribute(_until_bracket(tokens, lambda: _boolean(tokens)))
+
+
+def _boolean(tokens: Tokens) -> bool:
+    if tokens.peek() not in ("true", "false"):
+        tokens.fail(f"expected true or false, but got '{tokens.peek()}'")
+    return tokens.next() == "true"
+
+
+def _until_bracket(tokens: Tokens, read: Callable[[], Any]) -> list[Any]:
+    return [] if tokens.peek() == "]" else tokens.separated(read)
+
+
+_READERS: dict[str, Callable[[Tokens, AttributeField], ir.Attribute]] = {
+    "flag": _flag,
+    "i32": _integer,
+    "i64": _integer,
+    "string": _string,
+    "symbol": _symbol,
+    "predicate": lambda tokens, field: read_predicate(tokens),
+    "a dictionary": lambda tokens, field: read_hints(tokens),
+    "an array of 32-bit integers": _integers,
+    "an array of booleans": _booleans,
+}
