@@ -28,8 +28,8 @@ NumberFormat format_named(const std::string &name) {
   throw std::invalid_argument("expected a number format, got '" + name + "'");
 }
 
-FactorMatrix matrix_of(const std::string &format, const std::vector<uint32_t> &bits, uint32_t rows, uint32_t columns) {
-  FactorMatrix matrix(format_named(format), rows, columns);
+ElementMatrix matrix_of(const std::string &format, const std::vector<uint32_t> &bits, uint32_t rows, uint32_t columns) {
+  ElementMatrix matrix(format_named(format), rows, columns);
   if (bits.size() != size_t{rows} * columns)
     throw std::invalid_argument("expected " + std::to_string(size_t{rows} * columns) + " elements, got " +
                                 std::to_string(bits.size()));
@@ -43,7 +43,7 @@ std::vector<uint32_t> matrix_multiply_add(const std::string &format, const std::
                                           const std::vector<uint32_t> &a, const std::vector<uint32_t> &b,
                                           const std::vector<uint32_t> &c, uint32_t rows, uint32_t columns,
                                           uint32_t depth, int fraction_bits, int result_fraction_bits) {
-  const FactorMatrix left = matrix_of(format, a, rows, depth), right = matrix_of(format, b, depth, columns);
+  const ElementMatrix left = matrix_of(format, a, rows, depth), right = matrix_of(format, b, depth, columns);
   std::vector<uint32_t> d = c;
   SumRule rule{fraction_bits, format_named(result), result_fraction_bits, 0};
   fused_multiply_add(left, right, d.data(), d.data(), columns, rule);

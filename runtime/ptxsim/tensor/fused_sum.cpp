@@ -1,16 +1,11 @@
 #include "tensor/fused_sum.h"
 
+#include "tensor/vector_clones.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-
-// One clone for each vector width, chosen when the library is loaded; the wheel stays portable.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
-#define PTXSIM_VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
-#else
-#define PTXSIM_VECTOR_CLONES
-#endif
 
 namespace ptxsim {
 namespace {
@@ -76,19 +71,33 @@ void sum_products(const int32_t *a_significand, const int32_t *a_exponent, const
     total[n] += sum[n];
 }
 
-int32_t sign_extend(bool negative, uint32_t magnitude) {
-  return negative ? -static_cast<int32_t>(magnitude) : static_cast<int32_t>(magnitude);
+/// Addends that are infinite or NaN count as zero here; true if there are any.
+PTXSIM_VECTOR_CLONES
+bool take_apart_addends(const uint32_t *bits, bool half, int32_t scale_exponent, Addends &addends) {
+  const uint32_t width = half ? 10 : 23, top = half ? 31 : 255, sign_at = half ? 15 : 31;
+  const uint32_t hidden_bit = 1u << width, up = 23 - width;
+  const int32_t bias = (half ? 15 : 127) + scale_exponent;
+  uint32_t specials = 0;
+  for (uint32_t n = 0; n < kBlock; ++n) {
+    const uint32_t code = bits[n] >> width & top, fraction = bits[n] & (hidden_bit - 1);
+    const uint32_t hidden = code ? hidden_bit : 0;
+    const int32_t magnitude = code == top ? 0 : static_cast<int32_t>((fraction | hidden) << up);
+    addends.significand[n] = bits[n] >> sign_at & 1 ? -magnitude : magnitude;
+    addends.exponent[n] = magnitude ? static_cast<int32_t>(code ? code : 1) - bias : kZeroExponent;
+    specials |= code == top;
+  }
+  return specials != 0;
 }
 
-/// An addend that is infinite or NaN counts as zero here; repair_specials gives the element its value.
-void take_apart_addend(uint32_t bits, NumberFormat format, int32_t &significand, int32_t &exponent) {
-  const bool half = format == NumberFormat::F16;
-  const uint32_t width = half ? 10 : 23, top = half ? 31 : 255;
-  const int32_t bias = half ? 15 : 127;
-  const uint32_t code = bits >> width & top, fraction = bits & ((1u << width) - 1);
-  const uint32_t magnitude = code == top ? 0 : (fraction | (code ? 1u << width : 0)) << (23 - width);
-  significand = sign_extend(bits >> (half ? 15 : 31) & 1, magnitude);
-  exponent = magnitude ? static_cast<int32_t>(code ? code : 1) - bias : kZeroExponent;
+/// total = the addends, truncated toward zero at 2^(largest - kWorkingBits + drop).
+PTXSIM_VECTOR_CLONES
+void align_addends(const Addends &addends, const int32_t *largest, int32_t drop, double *total) {
+  for (uint32_t n = 0; n < kBlock; ++n) {
+    const int32_t distance = largest[n] - addends.exponent[n] + drop, sign = addends.significand[n] >> 31;
+    const int32_t magnitude = ((addends.significand[n] ^ sign) - sign) << (kWorkingBits - 23);
+    const int32_t kept = magnitude >> (distance > 31 ? 31 : distance);
+    total[n] = (kept ^ sign) - sign;
+  }
 }
 
 /// The f32 toward zero of value, keeping `fraction_bits`; overflow gives infinity.
@@ -143,55 +152,54 @@ bool round_block_to_f32(const double *total, const int32_t *largest, int32_t wor
   return true;
 }
 
+/// An operand taken apart, with a block of padding at its end for the last columns.
+struct Factors {
+  explicit Factors(const ElementMatrix &matrix)
+      : pitch(matrix.columns), significand(matrix.bits.size() + kBlock),
+        exponent(matrix.bits.size() + kBlock, kZeroExponent),
+        special(take_apart(matrix.format, matrix.negate, matrix.bits.data(), matrix.bits.size(), significand.data(),
+                           exponent.data())) {}
+
+  uint32_t pitch;
+  std::vector<int32_t> significand, exponent;
+  bool special;
+};
+
 /// One row times a block of columns.
 class BlockSum {
 public:
-  BlockSum(const FactorMatrix &a, const FactorMatrix &b, const SumRule &rule) : a(a), b(b), rule(rule) {}
+  BlockSum(const Factors &a, const Factors &b, const SumRule &rule) : a(a), b(b), rule(rule) {}
 
-  void run(uint32_t row, uint32_t column, const uint32_t *c, uint32_t *d) {
-    const uint32_t width = std::min(kBlock, b.columns - column);
-    load_addends(c, width);
-    align(row, column);
-    add(row, column);
-    alignas(64) uint32_t result[kBlock];
+  /// True if an addend is infinite or NaN.
+  bool run(uint32_t row, uint32_t column, const uint32_t *c, uint32_t *d) {
+    const uint32_t width = std::min(kBlock, b.pitch - column);
+    alignas(64) uint32_t words[kBlock] = {};
+    std::copy(c, c + width, words);
+    const bool special = take_apart_addends(words, rule.result == NumberFormat::F16, rule.scale_exponent, addends);
+    sum(row, column);
     const bool plain = rule.result == NumberFormat::F32 && rule.result_fraction_bits == 23;
-    if (!plain || !round_block_to_f32(total, largest, rule.fraction_bits, result))
+    if (!plain || !round_block_to_f32(total, largest, rule.fraction_bits, words))
       for (uint32_t n = 0; n < width; ++n)
-        result[n] = round_result(std::ldexp(total[n], largest[n] - rule.fraction_bits), rule);
-    std::copy(result, result + width, d);
+        words[n] = round_result(std::ldexp(total[n], largest[n] - rule.fraction_bits), rule);
+    std::copy(words, words + width, d);
+    return special;
   }
 
 private:
-  void load_addends(const uint32_t *c, uint32_t width) {
-    for (uint32_t n = 0; n < kBlock; ++n) {
-      take_apart_addend(c && n < width ? c[n] : 0, rule.result, addends.significand[n], addends.exponent[n]);
-      if (addends.significand[n])
-        addends.exponent[n] -= rule.scale_exponent;
-    }
-  }
-
-  void align(uint32_t row, uint32_t column) {
-    std::copy(addends.exponent, addends.exponent + kBlock, largest);
-    largest_exponents(&a.exponent[row * a.columns], &b.exponent[column], pitch(), a.columns, largest);
-  }
-
-  void add(uint32_t row, uint32_t column) {
+  void sum(uint32_t row, uint32_t column) {
+    const uint32_t depth = a.pitch;
     const int32_t drop = kWorkingBits - rule.fraction_bits;
-    for (uint32_t n = 0; n < kBlock; ++n) {
-      const int32_t distance = std::min(largest[n] - addends.exponent[n] + drop, 31);
-      const int32_t magnitude = std::abs(addends.significand[n]) << (kWorkingBits - 23) >> distance;
-      total[n] = addends.significand[n] < 0 ? -magnitude : magnitude;
-    }
-    for (uint32_t k = 0; k < a.columns; k += kGroup) {
-      const size_t at_a = row * a.columns + k, at_b = size_t{k} * pitch() + column;
-      sum_products(&a.significand[at_a], &a.exponent[at_a], &b.significand[at_b], &b.exponent[at_b], pitch(),
-                   std::min(kGroup, a.columns - k), largest, drop, total);
+    std::copy(addends.exponent, addends.exponent + kBlock, largest);
+    largest_exponents(&a.exponent[size_t{row} * depth], &b.exponent[column], b.pitch, depth, largest);
+    align_addends(addends, largest, drop, total);
+    for (uint32_t k = 0; k < depth; k += kGroup) {
+      const size_t at_a = size_t{row} * depth + k, at_b = size_t{k} * b.pitch + column;
+      sum_products(&a.significand[at_a], &a.exponent[at_a], &b.significand[at_b], &b.exponent[at_b], b.pitch,
+                   std::min(kGroup, depth - k), largest, drop, total);
     }
   }
 
-  uint32_t pitch() const { return b.columns; }
-
-  const FactorMatrix &a, &b;
+  const Factors &a, &b;
   const SumRule &rule;
   Addends addends;
   alignas(64) int32_t largest[kBlock];
@@ -202,13 +210,13 @@ bool is_special_addend(uint32_t bits, NumberFormat format) {
   return format == NumberFormat::F16 ? (bits & 0x7c00) == 0x7c00 : (bits & 0x7f800000) == 0x7f800000;
 }
 
-double operand(const FactorMatrix &matrix, size_t at) {
+double operand(const ElementMatrix &matrix, size_t at) {
   const double value = to_double(matrix.format, matrix.bits[at]);
-  return matrix.negated[at] ? -value : value;
+  return matrix.negate ? -value : value;
 }
 
 /// The IEEE value of an element that infinities or NaN reach; false if none does.
-bool special_value(const FactorMatrix &a, const FactorMatrix &b, uint32_t row, uint32_t column, uint32_t addend,
+bool special_value(const ElementMatrix &a, const ElementMatrix &b, uint32_t row, uint32_t column, uint32_t addend,
                    NumberFormat format, double &value) {
   bool special = is_special_addend(addend, format);
   value = special ? to_double(format, addend) : 0;
@@ -230,56 +238,39 @@ uint32_t special_bits(double value, NumberFormat format) {
   return infinity | (std::signbit(value) ? (half ? 0x8000u : 0x80000000u) : 0);
 }
 
-bool any_special_addend(const uint32_t *c, uint32_t columns, NumberFormat format) {
-  return c && std::any_of(c, c + columns, [&](uint32_t bits) { return is_special_addend(bits, format); });
+int32_t integer(const ElementMatrix &matrix, size_t at) {
+  return matrix.format == NumberFormat::S8 ? static_cast<int8_t>(matrix.bits[at]) : static_cast<int>(matrix.bits[at]);
 }
 
 } // namespace
 
-FactorMatrix::FactorMatrix(NumberFormat format, uint32_t rows, uint32_t columns)
-    : format(format), rows(rows), columns(columns), significand(size_t{rows} * columns + kBlock),
-      exponent(size_t{rows} * columns + kBlock, kZeroExponent), bits(size_t{rows} * columns),
-      negated(size_t{rows} * columns) {}
-
-void FactorMatrix::set(uint32_t row, uint32_t column, uint32_t element_bits, bool negate) {
-  const size_t at = size_t{row} * columns + column;
-  bits[at] = element_bits;
-  negated[at] = negate;
-  if (format == NumberFormat::S8 || format == NumberFormat::U8) {
-    significand[at] = format == NumberFormat::S8 ? static_cast<int8_t>(element_bits) : static_cast<int>(element_bits);
-    return;
-  }
-  const Parts parts = take_apart(format, element_bits);
-  significand[at] = negate ? -parts.significand : parts.significand;
-  exponent[at] = parts.exponent;
-  any_special |= parts.special;
-}
-
-void fused_multiply_add(const FactorMatrix &a, const FactorMatrix &b, const uint32_t *c, uint32_t *d, size_t pitch,
+void fused_multiply_add(const ElementMatrix &a, const ElementMatrix &b, const uint32_t *c, uint32_t *d, size_t pitch,
                         const SumRule &rule) {
-  BlockSum block(a, b, rule);
+  const Factors left(a), right(b);
+  BlockSum block(left, right, rule);
   std::vector<uint32_t> addends(b.columns, 0);
   for (uint32_t row = 0; row < a.rows; ++row) {
     const uint32_t *c_row = c ? c + row * pitch : nullptr;
-    const bool special = a.any_special || b.any_special || any_special_addend(c_row, b.columns, rule.result);
-    if (special && c_row)
+    uint32_t *d_row = d + row * pitch;
+    if (c_row) // d may be c
       std::copy(c_row, c_row + b.columns, addends.begin());
+    bool special = left.special || right.special;
     for (uint32_t column = 0; column < b.columns; column += kBlock)
-      block.run(row, column, c_row ? c_row + column : nullptr, d + row * pitch + column);
+      special |= block.run(row, column, addends.data() + column, d_row + column);
     double value;
     for (uint32_t column = 0; special && column < b.columns; ++column)
       if (special_value(a, b, row, column, addends[column], rule.result, value))
-        d[row * pitch + column] = special_bits(value, rule.result);
+        d_row[column] = special_bits(value, rule.result);
   }
 }
 
-void integer_multiply_add(const FactorMatrix &a, const FactorMatrix &b, const uint32_t *c, uint32_t *d, size_t pitch,
+void integer_multiply_add(const ElementMatrix &a, const ElementMatrix &b, const uint32_t *c, uint32_t *d, size_t pitch,
                           bool saturate) {
   for (uint32_t row = 0; row < a.rows; ++row)
     for (uint32_t column = 0; column < b.columns; ++column) {
       int64_t sum = c ? static_cast<int32_t>(c[row * pitch + column]) : 0;
       for (uint32_t k = 0; k < a.columns; ++k)
-        sum += a.significand[row * a.columns + k] * b.significand[k * b.columns + column];
+        sum += integer(a, size_t{row} * a.columns + k) * integer(b, size_t{k} * b.columns + column);
       if (saturate)
         sum = std::clamp<int64_t>(sum, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
       d[row * pitch + column] = static_cast<uint32_t>(sum);

@@ -8,19 +8,17 @@
 
 namespace ptxsim {
 
-/// One operand of a product, taken apart once for each instruction. Rows of `columns` elements; A is stored
-/// M x K and B is stored K x N.
-struct FactorMatrix {
-  FactorMatrix(NumberFormat format, uint32_t rows, uint32_t columns);
+/// One operand of a product, element by element as stored. A is M x K and B is K x N.
+struct ElementMatrix {
+  ElementMatrix(NumberFormat format, uint32_t rows, uint32_t columns, bool negate = false)
+      : format(format), rows(rows), columns(columns), negate(negate), bits(size_t{rows} * columns) {}
 
-  void set(uint32_t row, uint32_t column, uint32_t element_bits, bool negate = false);
+  void set(uint32_t row, uint32_t column, uint32_t element) { bits[size_t{row} * columns + column] = element; }
 
   NumberFormat format;
   uint32_t rows, columns;
-  bool any_special = false; ///< an infinity or NaN is among the elements
-  std::vector<int32_t> significand, exponent;
-  std::vector<uint32_t> bits; ///< of the elements as they were set
-  std::vector<uint8_t> negated;
+  bool negate; ///< all elements count with the opposite sign
+  std::vector<uint32_t> bits;
 };
 
 /// How a unit sums and rounds (measured on hardware; PTX leaves it open).
@@ -33,11 +31,11 @@ struct SumRule {
 
 /// d = a * b + c for float formats; c may be null for zero and may be d. Both are M rows of N words, `pitch`
 /// words apart, each holding an f32 or, in its lower half, an f16.
-void fused_multiply_add(const FactorMatrix &a, const FactorMatrix &b, const uint32_t *c, uint32_t *d, size_t pitch,
+void fused_multiply_add(const ElementMatrix &a, const ElementMatrix &b, const uint32_t *c, uint32_t *d, size_t pitch,
                         const SumRule &rule);
 
 /// The same for 8-bit integers: exact, wrapping to 32 bits or saturating.
-void integer_multiply_add(const FactorMatrix &a, const FactorMatrix &b, const uint32_t *c, uint32_t *d, size_t pitch,
+void integer_multiply_add(const ElementMatrix &a, const ElementMatrix &b, const uint32_t *c, uint32_t *d, size_t pitch,
                           bool saturate);
 
 } // namespace ptxsim

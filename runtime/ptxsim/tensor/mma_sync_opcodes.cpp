@@ -22,9 +22,9 @@ Outcome execute(Warp &warp, const Instruction &in) {
     for (const Operand &operand : in.operands[i].elements)
       warp.require(operand);
   const uint32_t depth = in.settings[Depth];
-  FactorMatrix a(static_cast<NumberFormat>(in.settings[FormatOfA]), kRows, depth);
-  FactorMatrix b(static_cast<NumberFormat>(in.settings[FormatOfB]), depth, kColumns);
-  load_a_fragment(warp, in.operands[1].elements, a, false);
+  ElementMatrix a(static_cast<NumberFormat>(in.settings[FormatOfA]), kRows, depth);
+  ElementMatrix b(static_cast<NumberFormat>(in.settings[FormatOfB]), depth, kColumns);
+  load_a_fragment(warp, in.operands[1].elements, a);
   load_b_fragment(warp, in.operands[2].elements, b);
   std::vector<uint32_t> sums = load_accumulator(warp, in.operands[3].elements, d, kColumns);
   SumRule rule;

@@ -1,5 +1,7 @@
 #include "tensor/number_format.h"
 
+#include "tensor/vector_clones.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -83,16 +85,28 @@ uint32_t element_bits(NumberFormat format) {
   }
 }
 
-Parts take_apart(NumberFormat format, uint32_t bits) {
-  const FloatFacts &f = facts(format);
-  const Fields fields = fields_of(format, bits);
-  if (is_special(f, fields))
-    return {0, kZeroExponent, true};
-  const int hidden = fields.exponent ? 1 << f.fraction_bits : 0;
-  const int significand = (hidden | fields.fraction) << (kFractionBits - f.fraction_bits);
-  if (significand == 0)
-    return {};
-  return {fields.negative ? -significand : significand, (fields.exponent ? fields.exponent : 1) - f.bias, false};
+PTXSIM_VECTOR_CLONES
+bool take_apart(NumberFormat format, bool negate, const uint32_t *bits, size_t count, int32_t *significand,
+                int32_t *exponent) {
+  const FloatFacts f = facts(format);
+  const uint32_t unused = format == NumberFormat::TF32 ? 13 : 0;
+  const uint32_t top = (1u << f.exponent_bits) - 1, fractions = (1u << f.fraction_bits) - 1;
+  // The least fraction that makes the top exponent stand for no number.
+  const uint32_t least = f.top == Top::Numbers ? fractions + 1 : f.top == Top::NanAtEnd ? fractions : 0;
+  const uint32_t up = kFractionBits - f.fraction_bits, sign_at = f.exponent_bits + f.fraction_bits;
+  uint32_t specials = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t element = bits[i] >> unused;
+    const uint32_t code = element >> f.fraction_bits & top, fraction = element & fractions;
+    const bool special = (code == top) & (fraction >= least);
+    const uint32_t hidden = code ? fractions + 1 : 0;
+    const int32_t magnitude = special ? 0 : static_cast<int32_t>((fraction | hidden) << up);
+    const bool negative = (element >> sign_at & 1) != static_cast<uint32_t>(negate);
+    significand[i] = negative ? -magnitude : magnitude;
+    exponent[i] = magnitude ? static_cast<int32_t>(code ? code : 1) - f.bias : kZeroExponent;
+    specials |= special;
+  }
+  return specials != 0;
 }
 
 double to_double(NumberFormat format, uint32_t bits) {
@@ -109,8 +123,9 @@ double to_double(NumberFormat format, uint32_t bits) {
     const double infinity = std::numeric_limits<double>::infinity();
     return fields.negative ? -infinity : infinity;
   }
-  const Parts parts = take_apart(format, bits);
-  return std::ldexp(parts.significand, parts.exponent - kFractionBits);
+  const int hidden = fields.exponent ? 1 << f.fraction_bits : 0;
+  const double magnitude = std::ldexp(fields.fraction | hidden, std::max(fields.exponent, 1) - f.bias - f.fraction_bits);
+  return fields.negative ? -magnitude : magnitude;
 }
 
 uint16_t round_to_f16(double value) { return round_to_16_bits(value, facts(NumberFormat::F16)); }

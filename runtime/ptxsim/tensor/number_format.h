@@ -17,16 +17,11 @@ constexpr int kFractionBits = 10;
 /// The exponent of a zero: below that of any number, so that it never sets the alignment of a sum.
 constexpr int kZeroExponent = -1000;
 
-/// A finite number as significand * 2^(exponent - kFractionBits), its exponent as stored: the significand of a
-/// subnormal is not normalised. Infinities and NaN have significand 0 and `special` set.
-struct Parts {
-  int32_t significand = 0;
-  int32_t exponent = kZeroExponent;
-  bool special = false;
-};
-
-/// Takes apart an operand of a matrix product; `bits` is right-aligned. tf32 uses the top 19 of 32 bits.
-Parts take_apart(NumberFormat format, uint32_t bits);
+/// Takes apart finite numbers: value = significand * 2^(exponent - kFractionBits), the exponent as stored, so that
+/// the significand of a subnormal is not normalised. Infinities and NaN become zero; true if there are any.
+/// Elements are right-aligned, but for tf32, which uses the top 19 of 32 bits.
+bool take_apart(NumberFormat format, bool negate, const uint32_t *bits, size_t count, int32_t *significand,
+                int32_t *exponent);
 
 /// The value of the element, infinities and NaN included.
 double to_double(NumberFormat format, uint32_t bits);

@@ -49,7 +49,7 @@ void unpack_unit(NumberFormat format, const uint8_t *bytes, uint32_t *elements) 
                               : load_value<uint32_t>(bytes + 4 * i);
 }
 
-void load_operand(const SharedOperand &operand, const uint8_t *shared, FactorMatrix &matrix, uint32_t first_row,
+void load_operand(const SharedOperand &operand, const uint8_t *shared, ElementMatrix &matrix, uint32_t first_row,
                   bool transposed) {
   const uint32_t count = unit_bytes / container_bytes(operand.format);
   visit_corners(operand, [&](uint32_t row, uint32_t depth) {
@@ -57,7 +57,7 @@ void load_operand(const SharedOperand &operand, const uint8_t *shared, FactorMat
     unpack_unit(operand.format, shared + unit_address(operand, row, depth), elements);
     for (uint32_t i = 0; i < count; ++i) {
       const uint32_t r = first_row + row + (operand.depth_major ? 0 : i), k = depth + (operand.depth_major ? i : 0);
-      matrix.set(transposed ? k : r, transposed ? r : k, elements[i], operand.negate);
+      matrix.set(transposed ? k : r, transposed ? r : k, elements[i]);
     }
   });
 }

@@ -30,7 +30,7 @@ void visit_units(const SharedOperand &operand, const std::function<void(uint32_t
 
 /// Puts the operand's elements at (row, depth), with `first_row` added, into `matrix`; or, where `transposed`,
 /// at (depth, row).
-void load_operand(const SharedOperand &operand, const uint8_t *shared, FactorMatrix &matrix, uint32_t first_row,
+void load_operand(const SharedOperand &operand, const uint8_t *shared, ElementMatrix &matrix, uint32_t first_row,
                   bool transposed);
 
 /// The elements of one unit of packed 4-bit and 6-bit formats with their padding, or of dense wider ones.

@@ -29,15 +29,15 @@ void visit_accumulator(const std::vector<Operand> &registers, NumberFormat forma
 
 } // namespace
 
-void load_a_fragment(Warp &warp, const std::vector<Operand> &registers, FactorMatrix &matrix, bool negate) {
+void load_a_fragment(Warp &warp, const std::vector<Operand> &registers, ElementMatrix &matrix) {
   const uint32_t bytes = container_bytes(matrix.format);
   visit_parts(warp, registers, bytes, [&](uint32_t lane, uint32_t index, uint32_t part, uint32_t bits) {
     const Element element = a_element(lane, index, part, 4 / bytes);
-    matrix.set(element.row, element.column, bits, negate);
+    matrix.set(element.row, element.column, bits);
   });
 }
 
-void load_b_fragment(Warp &warp, const std::vector<Operand> &registers, FactorMatrix &matrix) {
+void load_b_fragment(Warp &warp, const std::vector<Operand> &registers, ElementMatrix &matrix) {
   const uint32_t bytes = container_bytes(matrix.format);
   visit_parts(warp, registers, bytes, [&](uint32_t lane, uint32_t index, uint32_t part, uint32_t bits) {
     const Element element = b_element(lane, index, part, 4 / bytes);

@@ -7,10 +7,10 @@
 namespace ptxsim {
 
 /// Puts the A fragment in `registers` into rows 0 to 15 of `matrix`.
-void load_a_fragment(Warp &warp, const std::vector<Operand> &registers, FactorMatrix &matrix, bool negate);
+void load_a_fragment(Warp &warp, const std::vector<Operand> &registers, ElementMatrix &matrix);
 
 /// Puts the B fragment into `matrix`, K x 8.
-void load_b_fragment(Warp &warp, const std::vector<Operand> &registers, FactorMatrix &matrix);
+void load_b_fragment(Warp &warp, const std::vector<Operand> &registers, ElementMatrix &matrix);
 
 /// C as a row-major array of 16 rows, one element a word.
 std::vector<uint32_t> load_accumulator(Warp &warp, const std::vector<Operand> &registers, NumberFormat format,

@@ -62,7 +62,7 @@ void Tcgen05Mma::check(Warp &warp, const Actor &shared_actor, const Actor &tenso
   }
 }
 
-void Tcgen05Mma::load_a(FactorMatrix &matrix) const {
+void Tcgen05Mma::load_a(ElementMatrix &matrix) const {
   for (uint32_t index = 0; index < ctas.size(); ++index) {
     if (!a_in_tensor_memory) {
       load_operand(a, ctas[index]->shared.data(), matrix, index * a.rows, false);
@@ -72,13 +72,14 @@ void Tcgen05Mma::load_a(FactorMatrix &matrix) const {
       const uint32_t *cells =
           ctas[index]->tensor_memory->lane(operand_lane(row, a.rows, a_address.lane)) + a_address.column;
       for (uint32_t k = 0; k < a.depth; ++k)
-        matrix.set(index * a.rows + row, k, element_in_cells(cells, k, a.format), a.negate);
+        matrix.set(index * a.rows + row, k, element_in_cells(cells, k, a.format));
     }
   }
 }
 
 void Tcgen05Mma::perform() const {
-  FactorMatrix left(a.format, descriptor.rows, a.depth), right(b.format, b.depth, descriptor.columns);
+  ElementMatrix left(a.format, descriptor.rows, a.depth, a.negate);
+  ElementMatrix right(b.format, b.depth, descriptor.columns, b.negate);
   load_a(left);
   for (uint32_t index = 0; index < ctas.size(); ++index)
     load_operand(b, ctas[index]->shared.data(), right, index * b.rows, true);

@@ -31,7 +31,7 @@ struct Tcgen05Mma {
   void perform() const;
 
 private:
-  void load_a(FactorMatrix &matrix) const;
+  void load_a(ElementMatrix &matrix) const;
 };
 
 } // namespace ptxsim

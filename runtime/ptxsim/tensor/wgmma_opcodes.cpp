@@ -60,10 +60,10 @@ struct WarpgroupMma {
 };
 
 void WarpgroupMma::perform() const {
-  FactorMatrix left(a.format, kRows, a.depth), right(b.format, b.depth, b.rows);
+  ElementMatrix left(a.format, kRows, a.depth, a.negate), right(b.format, b.depth, b.rows, b.negate);
   const uint8_t *shared = warp->cta.shared.data();
   if (a_in_registers)
-    load_a_fragment(*warp, instruction->operands[1].elements, left, a.negate);
+    load_a_fragment(*warp, instruction->operands[1].elements, left);
   else
     load_operand(a, shared, left, 0, false);
   load_operand(b, shared, right, 0, true);
