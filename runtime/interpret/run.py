@@ -51,8 +51,9 @@ def run(
     function = _entry(module, entry)
     extents = grid_of(grid)
     preparation = Preparation()
-    body = preparation.block(function.body.blocks[0])
-    arguments = _arguments(function, entry, values)
+    with module.context:
+        body = preparation.block(function.body.blocks[0])
+        arguments = _arguments(function, entry, values)
     ordering = Ordering() if check else None
     memory = Memory(ranges, ordering)
     total = extents[0] * extents[1] * extents[2]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tilec.dialect.assembly.reader import read_module
+from tilec.dialect.mlir import context
 from tilec.runtime.interpret.run import run
 
 Execute = Callable[..., None]
@@ -20,7 +21,8 @@ def _execute(parameters: str, body: str, *values: Any, grid: Any = 1, outside: s
     ends = re.search(r"\breturn\s*$", body)
     text = f"cuda_tile.module @m {{ {outside}\nentry @k({parameters}) {{{body}{'' if ends else ' return'} }} }}"
     module = read_module(text, "kernel.mlir")
-    module.operation.verify()
+    with context():
+        module.operation.verify()
     arrays = [value for value in values if isinstance(value, np.ndarray)]
     ranges = [_range(array) for array in arrays]
     numbers = [value.ctypes.data if isinstance(value, np.ndarray) else value for value in values]

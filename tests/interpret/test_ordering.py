@@ -184,6 +184,55 @@ def test_atomic_updates_pass_on_what_a_release_began(execute):
     unordered(execute, body.replace("ORDER", "relaxed"), RACE, grid=4)
 
 
+PARTS = """
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %two = constant <i32: 2> : tile<i32>
+  %three = constant <i32: 3> : tile<i32>
+  %last = cmpi equal %x, %two, signed : tile<i32> -> tile<i1>
+  %own = offset %p, %x : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %count = offset %p, %three : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %t = store_ptr_tko weak %own, %x : tile<ptr<i32>>, tile<i32> -> token
+"""
+
+
+def test_the_last_tile_block_may_read_what_all_before_it_left(execute):
+    """Each counts itself in behind its part; that the second came after the first is passed on to the third."""
+    body = f"""{PARTS}
+    %f, %l = atomic_rmw_tko ORDER device %count, add, %one token=%t : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+    if %last {{ %v, %k = load_ptr_tko weak %p token=%l : tile<ptr<i32>> -> tile<i32>, token }}"""
+    ordered(execute, body.replace("ORDER", "acq_rel"), grid=3)
+    unordered(execute, body.replace("ORDER", "release"), f"{RACE} 'cuda_tile.store_ptr_tko'", grid=3)
+
+
+def test_a_relaxed_update_carries_on_a_release_and_a_relaxed_store_ends_it(execute):
+    """The first tile block releases, the second changes the flag, the third acquires and reads what the first left."""
+    body = f"""{PARTS}
+    %first = cmpi less_than %x, %one, signed : tile<i32> -> tile<i1>
+    if %first {{
+      %s = store_ptr_tko release device %count, %one token=%t : tile<ptr<i32>>, tile<i32> -> token
+    }} else {{
+      if %last {{
+        %f, %l = load_ptr_tko acquire device %count : tile<ptr<i32>> -> tile<i32>, token
+        %v, %k = load_ptr_tko weak %p token=%l : tile<ptr<i32>> -> tile<i32>, token
+      }} else {{ BETWEEN }}
+    }}"""
+    change = "%g, %m = atomic_rmw_tko relaxed device %count, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token"
+    ordered(execute, body.replace("BETWEEN", change), grid=3)
+    overwrite = "%m = store_ptr_tko relaxed device %count, %one : tile<ptr<i32>>, tile<i32> -> token"
+    unordered(execute, body.replace("BETWEEN", overwrite), f"{RACE} 'cuda_tile.store_ptr_tko'", grid=3)
+
+
+def test_what_one_tile_block_acquired_another_has_not(execute):
+    body = f"""{PARTS}
+    %s = store_ptr_tko release device %count, %one token=%t : tile<ptr<i32>>, tile<i32> -> token
+    if %last {{
+      %v, %k = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
+    }} else {{
+      %f, %l = load_ptr_tko acquire device %count token=%s : tile<ptr<i32>> -> tile<i32>, token
+    }}"""
+    unordered(execute, body, f"{RACE} 'cuda_tile.store_ptr_tko'", grid=3)
+
+
 def test_memory_of_one_tile_block_may_lie_where_that_of_another_lay(execute):
     body = """%a = alloca num_elem = 1, alignment = 4 : tile<ptr<i32>>
     %t = store_ptr_tko weak %a, %one : tile<ptr<i32>>, tile<i32> -> token"""
