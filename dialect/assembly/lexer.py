@@ -32,11 +32,13 @@ _TOKEN = re.compile(
 )
 
 END = ""
+# Readers look this far ahead without asking whether the text goes on.
+LOOKAHEAD = 4
 _PUNCTUATION = ",:()[]{}=<>?|*+-_"
 
 
 def tokenize(source: Source) -> tuple[list[str], list[int]]:
-    """Tokens and their offsets, both closed by END; raises InputError at a character that starts no token."""
+    """Tokens and their offsets, both closed by a few END; raises InputError at a character that starts no token."""
     matches = list(_TOKEN.finditer(source.text))
     tokens = [match[1] for match in matches]
     offsets = [match.start(1) for match in matches]
@@ -44,7 +46,8 @@ def tokenize(source: Source) -> tuple[list[str], list[int]]:
         if len(token) == 1 and not token.isalnum() and token not in _PUNCTUATION:
             at = tokens.index(token)
             source.fail(offsets[at], f"unexpected character {token!r}")
-    return [*tokens, END], [*offsets, len(source.text)]
+    end = len(source.text)
+    return tokens + [END] * LOOKAHEAD, offsets + [end] * LOOKAHEAD
 
 
 def is_name(token: str) -> bool:

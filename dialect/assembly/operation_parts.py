@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tilec.dialect.assembly.scope import Scope
 from tilec.dialect.assembly.tokens import Tokens
@@ -26,6 +28,47 @@ class Parts:
         self.attributes: dict[str, ir.Attribute] = {}
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """What making an operation of a class needs, looked up once."""
+
+    operands: tuple[ValueField, ...]
+    results: tuple[ValueField, ...]
+    regions: int
+    defaults: dict[str, ir.Attribute]
+    operand_segments: bool
+    result_segments: bool
+    # Operands that must have the type of the result at this place, because they share its variable.
+    shared: tuple[tuple[ValueField, int], ...]
+
+
+@functools.cache
+def _plan(name: str) -> _Plan:
+    cls = OPERATIONS[name]
+    operands, results = cls.operand_fields, cls.result_fields
+    fields = cls.attribute_fields.values()
+    return _Plan(
+        operands,
+        results,
+        len(cls.region_fields),
+        {field.name: field.to_attribute(field.default) for field in fields if field.default is not None},
+        any(field.arity != ONE for field in operands),
+        any(field.arity != ONE for field in results),
+        tuple(_shared(operands, results)),
+    )
+
+
+def _shared(operands: tuple[ValueField, ...], results: tuple[ValueField, ...]) -> Iterator[tuple[ValueField, int]]:
+    for at, result in enumerate(results):
+        for field in operands:
+            if (
+                isinstance(result.constraint, TypeVariable)
+                and field.constraint is result.constraint
+                and field.arity == ONE
+            ):
+                yield field, at
+
+
 class OperationMaker:
     """Makes operations of parts: the types of results are inferred from those that the text names."""
 
@@ -35,30 +78,30 @@ class OperationMaker:
 
     def create(self, parts: Parts, point: ir.InsertionPoint) -> ir.Operation:
         """The operation, with result types inferred from the types that were read."""
-        cls = OPERATIONS[parts.name]
+        plan = _plan(parts.name)
         operands: list[ir.Value] = []
         sizes: list[int] = []
-        for field in cls.operand_fields:
-            group = parts.operands.get(field.name, [])
+        for field in plan.operands:
+            group = parts.operands.get(field.name, ())
             operands += group
             sizes.append(len(group))
         results: list[ir.Type] = []
         result_sizes: list[int] = []
-        for field in cls.result_fields:
-            types = parts.types.get(field.name) or self._inferred(cls, field, parts)
+        for field in plan.results:
+            types = parts.types.get(field.name) or self._inferred(plan, field, parts)
             results += types
             result_sizes.append(len(types))
-        self._check_variables(cls, parts, results)
-        attributes = self._with_defaults(cls, parts.attributes)
-        for kind, fields, counted in (
-            ("operand", cls.operand_fields, sizes),
-            ("result", cls.result_fields, result_sizes),
-        ):
-            if any(field.arity != ONE for field in fields):
-                attributes[f"{kind}SegmentSizes"] = self._segments(fields, counted, parts)
+        for field, at in plan.shared:
+            if field.name not in parts.types:
+                self.check_operands(field, [results[at]], parts)
+        attributes = {**plan.defaults, **parts.attributes}
+        if plan.operand_segments:
+            attributes["operandSegmentSizes"] = self._segments(plan.operands, sizes, parts)
+        if plan.result_segments:
+            attributes["resultSegmentSizes"] = self._segments(plan.results, result_sizes, parts)
         location = self.tokens.source.location(parts.offset)
         return ir.Operation.create(
-            parts.name, results, operands, attributes, regions=len(cls.region_fields), loc=location, ip=point
+            parts.name, results, operands, attributes, regions=plan.regions, loc=location, ip=point
         )
 
     def _segments(self, fields: tuple[ValueField, ...], sizes: list[int], parts: Parts) -> ir.Attribute:
@@ -67,36 +110,19 @@ class OperationMaker:
         except ValueError as error:
             self.tokens.fail_at(parts.offset, str(error))
 
-    def _with_defaults(self, cls: Any, given: dict[str, ir.Attribute]) -> dict[str, ir.Attribute]:
-        for name, field in cls.attribute_fields.items():
-            if field.default is not None and name not in given:
-                given[name] = field.to_attribute(field.default)
-        return given
-
-    def _inferred(self, cls: Any, field: ValueField, parts: Parts) -> list[ir.Type]:
+    def _inferred(self, plan: _Plan, field: ValueField, parts: Parts) -> list[ir.Type]:
         if field.arity not in (ONE, OPTIONAL):
             return []
         if field.set.name == "Token":
             return [TokenType.get()]
-        if isinstance(field.constraint, TypeVariable):
-            for other in cls.fields:
-                if isinstance(other, ValueField) and other.constraint == field.constraint:
-                    known = parts.types.get(other.name) or [v.type for v in parts.operands.get(other.name, [])]
-                    if known:
-                        return [known[0]]
-        # Several results of one kind are written with one type: x, y and z of get_tile_block_id.
-        for other in cls.result_fields:
-            if other.constraint == field.constraint and other.name in parts.types:
-                return [parts.types[other.name][0]]
+        # A variable is one type; and several results of one kind (x, y, z of get_tile_block_id) are written with one.
+        alike = [*plan.operands, *plan.results] if isinstance(field.constraint, TypeVariable) else plan.results
+        for other in alike:
+            if other.constraint is field.constraint:
+                known = parts.types.get(other.name) or [value.type for value in parts.operands.get(other.name, ())]
+                if known:
+                    return [known[0]]
         self.tokens.fail_at(parts.offset, f"expected a type for '{field.name}'")
-
-    def _check_variables(self, cls: Any, parts: Parts, results: list[ir.Type]) -> None:
-        # An operand whose type the text leaves out must have the type of the result it shares a variable with.
-        for result, type in zip(cls.result_fields, results, strict=False):
-            if isinstance(result.constraint, TypeVariable):
-                for field in cls.operand_fields:
-                    if field.constraint is result.constraint and field.name not in parts.types and field.arity == ONE:
-                        self.check_operands(field, [type], parts)
 
     def check_operands(self, field: ValueField, types: list[ir.Type], parts: Parts) -> None:
         """Operands must have the types that the text says."""

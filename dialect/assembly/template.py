@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from tilec.dialect.assembly.lexer import tokenize
+from tilec.dialect.assembly.lexer import END, tokenize
 from tilec.dialect.assembly.source import Source
 from tilec.dialect.fields import AttributeField, ValueField
 
@@ -104,7 +104,7 @@ def _elements(cls: Any, text: str, at: int) -> tuple[list[Any], int]:
 
 def _literal(text: str) -> Literal:
     tokens, _ = tokenize(Source(text, "<assembly line>"))
-    return Literal(text, tuple(tokens[:-1]))
+    return Literal(text, tuple(token for token in tokens if token != END))
 
 
 def _field(cls: Any, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
@@ -9,10 +10,11 @@ from tilec.dialect.assembly.lexer import END, tokenize
 from tilec.dialect.assembly.source import Source
 from tilec.dialect.assembly.types import TypeSyntaxError, parse_type
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
 
 T = TypeVar("T")
 
-_OPENING = {"<": ">", "(": ")", "[": "]", "{": "}"}
+_ALIAS = re.compile(r"![A-Za-z_]\w*\b(?!\.)")
 
 
 class Tokens:
@@ -25,8 +27,7 @@ class Tokens:
         self.aliases: dict[str, Any] = {}
 
     def peek(self, ahead: int = 0) -> str:
-        at = self.at + ahead
-        return self.tokens[at] if at < len(self.tokens) else END
+        return self.tokens[self.at + ahead]
 
     def next(self) -> str:
         token = self.tokens[self.at]
@@ -101,7 +102,10 @@ class Tokens:
 
     def type(self) -> ir.Type:
         """The type that starts at the next token."""
-        start, token = self.offset(), self.peek()
+        start, token = self.offsets[self.at], self.tokens[self.at]
+        if token[-1:] == ">" and "!" not in token:
+            self.at += 1
+            return self._parsed(token, start)
         if token[:1] == "!" and token in self.aliases:
             self.at += 1
             return self.aliases[token]
@@ -114,19 +118,21 @@ class Tokens:
         if self.peek() == "<" and not token.endswith(">"):
             self.skip_balanced("<", ">")
             end = self.offset_of_last_end()
+        return self._parsed(self._expanded(start, end), start)
+
+    def _parsed(self, text: str, start: int) -> ir.Type:
         try:
-            return parse_type(self._expanded(start, end))
+            return parse_type(text)
         except TypeSyntaxError as error:
             self.fail_at(start + error.offset, error.message)
 
     def _expanded(self, start: int, end: int) -> str:
         text = self.text(start, end)
-        if "!" not in text:
-            return text
-        for name, type in self.aliases.items():
-            if name[0] == "!" and name in text:
-                text = text.replace(name, f"!cuda_tile.{type.spelled()}" if hasattr(type, "spelled") else str(type))
-        return text
+        return _ALIAS.sub(self._aliased, text) if "!" in text else text
+
+    def _aliased(self, match: re.Match[str]) -> str:
+        type = self.aliases.get(match[0])
+        return match[0] if type is None else f"!cuda_tile.{spell(type)}" if hasattr(type, "spelled") else str(type)
 
     def _function_type(self) -> ir.Type:
         inputs = self.comma_list("(", ")", self.type)
