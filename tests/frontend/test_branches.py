@@ -47,7 +47,22 @@ def conditional(n):
     return x + y + (100 if not small else 0) + (1000 if 2 < n <= 5 else 0)
 
 
-FUNCTIONS = {"merged": merged, "returns_early": returns_early, "conditional": conditional}
+def returns_below_a_known_condition(n):
+    if LIMIT > 3:
+        if n < 2:
+            n = n + 5
+        if n > 6:
+            return -n
+    return n * 2
+
+
+LIMIT = 4
+FUNCTIONS = {
+    "merged": merged,
+    "returns_early": returns_early,
+    "conditional": conditional,
+    "known": returns_below_a_known_condition,
+}
 
 
 @ct.kernel

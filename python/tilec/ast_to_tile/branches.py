@@ -62,10 +62,10 @@ def _close(
 @statement(ast.If)
 def _if(tracer: Tracer, node: ast.If, rest: Sequence[ast.stmt]) -> Flow:
     condition = tracer.condition(node.test)
+    if not tracer.frame.is_kernel and contains(node, ast.Return):
+        return _returning(tracer, node, condition, rest)
     if isinstance(condition, bool):
         return tracer.execute(node.body if condition else node.orelse)
-    if not tracer.frame.is_kernel and contains(node, ast.Return):
-        return _returning(tracer, condition, [*node.body, *rest], [*node.orelse, *rest])
     if _leaves(node.orelse) and not _leaves(node.body):
         return _guard(tracer, invert(tracer.emitter, condition), node.orelse, node.body)
     then = tracer.trace(lambda: tracer.execute(node.body))
@@ -138,12 +138,16 @@ def _forget(tracer: Tracer, node: ast.If, names: frozenset[str]) -> None:
         tracer.frame.names[name] = Unusable(f"'{name}' was assigned in a branch and is not known here")
 
 
-def _returning(tracer: Tracer, condition: Tile, then: list[ast.stmt], otherwise: list[ast.stmt]) -> Flow:
+def _returning(tracer: Tracer, node: ast.If, condition: bool | Tile, rest: Sequence[ast.stmt]) -> Flow:
     """In a function called by a kernel, what follows the `if` moves into the branches, so that both end in a return."""
-    if tracer.loops and tracer.loops[-1].frame is tracer.frame:
+    in_loop = bool(tracer.loops) and tracer.loops[-1].frame is tracer.frame
+    if isinstance(condition, bool):
+        chosen = node.body if condition else node.orelse
+        return tracer.execute(chosen) if in_loop else Returned(_result(tracer, [*chosen, *rest]))
+    if in_loop:
         raise CompileError("'return' inside a loop of a function is not supported: leave the loop with 'break' first")
-    value = either(tracer, condition, lambda: _result(tracer, then), lambda: _result(tracer, otherwise))
-    return Returned(value)
+    then, otherwise = [*node.body, *rest], [*node.orelse, *rest]
+    return Returned(either(tracer, condition, lambda: _result(tracer, then), lambda: _result(tracer, otherwise)))
 
 
 def _result(tracer: Tracer, statements: Sequence[ast.stmt]) -> Any:

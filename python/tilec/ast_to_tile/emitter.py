@@ -66,8 +66,11 @@ class Emitter:
         attributes: Mapping[str, Any] | None = None,
         **keywords: Any,
     ) -> ir.Operation:
-        """An operation of `cuda_tile`, see tilec.dialect.build."""
-        return build(name, operands, results, attributes, loc=self.locate(), **keywords)
+        """An operation of `cuda_tile`, see tilec.dialect.build; CompileError where it takes fewer values."""
+        try:
+            return build(name, operands, results, attributes, loc=self.locate(), **keywords)
+        except ValueError as problem:
+            raise CompileError(str(problem)) from problem
 
     def tile(self, name: str, operands: Sequence[Tile], dtype: DType, shape: Shape, **attributes: Any) -> Tile:
         """The one result, a tile, of an operation on tiles."""

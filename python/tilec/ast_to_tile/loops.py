@@ -17,6 +17,7 @@ from tilec.ast_to_tile.liveness import assigned, leaves_loop
 from tilec.ast_to_tile.merge import NoMerge, Plan, carry, lower, rebuild, types_of, unify
 from tilec.ast_to_tile.tracer import Block, Flow, Jump, Left, Loop, Returned, Tracer, statement
 from tilec.ast_to_tile.values import Range, Tile, Unusable, describe
+from tilec.dialect.fields import MIXED_LIMIT
 from tilec.dialect.mlir import ir
 from tilec.errors import CompileError, Note
 
@@ -75,7 +76,11 @@ def _initial(tracer: Tracer, plans: Plans) -> list[ir.Value]:
 
 
 def _types(plans: Plans) -> list[ir.Type]:
-    return [type for plan in plans.values() for type in types_of(plan)]
+    types = [type for plan in plans.values() for type in types_of(plan)]
+    if len(types) > MIXED_LIMIT:
+        names = ", ".join(plans)
+        raise CompileError(f"a loop can carry {MIXED_LIMIT} values, this one carries {len(types)} ({names})")
+    return types
 
 
 def _enter(tracer: Tracer, plans: Plans, arguments: Sequence[ir.Value]) -> None:

@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tilec.ast_to_tile.memory_effects import ANYWHERE, Access, Effects, Root, access, effects
+from tilec.ast_to_tile.verify import place_of
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
+from tilec.errors import UnsupportedError
 
 LAST_ACCESS, LAST_STORE = "last access", "last store"
 
@@ -183,8 +185,12 @@ def _rebuilt(
 ) -> ir.Operation:
     old = operation.operation
     kept = {name: old.attributes[name] for name in old.attributes if not name.endswith("SegmentSizes")}
-    with ir.InsertionPoint(old):
-        made = build(old.name, operands, results, kept, loc=old.location)
+    try:
+        with ir.InsertionPoint(old):
+            made = build(old.name, operands, results, kept, loc=old.location)
+    except ValueError as problem:
+        message = f"too many values together with the order of memory accesses: {problem}"
+        raise UnsupportedError(message, place_of(old.location)) from problem
     for blocks, region in zip(regions, made.regions, strict=False):
         for block in blocks:
             block.append_to(region)

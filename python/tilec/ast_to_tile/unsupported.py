@@ -51,5 +51,7 @@ def refuse_expression(_tracer: Any, node: ast.expr) -> NoReturn:
 
 
 def _refusal(table: dict[type, tuple[str, str]], node: ast.AST) -> CompileError:
-    what, instead = table.get(type(node), (f"this Python construct ({type(node).__name__})", "see the language guide"))
+    what, instead = table.get(
+        type(node), (f"this Python construct ({type(node).__name__})", "docs/language.md tells what can")
+    )
     return CompileError(f"{what} cannot be used in a kernel: {instead}")

@@ -12,10 +12,11 @@ def verify(module: ir.Module) -> None:
         module.operation.verify()
     except ir.MLIRError as problem:
         first = problem.error_diagnostics[0]
-        raise VerificationError(first.message, _place(first.location)) from problem
+        raise VerificationError(first.message, place_of(first.location)) from problem
 
 
-def _place(location: ir.Location) -> SourceLocation | None:
+def place_of(location: ir.Location) -> SourceLocation | None:
+    """The user's line that a location of an operation stands for, the innermost of inlined ones."""
     while hasattr(location, "callee"):
         location = location.callee
     if not hasattr(location, "filename"):
