@@ -47,7 +47,7 @@ def operation_base(dialect: Any) -> Any:
     It is made for each dialect because classes of the bindings cannot have two bases.
     """
 
-    class Operation(dialect.Operation):  # type: ignore[misc, name-defined]
+    class Operation(dialect.Operation):
         fields: tuple[Field, ...] = ()
         operand_fields: tuple[ValueField, ...] = ()
         result_fields: tuple[ValueField, ...] = ()

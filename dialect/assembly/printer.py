@@ -80,7 +80,7 @@ class Printer:
             return
         operation = op.operation
         words = [operation.name.removeprefix("cuda_tile.")]
-        text = self._elements(op, compile_template(type(op)), _Facts(op))
+        text = self._elements(op, compile_template(op.__class__), _Facts(op))
         if text[:1].strip():
             words.append(text)
             self.line(op, " ".join(words))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.assembly.attributes import read_attribute, read_dictionary, read_hints, read_integer
@@ -14,11 +14,17 @@ if TYPE_CHECKING:
 
 
 def _build(
-    reader: Reader, name: str, offset: int, point: ir.InsertionPoint, *parts: Any, **keywords: Any
+    reader: Reader,
+    name: str,
+    offset: int,
+    point: ir.InsertionPoint,
+    operands: Sequence[ir.Value] = (),
+    results: Sequence[ir.Type] = (),
+    attributes: Mapping[str, Any] | None = None,
 ) -> ir.Operation:
     try:
         with point:
-            return build(name, *parts, loc=reader.source.location(offset), **keywords)
+            return build(name, operands, results, attributes, loc=reader.source.location(offset))
     except ValueError as error:
         reader.source.fail(offset, str(error))
 

@@ -162,7 +162,7 @@ class _TypeReader:
     def _dimensions(self, dynamic: bool = False) -> list[int | None]:
         found: list[int | None] = []
         while (extent := self._dimension(dynamic)) is not False:
-            found.append(extent)  # type: ignore[arg-type]
+            found.append(extent)
         return found
 
     def _ptr(self) -> ir.Type:

@@ -109,10 +109,11 @@ def _quotient(op: Any, value: ir.Value) -> Interval:
 
 
 def _remainder(op: Any, value: ir.Value) -> Interval:
+    """A remainder has the sign of the dividend and is smaller than the divisor."""
     a, b = bounds(op.lhs), bounds(op.rhs)
-    if a.low < 0 or b.low <= 0:
+    if a.low < 0:
         return type_interval(value.type)
-    return Interval(0, min(a.high, b.high - 1))
+    return Interval(0, a.high if b.low <= 0 else min(a.high, b.high - 1))
 
 
 def _selected(op: Any, _: ir.Value) -> Interval:

@@ -139,6 +139,8 @@ INT_MIN, INT_MAX = -(1 << 31), (1 << 31) - 1
         ("divi %small, %three signed rounding<positive_inf>", (1, 4)),
         ("divi %n, %three signed", (INT_MIN, INT_MAX)),
         ("remi %positive, %three signed", (0, 2)),
+        ("remi %small, %n signed", (0, 10)),
+        ("remi %n, %three signed", (INT_MIN, INT_MAX)),
     ],
 )
 def test_intervals(operation: str, interval: tuple[int, int]) -> None:

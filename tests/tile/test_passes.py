@@ -320,6 +320,50 @@ class TestUpstream:
             assert names(after(name, text)) == ["loop", "if", "break", "if"]
 
 
+KERNEL = """cuda_tile.module @m {
+  entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
+    %zero = constant <i32: 0> : tile<i32>
+    %two = constant <i32: 2> : tile<i32>
+    %tv = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+    %pv = make_partition_view %tv : partition_view<tile=(8), tensor_view<?xf32, strides=[1]>>
+    %t0 = make_token : token
+    for %i in (%zero to %n, step %two) : tile<i32> {
+      %one = subi %two, %two : tile<i32>
+      %j = addi %i, %one : tile<i32>
+      %k = muli %n, %two : tile<i32>
+      %v, %t = load_view_tko weak %pv[%j] token = %t0
+        : partition_view<tile=(8), tensor_view<?xf32, strides=[1]>>, tile<i32> -> tile<8xf32>, token
+      %u = store_view_tko weak %v, %pv[%k] token = %t
+        : tile<8xf32>, partition_view<tile=(8), tensor_view<?xf32, strides=[1]>>, tile<i32> -> token
+    }
+  }
+}
+"""
+
+
+def test_the_pipeline_of_compiling_together() -> None:
+    module = Module.parse(KERNEL)
+    run(module.ir)
+    module.verify()
+    lines = [re.sub(r"\s+", " ", line).strip() for line in module.to_text().splitlines()[2:-2]]
+    assert names(lines) == [
+        "make_tensor_view",
+        "make_partition_view",
+        "muli",
+        "for",
+        "load_view_tko",
+        "store_view_tko",
+    ]
+    # The index is the induction variable itself, and the token that orders nothing is gone.
+    assert "load_view_tko weak %pview[%loopIdx] : " in lines[-4]
+
+
+def test_the_pipeline_leaves_its_own_result_alone() -> None:
+    module = Module.parse(KERNEL)
+    once = Module(run(module.ir)).to_text()
+    assert Module(run(module.ir)).to_text() == once
+
+
 def test_every_pass_says_what_it_does() -> None:
     assert all(each.summary for each in PASSES.values())
     assert set(DEFAULT) <= set(PASSES)
