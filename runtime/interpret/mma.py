@@ -17,6 +17,10 @@ from tilec.runtime.interpret.step import Step
 
 Tile = np.ndarray
 
+# From here on OpenBLAS shares a product out over threads (GEMM_MULTITHREAD_THRESHOLD times 65536), whose waiting for
+# each other costs more than products of tiles do, and whose number would decide how sums round.
+_SINGLE_THREADED = 4 * 65536
+
 
 def _operand(tile: Tile, element: Element) -> Tile:
     if element.name == "tf32":
@@ -27,7 +31,15 @@ def _operand(tile: Tile, element: Element) -> Tile:
 
 def _accumulate(op: Step, lhs: Tile, rhs: Tile, acc: Tile) -> Tile:
     form = op.element.format
-    return form.encode(round_to(np.matmul(lhs, rhs) + form.decode(acc), form, NEAREST_EVEN))
+    return form.encode(round_to(_product(lhs, rhs) + form.decode(acc), form, NEAREST_EVEN))
+
+
+def _product(lhs: Tile, rhs: Tile) -> Tile:
+    """The matrix product, some rows at a time; extents are powers of two."""
+    *batch, rows, depth = lhs.shape
+    some = max(1, min(rows, _SINGLE_THREADED // (depth * rhs.shape[-1])))
+    parts = np.matmul(lhs.reshape(*batch, rows // some, some, depth), rhs[..., np.newaxis, :, :])
+    return parts.reshape(*batch, rows, rhs.shape[-1])
 
 
 @interprets("mmaf")
@@ -52,4 +64,4 @@ def _mmai(op: Step, _machine: Machine, lhs: Tile, rhs: Tile, acc: Tile) -> Tile:
     left = reading(lhs, op.types[0].element, op["signedness_lhs"]).astype(np.float64)
     right = reading(rhs, op.types[1].element, op["signedness_rhs"]).astype(np.float64)
     # Sums of products of bytes stay far below 2**53, so the float product is exact.
-    return wrap(np.matmul(left, right).astype(np.int64) + acc, op.element)
+    return wrap(_product(left, right).astype(np.int64) + acc, op.element)
