@@ -29,7 +29,7 @@ def _example(value: Any) -> str:
 
 def _holds(predicate: Any, value: Any, kind: TileType | TensorViewType) -> bool:
     if isinstance(kind, TensorViewType):
-        return value.base * kind.element.step_bits // 8 % predicate.divisor == 0
+        return value.base // kind.element.steps_per_byte % predicate.divisor == 0
     if isinstance(predicate, BoundedAttr):
         numbers = signed(value, kind.element)
         low, high = predicate.lower, predicate.upper
@@ -42,10 +42,10 @@ def _holds(predicate: Any, value: Any, kind: TileType | TensorViewType) -> bool:
 def _divisible(predicate: DivByAttr, value: Tile, kind: TileType) -> bool:
     pointee = kind.element.pointee
     numbers = np.asarray(value if pointee else signed(value, kind.element))
-    divisor = predicate.divisor * (8 // pointee.step_bits if pointee else 1)
+    divisor = predicate.divisor * (pointee.steps_per_byte if pointee else 1)
     if predicate.every is None:
         return not np.any(numbers % numbers.dtype.type(divisor))
-    step = pointee.bits // pointee.step_bits if pointee else 1
+    step = pointee.steps if pointee else 1
     along = np.moveaxis(numbers, predicate.along, -1)
     groups = along.reshape(*along.shape[:-1], -1, max(predicate.every, 1))
     first = groups[..., :1]

@@ -38,7 +38,7 @@ def _for(op: Step, machine: Machine, lower: np.ndarray, upper: np.ndarray, step:
         raise Fault(f"a for loop needs a positive step, got {stride}")
     for count in range(start, stop, stride):
         induction = wrap(np.asarray(count % 2**64, np.uint64), element)
-        leave = machine.run(op.blocks[0], (induction, *carried))
+        leave = machine.run(op.body, (induction, *carried))
         if leave.kind != "continue":
             return leave
         carried = leave.values
@@ -48,7 +48,7 @@ def _for(op: Step, machine: Machine, lower: np.ndarray, upper: np.ndarray, step:
 @interprets("loop")
 def _loop(op: Step, machine: Machine, carried: Values) -> Values | Leave:
     while True:
-        leave = machine.run(op.blocks[0], carried)
+        leave = machine.run(op.body, carried)
         if leave.kind == "break":
             return leave.values
         if leave.kind != "continue":

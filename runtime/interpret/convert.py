@@ -9,7 +9,7 @@ from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.overflow import check_overflow
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.rounding import NEAREST_EVEN, ZERO, round_to
-from tilec.runtime.interpret.step import Step
+from tilec.runtime.interpret.step import Step, TileType
 
 Tile = np.ndarray
 
@@ -76,21 +76,20 @@ def _to_odd(integers: Tile) -> Tile:
     return np.where(negative, -1.0, 1.0) * shortened.astype(np.float64)
 
 
-def _steps_per_byte(op: Step, pointee: str) -> np.uint64:
-    tile = op.types[0] if pointee == "source" else op.result_types[0]
-    return np.uint64(8 // tile.element.pointee.step_bits)
+def _steps_per_byte(tile: TileType) -> np.uint64:
+    return np.uint64(tile.element.target.steps_per_byte)
 
 
 @interprets("int_to_ptr", elementwise=True)
 def _int_to_ptr(op: Step, _machine: Machine, source: Tile) -> Tile:
-    return np.asarray(source).view(np.uint64) * _steps_per_byte(op, "result")
+    return np.asarray(source).view(np.uint64) * _steps_per_byte(op.result_types[0])
 
 
 @interprets("ptr_to_int", elementwise=True)
 def _ptr_to_int(op: Step, _machine: Machine, source: Tile) -> Tile:
-    return np.asarray(source // _steps_per_byte(op, "source")).view(np.int64)
+    return np.asarray(source // _steps_per_byte(op.types[0])).view(np.int64)
 
 
 @interprets("ptr_to_ptr", elementwise=True)
 def _ptr_to_ptr(op: Step, _machine: Machine, source: Tile) -> Tile:
-    return source // _steps_per_byte(op, "source") * _steps_per_byte(op, "result")
+    return source // _steps_per_byte(op.types[0]) * _steps_per_byte(op.result_types[0])

@@ -48,7 +48,7 @@ def _print(op: Step, machine: Machine, args: tuple[Tile, ...], _token: None) -> 
 
 def _numbers(tile: Tile, element: Element, conversion: str) -> Tile:
     if element.pointee is not None:
-        return tile // np.uint64(8 // element.pointee.step_bits)
+        return tile // np.uint64(element.target.steps_per_byte)
     if element.is_float:
         return np.asarray(element.format.decode(tile))
     return np.asarray(reading(tile, element, "unsigned" if conversion in "uoxXp" else "signed"))

@@ -25,6 +25,22 @@ class Element:
     def format(self) -> FloatFormat:
         return FORMATS[self.name]
 
+    @property
+    def target(self) -> Element:
+        """The pointee of a pointer."""
+        assert self.pointee is not None
+        return self.pointee
+
+    @property
+    def steps(self) -> int:
+        """By how much an address of this pointee grows from one element to the next."""
+        return self.bits // self.step_bits
+
+    @property
+    def steps_per_byte(self) -> int:
+        """How many steps of an address of this pointee make a byte."""
+        return 8 // self.step_bits
+
     @cached_property
     def is_float(self) -> bool:
         return self.pointee is None and self.name in FORMATS

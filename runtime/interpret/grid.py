@@ -27,4 +27,4 @@ def _get_num_tile_blocks(_op: Step, machine: Machine) -> tuple[Tile, ...]:
 
 @interprets("get_global")
 def _get_global(op: Step, machine: Machine) -> Tile:
-    return np.asarray(machine.globals[op["name"]] * (8 // op.element.pointee.step_bits), np.uint64)
+    return np.asarray(machine.globals[op["name"]] * op.element.target.steps_per_byte, np.uint64)

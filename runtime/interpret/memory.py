@@ -38,6 +38,6 @@ def _store(op: Step, machine: Machine, destination: Tile, value: Tile, mask: Til
 
 @interprets("alloca")
 def _alloca(op: Step, machine: Machine) -> Tile:
-    pointee, alignment = op.element.pointee, op["alignment"]
+    pointee, alignment = op.element.target, op["alignment"]
     size_bytes = -(-op["num_elem"] * pointee.bits // 8)
-    return np.asarray(machine.allocate(size_bytes, alignment) * (8 // pointee.step_bits), np.uint64)
+    return np.asarray(machine.allocate(size_bytes, alignment) * pointee.steps_per_byte, np.uint64)

@@ -68,7 +68,7 @@ class Preparation:
         if name not in MEANINGS:
             raise UnsupportedError(f"the interpreter has no meaning for '{name}'", location, notes)
         found = MEANINGS[name]
-        operands = groups(op, "operand")
+        operands = groups(op, "operand") or {}
         return Step(
             name,
             found.meaning,

@@ -43,7 +43,7 @@ def _identities(op: Step, shape: tuple[int, ...]) -> Tiles:
 @interprets("reduce")
 def _reduce(op: Step, machine: Machine, operands: Tiles) -> Tiles:
     tiles = tuple(np.moveaxis(tile, op["dim"], 0) for tile in operands)
-    body = op.blocks[0]
+    body = op.body
     if tiles[0].shape[0] == 1:
         return _combine(machine, body, _at(tiles, 0), _identities(op, tiles[0].shape[1:]))
     while tiles[0].shape[0] > 1:
@@ -59,7 +59,7 @@ def _scan(op: Step, machine: Machine, operands: Tiles) -> Tiles:
     prefix: Any = _identities(op, tiles[0].shape[1:])
     order = range(tiles[0].shape[0])
     for index in reversed(order) if op["reverse"] else order:
-        prefix = _combine(machine, op.blocks[0], _at(tiles, index), prefix)
+        prefix = _combine(machine, op.body, _at(tiles, index), prefix)
         for result, value in zip(results, prefix, strict=True):
             result[index] = value
     return tuple(np.moveaxis(result, 0, op["dim"]) for result in results)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tilec.runtime.interpret.float_format import FloatFormat
@@ -19,7 +21,7 @@ def _away(x: np.ndarray) -> np.ndarray:
     return np.copysign(whole + (magnitude - whole >= 0.5), x)
 
 
-TO_INTEGRAL = {
+TO_INTEGRAL: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     NEAREST_EVEN: np.rint, ZERO: np.trunc, NEGATIVE_INF: np.floor, POSITIVE_INF: np.ceil, NEAREST_AWAY: _away,
 }  # fmt: skip
 

@@ -97,7 +97,7 @@ def _argument(index: int, element: Element, value: Value) -> np.ndarray:
     if not low <= int(value) <= high:
         raise InputError(f"parameter {index} needs a value of {element}, got {value}")
     if element.pointee is not None:
-        return np.asarray(int(value) * (8 // element.pointee.step_bits), np.uint64)
+        return np.asarray(int(value) * element.target.steps_per_byte, np.uint64)
     return np.asarray(wrap(np.asarray(int(value) % 2**64, np.uint64), element))
 
 

@@ -101,6 +101,5 @@ def _unpack(op: Step, _machine: Machine, source: Tile) -> Tile:
 
 @interprets("offset", elementwise=True)
 def _offset(op: Step, _machine: Machine, ptr: Tile, offset: Tile) -> Tile:
-    pointee = op.element.pointee
-    steps = np.asarray(signed(offset, op.types[1].element)).astype(np.int64) * (pointee.bits // pointee.step_bits)
+    steps = np.asarray(signed(offset, op.types[1].element)).astype(np.int64) * op.element.target.steps
     return ptr + steps.view(np.uint64)

@@ -65,6 +65,12 @@ class Step:
         return self.attributes[attribute]
 
     @property
+    def body(self) -> Block:
+        """The block of the first region."""
+        assert self.blocks[0] is not None
+        return self.blocks[0]
+
+    @property
     def element(self) -> Element:
         """The element type of the first result."""
         return self.result_types[0].element

@@ -107,8 +107,7 @@ def locate(
         along[axis] = shape[axis]
         offsets = offsets + (np.where(within, positions, 0) * tensor.strides[dim]).reshape(along)
         inside = inside & within.reshape(along)
-    units = tensor.element.bits // tensor.element.step_bits
-    return (offsets * units).view(np.uint64) + np.uint64(tensor.base), inside
+    return (offsets * tensor.element.steps).view(np.uint64) + np.uint64(tensor.base), inside
 
 
 def padding(op: Step, machine: Machine, view: TileView) -> np.ndarray:
