@@ -47,11 +47,17 @@ def _kernel_to_tile(kernel: Any, job: Job) -> Any:
     return kernel.to_tile(signature_of(kernel, job.signature), target=job.target).ir
 
 
-def _tile_to_gpu(module: Any, job: Job) -> Any:
+def _tile_passes(module: Any, job: Job) -> Any:
     from tilec.entries import with_one_entry
+    from tilec.lowering.tile.passes import run
+
+    return run(with_one_entry(module, job.entry))
+
+
+def _tile_to_gpu(module: Any, job: Job) -> Any:
     from tilec.lowering.tile_to_gpu.kernel import convert
 
-    return convert(with_one_entry(module, job.entry), target=job.target, hints=job.hints)
+    return convert(module, target=job.target, hints=job.hints)
 
 
 def _gpu_passes(module: Any, job: Job) -> Any:
@@ -81,7 +87,8 @@ def _ptx_to_cubin(ptx: str, job: Job) -> Any:
 
 STAGES = (
     Stage("tile", ".tile.mlir", ("tilec.signature", "tilec.ast_to_tile.entry", "tilec.module"), _kernel_to_tile),
-    Stage("gpu-raw", ".gpu.raw.mlir", ("tilec.entries", "tilec.lowering.tile_to_gpu.kernel"), _tile_to_gpu),
+    Stage("tile-opt", ".tile.opt.mlir", ("tilec.entries", "tilec.lowering.tile.passes"), _tile_passes),
+    Stage("gpu-raw", ".gpu.raw.mlir", ("tilec.lowering.tile_to_gpu.kernel",), _tile_to_gpu),
     Stage("gpu", ".gpu.mlir", ("tilec.entries", "tilec.lowering.gpu.passes"), _gpu_passes),
     Stage("ptx-mlir", ".ptx.mlir", ("tilec.lowering.gpu_to_ptx.kernel",), _gpu_to_ptx),
     Stage("ptx", ".ptx", ("tilec.lowering.ptx.emit",), _ptx_to_text),

@@ -51,7 +51,8 @@ class TilecError(Exception):
         super().__init__(self.message)
 
     def __str__(self) -> str:
-        return "\n".join([_line("error", self.message, self.location), *(_line("note", n.message, n.location) for n in self.notes)])
+        notes = (_line("note", note.message, note.location) for note in self.notes)
+        return "\n".join([_line("error", self.message, self.location), *notes])
 
 
 def _line(severity: str, message: str, location: SourceLocation | None) -> str:

@@ -13,6 +13,7 @@ from tilec.entries import after_passes, changed_copy, with_one_entry
 from tilec.errors import InputError, UsageError
 from tilec.lowering.gpu import passes as gpu_passes
 from tilec.lowering.gpu_to_ptx import kernel as gpu_to_ptx
+from tilec.lowering.tile import passes as tile_passes
 from tilec.lowering.tile_to_gpu import kernel as tile_to_gpu
 from tilec.source import open_source
 from tilec.stage_text import stage_of
@@ -41,6 +42,10 @@ def _tile_to_gpu(module: ir.Module, target: str) -> ir.Module:
     return tile_to_gpu.convert(with_one_entry(module, None), target=target, hints={})
 
 
+def _tile(module: ir.Module, _target: str) -> ir.Module:
+    return changed_copy(module, tile_passes.run)
+
+
 def _gpu(module: ir.Module, target: str) -> ir.Module:
     return after_passes(module, gpu_passes.run, target=target, options={})
 
@@ -59,11 +64,21 @@ def _one_gpu_pass(name: str) -> Pass:
     return Pass("gpu", (file.__doc__ or "").strip().splitlines()[0], run)
 
 
+def _one_tile_pass(name: str, tile_pass: tile_passes.TilePass) -> Pass:
+    return Pass("tile", tile_pass.summary, lambda module, _target: changed_copy(module, tile_pass.run))
+
+
 PASSES: dict[str, Pass] = {
     "canonicalize": Pass("any", "MLIR: folds and simplifies operations, removes dead ones", _upstream("canonicalize")),
     "cse": Pass("any", "MLIR: common subexpressions once", _upstream("cse")),
+    "tile": Pass("tile", f"in this order: {', '.join(tile_passes.DEFAULT)}", _tile),
+    **{
+        name: _one_tile_pass(name, tile_pass)
+        for name, tile_pass in tile_passes.PASSES.items()
+        if name not in ("canonicalize", "cse")
+    },
     "tile-to-gpu": Pass("tile", "layouts, instruction choice, buffers and channels", _tile_to_gpu),
-    "gpu": Pass("gpu", "the following passes over tile_gpu, and cleaning up before and after", _gpu),
+    "gpu": Pass("gpu", f"in this order, with canonicalize and cse around them: {', '.join(gpu_passes.PASSES)}", _gpu),
     **{name: _one_gpu_pass(name) for name in gpu_passes.PASSES},
     "gpu-to-ptx": Pass("gpu", "one operation a PTX instruction", _gpu_to_ptx),
 }

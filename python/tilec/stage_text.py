@@ -48,7 +48,7 @@ def read_module(text: str | bytes, stage: str, file: str) -> Any:
 
 def module_text(module: Any, stage: str) -> str:
     """The text that `read_module` reads back, with locations."""
-    if stage == "tile":
+    if stage in ("tile", "tile-opt"):
         from tilec.module import Module
 
         return Module(module).to_text(locations=True)

@@ -8,7 +8,7 @@ import pytest
 
 KERNELS = Path(__file__).parent / "kernels.py"
 ADD = (f"{KERNELS}:add", "--sig", "a: f32[?], b: f32[?], c: f32[?], tile=256")
-STAGES = ("tile.mlir", "gpu.raw.mlir", "gpu.mlir", "ptx.mlir", "ptx", "cubin")
+STAGES = ("tile.mlir", "tile.opt.mlir", "gpu.raw.mlir", "gpu.mlir", "ptx.mlir", "ptx", "cubin")
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ def test_passes_run_in_order(tilec: Any, module: Path) -> None:
 
 def test_list_of_passes(tilec: Any) -> None:
     out = tilec("opt", "--list-passes").out
-    for name in ("canonicalize", "cse", "tile-to-gpu", "gpu", "gpu-to-ptx"):
+    for name in ("canonicalize", "cse", "tile", "fuse-fma", "tile-to-gpu", "gpu", "pipeline", "gpu-to-ptx"):
         assert f"\n{name} " in f"\n{out}"
 
 
