@@ -87,11 +87,10 @@ def _through_shared(
 ) -> list[ir.Value]:
     plan = chunks(source, target, SCRATCH_LIMIT_BYTES // kind.bytes)
     places = scratch_matrix(plan.source, plan.target, kind.bytes)
-    base = lowering.scratch(1 << places.rows)
     values: dict[int, ir.Value] = {}
     for chunk in range(plan.count):
         written = [r for r in plan.source_registers(chunk) if not r & source.free_register_mask]
-        lowering.barrier()
+        base = lowering.writable_scratch(1 << places.rows)
         write(lowering, kind, base, plan.source, registers, places, written)
         lowering.barrier()
         values |= read(lowering, kind, base, plan.target, places, plan.target_registers(chunk))

@@ -13,6 +13,7 @@ from tilec.errors import UnsupportedError
 from tilec.lowering.gpu_to_ptx.elements import Element, element_of
 from tilec.lowering.gpu_to_ptx.literals import literal
 from tilec.lowering.gpu_to_ptx.registry import lowers, rule_for  # noqa: F401
+from tilec.lowering.gpu_to_ptx.scratch_turns import SLOT_BYTES, ScratchTurns
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.ptx.place import error_place
@@ -49,6 +50,7 @@ class Lowering:
         self.scratch_bytes: dict[str, int] = {}
         # Registers that operations change as they go, by name; loops and branches carry them.
         self.state: dict[str, list[ir.Value]] = {}
+        self.turns = ScratchTurns()
         self._made: dict[Hashable, ir.Value | None] = {}
         self._types = {"i1": self.b.i1, "i16": self.b.i16, "i32": self.b.i32, "i64": self.b.i64, "f32": self.b.f32}
         self._types["f64"] = self.b.f64
@@ -71,6 +73,18 @@ class Lowering:
     def barrier(self) -> None:
         """All threads of the role meet; what they wrote to shared memory is visible to the role."""
         self.b.execute(f"bar.sync {self.role.barrier}, {self.role.threads};")
+        self.turns.meet()
+
+    def writable_scratch(self, size_bytes: int) -> ir.Value:
+        """Scratch that no thread reads any more: the threads meet where some may. After writing, call barrier()."""
+        if self.turns.idle_slot(size_bytes) is None:
+            self.barrier()
+        slot = self.turns.idle_slot(size_bytes)
+        assert slot is not None
+        self.turns.write(slot, size_bytes)
+        start = SLOT_BYTES * slot
+        base = self.scratch(start + size_bytes)
+        return self.compute(f"add.s32 $0, $1, {start};", "i32", base) if start else base
 
     def scratch(self, size_bytes: int) -> ir.Value:
         """The shared address of the role's scratch, this large and 1024-byte aligned; for use between barriers.
@@ -150,6 +164,7 @@ class Lowering:
         """Continue at the end of a block."""
         self.b.at(block)
         self._made.clear()
+        self.turns.forget()
 
     def lower_block(self, block: ir.Block) -> ir.Operation | None:
         """Lowers the operations of a block in order; its terminator, if any, is left to the caller and returned."""

@@ -9,6 +9,7 @@ from tilec.lowering.gpu_to_ptx.fold_body import FoldBody
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shuffle import from_lane_xor
+from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.folds import FoldPlan, fold_plan
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -71,45 +72,62 @@ class _Fold:
             return partial
         own = plan.result.reshape((plan.result.size,))
         shared_out = blocked((plan.result.size,), self.lowering.warps, 0)
-        if self._cost(own) <= self._cost(shared_out) + len(plan.register_rows) + BARRIER_LOADS:
-            return self._folded(partial, own)
-        total = self._folded(partial, shared_out)
-        return [self._spread(kind, column, shared_out) for kind, column in zip(self.kinds, total, strict=True)]
+        if self._loads(own) <= self._loads(shared_out) + len(plan.register_rows) + BARRIER_LOADS:
+            return self._folded(partial, own)[0]
+        total, bases = self._folded(partial, shared_out)
+        return self._spread(total, bases, shared_out)
 
-    def _cost(self, rows: LinearLayout) -> int:
-        """Loads of a thread that folds the parts of these rows."""
+    def _loads(self, rows: LinearLayout) -> int:
+        """Of a thread that folds the parts of these rows."""
         return self.plan.warp_parts * (1 << rows.register_matrix.rank)
 
-    def _folded(self, partial: Registers, rows: LinearLayout) -> Registers:
-        """The fold of all parts, by the registers of a layout of the rows."""
-        parts = [self._parts(kind, column, rows) for kind, column in zip(self.kinds, partial, strict=True)]
-        total = [column[0] for column in parts]
-        for number in range(1, self.plan.warp_parts):
-            total = self._each(rows, [column[number] for column in parts], total)
-        return total
-
-    def _parts(self, kind: Element, column: list[ir.Value], rows: LinearLayout) -> Registers:
-        """By part, the registers of the rows that this thread folds."""
+    def _folded(self, partial: Registers, rows: LinearLayout) -> tuple[Registers, list[ir.Value]]:
+        """The fold of all parts, by the registers of a layout of the rows; and where the parts lie."""
         lowering, written = self.lowering, self.plan.written
-        places = row_major(written.size, kind)
-        base = lowering.scratch(written.size * kind.bytes)
+        places = [row_major(written.size, kind) for kind in self.kinds]
+        bases = self._scratch(places)
+        for kind, base, column, matrix in zip(self.kinds, bases, partial, places, strict=True):
+            write(lowering, kind, base, written, column, matrix, alignment=1)
         lowering.barrier()
-        write(lowering, kind, base, written, column, places)
-        lowering.barrier()
-        found = read(lowering, kind, base, self.plan.every_part(rows), places)
+        every = self.plan.every_part(rows)
+        found = [
+            read(lowering, kind, base, every, matrix, alignment=1)
+            for kind, base, matrix in zip(self.kinds, bases, places, strict=True)
+        ]
         count = rows.register_count
-        return [[found[part * count + r] for r in range(count)] for part in range(self.plan.warp_parts)]
+        total = [[column[register] for register in range(count)] for column in found]
+        for part in range(1, self.plan.warp_parts):
+            total = self._each(rows, [[c[part * count + r] for r in range(count)] for c in found], total)
+        return total, bases
 
-    def _spread(self, kind: Element, column: list[ir.Value], rows: LinearLayout) -> list[ir.Value]:
-        """The rows that each thread holds, from the threads that folded them."""
+    def _scratch(self, places: list[BitMatrix]) -> list[ir.Value]:
+        """Room for all operands, one after the other."""
+        sizes = [1 << matrix.rows for matrix in places]
+        bases = [self.lowering.writable_scratch(sum(sizes))]
+        for size in sizes[:-1]:
+            bases.append(self.lowering.compute(f"add.s32 $0, $1, {size};", "i32", bases[-1]))
+        return bases
+
+    def _spread(self, total: Registers, bases: list[ir.Value], rows: LinearLayout) -> Registers:
+        """The rows that each thread holds, from the threads that folded them.
+
+        They write over part 0, where each row was read by one thread alone; else into other scratch.
+        """
         lowering, result = self.lowering, self.plan.result
-        places = row_major(result.size, kind)
-        base = lowering.scratch(result.size * kind.bytes)
+        flat = result.reshape((result.size,))
+        places = [row_major(result.size, kind) for kind in self.kinds]
+        if rows.free_thread_mask:
+            bases = self._scratch(places)
+        else:
+            lowering.turns.write_over()
+        for kind, base, column, matrix in zip(self.kinds, bases, total, places, strict=True):
+            write(lowering, kind, base, rows, column, matrix, alignment=1)
         lowering.barrier()
-        write(lowering, kind, base, rows, column, places)
-        lowering.barrier()
-        found = read(lowering, kind, base, result.reshape((result.size,)), places)
-        return [found[register] for register in range(result.register_count)]
+        found = [
+            read(lowering, kind, base, flat, matrix, alignment=1)
+            for kind, base, matrix in zip(self.kinds, bases, places, strict=True)
+        ]
+        return [[column[register] for register in range(result.register_count)] for column in found]
 
     def _each(self, rows: LinearLayout, elements: Registers, accumulators: Registers) -> Registers:
         """combine() once for each row a thread holds."""

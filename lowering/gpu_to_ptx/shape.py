@@ -78,8 +78,7 @@ def _cat_through_shared(
     dimension: int,
 ) -> list[ir.Value]:
     places = row_major(layout.size, kind)
-    base = lowering.scratch(layout.size * kind.bytes)
-    lowering.barrier()
+    base = lowering.writable_scratch(layout.size * kind.bytes)
     for side, registers in enumerate(sides):
         start = tuple(side * source.shape[dimension] if d == dimension else 0 for d in range(len(layout.shape)))
         first = places(flatten(start, layout.shape))
@@ -121,8 +120,7 @@ def _extract_through_shared(
 ) -> list[ir.Value]:
     """The whole tile is written, the part read from where the indices say."""
     places = row_major(source.size, kind)
-    base = lowering.scratch(source.size * kind.bytes)
-    lowering.barrier()
+    base = lowering.writable_scratch(source.size * kind.bytes)
     write(lowering, kind, base, source, registers, places)
     lowering.barrier()
     shape = layout.shape if layout else (1,) * len(source.shape)

@@ -14,13 +14,13 @@ _ALL_LANES = "0xffffffff"
 def from_lane_xor(lowering: Lowering, element: Element, registers: Sequence[ir.Value], mask: int) -> list[ir.Value]:
     """The same registers of lane ^ mask."""
     text = f"shfl.sync.bfly.b32 $0, $1, {mask}, 31, {_ALL_LANES};"
-    return _by_words(lowering, element, registers, lambda word: lowering.b.execute(text, lowering.b.i32, word))
+    return _by_words(lowering, element, registers, lambda word: lowering.b.execute(text, word.type, word))
 
 
 def from_lane(lowering: Lowering, element: Element, registers: Sequence[ir.Value], lane: ir.Value) -> list[ir.Value]:
     """The same registers of the lane whose number this lane holds in `lane`."""
     text = f"shfl.sync.idx.b32 $0, $1, $2, 31, {_ALL_LANES};"
-    return _by_words(lowering, element, registers, lambda word: lowering.b.execute(text, lowering.b.i32, word, lane))
+    return _by_words(lowering, element, registers, lambda word: lowering.b.execute(text, word.type, word, lane))
 
 
 def _by_words(lowering: Lowering, element: Element, registers: Sequence[ir.Value], move) -> list[ir.Value]:
@@ -28,7 +28,7 @@ def _by_words(lowering: Lowering, element: Element, registers: Sequence[ir.Value
     if element.register == "i16":
         moved = [half for pair in _pairs(distinct) for half in _moved_pair(lowering, pair, move)]
     else:
-        one = {"i1": _moved_predicate, "i32": _moved_word, "f32": _moved_float}.get(element.register, _moved_double)
+        one = {"i1": _moved_predicate, "i32": _moved_word, "f32": _moved_word}.get(element.register, _moved_double)
         moved = [one(lowering, register, move) for register in distinct]
     found = dict(zip(distinct, moved, strict=False))
     return [found[register] for register in registers]
@@ -54,11 +54,6 @@ def _moved_predicate(lowering: Lowering, register: ir.Value, move) -> ir.Value:
 
 def _moved_word(lowering: Lowering, register: ir.Value, move) -> ir.Value:
     return move(register)
-
-
-def _moved_float(lowering: Lowering, register: ir.Value, move) -> ir.Value:
-    word = move(lowering.b.compute("mov.b32 $0, $1;", lowering.b.i32, register))
-    return lowering.compute("mov.b32 $0, $1;", "f32", word)
 
 
 def _moved_double(lowering: Lowering, register: ir.Value, move) -> ir.Value:

@@ -75,10 +75,15 @@ def ptx_of(text: str) -> str:
 
 
 def run(text: str, arguments: Sequence, grid: Sequence[int] = (1, 1, 1), warps: int = 4, **options):
-    """Runs kernel `k`: arrays are passed by address and written in place, integers as i32, floats as f32."""
+    """Lowers and runs kernel `k`: arrays are passed by address and written in place, integers as i32, floats as f32."""
+    return run_ptx(ptx_of(text), arguments, grid, warps, **options)
+
+
+def run_ptx(ptx: str, arguments: Sequence, grid: Sequence[int] = (1, 1, 1), warps: int = 4, **options):
+    """As run(), from PTX."""
     arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
     ranges = [(array.ctypes.data, array.nbytes, True) for array in arrays]
-    program = _native.Program(ptx_of(text))
+    program = _native.Program(ptx)
     return program.run(
         "k",
         (*grid, 1, 1)[:3],
