@@ -62,7 +62,6 @@ class _Reader:
     def __init__(self, entry: ir.Operation) -> None:
         self.classes: list[str] = []
         self.numbers: dict[ir.Value, int] = {}
-        self.templates: dict[ir.Attribute, str] = {}
         self.region_blocks = list(entry.regions[0].blocks)
         self.block_numbers = {block: number for number, block in enumerate(self.region_blocks)}
 
@@ -90,12 +89,9 @@ class _Reader:
         numbers, attributes = self.numbers, operation.attributes
         operands = [numbers[operand] for operand in operation.operands]
         try:
-            text = attributes["text"]
+            template = format_string(attributes["text"].value)
         except KeyError:
             return Instruction(_upstream(operation), results, operands, (), operation.location)
-        template = self.templates.get(text)
-        if template is None:
-            template = self.templates[text] = format_string(text.value)
         tied = tuple(attributes["tied"]) if "tied" in attributes else ()
         return Instruction(template, results, operands, tied, operation.location)
 
