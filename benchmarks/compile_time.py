@@ -70,7 +70,8 @@ def compile_once(options: argparse.Namespace) -> dict[str, float]:
 
     for package in ("tilec.ast_to_tile", "tilec.dialect", "tilec.lowering"):
         import_all(package)
-    importlib.import_module("tilec.runtime.cubin")
+    for module in ("tilec.compile", "tilec.entries", "tilec.module", "tilec.runtime.cubin"):
+        importlib.import_module(module)
     context()
     kernel = find(KERNEL)
     tm, tn, tk = extents(options)
