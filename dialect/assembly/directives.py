@@ -47,9 +47,9 @@ def _extents(reader: OperationReader, _: str, parts: Parts) -> None:
         tokens.expect(words)
         tokens.expect("=")
         parts.places[words] = tokens.at
-        written = tokens.comma_list("[", "]", lambda: _extent(reader))
-        parts.operands[field] = [value for value in written if not isinstance(value, int)]
-        parts.types[words] = written
+        written = tokens.comma_list("[", "]", lambda: (tokens.at, _extent(reader)))
+        parts.operands[field] = [value for _, value in written if not isinstance(value, int)]
+        parts.extents[words] = written
 
 
 def _extent(reader: OperationReader) -> Any:
@@ -71,13 +71,13 @@ def _view_types(reader: OperationReader, _: str, parts: Parts) -> None:
     if not isinstance(view, TensorViewType):
         tokens.fail_at(start, f"expected 'tensor_view' type, but got '{spell(view)}'")
     for words, extents in (("shape", view.shape), ("strides", view.strides)):
-        _check_extents(tokens, words, parts.types.pop(words), extents, tokens.offsets[parts.places[words]])
+        _check_extents(tokens, words, parts.extents[words], extents, tokens.offsets[parts.places[words]])
     dynamic = parts.operands["dynamicShape"] + parts.operands["dynamicStrides"]
     if given is None and dynamic:
         tokens.fail_at(start, "expected the type of the dynamic shape and stride operands before '->'")
-    for value in dynamic:
-        if value.type != given:
-            tokens.fail_at(start, f"dynamic operand has type '{spell(value.type)}', but the text says '{spell(given)}'")
+    for at, value in (*parts.extents["shape"], *parts.extents["strides"]):
+        if not isinstance(value, int):
+            reader.scope.check(at, value, given)
     parts.types["result"] = [view]
 
 
@@ -88,7 +88,7 @@ def _check_extents(tokens: Any, words: str, written: Any, extents: Any, offset: 
             f"expected {words} declaration to contain {len(extents)} elements due to tensor_view type, "
             f"but {len(written)} were provided",
         )
-    for axis, (value, expected) in enumerate(zip(written, extents, strict=True)):
+    for axis, ((_, value), expected) in enumerate(zip(written, extents, strict=True)):
         found = value if isinstance(value, int) else None
         if found != expected:
             tokens.fail_at(

@@ -18,7 +18,7 @@ from tilec.dialect.operation import OPERATIONS
 class Parts:
     """What has been read of an operation."""
 
-    __slots__ = ("attributes", "count", "name", "offset", "operands", "places", "types")
+    __slots__ = ("attributes", "count", "extents", "name", "offset", "operands", "places", "types")
 
     def __init__(self, name: str, offset: int, count: int) -> None:
         self.name, self.offset, self.count = name, offset, count
@@ -26,6 +26,8 @@ class Parts:
         self.places: dict[str, int] = {}
         self.types: dict[str, list[ir.Type]] = {}
         self.attributes: dict[str, ir.Attribute] = {}
+        # Entries of shape and strides with the tokens they start at.
+        self.extents: dict[str, list[tuple[int, ir.Value | int]]] = {}
 
 
 @dataclass(frozen=True)

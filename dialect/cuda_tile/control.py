@@ -82,13 +82,7 @@ class ForOp(Operation, name="for"):
         if not arguments or arguments[0] != bound:
             found = quote(arguments[0]) if arguments else "none"
             return f"expected induction variable to be same type as bounds and step: {quote(bound)}, but got {found}"
-        problem = _arguments_problem(initial, arguments[1:])
-        if problem is not None:
-            return problem
-        last = list(block.operations)[-1].operation
-        if last.name not in ("cuda_tile.continue", "cuda_tile.return"):
-            return f"is missing a valid terminator: expects 'cuda_tile.continue', but found '{last.name}'"
-        return None
+        return _arguments_problem(initial, arguments[1:])
 
 
 class LoopOp(Operation, name="loop"):

@@ -75,8 +75,6 @@ def body_problem(op: Any) -> str | None:
     for each in inner:
         if each.operation.name in _LEAVES_PURE_WORLD or not effect_free(each):
             return f"only memory-effect-free operations are allowed inside, but found '{each.operation.name}'"
-    if last.operation.name != "cuda_tile.yield":
-        return f"expects the region to end in 'cuda_tile.yield', but found '{last.operation.name}'"
     yielded = [value.type for value in last.operation.operands]
     if yielded != expected[::2]:
         return f"expects the region to yield {spell_list(expected[::2])}, but got {spell_list(yielded)}"

@@ -197,3 +197,71 @@ def test_a_second_block_is_refused() -> None:
     }) : () -> ()"""
     with pytest.raises(InputError, match="expected an operation, but got '\\^bb1'"):
         Module.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ("entry @k(%a: tile<4xf32>) { }", "argument #0 must be a 0-d tile, but got 'tile<4xf32>'"),
+        ("entry @k(%a: token) { }", "argument #0 must be a 0-d tile, but got 'token'"),
+        ("entry @k() -> tile<f32> { }", "entry must not have results, but has (tile<f32>)"),
+        ("entry @k(%a: tile<f32>, tile<f32>) { }", "expected all arguments of the entry to be named, or none"),
+        ("global @g <f32: 1.0> : tile<f32>", "type of value must have rank 1, but got rank 0"),
+        ("global @g alignment = 3 <f32: 1.0> : tile<4xf32>", "alignment must be zero or a power of two, but got 3"),
+        ("entry @k() { %0 = get_global @g : tile<ptr<f32>> }", "'g' does not name a global of the module"),
+        (
+            "global @g <i32: 1> : tile<4xi32> entry @k() { %0 = get_global @g : tile<ptr<f32>> }",
+            "expects a pointer to i32, the element of 'g', but got 'tile<ptr<f32>>'",
+        ),
+        ("absi", "expected entry or global, but got 'absi'"),
+        ("entry k() { }", "expected a symbol name (@name), but got 'k'"),
+    ],
+)
+def test_items_of_a_module_are_checked(item: str, message: str) -> None:
+    with pytest.raises((InputError, VerificationError)) as caught:
+        Module.parse(f"cuda_tile.module @m {{ {item} }}")
+    assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "unknown",
+        '"k.py":3:4',
+        '"name"',
+        '"name"("k.py":3:4)',
+        'callsite("helper.py":9:2 at "k.py":3:4)',
+        'fused["k.py":3:4, "k.py":5:6]',
+        'fused<"why">["k.py":3:4, "k.py":5:6]',
+        'callsite(callsite("a.py":1:1 at "b.py":2:2) at "k.py":3:4)',
+    ],
+)
+def test_locations_are_mlirs(location: str) -> None:
+    text = f"cuda_tile.module @m {{ entry @k() {{ %0 = make_token : token loc({location}) return }} }}"
+    module = Module.parse(text)
+    token = module.ir.body.operations[0].body.blocks[0].operations[0]
+    assert str(token.location) == f"loc({location})"
+    again = Module.parse(module.to_text(locations=True))
+    assert str(again.ir.body.operations[0].body.blocks[0].operations[0].location) == f"loc({location})"
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        "1 : i64",
+        "-3 : i8",
+        "2.500000e+00 : f64",
+        "true",
+        '"te\\22xt"',
+        "[1 : i32, unit]",
+        "{a = 1 : i64}",
+        "array<i32: 1, 2>",
+        "dense<[1, 2]> : tensor<2xi32>",
+        "f32",
+        "@symbol",
+    ],
+)
+def test_attributes_of_entries_are_mlirs(attribute: str) -> None:
+    module = Module.parse(f"cuda_tile.module @m {{ entry @k() {{ }} {{my.fact = {attribute}}} }}")
+    assert str(module.ir.body.operations[0].attributes["my.fact"]) == attribute
+    assert Module.parse(module.to_text()).to_text() == module.to_text()

@@ -33,3 +33,6 @@
 // -----
 // expected-error: unknown assume predicate attribute: positive (expected 'div_by', 'same_elements', or 'bounded')
 %0 = assume positive<1>, %n : tile<4x8xi32>
+// -----
+// expected-error: same_elements: expects a tile of integers or pointers, but got 'tile<4x8xf32>'
+%0 = assume same_elements<[4, 8]>, %f : tile<4x8xf32>

@@ -30,3 +30,6 @@
 // -----
 // expected-error: expects a view without padding_value
 %x = make_partition_view %tv : partition_view<tile=(4x8), padding_value = zero, tensor_view<64x16xf32, strides=[16,1]>> %0 = atomic_red_view_tko relaxed device %x[%i, %i], addf, %f : tile<4x8xf32>, partition_view<tile=(4x8), padding_value = zero, tensor_view<64x16xf32, strides=[16,1]>>, tile<i32> -> token
+// -----
+// expected-error: expects a partition_view or a strided_view, but got 'gather_scatter_view<tile=(8x8), tensor_view<64x16xf32, strides=[16,1]>, sparse_dim=0>'
+%g = make_gather_scatter_view %tv : gather_scatter_view<tile=(8x8), tensor_view<64x16xf32, strides=[16,1]>, sparse_dim=0> %b = constant <f32: 0.0> : tile<8x8xf32> %0 = atomic_red_view_tko relaxed device %g[%v, %i], addf, %b : tile<8x8xf32>, gather_scatter_view<tile=(8x8), tensor_view<64x16xf32, strides=[16,1]>, sparse_dim=0>, tile<8xi32>, tile<i32> -> token

@@ -63,3 +63,24 @@ assert %i, "no" : tile<i32>
 // -----
 // expected-error: format has a directive without an end: "%"
 %0 = print_tko "%" -> token
+// -----
+// expected-error: then branch must not have arguments
+"cuda_tile.if"(%c) ({ ^bb0(%x: !cuda_tile.tile<i32>): "cuda_tile.yield"() : () -> () }, { }) {operandSegmentSizes = array<i32: 1>} : (!cuda_tile.tile<i1>) -> ()
+// -----
+// expected-error: expects init types and result types to be equal, but got (tile<f32>) and (tile<i32>)
+%0 = "cuda_tile.for"(%i, %i, %i, %s) ({ ^bb0(%x: !cuda_tile.tile<i32>, %y: !cuda_tile.tile<f32>): "cuda_tile.continue"(%i) : (!cuda_tile.tile<i32>) -> () }) : (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>, !cuda_tile.tile<i32>, !cuda_tile.tile<f32>) -> !cuda_tile.tile<i32>
+// -----
+// expected-error: expected induction variable to be same type as bounds and step: 'tile<i32>', but got 'tile<i64>'
+"cuda_tile.for"(%i, %i, %i) ({ ^bb0(%x: !cuda_tile.tile<i64>): "cuda_tile.continue"() : () -> () }) : (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>, !cuda_tile.tile<i32>) -> ()
+// -----
+// expected-error: expected induction variable to be same type as bounds and step: 'tile<i32>', but got none
+"cuda_tile.for"(%i, %i, %i) ({ "cuda_tile.continue"() : () -> () }) : (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>, !cuda_tile.tile<i32>) -> ()
+// -----
+// expected-error: mismatch in number of loop-carried values and defined values: 0 and 1
+"cuda_tile.for"(%i, %i, %i) ({ ^bb0(%x: !cuda_tile.tile<i32>, %y: !cuda_tile.tile<i32>): "cuda_tile.continue"() : () -> () }) : (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>, !cuda_tile.tile<i32>) -> ()
+// -----
+// expected-error: init value 0 and region iter_value 0 have different type: 'tile<f32>' and 'tile<i32>'
+"cuda_tile.loop"(%s) ({ ^bb0(%x: !cuda_tile.tile<i32>): "cuda_tile.break"() : () -> () }) : (!cuda_tile.tile<f32>) -> ()
+// -----
+// expected-error: 'cuda_tile.for' op region #0 ('body') must have exactly one block, but has 0
+"cuda_tile.for"(%i, %i, %i) ({ }) : (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>, !cuda_tile.tile<i32>) -> ()

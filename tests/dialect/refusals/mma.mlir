@@ -33,3 +33,9 @@
 // -----
 // expected-error: expects rhs_scale to end in 1x32 for tile<32x32xf8E5M2>, but got tile<1x16xf8E8M0FNU>
 %a = constant <f8E5M2: 1.0> : tile<32x32xf8E5M2> %x = constant <f8E8M0FNU: 1.0> : tile<32x1xf8E8M0FNU> %y = constant <f8E8M0FNU: 1.0> : tile<1x16xf8E8M0FNU> %z = constant <f32: 0.0> : tile<32x32xf32> %0 = mmaf_scaled %a, %a, %z, %x, %y : tile<32x32xf8E5M2>, tile<32x32xf8E5M2>, tile<32x32xf32>, tile<32x1xf8E8M0FNU>, tile<1x16xf8E8M0FNU>
+// -----
+// expected-error: expects lhs_scale to have the rows of lhs, but got tile<16x1xf8E8M0FNU> for tile<32x32xf8E5M2>
+%a = constant <f8E5M2: 1.0> : tile<32x32xf8E5M2> %x = constant <f8E8M0FNU: 1.0> : tile<16x1xf8E8M0FNU> %y = constant <f8E8M0FNU: 1.0> : tile<1x32xf8E8M0FNU> %z = constant <f32: 0.0> : tile<32x32xf32> %0 = mmaf_scaled %a, %a, %z, %x, %y : tile<32x32xf8E5M2>, tile<32x32xf8E5M2>, tile<32x32xf32>, tile<16x1xf8E8M0FNU>, tile<1x32xf8E8M0FNU>
+// -----
+// expected-error: expects dim 1 of lhs (16) to equal dim 0 of rhs (32)
+%a = constant <f8E5M2: 1.0> : tile<32x16xf8E5M2> %b = constant <f8E5M2: 1.0> : tile<32x32xf8E5M2> %x = constant <f8E8M0FNU: 1.0> : tile<32x1xf8E8M0FNU> %z = constant <f32: 0.0> : tile<32x32xf32> %0 = mmaf_scaled %a, %b, %z, %x, %x : tile<32x16xf8E5M2>, tile<32x32xf8E5M2>, tile<32x32xf32>, tile<32x1xf8E8M0FNU>, tile<32x1xf8E8M0FNU>

@@ -30,3 +30,6 @@
 // -----
 // expected-error: expects result #0 to be 'tile<4x8xf32>', but got 'tile<8xf32>'
 %0 = scan %f dim=0 reverse=false identities=[0.0 : f32] : tile<4x8xf32> -> tile<8xf32> (%x: tile<f32>, %a: tile<f32>) { yield %x : tile<f32> }
+// -----
+// expected-error: expects identity #0 to be an integer or a float, but got "zero"
+%0 = reduce %f dim=0 identities=["zero"] : tile<4x8xf32> -> tile<8xf32> (%x: tile<f32>, %a: tile<f32>) { yield %x : tile<f32> }

@@ -96,3 +96,6 @@
 // -----
 // expected-error: failed to verify that all of {ptr, result} have same type: tile<ptr<f32>> and tile<ptr<f16>>
 %0 = "cuda_tile.offset"(%p, %i) : (!cuda_tile.tile<ptr<f32>>, !cuda_tile.tile<i32>) -> !cuda_tile.tile<ptr<f16>>
+// -----
+// expected-error: expects elements of other than 8 bits beside the bytes, but got 'tile<8xi8>'
+%b = constant <i8: 1> : tile<8xi8> %0 = pack %b : tile<8xi8> -> tile<8xi8>

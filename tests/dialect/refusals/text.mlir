@@ -37,3 +37,36 @@
 // -----
 // expected-error: expected dictionary attribute for optimization_hints entry `sm_100` got value=2 : i64
 %0, %1 = load_ptr_tko weak %p optimization_hints = <sm_100 = 2> : tile<ptr<f32>> -> tile<f32>, token
+// -----
+// expected-error: expected as many types as values (2), but got 1
+%0 = if %c -> (tile<i32>, tile<i32>) { yield %i, %i : tile<i32> } else { yield %i, %i : tile<i32>, tile<i32> }
+// -----
+// expected-error: '2.5' is not a value of type i32
+%0 = reduce %f dim=0 identities=[2.5 : i32] : tile<4x8xf32> -> tile<8xf32> (%x: tile<f32>, %a: tile<f32>) { yield %x : tile<f32> }
+// -----
+// expected-error: duplicate key 'a' in dictionary attribute
+%0 = absi %n {a = 1, a = 2} : tile<4x8xi32>
+// -----
+// expected-error: expected a string, but got '%c'
+assert %c, %c : tile<i1>
+// -----
+// expected-error: expected true or false, but got '1'
+%0, %1 = load_view_tko weak %pv[%i, %i] inbounds = [1] : partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>, tile<i32> -> tile<4x8xf32>, token
+// -----
+// expected-error: expected SSA operand, but got ':'
+%0 = addi %n, : tile<4x8xi32>
+// -----
+// expected-error: undefined alias: #there
+%0 = absi %n : tile<4x8xi32> loc(#there)
+// -----
+// expected-error: expected location, but got 'nowhere'
+%0 = absi %n : tile<4x8xi32> loc(nowhere)
+// -----
+// expected-error: expected integer value
+%0 = constant <i32: x> : tile<i32>
+// -----
+// expected-error: expected a tile type, but got 'f32'
+%0 = constant <f32: 1.0> : f32
+// -----
+// expected-error: expected 'tensor_view' type, but got 'tile<i32>'
+%0 = make_tensor_view %p, shape = [8], strides = [1] : tile<i32>

@@ -63,3 +63,12 @@
 // -----
 // expected-error: f4E2M1FN elements need exactly one static unit stride, got 2 in 'tensor_view<8x8xf4E2M1FN, strides=[1,1]>'
 %q = ptr_to_ptr %p : tile<ptr<f32>> -> tile<ptr<f4E2M1FN>> %x = make_tensor_view %q, shape = [8, 8], strides = [1, 1] : tensor_view<8x8xf4E2M1FN, strides=[1,1]> %y = make_partition_view %x : partition_view<tile=(8x8), tensor_view<8x8xf4E2M1FN, strides=[1,1]>> %0, %1 = load_view_tko weak %y[%i, %i] : partition_view<tile=(8x8), tensor_view<8x8xf4E2M1FN, strides=[1,1]>>, tile<i32> -> tile<8x8xf4E2M1FN>, token
+// -----
+// expected-error: expects all dynamic shape and stride operands to have one type
+%0 = "cuda_tile.make_tensor_view"(%p, %i, %l) {operandSegmentSizes = array<i32: 1, 1, 1>} : (!cuda_tile.tile<ptr<f32>>, !cuda_tile.tile<i32>, !cuda_tile.tile<i64>) -> !cuda_tile.tensor_view<?xf32, strides=[?]>
+// -----
+// expected-error: sparse_dim 1 must not be the dimension that packs f4E2M1FN elements
+%q = ptr_to_ptr %p : tile<ptr<f32>> -> tile<ptr<f4E2M1FN>> %x = make_tensor_view %q, shape = [8, 8], strides = [8, 1] : tensor_view<8x8xf4E2M1FN, strides=[8,1]> %y = make_gather_scatter_view %x : gather_scatter_view<tile=(8x8), tensor_view<8x8xf4E2M1FN, strides=[8,1]>, sparse_dim=1> %0, %1 = load_view_tko weak %y[%i, %v] : gather_scatter_view<tile=(8x8), tensor_view<8x8xf4E2M1FN, strides=[8,1]>, sparse_dim=1>, tile<i32>, tile<8xi32> -> tile<8x8xf4E2M1FN>, token
+// -----
+// expected-error: use of value '%l' expects different type than prior uses: 'tile<i32>' vs 'tile<i64>'
+%0 = make_tensor_view %p, shape = [%l], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
