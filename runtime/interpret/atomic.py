@@ -89,21 +89,12 @@ def _cas(op: Step, machine: Machine, pointers: Tile, cmp: Tile, val: Tile, mask:
 
 @interprets("atomic_red_view_tko")
 def _red(op: Step, machine: Machine, view: TileView, index: tuple[Tile, ...], value: Tile, _token: None) -> tuple[None]:
-    _combine(machine, view, locate(op, machine, view, index, op.types[1]), op["mode"], value)
+    update_view(machine, view, locate(op, machine, view, index, op.types[1]), op["mode"], value)
     return (None,)
 
 
-@interprets("multimem_reduce_view_tko")
-def _multimem(
-    op: Step, machine: Machine, view: TileView, tile: Tile, index: tuple[Tile, ...], _token: None
-) -> tuple[None]:
-    """One device stands for all, so the combination is that of atomic_red_view_tko."""
-    mode = "addf" if view.tensor.element.is_float else op["reduction"]
-    _combine(machine, view, locate(op, machine, view, index, op.types[2]), mode, tile)
-    return (None,)
-
-
-def _combine(machine: Machine, view: TileView, located: tuple[Tile, Tile], mode: str, value: Tile) -> None:
+def update_view(machine: Machine, view: TileView, located: tuple[Tile, Tile], mode: str, value: Tile) -> None:
+    """Combines the `located` elements of a view (addresses, and which lie inside) with a tile."""
     element = view.tensor.element
     combine = MODES[mode]
     _Access(machine, *located, element).update(lambda old: combine(old, value, element), np.zeros((), element.dtype))

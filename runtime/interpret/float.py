@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from tilec.runtime.interpret.arith import PREDICATES
 from tilec.runtime.interpret.directed import operate
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.registry import interprets
-from tilec.runtime.interpret.rounding import NEAREST_EVEN, flush_subnormals
+from tilec.runtime.interpret.rounding import flush_subnormals
 from tilec.runtime.interpret.step import Step
 
 Tile = np.ndarray
@@ -21,23 +18,13 @@ _OPERATIONS: dict[str, str] = {
     "cuda_tile.subf": "subtract",
     "cuda_tile.mulf": "multiply",
     "cuda_tile.divf": "divide",
-    "cuda_tile.sqrt": "sqrt",
     "cuda_tile.fma": "fma",
 }
-# numpy and ml_dtypes round these once to nearest even: f32 and f64 by the processor, f16 and bf16 by way of f32, which
-# has more than twice their precision plus two bits, so that rounding twice is rounding once.
-_DIRECT: dict[str, Callable[..., Any]] = {
-    "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "sqrt": np.sqrt,
-}  # fmt: skip
 
 
-@interprets("addf", "subf", "mulf", "divf", "sqrt", "fma", elementwise=True)
+@interprets("addf", "subf", "mulf", "divf", "fma", elementwise=True)
 def _rounded(op: Step, _machine: Machine, *tiles: Tile) -> Tile:
-    operation = _OPERATIONS[op.name]
-    mode = NEAREST_EVEN if op["rounding_mode"] in ("approx", "full") else op["rounding_mode"]
-    if mode == NEAREST_EVEN and not op["flush_to_zero"] and operation in _DIRECT:
-        return _DIRECT[operation](*tiles)
-    return operate(operation, tiles, op.element.format, mode, op["flush_to_zero"])
+    return operate(_OPERATIONS[op.name], tiles, op.element.format, op["rounding_mode"], op["flush_to_zero"])
 
 
 @interprets("remf", elementwise=True)
@@ -77,3 +64,9 @@ def _absf(_op: Step, _machine: Machine, source: Tile) -> Tile:
 @interprets("negf", elementwise=True)
 def _negf(_op: Step, _machine: Machine, source: Tile) -> Tile:
     return np.negative(source)
+
+
+@interprets("ceil", "floor", elementwise=True)
+def _integral(op: Step, _machine: Machine, source: Tile) -> Tile:
+    form, integral = op.element.format, np.ceil if op.name == "cuda_tile.ceil" else np.floor
+    return form.encode(np.asarray(integral(form.decode(source))))

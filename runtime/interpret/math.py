@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tilec.runtime.interpret.directed import operate
 from tilec.runtime.interpret.integer import signed
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.registry import interprets
@@ -21,12 +22,10 @@ Tile = np.ndarray
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "atan2": np.arctan2,
-    "ceil": np.ceil,
     "cos": np.cos,
     "cosh": np.cosh,
     "exp": np.exp,
     "exp2": np.exp2,
-    "floor": np.floor,
     "fpowf": np.power,
     "log": np.log,
     "log2": np.log2,
@@ -47,6 +46,11 @@ def _function(op: Step, _machine: Machine, *tiles: Tile) -> Tile:
         operands = [flush_subnormals(operand, form) for operand in operands]
     result = round_to(_FUNCTIONS[op.name.removeprefix("cuda_tile.")](*operands), form, NEAREST_EVEN)
     return form.encode(flush_subnormals(result, form) if flush else result)
+
+
+@interprets("sqrt", elementwise=True)
+def _sqrt(op: Step, _machine: Machine, source: Tile) -> Tile:
+    return operate("sqrt", (source,), op.element.format, op["rounding_mode"], op["flush_to_zero"])
 
 
 @interprets("fpowi", elementwise=True)

@@ -120,14 +120,15 @@ def padding(op: Step, machine: Machine, view: TileView) -> np.ndarray:
     return element.format.encode(np.asarray(_PADDING[kind]))
 
 
-@interprets("load_view_tko", "multimem_load_reduce_view_tko")
-def _load(op: Step, machine: Machine, view: TileView, index: tuple[Tile, ...], _token: None) -> tuple[Tile, None]:
-    """On the one device that an interpreter has, the combination over all devices is the load itself."""
+@interprets("load_view_tko")
+def load_tile(op: Step, machine: Machine, view: TileView, index: tuple[Tile, ...], _token: None) -> tuple[Tile, None]:
+    """The tile of a view at an index, with the view's padding outside of the tensor."""
     addresses, inside = locate(op, machine, view, index, op.types[1])
     return access.load(machine.memory, addresses, inside, op.element, padding(op, machine, view)), None
 
 
-def _write(op: Step, machine: Machine, view: TileView, tile: Tile, index: tuple[Tile, ...]) -> tuple[None]:
+def store_tile(op: Step, machine: Machine, view: TileView, tile: Tile, index: tuple[Tile, ...]) -> tuple[None]:
+    """Writes the tile of a view at an index, the third operand; what is outside of the tensor is dropped."""
     addresses, inside = locate(op, machine, view, index, op.types[2])
     access.store(machine.memory, addresses, inside, view.tensor.element, tile)
     return (None,)
@@ -137,11 +138,4 @@ def _write(op: Step, machine: Machine, view: TileView, tile: Tile, index: tuple[
 def _store(
     op: Step, machine: Machine, tile: Tile, view: TileView, index: tuple[Tile, ...], _token: None
 ) -> tuple[None]:
-    return _write(op, machine, view, tile, index)
-
-
-@interprets("multimem_store_view_tko")
-def _multimem_store(
-    op: Step, machine: Machine, view: TileView, tile: Tile, index: tuple[Tile, ...], _token: None
-) -> Any:
-    return _write(op, machine, view, tile, index)
+    return store_tile(op, machine, view, tile, index)
