@@ -79,18 +79,22 @@ from tilec.language.atomic import (
     atomic_xor,
 )
 from tilec.language.control import assert_, ensure_constant, static_assert, static_eval, static_iter
-from tilec.language.convert import astype, bitcast
+from tilec.language.convert import astype, bitcast, pack_to_bytes, unpack_from_bytes
+from tilec.language.debug import print, printf
 from tilec.language.math import atan2, ceil, cos, cosh, exp, exp2, floor, log, log2, rsqrt, sin, sinh, sqrt, tan, tanh
 from tilec.language.memory import assume_divisible_by, bid, gather, load, num_blocks, num_tiles, scatter, store
-from tilec.language.mma import matmul, mma
+from tilec.language.mma import matmul, mma, mma_scaled
 from tilec.language.reduce import argmax, argmin, max, min, prod, reduce, sum
+from tilec.language.scan import cumprod, cumsum, scan
 from tilec.language.shape import (
     arange,
+    astile,
     broadcast_to,
     cat,
     expand_dims,
     extract,
     full,
+    insert,
     ones,
     permute,
     reshape,

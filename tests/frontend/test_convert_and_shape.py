@@ -137,3 +137,35 @@ def test_element_types_of_numpy_stand_for_their_own(interpret: Interpret) -> Non
     x = np.zeros(4, np.float32)
     interpret(foreign, 1, x)
     np.testing.assert_array_equal(x, np.arange(4) + 1.5)
+
+
+@ct.kernel
+def replaced(x, y, z):
+    tile = ct.load(x, (0, 0), (4, 8))
+    ct.store(y, (0, 0), ct.insert(tile, (1, 2), ct.full((2, 2), 7, ct.int32)))
+    ct.store(z, (0, 0), ct.astile(((1, 2, 3, 4), (5, 6, 7, tile.shape[1])), dtype=ct.int32))
+
+
+def test_insert_and_astile(interpret: Interpret) -> None:
+    x = np.arange(32, dtype=np.int32).reshape(4, 8)
+    y, z = np.zeros_like(x), np.zeros((2, 4), np.int32)
+    interpret(replaced, 1, x, y, z)
+    expected = x.copy()
+    expected[2:4, 4:6] = 7
+    np.testing.assert_array_equal(y, expected)
+    np.testing.assert_array_equal(z, [[1, 2, 3, 4], [5, 6, 7, 8]])
+
+
+@ct.kernel
+def bytes_of(x, packed, halves):
+    tile = ct.pack_to_bytes(ct.load(x, (0, 0), (2, 2)))
+    ct.store(packed, (0,), tile)
+    ct.store(halves, (0,), ct.unpack_from_bytes(tile, ct.uint16))
+
+
+def test_bytes_of_a_tile(interpret: Interpret) -> None:
+    x = np.array([[0x04030201, -1], [0, 256]], np.int32)
+    packed, halves = np.zeros(16, np.uint8), np.zeros(8, np.uint16)
+    interpret(bytes_of, 1, x, packed, halves)
+    np.testing.assert_array_equal(packed, x.ravel().view(np.uint8))
+    np.testing.assert_array_equal(halves, x.ravel().view(np.uint16))

@@ -82,3 +82,21 @@ def test_f32_is_multiplied_as_f32_and_tf32_is_asked_for(tile_text: Callable[[Any
 
     assert "tile<16x16xtf32>, tile<16x16xtf32>" in tile_text(kernel, "a: f32[?,?], c: f32[?,?], tf32=True")
     assert "tf32" not in tile_text(kernel, "a: f32[?,?], c: f32[?,?], tf32=False").split("tilec.signature")[0]
+
+
+@ct.kernel
+def scaled(a, a_scale, b, b_scale, c):
+    x, y = ct.load(a, (0, 0), (16, 64)), ct.load(b, (0, 0), (64, 8))
+    x_scale, y_scale = ct.load(a_scale, (0, 0), (16, 2)), ct.load(b_scale, (0, 0), (2, 8))
+    ct.store(c, (0, 0), ct.mma_scaled(x, x_scale, y, y_scale, ct.zeros((16, 8), ct.float32)))
+
+
+def test_a_scale_holds_for_32_elements_along_k(interpret: Interpret) -> None:
+    a, b = integers((16, 64), ml_dtypes.float8_e4m3fn), integers((64, 8), ml_dtypes.float8_e4m3fn)
+    powers = np.random.default_rng(4).integers(-2, 3, (3, 16, 8))
+    a_scale = (2.0 ** powers[0, :, :2]).astype(ml_dtypes.float8_e8m0fnu)
+    b_scale = (2.0 ** powers[1, :2]).astype(ml_dtypes.float8_e8m0fnu)
+    c = np.zeros((16, 8), np.float32)
+    interpret(scaled, 1, a, a_scale, b, b_scale, c)
+    wide = [v.astype(np.float64) for v in (a, a_scale, b, b_scale)]
+    np.testing.assert_array_equal(c, (wide[0] * wide[1].repeat(32, 1)) @ (wide[2] * wide[3].repeat(32, 0)))

@@ -11,9 +11,9 @@ import pytest
 import tilec as ct
 from tilec.ast_to_tile import entry  # noqa: F401  (registers every chapter)
 from tilec.ast_to_tile.chapters import HANDLERS, implements
-from tilec.language import arith, atomic, control, convert, math, memory, mma, reduce, shape, view
+from tilec.language import arith, atomic, control, convert, debug, math, memory, mma, reduce, scan, shape, view
 
-CHAPTERS = (arith, atomic, control, convert, math, memory, mma, reduce, shape)
+CHAPTERS = (arith, atomic, control, convert, debug, math, memory, mma, reduce, scan, shape)
 FUNCTIONS = [
     (f"{module.__name__.rpartition('.')[2]}.{name}", value)
     for module in CHAPTERS

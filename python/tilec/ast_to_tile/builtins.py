@@ -70,10 +70,6 @@ def _tuple(tracer: Tracer, *values: Any) -> tuple[Any, ...]:
     return tuple(values[0])
 
 
-def _print(tracer: Tracer, *values: Any) -> None:
-    raise CompileError("'print' cannot be used in a kernel: store what you want to see in an array")
-
-
 def _sum(tracer: Tracer, *values: Any) -> None:
     raise CompileError("'sum' of Python cannot be used in a kernel: along axes of a tile use ct.sum")
 
@@ -87,6 +83,5 @@ BUILTINS: dict[Any, Callable[..., Any]] = {
     float: _number(float, datatypes.float32),
     bool: _number(bool, datatypes.bool_),
     tuple: _tuple,
-    print: _print,
     sum: _sum,
 }

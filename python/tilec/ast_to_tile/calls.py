@@ -23,6 +23,7 @@ from tilec.ast_to_tile.values import LocalFunction, Method, describe, function_n
 from tilec.datatypes import DType
 from tilec.errors import CompileError
 from tilec.kernel import Kernel
+from tilec.language import arith, debug
 
 
 @expression(ast.Call)
@@ -126,10 +127,10 @@ def _built(tracer: Tracer, function: Any, arguments: Sequence[Any], keywords: di
 
 
 def _builtin_signature(function: Any) -> inspect.Signature:
-    from tilec.language import arith
-
     # Builtins of Python have the parameters of the function of the language with the same meaning.
-    return _signature(getattr(arith, function.__name__) if isinstance(function, BuiltinFunctionType) else function)
+    if isinstance(function, BuiltinFunctionType):
+        return _signature(getattr(debug, function.__name__, None) or getattr(arith, function.__name__))
+    return _signature(function)
 
 
 def _positional(function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> Sequence[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tilec import datatypes
@@ -122,6 +123,40 @@ def _bitcast(emitter: Emitter, x: Any, dtype: Any) -> Tile:
         raise arguments.BadArgument(
             "dtype", f"expected an element type of {tile.dtype.bitwidth} bits, got {element} of {element.bitwidth}"
         )
+    return _bits(emitter, tile, element)
+
+
+def _bits(emitter: Emitter, tile: Tile, element: DType) -> Tile:
+    """The same bits as another type of the same width; integers of Tile IR have no sign to change."""
     if tile.dtype.is_integral and element.is_integral:
         return Tile(tile.value, element, tile.shape)
     return emitter.tile("bitcast", [tile], element, tile.shape)
+
+
+def _flattened_bytes(tile: Tile, width: int) -> int:
+    """How many elements of `width` bits the bits of a tile make; raises CompileError where some are left."""
+    bits = math.prod(tile.shape) * (1 if tile.dtype.is_boolean else tile.dtype.bitwidth)
+    if bits % width or bits % 8:
+        raise CompileError(f"the {bits} bits of {describe(tile)} are no whole number of elements of {width} bits")
+    return bits // width
+
+
+@implements(language.pack_to_bytes)
+def _pack_to_bytes(emitter: Emitter, x: Any) -> Tile:
+    tile = arguments.tile(x, "x")
+    count = _flattened_bytes(tile, 8)
+    flat = emitter.tile("reshape", [tile], tile.dtype, (math.prod(tile.shape),)) if len(tile.shape) != 1 else tile
+    if flat.dtype.bitwidth == 8 and not flat.dtype.is_boolean:
+        return flat if flat.dtype is datatypes.uint8 else _bits(emitter, flat, datatypes.uint8)
+    return emitter.tile("pack", [flat], datatypes.uint8, (count,))
+
+
+@implements(language.unpack_from_bytes)
+def _unpack_from_bytes(emitter: Emitter, x: Any, dtype: Any) -> Tile:
+    tile, element = arguments.tile(x, "x"), arguments.dtype(dtype)
+    if tile.dtype is not datatypes.uint8 or len(tile.shape) != 1:
+        raise arguments.BadArgument("x", f"expected a uint8 tile of one dimension, got {describe(tile)}")
+    count = _flattened_bytes(tile, 1 if element.is_boolean else element.bitwidth)
+    if element.bitwidth == 8 and not element.is_boolean:
+        return _bits(emitter, tile, element)
+    return emitter.tile("unpack", [tile], element, (count,))

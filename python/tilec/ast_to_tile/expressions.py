@@ -10,6 +10,7 @@ from tilec.ast_to_tile.arith import binary, invert, negate, where
 from tilec.ast_to_tile.attributes import attribute, element
 from tilec.ast_to_tile.branches import either
 from tilec.ast_to_tile.control import is_static
+from tilec.ast_to_tile.debug import joined
 from tilec.ast_to_tile.merge import same
 from tilec.ast_to_tile.mma import matmul
 from tilec.ast_to_tile.tracer import Tracer, expression
@@ -206,12 +207,19 @@ def _conditional(tracer: Tracer, node: ast.IfExp) -> Any:
 
 
 @expression(ast.JoinedStr)
-def _formatted(tracer: Tracer, node: ast.JoinedStr) -> str:
-    """Text of constants, for the messages of assertions."""
-    parts = []
+def _formatted(tracer: Tracer, node: ast.JoinedStr) -> Any:
+    pieces = []
     for part in node.values:
-        value = tracer.evaluate(part.value if isinstance(part, ast.FormattedValue) else part)
-        if not is_static(value):
-            raise CompileError(f"text can be made of constants only, got {describe(value)}")
-        parts.append(str(value.value if isinstance(value, TypedConstant) else value))
-    return "".join(parts)
+        if isinstance(part, ast.FormattedValue):
+            specification = "" if part.format_spec is None else tracer.evaluate(part.format_spec)
+            pieces.append((_printable(tracer, part.value), specification))
+        else:
+            pieces.append((tracer.evaluate(part), ""))
+    return joined(pieces)
+
+
+def _printable(tracer: Tracer, node: ast.expr) -> Any:
+    value = tracer.evaluate(node)
+    if not is_static(value) and not isinstance(value, Tile):
+        raise CompileError(f"text can be made of constants and tiles, got {describe(value)}")
+    return value

@@ -34,6 +34,9 @@ _MEMORY_OPERAND = {
 }
 _LOADS = frozenset(("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko"))
 
+# What is printed comes in the order of the program, and orders nothing else.
+PRINTED: int = -2
+
 # An argument of the entry, by number. Arrays passed to a kernel do not overlap (a rule of the language).
 Root = int
 # Memory that may be that of any argument.
@@ -65,6 +68,8 @@ class Effects:
 def access(operation: Any) -> Access | None:
     """What a memory operation touches; None for any other."""
     name = operation.operation.name
+    if name == "cuda_tile.print_tko":
+        return Access(PRINTED, True, False, False)
     if name not in _MEMORY_OPERAND:
         return None
     ordering = operation.memory_ordering_semantics

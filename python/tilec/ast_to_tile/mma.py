@@ -99,3 +99,55 @@ def matmul(emitter: Emitter, x: Any, y: Any) -> Tile:
     product = _multiply(emitter, operands, emitter.constant(0, ACCUMULATORS[dtype][0], shape))
     kept = shape[:-2] + shape[-2:-1] * (len(lhs.shape) > 1) + shape[-1:] * (len(rhs.shape) > 1)
     return reshape(emitter, to_dtype(emitter, product, dtype), kept)
+
+
+# Input type, scale type: how many elements along K one scale may hold for (Tile IR, table of mmaf_scaled).
+SCALED = {
+    (datatypes.float8_e4m3fn, datatypes.float8_e8m0fnu): (32,),
+    (datatypes.float8_e5m2, datatypes.float8_e8m0fnu): (32,),
+    (datatypes.float4_e2m1fn, datatypes.float8_e8m0fnu): (16, 32),
+    (datatypes.float4_e2m1fn, datatypes.float8_e4m3fn): (16,),
+}
+
+
+@implements(language.mma_scaled)
+def _mma_scaled(emitter: Emitter, x: Any, x_scale: Any, y: Any, y_scale: Any, acc: Any) -> Tile:
+    names = ("x", "x_scale", "y", "y_scale", "acc")
+    lhs, lhs_scale, rhs, rhs_scale, accumulator = (
+        arguments.tile(value, name) for value, name in zip((x, x_scale, y, y_scale, acc), names, strict=True)
+    )
+    for tile, parameter in ((lhs, "x"), (rhs, "y")):
+        if len(tile.shape) not in (2, 3):
+            raise BadArgument(parameter, f"expected a tile of two or three dimensions, got {tile}")
+    lhs_shape, rhs_shape, shape = _product_shapes(lhs.shape, rhs.shape)
+    if (accumulator.dtype, accumulator.shape) != (datatypes.float32, shape):
+        raise BadArgument("acc", f"expected a float32 tile of shape {shape}, got {accumulator}")
+    if rhs.dtype is not lhs.dtype:
+        raise BadArgument("y", f"expected elements of {lhs.dtype} as x has, got {rhs.dtype}")
+    lhs_scales = _check_scale(lhs, lhs_scale, len(lhs.shape) - 1, "x_scale")
+    rhs_scales = _check_scale(rhs, rhs_scale, len(rhs.shape) - 2, "y_scale")
+    if rhs_scale.dtype is not lhs_scale.dtype or rhs_scales != lhs_scales:
+        raise BadArgument("y_scale", f"expected {lhs_scales} scales of {lhs_scale.dtype} along K as x_scale has")
+    operands = [
+        broadcast(emitter, lhs, lhs_shape),
+        broadcast(emitter, rhs, rhs_shape),
+        accumulator,
+        broadcast(emitter, lhs_scale, (*lhs_shape[:-1], lhs_scales)),
+        broadcast(emitter, rhs_scale, (*rhs_shape[:-2], rhs_scales, rhs_shape[-1])),
+    ]
+    return emitter.tile("mmaf_scaled", operands, datatypes.float32, shape)
+
+
+def _check_scale(tile: Tile, scale: Tile, axis: int, parameter: str) -> int:
+    """The number of scales along K, which is `axis` of the tile."""
+    runs = SCALED.get((tile.dtype, scale.dtype))
+    if runs is None:
+        known = ", ".join(f"{lhs} by {rhs}" for lhs, rhs in SCALED)
+        raise BadArgument(parameter, f"expected one of {known}, got {tile.dtype} by {scale.dtype}")
+    fits = len(scale.shape) == len(tile.shape) and all(
+        own == other for at, (own, other) in enumerate(zip(scale.shape, tile.shape, strict=True)) if at != axis
+    )
+    if not fits or tile.shape[axis] // scale.shape[axis] not in runs:
+        listed = " or ".join(map(str, runs))
+        raise BadArgument(parameter, f"expected one scale for {listed} elements along K of {tile}, got {scale}")
+    return scale.shape[axis]

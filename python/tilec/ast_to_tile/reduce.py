@@ -31,11 +31,11 @@ def fold(emitter: Emitter, tiles: Sequence[Tile], identities: Sequence[Any], axi
     values = [element_attribute(value, tile.dtype) for value, tile in zip(identities, tiles, strict=True)]
     attributes = {"dim": axis, "identities": ir.ArrayAttr.get(values)}
     made = emitter.build("reduce", [[tile.value for tile in tiles]], [results], attributes)
-    _fill_body(emitter, made, tiles, combine)
+    fill_body(emitter, made, tiles, combine)
     return [Tile(value, tile.dtype, shape) for value, tile in zip(made.results, tiles, strict=True)]
 
 
-def _fill_body(emitter: Emitter, made: ir.Operation, tiles: Sequence[Tile], combine: Combine) -> None:
+def fill_body(emitter: Emitter, made: ir.Operation, tiles: Sequence[Tile], combine: Combine) -> None:
     types = [tile_type(tile.dtype) for tile in tiles for _ in range(2)]
     location = emitter.locate()
     block = ir.Block.create_at_start(made.regions[0], types, [location] * len(types))
@@ -64,7 +64,7 @@ def _limits(dtype: DType) -> tuple[Any, Any]:
     return (-inf, inf) if dtype.is_float else dtype.range
 
 
-_IDENTITIES: dict[str, Callable[[DType], Any]] = {
+IDENTITIES: dict[str, Callable[[DType], Any]] = {
     "add": lambda dtype: 0,
     "mul": lambda dtype: 1,
     "max": lambda dtype: _limits(dtype)[0],
@@ -73,18 +73,18 @@ _IDENTITIES: dict[str, Callable[[DType], Any]] = {
 
 
 def _reduced(emitter: Emitter, name: str, x: Any, axis: Any, keepdims: Any, options: dict[str, Any]) -> Tile:
-    tile = _foldable(emitter, x)
+    tile = foldable(emitter, x)
     axes = _axes(axis, len(tile.shape))
     shape = _kept(tile.shape, axes, keepdims)
-    _check_options(name, tile.dtype, options)
-    identity = _IDENTITIES[name](tile.dtype)
+    check_options(name, tile.dtype, options)
+    identity = IDENTITIES[name](tile.dtype)
     # The last axis first, so that the numbers of the others stay right.
     for at in sorted(axes, reverse=True):
         (tile,) = fold(emitter, [tile], [identity], at, lambda x, y: [binary(emitter, name, x[0], y[0], **options)])
     return reshape(emitter, tile, shape)
 
 
-def _check_options(name: str, dtype: DType, options: dict[str, Any]) -> None:
+def check_options(name: str, dtype: DType, options: dict[str, Any]) -> None:
     """Complain at the call, not inside the fold."""
     if dtype.is_float:
         float_attributes(name, dtype, options, ("nearest_even", "zero", "negative_inf", "positive_inf"))
@@ -92,7 +92,7 @@ def _check_options(name: str, dtype: DType, options: dict[str, Any]) -> None:
         raise CompileError(f"rounding_mode and flush_to_zero are for floats, got {dtype}")
 
 
-def _foldable(emitter: Emitter, x: Any) -> Tile:
+def foldable(emitter: Emitter, x: Any) -> Tile:
     tile = emitter.as_tile(arguments.tile_like(x, "x"))
     if not tile.dtype.is_arithmetic:
         raise BadArgument("x", f"{tile.dtype} has no arithmetic: convert with astype() first")
@@ -130,7 +130,7 @@ def _argmin(emitter: Emitter, x: Any, axis: Any, keepdims: Any, propagate_nan: A
 
 
 def _position(emitter: Emitter, better: str, x: Any, axis: Any, keepdims: Any, propagate_nan: Any) -> Tile:
-    tile = _foldable(emitter, x)
+    tile = foldable(emitter, x)
     rank = len(tile.shape)
     axes = _axes(None if axis is None else arguments.constant_int(axis, "axis"), rank)
     shape = _kept(tile.shape, axes, keepdims)
@@ -140,7 +140,7 @@ def _position(emitter: Emitter, better: str, x: Any, axis: Any, keepdims: Any, p
     positions = broadcast(emitter, reshape(emitter, iota(emitter, flat.shape[at]), line), flat.shape)
     nan_wins = arguments.constant_bool(propagate_nan, "propagate_nan")
     # The identity loses to every element: its value is the worst there is, and its index is above all.
-    worst = nan if flat.dtype.is_float and not nan_wins else _IDENTITIES["max" if better == "gt" else "min"](flat.dtype)
+    worst = nan if flat.dtype.is_float and not nan_wins else IDENTITIES["max" if better == "gt" else "min"](flat.dtype)
     identities = [worst, datatypes.int32.range[1]]
 
     def combine(x: Sequence[Tile], y: Sequence[Tile]) -> Sequence[Tile]:
@@ -173,13 +173,12 @@ def _size(shape: Shape) -> int:
     return size
 
 
-@implements(language.reduce)
-def _reduce(emitter: Emitter, x: Any, axis: Any, func: Any, identity: Any, keepdims: Any) -> Any:
+def own_fold(emitter: Emitter, x: Any, func: Any, identity: Any) -> tuple[list[Tile], list[Any], Combine]:
+    """The tiles, identities and the body of a fold by a function of the user; raises BadArgument where they differ."""
     many = isinstance(x, tuple)
     tiles = [arguments.tile(item, "x") for item in (x if many else (x,))]
     shape = arguments.at("x", common_shape, *(tile.shape for tile in tiles))
     tiles = [broadcast(emitter, tile, shape) for tile in tiles]
-    at = arguments.axis(axis, len(shape))
     identities = [arguments.known(item) for item in (identity if isinstance(identity, tuple) else (identity,))]
     if len(identities) != len(tiles):
         raise BadArgument("identity", f"expected {len(tiles)} constants, one a tile, got {len(identities)}")
@@ -188,10 +187,18 @@ def _reduce(emitter: Emitter, x: Any, axis: Any, func: Any, identity: Any, keepd
         made = emitter.call(func, [*x, *y])
         return _scalars(emitter, func, made if many else (made,), tiles)
 
+    return tiles, identities, combine
+
+
+@implements(language.reduce)
+def _reduce(emitter: Emitter, x: Any, axis: Any, func: Any, identity: Any, keepdims: Any) -> Any:
+    tiles, identities, combine = own_fold(emitter, x, func, identity)
+    shape = tiles[0].shape
+    at = arguments.axis(axis, len(shape))
     results = fold(emitter, tiles, identities, at, combine)
     kept = _kept(shape, (at,), keepdims)
     folded = tuple(reshape(emitter, tile, kept) for tile in results)
-    return folded if many else folded[0]
+    return folded if isinstance(x, tuple) else folded[0]
 
 
 def _scalars(emitter: Emitter, func: Any, made: Any, tiles: Sequence[Tile]) -> Sequence[Tile]:

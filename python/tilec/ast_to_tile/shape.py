@@ -191,17 +191,63 @@ def _extract(emitter: Emitter, x: Any, index: Any, shape: Any) -> Tile:
     rank = len(tile.shape)
     wanted = arguments.shape(shape, rank=rank)
     part = wanted or (1,) * rank
-    items = arguments.index(index, rank)
-    for extent, whole, item in zip(part, tile.shape, items, strict=True):
-        if extent > whole:
-            raise BadArgument("shape", f"expected extents of at most {tile.shape}, got {wanted}")
-        number = arguments.known(item)
-        if isinstance(number, int) and not 0 <= number < whole // extent:
-            raise BadArgument(
-                "index", f"expected an index of 0 to {whole // extent - 1} ({whole} / {extent}), got {number}"
-            )
-    indices = [to_dtype(emitter, item, datatypes.int32) for item in items]
+    indices = _part_indices(emitter, tile.shape, part, index, "shape")
     return reshape(emitter, emitter.tile("extract", [tile, *indices], tile.dtype, part), wanted)
+
+
+@implements(language.insert)
+def _insert(emitter: Emitter, x: Any, index: Any, value: Any) -> Tile:
+    tile = arguments.tile(x, "x")
+    rank = len(tile.shape)
+    given = value if isinstance(value, Tile) else emitter.as_tile(arguments.tile_like(value, "value"), tile.dtype)
+    if given.dtype is not tile.dtype:
+        raise BadArgument("value", f"expected elements of {tile.dtype} as x has, got {given.dtype}")
+    part = reshape(emitter, given, given.shape or (1,) * rank)
+    if len(part.shape) != rank:
+        raise BadArgument("value", f"expected a tile of {rank} dimensions as x has, got {given}")
+    indices = _part_indices(emitter, tile.shape, part.shape, index, "value")
+    return emitter.tile("insert", [part, tile, *indices], tile.dtype, tile.shape)
+
+
+def _part_indices(emitter: Emitter, whole: Shape, part: Shape, index: Any, parameter: str) -> list[Tile]:
+    """Indices into the grid of parts of a tile; raises BadArgument where it is known that one lies outside."""
+    items = arguments.index(index, len(whole))
+    for size, extent, item in zip(whole, part, items, strict=True):
+        if extent > size:
+            raise BadArgument(parameter, f"expected extents of at most {whole}, got {part}")
+        number, count = arguments.known(item), size // extent
+        if isinstance(number, int) and not 0 <= number < count:
+            raise BadArgument("index", f"expected an index of 0 to {count - 1} ({size} / {extent}), got {number}")
+    return [to_dtype(emitter, item, datatypes.int32) for item in items]
+
+
+@implements(language.astile)
+def _astile(emitter: Emitter, value: Any, dtype: Any) -> Tile:
+    return _nested(emitter, value, arguments.dtype(dtype))
+
+
+def _nested(emitter: Emitter, value: Any, dtype: DType) -> Tile:
+    """A scalar, or the halves of a tuple one behind the other."""
+    if not isinstance(value, tuple):
+        scalar = to_dtype(emitter, arguments.tile_like(value, "value"), dtype)
+        if scalar.shape:
+            raise BadArgument("value", f"expected scalars, got {describe(value)}")
+        return scalar
+    if not value or len(value) & (len(value) - 1):
+        raise BadArgument("value", f"expected tuples whose length is a power of two, got one of {len(value)}")
+    rows = [_nested(emitter, item, dtype) for item in value]
+    if any(row.shape != rows[0].shape for row in rows):
+        shapes = ", ".join(str(row.shape) for row in rows)
+        raise BadArgument("value", f"expected items of one shape, got {shapes}")
+    rows = [reshape(emitter, row, (1, *row.shape)) for row in rows]
+    while len(rows) > 1:
+        rows = [_joined(emitter, first, second) for first, second in zip(rows[::2], rows[1::2], strict=True)]
+    return rows[0]
+
+
+def _joined(emitter: Emitter, first: Tile, second: Tile) -> Tile:
+    shape = (first.shape[0] * 2, *first.shape[1:])
+    return emitter.tile("cat", [first, second], first.dtype, shape, dim=0)
 
 
 @implements(view_language.Tile.item)

@@ -97,6 +97,13 @@ class LocalFunction:
 
 
 @dataclass(frozen=True)
+class Text:
+    """An f-string with values of run time: pieces of text, and tiles each with what follows its colon."""
+
+    pieces: tuple[str | tuple[Tile, str], ...]
+
+
+@dataclass(frozen=True)
 class Unusable:
     """A name that has no single value here; `problem` is the error if it is used all the same."""
 
@@ -136,6 +143,8 @@ def describe(value: Any) -> str:
         return f"the {value.dtype} constant {value.value}"
     if isinstance(value, TiledView):
         return f"a tiled view of array '{value.array.name}'"
+    if isinstance(value, Text):
+        return "text with tiles in it"
     if isinstance(value, tuple):
         return f"a tuple of {len(value)}"
     if isinstance(value, Range):

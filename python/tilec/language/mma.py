@@ -13,3 +13,8 @@ def mma(x, y, /, acc, *, use_fast_acc=False):
 @kernel_function
 def matmul(x, y, /):
     """x @ y in their common element type."""
+
+
+@kernel_function
+def mma_scaled(x, x_scale, y, y_scale, /, acc):
+    """(x * x_scale) @ (y * y_scale) + acc, where a scale holds for a run of elements along K."""

@@ -58,3 +58,13 @@ def cat(tiles, /, axis):
 @kernel_function
 def extract(x, /, index, shape):
     """The part of x at `index` of the grid of parts of `shape`."""
+
+
+@kernel_function
+def insert(x, /, index, value):
+    """x with the part at `index` of the grid of parts of `value`'s shape replaced by `value`."""
+
+
+@kernel_function
+def astile(value, /, *, dtype):
+    """The numbers of nested tuples as a tile."""

@@ -1,0 +1,99 @@
+"""Printing."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tilec.ast_to_tile import arguments
+from tilec.ast_to_tile.arguments import BadArgument
+from tilec.ast_to_tile.chapters import implements
+from tilec.ast_to_tile.control import is_static
+from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.values import Text, Tile, TypedConstant, describe, is_number
+from tilec.datatypes import DType
+from tilec.dialect.cuda_tile.types import TokenType
+from tilec.language import debug as language
+
+# %[flags][width][.precision][length]specifier, or a percent sign of its own.
+_DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|j|z|t|L)?([diuoxXeEfFgGaA]))")
+_FLOATS = "eEfFgGaA"
+
+
+def _emit(emitter: Emitter, format: str, tiles: list[Tile]) -> None:
+    emitter.build("print_tko", [[tile.value for tile in tiles], None], [TokenType.get()], {"str": format})
+
+
+@implements(language.printf)
+def _printf(emitter: Emitter, format: Any, args: Any) -> None:
+    if not isinstance(format, str):
+        raise BadArgument("format", f"expected a constant string, got {describe(format)}")
+    found = list(_DIRECTIVE.finditer(format))
+    if _DIRECTIVE.sub("", format).count("%"):
+        raise BadArgument("format", "expected directives of the form %[flags][width][.precision]specifier")
+    kinds = [match.group(1) for match in found if match.group(1)]
+    tiles = [emitter.as_tile(arguments.tile_like(item, "args")) for item in args]
+    if len(kinds) != len(tiles):
+        raise BadArgument("format", f"expected as many directives as values, got {len(kinds)} for {len(tiles)}")
+    for kind, tile in zip(kinds, tiles, strict=True):
+        if tile.dtype.is_float != (kind in _FLOATS):
+            raise BadArgument("format", f"expected a directive for {tile.dtype}, got %{kind}")
+    _emit(emitter, format, tiles)
+
+
+@implements(language.print, print)
+def _print(emitter: Emitter, args: Any, sep: Any, end: Any) -> None:
+    for value, parameter in ((sep, "sep"), (end, "end")):
+        if not isinstance(value, str):
+            raise BadArgument(parameter, f"expected a constant string, got {describe(value)}")
+    formats, tiles = [], []
+    for item in args:
+        text, values = _formatted(emitter, item)
+        formats.append(text)
+        tiles += values
+    _emit(emitter, sep.replace("%", "%%").join(formats) + end.replace("%", "%%"), tiles)
+
+
+def _formatted(emitter: Emitter, item: Any) -> tuple[str, list[Tile]]:
+    """The format of one argument of print, and the tiles it takes."""
+    if isinstance(item, Text):
+        parts = [_formatted(emitter, piece) for piece in item.pieces if isinstance(piece, str)]
+        texts = iter(parts)
+        done = [
+            next(texts)[0] if isinstance(piece, str) else _directive(piece[0].dtype, piece[1]) for piece in item.pieces
+        ]
+        return "".join(done), [piece[0] for piece in item.pieces if not isinstance(piece, str)]
+    if isinstance(item, Tile):
+        return _directive(item.dtype, ""), [item]
+    if not is_static(item):
+        raise BadArgument("args", f"expected text and tiles, got {describe(item)}")
+    return str(item.value if isinstance(item, TypedConstant) else item).replace("%", "%%"), []
+
+
+def _directive(dtype: DType, specification: str) -> str:
+    """The directive of printf for an element type; of Python's specifications those that printf has too."""
+    if not specification:
+        long = "ll" if dtype.bitwidth == 64 and not dtype.is_float else ""
+        return "%f" if dtype.is_float else f"%{long}{'d' if dtype.signed or dtype.is_boolean else 'u'}"
+    kind = specification[-1]
+    directive = f"%{specification}"
+    if not _DIRECTIVE.fullmatch(directive) or dtype.is_float != (kind in _FLOATS):
+        raise BadArgument("args", f"expected a format of printf for {dtype}, got ':{specification}'")
+    return directive
+
+
+def joined(pieces: list[Any]) -> Any:
+    """An f-string: a string where everything in it is known, else a Text. Pieces are values with specifications."""
+    if all(is_static(value) for value, _ in pieces):
+        return "".join(format(_plain(value), specification) for value, specification in pieces)
+    return Text(
+        tuple(
+            (value, specification) if isinstance(value, Tile) else format(_plain(value), specification)
+            for value, specification in pieces
+        )
+    )
+
+
+def _plain(value: Any) -> Any:
+    number = arguments.known(value)
+    return number if is_number(number) or isinstance(number, str) else str(number)

@@ -1,0 +1,42 @@
+"""What kernels print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilec as ct
+
+Interpret = Callable[..., None]
+
+
+@ct.kernel
+def prints(x, N: ct.Constant[int]):
+    n = ct.load(x, (1,), ())
+    print("n =", n, end=";\n")
+    print(f"100% of {N:03d}: {n} and {n * 0.5:.2f}")
+    ct.print(N, "two", sep="%")
+    ct.printf("%5d|%e\n", n + 1, 2.5)
+
+
+def test_text_tiles_and_f_strings(interpret: Interpret, capsys: pytest.CaptureFixture[str]) -> None:
+    interpret(prints, 1, np.array([3, 42], np.int32), 7)
+    assert capsys.readouterr().out == "n = 42;\n100% of 007: 42 and 21.00\n7%two\n   43|2.500000e+00\n"
+
+
+def test_prints_keep_their_order_and_hold_up_nothing_else(tile_text: Callable[[Any, str], str]) -> None:
+    @ct.kernel
+    def kernel(x):
+        print("one")
+        tile = ct.load(x, (0,), (8,))
+        print("two")
+        ct.store(x, (0,), tile)
+
+    first, load, second, store = [line for line in tile_text(kernel, "x: f32[?]").splitlines() if "_tko" in line]
+    token = first.split()[0]
+    assert f"token={token}" in second
+    assert "] token =" not in load
+    assert "token = %result_token" in store
