@@ -33,7 +33,7 @@ def run(
     check: bool = False,
     truncate_tf32: bool = False,
     progress: Callable[[int, int], Any] | None = None,
-    write: Callable[[str], Any] = sys.stdout.write,
+    write: Callable[[str], Any] | None = None,
 ) -> None:
     """Runs `entry` once for each tile block of `grid`; memory is the host's own, at its real addresses.
 
@@ -43,7 +43,7 @@ def run(
     zero, a conversion out of range, accesses of the same memory in an order that no token or atomic gives) and fills
     what a load leaves undefined with NaN or alternating bits, not zero.
     `truncate_tf32` converts f32 to tf32 by dropping bits, as TMA and tensor cores do. `progress` is called with the
-    number of tile blocks done and of all; `write` takes what the kernel prints.
+    number of tile blocks done and of all; `write` takes what the kernel prints, in place of the standard output.
 
     Raises InputError for an entry, a grid or values that do not fit, UnsupportedError for an operation without a
     meaning here, SimulationError at the user's line for what the kernel does wrong.
@@ -57,10 +57,11 @@ def run(
     ordering = Ordering() if check else None
     memory = Memory(ranges, ordering)
     total = extents[0] * extents[1] * extents[2]
+    print_text = write or sys.stdout.write
     with np.errstate(all="ignore"), GlobalValues(module, memory) as addresses:
         for done, index in enumerate(_blocks(extents), 1):
             slots = [None] * preparation.slot_count
-            machine = Machine(memory, index, extents, slots, addresses, write, check, truncate_tf32)
+            machine = Machine(memory, index, extents, slots, addresses, print_text, check, truncate_tf32)
             machine.run(body, arguments)
             machine.release()
             if ordering is not None:
