@@ -6,7 +6,7 @@ import numpy as np
 
 from tilec.runtime.interpret.element import Element
 from tilec.runtime.interpret.fault import Fault
-from tilec.runtime.interpret.global_memory import Memory, OutOfBounds
+from tilec.runtime.interpret.global_memory import Memory, AccessFault
 
 # Alternating bits: what checking runs put where the language leaves an integer undefined.
 _POISON_BYTE = 0xAA
@@ -43,7 +43,7 @@ def store(memory: Memory, addresses: np.ndarray, mask: np.ndarray | None, elemen
 def _at_positions(action, memory: Memory, addresses: np.ndarray, mask: np.ndarray | None, *rest):
     try:
         return action(memory, addresses, *rest)
-    except OutOfBounds as problem:
+    except AccessFault as problem:
         places = np.ndindex(addresses.shape) if mask is None else map(tuple, np.argwhere(mask).tolist())
         place = next(place for position, place in enumerate(places) if position == problem.position)
         where = f"element {list(place)}: " if place else ""

@@ -16,8 +16,8 @@ Range = tuple[int, int, bool]
 _FIRST_ADDRESS = 4096
 
 
-class OutOfBounds(Fault):
-    """An access that no range covers, or that is misaligned; `position` counts in the addresses given."""
+class AccessFault(Fault):
+    """An access that cannot be, of the element whose address is at `position` of those given."""
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__(message)
@@ -55,7 +55,7 @@ class Memory:
         self._writable = _Intervals((a, s) for a, s, writable in ranges if writable)
 
     def read(self, addresses: np.ndarray, size: int) -> np.ndarray:
-        """The unsigned integers of `size` bytes at addresses; raises OutOfBounds."""
+        """The unsigned integers of `size` bytes at addresses; raises AccessFault."""
         self._check(addresses, size, "load", self._readable)
         if self.ordering is not None:
             self.ordering.read(addresses, size)
@@ -63,10 +63,11 @@ class Memory:
         return words[offsets]
 
     def write(self, addresses: np.ndarray, words: np.ndarray) -> None:
-        """Stores unsigned integers; of two at one address the later in row-major order stays. Raises OutOfBounds."""
+        """Stores unsigned integers; of two at one address the later in row-major order stays. Raises AccessFault."""
         size = words.dtype.itemsize
         self._check(addresses, size, "store", self._writable)
         if self.ordering is not None:
+            _refuse_repeated(addresses, words)
             self.ordering.write(addresses, size)
         window, offsets = _window(addresses, size)
         window[offsets] = words
@@ -75,7 +76,7 @@ class Memory:
         misaligned = addresses % np.uint64(size) != 0
         if misaligned.any():
             position = int(np.argmax(misaligned))
-            raise OutOfBounds(
+            raise AccessFault(
                 f"{action} of {size} bytes needs an address that {size} divides, got {addresses.flat[position]:#x}",
                 position,
             )
@@ -83,7 +84,7 @@ class Memory:
         if outside.any():
             position = int(np.argmax(outside))
             address = int(addresses.flat[position])
-            raise OutOfBounds(f"{action} of {size} bytes at {address:#x} {self._where(address, action)}", position)
+            raise AccessFault(f"{action} of {size} bytes at {address:#x} {self._where(address, action)}", position)
 
     def _where(self, address: int, action: str) -> str:
         below = [(start, size) for start, size, _ in self._ranges or [] if start <= address]
@@ -117,6 +118,16 @@ class _Intervals:
         at = np.searchsorted(self._starts, addresses, side="right") - 1
         end = self._ends[np.maximum(at, 0)]
         return (at < 0) | (addresses >= end) | (end - addresses < np.uint64(size))
+
+
+def _refuse_repeated(addresses: np.ndarray, words: np.ndarray) -> None:
+    """Of different values for one place in one store, any may stay."""
+    order = np.argsort(addresses, axis=None, kind="stable")
+    places, values = addresses.reshape(-1)[order], words.reshape(-1)[order]
+    differing = (places[1:] == places[:-1]) & (values[1:] != values[:-1])
+    if differing.any():
+        position = int(order[1:][np.argmax(differing)])
+        raise AccessFault("another element of this store has a different value for the same place", position)
 
 
 class _Bytes:

@@ -64,8 +64,9 @@ class Machine:
             raise Fault(message)
 
     def allocate(self, size_bytes: int, alignment: int) -> int:
-        """The address of memory that lives until `release`."""
-        storage = np.zeros(size_bytes + alignment, np.uint8)
+        """The address of memory that lives until `release`: zeros, or poison when checking."""
+        # Bytes of ones are a NaN in every format that has one.
+        storage = np.full(size_bytes + alignment, 0xFF if self.check else 0, np.uint8)
         address = -(-storage.ctypes.data // alignment) * alignment
         reach = (address, size_bytes, True)
         self._allocations.append((storage, reach))

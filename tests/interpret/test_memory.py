@@ -113,6 +113,10 @@ def test_of_two_stores_to_one_place_the_later_element_stays(execute):
     %k = store_ptr_tko weak %p4, %x : tile<4xptr<f32>>, tile<4xf32> -> token"""
     execute("%p: tile<ptr<f32>>", body, result)
     assert result.tolist() == [4.0]
+    with pytest.raises(SimulationError, match=r"element \[1\]: another element of this store has a different value"):
+        execute("%p: tile<ptr<f32>>", body, result, check=True)
+    execute("%p: tile<ptr<f32>>", body.replace("[1.0, 2.0, 3.0, 4.0]", "2.0"), result, check=True)
+    assert result.tolist() == [2.0]
 
 
 def test_every_byte_but_zero_loads_as_true_and_stores_as_one(execute):
@@ -170,6 +174,18 @@ def test_allocated_memory_is_there_and_tokens_are_values(execute):
     assert result.tolist() == [2.5]
     with pytest.raises(SimulationError, match="store of 4 bytes"):
         execute("%p: tile<ptr<f32>>", body.replace("<i32: 7>", "<i32: 8>"), result)
+
+
+def test_allocated_memory_begins_as_zero_and_as_nan_when_checking(execute):
+    result = np.ones(1, np.float32)
+    body = """
+    %a = alloca num_elem = 8, alignment = 64 : tile<ptr<f32>>
+    %y, %k = load_ptr_tko weak %a : tile<ptr<f32>> -> tile<f32>, token
+    %t = store_ptr_tko weak %p, %y : tile<ptr<f32>>, tile<f32> -> token"""
+    execute("%p: tile<ptr<f32>>", body, result)
+    assert result.tolist() == [0.0]
+    execute("%p: tile<ptr<f32>>", body, result, check=True)
+    assert np.isnan(result[0])
 
 
 def test_allocated_memory_is_gone_with_its_tile_block(execute):
