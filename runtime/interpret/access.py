@@ -6,7 +6,7 @@ import numpy as np
 
 from tilec.runtime.interpret.element import Element
 from tilec.runtime.interpret.fault import Fault
-from tilec.runtime.interpret.global_memory import Memory, AccessFault
+from tilec.runtime.interpret.global_memory import AccessFault, Memory
 
 # Alternating bits: what checking runs put where the language leaves an integer undefined.
 _POISON_BYTE = 0xAA
