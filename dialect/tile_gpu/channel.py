@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tilec.dialect.attributes import Array, Enumeration, Integer
+from tilec.dialect.attributes import Array, Enumeration, Flag, Integer
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Buffer, Channel
@@ -57,20 +57,22 @@ class MakeChannelOp(Operation, name="make_channel"):
 
 
 class PutBeginOp(Operation, name="put_begin"):
-    """The buffers of the next slot, once it is empty."""
+    """The buffers of the next slot, once it is empty; in the `first_round`, which never fills the last slot, it is."""
 
     first: Result[Buffer]
     second: Result[Buffer] | None
     third: Result[Buffer] | None
     fourth: Result[Buffer] | None
     channel: Operand[Channel]
+    first_round: Flag
     rules = [_slot_of_channel]
 
 
 class PutCommitOp(Operation, name="put_commit"):
-    """The slot is full once what was put is complete."""
+    """The slot is full once what was put is complete; `first_round` as of put_begin."""
 
     channel: Operand[Channel]
+    first_round: Flag
 
 
 class GetOp(Operation, name="get"):

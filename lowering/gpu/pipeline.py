@@ -80,7 +80,7 @@ def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[Any]) -> 
             prologue = ir.Operation.create("scf.for", [], [lower, end, step], regions=1)
             turn = prologue.regions[0].blocks.append(lower.type, arg_locs=[loop.location])
             with ir.InsertionPoint(turn):
-                _clone(group, body.arguments[0], turn.arguments[0])
+                _clone(group, body.arguments[0], turn.arguments[0], first_round=not _in_loop(loop))
                 ir.Operation.create("scf.yield")
         with ir.InsertionPoint(puts[0]):
             following = _binary("arith.addi", body.arguments[0], ahead)
@@ -118,12 +118,23 @@ def _slice(puts: list[ir.Operation], body: ir.Block) -> list[ir.Operation] | Non
     return needed
 
 
-def _clone(group: list[ir.Operation], counter: ir.Value, replacement: ir.Value) -> None:
+def _in_loop(op: ir.Operation) -> bool:
+    parent = op.parent
+    while parent is not None and parent.operation.name != "tile_gpu.kernel":
+        if parent.operation.name in ("scf.for", "scf.while"):
+            return True
+        parent = parent.operation.parent
+    return False
+
+
+def _clone(group: list[ir.Operation], counter: ir.Value, replacement: ir.Value, *, first_round: bool = False) -> None:
     values = {counter: replacement}
     for op in group:
         copy = op.clone(ip=ir.InsertionPoint.current)
         for index, operand in enumerate(op.operands):
             copy.operands[index] = values.get(operand, operand)
+        if first_round and op.name in ("tile_gpu.put_begin", "tile_gpu.put_commit"):
+            copy.attributes["first_round"] = ir.UnitAttr.get()
         values.update(zip(op.results, copy.results, strict=True))
 
 

@@ -11,6 +11,7 @@ from tilec.lowering.gpu_to_ptx.shared_plan import ChannelPlan
 
 ARRIVE = "mbarrier.arrive.shared::cta.b64 _, [$0];"
 BEFORE_SYNC = "tcgen05.fence::before_thread_sync;"
+FIRST_ROUND = "first_round"
 AFTER_SYNC = "tcgen05.fence::after_thread_sync;"
 
 
@@ -22,7 +23,7 @@ def _declared(lowering: KernelLowering, operation: ir.Operation) -> None:
 @lowers("tile_gpu.put_begin")
 def _put_begin(lowering: KernelLowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
-    if channel.is_ring:
+    if channel.is_ring and FIRST_ROUND not in operation.attributes:
         lowering.wait(channel, channel.empty, "put")
         if channel.producer == MMA:
             # PTX ISA 9.7.16.6.2: the readers of tensor memory synchronised through the barrier.
@@ -52,7 +53,7 @@ def _put_commit(lowering: KernelLowering, operation: ir.Operation) -> None:
         lowering.b.execute(ARRIVE, (), full)
     elif channel.producer == MMA:
         commit(lowering, full)
-    lowering.advance(channel, "put")
+    lowering.advance(channel, "put", first_round=FIRST_ROUND in operation.attributes)
 
 
 def commit(lowering: KernelLowering, barrier: ir.Value) -> None:

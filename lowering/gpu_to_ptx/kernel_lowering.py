@@ -43,6 +43,8 @@ class KernelLowering(Lowering):
         self.tensor_base: ir.Value | None = None
         self.maps: dict[ir.Value, str] = {}
         self.elected: ir.Value
+        # Whether this is the warp of the elected thread; None where the role has no other.
+        self.issues: ir.Value | None = None
         # Accumulators of wgmma in flight, by the value that is not yet complete.
         self.flying: dict[ir.Value, list[ir.Value]] = {}
 
@@ -54,6 +56,7 @@ class KernelLowering(Lowering):
             self.elected = self.compute("setp.eq.s32 $0, $1, $2;", "i1", self.thread, 0)
         else:
             self.elected = self.b.execute("elect.sync _|$0, 0xffffffff;", self.b.i1)
+        self.issues = self.compute("setp.eq.s32 $0, $1, $2;", "i1", self.warp, 0) if role.warps > 1 else None
         self.state.clear()
 
     def scratch(self, size_bytes: int) -> ir.Value:
@@ -92,10 +95,13 @@ class KernelLowering(Lowering):
         slot = self.state.get(f"{key}.slot")
         return (slot[0] if slot else None), self.state[f"{key}.phase"][0]
 
-    def advance(self, channel: ChannelPlan, party: str) -> None:
-        """The party goes on to the next slot."""
+    def advance(self, channel: ChannelPlan, party: str, *, first_round: bool = False) -> None:
+        """The party goes on to the next slot, of the same round where it is known to be the `first_round`."""
         slot, phase = self.slot_and_phase(channel, party)
         key = f"{channel.name}.{party}"
+        if first_round and slot is not None:
+            self.state[f"{key}.slot"] = [self.b.compute("add.s32 $0, $1, 1;", self.b.i32, slot)]
+            return
         flipped = self.b.compute("xor.b32 $0, $1, 1;", self.b.i32, phase)
         if slot is None:
             self.state[f"{key}.phase"] = [flipped]
@@ -120,7 +126,11 @@ class KernelLowering(Lowering):
         kind = "full" if first == channel.full else "empty"
         again = self.b.block(label=f"{channel.name}_wait_{kind}")
         after = self.b.block(label=f"{channel.name}_{kind}")
-        self.b.branch(again)
+        if self.issues is not None and channel.is_single(party):
+            # What one thread issues, its warp alone waits for: another could miss a whole round of phases.
+            self.b.cond_branch(self.issues, again, [], after, [], uniform=True)
+        else:
+            self.b.branch(again)
         self.at(again)
         text = "mbarrier.try_wait.parity.shared::cta.b64 $0, [$1], $2;"
         passed = self.b.execute(text, self.b.i1, address, phase)

@@ -44,6 +44,10 @@ class ChannelPlan:
     def empty_arrivals(self, threads: int) -> int:
         return sum(1 if consumer == MMA else threads for consumer in self.consumers)
 
+    def is_single(self, party: str) -> bool:
+        """Whether one thread does what the party ("put", "get0", ...) does."""
+        return self.producer != THREADS if party == "put" else self.consumers[int(party.removeprefix("get"))] == MMA
+
     @property
     def bytes_expected(self) -> int:
         """What TMA writes into one slot."""

@@ -39,15 +39,20 @@ def product_tolerance(a: np.ndarray, b: np.ndarray, exact: np.ndarray, dtype: An
 
 
 def run_everywhere(
-    kernel: Any, grid: Sequence[int], args: Sequence[Any], outputs: Sequence[int], *, target: str, hints: dict[str, Any], seed: int = 0,
+    kernel: Any,
+    grid: Sequence[int],
+    args: Sequence[Any],
+    outputs: Sequence[int],
+    *,
+    target: str,
+    hints: dict[str, Any],
+    seeds: Sequence[int] = (0,),
     interpret: bool = True,
 ) -> list[list[np.ndarray]]:
-    """The outputs of the simulator, then (where wanted) of the interpreter, each from the same inputs."""
+    """The outputs of the simulator for each seed, then (where wanted) of the interpreter, all from the same inputs."""
     compiled = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), hints=hints)
     results = []
-    for backend, settings in (("simulate", {"seed": seed}), ("interpret", {})):
-        if backend == "interpret" and not interpret:
-            continue
+    for backend, settings in [("simulate", {"seed": seed}) for seed in seeds] + [("interpret", {})] * interpret:
         given = [_fresh(arg) if number in outputs else arg for number, arg in enumerate(args)]
         tilec.run(compiled, grid, given, backend=backend, **settings)
         results.append([given[number] for number in outputs])

@@ -1,0 +1,9 @@
+"""Makes the mutations, and the kernels of tests/kernels, importable: tests are no package."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "kernels"))

@@ -1,0 +1,75 @@
+"""A kernel with one wait, fence, expectation, commit or phase flip less is always reported; the kernel itself never is.
+
+Each kernel runs every ring at least three times round, on ragged shapes, over several output tiles. A mutant counts as
+reported if one of 20 seeds stops it. Nothing in the simulator knows what kernel it runs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import programs
+import pytest
+from mutations import Mutant, mutants
+
+import tilec
+from tilec.errors import SimulationError
+from tilec.signature import Signature
+
+SEEDS = range(20)
+# Kernel, M, N, K, tile, grid. K has 13 tiles for a ring of four; the persistent kernel stores nine tiles through a ring of two.
+CASES = {
+    "matmul": (programs.matmul, (200, 136, 824), (128, 64, 64), (2, 3)),
+    "persistent": (programs.persistent, (376, 184, 312), (128, 64, 64), (1,)),
+    "operand": (programs.scaled_operand, (200, 136, 824), (128, 64, 64), (2, 3)),
+    "rescaled": (programs.rescaled, (200, 136, 824), (128, 64, 64), (2, 3)),
+}
+CONFIGURATIONS = [
+    pytest.param(name, target, hints, id=f"{name}-{target}-{'roles' if hints['roles'] else 'one role'}")
+    for name in CASES
+    for target in ("sm_100a", "sm_90a")
+    for hints in ({"roles": True}, {"roles": False})
+]
+
+
+class Subject:
+    """A compiled kernel with its inputs, whose PTX may be exchanged."""
+
+    def __init__(self, name: str, target: str, hints: dict[str, bool]) -> None:
+        kernel, (M, N, K), tile, self.grid = CASES[name]
+        random = np.random.default_rng(0)
+        self.A = random.standard_normal((M, K)).astype(np.float16)
+        self.B = random.standard_normal((K, N)).astype(np.float16)
+        self.tile = tile
+        args = (self.A, self.B, self.result(), *tile)
+        self.artifact = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), hints=hints).artifact
+
+    def result(self) -> np.ndarray:
+        return np.zeros((self.A.shape[0], self.B.shape[1]), np.float16)
+
+    def run(self, ptx: str, seed: int) -> np.ndarray:
+        C = self.result()
+        artifact = dataclasses.replace(self.artifact, ptx=ptx)
+        tilec.run(artifact, self.grid, (self.A, self.B, C, *self.tile), backend="simulate", seed=seed)
+        return C
+
+    def is_reported(self, mutant: Mutant) -> bool:
+        for seed in SEEDS:
+            try:
+                self.run(mutant.ptx, seed)
+            except SimulationError:
+                return True
+        return False
+
+
+@pytest.mark.parametrize(("name", "target", "hints"), CONFIGURATIONS)
+def test_every_mutant_is_reported_and_the_kernel_never(name, target, hints):
+    subject = Subject(name, target, hints)
+    found = list(mutants(subject.artifact.ptx))
+    kinds = {mutant.kind for mutant in found}
+    assert {"wait", "phase flip", "expect_tx", "commit", "proxy fence"} <= kinds
+    results = [subject.run(subject.artifact.ptx, seed) for seed in SEEDS]
+    assert all(np.array_equal(result, results[0]) for result in results)
+    survivors = [str(mutant) for mutant in found if not subject.is_reported(mutant)]
+    assert not survivors, "\n".join(survivors)
