@@ -19,13 +19,19 @@ _LAST_STAGE = {"interpret": "tile", "simulate": "ptx", "launch": "cubin"}
 
 
 def launch(
-    stream: Any, grid: Sequence[int] | int, kernel: Kernel, args: Sequence[Any], *, backend: str | None = None
+    stream: Any,
+    grid: Sequence[int] | int,
+    kernel: Kernel,
+    args: Sequence[Any],
+    *,
+    backend: str | None = None,
+    **settings: Any,
 ) -> Any:
     """Run `kernel` on every block of `grid` (one to three extents); arrays in `args` are changed in place.
 
     Host arrays run in the simulator for `TILEC_TARGET`, device arrays in `stream` on their device; `backend` or
     `TILEC_BACKEND` (interpret, simulate, launch) decides otherwise. A kernel is compiled once for each signature its
-    arguments have. Gives the simulator's counters, else None. Raises CompileError at the user's line, InputError for
+    arguments have. `settings` are those of tilec.run. Gives the simulator's counters, else None. Raises CompileError at the user's line, InputError for
     arguments that do not fit, SimulationError for what the simulator finds.
     """
     if not isinstance(kernel, Kernel):
@@ -36,7 +42,7 @@ def launch(
     if chosen not in _LAST_STAGE:
         raise UsageError(f"unknown backend '{chosen}': expected one of {', '.join(_LAST_STAGE)}")
     compiled = _compiled(kernel, Signature.from_arguments(kernel, args), chosen, args)
-    return run(compiled, grid, args, backend=chosen, entry=kernel.name, stream=stream)
+    return run(compiled, grid, args, backend=chosen, entry=kernel.name, stream=stream, **settings)
 
 
 def _compiled(kernel: Kernel, signature: Signature, backend: str, args: Sequence[Any]) -> Compiled:

@@ -15,8 +15,8 @@ from tilec.signature import parse
 
 @pytest.fixture
 def interpret() -> Callable[..., None]:
-    """Run a kernel on a grid; arrays are changed in place."""
-    return lambda kernel, grid, *arguments: ct.launch(None, grid, kernel, arguments, backend="interpret")
+    """Run a kernel on a grid; arrays are changed in place. What the language leaves undefined is an error."""
+    return lambda kernel, grid, *arguments: ct.launch(None, grid, kernel, arguments, backend="interpret", check=True)
 
 
 @pytest.fixture

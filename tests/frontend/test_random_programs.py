@@ -17,11 +17,12 @@ import tilec as ct
 NAMES = ("a", "b", "c", "n")
 # How often the innermost statement of a program may run at most: loops run up to 4 times, nested twice.
 BLOCKS = 6
+CELLS = 3
 numbers = itertools.count()
 
 
 def expression(draw: Callable[..., Any], depth: int = 2) -> str:
-    kind = draw(st.integers(0, 5 if depth else 1))
+    kind = draw(st.integers(0, 6 if depth else 1))
     if kind == 0:
         return str(draw(st.integers(-3, 9)))
     if kind == 1:
@@ -34,7 +35,9 @@ def expression(draw: Callable[..., Any], depth: int = 2) -> str:
         return f"({left} {draw(st.sampled_from(['//', '%']))} {draw(st.sampled_from([-3, 2, 5]))})"
     if kind == 4:
         return f"({left} if {condition(draw, depth - 1)} else {right})"
-    return f"{draw(st.sampled_from(['min', 'max']))}({left}, {right})"
+    if kind == 5:
+        return f"{draw(st.sampled_from(['min', 'max']))}({left}, {right})"
+    return f"read(memory, {draw(st.integers(0, CELLS - 1))})"
 
 
 def condition(draw: Callable[..., Any], depth: int = 1) -> str:
@@ -54,7 +57,9 @@ def statements(draw: Callable[..., Any], indent: str, depth: int, loop: bool, re
 
 def statement(draw: Callable[..., Any], indent: str, depth: int, loop: bool, returns: bool) -> list[str]:
     inner = indent + "    "
-    kind = draw(st.sampled_from(["=", "=", "+="] + ["if", "if", "for", "while"] * (depth > 0) + ["leave"] * loop))
+    kind = draw(
+        st.sampled_from(["=", "=", "+=", "write"] + ["if", "if", "for", "while"] * (depth > 0) + ["leave"] * loop)
+    )
     if kind == "if":
         lines = [f"{indent}if {condition(draw)}:", *statements(draw, inner, depth - 1, loop, returns)]
         if draw(st.booleans()):
@@ -76,6 +81,8 @@ def statement(draw: Callable[..., Any], indent: str, depth: int, loop: bool, ret
             f"{inner}{counter} += 1",
             *statements(draw, inner, depth - 1, True, False),
         ]
+    if kind == "write":
+        return [f"{indent}write(memory, {draw(st.integers(0, CELLS - 1))}, {expression(draw)})"]
     if kind == "leave":
         return [f"{indent}if {condition(draw)}:", f"{inner}{draw(st.sampled_from(['break', 'continue']))}"]
     return [f"{indent}{draw(st.sampled_from(NAMES[:3]))} {kind} {expression(draw)}"]
@@ -83,11 +90,31 @@ def statement(draw: Callable[..., Any], indent: str, depth: int, loop: bool, ret
 
 @st.composite
 def programs(draw: Callable[..., Any]) -> str:
-    """A function of one integer that always ends, over variables that are always assigned."""
+    """A function of one integer and some memory that always ends, over variables that are always assigned."""
     lines = statements(draw, "    ", 2, False, True)
     return "\n".join(
-        ["def program(n):", "    a, b, c = 1, n, 3", *lines, f"    return {expression(draw)} + a + b + c", ""]
+        ["def program(n, memory):", "    a, b, c = 1, n, 3", *lines, f"    return {expression(draw)} + a + b + c", ""]
     )
+
+
+def cell(index):
+    return ct.bid(0) * CELLS + index
+
+
+IN_KERNEL = {
+    "read": lambda memory, index: ct.load(memory, (cell(index),), ()),
+    "write": lambda memory, index, value: ct.store(memory, (cell(index),), value),
+}
+IN_PYTHON = {
+    "read": lambda memory, index: memory[index],
+    "write": lambda memory, index, value: memory.__setitem__(index, value),
+}
+
+
+def program_of(text: str, path: Path, names: dict[str, Any]) -> Any:
+    scope = dict(names)
+    exec(compile(text, path, "exec"), scope)
+    return scope["program"]
 
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
@@ -96,15 +123,16 @@ def programs(draw: Callable[..., Any]) -> str:
 def test_a_function_is_the_same_in_a_kernel_and_in_python(tmp_path: Path, text: str) -> None:
     path = tmp_path / f"program{next(numbers)}.py"
     path.write_text(text)
-    names: dict[str, Any] = {}
-    exec(compile(text, path, "exec"), names)
-    program = names["program"]
+    in_kernel, in_python = program_of(text, path, IN_KERNEL), program_of(text, path, IN_PYTHON)
 
     @ct.kernel
-    def kernel(out):
-        ct.store(out, (ct.bid(0),), program(ct.bid(0) - 1))
+    def kernel(out, memory):
+        ct.store(out, (ct.bid(0),), in_kernel(ct.bid(0) - 1, memory))
 
-    out = np.zeros(BLOCKS, np.int32)
-    ct.launch(None, BLOCKS, kernel, (out,), backend="interpret")
-    expected = [program(block - 1) for block in range(BLOCKS)]
+    out, memory = np.zeros(BLOCKS, np.int32), np.zeros(BLOCKS * CELLS, np.int32)
+    # The checks of the interpreter see whether tokens order what touches the same memory.
+    ct.launch(None, BLOCKS, kernel, (out, memory), backend="interpret", check=True)
+    cells = [[0] * CELLS for _ in range(BLOCKS)]
+    expected = [in_python(block - 1, cells[block]) for block in range(BLOCKS)]
     np.testing.assert_array_equal(out, np.array(expected, np.int64).astype(np.int32), err_msg=text)
+    np.testing.assert_array_equal(memory.reshape(BLOCKS, CELLS), np.array(cells).astype(np.int32), err_msg=text)
