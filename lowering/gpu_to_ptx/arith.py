@@ -6,7 +6,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, Element
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction
 from tilec.lowering.gpu_to_ptx.extension import extended
-from tilec.lowering.gpu_to_ptx.lowers import Lowering, element
+from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
 from tilec.lowering.gpu_to_ptx.registry import lowers
 
 F32 = ELEMENTS["f32"]
@@ -48,14 +48,12 @@ _UNSIGNED = {"arith.divui": "div", "arith.remui": "rem", "arith.maxui": "max", "
 @lowers("arith.constant")
 def constant(lowering: Lowering, operation: ir.Operation) -> None:
     result, value = operation.results[0], operation.attributes["value"]
-    kind, layout = element(result), lowering.layout(result)
-    if layout is None:
-        lowering.set(result, [lowering.constant(kind, value.value)])
-        return
-    dense = ir.DenseElementsAttr(value)
-    if not dense.is_splat:
-        raise lowering.unsupported(operation, "a constant tile must be one value, got a list of different ones")
-    lowering.set(result, [lowering.constant(kind, dense.get_splat_value().value)] * layout.register_count)
+    if isinstance(result.type, ir.RankedTensorType):
+        dense = ir.DenseElementsAttr(value)
+        if not dense.is_splat:
+            raise lowering.unsupported(operation, "a constant tile must be one value, got a list of different ones")
+        value = dense.get_splat_value()
+    lowering.set(result, [lowering.constant(element(result), value.value)] * layout_of(result.type).register_count)
 
 
 @lowers(*_FLOAT_BINARY)

@@ -30,9 +30,9 @@ def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
     counter, *registers = head.arguments
     lowering.set(body.arguments[0], [counter])
     carried.arrive(list(body.arguments)[1:], registers)
-    last = lowering.lower_block(body)
+    ends = lowering.lower_block(body)
     lowering.b.location = location
-    ends = carried.registers(last.operands)
+    ends = carried.registers(ends)
     following = lowering.compute(f"add.{suffix} $0, $1, $2;", kind.register, counter, step)
     again = lowering.compute(f"setp.lt.{suffix} $0, $1, $2;", "i1", following, upper)
     lowering.b.cond_branch(again, head, [following, *ends], done, ends, uniform=True)
@@ -57,9 +57,9 @@ def scf_if(lowering: Lowering, operation: ir.Operation) -> None:
         if block is not None:
             lowering.state = dict(before)
             lowering.at(block)
-            last = lowering.lower_block(region.blocks[0])
+            values = lowering.lower_block(region.blocks[0])
             lowering.b.location = location
-            lowering.b.branch(done, *carried.registers(last.operands))
+            lowering.b.branch(done, *carried.registers(values))
     lowering.at(done)
     carried.arrive(results, done.arguments)
 
@@ -75,15 +75,15 @@ def scf_while(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.b.branch(head, *entering.registers(inits))
     lowering.at(head)
     entering.arrive(before.arguments, head.arguments)
-    condition, *passed = lowering.lower_block(before).operands
+    condition, *passed = lowering.lower_block(before)
     lowering.b.location = location
     handed = leaving.registers(passed)
     lowering.b.cond_branch(lowering.scalar(condition), body, handed, done, handed, uniform=True)
     lowering.at(body)
     leaving.arrive(after.arguments, body.arguments)
-    last = lowering.lower_block(after)
+    values = lowering.lower_block(after)
     lowering.b.location = location
-    lowering.b.branch(head, *entering.registers(last.operands))
+    lowering.b.branch(head, *entering.registers(values))
     lowering.at(done)
     leaving.arrive(results, done.arguments)
 
@@ -126,13 +126,9 @@ class Carried:
 
 def _distinct(value: ir.Value) -> list[int]:
     layout = layout_of(value.type)
-    if layout is None:
-        return [0]
     return [register for register in range(layout.register_count) if not register & layout.free_register_mask]
 
 
 def _repeated(value: ir.Value, taken: dict[int, ir.Value]) -> list[ir.Value]:
     layout = layout_of(value.type)
-    if layout is None:
-        return [taken[0]]
     return [taken[layout.representative(register)] for register in range(layout.register_count)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.arith import choose
 from tilec.lowering.gpu_to_ptx.elements import Element
-from tilec.lowering.gpu_to_ptx.exchange import read, write
+from tilec.lowering.gpu_to_ptx.exchange import read_some, write
 from tilec.lowering.gpu_to_ptx.linear_index import linear_index
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
 from tilec.lowering.gpu_to_ptx.registry import lowers
@@ -93,5 +93,5 @@ def _through_shared(
         base = lowering.writable_scratch(1 << places.rows)
         write(lowering, kind, base, plan.source, registers, places, written)
         lowering.barrier()
-        values |= read(lowering, kind, base, plan.target, places, plan.target_registers(chunk))
+        values |= read_some(lowering, kind, base, plan.target, places, plan.target_registers(chunk))
     return [values[register] for register in range(target.register_count)]

@@ -40,13 +40,25 @@ def read(
     base: ir.Value,
     layout: LinearLayout,
     places: BitMatrix,
-    wanted: Container[int] | None = None,
     alignment: int = BASE_ALIGNMENT_BYTES,
-) -> dict[int, ir.Value]:
-    """Registers (all, or the wanted ones) of a tile whose element i lies at byte places(i)."""
+) -> list[ir.Value]:
+    """The registers of a tile whose element i lies at byte places(i)."""
     count = layout.register_count
-    place = _place(lowering, kind, base, layout, places, alignment)
-    return place.load(count, range(count) if wanted is None else wanted)
+    found = _place(lowering, kind, base, layout, places, alignment).load(count, range(count))
+    return [found[register] for register in range(count)]
+
+
+def read_some(
+    lowering: Lowering,
+    kind: Element,
+    base: ir.Value,
+    layout: LinearLayout,
+    places: BitMatrix,
+    wanted: Container[int],
+) -> dict[int, ir.Value]:
+    """As read(), the wanted registers only."""
+    place = _place(lowering, kind, base, layout, places, BASE_ALIGNMENT_BYTES)
+    return place.load(layout.register_count, wanted)
 
 
 def row_major(elements: int, kind: Element) -> BitMatrix:

@@ -19,6 +19,6 @@ class FoldBody:
         pairs = [register for pair in zip(elements, accumulators, strict=True) for register in pair]
         for argument, register in zip(self._block.arguments, pairs, strict=True):
             self._lowering.set(argument, [register])
-        last = self._lowering.lower_block(self._block)
+        values = self._lowering.lower_block(self._block)
         self._lowering.b.location = self._location
-        return [self._lowering.scalar(value) for value in last.operands]
+        return [self._lowering.scalar(value) for value in values]

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder
-from tilec.errors import UnsupportedError
+from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu_to_ptx.elements import Element, element_of
 from tilec.lowering.gpu_to_ptx.literals import literal
 from tilec.lowering.gpu_to_ptx.registry import lowers, rule_for  # noqa: F401
 from tilec.lowering.gpu_to_ptx.scratch_turns import SLOT_BYTES, ScratchTurns
 from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.linear_layout import LANE_BITS, LinearLayout
 from tilec.lowering.ptx.place import error_place
 from tilec.lowering.target import Target
 
@@ -107,10 +107,6 @@ class Lowering:
     def set(self, result: ir.Value, registers: Sequence[ir.Value]) -> None:
         self.values[result] = list(registers)
 
-    def layout(self, value: ir.Value) -> LinearLayout | None:
-        """The layout of a register tile; None for a scalar."""
-        return layout_of(value.type)
-
     def number(self, register: ir.Value) -> int | None:
         """The integer a register is known to hold."""
         text = self.literals.get(register, "")
@@ -166,22 +162,25 @@ class Lowering:
         self._made.clear()
         self.turns.forget()
 
-    def lower_block(self, block: ir.Block) -> ir.Operation | None:
-        """Lowers the operations of a block in order; its terminator, if any, is left to the caller and returned."""
+    def lower_block(self, block: ir.Block) -> list[ir.Value]:
+        """Lowers the operations of a block in order; its terminator is the caller's, who gets the operands."""
         for view in block.operations:
             operation = view.operation
             if operation.name in TERMINATORS:
-                return operation
+                return list(operation.operands)
             self.lower(operation)
-        return None
+        return []
 
     def lower(self, operation: ir.Operation) -> None:
-        """One operation; UnsupportedError with the user's line where no chapter lowers it."""
+        """One operation; UnsupportedError where no chapter lowers it, CompileError for layouts that do not fit."""
         rule = rule_for(operation.name)
         self.b.location = named_location(operation)
         if rule is None:
             raise UnsupportedError(f"'{operation.name}' has no lowering to PTX", error_place(operation.location))
-        rule(self, operation)
+        try:
+            rule(self, operation)
+        except ValueError as error:
+            raise CompileError(f"'{operation.name}': {error}", error_place(operation.location)) from error
         self.b.location = named_location(operation)
 
     def unsupported(self, operation: ir.Operation, message: str) -> UnsupportedError:
@@ -189,13 +188,14 @@ class Lowering:
         return UnsupportedError(f"'{operation.name}': {message}", error_place(operation.location))
 
 
+SCALAR = LinearLayout((), ((),) * LANE_BITS, (), ())
 TERMINATORS = ("scf.yield", "scf.condition", "tile_gpu.yield", "tile_gpu.return")
 
 
 @functools.cache
-def layout_of(type: ir.Type) -> LinearLayout | None:
-    """The layout of a register tile; None for a scalar."""
-    return parse_layout(type.encoding.value) if isinstance(type, ir.RankedTensorType) else None
+def layout_of(type: ir.Type) -> LinearLayout:
+    """The layout of a register tile; a scalar is one register, the same in every thread."""
+    return parse_layout(type.encoding.value) if isinstance(type, ir.RankedTensorType) else SCALAR
 
 
 def element(value: ir.Value) -> Element:

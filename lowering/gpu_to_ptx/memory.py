@@ -74,14 +74,14 @@ def load_global(lowering: Lowering, operation: ir.Operation) -> None:
     """`other`, or zero, where the mask is false."""
     result, op = operation.results[0], operation.opview
     kind, layout = element(result), layout_of(result.type)
-    pointers, mask, other = _tiles(lowering, op.pointers, op.mask, op.other)
-    zero = [lowering.constant(kind, 0)] * layout.register_count
+    pointers, mask = lowering.get(op.pointers), _optional(lowering, op.mask)
+    other = _optional(lowering, op.other) or [lowering.constant(kind, 0)] * layout.register_count
     head = _head(op.order)
     registers: list[ir.Value | None] = [None] * layout.register_count
     for group in _pointer_groups(op, kind, layout):
         first = group[0]
         if layout.representative(first) == first:
-            otherwise = [(other or zero)[r] for r in group]
+            otherwise = [other[r] for r in group]
             guard = mask[first] if mask else None
             loaded = load(lowering, head, kind, len(group), pointers[first], 0, guard, otherwise)
             for register, value in zip(group, loaded, strict=True):
@@ -93,7 +93,7 @@ def load_global(lowering: Lowering, operation: ir.Operation) -> None:
 def store_global(lowering: Lowering, operation: ir.Operation) -> None:
     op = operation.opview
     kind, layout = element(op.value), layout_of(op.value.type)
-    pointers, values, mask = _tiles(lowering, op.pointers, op.value, op.mask)
+    pointers, values, mask = lowering.get(op.pointers), lowering.get(op.value), _optional(lowering, op.mask)
     holder = first_holder(lowering, layout.free_thread_mask)
     for group in _pointer_groups(op, kind, layout):
         first = group[0]
@@ -102,8 +102,8 @@ def store_global(lowering: Lowering, operation: ir.Operation) -> None:
             store(lowering, _head(op.order), kind, [values[r] for r in group], pointers[first], 0, guard)
 
 
-def _tiles(lowering: Lowering, *tiles: ir.Value | None) -> list[list[ir.Value] | None]:
-    return [lowering.get(tile) if tile is not None else None for tile in tiles]
+def _optional(lowering: Lowering, tile: ir.Value | None) -> list[ir.Value] | None:
+    return None if tile is None else lowering.get(tile)
 
 
 def _pointer_groups(op: ir.OpView, kind: Element, layout: LinearLayout) -> list[list[int]]:

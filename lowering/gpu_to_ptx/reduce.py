@@ -31,7 +31,7 @@ def reduce(lowering: Lowering, operation: ir.Operation) -> None:
     partial = fold.across_lanes(partial)
     partial = fold.across_warps(partial)
     for result, values in zip(operation.results, partial, strict=True):
-        lowering.set(result, values if layout_of(result.type) else values[:1])
+        lowering.set(result, values[: layout_of(result.type).register_count])
 
 
 class _Fold:
@@ -123,11 +123,10 @@ class _Fold:
         for kind, base, column, matrix in zip(self.kinds, bases, total, places, strict=True):
             write(lowering, kind, base, rows, column, matrix, alignment=1)
         lowering.barrier()
-        found = [
+        return [
             read(lowering, kind, base, flat, matrix, alignment=1)
             for kind, base, matrix in zip(self.kinds, bases, places, strict=True)
         ]
-        return [[column[register] for register in range(result.register_count)] for column in found]
 
     def _each(self, rows: LinearLayout, elements: Registers, accumulators: Registers) -> Registers:
         """combine() once for each row a thread holds."""

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
-from tilec.dialect.mlir import ir
-
-if TYPE_CHECKING:
-    from tilec.lowering.gpu_to_ptx.lowers import Lowering
-
-Rule = Callable[["Lowering", ir.Operation], None]
+# rule(lowering, operation): chapters take Lowering, or what extends it for a kernel.
+Rule = Callable[[Any, Any], None]
 _RULES: dict[str, Rule] = {}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.access import load
 from tilec.lowering.gpu_to_ptx.elements import Element
 from tilec.lowering.gpu_to_ptx.exchange import read, row_major, write
 from tilec.lowering.gpu_to_ptx.linear_index import image_bits, linear_index, split_constant
@@ -45,9 +44,30 @@ def _element(lowering: Lowering, thread: ir.Value | None, swizzled: int, added: 
     return lowering.compute(f"add.s32 $0, $1, {added};", "i32", thread) if added else thread
 
 
-@lowers("tile_gpu.broadcast", "tile_gpu.reshape", "tile_gpu.transpose")
-def relabel(lowering: Lowering, operation: ir.Operation) -> None:
+@lowers("tile_gpu.reshape")
+def reshape(lowering: Lowering, operation: ir.Operation) -> None:
+    result, source = operation.results[0], layout_of(operation.operands[0].type)
+    _rename(lowering, operation, source.reshape(layout_of(result.type).shape), layout_of(result.type))
+
+
+@lowers("tile_gpu.transpose")
+def transpose(lowering: Lowering, operation: ir.Operation) -> None:
+    source, permutation = layout_of(operation.operands[0].type), operation.attributes["permutation"]
+    _rename(lowering, operation, source.transpose(list(permutation)), layout_of(operation.results[0].type))
+
+
+@lowers("tile_gpu.broadcast")
+def broadcast(lowering: Lowering, operation: ir.Operation) -> None:
+    source, shrunk = layout_of(operation.operands[0].type), layout_of(operation.results[0].type)
+    for dimension, extent in enumerate(source.shape):
+        shrunk = shrunk.project(dimension) if extent == 1 else shrunk
+    _rename(lowering, operation, source, shrunk)
+
+
+def _rename(lowering: Lowering, operation: ir.Operation, given: LinearLayout, wanted: LinearLayout) -> None:
     """The layouts differ only in names: register r stays register r."""
+    if given != wanted:
+        raise lowering.unsupported(operation, f"the layouts differ in more than names: '{given}' and '{wanted}'")
     lowering.set(operation.results[0], lowering.get(operation.operands[0]))
 
 
@@ -65,7 +85,7 @@ def cat(lowering: Lowering, operation: ir.Operation) -> None:
     for register in range(layout.register_count):
         coordinates = list(layout.apply(register, 0, 0))
         side, coordinates[dimension] = divmod(coordinates[dimension], half)
-        registers.append(sides[side][source.register_matrix.solve(flatten(coordinates, source.shape))])
+        registers.append(sides[side][source.holder(coordinates)])
     lowering.set(result, registers)
 
 
@@ -85,29 +105,34 @@ def _cat_through_shared(
         moved = lowering.compute(f"add.s32 $0, $1, {first};", "i32", base) if first else base
         write(lowering, kind, moved, source, registers, places @ _embedded(source.shape, layout.shape), alignment=1)
     lowering.barrier()
-    return list(read(lowering, kind, base, layout, places).values())
+    return read(lowering, kind, base, layout, places)
 
 
 @lowers("tile_gpu.extract")
 def extract(lowering: Lowering, operation: ir.Operation) -> None:
     """Registers picked where the indices are known and no thread needs another's; else through shared memory."""
-    result, (operand, *indices) = operation.results[0], operation.operands
+    result, operand = operation.results[0], operation.operands[0]
     source, layout = layout_of(operand.type), layout_of(result.type)
-    shape = layout.shape if layout else (1,) * len(source.shape)
-    registers, indices = lowering.get(operand), [lowering.scalar(index) for index in indices]
+    # A scalar is a part of one element.
+    part = layout if layout.shape else layout.reshape((1,) * len(source.shape))
+    registers = lowering.get(operand)
+    indices = [lowering.scalar(index) for index in list(operation.operands)[1:]]
+    known = [number for number in map(lowering.number, indices) if number is not None]
     if source.size == 1:
-        lowering.set(result, registers[:1] * (layout.register_count if layout else 1))
-        return
-    known = [lowering.number(index) for index in indices]
-    if layout is None or None in known or not _same_threads(layout, source):
-        lowering.set(result, _extract_through_shared(lowering, element(result), registers, source, layout, indices))
-        return
-    start = [index * extent for index, extent in zip(known, shape, strict=True)]
+        lowering.set(result, registers[:1] * layout.register_count)
+    elif layout.shape and len(known) == len(indices) and _same_threads(part, source):
+        lowering.set(result, _picked(registers, source, part, known))
+    else:
+        lowering.set(result, _extract_through_shared(lowering, element(result), registers, source, part, indices))
+
+
+def _picked(registers: list[ir.Value], source: LinearLayout, part: LinearLayout, indices: list[int]) -> list[ir.Value]:
+    start = [index * extent for index, extent in zip(indices, part.shape, strict=True)]
     picked = []
-    for register in range(layout.register_count):
-        coordinates = [a ^ b for a, b in zip(start, layout.apply(register, 0, 0), strict=True)]
-        picked.append(registers[source.register_matrix.solve(flatten(coordinates, source.shape))])
-    lowering.set(result, picked)
+    for register in range(part.register_count):
+        coordinates = [a ^ b for a, b in zip(start, part.apply(register, 0, 0), strict=True)]
+        picked.append(registers[source.holder(coordinates)])
+    return picked
 
 
 def _extract_through_shared(
@@ -115,7 +140,7 @@ def _extract_through_shared(
     kind: Element,
     registers: list[ir.Value],
     source: LinearLayout,
-    layout: LinearLayout | None,
+    part: LinearLayout,
     indices: list[ir.Value],
 ) -> list[ir.Value]:
     """The whole tile is written, the part read from where the indices say."""
@@ -123,13 +148,10 @@ def _extract_through_shared(
     base = lowering.writable_scratch(source.size * kind.bytes)
     write(lowering, kind, base, source, registers, places)
     lowering.barrier()
-    shape = layout.shape if layout else (1,) * len(source.shape)
-    for dimension, (index, extent) in enumerate(zip(indices, shape, strict=True)):
-        step = places(1) * extent * math.prod(source.shape[dimension + 1 :])
+    for dimension, (index, extent) in enumerate(zip(indices, part.shape, strict=True)):
+        step = kind.bytes * extent * math.prod(source.shape[dimension + 1 :])
         base = lowering.compute(f"mad.lo.s32 $0, $1, {step}, $2;", "i32", index, base)
-    if layout is None:
-        return load(lowering, "shared", kind, 1, base, 0)
-    return list(read(lowering, kind, base, layout, places @ _embedded(shape, source.shape), alignment=1).values())
+    return read(lowering, kind, base, part, places @ _embedded(part.shape, source.shape), alignment=1)
 
 
 def _same_threads(part: LinearLayout, whole: LinearLayout) -> bool:

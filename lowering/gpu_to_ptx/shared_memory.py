@@ -14,8 +14,7 @@ def load_shared(lowering: Lowering, operation: ir.Operation) -> None:
     result, buffer = operation.results[0], operation.operands[0]
     kind = element(result)
     places = parse_shared_layout(buffer.type.layout, buffer.type.shape, kind.bytes).matrix
-    found = read(lowering, kind, lowering.scalar(buffer), layout_of(result.type), places)
-    lowering.set(result, [found[register] for register in range(len(found))])
+    lowering.set(result, read(lowering, kind, lowering.scalar(buffer), layout_of(result.type), places))
 
 
 @lowers("tile_gpu.store_shared")

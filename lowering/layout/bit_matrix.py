@@ -64,7 +64,8 @@ class BitMatrix:
 
     def kernel(self) -> tuple[int, ...]:
         """A basis of the inputs whose image is zero."""
-        basis, reduced = [], []
+        basis: list[int] = []
+        reduced: list[tuple[int, int]] = []
         for bit, column in enumerate(self.columns):
             image, source = _reduce(column, 1 << bit, reduced)
             if image:
@@ -104,7 +105,8 @@ def bits_of(number: int) -> list[int]:
 
 def independent(vectors: Iterable[int]) -> tuple[int, ...]:
     """The vectors that are not in the span of those before them."""
-    kept, reduced = [], []
+    kept: list[int] = []
+    reduced: list[tuple[int, int]] = []
     for vector in vectors:
         remainder, _ = _reduce(vector, 0, reduced)
         if remainder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilec.lowering.layout.bit_matrix import BitMatrix
@@ -49,8 +50,15 @@ def _register_move(source: LinearLayout, target: LinearLayout) -> RegisterMove |
     if _padded(source, bits) != _padded(target, bits):
         return None
     images = [target.register_matrix(register) for register in range(target.register_count)]
-    sources = [source.register_matrix.solve(image) for image in images]
-    return None if None in sources else RegisterMove(tuple(sources))
+    sources = _solved(source.register_matrix, images)
+    return None if sources is None else RegisterMove(tuple(sources))
+
+
+def _solved(matrix: BitMatrix, images: Iterable[int]) -> list[int] | None:
+    """An input for each image, or None where one has none."""
+    inputs = [matrix.solve(image) for image in images]
+    found = [number for number in inputs if number is not None]
+    return found if len(found) == len(inputs) else None
 
 
 def _padded(layout: LinearLayout, bits: int) -> tuple[int, ...]:
@@ -66,9 +74,9 @@ def _shuffle(source: LinearLayout, target: LinearLayout) -> Shuffle | None:
     within_warp = BitMatrix(
         source.register_matrix.columns + source.thread_matrix.columns[:LANE_BITS], source.matrix.rows
     )
-    from_registers = [within_warp.solve(target.register_matrix(r)) for r in range(target.register_count)]
-    from_lanes = [within_warp.solve(column) for column in target.thread_matrix.columns[:LANE_BITS]]
-    if None in from_registers or None in from_lanes:
+    from_registers = _solved(within_warp, map(target.register_matrix, range(target.register_count)))
+    from_lanes = _solved(within_warp, target.thread_matrix.columns[:LANE_BITS])
+    if from_registers is None or from_lanes is None:
         return None
     low = (1 << registers) - 1
     selected = BitMatrix(tuple(solution & low for solution in from_lanes), registers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -130,9 +130,9 @@ class LinearLayout:
 
         return self._map(reorder, reorder(self.shape))
 
-    def _map(self, rename, shape: tuple[int, ...]) -> LinearLayout:
-        parts = (tuple(rename(basis) for basis in part) for part in (self.register, self.lane, self.warp))
-        return LinearLayout(*parts, shape)
+    def _map(self, rename: Callable[[Basis], Basis], shape: tuple[int, ...]) -> LinearLayout:
+        register, lane, warp = (tuple(map(rename, part)) for part in (self.register, self.lane, self.warp))
+        return LinearLayout(register, lane, warp, shape)
 
     def _matrix(self, bases: tuple[Basis, ...]) -> BitMatrix:
         return BitMatrix(tuple(flatten(basis, self.shape) for basis in bases), self.size.bit_length() - 1)
@@ -169,7 +169,8 @@ def _without(values: tuple[int, ...], position: int) -> tuple[int, ...]:
 
 def _dependent(columns: tuple[int, ...]) -> int:
     """The positions of the columns in the span of those before them, as a mask."""
-    mask, kept = 0, []
+    mask = 0
+    kept: list[int] = []
     for position, column in enumerate(columns):
         if BitMatrix(tuple(kept), max(1, max(columns).bit_length())).solve(column) is None:
             kept.append(column)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from simulated import elementwise, kernel, load_tile, ptx_of, run, store_tile, tile
 
+from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -115,6 +116,27 @@ def test_extract_a_known_part(name, dimension, index):
         %y = {extract(operands, 2, tile("f32", whole), tile("f32", part))}"""
     x = ramp(whole.shape)
     assert np.array_equal(outcome(body, [(x, whole)], part), np.split(x, 2, dimension)[index])
+
+
+def test_registers_in_another_order_than_memory():
+    whole, part = blocked((64,), 4), parse_layout("register=(4)(1) lane=(2)(8)(16)(0)(0) warp=(0)(0) shape=32")
+    index = "%i = arith.constant 1 : i32\n%y = " + extract("%x0, %i", 1, tile("f32", whole), tile("f32", part))
+    x = ramp((64,))
+    assert np.array_equal(outcome(index, [(x, whole)], part), x[32:])
+
+
+def test_more_than_a_renaming_is_refused():
+    source, result = blocked((16, 32), 4, 1, 2), blocked((512,), 4, 0, 4)
+    body = f'%y = "tile_gpu.reshape"(%x0) : ({tile("f32", source)}) -> {tile("f32", result)}'
+    with pytest.raises(UnsupportedError, match="'tile_gpu.reshape': the layouts differ in more than names"):
+        ptx_of(elementwise(body, [("f32", source)], ("f32", result)))
+
+
+def test_a_layout_that_holds_too_little_is_refused():
+    source = parse_layout("register=none lane=(1)(2)(4)(8)(16) warp=(0)(0) shape=64")
+    body = f'%y = "tile_gpu.convert_layout"(%x0) : ({tile("f32", source)}) -> {tile("f32", blocked((64,), 4))}'
+    with pytest.raises(CompileError, match="'tile_gpu.convert_layout': no conversion from"):
+        ptx_of(elementwise(body, [("f32", source)], ("f32", blocked((64,), 4))))
 
 
 @pytest.mark.parametrize("index", [0, 5, 7])
