@@ -31,8 +31,10 @@ def launch(
 
     Host arrays run in the simulator for `TILEC_TARGET`, device arrays in `stream` on their device; `backend` or
     `TILEC_BACKEND` (interpret, simulate, launch) decides otherwise. A kernel is compiled once for each signature its
-    arguments have. `settings` are those of tilec.run. Gives the simulator's counters, else None. Raises CompileError at the user's line, InputError for
-    arguments that do not fit, SimulationError for what the simulator finds.
+    arguments have. `settings` are those of tilec.run. Gives the simulator's counters, else None.
+
+    Raises CompileError at the user's line, InputError for arguments that do not fit, SimulationError for what the
+    simulator finds.
     """
     if not isinstance(kernel, Kernel):
         raise UsageError(f"ct.launch takes a function decorated with @ct.kernel, got {type(kernel).__name__}")
