@@ -164,8 +164,6 @@ void Decoder::resolve_symbol(Operand &operand, bool as_address) {
     value.value += variable.address;
     if (variable.space == Space::SharedCta)
       value.kind = variable.external ? Constant::Kind::DynamicShared : Constant::Kind::SharedAddress;
-    else if (variable.space == Space::Param && variable.entry_parameter)
-      value.kind = Constant::Kind::ParameterAddress;
     if (variable.external)
       value.special = variable.alignment;
   }

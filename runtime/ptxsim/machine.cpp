@@ -67,7 +67,6 @@ void Machine::prepare_memory() {
   parameters = reinterpret_cast<uint8_t *>(start);
   if (!options.parameters.empty())
     std::memcpy(parameters, options.parameters.data(), options.parameters.size());
-  global.add({start, options.parameters.size(), false});
   for (const Variable &variable : program.variables)
     if ((variable.space == Space::Global || variable.space == Space::Const) && !variable.external) {
       std::memcpy(reinterpret_cast<void *>(variable.address), variable.bytes.data(), variable.size);
@@ -193,6 +192,15 @@ void Machine::finish_cluster(size_t index) {
   resident.erase(resident.begin() + ptrdiff_t(index));
 }
 
+/// Now and then: signals of the process, and blocks that spin for one that has not started.
+void Machine::look_around() {
+  if (options.poll)
+    options.poll();
+  if (progress() == progress_at_look && next_cluster < cluster_count)
+    launch_cluster();
+  progress_at_look = progress();
+}
+
 Counters Machine::run() {
   constexpr size_t usually_resident = 2;
   while (next_cluster < cluster_count || !resident.empty()) {
@@ -208,9 +216,9 @@ Counters Machine::run() {
         moved = true;
       }
     }
-    constexpr uint64_t slices_between_polls = 1 << 14;
-    if (options.poll && ++slices % slices_between_polls == 0)
-      options.poll();
+    constexpr uint64_t slices_between_polls = 1 << 10;
+    if (++slices % slices_between_polls == 0)
+      look_around();
     if (moved)
       continue;
     // The others may wait for a cluster that has not started.

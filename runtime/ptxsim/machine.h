@@ -152,12 +152,14 @@ private:
   bool run_slice(Cluster &cluster); // false: nothing in it can go on
   bool wake_polls();
   void finish_cluster(size_t index);
+  void look_around();
   [[noreturn]] void deadlock();
   uint64_t progress() const;
   void collect_counters();
 
   std::vector<std::unique_ptr<Cluster>> resident;
   uint64_t slices = 0;
+  uint64_t progress_at_look = 0;
   uint64_t progress_at_wake = 0;
   uint32_t wakes = 0;
   uint32_t slice = 256;   // warp instructions

@@ -41,7 +41,6 @@ std::string Mbarrier::complete_transactions(int64_t bytes, uint64_t issued_in_ph
   if (issued_in_phase != phase)
     return "bytes of a copy issued in phase " + std::to_string(issued_in_phase) + " arrive in phase " +
            std::to_string(phase) + ", which did not expect them";
-  latest_copy = issued_in_phase + 1;
   transactions -= bytes;
   if (transactions < -count_limit)
     return out_of_range("the transaction count", -count_limit, transactions);

@@ -23,10 +23,14 @@ static void changed(const Origin &origin, Cta &cta, Mbarrier &mbarrier, uint64_t
     ++cta.cluster.progress;
 }
 
-void complete_transactions(const Origin &origin, Cta &cta, uint64_t offset, uint64_t bytes, uint64_t issued_in_phase) {
+void complete_transactions(const Origin &origin, Cta &cta, uint64_t offset, uint64_t bytes, uint64_t issued_in_phase,
+                           bool copy) {
   Mbarrier &mbarrier = object_at(origin, cta, offset);
   uint64_t phase = mbarrier.phase;
-  mbarrier.copy_instruction = uint32_t(origin.instruction - cta.machine.program.code.data());
+  if (copy) {
+    mbarrier.latest_copy = issued_in_phase + 1;
+    mbarrier.copy_instruction = uint32_t(origin.instruction - cta.machine.program.code.data());
+  }
   trap_if(origin, cta, mbarrier.complete_transactions(int64_t(bytes), issued_in_phase), mbarrier.line);
   changed(origin, cta, mbarrier, phase);
 }

@@ -5,8 +5,10 @@
 
 namespace ptxsim {
 
-/// complete_tx: `bytes` of a copy that was issued in `issued_in_phase` have arrived at the mbarrier of `cta`.
-void complete_transactions(const Origin &origin, Cta &cta, uint64_t offset, uint64_t bytes, uint64_t issued_in_phase);
+/// complete_tx: `bytes` that were issued in `issued_in_phase` have arrived at the mbarrier of `cta`. Those of a
+/// copy must be waited for before all threads exit.
+void complete_transactions(const Origin &origin, Cta &cta, uint64_t offset, uint64_t bytes, uint64_t issued_in_phase,
+                           bool copy = true);
 
 /// expect_tx.
 void expect_transactions(const Origin &origin, Cta &cta, uint64_t offset, int64_t bytes);

@@ -12,9 +12,10 @@ namespace ptxsim {
 
 class Cta;
 
-/// Windows of the generic address space. Global, constant and parameter memory stand at their host addresses.
+/// Windows of the generic address space. Global and constant memory stand at their host addresses.
 inline constexpr uint64_t shared_window = 0xF000'0000'0000'0000;
 inline constexpr uint64_t local_window = 0xE000'0000'0000'0000;
+inline constexpr uint64_t parameter_window = 0xD000'0000'0000'0000; // of an entry
 inline constexpr uint64_t window_mask = 0xF000'0000'0000'0000;
 
 /// A shared address is the rank of its CTA in the cluster from this bit up, and an offset.
@@ -54,9 +55,9 @@ template <class T> void store_value(void *to, T value) { std::memcpy(to, &value,
 
 /// Where an address points to: `bytes` is the memory itself.
 struct Place {
-  Space space = Space::Global; // Global, SharedCta or Local
+  Space space = Space::Global; // Global, SharedCta, Local or Param
   Cta *cta = nullptr;          // whose shared memory
-  uint64_t offset = 0;         // within it, or the address
+  uint64_t offset = 0;         // within its space, or the address
   uint8_t *bytes = nullptr;
 };
 

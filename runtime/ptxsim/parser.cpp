@@ -246,12 +246,14 @@ void Parser::statement() {
   std::string_view word = cursor.mnemonic();
   if (word.empty())
     cursor.error(std::string("expected an instruction, found '") + cursor.peek() + "'");
+  Scope &scope = scopes.back();
+  std::string label(word);
+  if (cursor.peek() == ':' && scope.labels.count(label))
+    cursor.error("a second label '" + label + "'");
   if (!cursor.take(':')) {
     instruction(word);
     return;
   }
-  Scope &scope = scopes.back();
-  std::string label(word);
   if (cursor.peek() == '.' && cursor.peek(1) == 'b') {
     cursor.directive(); // branchtargets
     do
@@ -260,8 +262,8 @@ void Parser::statement() {
     cursor.expect(';');
   } else if (cursor.peek() == '.' && cursor.peek(1) == 'c') {
     cursor.skip_past(';'); // .callprototype, .calltargets
-  } else if (!scope.labels.emplace(label, uint32_t(program.code.size())).second) {
-    cursor.error("a second label '" + label + "'");
+  } else {
+    scope.labels[label] = uint32_t(program.code.size());
   }
 }
 

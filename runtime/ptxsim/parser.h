@@ -56,10 +56,13 @@ private:
   Operand vector(char close);
   Operand symbol_or_register(std::string_view name);
   int64_t constant_expression();
-  int64_t constant_product();
+  int64_t constant_sum(int64_t first);
+  int64_t constant_product(int64_t first);
   int64_t constant_primary();
   const Register *find_register(const std::string &name);
   Register new_register(uint8_t size, bool predicate);
+  uint32_t alignment_literal();
+  uint64_t size_of(Type type, uint64_t count);
   uint64_t allocate_local(uint64_t size, uint32_t alignment);
   void resolve_names(Operand &operand, const Scope &scope);
   void lay_out_shared();

@@ -30,6 +30,8 @@ Operand Parser::operand() {
         result.value = literal.float_size == 8   ? literal.bits ^ (1ull << 63)
                        : literal.float_size == 4 ? literal.bits ^ (1ull << 31)
                                                  : 0 - literal.bits;
+      if (!literal.float_size)
+        result.value = uint64_t(constant_sum(constant_product(int64_t(result.value))));
     } else {
       int64_t value = constant_expression();
       result.value = uint64_t(negative ? -value : value);
@@ -94,9 +96,10 @@ Operand Parser::address() {
   if (cursor.at_number() || cursor.peek() == '-') {
     result.offset = constant_expression();
   } else {
-    result = symbol_or_register(cursor.name(true));
-    if (result.text.empty())
-      cursor.error("expected an address");
+    std::string_view name = cursor.name(true);
+    if (name.empty())
+      cursor.error(std::string("expected an address, found '") + cursor.peek() + "'");
+    result = symbol_or_register(name);
     if (result.kind == Operand::Kind::Predicate || result.kind == Operand::Kind::Sink)
       cursor.error("expected a register or variable as address, found '" + result.text + "'");
     if (result.kind == Operand::Kind::Register)
@@ -112,19 +115,23 @@ Operand Parser::address() {
 }
 
 int64_t Parser::constant_expression() {
-  int64_t value = cursor.peek() == '+' || cursor.peek() == '-' ? 0 : constant_product();
+  bool starts_with_sign = cursor.peek() == '+' || cursor.peek() == '-';
+  return constant_sum(starts_with_sign ? 0 : constant_product(constant_primary()));
+}
+
+/// What follows a first term, or a first factor.
+int64_t Parser::constant_sum(int64_t value) {
   for (;;) {
     if (cursor.take('+'))
-      value += constant_product();
+      value += constant_product(constant_primary());
     else if (cursor.take('-'))
-      value -= constant_product();
+      value -= constant_product(constant_primary());
     else
       return value;
   }
 }
 
-int64_t Parser::constant_product() {
-  int64_t value = constant_primary();
+int64_t Parser::constant_product(int64_t value) {
   while (cursor.peek() == '*' || cursor.peek() == '/') {
     bool divide = cursor.take('/');
     if (!divide)
@@ -132,7 +139,7 @@ int64_t Parser::constant_product() {
     int64_t right = constant_primary();
     if (divide && right == 0)
       cursor.error("division by zero in a constant expression");
-    value = divide ? value / right : value * right;
+    value = divide ? value / right : int64_t(uint64_t(value) * uint64_t(right));
   }
   return value;
 }

@@ -8,6 +8,23 @@ namespace ptxsim {
 
 static uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
+uint32_t Parser::alignment_literal() {
+  uint64_t value = cursor.literal().bits;
+  if (value == 0 || value > 1024 || (value & (value - 1)))
+    cursor.error("expected a power of two up to 1024 as alignment, found " + std::to_string(value));
+  return uint32_t(value);
+}
+
+/// The size of an array of `count` elements; a type narrower than a byte cannot be stored.
+uint64_t Parser::size_of(Type type, uint64_t count) {
+  constexpr uint64_t limit = 1ull << 30;
+  if (!type_size(type))
+    cursor.error("a variable cannot be of type ." + std::string(type_name(type)));
+  if (count > limit / type_size(type))
+    cursor.error("a variable of more than 2^30 bytes");
+  return count * type_size(type);
+}
+
 Parser::Register Parser::new_register(uint8_t size, bool predicate) {
   Register result{size, predicate, 0, program.register_count++};
   // A predicate is one 32-bit word; slots are aligned for whole-register vector loads.
@@ -74,7 +91,7 @@ void Parser::variable(Space space, int32_t function, bool external) {
   while (!type) {
     std::string_view word = cursor.directive();
     if (word == "align")
-      alignment = uint32_t(cursor.literal().bits);
+      alignment = alignment_literal();
     else if (word == "attribute")
       cursor.skip_past(')');
     else if (word == "v2" || word == "v4" || word == "v8")
@@ -83,8 +100,7 @@ void Parser::variable(Space space, int32_t function, bool external) {
       cursor.error("expected a type, found '." + std::string(word) + "'");
   }
   uint32_t element = type_size(*type) * width;
-  if (!element)
-    cursor.error("a variable cannot be of type ." + std::string(type_name(*type)));
+  size_of(*type, width);
   do {
     Variable result;
     result.name = cursor.expect_name("a variable name");
@@ -97,7 +113,7 @@ void Parser::variable(Space space, int32_t function, bool external) {
       if (cursor.peek() == ']')
         open = true;
       else
-        count *= uint64_t(constant_expression());
+        count = size_of(Type::B8, count) * uint64_t(constant_expression());
       cursor.expect(']');
     }
     if (cursor.take('=')) {
@@ -111,7 +127,7 @@ void Parser::variable(Space space, int32_t function, bool external) {
     } else if (open && !(external && space == Space::SharedCta)) {
       count = 0;
     }
-    result.size = open && space == Space::SharedCta ? 0 : count * element;
+    result.size = open && space == Space::SharedCta ? 0 : size_of(*type, count) * width;
     result.external = external && open;
     if (space == Space::Local || space == Space::Param)
       result.address = allocate_local(result.size, result.alignment);
@@ -193,7 +209,7 @@ void Parser::entry_parameters(Function &function) {
     std::optional<Type> type;
     for (std::string_view word = cursor.directive(); !word.empty(); word = cursor.directive()) {
       if (word == "align")
-        (type && result.alignment ? result.alignment : alignment) = uint32_t(cursor.literal().bits);
+        (type && result.alignment ? result.alignment : alignment) = alignment_literal();
       else if (word == "ptr") // .ptr .space .align n: about what is pointed to
         result.alignment = 1;
       else if (auto found = parse_type(word))
@@ -207,7 +223,7 @@ void Parser::entry_parameters(Function &function) {
       count = uint64_t(constant_expression());
       cursor.expect(']');
     }
-    result.size = count * type_size(*type);
+    result.size = size_of(*type, count);
     result.alignment = alignment ? alignment : type_size(*type);
     offset = uint32_t(align_up(offset, result.alignment));
     result.address = offset;
@@ -229,7 +245,7 @@ std::vector<Operand> Parser::formals(Scope &scope, int32_t index) {
     std::optional<Type> type;
     for (std::string_view word = cursor.directive(); !word.empty(); word = cursor.directive()) {
       if (word == "align")
-        alignment = uint32_t(cursor.literal().bits);
+        alignment = alignment_literal();
       else if (auto found = parse_type(word))
         type = found;
     }
@@ -255,7 +271,7 @@ std::vector<Operand> Parser::formals(Scope &scope, int32_t index) {
       variable.name = name;
       variable.space = Space::Param;
       variable.function = index;
-      variable.size = count * type_size(*type);
+      variable.size = size_of(*type, count);
       variable.alignment = alignment ? alignment : type_size(*type);
       variable.address = allocate_local(variable.size, variable.alignment);
       formal.kind = Operand::Kind::Address;

@@ -130,7 +130,7 @@ struct Function {
 
 /// A value of the register file that is set once when a warp starts.
 struct Constant {
-  enum class Kind : uint8_t { Value, Special, SharedAddress, DynamicShared, ParameterAddress };
+  enum class Kind : uint8_t { Value, Special, SharedAddress, DynamicShared };
   Kind kind = Kind::Value;
   uint8_t size = 4;
   uint32_t slot = 0;

@@ -35,8 +35,6 @@ void Warp::initialise_registers() {
       base += rank;
     else if (constant.kind == Constant::Kind::DynamicShared)
       base += rank + machine.dynamic_shared_offset();
-    else if (constant.kind == Constant::Kind::ParameterAddress)
-      base += reinterpret_cast<uint64_t>(machine.parameters);
     if (constant.size == 0) {
       uint32_t values = uint32_t(base);
       std::memcpy(&registers[constant.slot], &values, 4);

@@ -36,8 +36,8 @@ Place Warp::locate(Space space, uint64_t address, uint64_t size, uint32_t alignm
     uint64_t window = address & window_mask;
     if (window == shared_window)
       return locate_shared(address & ~window_mask, size, alignment, lane);
-    space = window == local_window ? Space::Local : Space::Global;
-    if (space == Space::Local)
+    space = window == local_window ? Space::Local : window == parameter_window ? Space::Param : Space::Global;
+    if (space != Space::Global)
       address &= ~window_mask;
   }
   if (space == Space::SharedCta && (address >> cta_rank_shift) != cta.rank)
@@ -52,6 +52,14 @@ Place Warp::locate(Space space, uint64_t address, uint64_t size, uint32_t alignm
                 "local address " + hexadecimal(address) + " is outside the " + std::to_string(local_stride) +
                     " bytes of the thread");
     return {Space::Local, nullptr, address, local(lane) + address};
+  }
+  if (space == Space::Param) {
+    uint64_t available = machine.options.parameters.size();
+    if (write || address > available || size > available - address)
+      trap_lane(lane, trap_kind::bounds,
+                std::string(write ? "write to" : "read of") + " parameter bytes " + std::to_string(address) + " to " +
+                    std::to_string(address + size) + " of " + std::to_string(available));
+    return {Space::Param, nullptr, address, machine.parameters + address};
   }
   const Range *range = machine.global.find(address, size);
   if (!range || (write && !range->writable))

@@ -123,3 +123,74 @@ def aligned() -> Callable[..., np.ndarray]:
         return result
 
     return copy
+
+
+_KINDS = {"pred": np.uint32, "f16": np.float16, "f32": np.float32, "f64": np.float64} | {
+    f"{letter}{bits}": np.dtype(f"{numpy_letter}{bits // 8}").type
+    for letter, numpy_letter in (("u", "u"), ("s", "i"), ("b", "u"))
+    for bits in (8, 16, 32, 64)
+}
+
+
+def _bits_of(kind: str, value: float) -> int:
+    if kind[0] in "usb":
+        return int(value) & (1 << int(kind[1:])) - 1
+    return int.from_bytes(_KINDS[kind](value).tobytes(), "little")
+
+
+def _evaluation(instruction: str, result: str, sources: Sequence[tuple[str, float]]) -> str:
+    lines = [f".reg .{'pred' if result == 'pred' else 'b' + result[1:]} d;"]
+    for name, (kind, value) in zip("abce", sources, strict=False):
+        if kind == "pred":
+            lines += [f".reg .pred {name};", f"setp.ne.u32 {name}, {int(value)}, 0;"]
+        else:
+            lines += [f".reg .b{kind[1:]} {name};", f"mov.b{kind[1:]} {name}, {_bits_of(kind, value):#x};"]
+    lines += [instruction + ";", "ld.param.u64 %rd1, [p0];"]
+    if result == "pred":
+        lines.append("selp.u32 %r1, 1, 0, d; st.global.u32 [%rd1], %r1;")
+    else:
+        lines.append(f"st.global.b{result[1:]} [%rd1], d;")
+    return "\n".join(lines)
+
+
+@pytest.fixture
+def evaluate(simulate: Callable[..., dict[str, int]]) -> Callable[..., np.generic]:
+    """The value of register d after one instruction over registers a, b, c and e, in all of 32 lanes alike.
+
+    A source is (kind, value); kinds are types of PTX. Registers are as wide as their kind, and of type .b.
+    """
+
+    def run(instruction: str, result: str, *sources: tuple[str, float]) -> np.generic:
+        out = np.zeros(1, _KINDS[result])
+        simulate(_evaluation(instruction, result, sources), out)
+        return out[0]
+
+    return run
+
+
+@pytest.fixture
+def over_lanes(simulate: Callable[..., dict[str, int]]) -> Callable[..., np.ndarray]:
+    """What each of the threads has in %r1 after `body`; %r0 is %tid.x, and p1, p2, ... are further arguments."""
+
+    def run(body: str, *arguments: np.ndarray | bytes | int, block: int = 32, **options: object) -> np.ndarray:
+        out = np.zeros(block * options.get("cluster", 1), np.uint32)
+        store = """
+        mov.u32 %r0, %tid.x; mov.u32 %r299, %ctaid.x; mov.u32 %r298, %ntid.x; mad.lo.u32 %r299, %r299, %r298, %r0;
+        ld.param.u64 %rd0, [p0]; mul.wide.u32 %rd63, %r299, 4; add.u64 %rd0, %rd0, %rd63; st.global.u32 [%rd0], %r1;"""
+        simulate("mov.u32 %r0, %tid.x;\n" + body + store, out, *arguments, block=block, **options)
+        return out
+
+    return run
+
+
+@pytest.fixture
+def program() -> Callable[..., dict[str, int]]:
+    """Runs `body` like simulate, in a block of up to three dimensions."""
+
+    def run(body: str, block: Sequence[int], *arguments: np.ndarray | bytes | int, **options: object) -> dict[str, int]:
+        ranges = [(a.ctypes.data, a.nbytes, True) for a in arguments if isinstance(a, np.ndarray)]
+        return _native.Program(_compose(body, arguments, "sm_100a")).run(
+            "kernel", (1,), block, parameters=_parameter_block(arguments), ranges=ranges, **options
+        )
+
+    return run

@@ -211,6 +211,8 @@ Execute decode_setp(Decoder &d) {
   bool packed = type == Type::F16x2 || type == Type::BF16x2;
   Operand &destination = d.instruction.operands[0];
   if (destination.kind == Operand::Kind::Vector) {
+    if (destination.elements.size() != 2)
+      d.malformed("'" + d.instruction.text + "' expects p or p|q");
     for (Operand &element : destination.elements) {
       if (element.kind == Operand::Kind::Sink)
         d.destination(element, Type::B32);

@@ -126,7 +126,7 @@ Outcome change_transactions(Warp &warp, const Instruction &in) {
       expect_transactions(warp.origin(lane), *place.cta, place.offset, bytes);
     else
       complete_transactions(warp.origin(lane), *place.cta, place.offset, uint64_t(bytes),
-                            place.cta->mbarrier(warp, place.offset, lane).phase);
+                            place.cta->mbarrier(warp, place.offset, lane).phase, false);
   });
   return Outcome::Next;
 }

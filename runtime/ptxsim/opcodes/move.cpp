@@ -148,10 +148,10 @@ Execute decode_mov(Decoder &d) {
 uint64_t window_of(Space space) {
   if (space == Space::SharedCta || space == Space::SharedCluster)
     return shared_window;
-  return space == Space::Local ? local_window : 0;
+  return space == Space::Local ? local_window : space == Space::Param ? parameter_window : 0;
 }
 
-/// Global, constant and parameter addresses are generic addresses already.
+/// Global and constant addresses are generic addresses already.
 Outcome cvta(Warp &warp, const Instruction &in) {
   const Operand &d = in.operands[0], &a = in.operands[1];
   warp.require(a);
@@ -188,8 +188,10 @@ Outcome isspacep(Warp &warp, const Instruction &in) {
       is = window == shared_window && (address & ~window_mask) >> cta_rank_shift == warp.cta.rank;
     else if (in.space == Space::Local)
       is = window == local_window;
+    else if (in.space == Space::Param)
+      is = window == parameter_window;
     else
-      is = window != shared_window && window != local_window;
+      is = window == 0;
     result |= uint32_t(is) << lane;
   });
   warp.set_predicate(in.operands[0], result);

@@ -84,6 +84,8 @@ void destination_with_predicate(Decoder &d, Type type) {
     d.destination(0, type);
     return;
   }
+  if (first.elements.size() != 2)
+    d.malformed("'" + d.instruction.text + "' expects d|p");
   d.destination(first.elements[0], type);
   if (first.elements[1].kind == Operand::Kind::Sink)
     d.destination(first.elements[1], Type::B32);

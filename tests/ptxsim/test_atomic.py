@@ -1,0 +1,84 @@
+"""atom and red: the operation, what it returns, and that lanes do not lose each other's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+CASES = [
+    ("add.u32", 5, (3,), 8),
+    ("add.s32", 2**31, (2**31,), 0),
+    ("and.b32", 0xC, (0xA,), 0x8),
+    ("or.b32", 0xC, (0xA,), 0xE),
+    ("xor.b32", 0xC, (0xA,), 0x6),
+    ("exch.b32", 5, (9,), 9),
+    ("cas.b32", 5, (5, 9), 9),
+    ("cas.b32", 5, (6, 9), 5),
+    ("inc.u32", 5, (5,), 0),
+    ("inc.u32", 4, (5,), 5),
+    ("dec.u32", 0, (5,), 5),
+    ("dec.u32", 3, (5,), 2),
+    ("min.s32", 5, (2**32 - 1,), 2**32 - 1),
+    ("max.u32", 5, (2**32 - 1,), 2**32 - 1),
+    ("add.f32", 0x3F800000, (0x40000000,), 0x40400000),
+    ("add.noftz.f16x2", 0x3C003C00, (0x40003C00,), 0x42004000),
+    ("add.noftz.bf16x2", 0x3F803F80, (0x40003F80,), 0x40404000),
+]
+
+
+@pytest.mark.parametrize(("operation", "before", "operands", "after"), CASES)
+@pytest.mark.parametrize("space", ["global", "shared"])
+def test_one_operation(simulate, operation, before, operands, after, space):
+    out = np.zeros(2, np.uint32)
+    values = ", ".join(f"%r{10 + i}" for i in range(len(operands)))
+    loads = "".join(f"mov.b32 %r{10 + i}, {value};" for i, value in enumerate(operands))
+    place = "[%rd1]" if space == "global" else "[room]"
+    simulate(
+        f"""
+        .shared .u32 room; ld.param.u64 %rd1, [p0]; mov.b32 %r1, {before}; st.{space}.b32 {place}, %r1; {loads}
+        atom.{space}.{operation} %r2, {place}, {values};
+        ld.{space}.b32 %r3, {place}; st.global.v2.b32 [%rd1], {{%r2, %r3}};""",
+        out,
+        block=1,
+    )
+    assert list(out) == [before, after]
+
+
+def test_64_bits_and_vectors(simulate):
+    out = np.array([2**40, 0], np.uint64)
+    simulate(
+        "ld.param.u64 %rd1, [p0]; atom.global.add.u64 %rd2, [%rd1], 1; st.global.u64 [%rd1+8], %rd2;", out, block=1
+    )
+    assert list(out) == [2**40 + 1, 2**40]
+    pair = np.array([1, 2], np.float32)
+    simulate(
+        "ld.param.u64 %rd1, [p0]; mov.f32 %f1, 0f3F800000; red.global.add.v2.f32 [%rd1], {%f1, %f1};", pair, block=4
+    )
+    assert list(pair) == [5, 6]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_increment_is_lost(simulate, seed):
+    count = np.zeros(1, np.uint32)
+    simulate("ld.param.u64 %rd1, [p0]; red.relaxed.gpu.global.add.u32 [%rd1], 1;", count, block=256, grid=8, seed=seed)
+    assert count[0] == 2048
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_release_and_acquire_order_shared_memory(over_lanes, seed):
+    """Warp 0 writes, then releases a flag; warp 1 spins on the flag with acquire, then reads."""
+    got = over_lanes(
+        """
+        .shared .u32 flag; .shared .u32 data;
+        setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.u32 [flag], 0; bar.sync 0; mov.u32 %r1, 7;
+        setp.lt.u32 %p2, %r0, 32; @!%p2 bra consumer;
+        @%p1 st.shared.u32 [data], 42;
+        @%p1 atom.release.cta.shared.exch.b32 %r2, [flag], 1;
+        bra done;
+        consumer: ld.acquire.cta.shared.u32 %r3, [flag]; setp.eq.u32 %p3, %r3, 0; @%p3 bra consumer;
+        ld.shared.u32 %r1, [data];
+        done:""",
+        block=64,
+        seed=seed,
+    )
+    assert list(got) == [7] * 32 + [42] * 32

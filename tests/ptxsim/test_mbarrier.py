@@ -1,0 +1,213 @@
+"""The mbarrier: its state machine (vectors M1 to M6), its waits, what it orders, and each misuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilec.runtime.ptxsim import _native
+
+SETUP = """
+.shared .align 8 .b64 bar; .shared .align 8 .b64 other; .shared .align 16 .b8 room[256];
+setp.eq.u32 %p15, %r0, 0; @%p15 mbarrier.init.shared::cta.b64 [bar], {count}; bar.sync 0;
+"""
+PHASES = """
+mbarrier.test_wait.parity.shared::cta.b64 %p1, [bar], 0; mbarrier.test_wait.parity.shared::cta.b64 %p2, [bar], 1;
+selp.u32 %r1, 1, 0, %p1; @%p2 add.u32 %r1, %r1, 2;
+"""
+FIRST_DONE, NOTHING_DONE = 1, 2  # parity 0 complete; only the phase before the first is
+
+VECTORS = {
+    "M1 two arrivals": (2, "mbarrier.arrive.shared.b64 %rd1, [bar]; mbarrier.arrive.shared.b64 _, [bar];", FIRST_DONE),
+    "one of two arrivals": (2, "mbarrier.arrive.shared.b64 %rd1, [bar];", NOTHING_DONE),
+    "M2 bytes in two parts": (
+        1,
+        "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 64; mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 32;"
+        "mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 32;",
+        FIRST_DONE,
+    ),
+    "bytes missing": (
+        1,
+        "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 64; mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 32;",
+        NOTHING_DONE,
+    ),
+    "M3 bytes before they are expected": (
+        1,
+        "mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 16; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;",
+        FIRST_DONE,
+    ),
+    "M4 a participant leaves": (
+        3,
+        "mbarrier.arrive_drop.shared.b64 _, [bar]; mbarrier.arrive.shared.b64 _, [bar], 2;",
+        FIRST_DONE,
+    ),
+    "M5 copies arrive for themselves": (
+        1,
+        "cp.async.mbarrier.arrive.shared.b64 [bar]; mbarrier.arrive.shared.b64 _, [bar];",
+        FIRST_DONE,
+    ),
+    "M6 bytes without an arrival": (
+        1,
+        "mbarrier.expect_tx.relaxed.cta.shared.b64 [bar], 32; mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 32;",
+        NOTHING_DONE,
+    ),
+    "noComplete": (
+        2,
+        "mbarrier.arrive.noComplete.shared.b64 %rd1, [bar], 1; mbarrier.arrive.shared.b64 _, [bar];",
+        FIRST_DONE,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_state_machine(over_lanes, name):
+    """Seen by one thread; for M5 the asynchronous arrival is awaited first."""
+    count, body, expected = VECTORS[name]
+    wait = "w: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra w;" if "copies" in name else ""
+    assert over_lanes(SETUP.format(count=count) + body + wait + PHASES, block=1)[0] == expected
+
+
+def test_next_phase_expects_the_reduced_count(over_lanes):
+    """After M4 two arrivals complete a phase: parity 1 becomes true again after parity 0 was."""
+    body = "mbarrier.arrive_drop.shared.b64 _, [bar]; mbarrier.arrive.shared.b64 _, [bar], 2; w: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra w;"
+    again = "mbarrier.arrive.shared.b64 _, [bar], 2;"
+    assert over_lanes(SETUP.format(count=3) + body + again + PHASES, block=1)[0] == NOTHING_DONE
+
+
+def test_tokens(over_lanes):
+    """The token of an arrival waits for its phase and holds the count that was pending."""
+    got = over_lanes(
+        SETUP.format(count=2)
+        + """
+        mbarrier.arrive.shared.b64 %rd1, [bar]; mbarrier.test_wait.shared.b64 %p1, [bar], %rd1;
+        mbarrier.arrive.shared.b64 %rd2, [bar]; mbarrier.try_wait.shared.b64 %p2, [bar], %rd1, 1000;
+        mbarrier.pending_count.b64 %r1, %rd1; @%p1 add.u32 %r1, %r1, 10; @%p2 add.u32 %r1, %r1, 100;""",
+        block=1,
+    )
+    assert got[0] == 102
+
+
+PRODUCE = """
+setp.lt.u32 %p1, %r0, 32; @!%p1 bra consumer;
+mov.u32 %r2, room; mad.lo.u32 %r2, %r0, 4, %r2; st.shared.u32 [%r2], %r0; mov.u32 %r1, 0;
+{arrive} bra done;
+consumer: {wait}
+sub.u32 %r3, %r0, 32; mov.u32 %r2, room; mad.lo.u32 %r2, %r3, 4, %r2; ld.shared.u32 %r1, [%r2];
+done:
+"""
+ARRIVE = "mbarrier.arrive.release.cta.shared.b64 _, [bar];"
+WAIT = "w: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra w;"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_arrive_and_wait_order_data(over_lanes, seed):
+    got = over_lanes(SETUP.format(count=32) + PRODUCE.format(arrive=ARRIVE, wait=WAIT), block=64, seed=seed)
+    assert list(got) == [0] * 32 + list(range(32))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    ("arrive", "wait"),
+    [
+        (ARRIVE, ""),
+        (ARRIVE, WAIT.replace("0;", "1;", 1)),
+        (ARRIVE, WAIT.replace("parity", "parity.relaxed.cta")),
+        (ARRIVE.replace("release", "relaxed"), WAIT),
+    ],
+    ids=["no wait", "wrong parity", "relaxed wait", "relaxed arrive"],
+)
+def test_less_does_not(over_lanes, seed, arrive, wait):
+    """Reported in every order of execution; a wait with the wrong parity may also wait for ever."""
+    with pytest.raises(_native.Trap) as caught:
+        over_lanes(SETUP.format(count=32) + PRODUCE.format(arrive=arrive, wait=wait), block=64, seed=seed)
+    assert caught.value.kind in ("race", "uninitialised") + (("deadlock",) if "1;" in wait else ())
+
+
+def test_an_inner_barrier_may_be_reused_after_inval(over_lanes):
+    got = over_lanes(
+        SETUP.format(count=1)
+        + "mbarrier.inval.shared.b64 [bar]; st.shared.u32 [bar], 8; ld.shared.u32 %r1, [bar]; mbarrier.init.shared.b64 [bar], 1;",
+        block=1,
+    )
+    assert got[0] == 8
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_remote_arrival(over_lanes, seed):
+    """Every thread of rank 1 arrives on rank 0's barrier; only rank 0 may wait on it."""
+    got = over_lanes(
+        SETUP.format(count=32)
+        + """
+        fence.mbarrier_init.release.cluster; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+        mov.u32 %r1, 1; mov.u32 %r2, %cluster_ctarank; setp.eq.u32 %p1, %r2, 0; @%p1 bra owner;
+        mov.u32 %r3, bar; mov.u32 %r4, 0; mapa.shared::cluster.u32 %r5, %r3, %r4;
+        mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r5]; bra done;
+        owner: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [bar], 0; @!%p2 bra owner; mov.u32 %r1, 2;
+        done: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;""",
+        cluster=2,
+        seed=seed,
+    )
+    assert list(got) == [2] * 32 + [1] * 32
+
+
+TRAPS = {
+    "mbarrier.arrive.shared.b64 _, [other];": "none is initialised",
+    "mbarrier.arrive.shared.b64 _, [bar], 3;": "arrival of 3, but the phase has 2 pending",
+    "mbarrier.init.shared.b64 [bar], 1;": "a second mbarrier.init",
+    "mbarrier.init.shared.b64 [other], 0;": "within 1 and 1048575, found 0",
+    "mbarrier.expect_tx.relaxed.cta.shared.b64 [bar], 1048576;": "transaction count",
+    "mbarrier.arrive.noComplete.shared.b64 _, [bar], 2;": "completes the phase",
+    "ld.shared.u32 %r1, [bar];": "reads an mbarrier object",
+    "st.shared.u32 [bar+4], %r0;": "overwrites an mbarrier object",
+    "mbarrier.arrive.shared.b64 _, [bar]; mbarrier.inval.shared.b64 [bar];": "while a phase is under way",
+    "mbarrier.arrive.shared.b64 _, [bar], 2; mbarrier.arrive.shared.b64 _, [bar];": "no wait has seen phase 0",
+    "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 8; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 8; mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 32;": "16 too many",
+    "mov.u64 %rd1, 0x200000; mbarrier.try_wait.shared.b64 %p1, [bar], %rd1;": "the token of phase 2",
+    "mov.u32 %r2, bar; mbarrier.init.shared.b64 [%r2+4], 1;": "aligned to 8",
+}
+
+
+@pytest.mark.parametrize("body", TRAPS)
+def test_misuse(simulate, body):
+    with pytest.raises(_native.Trap) as caught:
+        simulate("mov.u32 %r0, %tid.x;" + SETUP.format(count=2) + body, block=1)
+    assert caught.value.kind in ("mbarrier", "misaligned")
+    assert TRAPS[body] in caught.value.message
+
+
+def test_initialisation_must_come_first(simulate):
+    """Warp 1 arrives without a barrier after warp 0's mbarrier.init."""
+    body = """
+    .shared .align 8 .b64 bar; mov.u32 %r0, %tid.x; setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [bar], 32;
+    setp.lt.u32 %p2, %r0, 32; @%p2 bra done; mbarrier.arrive.shared.b64 _, [bar]; done:"""
+    for seed in range(6):
+        with pytest.raises(_native.Trap) as caught:
+            simulate(body, block=64, seed=seed)
+        assert caught.value.kind in ("race", "mbarrier")
+
+
+def test_waiting_for_ever_is_a_deadlock(simulate):
+    with pytest.raises(_native.Trap) as caught:
+        simulate(
+            "mov.u32 %r0, %tid.x;"
+            + SETUP.format(count=2)
+            + "w: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra w;"
+        )
+    assert caught.value.kind == "deadlock"
+    assert "mbarrier.try_wait" in caught.value.notes[0]
+
+
+def test_a_program_that_gives_up_waiting_is_none(over_lanes):
+    """try_wait may return false: after a few tries the thread goes another way."""
+    got = over_lanes(
+        SETUP.format(count=2)
+        + "mov.u32 %r1, 0; w: add.u32 %r1, %r1, 1; mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; setp.lt.and.u32 %p2, %r1, 3, !%p1; @%p2 bra w;",
+        block=1,
+    )
+    assert got[0] == 3
+
+
+def test_counters(simulate):
+    counters = simulate("mov.u32 %r0, %tid.x;" + SETUP.format(count=1) + ARRIVE + WAIT, np.zeros(1), block=1)
+    assert counters["mbarrier_waits"] == 1
+    assert counters["barrier_arrivals"] == 1

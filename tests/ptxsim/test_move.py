@@ -1,0 +1,110 @@
+"""mov with packing, addresses and special registers; prmt, cvta, isspacep, mapa."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("mode", "control", "expected"),
+    [
+        ("", 0x7531, 0x88664422),
+        ("", 0x000F, 0x111111FF),
+        (".f4e", 1, 0x55443322),
+        (".b4e", 1, 0x77881122),
+        (".rc8", 2, 0x33333333),
+        (".ecl", 2, 0x44333333),
+        (".ecr", 2, 0x33332211),
+        (".rc16", 1, 0x44334433),
+    ],
+)
+def test_prmt(evaluate, mode, control, expected):
+    """Bytes 0 to 7 of {b, a} are 11 22 33 44 55 66 77 88; selector 15 repeats the sign of byte 7."""
+    got = evaluate(f"prmt.b32{mode} d, a, b, c", "b32", ("b32", 0x44332211), ("b32", 0x88776655), ("b32", control))
+    assert hex(got) == hex(expected)
+
+
+def test_packing_and_unpacking(over_lanes):
+    """The first element is the lowest."""
+    got = over_lanes("""
+    mov.b16 %h1, 0x1111; mov.b16 %h2, 0x2222; mov.b32 %r2, {%h1, %h2};
+    mov.b64 %rd1, {%r2, 7}; mov.b64 {%r3, %r4}, %rd1; mov.b32 {%h3, _}, %r3;
+    cvt.u32.u16 %r5, %h3; add.u32 %r1, %r5, %r4;""")
+    assert (got == 0x1111 + 7).all()
+
+
+def test_128_bits_are_two_words(over_lanes):
+    got = over_lanes("""
+    .reg .b128 wide;
+    mov.b64 %rd1, 5; mov.b64 %rd2, 9; mov.b128 wide, {%rd1, %rd2}; mov.b128 {%rd3, %rd4}, wide;
+    sub.u64 %rd4, %rd4, %rd3; cvt.u32.u64 %r1, %rd4;""")
+    assert (got == 4).all()
+
+
+def test_predicate_copy(over_lanes):
+    got = over_lanes("setp.lt.u32 %p1, %r0, 4; mov.pred %p2, %p1; selp.u32 %r1, 1, 0, %p2;")
+    assert got.sum() == 4
+
+
+@pytest.mark.parametrize(
+    ("register", "expected"),
+    [
+        ("%tid.x", [i % 4 for i in range(24)]),
+        ("%tid.y", [i // 4 % 3 for i in range(24)]),
+        ("%tid.z", [i // 12 for i in range(24)]),
+        ("%ntid.y", [3] * 24),
+        ("%laneid", list(range(24))),
+        ("%warpid", [0] * 24),
+        ("%lanemask_lt", [(1 << i) - 1 for i in range(24)]),
+        ("%lanemask_le", [(2 << i) - 1 for i in range(24)]),
+        ("%lanemask_eq", [1 << i for i in range(24)]),
+        ("%lanemask_ge", [2**32 - (1 << i) for i in range(24)]),
+        ("%lanemask_gt", [2**32 - (2 << i) for i in range(24)]),
+        ("%cluster_nctarank", [1] * 24),
+        ("%nctaid.x", [1] * 24),
+    ],
+)
+def test_special_registers(program, register, expected):
+    out = np.zeros(24, np.uint32)
+    program(
+        f"""
+    mov.u32 %r1, {register};
+    mov.u32 %r2, %tid.x; mov.u32 %r3, %tid.y; mov.u32 %r4, %tid.z; mad.lo.u32 %r3, %r4, 3, %r3;
+    mad.lo.u32 %r2, %r3, 4, %r2;
+    ld.param.u64 %rd1, [p0]; mul.wide.u32 %rd2, %r2, 4; add.u64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r1;""",
+        (4, 3, 2),
+        out,
+    )
+    assert list(out) == expected
+
+
+def test_clocks_never_run_back(over_lanes):
+    got = over_lanes(
+        "mov.u64 %rd1, %clock64; mov.u32 %r2, %clock; mov.u64 %rd2, %globaltimer; setp.ge.u64 %p1, %rd2, %rd1; selp.u32 %r1, 1, 0, %p1;"
+    )
+    assert got.all()
+
+
+def test_generic_addresses(over_lanes):
+    """A shared variable keeps its offset through the generic address space; a global address is generic already."""
+    got = over_lanes("""
+    .shared .align 8 .b8 room[64];
+    mov.u64 %rd1, room; cvta.shared.u64 %rd2, %rd1; cvta.to.shared.u64 %rd3, %rd2; setp.eq.u64 %p1, %rd1, %rd3;
+    isspacep.shared::cta %p2, %rd2; ld.param.u64 %rd4, [p0]; isspacep.global %p3, %rd4; isspacep.shared::cta %p4, %rd4;
+    cvta.to.global.u64 %rd5, %rd4; setp.eq.u64 %p5, %rd4, %rd5;
+    selp.u32 %r1, 1, 0, %p1; @%p2 add.u32 %r1, %r1, 2; @%p3 add.u32 %r1, %r1, 4; @!%p4 add.u32 %r1, %r1, 8;
+    @%p5 add.u32 %r1, %r1, 16;""")
+    assert (got == 31).all()
+
+
+def test_mapa_names_the_same_offset_in_another_cta(over_lanes):
+    """Rank 1 - own; getctarank reads it back."""
+    got = over_lanes(
+        """
+    .shared .align 8 .b8 room[64];
+    mov.u32 %r2, room; mov.u32 %r3, %cluster_ctarank; xor.b32 %r3, %r3, 1;
+    mapa.shared::cluster.u32 %r4, %r2, %r3; getctarank.shared::cluster.u32 %r1, %r4;""",
+        cluster=2,
+    )
+    assert list(got) == [1] * 32 + [0] * 32

@@ -1,0 +1,175 @@
+"""What is read, what is refused with line and column, and that no text ends the process."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from tilec.runtime.ptxsim import _native
+
+HEAD = ".version 8.8\n.target sm_100a\n.address_size 64\n"
+ENTRY = (
+    HEAD
+    + ".visible .entry k(.param .u64 p0)\n{{\n.reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<4>; .reg .f32 %f<4>;\n{}\nret;\n}}\n"
+)
+BODY_LINE = 7
+
+DEBUG = """
+.version 8.8
+.target sm_100a, debug
+.address_size 64
+.extern .func (.param .b32 r) vprintf (.param .b64 format, .param .b64 values);
+.weak .func nothing() .noreturn ;
+.visible .entry k(
+    .param .u64 .ptr .global .align 16 p0,   // comment
+    .param .align 64 .b8 p1[128]
+)
+.maxntid 128, 1, 1
+.minnctapersm 2
+.maxnreg 64
+.reqnctapercluster 2, 1, 1
+.explicitcluster
+{
+    .pragma "nounroll";
+    .reg .b32   %r<3>;
+$L__func_begin0:
+    .loc 1 7 3, function_name $L__info_string0, inlined_at 1 3 4
+    /* a comment
+       over lines */ mov.b32 %r1, WARP_SZ;
+    // begin inline asm
+    { .reg .b32 %r9; mov.b32 %r9, 1+2*3; add.u32 %r1, %r1, %r9; }
+    // end inline asm
+    ret;
+$L__func_end0:
+}
+.file 1 "kernel.cu"
+.section .debug_str { $L__info_string0: .b8 107, 0 }
+.section .debug_loc { }
+"""
+
+
+def test_what_compilers_write_around_the_code():
+    program = _native.Program(DEBUG)
+    (entry,) = program.entries
+    assert (entry.name, entry.parameters) == ("k", [("p0", 8, 8), ("p1", 128, 64)])
+    assert (entry.max_threads, entry.required_threads, entry.cluster) == ((128, 1, 1), (0, 0, 0), (2, 1, 1))
+    assert program.unsupported == []
+    assert program.target == "sm_100a"
+
+
+REFUSED = {
+    "add.u32 %r1, %r2;": (BODY_LINE, "'add.u32' takes 3 operands, found 2"),
+    "add.u32 %r1, %r2, %rd1;": (BODY_LINE, "'add.u32' expects 32 bits, '%rd1' has 64"),
+    "add.u32 %r1, %r2, %r99;": (BODY_LINE, "'%r99' is not declared"),
+    "add.u32 5, %r2, %r3;": (BODY_LINE, "expects a register as destination"),
+    "add.u32 %r1, %r2, 1.5;": (BODY_LINE, "expects a literal of type .u32"),
+    "add.f32 %f1, %f2, 1;": (BODY_LINE, "expects a literal of type .f32"),
+    "add %r1, %r2, %r3;": (BODY_LINE, "names no type"),
+    "bra nowhere;": (BODY_LINE, "label 'nowhere' is not declared"),
+    "\n\nmov.u32 %r1, nothing;": (BODY_LINE + 2, "'nothing' is not declared"),
+    "mov.u32 %r1 %r2;": (BODY_LINE, "expected ';'"),
+    "@%r1 bra L; L:": (BODY_LINE, "expected a predicate register"),
+    "L: L:": (BODY_LINE, "a second label 'L'"),
+    "ld.global.u32 %r1, %rd1;": (BODY_LINE, "expects an address in brackets"),
+    "mov.u32 %r1, %tid.q;": (BODY_LINE, "'%tid.q' is not declared"),
+    "setp.eq.u32 %r1, 1, 2;": (BODY_LINE, "expects a predicate"),
+    ".reg .b32 x; .reg .b32 x;": (BODY_LINE, "a second register 'x'"),
+    "mov.f32 %f1, 0f3F8;": (BODY_LINE, "8 hexadecimal digits"),
+    "/* never closed": (BODY_LINE, "comment without an end"),
+}
+
+
+@pytest.mark.parametrize("body", REFUSED)
+def test_refused(body):
+    with pytest.raises(_native.PtxError) as caught:
+        _native.Program(ENTRY.format(body))
+    line, message = REFUSED[body]
+    assert (caught.value.line, message in caught.value.message) == (line, True), caught.value.message
+    assert caught.value.column >= 1
+
+
+def test_all_unsupported_instructions_are_listed():
+    program = _native.Program(
+        ENTRY.format("tex.2d.v4.f32.f32 a;\nadd.rn.u32.wrong %r1, %r1, 1;\nvadd.u32 a;".replace("a;", "%r1;"))
+    )
+    assert [line for line, _ in program.unsupported] == [BODY_LINE, BODY_LINE + 1, BODY_LINE + 2]
+    assert "no such instruction" in program.unsupported[0][1]
+    assert ".wrong" in program.unsupported[1][1]
+
+
+LAUNCHES = [
+    ({"grid": (0,)}, "at least 1"),
+    ({"block": (2048,)}, "at most 1024 threads"),
+    ({"cluster": (2,)}, "no multiple of the cluster"),
+    ({"parameters": b"1234"}, "takes 8 bytes of parameters, found 4"),
+    ({"entry": "other"}, "no entry 'other', found k"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), LAUNCHES)
+def test_a_launch_that_the_driver_would_refuse(change, message):
+    options = {"entry": "k", "grid": (1,), "block": (32,), "parameters": bytes(8)} | change
+    with pytest.raises(_native.PtxError, match=message):
+        _native.Program(ENTRY.format("")).run(**options)
+
+
+def test_required_threads():
+    program = _native.Program(ENTRY.format("").replace("p0)", "p0) .reqntid 64", 1))
+    with pytest.raises(_native.PtxError, match="requires 64x1x1 threads"):
+        program.run("k", (1,), (32,), parameters=bytes(8))
+
+
+def test_a_trap_names_the_source(simulate):
+    """.file may follow the .loc that names it."""
+    with pytest.raises(_native.Trap) as caught:
+        simulate(
+            '.file 3 "here.py"\n.loc 3 12 5\nmov.u32 %r1, 1;\n.loc 3 13 5\ntrap;'.replace('.file 3 "here.py"\n', ""),
+            block=1,
+        )
+    assert caught.value.source_line == 13
+
+
+def test_mutilated_text_is_refused_and_harms_nothing():
+    """Characters deleted, doubled or swapped at random: PtxError or a program, never a crash."""
+    source = ENTRY.format("""
+    ld.param.u64 %rd1, [p0]; mov.u32 %r1, %tid.x; setp.lt.and.u32 %p1|%p2, %r1, 0x10, %p3;
+    @%p1 bra L; { .reg .b32 x; mov.b32 x, {1, 2}; mov.b64 {%r1, _}, %rd1; } L: fma.rn.f32 %f1, %f1, 0f3F800000, 1.0;
+    atom.global.add.u32 %r2, [%rd1+4], -3; shfl.sync.idx.b32 %r2|%p1, %r1, 0, 31, -1;""")
+    generator = random.Random(7)
+    for _ in range(3000):
+        text = list(source)
+        for _ in range(generator.randint(1, 4)):
+            at = generator.randrange(len(text))
+            text[at : at + 1] = generator.choice([[], [text[at]] * 2, [generator.choice("{}[]();,.:@%!|+-0x")]])
+        try:
+            _native.Program("".join(text))
+        except _native.PtxError as error:
+            assert error.message
+
+
+def test_literals(over_lanes):
+    got = over_lanes(
+        """
+    mov.u32 %r1, 0x10; add.u32 %r1, %r1, 0b101; add.u32 %r1, %r1, 010; add.s32 %r1, %r1, -3; mov.f32 %f1, 0fC0000000;
+    cvt.rzi.s32.f32 %r2, %f1; add.s32 %r1, %r1, %r2; mov.f64 %rd1, 0d4008000000000000; cvt.rzi.s32.f64 %r2, %rd1;
+    add.s32 %r1, %r1, %r2; mov.f32 %f1, 2.5e1; cvt.rzi.s32.f32 %r2, %f1; add.s32 %r1, %r1, %r2;""".replace(
+            "mov.f64 %rd1", "mov.b64 %rd1"
+        )
+    )
+    assert (got == 16 + 5 + 8 - 3 - 2 + 3 + 25).all()
+
+
+def test_runs_with_the_same_seed_are_equal(simulate):
+    """Ten seeds give several orders, each the same every time."""
+    body = "ld.param.u64 %rd1, [p0]; mov.u32 %r0, %warpid; atom.global.exch.b32 %r2, [%rd1], %r0;"
+
+    def last(seed):
+        out = np.zeros(1, np.uint32)
+        simulate(body, out, block=256, seed=seed)
+        return int(out[0])
+
+    first = [last(seed) for seed in range(10)]
+    assert first == [last(seed) for seed in range(10)]
+    assert len(set(first)) > 1

@@ -1,0 +1,111 @@
+"""Generic writes reach the async proxy through fence.proxy.async, by the writer before the sync or the issuer after it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilec.runtime.ptxsim import _native
+
+STORE = """
+.shared .align 128 .b8 room[128];
+mov.u32 %r0, %tid.x; mov.u32 %r2, room; mad.lo.u32 %r2, %r0, 2, %r2; cvt.u16.u32 %h1, %r0; st.shared.u16 [%r2], %h1;
+{before} bar.sync 0; {after}
+setp.eq.u32 %p1, %r0, 0; @!%p1 bra done;
+ld.param.u64 %rd1, [p0]; cp.async.bulk.global.shared::cta.bulk_group [%rd1], [room], 128;
+{commit} {wait}
+done:
+"""
+COMMIT, WAIT, FENCE = "cp.async.bulk.commit_group;", "cp.async.bulk.wait_group 0;", "fence.proxy.async.shared::cta;"
+
+
+def _store(simulate, before="", after="", commit=COMMIT, wait=WAIT, seed=0):
+    out = np.zeros(64, np.uint16)
+    simulate(STORE.format(before=before, after=after, commit=commit, wait=wait), out, block=64, seed=seed)
+    return out
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("fence", [FENCE, "fence.proxy.async;"])
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_the_fence_stands_on_either_side_of_the_barrier(simulate, place, fence, seed):
+    assert (_store(simulate, **{place: fence}, seed=seed) == np.arange(64)).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("instead", ["", "fence.proxy.async.global;", "fence.acq_rel.gpu;", "fence.proxy.alias;"])
+def test_without_it_the_copy_is_a_race(simulate, instead, seed):
+    with pytest.raises(_native.Trap) as caught:
+        _store(simulate, before=instead, seed=seed)
+    assert caught.value.kind == "race"
+    assert "no fence.proxy.async follows the write" in caught.value.message
+    assert caught.value.notes[0].startswith("written by line")
+
+
+def test_a_fence_before_the_write_does_not_count(simulate):
+    body = STORE.replace("mov.u32 %r0", FENCE + "mov.u32 %r0", 1).format(before="", after="", commit=COMMIT, wait=WAIT)
+    with pytest.raises(_native.Trap, match="race"):
+        simulate(body, np.zeros(64, np.uint16), block=64)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("lost", ["commit", "wait"])
+def test_a_thread_may_not_exit_before_its_stores(simulate, lost, seed):
+    with pytest.raises(_native.Trap) as caught:
+        _store(simulate, before=FENCE, **{lost: ""}, seed=seed)
+    assert caught.value.kind == "exit-pending"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_source_may_be_written_again_after_wait_group_read(simulate, seed):
+    again = "cp.async.bulk.wait_group.read 0; st.shared.u32 [room], 7;"
+    assert (_store(simulate, before=FENCE, wait=again, seed=seed) == np.arange(64)).all()
+    with pytest.raises(_native.Trap) as caught:
+        _store(simulate, before=FENCE, wait="st.shared.u32 [room], 7;" + WAIT, seed=seed)
+    assert caught.value.kind == "race"
+    assert "while a read of it is not known to be complete" in caught.value.message
+
+
+LOAD = """
+.shared .align 128 .b8 room[128]; .shared .align 8 .b64 bar;
+mov.u32 %r0, %tid.x; setp.eq.u32 %p1, %r0, 0;
+@%p1 mbarrier.init.shared.b64 [bar], 1; {fence} bar.sync 0;
+ld.param.u64 %rd1, [p0];
+@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;
+@%p1 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [room], [%rd1], 128, [bar];
+{wait}
+{use}
+"""
+USE = "mov.u32 %r2, room; mad.lo.u32 %r2, %r0, 4, %r2; ld.shared.u32 %r3, [%r2];"
+WAIT_FULL = "w: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra w;"
+INIT_FENCE = "@%p1 fence.mbarrier_init.release.cluster;"
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("fence", [INIT_FENCE, "@%p1 fence.proxy.async;"])
+def test_loaded_data_needs_the_wait_alone(simulate, fence, seed):
+    simulate(LOAD.format(fence=fence, wait=WAIT_FULL, use=USE), np.zeros(32, np.uint32), seed=seed)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("kind", "parts"),
+    [
+        ("race", {"fence": "", "wait": WAIT_FULL, "use": USE}),
+        ("race", {"fence": INIT_FENCE, "wait": "", "use": USE}),
+        ("exit-pending", {"fence": INIT_FENCE, "wait": "", "use": ""}),
+    ],
+    ids=["no fence after init", "no wait", "never waited for"],
+)
+def test_load_without(simulate, kind, parts, seed):
+    with pytest.raises(_native.Trap) as caught:
+        simulate(LOAD.format(**parts), np.zeros(32, np.uint32), seed=seed)
+    assert caught.value.kind == kind
+
+
+def test_switches(simulate):
+    """allow_unconfirmed takes a plain barrier after mbarrier.init; checks=False runs what is a race."""
+    simulate(LOAD.format(fence="", wait=WAIT_FULL, use=USE), np.zeros(32, np.uint32), allow_unconfirmed=True)
+    simulate(
+        STORE.format(before="", after="", commit=COMMIT, wait=WAIT), np.zeros(64, np.uint16), block=64, checks=False
+    )
