@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from tilec.dialect.cuda_tile.attributes import PREDICATES
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+
+_BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
+
+
+def spell_symbol(name: str) -> str:
+    """`@name`, quoted where the name is no bare word."""
+    return f"@{name}" if _BARE_NAME.fullmatch(name) else f"@{ir.StringAttr.get(name)}"
 
 
 def spell_attribute(attribute: ir.Attribute) -> str:
@@ -26,6 +34,7 @@ def spell_dictionary(attributes: Mapping[str, ir.Attribute], opening: str = "{",
     """`{name = attribute, name}`: a unit attribute is its name alone; 64-bit integers of hints have no type."""
     entries = []
     for name, attribute in attributes.items():
+        name = name if _BARE_NAME.fullmatch(name) else str(ir.StringAttr.get(name))
         if isinstance(attribute, ir.UnitAttr):
             entries.append(name)
         elif opening == "<" and isinstance(attribute, ir.DictAttr):

@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from tilec.dialect.assembly.lexer import END, is_name
-from tilec.dialect.assembly.tokens import Tokens
+from tilec.dialect.assembly.tokens import Tokens, unescape
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr
 from tilec.dialect.mlir import ir
 
@@ -16,11 +16,6 @@ PREDICATES = ("div_by", "same_elements", "bounded")
 @functools.cache
 def _integer_type(width: int) -> ir.Type:
     return ir.IntegerType.get_signless(width)
-
-
-def unescape(token: str) -> str:
-    """The text of a string token, whose escapes are MLIR's (`\\n`, `\\0A`, `\\\\`)."""
-    return ir.StringAttr(ir.Attribute.parse(token)).value if "\\" in token else token[1:-1]
 
 
 def read_attribute(tokens: Tokens) -> ir.Attribute:
@@ -72,8 +67,13 @@ def read_integer(tokens: Tokens, words: str = "expected integer value") -> int:
     if not token[:1].isdigit() or "." in token:
         tokens.fail(words)
     tokens.next()
-    value = int(token, 0)
+    value = to_integer(token)
     return -value if negative else value
+
+
+def to_integer(token: str) -> int:
+    """The number of an integer token, decimal (zeros may lead) or hexadecimal."""
+    return int(token, 16 if token.startswith("0x") else 10)
 
 
 def read_number(tokens: Tokens) -> ir.Attribute:
@@ -82,7 +82,7 @@ def read_number(tokens: Tokens) -> ir.Attribute:
     start, token = tokens.offset(), tokens.next()
     type = tokens.type() if tokens.take(":") else None
     if type is None and "." not in token:
-        return ir.IntegerAttr.get(_integer_type(64), int(sign + token, 0))
+        return ir.IntegerAttr.get(_integer_type(64), int(sign + str(to_integer(token))))
     spelled = f"{sign}{token} : {type if type is not None else 'f64'}"
     try:
         return ir.Attribute.parse(spelled)

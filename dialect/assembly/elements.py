@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from tilec.dialect.assembly.attributes import to_integer
 from tilec.dialect.assembly.tokens import Tokens
 from tilec.dialect.assembly.types import element_type
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS, INTEGERS, NUMBERS
@@ -95,7 +96,7 @@ def _scalar(tokens: Tokens, element: str) -> tuple[()]:
 def _check_integer(tokens: Tokens, start: int, token: str, negative: bool, bits: int) -> None:
     if "." in token:
         tokens.fail_at(start, "expected integer value")
-    value = -int(token, 0) if negative else int(token, 0)
+    value = -to_integer(token) if negative else to_integer(token)
     # Both readings of the bits are welcome; of 64 bits only the signed one, except in hexadecimal.
     highest = (1 << bits) - 1 if bits < 64 or token.startswith("0x") else (1 << 63) - 1
     if not -(1 << (bits - 1)) <= value <= highest:

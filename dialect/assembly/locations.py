@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilec.dialect.assembly.attributes import read_attribute, unescape
+from tilec.dialect.assembly.attributes import read_attribute
 from tilec.dialect.assembly.lexer import END
-from tilec.dialect.assembly.tokens import Tokens
+from tilec.dialect.assembly.tokens import Tokens, unescape
 from tilec.dialect.mlir import ir
 
 _SCOPES = ("di_file", "di_compile_unit", "di_subprogram", "di_lexical_block", "di_loc")

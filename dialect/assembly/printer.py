@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary
+from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_symbol
 from tilec.dialect.assembly.directive_printers import PRINTERS
 from tilec.dialect.assembly.names import Names
 from tilec.dialect.assembly.structure_printers import STRUCTURES
@@ -47,7 +47,7 @@ class Printer:
         if "cuda_tile.producer" in rest:
             rest = {"producer": rest.pop("cuda_tile.producer"), **rest}
         suffix = f" attributes {spell_dictionary(rest)}" if rest else ""
-        self.lines.append(f"cuda_tile.module @{name}{suffix} {{")
+        self.lines.append(f"cuda_tile.module {spell_symbol(name)}{suffix} {{")
         self.indent = "  "
         for op in module.body.operations:
             self.names = Names()
@@ -152,7 +152,7 @@ def _attribute(field: Any, facts: _Facts) -> str:
     if field.kind == "keyword":
         return attribute.value
     if field.kind == "symbol":
-        return f"@{attribute.value}"
+        return spell_symbol(attribute.value)
     if field.kind in ("i32", "i64"):
         return str(attribute.value)
     if field.kind == "a dictionary":

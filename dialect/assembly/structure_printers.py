@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary
+from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_symbol
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
@@ -116,7 +116,7 @@ def _entry(printer: Any, op: Any) -> None:
     suffix = ""
     if hints is not None and len(hints):
         suffix = f" optimization_hints={spell_dictionary({each.name: each.attr for each in hints}, '<', '>')}"
-    _open(printer, "", f"entry @{op.sym_name}({', '.join(arguments)}){suffix}")
+    _open(printer, "", f"entry {spell_symbol(op.sym_name)}({', '.join(arguments)}){suffix}")
     printer.block(block)
     _close(printer, op, _extra(op))
 

@@ -68,7 +68,7 @@ class Tokens:
         if token[:1] != "@":
             self.fail(f"expected a symbol name (@name), but got {_shown(token)}")
         self.at += 1
-        return token[2:-1] if token[1] == '"' else token[1:]
+        return unescape(token[1:]) if token[1] == '"' else token[1:]
 
     def comma_list(self, opening: str, closing: str, read: Callable[[], T]) -> list[T]:
         """What `read` gives between two brackets, separated by commas, none after the last one."""
@@ -139,6 +139,11 @@ class Tokens:
         self.expect("->")
         results = self.comma_list("(", ")", self.type) if self.peek() == "(" else [self.type()]
         return ir.FunctionType.get(inputs, results)
+
+
+def unescape(token: str) -> str:
+    """The text of a string token, whose escapes are MLIR's (`\\n`, `\\0A`, `\\\\`)."""
+    return ir.StringAttr(ir.Attribute.parse(token)).value if "\\" in token else token[1:-1]
 
 
 def _shown(token: str) -> str:

@@ -6,7 +6,7 @@ from tilec.dialect.cuda_tile.element import NUMBERS
 from tilec.dialect.cuda_tile.enums import Visibility
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.sets import ScalarInt32, ScalarPointer
-from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.cuda_tile.types import TileType, type_problem
 from tilec.dialect.fields import Region, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import quote, spell, spell_list
@@ -30,6 +30,9 @@ class EntryOp(Operation, name="entry", traits=[ir.IsIsolatedFromAboveTrait]):
         if function.results:
             return f"entry must not have results, but has {spell_list(function.results)}"
         for index, argument in enumerate(function.inputs):
+            broken = isinstance(argument, TileType) and type_problem(argument)
+            if broken:
+                return f"argument #{index} has an invalid type: {broken}"
             if not isinstance(argument, TileType) or argument.shape:
                 return f"argument #{index} must be a 0-d tile, but got {quote(argument)}"
         if self.arg_attrs is not None and len(self.arg_attrs) != len(function.inputs):
