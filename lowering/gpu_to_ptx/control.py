@@ -131,4 +131,4 @@ def _distinct(value: ir.Value) -> list[int]:
 
 def _repeated(value: ir.Value, taken: dict[int, ir.Value]) -> list[ir.Value]:
     layout = layout_of(value.type)
-    return [taken[layout.representative(register)] for register in range(layout.register_count)]
+    return [taken[register] for register in layout.representatives]

@@ -24,13 +24,13 @@ def load_view(lowering: Lowering, operation: ir.Operation) -> None:
     padding = _padding(lowering, operation, kind, op.padding)
     registers: list[ir.Value | None] = [None] * layout.register_count
     for group in _groups(lowering, op, kind, layout):
-        if layout.representative(group[0]) == group[0]:
+        if layout.representatives[group[0]] == group[0]:
             place, offset = address.address(group[0])
             guard = address.guard(group[0])
             loaded = load(lowering, "global", kind, len(group), place, offset, guard, [padding] * len(group))
             for register, value in zip(group, loaded, strict=True):
                 registers[register] = value
-    lowering.set(result, [registers[layout.representative(r)] for r in range(layout.register_count)])
+    lowering.set(result, [registers[r] for r in layout.representatives])
 
 
 @lowers("tile_gpu.store_view")
@@ -80,13 +80,13 @@ def load_global(lowering: Lowering, operation: ir.Operation) -> None:
     registers: list[ir.Value | None] = [None] * layout.register_count
     for group in _pointer_groups(op, kind, layout):
         first = group[0]
-        if layout.representative(first) == first:
+        if layout.representatives[first] == first:
             otherwise = [other[r] for r in group]
             guard = mask[first] if mask else None
             loaded = load(lowering, head, kind, len(group), pointers[first], 0, guard, otherwise)
             for register, value in zip(group, loaded, strict=True):
                 registers[register] = value
-    lowering.set(result, [registers[layout.representative(r)] for r in range(layout.register_count)])
+    lowering.set(result, [registers[r] for r in layout.representatives])
 
 
 @lowers("tile_gpu.store_global")

@@ -131,7 +131,7 @@ class _Fold:
     def _each(self, rows: LinearLayout, elements: Registers, accumulators: Registers) -> Registers:
         """combine() once for each row a thread holds."""
         done: dict[int, list[ir.Value]] = {}
-        firsts = [rows.representative(register) for register in range(rows.register_count)]
+        firsts = rows.representatives
         for row in sorted(set(firsts)):
             done[row] = self.body.combine([c[row] for c in elements], [c[row] for c in accumulators])
         return [[done[row][i] for row in firsts] for i in range(len(self.kinds))]

@@ -42,11 +42,11 @@ def fold_plan(layout: LinearLayout, dimension: int) -> FoldPlan:
     in_registers = tuple(fold for fold in folds if fold >> registers == 0)
     in_lanes = tuple(fold for fold in folds if fold >> registers and fold >> within_lanes == 0)
     across = tuple(fold for fold in folds if fold >> within_lanes)
-    rows = [result.representative(register) for register in range(layout.register_count)]
+    rows = result.representatives
     return FoldPlan(
         result,
         tuple((row, tuple(row ^ member for member in _span(in_registers))) for row in sorted(set(rows))),
-        tuple(rows),
+        rows,
         tuple((fold >> registers, fold & (1 << registers) - 1) for fold in in_lanes),
         1 << len(across),
         _parts(result, (*repeats, *in_registers, *in_lanes), across),

@@ -82,20 +82,29 @@ class LinearLayout:
         """Whether some element is held more than once."""
         return not self.matrix.is_injective
 
-    @property
+    @cached_property
     def free_register_mask(self) -> int:
         """Register bits that depend on lower ones: a register with one of them set repeats another."""
         return _dependent(self.register_matrix.columns)
 
-    @property
+    @cached_property
     def free_thread_mask(self) -> int:
         """Thread bits (lane + 32 warp) that repeat what lower bits and registers hold."""
         registers = len(self.register)
         return _dependent(self.matrix.columns) >> registers
 
-    def representative(self, register: int) -> int:
-        """The lowest register of a thread that holds the same element."""
-        return self.register_matrix.solve(self.register_matrix(register)) or 0
+    @cached_property
+    def representatives(self) -> tuple[int, ...]:
+        """For each register the one that holds the same element and has no free bits."""
+        return tuple(self.register_matrix.solve(image) or 0 for image in self.register_images)
+
+    @cached_property
+    def register_images(self) -> tuple[int, ...]:
+        """Row-major element index of each register of thread 0."""
+        images = [0]
+        for column in self.register_matrix.columns:
+            images += [image ^ column for image in images]
+        return tuple(images)
 
     def holder(self, coordinates: Sequence[int]) -> int:
         """Where an element is held, the lowest register, lane and warp bits of those that do, as one number.
@@ -169,11 +178,5 @@ def _without(values: tuple[int, ...], position: int) -> tuple[int, ...]:
 
 def _dependent(columns: tuple[int, ...]) -> int:
     """The positions of the columns in the span of those before them, as a mask."""
-    mask = 0
-    kept: list[int] = []
-    for position, column in enumerate(columns):
-        if BitMatrix(tuple(kept), max(1, max(columns).bit_length())).solve(column) is None:
-            kept.append(column)
-        else:
-            mask |= 1 << position
-    return mask
+    kernel = BitMatrix(columns, max(columns, default=0).bit_length()).kernel()
+    return sum(1 << vector.bit_length() - 1 for vector in kernel)
