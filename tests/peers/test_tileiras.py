@@ -1,0 +1,23 @@
+"""The kernel that compile times are compared on is one source for tilec and for NVIDIA's cuTile with tileiras."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.peers
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "compile_time.py"
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_compile_time_is_told_side_by_side(target: str) -> None:
+    words = [sys.executable, str(BENCHMARK), "--repeats", "1", "--target", target]
+    lines = subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines()
+    titles = [line for line in lines if line and not line.startswith(" ")]
+    assert titles[0].startswith(f"f16 matmul, tile 128,128,64, {target}")
+    assert titles[1:3] == ["tilec", "tileiras"]
+    stages = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert stages[:7] == ["tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir", "ptx", "cubin"]
+    assert "tileiras" in stages

@@ -1,0 +1,35 @@
+"""Kernels of Triton: elementwise, a row reduction, a matmul through TMA descriptors that the kernel itself makes."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def vector_add(a, b, c, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    tl.store(c + at, tl.load(a + at, mask=inside) + tl.load(b + at, mask=inside), mask=inside)
+
+
+@triton.jit
+def softmax(x, y, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    inside = at < columns
+    values = tl.load(x + row * columns + at, mask=inside, other=-float("inf"))
+    numerator = tl.exp(values - tl.max(values, axis=0))
+    tl.store(y + row * columns + at, numerator / tl.sum(numerator, axis=0), mask=inside)
+
+
+@triton.jit
+def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    A = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
+    B = tl.make_tensor_descriptor(b, [K, N], [N, 1], [BK, BN])
+    C = tl.make_tensor_descriptor(c, [M, N], [N, 1], [BM, BN])
+    columns = tl.cdiv(N, BN)
+    row = tl.program_id(0) // columns * BM
+    column = tl.program_id(0) % columns * BN
+    accumulator = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(tl.cdiv(K, BK)):
+        accumulator = tl.dot(A.load([row, k * BK]), B.load([k * BK, column]), accumulator)
+    C.store([row, column], accumulator.to(tl.float16))
