@@ -268,9 +268,9 @@ def test_attributes_of_entries_are_mlirs(attribute: str) -> None:
 
 
 def test_names_that_are_no_words_are_quoted() -> None:
-    text = 'cuda_tile.module @"a b" { entry @"k\\22<1>"() { return } {"my key" = 1 : i32} }'
+    text = 'cuda_tile.module @"a b" { entry @"k\\22<1>"() { return } {"my.odd key" = 1 : i32} }'
     module = Module.parse(text)
     assert module.entries == ['k"<1>']
     assert Module.parse(module.to_text()).to_text() == module.to_text()
     assert 'entry @"k\\22<1>"()' in module.to_text()
-    assert '{"my key" = 1 : i32}' in module.to_text()
+    assert '{"my.odd key" = 1 : i32}' in module.to_text()
