@@ -28,7 +28,10 @@ def test_indexed_branch(over_lanes):
 
 def test_labels_and_registers_of_inner_blocks(over_lanes):
     """Two blocks of inline assembly use the same names."""
-    inner = "{ .reg .u32 x; .reg .pred q; mov.u32 x, 0; L: add.u32 x, x, 1; setp.lt.u32 q, x, %d; @q bra L; add.u32 %%r1, %%r1, x; }"
+    inner = (
+        "{ .reg .u32 x; .reg .pred q; mov.u32 x, 0; L: add.u32 x, x, 1; setp.lt.u32 q, x, %d; "
+        "@q bra L; add.u32 %%r1, %%r1, x; }"
+    )
     assert (over_lanes("mov.u32 %r1, 0;" + inner % 3 + inner % 4) == 7).all()
 
 
@@ -113,7 +116,10 @@ def test_the_program_may_trap(simulate, instruction):
 
 def test_instructions_about_time_pass(over_lanes):
     got = over_lanes(
-        "nanosleep.u32 100; pmevent 3; griddepcontrol.wait; griddepcontrol.launch_dependents; setmaxnreg.dec.sync.aligned.u32 40; mov.u32 %r1, 1;"
+
+            "nanosleep.u32 100; pmevent 3; griddepcontrol.wait; griddepcontrol.launch_dependents; "
+            "setmaxnreg.dec.sync.aligned.u32 40; mov.u32 %r1, 1;"
+
     )
     assert got.all()
 
@@ -146,7 +152,8 @@ def test_a_block_waits_for_one_that_starts_later(simulate, seed):
     flag = np.zeros(1, np.uint32)
     counters = simulate(
         """
-        ld.param.u64 %rd1, [p0]; mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 15; @%p1 st.release.gpu.global.u32 [%rd1], 1;
+        ld.param.u64 %rd1, [p0]; mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 15;
+        @%p1 st.release.gpu.global.u32 [%rd1], 1;
         setp.eq.u32 %p2, %r1, 15; @%p2 bra done;
         spin: ld.acquire.gpu.global.u32 %r2, [%rd1]; setp.eq.u32 %p3, %r2, 0; @%p3 bra spin;
         done:""",

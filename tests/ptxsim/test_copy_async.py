@@ -46,7 +46,10 @@ def test_data_before_the_wait_is_a_race(over_lanes, wait, seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_newest_group_may_be_under_way(over_lanes, seed):
     """Two groups: after wait_group 1 the first is complete."""
-    copy = "cp.async.ca.shared.global [%r3], [%rd1], 4; cp.async.commit_group; cp.async.ca.shared.global [%r3+8], [%rd1+8], 8; cp.async.commit_group;"
+    copy = (
+        "cp.async.ca.shared.global [%r3], [%rd1], 4; cp.async.commit_group; "
+        "cp.async.ca.shared.global [%r3+8], [%rd1+8], 8; cp.async.commit_group;"
+    )
     got = _run(over_lanes, copy=copy, wait="cp.async.wait_group 1;", other=0, at=0, seed=seed)
     assert list(got) == [4 * i for i in range(64)]
     with pytest.raises(_native.Trap, match="race"):
@@ -63,7 +66,11 @@ def test_short_sources_are_filled_with_zeros(over_lanes):
 
 
 def test_ignored_sources_are_not_read(over_lanes):
-    copy = "setp.ne.u32 %p1, %r0, 5; mov.u64 %rd9, 0; selp.b64 %rd1, %rd1, %rd9, %p1; not.pred %p2, %p1; cp.async.ca.shared.global [%r3], [%rd1], 4, %p2; cp.async.commit_group;"
+    copy = (
+        "setp.ne.u32 %p1, %r0, 5; mov.u64 %rd9, 0; selp.b64 %rd1, %rd1, %rd9, %p1; "
+        "not.pred %p2, %p1; cp.async.ca.shared.global [%r3], [%rd1], 4, %p2; "
+        "cp.async.commit_group;"
+    )
     data = np.arange(1024, dtype=np.uint32) + 1
     start = -data.ctypes.data % 16 // 4
     got = over_lanes(
@@ -87,9 +94,11 @@ def test_arrival_on_an_mbarrier(over_lanes, count, form, seed):
 def test_writes_belong_to_the_generic_proxy(simulate):
     """A bulk store of the data needs a proxy fence after the wait."""
     body = """
-    .shared .align 128 .b8 room[128]; mov.u32 %r0, %tid.x; setp.eq.u32 %p1, %r0, 0; @!%p1 bra done; ld.param.u64 %rd1, [p0];
+    .shared .align 128 .b8 room[128]; mov.u32 %r0, %tid.x; setp.eq.u32 %p1, %r0, 0; @!%p1 bra done;
+    ld.param.u64 %rd1, [p0];
     cp.async.cg.shared.global [room], [%rd1], 16; cp.async.wait_all; {fence}
-    cp.async.bulk.global.shared::cta.bulk_group [%rd1], [room], 16; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; done:"""
+    cp.async.bulk.global.shared::cta.bulk_group [%rd1], [room], 16; cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0; done:"""
     data = np.zeros(8, np.uint64)
     aligned = data[-data.ctypes.data % 16 // 8 :][:4]
     simulate(body.format(fence="fence.proxy.async.shared::cta;"), aligned)

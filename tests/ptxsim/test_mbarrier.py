@@ -69,7 +69,10 @@ def test_state_machine(over_lanes, name):
 
 def test_next_phase_expects_the_reduced_count(over_lanes):
     """After M4 two arrivals complete a phase: parity 1 becomes true again after parity 0 was."""
-    body = "mbarrier.arrive_drop.shared.b64 _, [bar]; mbarrier.arrive.shared.b64 _, [bar], 2; w: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra w;"
+    body = (
+        "mbarrier.arrive_drop.shared.b64 _, [bar]; mbarrier.arrive.shared.b64 _, [bar], 2; "
+        "w: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra w;"
+    )
     again = "mbarrier.arrive.shared.b64 _, [bar], 2;"
     assert over_lanes(SETUP.format(count=3) + body + again + PHASES, block=1)[0] == NOTHING_DONE
 
@@ -126,7 +129,10 @@ def test_less_does_not(over_lanes, seed, arrive, wait):
 def test_an_inner_barrier_may_be_reused_after_inval(over_lanes):
     got = over_lanes(
         SETUP.format(count=1)
-        + "mbarrier.inval.shared.b64 [bar]; st.shared.u32 [bar], 8; ld.shared.u32 %r1, [bar]; mbarrier.init.shared.b64 [bar], 1;",
+        + (
+            "mbarrier.inval.shared.b64 [bar]; st.shared.u32 [bar], 8; ld.shared.u32 %r1, [bar]; "
+            "mbarrier.init.shared.b64 [bar], 1;"
+        ),
         block=1,
     )
     assert got[0] == 8
@@ -161,7 +167,11 @@ TRAPS = {
     "st.shared.u32 [bar+4], %r0;": "overwrites an mbarrier object",
     "mbarrier.arrive.shared.b64 _, [bar]; mbarrier.inval.shared.b64 [bar];": "while a phase is under way",
     "mbarrier.arrive.shared.b64 _, [bar], 2; mbarrier.arrive.shared.b64 _, [bar];": "no wait has seen phase 0",
-    "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 8; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 8; mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 32;": "16 too many",
+    (
+        "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 8; "
+        "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 8; "
+        "mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 32;"
+    ): "16 too many",
     "mov.u64 %rd1, 0x200000; mbarrier.try_wait.shared.b64 %p1, [bar], %rd1;": "the token of phase 2",
     "mov.u32 %r2, bar; mbarrier.init.shared.b64 [%r2+4], 1;": "aligned to 8",
 }
@@ -201,7 +211,11 @@ def test_a_program_that_gives_up_waiting_is_none(over_lanes):
     """try_wait may return false: after a few tries the thread goes another way."""
     got = over_lanes(
         SETUP.format(count=2)
-        + "mov.u32 %r1, 0; w: add.u32 %r1, %r1, 1; mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; setp.lt.and.u32 %p2, %r1, 3, !%p1; @%p2 bra w;",
+        + (
+            "mov.u32 %r1, 0; w: add.u32 %r1, %r1, 1; "
+            "mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; "
+            "setp.lt.and.u32 %p2, %r1, 3, !%p1; @%p2 bra w;"
+        ),
         block=1,
     )
     assert got[0] == 3

@@ -131,14 +131,18 @@ def test_a_copy_of_an_undefined_register_is_no_error(over_lanes):
 
 def test_bank_conflicts_are_counted(simulate):
     """Stride 4 bytes: none. Stride 128 bytes: 32 lanes on one bank, 31 more wavefronts."""
-    body = ".shared .b8 s[4096]; mov.u32 %r0, %tid.x; mov.u32 %r2, s; mad.lo.u32 %r2, %r0, {}, %r2; st.shared.u32 [%r2], %r0;"
+    body = (
+        ".shared .b8 s[4096]; mov.u32 %r0, %tid.x; mov.u32 %r2, s; "
+        "mad.lo.u32 %r2, %r0, {}, %r2; st.shared.u32 [%r2], %r0;"
+    )
     assert simulate(body.format(4))["shared_bank_conflicts"] == 0
     assert simulate(body.format(128))["shared_bank_conflicts"] == 31
 
 
 def test_hints_change_nothing(over_lanes):
     got = over_lanes("""
-    ld.param.u64 %rd1, [p0]; prefetch.global.L2 [%rd1]; prefetchu.L1 [%rd1]; applypriority.global.L2::evict_normal [%rd1], 128;
+    ld.param.u64 %rd1, [p0]; prefetch.global.L2 [%rd1]; prefetchu.L1 [%rd1];
+    applypriority.global.L2::evict_normal [%rd1], 128;
     createpolicy.fractional.L2::evict_first.b64 %rd2, 1.0; st.global.L2::cache_hint.u32 [%rd1], %r0, %rd2;
     discard.global.L2 [%rd1], 128; mov.u32 %r1, 3;""")
     assert (got == 3).all()

@@ -10,9 +10,9 @@ import pytest
 from tilec.runtime.ptxsim import _native
 
 HEAD = ".version 8.8\n.target sm_100a\n.address_size 64\n"
-ENTRY = (
-    HEAD
-    + ".visible .entry k(.param .u64 p0)\n{{\n.reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<4>; .reg .f32 %f<4>;\n{}\nret;\n}}\n"
+ENTRY = HEAD + (
+    ".visible .entry k(.param .u64 p0)\n{{\n.reg .b32 %r<8>; .reg .b64 %rd<4>; "
+    ".reg .pred %p<4>; .reg .f32 %f<4>;\n{}\nret;\n}}\n"
 )
 BODY_LINE = 7
 

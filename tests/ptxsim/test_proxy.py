@@ -1,4 +1,4 @@
-"""Generic writes reach the async proxy through fence.proxy.async, by the writer before the sync or the issuer after it."""
+"""Generic writes reach the async proxy through fence.proxy.async, on either side of the synchronisation."""
 
 from __future__ import annotations
 

@@ -88,7 +88,11 @@ TRAPS = [
     ("divergence", "setp.lt.u32 %p1, %r0, 16; @%p1 bar.sync 0;", "its guard differs"),
     (
         "divergence",
-        "setp.lt.u32 %p1, %r0, 16; @%p1 bra a; shfl.sync.idx.b32 %r1, %r0, 20, 31, 0xFFFF0000; bra b; a: shfl.sync.idx.b32 %r1, %r0, 20, 31, 0xFFFF; b:",
+        (
+            "setp.lt.u32 %p1, %r0, 16; @%p1 bra a; "
+            "shfl.sync.idx.b32 %r1, %r0, 20, 31, 0xFFFF0000; bra b; "
+            "a: shfl.sync.idx.b32 %r1, %r0, 20, 31, 0xFFFF; b:"
+        ),
         "which does not execute it",
     ),
 ]
