@@ -10,6 +10,8 @@ from tilec.runtime.ptxsim import _native as ptxsim
 SETUP = """
 .shared .align 1024 .b8 tile[2048];
 .shared .align 8 .b64 full;
+mov.b64 %rd20, p0;
+cvta.param.u64 %rd20, %rd20;
 mov.u32 %r0, %tid.x;
 setp.eq.u32 %p0, %r0, 0;
 mov.u32 %r1, tile;
@@ -21,7 +23,7 @@ bar.sync 0;
 
 LOAD = """
 @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], {expected};
-@%p0 cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [p0, {{{column}, {row}}}], [%r2];
+@%p0 cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd20, {{{column}, {row}}}], [%r2];
 """
 
 WAIT = """
@@ -130,7 +132,7 @@ mov.b32 %r10, 0x00020001;
 st.shared.v4.b32 [%r4], {%r10, %r10, %r10, %r10};
 fence.proxy.async.shared::cta;
 bar.sync 0;
-@%p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [p0, {0, 32}], [%r1];
+@%p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd20, {0, 32}], [%r1];
 @%p0 cp.async.bulk.commit_group;
 @%p0 cp.async.bulk.wait_group.read 0;
 """
@@ -161,6 +163,16 @@ def test_the_barrier_before_a_store_is_needed(simulate, tensor_map, matrix):
     body = SETUP + STORE.replace("bar.sync 0;", "")
     # A warp that has not run yet leaves its part of the tile unwritten.
     assert traps_of(simulate, body, tensor_map(), block=128, reached=[matrix]) <= {"race", "uninitialised"}
+
+
+def test_a_prefetch_checks_its_map(simulate, tensor_map, matrix, aligned):
+    image = aligned(np.zeros((16, 64), np.uint16))
+    body = load_body().replace("bar.sync 0;", "bar.sync 0;\n@%p0 prefetch.param.tensormap [p0];\n"
+                               "@%p0 cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%rd20, {0, 0}];")
+    simulate(body, tensor_map(), image, block=128, reached=[matrix])
+    with pytest.raises(ptxsim.Trap, match="at most 64 bytes with swizzle 64B") as trap:
+        simulate(body, tensor_map(swizzle="64B"), image, block=128, reached=[matrix])
+    assert trap.value.kind == "descriptor"
 
 
 def test_a_reduction_adds_to_what_is_there(simulate, tensor_map, aligned):

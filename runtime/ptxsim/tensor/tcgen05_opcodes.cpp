@@ -162,7 +162,7 @@ Outcome execute_commit(Warp &warp, const Instruction &in) {
       for_each_lane(mask, [&](uint32_t rank) { ctas.push_back(warp.cluster.ctas[rank].get()); });
     }
     for (Cta *cta : ctas)
-      cta->mbarrier(warp, mbarrier.offset, lane);
+      mbarrier_for_async(warp, *cta, mbarrier.offset, lane);
     AsyncQueue &queue = tensor_core_queue(warp, in.settings[CtaGroup], lane);
     const Epoch position = queue.issue(warp.clock.known);
     Knowledge knowledge = queue.knowledge;

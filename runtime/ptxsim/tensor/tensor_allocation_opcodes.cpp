@@ -21,7 +21,10 @@ Outcome allocate(Warp &warp, const Instruction &in) {
   const auto base = memory.allocate(count, warp.machine.options.seed & 1, in.line);
   if (!base)
     return Outcome::Wait;
-  warp.check_shared_write(*place.cta, place.offset, 4, warp.actor(), lane);
+  Actor actor = warp.actor();
+  // The proxy of this write is not documented; Triton reuses the word for TMA without a fence.
+  actor.asynchronous = warp.machine.options.allow_unconfirmed;
+  warp.check_shared_write(*place.cta, place.offset, 4, actor, lane);
   store_value<uint32_t>(place.bytes, *base);
   return Outcome::Next;
 }

@@ -86,7 +86,7 @@ void share_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const MbarrierPlace mbarrier = locate_mbarrier(warp, in.operands[3], lane);
   if (mbarrier.cta != to.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected the mbarrier in the CTA of the destination");
-  const Mbarrier &object = mbarrier.cta->mbarrier(warp, mbarrier.offset, lane);
+  const Mbarrier &object = mbarrier_for_async(warp, *mbarrier.cta, mbarrier.offset, lane);
   const Actor actor = warp.transaction_actor(object);
   warp.check_shared_read(*from.cta, from.offset, bytes, actor, lane);
   warp.check_shared_write(*to.cta, to.offset, bytes, actor, lane);

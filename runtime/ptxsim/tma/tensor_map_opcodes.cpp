@@ -116,16 +116,20 @@ Execute decode_fence(Decoder &decoder) {
 
 Outcome prefetch(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    warp.locate(Space::Generic, warp.address(in.operands[0], lane), kTensorMapBytes, kTensorMapAlignment, lane, false);
+    warp.locate(in.space, warp.address(in.operands[0], lane), kTensorMapBytes, kTensorMapAlignment, lane, false);
   });
   return Outcome::Next;
 }
 
-Execute decode_prefetch(Decoder &decoder) {
+Execute decode_prefetch(Decoder &decoder, Space space) {
+  decoder.instruction.space = space;
   decoder.expect_operands(1, 1);
   decoder.address(0);
   return prefetch;
 }
+
+Execute decode_generic_prefetch(Decoder &decoder) { return decode_prefetch(decoder, Space::Generic); }
+Execute decode_parameter_prefetch(Decoder &decoder) { return decode_prefetch(decoder, Space::Param); }
 
 } // namespace
 
@@ -134,9 +138,8 @@ const OpcodeTable &tensor_map_opcodes() {
       {"tensormap.replace", "tma", decode_replace},
       {"tensormap.cp_fenceproxy", "tma", decode_copy},
       {"fence.proxy.tensormap::generic", "fence", decode_fence},
-      {"prefetch.tensormap", "tma", decode_prefetch},
-      {"prefetch.param.tensormap", "tma", decode_prefetch},
-      {"prefetch.const.tensormap", "tma", decode_prefetch},
+      {"prefetch.tensormap", "tma", decode_generic_prefetch},
+      {"prefetch.param.tensormap", "tma", decode_parameter_prefetch},
   };
   return table;
 }

@@ -83,7 +83,7 @@ void check_global_pieces(Warp &warp, const std::vector<Piece> &pieces, bool writ
 
 void submit_load(Warp &warp, uint32_t lane, Cta &destination, const Transfer &transfer, Cta &signalled,
                  uint32_t mbarrier_offset) {
-  Mbarrier &mbarrier = signalled.mbarrier(warp, mbarrier_offset, lane);
+  Mbarrier &mbarrier = mbarrier_for_async(warp, signalled, mbarrier_offset, lane);
   warp.check_shared_write(destination, transfer.shared_offset, transfer.bytes, warp.transaction_actor(mbarrier), lane);
   const auto pieces = std::make_shared<const std::vector<Piece>>(transfer.pieces);
   const Origin origin = warp.origin(lane);
