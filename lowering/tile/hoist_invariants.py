@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.mlir import ext, ir
+from tilec.dialect.spelling import spell
+from tilec.lowering.tile.divisibility import splat
 
 _LOOPS = ("cuda_tile.for", "cuda_tile.loop")
-# Never undefined and without effects, though their regions or views keep them from being marked pure.
+# Without effects, though their regions or views keep them from being marked pure.
 _ALSO_FREE = ("cuda_tile.reduce", "cuda_tile.scan", "cuda_tile.make_tensor_view", "cuda_tile.yield")
 
 
 def hoist_invariants(module: ir.Module) -> None:
-    """Moves what may run at any time; a loop may run zero times, so what can be undefined (divi, assume) stays."""
+    """Moves what may run at any time; a loop may run zero times, so what can be undefined (divi, assume, ..) stays."""
     for loop in _loops_inside_out(module.operation):
         for op in list(loop.body.blocks[0].operations):
             if _may_run_anytime(op) and not _depends_on(op, loop.operation):
@@ -32,10 +35,26 @@ def _loops_inside_out(root: ir.Operation) -> list[Any]:
     return found
 
 
+def _may_be_undefined(op: Any) -> bool:
+    """Whether some operands make the operation undefined, which shows if it runs where it would not have run."""
+    name = op.operation.name.removeprefix("cuda_tile.")
+    if name in ("shli", "shri") and not _is_small(splat(op.rhs), ELEMENT_BITS[spell(op.result.type.element)]):
+        return True
+    if name == "ftoi":
+        return not op.saturating
+    return name in ("extract", "insert") or getattr(op, "overflow", "none") != "none"
+
+
+def _is_small(amount: int | None, bits: int) -> bool:
+    return amount is not None and 0 <= amount < bits
+
+
 def _may_run_anytime(op: Any) -> bool:
     if op.operation.has_trait(ir.IsTerminatorTrait) and not _inside_fold(op):
         return False
     if ext.Pure not in op._traits and op.operation.name not in _ALSO_FREE:
+        return False
+    if _may_be_undefined(op):
         return False
     return all(_may_run_anytime(inner) for inner in _inner(op))
 

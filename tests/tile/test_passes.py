@@ -110,6 +110,10 @@ class TestHoistInvariants:
             "%x = addi %i, %n : tile<i32>",
             "%x = divi %n, %n signed : tile<i32>",
             "%x = assume div_by<16>, %n : tile<i32>",
+            "%x = addi %n, %n overflow<no_signed_wrap> : tile<i32>",
+            "%x = shli %n, %n : tile<i32>",
+            "%x = ftoi %a signed : tile<4xf32> -> tile<4xi32>",
+            "%x = extract %a[%n] : tile<4xf32> -> tile<2xf32>",
             "%x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token",
             'assert %c, "here" : tile<i1>',
             "if %c { }",
@@ -117,6 +121,19 @@ class TestHoistInvariants:
     )
     def test_what_may_differ_trap_or_act_stays(self, stays: str) -> None:
         assert names(after("hoist-invariants", loop(stays)))[0] == "for"
+
+    @pytest.mark.parametrize(
+        "moves",
+        [
+            "%x = addi %n, %n : tile<i32>",
+            "%two = constant <i32: 2> : tile<i32> %x = shli %n, %two : tile<i32>",
+            "%x = ftoi %a signed saturating : tile<4xf32> -> tile<4xi32>",
+            "%x = exp %a : tile<4xf32>",
+            "%x = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>",
+        ],
+    )
+    def test_what_is_always_defined_moves(self, moves: str) -> None:
+        assert names(after("hoist-invariants", loop(moves)))[-1] == "for"
 
     def test_a_fold_over_a_value_of_the_loop_stays(self) -> None:
         fold = (
