@@ -1,0 +1,37 @@
+"""The check for Hopper GPUs: what it packs is enough to launch, and without such a GPU it says what it would run."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "h200_check.py"
+
+# Neither the installed tilec nor MLIR can be imported: only what lies in the folder.
+RUN = """
+import runpy, sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("mlir", "torch_mlir"):
+            raise ImportError(f"{name} must not be imported")
+
+sys.meta_path.insert(0, Refuse())
+folder = sys.argv[1]
+sys.path.insert(0, folder)
+sys.argv = ["h200_check.py", "run"]
+runpy.run_path(f"{folder}/h200_check.py", run_name="__main__")
+"""
+
+
+def test_folder_runs_by_itself(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, str(BENCHMARK), "make", str(tmp_path)], check=True, capture_output=True)
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    words = [sys.executable, "-c", RUN, str(tmp_path)]
+    process = subprocess.run(words, capture_output=True, text=True, env=environment)
+    assert process.returncode == 0, process.stderr
+    lines = process.stdout.splitlines()
+    assert lines[0] == "kernels of sm_90a need a GPU of that architecture, found none; with one it would launch:"
+    names = [line.split(":")[0].strip() for line in lines[1:]]
+    assert names == sorted({file.name.split(".")[0] for file in tmp_path.glob("*.ptx")}, key=names.index)
+    assert {"vector_add", "softmax", "matmul_bf16_1000x520x776"} <= set(names)
