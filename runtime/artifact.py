@@ -85,6 +85,11 @@ def write(path: Path, content: bytes) -> None:
     """Writes the whole file or nothing; empty content writes no file. InputError where the folder cannot be written."""
     if not content:
         return
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # A pipe or a device is written to, never replaced.
+        path.write_bytes(content)
+        return
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,9 @@ from importlib import import_module
 from tilec.errors import TilecError
 from tilec.version import VERSION
 
+# What shells report for a command that SIGINT ended: 128 and the signal's number.
+INTERRUPTED = 130
+
 # Each is the file tilec/commands/NAME.py, which has `define` for its options and sets `run`.
 COMMANDS = {
     "compile": "compile a kernel, or any stage's file",
@@ -50,6 +53,8 @@ def main(words: Sequence[str] | None = None) -> int:
     except TilecError as error:
         print(error, file=sys.stderr)
         return error.exit_status
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has left; Python must not try to flush to it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

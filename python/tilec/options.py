@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from tilec.errors import UsageError
+
 DEFAULT_TARGET = "sm_100a"
 
 
@@ -20,14 +22,23 @@ class Options:
 
 
 def from_environment() -> Options:
-    """`TILEC_TARGET`, `TILEC_BACKEND` (interpret, simulate, launch), `TILEC_DUMP` (a folder), `TILEC_SEED`."""
+    """`TILEC_TARGET`, `TILEC_BACKEND` (interpret, simulate, launch), `TILEC_DUMP` (a folder), `TILEC_SEED`.
+
+    Raises UsageError for a seed that is no number.
+    """
     dump = os.environ.get("TILEC_DUMP")
     return Options(
         target=os.environ.get("TILEC_TARGET", DEFAULT_TARGET),
         backend=os.environ.get("TILEC_BACKEND") or None,
         dump=Path(dump) if dump else None,
-        seed=int(os.environ.get("TILEC_SEED", "0")),
+        seed=_seed(os.environ.get("TILEC_SEED", "0")),
     )
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise UsageError(f"TILEC_SEED needs a number from 0 on, got '{text}'")
+    return int(text)
 
 
 def cache_folder() -> Path:

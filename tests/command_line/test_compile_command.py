@@ -141,3 +141,19 @@ def test_dump_writes_every_stage_of_every_compile(tilec: Any, tmp_path: Path, mo
     assert sorted(str(file.relative_to(tmp_path / "dump")) for file in (tmp_path / "dump").rglob("*.*")) == sorted(
         expected
     )
+
+
+def test_all_into_a_folder_takes_the_name_of_the_entry(tilec: Any, tmp_path: Path) -> None:
+    assert tilec("compile", *ADD, "--emit", "all", "-o", tmp_path).status == 0
+    assert (tmp_path / "add.launch.json").exists() and (tmp_path / "add.cubin").exists()
+
+
+def test_a_device_is_written_to_and_stays(tilec: Any) -> None:
+    assert tilec("compile", *ADD, "--emit", "tile", "-o", "/dev/null").status == 0
+    assert Path("/dev/null").is_char_device()
+
+
+def test_seed_of_the_environment_is_a_number(tilec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEC_SEED", "one")
+    outcome = tilec("compile", *ADD)
+    assert (outcome.status, outcome.err) == (2, "error: TILEC_SEED needs a number from 0 on, got 'one'\n")

@@ -30,7 +30,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--hint", metavar="NAME=VALUE", action="append", default=[], help=_HINTS)
     parser.add_argument(
-        "-o", dest="output", metavar="PATH", help="file; for all, the stem of the files (default: stdout)"
+        "-o", dest="output", metavar="PATH", help="file, - for stdout (default); for all a stem or a folder"
     )
 
 
@@ -59,13 +59,13 @@ def _result(compiled: Compiled, emit: str) -> StageResult:
 
 
 def _write_one(result: StageResult, compiled: Compiled, output: str | None) -> None:
-    if output is None and result.name != "cubin":
-        sys.stdout.write(result.text)
+    if output == "-" or (output is None and result.name != "cubin"):
+        sys.stdout.buffer.write(result.content)
         return
     path = Path(output) if output else Path(_default_stem(compiled) + result.suffix)
+    artifacts.write(path, result.content)
     if result.name in ("ptx", "cubin") and compiled.metadata is not None:
         artifacts.save_metadata(compiled.artifact, path)
-    artifacts.write(path, result.content)
 
 
 def _default_stem(compiled: Compiled) -> str:
@@ -75,7 +75,8 @@ def _default_stem(compiled: Compiled) -> str:
 
 
 def _write_all(compiled: Compiled, output: str | None) -> None:
-    base = compiled.save(output or _default_stem(compiled))
+    named = Path(output) if output else Path()
+    base = compiled.save(named / _default_stem(compiled) if named.is_dir() else named)
     for result in compiled.stages:
         print(f"{result.seconds * 1e3:9.1f} ms  {result.name:10}  {base}{result.suffix}")
     print(f"{total_seconds(compiled.stages) * 1e3:9.1f} ms  total")
