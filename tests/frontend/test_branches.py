@@ -119,15 +119,17 @@ def test_a_store_happens_in_its_branch_only(interpret: Interpret) -> None:
 @ct.kernel
 def guarded(x, out):
     n = ct.bid(0)
-    ok = n < 2 and ct.sum(ct.load(x, (n,), (4,), check_bounds=False)) > 3
-    ct.store(out, (n,), ok)
+    ok = n < 2 and ct.sum(ct.load(x, (n,), (4,), check_bounds=False)) > 7
+    bad = n >= 2 or ct.sum(ct.load(x, (n,), (4,), check_bounds=False)) > 7
+    ct.store(out, (0, n), ok)
+    ct.store(out, (1, n), bad)
 
 
-def test_what_and_does_not_need_is_not_evaluated(interpret: Interpret) -> None:
+def test_what_and_and_or_do_not_need_is_not_evaluated(interpret: Interpret) -> None:
     # Blocks 2 and 3 would load outside of the array, which the interpreter refuses.
-    out = np.zeros(4, np.bool_)
+    out = np.zeros((2, 4), np.bool_)
     interpret(guarded, 4, np.arange(8, dtype=np.float32), out)
-    np.testing.assert_array_equal(out, [True, True, False, False])
+    np.testing.assert_array_equal(out, [[False, True, False, False], [False, True, True, True]])
 
 
 @ct.kernel
@@ -188,6 +190,16 @@ def test_values_that_cannot_meet_are_an_error_where_they_are_read(complaint: Any
     message = complaint(kernel, "n: i32, out: f32[?]")
     assert "'tile' is not one thing after the branches of an 'if': a float32 tile of shape (4,)" in message
     assert message.count("note: assigned here") == 2
+
+
+def test_constants_of_two_types_are_not_one(complaint: Any) -> None:
+    def kernel(n, out):
+        value = ct.int16(7)
+        if n > 3:
+            value = ct.int32(7)
+        ct.store(out, (0,), value)
+
+    assert "the int32 constant 7 and the int16 constant 7" in complaint(kernel, "n: i32, out: i32[?]")
 
 
 def test_a_name_of_one_branch_is_an_error_where_it_is_read(complaint: Any) -> None:

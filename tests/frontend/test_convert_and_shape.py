@@ -20,10 +20,10 @@ def convert(x, y):
 
 
 @pytest.mark.parametrize(
-    "source", [np.int8, np.int32, np.uint16, np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
+    "source", [np.bool_, np.int8, np.int32, np.uint16, np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
 )
 @pytest.mark.parametrize(
-    "target", [np.int16, np.int64, np.uint32, np.float16, ml_dtypes.bfloat16, np.float32, np.bool_]
+    "target", [np.int8, np.int16, np.int64, np.uint32, np.float16, ml_dtypes.bfloat16, np.float32, np.bool_]
 )
 def test_astype_is_numpys(interpret: Interpret, source: Any, target: Any) -> None:
     # Values that every type but bool can hold, so that nothing is undefined.

@@ -49,6 +49,15 @@ def left_early(n):
     return found * 1000 + steps
 
 
+def runs_out(n):
+    total = 0
+    for i in range(n):
+        if i == 6:
+            break
+        total += i + 1
+    return total
+
+
 def while_counts(n):
     value, steps = n, 0
     while value > 1 and steps < 50:
@@ -81,7 +90,7 @@ def replaced(n):
     return value
 
 
-FUNCTIONS = {f.__name__: f for f in (counted, stepped, swapped, left_early, while_counts, until, replaced)}
+FUNCTIONS = {f.__name__: f for f in (counted, stepped, swapped, left_early, runs_out, while_counts, until, replaced)}
 
 
 @ct.kernel
@@ -114,6 +123,20 @@ def test_tiles_and_tuples_are_carried(interpret: Interpret) -> None:
     interpret(tiles, 1, x, out, 5)
     rows = x.reshape(5, 4)
     np.testing.assert_array_equal(out, np.hstack((rows[1] + rows[3], np.full(4, 32 + 10))))
+
+
+@ct.kernel
+def beyond_the_signed_half(out):
+    count = 0
+    for _ in range(ct.uint32(2**31 - 2), ct.bid(0).astype(ct.uint32) + 2**31):
+        count += 1
+    ct.store(out, (ct.bid(0),), count)
+
+
+def test_unsigned_bounds_are_compared_unsigned(interpret: Interpret) -> None:
+    out = np.zeros(4, np.int32)
+    interpret(beyond_the_signed_half, 4, out)
+    np.testing.assert_array_equal(out, [2, 3, 4, 5])
 
 
 @ct.kernel

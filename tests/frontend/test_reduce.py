@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,3 +101,17 @@ def test_a_fold_of_ones_own(interpret: Interpret) -> None:
     largest, where = np.zeros(1, np.float32), np.zeros(1, np.int32)
     interpret(own_fold, 1, x, np.arange(8, dtype=np.int32), largest, where)
     assert (largest[0], where[0]) == (9, 7 * 100 + 1)
+
+
+def test_what_a_fold_begins_with_loses_to_every_element(tile_text: Callable[[Any, str], str]) -> None:
+    @ct.kernel
+    def kernel(x, y):
+        tile = ct.load(x, (0,), (8,))
+        ct.store(y, (0,), ct.argmax(tile) + ct.argmin(tile, propagate_nan=True))
+        ct.store(y, (1,), ct.max(tile.astype(ct.int8)) + ct.min(tile.astype(ct.uint8)).astype(ct.int32))
+
+    text = tile_text(kernel, "x: f32[?], y: i32[?]")
+    # A NaN loses unless it propagates; the index of none is above all others.
+    assert "identities=[0x7FC00000 : f32, 2147483647 : i32]" in text
+    assert "identities=[0x7F800000 : f32, 2147483647 : i32]" in text
+    assert "identities=[-128 : i8]" in text and "identities=[-1 : i8]" in text

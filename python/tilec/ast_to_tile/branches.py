@@ -11,7 +11,6 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tilec.ast_to_tile.arith import invert
 from tilec.ast_to_tile.liveness import assigned, contains
 from tilec.ast_to_tile.merge import NoMerge, Plan, lower, rebuild, types_of, unify
 from tilec.ast_to_tile.tracer import Block, Flow, Returned, Tracer, statement
@@ -66,8 +65,6 @@ def _if(tracer: Tracer, node: ast.If, rest: Sequence[ast.stmt]) -> Flow:
         return _returning(tracer, node, condition, rest)
     if isinstance(condition, bool):
         return tracer.execute(node.body if condition else node.orelse)
-    if _leaves(node.orelse) and not _leaves(node.body):
-        return _guard(tracer, invert(tracer.emitter, condition), node.orelse, node.body)
     then = tracer.trace(lambda: tracer.execute(node.body))
     if then.flow is not None:
         return _close_guard(tracer, condition, then, node.orelse)
@@ -79,14 +76,6 @@ def _if(tracer: Tracer, node: ast.If, rest: Sequence[ast.stmt]) -> Flow:
         _merge_into(tracer, node, condition, [then, otherwise], [then, otherwise], names)
     _forget(tracer, node, (assigned(node.body) | assigned(node.orelse)) - names)
     return None
-
-
-def _leaves(statements: Sequence[ast.stmt]) -> bool:
-    return bool(statements) and isinstance(statements[-1], ast.Return | ast.Break | ast.Continue)
-
-
-def _guard(tracer: Tracer, condition: Tile, leaving: Sequence[ast.stmt], staying: Sequence[ast.stmt]) -> Flow:
-    return _close_guard(tracer, condition, tracer.trace(lambda: tracer.execute(leaving)), staying)
 
 
 def _close_guard(tracer: Tracer, condition: Tile, leaving: Block, staying: Sequence[ast.stmt]) -> Flow:

@@ -35,12 +35,10 @@ _MEMORY_OPERAND = {
 _LOADS = frozenset(("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko"))
 
 # What is printed comes in the order of the program, and orders nothing else.
-PRINTED: int = -2
+PRINTED: int = -1
 
 # An argument of the entry, by number. Arrays passed to a kernel do not overlap (a rule of the language).
 Root = int
-# Memory that may be that of any argument.
-ANYWHERE: Root = -1
 
 
 @dataclass(frozen=True)
@@ -79,12 +77,11 @@ def access(operation: Any) -> Access | None:
 
 
 def _root(value: ir.Value) -> Root:
+    """Arrays come from arguments only: what a loop carries or a branch gives is never one."""
     while not isinstance(value.owner, ir.Block):
-        if value.owner.operation.name not in _HAND_ON:
-            return ANYWHERE
+        assert value.owner.operation.name in _HAND_ON, value
         value = value.owner.operands[0]
-    is_argument = value.owner.owner.name == "cuda_tile.entry"
-    return ir.BlockArgument(value).arg_number if is_argument else ANYWHERE
+    return ir.BlockArgument(value).arg_number
 
 
 def effects(operation: Any) -> Effects:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tilec.ast_to_tile.memory_effects import ANYWHERE, Access, Effects, Root, access, effects
+from tilec.ast_to_tile.memory_effects import Access, Effects, Root, access, effects
 from tilec.ast_to_tile.verify import place_of
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TokenType
@@ -77,9 +77,7 @@ class _Order:
                     self._access(operation, touched, tokens)
 
     def _is_ordered(self, touched: Access) -> bool:
-        stored = self.whole.stored
-        reaches = touched.root in stored or ANYWHERE in stored or touched.root == ANYWHERE
-        return reaches or self.whole.acquires or touched.releases
+        return touched.root in self.whole.stored or self.whole.acquires or touched.releases
 
     def _access(self, operation: Any, touched: Access, tokens: Tokens) -> None:
         role = LAST_ACCESS if touched.writes else LAST_STORE
@@ -103,7 +101,7 @@ class _Order:
                 continue
             keys.append(Key(root, LAST_ACCESS))
             # Only loads ask for the last store.
-            if root in inner.stored and (self.whole.loaded & {root, ANYWHERE} or root == ANYWHERE):
+            if root in inner.stored and root in self.whole.loaded:
                 keys.append(Key(root, LAST_STORE))
         return keys + [_ACQUIRED] * inner.acquires
 
@@ -149,7 +147,7 @@ class _Order:
 def _must_follow(key: Key, touched: Access, role: str) -> bool:
     if key == _ACQUIRED or touched.releases and key.role == LAST_ACCESS:
         return True
-    return key.role == role and (key.root == touched.root or ANYWHERE in (key.root, touched.root))
+    return key.role == role and key.root == touched.root
 
 
 def _join(tokens: list[ir.Value], before: Any) -> ir.Value | None:
