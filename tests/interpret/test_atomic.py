@@ -43,13 +43,16 @@ def test_elements_at_one_place_add_up_one_after_the_other(execute):
 
 
 def test_many_elements_at_one_place_go_in_row_major_order(execute):
-    """Each element exchanges, so that each gives the one before it; the tile is 8x8."""
-    memory, old = np.array([-1], np.int32), np.zeros(64, np.int32)
+    """Each element of an 8x8 tile exchanges, at one of two places by turns, and so gives the one before the last."""
+    memory, old = np.array([-2, -1], np.int32), np.zeros(64, np.int32)
     body = """
     %i = iota : tile<64xi32>
     %x = reshape %i : tile<64xi32> -> tile<8x8xi32>
     %p1 = reshape %p : tile<ptr<i32>> -> tile<1x1xptr<i32>>
-    %p64 = broadcast %p1 : tile<1x1xptr<i32>> -> tile<8x8xptr<i32>>
+    %p0 = broadcast %p1 : tile<1x1xptr<i32>> -> tile<8x8xptr<i32>>
+    %one = constant <i32: 1> : tile<8x8xi32>
+    %parity = andi %x, %one : tile<8x8xi32>
+    %p64 = offset %p0, %parity : tile<8x8xptr<i32>>, tile<8x8xi32> -> tile<8x8xptr<i32>>
     %old, %k = atomic_rmw_tko relaxed device %p64, xchg, %x
       : tile<8x8xptr<i32>>, tile<8x8xi32> -> tile<8x8xi32>, token
     %q1 = reshape %q : tile<ptr<i32>> -> tile<1xptr<i32>>
@@ -58,8 +61,8 @@ def test_many_elements_at_one_place_go_in_row_major_order(execute):
     %r = reshape %old : tile<8x8xi32> -> tile<64xi32>
     %e = store_ptr_tko weak %to, %r : tile<64xptr<i32>>, tile<64xi32> -> token"""
     execute("%p: tile<ptr<i32>>, %q: tile<ptr<i32>>", body, memory, old)
-    assert old.tolist() == list(range(-1, 63))
-    assert memory.tolist() == [63]
+    assert old.tolist() == list(range(-2, 62))
+    assert memory.tolist() == [62, 63]
 
 
 @pytest.mark.parametrize(

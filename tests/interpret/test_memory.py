@@ -79,12 +79,14 @@ def test_half_of_an_element_inside_is_not_enough(execute):
 
 
 def test_overlapping_arrays_are_one_range(execute):
-    """The end of the first lies inside of the second, and an element lies across it."""
+    """An element lies across the end of the first, and one array lies inside of another."""
     source, result = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
     start = source.ctypes.data
     ranges = [(start, 10, False), (start + 4, 12, False), (result.ctypes.data, 16, True)]
     execute(POINTERS, COPY, source, result, ranges=ranges)
     assert np.array_equal(source, result)
+    nested = [(start, 16, False), (start + 4, 4, False), (result.ctypes.data, 16, True)]
+    execute(POINTERS, COPY, source, result, ranges=nested)
 
 
 def test_a_store_to_an_array_that_must_not_be_written_is_an_error(execute):
