@@ -163,7 +163,7 @@ def promote(lhs: DType, rhs: DType) -> DType:
         raise _no_promotion(lhs, rhs)
     if lhs.category != rhs.category:
         return max(lhs, rhs, key=lambda dtype: dtype.category)
-    if lhs.is_integral and lhs.signed != rhs.signed or {lhs, rhs} == {float16, bfloat16}:
+    if lhs.signed != rhs.signed or {lhs, rhs} == {float16, bfloat16}:
         raise _no_promotion(lhs, rhs)
     return max(lhs, rhs, key=lambda dtype: dtype.bitwidth)
 
@@ -171,7 +171,7 @@ def promote(lhs: DType, rhs: DType) -> DType:
 def promote_literal(dtype: DType, value: bool | int | float) -> DType:
     """The common type of a typed operand and a Python number: the number gives way unless its category is higher."""
     literal = of_literal(value)
-    if min(literal.category, Category.FLOAT) > min(dtype.category, Category.FLOAT):
+    if literal.category > dtype.category:
         return literal
     if dtype.is_integral and literal.is_integral:
         least, greatest = dtype.range

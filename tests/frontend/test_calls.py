@@ -112,6 +112,17 @@ def test_errors_in_helpers_tell_the_calls(complaint: Any) -> None:
     assert "note: in the call of 'outer'" in message[6] and "outer(ct.load" in message[7]
 
 
+def test_errors_that_name_no_argument_tell_the_calls_too(complaint: Any) -> None:
+    def mixed(tile):
+        return tile.astype(ct.float16) + tile.astype(ct.bfloat16)
+
+    def kernel(x):
+        mixed(ct.load(x, (0,), (4,)))
+
+    message = complaint(kernel, "x: f32[?]")
+    assert "float16 and bfloat16 have no common type" in message and "note: in the call of 'mixed'" in message
+
+
 def test_decorated_helpers_are_followed(interpret: Interpret) -> None:
     @functools.wraps(scaled)
     def wrapped(tile):

@@ -110,6 +110,17 @@ def test_new_axes(interpret: Interpret) -> None:
 
 
 @ct.kernel
+def upper_half(x):
+    ct.store(x, (0,), ct.full((4,), 2**64 - 2, ct.uint64) + 1)
+
+
+def test_constants_of_the_upper_half_of_an_unsigned_type(interpret: Interpret) -> None:
+    x = np.zeros(4, np.uint64)
+    interpret(upper_half, 1, x)
+    np.testing.assert_array_equal(x, np.full(4, 2**64 - 1, np.uint64))
+
+
+@ct.kernel
 def filled(zeros, ones, sevens, scalar, value):
     ct.store(zeros, (0,), ct.zeros(4, ct.float16))
     ct.store(ones, (0,), ct.ones((4,), ct.int8))

@@ -114,7 +114,10 @@ def test_a_kernel_is_compiled_once_for_each_signature(interpret: Callable[..., N
     import numpy as np
 
     fresh = scale.replace_hints()
-    for length, factor in ((16, 2.0), (32, 3.0), (16, 2)):
-        interpret(fresh, 1, np.ones(length, np.float32), factor, 16)
-    # float32 arrays with a float twice, with an int once.
+    interpret(fresh, 1, np.ones(16, np.float32), 2.0, 16)
+    (first,) = fresh.compiled.values()
+    interpret(fresh, 1, np.ones(32, np.float32), 3.0, 16)
+    assert list(fresh.compiled.values()) == [first]
+    # An int is another type of scalar.
+    interpret(fresh, 1, np.ones(16, np.float32), 2, 16)
     assert len(fresh.compiled) == 2

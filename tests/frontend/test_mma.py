@@ -44,6 +44,15 @@ def test_mma_by_type(interpret: Interpret, inputs: Any, accumulator: Any) -> Non
     np.testing.assert_array_equal(d, a.astype(np.float64) @ b.astype(np.float64) + c)
 
 
+@pytest.mark.parametrize("inputs", [(np.int8, np.uint8), (np.uint8, np.int8), (np.uint8, np.uint8)])
+def test_bytes_have_a_sign_of_their_own(interpret: Interpret, inputs: tuple[Any, Any]) -> None:
+    random = np.random.default_rng(5)
+    a, b = (random.integers(np.iinfo(t).min, np.iinfo(t).max + 1, (16 * 32,)).astype(t) for t in inputs)
+    a, b, c, d = a.reshape(16, 32), b[:256].reshape(32, 8), integers((16, 8), np.int32), np.zeros((16, 8), np.int32)
+    interpret(multiply, 1, a, b, c, d)
+    np.testing.assert_array_equal(d, a.astype(np.int64) @ b.astype(np.int64) + c)
+
+
 @ct.kernel
 def batched(a, b, c):
     x, y = ct.load(a, (0, 0, 0), (2, 16, 8)), ct.load(b, (0, 0), (8, 4))
