@@ -155,10 +155,13 @@ uint64_t Warp::run(uint64_t steps) {
     if (!next.execute)
       trap(trap_kind::unsupported, "'" + next.text + "' is not supported");
     running.state = Fragment::State::Runnable;
-    size_t row = next.row;
-    ++machine.opcode_counts[row];
-    machine.lane_counts[row] += uint64_t(__builtin_popcount(mask));
-    switch (next.execute(*this, next)) {
+    uint32_t executing_lanes = mask;
+    Outcome outcome = next.execute(*this, next);
+    if (outcome != Outcome::Wait) {
+      ++machine.opcode_counts[next.row];
+      machine.lane_counts[next.row] += uint64_t(__builtin_popcount(executing_lanes));
+    }
+    switch (outcome) {
     case Outcome::Next:
       ++fragments[current].pc;
       break;

@@ -1,0 +1,143 @@
+// st.async, red.async: stores into the shared memory of a CTA of the cluster that complete on its mbarrier; and
+// st.bulk (PTX ISA 9.7.9.12, 9.7.9.13, 9.7.13.8).
+#include "lanewise.h"
+#include "mbarrier_operations.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ptxsim {
+
+namespace {
+
+enum class Operation { Store, And, Or, Xor, Add, Min, Max, Inc, Dec };
+
+/// settings: operation, elements.
+enum Setting { What, Elements };
+
+uint64_t combine(const Instruction &in, uint64_t old, uint64_t value) {
+  bool sign = is_signed(in.type);
+  switch (Operation(in.settings[What])) {
+  case Operation::And:
+    return old & value;
+  case Operation::Or:
+    return old | value;
+  case Operation::Xor:
+    return old ^ value;
+  case Operation::Add:
+    return old + value;
+  case Operation::Min:
+    return sign ? uint64_t(std::min(int32_t(old), int32_t(value))) : std::min(old, value);
+  case Operation::Max:
+    return sign ? uint64_t(std::max(int32_t(old), int32_t(value))) : std::max(old, value);
+  case Operation::Inc:
+    return old >= value ? 0 : old + 1;
+  case Operation::Dec:
+    return old == 0 || old > value ? value : old - 1;
+  default:
+    return value;
+  }
+}
+
+Outcome store(Warp &warp, const Instruction &in) {
+  const Operand &to = in.operands[0], &value = in.operands[1], &signal = in.operands[2];
+  warp.require(to);
+  warp.require(signal);
+  for (const Operand &element : value.elements)
+    warp.require(element);
+  uint32_t size = type_size(in.type), count = uint32_t(in.settings[Elements]), total = size * count;
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    Place place = warp.locate(Space::SharedCluster, warp.address(to, lane), total, total, lane, true);
+    Place object = warp.locate(Space::SharedCluster, warp.address(signal, lane), 8, 8, lane, true);
+    if (object.cta != place.cta)
+      warp.trap_lane(lane, trap_kind::mbarrier,
+                     "the mbarrier of '" + in.text + "' is in another CTA than its destination");
+    Mbarrier &mbarrier = mbarrier_for_async(warp, *object.cta, object.offset, lane);
+    Actor actor = warp.transaction_actor(mbarrier);
+    actor.asynchronous = false;
+    actor.strong = Operation(in.settings[What]) != Operation::Store;
+    warp.check_shared_write(*place.cta, place.offset, total, actor, lane);
+    std::vector<uint64_t> values;
+    for (const Operand &element : value.elements)
+      values.push_back(warp.bits(element, lane));
+    Origin origin = warp.origin(lane);
+    uint64_t phase = mbarrier.phase;
+    const Instruction *instruction = &in;
+    warp.cluster.async.submit({origin, nullptr, false, [=] {
+                                 for (size_t i = 0; i < values.size(); ++i) {
+                                   uint64_t old = 0;
+                                   std::memcpy(&old, place.bytes + i * size, size);
+                                   uint64_t result = combine(*instruction, old, values[i]);
+                                   std::memcpy(place.bytes + i * size, &result, size);
+                                 }
+                                 complete_transactions(origin, *object.cta, object.offset, total, phase);
+                                 ++object.cta->cluster.progress;
+                               }});
+  });
+  return Outcome::Next;
+}
+
+Execute decode_store(Decoder &d, bool reduces) {
+  Instruction &in = d.instruction;
+  d.take_one_of({"weak", "relaxed"});
+  d.take("cluster");
+  d.take("shared::cluster");
+  if (!d.take("mbarrier::complete_tx::bytes"))
+    d.unsupported("only the form with mbarrier::complete_tx::bytes");
+  if (reduces) {
+    in.settings[What] = 1 + d.take_one_of({"and", "or", "xor", "add", "min", "max", "inc", "dec"});
+    if (!in.settings[What])
+      d.malformed("'" + in.text + "' names no operation");
+  }
+  int vector = d.take_one_of({"v2", "v4"});
+  in.settings[Elements] = vector < 0 ? 1 : 2 << vector;
+  in.type = d.take_type();
+  d.expect_operands(3, 3);
+  d.address(0);
+  d.vector(1, in.type, size_t(in.settings[Elements]), true);
+  d.address(2);
+  return &store;
+}
+
+/// Zeros over a range of shared memory.
+Outcome store_bulk(Warp &warp, const Instruction &in) {
+  const Operand &to = in.operands[0], &size = in.operands[1];
+  warp.require(to);
+  warp.require(size);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    uint64_t bytes = warp.bits(size, lane);
+    if (bytes % 8 || !bytes)
+      warp.trap_lane(lane, trap_kind::illegal, "st.bulk takes a multiple of 8 bytes, found " + std::to_string(bytes));
+    Place place = warp.locate(in.space, warp.address(to, lane), bytes, 8, lane, true);
+    if (place.space != Space::SharedCta)
+      warp.trap_lane(lane, trap_kind::illegal, "st.bulk writes shared memory only");
+    warp.check_shared_write(*place.cta, place.offset, bytes, warp.actor(), lane);
+    std::memset(place.bytes, 0, bytes);
+  });
+  return Outcome::Next;
+}
+
+Execute decode_store_bulk(Decoder &d) {
+  d.take("weak");
+  d.instruction.space = d.take_space();
+  d.expect_operands(2, 3);
+  d.address(0);
+  Operand &size = d.instruction.operands[1];
+  d.source(size, size.size == 4 ? Type::U32 : Type::U64);
+  if (d.count() == 3 && d.immediate(2) != 0)
+    d.malformed("st.bulk stores zeros only");
+  return &store_bulk;
+}
+
+} // namespace
+
+const OpcodeTable &store_async_opcodes() {
+  static const OpcodeTable table = {
+      {"st.async", "memory", [](Decoder &d) { return decode_store(d, false); }},
+      {"red.async", "atomic", [](Decoder &d) { return decode_store(d, true); }},
+      {"st.bulk", "memory", decode_store_bulk},
+  };
+  return table;
+}
+
+} // namespace ptxsim
