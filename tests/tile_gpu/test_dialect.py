@@ -1,0 +1,93 @@
+"""Modules of tile_gpu are read back as printed, and each rule of the README refuses what breaks it."""
+
+from __future__ import annotations
+
+import pytest
+from gpu_text import MATMUL, kernel
+
+from tilec.dialect.mlir import context, ir
+
+LAYOUT = 'register=none lane=(0)(0)(0)(0)(0) warp=(0)(0) shape=1'
+
+
+def test_text_is_read_back_as_printed():
+    module = kernel(MATMUL)
+    with context():
+        again = ir.Module.parse(str(module))
+    assert str(again) == str(module)
+
+
+# What is wrong -> a body with it, and the words of the refusal.
+REFUSALS = {
+    "slot of another channel": (
+        '%s = "tile_gpu.put_begin"(%ca) {resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_a) -> !b\n',
+        "expected the buffers of the channel",
+    ),
+    "consumer that is none": (
+        '%s = "tile_gpu.get"(%ca) {consumer = 1 : i32, resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_a) -> !a\n',
+        "the channel has 1 consumers, but this one is number 1",
+    ),
+    "unknown producer": (
+        '%c = "tile_gpu.make_channel"() {stages = 1 : i32, producer = "dma", consumers = ["mma"], reuse = "ring", '
+        "operandSegmentSizes = array<i32: 0>} : () -> !of_a\n",
+        "must be one of: tma, threads, mma",
+    ),
+    "unknown consumer": (
+        '%c = "tile_gpu.make_channel"() {stages = 1 : i32, producer = "tma", consumers = ["dma"], reuse = "ring", '
+        "operandSegmentSizes = array<i32: 0>} : () -> !of_a\n",
+        "consumers must be some of: threads, mma, wgmma",
+    ),
+    "no stage": (
+        '%c = "tile_gpu.make_channel"() {stages = 0 : i32, producer = "tma", consumers = ["mma"], reuse = "ring", '
+        "operandSegmentSizes = array<i32: 0>} : () -> !of_a\n",
+        "stages must be positive, but got 0",
+    ),
+    "slots of another type shared": (
+        '%c = "tile_gpu.make_channel"(%cb) {stages = 1 : i32, producer = "threads", consumers = ["mma"], reuse = "once", '
+        "operandSegmentSizes = array<i32: 1>} : (!of_b) -> !of_a\n",
+        "shared slots must have the type of the channel",
+    ),
+    "shapes that do not multiply": (
+        '%s = "tile_gpu.get"(%ca) {consumer = 0 : i32, resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_a) -> !a\n'
+        '%d = "tile_gpu.put_begin"(%cd) {resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_d) -> !d\n'
+        '"tile_gpu.tcgen05_mma"(%d, %s, %s, %yes) {kind = "f16"} : (!d, !a, !a, i1) -> ()\n',
+        "expected MxK, KxN and MxN",
+    ),
+    "tile that does not fit its buffer": (
+        '%s = "tile_gpu.shared"() : () -> !b\n%t = "tile_gpu.load_shared"(%s) : (!b) -> !half\n',
+        "tile and buffer must agree",
+    ),
+    "map with too few strides": (
+        '%m = "tile_gpu.make_tensor_map"(%p, %n, %n) {box = array<i32: 64, 64>, element = "f16", fill = "zero", '
+        'swizzle = "128B", operandSegmentSizes = array<i32: 1, 2, 0>} : (i64, i32, i32) -> !map\n',
+        "expected 2 extents and 1 strides",
+    ),
+    "view with too few offsets": (
+        '%t = "tile_gpu.load_view"(%p, %n, %n, %n) {vector = 1 : i32, padding = "zero", '
+        "operandSegmentSizes = array<i32: 1, 1, 1, 1>} : (i64, i32, i32, i32) -> !half\n",
+        "expected 2 offsets, extents and strides each",
+    ),
+    "layouts of two shapes": (
+        f'%t = "tile_gpu.splat"(%n) : (i32) -> tensor<1xi32, "{LAYOUT}">\n'
+        f'%c = "tile_gpu.convert_layout"(%t) : (tensor<1xi32, "{LAYOUT}">) -> tensor<2xi32, "{LAYOUT}">\n',
+        "source and result must have the same shape",
+    ),
+    "another element": (
+        f'%t = "tile_gpu.splat"(%n) : (i32) -> tensor<1xi64, "{LAYOUT}">\n',
+        "source and result must have the same element type",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refused(name):
+    body, words = REFUSALS[name]
+    with pytest.raises(ir.MLIRError) as caught:
+        kernel(body)
+    assert words in str(caught.value)
+
+
+def test_warps_come_in_warpgroups():
+    text = str(kernel("")).replace("warps = 4", "warps = 6")
+    with context(), pytest.raises(ir.MLIRError, match="positive multiple of 4, but got 6"):
+        ir.Module.parse(text)

@@ -1,0 +1,118 @@
+"""What each pass over tile_gpu makes of a matrix multiply, and what it must leave alone."""
+
+from __future__ import annotations
+
+import pytest
+from gpu_text import MATMUL, kernel, names_below
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu.passes import PASSES, run, run_pass
+from tilec.lowering.gpu_to_ptx.kernel import convert
+from tilec.lowering.ptx.emit import emit
+
+TARGET = "sm_100a"
+
+
+def after(body: str, *names: str) -> ir.Module:
+    """The module after some passes; every stage between them lowers to PTX."""
+    module = kernel(body)
+    for name in names:
+        run_pass(module, name, target=TARGET)
+        assert module.operation.verify()
+        assert ".entry k(" in emit(convert(module))
+    return module
+
+
+def names_in(module: ir.Module) -> list[str]:
+    return names_below(module.operation)
+
+
+def roles_of(module: ir.Module) -> dict[str, list[str]]:
+    body = module.body.operations[0].operation.regions[0].blocks[0]
+    (roles,) = [op.operation for op in body.operations if op.operation.name == "tile_gpu.roles"]
+    found = {}
+    for name, region in zip(roles.attributes["names"], roles.regions, strict=False):
+        found[name.value] = _names(region)
+    return found
+
+
+def _names(region: ir.Region) -> list[str]:
+    found = []
+    for op in region.blocks[0].operations:
+        found += [op.operation.name.removeprefix("tile_gpu."), *names_below(op.operation)]
+    return [name for name in found if "." not in name]
+
+
+def stages_of(module: ir.Module) -> list[int]:
+    return [
+        op.operation.attributes["stages"].value
+        for op in module.body.operations[0].operation.regions[0].blocks[0].operations
+        if op.operation.name == "tile_gpu.make_channel"
+    ]
+
+
+def test_channels_that_go_together_are_fused():
+    names = names_in(after(MATMUL, "fuse-channels"))
+    assert names.count("make_channel") == 2
+    loop = names[names.index("tma_load") - 1 : names.index("load_tensor_memory") - 2]
+    assert loop == ["put_begin", "tma_load", "tma_load", "put_commit", "get", "tcgen05_mma", "release"]
+
+
+def test_channels_read_at_different_times_are_not_fused():
+    # B is read, and given back, before A is filled.
+    first, second = MATMUL.index("    %sb ="), MATMUL.index("    %ga =")
+    put_b, get_b = MATMUL[first:second], '    %gb = "tile_gpu.get"(%cb)'
+    lines = MATMUL.replace(put_b, "").splitlines(keepends=True)
+    at = next(number for number, line in enumerate(lines) if "%sa =" in line)
+    moved = next(line for line in lines if line.startswith(get_b))
+    lines.remove(moved)
+    body = "".join([*lines[:at], put_b, moved, *lines[at:]])
+    assert names_in(after(body, "fuse-channels")).count("make_channel") == 3
+
+
+def test_each_role_runs_what_it_issues():
+    roles = roles_of(after(MATMUL, "partition-roles"))
+    assert roles["load"] == ["put_begin", "tma_load", "put_commit"] * 2 + ["return"]
+    assert roles["mma"] == ["put_begin", "get", "get", "tcgen05_mma", "release", "release", "put_commit", "return"]
+    assert roles["compute"] == ["get", "load_tensor_memory", "release", "store_view", "return"]
+
+
+def test_a_kernel_without_asynchronous_work_keeps_one_role():
+    body = '%x = "tile_gpu.program_id"() {axis = 0 : i32} : () -> i32\n'
+    assert "roles" not in names_in(after(body, "partition-roles"))
+
+
+def test_a_condition_that_only_tiles_decide_keeps_one_role():
+    # The bound of the loop is an element of a tile, which the load role cannot know.
+    loaded = """
+  %v = "tile_gpu.load_view"(%p, %zero, %n, %one) {vector = 1 : i32, padding = "zero", operandSegmentSizes = array<i32: 1, 1, 1, 1>}
+    : (i64, i32, i32, i32) -> tensor<1xi32, "register=none lane=(0)(0)(0)(0)(0) warp=(0)(0) shape=1">
+  %turns = "tile_gpu.extract"(%v, %zero) {operandSegmentSizes = array<i32: 1, 1, %ZEROS%>}
+    : (tensor<1xi32, "register=none lane=(0)(0)(0)(0)(0) warp=(0)(0) shape=1">, i32) -> i32
+""".replace("%ZEROS%", ", ".join(["0"] * 31))
+    assert "roles" not in names_in(after(loaded + MATMUL.replace("to %n step", "to %turns step"), "partition-roles"))
+
+
+def test_rings_are_deepened_to_four_slots_by_default():
+    assert stages_of(after(MATMUL, "fuse-channels", "partition-roles", "pipeline")) == [4, 1]
+
+
+def test_without_roles_copies_run_ahead_of_the_loop():
+    names = names_in(after(MATMUL, "pipeline"))
+    # The first three turns' copies stand before the loop, those of the turn three later inside.
+    assert names.count("tma_load") == 4
+    assert names.index("tma_load") < names.index("get")
+
+
+def test_copies_that_depend_on_a_carried_value_stay_in_their_turn():
+    body = MATMUL.replace("scf.for %k = %zero to %n step %one : i32 {", "%e = scf.for %k = %zero to %n step %one iter_args(%c = %zero) -> (i32) : i32 {")
+    body = body.replace("arith.muli %k, %size", "arith.addi %c, %size").replace(
+        '  }\n  "tile_gpu.put_commit"(%cd)', '    scf.yield %x : i32\n  }\n  "tile_gpu.put_commit"(%cd)'
+    )
+    assert names_in(after(body, "pipeline")).count("tma_load") == 2
+
+
+@pytest.mark.parametrize("option", [switch for _, switch in PASSES.values() if switch])
+def test_each_pass_can_be_switched_off(option):
+    names = names_in(run(kernel(MATMUL), target=TARGET, options={option: False}))
+    assert ("roles" in names) == (option != "roles")
