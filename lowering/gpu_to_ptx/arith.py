@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, Element
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction
-from tilec.lowering.gpu_to_ptx.extension import extended
+from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
 from tilec.lowering.gpu_to_ptx.registry import lowers
 
@@ -115,13 +117,17 @@ def product_halves(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _low_half(lowering: Lowering, kind: Element, a: ir.Value, b: ir.Value) -> ir.Value:
+    if kind.kind == "predicate":
+        return lowering.compute("and.pred $0, $1, $2;", "i1", a, b)
     return lowering.compute(f"mul.lo.u{kind.register_bits} $0, $1, $2;", kind.register, a, b)
 
 
 def _high_half(lowering: Lowering, kind: Element, a: ir.Value, b: ir.Value) -> ir.Value:
+    if kind.kind == "predicate":
+        return lowering.constant(kind, 0)
     if kind.bits > 8:
         return lowering.compute(f"mul.hi.u{kind.bits} $0, $1, $2;", kind.register, a, b)
-    product = _low_half(lowering, kind, *_both(lowering, kind, False, a, b))
+    product = _low_half(lowering, kind, *(extended(lowering, kind, False, x) for x in (a, b)))
     return lowering.compute("shr.u16 $0, $1, 8;", "i16", product)
 
 
@@ -132,27 +138,44 @@ def bitwise(lowering: Lowering, operation: ir.Operation) -> None:
     each(lowering, operation, instruction(lowering, f"{_BITWISE[operation.name]}.{suffix} $0, $1, $2;", kind))
 
 
+def each_integer(lowering: Lowering, operation: ir.Operation, signed: bool, rule: Callable[..., ir.Value]) -> None:
+    """result = rule(lowering, kind, a, b) with operands whose registers are all meant; an i1 computes in 32 bits."""
+    kind = element(operation.results[0])
+    wide = ELEMENTS["i32"] if kind.kind == "predicate" else kind
+
+    def step(*operands: ir.Value) -> ir.Value:
+        result = rule(lowering, wide, *(extended(lowering, kind, signed, operand) for operand in operands))
+        return result if wide == kind else lowest_bit(lowering, wide, result)
+
+    each(lowering, operation, step)
+
+
 @lowers(*_SIGNED, *_UNSIGNED)
 def signed_binary(lowering: Lowering, operation: ir.Operation) -> None:
-    kind, signed = element(operation.results[0]), operation.name in _SIGNED
+    signed = operation.name in _SIGNED
     name = _SIGNED[operation.name] if signed else _UNSIGNED[operation.name]
-    text = f"{name}.{'s' if signed else 'u'}{kind.register_bits} $0, $1, $2;"
-    each(lowering, operation, lambda a, b: lowering.compute(text, kind.register, *_both(lowering, kind, signed, a, b)))
+    each_integer(
+        lowering,
+        operation,
+        signed,
+        lambda lowering, kind, a, b: lowering.compute(
+            f"{name}.{'s' if signed else 'u'}{kind.register_bits} $0, $1, $2;", kind.register, a, b
+        ),
+    )
 
 
 @lowers("arith.floordivsi", "arith.ceildivsi")
 def rounded_division(lowering: Lowering, operation: ir.Operation) -> None:
     """Shifts for powers of two; else a step from the quotient toward zero where it is not exact."""
-    kind, up = element(operation.results[0]), operation.name == "arith.ceildivsi"
+    up = operation.name == "arith.ceildivsi"
 
-    def divide(a: ir.Value, b: ir.Value) -> ir.Value:
+    def divide(lowering: Lowering, kind: Element, a: ir.Value, b: ir.Value) -> ir.Value:
         divisor = lowering.number(b)
-        a, b = _both(lowering, kind, True, a, b)
         if divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
             return _shifted(lowering, kind, up, a, divisor)
         return _stepped(lowering, kind, up, a, b)
 
-    each(lowering, operation, divide)
+    each_integer(lowering, operation, True, divide)
 
 
 def _shifted(lowering: Lowering, kind: Element, up: bool, a: ir.Value, divisor: int) -> ir.Value:
@@ -180,31 +203,31 @@ def _stepped(lowering: Lowering, kind: Element, up: bool, a: ir.Value, b: ir.Val
 
 @lowers("arith.ceildivui")
 def unsigned_ceiling_division(lowering: Lowering, operation: ir.Operation) -> None:
-    kind = element(operation.results[0])
-    suffix = f"u{kind.register_bits}"
+    def divide(lowering: Lowering, kind: Element, a: ir.Value, b: ir.Value) -> ir.Value:
+        bits, register = kind.register_bits, kind.register
+        quotient = lowering.compute(f"div.u{bits} $0, $1, $2;", register, a, b)
+        product = lowering.compute(f"mul.lo.u{bits} $0, $1, $2;", register, quotient, b)
+        inexact = lowering.compute(f"setp.ne.u{bits} $0, $1, $2;", "i1", product, a)
+        more = lowering.compute(f"add.u{bits} $0, $1, 1;", register, quotient)
+        return lowering.compute(f"selp.b{bits} $0, $1, $2, $3;", register, more, quotient, inexact)
 
-    def divide(a: ir.Value, b: ir.Value) -> ir.Value:
-        a, b = _both(lowering, kind, False, a, b)
-        quotient = lowering.compute(f"div.{suffix} $0, $1, $2;", kind.register, a, b)
-        product = lowering.compute(f"mul.lo.{suffix} $0, $1, $2;", kind.register, quotient, b)
-        inexact = lowering.compute(f"setp.ne.{suffix} $0, $1, $2;", "i1", product, a)
-        more = lowering.compute(f"add.{suffix} $0, $1, 1;", kind.register, quotient)
-        return lowering.compute(f"selp.b{kind.register_bits} $0, $1, $2, $3;", kind.register, more, quotient, inexact)
-
-    each(lowering, operation, divide)
+    each_integer(lowering, operation, False, divide)
 
 
 @lowers("arith.shli", "arith.shrsi", "arith.shrui")
 def shift(lowering: Lowering, operation: ir.Operation) -> None:
     """PTX ISA 9.7.8.7: the amount is 32 bits wide whatever is shifted."""
     kind, name = element(operation.results[0]), operation.name
-    left, signed = name == "arith.shli", name == "arith.shrsi"
-    suffix = "b" if left else "s" if signed else "u"
-    text = f"{'shl' if left else 'shr'}.{suffix}{kind.register_bits} $0, $1, $2;"
+    signed = name == "arith.shrsi"
+    wide = ELEMENTS["i32"] if kind.kind == "predicate" else kind
+    text = f"{'shl.b' if name == 'arith.shli' else 'shr.s' if signed else 'shr.u'}{wide.register_bits} $0, $1, $2;"
 
     def step(a: ir.Value, amount: ir.Value) -> ir.Value:
-        a = a if left else extended(lowering, kind, signed, a)
-        return lowering.compute(text, kind.register, a, _amount(lowering, kind, amount))
+        value = extended(lowering, kind, signed, a)
+        result = lowering.compute(
+            text, wide.register, value, _amount(lowering, wide, extended(lowering, kind, False, amount))
+        )
+        return result if wide == kind else lowest_bit(lowering, wide, result)
 
     each(lowering, operation, step)
 
@@ -213,26 +236,20 @@ def _amount(lowering: Lowering, kind: Element, amount: ir.Value) -> ir.Value | i
     known = lowering.number(amount)
     if known is not None:
         return known
-    return amount if kind.name == "i32" else lowering.compute(f"cvt.u32.{kind.unsigned} $0, $1;", "i32", amount)
+    return amount if kind.name == "i32" else lowering.compute(f"cvt.u32.u{kind.register_bits} $0, $1;", "i32", amount)
 
 
 @lowers("arith.cmpi")
 def cmpi(lowering: Lowering, operation: ir.Operation) -> None:
     kind = element(operation.operands[0])
     word = _INTEGER_COMPARISONS[operation.attributes["predicate"].value]
-    signed, name = word[0] == "s", word if word in ("eq", "ne") else word[1:]
-    if kind.kind == "predicate":
-        each(lowering, operation, lambda a, b: _compare_predicates(lowering, name, signed, a, b))
-        return
-    text = f"setp.{name}.{'s' if signed or name in ('eq', 'ne') else 'u'}{kind.register_bits} $0, $1, $2;"
-    each(lowering, operation, lambda a, b: lowering.compute(text, "i1", *_both(lowering, kind, signed, a, b)))
+    signed, name = word[0] != "u", word if word in ("eq", "ne") else word[1:]
+    text = f"setp.{name}.{'s' if signed else 'u'}{max(16, kind.register_bits) if kind.bits > 1 else 32} $0, $1, $2;"
 
+    def step(a: ir.Value, b: ir.Value) -> ir.Value:
+        return lowering.compute(text, "i1", *(extended(lowering, kind, signed, x) for x in (a, b)))
 
-def _compare_predicates(lowering: Lowering, name: str, signed: bool, a: ir.Value, b: ir.Value) -> ir.Value:
-    """A true i1 is 1 unsigned and -1 signed."""
-    truth = -1 if signed else 1
-    words = [lowering.compute(f"selp.b32 $0, {truth}, 0, $1;", "i32", x) for x in (a, b)]
-    return lowering.compute(f"setp.{name}.s32 $0, $1, $2;", "i1", *words)
+    each(lowering, operation, step)
 
 
 @lowers("arith.cmpf")
@@ -266,7 +283,3 @@ def choose(lowering: Lowering, kind: Element, condition: ir.Value, a: ir.Value, 
     register = kind.register
     suffix = register if register[0] == "f" else f"b{kind.register_bits}"
     return lowering.compute(f"selp.{suffix} $0, $1, $2, $3;", register, a, b, condition)
-
-
-def _both(lowering: Lowering, kind: Element, signed: bool, a: ir.Value, b: ir.Value) -> tuple[ir.Value, ir.Value]:
-    return extended(lowering, kind, signed, a), extended(lowering, kind, signed, b)

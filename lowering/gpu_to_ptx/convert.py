@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, Element
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction
-from tilec.lowering.gpu_to_ptx.extension import extended, widened
+from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit, widened
 from tilec.lowering.gpu_to_ptx.float_conversion import converted_float
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element
 from tilec.lowering.gpu_to_ptx.registry import lowers
@@ -51,7 +51,7 @@ def _narrow_pairs(lowering: Lowering, name: str, registers: list[ir.Value]) -> l
 
 @lowers("arith.sitofp", "arith.uitofp")
 def integer_to_float(lowering: Lowering, operation: ir.Operation) -> None:
-    """Rounded once to f16, f32 and f64; bf16 and narrower by way of f32, or of f64 for integers f32 cannot hold."""
+    """A true i1 is 1 unsigned and -1 signed."""
     source, target = element(operation.operands[0]), element(operation.results[0])
     signed = operation.name == "arith.sitofp"
     if source.kind == "predicate":
@@ -60,14 +60,30 @@ def integer_to_float(lowering: Lowering, operation: ir.Operation) -> None:
         text = f"selp.{suffix} $0, $1, $2, $3;"
         each(lowering, operation, lambda a: lowering.compute(text, target.register, *values, a))
         return
-    direct = target if target.name in ("f16", "f32", "f64") else ELEMENTS["f32" if source.bits <= 16 else "f64"]
-    text = f"cvt.rn.{direct.suffix}.{'s' if signed else 'u'}{source.register_bits} $0, $1;"
+    each(lowering, operation, lambda a: _converted_integer(lowering, source, target, signed, a))
 
-    def step(a: ir.Value) -> ir.Value:
-        made = lowering.compute(text, direct.register, extended(lowering, source, signed, a))
-        return converted_float(lowering, direct, target, "rn", made)
 
-    each(lowering, operation, step)
+def _converted_integer(lowering: Lowering, source: Element, target: Element, signed: bool, a: ir.Value) -> ir.Value:
+    """What cvt does not make goes by way of a float that holds it, or of f64 rounded to odd for 64 bits."""
+    sign = "s" if signed else "u"
+    a = extended(lowering, source, signed, a)
+    if target.name in ("f16", "f32", "f64"):
+        return lowering.compute(f"cvt.rn.{target.suffix}.{sign}{source.register_bits} $0, $1;", target.register, a)
+    if source.bits == 64:
+        return converted_float(lowering, ELEMENTS["f64"], target, "rn", _integer_to_odd(lowering, sign, a))
+    made = lowering.compute(f"cvt.rn.f64.{sign}{source.register_bits} $0, $1;", "f64", a)
+    return converted_float(lowering, ELEMENTS["f64"], target, "rn", made)
+
+
+def _integer_to_odd(lowering: Lowering, sign: str, a: ir.Value) -> ir.Value:
+    """A 64-bit integer as f64 toward zero, the last bit set where that was not exact."""
+    toward_zero = lowering.compute(f"cvt.rz.f64.{sign}64 $0, $1;", "f64", a)
+    back = lowering.compute(f"cvt.rzi.{sign}64.f64 $0, $1;", "i64", toward_zero)
+    inexact = lowering.compute("setp.ne.s64 $0, $1, $2;", "i1", back, a)
+    bits = lowering.compute("mov.b64 $0, $1;", "i64", toward_zero)
+    sticky = lowering.compute("or.b64 $0, $1, 1;", "i64", bits)
+    odd = lowering.compute("selp.b64 $0, $1, $2, $3;", "i64", sticky, bits, inexact)
+    return lowering.compute("mov.b64 $0, $1;", "f64", odd)
 
 
 @lowers("arith.fptosi", "arith.fptoui")
@@ -134,17 +150,12 @@ def _extend_known(lowering: Lowering, source: Element, target: Element, signed: 
 def trunci(lowering: Lowering, operation: ir.Operation) -> None:
     source, target = element(operation.operands[0]), element(operation.results[0])
     if target.kind == "predicate":
-        each(lowering, operation, lambda a: _lowest_bit(lowering, source, a))
+        each(lowering, operation, lambda a: lowest_bit(lowering, source, a))
     elif source.register_bits == target.register_bits:
         each(lowering, operation, lambda a: a)
     else:
         text = f"cvt.u{target.register_bits}.u{source.register_bits} $0, $1;"
         each(lowering, operation, instruction(lowering, text, target))
-
-
-def _lowest_bit(lowering: Lowering, source: Element, a: ir.Value) -> ir.Value:
-    bit = lowering.compute(f"and.b{source.register_bits} $0, $1, 1;", source.register, a)
-    return lowering.compute(f"setp.ne.s{source.register_bits} $0, $1, 0;", "i1", bit)
 
 
 @lowers("arith.bitcast")

@@ -1,4 +1,4 @@
-"""Integers made wider: an 8-bit element says nothing in the upper half of its register until it is extended."""
+"""Integers made wider: an 8-bit element says nothing in the upper half of its register, an i1 is a predicate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from tilec.lowering.gpu_to_ptx.lowers import Lowering
 
 
 def extended(lowering: Lowering, kind: Element, signed: bool, register: ir.Value) -> ir.Value:
-    """The register with all its bits meant: 8-bit elements sign- or zero-extended to 16, others as they are."""
+    """The register with all its bits meant: 8 bits sign- or zero-extended to 16, an i1 to 32, others as they are."""
+    if kind.kind == "predicate":
+        return lowering.compute(f"selp.b32 $0, {-1 if signed else 1}, 0, $1;", "i32", register)
     if kind.bits != 8:
         return register
     if signed:
@@ -23,3 +25,9 @@ def widened(lowering: Lowering, kind: Element, signed: bool, register: ir.Value,
         return register
     sign = "s" if signed else "u"
     return lowering.compute(f"cvt.{sign}{bits}.{sign}{kind.register_bits} $0, $1;", f"i{bits}", register)
+
+
+def lowest_bit(lowering: Lowering, kind: Element, register: ir.Value) -> ir.Value:
+    """An integer as an i1."""
+    bit = lowering.compute(f"and.b{kind.register_bits} $0, $1, 1;", kind.register, register)
+    return lowering.compute(f"setp.ne.s{kind.register_bits} $0, $1, 0;", "i1", bit)

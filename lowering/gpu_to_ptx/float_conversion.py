@@ -15,6 +15,8 @@ _WIDTH = {"bf16": 16, "f16": 16, "f32": 32, "f64": 64}
 def converted_float(lowering: Lowering, source: Element, target: Element, mode: str, register: ir.Value) -> ir.Value:
     """The element in another float type; `mode` (rn, rz, rm, rp, rna) is used where the conversion rounds."""
     name, register = _plain(lowering, source, register)
+    # What comes from 8 bits is exact in all wider types, so any mode will do where cvt wants one.
+    mode = "rn" if source.bits == 8 else mode
     if target.name == name:
         return register
     if target.bits == 8:

@@ -29,6 +29,7 @@ _LITERAL = ("add", "sub", "mul", "fma", "div", "sqrt", "rsqrt", "max", "min", "t
 _RENAMED = {"exp2": "ex2", "log2": "lg2", "sin": "sin", "cos": "cos"}
 # PTX ISA 9.7.4: the only modifiers that 16-bit arithmetic has.
 _NARROW_MODIFIERS = {"rn", "ftz", "NaN", "approx"}
+_DIRECTED = ("rz", "rm", "rp")
 
 
 @lowers(*_EXACT)
@@ -60,7 +61,9 @@ def rounded_to_integer(lowering: Lowering, operation: ir.Operation) -> None:
 @lowers("math.absi")
 def absi(lowering: Lowering, operation: ir.Operation) -> None:
     kind = element(operation.results[0])
-    if kind.bits == 8:
+    if kind.kind == "predicate":
+        each(lowering, operation, lambda a: a)
+    elif kind.bits == 8:
         wide = "cvt.s16.s8 $0, $1;"
         each(
             lowering, operation, lambda a: lowering.compute("abs.s16 $0, $1;", "i16", lowering.compute(wide, "i16", a))
@@ -84,7 +87,8 @@ def tile_gpu_math(lowering: Lowering, operation: ir.Operation) -> None:
     if name is None:
         raise lowering.unsupported(operation, f"unknown function '{function}'")
     if kind.bits == 16 and ("approx" in modifiers or not _NARROW_MODIFIERS.issuperset(modifiers)):
-        in_f32(lowering, operation, kind, ".".join((name, *modifiers, "f32")))
+        directed = next((modifier for modifier in modifiers if modifier in _DIRECTED), "rn")
+        in_f32(lowering, operation, kind, ".".join((name, *modifiers, "f32")), directed)
         return
     text = ".".join((name, *modifiers, kind.suffix))
     each(lowering, operation, instruction(lowering, f"{text} {operands_text(len(operation.operands))};", kind))

@@ -8,13 +8,16 @@ from tilec.lowering.gpu_to_ptx.elementwise import each, operands_text
 from tilec.lowering.gpu_to_ptx.lowers import Lowering
 
 
-def in_f32(lowering: Lowering, operation: ir.Operation, kind: Element, name: str) -> None:
-    """The instruction on f32 (f64 for f64), operands of 16 bits widened and the result rounded once."""
+def in_f32(lowering: Lowering, operation: ir.Operation, kind: Element, name: str, mode: str = "rn") -> None:
+    """The instruction on f32 (f64 for f64), operands of 16 bits widened and the result rounded in a mode.
+
+    In a directed mode f32 and the narrow type round the same way, which is one rounding.
+    """
     text = f"{name} {operands_text(len(operation.operands))};"
 
     def step(*operands: ir.Value) -> ir.Value:
         wide = [to_f32(lowering, kind, operand) for operand in operands]
-        return from_f32(lowering, kind, lowering.compute(text, "f64" if kind.name == "f64" else "f32", *wide))
+        return from_f32(lowering, kind, lowering.compute(text, "f64" if kind.name == "f64" else "f32", *wide), mode)
 
     each(lowering, operation, step)
 
@@ -24,8 +27,8 @@ def to_f32(lowering: Lowering, kind: Element, register: ir.Value) -> ir.Value:
     return lowering.compute(f"cvt.f32.{kind.suffix} $0, $1;", "f32", register) if kind.bits == 16 else register
 
 
-def from_f32(lowering: Lowering, kind: Element, register: ir.Value) -> ir.Value:
+def from_f32(lowering: Lowering, kind: Element, register: ir.Value, mode: str = "rn") -> ir.Value:
     """An f32 rounded to a 16-bit float; others as they are."""
-    return (
-        lowering.compute(f"cvt.rn.{kind.suffix}.f32 $0, $1;", kind.register, register) if kind.bits == 16 else register
-    )
+    if kind.bits != 16:
+        return register
+    return lowering.compute(f"cvt.{mode}.{kind.suffix}.f32 $0, $1;", kind.register, register)

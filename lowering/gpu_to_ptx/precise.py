@@ -55,8 +55,6 @@ def fpowi(lowering: Lowering, operation: ir.Operation) -> None:
     def step(base: ir.Value, power: ir.Value) -> ir.Value:
         if kind.name != "f64":
             base = lowering.compute("cvt.f64.f32 $0, $1;", "f64", to_f32(lowering, kind, base))
-        if exponent.kind == "predicate":
-            power = lowering.compute("selp.b32 $0, -1, 0, $1;", "i32", power)
         wide = lowering.compute(
             f"cvt.rn.f64.s{32 if exponent.bits == 1 else exponent.register_bits} $0, $1;",
             "f64",
