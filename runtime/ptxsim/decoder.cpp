@@ -238,11 +238,17 @@ void Decoder::address(Operand &operand) {
   }
 }
 
-void Decoder::source(size_t index, Type type) { source(instruction.operands[index], type, false); }
-void Decoder::source_wide(size_t index, Type type) { source(instruction.operands[index], type, true); }
-void Decoder::destination(size_t index, Type type) { destination(instruction.operands[index], type, false); }
-void Decoder::destination_wide(size_t index, Type type) { destination(instruction.operands[index], type, true); }
-void Decoder::address(size_t index) { address(instruction.operands[index]); }
+Operand &Decoder::operand_at(size_t index) const {
+  if (index >= instruction.operands.size())
+    malformed("'" + instruction.text + "' has too few operands, found " + std::to_string(count()));
+  return instruction.operands[index];
+}
+
+void Decoder::source(size_t index, Type type) { source(operand_at(index), type, false); }
+void Decoder::source_wide(size_t index, Type type) { source(operand_at(index), type, true); }
+void Decoder::destination(size_t index, Type type) { destination(operand_at(index), type, false); }
+void Decoder::destination_wide(size_t index, Type type) { destination(operand_at(index), type, true); }
+void Decoder::address(size_t index) { address(operand_at(index)); }
 
 static Type bits_type(uint32_t size) {
   switch (size) {
@@ -263,7 +269,7 @@ void Decoder::source_bytes(size_t index, uint32_t size) { source(index, bits_typ
 void Decoder::destination_bytes(size_t index, uint32_t size) { destination(index, bits_type(size)); }
 
 void Decoder::predicate(size_t index) {
-  Operand &operand = instruction.operands[index];
+  Operand &operand = operand_at(index);
   if (operand.constant) {
     operand.slot = constant({Constant::Kind::Value, 0, 0, operand.value ? ~0u : 0u, 0});
     operand.kind = Operand::Kind::Predicate;
@@ -273,7 +279,7 @@ void Decoder::predicate(size_t index) {
 }
 
 void Decoder::predicate_destination(size_t index) {
-  Operand &operand = instruction.operands[index];
+  Operand &operand = operand_at(index);
   if (operand.kind == Operand::Kind::Sink)
     destination(operand, Type::B32);
   else if (operand.kind != Operand::Kind::Predicate || operand.negated)
@@ -281,7 +287,7 @@ void Decoder::predicate_destination(size_t index) {
 }
 
 void Decoder::vector(size_t index, Type type, size_t expected, bool is_source, bool wide) {
-  Operand &operand = instruction.operands[index];
+  Operand &operand = operand_at(index);
   if (operand.kind != Operand::Kind::Vector) {
     Operand whole;
     whole.kind = Operand::Kind::Vector;
@@ -296,18 +302,18 @@ void Decoder::vector(size_t index, Type type, size_t expected, bool is_source, b
 }
 
 void Decoder::label(size_t index) {
-  Operand &operand = instruction.operands[index];
+  Operand &operand = operand_at(index);
   if (operand.kind != Operand::Kind::Label)
     malformed("label '" + operand.text + "' is not declared");
 }
 
-bool Decoder::is_sink(size_t index) const { return instruction.operands[index].kind == Operand::Kind::Sink; }
-bool Decoder::is_vector(size_t index) const { return instruction.operands[index].kind == Operand::Kind::Vector; }
-bool Decoder::is_predicate(size_t index) const { return instruction.operands[index].kind == Operand::Kind::Predicate; }
-bool Decoder::is_immediate(size_t index) const { return instruction.operands[index].constant; }
+bool Decoder::is_sink(size_t index) const { return operand_at(index).kind == Operand::Kind::Sink; }
+bool Decoder::is_vector(size_t index) const { return operand_at(index).kind == Operand::Kind::Vector; }
+bool Decoder::is_predicate(size_t index) const { return operand_at(index).kind == Operand::Kind::Predicate; }
+bool Decoder::is_immediate(size_t index) const { return operand_at(index).constant; }
 
 int64_t Decoder::immediate(size_t index) const {
-  const Operand &operand = instruction.operands[index];
+  const Operand &operand = operand_at(index);
   if (!operand.constant || operand.size)
     malformed("'" + instruction.text + "' expects an integer literal, found '" + operand.text + "'");
   return int64_t(operand.value);

@@ -65,6 +65,7 @@ public:
   Program &program;
 
 private:
+  Operand &operand_at(size_t index) const;
   uint32_t constant(const Constant &value);
   void resolve_symbol(Operand &operand, bool as_address);
   std::vector<std::string_view> rest;

@@ -115,11 +115,14 @@ Outcome execute_mma(Warp &warp, const Instruction &in) {
 }
 
 Execute decode_mma(Decoder &decoder) {
+  for (const char *form : {"sp", "ws", "ashift", "block_scale"})
+    if (decoder.has(form))
+      decoder.unsupported(std::string("tcgen05.mma with .") + form);
   Instruction &in = decoder.instruction;
   in.settings[CtaGroup] = static_cast<int32_t>(take_cta_group(decoder));
   in.settings[Kind] = decoder.take_one_of({"kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8"});
   if (in.settings[Kind] < 0)
-    decoder.unsupported("block-scaled tcgen05.mma");
+    decoder.unsupported("a kind of tcgen05.mma other than f16, tf32, f8f6f4 and i8");
   // Collector usage is a hint: the operands must not change before completion in any case.
   decoder.take_prefixed("collector::");
   decoder.address(0);

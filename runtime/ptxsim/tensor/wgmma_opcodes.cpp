@@ -226,6 +226,8 @@ void decode_immediates(Decoder &decoder, bool a_in_registers) {
 }
 
 Execute decode_mma(Decoder &decoder) {
+  if (decoder.has("sp"))
+    decoder.unsupported("sparse wgmma.mma_async");
   Instruction &in = decoder.instruction;
   in.settings.fill(0);
   decode_aligned(decoder);

@@ -16,6 +16,9 @@ enum class CopyMode : int32_t { Tile, Gather4 };
 constexpr uint32_t kImageAlignment = 128;
 
 void decode_rank_and_mode(Decoder &decoder) {
+  for (const char *mode : {"im2col", "im2col::w", "im2col::w::128", "im2col_no_offs"})
+    if (decoder.has(mode))
+      decoder.unsupported(std::string("load mode .") + mode);
   const int rank = decoder.take_one_of({"1d", "2d", "3d", "4d", "5d"});
   if (rank < 0)
     decoder.malformed("expected .1d, .2d, .3d, .4d or .5d");
