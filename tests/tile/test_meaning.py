@@ -52,7 +52,8 @@ class Kernel:
             name, rounding = self.random.choice((("divi", rounding if sign == "signed" else ""), ("remi", "")))
             return self.emit(f"{name} {a}, {self.constant(1, 2, 3, 8, 10)} {sign}{rounding} : {TILE}")
         if kind == "shift":
-            return self.emit(f"shri {a}, {self.constant(0, 1, 4, 31)} {sign} : {TILE}")
+            shift, sign = self.random.choice((("shri", sign), ("shli", "")))
+            return self.emit(f"{shift} {a}, {self.constant(0, 1, 4, 31)} {sign} : {TILE}")
         if kind == "unary":
             return self.emit(f"{self.random.choice(('absi', 'negi'))} {a} : {TILE}")
         condition = self.emit(
@@ -80,10 +81,19 @@ class Kernel:
         self.lines.append(f"continue {self.emit(f'addi {last}, {carried} : {TILE}')} : {TILE} }}")
         return name
 
+    def mixed(self, values: list[str]) -> str:
+        """A value that changes when any of the others does."""
+        three, mixed = self.constant(3), values[0]
+        for value in values[1:]:
+            scaled = self.emit(f"muli {mixed}, {three} : {TILE}")
+            mixed = self.emit(f"addi {scaled}, {value} : {TILE}")
+        return mixed
+
     def text(self) -> str:
-        known = self.operations(["%lane"], OPERATIONS)
+        # Most values are constants, so that most operations fold.
+        known = self.operations(["%lane", *(self.constant() for _ in range(5))], OPERATIONS)
         known.append(self.loop(known))
-        result = self.operations(known, 3)[-1]
+        result = self.mixed(self.operations(known, 3))
         body = "\n".join(self.lines)
         return f"""cuda_tile.module @m {{ entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {{
           %lane = iota : {TILE} %zero = constant <i32: 0> : tile<i32> %one = constant <i32: 1> : tile<i32>
