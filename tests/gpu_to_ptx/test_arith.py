@@ -183,6 +183,31 @@ def test_arithmetic_of_predicates(operation):
     assert np.array_equal(binary(f"arith.{operation}", "i1", a, b), expected)
 
 
+SMALL = {
+    "maxsi": max,
+    "minsi": min,
+    "divsi": toward_zero,
+    "remsi": lambda a, b: 0,
+    "floordivsi": lambda a, b: a // b,
+    "maxui": max,
+    "divui": lambda a, b: a // b,
+    "shli": lambda a, b: a << b,
+    "shrui": lambda a, b: a >> b,
+}
+
+
+@pytest.mark.parametrize("operation", SMALL)
+def test_integers_of_one_bit(operation):
+    """True is -1 signed and 1 unsigned; a quotient by false is undefined, so all divisors are true."""
+    a, b = np.arange(256) % 2 == 1, np.arange(256) % 4 >= 2
+    if "div" in operation or "rem" in operation:
+        b[:] = True
+    truth = -1 if operation.endswith("si") else 1
+    pairs = [(truth * int(x), truth * int(y)) for x, y in zip(a, b, strict=True)]
+    expected = [SMALL[operation](x, abs(y) if "sh" in operation else y) & 1 for x, y in pairs]
+    assert np.array_equal(binary(f"arith.{operation}", "i1", a, b), np.array(expected, bool))
+
+
 FLOAT_OPERATIONS = {"addf": np.add, "subf": np.subtract, "mulf": np.multiply, "divf": np.divide}
 
 

@@ -90,6 +90,14 @@ def test_integers_to_floats(operation, source, target):
         assert np.array_equal(y, values.astype(FLOATS[target]))
 
 
+def test_wide_integers_to_bf16_round_once():
+    """Just above a tie of bf16, by less than f32 or f64 can tell."""
+    x = np.zeros(256, np.int64)
+    x[:4] = [(1 << 60) + (1 << 52) + 1, (1 << 60) + (1 << 52), (1 << 30) + (1 << 22) + 1, -((1 << 60) + (1 << 52) + 1)]
+    y = convert("arith.sitofp", "i64", "bf16", x, ml_dtypes.bfloat16)
+    assert [int(v) for v in y[:4]] == [(1 << 60) + (1 << 53), 1 << 60, (1 << 30) + (1 << 23), -(1 << 60) - (1 << 53)]
+
+
 @pytest.mark.parametrize("operation", ["fptosi", "fptoui"])
 @pytest.mark.parametrize(("source", "target"), list(itertools.product(FLOATS, INTEGERS)))
 def test_floats_to_integers_toward_zero(operation, source, target):

@@ -132,6 +132,19 @@ def test_roundings_differ_in_the_last_bit_only():
     assert np.array_equal(own("mul.rz", "f32", a, b).astype(np.float64), down)
 
 
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize("word", ["add", "mul", "div"])
+def test_narrow_floats_round_down_and_up(element, word):
+    """The exact result lies between, and nothing does between them."""
+    a, b = positive(FLOATS[element], 14), positive(FLOATS[element], 15)
+    exact = {"add": np.add, "mul": np.multiply, "div": np.divide}[word](a.astype(np.float64), b.astype(np.float64))
+    down, up, zero = (own(f"{word}.{mode}", element, a, b) for mode in ("rm", "rp", "rz"))
+    assert (down.astype(np.float64) <= exact).all() and (exact <= up.astype(np.float64)).all()
+    steps = up.view(np.int16).astype(int) - down.view(np.int16).astype(int)
+    assert np.array_equal(steps, (down.astype(np.float64) != exact).astype(int))
+    assert np.array_equal(zero, down)
+
+
 APPROXIMATE = {
     "exp2.approx.ftz": (np.exp2, 2),
     "rsqrt.approx.ftz": (lambda x: 1 / np.sqrt(x), 2),
