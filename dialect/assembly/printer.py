@@ -177,11 +177,9 @@ def _is_printed(group: Group, facts: _Facts) -> bool:
 
 def _dictionary(keyed: bool, facts: _Facts) -> str:
     shown = {k: a for k, a in facts.attributes.items() if k not in facts.op.attribute_fields and k not in _SEGMENTS}
-    hidden = ("reduction",) if keyed else ()
-    for name in hidden:
-        field = facts.op.attribute_fields.get(name)
-        if field is not None and name in facts.attributes and facts.attributes[name].value != field.default:
-            shown[name] = facts.attributes[name]
-    if not shown:
-        return ""
-    return f" {'attributes ' if keyed else ''}{spell_dictionary(shown)}"
+    entries = [spell_dictionary(shown)[1:-1]] if shown else []
+    # The only field without a place of its own in the text.
+    reduction = facts.attributes.get("reduction")
+    if reduction is not None and reduction.value != facts.op.attribute_fields["reduction"].default:
+        entries.insert(0, f"reduction = #cuda_tile.multimem_reduction_kind<{reduction.value}>")
+    return f" {'attributes ' if keyed else ''}{{{', '.join(entries)}}}" if entries else ""

@@ -19,6 +19,7 @@ cuda_tile.module @kernels {
     %16 = andi %0, %15 : tile<4xi32>
     %17 = ori %0, %16 : tile<4xi32>
     %18 = xori %0, %17 : tile<4xi32>
+    %19 = absi %18 {my.fact = 1 : i32} : tile<4xi32>
     return
   }
 }
