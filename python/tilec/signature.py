@@ -141,6 +141,7 @@ class Signature:
     @staticmethod
     def from_arguments(kernel: Kernel, arguments: Sequence[Any]) -> Signature:
         """The signature that `arguments` call for, with what can be seen in the arrays: see tilec.call_signature."""
+        # The readers of signatures build on this module.
         from tilec.call_signature import from_arguments
 
         return from_arguments(kernel, arguments)

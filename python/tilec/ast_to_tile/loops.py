@@ -10,7 +10,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from tilec.ast_to_tile.arith import binary, common_dtype, compare
+from tilec.ast_to_tile.arith import binary, common_dtype, compare, invert
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.iteration import is_static_iteration, unroll
 from tilec.ast_to_tile.liveness import assigned, leaves_loop
@@ -215,8 +215,6 @@ def _while(tracer: Tracer, node: ast.While, rest: Sequence[ast.stmt]) -> Flow:
             loop.exits.append(jump(tracer, node))  # type: ignore[union-attr]
             return Left()
         if isinstance(condition, Tile):
-            from tilec.ast_to_tile.arith import invert
-
             _exit_if(tracer, invert(tracer.emitter, condition), node)
         return _body(tracer, node)
 

@@ -11,6 +11,7 @@ from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.convert import check_implicit, implicit, to_dtype
 from tilec.ast_to_tile.emitter import Emitter, tile_type
+from tilec.ast_to_tile.pointers import addresses
 from tilec.ast_to_tile.shape import broadcast, operand, reshape
 from tilec.ast_to_tile.values import Array, Shape, Tile, TiledView, TypedConstant, describe
 from tilec.ast_to_tile.view import tile_view, tiles_along
@@ -184,8 +185,6 @@ def _inbounds(check_bounds: Any, rank: int) -> dict[str, Any]:
 def _gather(
     emitter: Emitter, array: Any, indices: Any, mask: Any, padding_value: Any, check_bounds: Any, **options: Any
 ) -> Tile:
-    from tilec.ast_to_tile.pointers import addresses
-
     source = arguments.array(array)
     pointers, shape, chosen = addresses(emitter, source, indices, mask, check_bounds)
     padding = None
@@ -198,8 +197,6 @@ def _gather(
 def _scatter(
     emitter: Emitter, array: Any, indices: Any, value: Any, mask: Any, check_bounds: Any, **options: Any
 ) -> None:
-    from tilec.ast_to_tile.pointers import addresses
-
     target = arguments.array(array)
     pointers, shape, chosen = addresses(emitter, target, indices, mask, check_bounds)
     _store_pointer(emitter, pointers, spread(emitter, value, "value", target.dtype, shape), chosen, options)

@@ -90,6 +90,7 @@ def _ones(emitter: Emitter, shape: Any, dtype: Any) -> Tile:
 
 @implements(language.arange)
 def _arange(emitter: Emitter, size: Any, dtype: Any, start: Any, step: Any) -> Tile:
+    # arith builds on this chapter.
     from tilec.ast_to_tile.arith import binary
 
     element = arguments.dtype(dtype)

@@ -71,7 +71,8 @@ def _definitions(text: str) -> dict[int, list[Definition]]:
     found: dict[int, list[Definition]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
-            found.setdefault(min(n.lineno for n in (node, *node.decorator_list)), []).append(node)
+            first = node.decorator_list[0] if node.decorator_list else node
+            found.setdefault(first.lineno, []).append(node)
         elif isinstance(node, ast.Lambda):
             found.setdefault(node.lineno, []).append(node)
     return found

@@ -15,6 +15,7 @@ from typing import Any
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.frame import Frame
+from tilec.ast_to_tile.unsupported import refuse_expression, refuse_statement
 from tilec.ast_to_tile.values import Array, Method, Range, Tile, TiledView, TypedConstant, describe
 from tilec.datatypes import bool_
 from tilec.dialect.mlir import ir
@@ -141,13 +142,9 @@ class Tracer:
             self.node = before
 
     def _expression(self, node: ast.expr) -> Expression:
-        from tilec.ast_to_tile.unsupported import refuse_expression
-
         return EXPRESSIONS.get(type(node), refuse_expression)
 
     def _statement(self, node: ast.stmt) -> Statement:
-        from tilec.ast_to_tile.unsupported import refuse_statement
-
         return STATEMENTS.get(type(node), refuse_statement)
 
     def condition(self, node: ast.expr) -> bool | Tile:
