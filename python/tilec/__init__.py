@@ -37,6 +37,7 @@ from tilec.datatypes import (
     uint32,
     uint64,
 )
+from tilec.errors import CompileError, TilecError
 from tilec.hints import ByTarget
 from tilec.kernel import Kernel, function, kernel
 from tilec.language.arith import (
@@ -104,6 +105,10 @@ from tilec.language.shape import (
 from tilec.language.view import Array, Tile, TiledView
 from tilec.modes import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
 from tilec.version import VERSION as __version__
+
+# What programs written for cuTile catch.
+TileError = TilecError
+TileSyntaxError = TileTypeError = TileValueError = TileUnsupportedFeatureError = TileStaticAssertionError = CompileError
 
 # Loaded when first used: name, module, and the name there.
 _LAZY = {

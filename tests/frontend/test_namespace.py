@@ -67,3 +67,9 @@ def test_names_stay_functions_after_their_modules_are_imported() -> None:
 
 def test_cdiv_works_on_the_host_too() -> None:
     assert [ct.cdiv(n, 4) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]
+
+
+def test_programs_may_catch_the_errors_of_cutile() -> None:
+    with pytest.raises(ct.TileTypeError):
+        ct.zeros((4,), ct.float32)
+    assert issubclass(ct.TileSyntaxError, ct.TileError)
