@@ -24,13 +24,16 @@ def _slot_of_channel(op: Operation) -> str | None:
     expected = op.operands[0].type.buffers
     found = [result.type for result in op.results]
     if found != expected:
-        return f"expected the buffers of the channel, {[b.spelled() for b in expected]}, but got {[b.spelled() for b in found]}"
+        wanted, given = ([buffer.spelled() for buffer in buffers] for buffers in (expected, found))
+        return f"expected the buffers of the channel, {wanted}, but got {given}"
     return None
 
 
 def _known_consumer(op: Operation) -> str | None:
     count = len(op.channel.owner.attributes["consumers"])
-    return None if 0 <= op.consumer < count else f"the channel has {count} consumers, but this one is number {op.consumer}"
+    return (
+        None if 0 <= op.consumer < count else f"the channel has {count} consumers, but this one is number {op.consumer}"
+    )
 
 
 class MakeChannelOp(Operation, name="make_channel"):

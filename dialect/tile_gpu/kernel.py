@@ -17,7 +17,11 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
     body: Region
 
     def check(self) -> str | None:
-        return None if self.warps > 0 and self.warps % 4 == 0 else f"warps must be a positive multiple of 4, but got {self.warps}"
+        return (
+            None
+            if self.warps > 0 and self.warps % 4 == 0
+            else f"warps must be a positive multiple of 4, but got {self.warps}"
+        )
 
 
 class ReturnOp(Operation, name="return", traits=[ir.IsTerminatorTrait]):

@@ -6,13 +6,21 @@ from tilec.dialect.attributes import Enumeration, Flag, Integers32, Text
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext
 from tilec.dialect.tile_gpu.namespace import Operation
-from tilec.dialect.tile_gpu.sets import Channel, Integer32, Integer64, RegisterTile, SharedBuffer, TensorBuffer, TensorMap
+from tilec.dialect.tile_gpu.sets import (
+    Channel,
+    Integer32,
+    Integer64,
+    RegisterTile,
+    SharedBuffer,
+    TensorBuffer,
+    TensorMap,
+)
 
 SWIZZLES = ("none", "32B", "64B", "128B", "128B_atom_32B")
 
 
 class MakeTensorMapOp(Operation, name="make_tensor_map", traits=[ext.Pure]):
-    """A TMA descriptor over kernel arguments: innermost dimension first, strides in elements from the second dimension on."""
+    """A TMA descriptor over kernel arguments: innermost dimension first, strides in elements from the second on."""
 
     result: Result[TensorMap]
     base: Operand[Integer64]
@@ -96,7 +104,7 @@ class TmaStoreOp(Operation, name="tma_store"):
 
 
 class StoreWaitOp(Operation, name="store_wait"):
-    """Waits for earlier `tma_store`s: until they have read shared memory (`read`), else until they are visible; then a barrier of the role."""
+    """Waits until earlier `tma_store`s are visible; with `read` until they have read their buffers, and all meet."""
 
     read: Flag
 

@@ -1,4 +1,4 @@
-"""The namespace `tile_gpu` and the base class of its operations; `tilec.dialect.operation` tells how one is declared."""
+"""The namespace `tile_gpu` and the base class of its operations (`tilec.dialect.operation` tells how to declare)."""
 
 from tilec.dialect.mlir import ext
 from tilec.dialect.operation import operation_base

@@ -8,9 +8,10 @@ from tilec.dialect.tile_gpu.sets import Anything, RegisterTile
 
 
 class ReduceOp(Operation, name="reduce"):
-    """Folds each operand along `dimension`; the body takes (element, accumulator) an operand and yields the new accumulators.
+    """Folds along `dimension`; the body takes (element, accumulator) of each operand and yields the new accumulators.
 
-    The result layout is the operand layout without the dimension; a tile of one dimension gives a scalar. `identities` holds the neutral elements.
+    The result layout is the operand layout without the dimension; a tile of one dimension gives a scalar.
+    `identities` holds the neutral elements.
     """
 
     folded: Mixed[Result[Anything]]
@@ -35,5 +36,3 @@ class YieldOp(Operation, name="yield", traits=[ir.IsTerminatorTrait, ext.Pure]):
     """The new accumulators of a reduction or scan."""
 
     values: Mixed[Operand[Anything]]
-
-

@@ -13,7 +13,11 @@ def _element(value: ir.Value) -> ir.Type:
 
 def _same_element(op: Operation) -> str | None:
     source, result = _element(op.operands[0]), _element(op.results[0])
-    return None if source == result else f"source and result must have the same element type, but got {source} and {result}"
+    return (
+        None
+        if source == result
+        else f"source and result must have the same element type, but got {source} and {result}"
+    )
 
 
 class SplatOp(Operation, name="splat", traits=[ext.Pure]):
@@ -64,7 +68,9 @@ class ConvertLayoutOp(Operation, name="convert_layout", traits=[ext.Pure]):
 
     def check(self) -> str | None:
         source, result = self.operands[0].type.shape, self.results[0].type.shape
-        return None if source == result else f"source and result must have the same shape, but got {source} and {result}"
+        return (
+            None if source == result else f"source and result must have the same shape, but got {source} and {result}"
+        )
 
 
 class ExtractOp(Operation, name="extract", traits=[ext.Pure]):

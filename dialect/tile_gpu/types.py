@@ -25,7 +25,10 @@ class BufferType(TileGpu.Type, name="buffer"):
         if memory not in MEMORIES:
             raise ValueError(f"buffer memory must be one of: {', '.join(MEMORIES)}, but got: {memory}")
         return super().get(
-            ir.DenseI64ArrayAttr.get(list(shape)), ir.TypeAttr.get(element), ir.StringAttr.get(memory), ir.StringAttr.get(layout)
+            ir.DenseI64ArrayAttr.get(list(shape)),
+            ir.TypeAttr.get(element),
+            ir.StringAttr.get(memory),
+            ir.StringAttr.get(layout),
         )
 
     shape = property(lambda self: tuple(ir.DenseI64ArrayAttr(self.params[0])))

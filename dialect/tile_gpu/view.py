@@ -18,7 +18,8 @@ def _one_each(op: Operation) -> str | None:
 class LoadViewOp(Operation, name="load_view"):
     """result[c] = element at base + sum_d (offset_d + c_d) * stride_d; elements outside [0, extent) give `padding`.
 
-    Strides in elements. `vector` consecutive elements along the dimension of stride one are proven aligned to their own size. `inbounds[d]` promises that no element lies outside in d.
+    Strides in elements. `vector` consecutive elements along the dimension of stride one are proven aligned to their
+    own size. `inbounds[d]` promises that no element lies outside in d.
     """
 
     result: Result[RegisterTile]

@@ -47,7 +47,11 @@ def fuse_channels(kernel: Any) -> None:
 
 
 def _uses(op: Any) -> _Uses | None:
-    if op.operation.name != "tile_gpu.make_channel" or op.producer != TMA or len(op.operation.attributes["consumers"]) != 1:
+    if (
+        op.operation.name != "tile_gpu.make_channel"
+        or op.producer != TMA
+        or len(op.operation.attributes["consumers"]) != 1
+    ):
         return None
     users = [use.owner.operation for use in op.operation.results[0].uses]
     found = {name: [user for user in users if user.name == name] for name in _STEPS}
@@ -75,7 +79,9 @@ def _fuse(first: _Uses, second: _Uses) -> None:
     if order[second.put_begin] < order[first.put_begin]:
         first, second = second, first
     buffers = [*first.channel.operation.results[0].type.buffers, *second.channel.operation.results[0].type.buffers]
-    attributes = {name: first.channel.operation.attributes[name] for name in ("stages", "producer", "consumers", "reuse")}
+    attributes = {
+        name: first.channel.operation.attributes[name] for name in ("stages", "producer", "consumers", "reuse")
+    }
     later = max(first.channel.operation, second.channel.operation, key=_position)
     with later.location, ir.InsertionPoint(later):
         channel = build("tile_gpu.make_channel", [None], [ChannelType.get(buffers)], attributes).results[0]
@@ -98,6 +104,8 @@ def _position(op: ir.Operation) -> int:
     return next(number for number, other in enumerate(op.block.operations) if other.operation == op)
 
 
-def _replaced(name: str, before: ir.Operation, channel: ir.Value, buffers: list[Any], **attributes: Any) -> list[ir.Value]:
+def _replaced(
+    name: str, before: ir.Operation, channel: ir.Value, buffers: list[Any], **attributes: Any
+) -> list[ir.Value]:
     with before.location, ir.InsertionPoint(before):
         return list(build(f"tile_gpu.{name}", [channel], slot_results(buffers), attributes).results)

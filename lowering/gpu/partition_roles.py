@@ -1,7 +1,7 @@
 """One role becomes up to three: `load` issues TMA, `mma` issues tcgen05, `compute` does the rest.
 
-Each role gets its own copy of the control flow and of the scalars it needs; tiles cross through channels already. A kernel whose
-control flow depends on what only `compute` knows stays as it is.
+Each role gets its own copy of the control flow and of the scalars it needs; tiles cross through channels already.
+A kernel whose control flow depends on what only `compute` knows stays as it is.
 """
 
 from __future__ import annotations
@@ -148,9 +148,9 @@ class _Role:
 
     def _takes_part(self, op: ir.Operation) -> bool:
         """Whether the role runs something inside, or may need the scalars that come out."""
-        return any(role_of(inner) in (self._name, None) and inner.name != "scf.yield" for inner in operations_below(op)) or bool(
-            op.results
-        )
+        return any(
+            role_of(inner) in (self._name, None) and inner.name != "scf.yield" for inner in operations_below(op)
+        ) or bool(op.results)
 
     def _copy_whole(self, op: ir.Operation) -> None:
         if any(role_of(inner) not in (COMPUTE, None) for inner in operations_below(op)):
@@ -185,7 +185,9 @@ class _Role:
         made = ir.Operation.create(
             "scf.for", [value.type for value in initial], [*bounds, *initial], attributes, regions=1, loc=op.location
         )
-        copied = made.regions[0].blocks.append(bounds[0].type, *(value.type for value in initial), arg_locs=[op.location] * (1 + len(kept)))
+        copied = made.regions[0].blocks.append(
+            bounds[0].type, *(value.type for value in initial), arg_locs=[op.location] * (1 + len(kept))
+        )
         self._values[body.arguments[0]] = copied.arguments[0]
         for position, index in enumerate(kept):
             self._values[body.arguments[index + 1]] = copied.arguments[position + 1]
@@ -227,7 +229,9 @@ class _Role:
                 self.clone([inner.operation for inner in block.operations][:-1])
                 unknown |= {i for i in kept if given[number][i] in self._missing}
                 if not unknown:
-                    ir.Operation.create("scf.yield", operands=[self._given(given[number][i]) for i in kept], loc=op.location)
+                    ir.Operation.create(
+                        "scf.yield", operands=[self._given(given[number][i]) for i in kept], loc=op.location
+                    )
         if unknown:
             self._values, self._missing = values, missing
         return made, unknown

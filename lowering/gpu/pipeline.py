@@ -1,7 +1,7 @@
 """Rings get several slots, so that copies run ahead of what uses them.
 
-With roles the `load` role runs ahead by itself. Without, each loop issues the copies of a later turn: the first turns' before the loop,
-then one turn's in each turn.
+With roles the `load` role runs ahead by itself. Without, each loop issues the copies of a later turn: those of the
+first turns before the loop, then one turn's in each turn.
 """
 
 from __future__ import annotations

@@ -66,14 +66,22 @@ def _xor_of_bits(lowering: KernelLowering, value: ir.Value, steps: list[int]) ->
     return total
 
 
-def _thread_parts(lowering: KernelLowering, buffer: ir.Value, layout: LinearLayout, shared: SharedLayout, dimension: int) -> ir.Value:
+def _thread_parts(
+    lowering: KernelLowering, buffer: ir.Value, layout: LinearLayout, shared: SharedLayout, dimension: int
+) -> ir.Value:
     """The part of the address offset that the thread's number decides."""
     steps = [_offset(shared, dimension, basis[dimension]) for basis in (*layout.lane, *layout.warp)]
     return _xor_of_bits(lowering, lowering.thread, steps)
 
 
 def _elements(
-    lowering: KernelLowering, buffer: ir.Value, shared: SharedLayout, thread_part: ir.Value, own: list[int], k: ir.Value, depth: int
+    lowering: KernelLowering,
+    buffer: ir.Value,
+    shared: SharedLayout,
+    thread_part: ir.Value,
+    own: list[int],
+    k: ir.Value,
+    depth: int,
 ) -> dict[int, ir.Value]:
     """The elements at this k, by the register part of their row or column, widened to the accumulator's arithmetic."""
     b = lowering.b
@@ -104,13 +112,21 @@ def _wide(lowering: KernelLowering, value: ir.Value, element: str) -> ir.Value:
 
 
 def _products(
-    lowering: KernelLowering, layout: LinearLayout, carried: list[ir.Value], left: dict[int, ir.Value], right: dict[int, ir.Value]
+    lowering: KernelLowering,
+    layout: LinearLayout,
+    carried: list[ir.Value],
+    left: dict[int, ir.Value],
+    right: dict[int, ir.Value],
 ) -> list[ir.Value]:
     suffix = "f64" if str(carried[0].type) == "f64" else "f32"
     summed = []
     for register, accumulator in enumerate(carried):
         row, column = layout.apply(register, 0, 0)
-        summed.append(lowering.b.compute(f"fma.rn.{suffix} $0, $1, $2, $3;", accumulator.type, left[row], right[column], accumulator))
+        summed.append(
+            lowering.b.compute(
+                f"fma.rn.{suffix} $0, $1, $2, $3;", accumulator.type, left[row], right[column], accumulator
+            )
+        )
     return summed
 
 

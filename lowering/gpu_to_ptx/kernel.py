@@ -40,7 +40,7 @@ for _chapter in CHAPTERS:
     importlib.import_module(f"tilec.lowering.gpu_to_ptx.{_chapter}")
 
 # Merges the address arithmetic that each operation wrote for itself.
-CLEAN_UP = "builtin.module(canonicalize{region-simplify=disabled},cse)"
+CLEAN_UP = "builtin.module(canonicalize,cse)"
 LANES = 32
 # Named barrier of the compute role where other roles run beside it; 0 is that of the whole block.
 COMPUTE_BARRIER = 1

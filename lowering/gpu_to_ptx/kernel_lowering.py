@@ -1,4 +1,4 @@
-"""The state of lowering one kernel beyond single operations: memory, roles, and how far each party is in each channel."""
+"""The state of lowering one kernel: memory, roles, and how far each party is in each channel."""
 
 from __future__ import annotations
 
@@ -145,7 +145,11 @@ class KernelLowering(Lowering):
             base = self.shared_address(offset)
         else:
             assert self.tensor_base is not None
-            base = self.b.compute(f"add.s32 $0, $1, {offset};", self.b.i32, self.tensor_base) if offset else self.tensor_base
+            base = (
+                self.b.compute(f"add.s32 $0, $1, {offset};", self.b.i32, self.tensor_base)
+                if offset
+                else self.tensor_base
+            )
         if slot is None:
             return base
         return self.b.compute(f"mad.lo.s32 $0, $1, {channel.slot_bytes}, $2;", self.b.i32, slot, base)

@@ -94,5 +94,10 @@ def _expression(value: ir.Value) -> Any:
     if operation.name in _CASTS:
         return _expression(operation.operands[0])
     if operation.name in _OPERATIONS:
-        return {"op": _OPERATIONS[operation.name], "arguments": [_expression(operand) for operand in operation.operands]}
-    raise UnsupportedError(f"the launcher cannot compute '{operation.name}' for a tensor map", error_place(operation.location))
+        return {
+            "op": _OPERATIONS[operation.name],
+            "arguments": [_expression(operand) for operand in operation.operands],
+        }
+    raise UnsupportedError(
+        f"the launcher cannot compute '{operation.name}' for a tensor map", error_place(operation.location)
+    )

@@ -144,7 +144,7 @@ def _check(kernel: Any, plan: SharedPlan, end: int, columns: int, target: Target
         )
     if columns > target.tensor_memory_columns:
         raise UnsupportedError(
-            f"the accumulators need {columns} columns of tensor memory, {target.name} has {target.tensor_memory_columns}: "
-            "use smaller tiles",
+            f"the accumulators need {columns} columns of tensor memory, "
+            f"{target.name} has {target.tensor_memory_columns}: use smaller tiles",
             error_place(kernel.operation.location),
         )

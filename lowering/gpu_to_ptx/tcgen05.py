@@ -15,7 +15,9 @@ _INPUTS = {"f16": 0, "bf16": 1, "tf32": 2}
 _ACCUMULATORS = {"f16": 0, "f32": 1}
 
 
-def instruction_descriptor(kind: str, accumulator: str, rows: int, columns: int, lhs_mn_major: bool, rhs_mn_major: bool) -> int:
+def instruction_descriptor(
+    kind: str, accumulator: str, rows: int, columns: int, lhs_mn_major: bool, rhs_mn_major: bool
+) -> int:
     """The 32 bits that describe one instruction."""
     return (
         _ACCUMULATORS[accumulator] << 4
@@ -35,7 +37,9 @@ def _mma(lowering: KernelLowering, operation: ir.Operation) -> None:
     rows, columns = buffer.shape
     lhs, rhs = MatrixOperand(shared_layout(op.lhs.type), 1), MatrixOperand(shared_layout(op.rhs.type), 0)
     block_rows = min(rows, TENSOR_LANES)
-    bits = instruction_descriptor(op.kind, str(buffer.element), block_rows, columns, not lhs.is_k_major, not rhs.is_k_major)
+    bits = instruction_descriptor(
+        op.kind, str(buffer.element), block_rows, columns, not lhs.is_k_major, not rhs.is_k_major
+    )
     instruction = b.compute(f"mov.b32 $0, 0x{bits:08x};", b.i32)
     lhs_start = descriptor(lowering, lowering.scalar(op.lhs), lhs, "tcgen05")
     rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, "tcgen05")

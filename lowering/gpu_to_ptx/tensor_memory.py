@@ -45,7 +45,8 @@ def _narrow(own: int) -> list[Access]:
     registers = own // 8 * 4
     size = min(registers, LARGEST_ACCESS_REGISTERS)
     return [
-        Access(f"16x256b.x{size // 4}", range(first, first + size), first // 4 * 8) for first in range(0, registers, size)
+        Access(f"16x256b.x{size // 4}", range(first, first + size), first // 4 * 8)
+        for first in range(0, registers, size)
     ]
 
 
@@ -65,7 +66,9 @@ def _address(lowering: KernelLowering, buffer: ir.Value) -> ir.Value:
 def _check_layout(lowering: KernelLowering, operation: ir.Operation, tile: ir.Value, buffer: BufferType) -> None:
     make = tensor_memory_16x256b if buffer.shape[0] == 64 else tensor_memory_32x32b
     if parse_layout(tile.type.encoding.value) != make(buffer.shape, lowering.warps):
-        raise lowering.unsupported(operation, f"the tile must have the layout of tensor memory, but has {tile.type.encoding.value}")
+        raise lowering.unsupported(
+            operation, f"the tile must have the layout of tensor memory, but has {tile.type.encoding.value}"
+        )
 
 
 def _cell_type(lowering: KernelLowering, buffer: BufferType) -> ir.Type:
@@ -85,12 +88,14 @@ def _load(lowering: KernelLowering, operation: ir.Operation) -> None:
         text = f"tcgen05.ld.sync.aligned.{access.shape}.b32 {{{listed}}}, [${count}];"
         cells += _several(lowering.b.execute(text, [cell] * count, place))
     # PTX ISA 9.7.16.6.4: registers of a load exist only after the wait, so they pass through it.
-    waited = lowering.b.execute("tcgen05.wait::ld.sync.aligned;", [cell] * len(cells), *cells, tied=list(range(len(cells))))
+    waited = lowering.b.execute(
+        "tcgen05.wait::ld.sync.aligned;", [cell] * len(cells), *cells, tied=list(range(len(cells)))
+    )
     lowering.set(result, _elements(lowering, _several(waited), buffer.type))
 
 
 def _several(made: object) -> list[ir.Value]:
-    return list(made) if isinstance(made, tuple) else [made]  # type: ignore[list-item]
+    return list(made) if isinstance(made, tuple) else [made]
 
 
 def _elements(lowering: KernelLowering, cells: list[ir.Value], buffer: BufferType) -> list[ir.Value]:

@@ -16,7 +16,9 @@ def _map_address(lowering: KernelLowering, map: ir.Value) -> ir.Value:
     return lowering.b.compute("cvta.param.u64 $0, $1;", lowering.b.i64, symbol)
 
 
-def _panels(lowering: KernelLowering, operation: ir.Operation, buffer: ir.Value) -> list[tuple[ir.Value, list[ir.Value]]]:
+def _panels(
+    lowering: KernelLowering, operation: ir.Operation, buffer: ir.Value
+) -> list[tuple[ir.Value, list[ir.Value]]]:
     """For each panel of a buffer its address and the coordinates of its box."""
     layout = shared_layout(buffer.type)
     given = list(operation.operands)
@@ -25,7 +27,9 @@ def _panels(lowering: KernelLowering, operation: ir.Operation, buffer: ir.Value)
     base = lowering.scalar(buffer)
     found = []
     for panel in range(layout.panels):
-        address = lowering.compute("add.s32 $0, $1, $2;", "i32", base, panel * layout.panel_stride_bytes) if panel else base
+        address = (
+            lowering.compute("add.s32 $0, $1, $2;", "i32", base, panel * layout.panel_stride_bytes) if panel else base
+        )
         inner = coordinates[0]
         if panel:
             inner = lowering.compute("add.s32 $0, $1, $2;", "i32", inner, panel * layout.panel_elements)

@@ -21,7 +21,9 @@ def _wgmma(lowering: KernelLowering, operation: ir.Operation) -> None:
     op: Any = operation.opview
     tile = op.accumulator.type
     if parse_layout(tile.encoding.value) != wgmma_accumulator(tile.shape, lowering.warps):
-        raise lowering.unsupported(operation, f"the accumulator must have the layout of wgmma, but has {tile.encoding.value}")
+        raise lowering.unsupported(
+            operation, f"the accumulator must have the layout of wgmma, but has {tile.encoding.value}"
+        )
     lhs, rhs = MatrixOperand(shared_layout(op.lhs.type), 1), MatrixOperand(shared_layout(op.rhs.type), 0)
     cells = _packed(lowering, lowering.get(op.accumulator), str(tile.element_type))
     blocks = tile.shape[0] // (ROWS * (lowering.warps // WARPS_OF_A_GROUP))
@@ -33,7 +35,10 @@ def _wgmma(lowering: KernelLowering, operation: ir.Operation) -> None:
         start = moved(lowering, lhs_start, lhs.row_offset(block * ROWS * (lowering.warps // WARPS_OF_A_GROUP)))
         own = cells[block * size : (block + 1) * size]
         for step in range(lhs.steps):
-            descriptors = moved(lowering, start, lhs.step_offset(step)), moved(lowering, rhs_start, rhs.step_offset(step))
+            descriptors = (
+                moved(lowering, start, lhs.step_offset(step)),
+                moved(lowering, rhs_start, rhs.step_offset(step)),
+            )
             own = _issue(lowering, op, own, descriptors, lhs, rhs, first=step == 0)
         done += own
     lowering.b.execute("wgmma.commit_group.sync.aligned;")

@@ -1,4 +1,4 @@
-"""Accumulators that stay in tensor memory: runs of matrix multiplies where each result is only the next one's accumulator."""
+"""Accumulators that stay in tensor memory: multiplies whose result is only the next one's accumulator."""
 
 from __future__ import annotations
 

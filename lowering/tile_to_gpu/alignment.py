@@ -20,7 +20,7 @@ def element_bytes(element: ir.Type) -> int:
 
 
 def access_vector(view: ir.Value, operands: Any) -> tuple[int, int]:
-    """The tile dimension that is contiguous in memory (else the last), and the elements of the widest access along it."""
+    """The tile dimension contiguous in memory (else the last), and the elements of the widest access along it."""
     type = view.type
     strides = type.tensor_view.strides
     mapping = getattr(type, "dim_map", tuple(range(type.rank)))

@@ -85,7 +85,9 @@ def _if(op: Any, conversion: Conversion) -> None:
             conversion.block(blocks[0])
             given = _terminator(blocks[0], "cuda_tile.yield")
             layouts = [conversion.layouts.get(operation.results[index]) for index in kept]
-            emitter.create("scf.yield", [], [conversion.tile(given[i], layout) for i, layout in zip(kept, layouts, strict=True)])
+            emitter.create(
+                "scf.yield", [], [conversion.tile(given[i], layout) for i, layout in zip(kept, layouts, strict=True)]
+            )
     for position, index in enumerate(kept):
         conversion.set(operation.results[index], made.results[position])
 

@@ -19,7 +19,15 @@ _SIGNED = {
     "ftoi": {"signed": "arith.fptosi", "unsigned": "arith.fptoui"},
 }
 # Every value of the first is one of the second.
-_WIDENING = {("f16", "f32"), ("bf16", "f32"), ("f16", "f64"), ("bf16", "f64"), ("f32", "f64"), ("tf32", "f32"), ("tf32", "f64")}
+_WIDENING = {
+    ("f16", "f32"),
+    ("bf16", "f32"),
+    ("f16", "f64"),
+    ("bf16", "f64"),
+    ("f32", "f64"),
+    ("tf32", "f32"),
+    ("tf32", "f64"),
+}
 _NARROWING = {("f32", "f16"), ("f32", "bf16"), ("f64", "f32"), ("f64", "f16"), ("f64", "bf16")}
 
 

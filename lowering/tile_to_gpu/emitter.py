@@ -30,7 +30,9 @@ def element_of(type: ir.Type) -> ir.Type:
     return type.element_type if isinstance(type, ir.RankedTensorType) else type
 
 
-def create(name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value], **attributes: ir.Attribute) -> ir.Operation:
+def create(
+    name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value], **attributes: ir.Attribute
+) -> ir.Operation:
     """An upstream operation."""
     return ir.Operation.create(name, list(results), list(operands), attributes)
 
@@ -92,7 +94,9 @@ def gpu(name: str, operands: Sequence[Any] = (), results: Sequence[ir.Type] = ()
     return build(f"tile_gpu.{name}", operands, results, attributes)
 
 
-def choose(condition: ir.Value, type: ir.Type, then: Callable[[], ir.Value], otherwise: Callable[[], ir.Value]) -> ir.Value:
+def choose(
+    condition: ir.Value, type: ir.Type, then: Callable[[], ir.Value], otherwise: Callable[[], ir.Value]
+) -> ir.Value:
     """scf.if with one result."""
     made = ir.Operation.create("scf.if", [type], [condition], regions=2)
     for region, body in zip(made.regions, (then, otherwise), strict=True):

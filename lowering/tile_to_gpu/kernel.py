@@ -29,7 +29,8 @@ LANES = 32
 def convert(module: ir.Module, *, target: str, hints: Mapping[str, Any] | None = None) -> ir.Module:
     """A module with one tile_gpu.kernel for each entry.
 
-    `hints`: `warps` (4, 8 or 16 compute warps), `tma` (False: loads and stores go through registers). Raises UnsupportedError.
+    `hints`: `warps` (4, 8 or 16 compute warps), `tma` (False: loads and stores go through registers). Raises
+    UnsupportedError.
     """
     hints = dict(hints or {})
     machine = target_named(target)
@@ -83,7 +84,10 @@ def _warps(entry: Any, hints: Mapping[str, Any]) -> int:
             raise UsageError(f"hint warps: expected one of {', '.join(map(str, WARP_COUNTS))}, got {given}")
         return int(given)
     sizes = [
-        math.prod(value.type.shape) for op in operations_below(entry) for value in op.operation.results if is_tile(value)
+        math.prod(value.type.shape)
+        for op in operations_below(entry)
+        for value in op.operation.results
+        if is_tile(value)
     ]
     largest = max(sizes, default=1)
     return next((warps for warps in WARP_COUNTS if largest <= warps * LANES * TILE_REGISTERS), WARP_COUNTS[-1])

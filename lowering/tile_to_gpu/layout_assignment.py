@@ -1,4 +1,4 @@
-"""A layout for every register tile: fixed where hardware or memory decides, carried forward, then asked for backward."""
+"""A layout for every register tile: fixed by hardware or memory, carried forward, then asked for backward."""
 
 from __future__ import annotations
 
@@ -88,7 +88,9 @@ def _forward(op: Any, layouts: Layouts) -> None:
     elif name == "cuda_tile.reshape":
         _derive(operation.operands[0], operation.results[0], layouts, lambda layout, type: layout.reshape(type.shape))
     elif name == "cuda_tile.permute":
-        _derive(operation.operands[0], operation.results[0], layouts, lambda layout, type: layout.transpose(op.permutation))
+        _derive(
+            operation.operands[0], operation.results[0], layouts, lambda layout, type: layout.transpose(op.permutation)
+        )
     elif name in ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if"):
         _control(op, layouts)
     elif is_elementwise(op):

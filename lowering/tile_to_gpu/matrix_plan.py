@@ -103,7 +103,9 @@ def _decide(op: Any, target: Target, warps: int, use_tma: bool) -> Multiply:
 def _unit(op: Any, target: Target, warps: int) -> str:
     element = spell(op.lhs.type.element)
     if op.lhs.type.rank != 2:
-        raise UnsupportedError("a batched 'mmaf' cannot be compiled: multiply tiles of two dimensions", source_location(op))
+        raise UnsupportedError(
+            "a batched 'mmaf' cannot be compiled: multiply tiles of two dimensions", source_location(op)
+        )
     if element not in DOT_INPUTS:
         raise UnsupportedError(f"'mmaf' of {element} cannot be compiled for {target.name}", source_location(op))
     rows, columns = op.acc.type.shape

@@ -18,7 +18,9 @@ def _tiles(op: Any, values: list[Any], conversion: Conversion) -> list[Any]:
 
 def _need_tile(op: Any, value: Any) -> None:
     if value.type.rank == 0:
-        raise UnsupportedError("a load or store through a single pointer cannot be compiled: use a tile of one", source_location(op))
+        raise UnsupportedError(
+            "a load or store through a single pointer cannot be compiled: use a tile of one", source_location(op)
+        )
 
 
 @converts("load_ptr_tko")
@@ -27,7 +29,9 @@ def _load_ptr(op: Any, conversion: Conversion) -> None:
     result = op.operation.results[0]
     layout = conversion.layouts[result]
     operands = [None if v is None else conversion.tile(v, layout) for v in (op.source, op.mask, op.paddingValue)]
-    loaded = emitter.gpu("load_global", operands, [conversion.type(result)], vector=1, order=op.memory_ordering_semantics)
+    loaded = emitter.gpu(
+        "load_global", operands, [conversion.type(result)], vector=1, order=op.memory_ordering_semantics
+    )
     conversion.set(result, loaded.result)
 
 

@@ -44,7 +44,9 @@ def put_by_tma(op: Any, conversion: Conversion) -> None:
             _hold(op, tile, channel, buffer, index, users, conversion)
 
 
-def _hold(op: Any, tile: ir.Value, channel: ir.Value, buffer: Any, index: int, users: list[Multiply], conversion: Conversion) -> None:
+def _hold(
+    op: Any, tile: ir.Value, channel: ir.Value, buffer: Any, index: int, users: list[Multiply], conversion: Conversion
+) -> None:
     """`get` just before the first multiply that reads the slot, `release` just after the last."""
     places = [_place_in_block(multiply.op.operation, op.operation.block) for multiply in users]
     order = {operation.operation: number for number, operation in enumerate(op.operation.block.operations)}
@@ -69,7 +71,12 @@ def _place_in_block(operation: ir.Operation, block: ir.Block) -> ir.Operation:
 
 
 def declare_channel(
-    conversion: Conversion, buffers: list[Any], producer: str, consumers: list[str], ring: bool, shares: ir.Value | None = None
+    conversion: Conversion,
+    buffers: list[Any],
+    producer: str,
+    consumers: list[str],
+    ring: bool,
+    shares: ir.Value | None = None,
 ) -> ir.Value:
     """A channel of one slot; the pipeline pass deepens rings."""
     return conversion.declare(
@@ -98,7 +105,9 @@ class OperandBuffer:
         assert operand.source is not None and operand.map is not None
         held = self._conversion.buffers[operand.source.load.operation.results[0]]
         type = operand.value.type
-        wanted = BufferType.get(tuple(type.shape), type.element, SHARED, _layout(operand.contiguous, operand.map.swizzle))
+        wanted = BufferType.get(
+            tuple(type.shape), type.element, SHARED, _layout(operand.contiguous, operand.map.swizzle)
+        )
         return held if held.type == wanted else emitter.gpu("view_buffer", [held], [wanted]).result
 
     def _of_registers(self, operand: Operand, multiply: Multiply) -> ir.Value:

@@ -24,7 +24,9 @@ def _fold(op: Any, conversion: Conversion, name: str, **attributes: Any) -> None
     operands, results = list(op.operation.operands), list(op.operation.results)
     layout = conversion.layouts[operands[0]]
     sources = [conversion.tile(value, layout) for value in operands]
-    types = [_folded_type(source, result, op, name, conversion) for source, result in zip(sources, results, strict=True)]
+    types = [
+        _folded_type(source, result, op, name, conversion) for source, result in zip(sources, results, strict=True)
+    ]
     identities = op.operation.attributes["identities"]
     folded = emitter.gpu(name, sources, types, identities=identities, **attributes)
     _body(op.operation.regions[0].blocks[0], folded, conversion)

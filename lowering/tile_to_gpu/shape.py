@@ -46,7 +46,13 @@ def _reshape(op: Any, conversion: Conversion) -> None:
     source, result = op.operation.operands[0], op.operation.results[0]
     made = conversion.get(source)
     if not is_tile(result):
-        scalar = emitter.gpu("extract", [made, *[emitter.i32(0)] * source.type.rank], [element_type(result.type.element)]).result if is_tile(source) else made
+        scalar = (
+            emitter.gpu(
+                "extract", [made, *[emitter.i32(0)] * source.type.rank], [element_type(result.type.element)]
+            ).result
+            if is_tile(source)
+            else made
+        )
         conversion.set(result, scalar)
     elif not is_tile(source):
         conversion.set(result, emitter.gpu("splat", [made], [conversion.type(result)]).result)

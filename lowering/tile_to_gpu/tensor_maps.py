@@ -1,4 +1,4 @@
-"""Whether TMA can carry a view, and how: everything that must be known when compiling (tma.py holds the launch rules)."""
+"""Whether TMA can carry a view, and how: all that must be known when compiling (PTX ISA 5.5, 9.7.9.27)."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ def tensor_map_for(view: ir.Value, *, swizzle: str | None = None) -> TensorMap |
     if reason is not None:
         return reason
     contiguous = _contiguous(type)
+    assert contiguous is not None
     others = [d for d in reversed(range(type.rank)) if d != contiguous]
     row_bytes = type.tile_shape[contiguous] * bits // 8
     return TensorMap(view, (contiguous, *others), contiguous, swizzle or swizzle_for(row_bytes), element)

@@ -25,7 +25,9 @@ def matrix(random: np.random.Generator, shape: Sequence[int], dtype: Any, column
     return values.T if column_major else values
 
 
-def product_tolerance(a: np.ndarray, b: np.ndarray, exact: np.ndarray, dtype: Any, *, operand_bits: int | None = None) -> np.ndarray:
+def product_tolerance(
+    a: np.ndarray, b: np.ndarray, exact: np.ndarray, dtype: Any, *, operand_bits: int | None = None
+) -> np.ndarray:
     """What the arithmetic of a matrix multiply may lose, element by element, as a bound and not an estimate.
 
     `operand_bits`: fraction bits of operands that the tensor core cuts (tf32: 10).
@@ -71,7 +73,9 @@ def assert_within(found: np.ndarray, exact: np.ndarray, tolerance: np.ndarray | 
     error[~np.isfinite(error)] = np.inf
     bound = np.broadcast_to(tolerance, error.shape)
     worst = np.unravel_index(np.argmax(error - bound), error.shape)
-    assert (error <= bound).all(), f"{worst}: {found[worst]} for {exact[worst]}, off by {error[worst]:.3e} of {bound[worst]:.3e}"
+    assert (error <= bound).all(), (
+        f"{worst}: {found[worst]} for {exact[worst]}, off by {error[worst]:.3e} of {bound[worst]:.3e}"
+    )
 
 
 Oracle = Callable[..., np.ndarray]

@@ -13,7 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 TARGETS = ("sm_100a", "sm_90a")
 SWITCHES = [
-    {"roles": roles, "pipeline": pipeline, "tma": tma} for roles, pipeline, tma in itertools.product((True, False), repeat=3)
+    {"roles": roles, "pipeline": pipeline, "tma": tma}
+    for roles, pipeline, tma in itertools.product((True, False), repeat=3)
 ]
 
 

@@ -1,4 +1,4 @@
-"""Kernels that take every way through the lowering; each is a dozen lines and has its numpy beside it in test_programs."""
+"""Kernels that take every way through the lowering; test_programs and test_matmul have the numpy of each."""
 
 import tilec as ct
 

@@ -20,7 +20,7 @@ KINDS = {
     "f32": (programs.matmul, np.float32, np.float32, (64, 64, 32), None),
     "f16-accumulator": (programs.matmul_f16_accumulator, np.float16, np.float16, (128, 64, 64), None),
 }
-# M, N, K: whole tiles, ragged in one or all directions, K below a tile, and K that runs a ring of four twice round and more.
+# M, N, K: whole tiles, ragged in some or all directions, K below a tile, K that runs a ring of four twice round.
 SHAPES = [
     (128, 64, 64),
     (256, 128, 128),
@@ -40,7 +40,9 @@ ORDERS = list(itertools.product((False, True), repeat=2))
 HALF_ACCUMULATOR = 2.0**-11
 
 
-def check(kind: str, shape: tuple[int, int, int], orders: tuple[bool, bool], target: str, seeds: range, interpret: bool) -> None:
+def check(
+    kind: str, shape: tuple[int, int, int], orders: tuple[bool, bool], target: str, seeds: range, interpret: bool
+) -> None:
     kernel, dtype, result, tile, bits = KINDS[kind]
     M, N, K = shape
     random = np.random.default_rng([M, N, K])
@@ -52,7 +54,9 @@ def check(kind: str, shape: tuple[int, int, int], orders: tuple[bool, bool], tar
     if kernel is programs.matmul_f16_accumulator:
         tolerance = tolerance + -(-K // 16) * HALF_ACCUMULATOR * (np.abs(a) @ np.abs(b))
     grid = (-(-M // tile[0]), -(-N // tile[1]))
-    found = run_everywhere(kernel, grid, (A, B, C, *tile), (2,), target=target, hints={}, seeds=seeds, interpret=interpret)
+    found = run_everywhere(
+        kernel, grid, (A, B, C, *tile), (2,), target=target, hints={}, seeds=seeds, interpret=interpret
+    )
     for (c,) in found:
         assert_within(c, a @ b, tolerance)
     if interpret:

@@ -28,7 +28,9 @@ def test_two_products_share_an_operand(target, switches, random):
     P, Q = np.zeros((136, 72), np.float16), np.zeros((136, 72), np.float16)
     args = (A, B, C, P, Q, 128, 64, 64)
     a, b, c = f64(A, B, C)
-    for p, q in run_everywhere(programs.two_products, blocks(P.shape, (128, 64)), args, (3, 4), target=target, hints=switches):
+    for p, q in run_everywhere(
+        programs.two_products, blocks(P.shape, (128, 64)), args, (3, 4), target=target, hints=switches
+    ):
         assert_within(p, a @ b, product_tolerance(a, b, a @ b, "f2"))
         assert_within(q, a @ c, product_tolerance(a, c, a @ c, "f2"))
 
@@ -60,7 +62,9 @@ def test_an_operand_is_computed_first(target, switches, random):
     C = np.zeros((136, 136), np.float16)
     a, b = f64(A, B)
     args = (A, B, C, 128, 128, 64)
-    for (c,) in run_everywhere(programs.scaled_operand, blocks(C.shape, (128, 128)), args, (2,), target=target, hints=switches):
+    for (c,) in run_everywhere(
+        programs.scaled_operand, blocks(C.shape, (128, 128)), args, (2,), target=target, hints=switches
+    ):
         assert_within(c, 2 * a @ b, product_tolerance(2 * a, b, 2 * a @ b, "f2"))
 
 
@@ -71,7 +75,9 @@ def test_the_accumulator_is_rescaled_in_the_loop(target, switches, random):
     weights = 0.5 ** (3 - np.arange(200) // 64)
     exact = (a * weights) @ b
     args = (A, B, C, 128, 128, 64)
-    for (c,) in run_everywhere(programs.rescaled, blocks(C.shape, (128, 128)), args, (2,), target=target, hints=switches):
+    for (c,) in run_everywhere(
+        programs.rescaled, blocks(C.shape, (128, 128)), args, (2,), target=target, hints=switches
+    ):
         assert_within(c, exact, product_tolerance(a, b, exact, "f2"))
 
 
@@ -90,7 +96,9 @@ def test_a_multiply_under_a_condition(target, switches, random):
     chosen = (np.arange(328) // 64 % 2 == 0).astype(np.float64)
     exact = (a * chosen) @ b
     args = (A, B, C, 128, 64, 64)
-    for (c,) in run_everywhere(programs.under_if, blocks(C.shape, (128, 64)), args, (2,), target=target, hints=switches):
+    for (c,) in run_everywhere(
+        programs.under_if, blocks(C.shape, (128, 64)), args, (2,), target=target, hints=switches
+    ):
         assert_within(c, exact, product_tolerance(a * chosen, b, exact, "f2"))
 
 
@@ -121,11 +129,13 @@ def test_strided_view_feeds_a_multiply(target, switches, random, step):
         gathered[:, k * 64 : k * 64 + part.shape[1]] = part
     b = np.pad(b, ((0, 56), (0, 0)))
     args = (A, B, C, 128, 64, 64, step)
-    for (c,) in run_everywhere(programs.strided_matmul, blocks(C.shape, (128, 64)), args, (2,), target=target, hints=switches):
+    for (c,) in run_everywhere(
+        programs.strided_matmul, blocks(C.shape, (128, 64)), args, (2,), target=target, hints=switches
+    ):
         assert_within(c, gathered @ b, product_tolerance(gathered, b, gathered @ b, "f2"))
 
 
-# Four float32 operations follow each other in a softmax, exp within 2 units in the last place, the sum of 256 in any order.
+# A softmax is four float32 operations in a row, exp is within 2 units in the last place, 256 are summed in any order.
 SOFTMAX_RELATIVE = (4 + 2 + 256) * 2.0**-24
 
 

@@ -1,4 +1,4 @@
-"""Every way to break the synchronisation of a kernel by one instruction: that instruction deleted, or a phase not flipped.
+"""Every way to break the synchronisation of a kernel by one instruction: it is deleted, or a phase is not flipped.
 
 Mutations are found in the text of any PTX by what instructions are, not by where our compiler puts them.
 """

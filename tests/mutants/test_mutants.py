@@ -18,7 +18,7 @@ from tilec.errors import SimulationError
 from tilec.signature import Signature
 
 SEEDS = range(20)
-# Kernel, M, N, K, tile, grid. K has 13 tiles for a ring of four; the persistent kernel stores nine tiles through a ring of two.
+# Kernel, M, N, K, tile, grid. K has 13 tiles for a ring of four; `persistent` has nine tiles for a ring of two.
 CASES = {
     "matmul": (programs.matmul, (200, 136, 824), (128, 64, 64), (2, 3)),
     "persistent": (programs.persistent, (376, 184, 312), (128, 64, 64), (1,)),
@@ -43,7 +43,9 @@ class Subject:
         self.B = random.standard_normal((K, N)).astype(np.float16)
         self.tile = tile
         args = (self.A, self.B, self.result(), *tile)
-        self.artifact = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), hints=hints).artifact
+        self.artifact = tilec.compile(
+            kernel, target=target, signature=Signature.from_arguments(kernel, args), hints=hints
+        ).artifact
 
     def result(self) -> np.ndarray:
         return np.zeros((self.A.shape[0], self.B.shape[1]), np.float16)

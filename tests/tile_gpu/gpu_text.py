@@ -12,8 +12,10 @@ ALIASES = """
 !of_b = !tile_gpu.channel<[!b]>
 !of_d = !tile_gpu.channel<[!d]>
 !map = !tile_gpu.tensor_map
-!tile = tensor<128x64xf32, "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64">
-!half = tensor<128x64xf16, "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64">
+#rows = "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64"
+!tile = tensor<128x64xf32, #rows>
+!one = tensor<1xi32, "register=none lane=(0)(0)(0)(0)(0) warp=(0)(0) shape=1">
+!half = tensor<128x64xf16, #rows>
 """
 
 DECLARATIONS = """
@@ -39,10 +41,12 @@ MATMUL = """
   scf.for %k = %zero to %n step %one : i32 {
     %x = arith.muli %k, %size : i32
     %sa = "tile_gpu.put_begin"(%ca) {resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_a) -> !a
-    "tile_gpu.tma_load"(%ma, %x, %zero, %sa, %ca) {operandSegmentSizes = array<i32: 1, 2, 1, 1>} : (!map, i32, i32, !a, !of_a) -> ()
+    "tile_gpu.tma_load"(%ma, %x, %zero, %sa, %ca) {operandSegmentSizes = array<i32: 1, 2, 1, 1>}
+      : (!map, i32, i32, !a, !of_a) -> ()
     "tile_gpu.put_commit"(%ca) : (!of_a) -> ()
     %sb = "tile_gpu.put_begin"(%cb) {resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_b) -> !b
-    "tile_gpu.tma_load"(%mb, %zero, %x, %sb, %cb) {operandSegmentSizes = array<i32: 1, 2, 1, 1>} : (!map, i32, i32, !b, !of_b) -> ()
+    "tile_gpu.tma_load"(%mb, %zero, %x, %sb, %cb) {operandSegmentSizes = array<i32: 1, 2, 1, 1>}
+      : (!map, i32, i32, !b, !of_b) -> ()
     "tile_gpu.put_commit"(%cb) : (!of_b) -> ()
     %ga = "tile_gpu.get"(%ca) {consumer = 0 : i32, resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_a) -> !a
     %gb = "tile_gpu.get"(%cb) {consumer = 0 : i32, resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_b) -> !b
@@ -67,7 +71,8 @@ def kernel(body: str) -> ir.Module:
         + '"tile_gpu.kernel"() ({\n^bb0(%p: i64, %n: i32):'
         + DECLARATIONS
         + body
-        + '  "tile_gpu.return"() : () -> ()\n}) {sym_name = "k", target = "sm_100a", function_type = (i64, i32) -> (), warps = 4 : i32} : () -> ()\n'
+        + '  "tile_gpu.return"() : () -> ()\n}) {sym_name = "k", target = "sm_100a", warps = 4 : i32, '
+        + "function_type = (i64, i32) -> ()} : () -> ()\n"
     )
     with context():
         return ir.Module.parse(text)

@@ -7,7 +7,7 @@ from gpu_text import MATMUL, kernel
 
 from tilec.dialect.mlir import context, ir
 
-LAYOUT = 'register=none lane=(0)(0)(0)(0)(0) warp=(0)(0) shape=1'
+LAYOUT = "register=none lane=(0)(0)(0)(0)(0) warp=(0)(0) shape=1"
 
 
 def test_text_is_read_back_as_printed():
@@ -43,7 +43,8 @@ REFUSALS = {
         "stages must be positive, but got 0",
     ),
     "slots of another type shared": (
-        '%c = "tile_gpu.make_channel"(%cb) {stages = 1 : i32, producer = "threads", consumers = ["mma"], reuse = "once", '
+        '%c = "tile_gpu.make_channel"(%cb) {stages = 1 : i32, producer = "threads", consumers = ["mma"], '
+        'reuse = "once", '
         "operandSegmentSizes = array<i32: 1>} : (!of_b) -> !of_a\n",
         "shared slots must have the type of the channel",
     ),

@@ -85,10 +85,9 @@ def test_a_kernel_without_asynchronous_work_keeps_one_role():
 def test_a_condition_that_only_tiles_decide_keeps_one_role():
     # The bound of the loop is an element of a tile, which the load role cannot know.
     loaded = """
-  %v = "tile_gpu.load_view"(%p, %zero, %n, %one) {vector = 1 : i32, padding = "zero", operandSegmentSizes = array<i32: 1, 1, 1, 1>}
-    : (i64, i32, i32, i32) -> tensor<1xi32, "register=none lane=(0)(0)(0)(0)(0) warp=(0)(0) shape=1">
-  %turns = "tile_gpu.extract"(%v, %zero) {operandSegmentSizes = array<i32: 1, 1, %ZEROS%>}
-    : (tensor<1xi32, "register=none lane=(0)(0)(0)(0)(0) warp=(0)(0) shape=1">, i32) -> i32
+  %v = "tile_gpu.load_view"(%p, %zero, %n, %one) {vector = 1 : i32, padding = "zero",
+    operandSegmentSizes = array<i32: 1, 1, 1, 1>} : (i64, i32, i32, i32) -> !one
+  %turns = "tile_gpu.extract"(%v, %zero) {operandSegmentSizes = array<i32: 1, 1, %ZEROS%>} : (!one, i32) -> i32
 """.replace("%ZEROS%", ", ".join(["0"] * 31))
     assert "roles" not in names_in(after(loaded + MATMUL.replace("to %n step", "to %turns step"), "partition-roles"))
 
@@ -105,7 +104,10 @@ def test_without_roles_copies_run_ahead_of_the_loop():
 
 
 def test_copies_that_depend_on_a_carried_value_stay_in_their_turn():
-    body = MATMUL.replace("scf.for %k = %zero to %n step %one : i32 {", "%e = scf.for %k = %zero to %n step %one iter_args(%c = %zero) -> (i32) : i32 {")
+    body = MATMUL.replace(
+        "scf.for %k = %zero to %n step %one : i32 {",
+        "%e = scf.for %k = %zero to %n step %one iter_args(%c = %zero) -> (i32) : i32 {",
+    )
     body = body.replace("arith.muli %k, %size", "arith.addi %c, %size").replace(
         '  }\n  "tile_gpu.put_commit"(%cd)', '    scf.yield %x : i32\n  }\n  "tile_gpu.put_commit"(%cd)'
     )
