@@ -11,7 +11,7 @@ from simulated import elementwise, ptx_of, run, tile
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, ThroughShared, conversion
 from tilec.lowering.layout.layout_text import parse_layout
-from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.linear_layout import LinearLayout, unflatten
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b
 from tilec.lowering.layout.wgmma import wgmma_operand_a
 
@@ -75,6 +75,23 @@ def test_every_width_by_shuffles(name, element):
     check(element, source, target)
     check(element, target, source)
     assert "bar.sync" not in ptx_of(convert(element, source, target))
+
+
+def random_layout(random: np.random.Generator) -> LinearLayout:
+    """A random basis of the 11 index bits of 64 x 32 over registers, lanes and four warps."""
+    while True:
+        columns = [int(column) for column in random.integers(0, 1 << 11, 12)]
+        bases = [unflatten(column, (64, 32)) for column in columns]
+        layout = LinearLayout(tuple(bases[7:]), tuple(bases[:5]), tuple(bases[5:7]), (64, 32))
+        if layout.is_surjective:
+            return layout
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("element", ["f16", "f32"])
+def test_random_layouts(seed, element):
+    random = np.random.default_rng(seed)
+    check(element, random_layout(random), random_layout(random))
 
 
 def test_registers_renamed_cost_nothing():

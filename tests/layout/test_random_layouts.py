@@ -1,0 +1,114 @@
+"""The algebra on layouts that nobody would choose: bases that overlap, repeat and cross registers, lanes and warps."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tilec.lowering.layout.bit_matrix import BitMatrix
+from tilec.lowering.layout.chunks import chunks
+from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
+from tilec.lowering.layout.folds import fold_plan
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import LinearLayout, unflatten
+from tilec.lowering.layout.scratch import scratch_matrix
+
+BITS = 9
+SHAPE = (16, 32)
+WARP_BITS = 2
+
+
+@st.composite
+def layouts(draw) -> LinearLayout:
+    """A surjective layout of 16 x 32 on four warps: a random basis of the index bits, with repeats mixed in."""
+    columns: list[int] = []
+    while not BitMatrix(tuple(columns), BITS).is_surjective:
+        columns.append(draw(st.integers(0, (1 << BITS) - 1)) if len(columns) < 6 else 1 << len(columns) % BITS)
+    columns += draw(st.lists(st.integers(0, (1 << BITS) - 1), max_size=2))
+    columns += [0] * max(0, 5 + WARP_BITS - len(columns))
+    shuffled = draw(st.permutations(columns))
+    bases = [unflatten(column, SHAPE) for column in shuffled]
+    lane, warp, register = bases[:5], bases[5 : 5 + WARP_BITS], bases[5 + WARP_BITS :]
+    return LinearLayout(tuple(register), tuple(lane), tuple(warp), SHAPE)
+
+
+def held(layout: LinearLayout) -> np.ndarray:
+    """Row-major element index by [register, thread]."""
+    registers, threads = np.arange(layout.register_count), np.arange(32 * layout.warps)
+    return layout.register_matrix(registers)[:, None] ^ layout.thread_matrix(threads)[None, :]
+
+
+@given(layouts())
+def test_text_reads_back(layout):
+    assert parse_layout(str(layout)) == layout
+
+
+@given(layouts())
+def test_representatives_hold_each_element_once(layout):
+    registers = [r for r in range(layout.register_count) if not r & layout.free_register_mask]
+    threads = [t for t in range(32 * layout.warps) if not t & layout.free_thread_mask]
+    assert sorted(held(layout)[np.ix_(registers, threads)].ravel()) == list(range(1 << BITS))
+    assert all(layout.register_images[r] == layout.register_images[layout.representatives[r]] for r in registers)
+
+
+@given(layouts(), layouts())
+@settings(deadline=None)
+def test_conversions_carried_out(source, target):
+    """What a conversion moves arrives where the target wants it."""
+    way, before, after = conversion(source, target), held(source), held(target)
+    threads = np.arange(32 * target.warps)
+    if isinstance(way, RegisterMove):
+        assert np.array_equal(before[list(way.sources)], after)
+    elif isinstance(way, Shuffle):
+        for register in range(target.register_count):
+            reads = way.lane(threads % 32) ^ way.flips[register]
+            chosen = way.sources[register] ^ way.selected(threads % 32)
+            assert np.array_equal(before[chosen, threads // 32 * 32 + reads], after[register])
+
+
+@given(layouts(), layouts(), st.sampled_from([1, 2, 4, 8]))
+@settings(deadline=None)
+def test_scratch_is_a_bijection(source, target, element_bytes):
+    places = scratch_matrix(source, target, element_bytes)
+    assert sorted(places(np.arange(1 << BITS))) == list(range(0, element_bytes << BITS, element_bytes))
+
+
+@given(layouts(), layouts(), st.sampled_from([1 << 6, 1 << 8]))
+@settings(deadline=None)
+def test_chunks_cover_the_tile_once(source, target, limit):
+    plan = chunks(source, target, limit)
+    for layout, registers in ((source, plan.source_registers), (target, plan.target_registers)):
+        parts = [held(layout)[registers(part)] for part in range(plan.count)]
+        elements = [set(part.ravel().tolist()) for part in parts]
+        assert set().union(*elements) == set(range(1 << BITS)) and sum(map(len, elements)) == 1 << BITS
+
+
+@given(layouts(), st.sampled_from([0, 1]))
+@settings(deadline=None, max_examples=25)
+def test_folds_within_a_warp_meet_each_element_once(layout, dimension):
+    """Folding sets: no element twice in what a thread ends with, none of another row."""
+    plan = fold_plan(layout, dimension)
+    rows = plan.result.register_matrix(np.arange(layout.register_count))[:, None] ^ plan.result.thread_matrix(
+        np.arange(32 * layout.warps)
+    )
+    sets = [[{int(e)} for e in line] for line in held(layout)]
+    for first, members in plan.register_rows:
+        sets[first] = [_union([sets_of[t] for sets_of in (sets[m] for m in members)]) for t in range(32 * layout.warps)]
+    sets = [sets[first] for first in plan.row_of_register]
+    for lane_mask, register_mask in plan.lane_folds:
+        sets = [
+            [_union([line[t], sets[r ^ register_mask][t ^ lane_mask]]) for t in range(len(line))]
+            for r, line in enumerate(sets)
+        ]
+    along = SHAPE[dimension]
+    for r, line in enumerate(sets):
+        for t, elements in enumerate(line):
+            kept = {unflatten(e, SHAPE)[1 - dimension] for e in elements}
+            assert kept == {int(rows[r, t])} and len(elements) * plan.warp_parts == along
+
+
+def _union(sets: list[set[int]]) -> set[int]:
+    total = set().union(*sets)
+    assert len(total) == sum(map(len, sets)), "an element is folded twice"
+    return total
