@@ -34,7 +34,7 @@ def partition_roles(kernel: Any) -> bool:
     roles = _roles_of(operations)
     if len(roles) == 1 or any(op.name == "tile_gpu.roles" for op in operations):
         return False
-    above = [op for op in operations if op.name in DECLARATIONS or is_free(op)]
+    above = _above(operations)
     work = [op for op in operations[:-1] if op not in above]
     terminator = operations[-1]
     with kernel.operation.location, ir.InsertionPoint(terminator):
@@ -56,6 +56,16 @@ def partition_roles(kernel: Any) -> bool:
     for op in reversed(work):
         op.erase()
     return True
+
+
+def _above(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """Declarations, and scalars that need nothing else: every role sees them."""
+    found: list[ir.Operation] = []
+    for op in operations:
+        known = all(isinstance(value.owner, ir.Block) or value.owner.operation in found for value in op.operands)
+        if op.name in DECLARATIONS or is_free(op) and known:
+            found.append(op)
+    return found
 
 
 def _roles_of(operations: Sequence[ir.Operation]) -> list[str]:

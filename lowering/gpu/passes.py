@@ -45,6 +45,8 @@ def run_pass(module: ir.Module, name: str, *, target: str, options: Mapping[str,
     with context(), ir.Location.unknown():
         for kernel in _kernels(module):
             kernel_pass(kernel, machine, options or {})
+            # Upstream's passes end the process on a module that is not valid.
+            kernel.operation.verify()
 
 
 def clean_up(module: ir.Module) -> None:

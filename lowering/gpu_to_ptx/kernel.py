@@ -11,7 +11,7 @@ from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
 from tilec.lowering.gpu_to_ptx.kernel_lowering import COMPUTE, SHARED_SYMBOL, KernelLowering
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
 from tilec.lowering.gpu_to_ptx.lowers import Role, named_location
-from tilec.lowering.gpu_to_ptx.shared_plan import BARRIER_BYTES, SharedPlan, shared_plan
+from tilec.lowering.gpu_to_ptx.shared_plan import BARRIER_BYTES, SharedPlan, check_shared_bytes, shared_plan
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import target_named
 
@@ -186,6 +186,7 @@ def _finish(lowering: KernelLowering, written: ir.Operation, kernel: Any, maps: 
         _free_tensor_memory(lowering)
     lowering.b.leave()
     size = _dynamic_bytes(lowering.plan, lowering.scratch_size_bytes)
+    check_shared_bytes(kernel, size, lowering.target)
     if size:
         buffer = {"name": SHARED_SYMBOL, "bytes": size, "alignment": BASE_ALIGNMENT_BYTES, "dynamic": True}
         written.attributes["shared"] = shared_attribute([buffer])

@@ -136,15 +136,20 @@ def _aligned(size_bytes: int) -> int:
 
 
 def _check(kernel: Any, plan: SharedPlan, end: int, columns: int, target: Target) -> None:
-    if end > target.shared_bytes:
-        raise UnsupportedError(
-            f"the kernel needs {end} bytes of shared memory, {target.name} has {target.shared_bytes}: "
-            "use smaller tiles, or fewer stages",
-            error_place(kernel.operation.location),
-        )
+    check_shared_bytes(kernel, end, target)
     if columns > target.tensor_memory_columns:
         raise UnsupportedError(
             f"the accumulators need {columns} columns of tensor memory, "
             f"{target.name} has {target.tensor_memory_columns}: use smaller tiles",
+            error_place(kernel.operation.location),
+        )
+
+
+def check_shared_bytes(kernel: Any, size_bytes: int, target: Target) -> None:
+    """UnsupportedError where a kernel needs more shared memory than the target has."""
+    if size_bytes > target.shared_bytes:
+        raise UnsupportedError(
+            f"the kernel needs {size_bytes} bytes of shared memory, {target.name} has {target.shared_bytes}: "
+            "use smaller tiles, or fewer stages",
             error_place(kernel.operation.location),
         )

@@ -11,7 +11,7 @@ from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.mma import AccumulatorState
-from tilec.lowering.tile_to_gpu.source_location import source_location
+from tilec.lowering.ptx.place import error_place
 
 
 @converts("for")
@@ -67,7 +67,9 @@ def _given(op: Any, index: int, value: ir.Value, states: Any, conversion: Conver
 def _terminator(block: ir.Block, name: str) -> list[ir.Value]:
     last = block.operations[len(block.operations) - 1]
     if last.operation.name != name:
-        raise UnsupportedError(f"'{last.operation.name}' cannot leave this block when compiling", source_location(last))
+        raise UnsupportedError(
+            f"'{last.operation.name}' cannot leave this block when compiling", error_place(last.operation.location)
+        )
     return list(last.operation.operands)
 
 

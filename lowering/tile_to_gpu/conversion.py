@@ -15,7 +15,7 @@ from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.converts import RULES
 from tilec.lowering.tile_to_gpu.layout_assignment import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
-from tilec.lowering.tile_to_gpu.source_location import source_location
+from tilec.lowering.ptx.place import error_place
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
 
 
@@ -59,7 +59,8 @@ class Conversion:
                 rule = RULES.get(operation.name.removeprefix("cuda_tile."))
                 if rule is None:
                     raise UnsupportedError(
-                        f"'{operation.name}' cannot be compiled for {self.target.name}", source_location(op)
+                        f"'{operation.name}' cannot be compiled for {self.target.name}",
+                        error_place(op.operation.location),
                     )
                 rule(op, self)
             for step in self.after.pop(operation, ()):

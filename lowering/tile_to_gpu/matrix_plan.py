@@ -12,7 +12,7 @@ from tilec.errors import UnsupportedError
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
 from tilec.lowering.tile_to_gpu.operand_source import ABSORBED, OperandSource, operand_source
-from tilec.lowering.tile_to_gpu.source_location import source_location
+from tilec.lowering.ptx.place import error_place
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 
 TCGEN05, WGMMA, DOT = "tcgen05", "wgmma", "dot"
@@ -67,7 +67,7 @@ def matrix_plan(entry: Any, target: Target, warps: int, use_tma: bool) -> Matrix
         if name == "cuda_tile.mmaf":
             _add(plan, _decide(op, target, warps, use_tma))
         elif name in ("cuda_tile.mmai", "cuda_tile.mmaf_scaled"):
-            raise UnsupportedError(f"'{name}' cannot be compiled for {target.name}", source_location(op))
+            raise UnsupportedError(f"'{name}' cannot be compiled for {target.name}", error_place(op.operation.location))
     _absorb(plan)
     return plan
 
@@ -104,10 +104,12 @@ def _unit(op: Any, target: Target, warps: int) -> str:
     element = spell(op.lhs.type.element)
     if op.lhs.type.rank != 2:
         raise UnsupportedError(
-            "a batched 'mmaf' cannot be compiled: multiply tiles of two dimensions", source_location(op)
+            "a batched 'mmaf' cannot be compiled: multiply tiles of two dimensions", error_place(op.operation.location)
         )
     if element not in DOT_INPUTS:
-        raise UnsupportedError(f"'mmaf' of {element} cannot be compiled for {target.name}", source_location(op))
+        raise UnsupportedError(
+            f"'mmaf' of {element} cannot be compiled for {target.name}", error_place(op.operation.location)
+        )
     rows, columns = op.acc.type.shape
     depth_bytes = op.lhs.type.shape[1] * TENSOR_CORE_INPUTS.get(element, 0)
     if not depth_bytes or depth_bytes % STEP_BYTES:

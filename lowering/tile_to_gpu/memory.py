@@ -8,7 +8,7 @@ from tilec.errors import UnsupportedError
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
-from tilec.lowering.tile_to_gpu.source_location import source_location
+from tilec.lowering.ptx.place import error_place
 
 
 def _tiles(op: Any, values: list[Any], conversion: Conversion) -> list[Any]:
@@ -19,7 +19,8 @@ def _tiles(op: Any, values: list[Any], conversion: Conversion) -> list[Any]:
 def _need_tile(op: Any, value: Any) -> None:
     if value.type.rank == 0:
         raise UnsupportedError(
-            "a load or store through a single pointer cannot be compiled: use a tile of one", source_location(op)
+            "a load or store through a single pointer cannot be compiled: use a tile of one",
+            error_place(op.operation.location),
         )
 
 
