@@ -168,3 +168,24 @@ def sums(X, R, C, rows: Const, columns: Const):
     x = ct.load(X, index=(0, 0), shape=(rows, columns), padding_mode=ZERO)
     ct.store(R, index=(0,), tile=ct.sum(x, axis=1))
     ct.store(C, index=(0,), tile=ct.sum(x, axis=0))
+
+
+@ct.kernel
+def attention(Q, K, V, O, scale: ct.Constant[float], tm: Const, tn: Const, width: Const):  # noqa: E741
+    """Softmax(Q @ K.T * scale) @ V with the maximum and the sum kept as it goes: two multiplies chained in a loop."""
+    i = ct.bid(0)
+    q = ct.load(Q, index=(i, 0), shape=(tm, width), padding_mode=ZERO)
+    largest = ct.full((tm, 1), -1e30, dtype=ct.float32)
+    total = ct.full((tm, 1), 0, dtype=ct.float32)
+    acc = ct.full((tm, width), 0, dtype=ct.float32)
+    for j in range(ct.num_tiles(K, axis=0, shape=(tn, width))):
+        k = ct.load(K, index=(j, 0), shape=(tn, width), padding_mode=ZERO)
+        v = ct.load(V, index=(j, 0), shape=(tn, width), padding_mode=ZERO)
+        s = ct.mma(q, ct.transpose(k), ct.full((tm, tn), 0, dtype=ct.float32)) * scale
+        above = ct.maximum(largest, ct.max(s, axis=1, keepdims=True))
+        p = ct.exp(s - above)
+        shrunk = ct.exp(largest - above)
+        total = total * shrunk + ct.sum(p, axis=1, keepdims=True)
+        acc = ct.mma(p.astype(Q.dtype), v, acc * shrunk)
+        largest = above
+    ct.store(O, index=(i, 0), tile=(acc / total).astype(O.dtype))

@@ -157,3 +157,21 @@ def test_sums_over_either_axis(target, switches, random):
     for r, c in run_everywhere(programs.sums, (1,), (X, R, C, 128, 64), (1, 2), target=target, hints=switches):
         assert_within(r, x.sum(axis=1), 64 * 2.0**-24 * np.abs(x).sum(axis=1))
         assert_within(c, x.sum(axis=0), 128 * 2.0**-24 * np.abs(x).sum(axis=0))
+
+
+# The weights are rounded to float16 before the second multiply; everything else of attention is float32.
+ATTENTION_RELATIVE = 2 * 2.0**-11
+
+
+def test_attention(target, switches, random):
+    Q, K, V = matrix(random, (200, 64), "f2"), matrix(random, (192, 64), "f2"), matrix(random, (192, 64), "f2")
+    result = np.zeros((200, 64), np.float16)
+    q, k, v = f64(Q, K, V)
+    s = q @ k.T * 0.125
+    weights = np.exp(s - s.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    exact = weights @ v
+    tolerance = ATTENTION_RELATIVE * (weights @ np.abs(v)) + product_tolerance(weights, v, exact, "f2")
+    args = (Q, K, V, result, 0.125, 128, 64, 64)
+    for (found,) in run_everywhere(programs.attention, (2,), args, (3,), target=target, hints=switches):
+        assert_within(found, exact, tolerance)
