@@ -124,6 +124,18 @@ def test_trap(simulate, kind, body, message):
     assert message in caught.value.message
 
 
+def test_one_instruction_may_be_wrong_in_two_ways(simulate):
+    """Lanes 0 to 15 of warp 1 race with warp 0; lane 16 leaves shared memory. One trap, and the process lives."""
+    body = """
+    .shared .align 16 .b8 room[64]; mov.u32 %r0, %laneid; mov.u32 %r2, room; mad.lo.u32 %r2, %r0, 4, %r2;
+    setp.lt.u32 %p1, %r0, 16; mov.u32 %r3, %tid.x; setp.ge.u32 %p2, %r3, 32; or.pred %p1, %p1, %p2;
+    @%p1 st.shared.u32 [%r2], %r0;"""
+    for seed in range(8):
+        with pytest.raises(_native.Trap) as caught:
+            simulate(body, block=64, seed=seed)
+        assert caught.value.kind in ("bounds", "race")
+
+
 def test_a_copy_of_an_undefined_register_is_no_error(over_lanes):
     """Compilers copy values that no path uses; only their use counts."""
     assert (over_lanes("mov.u32 %r2, %r3; mov.b64 %rd1, {%r2, %r3}; mov.u32 %r1, 1;") == 1).all()

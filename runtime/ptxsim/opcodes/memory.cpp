@@ -12,11 +12,10 @@ namespace {
 /// settings: bytes of an element, elements, ordering, address of a call's parameter.
 enum Setting { ElementSize, Elements, Order };
 
-/// Consecutive lanes often share blocks of 16 bytes: one check covers them.
+/// Consecutive lanes often share blocks of 16 bytes: one check covers them. To be flushed after the last.
 class SharedChecks {
 public:
   SharedChecks(Warp &warp, bool write, bool strong) : warp(warp), actor(warp.actor(strong)), write(write) {}
-  ~SharedChecks() noexcept(false) { flush(); }
   void add(const Place &place, uint64_t size, uint32_t at_lane) {
     if (owner == place.cta && place.offset == offset + length) {
       length += size;
