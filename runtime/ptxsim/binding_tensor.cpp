@@ -60,7 +60,7 @@ uint32_t matrix_address(uint64_t descriptor, bool tcgen05, uint32_t row, uint32_
 }
 
 TensorMap map_of(nb::bytes map) {
-  if (map.size() != kTensorMapBytes)
+  if (map.size() != tensor_map_bytes)
     throw std::invalid_argument("expected a tensor map of 128 bytes, got " + std::to_string(map.size()));
   return decode_tensor_map(static_cast<const uint8_t *>(map.data()));
 }
@@ -74,7 +74,7 @@ std::vector<PieceTuple> tile_pieces(nb::bytes bytes, const std::vector<int64_t> 
                                     bool gather) {
   const TensorMap map = map_of(bytes);
   Coordinates at{};
-  std::copy_n(coordinates.begin(), std::min<size_t>(coordinates.size(), kMaximumRank), at.begin());
+  std::copy_n(coordinates.begin(), std::min<size_t>(coordinates.size(), maximum_rank), at.begin());
   std::vector<PieceTuple> pieces;
   for (const Piece &piece : row_pieces(map, gather ? gather_rows(map, at) : tile_rows(map, at), shared))
     pieces.emplace_back(piece.shared_address, piece.global_address, piece.bytes, piece.inside);

@@ -11,25 +11,25 @@ namespace ptxsim {
 namespace {
 
 /// Columns worked on at a time, so that their sums stay in registers.
-constexpr uint32_t kBlock = 16;
+constexpr uint32_t block_columns = 16;
 
 /// Products whose sum of 27-bit magnitudes fits 32 bits: 16 * (2047/1024)^2 * 2^25 < 2^31.
-constexpr uint32_t kGroup = 16;
+constexpr uint32_t group_products = 16;
 
 /// Fraction bits of a product of two significands, and of the working precision before the last shift.
-constexpr int kProductBits = 2 * kFractionBits, kWorkingBits = 25;
+constexpr int product_bits = 2 * operand_fraction_bits, working_bits = 25;
 
-constexpr uint32_t kCanonicalNan = 0x7fffffff, kCanonicalNan16 = 0x7fff;
+constexpr uint32_t canonical_nan = 0x7fffffff, canonical_nan_16 = 0x7fff;
 
 /// A row's addends, taken apart: value = significand * 2^(exponent - 23).
 struct Addends {
-  alignas(64) int32_t significand[kBlock];
-  alignas(64) int32_t exponent[kBlock];
+  alignas(64) int32_t significand[block_columns];
+  alignas(64) int32_t exponent[block_columns];
 };
 
 /// One value a column of a block; compilers of the LLVM and GCC families give it the operators of an integer.
-typedef int32_t Lanes __attribute__((vector_size(kBlock * sizeof(int32_t))));
-typedef uint32_t UnsignedLanes __attribute__((vector_size(kBlock * sizeof(uint32_t))));
+typedef int32_t Lanes __attribute__((vector_size(block_columns * sizeof(int32_t))));
+typedef uint32_t UnsignedLanes __attribute__((vector_size(block_columns * sizeof(uint32_t))));
 
 /// By reference: a vector as a return value would change the calling convention between the clones.
 inline __attribute__((always_inline)) void load(Lanes &lanes, const int32_t *from) {
@@ -50,7 +50,7 @@ void largest_exponents(const int32_t *a_exponent, const int32_t *b_exponent, uin
   std::memcpy(largest, &best, sizeof best);
 }
 
-/// Adds up to kGroup products, each truncated toward zero at 2^(largest - kWorkingBits + drop).
+/// Adds up to group_products products, each truncated toward zero at 2^(largest - working_bits + drop).
 PTXSIM_VECTOR_CLONES
 void sum_products(const int32_t *a_significand, const int32_t *a_exponent, const int32_t *b_significand,
                   const int32_t *b_exponent, uint32_t pitch, uint32_t depth, const int32_t *largest, int32_t drop,
@@ -64,10 +64,10 @@ void sum_products(const int32_t *a_significand, const int32_t *a_exponent, const
     distance = reference + (drop - a_exponent[k]) - distance;
     const Lanes shift = distance > 31 ? Lanes{} + 31 : distance;
     const Lanes sign = product >> 31;
-    const auto magnitude = reinterpret_cast<UnsignedLanes>((product ^ sign) - sign) << (kWorkingBits - kProductBits);
+    const auto magnitude = reinterpret_cast<UnsignedLanes>((product ^ sign) - sign) << (working_bits - product_bits);
     sum += (reinterpret_cast<Lanes>(magnitude >> reinterpret_cast<UnsignedLanes>(shift)) ^ sign) - sign;
   }
-  for (uint32_t n = 0; n < kBlock; ++n)
+  for (uint32_t n = 0; n < block_columns; ++n)
     total[n] += sum[n];
 }
 
@@ -78,23 +78,23 @@ bool take_apart_addends(const uint32_t *bits, bool half, int32_t scale_exponent,
   const uint32_t hidden_bit = 1u << width, up = 23 - width;
   const int32_t bias = (half ? 15 : 127) + scale_exponent;
   uint32_t specials = 0;
-  for (uint32_t n = 0; n < kBlock; ++n) {
+  for (uint32_t n = 0; n < block_columns; ++n) {
     const uint32_t code = bits[n] >> width & top, fraction = bits[n] & (hidden_bit - 1);
     const uint32_t hidden = code ? hidden_bit : 0;
     const int32_t magnitude = code == top ? 0 : static_cast<int32_t>((fraction | hidden) << up);
     addends.significand[n] = bits[n] >> sign_at & 1 ? -magnitude : magnitude;
-    addends.exponent[n] = magnitude ? static_cast<int32_t>(code ? code : 1) - bias : kZeroExponent;
+    addends.exponent[n] = magnitude ? static_cast<int32_t>(code ? code : 1) - bias : zero_exponent;
     specials |= code == top;
   }
   return specials != 0;
 }
 
-/// total = the addends, truncated toward zero at 2^(largest - kWorkingBits + drop).
+/// total = the addends, truncated toward zero at 2^(largest - working_bits + drop).
 PTXSIM_VECTOR_CLONES
 void align_addends(const Addends &addends, const int32_t *largest, int32_t drop, double *total) {
-  for (uint32_t n = 0; n < kBlock; ++n) {
+  for (uint32_t n = 0; n < block_columns; ++n) {
     const int32_t distance = largest[n] - addends.exponent[n] + drop, sign = addends.significand[n] >> 31;
-    const int32_t magnitude = ((addends.significand[n] ^ sign) - sign) << (kWorkingBits - 23);
+    const int32_t magnitude = ((addends.significand[n] ^ sign) - sign) << (working_bits - 23);
     const int32_t kept = magnitude >> (distance > 31 ? 31 : distance);
     total[n] = (kept ^ sign) - sign;
   }
@@ -124,11 +124,11 @@ uint32_t round_result(double value, const SumRule &rule) {
 
 /// Results of normal f32 range at full precision, a whole block at once; false if one is out of that range.
 PTXSIM_VECTOR_CLONES
-bool round_block_to_f32(const double *total, const int32_t *largest, int32_t working_bits, uint32_t *result) {
-  alignas(64) double value[kBlock];
+bool round_block_to_f32(const double *total, const int32_t *largest, int32_t fraction_bits, uint32_t *result) {
+  alignas(64) double value[block_columns];
   uint64_t outside = 0;
-  for (uint32_t n = 0; n < kBlock; ++n) {
-    const int64_t scale_exponent = largest[n] - working_bits + 1023;
+  for (uint32_t n = 0; n < block_columns; ++n) {
+    const int64_t scale_exponent = largest[n] - fraction_bits + 1023;
     const int64_t bits = (scale_exponent < 1 ? 1 : scale_exponent) << 52;
     double scale;
     std::memcpy(&scale, &bits, sizeof scale);
@@ -140,7 +140,7 @@ bool round_block_to_f32(const double *total, const int32_t *largest, int32_t wor
   }
   if (outside)
     return false;
-  for (uint32_t n = 0; n < kBlock; ++n) {
+  for (uint32_t n = 0; n < block_columns; ++n) {
     uint64_t bits;
     std::memcpy(&bits, &value[n], sizeof bits);
     bits &= ~((uint64_t{1} << 29) - 1);
@@ -155,8 +155,8 @@ bool round_block_to_f32(const double *total, const int32_t *largest, int32_t wor
 /// An operand taken apart, with a block of padding at its end for the last columns.
 struct Factors {
   explicit Factors(const ElementMatrix &matrix)
-      : pitch(matrix.columns), significand(matrix.bits.size() + kBlock),
-        exponent(matrix.bits.size() + kBlock, kZeroExponent),
+      : pitch(matrix.columns), significand(matrix.bits.size() + block_columns),
+        exponent(matrix.bits.size() + block_columns, zero_exponent),
         special(take_apart(matrix.format, matrix.negate, matrix.bits.data(), matrix.bits.size(), significand.data(),
                            exponent.data())) {}
 
@@ -172,8 +172,8 @@ public:
 
   /// True if an addend is infinite or NaN.
   bool run(uint32_t row, uint32_t column, const uint32_t *c, uint32_t *d) {
-    const uint32_t width = std::min(kBlock, b.pitch - column);
-    alignas(64) uint32_t words[kBlock] = {};
+    const uint32_t width = std::min(block_columns, b.pitch - column);
+    alignas(64) uint32_t words[block_columns] = {};
     std::copy(c, c + width, words);
     const bool special = take_apart_addends(words, rule.result == NumberFormat::F16, rule.scale_exponent, addends);
     sum(row, column);
@@ -188,22 +188,22 @@ public:
 private:
   void sum(uint32_t row, uint32_t column) {
     const uint32_t depth = a.pitch;
-    const int32_t drop = kWorkingBits - rule.fraction_bits;
-    std::copy(addends.exponent, addends.exponent + kBlock, largest);
+    const int32_t drop = working_bits - rule.fraction_bits;
+    std::copy(addends.exponent, addends.exponent + block_columns, largest);
     largest_exponents(&a.exponent[size_t{row} * depth], &b.exponent[column], b.pitch, depth, largest);
     align_addends(addends, largest, drop, total);
-    for (uint32_t k = 0; k < depth; k += kGroup) {
+    for (uint32_t k = 0; k < depth; k += group_products) {
       const size_t at_a = size_t{row} * depth + k, at_b = size_t{k} * b.pitch + column;
       sum_products(&a.significand[at_a], &a.exponent[at_a], &b.significand[at_b], &b.exponent[at_b], b.pitch,
-                   std::min(kGroup, depth - k), largest, drop, total);
+                   std::min(group_products, depth - k), largest, drop, total);
     }
   }
 
   const Factors &a, &b;
   const SumRule &rule;
   Addends addends;
-  alignas(64) int32_t largest[kBlock];
-  alignas(64) double total[kBlock];
+  alignas(64) int32_t largest[block_columns];
+  alignas(64) double total[block_columns];
 };
 
 bool is_special_addend(uint32_t bits, NumberFormat format) {
@@ -233,7 +233,7 @@ bool special_value(const ElementMatrix &a, const ElementMatrix &b, uint32_t row,
 uint32_t special_bits(double value, NumberFormat format) {
   const bool half = format == NumberFormat::F16;
   if (std::isnan(value))
-    return half ? kCanonicalNan16 : kCanonicalNan;
+    return half ? canonical_nan_16 : canonical_nan;
   const uint32_t infinity = half ? 0x7c00 : 0x7f800000;
   return infinity | (std::signbit(value) ? (half ? 0x8000u : 0x80000000u) : 0);
 }
@@ -255,7 +255,7 @@ void fused_multiply_add(const ElementMatrix &a, const ElementMatrix &b, const ui
     if (c_row) // d may be c
       std::copy(c_row, c_row + b.columns, addends.begin());
     bool special = left.special || right.special;
-    for (uint32_t column = 0; column < b.columns; column += kBlock)
+    for (uint32_t column = 0; column < b.columns; column += block_columns)
       special |= block.run(row, column, addends.data() + column, d_row + column);
     double value;
     for (uint32_t column = 0; special && column < b.columns; ++column)

@@ -1,4 +1,4 @@
-/// The sum of products of a tensor core: all terms aligned to the largest exponent, truncated, added exactly.
+// The sum of products of a tensor core: all terms aligned to the largest exponent, truncated, added exactly.
 #pragma once
 
 #include "tensor/number_format.h"

@@ -10,14 +10,14 @@ constexpr uint32_t bits_of(uint32_t word, uint32_t low, uint32_t count) { return
 /// The meaning of a three-bit type field of A or B; each kind has its own.
 std::optional<NumberFormat> operand_format(TensorKind kind, uint32_t code) {
   using F = NumberFormat;
-  constexpr std::optional<F> kNone;
-  const std::optional<F> kTable[4][8] = {
-      {F::F16, F::BF16, kNone, kNone, kNone, kNone, kNone, kNone},
-      {kNone, kNone, F::TF32, kNone, kNone, kNone, kNone, kNone},
-      {F::E4M3, F::E5M2, kNone, F::E2M3, F::E3M2, F::E2M1, kNone, kNone},
-      {F::U8, F::S8, kNone, kNone, kNone, kNone, kNone, kNone},
+  constexpr std::optional<F> none;
+  const std::optional<F> formats[4][8] = {
+      {F::F16, F::BF16, none, none, none, none, none, none},
+      {none, none, F::TF32, none, none, none, none, none},
+      {F::E4M3, F::E5M2, none, F::E2M3, F::E3M2, F::E2M1, none, none},
+      {F::U8, F::S8, none, none, none, none, none, none},
   };
-  return kTable[static_cast<uint8_t>(kind)][code];
+  return formats[static_cast<uint8_t>(kind)][code];
 }
 
 std::optional<NumberFormat> result_format(TensorKind kind, NumberFormat a, uint32_t code) {
@@ -63,7 +63,8 @@ std::string violation_of(const InstructionDescriptor &descriptor, uint32_t cta_g
     return "expected no negation with kind i8, got the negate bit set";
   if (descriptor.kind != TensorKind::I8 && descriptor.saturate)
     return "expected no saturation without kind i8, got the saturate bit set";
-  if ((descriptor.transpose_a && !transposable(descriptor.a)) || (descriptor.transpose_b && !transposable(descriptor.b)))
+  if ((descriptor.transpose_a && !transposable(descriptor.a)) ||
+      (descriptor.transpose_b && !transposable(descriptor.b)))
     return "expected K-major matrices of 4-bit and 6-bit elements, got the transpose bit set";
   return shape_violation(descriptor, cta_group);
 }
@@ -96,8 +97,8 @@ DecodedInstruction decode_instruction_descriptor(uint32_t bits, TensorKind kind,
   descriptor.maximum_shift = bits_of(bits, 30, 2);
   const auto a = operand_format(kind, bits_of(bits, 7, 3)), b = operand_format(kind, bits_of(bits, 10, 3));
   if (!a || !b) {
-    decoded.violation = "expected type codes of A and B that the kind has, got " +
-                        std::to_string(bits_of(bits, 7, 3)) + " and " + std::to_string(bits_of(bits, 10, 3));
+    decoded.violation = "expected type codes of A and B that the kind has, got " + std::to_string(bits_of(bits, 7, 3)) +
+                        " and " + std::to_string(bits_of(bits, 10, 3));
     return decoded;
   }
   descriptor.a = *a;

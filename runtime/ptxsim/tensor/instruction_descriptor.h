@@ -1,4 +1,4 @@
-/// The 32-bit instruction descriptor of tcgen05.mma (PTX ISA, "Instruction descriptor").
+// The 32-bit instruction descriptor of tcgen05.mma (PTX ISA, "Instruction descriptor").
 #pragma once
 
 #include "tensor/number_format.h"

@@ -20,10 +20,10 @@ MatrixLayout decode_offsets(uint64_t descriptor) {
 }
 
 std::string hexadecimal(uint64_t value) {
-  constexpr char kDigits[] = "0123456789abcdef";
+  constexpr char digits[] = "0123456789abcdef";
   std::string text;
   do
-    text.insert(text.begin(), kDigits[value & 15]);
+    text.insert(text.begin(), digits[value & 15]);
   while (value >>= 4);
   return "0x" + text;
 }
@@ -59,33 +59,33 @@ uint32_t MatrixLayout::address(uint32_t row, uint32_t depth, uint32_t bytes, boo
 
 DecodedDescriptor decode_wgmma_descriptor(uint64_t descriptor) {
   DecodedDescriptor decoded{decode_offsets(descriptor), "", ""};
-  constexpr Swizzle kModes[] = {Swizzle::None, Swizzle::B128, Swizzle::B64, Swizzle::B32};
-  decoded.layout.swizzle = kModes[field(descriptor, 62, 2)];
-  constexpr uint64_t kUsed = 0x3fff | 0x3fffull << 16 | 0x3fffull << 32 | 7ull << 49 | 3ull << 62;
-  if (descriptor & ~kUsed)
-    decoded.violation = "expected bits 14-15, 30-31, 46-48 and 52-61 of a wgmma descriptor to be zero, got " +
-                        hexadecimal(descriptor);
+  constexpr Swizzle modes[] = {Swizzle::None, Swizzle::B128, Swizzle::B64, Swizzle::B32};
+  decoded.layout.swizzle = modes[field(descriptor, 62, 2)];
+  constexpr uint64_t used_bits = 0x3fff | 0x3fffull << 16 | 0x3fffull << 32 | 7ull << 49 | 3ull << 62;
+  if (descriptor & ~used_bits)
+    decoded.violation =
+        "expected bits 14-15, 30-31, 46-48 and 52-61 of a wgmma descriptor to be zero, got " + hexadecimal(descriptor);
   check_base_offset(decoded);
   return decoded;
 }
 
 DecodedDescriptor decode_tcgen05_descriptor(uint64_t descriptor) {
   DecodedDescriptor decoded{decode_offsets(descriptor), "", ""};
-  constexpr Swizzle kModes[] = {Swizzle::None, Swizzle::B128Atom32, Swizzle::B128, Swizzle::None,
-                                Swizzle::B64,  Swizzle::None,       Swizzle::B32};
+  constexpr Swizzle modes[] = {Swizzle::None, Swizzle::B128Atom32, Swizzle::B128, Swizzle::None,
+                               Swizzle::B64,  Swizzle::None,       Swizzle::B32};
   const uint32_t mode = field(descriptor, 61, 3);
   if (field(descriptor, 46, 3) != 1)
     decoded.violation = "expected bits 46-48 of a tcgen05 descriptor to be 0b001, got " + hexadecimal(descriptor);
   else if (field(descriptor, 14, 2) || field(descriptor, 30, 2) || field(descriptor, 53, 8))
-    decoded.violation = "expected bits 14-15, 30-31 and 53-60 of a tcgen05 descriptor to be zero, got " +
-                        hexadecimal(descriptor);
+    decoded.violation =
+        "expected bits 14-15, 30-31 and 53-60 of a tcgen05 descriptor to be zero, got " + hexadecimal(descriptor);
   else if (field(descriptor, 52, 1))
-    decoded.violation = "expected a relative leading-dimension offset (bit 52 is for sm_103a), got " +
-                        hexadecimal(descriptor);
+    decoded.violation =
+        "expected a relative leading-dimension offset (bit 52 is for sm_103a), got " + hexadecimal(descriptor);
   else if (mode == 3 || mode == 5 || mode == 7)
     decoded.violation = "expected swizzle mode 0, 1, 2, 4 or 6 in a tcgen05 descriptor, got " + std::to_string(mode);
   else
-    decoded.layout.swizzle = kModes[mode];
+    decoded.layout.swizzle = modes[mode];
   check_base_offset(decoded);
   return decoded;
 }

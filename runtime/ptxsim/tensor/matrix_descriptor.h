@@ -1,4 +1,4 @@
-/// The 64-bit shared-memory matrix descriptors of wgmma and tcgen05, and the address function they share.
+// The 64-bit shared-memory matrix descriptors of wgmma and tcgen05, and the address function they share.
 #pragma once
 
 #include "tma/swizzle.h"

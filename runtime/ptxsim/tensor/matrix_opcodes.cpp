@@ -12,10 +12,10 @@ namespace {
 
 enum Setting : uint8_t { Count, Transposed };
 
-constexpr uint32_t kSide = 8;      // rows and columns
-constexpr uint32_t kRowBytes = 16; // of one row in shared memory
+constexpr uint32_t matrix_side = 8; // rows and columns
+constexpr uint32_t row_bytes = 16;  // of one row in shared memory
 
-using Matrix = std::array<std::array<uint16_t, kSide>, kSide>;
+using Matrix = std::array<std::array<uint16_t, matrix_side>, matrix_side>;
 
 /// Row and column of element `part` of a lane's register.
 struct Spot {
@@ -29,19 +29,20 @@ Spot spot_of(uint32_t lane, uint32_t part, bool transposed) {
 
 /// The row that lane 8 * matrix + row addresses.
 Place row_place(Warp &warp, const Operand &address, uint32_t lane, bool write) {
-  const Place place = warp.locate(Space::SharedCta, warp.address(address, lane), kRowBytes, kRowBytes, lane, write);
+  const Place place = warp.locate(Space::SharedCta, warp.address(address, lane), row_bytes, row_bytes, lane, write);
   if (write)
-    warp.check_shared_write(*place.cta, place.offset, kRowBytes, warp.actor(), lane);
+    warp.check_shared_write(*place.cta, place.offset, row_bytes, warp.actor(), lane);
   else
-    warp.check_shared_read(*place.cta, place.offset, kRowBytes, warp.actor(), lane);
+    warp.check_shared_read(*place.cta, place.offset, row_bytes, warp.actor(), lane);
   return place;
 }
 
 Outcome load(Warp &warp, const Instruction &in) {
   for (int32_t index = 0; index < in.settings[Count]; ++index) {
     Matrix matrix;
-    for (uint32_t row = 0; row < kSide; ++row)
-      std::memcpy(matrix[row].data(), row_place(warp, in.operands[1], index * kSide + row, false).bytes, kRowBytes);
+    for (uint32_t row = 0; row < matrix_side; ++row)
+      std::memcpy(matrix[row].data(), row_place(warp, in.operands[1], index * matrix_side + row, false).bytes,
+                  row_bytes);
     const Operand &to = in.operands[0].elements[index];
     for (uint32_t lane = 0; lane < lane_count; ++lane) {
       const Spot low = spot_of(lane, 0, in.settings[Transposed]), high = spot_of(lane, 1, in.settings[Transposed]);
@@ -63,8 +64,9 @@ Outcome store(Warp &warp, const Instruction &in) {
         const Spot spot = spot_of(lane, part, in.settings[Transposed]);
         matrix[spot.row][spot.column] = static_cast<uint16_t>(warp.lanes<uint32_t>(from)[lane] >> 16 * part);
       }
-    for (uint32_t row = 0; row < kSide; ++row)
-      std::memcpy(row_place(warp, in.operands[0], index * kSide + row, true).bytes, matrix[row].data(), kRowBytes);
+    for (uint32_t row = 0; row < matrix_side; ++row)
+      std::memcpy(row_place(warp, in.operands[0], index * matrix_side + row, true).bytes, matrix[row].data(),
+                  row_bytes);
   }
   return Outcome::Next;
 }

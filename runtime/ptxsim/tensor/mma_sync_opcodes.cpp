@@ -14,7 +14,7 @@ namespace {
 
 enum Setting : uint8_t { Depth, FormatOfA, FormatOfB, FormatOfD, Saturate };
 
-constexpr uint32_t kRows = 16, kColumns = 8;
+constexpr uint32_t fragment_rows = 16, fragment_columns = 8;
 
 Outcome execute(Warp &warp, const Instruction &in) {
   const auto d = static_cast<NumberFormat>(in.settings[FormatOfD]);
@@ -22,21 +22,21 @@ Outcome execute(Warp &warp, const Instruction &in) {
     for (const Operand &operand : in.operands[i].elements)
       warp.require(operand);
   const uint32_t depth = in.settings[Depth];
-  ElementMatrix a(static_cast<NumberFormat>(in.settings[FormatOfA]), kRows, depth);
-  ElementMatrix b(static_cast<NumberFormat>(in.settings[FormatOfB]), depth, kColumns);
+  ElementMatrix a(static_cast<NumberFormat>(in.settings[FormatOfA]), fragment_rows, depth);
+  ElementMatrix b(static_cast<NumberFormat>(in.settings[FormatOfB]), depth, fragment_columns);
   load_a_fragment(warp, in.operands[1].elements, a);
   load_b_fragment(warp, in.operands[2].elements, b);
-  std::vector<uint32_t> sums = load_accumulator(warp, in.operands[3].elements, d, kColumns);
+  std::vector<uint32_t> sums = load_accumulator(warp, in.operands[3].elements, d, fragment_columns);
   SumRule rule;
   rule.result = d;
   if (d == NumberFormat::S32)
-    integer_multiply_add(a, b, sums.data(), sums.data(), kColumns, in.settings[Saturate]);
+    integer_multiply_add(a, b, sums.data(), sums.data(), fragment_columns, in.settings[Saturate]);
   else
-    fused_multiply_add(a, b, sums.data(), sums.data(), kColumns, rule);
-  store_accumulator(warp, in.operands[0].elements, d, kColumns, sums);
+    fused_multiply_add(a, b, sums.data(), sums.data(), fragment_columns, rule);
+  store_accumulator(warp, in.operands[0].elements, d, fragment_columns, sums);
   for (const Operand &operand : in.operands[0].elements)
     warp.wrote(operand);
-  warp.machine.counters["tensor_core_multiply_adds"] += uint64_t{kRows} * kColumns * depth;
+  warp.machine.counters["tensor_core_multiply_adds"] += uint64_t{fragment_rows} * fragment_columns * depth;
   return Outcome::Next;
 }
 
@@ -46,7 +46,7 @@ struct TypeRow {
   NumberFormat a_format, b_format, d_format;
 };
 
-constexpr TypeRow kTypes[] = {
+constexpr TypeRow type_rows[] = {
     {Type::F16, Type::F16, Type::F32, {8, 16}, NumberFormat::F16, NumberFormat::F16, NumberFormat::F32},
     {Type::F16, Type::F16, Type::F16, {8, 16}, NumberFormat::F16, NumberFormat::F16, NumberFormat::F16},
     {Type::BF16, Type::BF16, Type::F32, {8, 16}, NumberFormat::BF16, NumberFormat::BF16, NumberFormat::F32},
@@ -58,7 +58,7 @@ constexpr TypeRow kTypes[] = {
 };
 
 const TypeRow *find_types(Type a, Type b, Type d, Type c) {
-  for (const TypeRow &row : kTypes)
+  for (const TypeRow &row : type_rows)
     if (row.a == a && row.b == b && row.d == d && row.d == c)
       return &row;
   return nullptr;
@@ -89,8 +89,8 @@ Execute decode(Decoder &decoder) {
   const Type result = half ? Type::B32 : in.type;
   decoder.expect_operands(4, 4);
   decoder.vector(0, result, half ? 2 : 4, false);
-  decoder.vector(1, Type::B32, kRows * depth * bytes / 128, true);
-  decoder.vector(2, Type::B32, kColumns * depth * bytes / 128, true);
+  decoder.vector(1, Type::B32, fragment_rows * depth * bytes / 128, true);
+  decoder.vector(2, Type::B32, fragment_columns * depth * bytes / 128, true);
   decoder.vector(3, result, half ? 2 : 4, true);
   return execute;
 }

@@ -19,7 +19,7 @@ struct FloatFacts {
   uint32_t bits;
 };
 
-constexpr FloatFacts kFloats[] = {
+constexpr FloatFacts float_facts[] = {
     {5, 10, 15, Top::InfinityAndNan, 16},  // F16
     {8, 7, 127, Top::InfinityAndNan, 16},  // BF16
     {8, 10, 127, Top::InfinityAndNan, 32}, // TF32
@@ -30,7 +30,7 @@ constexpr FloatFacts kFloats[] = {
     {2, 1, 1, Top::Numbers, 4},            // E2M1
 };
 
-const FloatFacts &facts(NumberFormat format) { return kFloats[static_cast<uint8_t>(format)]; }
+const FloatFacts &facts(NumberFormat format) { return float_facts[static_cast<uint8_t>(format)]; }
 
 /// The stored fields; tf32 lies in the upper bits of its word.
 struct Fields {
@@ -93,7 +93,7 @@ bool take_apart(NumberFormat format, bool negate, const uint32_t *bits, size_t c
   const uint32_t top = (1u << f.exponent_bits) - 1, fractions = (1u << f.fraction_bits) - 1;
   // The least fraction that makes the top exponent stand for no number.
   const uint32_t least = f.top == Top::Numbers ? fractions + 1 : f.top == Top::NanAtEnd ? fractions : 0;
-  const uint32_t up = kFractionBits - f.fraction_bits, sign_at = f.exponent_bits + f.fraction_bits;
+  const uint32_t up = operand_fraction_bits - f.fraction_bits, sign_at = f.exponent_bits + f.fraction_bits;
   uint32_t specials = 0;
   for (size_t i = 0; i < count; ++i) {
     const uint32_t element = bits[i] >> unused;
@@ -103,7 +103,7 @@ bool take_apart(NumberFormat format, bool negate, const uint32_t *bits, size_t c
     const int32_t magnitude = special ? 0 : static_cast<int32_t>((fraction | hidden) << up);
     const bool negative = (element >> sign_at & 1) != static_cast<uint32_t>(negate);
     significand[i] = negative ? -magnitude : magnitude;
-    exponent[i] = magnitude ? static_cast<int32_t>(code ? code : 1) - f.bias : kZeroExponent;
+    exponent[i] = magnitude ? static_cast<int32_t>(code ? code : 1) - f.bias : zero_exponent;
     specials |= special;
   }
   return specials != 0;
@@ -124,7 +124,8 @@ double to_double(NumberFormat format, uint32_t bits) {
     return fields.negative ? -infinity : infinity;
   }
   const int hidden = fields.exponent ? 1 << f.fraction_bits : 0;
-  const double magnitude = std::ldexp(fields.fraction | hidden, std::max(fields.exponent, 1) - f.bias - f.fraction_bits);
+  const double magnitude =
+      std::ldexp(fields.fraction | hidden, std::max(fields.exponent, 1) - f.bias - f.fraction_bits);
   return fields.negative ? -magnitude : magnitude;
 }
 

@@ -1,4 +1,4 @@
-/// The element formats of matrix instructions, taken apart into significand and exponent.
+// The element formats of matrix instructions, taken apart into significand and exponent.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@ enum class NumberFormat : uint8_t { F16, BF16, TF32, E4M3, E5M2, E2M3, E3M2, E2M
 uint32_t element_bits(NumberFormat format);
 
 /// How many fraction bits a significand carries below its units digit, for every operand format.
-constexpr int kFractionBits = 10;
+constexpr int operand_fraction_bits = 10;
 
 /// The exponent of a zero: below that of any number, so that it never sets the alignment of a sum.
-constexpr int kZeroExponent = -1000;
+constexpr int zero_exponent = -1000;
 
-/// Takes apart finite numbers: value = significand * 2^(exponent - kFractionBits), the exponent as stored, so that
-/// the significand of a subnormal is not normalised. Infinities and NaN become zero; true if there are any.
+/// Takes apart finite numbers: value = significand * 2^(exponent - operand_fraction_bits), the exponent as stored, so
+/// that the significand of a subnormal is not normalised. Infinities and NaN become zero; true if there are any.
 /// Elements are right-aligned, but for tf32, which uses the top 19 of 32 bits.
 bool take_apart(NumberFormat format, bool negate, const uint32_t *bits, size_t count, int32_t *significand,
                 int32_t *exponent);

@@ -7,7 +7,8 @@ namespace ptxsim {
 namespace {
 
 /// Calls visit(lane, index, part, bits) for each element of the registers.
-template <class Visit> void visit_parts(Warp &warp, const std::vector<Operand> &registers, uint32_t bytes, Visit visit) {
+template <class Visit>
+void visit_parts(Warp &warp, const std::vector<Operand> &registers, uint32_t bytes, Visit visit) {
   const uint32_t per_register = 4 / bytes, mask = bytes == 4 ? ~0u : (1u << 8 * bytes) - 1;
   for (uint32_t index = 0; index < registers.size(); ++index)
     for (uint32_t lane = 0; lane < lane_count; ++lane)

@@ -8,10 +8,10 @@ namespace ptxsim {
 namespace {
 
 /// Columns of tensor memory that the A of one instruction takes: 32 bytes of a row.
-constexpr uint32_t kOperandColumns = 8;
+constexpr uint32_t operand_columns = 8;
 
 /// The upper half of a cell that holds a 16-bit result is undefined; a pattern shows who reads it.
-constexpr uint32_t kUndefinedHalf = 0xdead0000;
+constexpr uint32_t undefined_half = 0xdead0000;
 
 /// Runs of neighbouring lanes with the same columns, to check them at once.
 std::vector<std::pair<uint32_t, TensorRegion>> regions_of(const Tcgen05Mma &mma) {
@@ -52,7 +52,7 @@ void Tcgen05Mma::check(Warp &warp, const Actor &shared_actor, const Actor &tenso
       visit_units(a, [&](uint32_t address) { check_unit_read(warp, cta, address, shared_actor, lane); });
     visit_units(b, [&](uint32_t address) { check_unit_read(warp, cta, address, shared_actor, lane); });
     for (uint32_t row = 0; a_in_tensor_memory && row < a.rows; row += 16)
-      check_region(warp, cta, {operand_lane(row, a.rows, a_address.lane), 16, a_address.column, kOperandColumns}, false,
+      check_region(warp, cta, {operand_lane(row, a.rows, a_address.lane), 16, a_address.column, operand_columns}, false,
                    tensor_actor, lane);
   }
   for (const auto &[cta, region] : regions_of(*this)) {
@@ -95,7 +95,7 @@ void Tcgen05Mma::perform() const {
     integer_multiply_add(left, right, addend, sums.data(), descriptor.columns, descriptor.saturate);
   else
     fused_multiply_add(left, right, addend, sums.data(), descriptor.columns, rule);
-  const uint32_t undefined = descriptor.d == NumberFormat::F16 ? kUndefinedHalf : 0;
+  const uint32_t undefined = descriptor.d == NumberFormat::F16 ? undefined_half : 0;
   for (const AccumulatorRun &run : runs) {
     if (is_disabled(run.cta, run.lane))
       continue;

@@ -13,7 +13,7 @@ namespace ptxsim {
 struct Tcgen05Mma {
   InstructionDescriptor descriptor;
   std::vector<Cta *> ctas;
-  SharedOperand a, b;             ///< the part that each CTA holds; the same for both of a pair
+  SharedOperand a, b; ///< the part that each CTA holds; the same for both of a pair
   bool a_in_tensor_memory = false;
   TensorAddress a_address{0}, d_address{0};
   bool accumulate = false;

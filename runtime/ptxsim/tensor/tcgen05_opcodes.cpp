@@ -13,9 +13,8 @@ enum Setting : uint8_t { CtaGroup, Kind, MaskOperand, AccumulateOperand, ScaleOp
 
 InstructionDescriptor read_instruction_descriptor(Warp &warp, const Instruction &in, uint32_t lane) {
   warp.require(in.operands[3]);
-  const DecodedInstruction decoded =
-      decode_instruction_descriptor(warp.lanes<uint32_t>(in.operands[3])[lane],
-                                    static_cast<TensorKind>(in.settings[Kind]), in.settings[CtaGroup]);
+  const DecodedInstruction decoded = decode_instruction_descriptor(
+      warp.lanes<uint32_t>(in.operands[3])[lane], static_cast<TensorKind>(in.settings[Kind]), in.settings[CtaGroup]);
   if (!decoded.violation.empty())
     warp.trap_lane(lane, trap_kind::descriptor, decoded.violation);
   if (decoded.descriptor.sparse)

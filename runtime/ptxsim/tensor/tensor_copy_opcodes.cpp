@@ -19,12 +19,12 @@ struct CopyForm {
   const char *shape;
   const char *multicast; ///< nullptr: none
   uint32_t rows, columns;
-  uint32_t group;      ///< rows that go to one run of lanes
-  uint32_t copies;     ///< runs that a group goes to
+  uint32_t group;       ///< rows that go to one run of lanes
+  uint32_t copies;      ///< runs that a group goes to
   uint32_t first[4][2]; ///< by group: the first lane of each copy (32x128b.warpx4 has its own rule)
 };
 
-constexpr CopyForm kForms[] = {
+constexpr CopyForm copy_forms[] = {
     {"128x256b", nullptr, 128, 8, 128, 1, {{0}}},
     {"128x128b", nullptr, 128, 4, 128, 1, {{0}}},
     {"4x256b", nullptr, 4, 8, 1, 1, {{0}, {32}, {64}, {96}}},
@@ -52,9 +52,8 @@ void check_copy(Warp &warp, const Copy &copy, const Actor &shared_actor, const A
     visit_units(copy.source, [&](uint32_t address) { check_unit_read(warp, *cta, address, shared_actor, lane); });
     for (uint32_t row = 0; row < copy.form->rows; ++row)
       for (uint32_t i = 0; i < copy.form->copies; ++i)
-        check_region(warp, *cta,
-                     {copy.to.lane + lane_of(*copy.form, row, i), 1, copy.to.column, copy.form->columns}, true,
-                     tensor_actor, lane);
+        check_region(warp, *cta, {copy.to.lane + lane_of(*copy.form, row, i), 1, copy.to.column, copy.form->columns},
+                     true, tensor_actor, lane);
   }
 }
 
@@ -84,7 +83,7 @@ Outcome execute_copy(Warp &warp, const Instruction &in) {
   warp.require(in.operands[1]);
   for_each_lane(warp.mask, [&](uint32_t lane) {
     auto copy = std::make_shared<Copy>();
-    copy->form = &kForms[in.settings[Form]];
+    copy->form = &copy_forms[in.settings[Form]];
     copy->ctas = tensor_core_ctas(warp, in.settings[CtaGroup], lane);
     copy->to = TensorAddress(static_cast<uint32_t>(warp.address(in.operands[0], lane)));
     copy->source.layout = read_tcgen05_descriptor(warp, warp.lanes<uint64_t>(in.operands[1])[lane], lane);
@@ -100,13 +99,13 @@ Outcome execute_copy(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-constexpr uint32_t kShiftColumns = 8;
+constexpr uint32_t shift_columns = 8;
 
 /// Each row takes the value of the next one, the last row of each 32 lanes keeps its own.
 void shift_down(TensorMemory &memory, uint32_t first_lane, uint32_t column) {
   for (uint32_t lane = first_lane; lane < TensorMemory::lanes; ++lane)
     if (lane % TensorMemory::lanes_per_warp != TensorMemory::lanes_per_warp - 1)
-      std::copy_n(memory.lane(lane + 1) + column, kShiftColumns, memory.lane(lane) + column);
+      std::copy_n(memory.lane(lane + 1) + column, shift_columns, memory.lane(lane) + column);
 }
 
 Outcome execute_shift(Warp &warp, const Instruction &in) {
@@ -119,7 +118,7 @@ Outcome execute_shift(Warp &warp, const Instruction &in) {
     const std::vector<Cta *> ctas = tensor_core_ctas(warp, in.settings[CtaGroup], lane);
     AsyncQueue &queue = tensor_core_queue(warp, in.settings[CtaGroup], lane);
     const Epoch position = queue.issue(warp.clock.known);
-    const TensorRegion region{at.lane, TensorMemory::lanes - at.lane, at.column, kShiftColumns};
+    const TensorRegion region{at.lane, TensorMemory::lanes - at.lane, at.column, shift_columns};
     for (Cta *cta : ctas)
       for (bool write : {false, true})
         check_region(warp, *cta, region, write, warp.tensor_actor(queue, position), lane);
@@ -137,13 +136,13 @@ Execute decode_tensor_cp(Decoder &decoder) {
   Instruction &in = decoder.instruction;
   in.settings[CtaGroup] = static_cast<int32_t>(take_cta_group(decoder));
   in.settings[Form] = -1;
-  for (size_t form = 0; form < std::size(kForms); ++form) {
-    const bool multicast = !kForms[form].multicast || decoder.has(kForms[form].multicast);
-    if (!multicast || !decoder.has(kForms[form].shape))
+  for (size_t form = 0; form < std::size(copy_forms); ++form) {
+    const bool multicast = !copy_forms[form].multicast || decoder.has(copy_forms[form].multicast);
+    if (!multicast || !decoder.has(copy_forms[form].shape))
       continue;
-    decoder.take(kForms[form].shape);
-    if (kForms[form].multicast)
-      decoder.take(kForms[form].multicast);
+    decoder.take(copy_forms[form].shape);
+    if (copy_forms[form].multicast)
+      decoder.take(copy_forms[form].multicast);
     in.settings[Form] = static_cast<int32_t>(form);
     break;
   }

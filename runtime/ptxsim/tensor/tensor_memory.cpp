@@ -5,7 +5,7 @@
 namespace ptxsim {
 namespace {
 
-constexpr uint32_t kBlocks = TensorMemory::lanes / TensorMemory::lanes_per_block; // of a column
+constexpr uint32_t column_blocks = TensorMemory::lanes / TensorMemory::lanes_per_block; // of a column
 
 bool is_allocatable(uint32_t count) {
   return count >= TensorMemory::smallest_allocation && count <= TensorMemory::columns && (count & (count - 1)) == 0;
@@ -37,7 +37,7 @@ bool TensorMemory::is_free(uint32_t base, uint32_t count) const {
 std::optional<uint32_t> TensorMemory::allocate(uint32_t count, bool from_top, uint32_t line) {
   if (cells.empty()) {
     cells.resize(size_t{lanes} * columns);
-    shadow.emplace(size_t{columns} * kBlocks);
+    shadow.emplace(size_t{columns} * column_blocks);
   }
   for (uint32_t skip = 0; skip + count <= columns; skip += smallest_allocation) {
     const uint32_t base = from_top ? columns - count - skip : skip;
@@ -45,7 +45,7 @@ std::optional<uint32_t> TensorMemory::allocate(uint32_t count, bool from_top, ui
       continue;
     allocations.push_back({base, count, line});
     latest_count = count;
-    shadow->forget(size_t{base} * kBlocks, size_t{count} * kBlocks);
+    shadow->forget(size_t{base} * column_blocks, size_t{count} * column_blocks);
     return base;
   }
   return std::nullopt;
@@ -87,8 +87,8 @@ std::string TensorMemory::leak() const {
   if (allocations.empty())
     return "";
   const TensorAllocation &left = allocations.front();
-  return "expected all tensor memory to be freed before the CTA exits, got " +
-         columns_text(left.base, left.columns) + " allocated in line " + std::to_string(left.line);
+  return "expected all tensor memory to be freed before the CTA exits, got " + columns_text(left.base, left.columns) +
+         " allocated in line " + std::to_string(left.line);
 }
 
 template <class Visit>
@@ -96,7 +96,7 @@ std::optional<Conflict> TensorMemory::visit(uint32_t lane, uint32_t lane_count, 
   while (lane_count) {
     const uint32_t within = lane % lanes_per_block, part = std::min(lane_count, lanes_per_block - within);
     const auto mask = static_cast<uint16_t>(((1u << part) - 1) << within);
-    if (auto conflict = visit_block(size_t{column} * kBlocks + lane / lanes_per_block, mask))
+    if (auto conflict = visit_block(size_t{column} * column_blocks + lane / lanes_per_block, mask))
       return conflict;
     lane += part;
     lane_count -= part;

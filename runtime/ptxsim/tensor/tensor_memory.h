@@ -26,8 +26,8 @@ struct TensorAllocation {
 class TensorMemory {
 public:
   static constexpr uint32_t lanes = 128, columns = 512;
-  static constexpr uint32_t lanes_per_warp = 32;   // a warp reaches the lanes of warp % 4 only
-  static constexpr uint32_t lanes_per_block = 16;  // of the shadow
+  static constexpr uint32_t lanes_per_warp = 32;  // a warp reaches the lanes of warp % 4 only
+  static constexpr uint32_t lanes_per_block = 16; // of the shadow
   static constexpr uint32_t smallest_allocation = 32;
 
   /// The cells of a lane, column by column.

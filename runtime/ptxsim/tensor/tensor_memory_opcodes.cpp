@@ -44,9 +44,8 @@ uint32_t absolute_lane(Warp &warp, uint32_t lane, MovementShape shape) {
                                             " in warp " + std::to_string(warp.index) + ", got lane " +
                                             std::to_string(lane));
   if (within % shape_lanes(shape))
-    warp.trap(trap_kind::tensor_memory,
-              "expected an address at a multiple of " + std::to_string(shape_lanes(shape)) + " lanes, got lane " +
-                  std::to_string(lane));
+    warp.trap(trap_kind::tensor_memory, "expected an address at a multiple of " + std::to_string(shape_lanes(shape)) +
+                                            " lanes, got lane " + std::to_string(lane));
   return own + within;
 }
 

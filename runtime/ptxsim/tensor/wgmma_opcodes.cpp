@@ -16,12 +16,12 @@ namespace {
 
 enum Setting : uint8_t { Columns, TypeOfB, NegateA, NegateB, TransposeA, TransposeB, Saturate };
 
-constexpr uint32_t kRows = 16; // of a warp, of the 64 of its warpgroup
-constexpr uint32_t kWarps = 4; // of a warpgroup
-constexpr char kWait[] = "wgmma.wait_group";
+constexpr uint32_t fragment_rows = 16;  // of a warp, of the 64 of its warpgroup
+constexpr uint32_t warpgroup_warps = 4; // of a warpgroup
+constexpr char wait_name[] = "wgmma.wait_group";
 
 // fp8 on Hopper keeps 13 fraction bits and gives f32 with 13 (measured; PTX leaves it open).
-constexpr int kNarrowFractionBits = 13;
+constexpr int narrow_fraction_bits = 13;
 
 std::optional<NumberFormat> operand_format(Type type) {
   switch (type) {
@@ -60,21 +60,21 @@ struct WarpgroupMma {
 };
 
 void WarpgroupMma::perform() const {
-  ElementMatrix left(a.format, kRows, a.depth, a.negate), right(b.format, b.depth, b.rows, b.negate);
+  ElementMatrix left(a.format, fragment_rows, a.depth, a.negate), right(b.format, b.depth, b.rows, b.negate);
   const uint8_t *shared = warp->cta.shared.data();
   if (a_in_registers)
     load_a_fragment(*warp, instruction->operands[1].elements, left);
   else
     load_operand(a, shared, left, 0, false);
   load_operand(b, shared, right, 0, true);
-  std::vector<uint32_t> sums(size_t{kRows} * b.rows);
+  std::vector<uint32_t> sums(size_t{fragment_rows} * b.rows);
   if (accumulate)
     sums = load_accumulator(*warp, result(), d, b.rows);
   const uint32_t *addend = accumulate ? sums.data() : nullptr;
   SumRule rule;
   rule.result = d;
   if (element_bits(a.format) == 8)
-    rule.fraction_bits = rule.result_fraction_bits = kNarrowFractionBits;
+    rule.fraction_bits = rule.result_fraction_bits = narrow_fraction_bits;
   if (d == NumberFormat::S32)
     integer_multiply_add(left, right, addend, sums.data(), b.rows, saturate);
   else
@@ -122,7 +122,7 @@ void check_shared(Warp &warp, const WarpgroupMma &mma, const Actor &actor) {
 }
 
 Outcome execute_mma(Warp &warp, const Instruction &in) {
-  if (warp.index / kWarps * kWarps + kWarps > warp.cta.warps.size())
+  if (warp.index / warpgroup_warps * warpgroup_warps + warpgroup_warps > warp.cta.warps.size())
     warp.trap(trap_kind::illegal, "expected a warpgroup of 4 warps");
   auto mma = std::make_shared<WarpgroupMma>();
   mma->instruction = &in;
@@ -131,11 +131,12 @@ Outcome execute_mma(Warp &warp, const Instruction &in) {
   mma->saturate = in.settings[Saturate];
   mma->a_in_registers = in.operands[1].kind == Operand::Kind::Vector;
   if (mma->a_in_registers)
-    mma->a = {{}, *operand_format(in.from_type), kRows, 32 / container_bytes(*operand_format(in.from_type)), true,
-              in.settings[NegateA] != 0};
+    mma->a = {{},   *operand_format(in.from_type), fragment_rows, 32 / container_bytes(*operand_format(in.from_type)),
+              true, in.settings[NegateA] != 0};
   else
-    mma->a = shared_operand(warp, in.operands[1], in.from_type, kRows, in.settings[TransposeA], in.settings[NegateA]);
-  mma->a.begin = warp.index % kWarps * kRows;
+    mma->a = shared_operand(warp, in.operands[1], in.from_type, fragment_rows, in.settings[TransposeA],
+                            in.settings[NegateA]);
+  mma->a.begin = warp.index % warpgroup_warps * fragment_rows;
   mma->b = shared_operand(warp, in.operands[2], static_cast<Type>(in.settings[TypeOfB]), in.settings[Columns],
                           in.settings[TransposeB], in.settings[NegateB]);
   warp.require(in.operands[3]);
@@ -148,12 +149,12 @@ Outcome execute_mma(Warp &warp, const Instruction &in) {
   const Epoch position = queue.issue(warp.clock.known);
   check_shared(warp, *mma, warp.queue_actor(queue, position));
   for (const Operand &operand : mma->result())
-    begin_register_flight(warp, queue, position, operand, true, kWait);
+    begin_register_flight(warp, queue, position, operand, true, wait_name);
   if (mma->a_in_registers)
     for (const Operand &operand : in.operands[1].elements)
-      begin_register_flight(warp, queue, position, operand, false, kWait);
+      begin_register_flight(warp, queue, position, operand, false, wait_name);
   submit_in_order(warp, 0, queue, position, [mma] { mma->perform(); });
-  warp.machine.counters["tensor_core_multiply_adds"] += uint64_t{kRows} * mma->b.rows * mma->b.depth;
+  warp.machine.counters["tensor_core_multiply_adds"] += uint64_t{fragment_rows} * mma->b.rows * mma->b.depth;
   return Outcome::Next;
 }
 

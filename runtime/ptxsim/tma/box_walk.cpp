@@ -6,9 +6,9 @@ namespace ptxsim {
 namespace {
 
 /// Longest run of bytes that a swizzle keeps contiguous; dense rows are cut as well, to complete in parts.
-constexpr uint32_t atom_bytes(Swizzle mode) { return mode == Swizzle::B128Atom32Flip8 ? kSwizzleRun : 16; }
+constexpr uint32_t atom_bytes(Swizzle mode) { return mode == Swizzle::B128Atom32Flip8 ? swizzle_run : 16; }
 
-BoxRow row_at(const TensorMap &map, const Coordinates &coordinates, const std::array<uint32_t, kMaximumRank> &index) {
+BoxRow row_at(const TensorMap &map, const Coordinates &coordinates, const std::array<uint32_t, maximum_rank> &index) {
   BoxRow row{map.address, coordinates[0], tile_count(map, 0), true};
   for (uint32_t i = 1; i < map.rank; ++i) {
     const int64_t at = coordinates[i] + static_cast<int64_t>(index[i]) * map.element_stride[i];
@@ -19,7 +19,7 @@ BoxRow row_at(const TensorMap &map, const Coordinates &coordinates, const std::a
 }
 
 /// Moves to the next index, dimension 1 fastest; false after the last.
-bool advance(const TensorMap &map, std::array<uint32_t, kMaximumRank> &index) {
+bool advance(const TensorMap &map, std::array<uint32_t, maximum_rank> &index) {
   for (uint32_t i = 1; i < map.rank; ++i) {
     if (++index[i] < tile_count(map, i))
       return true;
@@ -44,7 +44,7 @@ void append_pieces(std::vector<Piece> &pieces, const TensorMap &map, uint32_t de
 
 std::vector<BoxRow> tile_rows(const TensorMap &map, const Coordinates &coordinates) {
   std::vector<BoxRow> rows;
-  std::array<uint32_t, kMaximumRank> index{};
+  std::array<uint32_t, maximum_rank> index{};
   do
     rows.push_back(row_at(map, coordinates, index));
   while (advance(map, index));
@@ -53,7 +53,7 @@ std::vector<BoxRow> tile_rows(const TensorMap &map, const Coordinates &coordinat
 
 std::vector<BoxRow> gather_rows(const TensorMap &map, const Coordinates &coordinates) {
   std::vector<BoxRow> rows;
-  for (uint32_t i = 1; i < kMaximumRank; ++i) {
+  for (uint32_t i = 1; i < maximum_rank; ++i) {
     const int64_t at = coordinates[i];
     const bool inside = at >= 0 && static_cast<uint64_t>(at) < map.extent[1];
     rows.push_back({map.address + static_cast<uint64_t>(at) * map.stride_bytes[1], coordinates[0], map.box[0], inside});

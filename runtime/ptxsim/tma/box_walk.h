@@ -1,4 +1,4 @@
-/// The elements that one tiled TMA copy moves, as contiguous pieces: a pure function of map and coordinates.
+// The elements that one tiled TMA copy moves, as contiguous pieces: a pure function of map and coordinates.
 #pragma once
 
 #include "tma/tensor_map.h"
@@ -7,7 +7,7 @@
 
 namespace ptxsim {
 
-using Coordinates = std::array<int64_t, kMaximumRank>;
+using Coordinates = std::array<int64_t, maximum_rank>;
 
 /// One row of a shared-memory image: elements [first, first + count) of dimension 0 of a row in global memory.
 struct BoxRow {

@@ -13,12 +13,12 @@ namespace {
 enum Setting : uint8_t { Multicast, Operation, ReadOnly };
 
 /// Addresses and sizes of bulk copies are multiples of 16 bytes.
-constexpr uint32_t kBulkAlignment = 16;
+constexpr uint32_t bulk_alignment = 16;
 
 uint32_t size_of(Warp &warp, const Operand &operand, uint32_t lane) {
   warp.require(operand);
   const auto bytes = static_cast<uint32_t>(warp.bits(operand, lane));
-  if (bytes % kBulkAlignment)
+  if (bytes % bulk_alignment)
     warp.trap_lane(lane, trap_kind::misaligned,
                    "expected a size of a multiple of 16 bytes, got " + std::to_string(bytes));
   return bytes;
@@ -26,18 +26,18 @@ uint32_t size_of(Warp &warp, const Operand &operand, uint32_t lane) {
 
 /// Bytes in a row, cut so that a copy can complete in parts.
 Transfer linear(uint32_t shared_offset, uint64_t global, uint32_t bytes) {
-  constexpr uint32_t kPiece = 256;
+  constexpr uint32_t piece_bytes = 256;
   Transfer transfer{{}, shared_offset, bytes};
-  for (uint32_t at = 0; at < bytes; at += kPiece)
-    transfer.pieces.push_back({shared_offset + at, global + at, std::min(kPiece, bytes - at), true});
+  for (uint32_t at = 0; at < bytes; at += piece_bytes)
+    transfer.pieces.push_back({shared_offset + at, global + at, std::min(piece_bytes, bytes - at), true});
   return transfer;
 }
 
 void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint32_t bytes = size_of(warp, in.operands[2], lane);
-  const Place to = locate_bulk(warp, warp.address(in.operands[0], lane), bytes, kBulkAlignment, lane);
+  const Place to = locate_bulk(warp, warp.address(in.operands[0], lane), bytes, bulk_alignment, lane);
   const uint64_t from = warp.address(in.operands[1], lane);
-  warp.locate(Space::Global, from, bytes, kBulkAlignment, lane, false);
+  warp.locate(Space::Global, from, bytes, bulk_alignment, lane, false);
   const MbarrierPlace mbarrier = locate_mbarrier(warp, in.operands[3], lane);
   const Transfer transfer = linear(static_cast<uint32_t>(to.offset), from, bytes);
   if (!in.settings[Multicast]) {
@@ -63,13 +63,12 @@ Outcome bulk_load(Warp &warp, const Instruction &in) {
 void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint32_t bytes = size_of(warp, in.operands[2], lane);
   const uint64_t to = warp.address(in.operands[0], lane);
-  warp.locate(Space::Global, to, bytes, kBulkAlignment, lane, true);
-  const Place from = locate_bulk(warp, warp.address(in.operands[1], lane), bytes, kBulkAlignment, lane);
+  warp.locate(Space::Global, to, bytes, bulk_alignment, lane, true);
+  const Place from = locate_bulk(warp, warp.address(in.operands[1], lane), bytes, bulk_alignment, lane);
   if (from.cta != &warp.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected a source in the shared memory of the issuing CTA");
-  const Combine combine = in.settings[Operation] < 0
-                              ? nullptr
-                              : find_reduction(static_cast<Reduction>(in.settings[Operation]), in.type);
+  const Combine combine =
+      in.settings[Operation] < 0 ? nullptr : find_reduction(static_cast<Reduction>(in.settings[Operation]), in.type);
   submit_store(warp, lane, linear(static_cast<uint32_t>(from.offset), to, bytes), combine);
 }
 
@@ -81,8 +80,8 @@ Outcome bulk_store(Warp &warp, const Instruction &in) {
 /// Shared memory of one CTA to that of another (or a reduction into it), completing on an mbarrier there.
 void share_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint32_t bytes = size_of(warp, in.operands[2], lane);
-  const Place to = locate_bulk(warp, warp.address(in.operands[0], lane), bytes, kBulkAlignment, lane);
-  const Place from = locate_bulk(warp, warp.address(in.operands[1], lane), bytes, kBulkAlignment, lane);
+  const Place to = locate_bulk(warp, warp.address(in.operands[0], lane), bytes, bulk_alignment, lane);
+  const Place from = locate_bulk(warp, warp.address(in.operands[1], lane), bytes, bulk_alignment, lane);
   const MbarrierPlace mbarrier = locate_mbarrier(warp, in.operands[3], lane);
   if (mbarrier.cta != to.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected the mbarrier in the CTA of the destination");
@@ -90,9 +89,8 @@ void share_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const Actor actor = warp.transaction_actor(object);
   warp.check_shared_read(*from.cta, from.offset, bytes, actor, lane);
   warp.check_shared_write(*to.cta, to.offset, bytes, actor, lane);
-  const Combine combine = in.settings[Operation] < 0
-                              ? nullptr
-                              : find_reduction(static_cast<Reduction>(in.settings[Operation]), in.type);
+  const Combine combine =
+      in.settings[Operation] < 0 ? nullptr : find_reduction(static_cast<Reduction>(in.settings[Operation]), in.type);
   const Origin origin = warp.origin(lane);
   const uint64_t phase = object.phase;
   warp.cluster.async.submit({origin, nullptr, false, [=] {
@@ -112,7 +110,7 @@ Outcome bulk_share(Warp &warp, const Instruction &in) {
 Outcome bulk_prefetch(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
     const uint32_t bytes = size_of(warp, in.operands[1], lane);
-    warp.locate(Space::Global, warp.address(in.operands[0], lane), bytes, kBulkAlignment, lane, false);
+    warp.locate(Space::Global, warp.address(in.operands[0], lane), bytes, bulk_alignment, lane, false);
   });
   return Outcome::Next;
 }

@@ -67,20 +67,33 @@ struct Row {
   Combine combine;
 };
 
-constexpr Row kRows[] = {
-    {Reduction::Add, Type::U32, combine<uint32_t, sum>},       {Reduction::Add, Type::S32, combine<uint32_t, sum>},
-    {Reduction::Add, Type::U64, combine<uint64_t, sum>},       {Reduction::Add, Type::F32, combine<float, sum>},
-    {Reduction::Add, Type::F64, combine<double, sum>},         {Reduction::Add, Type::F16, combine<Half, sum>},
-    {Reduction::Add, Type::BF16, combine<BFloat, sum>},        {Reduction::Min, Type::U32, combine<uint32_t, smaller>},
-    {Reduction::Min, Type::S32, combine<int32_t, smaller>},    {Reduction::Min, Type::U64, combine<uint64_t, smaller>},
-    {Reduction::Min, Type::S64, combine<int64_t, smaller>},    {Reduction::Min, Type::F16, combine<Half, smaller>},
-    {Reduction::Min, Type::BF16, combine<BFloat, smaller>},    {Reduction::Max, Type::U32, combine<uint32_t, larger>},
-    {Reduction::Max, Type::S32, combine<int32_t, larger>},     {Reduction::Max, Type::U64, combine<uint64_t, larger>},
-    {Reduction::Max, Type::S64, combine<int64_t, larger>},     {Reduction::Max, Type::F16, combine<Half, larger>},
-    {Reduction::Max, Type::BF16, combine<BFloat, larger>},     {Reduction::Inc, Type::U32, combine<uint32_t, increment>},
-    {Reduction::Dec, Type::U32, combine<uint32_t, decrement>}, {Reduction::And, Type::B32, combine<uint32_t, bit_and>},
-    {Reduction::And, Type::B64, combine<uint64_t, bit_and>},   {Reduction::Or, Type::B32, combine<uint32_t, bit_or>},
-    {Reduction::Or, Type::B64, combine<uint64_t, bit_or>},     {Reduction::Xor, Type::B32, combine<uint32_t, bit_xor>},
+constexpr Row tile_rows_count[] = {
+    {Reduction::Add, Type::U32, combine<uint32_t, sum>},
+    {Reduction::Add, Type::S32, combine<uint32_t, sum>},
+    {Reduction::Add, Type::U64, combine<uint64_t, sum>},
+    {Reduction::Add, Type::F32, combine<float, sum>},
+    {Reduction::Add, Type::F64, combine<double, sum>},
+    {Reduction::Add, Type::F16, combine<Half, sum>},
+    {Reduction::Add, Type::BF16, combine<BFloat, sum>},
+    {Reduction::Min, Type::U32, combine<uint32_t, smaller>},
+    {Reduction::Min, Type::S32, combine<int32_t, smaller>},
+    {Reduction::Min, Type::U64, combine<uint64_t, smaller>},
+    {Reduction::Min, Type::S64, combine<int64_t, smaller>},
+    {Reduction::Min, Type::F16, combine<Half, smaller>},
+    {Reduction::Min, Type::BF16, combine<BFloat, smaller>},
+    {Reduction::Max, Type::U32, combine<uint32_t, larger>},
+    {Reduction::Max, Type::S32, combine<int32_t, larger>},
+    {Reduction::Max, Type::U64, combine<uint64_t, larger>},
+    {Reduction::Max, Type::S64, combine<int64_t, larger>},
+    {Reduction::Max, Type::F16, combine<Half, larger>},
+    {Reduction::Max, Type::BF16, combine<BFloat, larger>},
+    {Reduction::Inc, Type::U32, combine<uint32_t, increment>},
+    {Reduction::Dec, Type::U32, combine<uint32_t, decrement>},
+    {Reduction::And, Type::B32, combine<uint32_t, bit_and>},
+    {Reduction::And, Type::B64, combine<uint64_t, bit_and>},
+    {Reduction::Or, Type::B32, combine<uint32_t, bit_or>},
+    {Reduction::Or, Type::B64, combine<uint64_t, bit_or>},
+    {Reduction::Xor, Type::B32, combine<uint32_t, bit_xor>},
     {Reduction::Xor, Type::B64, combine<uint64_t, bit_xor>},
 };
 
@@ -104,7 +117,7 @@ Type as_bits(Type type) {
 
 Combine find_reduction(Reduction operation, Type type) {
   const Type wanted = is_bitwise(operation) ? as_bits(type) : type;
-  for (const Row &row : kRows)
+  for (const Row &row : tile_rows_count)
     if (row.operation == operation && row.type == wanted)
       return row.combine;
   return nullptr;

@@ -1,4 +1,4 @@
-/// Shared-memory swizzles: an exclusive-or on the byte address (PTX ISA, "Swizzling Modes").
+// Shared-memory swizzles: an exclusive-or on the byte address (PTX ISA, "Swizzling Modes").
 #pragma once
 
 #include <cstdint>
@@ -48,12 +48,12 @@ constexpr uint32_t swizzled(Swizzle mode, uint32_t address) {
 }
 
 /// The longest run, in bytes, that stays contiguous under every pattern.
-constexpr uint32_t kSwizzleRun = 8;
+constexpr uint32_t swizzle_run = 8;
 
 constexpr const char *swizzle_name(Swizzle mode) {
-  constexpr const char *kNames[] = {"none",         "32B",           "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B",
-                                    "128B_atom_64B", "96B"};
-  return kNames[static_cast<uint8_t>(mode)];
+  constexpr const char *names[] = {"none",          "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B",
+                                   "128B_atom_64B", "96B"};
+  return names[static_cast<uint8_t>(mode)];
 }
 
 } // namespace ptxsim

@@ -13,7 +13,7 @@ enum Setting : uint8_t { Rank, Mode, Multicast, CtaGroup, Operation };
 enum class CopyMode : int32_t { Tile, Gather4 };
 
 /// Shared-memory side of a tensor copy (CUDA programming guide: 128 bytes).
-constexpr uint32_t kImageAlignment = 128;
+constexpr uint32_t image_alignment = 128;
 
 void decode_rank_and_mode(Decoder &decoder) {
   for (const char *mode : {"im2col", "im2col::w", "im2col::w::128", "im2col_no_offs"})
@@ -32,7 +32,7 @@ void decode_rank_and_mode(Decoder &decoder) {
 }
 
 uint32_t coordinate_count(const Instruction &in) {
-  return in.settings[Mode] == static_cast<int32_t>(CopyMode::Gather4) ? kMaximumRank : in.settings[Rank];
+  return in.settings[Mode] == static_cast<int32_t>(CopyMode::Gather4) ? maximum_rank : in.settings[Rank];
 }
 
 /// [map, {c0, c1, ...}]
@@ -116,7 +116,7 @@ void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   check_map_form(warp, in, map, lane);
   const Coordinates coordinates = coordinates_of(warp, in.operands[1], lane);
   const uint64_t address = warp.address(in.operands[0], lane);
-  const Place place = locate_bulk(warp, address, image_bytes(in, map), kImageAlignment, lane);
+  const Place place = locate_bulk(warp, address, image_bytes(in, map), image_alignment, lane);
   const Transfer transfer = plan(in, map, coordinates, static_cast<uint32_t>(place.offset));
   check_global_pieces(warp, transfer.pieces, false, lane);
   const MbarrierPlace mbarrier = locate_mbarrier(warp, in.operands[2], lane);
@@ -163,7 +163,7 @@ void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const Coordinates coordinates = coordinates_of(warp, in.operands[0], lane);
   check_store_coordinates(warp, in, coordinates, lane);
   const uint64_t address = warp.address(in.operands[1], lane);
-  const Place place = locate_bulk(warp, address, image_bytes(in, map), kImageAlignment, lane);
+  const Place place = locate_bulk(warp, address, image_bytes(in, map), image_alignment, lane);
   if (place.cta != &warp.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected a source in the shared memory of the issuing CTA");
   const Transfer transfer = plan(in, map, coordinates, static_cast<uint32_t>(place.offset));

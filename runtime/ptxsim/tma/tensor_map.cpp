@@ -11,18 +11,18 @@ struct ElementFacts {
   bool is_float;
 };
 
-constexpr ElementFacts kElements[] = {
-    {"u8", 1, false},     {"u16", 2, false},       {"u32", 4, false},        {"s32", 4, false},
-    {"u64", 8, false},    {"s64", 8, false},       {"f16", 2, true},         {"f32", 4, true},
-    {"f32.ftz", 4, true}, {"f64", 8, true},        {"bf16", 2, true},        {"b4x16", 0, false},
-    {"b4x16_p64", 0, false}, {"b6x16_p32", 0, false}, {"tf32", 4, true},       {"tf32.ftz", 4, true},
+constexpr ElementFacts element_facts[] = {
+    {"u8", 1, false},        {"u16", 2, false},       {"u32", 4, false}, {"s32", 4, false},
+    {"u64", 8, false},       {"s64", 8, false},       {"f16", 2, true},  {"f32", 4, true},
+    {"f32.ftz", 4, true},    {"f64", 8, true},        {"bf16", 2, true}, {"b4x16", 0, false},
+    {"b4x16_p64", 0, false}, {"b6x16_p32", 0, false}, {"tf32", 4, true}, {"tf32.ftz", 4, true},
 };
-constexpr uint32_t kElementCodes = 14; // tf32 is f32 with a flag beside the code
+constexpr uint32_t element_codes = 14; // tf32 is f32 with a flag beside the code
 
-const ElementFacts &facts(TensorElement element) { return kElements[static_cast<uint8_t>(element)]; }
+const ElementFacts &facts(TensorElement element) { return element_facts[static_cast<uint8_t>(element)]; }
 
 // Word offsets of the encoding, in 32-bit words.
-constexpr uint32_t kFlags = 2, kStrideLow = 3, kStrideHigh = 7, kExtent = 8, kBox0 = 13, kBox = 14;
+constexpr uint32_t flags_at = 2, stride_low_at = 3, stride_high_at = 7, extent_at = 8, box0_at = 13, box_at = 14;
 
 constexpr uint32_t bits(uint32_t word, uint32_t low, uint32_t count) { return word >> low & ((1u << count) - 1); }
 
@@ -32,8 +32,8 @@ Swizzle decode_swizzle(uint32_t flags) {
   const uint32_t mode = bits(flags, 13, 2);
   if (mode < 3)
     return static_cast<Swizzle>(mode);
-  constexpr Swizzle kAtoms[] = {Swizzle::B128, Swizzle::B128Atom32, Swizzle::B128Atom32Flip8, Swizzle::B128Atom64};
-  return kAtoms[bits(flags, 19, 2)];
+  constexpr Swizzle atoms[] = {Swizzle::B128, Swizzle::B128Atom32, Swizzle::B128Atom32Flip8, Swizzle::B128Atom64};
+  return atoms[bits(flags, 19, 2)];
 }
 
 TensorElement decode_element(uint32_t flags) {
@@ -86,9 +86,9 @@ const char *element_name(TensorElement element) { return facts(element).name; }
 bool is_float(TensorElement element) { return facts(element).is_float; }
 
 TensorMap decode_tensor_map(const uint8_t *bytes) {
-  uint32_t words[kTensorMapBytes / 4];
+  uint32_t words[tensor_map_bytes / 4];
   std::memcpy(words, bytes, sizeof words);
-  const uint32_t flags = words[kFlags];
+  const uint32_t flags = words[flags_at];
   TensorMap map;
   map.address = words[0] | static_cast<uint64_t>(words[1]) << 32;
   map.rank = bits(flags, 4, 3) + 1;
@@ -96,23 +96,24 @@ TensorMap decode_tensor_map(const uint8_t *bytes) {
   map.interleave = static_cast<Interleave>(bits(flags, 11, 2));
   map.swizzle = decode_swizzle(flags);
   map.fill_nan = bits(flags, 15, 1);
-  map.stride_bytes[0] = bits(flags, 7, 4) < kElementCodes ? element_bytes(map.element) : 0;
-  for (uint32_t i = 0; i < kMaximumRank; ++i) {
-    map.extent[i] = static_cast<uint64_t>(words[kExtent + i]) + 1;
-    map.element_stride[i] = bits(words[kBox0], 3 * i, 3) + 1;
-    map.box[i] = (i == 0 ? words[kBox0] >> 24 : bits(words[kBox], 8 * (i - 1), 8)) + 1;
+  map.stride_bytes[0] = bits(flags, 7, 4) < element_codes ? element_bytes(map.element) : 0;
+  for (uint32_t i = 0; i < maximum_rank; ++i) {
+    map.extent[i] = static_cast<uint64_t>(words[extent_at + i]) + 1;
+    map.element_stride[i] = bits(words[box0_at], 3 * i, 3) + 1;
+    map.box[i] = (i == 0 ? words[box0_at] >> 24 : bits(words[box_at], 8 * (i - 1), 8)) + 1;
     if (i > 0)
       map.stride_bytes[i] =
-          (words[kStrideLow + i - 1] | static_cast<uint64_t>(bits(words[kStrideHigh], 4 * (i - 1), 4)) << 32) << 4;
+          (words[stride_low_at + i - 1] | static_cast<uint64_t>(bits(words[stride_high_at], 4 * (i - 1), 4)) << 32)
+          << 4;
   }
   return map;
 }
 
 std::string tensor_map_violation(const TensorMap &map) {
-  if (map.rank > kMaximumRank)
+  if (map.rank > maximum_rank)
     return "expected rank 1 to 5" + got(map.rank);
   const auto code = static_cast<uint32_t>(map.element);
-  if (code >= kElementCodes && map.element != TensorElement::TF32 && map.element != TensorElement::TF32Ftz)
+  if (code >= element_codes && map.element != TensorElement::TF32 && map.element != TensorElement::TF32Ftz)
     return "expected an element type code of 0 to 13" + got(code);
   if (static_cast<uint32_t>(map.interleave) > 2)
     return "expected interleave none, 16B or 32B, got code 3";

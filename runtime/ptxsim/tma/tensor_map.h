@@ -1,4 +1,4 @@
-/// The 128-byte tensor map that TMA instructions read, and the rules of the TMA contract on it.
+// The 128-byte tensor map that TMA instructions read, and the rules of the TMA contract on it.
 #pragma once
 
 #include "tma/swizzle.h"
@@ -10,14 +10,29 @@
 namespace ptxsim {
 
 enum class TensorElement : uint8_t {
-  U8, U16, U32, S32, U64, S64, F16, F32, F32Ftz, F64, BF16, B4x16, B4x16P64, B6x16P32, TF32, TF32Ftz
+  U8,
+  U16,
+  U32,
+  S32,
+  U64,
+  S64,
+  F16,
+  F32,
+  F32Ftz,
+  F64,
+  BF16,
+  B4x16,
+  B4x16P64,
+  B6x16P32,
+  TF32,
+  TF32Ftz
 };
 
 enum class Interleave : uint8_t { None, B16, B32 };
 
-constexpr uint32_t kTensorMapBytes = 128;
-constexpr uint32_t kTensorMapAlignment = 64;
-constexpr uint32_t kMaximumRank = 5;
+constexpr uint32_t tensor_map_bytes = 128;
+constexpr uint32_t tensor_map_alignment = 64;
+constexpr uint32_t maximum_rank = 5;
 
 /// A decoded tensor map. Index 0 is the innermost (contiguous) dimension.
 struct TensorMap {
@@ -27,10 +42,10 @@ struct TensorMap {
   Interleave interleave = Interleave::None;
   Swizzle swizzle = Swizzle::None;
   bool fill_nan = false;
-  std::array<uint64_t, kMaximumRank> extent{};
-  std::array<uint64_t, kMaximumRank> stride_bytes{}; ///< stride_bytes[0] is the size of an element.
-  std::array<uint32_t, kMaximumRank> box{};
-  std::array<uint32_t, kMaximumRank> element_stride{};
+  std::array<uint64_t, maximum_rank> extent{};
+  std::array<uint64_t, maximum_rank> stride_bytes{}; ///< stride_bytes[0] is the size of an element.
+  std::array<uint32_t, maximum_rank> box{};
+  std::array<uint32_t, maximum_rank> element_stride{};
 };
 
 /// Bytes of one element; 0 for the packed sub-byte types.

@@ -19,14 +19,14 @@ Outcome replace(Warp &warp, const Instruction &in) {
   warp.require(value);
   for_each_lane(warp.mask, [&](uint32_t lane) {
     const uint64_t address = warp.address(in.operands[0], lane);
-    const Place place = warp.locate(in.space, address, kTensorMapBytes, kTensorMapAlignment, lane, true);
+    const Place place = warp.locate(in.space, address, tensor_map_bytes, tensor_map_alignment, lane, true);
     if (place.space == Space::SharedCta)
-      warp.check_shared_write(*place.cta, place.offset, kTensorMapBytes, warp.actor(), lane);
+      warp.check_shared_write(*place.cta, place.offset, tensor_map_bytes, warp.actor(), lane);
     else
       warp.machine.tensor_map_proxy.write(place.offset, in.line);
     const uint32_t ordinal = in.settings[HasOrdinal] ? static_cast<uint32_t>(in.operands[1].value) : 0;
-    const std::string wrong = replace_field(place.bytes, static_cast<TensorMapField>(in.settings[Field]), ordinal,
-                                            warp.bits(value, lane));
+    const std::string wrong =
+        replace_field(place.bytes, static_cast<TensorMapField>(in.settings[Field]), ordinal, warp.bits(value, lane));
     if (!wrong.empty())
       warp.trap_lane(lane, trap_kind::descriptor, wrong);
   });
@@ -35,9 +35,9 @@ Outcome replace(Warp &warp, const Instruction &in) {
 
 Execute decode_replace(Decoder &decoder) {
   decoder.take("tile");
-  const int field = decoder.take_one_of({"global_address", "rank", "box_dim", "global_dim", "global_stride",
-                                         "element_stride", "elemtype", "interleave_layout", "swizzle_mode",
-                                         "swizzle_atomicity", "fill_mode"});
+  const int field =
+      decoder.take_one_of({"global_address", "rank", "box_dim", "global_dim", "global_stride", "element_stride",
+                           "elemtype", "interleave_layout", "swizzle_mode", "swizzle_atomicity", "fill_mode"});
   if (field < 0)
     decoder.malformed("expected a field of a tensor map");
   const auto kind = static_cast<TensorMapField>(field);
@@ -61,11 +61,11 @@ Execute decode_replace(Decoder &decoder) {
 /// Shared to global, with the release to the tensormap proxy.
 Outcome copy_and_release(Warp &warp, const Instruction &in) {
   const uint32_t lane = warp.first_lane();
-  const Place to = warp.locate(Space::Global, warp.address(in.operands[0], lane), kTensorMapBytes, kTensorMapBytes, lane,
-                               true);
-  const Place from = locate_bulk(warp, warp.address(in.operands[1], lane), kTensorMapBytes, kTensorMapBytes, lane);
-  warp.check_shared_read(*from.cta, from.offset, kTensorMapBytes, warp.actor(), lane);
-  std::memcpy(to.bytes, from.bytes, kTensorMapBytes);
+  const Place to =
+      warp.locate(Space::Global, warp.address(in.operands[0], lane), tensor_map_bytes, tensor_map_bytes, lane, true);
+  const Place from = locate_bulk(warp, warp.address(in.operands[1], lane), tensor_map_bytes, tensor_map_bytes, lane);
+  warp.check_shared_read(*from.cta, from.offset, tensor_map_bytes, warp.actor(), lane);
+  std::memcpy(to.bytes, from.bytes, tensor_map_bytes);
   warp.machine.tensor_map_proxy.write(to.offset, in.line);
   return Outcome::Next;
 }
@@ -80,7 +80,7 @@ Execute decode_copy(Decoder &decoder) {
   decoder.expect_operands(3, 3);
   decoder.address(0);
   decoder.address(1);
-  if (decoder.immediate(2) != kTensorMapBytes)
+  if (decoder.immediate(2) != tensor_map_bytes)
     decoder.malformed("expected size 128");
   return copy_and_release;
 }
@@ -91,7 +91,7 @@ Outcome release(Warp &, const Instruction &) { return Outcome::Next; }
 Outcome acquire(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
     const uint64_t address = warp.address(in.operands[0], lane);
-    warp.locate(Space::Generic, address, kTensorMapBytes, kTensorMapAlignment, lane, false);
+    warp.locate(Space::Generic, address, tensor_map_bytes, tensor_map_alignment, lane, false);
     warp.machine.tensor_map_proxy.acquire(address, &warp.cluster, warp.clock.agent, warp.clock.now());
   });
   return Outcome::Next;
@@ -109,14 +109,14 @@ Execute decode_fence(Decoder &decoder) {
   }
   decoder.expect_operands(2, 2);
   decoder.address(0);
-  if (decoder.immediate(1) != kTensorMapBytes)
+  if (decoder.immediate(1) != tensor_map_bytes)
     decoder.malformed("expected size 128");
   return acquire;
 }
 
 Outcome prefetch(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    warp.locate(in.space, warp.address(in.operands[0], lane), kTensorMapBytes, kTensorMapAlignment, lane, false);
+    warp.locate(in.space, warp.address(in.operands[0], lane), tensor_map_bytes, tensor_map_alignment, lane, false);
   });
   return Outcome::Next;
 }

@@ -6,7 +6,8 @@ namespace ptxsim {
 namespace {
 
 // Byte offsets of the encoding (ptxas' lowering of tensormap.replace).
-constexpr uint32_t kFlags = 0x08, kStrideLow = 0x0c, kStrideHigh = 0x1c, kExtent = 0x20, kBox0 = 0x34, kBox = 0x38;
+constexpr uint32_t flags_at = 0x08, stride_low_at = 0x0c, stride_high_at = 0x1c, extent_at = 0x20, box0_at = 0x34,
+                   box_at = 0x38;
 
 void set_bits(uint8_t *word_at, uint32_t low, uint32_t count, uint32_t value) {
   const uint32_t mask = ((1u << count) - 1) << low;
@@ -21,31 +22,31 @@ std::string range(const char *what, uint64_t value, uint64_t least, uint64_t mos
 }
 
 void set_stride(uint8_t *map, uint32_t ordinal, uint64_t bytes) {
-  store_value<uint32_t>(map + kStrideLow + 4 * ordinal, static_cast<uint32_t>(bytes >> 4));
-  set_bits(map + kStrideHigh, 4 * ordinal, 4, static_cast<uint32_t>(bytes >> 36));
+  store_value<uint32_t>(map + stride_low_at + 4 * ordinal, static_cast<uint32_t>(bytes >> 4));
+  set_bits(map + stride_high_at, 4 * ordinal, 4, static_cast<uint32_t>(bytes >> 36));
 }
 
 /// PTX's element codes, as the encoding's code and its tf32 flag.
 void set_element(uint8_t *map, uint64_t code) {
   constexpr struct {
     uint8_t code, tf32;
-  } kCodes[] = {{0, 0}, {1, 0}, {2, 0},  {3, 0}, {4, 0}, {5, 0},  {6, 0},  {7, 0},
-                {8, 0}, {9, 0}, {10, 0}, {7, 1}, {8, 1}, {11, 0}, {12, 0}, {13, 0}};
-  set_bits(map + kFlags, 7, 4, kCodes[code].code);
-  set_bits(map + kFlags, 16, 1, kCodes[code].tf32);
+  } codes[] = {{0, 0}, {1, 0}, {2, 0},  {3, 0}, {4, 0}, {5, 0},  {6, 0},  {7, 0},
+               {8, 0}, {9, 0}, {10, 0}, {7, 1}, {8, 1}, {11, 0}, {12, 0}, {13, 0}};
+  set_bits(map + flags_at, 7, 4, codes[code].code);
+  set_bits(map + flags_at, 16, 1, codes[code].tf32);
 }
 
 void set_box(uint8_t *map, uint32_t ordinal, uint64_t value) {
   if (ordinal == 0)
-    set_bits(map + kBox0, 24, 8, static_cast<uint32_t>(value - 1));
+    set_bits(map + box0_at, 24, 8, static_cast<uint32_t>(value - 1));
   else
-    map[kBox + ordinal - 1] = static_cast<uint8_t>(value - 1);
+    map[box_at + ordinal - 1] = static_cast<uint8_t>(value - 1);
 }
 
 void set_swizzle(uint8_t *map, uint64_t mode) {
   // Mode 4 is the 96-byte swizzle of sm_103a, a flag of its own.
-  set_bits(map + kFlags, 13, 2, mode == 4 ? 0 : static_cast<uint32_t>(mode));
-  set_bits(map + kFlags, 22, 1, mode == 4);
+  set_bits(map + flags_at, 13, 2, mode == 4 ? 0 : static_cast<uint32_t>(mode));
+  set_bits(map + flags_at, 22, 1, mode == 4);
 }
 
 struct Limits {
@@ -54,7 +55,7 @@ struct Limits {
   uint64_t least, most;
 };
 
-constexpr Limits kLimits[] = {
+constexpr Limits field_limits[] = {
     {"a global address", 0, 0, ~uint64_t{0}},
     {"a rank, counted from zero,", 0, 0, 4},
     {"a box extent", 5, 1, 256},
@@ -71,7 +72,7 @@ constexpr Limits kLimits[] = {
 } // namespace
 
 std::string replace_field(uint8_t *map, TensorMapField field, uint32_t ordinal, uint64_t value) {
-  const Limits &limits = kLimits[static_cast<uint8_t>(field)];
+  const Limits &limits = field_limits[static_cast<uint8_t>(field)];
   if (std::string wrong = range(limits.what, value, limits.least, limits.most); !wrong.empty())
     return wrong;
   if (limits.ordinals && ordinal >= limits.ordinals)
@@ -81,13 +82,13 @@ std::string replace_field(uint8_t *map, TensorMapField field, uint32_t ordinal, 
     store_value<uint64_t>(map, value);
     break;
   case TensorMapField::Rank:
-    set_bits(map + kFlags, 4, 3, static_cast<uint32_t>(value));
+    set_bits(map + flags_at, 4, 3, static_cast<uint32_t>(value));
     break;
   case TensorMapField::BoxDim:
     set_box(map, ordinal, value);
     break;
   case TensorMapField::GlobalDim:
-    store_value<uint32_t>(map + kExtent + 4 * ordinal, static_cast<uint32_t>(value - 1));
+    store_value<uint32_t>(map + extent_at + 4 * ordinal, static_cast<uint32_t>(value - 1));
     break;
   case TensorMapField::GlobalStride:
     if (value % 16)
@@ -95,22 +96,22 @@ std::string replace_field(uint8_t *map, TensorMapField field, uint32_t ordinal, 
     set_stride(map, ordinal, value);
     break;
   case TensorMapField::ElementStride:
-    set_bits(map + kBox0, 3 * ordinal, 3, static_cast<uint32_t>(value - 1));
+    set_bits(map + box0_at, 3 * ordinal, 3, static_cast<uint32_t>(value - 1));
     break;
   case TensorMapField::ElementType:
     set_element(map, value);
     break;
   case TensorMapField::InterleaveLayout:
-    set_bits(map + kFlags, 11, 2, static_cast<uint32_t>(value));
+    set_bits(map + flags_at, 11, 2, static_cast<uint32_t>(value));
     break;
   case TensorMapField::SwizzleMode:
     set_swizzle(map, value);
     break;
   case TensorMapField::SwizzleAtomicity:
-    set_bits(map + kFlags, 19, 2, static_cast<uint32_t>(value));
+    set_bits(map + flags_at, 19, 2, static_cast<uint32_t>(value));
     break;
   case TensorMapField::FillMode:
-    set_bits(map + kFlags, 15, 1, static_cast<uint32_t>(value));
+    set_bits(map + flags_at, 15, 1, static_cast<uint32_t>(value));
     break;
   }
   return "";

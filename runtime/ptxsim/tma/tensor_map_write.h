@@ -7,8 +7,17 @@
 namespace ptxsim {
 
 enum class TensorMapField : uint8_t {
-  GlobalAddress, Rank, BoxDim, GlobalDim, GlobalStride, ElementStride, ElementType, InterleaveLayout, SwizzleMode,
-  SwizzleAtomicity, FillMode
+  GlobalAddress,
+  Rank,
+  BoxDim,
+  GlobalDim,
+  GlobalStride,
+  ElementStride,
+  ElementType,
+  InterleaveLayout,
+  SwizzleMode,
+  SwizzleAtomicity,
+  FillMode
 };
 
 /// Writes one field of the 128 bytes; `ordinal` chooses the dimension where there is one. Values are those of

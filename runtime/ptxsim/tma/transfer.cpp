@@ -9,7 +9,7 @@ namespace ptxsim {
 namespace {
 
 /// Parts of one copy that complete separately, to show a wait that is satisfied by the first bytes.
-constexpr size_t kParts = 2;
+constexpr size_t copy_parts = 2;
 
 void move_in(uint8_t *shared, const std::vector<Piece> &pieces, size_t first, size_t last) {
   for (size_t i = first; i < last; ++i) {
@@ -54,7 +54,7 @@ void scatter(const std::vector<uint8_t> &staged, const std::vector<Piece> &piece
 } // namespace
 
 TensorMap read_tensor_map(Warp &warp, uint64_t address, uint32_t lane) {
-  const Place place = warp.locate(Space::Generic, address, kTensorMapBytes, kTensorMapAlignment, lane, false);
+  const Place place = warp.locate(Space::Generic, address, tensor_map_bytes, tensor_map_alignment, lane, false);
   if (std::string stale = warp.machine.tensor_map_proxy.stale(address, &warp.cluster, warp.clock.known.happened);
       !stale.empty() && warp.machine.options.checks)
     warp.trap_lane(lane, trap_kind::race, stale);
@@ -89,13 +89,13 @@ void submit_load(Warp &warp, uint32_t lane, Cta &destination, const Transfer &tr
   const Origin origin = warp.origin(lane);
   Cta *const to = &destination, *const signal = &signalled;
   const uint64_t phase = mbarrier.phase;
-  const size_t step = (pieces->size() + kParts - 1) / kParts;
+  const size_t step = (pieces->size() + copy_parts - 1) / copy_parts;
   for (size_t first = 0; first < pieces->size(); first += step) {
     const size_t last = std::min(first + step, pieces->size());
     warp.cluster.async.submit({origin, nullptr, false, [=] {
                                  move_in(to->shared.data(), *pieces, first, last);
-                                 complete_transactions(origin, *signal, mbarrier_offset,
-                                                       bytes_of(*pieces, first, last), phase);
+                                 complete_transactions(origin, *signal, mbarrier_offset, bytes_of(*pieces, first, last),
+                                                       phase);
                                }});
   }
   warp.machine.counters["bulk_load_bytes"] += transfer.bytes;
