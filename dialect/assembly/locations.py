@@ -17,7 +17,7 @@ class LocationReader:
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
-        self.pending: list[tuple[ir.Operation, str, int]] = []
+        self.pending: list[tuple[ir.Operation, int]] = []
 
     def starts(self) -> bool:
         """Whether a location, or an attribute of debug info, comes next."""
@@ -28,10 +28,12 @@ class LocationReader:
         """Takes the location that may follow an operation."""
         if self.tokens.peek() != "loc" or self.tokens.peek(1) != "(":
             return
-        if self.tokens.peek(2)[:1] == "#" and self.tokens.peek(3) == ")":
-            self.pending.append((operation, self.tokens.peek(2), self.tokens.offsets[self.tokens.at + 2]))
-            self.skip()
+        start = self.tokens.at
+        self.skip()
+        if any(token[:1] == "#" for token in self.tokens.tokens[start : self.tokens.at]):
+            self.pending.append((operation, start))
             return
+        self.tokens.at = start
         self.place(operation, self.location())
 
     @staticmethod
@@ -50,13 +52,13 @@ class LocationReader:
             self.tokens.next()
             self.tokens.skip_balanced("(", ")")
 
-    def resolve(self, start: int) -> None:
-        """Gives operations the locations whose aliases came later."""
-        for operation, name, offset in self.pending:
-            found = self.tokens.alias(name, offset)
-            if not isinstance(found, ir.Location):
-                self.tokens.fail_at(offset, f"expected location, but found {name}")
-            self.place(operation, found)
+    def resolve(self) -> None:
+        """Gives operations the locations whose aliases may have come later."""
+        end = self.tokens.at
+        for operation, start in self.pending:
+            self.tokens.at = start
+            self.place(operation, self.location())
+        self.tokens.at = end
 
     def scoped_or_attribute(self) -> Any:
         """What an alias of debug info stands for."""

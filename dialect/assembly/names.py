@@ -1,7 +1,13 @@
-"""Names for the values of a module: what the operation suggests, made unique within the kernel."""
+"""Names for the values of a kernel: what operations suggest, made unique in the order in which MLIR does it.
+
+A block is named as a whole before the regions inside it, and what a region used is free again for the next one, so that
+a text of NVIDIA's disassembler comes back with the same names.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from tilec.dialect.mlir import ir
@@ -26,71 +32,105 @@ _RESULTS: dict[str, tuple[str, ...]] = {
 _PACKS = {"cuda_tile.reduce": "reduce", "cuda_tile.for": "for"}
 
 
-class Names:
-    """Hands out the names of values, `%0` for those without a suggestion."""
+# Integral numbers that every f64 holds exactly.
+_EXACT = 1 << 53
 
-    def __init__(self) -> None:
+
+class Names:
+    """The names of all values in an operation that stands for itself: a kernel."""
+
+    def __init__(self, kernel: Any) -> None:
         self._given: dict[ir.Value, str] = {}
-        self._used: dict[str, int] = {}
-        self._number = 0
+        self._suggested: dict[ir.Value, str] = {}
+        self._definitions: dict[ir.Value, str] = {}
+        self._used: set[str] = set()
+        self._conflicts = self._numbers = self._arguments = 0
+        self._name_regions(kernel)
 
     def of(self, value: ir.Value) -> str:
-        """The name of a value that was named before."""
+        """`%name`, or `%name#1` for one of a pack."""
         return self._given[value]
 
-    def argument(self, value: ir.Value, suggestion: str) -> str:
-        """Names a block argument."""
-        return self._give(value, self._unique(suggestion))
+    def results(self, op: ir.Operation) -> str:
+        """What goes before ` = `, empty without results."""
+        return self._definitions[op.results[0]] if len(op.results) else ""
 
-    def results(self, op: Any) -> str:
-        """Names the results of an operation; the text that goes before ` = `, empty without results."""
+    def _name_regions(self, op: Any) -> None:
+        for region in op.regions:
+            for block in region.blocks:
+                state = set(self._used), self._conflicts, self._numbers, self._arguments
+                self._name_block(op, block)
+                self._used, self._conflicts, self._numbers, self._arguments = state
+
+    def _name_block(self, op: Any, block: ir.Block) -> None:
+        arguments = list(block.arguments)
+        for argument, suggestion in zip(arguments, _argument_names(op, len(arguments)), strict=True):
+            if not suggestion:
+                self._arguments += 1
+            self._give(argument, self._unique(suggestion or f"arg{self._arguments - 1}"))
+        operations = list(block.operations)
+        for each in operations:
+            self._name_results(each.operation)
+        for each in operations:
+            if each.region_fields:
+                self._name_regions(each)
+
+    def _name_results(self, op: ir.Operation) -> None:
         results = list(op.results)
         if not results:
-            return ""
+            return
         suggested = _RESULTS.get(op.name)
         if suggested is not None and len(suggested) == len(results):
-            return ", ".join(
-                self._give(value, self._unique(name)) for value, name in zip(results, suggested, strict=True)
-            )
-        name = self._unique(_PACKS[op.name]) if op.name in _PACKS else self._single(op)
+            named = [self._give(v, self._unique(n), n) for v, n in zip(results, suggested, strict=True)]
+            self._definitions[results[0]] = ", ".join(named)
+            return
+        suggestion = self._suggestion(op)
+        name = self._unique(suggestion) if suggestion else self._next_number()
         if len(results) == 1:
-            return self._give(results[0], name)
+            self._definitions[results[0]] = self._give(results[0], name, suggestion)
+            return
         for index, value in enumerate(results):
             self._given[value] = f"%{name}#{index}"
-        return f"%{name}:{len(results)}"
+        self._definitions[results[0]] = f"%{name}:{len(results)}"
 
-    def _single(self, op: Any) -> str:
+    def _suggestion(self, op: ir.Operation) -> str:
         if op.name == "cuda_tile.constant":
-            return self._unique(constant_name(op.attributes["value"]))
+            return constant_name(op.attributes["value"])
         if op.name == "cuda_tile.assume":
-            return self._unique(self._assumed(op))
-        self._number += 1
-        return str(self._number - 1)
+            known = self._suggested.get(op.operands[0], "")
+            return f"assume_{known}" if known else "assume"
+        return _PACKS.get(op.name, "")
 
-    def _assumed(self, op: Any) -> str:
-        source = self._given[op.operands[0]].lstrip("%").replace("#", "_")
-        if source.startswith("assume"):
-            return source.split(".")[0]
-        return "assume" if source.isdigit() else f"assume_{source}"
+    def _next_number(self) -> str:
+        self._numbers += 1
+        return str(self._numbers - 1)
 
     def _unique(self, name: str) -> str:
-        count = self._used.get(name)
-        self._used[name] = 0 if count is None else count + 1
-        if count is None:
-            return name
-        return self._unique(f"{name}_{count}") if f"{name}_{count}" in self._used else self._mark(f"{name}_{count}")
+        unique = name
+        while unique in self._used:
+            unique = f"{name}_{self._conflicts}"
+            self._conflicts += 1
+        self._used.add(unique)
+        return unique
 
-    def _mark(self, name: str) -> str:
-        self._used.setdefault(name, 0)
-        return name
-
-    def _give(self, value: ir.Value, name: str) -> str:
+    def _give(self, value: ir.Value, name: str, suggestion: str = "") -> str:
         self._given[value] = f"%{name}"
+        self._suggested[value] = suggestion
         return f"%{name}"
 
 
+def _argument_names(op: Any, count: int) -> Sequence[str]:
+    """What an operation calls the arguments of its regions; empty ones are numbered."""
+    if op.OPERATION_NAME == "cuda_tile.for":
+        return ["loopIdx", *(f"iterArg{index}" for index in range(count - 1))]
+    if op.OPERATION_NAME == "cuda_tile.reduce":
+        sides = [("reduce_lhs", "reduce_rhs")[index % 2] for index in range(count)]
+        return sides if count == 2 else [f"{side}{index // 2}" for index, side in enumerate(sides)]
+    return [""] * count
+
+
 def constant_name(value: ir.Attribute) -> str:
-    """`cst_1_f32` for a splat of one integral number, `cst_f32` otherwise, `true` and `false` for bits."""
+    """`cst_1_f32` for a splat of one integral number (of floats none below 0), else `cst_f32`; bits by their word."""
     element = spell(ir.RankedTensorType(value.type).element_type)
     if not value.is_splat:
         return f"cst_{element}"
@@ -98,10 +138,7 @@ def constant_name(value: ir.Attribute) -> str:
     literal = literal[len("dense<") : literal.rindex("> : ")]
     if literal in ("true", "false"):
         return literal
-    try:
-        number = float(literal)
-    except ValueError:
-        return f"cst_{element}"
-    if not number.is_integer() or abs(number) > 1 << 53:
-        return f"cst_{element}"
-    return f"cst_{'m' if number < 0 else ''}{abs(int(number))}_{element}"
+    if re.fullmatch(r"-?\d+", literal):
+        return f"cst_{literal}_{element}"
+    number = float(literal) if literal[0].isdigit() and "x" not in literal else 0.5
+    return f"cst_{int(number)}_{element}" if number.is_integer() and number <= _EXACT else f"cst_{element}"

@@ -38,7 +38,7 @@ class Printer:
         self.locations = locations
         self.lines: list[str] = []
         self.indent = ""
-        self.names = Names()
+        self.names: Names
 
     def module(self, module: ir.Module) -> str:
         attributes = module.operation.attributes
@@ -50,7 +50,7 @@ class Printer:
         self.lines.append(f"cuda_tile.module {spell_symbol(name)}{suffix} {{")
         self.indent = "  "
         for op in module.body.operations:
-            self.names = Names()
+            self.names = Names(op)
             self.operation(op)
         self.indent = ""
         self.lines.append("}" + self._location(module.operation))

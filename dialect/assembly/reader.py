@@ -15,7 +15,12 @@ from tilec.dialect.assembly.tokens import Tokens
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.operation import OPERATIONS
 
-_TILE_MODULE = re.compile(r"^[^/\n\"]*\bcuda_tile\.(module|entry)\b|\"cuda_tile\.module\"", re.MULTILINE)
+_TILE_MODULE = re.compile(
+    r"^[^/\n\"]*\bcuda_tile\.(module|entry)\b|\"cuda_tile\.module\"|^\s*(entry|global)\s[^\n\"]*@", re.MULTILINE
+)
+_ITEMS = ("cuda_tile.entry", "cuda_tile.global")
+# The name of a module that the text gives none: that of the disassembler of NVIDIA.
+_UNNAMED = "kernels"
 
 
 def is_tile_assembly(text: str) -> bool:
@@ -43,7 +48,6 @@ class Reader:
         while self.tokens.peek()[:1] in ("#", "!"):
             self._alias()
         wrapped = self._take_wrapper()
-        start = self.tokens.offset()
         found = self._tile_module()
         if wrapped:
             self.tokens.expect("}")
@@ -51,7 +55,7 @@ class Reader:
         while self.tokens.peek()[:1] in ("#", "!"):
             self._alias()
         check_end(self.tokens)
-        self.locations.resolve(start)
+        self.locations.resolve()
         return found
 
     def _take_wrapper(self) -> bool:
@@ -77,6 +81,8 @@ class Reader:
         tokens = self.tokens
         if tokens.peek() == '"cuda_tile.module"':
             return self.operations.generic.module()
+        if self.full_name(tokens.peek()) in _ITEMS:
+            return self._bare_items()
         if tokens.peek() != "cuda_tile.module":
             tokens.fail(f"expected 'cuda_tile.module', but got '{tokens.peek()}'")
         location = self.source.location(tokens.offset())
@@ -96,9 +102,18 @@ class Reader:
             module.operation.location = self.locations.location()
         return module
 
+    def _bare_items(self) -> ir.Module:
+        """Kernels and globals without a module around them, as NVIDIA's disassembler prints them."""
+        module = ir.Module.create(loc=self.source.location(self.tokens.offset()))
+        module.operation.attributes["sym_name"] = ir.StringAttr.get(_UNNAMED)
+        point = ir.InsertionPoint(module.body)
+        while self.full_name(self.tokens.peek()) in _ITEMS:
+            self.operations.read(point)
+        return module
+
     def _item(self, point: ir.InsertionPoint) -> None:
         start, name = self.tokens.offset(), self.full_name(self.tokens.peek())
-        if name not in ("cuda_tile.entry", "cuda_tile.global") and self.tokens.peek()[:1] != '"':
+        if name not in _ITEMS and self.tokens.peek()[:1] != '"':
             self.source.fail(start, f"expected entry or global, but got '{self.tokens.peek()}'")
         self.operations.read(point)
 

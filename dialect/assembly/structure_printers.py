@@ -50,8 +50,8 @@ def _if(printer: Any, op: Any) -> None:
 
 def _carried(printer: Any, arguments: list[ir.Value], values: list[ir.Value]) -> str:
     pairs = [
-        f"{printer.names.argument(argument, f'iterArg{index}')} = {printer.names.of(value)}"
-        for index, (argument, value) in enumerate(zip(arguments, values, strict=True))
+        f"{printer.names.of(argument)} = {printer.names.of(value)}"
+        for argument, value in zip(arguments, values, strict=True)
     ]
     return f"iter_values({', '.join(pairs)})"
 
@@ -60,7 +60,7 @@ def _for(printer: Any, op: Any) -> None:
     lower, upper, step, *initial = list(op.operation.operands)
     of = printer.names.of
     bounds = f"({of(lower)} to {of(upper)}, step {of(step)}) : {spell(lower.type)}"
-    variable = printer.names.argument(op.induction_variable, "loopIdx")
+    variable = of(op.induction_variable)
     text = f"for {'unsigned ' if op.unsignedCmp else ''}{variable} in {bounds}"
     if initial:
         text += f" {_carried(printer, op.carried, initial)} -> ({_types(op.results)})"
@@ -91,13 +91,10 @@ def _fold(printer: Any, op: Any) -> None:
         f"{printer.indent}{results} = {word} {printer.values(operands)}{_extra(op)} dim={op.dim}{reverse} "
         f"identities={spell_attribute(op.identities)} : {_types(operands)} -> {_types(op.results)}"
     )
-    arguments = []
-    for index, argument in enumerate(op.body.blocks[0].arguments):
-        side = ("lhs", "rhs")[index % 2]
-        name = f"{word}_{side}" if len(operands) == 1 else f"{word}_{side}_{index // 2}"
-        arguments.append(f"{printer.names.argument(argument, name)}: {spell(argument.type)}")
+    block = op.body.blocks[0]
+    arguments = [f"{printer.names.of(argument)}: {spell(argument.type)}" for argument in block.arguments]
     _open(printer, "", f"({', '.join(arguments)})")
-    printer.block(op.body.blocks[0])
+    printer.block(block)
     _close(printer, op)
 
 
@@ -106,7 +103,7 @@ def _entry(printer: Any, op: Any) -> None:
     block = op.body.blocks[0]
     dictionaries = op.arg_attrs
     for index, argument in enumerate(block.arguments):
-        text = f"{printer.names.argument(argument, f'arg{index}')}: {spell(argument.type)}"
+        text = f"{printer.names.of(argument)}: {spell(argument.type)}"
         if dictionaries is not None and len(dictionaries[index]):
             text += f" {spell_attribute(dictionaries[index])}"
         if printer.locations:

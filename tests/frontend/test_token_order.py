@@ -38,10 +38,10 @@ def test_a_load_follows_the_last_store_to_its_array(tile_text: Text) -> None:
 
     assert lines(tile_text(kernel, "x: f32[?], y: f32[?]")) == [
         "%tile, %result_token = load_view_tko weak %pview[%cst_0_i32]",
-        "%0 = store_view_tko weak %tile, %pview_0[%cst_0_i32_0]",
-        "%tile_0, %result_token_0 = load_view_tko weak %pview_0[%cst_0_i32_1] token = %0",
-        "%1 = join_tokens %0, %result_token_0",
-        "%2 = store_view_tko weak %tile_0, %pview_0[%cst_1_i32] token = %1",
+        "%0 = store_view_tko weak %tile, %pview_4[%cst_0_i32_5]",
+        "%tile_7, %result_token_8 = load_view_tko weak %pview_4[%cst_0_i32_6] token = %0",
+        "%1 = join_tokens %0, %result_token_8",
+        "%2 = store_view_tko weak %tile_7, %pview_4[%cst_1_i32] token = %1",
     ]
 
 
@@ -57,9 +57,9 @@ def test_a_loop_carries_the_tokens_of_what_it_stores(tile_text: Text) -> None:
         "%for = for %loopIdx in (%cst_0_i32 to %arg6, step %cst_1_i32) : tile<i32> "
         "iter_values(%iterArg0 = %0) -> (token) {",
         "%tile, %result_token = load_view_tko weak %pview[%loopIdx]",
-        "%1 = store_view_tko weak %tile, %pview_1[%loopIdx] token = %iterArg0",
-        "continue %1",
-        "%2 = store_view_tko weak %reshape, %pview_0[%cst_0_i32_0] token = %for",
+        "%2 = store_view_tko weak %tile, %pview_5[%loopIdx] token = %iterArg0",
+        "continue %2",
+        "%1 = store_view_tko weak %reshape, %pview_4[%cst_0_i32_6] token = %for",
     ]
 
 
@@ -74,10 +74,10 @@ def test_a_branch_gives_the_tokens_of_what_it_stores(tile_text: Text) -> None:
     text = lines(tile_text(kernel, "y: f32[?], n: i32"))
     assert text[1:6] == [
         "%2 = if %1 -> (token) {",
-        "%3 = store_view_tko weak %reshape_0, %pview[%cst_1_i32] token = %0",
-        "yield %3",
+        "%4 = store_view_tko weak %reshape_2, %pview[%cst_1_i32] token = %0",
+        "yield %4",
         "yield %0",
-        "%4 = store_view_tko weak %reshape_1, %pview[%cst_2_i32] token = %2",
+        "%3 = store_view_tko weak %reshape_1, %pview[%cst_2_i32] token = %2",
     ]
 
 
@@ -108,5 +108,5 @@ def test_after_an_acquire_everything_waits_and_a_release_waits_for_everything(ti
     assert acquire.startswith("%tile, %result_token = load_view_tko acquire device")
     assert load.endswith("token = %result_token")
     assert store.startswith("%0 = ") and store.endswith("token = %result_token")
-    assert join == "%1 = join_tokens %result_token, %result_token_0, %0"
+    assert join == "%1 = join_tokens %result_token, %result_token_11, %0"
     assert "release device" in release and release.endswith("token = %1")

@@ -21,13 +21,13 @@ cuda_tile.module @kernels {
       }
       continue %iterArg0 : tile<f32>
     }
-    for %loopIdx_0 in (%cst_0_i32 to %arg1, step %cst_1_i32) : tile<i32> {
+    for %loopIdx in (%cst_0_i32 to %arg1, step %cst_1_i32) : tile<i32> {
     }
-    %1:2 = loop iter_values(%iterArg0_0 = %cst_1_f32, %iterArg1 = %cst_0_i32) : tile<f32>, tile<i32> -> tile<i32>, tile<f32> {
+    %1:2 = loop iter_values(%arg2 = %cst_1_f32, %arg3 = %cst_0_i32) : tile<f32>, tile<i32> -> tile<i32>, tile<f32> {
       if %arg0 {
-        break %iterArg1, %iterArg0_0 : tile<i32>, tile<f32>
+        break %arg3, %arg2 : tile<i32>, tile<f32>
       }
-      continue %iterArg0_0, %iterArg1 : tile<f32>, tile<i32>
+      continue %arg2, %arg3 : tile<f32>, tile<i32>
     }
     loop {
       break
@@ -35,11 +35,11 @@ cuda_tile.module @kernels {
     %2 = loop : tile<f32> {
       break %cst_1_f32 : tile<f32>
     }
-    loop iter_values(%iterArg0_1 = %cst_1_f32) : tile<f32> {
+    loop iter_values(%arg2 = %cst_1_f32) : tile<f32> {
       if %arg0 {
         return
       }
-      continue %iterArg0_1 : tile<f32>
+      continue %arg2 : tile<f32>
     }
     return
   }

@@ -8,9 +8,9 @@ cuda_tile.module @kernels {
     %cst_0_f32 = constant <f32: 0.000000e+00> : tile<4xf32>
     %3 = make_token : token
     %result, %result_token = load_ptr_tko relaxed device %1, %2, %cst_0_f32 token=%3 : tile<4xptr<f32>>, tile<4xi1>, tile<4xf32> -> tile<4xf32>, token
-    %result_0, %result_token_0 = load_ptr_tko weak %1 : tile<4xptr<f32>> -> tile<4xf32>, token
-    %result_1, %result_token_1 = load_ptr_tko weak %1, %2 optimization_hints = <sm_100 = {latency = 3}> : tile<4xptr<f32>>, tile<4xi1> -> tile<4xf32>, token
-    %4 = store_ptr_tko weak %1, %result, %2 token=%result_token_1 : tile<4xptr<f32>>, tile<4xf32>, tile<4xi1> -> token
+    %result_0, %result_token_1 = load_ptr_tko weak %1 : tile<4xptr<f32>> -> tile<4xf32>, token
+    %result_2, %result_token_3 = load_ptr_tko weak %1, %2 optimization_hints = <sm_100 = {latency = 3}> : tile<4xptr<f32>>, tile<4xi1> -> tile<4xf32>, token
+    %4 = store_ptr_tko weak %1, %result, %2 token=%result_token_3 : tile<4xptr<f32>>, tile<4xf32>, tile<4xi1> -> token
     %5 = store_ptr_tko release sys %1, %result_0 : tile<4xptr<f32>>, tile<4xf32> -> token
     %6 = join_tokens %4, %5, %result_token : token
     %7 = alloca num_elem = 64, alignment = 16 global : tile<ptr<f32>>
