@@ -24,11 +24,6 @@ def _agree(names: tuple[str, ...], what: str, fact: Callable[[TileType], Any]) -
     return rule
 
 
-def same_type(*names: str) -> Rule:
-    """The fields have one type."""
-    return _agree(names, "type", lambda type: type)
-
-
 def same_shape(*names: str) -> Rule:
     """The fields, all tiles, have one shape."""
     return _agree(names, "shape", lambda type: type.shape)

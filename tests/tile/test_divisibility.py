@@ -154,6 +154,24 @@ def test_interval_of_the_grid_and_of_promises() -> None:
     assert analysed(shown("%v", "tile<8xi32>"), bounds) == (0, 7)
 
 
+@pytest.mark.parametrize(
+    ("text", "type", "interval"),
+    [
+        ("%r = exti %n signed : tile<i32> -> tile<i64>", "tile<i64>", (INT_MIN, INT_MAX)),
+        ("%r = exti %n unsigned : tile<i32> -> tile<i64>", "tile<i64>", (0, (1 << 32) - 1)),
+        ("%r = exti %small unsigned : tile<i32> -> tile<i64>", "tile<i64>", (3, 10)),
+        ("%r = trunci %small : tile<i32> -> tile<i8>", "tile<i8>", (3, 10)),
+        ("%r = trunci %n : tile<i32> -> tile<i8>", "tile<i8>", (-128, 127)),
+        ("%r = select %c, %small, %twelve : tile<i1>, tile<i32>", "tile<i32>", (3, 12)),
+        ("%r = constant <i32: [5, -2]> : tile<2xi32>", "tile<2xi32>", (-2, 5)),
+        ("%r = constant <i8: 255> : tile<i8>", "tile<i8>", (-1, -1)),
+        ("%x, %y, %r = get_num_tile_blocks : tile<i32>", "tile<i32>", (1, (1 << 24) - 1)),
+    ],
+)
+def test_intervals_through_other_operations(text: str, type: str, interval: tuple[int, int]) -> None:
+    assert analysed(f"{text} {shown('%r', type)}", bounds) == interval
+
+
 def test_interval_of_an_induction_variable() -> None:
     assert analysed(f"for %i in (%zero to %twelve, step %n) : tile<i32> {{ {shown('%i')} }}", bounds) == (0, 11)
     assert analysed(f"for unsigned %i in (%zero to %twelve, step %n) : tile<i32> {{ {shown('%i')} }}", bounds) == (
