@@ -104,7 +104,7 @@ class TmaStoreOp(Operation, name="tma_store"):
 
 
 class StoreWaitOp(Operation, name="store_wait"):
-    """Waits until earlier `tma_store`s are visible; with `read` until they have read their buffers, and all meet."""
+    """The thread that issued `tma_store`s waits until they are visible, or until they have `read` their buffers."""
 
     read: Flag
 

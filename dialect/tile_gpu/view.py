@@ -19,7 +19,7 @@ class LoadViewOp(Operation, name="load_view"):
     """result[c] = element at base + sum_d (offset_d + c_d) * stride_d; elements outside [0, extent) give `padding`.
 
     Strides in elements. `vector` consecutive elements along the dimension of stride one are proven aligned to their
-    own size. `inbounds[d]` promises that no element lies outside in d.
+    own size and never straddle an extent. `inbounds[d]` promises that no element lies outside in d.
     """
 
     result: Result[RegisterTile]

@@ -71,8 +71,6 @@ def _tma_store(lowering: KernelLowering, operation: ir.Operation) -> None:
 def _store_wait(lowering: KernelLowering, operation: ir.Operation) -> None:
     read = "read" in operation.attributes
     lowering.b.execute(f"@$0 cp.async.bulk.wait_group{'.read' if read else ''} 0;", (), lowering.elected)
-    if read:
-        lowering.barrier()
 
 
 @lowers("tile_gpu.fence_async")

@@ -7,11 +7,11 @@ from typing import Any
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.errors import UnsupportedError
+from tilec.lowering.ptx.place import error_place
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.mma import AccumulatorState
-from tilec.lowering.ptx.place import error_place
 
 
 @converts("for")

@@ -10,23 +10,27 @@ from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import ir
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.ptx.place import error_place
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.converts import RULES
 from tilec.lowering.tile_to_gpu.layout_assignment import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
-from tilec.lowering.ptx.place import error_place
+from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
 
 
 class Conversion:
     """Values of cuda_tile by what they became, and where declarations go."""
 
-    def __init__(self, target: Target, warps: int, plan: MatrixPlan, layouts: Layouts, use_tma: bool) -> None:
+    def __init__(
+        self, target: Target, warps: int, plan: MatrixPlan, layouts: Layouts, order: MemoryOrder, use_tma: bool
+    ) -> None:
         self.target = target
         self.warps = warps
         self.plan = plan
         self.layouts = layouts
+        self.order = order
         self.use_tma = use_tma
         self.values: dict[ir.Value, ir.Value] = {}
         self.tensor_views: dict[ir.Value, TensorView] = {}
@@ -112,6 +116,13 @@ class Conversion:
         assert self.declarations is not None
         with ir.InsertionPoint(self.declarations):
             return emitter.gpu(name, operands, results, **attributes).results[0]
+
+    def meet(self, op: Any) -> None:
+        """Puts an access of all threads after those that its token names: other threads may have made them."""
+        if self.order.must_meet(op):
+            if self.staging:
+                emitter.gpu("store_wait")
+            emitter.gpu("barrier")
 
     def argument(self, value: ir.Value) -> ir.Value:
         """A value that the launcher can compute, made at the top of the kernel."""

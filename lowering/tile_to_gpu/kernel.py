@@ -14,6 +14,7 @@ from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type, named_location
 from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import matrix_plan, operations_below
+from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 
 # Each registers the conversions of its operations.
 CHAPTERS = ("arith", "control", "convert", "float", "memory", "mma", "reduce", "shape", "view")
@@ -48,9 +49,10 @@ def convert(module: ir.Module, *, target: str, hints: Mapping[str, Any] | None =
 def _kernel(entry: Any, target: Target, hints: Mapping[str, Any]) -> None:
     use_tma = hints.get("tma", True) is not False
     warps = _warps(entry, hints)
-    plan = matrix_plan(entry, target, warps, use_tma)
+    order = MemoryOrder(list(operations_below(entry)))
+    plan = matrix_plan(entry, target, warps, order if use_tma else None)
     layouts = assign_layouts(entry, plan, warps)
-    conversion = Conversion(target, warps, plan, layouts, use_tma)
+    conversion = Conversion(target, warps, plan, layouts, order, use_tma)
     block = entry.operation.regions[0].blocks[0]
     types = [element_type(argument.type.element) for argument in block.arguments]
     attributes = {

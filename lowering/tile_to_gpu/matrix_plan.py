@@ -9,10 +9,11 @@ from typing import Any
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.errors import UnsupportedError
+from tilec.lowering.ptx.place import error_place
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
+from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.operand_source import ABSORBED, OperandSource, operand_source
-from tilec.lowering.ptx.place import error_place
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 
 TCGEN05, WGMMA, DOT = "tcgen05", "wgmma", "dot"
@@ -59,13 +60,16 @@ class MatrixPlan:
     carried: dict[Any, dict[int, Multiply]] = field(default_factory=dict)
 
 
-def matrix_plan(entry: Any, target: Target, warps: int, use_tma: bool) -> MatrixPlan:
-    """Decides for every multiply of an entry; UnsupportedError names the first that no unit can do."""
+def matrix_plan(entry: Any, target: Target, warps: int, order: MemoryOrder | None) -> MatrixPlan:
+    """Decides for every multiply of an entry, without TMA where `order` is None.
+
+    UnsupportedError names the first that no unit can do.
+    """
     plan = MatrixPlan()
     for op in operations_below(entry):
         name = op.operation.name
         if name == "cuda_tile.mmaf":
-            _add(plan, _decide(op, target, warps, use_tma))
+            _add(plan, _decide(op, target, warps, order))
         elif name in ("cuda_tile.mmai", "cuda_tile.mmaf_scaled"):
             raise UnsupportedError(f"'{name}' cannot be compiled for {target.name}", error_place(op.operation.location))
     _absorb(plan)
@@ -93,10 +97,10 @@ def _add(plan: MatrixPlan, multiply: Multiply) -> None:
         plan.carried.setdefault(accumulator.loop.operation, {})[accumulator.index] = multiply
 
 
-def _decide(op: Any, target: Target, warps: int, use_tma: bool) -> Multiply:
+def _decide(op: Any, target: Target, warps: int, order: MemoryOrder | None) -> Multiply:
     unit = _unit(op, target, warps)
-    lhs = _operand(op.lhs, 1, unit, use_tma)
-    rhs = _operand(op.rhs, 0, unit, use_tma)
+    lhs = _operand(op.lhs, 1, unit, order)
+    rhs = _operand(op.rhs, 0, unit, order)
     return Multiply(op, unit, lhs, rhs, accumulator_of(op) if unit == TCGEN05 else None)
 
 
@@ -122,15 +126,19 @@ def _unit(op: Any, target: Target, warps: int) -> str:
     return target.matrix_unit if fits and columns <= MAXIMUM_COLUMNS else DOT
 
 
-def _operand(value: ir.Value, depth: int, unit: str, use_tma: bool) -> Operand:
+def _operand(value: ir.Value, depth: int, unit: str, order: MemoryOrder | None) -> Operand:
     """`depth` is the operand's dimension along K."""
     source = operand_source(value)
-    if use_tma and source is not None and _plain_load(source.load):
+    if order is not None and source is not None and _runs_any_time(source.load, order):
         contiguous = _contiguous_by_tma(value, source, depth, unit)
         if contiguous is not None:
             return Operand(value, contiguous[0], source, contiguous[1])
     # The K-major form is legal for every type and unit.
     return Operand(value, depth)
+
+
+def _runs_any_time(load: Any, order: MemoryOrder) -> bool:
+    return load.memory_ordering_semantics == "weak" and order.is_unordered(load)
 
 
 def _contiguous_by_tma(value: ir.Value, source: OperandSource, depth: int, unit: str) -> tuple[int, TensorMap] | None:
@@ -151,49 +159,6 @@ def _contiguous_by_tma(value: ir.Value, source: OperandSource, depth: int, unit:
         map = tensor_map_for(source.load.view, swizzle="128B_atom_32B")
         assert not isinstance(map, str)
     return contiguous, map
-
-
-def _plain_load(load: Any) -> bool:
-    """A weak load that no store has to come before."""
-    return load.memory_ordering_semantics == "weak" and not _after_store(load.token, set())
-
-
-def _after_store(token: ir.Value | None, seen: set[ir.Value]) -> bool:
-    if token is None or token in seen:
-        return False
-    seen.add(token)
-    owner = token.owner
-    if isinstance(owner, ir.Block):
-        return _after_store_through_block(token, owner, seen)
-    name = owner.operation.name
-    if name in ("cuda_tile.make_token", "cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko"):
-        before = getattr(owner, "token", None) if name != "cuda_tile.make_token" else None
-        return _after_store(before, seen)
-    if name == "cuda_tile.join_tokens":
-        return any(_after_store(value, seen) for value in owner.operation.operands)
-    if name in ("cuda_tile.for", "cuda_tile.if", "cuda_tile.loop"):
-        index = list(owner.operation.results).index(token)
-        return any(_after_store(value, seen) for value in _given_to(owner, index))
-    return True
-
-
-def _after_store_through_block(token: ir.Value, block: ir.Block, seen: set[ir.Value]) -> bool:
-    loop = block.owner
-    if loop.operation.name not in ("cuda_tile.for", "cuda_tile.loop"):
-        return True
-    offset = 1 if loop.operation.name == "cuda_tile.for" else 0
-    index = ir.BlockArgument(token).arg_number - offset
-    return any(_after_store(value, seen) for value in _given_to(loop, index))
-
-
-def _given_to(op: Any, index: int) -> list[ir.Value]:
-    """What reaches carried value or result number `index`: initial values and the operands of terminators below."""
-    given = [op.initValues[index]] if op.operation.name != "cuda_tile.if" else []
-    for region in op.operation.regions:
-        for block in region.blocks:
-            operands = list(block.operations[len(block.operations) - 1].operation.operands)
-            given += operands[index : index + 1]
-    return given
 
 
 def _absorb(plan: MatrixPlan) -> None:

@@ -4,40 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilec.errors import UnsupportedError
+from tilec.lowering.layout.blocked import blocked
+from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
-from tilec.lowering.ptx.place import error_place
 
 
-def _tiles(op: Any, values: list[Any], conversion: Conversion) -> list[Any]:
-    layout = conversion.layouts.get(values[0])
-    return [None if value is None else conversion.tile(value, layout) for value in values]
-
-
-def _need_tile(op: Any, value: Any) -> None:
-    if value.type.rank == 0:
-        raise UnsupportedError(
-            "a load or store through a single pointer cannot be compiled: use a tile of one",
-            error_place(op.operation.location),
-        )
+def _operand(value: Any, layout: LinearLayout | None, conversion: Conversion) -> Any:
+    """A tile in the layout; a single pointer, value or mask as a tile of one."""
+    if value is None:
+        return None
+    if layout is not None:
+        return conversion.tile(value, layout)
+    made = conversion.get(value)
+    one = emitter.tile_type((1,), made.type, blocked((1,), conversion.warps))
+    return emitter.gpu("splat", [made], [one]).result
 
 
 @converts("load_ptr_tko")
 def _load_ptr(op: Any, conversion: Conversion) -> None:
-    _need_tile(op, op.source)
     result = op.operation.results[0]
-    layout = conversion.layouts[result]
-    operands = [None if v is None else conversion.tile(v, layout) for v in (op.source, op.mask, op.paddingValue)]
-    loaded = emitter.gpu(
-        "load_global", operands, [conversion.type(result)], vector=1, order=op.memory_ordering_semantics
-    )
-    conversion.set(result, loaded.result)
+    layout = conversion.layouts.get(result)
+    operands = [_operand(value, layout, conversion) for value in (op.source, op.mask, op.paddingValue)]
+    type = conversion.type(result)
+    if layout is None:
+        type = emitter.tile_type((1,), type, blocked((1,), conversion.warps))
+    conversion.meet(op)
+    loaded = emitter.gpu("load_global", operands, [type], vector=1, order=op.memory_ordering_semantics).result
+    if layout is None:
+        loaded = emitter.gpu("extract", [loaded, emitter.i32(0)], [conversion.type(result)]).result
+    conversion.set(result, loaded)
 
 
 @converts("store_ptr_tko")
 def _store_ptr(op: Any, conversion: Conversion) -> None:
-    _need_tile(op, op.destination)
-    operands = _tiles(op, [op.destination, op.value, op.mask], conversion)
+    layout = conversion.layouts.get(op.destination)
+    operands = [_operand(value, layout, conversion) for value in (op.destination, op.value, op.mask)]
+    conversion.meet(op)
     emitter.gpu("store_global", operands, vector=1, order=op.memory_ordering_semantics)

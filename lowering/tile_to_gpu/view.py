@@ -65,6 +65,7 @@ def _load_view(op: Any, conversion: Conversion) -> None:
     view = conversion.tile_views[op.view]
     _, vector = access_vector(op.view, None)
     attributes = {"vector": vector, "padding": view.type.padding or "zero", "inbounds": op.inbounds}
+    conversion.meet(op)
     loaded = emitter.gpu("load_view", _access(view, op, conversion), [conversion.type(tile)], **attributes)
     conversion.set(tile, loaded.result)
 
@@ -79,13 +80,26 @@ def _access(view: TileView, op: Any, conversion: Conversion) -> list[Any]:
 @converts("store_view_tko")
 def _store_view(op: Any, conversion: Conversion) -> None:
     view = conversion.tile_views[op.view]
-    map = tensor_map_for(op.view) if conversion.use_tma and op.memory_ordering_semantics == "weak" else "off"
-    if isinstance(map, TensorMap) and _staging_fits(op.view.type, map):
+    map = _store_map(op, conversion)
+    if map is not None:
         _store_by_tma(op, view, map, conversion)
         return
     value = conversion.get(op.tile)
     _, vector = access_vector(op.view, None)
+    conversion.meet(op)
     emitter.gpu("store_view", [value, *_access(view, op, conversion)], [], vector=vector, inbounds=op.inbounds)
+
+
+def _store_map(op: Any, conversion: Conversion) -> TensorMap | None:
+    """The map for a store by TMA: not between stores of the same memory that go another way."""
+    stores = [op, *(earlier.opview for earlier in conversion.order.stores_before(op))]
+    if not conversion.use_tma or any(store.operation.name != "cuda_tile.store_view_tko" for store in stores):
+        return None
+    maps = [tensor_map_for(store.view) for store in stores]
+    for store, map in zip(stores, maps, strict=True):
+        if isinstance(map, str) or store.memory_ordering_semantics != "weak" or not _staging_fits(store.view.type, map):
+            return None
+    return maps[0] if isinstance(maps[0], TensorMap) else None
 
 
 STAGING_LIMIT_BYTES = 65536
@@ -102,7 +116,9 @@ def _store_by_tma(op: Any, view: TileView, map: TensorMap, conversion: Conversio
     buffer = _staging(op, view, map, conversion)
     handle = declare_map(map, view, conversion)
     if conversion.staged or in_loop(op):
-        emitter.gpu("store_wait", read=True)
+        # Bulk stores are not ordered among themselves (PTX ISA 9.7.9.25): one that another must follow is waited for.
+        emitter.gpu("store_wait", read=not conversion.order.stores_before(op))
+        emitter.gpu("barrier")
     conversion.staged = True
     emitter.gpu("store_shared", [tile, buffer])
     emitter.gpu("fence_async")

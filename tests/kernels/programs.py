@@ -189,3 +189,22 @@ def attention(Q, K, V, O, scale: ct.Constant[float], tm: Const, tn: Const, width
         acc = ct.mma(p.astype(Q.dtype), v, acc * shrunk)
         largest = above
     ct.store(O, index=(i, 0), tile=(acc / total).astype(O.dtype))
+
+
+@ct.kernel
+def in_place(X, rows: Const, columns: Const):
+    """Each block mirrors its tile at the diagonal, in the memory it came from, then adds its first rows to its last."""
+    x = ct.load(X, index=(ct.bid(0), 0), shape=(rows, columns))
+    ct.store(X, index=(ct.bid(0), 0), tile=ct.transpose(x))
+    view = X.tiled_view((rows // 2, columns))
+    first = view.load((2 * ct.bid(0), 0))
+    view.store((2 * ct.bid(0) + 1, 0), view.load((2 * ct.bid(0) + 1, 0)) + first)
+
+
+@ct.kernel
+def running_sum(X, Y, rows: Const, columns: Const):
+    """The same tile is stored in every turn: the last one counts."""
+    acc = ct.full((rows, columns), 0, dtype=ct.float32)
+    for i in range(ct.num_tiles(X, axis=0, shape=(rows, columns))):
+        acc = acc + ct.load(X, index=(i, 0), shape=(rows, columns))
+        ct.store(Y, index=(0, 0), tile=acc)

@@ -175,3 +175,18 @@ def test_attention(target, switches, random):
     args = (Q, K, V, result, 0.125, 128, 64, 64)
     for (found,) in run_everywhere(programs.attention, (2,), args, (3,), target=target, hints=switches):
         assert_within(found, exact, tolerance)
+
+
+def test_memory_is_read_and_written_in_order(target, switches, random):
+    X = matrix(random, (128, 64), "f4")
+    exact = X.astype(np.float64).reshape(2, 64, 64).transpose(0, 2, 1).copy()
+    exact[:, 32:] += exact[:, :32]
+    for (x,) in run_everywhere(programs.in_place, (2,), (X, 64, 64), (0,), target=target, hints=switches):
+        assert_within(x, exact.reshape(128, 64), 2.0**-24 * np.abs(exact.reshape(128, 64)))
+
+
+def test_the_last_store_of_a_tile_stays(target, switches, random):
+    X, Y = matrix(random, (256, 64), "f4"), np.zeros((64, 64), np.float32)
+    parts = X.astype(np.float64).reshape(4, 64, 64)
+    for (y,) in run_everywhere(programs.running_sum, (1,), (X, Y, 64, 64), (1,), target=target, hints=switches):
+        assert_within(y, parts.sum(axis=0), 4 * 2.0**-24 * np.abs(parts).sum(axis=0))

@@ -1,0 +1,89 @@
+"""Which memory operations tokens put in order, and so which threads have to meet between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.mlir import ir
+
+LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko")
+_STRUCTURES = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")
+
+
+class MemoryOrder:
+    """The memory operations that come before each memory operation of an entry, through any chain of tokens."""
+
+    def __init__(self, operations: list[Any]) -> None:
+        self._before = {
+            op.operation: _before(op.token)
+            for op in operations
+            if _is_memory(op.operation) and hasattr(type(op), "token")
+        }
+        self._loads_before_stores = {
+            earlier
+            for op, found in self._before.items()
+            if op.name not in LOADS
+            for earlier in found
+            if earlier.name in LOADS
+        }
+
+    def before(self, op: Any) -> set[ir.Operation]:
+        """All that must be complete before an operation, itself included where a loop orders its turns."""
+        return self._before.get(op.operation, set())
+
+    def stores_before(self, op: Any) -> set[ir.Operation]:
+        return {earlier for earlier in self.before(op) if earlier.name not in LOADS}
+
+    def is_unordered(self, load: Any) -> bool:
+        """Whether a load may run at any time: no store comes before it, and none waits for it."""
+        return not self.stores_before(load) and load.operation not in self._loads_before_stores
+
+    def must_meet(self, op: Any) -> bool:
+        """Whether other threads may have to be done with the same memory before an operation starts."""
+        return bool(self.stores_before(op) if op.operation.name in LOADS else self.before(op))
+
+
+def _is_memory(op: ir.Operation) -> bool:
+    return op.name.endswith("_tko") and op.name != "cuda_tile.print_tko"
+
+
+def _before(token: ir.Value | None) -> set[ir.Operation]:
+    found: set[ir.Operation] = set()
+    seen: set[ir.Value] = set()
+    work = [token]
+    while work:
+        value = work.pop()
+        if value is None or value in seen:
+            continue
+        seen.add(value)
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            work += _carried(value, owner)
+            continue
+        op = owner.operation
+        if _is_memory(op):
+            found.add(op)
+            work.append(owner.token)
+        elif op.name in _STRUCTURES:
+            work += _given(owner, list(op.results).index(value))
+        else:
+            work += [operand for operand in op.operands if operand.type == value.type]
+    return found
+
+
+def _carried(token: ir.Value, block: ir.Block) -> list[ir.Value]:
+    loop = block.owner
+    name = loop.operation.name
+    if name not in ("cuda_tile.for", "cuda_tile.loop"):
+        return []
+    return _given(loop, ir.BlockArgument(token).arg_number - (name == "cuda_tile.for"))
+
+
+def _given(op: Any, index: int) -> list[ir.Value]:
+    """What reaches carried value or result number `index`: the initial value and what the bodies hand on."""
+    given = [op.initValues[index]] if op.operation.name != "cuda_tile.if" else []
+    for region in op.operation.regions:
+        for block in region.blocks:
+            operands = list(block.operations[len(block.operations) - 1].operation.operands)
+            given += operands[index : index + 1]
+    return given
