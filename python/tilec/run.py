@@ -17,7 +17,12 @@ from tilec.runtime.artifact import Artifact
 from tilec.runtime.binding import bind
 from tilec.runtime.grid import grid_of
 
-BACKENDS = ("interpret", "simulate", "launch")
+# The backends, each with the settings that `run` passes on to it.
+BACKENDS = {
+    "interpret": ("check", "truncate_tf32"),
+    "simulate": ("seed", "checks", "allow_unconfirmed", "unchecked_global", "step_limit"),
+    "launch": (),
+}
 
 
 def load(path: str | Path) -> Artifact:
@@ -39,12 +44,17 @@ def run(
     """Runs a Compiled, an artifact, a Module, or a stage's text or path on `args`, arrays being changed in place.
 
     A pointer argument may be an array or a plain address of the host. Without `backend` (or `TILEC_BACKEND`) host
-    arrays are simulated and device arrays launched. `settings` are those of tilec.runtime.simulate (seed, checks,
-    allow_unconfirmed, unchecked_global, step_limit). Returns the simulator's counters, else None.
+    arrays are simulated and device arrays launched. `settings` are those of the backend: see BACKENDS, and
+    tilec.runtime.simulate.Settings and tilec.runtime.interpret.run for what they mean. Returns the simulator's
+    counters, else None. Raises UsageError for a wrong call, InputError for arguments that do not fit.
     """
     chosen = backend or options.from_environment().backend or default_backend(args)
     if chosen not in BACKENDS:
         raise UsageError(f"unknown backend '{chosen}': expected one of {', '.join(BACKENDS)}")
+    for name in settings:
+        if name not in BACKENDS[chosen]:
+            known = ", ".join(BACKENDS[chosen]) or "none"
+            raise UsageError(f"backend '{chosen}' has no setting '{name}': its settings are {known}")
     if chosen == "interpret":
         return _interpret(compiled_or_module, grid, args, entry, settings)
     artifact = _artifact(compiled_or_module, entry, target, "ptx" if chosen == "simulate" else "cubin")

@@ -101,3 +101,23 @@ def test_launch_agrees_with_numpy() -> None:
     x, y = arrays()
     tilec.run(tilec.compile(f"{KERNELS}:scale", signature=SCALE, target="sm_90a"), 8, [x, y, 3.0], backend="launch")
     assert np.array_equal(y, 3 * x)
+
+
+@pytest.mark.parametrize(
+    ("backend", "setting", "message"),
+    [
+        ("interpret", "seed", "backend 'interpret' has no setting 'seed': its settings are check, truncate_tf32"),
+        ("simulate", "speed", "backend 'simulate' has no setting 'speed': its settings are seed, checks"),
+        ("launch", "seed", "backend 'launch' has no setting 'seed': its settings are none"),
+    ],
+)
+def test_settings_belong_to_a_backend(scale: Any, backend: str, setting: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        tilec.run(scale, 8, [*arrays(), 3.0], backend=backend, **{setting: 1})
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_order_of_asynchronous_work_changes_the_answer(scale: Any, seed: int) -> None:
+    x, y = arrays()
+    tilec.run(scale, 8, [x, y, 3.0], seed=seed)
+    assert np.array_equal(y, 3 * x)
