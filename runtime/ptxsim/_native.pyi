@@ -11,7 +11,7 @@ class PtxError(Exception):
     message: str
 
 class Trap(Exception):
-    """The program did what PTX forbids or leaves undefined; `line` is of the PTX, `file` and `source_line` of `.loc`."""
+    """The program did what PTX forbids or leaves open; `line` is of the PTX, `file` and `source_line` of `.loc`."""
 
     kind: str
     message: str

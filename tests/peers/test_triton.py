@@ -104,7 +104,8 @@ def test_matmul_with_wgmma(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_matmul_with_tcgen05(seed: int) -> None:
     # Triton 3.9 clears the accumulator by tcgen05.st and waits for it, but has no tcgen05.fence on either side of the
-    # barrier before the mma of another warp (PTX ISA 9.7.16.6.4). The checks say so; the values are right without them.
+    # barrier before the mma of another warp (PTX ISA 9.7.16.6.4). The checks say so, unless what NVIDIA leaves
+    # unsaid, that a barrier alone orders them, is allowed.
     with pytest.raises(SimulationError, match="race: 'tcgen05.mma.* writes tensor memory"):
         matmul(100, seed, Settings(seed))
-    matmul(100, seed, Settings(seed, checks=False))
+    matmul(100, seed, Settings(seed, allow_unconfirmed=True))
