@@ -77,8 +77,9 @@ std::map<std::string, uint64_t> run(Program &program, const std::string &entry, 
     if (PyErr_CheckSignals())
       throw nb::python_error();
   };
-  Machine machine(program, program.entry(entry), std::move(options));
   nb::gil_scoped_release released;
+  std::lock_guard<std::mutex> alone(program.running);
+  Machine machine(program, program.entry(entry), std::move(options));
   return machine.run().values;
 }
 

@@ -8,8 +8,15 @@ Knowledge WarpClock::release() {
   return published;
 }
 
-void WarpClock::fence_proxy_async() {
-  known.proxied.join(known.happened);
+void WarpClock::fence_proxy_async(uint32_t lanes) {
+  if (lone_writers & ~lanes) {
+    VectorClock others = known.happened;
+    others.lower(agent, known.proxied[agent]);
+    known.proxied.join(others);
+  } else {
+    known.proxied.join(known.happened);
+    lone_writers = 0;
+  }
   advance();
 }
 

@@ -22,6 +22,10 @@ public:
     if (epochs[agent] < epoch)
       epochs[agent] = epoch;
   }
+  void lower(Agent agent, Epoch epoch) {
+    if (agent < epochs.size())
+      epochs[agent] = epoch;
+  }
   void join(const VectorClock &other) {
     if (epochs.size() < other.epochs.size())
       epochs.resize(other.epochs.size(), 0);
@@ -56,13 +60,21 @@ public:
 
   /// What a release publishes; later accesses of this warp are not part of it.
   Knowledge release();
-  void acquire(const Knowledge &knowledge) { known.join(knowledge); }
+  void acquire(const Knowledge &knowledge) {
+    known.join(knowledge);
+    lone_writers = 0;
+  }
 
   /// A relaxed wait: tcgen05 operations become known to a later fence::after_thread_sync, nothing else does.
   void acquire_relaxed(const Knowledge &knowledge) { known.tensor.join(knowledge.tensor); }
 
-  /// fence.proxy.async: all generic writes known so far, the warp's own included, are visible to the async proxy.
-  void fence_proxy_async();
+  /// Lanes that have written shared memory since lanes last synchronised. A fence of other lanes does not cover it.
+  void wrote_shared(uint32_t lanes) { lone_writers |= lanes; }
+  void synchronise_lanes() { lone_writers = 0; }
+
+  /// fence.proxy.async by some lanes: all generic writes known so far become visible to the async proxy; the
+  /// warp's own if no other lane has a part in them.
+  void fence_proxy_async(uint32_t lanes);
 
   /// tcgen05.fence::before_thread_sync and ::after_thread_sync.
   void tensor_fence_before() { known.tensor.join(tensor_ordered); }
@@ -78,6 +90,7 @@ public:
   VectorClock tensor_ordered; // tcgen05 operations ordered before this warp's next one
 
 private:
+  uint32_t lone_writers = 0;
   void advance() { known.happened.raise(agent, now() + 1); }
   Knowledge released_by_fence;
   Knowledge awaiting_fence;

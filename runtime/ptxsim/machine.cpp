@@ -159,7 +159,7 @@ bool Machine::wake_polls() {
   return woken;
 }
 
-void Machine::deadlock() {
+void Machine::deadlock(const std::string &message) {
   std::vector<std::string> notes;
   Origin origin;
   bool torn = false; // lanes of a warp wait for each other at different places
@@ -180,7 +180,7 @@ void Machine::deadlock() {
                           (fragment.state == Fragment::State::Converging ? ", for other lanes of the warp" : ""));
         }
       }
-  trap(origin, torn ? trap_kind::divergence : trap_kind::deadlock, "no thread can go on", std::move(notes));
+  trap(origin, torn ? trap_kind::divergence : trap_kind::deadlock, message, std::move(notes));
 }
 
 void Machine::finish_cluster(size_t index) {
@@ -196,9 +196,19 @@ void Machine::finish_cluster(size_t index) {
 void Machine::look_around() {
   if (options.poll)
     options.poll();
-  if (progress() == progress_at_look && next_cluster < cluster_count)
-    launch_cluster();
-  progress_at_look = progress();
+  if (progress() != progress_at_look) {
+    progress_at_look = progress();
+    latest_write = steps;
+    return;
+  }
+  constexpr uint64_t patience = 100'000'000, soon = 20'000;
+  if (next_cluster < cluster_count) {
+    if (steps - latest_write > soon)
+      launch_cluster();
+    return;
+  }
+  if (!options.step_limit && steps - latest_write > patience)
+    deadlock("no thread has written memory or passed a barrier in 100 million instructions (a step_limit allows more)");
 }
 
 Counters Machine::run() {
@@ -216,7 +226,7 @@ Counters Machine::run() {
         moved = true;
       }
     }
-    constexpr uint64_t slices_between_polls = 1 << 10;
+    constexpr uint64_t slices_between_polls = 1 << 8;
     if (++slices % slices_between_polls == 0)
       look_around();
     if (moved)
@@ -225,7 +235,7 @@ Counters Machine::run() {
     if (next_cluster < cluster_count)
       launch_cluster();
     else if (!wake_polls())
-      deadlock();
+      deadlock("no thread can go on");
   }
   collect_counters();
   return counters;

@@ -137,7 +137,8 @@ public:
   Traffic traffic;
   std::vector<uint64_t> parameter_storage; // the entry's parameters, 64-byte aligned within
   uint8_t *parameters = nullptr;
-  uint64_t steps = 0; // warp instructions
+  uint64_t steps = 0;        // warp instructions
+  uint64_t latest_write = 0; // the step of it: of a store or atomic operation
 
   uint32_t shared_bytes() const; // static and dynamic, with the system's part
   uint32_t dynamic_shared_offset() const;
@@ -153,7 +154,7 @@ private:
   bool wake_polls();
   void finish_cluster(size_t index);
   void look_around();
-  [[noreturn]] void deadlock();
+  [[noreturn]] void deadlock(const std::string &message);
   uint64_t progress() const;
   void collect_counters();
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -166,7 +167,8 @@ public:
   bool uses_wgmma = false;
   uint32_t sink_slot = 0;                                     // where values written to _ go
   std::map<std::array<uint64_t, 3>, uint32_t> constant_slots; // kind and size, value, special: equal ones share
-  /// Storage of .global and .const variables: at the addresses in `variables`, reset when a run begins.
+  /// One run at a time: they share the storage of .global and .const variables, which each run resets.
+  std::mutex running;
   std::vector<std::unique_ptr<uint64_t[]>> storage;
 };
 

@@ -116,10 +116,8 @@ def test_the_program_may_trap(simulate, instruction):
 
 def test_instructions_about_time_pass(over_lanes):
     got = over_lanes(
-
-            "nanosleep.u32 100; pmevent 3; griddepcontrol.wait; griddepcontrol.launch_dependents; "
-            "setmaxnreg.dec.sync.aligned.u32 40; mov.u32 %r1, 1;"
-
+        "nanosleep.u32 100; pmevent 3; griddepcontrol.wait; griddepcontrol.launch_dependents; "
+        "setmaxnreg.dec.sync.aligned.u32 40; mov.u32 %r1, 1;"
     )
     assert got.all()
 
@@ -163,3 +161,15 @@ def test_a_block_waits_for_one_that_starts_later(simulate, seed):
     )
     assert flag[0] == 1
     assert counters["clusters"] == 16
+
+
+def test_threads_that_only_spin_are_a_deadlock(simulate):
+    """Nobody ever writes the flag."""
+    with pytest.raises(_native.Trap) as caught:
+        simulate(
+            "ld.param.u64 %rd1, [p0]; s: ld.acquire.gpu.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra s;",
+            np.zeros(1, np.uint32),
+            block=1,
+        )
+    assert caught.value.kind == "deadlock"
+    assert "no thread has written memory" in caught.value.message

@@ -109,3 +109,13 @@ def test_switches(simulate):
     simulate(
         STORE.format(before="", after="", commit=COMMIT, wait=WAIT), np.zeros(64, np.uint16), block=64, checks=False
     )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_fence_of_one_lane_does_not_cover_the_others(simulate, seed):
+    """All lanes write. One lane may fence for them after a synchronisation, not before it."""
+    choose = "setp.eq.u32 %p5, %r0, 0; setp.eq.or.u32 %p5, %r0, 32, %p5; @%p5 " + FENCE
+    assert (_store(simulate, before="bar.warp.sync -1;" + choose, seed=seed) == np.arange(64)).all()
+    assert (_store(simulate, after=choose, seed=seed) == np.arange(64)).all()
+    with pytest.raises(_native.Trap, match="no fence.proxy.async follows"):
+        _store(simulate, before=choose, seed=seed)

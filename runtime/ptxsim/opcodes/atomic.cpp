@@ -157,6 +157,7 @@ Outcome atomic(Warp &warp, const Instruction &in) {
         std::memcpy(warp.lanes<uint8_t>(in.operands[0].elements[i]) + size_t(lane) * size, &old, size);
     }
   });
+  warp.machine.latest_write = warp.machine.steps;
   if (at)
     for (const Operand &element : in.operands[0].elements)
       warp.wrote(element);

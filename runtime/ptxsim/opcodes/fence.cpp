@@ -22,7 +22,7 @@ void publish_initialisations(Warp &warp) {
 
 Outcome fence_proxy_async(Warp &warp, const Instruction &) {
   publish_initialisations(warp);
-  warp.clock.fence_proxy_async();
+  warp.clock.fence_proxy_async(warp.mask);
   return Outcome::Next;
 }
 

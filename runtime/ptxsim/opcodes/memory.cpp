@@ -149,6 +149,9 @@ Outcome store(Warp &warp, const Instruction &in) {
     }
   });
   checks.flush();
+  if (space == Space::SharedCta)
+    warp.clock.wrote_shared(warp.mask);
+  warp.machine.latest_write = warp.machine.steps;
   count_traffic(warp, space, uint64_t(total) * uint32_t(__builtin_popcount(warp.mask)), true);
   if (space == Space::SharedCta)
     count_bank_conflicts(warp, offsets, warp.mask, total);

@@ -290,7 +290,10 @@ Execute decode_elect(Decoder &d) {
 }
 
 Outcome sync_lanes(Warp &warp, const Instruction &in) {
-  for_each_lane(warp.mask, [&](uint32_t lane) { members_of(warp, in.operands[0], lane); });
+  uint32_t members = ~0u;
+  for_each_lane(warp.mask, [&](uint32_t lane) { members &= members_of(warp, in.operands[0], lane); });
+  if (members == warp.live)
+    warp.clock.synchronise_lanes();
   return Outcome::Next;
 }
 
