@@ -1,0 +1,54 @@
+"""The PTX of matmul has the shape that the hardware wants: nothing but TMA, barriers and tensor cores in the K loop."""
+
+from __future__ import annotations
+
+import re
+
+import programs
+import pytest
+
+import tilec
+
+SIGNATURE = "A: f16[?,?], B: f16[?,?], C: f16[?,?], tm=128, tn=128, tk=64"
+
+
+@pytest.fixture
+def instructions(target) -> list[str]:
+    """Labels and instructions without comments, guards and line breaks inside them."""
+    ptx = tilec.compile(programs.matmul, target=target, signature=SIGNATURE, stop="ptx").ptx
+    body = re.sub(r"//.*", "", ptx.partition("\n{\n")[2])
+    joined = re.sub(r"(?<![;:{])\n\s+", " ", body)
+    return [re.sub(r"^@!?%p\d+ ", "", line.strip()) for line in joined.splitlines() if line.strip()]
+
+
+def loops(instructions: list[str]) -> list[list[str]]:
+    """The instructions from each label to the last branch back to it."""
+    found = []
+    for start, line in enumerate(instructions):
+        if line.endswith(":"):
+            back = [i for i, other in enumerate(instructions) if i > start and other.endswith(f" {line[:-1]};")]
+            if back:
+                found.append(instructions[start : back[-1] + 1])
+    return found
+
+
+def test_no_generic_access(instructions):
+    accesses = [line for line in instructions if re.match(r"(ld|st)\.", line)]
+    assert accesses
+    assert all(re.match(r"(ld|st)\.(global|shared|param)", line) for line in accesses)
+
+
+def test_the_k_loops_only_copy_and_multiply(instructions, target):
+    multiply = "tcgen05.mma" if target == "sm_100a" else "wgmma.mma_async"
+    inner = [loop for loop in loops(instructions) if any(line.startswith((multiply, "cp.async.bulk")) for line in loop)]
+    assert any(line.startswith(multiply) for loop in inner for line in loop)
+    assert any(line.startswith("cp.async.bulk.tensor.2d.shared::cta.global") for loop in inner for line in loop)
+    assert not [line for loop in inner for line in loop if re.match(r"(ld|st|bar|mov\.f32)\b", line)]
+
+
+def test_operands_are_swizzled_and_prefetched(target):
+    record = tilec.compile(programs.matmul, target=target, signature=SIGNATURE).metadata
+    assert [map.swizzle for map in record.tensor_maps] == ["128B"] * 3
+    assert [tuple(map.box) for map in record.tensor_maps] == [(64, 128), (64, 64), (64, 128)]
+    # Four slots of A and B, and the staging buffer of C.
+    assert record.shared_bytes > (4 * (128 * 64 + 64 * 128) + 128 * 128) * 2
