@@ -10,7 +10,8 @@ import pytest
 
 from tilec.runtime.ptxsim import _native
 
-ELEMENTS = {"u8": 0, "u16": 1, "u32": 2, "s32": 3, "u64": 4, "s64": 5, "f16": 6, "f32": 7, "f64": 9, "bf16": 10}
+_ELEMENT_NAMES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
+ELEMENTS = {name: code for code, name in enumerate(_ELEMENT_NAMES)}
 SWIZZLES = {
     "none": (0, 0),
     "32B": (1, 0),

@@ -155,9 +155,10 @@ def test_a_register_still_being_loaded_may_be_read_but_not_overwritten(simulate,
 
 
 def test_the_wait_is_needed(simulate, operands):
+    body = PROLOGUE + PRODUCT + "tcgen05.fence::after_thread_sync;" + EPILOGUE
     for seed in range(4):
         with pytest.raises(ptxsim.Trap) as trap:
-            simulate(PROLOGUE + PRODUCT + "tcgen05.fence::after_thread_sync;" + EPILOGUE, *operands, block=128, seed=seed)
+            simulate(body, *operands, block=128, seed=seed)
         assert trap.value.kind in {"race", "uninitialised", "exit-pending"}
 
 

@@ -141,7 +141,18 @@ KINDS = {
 
 @pytest.fixture
 def product(simulate, aligned):
-    def run(name, rows=128, columns=32, *, swizzle="none", transposes=(False, False), operation=None, bits=0, result=None, **options):
+    def run(
+        name,
+        rows=128,
+        columns=32,
+        *,
+        swizzle="none",
+        transposes=(False, False),
+        operation=None,
+        bits=0,
+        result=None,
+        **options,
+    ):
         dtype, kind, depth, code, result_code = KINDS[name]
         rng = np.random.default_rng(rows + columns)
         a, b = (rng.integers(-4, 5, (count, depth)).astype(dtype) for count in (rows, columns))

@@ -96,9 +96,9 @@ def test_the_acquire_of_the_tensormap_proxy_is_needed(simulate, arrays):
     ("change", "message"),
     [
         (("0, %r10;", "0, %r6;"), "a box extent of 1 to 256, got 0"),
-        (("elemtype.shared::cta.b1024.b32 [%r1], 2", "elemtype.shared::cta.b1024.b32 [%r1], 16"), "an element type code"),
+        (("elemtype.shared::cta.b1024.b32 [%r1], 2", "elemtype.shared::cta.b1024.b32 [%r1], 16"), "element type code"),
         (("mov.b64 %rd3, 64;", "mov.b64 %rd3, 72;"), "a stride of a multiple of 16 bytes, got 72"),
-        (("rank.shared::cta.b1024.b32 [%r1], 1", "rank.shared::cta.b1024.b32 [%r1], 2"), "a tensor map of rank 2, got rank 3"),
+        (("rank.shared::cta.b1024.b32 [%r1], 1", "rank.shared::cta.b1024.b32 [%r1], 2"), "of rank 2, got rank 3"),
     ],
 )  # fmt: skip
 def test_fields_are_checked(simulate, arrays, change, message):

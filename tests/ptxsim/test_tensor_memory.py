@@ -117,14 +117,19 @@ def test_a_store_may_not_overtake_a_load(simulate):
     assert trap(simulate, FILL + WAIT_STORE + load + store + WAIT_STORE + WAIT_LOAD + FREE).kind == "race"
 
 
+RELINQUISH = "@%p1 tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;"
+ALLOCATE = "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], {};"
+DEALLOCATE = "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r14, {}"
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ((FREE, "bar.sync 0;"), "freed before the CTA exits"),
-        (("dealloc.cta_group::1.sync.aligned.b32 %r14, 64", "dealloc.cta_group::1.sync.aligned.b32 %r14, 32"), "address and"),
+        ((DEALLOCATE.format(64), DEALLOCATE.format(32)), "the address and column count of an allocation"),
         (("[%r3], 64;", "[%r3], 48;"), "power of two of columns from 32 to 512, got 48"),
-        (("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;", "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 32;"), "no allocation after"),
-        (("@%p1 tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;", "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 128;"), "at most the 64 columns"),
+        ((RELINQUISH, RELINQUISH + ALLOCATE.format(32)), "no allocation after"),
+        ((RELINQUISH, ALLOCATE.format(128)), "at most the 64 columns"),
     ],
 )  # fmt: skip
 def test_rules_of_allocation(simulate, change, message):

@@ -90,7 +90,8 @@ def load_body(expected=2048, column=0, row=0, wait=WAIT):
 
 def test_a_read_without_the_wait_is_a_race(simulate, tensor_map, matrix, aligned):
     image = aligned(np.zeros((16, 64), np.uint16))
-    assert traps_of(simulate, load_body(wait="bar.sync 0;"), tensor_map(), image, block=128, reached=[matrix]) == {"race"}
+    body = load_body(wait="bar.sync 0;")
+    assert traps_of(simulate, body, tensor_map(), image, block=128, reached=[matrix]) == {"race"}
 
 
 def test_too_few_expected_bytes_are_an_error_of_the_mbarrier(simulate, tensor_map, matrix, aligned):
@@ -179,7 +180,9 @@ def test_a_reduction_adds_to_what_is_there(simulate, tensor_map, aligned):
     sums = aligned(np.full((16, 32), 5, np.uint32))
     to_sums = tensor_map(sums, extents=(32, 16), strides=(128,), box=(32, 16))
     as_u32 = bytes(to_sums[:8]) + bytes([to_sums[8] & 0x7F, (to_sums[9] & ~7) | 1]) + to_sums[10:]
-    body = SETUP + STORE.replace("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group", "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group")
+    body = SETUP + STORE.replace("cp.async", "cp.reduce.async").replace("cta.bulk_group", "cta.add.bulk_group")
+    body = body.replace("cp.reduce.async.bulk.commit", "cp.async.bulk.commit")
+    body = body.replace("cp.reduce.async.bulk.wait", "cp.async.bulk.wait")
     simulate(body.replace("{0, 32}", "{0, 0}"), as_u32, block=128, reached=[sums])
     np.testing.assert_array_equal(sums, np.full((16, 32), 0x00020006, np.uint32))
 

@@ -180,7 +180,8 @@ def test_a_fragment_of_a_may_come_from_registers(simulate, operands):
     ld.global.b32 %r32, [%rd11+16];
     ld.global.b32 %r33, [%rd11+272];
     """
-    text = body().replace("wgmma.fence", load + "wgmma.fence").replace("%rd3, %rd4, %p", "{%r30, %r31, %r32, %r33}, %rd4, %p")
+    text = body().replace("wgmma.fence", load + "wgmma.fence")
+    text = text.replace("%rd3, %rd4, %p", "{%r30, %r31, %r32, %r33}, %rd4, %p")
     simulate(text.replace("1, 1, 0, 0", "1, 1, 0"), a, b, d, block=128, target="sm_90a")
     np.testing.assert_array_equal(d, 2 * a.astype(np.float32) @ b.astype(np.float32).T)
     overwritten = text.replace("1, 1, 0, 0", "1, 1, 0").replace(WAIT, "mov.b32 %r31, 0;\n" + WAIT)

@@ -132,6 +132,10 @@ std::string tensor_map_unconfirmed(const TensorMap &map) {
     return "the walk of an interleaved tensor map";
   if (map.swizzle == Swizzle::B96 || map.swizzle == Swizzle::B128Atom32Flip8)
     return std::string("the shared-memory image of swizzle ") + swizzle_name(map.swizzle);
+  if (map.element == TensorElement::TF32 || map.element == TensorElement::TF32Ftz ||
+      map.element == TensorElement::F32Ftz)
+    return std::string("what a tensor map of element type ") + element_name(map.element) +
+           " does to the numbers it moves";
   if (map.fill_nan)
     return "the bit pattern of the NaN fill";
   const uint32_t row = map.box[0] * element_bytes(map.element), span = swizzle_span(map.swizzle);
