@@ -173,3 +173,8 @@ def test_runs_with_the_same_seed_are_equal(simulate):
     first = [last(seed) for seed in range(10)]
     assert first == [last(seed) for seed in range(10)]
     assert len(set(first)) > 1
+
+
+def test_types_mix_only_where_ptx_has_it():
+    program = _native.Program(ENTRY.format(".reg .b16 h; mul.f32.f16 %f1, h, %f2;"))
+    assert "no such combination of types" in program.unsupported[0][1]

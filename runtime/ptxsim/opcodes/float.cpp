@@ -223,6 +223,27 @@ template <size_t Sources, auto Function> Outcome pair(Warp &warp, const Instruct
   return Outcome::Next;
 }
 
+/// All sources but the last are 16-bit floats, exact in f32; the last and the result are f32.
+template <class T, size_t Sources, auto Function> Outcome mixed(Warp &warp, const Instruction &in) {
+  for (size_t i = 1; i <= Sources; ++i)
+    warp.require(in.operands[i]);
+  const float *addend = warp.lanes<float>(in.operands[Sources]);
+  float *destination = warp.lanes<float>(in.operands[0]);
+  RoundingScope scope(in.settings[RoundingMode]);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    float values[Sources];
+    for (size_t i = 0; i + 1 < Sources; ++i)
+      values[i] = widen(T{warp.lanes<uint16_t>(in.operands[i + 1])[lane]});
+    values[Sources - 1] = addend[lane];
+    float result = Function(values);
+    if (in.settings[Sat])
+      result = saturate(result);
+    destination[lane] = std::isnan(result) ? canonical_nan<float>() : result;
+  });
+  warp.wrote(in.operands[0]);
+  return Outcome::Next;
+}
+
 void take_float_modifiers(Decoder &d) {
   auto &settings = d.instruction.settings;
   int rounding = d.take_one_of({"rn", "rz", "rm", "rp"});
@@ -244,10 +265,25 @@ void require_nearest(Decoder &d) {
     d.unsupported("directed rounding of a 16-bit format");
 }
 
+template <size_t Sources, auto Function> Execute mixed_float(Decoder &d, Type narrow) {
+  std::string_view name = d.instruction.opcode->mnemonic;
+  if ((name != "add" && name != "sub" && name != "fma") || d.instruction.type != Type::F32 || Sources < 2 ||
+      (narrow != Type::F16 && narrow != Type::BF16))
+    d.unsupported("no such combination of types");
+  d.expect_operands(Sources + 1, Sources + 1);
+  d.destination(0, Type::F32);
+  for (size_t i = 1; i < Sources; ++i)
+    d.source(i, narrow);
+  d.source(Sources, Type::F32);
+  return narrow == Type::F16 ? &mixed<F16, Sources, Function> : &mixed<BF16, Sources, Function>;
+}
+
 /// add, sub, mul, fma and what else exists in every format. `Double` and `Single` are the meaning for 16 bits.
 template <size_t Sources, auto ForFloat, auto ForDouble, class SmallWide, auto ForSmall> Execute any_float(Decoder &d) {
   Type type = d.instruction.type;
   take_float_modifiers(d);
+  if (std::optional<Type> narrow = d.take_type_if_any())
+    return mixed_float<Sources, ForFloat>(d, *narrow);
   same_type_operands(d, type, Sources);
   bool plain = is_plain(d.instruction);
   switch (type) {
