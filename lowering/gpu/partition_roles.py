@@ -153,8 +153,10 @@ class _Role:
             self._if(op)
         elif self._name == COMPUTE:
             self._copy_whole(op)
-        else:
+        elif any(role_of(inner) == self._name for inner in operations_below(op)):
             raise _NotSeparableError
+        else:
+            self._missing.update(op.results)
 
     def _takes_part(self, op: ir.Operation) -> bool:
         """Whether the role runs something inside, or may need the scalars that come out."""

@@ -11,7 +11,9 @@ from tilec.lowering.ptx.place import error_place
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type
 from tilec.lowering.tile_to_gpu.converts import converts
+from tilec.lowering.tile_to_gpu.exits import convert_block
 from tilec.lowering.tile_to_gpu.mma import AccumulatorState
+from tilec.lowering.tile_to_gpu.terminators import BREAK, CONTINUE, YIELD
 
 
 @converts("for")
@@ -30,10 +32,14 @@ def _for(op: Any, conversion: Conversion) -> None:
     conversion.set(block.arguments[0], body.arguments[0])
     for position, index in enumerate(carried):
         conversion.set(block.arguments[index + 1], body.arguments[position + 1])
+
+    def finish(end: Any) -> list[ir.Value]:
+        given = _handed_on(end, CONTINUE)
+        return [_given(op, index, given[index], states, conversion) for index in carried]
+
     with ir.InsertionPoint(body):
-        conversion.block(block)
-        given = _terminator(block, "cuda_tile.continue")
-        emitter.create("scf.yield", [], [_given(op, index, given[index], states, conversion) for index in carried])
+        types = [value.type for value in initial]
+        emitter.create("scf.yield", [], convert_block(list(block.operations), types, finish, conversion))
     for position, index in enumerate(carried):
         result = made.results[position]
         conversion.set(operation.results[index], states[index].finish(_ran(bounds)) if index in states else result)
@@ -64,13 +70,45 @@ def _given(op: Any, index: int, value: ir.Value, states: Any, conversion: Conver
     return conversion.tile(value, conversion.layouts.get(argument))
 
 
-def _terminator(block: ir.Block, name: str) -> list[ir.Value]:
-    last = block.operations[len(block.operations) - 1]
-    if last.operation.name != name:
+def _handed_on(end: Any, *names: str) -> list[ir.Value]:
+    """The operands of a terminator that may stand here."""
+    if end.operation.name not in names:
         raise UnsupportedError(
-            f"'{last.operation.name}' cannot leave this block when compiling", error_place(last.operation.location)
+            f"'{end.operation.name}' cannot leave this block when compiling", error_place(end.operation.location)
         )
-    return list(last.operation.operands)
+    return list(end.operation.operands)
+
+
+@converts("loop")
+def _loop(op: Any, conversion: Conversion) -> None:
+    """scf.while: whether to go on, the carried values, and the results as the last break gave them."""
+    operation, block = op.operation, op.operation.regions[0].blocks[0]
+    carried = [i for i, value in enumerate(op.initValues) if isinstance(value.type, TileType)]
+    kept = [i for i, result in enumerate(operation.results) if isinstance(result.type, TileType)]
+    first = [conversion.tile(op.initValues[i], conversion.layouts.get(block.arguments[i])) for i in carried]
+    none = [emitter.zero(conversion.type(operation.results[i])) for i in kept]
+    start = [emitter.boolean(True), *first, *none]
+    types = [value.type for value in start]
+    made = ir.Operation.create("scf.while", types, start, regions=2)
+    test, turn = (region.blocks.append(*types) for region in made.regions)
+    with ir.InsertionPoint(test):
+        emitter.create("scf.condition", [], [test.arguments[0], *test.arguments])
+    for position, index in enumerate(carried):
+        conversion.set(block.arguments[index], turn.arguments[1 + position])
+    now = list(turn.arguments)[1:]
+
+    def finish(end: Any) -> list[ir.Value]:
+        given = _handed_on(end, CONTINUE, BREAK)
+        if end.operation.name == BREAK:
+            results = [conversion.tile(given[i], conversion.layouts.get(operation.results[i])) for i in kept]
+            return [emitter.boolean(False), *now[: len(carried)], *results]
+        again = [conversion.tile(given[i], conversion.layouts.get(block.arguments[i])) for i in carried]
+        return [emitter.boolean(True), *again, *now[len(carried) :]]
+
+    with ir.InsertionPoint(turn):
+        emitter.create("scf.yield", [], convert_block(list(block.operations), types, finish, conversion))
+    for position, index in enumerate(kept):
+        conversion.set(operation.results[index], made.results[1 + len(carried) + position])
 
 
 @converts("if")
@@ -85,7 +123,7 @@ def _if(op: Any, conversion: Conversion) -> None:
             continue
         with ir.InsertionPoint(new.blocks.append()):
             conversion.block(blocks[0])
-            given = _terminator(blocks[0], "cuda_tile.yield")
+            given = _handed_on(blocks[0].operations[len(blocks[0].operations) - 1], YIELD)
             layouts = [conversion.layouts.get(operation.results[index]) for index in kept]
             emitter.create(
                 "scf.yield", [], [conversion.tile(given[i], layout) for i, layout in zip(kept, layouts, strict=True)]

@@ -12,6 +12,7 @@ from tilec.errors import UsageError
 from tilec.lowering.target import Target, target_named
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type, named_location
+from tilec.lowering.tile_to_gpu.exits import convert_block
 from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import matrix_plan, operations_below
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
@@ -73,7 +74,7 @@ def _kernel(entry: Any, target: Target, hints: Mapping[str, Any]) -> None:
         with ir.InsertionPoint(body):
             # Declarations stand before this constant, which nothing else uses.
             conversion.declarations = emitter.i32(0).owner.operation
-            conversion.block(block)
+            convert_block(list(block.operations), [], lambda end: [], conversion)
             if conversion.staging:
                 emitter.gpu("store_wait")
             emitter.gpu("return")

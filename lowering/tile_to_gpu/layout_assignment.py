@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from tilec.dialect.cuda_tile.types import TileType
@@ -12,6 +13,7 @@ from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_me
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 from tilec.lowering.tile_to_gpu.alignment import access_vector, element_bytes
 from tilec.lowering.tile_to_gpu.matrix_plan import DOT, TCGEN05, MatrixPlan, operations_below
+from tilec.lowering.tile_to_gpu.terminators import BREAK, CONTINUE, YIELD, terminators
 
 Layouts = dict[ir.Value, LinearLayout]
 VECTOR_BYTES = 16
@@ -144,13 +146,7 @@ def _reduce_forward(op: Any, layouts: Layouts) -> None:
 
 def _control(op: Any, layouts: Layouts) -> None:
     """Carried values and results share the layout of what the body gives, else of what comes in."""
-    operation = op.operation
-    given = _terminator_operands(op)
-    for index, result in enumerate(operation.results):
-        together = [result, *(operands[index] for operands in given if index < len(operands))]
-        if operation.name == "cuda_tile.for":
-            together.append(operation.regions[0].blocks[0].arguments[index + 1])
-            together.append(op.initValues[index])
+    for together in _shared(op):
         known = next((layouts[value] for value in together if value in layouts), None)
         if known is not None:
             for value in together:
@@ -158,14 +154,26 @@ def _control(op: Any, layouts: Layouts) -> None:
                     layouts.setdefault(value, known)
 
 
-def _terminator_operands(op: Any) -> list[list[ir.Value]]:
-    found = []
-    for region in op.operation.regions:
-        for block in region.blocks:
-            last = block.operations[len(block.operations) - 1].operation
-            if last.name in ("cuda_tile.continue", "cuda_tile.yield"):
-                found.append(list(last.operands))
-    return found
+def _shared(op: Any) -> Iterator[list[ir.Value]]:
+    """Groups of values that are one place: a result, what terminators give for it, an argument, its initial value."""
+    operation = op.operation
+    ends = [end.operation for end in terminators(op)]
+
+    def given(name: str, index: int) -> list[ir.Value]:
+        return [end.operands[index] for end in ends if end.name == name]
+
+    if operation.name == "cuda_tile.if":
+        for index, result in enumerate(operation.results):
+            yield [result, *given(YIELD, index)]
+        return
+    is_for = operation.name == "cuda_tile.for"
+    arguments = list(operation.regions[0].blocks[0].arguments)[int(is_for) :]
+    for index, argument in enumerate(arguments):
+        results = [operation.results[index]] if is_for else []
+        yield [*results, *given(CONTINUE, index), argument, op.initValues[index]]
+    if not is_for:
+        for index, result in enumerate(operation.results):
+            yield [result, *given(BREAK, index)]
 
 
 def is_elementwise(op: Any) -> bool:

@@ -15,6 +15,7 @@ from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.operand_source import ABSORBED, OperandSource, operand_source
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
+from tilec.lowering.tile_to_gpu.terminators import may_be_left
 
 TCGEN05, WGMMA, DOT = "tcgen05", "wgmma", "dot"
 TENSOR_CORE_INPUTS = {"f16": 2, "bf16": 2, "tf32": 4}
@@ -138,7 +139,8 @@ def _operand(value: ir.Value, depth: int, unit: str, order: MemoryOrder | None) 
 
 
 def _runs_any_time(load: Any, order: MemoryOrder) -> bool:
-    return load.memory_ordering_semantics == "weak" and order.is_unordered(load)
+    """A slot that is filled is always read: control does not leave between the two."""
+    return load.memory_ordering_semantics == "weak" and order.is_unordered(load) and not may_be_left(load)
 
 
 def _contiguous_by_tma(value: ir.Value, source: OperandSource, depth: int, unit: str) -> tuple[int, TensorMap] | None:

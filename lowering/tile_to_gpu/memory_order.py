@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.tile_to_gpu.terminators import BREAK, CONTINUE, YIELD, terminators
 
 LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko")
 _STRUCTURES = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")
@@ -76,14 +77,16 @@ def _carried(token: ir.Value, block: ir.Block) -> list[ir.Value]:
     name = loop.operation.name
     if name not in ("cuda_tile.for", "cuda_tile.loop"):
         return []
-    return _given(loop, ir.BlockArgument(token).arg_number - (name == "cuda_tile.for"))
+    index = ir.BlockArgument(token).arg_number - (name == "cuda_tile.for")
+    return [loop.initValues[index], *_handed_on(loop, CONTINUE, index)]
 
 
 def _given(op: Any, index: int) -> list[ir.Value]:
-    """What reaches carried value or result number `index`: the initial value and what the bodies hand on."""
-    given = [op.initValues[index]] if op.operation.name != "cuda_tile.if" else []
-    for region in op.operation.regions:
-        for block in region.blocks:
-            operands = list(block.operations[len(block.operations) - 1].operation.operands)
-            given += operands[index : index + 1]
-    return given
+    """What reaches result number `index`."""
+    if op.operation.name == "cuda_tile.for":
+        return [op.initValues[index], *_handed_on(op, CONTINUE, index)]
+    return _handed_on(op, YIELD if op.operation.name == "cuda_tile.if" else BREAK, index)
+
+
+def _handed_on(op: Any, name: str, index: int) -> list[ir.Value]:
+    return [end.operation.operands[index] for end in terminators(op) if end.operation.name == name]

@@ -208,3 +208,22 @@ def running_sum(X, Y, rows: Const, columns: Const):
     for i in range(ct.num_tiles(X, axis=0, shape=(rows, columns))):
         acc = acc + ct.load(X, index=(i, 0), shape=(rows, columns))
         ct.store(Y, index=(0, 0), tile=acc)
+
+
+@ct.kernel
+def early_exits(X, Y, size: Const, limit: Const):
+    """Sums tiles, without every third, until the sum of all passes a limit; nothing at all in blocks past the first."""
+    if ct.bid(0) > 0:
+        return
+    total = ct.full((size,), 0, dtype=ct.int32)
+    i = 0
+    while True:
+        if i == ct.num_tiles(X, axis=0, shape=(size,)):
+            break
+        i += 1
+        if i % 3 == 0:
+            continue
+        total = total + ct.load(X, index=(i - 1,), shape=(size,))
+        if ct.sum(total) > limit:
+            break
+    ct.store(Y, index=(0,), tile=total)

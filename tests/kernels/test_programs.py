@@ -190,3 +190,16 @@ def test_the_last_store_of_a_tile_stays(target, switches, random):
     parts = X.astype(np.float64).reshape(4, 64, 64)
     for (y,) in run_everywhere(programs.running_sum, (1,), (X, Y, 64, 64), (1,), target=target, hints=switches):
         assert_within(y, parts.sum(axis=0), 4 * 2.0**-24 * np.abs(parts).sum(axis=0))
+
+
+@pytest.mark.parametrize("limit", [0, 3000, 10**6], ids=["at once", "on the way", "never"])
+def test_loops_are_left_early(target, switches, limit):
+    X, Y = np.arange(10 * 64, dtype=np.int32) % 50, np.zeros(64, np.int32)
+    total = np.zeros(64, np.int32)
+    for i, tile in enumerate(X.reshape(10, 64), 1):
+        if i % 3:
+            total += tile
+            if total.sum() > limit:
+                break
+    for (y,) in run_everywhere(programs.early_exits, (2,), (X, Y, 64, limit), (1,), target=target, hints=switches):
+        assert_within(y, total, 0.0)

@@ -1,0 +1,51 @@
+"""Continue, break and return below an `if` become structured control flow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.mlir import ir
+from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
+from tilec.lowering.tile_to_gpu.terminators import YIELD, leaves_early
+
+# What a block hands on when it ends with this terminator.
+Finish = Callable[[Any], list[ir.Value]]
+
+
+def convert_block(
+    operations: list[Any], types: list[ir.Type], finish: Finish, conversion: Conversion
+) -> list[ir.Value]:
+    """Converts a block and gives what it hands on, values of `types`.
+
+    What follows an `if` that can leave moves into those of its branches that go on.
+    """
+    for number, op in enumerate(operations[:-1]):
+        if leaves_early(op):
+            return _branch(op, operations[number + 1 :], types, finish, conversion)
+        conversion.operation(op)
+    return finish(operations[-1])
+
+
+def _branch(op: Any, rest: list[Any], types: list[ir.Type], finish: Finish, conversion: Conversion) -> list[ir.Value]:
+    def go_on(end: Any) -> list[ir.Value]:
+        if end.operation.name != YIELD:
+            return finish(end)
+        for result, value in zip(op.operation.results, end.operation.operands, strict=True):
+            if isinstance(result.type, TileType):
+                conversion.set(result, conversion.tile(value, conversion.layouts.get(result)))
+        return convert_block(rest, types, finish, conversion)
+
+    with named_location(op):
+        made = ir.Operation.create("scf.if", types, [conversion.get(op.operation.operands[0])], regions=2)
+        for old, new in zip(op.operation.regions, made.regions, strict=True):
+            blocks = list(old.blocks)
+            with ir.InsertionPoint(new.blocks.append()):
+                if blocks:
+                    handed = convert_block(list(blocks[0].operations), types, go_on, conversion)
+                else:
+                    handed = convert_block(rest, types, finish, conversion)
+                emitter.create("scf.yield", [], handed)
+    return list(made.results)
