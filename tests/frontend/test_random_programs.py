@@ -129,10 +129,11 @@ def test_a_function_is_the_same_in_a_kernel_and_in_python(tmp_path: Path, text: 
     def kernel(out, memory):
         ct.store(out, (ct.bid(0),), in_kernel(ct.bid(0) - 1, memory))
 
-    out, memory = np.zeros(BLOCKS, np.int32), np.zeros(BLOCKS * CELLS, np.int32)
-    # The checks of the interpreter see whether tokens order what touches the same memory.
-    ct.launch(None, BLOCKS, kernel, (out, memory), backend="interpret", check=True)
     cells = [[0] * CELLS for _ in range(BLOCKS)]
-    expected = [in_python(block - 1, cells[block]) for block in range(BLOCKS)]
-    np.testing.assert_array_equal(out, np.array(expected, np.int64).astype(np.int32), err_msg=text)
-    np.testing.assert_array_equal(memory.reshape(BLOCKS, CELLS), np.array(cells).astype(np.int32), err_msg=text)
+    expected = np.array([in_python(block - 1, cells[block]) for block in range(BLOCKS)], np.int64).astype(np.int32)
+    # The checks of the interpreter see whether tokens order what touches the same memory.
+    for how in ({"backend": "interpret", "check": True}, {"backend": "simulate"}):
+        out, memory = np.zeros(BLOCKS, np.int32), np.zeros(BLOCKS * CELLS, np.int32)
+        ct.launch(None, BLOCKS, kernel, (out, memory), **how)
+        np.testing.assert_array_equal(out, expected, err_msg=text)
+        np.testing.assert_array_equal(memory.reshape(BLOCKS, CELLS), np.array(cells).astype(np.int32), err_msg=text)
