@@ -35,6 +35,7 @@ SIGNATURES = {
     "sums": [f"X: {SINGLE}, R: f32[?], C: f32[?], rows=128, columns=64"],
     "attention": [f"Q: {HALF}, K: {HALF}, V: {HALF}, O: {HALF}, scale=0.125, tm=128, tn=64, width=64"],
     "in_place": [f"X: {SINGLE}, rows=64, columns=64"],
+    "early_exits": ["X: i32[?], Y: i32[?], size=64, limit=3000"],
     "running_sum": [f"X: {SINGLE}, Y: {SINGLE}, rows=64, columns=64"],
 }
 CASES = [
