@@ -31,7 +31,8 @@ def _load_ptr(op: Any, conversion: Conversion) -> None:
     if layout is None:
         type = emitter.tile_type((1,), type, blocked((1,), conversion.warps))
     conversion.meet(op)
-    loaded = emitter.gpu("load_global", operands, [type], vector=1, order=op.memory_ordering_semantics).result
+    fields = [None if value is None else [value] for value in operands]
+    loaded = emitter.gpu("load_global", fields, [type], vector=1, order=op.memory_ordering_semantics).result
     if layout is None:
         loaded = emitter.gpu("extract", [loaded, emitter.i32(0)], [conversion.type(result)]).result
     conversion.set(result, loaded)

@@ -227,3 +227,35 @@ def early_exits(X, Y, size: Const, limit: Const):
         if ct.sum(total) > limit:
             break
     ct.store(Y, index=(0,), tile=total)
+
+
+@ct.kernel
+def gathered(X, I, Y, size: Const):  # noqa: E741
+    """Elements picked by index; an index outside gives padding."""
+    ct.store(Y, index=(ct.bid(0),), tile=ct.gather(X, (ct.load(I, index=(ct.bid(0),), shape=(size,)),)))
+
+
+@ct.kernel
+def batched(A, B, C, tm: Const, tn: Const, tk: Const):
+    """Tiles of three dimensions, one of them of one element, reshaped before and after mma."""
+    i, j, batch = ct.bid(0), ct.bid(1), ct.bid(2)
+    acc = ct.full((tm, tn), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(A, axis=2, shape=(1, tm, tk))):
+        a = ct.load(A, index=(batch, i, k), shape=(1, tm, tk), padding_mode=ZERO).reshape((tm, tk))
+        b = ct.load(B, index=(batch, k, j), shape=(1, tk, tn), padding_mode=ZERO).reshape((tk, tn))
+        acc = ct.mma(a, b, acc)
+    ct.store(C, index=(batch, i, j), tile=acc.astype(C.dtype).reshape((1, tm, tn)))
+
+
+@ct.kernel
+def layer_norm(X, W, B, Y, eps: ct.Constant[float], size: Const):
+    """Each row less its mean, by its deviation, scaled and shifted."""
+    row, width = ct.bid(0), X.shape[1]
+    x = ct.load(X, index=(row, 0), shape=(1, size), padding_mode=ZERO)
+    mean = ct.sum(x, axis=1, keepdims=True) / width
+    inside = ct.arange(size, dtype=ct.int32).reshape((1, size)) < width
+    centred = ct.where(inside, x - mean, 0.0)
+    variance = ct.sum(centred * centred, axis=1, keepdims=True) / width
+    weight = ct.load(W, index=(0,), shape=(size,), padding_mode=ZERO).reshape((1, size))
+    bias = ct.load(B, index=(0,), shape=(size,), padding_mode=ZERO).reshape((1, size))
+    ct.store(Y, index=(row, 0), tile=centred * ct.rsqrt(variance + eps) * weight + bias)

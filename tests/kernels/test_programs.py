@@ -203,3 +203,32 @@ def test_loops_are_left_early(target, switches, limit):
                 break
     for (y,) in run_everywhere(programs.early_exits, (2,), (X, Y, 64, limit), (1,), target=target, hints=switches):
         assert_within(y, total, 0.0)
+
+
+def test_elements_are_gathered(target, switches, random):
+    X, picked = random.standard_normal(50).astype(np.float32), random.integers(0, 50, 128).astype(np.int32)
+    Y = np.zeros(128, np.float32)
+    for (y,) in run_everywhere(programs.gathered, (2,), (X, picked, Y, 64), (2,), target=target, hints=switches):
+        assert_within(y, X[picked].astype(np.float64), 0.0)
+
+
+def test_batches_of_products(target, switches, random):
+    A = random.standard_normal((3, 130, 72), np.float32).astype(np.float16)
+    B = random.standard_normal((3, 72, 136), np.float32).astype(np.float16)
+    C = np.zeros((3, 130, 136), np.float16)
+    args = (A, B, C, 128, 128, 64)
+    for (c,) in run_everywhere(programs.batched, (2, 2, 3), args, (2,), target=target, hints=switches):
+        for found, a, b in zip(c, *f64(A, B), strict=True):
+            assert_within(found, a @ b, product_tolerance(a, b, a @ b, "f2"))
+
+
+def test_layer_norm(target, switches, random):
+    X, W, B = (random.standard_normal(shape).astype(np.float32) for shape in ((5, 300), 300, 300))
+    Y = np.zeros_like(X)
+    x, w, b = f64(X, W, B)
+    normal = (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
+    # A sum of 300 in any order is off by 300 * 2^-24 of its magnitude; mean, variance and rsqrt share that error.
+    tolerance = 3 * 300 * 2.0**-24 * (np.abs(normal) + 1) * np.abs(w) + 2.0**-22 * np.abs(b)
+    args = (X, W, B, Y, 1e-5, 512)
+    for (y,) in run_everywhere(programs.layer_norm, (5,), args, (3,), target=target, hints=switches):
+        assert_within(y, normal * w + b, tolerance)

@@ -36,6 +36,9 @@ SIGNATURES = {
     "attention": [f"Q: {HALF}, K: {HALF}, V: {HALF}, O: {HALF}, scale=0.125, tm=128, tn=64, width=64"],
     "in_place": [f"X: {SINGLE}, rows=64, columns=64"],
     "early_exits": ["X: i32[?], Y: i32[?], size=64, limit=3000"],
+    "gathered": ["X: f32[?], I: i32[?], Y: f32[?], size=64"],
+    "batched": [f"A: f16[?,?,?], B: f16[?,?,?], C: f16[?,?,?], {TILE}"],
+    "layer_norm": [f"X: {SINGLE}, W: f32[?], B: f32[?], Y: {SINGLE}, eps=0.00001, size=512"],
     "running_sum": [f"X: {SINGLE}, Y: {SINGLE}, rows=64, columns=64"],
 }
 CASES = [
