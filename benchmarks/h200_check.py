@@ -1,5 +1,6 @@
 """Launches sm_90a artifacts on a Hopper GPU and holds the results against the simulator and numpy.
 
+    python benchmarks/h200_check.py                 both steps on one machine, with out/h200 as the folder
     python benchmarks/h200_check.py make FOLDER     where tilec is installed: compile, simulate, write everything
     python FOLDER/h200_check.py run                 where the GPU is: numpy, ml_dtypes and cuda-bindings are enough
 
@@ -100,13 +101,14 @@ def _check(folder: Path, case: Case) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=("make", "run"))
-    parser.add_argument("folder", type=Path, nargs="?", default=HERE)
+    parser.add_argument("action", choices=("make", "run"), nargs="?")
+    parser.add_argument("folder", type=Path, nargs="?")
     options = parser.parse_args()
-    if options.action == "make":
-        make(options.folder)
-        return 0
-    return run(options.folder.resolve())
+    if options.action == "run":
+        return run((options.folder or HERE).resolve())
+    folder = options.folder or Path("out/h200")
+    make(folder)
+    return 0 if options.action == "make" else run(folder.resolve())
 
 
 if __name__ == "__main__":
