@@ -42,11 +42,13 @@ def swizzle_2d(M, N, tm, tn, GROUP_SIZE_M):
 
 
 @ct.kernel
-def matmul_kernel(A, B, C, tm: ConstInt, tn: ConstInt, tk: ConstInt, use_tf32: ct.Constant[bool]):
+def matmul_kernel(
+    A, B, C, tm: ConstInt, tn: ConstInt, tk: ConstInt, use_tf32: ct.Constant[bool], half_accumulator: ct.Constant[bool]
+):
     """Each block computes one tm x tn tile of C, over the K dimension in steps of tk."""
     bidx, bidy = swizzle_2d(A.shape[0], B.shape[1], tm, tn, 8)
     num_tiles_k = ct.num_tiles(A, axis=1, shape=(tm, tk))
-    accumulator = ct.full((tm, tn), 0, dtype=ct.float32)
+    accumulator = ct.full((tm, tn), 0, dtype=ct.float16 if half_accumulator else ct.float32)
     zero_pad = ct.PaddingMode.ZERO
     dtype = ct.tfloat32 if use_tf32 else A.dtype
     for k in range(num_tiles_k):
@@ -75,7 +77,8 @@ def main() -> int:
     C = np.zeros((M, N), A.dtype)
     tm, tn, tk = options.tile
     grid = (ct.cdiv(M, tm) * ct.cdiv(N, tn), 1, 1)
-    args = (A, B, C, tm, tn, tk, options.dtype == "tf32")
+    half_accumulator = options.accumulator == "f16"
+    args = (A, B, C, tm, tn, tk, options.dtype == "tf32", half_accumulator)
     print(f"C = A @ B, {M} x {K} times {K} x {N} in {options.dtype}, tiles of {tm} x {tn} x {tk}, for {options.target}")
 
     signature = Signature.from_arguments(matmul_kernel, args)
@@ -90,20 +93,23 @@ def main() -> int:
 
     with progress(f"{options.backend}: {grid[0]} blocks"):
         ct.run(compiled, grid, args, backend=options.backend)
-    return report(A, B, C, options.dtype)
+    return report(A, B, C, options.dtype, half_accumulator)
 
 
-def report(A: np.ndarray, B: np.ndarray, C: np.ndarray, dtype: str) -> int:
+def report(A: np.ndarray, B: np.ndarray, C: np.ndarray, dtype: str, half_accumulator: bool) -> int:
     """Compare with float64; 0 if every element is within its tolerance.
 
     A product and the sum so far are added at 25 fraction bits below the largest of them, and every sum is rounded to
     float32: together less than 2^-24 of the sum of |a b| for each of the K terms. The result is rounded once more, to
     the type of C. A tf32 operand keeps 10 fraction bits of float32: an error of 2^-10 each where the rest is cut off.
+    An accumulator of float16 is rounded after each multiply of 16 terms, by 2^-11 of at most the sum of |a b|.
     """
     a, b = A.astype(np.float64), B.astype(np.float64)
     exact, magnitude = a @ b, np.abs(a) @ np.abs(b)
     K, rounding = A.shape[1], DTYPES[dtype][1]
     accumulated = (K * 2.0**-24 + (2 * 2.0**-10 if dtype == "tf32" else 0)) * magnitude
+    if half_accumulator:
+        accumulated = accumulated + ct.cdiv(K, 16) * 2.0**-11 * magnitude
     tolerance = (
         accumulated + rounding * (np.abs(exact) + accumulated) + float(ml_dtypes.finfo(C.dtype).smallest_subnormal)
     )
@@ -114,6 +120,7 @@ def report(A: np.ndarray, B: np.ndarray, C: np.ndarray, dtype: str) -> int:
     print(f"largest error {error.max():.3e}; nearest to its tolerance is C[{worst[0]}, {worst[1]}]: ", end="")
     print(f"{error[worst]:.3e} of {tolerance[worst]:.3e}")
     operands = ", tf32 operands cut at 10 fraction bits" if dtype == "tf32" else ""
+    operands += f", {ct.cdiv(K, 16)} roundings of the accumulator to float16" if half_accumulator else ""
     print(f"tolerance: {K} fused sums at 2^-24 of sum |a b|{operands}, and one rounding of {rounding:.1e} to {C.dtype}")
     print("right: every element is within its tolerance" if right else "WRONG: an element is outside of its tolerance")
     return 0 if right else 1
@@ -177,6 +184,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--a", type=Path, help="the left matrix, a .npy file")
     parser.add_argument("--b", type=Path, help="the right matrix, a .npy file")
     parser.add_argument("--dtype", choices=DTYPES, default="f16", help="of random matrices; float32 files: tf32 or f32")
+    parser.add_argument("--accumulator", choices=("f32", "f16"), default="f32", help="f16 goes with f16 matrices")
     parser.add_argument("--target", default=environment.target, help="sm_100a or sm_90a")
     parser.add_argument(
         "--backend", choices=("interpret", "simulate", "launch"), default=environment.backend or "simulate"

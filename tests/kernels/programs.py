@@ -1,4 +1,4 @@
-"""Kernels that take every way through the lowering; test_programs and test_matmul have the numpy of each."""
+"""Kernels that take every way through the lowering; test_programs has the numpy beside each."""
 
 import tilec as ct
 

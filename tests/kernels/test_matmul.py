@@ -1,25 +1,29 @@
-"""Matmul for every input and accumulator type, both orders of A and B, both targets, and shapes that fit no tile."""
+"""examples/matmul.py for every input and accumulator type, both orders of A and B, both targets, and ragged shapes."""
 
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
-import programs
 import pytest
 from compare import assert_within, matrix, product_tolerance, run_everywhere
 
+from tilec.kernel import find
+
 BF16 = ml_dtypes.bfloat16
-# By name: kernel, type of A and B, type of C, tile, fraction bits that operands are cut to.
+MATMUL = find(str(Path(__file__).parents[2] / "examples" / "matmul.py"), "matmul_kernel")
+# By name: type of A and B, type of C, tile, whether operands become tf32, whether the accumulator is float16.
 KINDS = {
-    "f16": (programs.matmul, np.float16, np.float16, (128, 64, 64), None),
-    "f16-f32": (programs.matmul, np.float16, np.float32, (128, 128, 64), None),
-    "bf16": (programs.matmul, BF16, BF16, (128, 64, 64), None),
-    "tf32": (programs.matmul_tf32, np.float32, np.float32, (128, 64, 32), 10),
-    "f32": (programs.matmul, np.float32, np.float32, (64, 64, 32), None),
-    "f16-accumulator": (programs.matmul_f16_accumulator, np.float16, np.float16, (128, 64, 64), None),
+    "f16": (np.float16, np.float16, (128, 64, 64), False, False),
+    "f16-f32": (np.float16, np.float32, (128, 128, 64), False, False),
+    "bf16": (BF16, BF16, (128, 64, 64), False, False),
+    "tf32": (np.float32, np.float32, (128, 64, 32), True, False),
+    "f32": (np.float32, np.float32, (64, 64, 32), False, False),
+    "f16-accumulator": (np.float16, np.float16, (128, 64, 64), False, True),
 }
+TF32_FRACTION_BITS = 10
 # M, N, K: whole tiles, ragged in some or all directions, K below a tile, K that runs a ring of four twice round.
 SHAPES = [
     (128, 64, 64),
@@ -43,20 +47,19 @@ HALF_ACCUMULATOR = 2.0**-11
 def check(
     kind: str, shape: tuple[int, int, int], orders: tuple[bool, bool], target: str, seeds: range, interpret: bool
 ) -> None:
-    kernel, dtype, result, tile, bits = KINDS[kind]
+    dtype, result, tile, use_tf32, half_accumulator = KINDS[kind]
     M, N, K = shape
     random = np.random.default_rng([M, N, K])
     A, B = matrix(random, (M, K), dtype, orders[0]), matrix(random, (K, N), dtype, orders[1])
     aligned = -(-N // 8) * 8
     C = np.zeros((M, aligned), result)[:, :N]
     a, b = A.astype(np.float64), B.astype(np.float64)
-    tolerance = product_tolerance(a, b, a @ b, result, operand_bits=bits)
-    if kernel is programs.matmul_f16_accumulator:
+    tolerance = product_tolerance(a, b, a @ b, result, operand_bits=TF32_FRACTION_BITS if use_tf32 else None)
+    if half_accumulator:
         tolerance = tolerance + -(-K // 16) * HALF_ACCUMULATOR * (np.abs(a) @ np.abs(b))
-    grid = (-(-M // tile[0]), -(-N // tile[1]))
-    found = run_everywhere(
-        kernel, grid, (A, B, C, *tile), (2,), target=target, hints={}, seeds=seeds, interpret=interpret
-    )
+    grid = (-(-M // tile[0]) * -(-N // tile[1]),)
+    args = (A, B, C, *tile, use_tf32, half_accumulator)
+    found = run_everywhere(MATMUL, grid, args, (2,), target=target, hints={}, seeds=seeds, interpret=interpret)
     for (c,) in found:
         assert_within(c, a @ b, tolerance)
     if interpret:
