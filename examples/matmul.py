@@ -27,18 +27,17 @@ from tilec.signature import Signature
 ConstInt = ct.Constant[int]
 
 
-def swizzle_2d(M, N, tm, tn, GROUP_SIZE_M):
-    """Which tile of C a block of the one-dimensional grid computes: groups of rows share columns of B in the cache."""
-    bid = ct.bid(0)
-    num_bid_m = ct.cdiv(M, tm)
-    num_bid_n = ct.cdiv(N, tn)
-    num_bid_in_group = GROUP_SIZE_M * num_bid_n
-    group_id = bid // num_bid_in_group
-    first_bid_m = group_id * GROUP_SIZE_M
-    group_size_m = min(num_bid_m - first_bid_m, GROUP_SIZE_M)
-    bid_m = first_bid_m + (bid % group_size_m)
-    bid_n = (bid % num_bid_in_group) // group_size_m
-    return bid_m, bid_n
+# Blocks walk down this many rows of tiles before they go one column on: what they load of A and B stays in the cache.
+GROUP_ROWS = 8
+
+
+def tile_of(block, rows, columns):
+    """The row and column of the tile of C that a block of the one-dimensional grid computes."""
+    group = block // (GROUP_ROWS * columns)
+    place = block % (GROUP_ROWS * columns)
+    top = group * GROUP_ROWS
+    height = min(rows - top, GROUP_ROWS)
+    return top + place % height, place // height
 
 
 @ct.kernel
@@ -46,16 +45,14 @@ def matmul_kernel(
     A, B, C, tm: ConstInt, tn: ConstInt, tk: ConstInt, use_tf32: ct.Constant[bool], half_accumulator: ct.Constant[bool]
 ):
     """Each block computes one tm x tn tile of C, over the K dimension in steps of tk."""
-    bidx, bidy = swizzle_2d(A.shape[0], B.shape[1], tm, tn, 8)
-    num_tiles_k = ct.num_tiles(A, axis=1, shape=(tm, tk))
-    accumulator = ct.full((tm, tn), 0, dtype=ct.float16 if half_accumulator else ct.float32)
-    zero_pad = ct.PaddingMode.ZERO
-    dtype = ct.tfloat32 if use_tf32 else A.dtype
-    for k in range(num_tiles_k):
-        a = ct.load(A, index=(bidx, k), shape=(tm, tk), padding_mode=zero_pad).astype(dtype)
-        b = ct.load(B, index=(k, bidy), shape=(tk, tn), padding_mode=zero_pad).astype(dtype)
-        accumulator = ct.mma(a, b, accumulator)
-    ct.store(C, index=(bidx, bidy), tile=ct.astype(accumulator, C.dtype))
+    row, column = tile_of(ct.bid(0), ct.cdiv(A.shape[0], tm), ct.cdiv(B.shape[1], tn))
+    operand = ct.tfloat32 if use_tf32 else A.dtype
+    total = ct.zeros((tm, tn), dtype=ct.float16 if half_accumulator else ct.float32)
+    for step in range(ct.cdiv(A.shape[1], tk)):
+        left = ct.load(A, (row, step), (tm, tk), padding_mode=ct.PaddingMode.ZERO)
+        right = ct.load(B, (step, column), (tk, tn), padding_mode=ct.PaddingMode.ZERO)
+        total = ct.mma(left.astype(operand), right.astype(operand), total)
+    ct.store(C, (row, column), total.astype(C.dtype))
 
 
 # By name: the type of the arrays, and the largest relative error of rounding to it (half a unit in the last place).

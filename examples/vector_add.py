@@ -14,10 +14,8 @@ TILE = 1024
 
 @ct.kernel
 def vector_add(a, b, c, tile_size: ct.Constant[int]):
-    pid = ct.bid(0)
-    a_tile = ct.load(a, index=(pid,), shape=(tile_size,))
-    b_tile = ct.load(b, index=(pid,), shape=(tile_size,))
-    ct.store(c, index=(pid,), tile=a_tile + b_tile)
+    piece = (ct.bid(0),)
+    ct.store(c, piece, ct.load(a, piece, (tile_size,)) + ct.load(b, piece, (tile_size,)))
 
 
 def main() -> int:

@@ -46,7 +46,7 @@ def test_matmul_of_matrices_in_files(tmp_path: Path) -> None:
 
 def test_a_wrong_product_is_noticed(tmp_path: Path) -> None:
     # The same script with one wrong index in its kernel.
-    broken = (EXAMPLES / "matmul.py").read_text().replace("index=(k, bidy)", "index=(bidy, k)")
+    broken = (EXAMPLES / "matmul.py").read_text().replace("(step, column)", "(column, step)")
     (tmp_path / "broken.py").write_text(broken)
     done = run(str(tmp_path / "broken.py"), "--out", str(tmp_path))
     assert done.returncode == 1
