@@ -12,8 +12,8 @@ def _is(kind: type, words: str) -> Any:
     return lambda attribute: None if isinstance(attribute, kind) else f"must be {words}, but got {attribute}"
 
 
-def Enumeration(*keywords: str) -> AttributeField:
-    """One of some keywords, stored as a string."""
+def Enumeration(*keywords: str, of: tuple[str, ...] = ()) -> AttributeField:
+    """One of some keywords, stored as a string; `of` is the whole enumeration in the order of its numbers."""
     listed = ", ".join(keywords)
 
     def problem(attribute: ir.Attribute) -> str | None:
@@ -24,7 +24,13 @@ def Enumeration(*keywords: str) -> AttributeField:
         return None
 
     return AttributeField(
-        ir.StringAttr.get, lambda attribute: attribute.value, problem, ir.StringAttr, keywords=keywords, kind="keyword"
+        ir.StringAttr.get,
+        lambda attribute: attribute.value,
+        problem,
+        ir.StringAttr,
+        keywords=keywords,
+        numbering=of or keywords,
+        kind="keyword",
     )
 
 

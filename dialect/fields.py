@@ -11,6 +11,7 @@ An annotation of an operation class is one of
     rounding_mode: Rounding = "zero"        an attribute with a default: always stored
     flush_to_zero: Flag                     there or not
     body: Region
+    fast_acc: Flag.added("13.3")            a field that is younger than its operation
 
 A name that Python reserves takes a trailing underscore (`from_` declares the field `from`).
 """
@@ -55,9 +56,14 @@ class ValueField:
     constraint: TypeSet | TypeVariable
     arity: str = ONE
     name: str = ""
+    since: str = ""
 
     def __or__(self, none: None) -> ValueField:
         return replace(self, arity=OPTIONAL)
+
+    def added(self, since: str) -> ValueField:
+        """The field as younger than its operation: a version of Tile IR such as "13.3"."""
+        return replace(self, since=since)
 
     @property
     def set(self) -> TypeSet:
@@ -93,13 +99,20 @@ class AttributeField:
     problem: Callable[[ir.Attribute], str | None]
     irdl: Any = Any
     keywords: tuple[str, ...] = ()
+    # Keywords in the order of their numbers, where `keywords` are only some of an enumeration.
+    numbering: tuple[str, ...] = ()
     kind: str = "attribute"
     required: bool = True
     default: Any = None
     name: str = ""
+    since: str = ""
 
     def __or__(self, none: None) -> AttributeField:
         return replace(self, required=False)
+
+    def added(self, since: str) -> AttributeField:
+        """The field as younger than its operation: a version of Tile IR such as "13.3"."""
+        return replace(self, since=since)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What every operation class of our dialects inherits: fields from annotations, accessors, verification.
 
-    class CmpIOp(Operation, name="cmpi", traits=[ext.Pure]):
+    class CmpIOp(Operation, name="cmpi", opcode=0x0F, traits=[ext.Pure]):
         \"\"\"result[i] = lhs[i] <predicate> rhs[i].\"\"\"
         result: Result[BoolTile]
         lhs: Operand[T]
@@ -55,13 +55,23 @@ def operation_base(dialect: Any) -> Any:
         region_fields: tuple[RegionField, ...] = ()
         rules: Sequence[Callable[[Any], str | None]] = ()
         assembly = ""
+        opcode: int | None = None
+        since = "13.1"
         verifier: OperationVerifier
         __annotations__ = {}
 
         def __init_subclass__(
-            cls, *, name: str | None = None, traits: list[Any] | None = None, **keywords: Any
+            cls,
+            *,
+            name: str | None = None,
+            traits: list[Any] | None = None,
+            opcode: int | None = None,
+            since: str = "13.1",
+            **keywords: Any,
         ) -> None:
             if name is not None:
+                # The number in bytecode and the version of Tile IR that brought the operation.
+                cls.opcode, cls.since = opcode, since
                 _declare(cls)
             super().__init_subclass__(name=name, traits=traits, **keywords)
             if name is not None:

@@ -10,7 +10,7 @@ from tilec.dialect.mlir import ext
 _OVERFLOW = "{ overflow<$overflow>}"
 
 
-class AbsIOp(Operation, name="absi", traits=[ext.Pure]):
+class AbsIOp(Operation, name="absi", opcode=0x01, traits=[ext.Pure]):
     """|source|: the operand is signed, the result unsigned."""
 
     result: Result[Int]
@@ -18,7 +18,7 @@ class AbsIOp(Operation, name="absi", traits=[ext.Pure]):
     assembly = "$source attr-dict : type($result)"
 
 
-class AddIOp(Operation, name="addi", traits=[ext.Pure]):
+class AddIOp(Operation, name="addi", opcode=0x03, traits=[ext.Pure]):
     """lhs + rhs modulo 2^width; `overflow` promises that it does not wrap."""
 
     result: Result[Int]
@@ -28,7 +28,7 @@ class AddIOp(Operation, name="addi", traits=[ext.Pure]):
     assembly = f"$lhs, $rhs{_OVERFLOW} attr-dict : type($result)"
 
 
-class SubIOp(Operation, name="subi", traits=[ext.Pure]):
+class SubIOp(Operation, name="subi", opcode=0x68, traits=[ext.Pure]):
     """lhs - rhs modulo 2^width; `overflow` promises that it does not wrap."""
 
     result: Result[Int]
@@ -38,7 +38,7 @@ class SubIOp(Operation, name="subi", traits=[ext.Pure]):
     assembly = f"$lhs, $rhs{_OVERFLOW} attr-dict : type($result)"
 
 
-class MulIOp(Operation, name="muli", traits=[ext.Pure]):
+class MulIOp(Operation, name="muli", opcode=0x4E, traits=[ext.Pure]):
     """The low half of lhs * rhs; `overflow` promises that nothing is lost."""
 
     result: Result[Int]
@@ -48,7 +48,7 @@ class MulIOp(Operation, name="muli", traits=[ext.Pure]):
     assembly = f"$lhs, $rhs{_OVERFLOW} attr-dict : type($result)"
 
 
-class MulhiIOp(Operation, name="mulhii", traits=[ext.Pure]):
+class MulhiIOp(Operation, name="mulhii", opcode=0x4D, traits=[ext.Pure]):
     """The high half of the unsigned product x * y."""
 
     result: Result[Int]
@@ -57,12 +57,12 @@ class MulhiIOp(Operation, name="mulhii", traits=[ext.Pure]):
     assembly = "$x, $y attr-dict : type($result)"
 
 
-class NegIOp(Operation, name="negi", traits=[ext.Pure]):
+class NegIOp(Operation, name="negi", opcode=0x50, traits=[ext.Pure]):
     """-source modulo 2^width, signed; `overflow` promises that source is not the least integer."""
 
     result: Result[Int]
     source: Operand[Int]
-    overflow: Overflow = "none"
+    overflow: Overflow.added("13.2") = "none"
     assembly = f"$source{_OVERFLOW} attr-dict : type($result)"
 
     def check(self):
@@ -71,7 +71,7 @@ class NegIOp(Operation, name="negi", traits=[ext.Pure]):
         return None
 
 
-class DivIOp(Operation, name="divi", traits=[NoMemoryEffect]):
+class DivIOp(Operation, name="divi", opcode=0x15, traits=[NoMemoryEffect]):
     """lhs / rhs rounded to an integer; division by zero and the least integer by -1 are undefined."""
 
     result: Result[Int]
@@ -87,7 +87,7 @@ class DivIOp(Operation, name="divi", traits=[NoMemoryEffect]):
         return None
 
 
-class RemIOp(Operation, name="remi", traits=[NoMemoryEffect]):
+class RemIOp(Operation, name="remi", opcode=0x5A, traits=[NoMemoryEffect]):
     """The remainder of truncating division, with the sign of lhs; rhs 0 is undefined."""
 
     result: Result[Int]
@@ -97,7 +97,7 @@ class RemIOp(Operation, name="remi", traits=[NoMemoryEffect]):
     assembly = "$lhs, $rhs $signedness attr-dict : type($result)"
 
 
-class MaxIOp(Operation, name="maxi", traits=[ext.Pure]):
+class MaxIOp(Operation, name="maxi", opcode=0x46, traits=[ext.Pure]):
     """max(lhs, rhs)."""
 
     result: Result[Int]
@@ -107,7 +107,7 @@ class MaxIOp(Operation, name="maxi", traits=[ext.Pure]):
     assembly = "$lhs, $rhs $signedness attr-dict : type($result)"
 
 
-class MinIOp(Operation, name="mini", traits=[ext.Pure]):
+class MinIOp(Operation, name="mini", opcode=0x48, traits=[ext.Pure]):
     """min(lhs, rhs)."""
 
     result: Result[Int]
@@ -117,7 +117,7 @@ class MinIOp(Operation, name="mini", traits=[ext.Pure]):
     assembly = "$lhs, $rhs $signedness attr-dict : type($result)"
 
 
-class CmpIOp(Operation, name="cmpi", traits=[ext.Pure]):
+class CmpIOp(Operation, name="cmpi", opcode=0x0F, traits=[ext.Pure]):
     """lhs <predicate> rhs, element by element."""
 
     result: Result[BoolTile]
@@ -129,7 +129,7 @@ class CmpIOp(Operation, name="cmpi", traits=[ext.Pure]):
     assembly = "$comparison_predicate $lhs, $rhs, $signedness attr-dict : type($lhs) -> type($result)"
 
 
-class ShlIOp(Operation, name="shli", traits=[ext.Pure]):
+class ShlIOp(Operation, name="shli", opcode=0x60, traits=[ext.Pure]):
     """lhs << rhs, filled with zeros; the amount is unsigned."""
 
     result: Result[Int]
@@ -139,7 +139,7 @@ class ShlIOp(Operation, name="shli", traits=[ext.Pure]):
     assembly = f"$lhs, $rhs{_OVERFLOW} attr-dict : type($result)"
 
 
-class ShrIOp(Operation, name="shri", traits=[ext.Pure]):
+class ShrIOp(Operation, name="shri", opcode=0x61, traits=[ext.Pure]):
     """lhs >> rhs: `signed` fills with the sign, `unsigned` with zeros."""
 
     result: Result[Int]
@@ -149,7 +149,7 @@ class ShrIOp(Operation, name="shri", traits=[ext.Pure]):
     assembly = "$lhs, $rhs $signedness attr-dict : type($result)"
 
 
-class AndIOp(Operation, name="andi", traits=[ext.Pure]):
+class AndIOp(Operation, name="andi", opcode=0x04, traits=[ext.Pure]):
     """lhs & rhs, bit by bit."""
 
     result: Result[Int]
@@ -158,7 +158,7 @@ class AndIOp(Operation, name="andi", traits=[ext.Pure]):
     assembly = "$lhs, $rhs attr-dict : type($result)"
 
 
-class OrIOp(Operation, name="ori", traits=[ext.Pure]):
+class OrIOp(Operation, name="ori", opcode=0x52, traits=[ext.Pure]):
     """lhs | rhs, bit by bit."""
 
     result: Result[Int]
@@ -167,7 +167,7 @@ class OrIOp(Operation, name="ori", traits=[ext.Pure]):
     assembly = "$lhs, $rhs attr-dict : type($result)"
 
 
-class XOrIOp(Operation, name="xori", traits=[ext.Pure]):
+class XOrIOp(Operation, name="xori", opcode=0x6C, traits=[ext.Pure]):
     """lhs ^ rhs, bit by bit."""
 
     result: Result[Int]

@@ -11,7 +11,7 @@ from tilec.dialect.spelling import quote, spell
 _MAXIMUM_DIVISOR = 1 << 62
 
 
-class AssumeOp(Operation, name="assume", traits=[NoMemoryEffect]):
+class AssumeOp(Operation, name="assume", opcode=0x06, traits=[NoMemoryEffect]):
     """The value, of which the predicate holds; a broken promise is undefined."""
 
     result: Result[Any_]

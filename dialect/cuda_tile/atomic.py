@@ -40,7 +40,7 @@ def mode_problem(mode, element):
     return None
 
 
-class AtomicCasTkoOp(Operation, name="atomic_cas_tko"):
+class AtomicCasTkoOp(Operation, name="atomic_cas_tko", opcode=0x07):
     """Writes val where memory equals cmp bit by bit; gives what memory held (cmp where the mask is false)."""
 
     result: Result[Number]
@@ -69,7 +69,7 @@ class AtomicCasTkoOp(Operation, name="atomic_cas_tko"):
         )
 
 
-class AtomicRmwTkoOp(Operation, name="atomic_rmw_tko"):
+class AtomicRmwTkoOp(Operation, name="atomic_rmw_tko", opcode=0x08):
     """Combines memory with arg; gives what memory held (anything where the mask is false)."""
 
     result: Result[Number]
@@ -96,7 +96,7 @@ class AtomicRmwTkoOp(Operation, name="atomic_rmw_tko"):
         )
 
 
-class AtomicRedViewTkoOp(Operation, name="atomic_red_view_tko"):
+class AtomicRedViewTkoOp(Operation, name="atomic_red_view_tko", opcode=0x75, since="13.3"):
     """Combines the tile of a view at index with value."""
 
     result_token: Result[Token]
@@ -107,7 +107,7 @@ class AtomicRedViewTkoOp(Operation, name="atomic_red_view_tko"):
     memory_ordering_semantics: MemoryOrdering
     memory_scope: Scope
     mode: AtomicMode
-    inbounds: Booleans | None
+    inbounds: (Booleans | None).added("13.5")
     assembly = (
         "$memory_ordering_semantics $memory_scope $view[$index], $mode, $value{ token = $token}"
         "{ inbounds = [$inbounds]} keyed-attr-dict"

@@ -11,7 +11,7 @@ from tilec.dialect.spelling import quote, spell_list
 Bound = TypeVariable("Bound", ScalarInteger)
 
 
-class IfOp(Operation, name="if"):
+class IfOp(Operation, name="if", opcode=0x32):
     """The values of one of two branches."""
 
     results: Mixed[Result[AnyType]]
@@ -53,7 +53,7 @@ def _branch_problem(name, block, expected):
     )
 
 
-class ForOp(Operation, name="for"):
+class ForOp(Operation, name="for", opcode=0x29):
     """The body for lowerBound, lowerBound + step, .. below upperBound; results are the values carried last."""
 
     resultValues: Mixed[Result[AnyType]]
@@ -61,7 +61,7 @@ class ForOp(Operation, name="for"):
     upperBound: Operand[Bound]
     step: Operand[Bound]
     initValues: Mixed[Operand[AnyType]]
-    unsignedCmp: Flag
+    unsignedCmp: Flag.added("13.2")
     body: Region
     assembly = "for"
 
@@ -85,7 +85,7 @@ class ForOp(Operation, name="for"):
         return _arguments_problem(initial, arguments[1:])
 
 
-class LoopOp(Operation, name="loop"):
+class LoopOp(Operation, name="loop", opcode=0x41):
     """The body again and again until a break, whose operands are the results."""
 
     resultValues: Mixed[Result[AnyType]]
@@ -114,7 +114,7 @@ def _arguments_problem(initial, arguments):
     return None
 
 
-class BreakOp(Operation, name="break", traits=[ir.IsTerminatorTrait]):
+class BreakOp(Operation, name="break", opcode=0x0A, traits=[ir.IsTerminatorTrait]):
     """Leaves the innermost loop with its results."""
 
     operands: Mixed[Operand[AnyType]]
@@ -132,7 +132,7 @@ class BreakOp(Operation, name="break", traits=[ir.IsTerminatorTrait]):
         return None
 
 
-class ContinueOp(Operation, name="continue", traits=[ir.IsTerminatorTrait]):
+class ContinueOp(Operation, name="continue", opcode=0x11, traits=[ir.IsTerminatorTrait]):
     """Starts the next iteration of the innermost loop with the values to carry."""
 
     operands: Mixed[Operand[AnyType]]
@@ -156,7 +156,7 @@ class ContinueOp(Operation, name="continue", traits=[ir.IsTerminatorTrait]):
         return None
 
 
-class YieldOp(Operation, name="yield", traits=[ir.IsTerminatorTrait, ext.Pure]):
+class YieldOp(Operation, name="yield", opcode=0x6D, traits=[ir.IsTerminatorTrait, ext.Pure]):
     """Gives values to the operation around it."""
 
     operands: Mixed[Operand[AnyType]]
@@ -170,7 +170,7 @@ class YieldOp(Operation, name="yield", traits=[ir.IsTerminatorTrait, ext.Pure]):
         return None
 
 
-class ReturnOp(Operation, name="return", traits=[ir.IsTerminatorTrait]):
+class ReturnOp(Operation, name="return", opcode=0x5C, traits=[ir.IsTerminatorTrait]):
     """Ends the kernel for this tile block."""
 
     operands: Mixed[Operand[AnyType]]

@@ -29,7 +29,7 @@ def _bits(value):
     return ELEMENT_BITS[spell(value.type.element)]
 
 
-class BitcastOp(Operation, name="bitcast", traits=[ext.Pure]):
+class BitcastOp(Operation, name="bitcast", opcode=0x09, traits=[ext.Pure]):
     """The same bits as another number type of the same width."""
 
     result: Result[NumberTile]
@@ -43,7 +43,7 @@ class BitcastOp(Operation, name="bitcast", traits=[ext.Pure]):
         return None
 
 
-class ExtIOp(Operation, name="exti", traits=[ext.Pure]):
+class ExtIOp(Operation, name="exti", opcode=0x25, traits=[ext.Pure]):
     """A wider integer, extended by the sign or by zeros."""
 
     to: Result[NarrowIntegerTile]
@@ -58,7 +58,7 @@ class ExtIOp(Operation, name="exti", traits=[ext.Pure]):
         return None
 
 
-class TruncIOp(Operation, name="trunci", traits=[ext.Pure]):
+class TruncIOp(Operation, name="trunci", opcode=0x6B, traits=[ext.Pure]):
     """The low bits of an integer; `overflow` promises that the others hold nothing."""
 
     to: Result[NarrowIntegerTile]
@@ -73,7 +73,7 @@ class TruncIOp(Operation, name="trunci", traits=[ext.Pure]):
         return None
 
 
-class FToFOp(Operation, name="ftof", traits=[ext.Pure]):
+class FToFOp(Operation, name="ftof", opcode=0x2A, traits=[ext.Pure]):
     """Another float type, rounded once; which rounding modes exist depends on the pair of types."""
 
     to: Result[AnyFloatTile]
@@ -86,19 +86,19 @@ class FToFOp(Operation, name="ftof", traits=[ext.Pure]):
         return ftof_problem(spell(self.from_.type.element), spell(self.to.type.element), self.rounding_mode)
 
 
-class FToIOp(Operation, name="ftoi", traits=[ext.Pure]):
+class FToIOp(Operation, name="ftoi", opcode=0x2B, traits=[ext.Pure]):
     """Truncation to an integer; out of range is undefined unless `saturating`."""
 
     to: Result[IntegerTile]
     from_: Operand[AnyFloatTile]
     signedness: Signedness
     rounding_mode: ToIntegerRounding = "nearest_int_to_zero"
-    saturating: Flag
+    saturating: Flag.added("13.4")
     rules = [same_shape("from_", "to")]
     assembly = "$from $signedness {rounding<$rounding_mode>}{ $saturating} attr-dict : type($from) -> type($to)"
 
 
-class IToFOp(Operation, name="itof", traits=[ext.Pure]):
+class IToFOp(Operation, name="itof", opcode=0x3B, traits=[ext.Pure]):
     """The float nearest to an integer, ties to even."""
 
     to: Result[AnyFloatTile]
@@ -114,7 +114,7 @@ class IToFOp(Operation, name="itof", traits=[ext.Pure]):
         return None
 
 
-class IntToPtrOp(Operation, name="int_to_ptr", traits=[ext.Pure]):
+class IntToPtrOp(Operation, name="int_to_ptr", opcode=0x33, traits=[ext.Pure]):
     """Pointers from unsigned addresses."""
 
     result: Result[PointerTile]
@@ -123,7 +123,7 @@ class IntToPtrOp(Operation, name="int_to_ptr", traits=[ext.Pure]):
     assembly = "$source attr-dict : type($source) -> type($result)"
 
 
-class PtrToIntOp(Operation, name="ptr_to_int", traits=[ext.Pure]):
+class PtrToIntOp(Operation, name="ptr_to_int", opcode=0x56, traits=[ext.Pure]):
     """The addresses of pointers."""
 
     result: Result[Int64Tile]
@@ -132,7 +132,7 @@ class PtrToIntOp(Operation, name="ptr_to_int", traits=[ext.Pure]):
     assembly = "$source attr-dict : type($source) -> type($result)"
 
 
-class PtrToPtrOp(Operation, name="ptr_to_ptr", traits=[ext.Pure]):
+class PtrToPtrOp(Operation, name="ptr_to_ptr", opcode=0x57, traits=[ext.Pure]):
     """The same addresses, seen as pointers to another type."""
 
     result: Result[PointerTile]

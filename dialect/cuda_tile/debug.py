@@ -8,7 +8,7 @@ from tilec.dialect.fields import Mixed, Operand, Result
 _CONVERSIONS = "diuoxXeEfFgGaAcsSpn"
 
 
-class AssertOp(Operation, name="assert"):
+class AssertOp(Operation, name="assert", opcode=0x05):
     """Reports each element of condition that is false."""
 
     condition: Operand[BoolTile]
@@ -16,12 +16,12 @@ class AssertOp(Operation, name="assert"):
     assembly = "$condition, $message attr-dict : type($condition)"
 
 
-class PrintTkoOp(Operation, name="print_tko"):
+class PrintTkoOp(Operation, name="print_tko", opcode=0x55):
     """Prints tiles with a format as of C's printf, one directive a tile."""
 
-    result_token: Result[Token]
+    result_token: Result[Token].added("13.2")
     args: Mixed[Operand[AnyTile]]
-    token: Operand[Token] | None
+    token: (Operand[Token] | None).added("13.2")
     str: Text
     assembly = "$str{, $args}{ token=$token} attr-dict{ : type($args)} -> type($result_token)"
 

@@ -12,7 +12,7 @@ from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import quote, spell, spell_list
 
 
-class EntryOp(Operation, name="entry", traits=[ir.IsIsolatedFromAboveTrait]):
+class EntryOp(Operation, name="entry", opcode=0x16, traits=[ir.IsIsolatedFromAboveTrait]):
     """A kernel: its body runs once for each tile block of the grid."""
 
     sym_name: Symbol
@@ -50,14 +50,14 @@ class EntryOp(Operation, name="entry", traits=[ir.IsIsolatedFromAboveTrait]):
         return None
 
 
-class GlobalOp(Operation, name="global"):
+class GlobalOp(Operation, name="global", opcode=0x31):
     """An initialised array in global memory, alive as long as the loaded module."""
 
     sym_name: Symbol
     value: Elements
     alignment: Integer(64) = 0
-    symbol_visibility: Visibility = "public"
-    constant: Flag
+    symbol_visibility: Visibility.added("13.3") = "public"
+    constant: Flag.added("13.3")
     assembly = "{ $symbol_visibility}{ $constant} $sym_name{ alignment = $alignment} attr-dict elements($value)"
 
     def check(self):
@@ -71,7 +71,7 @@ class GlobalOp(Operation, name="global"):
         return None
 
 
-class GetGlobalOp(Operation, name="get_global", traits=[ext.Pure]):
+class GetGlobalOp(Operation, name="get_global", opcode=0x2C, traits=[ext.Pure]):
     """A pointer to the first element of a global."""
 
     result: Result[ScalarPointer]
@@ -99,7 +99,7 @@ def _global(operation, name):
     return None
 
 
-class GetTileBlockIdOp(Operation, name="get_tile_block_id", traits=[ext.Pure]):
+class GetTileBlockIdOp(Operation, name="get_tile_block_id", opcode=0x30, traits=[ext.Pure]):
     """The coordinates of this tile block in the grid."""
 
     x: Result[ScalarInt32]
@@ -108,7 +108,7 @@ class GetTileBlockIdOp(Operation, name="get_tile_block_id", traits=[ext.Pure]):
     assembly = "attr-dict : type($x)"
 
 
-class GetNumTileBlocksOp(Operation, name="get_num_tile_blocks", traits=[ext.Pure]):
+class GetNumTileBlocksOp(Operation, name="get_num_tile_blocks", opcode=0x2E, traits=[ext.Pure]):
     """The extents of the grid; axes that a launch leaves out have one."""
 
     x: Result[ScalarInt32]

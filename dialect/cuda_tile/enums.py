@@ -26,11 +26,15 @@ ROUNDING_MODES = (
     "nearest_int_to_zero",
     "nearest_away",
 )
-IeeeRounding = Enumeration("nearest_even", "zero", "negative_inf", "positive_inf")
-DivisionRounding = Enumeration("nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full")
-RootRounding = Enumeration("nearest_even", "zero", "negative_inf", "positive_inf", "approx")
-ApproximateRounding = Enumeration("approx", "full")
-IntegerRounding = Enumeration("zero", "negative_inf", "positive_inf")
-FloatConversionRounding = Enumeration("nearest_even", "zero", "negative_inf", "positive_inf", "nearest_away")
-ToIntegerRounding = Enumeration("nearest_int_to_zero")
-FromIntegerRounding = Enumeration("nearest_even")
+IeeeRounding = Enumeration("nearest_even", "zero", "negative_inf", "positive_inf", of=ROUNDING_MODES)
+DivisionRounding = Enumeration(
+    "nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full", of=ROUNDING_MODES
+)
+RootRounding = Enumeration("nearest_even", "zero", "negative_inf", "positive_inf", "approx", of=ROUNDING_MODES)
+ApproximateRounding = Enumeration("approx", "full", of=ROUNDING_MODES)
+IntegerRounding = Enumeration("zero", "negative_inf", "positive_inf", of=ROUNDING_MODES)
+FloatConversionRounding = Enumeration(
+    "nearest_even", "zero", "negative_inf", "positive_inf", "nearest_away", of=ROUNDING_MODES
+)
+ToIntegerRounding = Enumeration("nearest_int_to_zero", of=ROUNDING_MODES)
+FromIntegerRounding = Enumeration("nearest_even", of=ROUNDING_MODES)

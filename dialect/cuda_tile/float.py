@@ -12,7 +12,7 @@ _MODIFIERS = "{rounding<$rounding_mode>}{ $flush_to_zero} attr-dict : type($resu
 _FLUSH_RULE = only_for_f32("flush_to_zero")
 
 
-class AddFOp(Operation, name="addf", traits=[ext.Pure]):
+class AddFOp(Operation, name="addf", opcode=0x02, traits=[ext.Pure]):
     """lhs + rhs, rounded once."""
 
     result: Result[Float]
@@ -24,7 +24,7 @@ class AddFOp(Operation, name="addf", traits=[ext.Pure]):
     assembly = f"$lhs, $rhs {_MODIFIERS}"
 
 
-class SubFOp(Operation, name="subf", traits=[ext.Pure]):
+class SubFOp(Operation, name="subf", opcode=0x67, traits=[ext.Pure]):
     """lhs - rhs, rounded once."""
 
     result: Result[Float]
@@ -36,7 +36,7 @@ class SubFOp(Operation, name="subf", traits=[ext.Pure]):
     assembly = f"$lhs, $rhs {_MODIFIERS}"
 
 
-class MulFOp(Operation, name="mulf", traits=[ext.Pure]):
+class MulFOp(Operation, name="mulf", opcode=0x4C, traits=[ext.Pure]):
     """lhs * rhs, rounded once."""
 
     result: Result[Float]
@@ -48,7 +48,7 @@ class MulFOp(Operation, name="mulf", traits=[ext.Pure]):
     assembly = f"$lhs, $rhs {_MODIFIERS}"
 
 
-class DivFOp(Operation, name="divf", traits=[ext.Pure]):
+class DivFOp(Operation, name="divf", opcode=0x14, traits=[ext.Pure]):
     """lhs / rhs, rounded once; approx and full are fast forms within two units in the last place."""
 
     result: Result[Float]
@@ -60,7 +60,7 @@ class DivFOp(Operation, name="divf", traits=[ext.Pure]):
     assembly = f"$lhs, $rhs {_MODIFIERS}"
 
 
-class FmaOp(Operation, name="fma", traits=[ext.Pure]):
+class FmaOp(Operation, name="fma", opcode=0x28, traits=[ext.Pure]):
     """lhs * rhs + acc, rounded once."""
 
     result: Result[Float]
@@ -73,7 +73,7 @@ class FmaOp(Operation, name="fma", traits=[ext.Pure]):
     assembly = f"$lhs, $rhs, $acc {_MODIFIERS}"
 
 
-class RemFOp(Operation, name="remf", traits=[ext.Pure]):
+class RemFOp(Operation, name="remf", opcode=0x59, traits=[ext.Pure]):
     """The remainder of truncating division, with the sign of lhs."""
 
     result: Result[Float]
@@ -82,7 +82,7 @@ class RemFOp(Operation, name="remf", traits=[ext.Pure]):
     assembly = "$lhs, $rhs attr-dict : type($result)"
 
 
-class MaxFOp(Operation, name="maxf", traits=[ext.Pure]):
+class MaxFOp(Operation, name="maxf", opcode=0x45, traits=[ext.Pure]):
     """max(lhs, rhs) with +0 > -0; a single NaN is ignored unless `propagate_nan`."""
 
     result: Result[Float]
@@ -94,7 +94,7 @@ class MaxFOp(Operation, name="maxf", traits=[ext.Pure]):
     assembly = "$lhs, $rhs{ $flush_to_zero}{ $propagate_nan} attr-dict : type($result)"
 
 
-class MinFOp(Operation, name="minf", traits=[ext.Pure]):
+class MinFOp(Operation, name="minf", opcode=0x47, traits=[ext.Pure]):
     """min(lhs, rhs) with -0 < +0; a single NaN is ignored unless `propagate_nan`."""
 
     result: Result[Float]
@@ -106,7 +106,7 @@ class MinFOp(Operation, name="minf", traits=[ext.Pure]):
     assembly = "$lhs, $rhs{ $flush_to_zero}{ $propagate_nan} attr-dict : type($result)"
 
 
-class CmpFOp(Operation, name="cmpf", traits=[ext.Pure]):
+class CmpFOp(Operation, name="cmpf", opcode=0x0E, traits=[ext.Pure]):
     """lhs <predicate> rhs; with a NaN, `ordered` gives false and `unordered` true."""
 
     result: Result[BoolTile]
@@ -118,7 +118,7 @@ class CmpFOp(Operation, name="cmpf", traits=[ext.Pure]):
     assembly = "$comparison_predicate $comparison_ordering $lhs, $rhs attr-dict : type($lhs) -> type($result)"
 
 
-class AbsFOp(Operation, name="absf", traits=[ext.Pure]):
+class AbsFOp(Operation, name="absf", opcode=0x00, traits=[ext.Pure]):
     """|source|."""
 
     result: Result[Float]
@@ -126,7 +126,7 @@ class AbsFOp(Operation, name="absf", traits=[ext.Pure]):
     assembly = "$source attr-dict : type($result)"
 
 
-class NegFOp(Operation, name="negf", traits=[ext.Pure]):
+class NegFOp(Operation, name="negf", opcode=0x4F, traits=[ext.Pure]):
     """-source: the sign flipped, also of zero and NaN."""
 
     result: Result[Float]
@@ -134,7 +134,7 @@ class NegFOp(Operation, name="negf", traits=[ext.Pure]):
     assembly = "$source attr-dict : type($result)"
 
 
-class CeilOp(Operation, name="ceil", traits=[ext.Pure]):
+class CeilOp(Operation, name="ceil", opcode=0x0D, traits=[ext.Pure]):
     """The least integral value not below source."""
 
     result: Result[Float]
@@ -142,7 +142,7 @@ class CeilOp(Operation, name="ceil", traits=[ext.Pure]):
     assembly = "$source attr-dict : type($result)"
 
 
-class FloorOp(Operation, name="floor", traits=[ext.Pure]):
+class FloorOp(Operation, name="floor", opcode=0x27, traits=[ext.Pure]):
     """The greatest integral value not above source."""
 
     result: Result[Float]

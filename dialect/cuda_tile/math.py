@@ -11,7 +11,7 @@ from tilec.dialect.mlir import ext
 _PLAIN = "$source attr-dict : type($result)"
 
 
-class SqrtOp(Operation, name="sqrt", traits=[ext.Pure]):
+class SqrtOp(Operation, name="sqrt", opcode=0x64, traits=[ext.Pure]):
     """The square root, rounded once; approx is a fast form."""
 
     result: Result[Float]
@@ -22,7 +22,7 @@ class SqrtOp(Operation, name="sqrt", traits=[ext.Pure]):
     assembly = "$source {rounding<$rounding_mode>}{ $flush_to_zero} attr-dict : type($result)"
 
 
-class RsqrtOp(Operation, name="rsqrt", traits=[ext.Pure]):
+class RsqrtOp(Operation, name="rsqrt", opcode=0x5D, traits=[ext.Pure]):
     """1 / sqrt(source)."""
 
     result: Result[Float]
@@ -32,17 +32,17 @@ class RsqrtOp(Operation, name="rsqrt", traits=[ext.Pure]):
     assembly = "$source{ $flush_to_zero} attr-dict : type($result)"
 
 
-class ExpOp(Operation, name="exp", traits=[ext.Pure]):
+class ExpOp(Operation, name="exp", opcode=0x17, traits=[ext.Pure]):
     """e^source; approx is a fast form."""
 
     result: Result[Float]
     source: Operand[Float]
-    rounding_mode: ApproximateRounding = "full"
+    rounding_mode: ApproximateRounding.added("13.3") = "full"
     rules = [approximate_only_for_f32("approx")]
     assembly = "$source {rounding<$rounding_mode>} attr-dict : type($result)"
 
 
-class Exp2Op(Operation, name="exp2", traits=[ext.Pure]):
+class Exp2Op(Operation, name="exp2", opcode=0x18, traits=[ext.Pure]):
     """2^source."""
 
     result: Result[Float]
@@ -52,7 +52,7 @@ class Exp2Op(Operation, name="exp2", traits=[ext.Pure]):
     assembly = "$source{ $flush_to_zero} attr-dict : type($result)"
 
 
-class LogOp(Operation, name="log", traits=[ext.Pure]):
+class LogOp(Operation, name="log", opcode=0x3F, traits=[ext.Pure]):
     """The natural logarithm."""
 
     result: Result[Float]
@@ -60,7 +60,7 @@ class LogOp(Operation, name="log", traits=[ext.Pure]):
     assembly = _PLAIN
 
 
-class Log2Op(Operation, name="log2", traits=[ext.Pure]):
+class Log2Op(Operation, name="log2", opcode=0x40, traits=[ext.Pure]):
     """The logarithm to base 2."""
 
     result: Result[Float]
@@ -68,7 +68,7 @@ class Log2Op(Operation, name="log2", traits=[ext.Pure]):
     assembly = _PLAIN
 
 
-class SinOp(Operation, name="sin", traits=[ext.Pure]):
+class SinOp(Operation, name="sin", opcode=0x62, traits=[ext.Pure]):
     """The sine of an angle in radians."""
 
     result: Result[Float]
@@ -76,7 +76,7 @@ class SinOp(Operation, name="sin", traits=[ext.Pure]):
     assembly = _PLAIN
 
 
-class CosOp(Operation, name="cos", traits=[ext.Pure]):
+class CosOp(Operation, name="cos", opcode=0x12, traits=[ext.Pure]):
     """The cosine of an angle in radians."""
 
     result: Result[Float]
@@ -84,7 +84,7 @@ class CosOp(Operation, name="cos", traits=[ext.Pure]):
     assembly = _PLAIN
 
 
-class TanOp(Operation, name="tan", traits=[ext.Pure]):
+class TanOp(Operation, name="tan", opcode=0x69, traits=[ext.Pure]):
     """The tangent of an angle in radians."""
 
     result: Result[Float]
@@ -92,7 +92,7 @@ class TanOp(Operation, name="tan", traits=[ext.Pure]):
     assembly = _PLAIN
 
 
-class SinhOp(Operation, name="sinh", traits=[ext.Pure]):
+class SinhOp(Operation, name="sinh", opcode=0x63, traits=[ext.Pure]):
     """The hyperbolic sine."""
 
     result: Result[Float]
@@ -100,7 +100,7 @@ class SinhOp(Operation, name="sinh", traits=[ext.Pure]):
     assembly = _PLAIN
 
 
-class CoshOp(Operation, name="cosh", traits=[ext.Pure]):
+class CoshOp(Operation, name="cosh", opcode=0x13, traits=[ext.Pure]):
     """The hyperbolic cosine."""
 
     result: Result[Float]
@@ -108,17 +108,17 @@ class CoshOp(Operation, name="cosh", traits=[ext.Pure]):
     assembly = _PLAIN
 
 
-class TanhOp(Operation, name="tanh", traits=[ext.Pure]):
+class TanhOp(Operation, name="tanh", opcode=0x6A, traits=[ext.Pure]):
     """The hyperbolic tangent; approx is a fast form."""
 
     result: Result[Float]
     source: Operand[Float]
-    rounding_mode: ApproximateRounding = "full"
+    rounding_mode: ApproximateRounding.added("13.2") = "full"
     rules = [approximate_only_for_f32("approx")]
     assembly = "$source {rounding<$rounding_mode>} attr-dict : type($result)"
 
 
-class Atan2Op(Operation, name="atan2", traits=[ext.Pure]):
+class Atan2Op(Operation, name="atan2", opcode=0x6E, since="13.2", traits=[ext.Pure]):
     """The angle of the point (y, x): the arc tangent of x / y with the quadrant, x being the first operand."""
 
     result: Result[Float]
@@ -127,7 +127,7 @@ class Atan2Op(Operation, name="atan2", traits=[ext.Pure]):
     assembly = "$x, $y attr-dict : type($result)"
 
 
-class FPowFOp(Operation, name="fpowf", traits=[ext.Pure]):
+class FPowFOp(Operation, name="fpowf", opcode=0x54, traits=[ext.Pure]):
     """source to the power exponent."""
 
     result: Result[Float]
@@ -136,7 +136,7 @@ class FPowFOp(Operation, name="fpowf", traits=[ext.Pure]):
     assembly = "$source, $exponent attr-dict : type($result)"
 
 
-class FPowIOp(Operation, name="fpowi", traits=[ext.Pure]):
+class FPowIOp(Operation, name="fpowi", opcode=0x79, since="13.4", traits=[ext.Pure]):
     """source to an integer power."""
 
     result: Result[Float]

@@ -18,14 +18,14 @@ _ACCESS = "$memory_ordering_semantics{ $memory_scope}"
 _TAIL = "{ token=$token}{ optimization_hints = $optimization_hints} attr-dict"
 
 
-class MakeTokenOp(Operation, name="make_token", traits=[ext.Pure]):
+class MakeTokenOp(Operation, name="make_token", opcode=0x44, traits=[ext.Pure]):
     """A token that depends on nothing."""
 
     result: Result[Token]
     assembly = "attr-dict : type($result)"
 
 
-class JoinTokensOp(Operation, name="join_tokens", traits=[ext.Pure]):
+class JoinTokensOp(Operation, name="join_tokens", opcode=0x3C, traits=[ext.Pure]):
     """A token after all of its operands."""
 
     result: Result[Token]
@@ -38,7 +38,7 @@ class JoinTokensOp(Operation, name="join_tokens", traits=[ext.Pure]):
         return None
 
 
-class LoadPtrTkoOp(Operation, name="load_ptr_tko"):
+class LoadPtrTkoOp(Operation, name="load_ptr_tko", opcode=0x3D):
     """The elements that pointers show; where the mask is false, paddingValue or, without one, anything."""
 
     result: Result[AnyTile]
@@ -69,7 +69,7 @@ class LoadPtrTkoOp(Operation, name="load_ptr_tko"):
         return ordering_problem(self, "load", ("weak", "relaxed", "acquire"))
 
 
-class StorePtrTkoOp(Operation, name="store_ptr_tko"):
+class StorePtrTkoOp(Operation, name="store_ptr_tko", opcode=0x65):
     """Writes elements where pointers show and the mask is true."""
 
     result_token: Result[Token]
@@ -95,7 +95,7 @@ class StorePtrTkoOp(Operation, name="store_ptr_tko"):
         return ordering_problem(self, "store", ("weak", "relaxed", "release"))
 
 
-class AllocaOp(Operation, name="alloca"):
+class AllocaOp(Operation, name="alloca", opcode=0x71, since="13.3"):
     """Memory for num_elem elements until the block around it ends; `global` makes it visible to other tile blocks."""
 
     result: Result[ScalarPointer]
@@ -117,7 +117,7 @@ class AllocaOp(Operation, name="alloca"):
         return None
 
 
-class MemoryFenceAliasTkoOp(Operation, name="memory_fence_alias_tko"):
+class MemoryFenceAliasTkoOp(Operation, name="memory_fence_alias_tko", opcode=0x7A, since="13.4"):
     """Orders accesses through different mappings of the same memory."""
 
     result_token: Result[Token]
@@ -125,7 +125,7 @@ class MemoryFenceAliasTkoOp(Operation, name="memory_fence_alias_tko"):
     assembly = "$token attr-dict"
 
 
-class GdcLaunchDependentsTkoOp(Operation, name="gdc_launch_dependents_tko"):
+class GdcLaunchDependentsTkoOp(Operation, name="gdc_launch_dependents_tko", opcode=0x77, since="13.4"):
     """Lets the dependent grid start."""
 
     result_token: Result[Token]
@@ -133,7 +133,7 @@ class GdcLaunchDependentsTkoOp(Operation, name="gdc_launch_dependents_tko"):
     assembly = "{token = $token} attr-dict -> type($result_token)"
 
 
-class GdcWaitTkoOp(Operation, name="gdc_wait_tko"):
+class GdcWaitTkoOp(Operation, name="gdc_wait_tko", opcode=0x78, since="13.4"):
     """Waits for the preceding grid."""
 
     result_token: Result[Token]

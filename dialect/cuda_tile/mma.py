@@ -62,14 +62,14 @@ def _shape_problem(lhs, rhs, acc):
     return None
 
 
-class MmaFOp(Operation, name="mmaf", traits=[ext.Pure]):
+class MmaFOp(Operation, name="mmaf", opcode=0x49, traits=[ext.Pure]):
     """lhs @ rhs + acc for [B]MxK, [B]KxN and [B]MxN floats; fast_acc allows Hopper's short f8 accumulation."""
 
     result: Result[Accumulator]
     lhs: Operand[MatrixInput]
     rhs: Operand[MatrixInput]
     acc: Operand[Accumulator]
-    fast_acc: Flag
+    fast_acc: Flag.added("13.3")
     rules = [same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")]
     assembly = "$lhs, $rhs, $acc{ $fast_acc} attr-dict : type($lhs), type($rhs), type($acc)"
 
@@ -82,7 +82,7 @@ class MmaFOp(Operation, name="mmaf", traits=[ext.Pure]):
         return _shape_problem(lhs, rhs, acc)
 
 
-class MmaIOp(Operation, name="mmai", traits=[ext.Pure]):
+class MmaIOp(Operation, name="mmai", opcode=0x4A, traits=[ext.Pure]):
     """lhs @ rhs + acc for bytes, each side signed or not; accumulator and result are signed."""
 
     result: Result[IntegerAccumulator]
@@ -98,7 +98,7 @@ class MmaIOp(Operation, name="mmai", traits=[ext.Pure]):
         return _shape_problem(self.lhs.type, self.rhs.type, self.acc.type)
 
 
-class MmaFScaledOp(Operation, name="mmaf_scaled", traits=[ext.Pure]):
+class MmaFScaledOp(Operation, name="mmaf_scaled", opcode=0x72, since="13.3", traits=[ext.Pure]):
     """(lhs * lhs_scale) @ (rhs * rhs_scale) + acc, where V neighbours along K share a scale."""
 
     result: Result[FloatAccumulator]

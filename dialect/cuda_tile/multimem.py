@@ -33,7 +33,7 @@ def _reduction_problem(op, float_kinds):
     return None
 
 
-class MultimemLoadReduceViewTkoOp(Operation, name="multimem_load_reduce_view_tko"):
+class MultimemLoadReduceViewTkoOp(Operation, name="multimem_load_reduce_view_tko", opcode=0x7B, since="13.5"):
     """The tile at index of every device, combined."""
 
     reduced_values: Result[AnyTile]
@@ -57,7 +57,7 @@ class MultimemLoadReduceViewTkoOp(Operation, name="multimem_load_reduce_view_tko
         )
 
 
-class MultimemReduceViewTkoOp(Operation, name="multimem_reduce_view_tko"):
+class MultimemReduceViewTkoOp(Operation, name="multimem_reduce_view_tko", opcode=0x7C, since="13.5"):
     """Combines a tile into the memory of every device at index."""
 
     result_token: Result[Token]
@@ -78,7 +78,7 @@ class MultimemReduceViewTkoOp(Operation, name="multimem_reduce_view_tko"):
         return _problem(self, self.tile.type, "reduction", ("relaxed", "release")) or _reduction_problem(self, ("add",))
 
 
-class MultimemStoreViewTkoOp(Operation, name="multimem_store_view_tko"):
+class MultimemStoreViewTkoOp(Operation, name="multimem_store_view_tko", opcode=0x7D, since="13.5"):
     """Writes a tile to the memory of every device at index."""
 
     result_token: Result[Token]

@@ -7,7 +7,7 @@ from tilec.dialect.cuda_tile.sets import AnyTile
 from tilec.dialect.fields import Mixed, Operand, Region, Result
 
 
-class ReduceOp(Operation, name="reduce"):
+class ReduceOp(Operation, name="reduce", opcode=0x58):
     """The fold along dim, in no specified order, by the body, which takes (element, accumulator) of each operand."""
 
     results: Mixed[Result[AnyTile]]
@@ -24,7 +24,7 @@ class ReduceOp(Operation, name="reduce"):
         return body_problem(self)
 
 
-class ScanOp(Operation, name="scan"):
+class ScanOp(Operation, name="scan", opcode=0x5E):
     """The inclusive prefix fold along dim, from the last index down where `reverse`."""
 
     results: Mixed[Result[AnyTile]]

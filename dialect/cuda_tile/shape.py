@@ -24,7 +24,7 @@ from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import quote, spell
 
 
-class ConstantOp(Operation, name="constant", traits=[ext.Pure]):
+class ConstantOp(Operation, name="constant", opcode=0x10, traits=[ext.Pure]):
     """A tile of known elements."""
 
     result: Result[NumberTile]
@@ -39,7 +39,7 @@ class ConstantOp(Operation, name="constant", traits=[ext.Pure]):
         return None
 
 
-class IotaOp(Operation, name="iota", traits=[ext.Pure]):
+class IotaOp(Operation, name="iota", opcode=0x3A, traits=[ext.Pure]):
     """0, 1, .., n-1, unsigned."""
 
     result: Result[IntegerTile]
@@ -55,7 +55,7 @@ class IotaOp(Operation, name="iota", traits=[ext.Pure]):
         return None
 
 
-class BroadcastOp(Operation, name="broadcast", traits=[ext.Pure]):
+class BroadcastOp(Operation, name="broadcast", opcode=0x0B, traits=[ext.Pure]):
     """Extents of one stretched to those of the result."""
 
     result: Result[AnyTile]
@@ -71,7 +71,7 @@ class BroadcastOp(Operation, name="broadcast", traits=[ext.Pure]):
         return None
 
 
-class ReshapeOp(Operation, name="reshape", traits=[ext.Pure]):
+class ReshapeOp(Operation, name="reshape", opcode=0x5B, traits=[ext.Pure]):
     """The same elements in row-major order, in another shape."""
 
     result: Result[AnyTile]
@@ -87,7 +87,7 @@ class ReshapeOp(Operation, name="reshape", traits=[ext.Pure]):
         return None
 
 
-class PermuteOp(Operation, name="permute", traits=[ext.Pure]):
+class PermuteOp(Operation, name="permute", opcode=0x53, traits=[ext.Pure]):
     """Dimensions reordered: dim i of the result is dim permutation[i] of the source."""
 
     result: Result[AnyTile]
@@ -110,7 +110,7 @@ class PermuteOp(Operation, name="permute", traits=[ext.Pure]):
         return None
 
 
-class CatOp(Operation, name="cat", traits=[ext.Pure]):
+class CatOp(Operation, name="cat", opcode=0x0C, traits=[ext.Pure]):
     """lhs, then rhs, along dim."""
 
     result: Result[AnyTile]
@@ -132,7 +132,7 @@ class CatOp(Operation, name="cat", traits=[ext.Pure]):
         return None
 
 
-class ExtractOp(Operation, name="extract", traits=[ext.Pure]):
+class ExtractOp(Operation, name="extract", opcode=0x26, traits=[ext.Pure]):
     """Sub-tile number [indices] of the grid of result-sized sub-tiles; outside the grid is undefined."""
 
     result: Result[AnyTile]
@@ -145,7 +145,7 @@ class ExtractOp(Operation, name="extract", traits=[ext.Pure]):
         return _grid_problem(self.source.type, self.result.type, len(self.indices))
 
 
-class InsertOp(Operation, name="insert", traits=[ext.Pure]):
+class InsertOp(Operation, name="insert", opcode=0x76, since="13.4", traits=[ext.Pure]):
     """destination with its sub-tile number [indices] replaced by source."""
 
     result: Result[T]
@@ -168,7 +168,7 @@ def _grid_problem(whole, part, indices):
     return None
 
 
-class SelectOp(Operation, name="select", traits=[ext.Pure]):
+class SelectOp(Operation, name="select", opcode=0x5F, traits=[ext.Pure]):
     """val_if_true where cond holds, val_if_false elsewhere."""
 
     result: Result[T]
@@ -184,7 +184,7 @@ class SelectOp(Operation, name="select", traits=[ext.Pure]):
         return None
 
 
-class PackOp(Operation, name="pack", traits=[ext.Pure]):
+class PackOp(Operation, name="pack", opcode=0x6F, since="13.3", traits=[ext.Pure]):
     """The bytes of a whole tile, little-endian; of elements below a byte the first has the low bits."""
 
     result: Result[ByteTile]
@@ -196,7 +196,7 @@ class PackOp(Operation, name="pack", traits=[ext.Pure]):
         return _bytes_problem(self.source.type, self.result.type)
 
 
-class UnpackOp(Operation, name="unpack", traits=[ext.Pure]):
+class UnpackOp(Operation, name="unpack", opcode=0x70, since="13.3", traits=[ext.Pure]):
     """A tile from its bytes: the inverse of pack."""
 
     result: Result[AnyNumberTile]
@@ -220,7 +220,7 @@ def _bytes_problem(tile, stored):
     return None
 
 
-class OffsetOp(Operation, name="offset", traits=[ext.Pure]):
+class OffsetOp(Operation, name="offset", opcode=0x51, traits=[ext.Pure]):
     """Each pointer advanced by a signed number of elements."""
 
     result: Result[Pointer]

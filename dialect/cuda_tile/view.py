@@ -27,7 +27,7 @@ _ACCESS = "$memory_ordering_semantics{ $memory_scope}"
 _TAIL = "{ token = $token}{ optimization_hints = $optimization_hints}{ inbounds = [$inbounds]} keyed-attr-dict"
 
 
-class MakeTensorViewOp(Operation, name="make_tensor_view", traits=[NoMemoryEffect]):
+class MakeTensorViewOp(Operation, name="make_tensor_view", opcode=0x43, traits=[NoMemoryEffect]):
     """A strided tensor at base; run-time extents and strides are unsigned, one for each `?` of the type in order."""
 
     result: Result[TensorView]
@@ -56,7 +56,7 @@ class MakeTensorViewOp(Operation, name="make_tensor_view", traits=[NoMemoryEffec
         return None
 
 
-class MakePartitionViewOp(Operation, name="make_partition_view", traits=[ext.Pure]):
+class MakePartitionViewOp(Operation, name="make_partition_view", opcode=0x42, traits=[ext.Pure]):
     """A tensor view cut into tiles side by side."""
 
     result: Result[PartitionView]
@@ -67,7 +67,7 @@ class MakePartitionViewOp(Operation, name="make_partition_view", traits=[ext.Pur
         return _inner_problem(self)
 
 
-class MakeStridedViewOp(Operation, name="make_strided_view", traits=[ext.Pure]):
+class MakeStridedViewOp(Operation, name="make_strided_view", opcode=0x74, since="13.3", traits=[ext.Pure]):
     """A tensor view cut into tiles that start at steps of their own."""
 
     result: Result[StridedView]
@@ -78,7 +78,7 @@ class MakeStridedViewOp(Operation, name="make_strided_view", traits=[ext.Pure]):
         return _inner_problem(self)
 
 
-class MakeGatherScatterViewOp(Operation, name="make_gather_scatter_view", traits=[ext.Pure]):
+class MakeGatherScatterViewOp(Operation, name="make_gather_scatter_view", opcode=0x73, since="13.3", traits=[ext.Pure]):
     """A tensor view whose rows along one dimension are picked one by one."""
 
     result: Result[GatherScatterView]
@@ -96,7 +96,7 @@ def _inner_problem(op):
     return None
 
 
-class GetTensorShapeOp(Operation, name="get_tensor_shape", traits=[NoMemoryEffect]):
+class GetTensorShapeOp(Operation, name="get_tensor_shape", opcode=0x2F, traits=[NoMemoryEffect]):
     """The extents of a tensor, unsigned; undefined where one does not fit."""
 
     result: Sequence[Result[ScalarInteger]]
@@ -107,7 +107,7 @@ class GetTensorShapeOp(Operation, name="get_tensor_shape", traits=[NoMemoryEffec
         return _rank_problem(self)
 
 
-class GetIndexSpaceShapeOp(Operation, name="get_index_space_shape", traits=[NoMemoryEffect]):
+class GetIndexSpaceShapeOp(Operation, name="get_index_space_shape", opcode=0x2D, traits=[NoMemoryEffect]):
     """How many tiles a view has along each of its dimensions."""
 
     result: Sequence[Result[ScalarInteger]]
@@ -124,7 +124,7 @@ def _rank_problem(op):
     return None
 
 
-class LoadViewTkoOp(Operation, name="load_view_tko"):
+class LoadViewTkoOp(Operation, name="load_view_tko", opcode=0x3E):
     """The tile at index (unsigned); elements outside of the tensor are the view's padding or, without one, anything."""
 
     tile: Result[AnyTile]
@@ -135,7 +135,7 @@ class LoadViewTkoOp(Operation, name="load_view_tko"):
     memory_ordering_semantics: MemoryOrdering
     memory_scope: Scope | None
     optimization_hints: Hints | None
-    inbounds: Booleans | None
+    inbounds: (Booleans | None).added("13.4")
     assembly = f"{_ACCESS} $view[$index]{_TAIL} : type($view)index_types($index) -> type($tile), type($result_token)"
 
     def check_types(self):
@@ -145,7 +145,7 @@ class LoadViewTkoOp(Operation, name="load_view_tko"):
         return ordering_problem(self, "load", ("weak", "relaxed", "acquire")) or inbounds_problem(self)
 
 
-class StoreViewTkoOp(Operation, name="store_view_tko"):
+class StoreViewTkoOp(Operation, name="store_view_tko", opcode=0x66):
     """Writes a tile at index (unsigned); elements outside of the tensor are dropped."""
 
     result_token: Result[Token]
@@ -156,7 +156,7 @@ class StoreViewTkoOp(Operation, name="store_view_tko"):
     memory_ordering_semantics: MemoryOrdering
     memory_scope: Scope | None
     optimization_hints: Hints | None
-    inbounds: Booleans | None
+    inbounds: (Booleans | None).added("13.4")
     assembly = (
         f"{_ACCESS} $tile, $view[$index]{_TAIL} : type($tile), type($view)index_types($index) -> type($result_token)"
     )

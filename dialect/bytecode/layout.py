@@ -1,0 +1,87 @@
+"""How each operation is laid out in bytecode, worked out from the fields of its class.
+
+An operation is its opcode, then the number of results (where that varies), the result types, a number with one bit for
+each member that may be absent, the attributes in order, the operands, the regions. Members younger than the version of
+the file are left out. See the specification of Tile IR, section "Binary format".
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+from tilec.dialect.attributes import Booleans
+from tilec.dialect.bytecode.version import Version
+from tilec.dialect.fields import ONE, OPTIONAL, AttributeField, ValueField
+from tilec.dialect.operation import OPERATIONS
+
+FIXED, COUNTED, SEGMENTS = "fixed", "counted", "segments"
+
+
+@dataclass(frozen=True)
+class OperationLayout:
+    """The members of one operation that a version of the format has, in their order.
+
+    `operand_layout` says how operands are written: FIXED, each one; COUNTED, all of them after their number; SEGMENTS,
+    field by field, a variadic one after its number and an optional one where its bit in `flags` is set. `flags` names
+    the members that have a bit, from bit 0; there is no number of flags at all where it is empty.
+    """
+
+    operation_class: Any
+    opcode: int
+    since: Version
+    result_count: bool
+    results: tuple[ValueField, ...]
+    flags: tuple[AttributeField | ValueField, ...]
+    attributes: tuple[AttributeField, ...]
+    operand_layout: str
+    operands: tuple[ValueField, ...]
+    regions: int
+
+
+@functools.cache
+def layouts(version: Version) -> dict[int, OperationLayout]:
+    """The layouts of the operations that a version has, by opcode."""
+    found = (layout(cls, version) for cls in OPERATIONS.values() if cls.opcode is not None)
+    return {each.opcode: each for each in found if each.since <= version}
+
+
+@functools.cache
+def layout(operation_class: Any, version: Version) -> OperationLayout:
+    """The layout of an operation of Tile IR in a version, which may be older than the operation."""
+    cls = operation_class
+    since = Version.parse(cls.since)
+    flagged = [field for field in cls.attribute_fields.values() if _has_bit(field)]
+    groups = [field for field in cls.operand_fields if field.arity != ONE]
+    segments = len(groups) > 1
+    if segments:
+        flagged += [field for field in groups if field.arity == OPTIONAL]
+    # Members of one version keep the order of declaration, so that younger ones take higher bits.
+    flagged.sort(key=lambda field: _since(field, since))
+    return OperationLayout(
+        cls,
+        cls.opcode,
+        since,
+        any(field.arity not in (ONE, OPTIONAL) for field in (*cls.operand_fields, *cls.result_fields)),
+        tuple(field for field in cls.result_fields if _since(field, since) <= version),
+        tuple(field for field in flagged if _since(field, since) <= version),
+        tuple(f for f in cls.attribute_fields.values() if f.kind != "flag" and _since(f, since) <= version),
+        SEGMENTS if segments else COUNTED if groups else FIXED,
+        cls.operand_fields,
+        len(cls.region_fields),
+    )
+
+
+def member_since(operation_class: Any, field: AttributeField | ValueField) -> Version:
+    """The version that brought a member of an operation."""
+    return _since(field, Version.parse(operation_class.since))
+
+
+def _since(field: AttributeField | ValueField, operation: Version) -> Version:
+    return Version.parse(field.since) if field.since else operation
+
+
+def _has_bit(field: AttributeField) -> bool:
+    # An array of booleans is always written: absent means that all of them are false.
+    return not field.required and field.kind != Booleans.kind
