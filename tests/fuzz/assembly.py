@@ -1,0 +1,74 @@
+"""The reader of Tile IR assembly and generic form: whatever is read prints, and the print reads back the same."""
+
+from __future__ import annotations
+
+import random
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+
+from tilec.errors import TilecError
+from tilec.module import Module
+
+SAMPLES = Path(__file__).parents[1] / "dialect"
+_PIECE = re.compile(r"\s+|[A-Za-z0-9_.$]+|.", re.DOTALL)
+# Words that turn one construct into another far more often than random letters would.
+_WORDS = [
+    *("%0", "@k", "token", "?", "-1", "0x7FC00000", "9223372036854775808", "loc(", "#a", "!t", "^bb0:", "1e400", '"'),
+    *("tile<4xf32>", "ptr<i8>", "i4", "f4E2M1FN", "optimization_hints = <", "{", "}", "(", ")", "[", "<", ">", ":"),
+]
+
+
+def seeds() -> Iterator[bytes]:
+    """Every sample of the tests in both forms, and every text that they hold refused."""
+    for path in sorted(SAMPLES.glob("*assembly/*.mlir")):
+        text = path.read_text()
+        yield text.encode()
+        yield Module.parse(text).to_text(generic=True, locations=True).encode()
+    around = runpy.run_path(str(SAMPLES / "test_refusals.py"))
+    for path in sorted(SAMPLES.glob("refusals/*.mlir")):
+        for body in path.read_text().split("// -----\n"):
+            yield (around["HEADER"] + body + around["FOOTER"]).encode()
+
+
+def check(data: bytes) -> None:
+    """Raises where the reader lets anything out but a module or an error of ours, or the module does not round trip."""
+    try:
+        module = Module.parse(data)
+    except TilecError as error:
+        assert str(error)
+        return
+    printed = module.to_text()
+    again = Module.parse(printed)
+    assert again.to_text() == printed
+    assert Module.parse(module.to_text(generic=True)).to_text() == printed
+
+
+def mutated(data: bytes, source: random.Random) -> bytes:
+    """The text after a few accidents to its lines or words."""
+    text = data.decode(errors="replace")
+    if source.randrange(3) == 0:
+        return _accident(text.splitlines(keepends=True), source, []).encode()
+    for _ in range(source.choice((1, 1, 2, 4))):
+        text = _accident(_PIECE.findall(text), source, _WORDS)
+    return text.encode()
+
+
+def _accident(pieces: list[str], source: random.Random, others: list[str]) -> str:
+    written = [at for at, piece in enumerate(pieces) if not piece.isspace()]
+    if not written:
+        return ""
+    at, other = source.choice(written), source.choice(written)
+    match source.randrange(5 if others else 4):
+        case 0:
+            del pieces[at : at + source.choice((1, 2, 8))]
+        case 1:
+            pieces.insert(at, pieces[other])
+        case 2:
+            pieces[at] = pieces[other]
+        case 3:
+            pieces[at], pieces[other] = pieces[other], pieces[at]
+        case _:
+            pieces[at] = source.choice(others)
+    return "".join(pieces)

@@ -1,0 +1,88 @@
+"""Feeds one of the readers damaged inputs, guided by the code they reach: `python tests/fuzz/fuzz.py assembly`.
+
+Needs `atheris` (`pip install atheris`). It goes in rounds, each a process of its own that starts from the inputs that
+reached new code so far, for a context of MLIR keeps every type it has ever seen. An input that breaks a reader ends the
+run with status 1 and stays in the working folder as `crash-*`, `timeout-*` or `oom-*`; feed it again with `--input`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TARGETS = ("assembly", "bytecode")
+ROUND = 10_000
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("target", choices=TARGETS)
+    parser.add_argument("--inputs", type=int, default=200_000, help="how many inputs to try (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first round (default: %(default)s)")
+    parser.add_argument("--work", type=Path, help="folder for the corpus and for what breaks (default: a new one)")
+    parser.add_argument("--input", type=Path, help="try this one input and say what happens")
+    parser.add_argument("--round", nargs=2, type=int, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main() -> int:
+    given = arguments()
+    if given.input is not None:
+        importlib.import_module(given.target).check(given.input.read_bytes())
+        print(f"{given.input}: no complaint")
+        return 0
+    work = given.work or Path(tempfile.mkdtemp(prefix=f"fuzz-{given.target}-"))
+    if given.round is not None:
+        _fuzz(given.target, work, *given.round)
+        return 0
+    return _rounds(given.target, work, given.inputs, given.seed)
+
+
+def _rounds(target: str, work: Path, inputs: int, seed: int) -> int:
+    corpus = work / "corpus"
+    corpus.mkdir(parents=True, exist_ok=True)
+    for number, data in enumerate(importlib.import_module(target).seeds()):
+        (corpus / f"seed-{number:04}").write_bytes(data)
+    print(f"{target}: {len(list(corpus.iterdir()))} inputs to begin with, in {corpus}")
+    started = time.monotonic()
+    for done in range(0, inputs, ROUND):
+        count = min(ROUND, inputs - done)
+        words = [sys.executable, __file__, target, "--work", str(work)]
+        words += ["--round", str(count), str(seed + done // ROUND)]
+        log = work / "log"
+        with log.open("ab") as file:
+            status = subprocess.run(words, stdout=file, stderr=file, check=False).returncode
+        if status:
+            print(f"{target}: broken within input {done} to {done + count}: see {work}, whose file `log` ends with why")
+            return 1
+        size, seconds = len(list(corpus.iterdir())), time.monotonic() - started
+        print(f"{target}: {done + count} of {inputs} inputs, {size} kept, {seconds:.0f} s", flush=True)
+    return 0
+
+
+def _fuzz(target: str, work: Path, count: int, seed: int) -> None:
+    import atheris
+
+    with atheris.instrument_imports(include=["tilec"]):
+        module = importlib.import_module(target)
+
+    def mutate(data: bytes, most: int, seed: int) -> bytes:
+        source = random.Random(seed)
+        if source.randrange(4) == 0:
+            return atheris.Mutate(data, most)
+        return module.mutated(data, source)[:most]
+
+    options = [f"-runs={count}", f"-seed={seed}", "-timeout=10", "-rss_limit_mb=3000", "-max_len=20000"]
+    options += [f"-artifact_prefix={work}/", "-print_final_stats=1", "-verbosity=1", str(work / "corpus")]
+    atheris.Setup([sys.argv[0], *options], module.check, custom_mutator=mutate)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
