@@ -12,8 +12,11 @@ def _is(kind: type, words: str) -> Any:
     return lambda attribute: None if isinstance(attribute, kind) else f"must be {words}, but got {attribute}"
 
 
-def Enumeration(*keywords: str, of: tuple[str, ...] = ()) -> AttributeField:
-    """One of some keywords, stored as a string; `of` is the whole enumeration in the order of its numbers."""
+def Enumeration(*keywords: str, of: tuple[str, ...] = (), called: str = "") -> AttributeField:
+    """One of some keywords, stored as a string; `of` is the whole enumeration in the order of its numbers.
+
+    `called` names it in the generic form of NVIDIA's tools: `#cuda_tile.rounding<zero>`.
+    """
     listed = ", ".join(keywords)
 
     def problem(attribute: ir.Attribute) -> str | None:
@@ -30,6 +33,7 @@ def Enumeration(*keywords: str, of: tuple[str, ...] = ()) -> AttributeField:
         ir.StringAttr,
         keywords=keywords,
         numbering=of or keywords,
+        enumeration=called,
         kind="keyword",
     )
 
@@ -79,7 +83,13 @@ Boolean = AttributeField(
 Booleans = _dense(ir.DenseBoolArrayAttr, "an array of booleans")
 Integers32 = _dense(ir.DenseI32ArrayAttr, "an array of 32-bit integers")
 Elements = _whole(ir.DenseElementsAttr, "constant elements")
-Array = _whole(ir.ArrayAttr, "an array", ir.ArrayAttr)
+Array = AttributeField(
+    lambda value: value if isinstance(value, ir.ArrayAttr) else ir.ArrayAttr.get(list(value)),
+    lambda attribute: attribute,
+    _is(ir.ArrayAttr, "an array"),
+    ir.ArrayAttr,
+    kind="an array",
+)
 Dictionary = _whole(ir.DictAttr, "a dictionary", ir.DictAttr)
 OneType = AttributeField(
     ir.TypeAttr.get, lambda attribute: attribute.value, _is(ir.TypeAttr, "a type"), ir.TypeAttr, kind="type"

@@ -101,6 +101,8 @@ class AttributeField:
     keywords: tuple[str, ...] = ()
     # Keywords in the order of their numbers, where `keywords` are only some of an enumeration.
     numbering: tuple[str, ...] = ()
+    # What the generic form of NVIDIA's tools calls the enumeration: #cuda_tile.rounding<zero>.
+    enumeration: str = ""
     kind: str = "attribute"
     required: bool = True
     default: Any = None

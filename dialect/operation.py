@@ -39,6 +39,8 @@ from tilec.dialect.verify import OperationVerifier
 
 # Every operation class of our dialects by its full name.
 OPERATIONS: dict[str, Any] = {}
+# The names in OPERATIONS of operations that Tile IR spells otherwise (`cuda_tile.preview$call`).
+SPELLED: dict[str, str] = {}
 
 
 def operation_base(dialect: Any) -> Any:
@@ -57,6 +59,8 @@ def operation_base(dialect: Any) -> Any:
         assembly = ""
         opcode: int | None = None
         since = "13.1"
+        preview = False
+        spelled_name: str
         verifier: OperationVerifier
         __annotations__ = {}
 
@@ -67,16 +71,22 @@ def operation_base(dialect: Any) -> Any:
             traits: list[Any] | None = None,
             opcode: int | None = None,
             since: str = "13.1",
+            preview: bool = False,
+            spelled: str | None = None,
             **keywords: Any,
         ) -> None:
             if name is not None:
-                # The number in bytecode and the version of Tile IR that brought the operation.
-                cls.opcode, cls.since = opcode, since
+                # The number in bytecode, the version of Tile IR that brought the operation, and whether files need
+                # the tag of the public preview to hold it.
+                cls.opcode, cls.since, cls.preview = opcode, since, preview
                 _declare(cls)
             super().__init_subclass__(name=name, traits=traits, **keywords)
             if name is not None:
                 _add_accessors(cls)
                 OPERATIONS[cls.OPERATION_NAME] = cls
+                # IRDL allows no `$` in a name, so such an operation is stored under another one.
+                cls.spelled_name = cls.OPERATION_NAME.removesuffix(name) + (spelled or name)
+                SPELLED[cls.spelled_name] = cls.OPERATION_NAME
 
         @classmethod
         def verify_invariants(cls, op: Any) -> bool:
@@ -117,7 +127,7 @@ def _verify_regions(cls: Any, op: Any) -> bool:
 def _emit(op: Any, problem: str | None) -> bool:
     if problem is None:
         return True
-    op.location.emit_error(f"'{op.OPERATION_NAME}' op {problem}")
+    op.location.emit_error(f"'{op.spelled_name}' op {problem}")
     return False
 
 

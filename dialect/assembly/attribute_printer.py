@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from tilec.dialect.cuda_tile.attributes import PREDICATES
+from tilec.dialect.fields import AttributeField
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
@@ -43,6 +44,18 @@ def spell_dictionary(attributes: Mapping[str, ir.Attribute], opening: str = "{",
         else:
             entries.append(f"{name} = {spell_attribute(attribute)}")
     return f"{opening}{', '.join(entries)}{closing}"
+
+
+def spell_fields(fields: Mapping[str, AttributeField], attributes: Mapping[str, ir.Attribute]) -> str:
+    """`{name = attribute}` where names may be those of fields, whose keywords stand in their enumeration."""
+    spelled = []
+    for name, attribute in attributes.items():
+        field = fields.get(name)
+        if field is not None and field.enumeration and isinstance(attribute, ir.StringAttr):
+            spelled.append(f"{name} = #cuda_tile.{field.enumeration}<{attribute.value}>")
+        else:
+            spelled.append(spell_dictionary({name: attribute})[1:-1])
+    return f"{{{', '.join(spelled)}}}"
 
 
 def _hint(attribute: ir.Attribute) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tilec.dialect.assembly.elements import spell_elements
+from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
 
@@ -38,8 +39,19 @@ def _view_types(printer: Any, op: Any, _: str) -> str:
     return f"{f'{spell(dynamic[0].type)} -> ' if dynamic else ''}{spell(op.result.type)}"
 
 
+def _function_type(printer: Any, op: Any, _: str) -> str:
+    inputs, results = ([_prefixed(v.type) for v in each] for each in (op.operation.operands, op.operation.results))
+    given = results[0] if len(results) == 1 else f"({', '.join(results)})"
+    return f"({', '.join(inputs)}) -> {given}"
+
+
+def _prefixed(type: ir.Type) -> str:
+    return f"!cuda_tile.{spell(type)}"
+
+
 PRINTERS: dict[str, Callable[[Any, Any, str], str]] = {
     "elements": _elements,
+    "function_type": _function_type,
     "index_types": _index_types,
     "tensor_view_extents": _extents,
     "tensor_view_types": _view_types,

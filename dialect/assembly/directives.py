@@ -102,8 +102,17 @@ def _shown(extent: int | None) -> str:
     return "dynamic" if extent is None else str(extent)
 
 
+def _function_type(reader: OperationReader, _: str, parts: Parts) -> None:
+    """`(tile<i32>) -> tile<i32>`: the types of all operands, then those of all results."""
+    cls = OPERATIONS[parts.name]
+    function = reader.tokens.type()
+    reader.maker.check_operands(cls.operand_fields[0], list(function.inputs), parts)
+    parts.types[cls.result_fields[0].name] = list(function.results)
+
+
 READERS: dict[str, Callable[[Any, str, Any], None]] = {
     "elements": _elements,
+    "function_type": _function_type,
     "index_types": _index_types,
     "tensor_view_extents": _extents,
     "tensor_view_types": _view_types,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_symbol
+from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_fields, spell_symbol
 from tilec.dialect.assembly.directive_printers import PRINTERS
 from tilec.dialect.assembly.names import Names
 from tilec.dialect.assembly.structure_printers import STRUCTURES
@@ -17,6 +17,7 @@ from tilec.dialect.assembly.template import (
     OperandElement,
     TypeElement,
     compile_template,
+    placed_attributes,
 )
 from tilec.dialect.fields import OPTIONAL, UNIFORM, ValueField
 from tilec.dialect.mlir import ir
@@ -78,8 +79,7 @@ class Printer:
         if structure is not None:
             structure(self, op)
             return
-        operation = op.operation
-        words = [operation.name.removeprefix("cuda_tile.")]
+        words = [op.spelled_name.removeprefix("cuda_tile.")]
         text = self._elements(op, compile_template(op.__class__), _Facts(op))
         if text[:1].strip():
             words.append(text)
@@ -176,10 +176,12 @@ def _is_printed(group: Group, facts: _Facts) -> bool:
 
 
 def _dictionary(keyed: bool, facts: _Facts) -> str:
-    shown = {k: a for k, a in facts.attributes.items() if k not in facts.op.attribute_fields and k not in _SEGMENTS}
-    entries = [spell_dictionary(shown)[1:-1]] if shown else []
-    # The only field without a place of its own in the text.
-    reduction = facts.attributes.get("reduction")
-    if reduction is not None and reduction.value != facts.op.attribute_fields["reduction"].default:
-        entries.insert(0, f"reduction = #cuda_tile.multimem_reduction_kind<{reduction.value}>")
-    return f" {'attributes ' if keyed else ''}{{{', '.join(entries)}}}" if entries else ""
+    op, attributes = facts.op, facts.attributes
+    placed = placed_attributes(op.__class__)
+    shown = {name: each for name, each in attributes.items() if name not in placed and name not in _SEGMENTS}
+    for name, field in op.attribute_fields.items():
+        if name in shown and field.default is not None and shown[name] == field.to_attribute(field.default):
+            del shown[name]
+    if not shown:
+        return ""
+    return f" {'attributes ' if keyed else ''}{spell_fields(op.attribute_fields, shown)}"

@@ -13,7 +13,7 @@ from tilec.dialect.assembly.scope import Scope
 from tilec.dialect.assembly.source import Source
 from tilec.dialect.assembly.tokens import Tokens
 from tilec.dialect.mlir import context, ir
-from tilec.dialect.operation import OPERATIONS
+from tilec.dialect.operation import SPELLED
 
 _TILE_MODULE = re.compile(
     r"^[^/\n\"]*\bcuda_tile\.(module|entry)\b|\"cuda_tile\.module\"|^\s*(entry|global)\s[^\n\"]*@", re.MULTILINE
@@ -119,7 +119,7 @@ class Reader:
 
     def full_name(self, word: str) -> str:
         """The name of an operation with its dialect."""
-        return f"cuda_tile.{word}" if f"cuda_tile.{word}" in OPERATIONS else word
+        return SPELLED.get(f"cuda_tile.{word}") or SPELLED.get(word, word)
 
     def block(
         self,

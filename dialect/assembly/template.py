@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +73,22 @@ def compile_template(operation_class: Any) -> tuple[Any, ...]:
     if end != len(operation_class.assembly):
         raise ValueError(f"{operation_class.OPERATION_NAME}: unbalanced '}}' in its assembly line")
     return tuple(elements)
+
+
+@functools.cache
+def placed_attributes(operation_class: Any) -> frozenset[str]:
+    """The attributes that have a place of their own in the assembly line."""
+    return frozenset(_placed(compile_template(operation_class)))
+
+
+def _placed(elements: tuple[Any, ...]) -> Iterator[str]:
+    for element in elements:
+        if isinstance(element, AttributeElement):
+            yield element.field.name
+        elif isinstance(element, Directive):
+            yield element.argument
+        elif isinstance(element, Group):
+            yield from _placed(element.elements)
 
 
 def _elements(cls: Any, text: str, at: int) -> tuple[list[Any], int]:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tilec.dialect.attributes import Enumeration
 
-Signedness = Enumeration("unsigned", "signed")
-Overflow = Enumeration("none", "no_signed_wrap", "no_unsigned_wrap", "no_wrap")
+Signedness = Enumeration("unsigned", "signed", called="signedness")
+Overflow = Enumeration("none", "no_signed_wrap", "no_unsigned_wrap", "no_wrap", called="overflow")
 Predicate = Enumeration(
-    "equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal"
+    "equal",
+    "not_equal",
+    "less_than",
+    "less_than_or_equal",
+    "greater_than",
+    "greater_than_or_equal",
+    called="comparison_predicate",
 )
-Ordering = Enumeration("unordered", "ordered")
+Ordering = Enumeration("unordered", "ordered", called="comparison_ordering")
 AtomicMode = Enumeration("and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg")
 MemoryOrdering = Enumeration("weak", "relaxed", "acquire", "release", "acq_rel")
 Scope = Enumeration("tl_blk", "device", "sys")
-Visibility = Enumeration("public", "private")
-MultimemReduction = Enumeration("add", "min", "max", "and", "or", "xor", "umin", "umax")
+Visibility = Enumeration("public", "private", called="symbol_visibility")
+MultimemReduction = Enumeration(
+    "add", "min", "max", "and", "or", "xor", "umin", "umax", called="multimem_reduction_kind"
+)
 
 ROUNDING_MODES = (
     "nearest_even",
@@ -26,15 +36,14 @@ ROUNDING_MODES = (
     "nearest_int_to_zero",
     "nearest_away",
 )
-IeeeRounding = Enumeration("nearest_even", "zero", "negative_inf", "positive_inf", of=ROUNDING_MODES)
-DivisionRounding = Enumeration(
-    "nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full", of=ROUNDING_MODES
-)
-RootRounding = Enumeration("nearest_even", "zero", "negative_inf", "positive_inf", "approx", of=ROUNDING_MODES)
-ApproximateRounding = Enumeration("approx", "full", of=ROUNDING_MODES)
-IntegerRounding = Enumeration("zero", "negative_inf", "positive_inf", of=ROUNDING_MODES)
+_ROUNDING: dict[str, Any] = {"of": ROUNDING_MODES, "called": "rounding"}
+IeeeRounding = Enumeration("nearest_even", "zero", "negative_inf", "positive_inf", **_ROUNDING)
+DivisionRounding = Enumeration("nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full", **_ROUNDING)
+RootRounding = Enumeration("nearest_even", "zero", "negative_inf", "positive_inf", "approx", **_ROUNDING)
+ApproximateRounding = Enumeration("approx", "full", **_ROUNDING)
+IntegerRounding = Enumeration("zero", "negative_inf", "positive_inf", **_ROUNDING)
 FloatConversionRounding = Enumeration(
-    "nearest_even", "zero", "negative_inf", "positive_inf", "nearest_away", of=ROUNDING_MODES
+    "nearest_even", "zero", "negative_inf", "positive_inf", "nearest_away", **_ROUNDING
 )
-ToIntegerRounding = Enumeration("nearest_int_to_zero", of=ROUNDING_MODES)
-FromIntegerRounding = Enumeration("nearest_even", of=ROUNDING_MODES)
+ToIntegerRounding = Enumeration("nearest_int_to_zero", **_ROUNDING)
+FromIntegerRounding = Enumeration("nearest_even", **_ROUNDING)

@@ -11,7 +11,7 @@ import pytest
 from tilec.dialect.bytecode.layout import layout
 from tilec.dialect.bytecode.version import VERSIONS, Version
 from tilec.dialect.mlir import context
-from tilec.dialect.operation import OPERATIONS
+from tilec.dialect.operation import OPERATIONS, SPELLED
 
 TABLE = json.loads((Path(__file__).parents[1] / "operations.json").read_text())
 # These are written in sections of their own, not as operations.
@@ -31,7 +31,7 @@ def members(entries: list[dict[str, Any]], version: Version, since: Version) -> 
 @pytest.mark.parametrize("entry", OPERATIONS_WITH_CODE, ids=lambda entry: entry["name"])
 def test_layout(entry: dict[str, Any], version: Version) -> None:
     context()
-    found = layout(OPERATIONS[f"cuda_tile.{entry['name']}"], version)
+    found = layout(OPERATIONS[SPELLED[f"cuda_tile.{entry['name']}"]], version)
     since = version_of(entry["since"])
     assert (found.opcode, found.since) == (entry["opcode"], since)
     assert found.result_count == entry["result_count_encoded"]
@@ -45,5 +45,11 @@ def test_layout(entry: dict[str, Any], version: Version) -> None:
 
 def test_every_operation_with_a_code_is_in_the_table() -> None:
     context()
-    coded = {name.removeprefix("cuda_tile.") for name, cls in OPERATIONS.items() if cls.opcode is not None}
+    coded = {cls.spelled_name.removeprefix("cuda_tile.") for cls in OPERATIONS.values() if cls.opcode is not None}
     assert coded == {entry["name"] for entry in TABLE["ops"]} - {"module"}
+
+
+def test_preview_operations_are_marked() -> None:
+    context()
+    marked = {cls.spelled_name.removeprefix("cuda_tile.") for cls in OPERATIONS.values() if cls.preview}
+    assert marked == {entry["name"] for entry in TABLE["ops"] if entry["since"].endswith("preview")}

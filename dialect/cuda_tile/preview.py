@@ -1,0 +1,18 @@
+"""What NVIDIA's tools read only with a preview feature switched on; the text and the layout are settled, no more."""
+
+from tilec.dialect.attributes import Array, Symbol
+from tilec.dialect.cuda_tile.operation import Operation
+from tilec.dialect.cuda_tile.sets import AnyType
+from tilec.dialect.fields import Mixed, Operand, Result
+
+
+class PreviewCallOp(Operation, name="preview_call", spelled="preview$call", opcode=0x4002, since="13.5", preview=True):
+    """Calls a function that is written for single threads."""
+
+    results: Mixed[Result[AnyType]]
+    operands: Mixed[Operand[AnyType]]
+    callee: Symbol
+    const_args: Array = ()
+    arg_attrs: Array | None
+    res_attrs: Array | None
+    assembly = "$callee($operands) attr-dict : function_type()"
