@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tilec.dialect.cache import table
 from tilec.dialect.fields import MIXED, MIXED_LIMIT, ONE, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
@@ -78,12 +79,12 @@ def _only_sizes(fields: tuple[ValueField, ...], count: int, kind: str, name: str
 
 
 # One attribute for equal sizes: making one anew takes longer than making the operation.
-_SEGMENTS: dict[Any, ir.Attribute] = {}
+_SEGMENTS: dict[Any, ir.Attribute] = table()
 
 
 def segment_attribute(fields: tuple[ValueField, ...], sizes: tuple[int, ...], name: str) -> ir.Attribute:
     """The segment attribute for sizes of groups; raises ValueError for a group over the limit."""
-    key = (name, fields[0].kind, sizes)
+    key = (name, fields[0].kind, sizes, ir.Context.current)
     if key not in _SEGMENTS:
         _SEGMENTS[key] = ir.DenseI32ArrayAttr.get(_segment_sizes(fields, sizes, name))
     return _SEGMENTS[key]

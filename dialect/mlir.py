@@ -1,4 +1,8 @@
-"""The one door to the upstream MLIR bindings, and the process-wide context with every dialect of tilec in it."""
+"""The one door to the upstream MLIR bindings, and to contexts with the dialects of tilec in them.
+
+    with register(ir.Context()):
+        module = ir.Module.parse(text)
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,9 @@ import functools
 import importlib
 from importlib.util import find_spec
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from tilec.errors import UsageError
 
 # The upstream distribution wins; torch-mlir ships the same bindings as wheels on PyPI.
 _PACKAGES = ("mlir", "torch_mlir")
@@ -35,22 +41,45 @@ else:
     rewrite = _module("rewrite")
     ext = _module("dialects.ext")
     irdl = _module("dialects.irdl")
-_globals = _module("dialects._ods_common")._cext.globals
+
+# Every op that C++ hands to Python is looked up as a module of this prefix; a miss is a failed import of 15 us.
+_module("dialects._ods_common")._cext.globals.append_dialect_search_prefix("tilec.dialect")
+
+
+def register(context: ir.Context) -> ir.Context:
+    """The context itself with the dialects of tilec loaded, next to whatever else is in it; again does no harm.
+
+    It is of one thread from then on. Raises UsageError for a context of other bindings than the ones in use.
+    """
+    if not isinstance(context, ir.Context):
+        given = f"{type(context).__module__}.{type(context).__name__}"
+        raise UsageError(f"expected a context of {ir.Context.__module__}, but got {given}")
+    # Python verifiers and effects deadlock under the pass manager's threads.
+    context.enable_multithreading(False)
+    with context:
+        for dialect in _dialects():
+            if not context.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
+                dialect.load()
+                # The definition that `load` leaves behind would keep this context alive until the next one.
+                dialect._mlir_module = None
+    return context
+
+
+def context() -> ir.Context:
+    """The context to build in: the entered one where it is registered, else that of this process; enter it as well."""
+    current = ir.Context.current
+    if current is not None and all(current.is_dialect_loaded(dialect.DIALECT_NAMESPACE) for dialect in _dialects()):
+        return current
+    return _own()
 
 
 @functools.cache
-def context() -> ir.Context:
-    """The context that all modules of this process live in; enter it (`with context():`) to build IR.
+def _own() -> ir.Context:
+    """One for all, because loading the dialects costs milliseconds."""
+    return register(ir.Context())
 
-    One context only: types, attributes and caches of tilec are shared, and loading the dialects costs milliseconds.
-    """
-    # Every op that C++ hands to Python is looked up as a module of this prefix; a miss is a failed import of 15 us.
-    _globals.append_dialect_search_prefix("tilec.dialect")
-    made = ir.Context()
-    # Python verifiers and effects deadlock under the pass manager's threads.
-    made.enable_multithreading(False)
-    registry = importlib.import_module("tilec.dialect.registry")
-    with made:
-        for dialect in registry.dialects():
-            dialect.load()
-    return made
+
+@functools.cache
+def _dialects() -> list[Any]:
+    # The registry imports the operations, which import this module.
+    return importlib.import_module("tilec.dialect.registry").dialects()

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, TypeVar, Union
 
+from tilec.dialect.cache import table
 from tilec.dialect.fields import (
     MIXED,
     MIXED_LIMIT,
@@ -179,7 +180,7 @@ def _irdl_name(name: str) -> str:
 
 
 # Where the values of each field stand, by operation, kind and segment attribute.
-_SLICES: dict[Any, dict[str, slice] | None] = {}
+_SLICES: dict[Any, dict[str, slice] | None] = table()
 
 
 def group_slices(cls: Any, kind: str, segments: ir.Attribute | None) -> dict[str, slice] | None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 
+from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 
 # Builtin types whose spelling in Tile IR differs from MLIR's.
 _RENAMED = {"f8E5M3FNU": "fnv8E5M3FNU"}
 
 
-@functools.cache
+@cached
 def spell(type: ir.Type) -> str:
     """`tile<4x2xf32>` for a type of Tile IR, MLIR's own spelling for others."""
     spelled = getattr(type, "spelled", None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tilec.dialect.cache import table
 from tilec.dialect.fields import ONE, OPTIONAL, UNIFORM, TypeVariable, ValueField, group_sizes
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote, spell
@@ -26,7 +27,7 @@ class OperationVerifier:
         self._operation_class = operation_class
         self._type_rules = [rule for rule in rules if getattr(rule, "types_only", False)]
         self._other_rules = [rule for rule in rules if not getattr(rule, "types_only", False)]
-        self._passed: set[Any] = set()
+        self._passed: dict[Any, None] = table()
 
     def problem(self, op: Any) -> str | None:
         """The first thing wrong with an operation, or None; runs before MLIR has checked anything."""
@@ -42,7 +43,7 @@ class OperationVerifier:
             found = self._type_problem(op, key)
             if found is not None:
                 return found
-            self._passed.add(key)
+            self._passed[key] = None
         return self._attribute_problem(stored) or self._other_problem(op)
 
     def region_problem(self, op: Any) -> str | None:

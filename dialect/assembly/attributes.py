@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from tilec.dialect.assembly.lexer import END, is_name
@@ -11,11 +10,6 @@ from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameEleme
 from tilec.dialect.mlir import ir
 
 PREDICATES = ("div_by", "same_elements", "bounded")
-
-
-@functools.cache
-def _integer_type(width: int) -> ir.Type:
-    return ir.IntegerType.get_signless(width)
 
 
 def read_attribute(tokens: Tokens) -> ir.Attribute:
@@ -82,7 +76,7 @@ def read_number(tokens: Tokens) -> ir.Attribute:
     start, token = tokens.offset(), tokens.next()
     type = tokens.type() if tokens.take(":") else None
     if type is None and "." not in token:
-        return ir.IntegerAttr.get(_integer_type(64), int(sign + str(to_integer(token))))
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), int(sign + str(to_integer(token))))
     spelled = f"{sign}{token} : {type if type is not None else 'f64'}"
     try:
         return ir.Attribute.parse(spelled)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilec.dialect.assembly.scope import Scope
 from tilec.dialect.assembly.tokens import Tokens
 from tilec.dialect.build import segment_attribute
+from tilec.dialect.cache import cached
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.fields import ONE, OPTIONAL, TypeVariable, ValueField
 from tilec.dialect.mlir import ir
@@ -44,8 +44,8 @@ class _Plan:
     shared: tuple[tuple[ValueField, int], ...]
 
 
-@functools.cache
-def _plan(name: str) -> _Plan:
+@cached
+def _plan(name: str, context: ir.Context) -> _Plan:
     cls = OPERATIONS[name]
     operands, results = cls.operand_fields, cls.result_fields
     fields = cls.attribute_fields.values()
@@ -77,10 +77,11 @@ class OperationMaker:
     def __init__(self, tokens: Tokens, scope: Scope) -> None:
         self.tokens = tokens
         self.scope = scope
+        self.context = ir.Context.current
 
     def create(self, parts: Parts, point: ir.InsertionPoint) -> ir.Operation:
         """The operation, with result types inferred from the types that were read."""
-        plan = _plan(parts.name)
+        plan = _plan(parts.name, self.context)
         operands: list[ir.Value] = []
         sizes: list[int] = []
         for field in plan.operands:

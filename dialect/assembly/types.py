@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import re
 
+from tilec.dialect.cache import cached
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import (
     GatherScatterViewType,
@@ -32,20 +32,27 @@ class TypeSyntaxError(Exception):
         self.message, self.offset = message, offset
 
 
-@functools.cache
 def element_type(name: str) -> ir.Type:
     """The number type of a name (`f32`, `f8E4M3FN`); raises KeyError for other names."""
+    return _element_type(name, ir.Context.current or context())
+
+
+@cached
+def _element_type(name: str, made: ir.Context) -> ir.Type:
     if name not in ELEMENT_BITS:
         raise KeyError(name)
-    with context():
-        return ir.Type.parse(_BUILTIN.get(name, name))
+    return ir.Type.parse(_BUILTIN.get(name, name), made)
 
 
-@functools.cache
 def parse_type(text: str) -> ir.Type:
     """The type that a text spells; raises TypeSyntaxError."""
+    return _parse_type(text, ir.Context.current or context())
+
+
+@cached
+def _parse_type(text: str, made: ir.Context) -> ir.Type:
     reader = _TypeReader(text)
-    with context():
+    with made:
         found = reader.type()
     reader.skip()
     if reader.at != len(text):

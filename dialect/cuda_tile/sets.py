@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
+from tilec.dialect.cache import cached
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS, FLOATS, INTEGERS, NUMBERS
 from tilec.dialect.cuda_tile.types import (
     GatherScatterViewType,
@@ -28,7 +28,7 @@ def tile_of(name: str, elements: tuple[str, ...], words: str = "", scalar: bool 
     """Tiles of some element types; `scalar` ones have rank 0."""
     described = f"{'0D ' if scalar else ''}tile of {words or ' or '.join(elements)} values"
 
-    @functools.cache
+    @cached
     def contains(type: ir.Type) -> bool:
         return isinstance(type, TileType) and spell(type.element) in elements and not (scalar and type.shape)
 
@@ -36,7 +36,7 @@ def tile_of(name: str, elements: tuple[str, ...], words: str = "", scalar: bool 
 
 
 def _pointer_tile(scalar: bool) -> TypeSet:
-    @functools.cache
+    @cached
     def contains(type: ir.Type) -> bool:
         return isinstance(type, TileType) and isinstance(type.element, PointerType) and not (scalar and type.shape)
 

@@ -1,9 +1,9 @@
 """The types of Tile IR; `get` refuses what its type rules refuse (ValueError), properties give plain Python values."""
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
+from tilec.dialect.cache import cached
 from tilec.dialect.cuda_tile.element import DYNAMIC, spell_extent
 from tilec.dialect.cuda_tile.namespace import CudaTile
 from tilec.dialect.cuda_tile.type_rules import (
@@ -19,9 +19,13 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
 
-def _optional(text: str | None) -> ir.Attribute:
+def _optional(text: str | None, context: ir.Context) -> ir.Attribute:
     # IRDL has no optional parameters; `unit` stands for absent.
-    return ir.UnitAttr.get() if text is None else ir.StringAttr.get(text)
+    return ir.UnitAttr.get(context) if text is None else ir.StringAttr.get(text, context)
+
+
+def _integers(values: Sequence[int], context: ir.Context) -> ir.Attribute:
+    return ir.DenseI32ArrayAttr.get(list(values), context)
 
 
 def _text(parameter: ir.Attribute) -> str | None:
@@ -53,10 +57,10 @@ class PointerType(CudaTile.Type, name="ptr"):
     kind: Any
 
     @classmethod
-    @functools.cache
+    @cached
     def get(cls, element: ir.Type, attribute: str | None = None) -> "PointerType":
         _refuse(pointer_problem(element, attribute))
-        return super().get(element, _optional(attribute))
+        return super().get(element, _optional(attribute, element.context), context=element.context)
 
     element = property(lambda self: _type(self.params[0]))
     attribute = property(lambda self: _text(self.params[1]))
@@ -84,13 +88,16 @@ class TileType(CudaTile.Type, name="tile"):
         return f"tile<{''.join(f'{extent}x' for extent in self.shape)}{spell(self.element)}>"
 
 
-@functools.cache
+@cached
 def _tile(shape: tuple[int, ...], element: ir.Type) -> TileType:
     _refuse(tile_problem(shape, element))
-    return TileType(ir.DynamicType.get("cuda_tile.tile", [ir.DenseI64ArrayAttr.get(shape), ir.TypeAttr.get(element)]))
+    # Types are made in the context of their parts, whichever is entered: verifiers run without any.
+    made = element.context
+    parameters = [ir.DenseI64ArrayAttr.get(shape, made), ir.TypeAttr.get(element, made)]
+    return TileType(ir.DynamicType.get("cuda_tile.tile", parameters, made))
 
 
-@functools.cache
+@cached
 def _tile_facts(tile: TileType) -> tuple[tuple[int, ...], ir.Type]:
     extents, element = tile.params
     return tuple(ir.DenseI64ArrayAttr(extents)), _type(element)
@@ -123,21 +130,22 @@ class TensorViewType(CudaTile.Type, name="tensor_view"):
         return f"tensor_view<{shape}{spell(self.element)}{strides}{suffix}>"
 
 
-@functools.cache
+@cached
 def _tensor_view(
     shape: tuple[int, ...], element: ir.Type, strides: tuple[int, ...], attribute: str | None
 ) -> TensorViewType:
     _refuse(tensor_view_problem(shape, element, strides))
+    made = element.context
     parameters = [
-        ir.DenseI64ArrayAttr.get(shape),
-        ir.TypeAttr.get(element),
-        ir.DenseI64ArrayAttr.get(strides),
-        _optional(attribute),
+        ir.DenseI64ArrayAttr.get(shape, made),
+        ir.TypeAttr.get(element, made),
+        ir.DenseI64ArrayAttr.get(strides, made),
+        _optional(attribute, made),
     ]
-    return TensorViewType(ir.DynamicType.get("cuda_tile.tensor_view", parameters))
+    return TensorViewType(ir.DynamicType.get("cuda_tile.tensor_view", parameters, made))
 
 
-@functools.cache
+@cached
 def _tensor_view_facts(view: TensorViewType) -> tuple[Any, ...]:
     extents, element, steps, kind = view.params
     return _plain(ir.DenseI64ArrayAttr(extents)), _type(element), _plain(ir.DenseI64ArrayAttr(steps)), _text(kind)
@@ -187,8 +195,9 @@ class PartitionViewType(_TileView, name="partition_view"):
         _refuse(tile_view_problem(tile_shape, tensor_view, padding))
         mapping = list(range(len(tile_shape)) if dim_map is None else dim_map)
         _refuse(dim_map_problem(mapping, len(tile_shape)))
-        tile = ir.DenseI32ArrayAttr.get(list(tile_shape))
-        return super().get(tile, tensor_view, ir.DenseI32ArrayAttr.get(mapping), _optional(padding))
+        made = tensor_view.context
+        tile, pad = _integers(tile_shape, made), _optional(padding, made)
+        return super().get(tile, tensor_view, _integers(mapping, made), pad, context=made)
 
     dim_map = property(lambda self: _view_facts(self)["dim_map"])
 
@@ -214,8 +223,11 @@ class StridedViewType(_TileView, name="strided_view"):
         _refuse(tile_view_problem(tile_shape, tensor_view, padding))
         mapping = list(range(len(tile_shape)) if dim_map is None else dim_map)
         _refuse(traversal_problem(traversal_strides, len(tile_shape)) or dim_map_problem(mapping, len(tile_shape)))
-        tile, traversal = ir.DenseI32ArrayAttr.get(list(tile_shape)), ir.DenseI32ArrayAttr.get(list(traversal_strides))
-        return super().get(tile, traversal, tensor_view, ir.DenseI32ArrayAttr.get(mapping), _optional(padding))
+        made = tensor_view.context
+        tile, traversal = _integers(tile_shape, made), _integers(traversal_strides, made)
+        return super().get(
+            tile, traversal, tensor_view, _integers(mapping, made), _optional(padding, made), context=made
+        )
 
     dim_map = property(lambda self: _view_facts(self)["dim_map"])
     traversal_strides = property(lambda self: _view_facts(self)["traversal_strides"])
@@ -235,13 +247,14 @@ class GatherScatterViewType(_TileView, name="gather_scatter_view"):
     ) -> "GatherScatterViewType":
         _refuse(tile_view_problem(tile_shape, tensor_view, padding))
         _refuse(sparse_dim_problem(sparse_dim, len(tile_shape)))
-        sparse = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), sparse_dim)
-        return super().get(ir.DenseI32ArrayAttr.get(list(tile_shape)), tensor_view, sparse, _optional(padding))
+        made = tensor_view.context
+        sparse = ir.IntegerAttr.get(ir.IntegerType.get_signless(32, made), sparse_dim)
+        return super().get(_integers(tile_shape, made), tensor_view, sparse, _optional(padding, made), context=made)
 
     sparse_dim = property(lambda self: _view_facts(self)["sparse_dim"])
 
 
-@functools.cache
+@cached
 def _view_facts(view: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for (name, read), parameter in zip(_VIEW_PARAMETERS[view._name], view.params, strict=True):
@@ -249,21 +262,26 @@ def _view_facts(view: Any) -> dict[str, Any]:
     return found
 
 
-def _integers(parameter: ir.Attribute) -> tuple[int, ...]:
+def _plain_integers(parameter: ir.Attribute) -> tuple[int, ...]:
     return tuple(ir.DenseI32ArrayAttr(parameter))
 
 
 _VIEW_PARAMETERS: dict[str, list[tuple[str, Any]]] = {
-    "partition_view": [("tile_shape", _integers), ("tensor_view", _type), ("dim_map", _integers), ("padding", _text)],
-    "strided_view": [
-        ("tile_shape", _integers),
-        ("traversal_strides", _integers),
+    "partition_view": [
+        ("tile_shape", _plain_integers),
         ("tensor_view", _type),
-        ("dim_map", _integers),
+        ("dim_map", _plain_integers),
+        ("padding", _text),
+    ],
+    "strided_view": [
+        ("tile_shape", _plain_integers),
+        ("traversal_strides", _plain_integers),
+        ("tensor_view", _type),
+        ("dim_map", _plain_integers),
         ("padding", _text),
     ],
     "gather_scatter_view": [
-        ("tile_shape", _integers),
+        ("tile_shape", _plain_integers),
         ("tensor_view", _type),
         ("sparse_dim", lambda parameter: ir.IntegerAttr(parameter).value),
         ("padding", _text),
@@ -277,12 +295,16 @@ class TokenType(CudaTile.Type, name="token"):
     __annotations__ = {}
 
     @classmethod
-    @functools.cache
-    def get(cls) -> "TokenType":
-        return super().get()
+    def get(cls, context: ir.Context | None = None) -> "TokenType":
+        return _token(ir.Context.current if context is None else context)
 
     def spelled(self) -> str:
         return "token"
+
+
+@cached
+def _token(context: ir.Context) -> TokenType:
+    return TokenType(ir.DynamicType.get("cuda_tile.token", [], context))
 
 
 def _remade(type: Any) -> Any:
@@ -296,7 +318,7 @@ def _remade(type: Any) -> Any:
     return type.get(**_view_facts(type)) if isinstance(type, _TileView) else type
 
 
-@functools.cache
+@cached
 def type_problem(type: ir.Type) -> str | None:
     """What is wrong with a type that was not made by `get` (MLIR does not check the types of generic text), or None."""
     try:

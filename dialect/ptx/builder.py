@@ -181,7 +181,7 @@ def entry(
 
     `parameters` are (name, type), `shared` are {"name", "bytes", "alignment", "dynamic": bool}; see EntryOp.
     """
-    with context():
+    with module.context:
         attributes: dict[str, ir.Attribute] = {
             "sym_name": ir.StringAttr.get(name),
             "target": ir.StringAttr.get(target),
@@ -210,7 +210,7 @@ def entry(
 
 def function(module: ir.Module, name: str, text: str) -> ir.Operation:
     """A device function given as PTX text, at the start of the module."""
-    with context():
+    with module.context:
         return ir.Operation.create(
             "ptx.function",
             attributes={"sym_name": ir.StringAttr.get(name), "text": ir.StringAttr.get(text)},

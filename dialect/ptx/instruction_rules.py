@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from tilec.dialect.cache import table
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.dialect.ptx.template import mentioned
@@ -19,7 +20,7 @@ _VALUE = re.compile(r"\$(\d+)")
 
 
 # Texts and types recur in a kernel, and each question to the bindings costs a tenth of a microsecond.
-_known: dict[tuple[Any, ...], str | None] = {}
+_known: dict[tuple[Any, ...], str | None] = table()
 _KNOWN_LIMIT = 100_000
 
 

@@ -1,9 +1,9 @@
 """Buffers, channels and tensor maps."""
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
+from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.namespace import TileGpu
 
@@ -20,15 +20,17 @@ class BufferType(TileGpu.Type, name="buffer"):
     arrangement: Any
 
     @classmethod
-    @functools.cache
+    @cached
     def get(cls, shape: Sequence[int], element: ir.Type, memory: str, layout: str) -> "BufferType":
         if memory not in MEMORIES:
             raise ValueError(f"buffer memory must be one of: {', '.join(MEMORIES)}, but got: {memory}")
+        made = element.context
         return super().get(
-            ir.DenseI64ArrayAttr.get(list(shape)),
-            ir.TypeAttr.get(element),
-            ir.StringAttr.get(memory),
-            ir.StringAttr.get(layout),
+            ir.DenseI64ArrayAttr.get(list(shape), made),
+            ir.TypeAttr.get(element, made),
+            ir.StringAttr.get(memory, made),
+            ir.StringAttr.get(layout, made),
+            context=made,
         )
 
     shape = property(lambda self: tuple(ir.DenseI64ArrayAttr(self.params[0])))
@@ -62,9 +64,13 @@ class TensorMapType(TileGpu.Type, name="tensor_map"):
     __annotations__ = {}
 
     @classmethod
-    @functools.cache
-    def get(cls) -> "TensorMapType":
-        return super().get()
+    def get(cls, context: ir.Context | None = None) -> "TensorMapType":
+        return _tensor_map(ir.Context.current if context is None else context)
 
     def spelled(self) -> str:
         return "tensor_map"
+
+
+@cached
+def _tensor_map(context: ir.Context) -> TensorMapType:
+    return TensorMapType(ir.DynamicType.get("tile_gpu.tensor_map", [], context))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tilec.dialect.mlir import context, ir, passmanager
+from tilec.dialect.mlir import ir, passmanager
 from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.partition_roles import partition_roles
 from tilec.lowering.gpu.pipeline import pipeline
@@ -28,7 +28,7 @@ def run(module: ir.Module, *, target: str, options: Mapping[str, Any] | None = N
     `options`: `roles` and `pipeline` (False switches off), `stages` (the most slots of a ring).
     """
     options = dict(options or {})
-    with context(), ir.Location.unknown():
+    with module.context, ir.Location.unknown():
         clean_up(module)
         for name, (_, switch) in PASSES.items():
             if switch is None or options.get(switch, True) is not False:
@@ -42,7 +42,7 @@ def run_pass(module: ir.Module, name: str, *, target: str, options: Mapping[str,
     """Runs one pass on every kernel of a module, in place; KeyError for an unknown name."""
     kernel_pass, _ = PASSES[name]
     machine = target_named(target)
-    with context(), ir.Location.unknown():
+    with module.context, ir.Location.unknown():
         for kernel in _kernels(module):
             kernel_pass(kernel, machine, options or {})
             # Upstream's passes end the process on a module that is not valid.

@@ -6,7 +6,7 @@ import importlib
 import json
 from typing import Any
 
-from tilec.dialect.mlir import context, ir, passmanager
+from tilec.dialect.mlir import ir, passmanager
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
 from tilec.lowering.gpu_to_ptx.kernel_lowering import COMPUTE, SHARED_SYMBOL, KernelLowering
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
@@ -48,7 +48,7 @@ COMPUTE_BARRIER = 1
 
 def convert(module: ir.Module, *, target: str | None = None) -> ir.Module:
     """A module with one ptx.entry for each tile_gpu.kernel; UnsupportedError where the target cannot."""
-    with context(), ir.Location.unknown():
+    with module.context, ir.Location.unknown():
         made = ir.Module.create(module.operation.location)
         for op in module.body.operations:
             if op.operation.name == "tile_gpu.kernel":

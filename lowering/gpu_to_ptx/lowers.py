@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
+from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.errors import CompileError, UnsupportedError
@@ -192,7 +193,7 @@ SCALAR = LinearLayout((), ((),) * LANE_BITS, (), ())
 TERMINATORS = ("scf.yield", "scf.condition", "tile_gpu.yield", "tile_gpu.return")
 
 
-@functools.cache
+@cached
 def layout_of(type: ir.Type) -> LinearLayout:
     """The layout of a register tile; a scalar is one register, the same in every thread."""
     return parse_layout(type.encoding.value) if isinstance(type, ir.RankedTensorType) else SCALAR

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tilec.dialect.mlir import context, ir, passmanager
+from tilec.dialect.mlir import ir, passmanager
 from tilec.lowering.tile.fold_constants import fold_constants
 from tilec.lowering.tile.fuse_fma import fuse_fma
 from tilec.lowering.tile.hoist_invariants import hoist_invariants
@@ -39,7 +39,7 @@ DEFAULT = ("canonicalize", "fold-constants", "cse", "hoist-invariants", "prune-t
 
 def run(module: ir.Module, names: tuple[str, ...] = DEFAULT) -> ir.Module:
     """The module itself after the passes; raises KeyError for an unknown name."""
-    with context():
+    with module.context:
         for name in names:
             PASSES[name].run(module)
     return module

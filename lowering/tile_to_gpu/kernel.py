@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tilec.dialect.mlir import context, ir
+from tilec.dialect.mlir import ir
 from tilec.errors import UsageError
 from tilec.lowering.target import Target, target_named
 from tilec.lowering.tile_to_gpu import emitter
@@ -36,7 +36,7 @@ def convert(module: ir.Module, *, target: str, hints: Mapping[str, Any] | None =
     """
     hints = dict(hints or {})
     machine = target_named(target)
-    with context(), ir.Location.unknown():
+    with module.context, ir.Location.unknown():
         made = ir.Module.create(module.operation.location)
         made.operation.attributes["sym_name"] = ir.StringAttr.get("kernels")
         with ir.InsertionPoint(made.body):

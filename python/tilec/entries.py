@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tilec.dialect.cuda_tile.types import PointerType
-from tilec.dialect.mlir import context, ir
+from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.errors import InputError, UsageError
 from tilec.runtime.arguments import Argument, PointerArgument, ScalarArgument, from_text, to_text
@@ -70,7 +70,7 @@ def _argument(name: str, element: ir.Type) -> Argument:
 
 def changed_copy(module: ir.Module, change: Callable[[ir.Module], Any]) -> ir.Module:
     """A copy of the module after `change`, which may return another module; the module itself stays as it was."""
-    with context(), module.operation.location:
+    with module.operation.location:
         copy = ir.Module.create()
         for name in module.operation.attributes:
             copy.operation.attributes[name] = module.operation.attributes[name]
@@ -82,6 +82,6 @@ def changed_copy(module: ir.Module, change: Callable[[ir.Module], Any]) -> ir.Mo
 def after_passes(module: ir.Module, run: Callable[..., Any], **arguments: Any) -> ir.Module:
     """What the passes over tile_gpu make of a copy of the module, marked as having passed them."""
     passed = changed_copy(module, lambda copy: run(copy, **arguments))
-    with context():
+    with passed.context:
         passed.operation.attributes[STAGE_ATTRIBUTE] = ir.StringAttr.get(GPU_PASSED)
     return passed

@@ -45,14 +45,14 @@ class Module:
     def verify(self) -> None:
         """Raises VerificationError with the place of the first operation that breaks a rule."""
         try:
-            with context():
+            with self.ir.context:
                 self.ir.operation.verify()
         except ir.MLIRError as error:
             raise verification_error(error, self._file) from None
 
     def to_text(self, generic: bool = False, locations: bool = False) -> str:
         """Tile IR assembly, or MLIR's generic form; `locations` keeps where each operation came from."""
-        with context():
+        with self.ir.context:
             if generic:
                 text = self.ir.operation.get_asm(print_generic_op_form=True, enable_debug_info=locations)
                 return text if text.endswith("\n") else text + "\n"

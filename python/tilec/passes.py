@@ -8,7 +8,7 @@ from importlib import import_module
 
 from tilec import options
 from tilec.diagnostics import verification_error
-from tilec.dialect.mlir import context, ir, passmanager
+from tilec.dialect.mlir import ir, passmanager
 from tilec.entries import after_passes, changed_copy, with_one_entry
 from tilec.errors import InputError, UsageError
 from tilec.lowering.gpu import passes as gpu_passes
@@ -111,7 +111,7 @@ def _verify(module: ir.Module, name: str) -> None:
 
 
 def _text(module: ir.Module, generic: bool) -> str:
-    with context():
+    with module.context:
         generic_text = module.operation.get_asm(print_generic_op_form=True) + "\n"
     stage = stage_of(generic_text)
     if stage != "tile":

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
+from tilec.dialect.cache import cached
 from tilec.dialect.cuda_tile import types
 from tilec.dialect.fields import ONE, OPTIONAL, ValueField
 from tilec.dialect.mlir import ir
@@ -18,7 +18,7 @@ from tilec.runtime.interpret.location import place
 from tilec.runtime.interpret.step import Block, Step, TensorViewType, TileType, TileViewType
 
 
-@cache
+@cached
 def element_of(type: ir.Type) -> Element:
     """The element that an MLIR number or pointer type stands for."""
     if isinstance(type, types.PointerType):
@@ -26,7 +26,7 @@ def element_of(type: ir.Type) -> Element:
     return ELEMENTS[spell(type)]
 
 
-@cache
+@cached
 def plain_type(type: ir.Type) -> Any:
     """A type of Tile IR in plain Python; None for a token."""
     if isinstance(type, types.TokenType):

@@ -13,29 +13,27 @@ from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import ir
 from tilec.errors import CompileError
 
-_TYPES: dict[DType, ir.Type] = {}
+_FLOATS = {
+    datatypes.float16: ir.F16Type,
+    datatypes.bfloat16: ir.BF16Type,
+    datatypes.float32: ir.F32Type,
+    datatypes.float64: ir.F64Type,
+    datatypes.tfloat32: ir.FloatTF32Type,
+    datatypes.float8_e4m3fn: ir.Float8E4M3FNType,
+    datatypes.float8_e5m2: ir.Float8E5M2Type,
+    datatypes.float8_e8m0fnu: ir.Float8E8M0FNUType,
+    datatypes.float4_e2m1fn: ir.Float4E2M1FNType,
+}
 
 
 def element_type(dtype: DType) -> ir.Type:
     """The MLIR type of an element; signed and unsigned integers share one."""
-    if not _TYPES:
-        integers = (*datatypes.UNSIGNED, *datatypes.SIGNED)
-        _TYPES.update({integer: ir.IntegerType.get_signless(integer.bitwidth) for integer in integers})
-        _TYPES[datatypes.bool_] = ir.IntegerType.get_signless(1)
-        _TYPES.update(
-            {
-                datatypes.float16: ir.F16Type.get(),
-                datatypes.bfloat16: ir.BF16Type.get(),
-                datatypes.float32: ir.F32Type.get(),
-                datatypes.float64: ir.F64Type.get(),
-                datatypes.tfloat32: ir.FloatTF32Type.get(),
-                datatypes.float8_e4m3fn: ir.Float8E4M3FNType.get(),
-                datatypes.float8_e5m2: ir.Float8E5M2Type.get(),
-                datatypes.float8_e8m0fnu: ir.Float8E8M0FNUType.get(),
-                datatypes.float4_e2m1fn: ir.Float4E2M1FNType.get(),
-            }
-        )
-    return _TYPES[dtype]
+    chosen = _FLOATS.get(dtype)
+    return ir.IntegerType.get_signless(_width(dtype)) if chosen is None else chosen.get()
+
+
+def _width(dtype: DType) -> int:
+    return 1 if dtype == datatypes.bool_ else dtype.bitwidth
 
 
 def tile_type(dtype: DType, shape: Shape = ()) -> ir.Type:

@@ -1,0 +1,31 @@
+"""Caches of what belongs to an MLIR context, in one place, because a cached type keeps its context alive."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_CLEAR: list[Callable[[], None]] = []
+
+
+def cached(function: Function) -> Function:
+    """`functools.cache` that `forget` empties; arguments that name no context need one among them."""
+    remembering = functools.cache(function)
+    _CLEAR.append(remembering.cache_clear)
+    return remembering  # type: ignore[return-value]
+
+
+def table() -> dict[Any, Any]:
+    """A dictionary that `forget` empties."""
+    made: dict[Any, Any] = {}
+    _CLEAR.append(made.clear)
+    return made
+
+
+def forget() -> None:
+    """Empties every cache, so that a context whose modules are gone is freed; what is asked for again is made again."""
+    for clear in _CLEAR:
+        clear()
