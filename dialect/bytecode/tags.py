@@ -41,6 +41,9 @@ SECTION_ALIGNMENT = {
     Section.GLOBALS: 1,
     Section.PRODUCER: 1,
 }
+# The sections that are younger than the format, and what a function record holds since its last change.
+SECTION_SINCE = {Section.PRODUCER: Version(13, 3)}
+ARGUMENT_ATTRIBUTES_SINCE = Version(13, 5)
 
 
 class TypeTag(NamedTuple):

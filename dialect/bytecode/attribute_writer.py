@@ -1,0 +1,212 @@
+"""Attributes: those of an operation's fields, whose kind the reader knows, and those that say themselves what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tilec.dialect.attributes import Array, Boolean, Booleans, Dictionary, Elements, Integers32, OneType, Symbol, Text
+from tilec.dialect.bytecode.constant_table import ConstantTable
+from tilec.dialect.bytecode.elements import float_bits
+from tilec.dialect.bytecode.encoder import Encoder
+from tilec.dialect.bytecode.string_table import StringTable
+from tilec.dialect.bytecode.tags import KEYWORD_SINCE, AttributeTag
+from tilec.dialect.bytecode.type_table import TypeTable
+from tilec.dialect.bytecode.version_gate import VersionGate
+from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr
+from tilec.dialect.cuda_tile.attributes import Predicate as AssumePredicate
+from tilec.dialect.cuda_tile.element import FLOATS, INTEGERS
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.fields import AttributeField
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+
+# Floats up to this width are one byte, wider ones a varint.
+_BYTE_BITS = 8
+
+
+class AttributeWriter:
+    """Writes attributes with the tables of one file."""
+
+    def __init__(self, gate: VersionGate, strings: StringTable, types: TypeTable, constants: ConstantTable) -> None:
+        self.gate = gate
+        self.strings = strings
+        self.types = types
+        self.constants = constants
+
+    def field(self, field: AttributeField, attribute: Any, encoder: Encoder) -> None:
+        """The attribute of a field, without a tag."""
+        if field.numbering:
+            self._keyword(field, attribute.value, encoder)
+        else:
+            _FIELDS[field.kind](self, attribute, encoder)
+
+    def tagged(self, attribute: Any, encoder: Encoder) -> None:
+        """An attribute after its tag; raises InputError for a kind that the format has none for."""
+        write = _TAGGED.get(attribute.__class__)
+        if write is None:
+            self.gate.refuse(f"attribute {attribute} has no form in bytecode: {_EXPECTED}")
+        write(self, attribute, encoder)
+
+    def dictionary(self, attribute: ir.DictAttr, encoder: Encoder) -> None:
+        """The number of entries, then of each its key and its value."""
+        encoder.varint(len(attribute))
+        for entry in attribute:
+            if not entry.name:
+                self.gate.refuse(f"dictionary {attribute} has an empty key, which bytecode cannot hold")
+            encoder.varint(self.strings.index(entry.name))
+            self.tagged(entry.attr, encoder)
+
+    def integers(self, values: list[int], width: int, encoder: Encoder) -> None:
+        """Their number, then each at its width in bits."""
+        limit = 1 << (width - 1)
+        refused = next((value for value in values if value in (-limit, limit - 1)), None)
+        if refused is not None:
+            self.gate.refuse(f"an array with the element {refused}, an extreme of i{width}, has no form in bytecode")
+        encoder.array(values, "i" if width == 32 else "q")
+
+    def _keyword(self, field: AttributeField, keyword: str, encoder: Encoder) -> None:
+        since = KEYWORD_SINCE.get(keyword)
+        if since is not None:
+            self.gate.need(f"'{keyword}' as {field.name}", since)
+        encoder.varint(field.numbering.index(keyword))
+
+
+_EXPECTED = (
+    "expected an integer, float, boolean, type, string, array, dictionary, constant elements or a promise of assume"
+)
+
+
+def _string(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+    encoder.varint(writer.strings.index(attribute.value_bytes))
+
+
+def _type(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+    encoder.varint(writer.types.index(attribute.value))
+
+
+def _elements(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+    encoder.varint(writer.constants.index(attribute))
+
+
+def _array(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+    encoder.varint(len(attribute))
+    for each in attribute:
+        writer.tagged(each, encoder)
+
+
+def _integers32(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+    writer.integers(list(attribute), 32, encoder)
+
+
+def _booleans(_writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+    encoder.varint(len(attribute))
+    for each in attribute:
+        encoder.byte(each)
+
+
+def _boolean(_writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+    encoder.byte(bool(attribute.value))
+
+
+def _integer(width: int) -> Callable[[AttributeWriter, Any, Encoder], None]:
+    return lambda _writer, attribute, encoder: encoder.varint(attribute.value % (1 << width))
+
+
+def _predicate(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+    writer.tagged(attribute, encoder)
+
+
+def _dictionary(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+    writer.dictionary(attribute, encoder)
+
+
+# By the kind of the field.
+_FIELDS: dict[str, Callable[[AttributeWriter, Any, Encoder], None]] = {
+    Text.kind: _string,
+    Symbol.kind: _string,
+    OneType.kind: _type,
+    Elements.kind: _elements,
+    Array.kind: _array,
+    Integers32.kind: _integers32,
+    Booleans.kind: _booleans,
+    Boolean.kind: _boolean,
+    Dictionary.kind: _dictionary,
+    AssumePredicate.kind: _predicate,
+    "i32": _integer(32),
+    "i64": _integer(64),
+}
+
+
+def _after(
+    tag: AttributeTag, write: Callable[[AttributeWriter, Any, Encoder], None]
+) -> Callable[[AttributeWriter, Any, Encoder], None]:
+    def tagged(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+        encoder.byte(tag)
+        write(writer, attribute, encoder)
+
+    return tagged
+
+
+def _typed_integer(writer: AttributeWriter, attribute: ir.IntegerAttr, encoder: Encoder) -> None:
+    _check_number(writer, attribute, INTEGERS)
+    encoder.varint(writer.types.index(attribute.type))
+    encoder.varint(attribute.value % (1 << attribute.type.width))
+
+
+def _typed_float(writer: AttributeWriter, attribute: ir.FloatAttr, encoder: Encoder) -> None:
+    _check_number(writer, attribute, FLOATS)
+    encoder.varint(writer.types.index(attribute.type))
+    bits = float_bits(attribute)
+    if attribute.type.width <= _BYTE_BITS:
+        encoder.byte(bits)
+    else:
+        encoder.signed_varint(bits)
+
+
+def _check_number(writer: AttributeWriter, attribute: Any, expected: tuple[str, ...]) -> None:
+    if spell(attribute.type) not in expected:
+        writer.gate.refuse(f"attribute {attribute} has no form in bytecode: expected one of {', '.join(expected)}")
+
+
+def _typed_elements(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+    tensor = ir.RankedTensorType(attribute.type)
+    encoder.varint(writer.types.index(TileType.get(tensor.shape, tensor.element_type)))
+    encoder.varint(writer.constants.index(attribute))
+
+
+def _div_by(_writer: AttributeWriter, attribute: DivByAttr, encoder: Encoder) -> None:
+    encoder.varint(attribute.divisor)
+    _optional_pair(attribute.every, attribute.along, encoder)
+
+
+def _same_elements(writer: AttributeWriter, attribute: SameElementsAttr, encoder: Encoder) -> None:
+    writer.integers(list(attribute.values), 64, encoder)
+
+
+def _bounded(_writer: AttributeWriter, attribute: BoundedAttr, encoder: Encoder) -> None:
+    _optional_pair(attribute.lower, attribute.upper, encoder)
+
+
+def _optional_pair(first: int | None, second: int | None, encoder: Encoder) -> None:
+    encoder.byte((first is not None) | (second is not None) << 1)
+    for value in (first, second):
+        if value is not None:
+            encoder.signed_varint(value)
+
+
+# By the class of the attribute. BoolAttr is MLIR's integer of type i1; the tag of its own is the shorter of its two forms.
+_TAGGED: dict[Any, Callable[[AttributeWriter, Any, Encoder], None]] = {
+    ir.IntegerAttr: _after(AttributeTag.INTEGER, _typed_integer),
+    ir.FloatAttr: _after(AttributeTag.FLOAT, _typed_float),
+    ir.BoolAttr: _after(AttributeTag.BOOLEAN, _boolean),
+    ir.TypeAttr: _after(AttributeTag.TYPE, _type),
+    ir.StringAttr: _after(AttributeTag.STRING, _string),
+    ir.ArrayAttr: _after(AttributeTag.ARRAY, _array),
+    ir.DictAttr: _after(AttributeTag.DICTIONARY, _dictionary),
+    ir.DenseIntElementsAttr: _after(AttributeTag.DENSE_ELEMENTS, _typed_elements),
+    ir.DenseFPElementsAttr: _after(AttributeTag.DENSE_ELEMENTS, _typed_elements),
+    DivByAttr: _after(AttributeTag.DIV_BY, _div_by),
+    SameElementsAttr: _after(AttributeTag.SAME_ELEMENTS, _same_elements),
+    BoundedAttr: _after(AttributeTag.BOUNDED, _bounded),
+}

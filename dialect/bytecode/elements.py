@@ -1,0 +1,76 @@
+"""The bytes of constant elements and of float attributes, as MLIR holds them in memory."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import numpy as np
+
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+
+# The bindings give elements of these types as a buffer; of the others they give only the text.
+_BUFFERED = frozenset(("i8", "i16", "i32", "i64", "f16", "f32", "f64"))
+# MLIR prints more elements than this as their bytes, which are exact, and fewer as rounded numbers.
+_PRINTED_AS_NUMBERS = 100
+_BYTES = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
+
+
+def element_bytes(element: str) -> int:
+    """The bytes of one element of a type by name: its bits rounded up, so f4E2M1FN fills one and tf32 three."""
+    return (ELEMENT_BITS[element] + 7) // 8
+
+
+def dense_bytes(elements: ir.DenseElementsAttr) -> bytes:
+    """All elements in row-major order, or one where all are equal; of i1 eight a byte, and 00 or FF where all are equal.
+
+    Specification of Tile IR, section "Binary format", constant section.
+    """
+    element = ir.RankedTensorType(elements.type).element_type
+    name = spell(element)
+    if name == "i1":
+        return _bits(elements)
+    if name in _BUFFERED:
+        numbers = np.array(elements).reshape(-1)
+        return (numbers[:1] if elements.is_splat else numbers).tobytes()
+    words = _words(elements)
+    return words[: element_bytes(name)] if elements.is_splat else words
+
+
+def float_bits(value: ir.FloatAttr) -> int:
+    """The bit pattern of a float attribute."""
+    return int.from_bytes(_scalar_bytes(str(value).partition(" : ")[0], value.type), "little")
+
+
+def _bits(elements: ir.DenseElementsAttr) -> bytes:
+    truths = np.array(elements, dtype=bool).reshape(-1)
+    if elements.is_splat:
+        return b"\xff" if truths[0] else b"\x00"
+    return np.packbits(truths, bitorder="little").tobytes()
+
+
+def _words(elements: ir.DenseElementsAttr) -> bytes:
+    text = str(elements)
+    stored = _BYTES.match(text)
+    if stored is not None:
+        return bytes.fromhex(stored[1])
+    element = ir.RankedTensorType(elements.type).element_type
+    numbers = text[len("dense<") : text.rindex("> : ")].replace("[", "").replace("]", "").split(", ")
+    return b"".join(_scalar_bytes(number, element) for number in numbers)
+
+
+def _scalar_bytes(number: str, element: ir.Type) -> bytes:
+    """The bytes of a number as MLIR prints it."""
+    return _parsed(number, str(element))[: element_bytes(spell(element))]
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed(number: str, element: str) -> bytes:
+    """The bytes of a number and of enough others that MLIR prints bytes; it has no other door to them."""
+    others = ", ".join(["1, 2" if element == "i4" else "1.0, 2.0"] * (_PRINTED_AS_NUMBERS // 2))
+    printed = ir.Attribute.parse(f"dense<[{number}, {others}]> : tensor<{_PRINTED_AS_NUMBERS + 1}x{element}>")
+    stored = _BYTES.match(str(printed))
+    assert stored is not None, printed
+    return bytes.fromhex(stored[1])

@@ -1,0 +1,85 @@
+"""What a writer needs to know of an operation class in one version, worked out once, and what the version lacks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tilec.dialect.attributes import Booleans
+from tilec.dialect.bytecode.layout import SEGMENTS, OperationLayout, layout, member_since
+from tilec.dialect.bytecode.version import Version
+from tilec.dialect.bytecode.version_gate import VersionGate
+from tilec.dialect.fields import AttributeField, ValueField
+from tilec.dialect.mlir import ir
+from tilec.dialect.operation import group_slices
+
+Slices = dict[str, slice]
+
+
+@dataclass(frozen=True)
+class OperationPlan:
+    """The layout of an operation, and its members that are younger than the version."""
+
+    layout: OperationLayout
+    younger: tuple[AttributeField | ValueField, ...]
+    grouped: bool
+
+    @classmethod
+    def of(cls, operation_class: Any, version: Version) -> OperationPlan:
+        found = layout(operation_class, version)
+        members = (
+            *operation_class.attribute_fields.values(),
+            *operation_class.operand_fields,
+            *operation_class.result_fields,
+        )
+        younger = tuple(field for field in members if member_since(operation_class, field) > version)
+        return cls(found, younger, found.operand_layout == SEGMENTS or bool(younger))
+
+    def operand_places(self, operation: ir.Operation) -> Slices:
+        """Where the operands of each field stand; nothing where the layout does not ask for it."""
+        return _places(self.layout.operation_class, "operand", operation) if self.grouped else {}
+
+    def known_results(self, operation: ir.Operation) -> list[ir.Value]:
+        """The results that the version knows."""
+        results = list(operation.results)
+        if not any(isinstance(field, ValueField) and field.kind == "result" for field in self.younger):
+            return results
+        places = _places(self.layout.operation_class, "result", operation)
+        return [value for field in self.layout.results for value in results[places[field.name]]]
+
+    def check(self, operation: ir.Operation, gate: VersionGate) -> None:
+        """Raises InputError where a member that the version lacks says more than its absence would."""
+        cls = self.layout.operation_class
+        for field in self.younger:
+            if isinstance(field, AttributeField):
+                found = _attribute(field, operation)
+            else:
+                found = _values(field, operation, _places(cls, field.kind, operation)[field.name])
+            if found is not None:
+                gate.need(f"{found} of '{operation.name}'", member_since(cls, field))
+
+
+def _places(operation_class: Any, kind: str, operation: ir.Operation) -> Slices:
+    name, attributes = f"{kind}SegmentSizes", operation.attributes
+    return group_slices(operation_class, kind, attributes[name] if name in attributes else None) or {}
+
+
+def _attribute(field: AttributeField, operation: ir.Operation) -> str | None:
+    """What an attribute says beyond its default, in words."""
+    if field.name not in operation.attributes:
+        return None
+    value = field.to_python(operation.attributes[field.name])
+    if field.kind == Booleans.kind:
+        return f"'true' in {field.name}" if any(value) else None
+    if field.kind == "flag":
+        return f"'{field.name}'"
+    return f"'{value}' as {field.name}" if value != field.default else None
+
+
+def _values(field: ValueField, operation: ir.Operation, place: slice) -> str | None:
+    """Operands that are there, and results that are used, in words."""
+    values = list(operation.operands if field.kind == "operand" else operation.results)[place]
+    if field.kind == "operand":
+        return f"operand '{field.name}'" if values else None
+    used = any(True for value in values for _ in value.uses)
+    return f"a use of result '{field.name}'" if used else None

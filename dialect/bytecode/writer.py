@@ -1,0 +1,89 @@
+"""Tile IR bytecode of a module.
+
+The format has no place for the module's name, the places of globals and of arguments, the order between globals and
+kernels, or attributes that are no fields of their operation (`tilec.signature`); they are not written.
+"""
+
+from __future__ import annotations
+
+from tilec.dialect.bytecode.attribute_writer import AttributeWriter
+from tilec.dialect.bytecode.constant_table import ConstantTable
+from tilec.dialect.bytecode.encoder import Encoder
+from tilec.dialect.bytecode.function_writer import FunctionWriter
+from tilec.dialect.bytecode.global_writer import write_globals
+from tilec.dialect.bytecode.string_table import StringTable
+from tilec.dialect.bytecode.tags import ALIGNED, MAGIC, PREVIEW_TAG, SECTION_ALIGNMENT, SECTION_SINCE, Section
+from tilec.dialect.bytecode.type_table import TypeTable
+from tilec.dialect.bytecode.version import NEWEST, Version
+from tilec.dialect.bytecode.version_gate import VersionGate
+from tilec.dialect.mlir import ir
+
+_PRODUCER = "cuda_tile.producer"
+
+
+def write_module(module: ir.Module, version: Version = NEWEST) -> bytes:
+    """The file of a verified module in a version of the format; equal modules give equal bytes.
+
+    Raises InputError at the operation for what the version has no form for. A producer is left out before 13.3.
+    """
+    with module.context:
+        return _write(module, version)
+
+
+def _write(module: ir.Module, version: Version) -> bytes:
+    gate = VersionGate(version)
+    strings, types, constants = StringTable(), TypeTable(gate), ConstantTable()
+    attributes = AttributeWriter(gate, strings, types, constants)
+    functions, globals = FunctionWriter(attributes), []
+    for op in module.body.operations:
+        operation = gate.operation = op.operation
+        if operation.name == "cuda_tile.entry":
+            functions.entry(op)
+        elif operation.name == "cuda_tile.global":
+            globals.append(op)
+        else:
+            gate.refuse(f"'{operation.name}' has no form in bytecode at the level of a module: expected kernels, globals")
+    # The order of NVIDIA's Python front end; the tables come last, as the other sections fill them.
+    payloads = {
+        Section.FUNCTIONS: functions.payload(),
+        Section.GLOBALS: write_globals(globals, attributes),
+        Section.CONSTANTS: constants.payload(),
+        Section.DEBUG: functions.debug_payload(),
+        Section.TYPES: types.payload(),
+        Section.PRODUCER: _producer(module, version, strings),
+        Section.STRINGS: strings.payload(),
+    }
+    return _file(version, functions.preview, payloads)
+
+
+def _producer(module: ir.Module, version: Version, strings: StringTable) -> bytes | None:
+    attributes = module.operation.attributes
+    if version < SECTION_SINCE[Section.PRODUCER] or _PRODUCER not in attributes:
+        return None
+    encoder = Encoder()
+    encoder.varint(strings.index(attributes[_PRODUCER].value_bytes))
+    return bytes(encoder.data)
+
+
+def _file(version: Version, preview: bool, payloads: dict[Section, bytes | bytearray | None]) -> bytes:
+    encoder = Encoder()
+    encoder.bytes(MAGIC)
+    encoder.byte(version.major)
+    encoder.byte(version.minor)
+    encoder.fixed([PREVIEW_TAG if preview else 0], "H")
+    for section, payload in payloads.items():
+        if payload is not None:
+            _section(section, payload, encoder)
+    encoder.byte(Section.END)
+    return bytes(encoder.data)
+
+
+def _section(section: Section, payload: bytes | bytearray, encoder: Encoder) -> None:
+    alignment = SECTION_ALIGNMENT[section]
+    aligned = alignment > 1
+    encoder.byte(section | ALIGNED if aligned else section)
+    encoder.varint(len(payload))
+    if aligned:
+        encoder.varint(alignment)
+        encoder.align(alignment)
+    encoder.bytes(payload)
