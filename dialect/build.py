@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from tilec.dialect.cache import table
-from tilec.dialect.fields import MIXED, MIXED_LIMIT, ONE, ValueField
+from tilec.dialect.fields import ONE, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
 
@@ -67,8 +68,17 @@ def _grouped(
         raise ValueError(
             f"'{name}' has {len(fields)} groups of {kind}s, got sizes {list(sizes)} for {len(flat)} values"
         )
-    stored[f"{kind}SegmentSizes"] = segment_attribute(fields, tuple(sizes), name)
+    stored[f"{kind}SegmentSizes"] = segment_attribute(fields, group_lengths(fields, sizes, flat), name)
     return flat
+
+
+def group_lengths(
+    fields: tuple[ValueField, ...], sizes: Sequence[int], values: Sequence[Any]
+) -> tuple[int | tuple[int, ...], ...]:
+    """What `segment_attribute` asks for: the lengths of each group of values, or of types of results."""
+    types = [value.type if isinstance(value, ir.Value) else value for value in values]
+    ends = accumulate(sizes)
+    return tuple(field.lengths(types[end - size : end]) for field, size, end in zip(fields, sizes, ends, strict=True))
 
 
 def _only_sizes(fields: tuple[ValueField, ...], count: int, kind: str, name: str) -> list[int]:
@@ -82,21 +92,26 @@ def _only_sizes(fields: tuple[ValueField, ...], count: int, kind: str, name: str
 _SEGMENTS: dict[Any, ir.Attribute] = table()
 
 
-def segment_attribute(fields: tuple[ValueField, ...], sizes: tuple[int, ...], name: str) -> ir.Attribute:
-    """The segment attribute for sizes of groups; raises ValueError for a group over the limit."""
-    key = (name, fields[0].kind, sizes, ir.Context.current)
+def segment_attribute(
+    fields: tuple[ValueField, ...], lengths: tuple[int | tuple[int, ...], ...], name: str
+) -> ir.Attribute:
+    """The segment attribute for the lengths of groups; raises ValueError for a mixed group of too many runs."""
+    key = (name, fields[0].kind, lengths, ir.Context.current)
     if key not in _SEGMENTS:
-        _SEGMENTS[key] = ir.DenseI32ArrayAttr.get(_segment_sizes(fields, sizes, name))
+        _SEGMENTS[key] = ir.DenseI32ArrayAttr.get(_segment_sizes(fields, lengths, name))
     return _SEGMENTS[key]
 
 
-def _segment_sizes(fields: tuple[ValueField, ...], sizes: Sequence[int], name: str) -> list[int]:
+def _segment_sizes(fields: tuple[ValueField, ...], lengths: tuple[int | tuple[int, ...], ...], name: str) -> list[int]:
     segments: list[int] = []
-    for field, size in zip(fields, sizes, strict=True):
-        if field.arity != MIXED:
-            segments.append(size)
+    for field, length in zip(fields, lengths, strict=True):
+        if isinstance(length, int):
+            segments.append(length)
             continue
-        if size > MIXED_LIMIT:
-            raise ValueError(f"'{name}' takes at most {MIXED_LIMIT} values for '{field.name}', got {size}")
-        segments.extend([1] * size + [0] * (MIXED_LIMIT - size))
+        if len(length) > field.runs:
+            raise ValueError(
+                f"the type of the values for '{field.name}' of '{name}' may change {field.runs - 1} times, "
+                f"but changes {len(length) - 1} times"
+            )
+        segments.extend([*length, *[0] * (field.runs - len(length))])
     return segments

@@ -5,7 +5,7 @@ An annotation of an operation class is one of
     lhs: Operand[FloatTile]                 exactly one
     mask: Operand[BoolTile] | None          at most one
     tokens: Sequence[Operand[Token]]        any number, all of one type
-    inits: Mixed[Operand[AnyType]]          any number of any types
+    inits: Mixed[Operand[AnyType], 256]     any number of any types, in at most so many runs of equal type
     dim: Integer(64)                        an attribute that must be there
     memory_scope: Scope | None              an attribute that may be absent
     rounding_mode: Rounding = "zero"        an attribute with a default: always stored
@@ -20,12 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, get_args, get_origin
 
 from tilec.dialect.mlir import ir
 
-# IRDL gives all elements of a variadic group one type, so groups of mixed types are this many optional fields.
-MIXED_LIMIT = 32
+# IRDL gives all elements of a variadic group one type, so a group of mixed types is several variadic ones, each a run
+# of values of equal type. So many runs cost a verification 1 us, and a line of the generic form 800 characters.
+MANY_RUNS = 256
 
 ONE, OPTIONAL, UNIFORM, MIXED = "one", "optional", "uniform", "mixed"
 
@@ -57,6 +59,8 @@ class ValueField:
     arity: str = ONE
     name: str = ""
     since: str = ""
+    # Of a mixed group: how many runs of equal type it may have.
+    runs: int = 1
 
     def __or__(self, none: None) -> ValueField:
         return replace(self, arity=OPTIONAL)
@@ -72,7 +76,16 @@ class ValueField:
     @property
     def width(self) -> int:
         """The number of entries this group has in the segment attribute."""
-        return MIXED_LIMIT if self.arity == MIXED else 1
+        return self.runs
+
+    def lengths(self, types: Sequence[ir.Type]) -> int | tuple[int, ...]:
+        """How many values of these types the group has, or of a mixed one how many each of its runs has."""
+        return run_lengths(types) if self.arity == MIXED else len(types)
+
+
+def run_lengths(types: Sequence[ir.Type]) -> tuple[int, ...]:
+    """How many equal types follow each other, from the first one on."""
+    return tuple(len(list(run)) for _, run in groupby(types))
 
 
 class Operand:
@@ -86,8 +99,9 @@ class Result:
 
 
 class Mixed:
-    def __class_getitem__(cls, field: ValueField) -> ValueField:
-        return replace(field, arity=MIXED)
+    def __class_getitem__(cls, field_and_runs: tuple[ValueField, int]) -> ValueField:
+        field, runs = field_and_runs
+        return replace(field, arity=MIXED, runs=runs)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from typing import Any, TypeVar, Union
 from tilec.dialect.cache import table
 from tilec.dialect.fields import (
     MIXED,
-    MIXED_LIMIT,
     ONE,
     OPTIONAL,
     AttributeField,
@@ -167,7 +166,7 @@ def _irdl_values(field: ValueField) -> dict[str, Any]:
     value = (ext.Operand if field.kind == "operand" else ext.Result)[constraint]
     name = _irdl_name(field.name)
     if field.arity == MIXED:
-        return {f"{name}{i}": value | None for i in range(MIXED_LIMIT)}
+        return {f"{name}{i}": Sequence[value] for i in range(field.runs)}  # type: ignore[valid-type]
     if field.arity == OPTIONAL:
         return {name: value | None}
     return {name: value if field.arity == ONE else Sequence[value]}  # type: ignore[valid-type]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.assembly.attributes import read_dictionary
-from tilec.dialect.build import segment_attribute
+from tilec.dialect.build import group_lengths, segment_attribute
 from tilec.dialect.fields import ONE, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
@@ -119,14 +119,16 @@ class GenericReader:
     ) -> ir.Operation:
         cls = OPERATIONS[name]
         stored = self._normalised(cls, attributes)
-        for kind, fields, count in (
-            ("operand", cls.operand_fields, len(operands)),
-            ("result", cls.result_fields, len(results)),
-        ):
+        groups: tuple[tuple[str, tuple[ValueField, ...], Sequence[Any]], ...] = (
+            ("operand", cls.operand_fields, operands),
+            ("result", cls.result_fields, results),
+        )
+        for kind, fields, values in groups:
             if any(field.arity != ONE for field in fields):
-                sizes = self._sizes(fields, stored.get(f"{kind}SegmentSizes"), count, offset)
+                sizes = self._sizes(fields, stored.get(f"{kind}SegmentSizes"), len(values), offset)
                 try:
-                    stored[f"{kind}SegmentSizes"] = segment_attribute(fields, tuple(sizes), name)
+                    lengths = group_lengths(fields, sizes, values)
+                    stored[f"{kind}SegmentSizes"] = segment_attribute(fields, lengths, name)
                 except ValueError as error:
                     self.tokens.fail_at(offset, str(error))
         operation = ir.Operation.create(

@@ -10,7 +10,7 @@ from tilec.dialect.assembly.tokens import Tokens
 from tilec.dialect.build import segment_attribute
 from tilec.dialect.cache import cached
 from tilec.dialect.cuda_tile.types import TokenType
-from tilec.dialect.fields import ONE, OPTIONAL, TypeVariable, ValueField
+from tilec.dialect.fields import MIXED, ONE, OPTIONAL, TypeVariable, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
 
@@ -83,33 +83,35 @@ class OperationMaker:
         """The operation, with result types inferred from the types that were read."""
         plan = _plan(parts.name, self.context)
         operands: list[ir.Value] = []
-        sizes: list[int] = []
+        lengths: list[int | tuple[int, ...]] = []
         for field in plan.operands:
             group = parts.operands.get(field.name, ())
             operands += group
-            sizes.append(len(group))
+            lengths.append(field.lengths([value.type for value in group]) if field.arity == MIXED else len(group))
         results: list[ir.Type] = []
-        result_sizes: list[int] = []
+        result_lengths: list[int | tuple[int, ...]] = []
         for field in plan.results:
             types = parts.types.get(field.name) or self._inferred(plan, field, parts)
             results += types
-            result_sizes.append(len(types))
+            result_lengths.append(field.lengths(types))
         for field, at in plan.shared:
             if field.name not in parts.types:
                 self.check_operands(field, [results[at]], parts)
         attributes = {**plan.defaults, **parts.attributes}
         if plan.operand_segments:
-            attributes["operandSegmentSizes"] = self._segments(plan.operands, sizes, parts)
+            attributes["operandSegmentSizes"] = self._segments(plan.operands, lengths, parts)
         if plan.result_segments:
-            attributes["resultSegmentSizes"] = self._segments(plan.results, result_sizes, parts)
+            attributes["resultSegmentSizes"] = self._segments(plan.results, result_lengths, parts)
         location = self.tokens.source.location(parts.offset)
         return ir.Operation.create(
             parts.name, results, operands, attributes, regions=plan.regions, loc=location, ip=point
         )
 
-    def _segments(self, fields: tuple[ValueField, ...], sizes: list[int], parts: Parts) -> ir.Attribute:
+    def _segments(
+        self, fields: tuple[ValueField, ...], lengths: list[int | tuple[int, ...]], parts: Parts
+    ) -> ir.Attribute:
         try:
-            return segment_attribute(fields, tuple(sizes), parts.name)
+            return segment_attribute(fields, tuple(lengths), parts.name)
         except ValueError as error:
             self.tokens.fail_at(parts.offset, str(error))
 

@@ -8,6 +8,9 @@ from tilec.dialect.cuda_tile.types import GatherScatterViewType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote, spell, spell_list
 
+# The indices of a view are of one type, but for the one along the sparse dimension of a gather.
+INDEX_RUNS = 3
+
 
 def ordering_problem(op: Any, words: str, allowed: tuple[str, ...]) -> str | None:
     """A weak access has no scope, every other one has; only some orderings fit an access."""

@@ -2,6 +2,7 @@
 
 from tilec.dialect.attributes import Booleans
 from tilec.dialect.cuda_tile.accesses import (
+    INDEX_RUNS,
     inbounds_problem,
     index_problem,
     mask_problem,
@@ -101,7 +102,7 @@ class AtomicRedViewTkoOp(Operation, name="atomic_red_view_tko", opcode=0x75, sin
 
     result_token: Result[Token]
     view: Operand[TileView]
-    index: Mixed[Operand[IntegerTile]]
+    index: Mixed[Operand[IntegerTile], INDEX_RUNS]
     value: Operand[NumberTile]
     token: Operand[Token] | None
     memory_ordering_semantics: MemoryOrdering

@@ -4,7 +4,7 @@ from tilec.dialect.attributes import Flag
 from tilec.dialect.cuda_tile.nesting import ancestor_problem, carried_problem, first_ancestor
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.sets import AnyType, ScalarBool, ScalarInteger
-from tilec.dialect.fields import Mixed, Operand, Region, Result, TypeVariable
+from tilec.dialect.fields import MANY_RUNS, Mixed, Operand, Region, Result, TypeVariable
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import quote, spell_list
 
@@ -14,7 +14,7 @@ Bound = TypeVariable("Bound", ScalarInteger)
 class IfOp(Operation, name="if", opcode=0x32):
     """The values of one of two branches."""
 
-    results: Mixed[Result[AnyType]]
+    results: Mixed[Result[AnyType], MANY_RUNS]
     condition: Operand[ScalarBool]
     then: Region
     else_: Region | None
@@ -56,11 +56,11 @@ def _branch_problem(name, block, expected):
 class ForOp(Operation, name="for", opcode=0x29):
     """The body for lowerBound, lowerBound + step, .. below upperBound; results are the values carried last."""
 
-    resultValues: Mixed[Result[AnyType]]
+    resultValues: Mixed[Result[AnyType], MANY_RUNS]
     lowerBound: Operand[Bound]
     upperBound: Operand[Bound]
     step: Operand[Bound]
-    initValues: Mixed[Operand[AnyType]]
+    initValues: Mixed[Operand[AnyType], MANY_RUNS]
     unsignedCmp: Flag.added("13.2")
     body: Region
     assembly = "for"
@@ -88,8 +88,8 @@ class ForOp(Operation, name="for", opcode=0x29):
 class LoopOp(Operation, name="loop", opcode=0x41):
     """The body again and again until a break, whose operands are the results."""
 
-    resultValues: Mixed[Result[AnyType]]
-    initValues: Mixed[Operand[AnyType]]
+    resultValues: Mixed[Result[AnyType], MANY_RUNS]
+    initValues: Mixed[Operand[AnyType], MANY_RUNS]
     body: Region
     assembly = "loop"
 
@@ -117,7 +117,7 @@ def _arguments_problem(initial, arguments):
 class BreakOp(Operation, name="break", opcode=0x0A, traits=[ir.IsTerminatorTrait]):
     """Leaves the innermost loop with its results."""
 
-    operands: Mixed[Operand[AnyType]]
+    operands: Mixed[Operand[AnyType], MANY_RUNS]
     assembly = "values"
 
     def check(self):
@@ -135,7 +135,7 @@ class BreakOp(Operation, name="break", opcode=0x0A, traits=[ir.IsTerminatorTrait
 class ContinueOp(Operation, name="continue", opcode=0x11, traits=[ir.IsTerminatorTrait]):
     """Starts the next iteration of the innermost loop with the values to carry."""
 
-    operands: Mixed[Operand[AnyType]]
+    operands: Mixed[Operand[AnyType], MANY_RUNS]
     assembly = "values"
 
     def check(self):
@@ -159,7 +159,7 @@ class ContinueOp(Operation, name="continue", opcode=0x11, traits=[ir.IsTerminato
 class YieldOp(Operation, name="yield", opcode=0x6D, traits=[ir.IsTerminatorTrait, ext.Pure]):
     """Gives values to the operation around it."""
 
-    operands: Mixed[Operand[AnyType]]
+    operands: Mixed[Operand[AnyType], MANY_RUNS]
     assembly = "values"
 
     def check(self):
@@ -173,7 +173,7 @@ class YieldOp(Operation, name="yield", opcode=0x6D, traits=[ir.IsTerminatorTrait
 class ReturnOp(Operation, name="return", opcode=0x5C, traits=[ir.IsTerminatorTrait]):
     """Ends the kernel for this tile block."""
 
-    operands: Mixed[Operand[AnyType]]
+    operands: Mixed[Operand[AnyType], MANY_RUNS]
     assembly = "values"
 
     def check(self):

@@ -3,7 +3,7 @@
 from tilec.dialect.attributes import Text
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.sets import AnyTile, BoolTile, Token
-from tilec.dialect.fields import Mixed, Operand, Result
+from tilec.dialect.fields import MANY_RUNS, Mixed, Operand, Result
 
 _CONVERSIONS = "diuoxXeEfFgGaAcsSpn"
 
@@ -20,7 +20,7 @@ class PrintTkoOp(Operation, name="print_tko", opcode=0x55):
     """Prints tiles with a format as of C's printf, one directive a tile."""
 
     result_token: Result[Token].added("13.2")
-    args: Mixed[Operand[AnyTile]]
+    args: Mixed[Operand[AnyTile], MANY_RUNS]
     token: (Operand[Token] | None).added("13.2")
     str: Text
     assembly = "$str{, $args}{ token=$token} attr-dict{ : type($args)} -> type($result_token)"

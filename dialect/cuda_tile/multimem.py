@@ -1,7 +1,7 @@
 """Accesses to the same memory of several devices at once."""
 
 from tilec.dialect.attributes import Booleans
-from tilec.dialect.cuda_tile.accesses import inbounds_problem, index_problem, ordering_problem
+from tilec.dialect.cuda_tile.accesses import INDEX_RUNS, inbounds_problem, index_problem, ordering_problem
 from tilec.dialect.cuda_tile.enums import MemoryOrdering, MultimemReduction, Scope
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.sets import AnyTile, IntegerTile, PartitionView, Token
@@ -39,7 +39,7 @@ class MultimemLoadReduceViewTkoOp(Operation, name="multimem_load_reduce_view_tko
     reduced_values: Result[AnyTile]
     result_token: Result[Token]
     view: Operand[PartitionView]
-    index: Mixed[Operand[IntegerTile]]
+    index: Mixed[Operand[IntegerTile], INDEX_RUNS]
     token: Operand[Token] | None
     memory_ordering_semantics: MemoryOrdering
     memory_scope: Scope | None
@@ -63,7 +63,7 @@ class MultimemReduceViewTkoOp(Operation, name="multimem_reduce_view_tko", opcode
     result_token: Result[Token]
     view: Operand[PartitionView]
     tile: Operand[AnyTile]
-    index: Mixed[Operand[IntegerTile]]
+    index: Mixed[Operand[IntegerTile], INDEX_RUNS]
     token: Operand[Token] | None
     memory_ordering_semantics: MemoryOrdering
     memory_scope: Scope
@@ -84,7 +84,7 @@ class MultimemStoreViewTkoOp(Operation, name="multimem_store_view_tko", opcode=0
     result_token: Result[Token]
     view: Operand[PartitionView]
     tile: Operand[AnyTile]
-    index: Mixed[Operand[IntegerTile]]
+    index: Mixed[Operand[IntegerTile], INDEX_RUNS]
     token: Operand[Token] | None
     memory_ordering_semantics: MemoryOrdering
     memory_scope: Scope | None

@@ -4,14 +4,14 @@ from tilec.dialect.attributes import Array, Boolean, Integer
 from tilec.dialect.cuda_tile.folds import body_problem, reduced_type, shape_problem
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.sets import AnyTile
-from tilec.dialect.fields import Mixed, Operand, Region, Result
+from tilec.dialect.fields import MANY_RUNS, Mixed, Operand, Region, Result
 
 
 class ReduceOp(Operation, name="reduce", opcode=0x58):
     """The fold along dim, in no specified order, by the body, which takes (element, accumulator) of each operand."""
 
-    results: Mixed[Result[AnyTile]]
-    operands: Mixed[Operand[AnyTile]]
+    results: Mixed[Result[AnyTile], MANY_RUNS]
+    operands: Mixed[Operand[AnyTile], MANY_RUNS]
     dim: Integer(32)
     identities: Array
     body: Region
@@ -27,8 +27,8 @@ class ReduceOp(Operation, name="reduce", opcode=0x58):
 class ScanOp(Operation, name="scan", opcode=0x5E):
     """The inclusive prefix fold along dim, from the last index down where `reverse`."""
 
-    results: Mixed[Result[AnyTile]]
-    operands: Mixed[Operand[AnyTile]]
+    results: Mixed[Result[AnyTile], MANY_RUNS]
+    operands: Mixed[Operand[AnyTile], MANY_RUNS]
     dim: Integer(32)
     reverse: Boolean
     identities: Array

@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 
 from tilec.dialect.attributes import Booleans
-from tilec.dialect.cuda_tile.accesses import inbounds_problem, multicast_problem, ordering_problem, view_problem
+from tilec.dialect.cuda_tile.accesses import (
+    INDEX_RUNS,
+    inbounds_problem,
+    multicast_problem,
+    ordering_problem,
+    view_problem,
+)
 from tilec.dialect.cuda_tile.attributes import Hints
 from tilec.dialect.cuda_tile.enums import MemoryOrdering, Scope
 from tilec.dialect.cuda_tile.operation import NoMemoryEffect, Operation
@@ -130,7 +136,7 @@ class LoadViewTkoOp(Operation, name="load_view_tko", opcode=0x3E):
     tile: Result[AnyTile]
     result_token: Result[Token]
     view: Operand[TileView]
-    index: Mixed[Operand[IntegerTile]]
+    index: Mixed[Operand[IntegerTile], INDEX_RUNS]
     token: Operand[Token] | None
     memory_ordering_semantics: MemoryOrdering
     memory_scope: Scope | None
@@ -151,7 +157,7 @@ class StoreViewTkoOp(Operation, name="store_view_tko", opcode=0x66):
     result_token: Result[Token]
     tile: Operand[AnyTile]
     view: Operand[TileView]
-    index: Mixed[Operand[IntegerTile]]
+    index: Mixed[Operand[IntegerTile], INDEX_RUNS]
     token: Operand[Token] | None
     memory_ordering_semantics: MemoryOrdering
     memory_scope: Scope | None

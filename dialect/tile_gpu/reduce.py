@@ -14,8 +14,8 @@ class ReduceOp(Operation, name="reduce"):
     `identities` holds the neutral elements.
     """
 
-    folded: Mixed[Result[Anything]]
-    sources: Mixed[Operand[RegisterTile]]
+    folded: Mixed[Result[Anything], 32]
+    sources: Mixed[Operand[RegisterTile], 32]
     dimension: Integer(32)
     identities: Array
     body: Region
@@ -24,8 +24,8 @@ class ReduceOp(Operation, name="reduce"):
 class ScanOp(Operation, name="scan"):
     """Inclusive prefix fold along `dimension`, from the last index down where `reverse`."""
 
-    folded: Mixed[Result[RegisterTile]]
-    sources: Mixed[Operand[RegisterTile]]
+    folded: Mixed[Result[RegisterTile], 32]
+    sources: Mixed[Operand[RegisterTile], 32]
     dimension: Integer(32)
     reverse: Boolean
     identities: Array
@@ -35,4 +35,4 @@ class ScanOp(Operation, name="scan"):
 class YieldOp(Operation, name="yield", traits=[ir.IsTerminatorTrait, ext.Pure]):
     """The new accumulators of a reduction or scan."""
 
-    values: Mixed[Operand[Anything]]
+    values: Mixed[Operand[Anything], 32]

@@ -78,7 +78,7 @@ class ExtractOp(Operation, name="extract", traits=[ext.Pure]):
 
     result: Result[Anything]
     source: Operand[RegisterTile]
-    indices: Mixed[Operand[Scalar]]
+    indices: Mixed[Operand[Scalar], 32]
 
 
 class CatOp(Operation, name="cat", traits=[ext.Pure]):
@@ -97,5 +97,5 @@ class MathOp(Operation, name="math", traits=[ext.Pure]):
     """
 
     result: Result[Anything]
-    arguments: Mixed[Operand[Anything]]
+    arguments: Mixed[Operand[Anything], 32]
     function: Text

@@ -8,6 +8,7 @@ import pytest
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import PartitionViewType, PointerType, TensorViewType, TileType, TokenType
+from tilec.dialect.fields import MANY_RUNS
 from tilec.dialect.mlir import context, ir
 
 
@@ -56,7 +57,7 @@ def test_groups_by_field(values: list[ir.Value]) -> None:
     )
     assert loaded.opview.index == [scalar]
     assert loaded.opview.token is None
-    assert list(loaded.attributes["operandSegmentSizes"]) == [1] + [1] + [0] * 31 + [0]
+    assert list(loaded.attributes["operandSegmentSizes"]) == [1] + [1, 0, 0] + [0]
     stored = build(
         "store_ptr_tko", [pointer, pointer, None, token], [TokenType.get()], {"memory_ordering_semantics": "weak"}
     )
@@ -76,7 +77,19 @@ def test_one_variable_group_needs_no_sizes(values: list[ir.Value]) -> None:
     _, scalar, _, tile = values
     looped = build("for", [scalar, scalar, scalar, tile, tile], [tile.type, tile.type]).opview
     assert looped.initValues == [tile, tile]
-    assert list(looped.attributes["resultSegmentSizes"]) == [1, 1] + [0] * 30
+    assert list(looped.attributes["resultSegmentSizes"]) == [2] + [0] * (MANY_RUNS - 1)
+
+
+def test_values_of_any_types_in_any_number(values: list[ir.Value]) -> None:
+    _, scalar, _, tile = values
+    initial = [tile] * 1000 + [scalar] * 200 + [tile, scalar] * 127
+    looped = build("loop", initial, [tile.type, scalar.type]).opview
+    assert looped.initValues == initial
+    assert list(looped.attributes["operandSegmentSizes"]) == [1000, 200] + [1] * 254
+    looped.regions[0].blocks.append(*[v.type for v in initial], arg_locs=[looped.location] * len(initial))
+    with ir.InsertionPoint(looped.regions[0].blocks[0]):
+        build("break", [tile, scalar])
+    assert looped.operation.verify()
 
 
 def test_ambiguous_groups_are_refused(values: list[ir.Value]) -> None:
@@ -88,8 +101,10 @@ def test_ambiguous_groups_are_refused(values: list[ir.Value]) -> None:
 
 def test_too_many_values_are_refused(values: list[ir.Value]) -> None:
     _, scalar, _, tile = values
-    with pytest.raises(ValueError, match="at most 32 values for 'initValues', got 33"):
-        build("for", [scalar, scalar, scalar, *[tile] * 33], [tile.type] * 33)
+    many = [tile, scalar] * 129
+    message = "the type of the values for 'initValues' of 'cuda_tile.loop' may change 255 times, but changes 257 times"
+    with pytest.raises(ValueError, match=message):
+        build("loop", many, [])
 
 
 def test_locations_are_those_around(values: list[ir.Value]) -> None:

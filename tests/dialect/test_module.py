@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tilec.dialect.fields import MANY_RUNS
 from tilec.dialect.mlir import context, ir
 from tilec.errors import InputError, VerificationError
 from tilec.module import Module
@@ -150,7 +151,7 @@ def test_types_of_generic_text_are_checked(type: str, message: str) -> None:
     "builtin.module"() ({{ "cuda_tile.entry"() ({{
       ^bb0(%a: !cuda_tile.tile<array<i64>, i32>):
         %0 = "cuda_tile.reshape"(%a) : (!cuda_tile.tile<array<i64>, i32>) -> {type}
-        "cuda_tile.return"() {{operandSegmentSizes = array<i32: {", ".join(["0"] * 32)}>}} : () -> ()
+        "cuda_tile.return"() {{operandSegmentSizes = array<i32: {", ".join(["0"] * MANY_RUNS)}>}} : () -> ()
     }}) {{sym_name = "k", function_type = (!cuda_tile.tile<array<i64>, i32>) -> ()}} : () -> () }}) : () -> ()"""
     with pytest.raises(VerificationError, match="result #0 has an invalid type") as caught:
         Module.parse(text)

@@ -17,7 +17,7 @@ from tilec.ast_to_tile.liveness import assigned, leaves_loop
 from tilec.ast_to_tile.merge import NoMerge, Plan, carry, lower, rebuild, types_of, unify
 from tilec.ast_to_tile.tracer import Block, Flow, Jump, Left, Loop, Returned, Tracer, statement
 from tilec.ast_to_tile.values import Range, Tile, Unusable, describe
-from tilec.dialect.fields import MIXED_LIMIT
+from tilec.dialect.fields import MANY_RUNS, run_lengths
 from tilec.dialect.mlir import ir
 from tilec.errors import CompileError, Note
 
@@ -77,9 +77,12 @@ def _initial(tracer: Tracer, plans: Plans) -> list[ir.Value]:
 
 def _types(plans: Plans) -> list[ir.Type]:
     types = [type for plan in plans.values() for type in types_of(plan)]
-    if len(types) > MIXED_LIMIT:
-        names = ", ".join(plans)
-        raise CompileError(f"a loop can carry {MIXED_LIMIT} values, this one carries {len(types)} ({names})")
+    # A loop made of a `for` carries its counter too.
+    runs, most = len(run_lengths(types)) + 1, MANY_RUNS
+    if runs > most:
+        raise CompileError(
+            f"a loop can carry values of {most} types in a row, this one carries {runs} ({', '.join(plans)})"
+        )
     return types
 
 
