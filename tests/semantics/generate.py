@@ -12,6 +12,7 @@ import float_vectors
 import function_vectors
 import integer_vectors
 import matrix_vectors
+import memory_vectors
 import shape_vectors
 
 CHAPTERS = {
@@ -21,6 +22,7 @@ CHAPTERS = {
     "math": function_vectors,
     "mma": matrix_vectors,
     "shape": shape_vectors,
+    "memory": memory_vectors,
 }
 
 

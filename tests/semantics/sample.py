@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from rational import Format, largest_code, special_code
+from rational import FORMATS, Format, largest_code, special_code
 
 COUNT = 32
 
@@ -43,3 +43,30 @@ def _near(form: Format, random: Random) -> int:
     sign = random.getrandbits(1) if form.signed else 0
     code = sign << form.exponent_bits + form.fraction_bits | exponent << form.fraction_bits
     return (code | random.getrandbits(form.fraction_bits or 1) & (1 << form.fraction_bits) - 1) << form.shift
+
+
+INTEGERS = ("i1", "i8", "i16", "i32", "i64")
+NUMBERS = (*INTEGERS, *FORMATS)
+# Tiles of these may be moved; memory has neither i4 nor pointers.
+POINTERS = tuple(f"ptr<{name}>" for name in NUMBERS)
+MOVED = (*NUMBERS, "i4", *POINTERS)
+
+
+def codes(element: str, seed: str, count: int) -> list[int]:
+    """Bit patterns of any element type; pointers are addresses that every element's size divides."""
+    if element in FORMATS:
+        return floats(FORMATS[element], f"{element}{seed}", max(count, 32))[:count]
+    if element.startswith("ptr"):
+        return [8 * address for address in integers(44, f"{element}{seed}", count)]
+    return integers(int(element[1:]), f"{element}{seed}", count)
+
+
+def literal(element: str, code: int) -> str:
+    """A code as a constant spells it: decimal for integers, the bits in hex for floats (19 of them for tf32)."""
+    if element == "i1":
+        return "true" if code else "false"
+    if element in FORMATS:
+        form = FORMATS[element]
+        return f"0x{code >> form.shift:0{-(-form.bits // 4)}X}"
+    width = int(element[1:])
+    return str(code - (1 << width) if code >> width - 1 else code)

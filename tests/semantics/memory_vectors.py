@@ -1,0 +1,231 @@
+"""Vectors of memory: loads and stores through pointers, tokens, allocated memory, globals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from program import Program, pointer_type, tile_type
+from sample import NUMBERS, codes, literal
+
+COUNT = 8
+# Places in a buffer of COUNT elements; a gather repeats some, a scatter does not.
+GATHERED = (3, 0, 7, 7, 2, 5, 0, 4)
+SCATTERED = (3, 0, 7, 1, 2, 5, 6, 4)
+IN_ORDER = tuple(range(COUNT))
+MASK = (1, 0, 1, 1, 0, 0, 1, 0)
+SCOPES = ("tl_blk", "device", "sys")
+# Two elements of four bits share a byte, and no source says what a pointer to the second one is.
+HALF_BYTES = {"f4E2M1FN": {"choice": "a pointer to f4E2M1FN counts half bytes"}}
+
+
+def pointed(program: Program, base: str, element: str, offsets: tuple[int, ...]) -> tuple[str, str]:
+    """A tile of pointers and its type."""
+    return program.pointers(base, element, offsets), pointer_type(element, (len(offsets),))
+
+
+def load(element: str, form: str, access: str = "weak", **more: Any) -> dict[str, Any]:
+    """`form` is plain, masked (unspecified where the mask is false) or padded."""
+    program = Program("load_ptr_tko", case=f"{access} {form} {element}", **more, **HALF_BYTES.get(element, {}))
+    held, padding = codes(element, "held", COUNT), codes(element, "padding", COUNT)
+    offsets = IN_ORDER if element in HALF_BYTES else GATHERED
+    pointers, kind = pointed(program, program.buffer(element, held), element, offsets)
+    result = tile_type(element, (COUNT,))
+    operands, types, expected = [pointers], [kind], [held[at] for at in offsets]
+    if form != "plain":
+        operands.append(program.given("i1", MASK, (COUNT,)))
+        types.append(tile_type("i1", (COUNT,)))
+    if form == "padded":
+        operands.append(program.given(element, padding, (COUNT,)))
+        types.append(result)
+    outside = padding if form == "padded" else [None] * COUNT
+    if form != "plain":
+        expected = [x if chosen else y for chosen, x, y in zip(MASK, expected, outside, strict=True)]
+    loaded, _ = program.pair(f"load_ptr_tko {access} {', '.join(operands)} : {', '.join(types)} -> {result}, token")
+    program.keep(loaded, element, expected, (COUNT,))
+    return program.record()
+
+
+def store(element: str, masked: bool, access: str = "weak", **more: Any) -> dict[str, Any]:
+    form = "masked" if masked else "plain"
+    program = Program("store_ptr_tko", case=f"{access} {form} {element}", **more, **HALF_BYTES.get(element, {}))
+    held, written = codes(element, "held", COUNT), codes(element, "written", COUNT)
+    after = list(held)
+    offsets = IN_ORDER if element in HALF_BYTES else SCATTERED
+    for place, value, chosen in zip(offsets, written, MASK, strict=True):
+        if chosen or not masked:
+            after[place] = value
+    pointers, kind = pointed(program, program.buffer(element, held, after), element, offsets)
+    value = program.given(element, written, (COUNT,))
+    operands, types = [pointers, value], [kind, tile_type(element, (COUNT,))]
+    if masked:
+        operands.append(program.given("i1", MASK, (COUNT,)))
+        types.append(tile_type("i1", (COUNT,)))
+    program.let(f"store_ptr_tko {access} {', '.join(operands)} : {', '.join(types)} -> token")
+    return program.record()
+
+
+def scalar(element: str) -> dict[str, Any]:
+    """One element, from one buffer to another."""
+    program = Program("load_ptr_tko", "store_ptr_tko", case=f"0-D {element}")
+    code = codes(element, "scalar", 8)[5]
+    source, target = program.buffer(element, [code]), program.buffer(element, None, [code])
+    program.put(target, program.fetch(source, element)[0], element)
+    return program.record()
+
+
+def square(masked: bool) -> dict[str, Any]:
+    """Pointers, mask and values of rank 2."""
+    program = Program("load_ptr_tko", "store_ptr_tko", case=f"rank 2{' masked' if masked else ''}")
+    held, shape = codes("i16", "square", 8), (2, 4)
+    pairs = zip(held, MASK, strict=True)
+    target = program.buffer("i16", [0] * 8, [x if chosen or not masked else 0 for x, chosen in pairs])
+    flat = [pointed(program, base, "i16", IN_ORDER) for base in (program.buffer("i16", held), target)]
+    kind, tile, bits = pointer_type("i16", shape), tile_type("i16", shape), tile_type("i1", shape)
+    source, place = (program.let(f"reshape {value} : {one} -> {kind}") for value, one in flat)
+    mask = f", {program.given('i1', MASK, shape)}" if masked else ""
+    masks = f", {bits}" if masked else ""
+    value, _ = program.pair(f"load_ptr_tko weak {source}{mask} : {kind}{masks} -> {tile}, token")
+    program.let(f"store_ptr_tko weak {place}, {value}{mask} : {kind}, {tile}{masks} -> token")
+    return program.record()
+
+
+def accesses() -> Iterator[dict[str, Any]]:
+    for element in NUMBERS:
+        for form in ("plain", "masked", "padded"):
+            yield load(element, form)
+        for masked in (False, True):
+            yield store(element, masked)
+        if element != "f4E2M1FN":
+            yield scalar(element)
+    for masked in (False, True):
+        yield square(masked)
+    for scope in SCOPES:
+        for element in ("i32", "f32", "i64", "f64"):
+            yield load(element, "plain", f"relaxed {scope}")
+            yield load(element, "padded", f"acquire {scope}")
+            yield store(element, False, f"relaxed {scope}")
+            yield store(element, True, f"release {scope}")
+
+
+def hinted() -> dict[str, Any]:
+    """Hints change nothing."""
+    program = Program("load_ptr_tko", "store_ptr_tko", case="optimization hints")
+    held = codes("f32", "hinted", COUNT)
+    hints = "optimization_hints = <sm_100 = {latency = 3}, default = {latency = 10}>"
+    source, kind = pointed(program, program.buffer("f32", held), "f32", IN_ORDER)
+    target, _ = pointed(program, program.buffer("f32", None, held), "f32", IN_ORDER)
+    tile = tile_type("f32", (COUNT,))
+    value, _ = program.pair(f"load_ptr_tko weak {source} {hints} : {kind} -> {tile}, token")
+    program.let(f"store_ptr_tko weak {target}, {value} {hints} : {kind}, {tile} -> token")
+    return program.record()
+
+
+def chain(operation: str, element: str) -> dict[str, Any]:
+    """A store, what makes a token of its token, then a load of the same place, then a store there after the load."""
+    program = Program(operation, "load_ptr_tko", "store_ptr_tko", case=f"a chain of tokens, {element}")
+    first, second = codes(element, "chain", 16)[10:12]
+    place = program.buffer(element, None, [second])
+    one, two = program.given(element, [first], ()), program.given(element, [second], ())
+    start = program.let("make_token : token")
+    stored = program.put(place, one, element, start)
+    forms = {
+        "make_token": lambda: stored,
+        "join_tokens": lambda: program.let(f"join_tokens {start}, {stored}, {start} : token"),
+        "memory_fence_alias_tko": lambda: program.let(f"memory_fence_alias_tko {stored}"),
+        "gdc_wait_tko": lambda: program.let(f"gdc_wait_tko token = {stored} -> token"),
+        "gdc_launch_dependents_tko": lambda: program.let(f"gdc_launch_dependents_tko token = {stored} -> token"),
+    }
+    value, loaded = program.fetch(place, element, forms[operation]())
+    program.put(place, two, element, loaded)
+    program.keep(value, element, [first])
+    return program.record()
+
+
+def alone(operation: str) -> dict[str, Any]:
+    """Programmatic dependent launch without a token, in a grid that depends on nothing."""
+    program = Program(operation, case="without a token")
+    value = program.given("i32", [7], ())
+    token = program.let(f"{operation} -> token")
+    program.put(program.buffer("i32", None, [7]), value, "i32", token)
+    return program.record()
+
+
+def tokens() -> Iterator[dict[str, Any]]:
+    for operation in (
+        "make_token", "join_tokens", "memory_fence_alias_tko", "gdc_wait_tko", "gdc_launch_dependents_tko",
+    ):  # fmt: skip
+        for element in ("i8", "f32", "f64"):
+            yield chain(operation, element)
+    yield alone("gdc_wait_tko")
+    yield alone("gdc_launch_dependents_tko")
+
+
+def allocated(element: str, visible: bool) -> dict[str, Any]:
+    """What was stored in allocated memory is read back, turned round."""
+    program = Program("alloca", case=f"{element}{' global' if visible else ''}", **HALF_BYTES.get(element, {}))
+    values = codes(element, "allocated", COUNT)
+    form = "alignment = 16 global" if visible else "alignment = 8"
+    base = program.let(f"alloca num_elem = {COUNT}, {form} : {pointer_type(element)}")
+    turned = IN_ORDER if element in HALF_BYTES else tuple(reversed(IN_ORDER))
+    places, kind = pointed(program, base, element, IN_ORDER)
+    back, _ = pointed(program, base, element, turned)
+    tile = tile_type(element, (COUNT,))
+    given = program.given(element, values, (COUNT,))
+    token = program.let(f"store_ptr_tko weak {places}, {given} : {kind}, {tile} -> token")
+    value, _ = program.pair(f"load_ptr_tko weak {back} token={token} : {kind} -> {tile}, token")
+    program.keep(value, element, [values[at] for at in turned], (COUNT,))
+    return program.record()
+
+
+def aligned() -> dict[str, Any]:
+    """The address of allocated memory is a multiple of what was asked for."""
+    program = Program("alloca", case="alignment = 128")
+    base = program.let("alloca num_elem = 3, alignment = 128 : tile<ptr<i8>>")
+    address = program.let(f"ptr_to_int {base} : tile<ptr<i8>> -> tile<i64>")
+    size = program.constant("i64", 128)
+    program.keep(program.let(f"remi {address}, {size} unsigned : tile<i64>"), "i64", [0])
+    return program.record()
+
+
+def global_values(element: str) -> Iterator[dict[str, Any]]:
+    """A global is read, in every form of its declaration; one that is not constant is written as well."""
+    values, written = codes(element, "global", COUNT), codes(element, "written", COUNT)
+    listed = ", ".join(literal(element, code) for code in values)
+    for keywords in ("", "constant ", "private ", "private constant "):
+        alignment = " alignment = 64" if keywords else ""
+        more = HALF_BYTES.get(element, {})
+        program = Program("global", "get_global", case=f"{keywords}{element}", **more)
+        program.outside(f"global {keywords}@table{alignment} <{element}: [{listed}]> : {tile_type(element, (COUNT,))}")
+        base = program.let(f"get_global @table : {pointer_type(element)}")
+        places, kind = pointed(program, base, element, IN_ORDER)
+        tile = tile_type(element, (COUNT,))
+        value, token = program.pair(f"load_ptr_tko weak {places} : {kind} -> {tile}, token")
+        program.keep(value, element, values, (COUNT,))
+        if "constant" not in keywords:
+            given = program.given(element, written, (COUNT,))
+            token = program.let(f"store_ptr_tko weak {places}, {given} token={token} : {kind}, {tile} -> token")
+            value, _ = program.pair(f"load_ptr_tko weak {places} token={token} : {kind} -> {tile}, token")
+            program.keep(value, element, written, (COUNT,))
+        yield program.record()
+
+
+def splat_global() -> dict[str, Any]:
+    program = Program("global", "get_global", case="a splat of one element")
+    program.outside("global @one <i32: 42> : tile<1xi32>")
+    base = program.let("get_global @one : tile<ptr<i32>>")
+    program.keep(program.fetch(base, "i32")[0], "i32", [42])
+    return program.record()
+
+
+def vectors() -> Iterator[dict[str, Any]]:
+    yield from accesses()
+    yield hinted()
+    yield from tokens()
+    for element in NUMBERS:
+        yield allocated(element, False)
+        yield allocated(element, True)
+    yield aligned()
+    for element in NUMBERS:
+        yield from global_values(element)
+    yield splat_global()

@@ -1,0 +1,133 @@
+"""What a vector covers: its operations with the types, keywords, flags and optional operands that they have there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from vector_files import Vector
+
+from tilec.dialect.cuda_tile.types import (
+    GatherScatterViewType,
+    PartitionViewType,
+    StridedViewType,
+    TensorViewType,
+    TileType,
+)
+from tilec.dialect.fields import ONE, OPTIONAL
+from tilec.dialect.mlir import context, ir
+from tilec.dialect.operation import groups
+from tilec.dialect.spelling import spell
+
+Fact = tuple[Any, ...]
+
+VIEW_KINDS = {
+    PartitionViewType: "partition_view",
+    StridedViewType: "strided_view",
+    GatherScatterViewType: "gather_scatter_view",
+}
+
+
+def operations(module: ir.Module) -> Iterator[Any]:
+    """Every operation of a module, with those in regions."""
+    yield from _inside(module.body)
+
+
+def _inside(block: ir.Block) -> Iterator[Any]:
+    for op in block.operations:
+        yield op
+        for region in op.operation.regions:
+            for inner in region.blocks:
+                yield from _inside(inner)
+
+
+def values(op: Any) -> list[ir.Value]:
+    regions = [block for region in op.operation.regions for block in region.blocks]
+    return [*op.operation.operands, *op.operation.results, *(a for block in regions for a in block.arguments)]
+
+
+def element(type: ir.Type) -> str:
+    """The element of a tile (`ptr<f32>` of one of pointers) or of a view; a token is `token`."""
+    return spell(type) if not hasattr(type, "element") else spell(type.element)
+
+
+def elements(module: ir.Module) -> set[str]:
+    """The number types that occur, also behind pointers."""
+    return {
+        element(value.type).removeprefix("ptr<").split(",")[0].removesuffix(">")
+        for op in operations(module)
+        for value in values(op)
+    }
+
+
+def facts(vector: Vector, module: ir.Module) -> set[Fact]:
+    """The facts of the operations that the vector is about."""
+    about = {f"cuda_tile.{name}" for name in vector.get("operations", [vector.get("operation")])}
+    with context():
+        found: set[Fact] = set()
+        for op in operations(module):
+            if op.operation.name in about:
+                found.update(_facts(op))
+        # Of a vector of one operation the wrapper is not what it is about, though it has entry, loads and stores.
+        found.update(("edge", name, edge) for name in vector.get("operations", ()) for edge in vector.get("edges", ()))
+        return found
+
+
+def _facts(op: Any) -> Iterator[Fact]:
+    name = op.operation.name.removeprefix("cuda_tile.")
+    yield ("operation", name)
+    for kind, fields in (("operand", op.operand_fields), ("result", op.result_fields)):
+        found = groups(op, kind) or {}
+        for field in fields:
+            given = found[field.name]
+            if field.arity == OPTIONAL:
+                yield ("optional", name, field.name, bool(given))
+            elif field.arity != ONE:
+                yield ("count", name, field.name, len(given))
+            for value in given:
+                yield (kind, name, field.name, element(value.type))
+    for attribute, field in op.attribute_fields.items():
+        held = getattr(op, attribute, None)
+        if field.kind == "flag":
+            yield ("flag", name, attribute, attribute in op.attributes)
+        elif isinstance(held, str):
+            yield ("keyword", name, attribute, held)
+        else:
+            yield ("given", name, attribute, attribute in op.attributes)
+    yield from _combined(name, op)
+
+
+def _combined(name: str, op: Any) -> Iterator[Fact]:
+    """What counts together: pairs of types, modes with types, orderings with scopes, views with paddings."""
+    operands = [value.type for value in op.operation.operands]
+    results = [value.type for value in op.operation.results]
+    tiles = tuple(element(type) for type in (*operands, *results) if isinstance(type, TileType))
+    yield ("types", name, tiles)
+    for attribute in ("rounding_mode", "mode", "overflow", "rounding", "reduction"):
+        if attribute in op.attribute_fields:
+            yield (attribute, name, getattr(op, attribute), tiles)
+    for flag, field in op.attribute_fields.items():
+        if field.kind == "flag" and flag in op.attributes:
+            yield ("flagged", name, flag, tiles)
+    if "memory_ordering_semantics" in op.attribute_fields:
+        yield ("access", name, op.memory_ordering_semantics, op.memory_scope)
+    for type in (*operands, *results):
+        if isinstance(type, tuple(VIEW_KINDS)):
+            yield from _view_facts(name, type)
+        if isinstance(type, TensorViewType):
+            yield ("rank", name, len(type.shape))
+            yield ("dynamic", name, None in type.shape, None in type.strides)
+
+
+def _view_facts(name: str, view: Any) -> Iterator[Fact]:
+    kind = VIEW_KINDS[type(view)]
+    yield ("view", name, kind, element(view))
+    yield ("padding", name, kind, view.padding, element(view))
+    yield ("view rank", name, kind, view.rank)
+    if kind != "gather_scatter_view":
+        yield ("dim_map", name, kind, list(view.dim_map) == list(range(view.rank)))
+    else:
+        yield ("sparse_dim", name, view.sparse_dim)
+    if kind == "strided_view":
+        steps = zip(view.traversal_strides, view.tile_shape, strict=True)
+        yield from (("steps", name, (a > b) - (a < b)) for a, b in steps)
