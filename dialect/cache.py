@@ -18,6 +18,17 @@ def cached(function: Function) -> Function:
     return remembering  # type: ignore[return-value]
 
 
+def recent(limit: int) -> Callable[[Function], Function]:
+    """`functools.lru_cache` that `forget` empties, for what may come in any number."""
+
+    def bounded(function: Function) -> Function:
+        remembering = functools.lru_cache(maxsize=limit)(function)
+        _CLEAR.append(remembering.cache_clear)
+        return remembering  # type: ignore[return-value]
+
+    return bounded
+
+
 def table() -> dict[Any, Any]:
     """A dictionary that `forget` empties."""
     made: dict[Any, Any] = {}

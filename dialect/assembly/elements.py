@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from tilec.dialect.assembly.attributes import to_integer
 from tilec.dialect.assembly.tokens import Tokens
 from tilec.dialect.assembly.types import element_type
+from tilec.dialect.cache import recent
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS, INTEGERS, NUMBERS
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
@@ -48,7 +48,7 @@ def _listed(shape: tuple[int, ...]) -> str:
     return f"[{', '.join(map(str, shape))}]"
 
 
-@functools.lru_cache(maxsize=4096)
+@recent(4096)
 def _dense(literal: str, tile: TileType) -> ir.Attribute:
     shape = "".join(f"{extent}x" for extent in tile.shape)
     return ir.Attribute.parse(f"dense<{literal}> : tensor<{shape}{tile.element}>")
