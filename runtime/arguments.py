@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from tilec.runtime.elements import ELEMENTS
+from tilec.runtime.elements import ELEMENTS, POINTEES
 from tilec.runtime.json_record import Record
 
 
@@ -64,16 +64,18 @@ class PointerArgument:
 
 @dataclass(frozen=True)
 class ScalarArgument:
-    """One number, passed at launch."""
+    """One number, passed at launch; a `signless` integer may be given as signed or as unsigned."""
 
     name: str
     element: str
+    signless: bool = False
 
     def value_names(self) -> tuple[str, ...]:
         return (self.name,)
 
     def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "kind": "scalar", "element": self.element}
+        known = {"name": self.name, "kind": "scalar", "element": self.element}
+        return {**known, "signless": True} if self.signless else known
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,9 @@ def _read_argument(record: Record) -> Argument:
     name = record["name"].text()
     if kind == "constant":
         return ConstantArgument(name, record["value"].value)
-    element = record["element"].text(ELEMENTS)
+    element = record["element"].text(ELEMENTS if kind == "array" else POINTEES)
     if kind == "scalar":
-        return ScalarArgument(name, element)
+        return ScalarArgument(name, element, record.get("signless", False).value is True)
     alignment = record.get("alignment", 1).integer(1)
     if kind == "pointer":
         return PointerArgument(name, element, alignment)

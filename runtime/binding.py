@@ -11,7 +11,7 @@ import numpy as np
 from tilec.errors import InputError
 from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, PointerArgument, ScalarArgument
 from tilec.runtime.arrays import ArrayView, is_array, view
-from tilec.runtime.elements import ELEMENTS, element_of
+from tilec.runtime.elements import ELEMENTS, POINTEES, element_of
 
 # Extents and strides are tile<i32>.
 MAX_EXTENT = 2**31 - 1
@@ -103,8 +103,8 @@ def _bind_array(argument: ArrayArgument, value: Any, binding: Binding) -> None:
 
 
 def _check_element(argument: ArrayArgument | PointerArgument, array: ArrayView) -> None:
-    accepted = ELEMENTS[argument.element].dtypes
-    if array.dtype not in (accepted if isinstance(argument, PointerArgument) else accepted[:1]):
+    pointer = isinstance(argument, PointerArgument)
+    if array.dtype not in (POINTEES[argument.element] if pointer else ELEMENTS[argument.element].dtypes[:1]):
         found = element_of(array.dtype) or array.dtype
         raise InputError(f"argument '{argument.name}' needs elements of {argument.element}, got {found}")
 
@@ -150,8 +150,9 @@ def scalar(argument: ScalarArgument, value: Any) -> int | float:
 def _integer(argument: ScalarArgument, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InputError(f"argument '{argument.name}' needs an integer, got {value!r}")
-    bits = 8 * ELEMENTS[argument.element].size_bytes
-    low, high = (0, 2**bits) if argument.element[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1))
-    if not low <= value < high:
+    bits = int(argument.element[1:])
+    half = 2 ** (bits - 1)
+    low = 0 if argument.element[0] == "u" else -half
+    if not low <= value < low + 2**bits + half * argument.signless:
         raise InputError(f"argument '{argument.name}' needs an {argument.element}, got {value}")
-    return int(value)
+    return (int(value) + half) % 2**bits - half if argument.signless else int(value)

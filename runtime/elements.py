@@ -50,6 +50,14 @@ ELEMENTS: dict[str, Element] = {
     )
 }
 
+# What lies behind a pointer may also be of types that numpy has none for, in an array of their bytes.
+POINTEES: dict[str, tuple[np.dtype, ...]] = {
+    **{name: element.dtypes for name, element in ELEMENTS.items()},
+    "i4": (np.dtype(np.uint8), np.dtype(np.int8)),
+    "f4E2M1FN": (np.dtype(np.uint8),),
+    "fnv8E5M3FNU": (np.dtype(np.uint8),),
+}
+
 # PTX ISA 5.2.1: the fundamental types a kernel parameter can have here, with the host type of the same bits.
 PARAMETER_DTYPES: dict[str, np.dtype] = {
     "u8": np.dtype(np.uint8),

@@ -65,7 +65,8 @@ def signature_of_entry(operation: ir.Operation) -> tuple[Argument, ...]:
 def _argument(name: str, element: ir.Type) -> Argument:
     if isinstance(element, PointerType):
         return PointerArgument(name, spell(element.element))
-    return ScalarArgument(name, spell(element))
+    # Tile IR's integers have no sign.
+    return ScalarArgument(name, spell(element), signless=isinstance(element, ir.IntegerType))
 
 
 def changed_copy(module: ir.Module, change: Callable[[ir.Module], Any]) -> ir.Module:

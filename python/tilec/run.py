@@ -14,12 +14,12 @@ from tilec.errors import UsageError
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.arrays import is_array, view
 from tilec.runtime.artifact import Artifact
-from tilec.runtime.binding import bind
+from tilec.runtime.binding import Binding, bind
 from tilec.runtime.grid import grid_of
 
 # The backends, each with the settings that `run` passes on to it.
 BACKENDS = {
-    "interpret": ("check", "truncate_tf32"),
+    "interpret": ("check", "truncate_tf32", "memory"),
     "simulate": ("seed", "checks", "allow_unconfirmed", "unchecked_global", "step_limit"),
     "launch": (),
 }
@@ -43,10 +43,12 @@ def run(
 ) -> Any:
     """Runs a Compiled, an artifact, a Module, or a stage's text or path on `args`, arrays being changed in place.
 
-    A pointer argument may be an array or a plain address of the host. Without `backend` (or `TILEC_BACKEND`) host
-    arrays are simulated and device arrays launched. `settings` are those of the backend: see BACKENDS, and
-    tilec.runtime.simulate.Settings and tilec.runtime.interpret.run for what they mean. Returns the simulator's
-    counters, else None. Raises UsageError for a wrong call, InputError for arguments that do not fit.
+    A pointer argument may be an array or a plain address of the host. In the interpreter a kernel may touch its arrays
+    and those in the setting `memory`, to which addresses in memory may lead; given a plain address and no `memory`,
+    whatever the process may. Without `backend` (or `TILEC_BACKEND`) host arrays are simulated and device arrays
+    launched. `settings` are those of the backend: see BACKENDS, and tilec.runtime.simulate.Settings and
+    tilec.runtime.interpret.run for what they mean. Returns the simulator's counters, else None. Raises UsageError for
+    a wrong call, InputError for arguments that do not fit.
     """
     chosen = backend or options.from_environment().backend or default_backend(args)
     if chosen not in BACKENDS:
@@ -91,5 +93,13 @@ def _interpret(given: Any, grid: Sequence[int] | int, args: Sequence[Any], entry
         raise UsageError(f"{compiled.source.name} begins below Tile IR, and nothing else can be interpreted")
     name = chosen(tile.value, entry or compiled.entry)
     binding = bind(arguments_of(tile.value, name), args)
-    ranges = None if binding.plain_addresses else binding.ranges()
+    ranges = _ranges(binding, settings.pop("memory", None))
     interpret(tile.value, name, grid_of(grid), binding.values, ranges=ranges, **settings)
+
+
+def _ranges(binding: Binding, memory: Sequence[Any] | None) -> list[tuple[int, int, bool]] | None:
+    """What a kernel may touch; None is everything that the process may."""
+    if memory is None:
+        return None if binding.plain_addresses else binding.ranges()
+    further = [view(array, f"memory[{index}]") for index, array in enumerate(memory)]
+    return [*binding.ranges(), *((*array.byte_range(), array.writable) for array in further)]

@@ -7,13 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from tilec.runtime.interpret.fault import Fault
+from tilec.runtime.interpret.intervals import Intervals
+from tilec.runtime.interpret.mapped_memory import MappedMemory
 from tilec.runtime.interpret.ordering import Ordering
 
 Range = tuple[int, int, bool]
-
-
-# No array lies in the first page.
-_FIRST_ADDRESS = 4096
 
 
 class AccessFault(Fault):
@@ -25,13 +23,14 @@ class AccessFault(Fault):
 
 
 class Memory:
-    """Reads and writes; with `ranges` (address, bytes, writable) only what they cover, without them anything.
+    """Reads and writes; with `ranges` (address, bytes, writable) only what they cover, else what the process may.
 
-    Without ranges a wrong address ends the process, as it would end a kernel. `ordering` watches the accesses.
+    `ordering` watches the accesses.
     """
 
     def __init__(self, ranges: Iterable[Range] | None = None, ordering: Ordering | None = None) -> None:
         self._ranges = None if ranges is None else list(ranges)
+        self._mapped = MappedMemory() if ranges is None else None
         self.ordering = ordering
         self._join()
 
@@ -51,12 +50,12 @@ class Memory:
 
     def _join(self) -> None:
         ranges = self._ranges or []
-        self._readable = _Intervals((a, s) for a, s, _ in ranges)
-        self._writable = _Intervals((a, s) for a, s, writable in ranges if writable)
+        self._readable = Intervals((a, s) for a, s, _ in ranges)
+        self._writable = Intervals((a, s) for a, s, writable in ranges if writable)
 
     def read(self, addresses: np.ndarray, size: int) -> np.ndarray:
         """The unsigned integers of `size` bytes at addresses; raises AccessFault."""
-        self._check(addresses, size, "load", self._readable)
+        self._check(addresses, size, "load")
         if self.ordering is not None:
             self.ordering.read(addresses, size)
         words, offsets = _window(addresses, size)
@@ -65,14 +64,14 @@ class Memory:
     def write(self, addresses: np.ndarray, words: np.ndarray) -> None:
         """Stores unsigned integers; of two at one address the later in row-major order stays. Raises AccessFault."""
         size = words.dtype.itemsize
-        self._check(addresses, size, "store", self._writable)
+        self._check(addresses, size, "store")
         if self.ordering is not None:
             _refuse_repeated(addresses, words)
             self.ordering.write(addresses, size)
         window, offsets = _window(addresses, size)
         window[offsets] = words
 
-    def _check(self, addresses: np.ndarray, size: int, action: str, intervals: _Intervals) -> None:
+    def _check(self, addresses: np.ndarray, size: int, action: str) -> None:
         misaligned = addresses % np.uint64(size) != 0
         if misaligned.any():
             position = int(np.argmax(misaligned))
@@ -80,44 +79,27 @@ class Memory:
                 f"{action} of {size} bytes needs an address that {size} divides, got {addresses.flat[position]:#x}",
                 position,
             )
-        outside = addresses < _FIRST_ADDRESS if self._ranges is None else intervals.outside(addresses, size)
+        outside = self._outside(addresses, size, action == "store")
         if outside.any():
             position = int(np.argmax(outside))
             address = int(addresses.flat[position])
             raise AccessFault(f"{action} of {size} bytes at {address:#x} {self._where(address, action)}", position)
 
+    def _outside(self, addresses: np.ndarray, size: int, writing: bool) -> np.ndarray:
+        if self._mapped is not None:
+            return self._mapped.outside(addresses, size, writing)
+        return (self._writable if writing else self._readable).outside(addresses, size)
+
     def _where(self, address: int, action: str) -> str:
-        below = [(start, size) for start, size, _ in self._ranges or [] if start <= address]
+        if self._ranges is None:
+            return "is in no memory that the process may " + ("write" if action == "store" else "read")
+        below = [(start, size) for start, size, _ in self._ranges if start <= address]
         if not below:
             return "is in no array of the launch"
         start, size = max(below)
         if address < start + size and action == "store":
             return f"is in an array that must not be written, {address - start} bytes from its start"
         return f"is in no array of the launch; the one below has {size} bytes and starts {address - start} bytes before"
-
-
-class _Intervals:
-    """Ranges joined where they overlap."""
-
-    def __init__(self, ranges: Iterable[tuple[int, int]]) -> None:
-        joined: list[list[int]] = []
-        for start, size in sorted(ranges):
-            if size <= 0:
-                continue
-            if joined and start < joined[-1][1]:
-                joined[-1][1] = max(joined[-1][1], start + size)
-            else:
-                joined.append([start, start + size])
-        self._starts = np.array([start for start, _ in joined], np.uint64)
-        self._ends = np.array([end for _, end in joined], np.uint64)
-
-    def outside(self, addresses: np.ndarray, size: int) -> np.ndarray:
-        """Which accesses of `size` bytes are not inside one interval."""
-        if not len(self._starts):
-            return np.ones(addresses.shape, np.bool_)
-        at = np.searchsorted(self._starts, addresses, side="right") - 1
-        end = self._ends[np.maximum(at, 0)]
-        return (at < 0) | (addresses >= end) | (end - addresses < np.uint64(size))
 
 
 def _refuse_repeated(addresses: np.ndarray, words: np.ndarray) -> None:

@@ -38,7 +38,7 @@ def run(
     """Runs `entry` once for each tile block of `grid`; memory is the host's own, at its real addresses.
 
     `values` has one number for each parameter: an integer or float for a number, an address for a pointer. With
-    `ranges` (address, bytes, writable) every access must lie in one of them; without, a wrong address ends the process.
+    `ranges` (address, bytes, writable) every access must lie in one of them; without, in what the process has mapped.
     `check` makes an error of what the language leaves undefined (a broken promise of assume or overflow, a division by
     zero, a conversion out of range, accesses of the same memory in an order that no token or atomic gives) and fills
     what a load leaves undefined with NaN or alternating bits, not zero.

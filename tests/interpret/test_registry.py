@@ -13,6 +13,8 @@ from tilec.runtime.interpret.chapters import MEANINGS
 TESTS = Path(__file__).parents[1]
 # They hold or declare; `run` reads them itself.
 STRUCTURE = {"entry", "global"}
+# Nothing is published about what it calls; see test_run.
+WITHOUT_MEANING = {"preview_call"}
 # Without an effect on one grid that runs to its end by itself.
 NOTHING_TO_SEE = {"memory_fence_alias_tko", "gdc_launch_dependents_tko", "gdc_wait_tko"}
 
@@ -23,14 +25,13 @@ def operations() -> set[str]:
 
 
 def test_every_operation_has_a_meaning():
-    assert operations() - STRUCTURE == {
+    assert operations() - STRUCTURE - WITHOUT_MEANING == {
         name.removeprefix("cuda_tile.") for name in MEANINGS if name.startswith("cuda_tile.")
     }
 
 
 def test_every_meaning_is_tested():
-    vectors = {
-        v["operation"] for path in (TESTS / "semantics/vectors").glob("*.json") for v in json.loads(path.read_text())
-    }
+    records = [v for path in (TESTS / "semantics/vectors").glob("*.json") for v in json.loads(path.read_text())]
+    vectors = {name for record in records for name in record.get("operations") or [record["operation"]]}
     words = {word for path in (TESTS / "interpret").glob("test_*.py") for word in re.findall(r"\w+", path.read_text())}
-    assert operations() - STRUCTURE - NOTHING_TO_SEE - vectors <= words
+    assert operations() - STRUCTURE - WITHOUT_MEANING - NOTHING_TO_SEE - vectors <= words

@@ -114,3 +114,10 @@ def test_an_error_inside_a_helper_shows_the_call():
         "k.py:9:2: note: called from here",
         "note: in tile block (0, 0, 0) of grid (1, 1, 1)",
     ]
+
+
+def test_what_a_preview_calls_is_not_known():
+    call = "%r = preview$call @f(%a) : (tile<i32>) -> tile<i32>"
+    text = f"cuda_tile.module @m {{ entry @k(%a: tile<i32>) {{ {call} return }} }}"
+    with pytest.raises(UnsupportedError, match=r"the interpreter has no meaning for 'cuda_tile\.preview.call'"):
+        run(read_module(text), "k", 1, [1])
