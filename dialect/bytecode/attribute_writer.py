@@ -1,4 +1,4 @@
-"""Attributes: those of an operation's fields, whose kind the reader knows, and those that say themselves what they are."""
+"""Attributes: those of the fields of operations, whose kind is known, and those that say themselves what they are."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def _optional_pair(first: int | None, second: int | None, encoder: Encoder) -> N
             encoder.signed_varint(value)
 
 
-# By the class of the attribute. BoolAttr is MLIR's integer of type i1; the tag of its own is the shorter of its two forms.
+# By the class of the attribute. A BoolAttr might be an integer of type i1 as well; the tag of its own is shorter.
 _TAGGED: dict[Any, Callable[[AttributeWriter, Any, Encoder], None]] = {
     ir.IntegerAttr: _after(AttributeTag.INTEGER, _typed_integer),
     ir.FloatAttr: _after(AttributeTag.FLOAT, _typed_float),

@@ -24,9 +24,10 @@ def element_bytes(element: str) -> int:
 
 
 def dense_bytes(elements: ir.DenseElementsAttr) -> bytes:
-    """All elements in row-major order, or one where all are equal; of i1 eight a byte, and 00 or FF where all are equal.
+    """All elements in row-major order, or one where all are equal.
 
-    Specification of Tile IR, section "Binary format", constant section.
+    Eight of i1 fill a byte; where all are equal it is 00 or FF. See the specification of Tile IR, section "Binary
+    format", and MLIR's DenseElementsAttr.
     """
     element = ir.RankedTensorType(elements.type).element_type
     name = spell(element)

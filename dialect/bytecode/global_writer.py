@@ -7,7 +7,6 @@ from typing import Any
 
 from tilec.dialect.bytecode.attribute_writer import AttributeWriter
 from tilec.dialect.bytecode.encoder import Encoder
-from tilec.dialect.bytecode.layout import layout, member_since
 from tilec.dialect.bytecode.operation_plan import OperationPlan
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir

@@ -42,7 +42,7 @@ def _write(module: ir.Module, version: Version) -> bytes:
         elif operation.name == "cuda_tile.global":
             globals.append(op)
         else:
-            gate.refuse(f"'{operation.name}' has no form in bytecode at the level of a module: expected kernels, globals")
+            gate.refuse(f"'{operation.name}' has no form in bytecode, which holds kernels and globals of Tile IR")
     # The order of NVIDIA's Python front end; the tables come last, as the other sections fill them.
     payloads = {
         Section.FUNCTIONS: functions.payload(),

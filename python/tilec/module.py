@@ -1,4 +1,4 @@
-"""Tile IR modules as values: read from text, verified, printed."""
+"""Tile IR modules as values: read from text or bytecode, verified, printed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from tilec.diagnostics import verification_error
 from tilec.dialect.assembly.printer import print_module
 from tilec.dialect.assembly.reader import is_tile_assembly, read_module
 from tilec.dialect.assembly.source import remember
+from tilec.dialect.bytecode.reader import read_module as read_bytecode
+from tilec.dialect.bytecode.tags import is_bytecode
+from tilec.dialect.bytecode.version import NEWEST, Version
+from tilec.dialect.bytecode.writer import write_module
 from tilec.dialect.mlir import context, ir
-from tilec.errors import InputError
-
-# Tile IR bytecode, section "Magic number": every file begins with these bytes.
-_BYTECODE_MAGIC = b"\x7fTileIR\x00"
+from tilec.errors import InputError, UsageError
 
 
 class Module:
@@ -24,13 +25,19 @@ class Module:
 
     @classmethod
     def parse(cls, text: str | bytes, file: str = "<string>") -> Module:
-        """The verified module of a text in Tile IR assembly or generic form; `file` names the text in messages.
+        """The verified module of Tile IR bytecode or of a text, in assembly or generic form; messages call it `file`.
 
-        Raises InputError where the text cannot be read, VerificationError where it breaks a rule, both at its place.
+        Raises InputError where it cannot be read, VerificationError where it breaks a rule, both at their place.
         """
         if isinstance(text, bytes):
+            if is_bytecode(text):
+                return cls._verified(read_bytecode(text, file), file)
             text = _decoded(text, file)
-        module = cls(read_module(text, file) if is_tile_assembly(text) else _read_generic(text, file), file)
+        return cls._verified(read_module(text, file) if is_tile_assembly(text) else _read_generic(text, file), file)
+
+    @classmethod
+    def _verified(cls, read: ir.Module, file: str) -> Module:
+        module = cls(read, file)
         module.verify()
         return module
 
@@ -58,6 +65,19 @@ class Module:
                 return text if text.endswith("\n") else text + "\n"
             return print_module(self.ir, locations=locations)
 
+    def to_bytecode(self, version: str | None = None) -> bytes:
+        """The verified module as Tile IR bytecode of a version such as "13.1"; the newest one leaves the least out.
+
+        Not in the file: the module's name, the places of globals and arguments, attributes that are no fields of their
+        operation. Raises UsageError for an unknown version, InputError at the operation that needs a later one.
+        """
+        try:
+            chosen = NEWEST if version is None else Version.parse(version)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        self.verify()
+        return write_module(self.ir, chosen)
+
     @property
     def entries(self) -> list[str]:
         """The names of the kernels in order."""
@@ -69,10 +89,6 @@ class Module:
 
 
 def _decoded(data: bytes, file: str) -> str:
-    if data.startswith(_BYTECODE_MAGIC):
-        raise InputError(
-            f"{file} is Tile IR bytecode, which this version does not read: give its text, which tileirdisasm prints"
-        )
     try:
         return data.decode()
     except UnicodeDecodeError as error:
