@@ -18,6 +18,11 @@ DYNAMIC_EXTENT = 1 << 63
 PREVIEW_TAG = 1
 
 
+def is_bytecode(content: bytes) -> bool:
+    """Whether bytes begin as bytecode does and no text can, be they more of it or not."""
+    return content[:1] == MAGIC[:1]
+
+
 class Section(IntEnum):
     """The sections of a file; `END` closes it."""
 
@@ -44,6 +49,8 @@ SECTION_ALIGNMENT = {
 # The sections that are younger than the format, and what a function record holds since its last change.
 SECTION_SINCE = {Section.PRODUCER: Version(13, 3)}
 ARGUMENT_ATTRIBUTES_SINCE = Version(13, 5)
+# A number of flags, none of which means anything yet, at the end of a subprogram in the debug section.
+SUBPROGRAM_FLAGS_SINCE = Version(13, 5)
 
 
 class TypeTag(NamedTuple):

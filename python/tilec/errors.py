@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """A place in the user's file; line and column count from one, column 0 means unknown."""
+    """A place in the user's file; line and column count from one, 0 means unknown: line 0 is the file as a whole."""
 
     file: str
     line: int
@@ -16,6 +16,8 @@ class SourceLocation:
     end_column: int = 0
 
     def __str__(self) -> str:
+        if not self.line:
+            return self.file
         return f"{self.file}:{self.line}" + (f":{self.column}" if self.column else "")
 
     def excerpt(self) -> str:
@@ -60,6 +62,17 @@ def _line(severity: str, message: str, location: SourceLocation | None) -> str:
         return f"{severity}: {message}"
     excerpt = location.excerpt()
     return f"{location}: {severity}: {message}" + (f"\n{excerpt}" if excerpt else "")
+
+
+@dataclass(frozen=True)
+class CompilerWarning:
+    """What is legal and likely a mistake; `str()` is the whole message with excerpt."""
+
+    message: str
+    location: SourceLocation | None = None
+
+    def __str__(self) -> str:
+        return _line("warning", self.message, self.location)
 
 
 class UsageError(TilecError):

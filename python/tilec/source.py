@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tilec.dialect.bytecode.tags import is_bytecode
 from tilec.errors import InputError, UsageError
 from tilec.stage_text import ptx_target, read_module, stage_of
-
-# Tile IR bytecode, section "Magic number": the file begins with these bytes.
-BYTECODE_MAGIC = b"\x7fTileIR\x00"
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ def _read(path: Path) -> str | bytes:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
-    if content.startswith(BYTECODE_MAGIC):
+    if is_bytecode(content):
         return content
     try:
         return content.decode()

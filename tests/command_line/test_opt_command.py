@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tilec.module import Module
+
 MODULE = """cuda_tile.module @kernels {
   entry @k(%p: tile<ptr<f32>>) {
     %a = constant <f32: 1.0> : tile<4xf32>
@@ -43,7 +45,7 @@ def test_generic_form_is_that_of_mlir(tilec: Any, module: Path) -> None:
 
 
 def test_standard_input(tilec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(MODULE))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(MODULE.encode())))
     assert "addf" in tilec("opt", "-").out
 
 
@@ -81,11 +83,27 @@ def test_unknown_pass_is_refused(tilec: Any, module: Path) -> None:
     assert (outcome.status, "unknown pass 'magic': expected one of canonicalize" in outcome.err) == (2, True)
 
 
-def test_bytecode_is_refused_clearly(tilec: Any, tmp_path: Path) -> None:
+def test_bytecode_is_read(tilec: Any, tmp_path: Path) -> None:
+    path = tmp_path / "k.tileirbc"
+    path.write_bytes(Module.parse(MODULE).to_bytecode())
+    outcome = tilec("opt", path)
+    assert (outcome.status, outcome.out) == (0, Module.parse(MODULE).to_text())
+
+
+def test_bytecode_comes_through_standard_input_too(tilec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = io.BytesIO(Module.parse(MODULE).to_bytecode())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(content))
+    assert tilec("opt", "-").out == Module.parse(MODULE).to_text()
+
+
+def test_broken_bytecode_is_refused_at_its_byte(tilec: Any, tmp_path: Path) -> None:
     path = tmp_path / "k.tileirbc"
     path.write_bytes(b"\x7fTileIR\x00\x0d\x01")
     outcome = tilec("opt", path)
-    assert (outcome.status, "is Tile IR bytecode" in outcome.err) == (1, True)
+    assert (outcome.status, outcome.err) == (
+        1,
+        f"{path}: error: byte 10 (header): expected 2 bytes, but only 0 bytes are left\n",
+    )
 
 
 def test_what_is_no_text_is_refused(tilec: Any, tmp_path: Path) -> None:

@@ -96,9 +96,14 @@ def test_every_operation_knows_its_line() -> None:
     assert places == ['loc("copy.mlir":3:30)', 'loc("copy.mlir":4:10)', 'loc("copy.mlir":5:5)']
 
 
-def test_bytecode_is_refused() -> None:
-    with pytest.raises(InputError, match="Tile IR bytecode, which this version does not read"):
-        Module.parse(b"\x7fTileIR\x00\x0d\x01", "k.tilebc")
+def test_bytecode_is_read() -> None:
+    module = Module.parse(KERNEL)
+    assert Module.parse(module.to_bytecode(), "k.tileirbc").to_text() == module.to_text()
+
+
+def test_broken_bytecode_is_refused_at_its_byte() -> None:
+    with pytest.raises(InputError, match="k.tileirbc: error: byte 10 .header.: expected 2 bytes"):
+        Module.parse(b"\x7fTileIR\x00\x0d\x01", "k.tileirbc")
 
 
 def test_noise_is_refused() -> None:

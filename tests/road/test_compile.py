@@ -95,7 +95,7 @@ def test_hints_change_the_code(target: str) -> None:
         (f"{KERNELS}:scale", {"stop": "sass"}, UsageError, "unknown stage 'sass': expected one of tile, tile-opt"),
         (f"{KERNELS}:scale", {"target": "gfx942"}, UsageError, "unknown target 'gfx942'"),
         (".version 8.0\n.address_size 64\n", {}, InputError, "has no .target directive"),
-        (b"\x7fTileIR\x00\x0d", {}, InputError, "is Tile IR bytecode"),
+        (b"\x7fTileIR\x00\x0d", {}, InputError, "byte 9 .header.: expected a byte"),
     ],
 )
 def test_what_cannot_be_compiled_is_refused(source: Any, arguments: Any, error: type, message: str) -> None:

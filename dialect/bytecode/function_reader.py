@@ -1,0 +1,105 @@
+"""Kernels and globals: the records of their sections as operations of the module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tilec.dialect.bytecode.attribute_reader import AttributeReader
+from tilec.dialect.bytecode.cursor import Cursor, Malformed
+from tilec.dialect.bytecode.operation_reader import BodyReader, Plans
+from tilec.dialect.bytecode.tags import AttributeTag, FunctionFlag
+from tilec.dialect.bytecode.version import NEWEST
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import quote
+
+# Gives the locations of a function by the number in its record and its name: its own, then one an operation.
+Locations = Callable[[int, str, Cursor], Iterator[ir.Location]]
+
+
+class FunctionReader:
+    """Reads the kernels of a file into its module; names are those that are taken."""
+
+    def __init__(self, plans: Plans, locations: Locations, names: set[str]) -> None:
+        self._plans, self._locations, self._names = plans, locations, names
+        self._attributes = plans.attributes
+
+    def read(self, cursor: Cursor, point: ir.InsertionPoint) -> None:
+        """All functions of the section."""
+        for _ in range(cursor.count("functions", 5)):
+            self._function(cursor, point)
+
+    def _function(self, cursor: Cursor, point: ir.InsertionPoint) -> None:
+        name = new_name(self._attributes, cursor, self._names)
+        start, signature = cursor.at, self._attributes.types.read(cursor)
+        if not isinstance(signature, ir.FunctionType):
+            cursor.fail(f"expected a function type as signature of '{name}', but got {quote(signature)}", start)
+        flags = self._flags(cursor, name)
+        start = cursor.at
+        locations = self._locations(cursor.number(), name, cursor)
+        stored = {"sym_name": ir.StringAttr.get(name), "function_type": ir.TypeAttr.get(signature)}
+        if flags & FunctionFlag.HINTS or self._attributes.version >= NEWEST:
+            stored |= self._hints(cursor)
+        if self._attributes.version >= NEWEST:
+            stored |= self._argument_attributes(cursor, len(signature.inputs))
+        body = cursor.part(cursor.count("bytes of a body"))
+        self._body(name, stored, body, locations, point)
+
+    def _body(
+        self,
+        name: str,
+        stored: dict[str, ir.Attribute],
+        body: Cursor,
+        locations: Iterator[ir.Location],
+        point: ir.InsertionPoint,
+    ) -> None:
+        location = next(locations)
+        entry = ir.Operation.create("cuda_tile.entry", [], [], stored, regions=1, loc=location, ip=point)
+        inputs = stored["function_type"].value.inputs
+        block = entry.regions[0].blocks.append(*inputs, arg_locs=[location] * len(inputs))
+        try:
+            BodyReader(self._plans, body, locations).read(block)
+        except Malformed as error:
+            error.function = name
+            raise
+
+    def _flags(self, cursor: Cursor, name: str) -> int:
+        start, flags, version = cursor.at, cursor.byte(), self._attributes.version
+        if not flags & FunctionFlag.KERNEL:
+            cursor.fail(f"function '{name}' is no kernel, which the public format has no place for", start)
+        if version >= NEWEST and flags & FunctionFlag.PRIVATE:
+            cursor.fail(f"kernel '{name}' must have public visibility", start)
+        if version >= NEWEST and flags & FunctionFlag.HINTS:
+            cursor.fail(f"unexpected bit {FunctionFlag.HINTS} in the flags of '{name}', which files of {version} lack")
+        return flags
+
+    def _hints(self, cursor: Cursor) -> dict[str, ir.Attribute]:
+        _expect_tag(cursor, AttributeTag.OPTIMIZATION_HINTS, "optimization hints")
+        hints = self._attributes.dictionary(cursor)
+        return {"optimization_hints": hints} if len(hints) else {}
+
+    def _argument_attributes(self, cursor: Cursor, arguments: int) -> dict[str, ir.Attribute]:
+        _expect_tag(cursor, AttributeTag.ARRAY, "an array of attributes of arguments")
+        found = []
+        for _ in range(cursor.count("dictionaries", 2)):
+            _expect_tag(cursor, AttributeTag.DICTIONARY, "a dictionary")
+            found.append(self._attributes.dictionary(cursor))
+        if not any(len(each) for each in found):
+            return {}
+        # Their number need not be that of the arguments.
+        found = [*found, *[ir.DictAttr.get({})] * (arguments - len(found))][:arguments]
+        return {"arg_attrs": ir.ArrayAttr.get(found)}
+
+
+def _expect_tag(cursor: Cursor, tag: AttributeTag, words: str) -> None:
+    start, found = cursor.at, cursor.number()
+    if found != tag:
+        cursor.fail(f"expected {words} (tag {tag:d}), but got tag {found}", start)
+
+
+def new_name(attributes: AttributeReader, cursor: Cursor, taken: set[str]) -> str:
+    """The name that comes next, which must be new to the module."""
+    start, name = cursor.at, attributes.symbol(cursor)
+    if name in taken:
+        cursor.fail(f"the name '{name}' is taken already", start)
+    taken.add(name)
+    return name

@@ -1,0 +1,68 @@
+"""Tables of entries that are found by offsets: strings, types and constants."""
+
+from __future__ import annotations
+
+import struct
+
+from tilec.dialect.bytecode.cursor import Cursor
+
+_CODES = {4: "I", 8: "Q"}
+
+
+class Table:
+    """The entries of a section by index; one that nothing asks for is not looked at."""
+
+    def __init__(self, words: str, cursor: Cursor | None = None, offset_size: int = 4) -> None:
+        self.words = words
+        self._offsets: tuple[int, ...] = ()
+        self._cursor = Cursor(b"")
+        self._start = 0
+        if cursor is not None:
+            count = cursor.count(f"{words}s", offset_size)
+            cursor.align(offset_size)
+            self._offsets = struct.unpack(f"<{count}{_CODES[offset_size]}", cursor.take(count * offset_size))
+            self._cursor, self._start = cursor, cursor.at
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def entry(self, index: int, user: Cursor) -> Cursor:
+        """The bytes of an entry; Malformed at the place of its user where there is none."""
+        if index >= len(self._offsets):
+            user.fail(f"{self.words} index {index} is out of bounds: the table has {len(self._offsets)} entries")
+        size = len(self._cursor.data) - self._start
+        begin = self._offsets[index]
+        end = self._offsets[index + 1] if index + 1 < len(self._offsets) else size
+        if not begin <= end <= size:
+            user.fail(f"{self.words} {index} lies from {begin} to {end}, outside of the {size} bytes of its table")
+        self._cursor.at = self._start + begin
+        return self._cursor.part(end - begin)
+
+
+class Strings:
+    """The strings of a file by index."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._found: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def read(self, cursor: Cursor) -> str:
+        """The string whose index comes next."""
+        start = cursor.at
+        return self.get(cursor.number(), cursor, start)
+
+    def get(self, index: int, user: Cursor, at: int | None = None) -> str:
+        """The string of an index; Malformed at the place of its user where there is none or it is not UTF-8."""
+        found = self._found.get(index)
+        if found is None:
+            found = self._found[index] = self._decode(index, user, at)
+        return found
+
+    def _decode(self, index: int, user: Cursor, at: int | None) -> str:
+        try:
+            return self._table.entry(index, user).data.decode()
+        except UnicodeDecodeError as error:
+            user.fail(f"expected UTF-8 in string {index}, but byte {error.start} of it is none", at)
