@@ -43,10 +43,11 @@ OPERATIONS: dict[str, Any] = {}
 SPELLED: dict[str, str] = {}
 
 
-def operation_base(dialect: Any) -> Any:
+def operation_base(dialect: Any, discardable: bool = False) -> Any:
     """The class that the operations of a dialect derive from; subclasses with a `name` are operations.
 
-    It is made for each dialect because classes of the bindings cannot have two bases.
+    `discardable`: they take attributes that are no fields, as operations of MLIR do. The class is made for each dialect
+    because classes of the bindings cannot have two bases.
     """
 
     class Operation(dialect.Operation):
@@ -60,6 +61,7 @@ def operation_base(dialect: Any) -> Any:
         opcode: int | None = None
         since = "13.1"
         preview = False
+        discardable_attributes = discardable
         spelled_name: str
         verifier: OperationVerifier
         __annotations__ = {}

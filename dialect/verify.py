@@ -73,8 +73,7 @@ class OperationVerifier:
             if found is not None:
                 return f"attribute '{name}' {found}"
         for name in stored:
-            # Attributes of other dialects (with a dot) may always be added; the rest would be misspelt fields.
-            if name not in fields and "." not in name and name not in _SEGMENTS:
+            if not self._operation_class.discardable_attributes and is_stray(self._operation_class, name):
                 return f"has no attribute '{name}'"
         return None
 
@@ -95,6 +94,11 @@ class OperationVerifier:
             if found is not None:
                 return found
         return op.check_types()
+
+
+def is_stray(operation_class: Any, name: str) -> bool:
+    """Whether an attribute is no field of an operation, and of no other dialect (which a dot in its name tells)."""
+    return name not in operation_class.attribute_fields and "." not in name and name not in _SEGMENTS
 
 
 def _group_problem(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.assembly.lexer import END, is_name
-from tilec.dialect.assembly.tokens import Tokens, unescape
+from tilec.dialect.assembly.tokens import Tokens, shown, unescape
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr
 from tilec.dialect.mlir import ir
 
@@ -44,14 +44,21 @@ def read_dictionary(tokens: Tokens) -> dict[str, ir.Attribute]:
     found: dict[str, ir.Attribute] = {}
 
     def entry() -> None:
-        start, name = tokens.offset(), tokens.next()
-        name = unescape(name) if name[:1] == '"' else name
+        start, name = tokens.offset(), _key(tokens)
         if name in found:
             tokens.fail_at(start, f"duplicate key '{name}' in dictionary attribute")
         found[name] = read_attribute(tokens) if tokens.take("=") else ir.UnitAttr.get()
 
     tokens.comma_list("{", "}", entry)
     return found
+
+
+def _key(tokens: Tokens) -> str:
+    token = tokens.peek()
+    if not is_name(token) and token[:1] != '"':
+        tokens.fail(f"expected a key, a bare word or a string, but got {shown(token)}")
+    tokens.next()
+    return unescape(token) if token[:1] == '"' else token
 
 
 def read_integer(tokens: Tokens, words: str = "expected integer value") -> int:
@@ -128,8 +135,7 @@ def read_hints(tokens: Tokens) -> ir.Attribute:
     found: dict[str, ir.Attribute] = {}
 
     def entry() -> None:
-        start, key = tokens.offset(), tokens.next()
-        key = unescape(key) if key[:1] == '"' else key
+        start, key = tokens.offset(), _key(tokens)
         if key in found:
             tokens.fail_at(start, f"duplicate optimization_hints key: {key}")
         tokens.expect("=")

@@ -62,13 +62,7 @@ class Printer:
         outer, self.indent = self.indent, self.indent + "  "
         operations = list(block.operations)
         # A hidden terminator could not show where it came from.
-        if (
-            hidden
-            and not self.locations
-            and operations
-            and operations[-1].operation.name == hidden
-            and not len(operations[-1].operation.operands)
-        ):
+        if hidden and not self.locations and operations and _says_nothing(operations[-1], hidden):
             operations.pop()
         for op in operations:
             self.operation(op)
@@ -118,6 +112,10 @@ class Printer:
             else:
                 text += PRINTERS[element.name](self, op, element.argument)
         return text
+
+
+def _says_nothing(op: Any, name: str) -> bool:
+    return op.operation.name == name and not len(op.operation.operands) and not set(op.attributes) - set(_SEGMENTS)
 
 
 class _Facts:

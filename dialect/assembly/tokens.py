@@ -45,7 +45,7 @@ class Tokens:
     def expect(self, token: str) -> None:
         found = self.tokens[self.at]
         if found != token:
-            self.fail(f"expected '{token}', but got {_shown(found)}")
+            self.fail(f"expected '{token}', but got {shown(found)}")
         self.at += 1
 
     def offset(self) -> int:
@@ -66,7 +66,7 @@ class Tokens:
     def symbol(self) -> str:
         token = self.peek()
         if token[:1] != "@":
-            self.fail(f"expected a symbol name (@name), but got {_shown(token)}")
+            self.fail(f"expected a symbol name (@name), but got {shown(token)}")
         self.at += 1
         return unescape(token[1:]) if token[1] == '"' else token[1:]
 
@@ -112,7 +112,7 @@ class Tokens:
         if token == "(":
             return self._function_type()
         if token == END or not (token[:1].isalpha() or token[:1] == "!"):
-            self.fail(f"expected a type, but got {_shown(token)}")
+            self.fail(f"expected a type, but got {shown(token)}")
         self.at += 1
         end = start + len(token)
         if self.peek() == "<" and not token.endswith(">"):
@@ -146,5 +146,6 @@ def unescape(token: str) -> str:
     return ir.StringAttr(ir.Attribute.parse(token)).value if "\\" in token else token[1:-1]
 
 
-def _shown(token: str) -> str:
+def shown(token: str) -> str:
+    """A token as messages quote it."""
     return "the end of the text" if token == END else f"'{token}'"

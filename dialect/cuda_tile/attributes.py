@@ -1,5 +1,6 @@
 """Attributes of Tile IR's own: optimization hints and the promises of assume."""
 
+from dataclasses import replace
 from typing import Any
 
 from tilec.dialect.attributes import Dictionary
@@ -7,8 +8,16 @@ from tilec.dialect.cuda_tile.namespace import CudaTile
 from tilec.dialect.fields import AttributeField
 from tilec.dialect.mlir import ir
 
-# A dictionary from architecture (sm_100, default) to a dictionary of hints.
-Hints = Dictionary
+
+def _hints_problem(attribute: ir.Attribute) -> str | None:
+    for entry in attribute if isinstance(attribute, ir.DictAttr) else ():
+        if not isinstance(entry.attr, ir.DictAttr):
+            return f"expected dictionary attribute for optimization_hints entry `{entry.name}` got value={entry.attr}"
+    return Dictionary.problem(attribute)
+
+
+# A dictionary from architecture (sm_100, default) to a dictionary of hints; hints.py tells which there are.
+Hints = replace(Dictionary, problem=_hints_problem)
 
 
 def _integer(value: int | None) -> ir.Attribute:

@@ -4,7 +4,7 @@ from tilec.dialect.cuda_tile.namespace import CudaTile
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import operation_base
 
-Operation = operation_base(CudaTile)
+Operation = operation_base(CudaTile, discardable=True)
 
 
 class NoMemoryEffect:

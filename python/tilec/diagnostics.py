@@ -18,8 +18,8 @@ def verification_error(error: Any, file: str) -> VerificationError:
     first = next(iter(error.error_diagnostics), None)
     if first is None:
         return VerificationError(str(error).strip().splitlines()[0])
-    notes = [Note(_brief(note.message), _location(note.location, file)) for note in _notes(first)]
-    return VerificationError(_brief(first.message), _location(first.location, file), notes)
+    notes = [Note(_brief(note.message), place(note.location, file)) for note in _notes(first)]
+    return VerificationError(_brief(first.message), place(first.location, file), notes)
 
 
 def _notes(diagnostic: Any) -> Iterable[Any]:
@@ -31,9 +31,10 @@ def _brief(message: str) -> str:
     return message.strip().splitlines()[0]
 
 
-def _location(location: Any, file: str) -> SourceLocation | None:
-    place = _PLACE.search(str(location))
-    if place is None:
+def place(location: Any, file: str) -> SourceLocation | None:
+    """The innermost place of a location of MLIR, or None where it tells none; unnamed text is `file`."""
+    found = _PLACE.search(str(location))
+    if found is None:
         return None
-    name, line, column = place.groups()
+    name, line, column = found.groups()
     return SourceLocation(file if name == "-" else str(Path(name)), int(line), int(column))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilec.diagnostics import verification_error
+from tilec.diagnostics import place, verification_error
 from tilec.dialect.assembly.printer import print_module
 from tilec.dialect.assembly.reader import is_tile_assembly, read_module
 from tilec.dialect.assembly.source import remember
@@ -12,8 +12,9 @@ from tilec.dialect.bytecode.reader import read_module as read_bytecode
 from tilec.dialect.bytecode.tags import is_bytecode
 from tilec.dialect.bytecode.version import NEWEST, Version
 from tilec.dialect.bytecode.writer import write_module
+from tilec.dialect.cuda_tile.warnings import hint_warnings, slip_warnings
 from tilec.dialect.mlir import context, ir
-from tilec.errors import InputError, UsageError
+from tilec.errors import CompilerWarning, InputError, Note, UsageError, VerificationError
 
 
 class Module:
@@ -49,13 +50,30 @@ class Module:
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from None
 
-    def verify(self) -> None:
-        """Raises VerificationError with the place of the first operation that breaks a rule."""
+    def verify(self, hints: bool = False) -> None:
+        """Raises VerificationError with the place of the first operation that breaks a rule.
+
+        `hints`: optimization hints that nothing follows break one too; NVIDIA's tools and we else pass over them.
+        """
         try:
             with self.ir.context:
                 self.ir.operation.verify()
         except ir.MLIRError as error:
             raise verification_error(error, self._file) from None
+        if hints:
+            self._refuse_hints()
+
+    def _refuse_hints(self) -> None:
+        wrong = hint_warnings(self.ir)
+        if wrong:
+            (location, message), *rest = wrong
+            notes = [Note(other, place(at, self._file)) for at, other in rest]
+            raise VerificationError(message, place(location, self._file), notes)
+
+    def warnings(self, hints: bool = False) -> list[CompilerWarning]:
+        """What is legal and likely a mistake, such as a misspelt field; with `hints` those that nothing follows too."""
+        found = [*slip_warnings(self.ir), *(hint_warnings(self.ir) if hints else ())]
+        return [CompilerWarning(message, place(location, self._file)) for location, message in found]
 
     def to_text(self, generic: bool = False, locations: bool = False) -> str:
         """Tile IR assembly, or MLIR's generic form; `locations` keeps where each operation came from."""

@@ -28,9 +28,6 @@
 // expected-error: attribute 'signedness' must be one of: unsigned, signed, but got: both
 %0 = "cuda_tile.maxi"(%n, %n) {signedness = "both"} : (!cuda_tile.tile<4x8xi32>, !cuda_tile.tile<4x8xi32>) -> !cuda_tile.tile<4x8xi32>
 // -----
-// expected-error: has no attribute 'sign'
-%0 = "cuda_tile.absi"(%n) {sign = "signed"} : (!cuda_tile.tile<4x8xi32>) -> !cuda_tile.tile<4x8xi32>
-// -----
 // expected-error: failed to verify that all of {lhs, result} have same shape: 'tile<4x8xi32>' and 'tile<4xi1>'
 %0 = cmpi equal %n, %n, signed : tile<4x8xi32> -> tile<4xi1>
 // -----
