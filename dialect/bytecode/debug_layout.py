@@ -1,0 +1,86 @@
+"""How each entry of the debug section is laid out: its tag, then its parts in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tilec.dialect.bytecode.tags import SUBPROGRAM_FLAGS_SINCE, DebugTag
+from tilec.dialect.bytecode.version import Version
+from tilec.dialect.cuda_tile.debug_info import (
+    DICompileUnitAttr,
+    DIFileAttr,
+    DILexicalBlockAttr,
+    DISubprogramAttr,
+    Scope,
+    di_location,
+    placed_scope,
+)
+from tilec.dialect.mlir import ir
+
+
+@dataclass(frozen=True)
+class Part:
+    """One number of an entry: another entry, which is one of `kinds`, or a string, a line or a column, or flags."""
+
+    words: str
+    kinds: Any = None
+
+
+TEXT, PLACE, FLAGS = Part("a string"), Part("a line or a column"), Part("flags")
+_FILE = Part("a file", DIFileAttr)
+_UNIT = Part("a compile unit", DICompileUnitAttr)
+_SCOPE = Part("a subprogram or a lexical block", Scope)
+LOCATION = Part("a location", ir.Location)
+
+
+@dataclass(frozen=True)
+class DebugLayout:
+    """`make` gives what an entry is from its parts (but flags), `take` these of what it is."""
+
+    tag: DebugTag
+    words: str
+    parts: tuple[Part, ...]
+    make: Callable[..., Any]
+    take: Callable[[Any], tuple[Any, ...]]
+
+
+def _location_parts(location: Any) -> tuple[Any, ...]:
+    scope, place = placed_scope(location) or (None, location)
+    return scope, place.filename, place.start_line, place.start_col
+
+
+_LAYOUTS = (
+    DebugLayout(DebugTag.COMPILE_UNIT, "a compile unit", (_FILE,), DICompileUnitAttr.get, lambda unit: (unit.file,)),
+    DebugLayout(DebugTag.FILE, "a file", (TEXT, TEXT), DIFileAttr.get, lambda file: (file.name, file.directory)),
+    DebugLayout(
+        DebugTag.LEXICAL_BLOCK,
+        "a lexical block",
+        (_SCOPE, _FILE, PLACE, PLACE),
+        DILexicalBlockAttr.get,
+        lambda block: (block.scope, block.file, block.line, block.column),
+    ),
+    DebugLayout(DebugTag.LOCATION, "a location", (_SCOPE, TEXT, PLACE, PLACE), di_location, _location_parts),
+    DebugLayout(
+        DebugTag.SUBPROGRAM,
+        "a subprogram",
+        (_FILE, PLACE, TEXT, TEXT, _UNIT, PLACE),
+        DISubprogramAttr.get,
+        lambda it: (it.file, it.line, it.name, it.linkage_name, it.compile_unit, it.scope_line),
+    ),
+    DebugLayout(
+        DebugTag.CALL_SITE,
+        "a call site",
+        (LOCATION, LOCATION),
+        lambda callee, caller: ir.Location.callsite(callee, [caller]),
+        lambda location: (location.callee, location.caller),
+    ),
+)
+LAYOUTS = {int(layout.tag): layout for layout in _LAYOUTS}
+
+
+def parts_of(layout: DebugLayout, version: Version) -> tuple[Part, ...]:
+    """The parts that a version has of an entry."""
+    flags = layout.tag == DebugTag.SUBPROGRAM and version >= SUBPROGRAM_FLAGS_SINCE
+    return (*layout.parts, FLAGS) if flags else layout.parts

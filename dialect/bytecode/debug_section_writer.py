@@ -1,0 +1,137 @@
+"""The section of debug info, written: which location each operation has, and the scopes that locations lie in.
+
+The format holds places in scopes and call sites of these; other locations have no form in it and become unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Sized
+from itertools import accumulate
+from typing import Any, NoReturn, Protocol
+
+from tilec.dialect.bytecode.debug_layout import FLAGS, LAYOUTS, LOCATION, TEXT, parts_of
+from tilec.dialect.bytecode.encoder import Encoder
+from tilec.dialect.bytecode.tags import DebugTag
+from tilec.dialect.bytecode.version import Version
+from tilec.dialect.bytecode.version_gate import source_location
+from tilec.dialect.cuda_tile.debug_info import (
+    DICompileUnitAttr,
+    DIFileAttr,
+    DILexicalBlockAttr,
+    DISubprogramAttr,
+    holds_scope,
+    placed_scope,
+)
+from tilec.dialect.mlir import ir
+from tilec.errors import InputError
+
+# The number of what is not known; entries count from one.
+_UNKNOWN = 0
+_TAGS = {
+    DIFileAttr: DebugTag.FILE,
+    DICompileUnitAttr: DebugTag.COMPILE_UNIT,
+    DISubprogramAttr: DebugTag.SUBPROGRAM,
+    DILexicalBlockAttr: DebugTag.LEXICAL_BLOCK,
+}
+
+
+class Strings(Protocol):
+    """The string table of the file."""
+
+    def index(self, text: str, /) -> int: ...
+
+
+class DebugSectionWriter:
+    """Lists of locations, one a kernel, over one table of locations and scopes."""
+
+    def __init__(self, strings: Strings, version: Version) -> None:
+        self._strings, self._version = strings, version
+        self._numbers: dict[ir.Attribute, int] = {}
+        self._entries: list[bytes] = []
+        self._lists: list[list[int]] = []
+
+    def function(self, entry_location: ir.Location, operation_locations: Iterable[ir.Location]) -> int:
+        """The number for the kernel's record: 0 where none of its locations has a form.
+
+        Operations come in the order in which they are written, each before those in its regions. Raises InputError at
+        the place of a location that holds a scope and yet has no form.
+        """
+        found = [self._location(location) for location in (entry_location, *operation_locations)]
+        if not any(found):
+            return 0
+        self._lists.append(found)
+        return len(self._lists)
+
+    def payload(self) -> bytes | None:
+        """The section, or None where no kernel has debug info."""
+        if not self._lists:
+            return None
+        encoder = Encoder()
+        _offsets(encoder, self._lists)
+        indices = [index for each in self._lists for index in each]
+        encoder.varint(len(indices))
+        encoder.align(8)
+        encoder.fixed(indices, "Q")
+        _offsets(encoder, self._entries)
+        encoder.bytes(b"".join(self._entries))
+        return bytes(encoder.data)
+
+    def _location(self, location: ir.Location) -> int:
+        if isinstance(location, ir.FileLineColLoc | ir.UnknownLoc):
+            return _UNKNOWN
+        key = location.attr
+        if key not in self._numbers:
+            self._numbers[key] = self._scoped(location)
+        return self._numbers[key]
+
+    def _scoped(self, location: ir.Location) -> int:
+        if placed_scope(location) is not None:
+            return self._add(DebugTag.LOCATION, location)
+        if not holds_scope(location):
+            return _UNKNOWN
+        if not isinstance(location, ir.CallSiteLoc):
+            _refuse(location)
+        return self._add(DebugTag.CALL_SITE, location)
+
+    def _node(self, node: Any) -> int:
+        # Blocks are numbered from the outermost, so that a deep nest needs no deep recursion.
+        nest = [node]
+        while isinstance(nest[-1], DILexicalBlockAttr) and nest[-1] not in self._numbers:
+            nest.append(nest[-1].scope)
+        for each in reversed(nest):
+            if each not in self._numbers:
+                self._numbers[each] = self._add(_TAGS[type(each)], each)
+        return self._numbers[node]
+
+    def _add(self, tag: DebugTag, value: Any) -> int:
+        layout = LAYOUTS[tag]
+        numbers = [self._part(part, each) for part, each in zip(layout.parts, layout.take(value), strict=True)]
+        numbers += [0 for part in parts_of(layout, self._version) if part is FLAGS]
+        encoder = Encoder()
+        encoder.byte(tag)
+        for number in numbers:
+            encoder.varint(number)
+        self._entries.append(bytes(encoder.data))
+        return len(self._entries)
+
+    def _part(self, part: Any, value: Any) -> int:
+        if part is TEXT:
+            return self._strings.index(value)
+        if part is LOCATION:
+            return self._location(value)
+        return value if part.kinds is None else self._node(value)
+
+
+def _offsets(encoder: Encoder, entries: Sequence[Sized]) -> None:
+    """The number of entries, and where each starts among all of them."""
+    encoder.varint(len(entries))
+    encoder.align(4)
+    encoder.fixed([0, *accumulate(map(len, entries))][: len(entries)], "I")
+
+
+def _refuse(location: ir.Location) -> NoReturn:
+    raise InputError(
+        f"unsupported location, got {type(location).__name__}: bytecode holds places in a scope and call sites of"
+        " these, but nothing around them",
+        source_location(location),
+    )

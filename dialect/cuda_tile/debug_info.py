@@ -1,0 +1,166 @@
+"""Debug info: the functions and blocks of the user's source, and the locations inside them.
+
+A location in a scope is MLIR's fused location of one place in a file, with the scope as its metadata; the text of Tile
+IR spells it `#cuda_tile.di_loc<loc("k.py":6:7) in #scope>`.
+"""
+
+from typing import Any
+
+from tilec.dialect.cuda_tile.namespace import CudaTile
+from tilec.dialect.mlir import ir
+
+# The most locations and lexical blocks that a location may have in it, so that a small file whose locations are made of
+# one another cannot take forever; code inlined through a hundred calls stays below it.
+NESTING_LIMIT = 256
+
+
+def _number(value: int) -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def _stored(at: int, kind: Any) -> property:
+    """The value of a parameter that is a string or a number."""
+    return property(lambda self: kind(self.params[at]).value)
+
+
+def _node(at: int) -> property:
+    """A parameter that is debug info itself."""
+    return property(lambda self: self.params[at].maybe_downcast())
+
+
+class DIFileAttr(CudaTile.Attribute, name="di_file"):
+    """A source file: its name, and the directory that the name is relative to."""
+
+    base: ir.StringAttr
+    folder: ir.StringAttr
+
+    @classmethod
+    def get(cls, name: str, directory: str) -> "DIFileAttr":
+        return super().get(ir.StringAttr.get(name), ir.StringAttr.get(directory))
+
+    name = _stored(0, ir.StringAttr)
+    directory = _stored(1, ir.StringAttr)
+
+
+class DICompileUnitAttr(CudaTile.Attribute, name="di_compile_unit"):
+    """What was compiled as one: a file, of which all subprograms of a kernel are part."""
+
+    source: DIFileAttr
+
+    @classmethod
+    def get(cls, file: DIFileAttr) -> "DICompileUnitAttr":
+        return super().get(file)
+
+    file = _node(0)
+
+
+class DISubprogramAttr(CudaTile.Attribute, name="di_subprogram"):
+    """A function of the source, by its name there and by the symbol it became; a line of 0 is none."""
+
+    source: DIFileAttr
+    first: ir.IntegerAttr
+    title: ir.StringAttr
+    symbol: ir.StringAttr
+    unit: DICompileUnitAttr
+    opening: ir.IntegerAttr
+
+    @classmethod
+    def get(
+        cls,
+        file: DIFileAttr,
+        line: int,
+        name: str,
+        linkage_name: str,
+        compile_unit: DICompileUnitAttr,
+        scope_line: int = 0,
+    ) -> "DISubprogramAttr":
+        names = ir.StringAttr.get(name), ir.StringAttr.get(linkage_name)
+        return super().get(file, _number(line), *names, compile_unit, _number(scope_line))
+
+    file = _node(0)
+    line = _stored(1, ir.IntegerAttr)
+    name = _stored(2, ir.StringAttr)
+    linkage_name = _stored(3, ir.StringAttr)
+    compile_unit = _node(4)
+    scope_line = _stored(5, ir.IntegerAttr)
+
+
+class DILexicalBlockAttr(CudaTile.Attribute, name="di_lexical_block"):
+    """A block of statements in a subprogram or in another block; a column of 0 is none."""
+
+    # A subprogram or a block: IRDL cannot say so of what is not defined yet, so the verifier of operations does.
+    outer: Any
+    source: DIFileAttr
+    first: ir.IntegerAttr
+    offset: ir.IntegerAttr
+
+    @classmethod
+    def get(cls, scope: "Scope", file: DIFileAttr, line: int, column: int = 0) -> "DILexicalBlockAttr":
+        return super().get(scope, file, _number(line), _number(column))
+
+    scope = _node(0)
+    file = _node(1)
+    line = _stored(2, ir.IntegerAttr)
+    column = _stored(3, ir.IntegerAttr)
+
+
+Scope = DISubprogramAttr | DILexicalBlockAttr
+# Each attribute by its mnemonic.
+NODES = {cls.attr_name.removeprefix("cuda_tile."): cls for cls in (DIFileAttr, DICompileUnitAttr, *Scope.__args__)}
+
+
+def di_location(scope: Scope, file: str, line: int, column: int) -> ir.Location:
+    """A place in a file, inside a scope."""
+    return ir.Location.fused([ir.Location.file(file, line, column)], scope)
+
+
+def own_scope(location: ir.Location) -> Scope | None:
+    """The scope that a location itself names, not one of its parts."""
+    if not isinstance(location, ir.FusedLoc) or location.metadata is None:
+        return None
+    metadata = location.metadata.maybe_downcast()
+    return metadata if isinstance(metadata, Scope) else None
+
+
+def placed_scope(location: ir.Location) -> tuple[Scope, ir.Location] | None:
+    """The scope and the place of what `di_location` made; None for every other location."""
+    scope = own_scope(location)
+    if scope is None or len(location.locations) != 1 or not isinstance(location.locations[0], ir.FileLineColLoc):
+        return None
+    return scope, location.locations[0]
+
+
+def parts(location: ir.Location) -> list[ir.Location]:
+    """The locations that a location is made of, those of a call site from the callee to the caller."""
+    if isinstance(location, ir.CallSiteLoc):
+        return [location.callee, location.caller]
+    if isinstance(location, ir.NameLoc):
+        return [location.child_loc]
+    return list(location.locations) if isinstance(location, ir.FusedLoc) else []
+
+
+def is_call_site(location: ir.Location) -> bool:
+    """Whether a location is that of code inlined from a function."""
+    return isinstance(location, ir.CallSiteLoc)
+
+
+def scope_of(location: ir.Location) -> Scope | None:
+    """The scope that a location lies in: the caller's at a call site, the first that there is of a fused one."""
+    scope = own_scope(location)
+    if scope is not None:
+        return scope
+    inner = [location.caller] if is_call_site(location) else parts(location)
+    return next((found for found in map(scope_of, inner) if found is not None), None)
+
+
+def holds_scope(location: ir.Location) -> bool:
+    """Whether a location or any of its parts names a scope."""
+    return own_scope(location) is not None or any(map(holds_scope, parts(location)))
+
+
+def subprogram_of(location: ir.Location) -> DISubprogramAttr | None:
+    """The subprogram around the scope of a location; None where it has no scope."""
+    scope = scope_of(location)
+    while isinstance(scope, DILexicalBlockAttr):
+        scope = scope.scope
+    return scope if isinstance(scope, DISubprogramAttr) else None
