@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilec.dialect.constraints import DenseArray
 from tilec.dialect.fields import AttributeField
 from tilec.dialect.mlir import ir
 
@@ -56,7 +57,7 @@ def Integer(width: int) -> AttributeField:
 
 
 def _dense(kind: Any, words: str) -> AttributeField:
-    return AttributeField(lambda value: kind.get(list(value)), list, _is(kind, words), kind=words)
+    return AttributeField(lambda value: kind.get(list(value)), list, _is(kind, words), DenseArray, kind=words)
 
 
 # Whole attributes, seen from Python as they are.

@@ -19,9 +19,10 @@ import keyword
 import re
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import Any, TypeVar, Union
+from typing import Any, TypeVar
 
 from tilec.dialect.cache import table
+from tilec.dialect.constraints import keyword as one_of_keywords
 from tilec.dialect.fields import (
     MIXED,
     ONE,
@@ -151,14 +152,10 @@ def _irdl_annotations(fields: tuple[Field, ...]) -> dict[str, Any]:
         elif isinstance(field, AttributeField):
             # Optional attributes stay undeclared: IRDL has no words for them and ignores what it does not know.
             if field.required:
-                annotations[field.name] = _irdl_keywords(field) if field.keywords else field.irdl
+                annotations[field.name] = one_of_keywords(field.keywords) if field.keywords else field.irdl
         else:
             annotations[field.name] = ext.Region
     return annotations
-
-
-def _irdl_keywords(field: AttributeField) -> Any:
-    return Union[tuple(ir.StringAttr[keyword] for keyword in field.keywords)]  # noqa: UP007
 
 
 def _irdl_values(field: ValueField) -> dict[str, Any]:

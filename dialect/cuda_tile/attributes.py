@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from tilec.dialect.attributes import Dictionary
+from tilec.dialect.constraints import DenseArray, any_of
 from tilec.dialect.cuda_tile.namespace import CudaTile
 from tilec.dialect.fields import AttributeField
 from tilec.dialect.mlir import ir
@@ -53,6 +54,7 @@ class SameElementsAttr(CudaTile.Attribute, name="same_elements"):
     """Along each dimension, elements are equal within groups of this size."""
 
     groups: Any
+    irdl = (DenseArray,)
 
     @classmethod
     def get(cls, values: Any) -> "SameElementsAttr":
@@ -98,6 +100,6 @@ Predicate = AttributeField(
     lambda value: value,
     lambda attribute: attribute,
     _problem,
-    DivByAttr | SameElementsAttr | BoundedAttr,
+    any_of([DivByAttr[Any, Any, Any], SameElementsAttr[Any], BoundedAttr[Any, Any]]),
     kind="predicate",
 )

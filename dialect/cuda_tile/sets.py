@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.cache import cached
+from tilec.dialect.constraints import any_of, number
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS, FLOATS, INTEGERS, NUMBERS
 from tilec.dialect.cuda_tile.types import (
     GatherScatterViewType,
@@ -32,7 +33,11 @@ def tile_of(name: str, elements: tuple[str, ...], words: str = "", scalar: bool 
     def contains(type: ir.Type) -> bool:
         return isinstance(type, TileType) and spell(type.element) in elements and not (scalar and type.shape)
 
-    return TypeSet(name, described, contains, TileType)
+    return TypeSet(name, described, contains, TileType[_shape(scalar), number(elements)])
+
+
+def _shape(scalar: bool) -> Any:
+    return ir.DenseI64ArrayAttr[((),)] if scalar else Any
 
 
 def _pointer_tile(scalar: bool) -> TypeSet:
@@ -44,7 +49,7 @@ def _pointer_tile(scalar: bool) -> TypeSet:
         "ScalarPointer" if scalar else "PointerTile",
         f"{'0D ' if scalar else ''}tile of pointer values",
         contains,
-        TileType,
+        TileType[_shape(scalar), PointerType[Any, Any]],
     )
 
 
@@ -64,7 +69,7 @@ TileView = _instances(
     "TileView",
     "a partition_view, strided_view or gather_scatter_view",
     VIEWS,
-    PartitionViewType | StridedViewType | GatherScatterViewType,
+    any_of([PartitionViewType[(Any,) * 4], StridedViewType[(Any,) * 5], GatherScatterViewType[(Any,) * 4]]),
 )
 AnyType = _instances("AnyType", "a type of Tile IR", (TileType, TokenType, TensorViewType, *VIEWS))
 

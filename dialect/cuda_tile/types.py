@@ -1,12 +1,19 @@
-"""The types of Tile IR; `get` refuses what its type rules refuse (ValueError), properties give plain Python values."""
+"""The types of Tile IR; `get` refuses what its type rules refuse (ValueError), properties give plain Python values.
+
+`irdl` is what the exported definition says of the parameters, in their order. It is not loaded here, because IRDL would
+refuse a type of generic text without words for what is wrong with it.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 from tilec.dialect.cache import cached
-from tilec.dialect.cuda_tile.element import DYNAMIC, spell_extent
+from tilec.dialect.constraints import DenseArray, keyword_or_unit, number
+from tilec.dialect.cuda_tile.element import DYNAMIC, ELEMENT_BITS, NUMBERS, spell_extent
 from tilec.dialect.cuda_tile.namespace import CudaTile
 from tilec.dialect.cuda_tile.type_rules import (
+    PADDING_VALUES,
+    POINTER_ATTRIBUTES,
     dim_map_problem,
     pointer_problem,
     sparse_dim_problem,
@@ -55,6 +62,7 @@ class PointerType(CudaTile.Type, name="ptr"):
 
     pointee: Any
     kind: Any
+    irdl = (number(NUMBERS), keyword_or_unit(POINTER_ATTRIBUTES))
 
     @classmethod
     @cached
@@ -75,6 +83,7 @@ class TileType(CudaTile.Type, name="tile"):
 
     extents: Any
     element_type: Any
+    irdl = (DenseArray, number(ELEMENT_BITS))
 
     @classmethod
     def get(cls, shape: Sequence[int], element: ir.Type) -> "TileType":
@@ -110,6 +119,7 @@ class TensorViewType(CudaTile.Type, name="tensor_view"):
     element_type: Any
     steps: Any
     kind: Any
+    irdl = (DenseArray, number(NUMBERS), DenseArray, keyword_or_unit(POINTER_ATTRIBUTES))
 
     @classmethod
     def get(
@@ -183,6 +193,7 @@ class PartitionViewType(_TileView, name="partition_view"):
     view: Any
     mapping: Any
     pad: Any
+    irdl = (DenseArray, TensorViewType, DenseArray, keyword_or_unit(PADDING_VALUES))
 
     @classmethod
     def get(
@@ -210,6 +221,7 @@ class StridedViewType(_TileView, name="strided_view"):
     view: Any
     mapping: Any
     pad: Any
+    irdl = (DenseArray, DenseArray, TensorViewType, DenseArray, keyword_or_unit(PADDING_VALUES))
 
     @classmethod
     def get(
@@ -240,6 +252,7 @@ class GatherScatterViewType(_TileView, name="gather_scatter_view"):
     view: Any
     sparse: Any
     pad: Any
+    irdl = (DenseArray, TensorViewType, ir.IntegerAttr, keyword_or_unit(PADDING_VALUES))
 
     @classmethod
     def get(

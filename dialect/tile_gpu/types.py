@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilec.dialect.cache import cached
+from tilec.dialect.constraints import DenseArray, keyword
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.namespace import TileGpu
 
@@ -18,6 +19,7 @@ class BufferType(TileGpu.Type, name="buffer"):
     element_type: Any
     space: Any
     arrangement: Any
+    irdl = (DenseArray, Any, keyword(MEMORIES), ir.StringAttr)
 
     @classmethod
     @cached
@@ -47,6 +49,7 @@ class ChannelType(TileGpu.Type, name="channel"):
     """A ring of slots, each holding the listed buffers."""
 
     slot: Any
+    irdl = (ir.ArrayAttr,)
 
     @classmethod
     def get(cls, buffers: Sequence[BufferType]) -> "ChannelType":

@@ -1,0 +1,53 @@
+"""Constraints of IRDL that the bindings have no name for.
+
+An alternative of `any_of` is a value or a parametrised type, never a bare class: the loader of LLVM 22 knows no other,
+and a build of it with assertions aborts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Union
+
+from tilec.dialect.mlir import ir
+
+
+class DenseArray(ir.Attribute):
+    """`array<i64: 4, 2>` of any element type."""
+
+    attr_name = "builtin.dense_array"
+
+
+_ELEMENTS: dict[str, Any] = {
+    "bf16": ir.BF16Type[()],
+    "f16": ir.F16Type[()],
+    "f32": ir.F32Type[()],
+    "tf32": ir.FloatTF32Type[()],
+    "f64": ir.F64Type[()],
+    "f8E4M3FN": ir.Float8E4M3FNType[()],
+    "f8E5M2": ir.Float8E5M2Type[()],
+    "f8E8M0FNU": ir.Float8E8M0FNUType[()],
+    "f4E2M1FN": ir.Float4E2M1FNType[()],
+    **{f"i{width}": ir.IntegerType[width] for width in (1, 4, 8, 16, 32, 64)},
+}
+
+
+def any_of(constraints: Iterable[Any]) -> Any:
+    """One of several constraints; the constraint itself where it is alone."""
+    return Union[tuple(constraints)]  # noqa: UP007
+
+
+def number(names: Iterable[str]) -> Any:
+    """One of the element types of these names; any type where LLVM 22 has no word for one, as it would not load."""
+    listed = list(names)
+    return any_of(_ELEMENTS[name] for name in listed) if _ELEMENTS.keys() >= set(listed) else Any
+
+
+def keyword(keywords: Iterable[str]) -> Any:
+    """One of some strings."""
+    return any_of(ir.StringAttr[each] for each in keywords)
+
+
+def keyword_or_unit(keywords: Iterable[str]) -> Any:
+    """One of some strings, or `unit`, which stands for an absent parameter."""
+    return any_of([ir.UnitAttr[()], *(ir.StringAttr[each] for each in keywords)])

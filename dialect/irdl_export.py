@@ -1,0 +1,39 @@
+"""The definition of dialects as text of IRDL, which `mlir-opt --irdl-file` loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tilec.dialect.mlir import ext, ir, irdl, passmanager
+
+
+def definition(dialects: Iterable[Any]) -> str:
+    """The text that defines dialects (classes of `registry.dialects`); docs/irdl.md tells what it cannot say."""
+    # The definition is that of the classes, so it needs no context that has them loaded.
+    with ir.Context() as made, ir.Location.unknown():
+        made.enable_multithreading(False)
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            for dialect in dialects:
+                _dialect(dialect)
+        passmanager.PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)
+        return f"{module}\n".replace(" \n", "\n")
+
+
+def _dialect(dialect: Any) -> None:
+    with ir.InsertionPoint(irdl.dialect(dialect.DIALECT_NAMESPACE).body):
+        for type in dialect.types:
+            _parameters(irdl.type_(type._name), type)
+        for attribute in dialect.attributes:
+            _parameters(irdl.attribute(attribute._name), attribute)
+        for operation in dialect.operations:
+            operation._emit_operation()
+
+
+def _parameters(made: Any, kind: Any) -> None:
+    names = [field.name for field in kind._fields]
+    constraints = getattr(kind, "irdl", (Any,) * len(names))
+    with ir.InsertionPoint(made.body):
+        lower = ext.ConstraintLoweringContext().lower
+        irdl.parameters([lower(constraint) for constraint in constraints], names)
