@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.bytecode.attribute_writer import AttributeWriter
+from tilec.dialect.bytecode.debug_section_writer import DebugSectionWriter
 from tilec.dialect.bytecode.encoder import Encoder
 from tilec.dialect.bytecode.operation_writer import OperationWriter
 from tilec.dialect.bytecode.tags import ARGUMENT_ATTRIBUTES_SINCE, AttributeTag, FunctionFlag
@@ -17,6 +18,7 @@ class FunctionWriter:
         self.preview = False
         self._attributes = attributes
         self._records: list[bytes] = []
+        self._debug = DebugSectionWriter(attributes.strings, attributes.gate.version)
 
     def entry(self, op: Any) -> None:
         """Adds a kernel."""
@@ -32,7 +34,7 @@ class FunctionWriter:
         body = OperationWriter(self._attributes)
         operations = body.body(op.body.blocks[0])
         gate.operation = op.operation
-        encoder.varint(0)
+        encoder.varint(self._debug.function(op.operation.location, body.locations))
         self._hints(hints, recorded, encoder)
         if recorded:
             self._argument_attributes(op, encoder)
@@ -49,7 +51,7 @@ class FunctionWriter:
 
     def debug_payload(self) -> bytes | None:
         """The section of debug information; None where there is none."""
-        return None
+        return self._debug.payload()
 
     def _hints(self, hints: Any, always: bool, encoder: Encoder) -> None:
         if hints is not None:
