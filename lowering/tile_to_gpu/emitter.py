@@ -82,11 +82,11 @@ def multiplied(value: ir.Value, factor: int) -> ir.Value:
 
 
 def cast_integer(value: ir.Value, width: int) -> ir.Value:
-    """A scalar of another width, sign-extended."""
+    """An extent, stride or index of another width; they are unsigned."""
     have = value.type.width
     if have == width:
         return value
-    return unary("arith.extsi" if have < width else "arith.trunci", value, integer_type(width))
+    return unary("arith.extui" if have < width else "arith.trunci", value, integer_type(width))
 
 
 def gpu(name: str, operands: Sequence[Any] = (), results: Sequence[ir.Type] = (), **attributes: Any) -> ir.Operation:
