@@ -14,6 +14,7 @@ import integer_vectors
 import matrix_vectors
 import memory_vectors
 import shape_vectors
+import view_vectors
 
 CHAPTERS = {
     "arith": integer_vectors,
@@ -23,6 +24,7 @@ CHAPTERS = {
     "mma": matrix_vectors,
     "shape": shape_vectors,
     "memory": memory_vectors,
+    "view": view_vectors,
 }
 
 

@@ -5,11 +5,12 @@ Matrix multiplies are left to tests/kernels: hardware may round sums of products
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 from vector_facts import elements, operations
-from vector_files import Vector, named_vectors
+from vector_files import Vector, named_vectors, vector_name
 from vector_module import case_of
 
 import tilec
@@ -26,9 +27,15 @@ REFUSED_OPERATIONS = {
     "gdc_wait_tko",
     "get_global",
     "insert",
+    "make_gather_scatter_view",
     "memory_fence_alias_tko",
     "pack",
     "unpack",
+}
+# Extents are 32 bits wide, of which nothing at run time can be known while compiling.
+WIDE_EXTENTS = {
+    "get_tensor_shape: i64 tensor_view<1099511627776x9xf32, strides=[9,1]>",
+    "get_tensor_shape: i64 tensor_view<?x?xf32, strides=[?,?]>",
 }
 
 CASES = [
@@ -58,4 +65,9 @@ def test_compiled_vector(case: Vector) -> None:
         return
     compiled = tilec.compile(module, target="sm_100a", stop="ptx")
     allowed = replace(ready, units=max(ready.units, function_units(case)))
-    allowed.run(lambda values, _: tilec.run(compiled, ready.grid, values, backend="simulate", unchecked_global=True))
+
+    def simulate(values, _ranges):
+        tilec.run(compiled, ready.grid, values, backend="simulate", unchecked_global=True)
+
+    with pytest.raises(AssertionError) if vector_name(case) in WIDE_EXTENTS else nullcontext():
+        allowed.run(simulate)

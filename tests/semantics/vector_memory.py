@@ -38,13 +38,15 @@ def storage_bits(element: str) -> int:
 
 
 def number(element: str, bits: int) -> int | float:
-    """The value of a scalar argument."""
+    """The value of a scalar argument; integers are signed."""
+    if element == "i1":
+        return bool(bits)
     if element == "bf16":
         return number("f32", bits << 16)
     if element in _FLOAT_CODES:
         width = {"f16": "H", "f32": "I", "f64": "Q"}[element]
         return struct.unpack(f"<{_FLOAT_CODES[element]}", struct.pack(f"<{width}", bits))[0]
-    return bits
+    return bits - (1 << storage_bits(element)) if bits >> storage_bits(element) - 1 else bits
 
 
 @dataclass(frozen=True)

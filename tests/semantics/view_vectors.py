@@ -1,0 +1,281 @@
+"""Vectors of view: tiles of tensors loaded and stored, in every kind of view, at every kind of edge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from program import Program, tensor_type, tile_type
+from sample import INTEGERS, NUMBERS, codes
+from view_model import Index, View, dense, indices, matrix, padding_code, unsigned
+
+PADDINGS = ("zero", "neg_zero", "nan", "pos_inf", "neg_inf")
+SCOPES = ("tl_blk", "device", "sys")
+
+
+def load(
+    view: View, index: Index, edge: str, access: str = "weak", after: str = "", types: Sequence[str] = ("i32", "i32")
+) -> dict[str, Any]:
+    """One tile loaded; `after` are words behind the index."""
+    index = unsigned(index, types)
+    program = Program("load_view_tko", *_makers(view), case=_case(view, edge, access, after, types), edges=[edge])
+    held = codes(view.element, edge, view.size)
+    made = view.make(program, program.buffer(view.element, held, None, view.attribute))
+    names, listed = indices(program, index, *types)
+    outside = None if view.padding is None else padding_code(view.element, view.padding)
+    expected = [outside if place is None else held[place] for place in view.places(index)]
+    tile = tile_type(view.element, view.tile)
+    loaded, _ = program.pair(f"load_view_tko {access} {made}[{names}]{after} : {view.type}, {listed} -> {tile}, token")
+    program.keep(loaded, view.element, expected, view.tile)
+    return program.record()
+
+
+def store(
+    view: View, index: Index, edge: str, access: str = "weak", after: str = "", types: Sequence[str] = ("i32", "i32")
+) -> dict[str, Any]:
+    """One tile stored; memory outside of the tensor, between its rows too, stays as it was."""
+    index = unsigned(index, types)
+    program = Program("store_view_tko", *_makers(view), case=_case(view, edge, access, after, types), edges=[edge])
+    held, places = codes(view.element, "held", view.size), view.places(index)
+    # Of one place all elements have the same value, so that their order does not matter.
+    fresh = codes(view.element, edge, len(places))
+    written = [fresh[places.index(place)] for place in places]
+    changed = list(held)
+    for place, value in zip(places, written, strict=True):
+        if place is not None:
+            changed[place] = value
+    made = view.make(program, program.buffer(view.element, held, changed, view.attribute))
+    names, listed = indices(program, index, *types)
+    tile = program.given(view.element, written, view.tile)
+    kind = tile_type(view.element, view.tile)
+    program.let(f"store_view_tko {access} {tile}, {made}[{names}]{after} : {kind}, {view.type}, {listed} -> token")
+    return program.record()
+
+
+def _makers(view: View) -> tuple[str, str]:
+    return f"make_{view.kind}", "make_tensor_view"
+
+
+def _case(view: View, edge: str, access: str, after: str, types: Sequence[str]) -> str:
+    words = [access, edge, view.type, *(types if set(types) != {"i32"} else ()), after.strip()]
+    return " ".join(word for word in words if word)
+
+
+def ragged(element: str, padding: str | None = None) -> Iterator[tuple[View, Index]]:
+    """A tile that sticks out at two sides, of each kind of view. f4E2M1FN needs even columns."""
+    even = element == "f4E2M1FN"
+    columns, gap = (6, 2) if even else (7, 1)
+    yield matrix(element, 6, columns, gap, (4, 4), padding=padding), (1, 1)
+    yield matrix(element, 6, columns, gap, (4, 4), steps=(3, 4 if even else 5), padding=padding), (1, 1)
+    yield matrix(element, 6, columns, gap, (4, 4), sparse=0, padding=padding), ([5, 1, 9, 5], 4)
+
+
+def elements() -> Iterator[dict[str, Any]]:
+    for element in NUMBERS:
+        for view, index in ragged(element):
+            yield load(view, index, "ragged")
+            yield store(view, index, "ragged")
+        for padding in PADDINGS:
+            if padding_code(element, padding) is not None:
+                for view, index in ragged(element, padding):
+                    yield load(view, index, "ragged")
+
+
+def edges() -> Iterator[tuple[View, Index, str]]:
+    """Where a tile may lie."""
+    table = matrix("i32", 6, 7, 1, (4, 2), padding="zero")
+    yield table, (0, 1), "inside"
+    yield table, (1, 3), "ragged"
+    yield table, (2, 0), "outside"
+    yield table, (0, 4), "outside"
+    yield table, (-1, 0), "unsigned index"
+    yield dense("i32", (3, 3), (4, 8), padding="zero"), (0, 0), "tensor within the tile"
+    yield dense("f32", (5,), (4,), padding="nan"), (1,), "rank 1"
+    yield dense("f32", (3, 5, 6), (2, 4, 4), padding="neg_inf"), (1, 1, 1), "rank 3"
+    yield dense("i16", (2, 3, 2, 5), (2, 2, 1, 4), padding="zero"), (0, 1, 1, 1), "rank 4"
+    yield dense("f32", (1,), (1,)), (0,), "one element"
+    yield View("i32", (6, 7), (1, 8), (4, 2), padding="zero"), (1, 2), "columns in a row"
+    yield View("i32", (4, 4), (9, 2), (4, 2), padding="zero"), (0, 1), "no unit stride"
+    for permuted in ((1, 0),):
+        yield matrix("i32", 6, 10, 2, (4, 2), dim_map=permuted, padding="zero"), (2, 1), "dim_map"
+        yield matrix("f32", 6, 10, 2, (4, 2), dim_map=permuted, padding="nan"), (2, 3), "dim_map"
+    for permuted in ((2, 0, 1), (1, 2, 0), (0, 2, 1)):
+        yield dense("i32", (3, 5, 6), (4, 2, 2), dim_map=permuted, padding="zero"), (1, 1, 1), "dim_map"
+    for steps in ((4, 2), (4, 3), (3, 2), (1, 1), (5, 7)):
+        yield matrix("i32", 12, 13, 3, (4, 2), steps=steps, padding="zero"), (2, 1), "traversal strides"
+    yield matrix("i32", 12, 13, 3, (4, 2), steps=(3, 5), padding="zero"), (3, 2), "ragged"
+    yield matrix("i32", 12, 13, 3, (4, 2), steps=(3, 5), padding="zero"), (4, 0), "outside"
+    yield matrix("i32", 12, 13, 3, (4, 2), steps=(3, 5), padding="zero"), (0, -1), "unsigned index"
+    yield matrix("f32", 12, 10, 3, (4, 2), steps=(3, 5), dim_map=(1, 0), padding="pos_inf"), (2, 1), "dim_map"
+    yield dense("f32", (11,), (4,), steps=(3,), padding="neg_zero"), (3,), "rank 1"
+    yield dense("i32", (3, 5, 6), (2, 4, 4), steps=(1, 2, 5), padding="zero"), (1, 1, 1), "rank 3"
+    yield from gathered()
+
+
+def gathered() -> Iterator[tuple[View, Index, str]]:
+    rows = matrix("i32", 6, 7, 1, (4, 2), sparse=0, padding="zero")
+    columns = matrix("i32", 6, 7, 1, (4, 2), sparse=1, padding="zero")
+    yield rows, ([3, 0, 5, 1], 2), "inside"
+    yield rows, ([3, 3, 0, 3], 2), "repeated"
+    yield rows, ([3, 6, 0, 700], 2), "index outside"
+    yield rows, ([3, -1, 0, -6], 2), "unsigned index"
+    yield rows, ([9, 9, 9, 9], 2), "outside"
+    yield rows, ([3, 0, 5, 1], 6), "ragged"
+    yield rows, ([3, 0, 5, 1], 7), "outside"
+    yield rows, ([3, 0, 5, 1], 3), "dense index counts elements"
+    yield columns, (2, [5, 0]), "inside"
+    yield columns, (2, [5, 5]), "repeated"
+    yield columns, (1, [5, 8]), "index outside"
+    yield columns, (3, [-1, 0]), "unsigned index"
+    yield columns, (4, [6, 0]), "ragged"
+    yield columns, (5, [1, 2]), "dense index counts elements"
+    yield dense("f32", (7,), (4,), sparse=0, padding="nan"), ([6, 2, 7, 2],), "rank 1"
+    yield dense("f32", (3, 5, 6), (2, 4, 4), sparse=1, padding="pos_inf"), (1, [4, 0, 9, 2], 3), "rank 3"
+
+
+# How load and store treat these is asked for all.
+INDEX_TYPES = (("i8", "i8"), ("i16", "i16"), ("i64", "i64"), ("i32", "i64"), ("i64", "i8"), ("i16", "i32"))
+
+
+def index_types() -> Iterator[dict[str, Any]]:
+    table = matrix("i32", 6, 7, 1, (4, 2), padding="zero")
+    strided = matrix("i32", 6, 7, 1, (4, 2), steps=(2, 3), padding="zero")
+    rows = matrix("i32", 6, 7, 1, (4, 2), sparse=0, padding="zero")
+    for act in (load, store):
+        for types in (("i1", "i1"), ("i8", "i8"), ("i16", "i16"), ("i64", "i64")):
+            yield act(table, (1, 1), "ragged" if act is load else "inside", types=types)
+            yield act(strided, (1, 1), "inside", types=types)
+        for types in INDEX_TYPES:
+            yield act(rows, ([3, 0, 9, 1], 2), "index outside", types=types)
+        for types in (("i8", "i8"), ("i16", "i16"), ("i64", "i64")):
+            yield act(table, (-1, 0), "unsigned index", types=types)
+        yield act(matrix("i32", 2, 7, 1, (4, 2), sparse=0), ([1, 0, 0, 1], 1), "repeated", types=("i1", "i1"))
+
+
+def accesses() -> Iterator[dict[str, Any]]:
+    for view, index in ragged("f32", "zero"):
+        for scope in SCOPES:
+            yield load(view, index, "ragged", f"relaxed {scope}")
+            yield load(view, index, "ragged", f"acquire {scope}")
+            yield store(view, index, "ragged", f"relaxed {scope}")
+            yield store(view, index, "ragged", f"release {scope}")
+        for act in (load, store):
+            hints = " optimization_hints = <sm_100 = {allow_tma = false, latency = 3}, default = {latency = 1}>"
+            yield act(view, index, "ragged", after=hints)
+            yield act(view, index, "ragged", after=" inbounds = [false, false]")
+
+
+def promised() -> Iterator[dict[str, Any]]:
+    """`inbounds` where it holds: for one index, and for all of them."""
+    table = matrix("i32", 6, 7, 1, (4, 2), padding="zero")
+    for act in (load, store):
+        yield act(table, (0, 3), "ragged", after=" inbounds = [true, false]")
+        yield act(table, (1, 1), "ragged", after=" inbounds = [false, true]")
+        yield act(table, (0, 1), "inside", after=" inbounds = [true, true]")
+        strided = matrix("i32", 6, 7, 1, (4, 2), steps=(2, 3), padding="zero")
+        yield act(strided, (1, 2), "ragged", after=" inbounds = [true, false]")
+        rows = matrix("i32", 6, 7, 1, (4, 2), sparse=0, padding="zero")
+        yield act(rows, ([3, 0, 5, 1], 6), "ragged", after=" inbounds = [true, false]")
+        yield act(rows, ([3, 0, 9, 1], 5), "index outside", after=" inbounds = [false, true]")
+
+
+def dynamic() -> Iterator[dict[str, Any]]:
+    """Extents and strides that operands give, unsigned."""
+    for element in ("i8", "i16", "i32", "i64"):
+        for act in (load, store):
+            yield act(matrix("f32", 6, 7, 1, (4, 2), padding="nan", dynamic=element), (1, 3), "ragged")
+            yield act(matrix("i32", 6, 7, 1, (4, 2), steps=(3, 5), dynamic=element), (1, 1), "ragged")
+            yield act(matrix("i32", 6, 7, 1, (4, 2), sparse=0, dynamic=element), ([3, 0, 9, 1], 2), "index outside")
+            yield act(dense("i32", (200,), (4,), dynamic=element), (49,), "inside")
+    yield load(matrix("i32", 1, 1, 0, (1, 1), dynamic="i1"), (0, 0), "inside")
+
+
+def attributed() -> Iterator[dict[str, Any]]:
+    """Attributes of pointers change nothing on one device."""
+    for attribute in ("none", "unicast"):
+        for act in (load, store):
+            yield act(matrix("f32", 6, 7, 1, (4, 2), padding="zero", attribute=attribute), (1, 3), "ragged")
+
+
+def ordered() -> Iterator[dict[str, Any]]:
+    """A tile stored, loaded after the token of the store, and another stored there after that of the load."""
+    for view, index in ragged("i32", "zero"):
+        program = Program("store_view_tko", "load_view_tko", case=f"a chain of tokens {view.kind}")
+        places = view.places(index)
+        first = [7 * (places.index(place) + 1) for place in places]
+        second = [11 * (places.index(place) + 1) for place in places]
+        after = [0] * view.size
+        for place, value in zip(places, second, strict=True):
+            if place is not None:
+                after[place] = value
+        made = view.make(program, program.buffer("i32", [0] * view.size, after))
+        names, listed = indices(program, index, "i32", "i32")
+        tile, token = tile_type("i32", view.tile), ""
+        for values in (first, second):
+            given = program.given("i32", values, view.tile)
+            types = f"{tile}, {view.type}, {listed}"
+            token = program.let(f"store_view_tko weak {given}, {made}[{names}]{token} : {types} -> token")
+            if values is first:
+                types = f"{view.type}, {listed} -> {tile}, token"
+                held, token = program.pair(f"load_view_tko weak {made}[{names}] token = {token} : {types}")
+                token = f" token = {token}"
+        program.keep(held, "i32", [0 if p is None else x for p, x in zip(places, first, strict=True)], view.tile)
+        yield program.record()
+
+
+def shapes() -> Iterator[dict[str, Any]]:
+    """How large a tensor is, and how many tiles it has; the largest extents that an unsigned type holds."""
+    largest = {"i1": 1, "i8": 255, "i16": 65535, "i32": 2**32 - 1, "i64": 2**40}
+    for element in INTEGERS:
+        for given in (None, "i64"):
+            extents = (largest[element], 1) if element == "i1" else (largest[element], 9)
+            view = View("f32", extents, (9, 1), (4, 2), dynamic=given)
+            yield _numbers("get_tensor_shape", view, view.tensor, view.tensor, list(extents), element)
+    for given, extent in (("i8", 200), ("i16", 50000), ("i32", 3000000000)):
+        view = View("f32", (extent, 9), (9, 1), (4, 2), dynamic=given)
+        yield _numbers("get_tensor_shape", view, f"of {given} {view.tensor}", view.tensor, [extent, 9], "i64")
+    tensors: list[dict[str, Any]] = [{}, {"steps": (5, 3)}, {"sparse": 0}, {"sparse": 1}, {"dim_map": (1, 0)}]
+    tensors.append({"steps": (4, 3), "dim_map": (1, 0)})
+    for more in tensors:
+        for element in INTEGERS:
+            small = element == "i1"
+            for given in (None, "i32") if element == "i32" else (None,):
+                extents = (1, 1) if small else (64, 16)
+                view = View("f32", extents, (extents[1], 1), (4, 2), dynamic=given, **more)
+                yield _numbers("get_index_space_shape", view, view.type, view.type, view.index_space(), element)
+
+
+def _numbers(operation: str, view: View, case: str, kind: str, expected: list[int], element: str) -> dict[str, Any]:
+    program = Program(operation, case=f"{element} {case}")
+    base = program.buffer("f32", [0])
+    if operation == "get_tensor_shape":
+        made = view.make_tensor(program, base)
+    else:
+        made = view.make(program, base)
+    first, second = program.pair(f"{operation} {made} : {kind} -> {tile_type(element)}")
+    program.keep(first, element, expected[:1])
+    program.keep(second, element, expected[1:])
+    return program.record()
+
+
+def scalar_tensor() -> dict[str, Any]:
+    """A tensor of rank 0 can be made; no view has its tiles."""
+    program = Program("make_tensor_view", case="rank 0")
+    base = program.buffer("f32", [0x3F800000])
+    program.let(f"make_tensor_view {base}, shape = [], strides = [] : {tensor_type('f32', (), ())}")
+    return program.record()
+
+
+def vectors() -> Iterator[dict[str, Any]]:
+    yield from elements()
+    for view, index, edge in edges():
+        yield load(view, index, edge)
+        yield store(view, index, edge)
+    yield from index_types()
+    yield from accesses()
+    yield from promised()
+    yield from dynamic()
+    yield from attributed()
+    yield from ordered()
+    yield from shapes()
+    yield scalar_tensor()
