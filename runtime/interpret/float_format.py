@@ -21,12 +21,19 @@ class FloatFormat:
     dtype: np.dtype
     saturates: bool = False
     has_nan: bool = True
+    has_infinity: bool = True
     has_zero: bool = True
     has_sign: bool = True
 
     @property
     def smallest_normal(self) -> float:
         return float(np.ldexp(1.0, self.min_exponent))
+
+    def can_be(self, special: float) -> bool:
+        """Whether the format has this NaN, infinity or signed zero."""
+        if np.isnan(special):
+            return self.has_nan
+        return self.has_infinity if np.isinf(special) else self.has_zero and (self.has_sign or not np.signbit(special))
 
     def decode(self, tile: np.ndarray) -> np.ndarray:
         """The values of a tile as f64, exactly."""
@@ -72,12 +79,19 @@ FORMATS: dict[str, FloatFormat] = {
         _ieee("f32", 24, 127, np.float32),
         _ieee("f64", 53, 1023, np.float64),
         _F8E5M2,
-        FloatFormat("f8E4M3FN", 4, -6, 8, 448.0, np.dtype(ml_dtypes.float8_e4m3fn), saturates=True),
+        FloatFormat(
+            "f8E4M3FN", 4, -6, 8, 448.0, np.dtype(ml_dtypes.float8_e4m3fn), saturates=True, has_infinity=False
+        ),
         FloatFormat(
             "f8E8M0FNU", 1, -127, 127, 2.0**127, np.dtype(ml_dtypes.float8_e8m0fnu),
-            saturates=True, has_zero=False, has_sign=False,
+            saturates=True, has_infinity=False, has_zero=False, has_sign=False,
         ),
-        FloatFormat("f4E2M1FN", 2, 0, 2, 6.0, np.dtype(ml_dtypes.float4_e2m1fn), saturates=True, has_nan=False),
-        FloatFormat(UE5M3, 4, -14, 16, 114688.0, np.dtype(np.uint8), saturates=True, has_sign=False),
+        FloatFormat(
+            "f4E2M1FN", 2, 0, 2, 6.0, np.dtype(ml_dtypes.float4_e2m1fn),
+            saturates=True, has_nan=False, has_infinity=False,
+        ),
+        FloatFormat(
+            UE5M3, 4, -14, 16, 114688.0, np.dtype(np.uint8), saturates=True, has_infinity=False, has_sign=False
+        ),
     )
 }  # fmt: skip

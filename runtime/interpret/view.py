@@ -9,6 +9,7 @@ import numpy as np
 
 from tilec.runtime.interpret import access
 from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.integer import limits, scalar, unsigned, wrap
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.memory import unwritten
@@ -20,7 +21,7 @@ Tile = np.ndarray
 # Positions from here on lie outside of every tensor, whose extents count elements of at least half a byte.
 _FAR = 2**62
 
-_PADDING = {"zero": 0.0, "neg_zero": -0.0, "nan": np.nan, "pos_inf": np.inf, "neg_inf": -np.inf}
+_PADDING = {"neg_zero": -0.0, "nan": np.nan, "pos_inf": np.inf, "neg_inf": -np.inf}
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,11 @@ def padding(op: Step, machine: Machine, view: TileView) -> np.ndarray:
     kind, element = view.type.padding, view.tensor.element
     if kind is None:
         return unwritten(op, machine)
-    if not element.is_float:
+    if kind == "zero":
+        # Also where a format has no zero: bits of zero, which are the least power of two in f8E8M0FNU.
         return np.zeros((), element.dtype)
+    if not element.format.can_be(_PADDING[kind]):
+        raise Fault(f"{element} has no value that is {kind}, the padding of this view")
     return element.format.encode(np.asarray(_PADDING[kind]))
 
 

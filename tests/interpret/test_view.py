@@ -241,3 +241,40 @@ def test_two_elements_of_f4_share_a_byte(execute, index):
     expected = np.zeros(4, np.uint8)
     expected[2 * (1 - index) :][:2] = source[2 * index :][:2]
     assert np.array_equal(target, expected)
+
+
+# Codes that tileiras 13.5 puts outside, as its machine code shows; None where it does not compile the padding.
+NARROW_PADDING = {
+    "f8E4M3FN": {"zero": 0x00, "neg_zero": 0x80, "nan": 0x7F, "pos_inf": None, "neg_inf": None},
+    "f8E5M2": {"zero": 0x00, "neg_zero": 0x80, "nan": 0x7E, "pos_inf": 0x7C, "neg_inf": 0xFC},
+    "f8E8M0FNU": {"zero": 0x00, "neg_zero": None, "nan": 0xFF, "pos_inf": None, "neg_inf": None},
+    "f4E2M1FN": {"zero": 0x00, "neg_zero": 0x88, "nan": None, "pos_inf": None, "neg_inf": None},
+    "fnv8E5M3FNU": {"zero": 0x00, "neg_zero": None, "nan": 0xFF, "pos_inf": None, "neg_inf": None},
+}
+
+
+@pytest.mark.parametrize(
+    ("element", "padding", "code"), [(e, p, code) for e, codes in NARROW_PADDING.items() for p, code in codes.items()]
+)
+def test_padding_of_narrow_floats(execute, element, padding, code):
+    """Two elements are inside; of f4E2M1FN they fill one byte."""
+    tensor, inside = f"tensor_view<?x{element}, strides=[1]>", 1 if element == "f4E2M1FN" else 2
+    source, result = np.full(8, 0x33, np.uint8), np.full(8 * inside // 2, 0x11, np.uint8)
+    body = f"""%zero = constant <i32: 0> : tile<i32>
+    %two = constant <i32: 2> : tile<i32>
+    %eight = constant <i32: 8> : tile<i32>
+    %s = make_tensor_view %p, shape = [%two], strides = [1] : tile<i32> -> {tensor}
+    %d = make_tensor_view %q, shape = [%eight], strides = [1] : tile<i32> -> {tensor}
+    %v = make_partition_view %s : partition_view<tile=(8), padding_value = {padding}, {tensor}>
+    %w = make_partition_view %d : partition_view<tile=(8), {tensor}>
+    %x, %t = load_view_tko weak %v[%zero]
+      : partition_view<tile=(8), padding_value = {padding}, {tensor}>, tile<i32> -> tile<8x{element}>, token
+    %u = store_view_tko weak %x, %w[%zero]
+      : tile<8x{element}>, partition_view<tile=(8), {tensor}>, tile<i32> -> token"""
+    parameters = f"%p: tile<ptr<{element}>>, %q: tile<ptr<{element}>>"
+    if code is None:
+        with pytest.raises(SimulationError, match=f"{element} has no value that is {padding}, the padding of this vie"):
+            execute(parameters, body, source, result)
+        return
+    execute(parameters, body, source, result)
+    assert result.tolist() == [0x33] * inside + [code] * (len(result) - inside)
