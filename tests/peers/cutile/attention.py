@@ -1,0 +1,51 @@
+"""Softmax attention in one pass over the keys, with a running maximum and a running sum of each query's row."""
+
+import math
+
+import cuda.tile as ct
+
+Extent = ct.Constant[int]
+Flag = ct.Constant[bool]
+
+LOG2_E = math.log2(math.e)
+
+
+@ct.kernel(occupancy=2)
+def attention(
+    Q, K, V, Y, scale: float, position: int,
+    width: Extent, heads: Extent, tm: Extent, tn: Extent, group: Extent, causal: Flag, even: Flag,
+):  # fmt: skip
+    """Query i sees the keys up to i + position where `causal`; `group` heads of Q share one of K and V."""
+    block, batch, head = ct.bid(0), ct.bid(1) // heads, ct.bid(1) % heads
+    shared = head // group
+    keys = K.shape[2]
+    first = block * tm + position
+    query = (first + ct.arange(tm, dtype=ct.int32))[:, None]
+    q = ct.reshape(ct.load(Q, index=(batch, head, block, 0), shape=(1, 1, tm, width)), (tm, width))
+    # Powers of two take one instruction, so the scores count in units of log2(e).
+    factor = scale * LOG2_E
+    largest = ct.full((tm, 1), -math.inf, dtype=ct.float32)
+    weight = ct.zeros((tm, 1), dtype=ct.float32)
+    total = ct.zeros((tm, width), dtype=ct.float32)
+    tiles = ct.cdiv(min(first + tm, keys) if causal else keys, tn)
+    whole = min(first // tn, keys // tn) if causal else keys // tn
+    for j in range(tiles):
+        k = ct.load(K, index=(batch, shared, 0, j), shape=(1, 1, width, tn), order=(0, 1, 3, 2), latency=2,
+                    padding_mode=ct.PaddingMode.ZERO)
+        scores = ct.mma(q, ct.reshape(k, (width, tn)), ct.zeros((tm, tn), dtype=ct.float32))
+        if (causal or not even) and j >= whole:
+            key = (j * tn + ct.arange(tn, dtype=ct.int32))[None, :]
+            seen = key < keys
+            if causal:
+                seen = seen & (key <= query)
+            scores = ct.where(seen, scores, -math.inf)
+        above = max(largest, ct.max(scores, axis=1, keepdims=True) * factor)
+        p = ct.exp2(scores * factor - above, flush_to_zero=True)
+        shrink = ct.exp2(largest - above, flush_to_zero=True)
+        weight = weight * shrink + ct.sum(p, axis=1, keepdims=True)
+        v = ct.load(V, index=(batch, shared, j, 0), shape=(1, 1, tn, width), latency=4,
+                    padding_mode=ct.PaddingMode.ZERO)
+        total = ct.mma(p.astype(Q.dtype), ct.reshape(v, (tn, width)), total * shrink)
+        largest = above
+    total = ct.truediv(total, weight, flush_to_zero=True, rounding_mode=ct.RoundingMode.APPROX)
+    ct.store(Y, index=(batch, head, block, 0), tile=ct.reshape(total.astype(Y.dtype), (1, 1, tm, width)))

@@ -1,0 +1,119 @@
+"""Exact values with bounds on the error of computing them in f32 (running error analysis: Higham, Accuracy and
+Stability of Numerical Algorithms, section 3.3), which is where the tolerances of these tests come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+# Unit roundoffs: half a unit in the last place of 1.
+F32 = 2.0**-24
+TF32 = 2.0**-11
+# What PTX ISA documents of ex2.approx, rcp.approx and div.approx is two units in the last place of f32.
+APPROXIMATE = 2.0**-22
+
+
+def _gamma(terms: int, unit: float = F32) -> float:
+    """Bounds the relative error of `terms` roundings in a row (Higham, lemma 3.1)."""
+    return terms * unit / (1 - terms * unit)
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """The exact value in f64, and how far a computed one may be from it. Operators are those of f32, rounded once."""
+
+    value: np.ndarray
+    error: np.ndarray
+
+    @staticmethod
+    def exact(value: Any) -> Bounded:
+        """A number or array that is given as it is."""
+        found = np.asarray(value).astype(np.float64)
+        return Bounded(found, np.zeros(found.shape))
+
+    @property
+    def size(self) -> np.ndarray:
+        """Bounds the magnitude of a computed value."""
+        return np.abs(self.value) + self.error
+
+    def rounded(self, unit: float = F32, least: float = 0.0) -> Bounded:
+        """Rounded with this unit, and to a multiple of `least` among subnormals."""
+        return Bounded(self.value, self.error + unit * self.size + least / 2)
+
+    def stored(self, dtype: Any) -> Bounded:
+        """Rounded to an array's element type."""
+        info = ml_dtypes.finfo(dtype)
+        return self.rounded(float(info.eps) / 2, float(info.smallest_subnormal))
+
+    def __getitem__(self, index: Any) -> Bounded:
+        return Bounded(self.value[index], self.error[index])
+
+    def __add__(self, other: Any) -> Bounded:
+        other = _bounded(other)
+        return Bounded(self.value + other.value, self.error + other.error).rounded()
+
+    def __neg__(self) -> Bounded:
+        return Bounded(-self.value, self.error)
+
+    def __sub__(self, other: Any) -> Bounded:
+        return self + -_bounded(other)
+
+    def __mul__(self, other: Any) -> Bounded:
+        other = _bounded(other)
+        error = np.abs(self.value) * other.error + self.error * other.size
+        return Bounded(self.value * other.value, error).rounded()
+
+    def __truediv__(self, other: Any) -> Bounded:
+        other = _bounded(other)
+        value = self.value / other.value
+        error = (self.error + np.abs(value) * other.error) / (np.abs(other.value) - other.error)
+        return Bounded(value, error).rounded()
+
+    def __matmul__(self, other: Any) -> Bounded:
+        """The matrix product, its sums in any order."""
+        other = _bounded(other)
+        carried = np.abs(self.value) @ other.error + self.error @ other.size
+        return Bounded(self.value @ other.value, carried + _gamma(self.value.shape[-1]) * (self.size @ other.size))
+
+    def sum(self, axis: int, keepdims: bool = False) -> Bounded:
+        """The sum along an axis in any order."""
+        rounding = _gamma(self.value.shape[axis]) * self.size.sum(axis, keepdims=keepdims)
+        return Bounded(self.value.sum(axis, keepdims=keepdims), self.error.sum(axis, keepdims=keepdims) + rounding)
+
+    def exp(self) -> Bounded:
+        """The exponential function as exp2 of a product, to two units in the last place."""
+        value = np.exp(self.value)
+        shifted = self.error + 2 * F32 * self.size
+        return Bounded(value, value * np.expm1(shifted)).rounded(APPROXIMATE)
+
+    def sqrt(self) -> Bounded:
+        """The square root."""
+        value = np.sqrt(self.value)
+        return Bounded(value, value - np.sqrt(np.maximum(self.value - self.error, 0))).rounded()
+
+
+def _bounded(given: Any) -> Bounded:
+    return given if isinstance(given, Bounded) else Bounded.exact(given)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How far a result is from what it should be: the largest error, and the largest share of what is allowed."""
+
+    what: str
+    error: float
+    share: float
+
+    def __str__(self) -> str:
+        return f"{self.what}: largest error {self.error:.3g}, {self.share:.3g} of its bound"
+
+
+def compare(what: str, got: np.ndarray, expected: Bounded) -> Comparison:
+    """Compares a result with its bound; an element that is no number is infinitely far away."""
+    assert got.shape == expected.value.shape, f"{what}: shape {got.shape}, expected {expected.value.shape}"
+    error = np.abs(got.astype(np.float64) - expected.value)
+    share = np.where(error == 0, 0.0, error / np.maximum(expected.error, np.finfo(np.float64).tiny))
+    return Comparison(what, *(float(np.where(np.isnan(x), np.inf, x).max(initial=0.0)) for x in (error, share)))

@@ -1,0 +1,33 @@
+"""What cases are made of: pseudo-random arrays, constants, and what a launch looks like.
+
+A case is a function that calls `launch(kernel, grid, arguments)` with kernels by name and arrays to be filled, and
+gives a comparison for each result: numpy in f64, with bounds on the error of f32. Kernels of another author that take
+the same arguments can be put in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from cutile.bounded import Comparison
+from cutile.export import Constant
+
+Launch = Callable[[str, Sequence[int], Sequence[Any]], None]
+Comparisons = Iterator[Comparison]
+
+
+def random(seed: int, *shape: int, dtype: Any = np.float32, scale: float = 1.0) -> np.ndarray:
+    """Normally distributed numbers."""
+    return (np.random.default_rng(seed).standard_normal(shape) * scale).astype(dtype)
+
+
+def constants(*values: Any) -> list[Constant]:
+    """Arguments that are compiled into the kernel."""
+    return [Constant(value) for value in values]
+
+
+def tiles(extent: int, tile: int) -> int:
+    """How many tiles cover an extent."""
+    return -(-extent // tile)
