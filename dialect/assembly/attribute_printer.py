@@ -35,11 +35,11 @@ def spell_dictionary(attributes: Mapping[str, ir.Attribute], opening: str = "{",
     """`{name = attribute, name}`: a unit attribute is its name alone; 64-bit integers of hints have no type."""
     entries = []
     for name, attribute in attributes.items():
-        name = name if _BARE_NAME.fullmatch(name) else str(ir.StringAttr.get(name))
+        name = _spell_key(name)
         if isinstance(attribute, ir.UnitAttr):
             entries.append(name)
         elif opening == "<" and isinstance(attribute, ir.DictAttr):
-            inner = ", ".join(f"{each.name} = {_hint(each.attr)}" for each in attribute)
+            inner = ", ".join(f"{_spell_key(each.name)} = {_hint(each.attr)}" for each in attribute)
             entries.append(f"{name} = {{{inner}}}")
         else:
             entries.append(f"{name} = {spell_attribute(attribute)}")
@@ -56,6 +56,10 @@ def spell_fields(fields: Mapping[str, AttributeField], attributes: Mapping[str, 
         else:
             spelled.append(spell_dictionary({name: attribute})[1:-1])
     return f"{{{', '.join(spelled)}}}"
+
+
+def _spell_key(name: str) -> str:
+    return name if _BARE_NAME.fullmatch(name) else str(ir.StringAttr.get(name))
 
 
 def _hint(attribute: ir.Attribute) -> str:

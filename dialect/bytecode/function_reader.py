@@ -12,8 +12,8 @@ from tilec.dialect.bytecode.version import NEWEST
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote
 
-# Gives the locations of a function by the number in its record and its name: its own, then one an operation.
-Locations = Callable[[int, str, Cursor], Iterator[ir.Location]]
+# Gives the locations of a function from the number that comes next and its name: its own, then one an operation.
+Locations = Callable[[Cursor, str], Iterator[ir.Location]]
 
 
 class FunctionReader:
@@ -30,37 +30,28 @@ class FunctionReader:
 
     def _function(self, cursor: Cursor, point: ir.InsertionPoint) -> None:
         name = new_name(self._attributes, cursor, self._names)
+        try:
+            self._named(name, cursor, point)
+        except Malformed as error:
+            error.function = name
+            raise
+
+    def _named(self, name: str, cursor: Cursor, point: ir.InsertionPoint) -> None:
         start, signature = cursor.at, self._attributes.types.read(cursor)
         if not isinstance(signature, ir.FunctionType):
             cursor.fail(f"expected a function type as signature of '{name}', but got {quote(signature)}", start)
         flags = self._flags(cursor, name)
-        start = cursor.at
-        locations = self._locations(cursor.number(), name, cursor)
+        locations = self._locations(cursor, name)
         stored = {"sym_name": ir.StringAttr.get(name), "function_type": ir.TypeAttr.get(signature)}
         if flags & FunctionFlag.HINTS or self._attributes.version >= NEWEST:
             stored |= self._hints(cursor)
         if self._attributes.version >= NEWEST:
             stored |= self._argument_attributes(cursor, len(signature.inputs))
-        body = cursor.part(cursor.count("bytes of a body"))
-        self._body(name, stored, body, locations, point)
-
-    def _body(
-        self,
-        name: str,
-        stored: dict[str, ir.Attribute],
-        body: Cursor,
-        locations: Iterator[ir.Location],
-        point: ir.InsertionPoint,
-    ) -> None:
-        location = next(locations)
+        body, location = cursor.part(cursor.count("bytes of a body")), next(locations)
         entry = ir.Operation.create("cuda_tile.entry", [], [], stored, regions=1, loc=location, ip=point)
-        inputs = stored["function_type"].value.inputs
+        inputs = signature.inputs
         block = entry.regions[0].blocks.append(*inputs, arg_locs=[location] * len(inputs))
-        try:
-            BodyReader(self._plans, body, locations).read(block)
-        except Malformed as error:
-            error.function = name
-            raise
+        BodyReader(self._plans, body, locations).read(block)
 
     def _flags(self, cursor: Cursor, name: str) -> int:
         start, flags, version = cursor.at, cursor.byte(), self._attributes.version

@@ -63,20 +63,31 @@ class BodyReader:
 
     def read(self, block: ir.Block) -> None:
         """All operations into a block, whose arguments come first among the values."""
-        point = ir.InsertionPoint(block)
         self._define(list(block.arguments))
         try:
-            while self._cursor.left:
-                self._operation(point)
+            self._fill(block, None)
         except Malformed as error:
             error.operation, error.number = self.spelled, self.count
             raise
+
+    def _fill(self, block: ir.Block, count: int | None) -> None:
+        """Reads a number of operations into a block, or all that there are."""
+        cursor, point = self._cursor, ir.InsertionPoint(block)
+        last: ReadingPlan | None = None
+        while cursor.left if count is None else count:
+            if last is not None and last.ends_block:
+                cursor.fail(f"expected no more operations after '{last.spelled}', which ends its block")
+            last = self._operation(point)
+            count = None if count is None else count - 1
+        if last is None or not last.ends_block:
+            found = f"its last operation is '{last.spelled}'" if last is not None else "it is empty"
+            cursor.fail(f"expected the block to end in a terminator, but {found}")
 
     def _define(self, values: list[ir.Value]) -> None:
         self._values += values
         self._value_types += [value.type for value in values]
 
-    def _operation(self, point: ir.InsertionPoint) -> None:
+    def _operation(self, point: ir.InsertionPoint) -> ReadingPlan:
         cursor = self._cursor
         start = cursor.at
         self.count += 1
@@ -103,6 +114,7 @@ class BodyReader:
         elif types:
             self._values += list(operation.results)[: len(types)]
         self._value_types += types
+        return plan
 
     def _attributes(self, plan: ReadingPlan, flags: int, types: list[ir.Type]) -> dict[str, ir.Attribute]:
         cursor, found = self._cursor, plan.defaults.copy()
@@ -205,7 +217,5 @@ class BodyReader:
         types = [self._types.read(cursor) for _ in range(cursor.count("arguments"))]
         block = region.blocks.append(*types, arg_locs=[location] * len(types))
         self._define(list(block.arguments))
-        point = ir.InsertionPoint(block)
-        for _ in range(cursor.count("operations")):
-            self._operation(point)
+        self._fill(block, cursor.count("operations"))
         del self._values[visible:], self._value_types[visible:]

@@ -11,6 +11,7 @@ from itertools import count
 from tilec.dialect.bytecode.attribute_reader import AttributeReader
 from tilec.dialect.bytecode.constant_reader import ConstantReader
 from tilec.dialect.bytecode.cursor import Cursor, Malformed
+from tilec.dialect.bytecode.debug_section_reader import DebugSectionReader
 from tilec.dialect.bytecode.function_reader import FunctionReader
 from tilec.dialect.bytecode.global_reader import read_globals
 from tilec.dialect.bytecode.operation_reader import Plans
@@ -50,6 +51,8 @@ class _FileReader:
         types = TypeReader(self._table(Section.TYPES, "type"), sections.version)
         constants = ConstantReader(self._table(Section.CONSTANTS, "constant", 8), types)
         self._attributes = AttributeReader(sections.version, self._strings, types, constants)
+        debug = sections[Section.DEBUG] if Section.DEBUG in sections else None
+        self._debug = None if debug is None else DebugSectionReader(debug, self._strings, sections.version)
 
     def _table(self, section: Section, words: str, offset_size: int = 4) -> Table:
         return Table(words, self._sections[section] if section in self._sections else None, offset_size)
@@ -67,6 +70,14 @@ class _FileReader:
         FunctionReader(plans, self._locations, names).read(self._sections[Section.FUNCTIONS], point)
         return module
 
-    def _locations(self, number: int, function: str, cursor: Cursor) -> Iterator[ir.Location]:
-        """Those of the debug section, or the number of each operation where there is none."""
-        return (ir.Location.file(f"{self._file}:@{function}", at, 0) for at in count())
+    def _locations(self, cursor: Cursor, function: str) -> Iterator[ir.Location]:
+        """Those of the debug section, or the number of each operation where it has none."""
+        numbered = (ir.Location.file(f"{self._file}:@{function}", at, 0) for at in count())
+        start, number = cursor.at, cursor.number()
+        if not number:
+            return numbered
+        if self._debug is None:
+            cursor.fail(f"expected 0, as the file has no debug section, but got the list of locations {number}", start)
+        unknown = ir.Location.unknown()
+        pairs = zip(self._debug.function(number), numbered, strict=True)
+        return (place if found == unknown else found for found, place in pairs)

@@ -70,6 +70,7 @@ class ReadingPlan:
         self.groups = [_stored(field, bits) for field in layout.operands]
         self.operand_segments = _segments(operation.operand_fields, self.name)
         self.regions = layout.regions
+        self.ends_block = ir.IsTerminatorTrait in operation._traits
 
     def _reader(self, field: AttributeField, reader: AttributeReader) -> Read | None:
         if field.kind == Elements.kind:

@@ -22,7 +22,8 @@ class SourceLocation:
 
     def excerpt(self) -> str:
         """The source line with a caret below the place, or nothing where the file cannot be read."""
-        text = linecache.getline(self.file, self.line).rstrip("\n")
+        # A name with a zero is that of no file, and an error of the system's.
+        text = "" if "\0" in self.file else linecache.getline(self.file, self.line).rstrip("\n")
         if not text:
             return ""
         if not self.column:

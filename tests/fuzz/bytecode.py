@@ -1,0 +1,79 @@
+"""The reader of Tile IR bytecode: whatever is read prints and is written back to mean the same, in little time."""
+
+from __future__ import annotations
+
+import random
+import time
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+from tilec.dialect.bytecode.version import VERSIONS, Version
+from tilec.errors import InputError, TilecError
+from tilec.module import Module
+
+SAMPLES = Path(__file__).parents[1] / "dialect" / "assembly"
+_HEADER = 12
+_LIMIT_S = 2.0
+_LIMIT_BYTES = 256 << 20
+# What has a meaning of its own: padding, the bits of a number that goes on, the largest numbers, the tags.
+_BYTES = (0, 1, 2, 0x7F, 0x80, 0x81, 0xCB, 0xFE, 0xFF)
+
+
+def seeds() -> Iterator[bytes]:
+    """Every sample of the tests in every version that can hold it."""
+    for path in sorted(SAMPLES.glob("*.mlir")):
+        module = Module.read(path)
+        for version in VERSIONS:
+            try:
+                yield module.to_bytecode(str(version))
+            except InputError:
+                continue
+
+
+def check(data: bytes) -> None:
+    """Raises where the reader lets anything out but a module or an error of ours, takes long, or takes much memory."""
+    tracemalloc.start()
+    started = time.perf_counter()
+    try:
+        module = Module.parse(data, "fuzz.tileirbc")
+    except TilecError as error:
+        assert str(error)
+        return
+    finally:
+        seconds, (_, peak) = time.perf_counter() - started, tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert seconds < _LIMIT_S + len(data) * 1e-4, f"{seconds:.1f} s for {len(data)} bytes"
+        assert peak < _LIMIT_BYTES, f"{peak} bytes of memory for {len(data)} bytes"
+    _check_meaning(module, data)
+
+
+def _check_meaning(module: Module, data: bytes) -> None:
+    printed = module.to_text()
+    assert Module.parse(printed).to_text() == printed
+    version = str(Version(*data[8:10]))
+    assert Module.parse(module.to_bytecode(version)).to_text() == printed
+
+
+def mutated(data: bytes, source: random.Random) -> bytes:
+    """The file after a few accidents: bytes changed, cut out, doubled, or the end lost."""
+    content = bytearray(data)
+    for _ in range(source.choice((1, 1, 1, 2, 4))):
+        if len(content) > _HEADER:
+            _accident(content, source)
+    return bytes(content)
+
+
+def _accident(content: bytearray, source: random.Random) -> None:
+    kind, at = source.randrange(8), source.randrange(len(content))
+    if kind < 3:
+        content[at] = source.randrange(256)
+    elif kind < 5:
+        content[at] = source.choice(_BYTES)
+    elif kind == 5:
+        content[at] = (content[at] + source.choice((-1, 1))) % 256
+    elif kind == 6:
+        end = at + source.randrange(1, 9)
+        content[at:end] = content[at:end] * source.choice((0, 2))
+    else:
+        del content[at:]
