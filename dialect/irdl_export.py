@@ -29,6 +29,7 @@ def _dialect(dialect: Any) -> None:
             _parameters(irdl.attribute(attribute._name), attribute)
         for operation in dialect.operations:
             operation._emit_operation()
+            _one_block_each(ir.InsertionPoint.current.block.operations[-1], operation)
 
 
 def _parameters(made: Any, kind: Any) -> None:
@@ -37,3 +38,12 @@ def _parameters(made: Any, kind: Any) -> None:
     with ir.InsertionPoint(made.body):
         lower = ext.ConstraintLoweringContext().lower
         irdl.parameters([lower(constraint) for constraint in constraints], names)
+
+
+def _one_block_each(made: Any, operation: Any) -> None:
+    """Regions that must have a block have one; of the others, and where the class does not tell, nothing is said."""
+    regions = [op for op in made.operation.regions[0].blocks[0].operations if op.operation.name == "irdl.region"]
+    fields = getattr(operation, "region_fields", (None,) * len(regions))
+    for region, field in zip(regions, fields, strict=True):
+        if field is not None and field.required:
+            region.attributes["numberOfBlocks"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)

@@ -20,6 +20,7 @@ INTERRUPTED = 130
 COMMANDS = {
     "compile": "compile a kernel, or any stage's file",
     "opt": "verify and transform a module",
+    "dialect": "list operations, or print dialects as IRDL",
     "simulate": "run PTX on the processor",
     "info": "show the installation",
 }

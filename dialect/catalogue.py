@@ -1,0 +1,117 @@
+"""What operations there are, in words: a line for each, or all that one declares."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tilec.dialect.assembly.structure_printers import STRUCTURES
+from tilec.dialect.cuda_tile.operation import NoMemoryEffect
+from tilec.dialect.fields import MIXED, ONE, OPTIONAL, UNIFORM, AttributeField, RegionField, TypeVariable, ValueField
+from tilec.dialect.mlir import ext, ir
+
+_TRAITS = {
+    ext.Pure: "no effect, and may run at any time: removed when unused, merged, moved",
+    NoMemoryEffect: "no effect, but may be undefined: removed when unused, merged, never moved up",
+    ir.IsTerminatorTrait: "ends its block",
+    ir.NoTerminatorTrait: "its blocks need no terminator",
+    ir.IsIsolatedFromAboveTrait: "its regions use no value from outside",
+}
+_MARKS = {ONE: "", OPTIONAL: "?", UNIFORM: "...", MIXED: "..."}
+_COUNTS = {ONE: "", OPTIONAL: "at most one: ", UNIFORM: "any number, all of one type: ", MIXED: "any number: "}
+_INDENT = "  "
+# Longer lists of names in a line of the table show their ends only.
+MAXIMUM_LISTED = 8
+
+
+def table(operations: Iterable[Any]) -> Iterator[str]:
+    """Lines of name, version of Tile IR, `operands -> results`, assembly; aligned."""
+    rows = [_row(operation) for operation in operations]
+    widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield _INDENT + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _row(operation: Any) -> tuple[str, str, str, str]:
+    name = getattr(operation, "spelled_name", operation.OPERATION_NAME).partition(".")[2]
+    return name, _since(operation), _signature(operation), _assembly(operation)
+
+
+def _since(operation: Any) -> str:
+    return operation.since if operation.OPERATION_NAME.startswith("cuda_tile.") else ""
+
+
+def _signature(operation: Any) -> str:
+    operands, results = map(_names, ("operand", "result"), (operation, operation))
+    return f"{operands} -> {results}".strip() if results else operands
+
+
+def _names(kind: str, operation: Any) -> str:
+    if hasattr(operation, "fields"):
+        names = [f.name + _MARKS[f.arity] for f in operation.fields if isinstance(f, ValueField) and f.kind == kind]
+    else:
+        declared = ext.OperandDef if kind == "operand" else ext.ResultDef
+        names = [field.name for field in operation._fields if isinstance(field, declared)]
+    return ", ".join(names if len(names) <= MAXIMUM_LISTED else [names[0], "...", names[-1]])
+
+
+def _assembly(operation: Any) -> str:
+    if operation.OPERATION_NAME in STRUCTURES:
+        return "(a syntax of its own)"
+    return getattr(operation, "assembly", "")
+
+
+def describe(operation: Any) -> str:
+    """Everything that an operation declares; the words of its types are those of its diagnostics."""
+    lines = [_title(operation), *_paragraph(inspect.cleandoc(operation.__dict__.get("__doc__") or ""))]
+    fields = getattr(operation, "fields", None)
+    if fields is None:
+        lines += ["", f"{_INDENT}{_signature(operation)}"]
+    else:
+        lines += _section("operands", [_value(f) for f in fields if isinstance(f, ValueField) and f.kind == "operand"])
+        lines += _section("results", [_value(f) for f in fields if isinstance(f, ValueField) and f.kind == "result"])
+        lines += _section("attributes", [_attribute(f) for f in fields if isinstance(f, AttributeField)])
+        lines += _section("regions", [_region(f) for f in fields if isinstance(f, RegionField)])
+    lines += _section("traits", [(words, "") for trait, words in _TRAITS.items() if trait in operation._traits])
+    if _assembly(operation):
+        lines += _section("assembly", [(_assembly(operation), "")])
+    return "\n".join(lines) + "\n"
+
+
+def _title(operation: Any) -> str:
+    name, since = getattr(operation, "spelled_name", operation.OPERATION_NAME), _since(operation)
+    preview = ", a preview feature" if getattr(operation, "preview", False) else ""
+    return f"{name} (Tile IR {since}{preview}, opcode 0x{operation.opcode:02x})" if since else name
+
+
+def _paragraph(text: str) -> list[str]:
+    return [f"{_INDENT}{line}".rstrip() for line in text.splitlines()]
+
+
+def _section(title: str, entries: list[tuple[str, str]]) -> list[str]:
+    width = max((len(name) for name, _ in entries), default=0)
+    lines = [f"{_INDENT * 2}{name.ljust(width)}  {words}".rstrip() for name, words in entries]
+    return ["", f"{_INDENT}{title}", *lines] if lines else []
+
+
+def _value(field: ValueField) -> tuple[str, str]:
+    variable = f"{field.constraint.name}, one type: " if isinstance(field.constraint, TypeVariable) else ""
+    return field.name, f"{_COUNTS[field.arity]}{variable}{field.set.description}{_added(field)}"
+
+
+def _attribute(field: AttributeField) -> tuple[str, str]:
+    kind = f"one of {', '.join(field.keywords)}" if field.keywords else field.kind
+    if field.default is not None:
+        kind += f"; {field.default!r} where it is not given"
+    elif not field.required and field.kind != "flag":
+        kind += "; may be absent"
+    return field.name, kind + _added(field)
+
+
+def _region(field: RegionField) -> tuple[str, str]:
+    return field.name, "one block" if field.required else "one block, or none"
+
+
+def _added(field: ValueField | AttributeField) -> str:
+    return f"; since {field.since}" if field.since else ""

@@ -1,0 +1,75 @@
+"""`tilec dialect`: the dialects, their operations, and their definition for other tools of MLIR.
+
+  tilec dialect                          every dialect with its operations
+  tilec dialect cuda_tile tile_gpu       these
+  tilec dialect cuda_tile.mmaf           all that one operation declares
+  tilec dialect --irdl -o tilec.irdl.mlir
+                                         the definition in IRDL: mlir-opt --irdl-file=tilec.irdl.mlir (docs/irdl.md)
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tilec.errors import UsageError
+from tilec.runtime import artifact as artifacts
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument("names", metavar="NAME", nargs="*", help="a dialect or an operation (default: every dialect)")
+    parser.add_argument("--irdl", action="store_true", help="print dialects as IRDL")
+    parser.add_argument("-o", dest="output", metavar="FILE", default="-", help="file, - for stdout (default)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Writes the text; UsageError for a name of no dialect or operation."""
+    from tilec.dialect.registry import dialects
+
+    known = {dialect.DIALECT_NAMESPACE: dialect for dialect in dialects()}
+    names = arguments.names or list(known)
+    text = _definition(known, names) if arguments.irdl else "\n".join(_listed(known, name) for name in names)
+    if arguments.output == "-":
+        sys.stdout.write(text)
+    else:
+        artifacts.write(Path(arguments.output), text.encode())
+
+
+def _definition(known: dict[str, Any], names: list[str]) -> str:
+    from tilec.dialect.irdl_export import definition
+
+    for name in names:
+        if name not in known:
+            raise UsageError(f"unknown dialect '{name}': expected one of {', '.join(known)}")
+    # A definition twice in one text would not load.
+    return definition(known[name] for name in dict.fromkeys(names))
+
+
+def _listed(known: dict[str, Any], name: str) -> str:
+    from tilec.dialect.catalogue import describe
+
+    if name in known:
+        return "\n".join(_dialect(known[name])) + "\n"
+    namespace = name.partition(".")[0]
+    if namespace not in known:
+        raise UsageError(f"unknown dialect '{namespace}': expected one of {', '.join(known)}")
+    for operation in known[namespace].operations:
+        if name in (operation.OPERATION_NAME, getattr(operation, "spelled_name", "")):
+            return describe(operation)
+    raise UsageError(f"unknown operation '{name}': tilec dialect {namespace} lists those there are")
+
+
+def _dialect(dialect: Any) -> Iterator[str]:
+    from tilec.dialect.catalogue import table
+
+    yield f"{dialect.DIALECT_NAMESPACE}: {inspect.getdoc(dialect)}"
+    if dialect.types:
+        yield f"types: {', '.join(f'!{type.type_name}' for type in dialect.types)}"
+    if dialect.attributes:
+        yield f"attributes: {', '.join(f'#{attribute.attr_name}' for attribute in dialect.attributes)}"
+    yield from table(dialect.operations)
