@@ -27,14 +27,29 @@ class Interval(NamedTuple):
         return Interval(max(self.low, other.low), min(self.high, other.high))
 
 
+Of = Callable[[ir.Value], Interval]
+Rule = Callable[[Any, ir.Value, Of], Interval]
+
+
 def bounds(value: ir.Value) -> Interval:
     """Where every element of an integer tile is known to lie, read as signed; at worst all that its type holds."""
+    known: dict[ir.Value, Interval] = {}
+
+    def of(value: ir.Value) -> Interval:
+        if value not in known:
+            known[value] = _bounds(value, of)
+        return known[value]
+
+    return of(value)
+
+
+def _bounds(value: ir.Value, of: Of) -> Interval:
     whole = type_interval(value.type)
     owner = value.owner
     if isinstance(owner, ir.Block):
-        return _argument(value, owner, whole)
+        return _argument(value, owner, whole, of)
     rule = _RULES.get(owner.operation.name)
-    found = whole if rule is None else rule(owner, value)
+    found = whole if rule is None else rule(owner, value, of)
     # A result beyond the type wraps, and may then be anything.
     return found if whole.low <= found.low and found.high <= whole.high else whole
 
@@ -45,54 +60,54 @@ def type_interval(type: ir.Type) -> Interval:
     return Interval(-half, half - 1)
 
 
-def _argument(value: ir.Value, block: ir.Block, whole: Interval) -> Interval:
+def _argument(value: ir.Value, block: ir.Block, whole: Interval, of: Of) -> Interval:
     """An induction variable that counts up lies from the lower bound to below the upper one."""
     loop = block.owner
     if loop.operation.name != "cuda_tile.for" or ir.BlockArgument(value).arg_number != 0 or loop.unsignedCmp:
         return whole
     # Tile IR: the step is positive.
-    low, high = bounds(loop.lowerBound).low, bounds(loop.upperBound).high - 1
+    low, high = of(loop.lowerBound).low, of(loop.upperBound).high - 1
     return Interval(low, max(low, high))
 
 
-def _assume(op: Any, _: ir.Value) -> Interval:
-    known, predicate = bounds(op.value), op.predicate
+def _assume(op: Any, _: ir.Value, of: Of) -> Interval:
+    known, predicate = of(op.value), op.predicate
     if not isinstance(predicate, BoundedAttr):
         return known
     low = known.low if predicate.lower is None else predicate.lower
     return known.meet(Interval(low, known.high if predicate.upper is None else predicate.upper))
 
 
-def _constant(op: Any, value: ir.Value) -> Interval:
+def _constant(op: Any, value: ir.Value, of: Of) -> Interval:
     elements, whole = op.value, type_interval(value.type)
     numbers = [elements.get_splat_value().value] if elements.is_splat else list(elements)
     signed = [int(n) if int(n) <= whole.high else int(n) - 2 * (whole.high + 1) for n in numbers]
     return Interval(min(signed), max(signed))
 
 
-def _iota(op: Any, value: ir.Value) -> Interval:
+def _iota(op: Any, value: ir.Value, of: Of) -> Interval:
     return Interval(0, value.type.shape[0] - 1)
 
 
-def _sum(op: Any, _: ir.Value) -> Interval:
-    a, b = bounds(op.lhs), bounds(op.rhs)
+def _sum(op: Any, _: ir.Value, of: Of) -> Interval:
+    a, b = of(op.lhs), of(op.rhs)
     return Interval(a.low + b.low, a.high + b.high)
 
 
-def _difference(op: Any, _: ir.Value) -> Interval:
-    a, b = bounds(op.lhs), bounds(op.rhs)
+def _difference(op: Any, _: ir.Value, of: Of) -> Interval:
+    a, b = of(op.lhs), of(op.rhs)
     return Interval(a.low - b.high, a.high - b.low)
 
 
-def _product(op: Any, _: ir.Value) -> Interval:
-    a, b = bounds(op.lhs), bounds(op.rhs)
+def _product(op: Any, _: ir.Value, of: Of) -> Interval:
+    a, b = of(op.lhs), of(op.rhs)
     corners = [x * y for x in a for y in b]
     return Interval(min(corners), max(corners))
 
 
-def _extreme(pick: Callable[[int, int], int]) -> Callable[[Any, ir.Value], Interval]:
-    def rule(op: Any, value: ir.Value) -> Interval:
-        a, b = bounds(op.lhs), bounds(op.rhs)
+def _extreme(pick: Callable[[int, int], int]) -> Rule:
+    def rule(op: Any, value: ir.Value, of: Of) -> Interval:
+        a, b = of(op.lhs), of(op.rhs)
         if op.signedness == "unsigned" and min(a.low, b.low) < 0:
             return a.join(b)
         return Interval(pick(a.low, b.low), pick(a.high, b.high))
@@ -100,42 +115,42 @@ def _extreme(pick: Callable[[int, int], int]) -> Callable[[Any, ir.Value], Inter
     return rule
 
 
-def _quotient(op: Any, value: ir.Value) -> Interval:
-    a, b = bounds(op.lhs), bounds(op.rhs)
+def _quotient(op: Any, value: ir.Value, of: Of) -> Interval:
+    a, b = of(op.lhs), of(op.rhs)
     if a.low < 0 or b.low <= 0:
         return type_interval(value.type)
     up = op.rounding == "positive_inf"
     return Interval(a.low // b.high, -(-a.high // b.low) if up else a.high // b.low)
 
 
-def _remainder(op: Any, value: ir.Value) -> Interval:
+def _remainder(op: Any, value: ir.Value, of: Of) -> Interval:
     """A remainder has the sign of the dividend and is smaller than the divisor."""
-    a, b = bounds(op.lhs), bounds(op.rhs)
+    a, b = of(op.lhs), of(op.rhs)
     if a.low < 0:
         return type_interval(value.type)
     return Interval(0, a.high if b.low <= 0 else min(a.high, b.high - 1))
 
 
-def _selected(op: Any, _: ir.Value) -> Interval:
-    return bounds(op.val_if_true).join(bounds(op.val_if_false))
+def _selected(op: Any, _: ir.Value, of: Of) -> Interval:
+    return of(op.val_if_true).join(of(op.val_if_false))
 
 
-def _extended(op: Any, value: ir.Value) -> Interval:
-    known = bounds(op.from_)
+def _extended(op: Any, value: ir.Value, of: Of) -> Interval:
+    known = of(op.from_)
     if op.signedness == "signed" or known.low >= 0:
         return known
     return Interval(0, (1 << ELEMENT_BITS[spell(op.from_.type.element)]) - 1)
 
 
-def _source(op: Any, _: ir.Value) -> Interval:
-    return bounds(op.operation.operands[0])
+def _source(op: Any, _: ir.Value, of: Of) -> Interval:
+    return of(op.operation.operands[0])
 
 
-def _grid(least: int, most: int) -> Callable[[Any, ir.Value], Interval]:
-    return lambda op, value: Interval(least, most)
+def _grid(least: int, most: int) -> Rule:
+    return lambda op, value, of: Interval(least, most)
 
 
-_RULES: dict[str, Callable[[Any, ir.Value], Interval]] = {
+_RULES: dict[str, Rule] = {
     "cuda_tile.assume": _assume,
     "cuda_tile.constant": _constant,
     "cuda_tile.iota": _iota,

@@ -11,9 +11,14 @@ from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.lowering.tile.constants import splat
 
 # Zero is divisible by everything; this stands for it.
 UNBOUNDED = 1 << 62
+
+
+Of = Callable[[ir.Value], int]
+Rule = Callable[[Any, ir.Value, Of], int]
 
 
 def divisibility(value: ir.Value) -> int:
@@ -21,29 +26,40 @@ def divisibility(value: ir.Value) -> int:
 
     Arithmetic wraps modulo a power of two, which keeps what is divisible by a smaller one.
     """
+    known: dict[ir.Value, int] = {}
+
+    def of(value: ir.Value) -> int:
+        if value not in known:
+            known[value] = _divisibility(value, of)
+        return known[value]
+
+    return of(value)
+
+
+def _divisibility(value: ir.Value, of: Of) -> int:
     owner = value.owner
     if isinstance(owner, ir.Block):
-        return _argument(value, owner)
+        return _argument(value, owner, of)
     rule = _RULES.get(owner.operation.name)
-    return rule(owner, value) if rule is not None else 1
+    return rule(owner, value, of) if rule is not None else 1
 
 
-def _argument(value: ir.Value, block: ir.Block) -> int:
+def _argument(value: ir.Value, block: ir.Block, of: Of) -> int:
     """An induction variable starts at the lower bound and moves by steps; carried values may be anything."""
     loop = block.owner
     if loop.operation.name == "cuda_tile.for" and ir.BlockArgument(value).arg_number == 0:
-        return math.gcd(divisibility(loop.lowerBound), divisibility(loop.step))
+        return math.gcd(of(loop.lowerBound), of(loop.step))
     return 1
 
 
-def _assume(op: Any, _: ir.Value) -> int:
-    known, predicate = divisibility(op.value), op.predicate
+def _assume(op: Any, _: ir.Value, of: Of) -> int:
+    known, predicate = of(op.value), op.predicate
     if isinstance(predicate, DivByAttr) and predicate.every is None:
         return max(known, predicate.divisor)
     return known
 
 
-def _constant(op: Any, _: ir.Value) -> int:
+def _constant(op: Any, _: ir.Value, of: Of) -> int:
     elements = op.value
     if not isinstance(ir.RankedTensorType(elements.type).element_type, ir.IntegerType):
         return 1
@@ -56,40 +72,40 @@ def _factor(number: int) -> int:
     return number & -number if number else UNBOUNDED
 
 
-def _common(op: Any, _: ir.Value) -> int:
-    return math.gcd(*map(divisibility, op.operation.operands))
+def _common(op: Any, _: ir.Value, of: Of) -> int:
+    return math.gcd(*map(of, op.operation.operands))
 
 
-def _product(op: Any, _: ir.Value) -> int:
-    return min(UNBOUNDED, math.prod(map(divisibility, op.operation.operands)))
+def _product(op: Any, _: ir.Value, of: Of) -> int:
+    return min(UNBOUNDED, math.prod(map(of, op.operation.operands)))
 
 
-def _shifted(op: Any, _: ir.Value) -> int:
+def _shifted(op: Any, _: ir.Value, of: Of) -> int:
     amount = splat(op.rhs)
-    return divisibility(op.lhs) if amount is None else min(UNBOUNDED, divisibility(op.lhs) << max(0, amount))
+    return of(op.lhs) if amount is None else min(UNBOUNDED, of(op.lhs) << max(0, amount))
 
 
-def _masked(op: Any, _: ir.Value) -> int:
-    return max(map(divisibility, op.operation.operands))
+def _masked(op: Any, _: ir.Value, of: Of) -> int:
+    return max(map(of, op.operation.operands))
 
 
-def _quotient(op: Any, _: ir.Value) -> int:
+def _quotient(op: Any, _: ir.Value, of: Of) -> int:
     divisor = splat(op.rhs)
     if divisor is None or divisor <= 0 or divisor & (divisor - 1):
         return 1
-    return max(1, divisibility(op.lhs) // divisor)
+    return max(1, of(op.lhs) // divisor)
 
 
-def _selected(op: Any, _: ir.Value) -> int:
-    return math.gcd(divisibility(op.val_if_true), divisibility(op.val_if_false))
+def _selected(op: Any, _: ir.Value, of: Of) -> int:
+    return math.gcd(of(op.val_if_true), of(op.val_if_false))
 
 
-def _source(op: Any, _: ir.Value) -> int:
-    return divisibility(op.operation.operands[0])
+def _source(op: Any, _: ir.Value, of: Of) -> int:
+    return of(op.operation.operands[0])
 
 
-def _offset(op: Any, _: ir.Value) -> int:
-    return math.gcd(divisibility(op.ptr), min(UNBOUNDED, divisibility(op.offset) * step_bytes(op.ptr.type.element)))
+def _offset(op: Any, _: ir.Value, of: Of) -> int:
+    return math.gcd(of(op.ptr), min(UNBOUNDED, of(op.offset) * step_bytes(op.ptr.type.element)))
 
 
 def step_bytes(pointer: PointerType) -> int:
@@ -100,7 +116,7 @@ def step_bytes(pointer: PointerType) -> int:
     return 4 if name == "tf32" else -(-ELEMENT_BITS[name] // 8)
 
 
-def _extent(op: Any, value: ir.Value) -> int:
+def _extent(op: Any, value: ir.Value, of: Of) -> int:
     """An extent is in the type, or an operand of the view."""
     axis, view = ir.OpResult(value).result_number, op.src
     known = view.type.shape[axis]
@@ -109,26 +125,17 @@ def _extent(op: Any, value: ir.Value) -> int:
     maker = view.owner
     if isinstance(maker, ir.Block) or maker.operation.name != "cuda_tile.make_tensor_view":
         return 1
-    return divisibility(maker.dynamicShape[view.type.shape[:axis].count(None)])
+    return of(maker.dynamicShape[view.type.shape[:axis].count(None)])
 
 
-def _branches(op: Any, value: ir.Value) -> int:
+def _branches(op: Any, value: ir.Value, of: Of) -> int:
     at = ir.OpResult(value).result_number
     last = [list(region.blocks[0].operations)[-1] for region in (op.then, op.else_)]
     # A branch that leaves the loop or the kernel gives no value.
-    return math.gcd(*(divisibility(each.operands[at]) for each in last if each.operation.name == "cuda_tile.yield"))
+    return math.gcd(*(of(each.operands[at]) for each in last if each.operation.name == "cuda_tile.yield"))
 
 
-def splat(value: ir.Value) -> int | None:
-    """The number that an integer constant has in all its elements, None for anything else."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "cuda_tile.constant" or not owner.value.is_splat:
-        return None
-    attribute = owner.value.get_splat_value()
-    return int(attribute.value) if isinstance(attribute, ir.IntegerAttr | ir.BoolAttr) else None
-
-
-_RULES: dict[str, Callable[[Any, ir.Value], int]] = {
+_RULES: dict[str, Rule] = {
     "cuda_tile.assume": _assume,
     "cuda_tile.constant": _constant,
     "cuda_tile.addi": _common,

@@ -8,7 +8,7 @@ from typing import Any
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import spell
-from tilec.lowering.tile.divisibility import splat
+from tilec.lowering.tile.constants import splat
 
 _LOOPS = ("cuda_tile.for", "cuda_tile.loop")
 # Without effects, though their regions or views keep them from being marked pure.

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir, passmanager
-from tilec.lowering.tile.fold_constants import fold_constants
+from tilec.lowering.tile.fold_constants import Evaluate, fold_constants
 from tilec.lowering.tile.fuse_fma import fuse_fma
 from tilec.lowering.tile.hoist_invariants import hoist_invariants
 from tilec.lowering.tile.prune_tokens import prune_tokens
+from tilec.lowering.tile.simplify import simplify
 
 
 @dataclass(frozen=True)
@@ -17,29 +18,38 @@ class TilePass:
     """A pass that changes a module in place, and what it does in one line."""
 
     summary: str
-    run: Callable[[ir.Module], None]
+    run: Callable[[ir.Module, Evaluate], None]
 
 
-def _upstream(pipeline: str) -> Callable[[ir.Module], None]:
-    return lambda module: passmanager.PassManager.parse(f"builtin.module({pipeline})").run(module.operation)
+def _upstream(pipeline: str) -> Callable[[ir.Module, Evaluate], None]:
+    return lambda module, _: passmanager.PassManager.parse(f"builtin.module({pipeline})").run(module.operation)
+
+
+def _plain(run: Callable[[ir.Module], None]) -> Callable[[ir.Module, Evaluate], None]:
+    """A pass that evaluates nothing."""
+    return lambda module, _: run(module)
 
 
 PASSES: dict[str, TilePass] = {
     "canonicalize": TilePass("MLIR: removes dead operations and simplifies regions", _upstream("canonicalize")),
     "cse": TilePass("MLIR: common subexpressions once", _upstream("cse")),
-    "fold-constants": TilePass("integer operations on constants become constants", fold_constants),
-    "hoist-invariants": TilePass("what a loop computes alike each time moves before it", hoist_invariants),
-    "prune-tokens": TilePass("tokens that order nothing go", prune_tokens),
-    "fuse-fma": TilePass("products fuse into sums, with one rounding for two: changes results", fuse_fma),
+    "fold-constants": TilePass("operations on constants become constants, where they are exact", fold_constants),
+    "simplify": TilePass("fold-constants, with identities that change no bit", simplify),
+    "hoist-invariants": TilePass("what a loop computes alike each time moves before it", _plain(hoist_invariants)),
+    "prune-tokens": TilePass("tokens that order nothing go", _plain(prune_tokens)),
+    "fuse-fma": TilePass("products fuse into sums, with one rounding for two: changes results", _plain(fuse_fma)),
 }
 
 # What compiling runs: nothing that changes a result.
-DEFAULT = ("canonicalize", "fold-constants", "cse", "hoist-invariants", "prune-tokens", "canonicalize")
+DEFAULT = ("canonicalize", "simplify", "cse", "hoist-invariants", "prune-tokens", "canonicalize")
 
 
-def run(module: ir.Module, names: tuple[str, ...] = DEFAULT) -> ir.Module:
-    """The module itself after the passes; raises KeyError for an unknown name."""
+def run(module: ir.Module, names: tuple[str, ...] = DEFAULT, *, evaluate: Evaluate) -> ir.Module:
+    """The module itself after the passes; `evaluate` says what operations on constants give.
+
+    Raises KeyError for an unknown name.
+    """
     with module.context:
         for name in names:
-            PASSES[name].run(module)
+            PASSES[name].run(module, evaluate)
     return module

@@ -50,8 +50,9 @@ def _kernel_to_tile(kernel: Any, job: Job) -> Any:
 def _tile_passes(module: Any, job: Job) -> Any:
     from tilec.entries import with_one_entry
     from tilec.lowering.tile.passes import run
+    from tilec.runtime.interpret.evaluate import evaluate
 
-    return run(with_one_entry(module, job.entry))
+    return run(with_one_entry(module, job.entry), evaluate=evaluate)
 
 
 def _tile_to_gpu(module: Any, job: Job) -> Any:
@@ -87,7 +88,12 @@ def _ptx_to_cubin(ptx: str, job: Job) -> Any:
 
 STAGES = (
     Stage("tile", ".tile.mlir", ("tilec.signature", "tilec.ast_to_tile.entry", "tilec.module"), _kernel_to_tile),
-    Stage("tile-opt", ".tile.opt.mlir", ("tilec.entries", "tilec.lowering.tile.passes"), _tile_passes),
+    Stage(
+        "tile-opt",
+        ".tile.opt.mlir",
+        ("tilec.entries", "tilec.lowering.tile.passes", "tilec.runtime.interpret.evaluate"),
+        _tile_passes,
+    ),
     Stage("gpu-raw", ".gpu.raw.mlir", ("tilec.lowering.tile_to_gpu.kernel",), _tile_to_gpu),
     Stage("gpu", ".gpu.mlir", ("tilec.entries", "tilec.lowering.gpu.passes"), _gpu_passes),
     Stage("ptx-mlir", ".ptx.mlir", ("tilec.lowering.gpu_to_ptx.kernel",), _gpu_to_ptx),

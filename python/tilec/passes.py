@@ -15,6 +15,7 @@ from tilec.lowering.gpu import passes as gpu_passes
 from tilec.lowering.gpu_to_ptx import kernel as gpu_to_ptx
 from tilec.lowering.tile import passes as tile_passes
 from tilec.lowering.tile_to_gpu import kernel as tile_to_gpu
+from tilec.runtime.interpret.evaluate import evaluate
 from tilec.source import open_source
 from tilec.stage_text import stage_of
 
@@ -43,7 +44,7 @@ def _tile_to_gpu(module: ir.Module, target: str) -> ir.Module:
 
 
 def _tile(module: ir.Module, _target: str) -> ir.Module:
-    return changed_copy(module, tile_passes.run)
+    return changed_copy(module, lambda copy: tile_passes.run(copy, evaluate=evaluate))
 
 
 def _gpu(module: ir.Module, target: str) -> ir.Module:
@@ -65,7 +66,10 @@ def _one_gpu_pass(name: str) -> Pass:
 
 
 def _one_tile_pass(name: str, tile_pass: tile_passes.TilePass) -> Pass:
-    return Pass("tile", tile_pass.summary, lambda module, _target: changed_copy(module, tile_pass.run))
+    def run(module: ir.Module, _target: str) -> ir.Module:
+        return changed_copy(module, lambda copy: tile_pass.run(copy, evaluate))
+
+    return Pass("tile", tile_pass.summary, run)
 
 
 PASSES: dict[str, Pass] = {

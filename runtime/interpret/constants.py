@@ -9,6 +9,7 @@ import numpy as np
 from tilec.dialect.mlir import ir
 from tilec.runtime.interpret.element import Element
 from tilec.runtime.interpret.integer import wrap
+from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
 
 # The types whose elements the bindings give as a buffer; of the others they give only the text.
 _BUFFERED = frozenset(("i1", "i8", "i16", "i32", "i64", "f16", "f32", "f64"))
@@ -46,7 +47,8 @@ def _of_numbers(text: str, element: Element) -> np.ndarray:
 
 def _of_word(word: str, element: Element) -> np.ndarray:
     if not word.startswith("0x"):
-        return element.format.encode(np.asarray(float(word)))
+        # MLIR prints so many digits that the number is right when rounded to its format.
+        return element.format.encode(round_to(np.asarray(float(word)), element.format, NEAREST_EVEN))
     return _of_codes(np.asarray(int(word, 16), np.uint32), element)
 
 

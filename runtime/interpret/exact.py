@@ -48,7 +48,7 @@ def _finish(
     rounded: np.ndarray, error: np.ndarray, safe: np.ndarray, exactly: Callable, *operands: np.ndarray
 ) -> Rounded:
     """Put exact integers in the place of what the transformations could not do."""
-    rounded, sign = np.array(rounded), np.sign(np.where(safe, error, 0.0))
+    rounded, sign = np.array(rounded), np.array(np.sign(np.where(safe, error, 0.0)))
     finite = np.logical_and.reduce([np.isfinite(x) for x in operands])
     for index in np.argwhere(~safe & finite):
         at = tuple(index)

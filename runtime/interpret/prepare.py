@@ -55,14 +55,15 @@ class Preparation:
     def block(self, block: ir.Block) -> Block:
         """The steps of a block; raises UnsupportedError, with the user's line, for an operation without a meaning."""
         made = Block(tuple(self._slot(argument) for argument in block.arguments))
-        made.steps.extend(self._step(op) for op in block.operations)
+        made.steps.extend(self.step(op) for op in block.operations)
         made.vectorisable = all(step.elementwise and not step.blocks for step in made.steps)
         return made
 
     def _slot(self, value: ir.Value) -> int:
         return self._slots.setdefault(value, len(self._slots))
 
-    def _step(self, op: Any) -> Step:
+    def step(self, op: Any) -> Step:
+        """One operation; raises UnsupportedError where it has no meaning."""
         name = op.operation.name
         location, notes = place(op.location)
         if name not in MEANINGS:

@@ -89,3 +89,8 @@ def test_infinity_and_nan_in_a_list(execute):
     got = stored(execute, "bf16", "[0x7F80, 0xFF80, 0x7FC0, 1.0]", ml_dtypes.bfloat16).astype(float)
     assert np.array_equal(got, [np.inf, -np.inf, np.nan, 1.0], equal_nan=True)
     assert stored(execute, "tf32", "[0x3FC00, 0x7FC00, 1.0, 2.0]", np.float32).tolist() == [np.inf, -np.inf, 1.0, 2.0]
+
+
+def test_short_lists_are_exact_though_mlir_prints_six_digits(execute):
+    """2**-16 prints as 1.525880e-05, which lies above it: the format's nearest number is meant."""
+    assert stored(execute, "fnv8E5M3FNU", "[0x01, 0x02, 0x03, 0x04]", np.uint8).tolist() == [1, 2, 3, 4]

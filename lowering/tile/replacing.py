@@ -1,0 +1,50 @@
+"""Replaces the results of operations by other values, in program order, until nothing is left to replace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from tilec.dialect.mlir import ir
+
+# What takes the place of an operation's results: None to keep it, a value for the only one, or a list.
+Replacement: TypeAlias = ir.Value | Sequence[ir.Value] | None
+Rule = Callable[[Any], Replacement]
+
+_DIALECT = "cuda_tile."
+
+
+def replace_results(module: ir.Module, rules: dict[str, Rule]) -> None:
+    """Applies the rule of each operation of Tile IR, by name without the dialect, with the insertion point before it.
+
+    A replaced operation is erased, so it must have no effect that its replacement lacks. Rules must come to an end.
+    """
+    while _sweep(module, rules):
+        pass
+
+
+def _sweep(module: ir.Module, rules: dict[str, Rule]) -> bool:
+    found: list[tuple[Any, Rule]] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        name = operation.name
+        if name.startswith(_DIALECT):
+            rule = rules.get(name[len(_DIALECT) :])
+            if rule is not None:
+                found.append((operation.opview, rule))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return sum(_replace(op, rule) for op, rule in found) > 0
+
+
+def _replace(op: Any, rule: Rule) -> bool:
+    with ir.InsertionPoint(op.operation), op.location:
+        replacement = rule(op)
+    if replacement is None:
+        return False
+    values = [replacement] if isinstance(replacement, ir.Value) else list(replacement)
+    for old, new in zip(op.operation.results, values, strict=True):
+        old.replace_all_uses_with(new)
+    op.operation.erase()
+    return True

@@ -1,0 +1,32 @@
+"""Operations that can be had for less, down to the last bit: constants, operands, shorter operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.tile import simplify_float, simplify_integer, simplify_memory, simplify_shape
+from tilec.lowering.tile.fold_constants import Evaluate, fold_rules
+from tilec.lowering.tile.replacing import Replacement, Rule, replace_results
+
+_CHAPTERS = (simplify_integer, simplify_float, simplify_shape, simplify_memory)
+IDENTITIES: dict[str, Rule] = {name: rule for chapter in _CHAPTERS for name, rule in chapter.RULES.items()}
+
+
+def simplify(module: ir.Module, evaluate: Evaluate) -> None:
+    """Folds constants and applies identities together, until nothing changes."""
+    folds = fold_rules(evaluate)
+    names = {*folds, *IDENTITIES}
+    replace_results(module, {name: _first(IDENTITIES.get(name), folds.get(name)) for name in names})
+
+
+def _first(identity: Rule | None, fold: Rule | None) -> Rule:
+    if identity is None or fold is None:
+        found = identity or fold
+        assert found is not None
+        return found
+
+    def rule(op: Any) -> Replacement:
+        return identity(op) or fold(op)
+
+    return rule

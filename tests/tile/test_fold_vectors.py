@@ -1,0 +1,113 @@
+"""Constants fold to what the semantics vectors say, bit for bit; where an answer is NaN or undefined, nothing folds."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tilec.dialect.build import build
+from tilec.dialect.bytecode.elements import dense_bytes
+from tilec.dialect.cuda_tile.types import TileType, TokenType
+from tilec.dialect.mlir import context, ir
+from tilec.lowering.tile.fold_constants import fold_constants
+from tilec.runtime.interpret.evaluate import evaluate
+
+VECTORS = Path(__file__).parent.parent / "semantics" / "vectors"
+FOLDED = frozenset(
+    "absi addi andi cmpi divi maxi mini mulhii muli negi ori remi shli shri subi xori absf addf ceil cmpf divf floor"
+    " fma maxf minf mulf negf remf sqrt subf bitcast exti ftof ftoi itof trunci select".split()
+)
+# Exponent and fraction bits, and whether only the code of all ones is a NaN.
+NAN_FIELDS = {
+    "f16": (5, 10, False), "bf16": (8, 7, False), "f32": (8, 23, False), "tf32": (8, 10, False), "f64": (11, 52, False),
+    "f8E5M2": (5, 2, False), "f8E4M3FN": (4, 3, True), "f8E8M0FNU": (8, 0, True), "fnv8E5M3FNU": (5, 3, True),
+}  # fmt: skip
+
+
+def usable(vector: dict[str, Any]) -> bool:
+    if vector.get("operation") not in FOLDED or "body" in vector or "units" in vector:
+        return False
+    return vector["attributes"].get("rounding_mode") not in ("approx", "full")
+
+
+FOUND = [
+    vector for path in sorted(VECTORS.glob("*.json")) for vector in json.loads(path.read_text()) if usable(vector)
+]
+
+
+def element_of(tile: dict[str, Any]) -> str:
+    return re.fullmatch(r"tile<(?:\d+x)*(\w+)>", tile["type"])[1]
+
+
+def literal(element: str, code: int) -> str:
+    """A constant of one element, by its bits."""
+    if element == "i1":
+        return "true" if code & 1 else "false"
+    if element.startswith("i"):
+        bits = int(element[1:])
+        return str(code - (1 << bits) if code >> (bits - 1) else code)
+    return f"0x{stored_code(element, code):X}"
+
+
+def stored_code(element: str, code: int) -> int:
+    """A constant holds a tf32 as the upper 19 bits of what memory holds."""
+    return code >> 13 if element == "tf32" else code
+
+
+def is_nan(element: str, code: int) -> bool:
+    if element not in NAN_FIELDS:
+        return False
+    exponent, fraction, ones = NAN_FIELDS[element]
+    magnitude = stored_code(element, code) & ((1 << exponent + fraction) - 1)
+    return magnitude == (1 << exponent + fraction) - 1 if ones else magnitude > ((1 << exponent) - 1) << fraction
+
+
+def pair(element: str) -> TileType:
+    """Two elements, as f4E2M1FN needs an even number."""
+    return TileType.get((2,), ir.Type.parse("f8E5M3FNU" if element == "fnv8E5M3FNU" else element))
+
+
+def constant(element: str, code: int) -> ir.Value:
+    tile = pair(element)
+    value = ir.Attribute.parse(f"dense<{literal(element, code)}> : tensor<2x{tile.element}>")
+    return build("constant", [], [tile], {"value": value}).result
+
+
+def folded(vector: dict[str, Any]) -> list[int | None]:
+    """The code that each element folds to, in a tile of its own; None where it does not."""
+    elements, result = [element_of(tile) for tile in vector["operands"]], element_of(vector["results"][0])
+    with context(), ir.Location.unknown():
+        module = ir.Module.create()
+        uses = []
+        with ir.InsertionPoint(module.body):
+            for codes in zip(*(tile["bits"] for tile in vector["operands"]), strict=True):
+                operands = [constant(element, code) for element, code in zip(elements, codes, strict=True)]
+                made = build(vector["operation"], operands, [pair(result)], vector["attributes"])
+                assert made.verify()
+                uses.append(build("print_tko", [[made.result], None], [TokenType.get()], {"str": "%d"}))
+        fold_constants(module, evaluate)
+        return [code_of(use.operands[0].owner) for use in uses]
+
+
+def code_of(made: Any) -> int | None:
+    if made.operation.name != "cuda_tile.constant":
+        return None
+    return int.from_bytes(dense_bytes(made.value), "little")
+
+
+@pytest.mark.parametrize("vector", FOUND, ids=lambda vector: f"{vector['operation']} {vector['results'][0]['type']}")
+def test_elements_fold_to_the_vector(vector: dict[str, Any]) -> None:
+    element = element_of(vector["results"][0])
+    expected = [
+        None if is_nan(element, code) else (0xFF if code else 0) if element == "i1" else stored_code(element, code)
+        for code in vector["results"][0]["bits"]
+    ]
+    assert folded(vector) == expected
+
+
+def test_every_folding_operation_has_vectors() -> None:
+    assert {vector["operation"] for vector in FOUND} == FOLDED

@@ -1,0 +1,384 @@
+"""Each identity: what is left of the operation, and that no bit of a result changes; beside it what must stay.
+
+Values are special ones of the type (infinities, zeros of both signs, subnormals, NaN, the ends of the integers) in all
+pairs. Where an operation computes with a float, any NaN stands for any other.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from tilec.lowering.tile.passes import run
+from tilec.module import Module
+from tilec.runtime.interpret.evaluate import evaluate
+from tilec.runtime.interpret.run import run as interpret
+
+COUNT = 512
+SPECIALS = {
+    "i8": [0, 1, 2, 3, 7, 64, 127, 128, 129, 254, 255],
+    "i32": [0, 1, 2, 3, 31, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFF, 0xFFFF0000, 12345],
+    "i64": [0, 1, 2, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, (1 << 40) + 5],
+    "f16": [0, 0x8000, 1, 0x8001, 0x3FF, 0x3C00, 0xBC00, 0x3C01, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00, 0x3555],
+    "f32": [0, 1 << 31, 1, 0x80000001, 0x7FFFFF, 0x807FFFFF, 0x800000, 0x3F800000, 0xBF800000, 0x3F800001, 0x7F7FFFFF,
+            0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000, 0x3EAAAAAB, 0x42F6E979],
+}  # fmt: skip
+NAN_ABOVE = {"f16": 0x7C00, "f32": 0x7F800000}
+
+
+def codes(element: str, seed: int) -> np.ndarray:
+    """The special values, in another order for each seed so that all pairs meet, then random bits."""
+    bits = int(element[1:])
+    special = SPECIALS[element]
+    every = np.arange(COUNT)
+    found = [special[(index // len(special) ** seed) % len(special)] for index in range(COUNT)]
+    noise = np.random.default_rng(seed).integers(0, 1 << min(bits, 62), COUNT).tolist()
+    mixed = [a if index < 3 * COUNT // 4 else b for index, a, b in zip(every, found, noise, strict=True)]
+    return np.array(mixed, f"u{bits // 8}")
+
+
+def load(name: str, pointer: str, element: str) -> str:
+    tile = f"tile<{COUNT}xptr<{element}>>"
+    return f"""
+      %{name}1 = reshape {pointer} : tile<ptr<{element}>> -> tile<1xptr<{element}>>
+      %{name}2 = broadcast %{name}1 : tile<1xptr<{element}>> -> {tile}
+      %{name}3 = offset %{name}2, %lane : {tile}, tile<{COUNT}xi32> -> {tile}"""
+
+
+def kernel(body: str, source: str, result: str) -> str:
+    """Stores %r, computed by the body from tiles %x and %y; T is their type and R that of the result."""
+    text = body.replace("R", f"tile<{COUNT}x{result}>").replace("T", f"tile<{COUNT}x{source}>")
+    return f"""cuda_tile.module @m {{
+    entry @k(%px: tile<ptr<{source}>>, %py: tile<ptr<{source}>>, %pr: tile<ptr<{result}>>) {{
+      %lane = iota : tile<{COUNT}xi32> %t0 = make_token : token
+      {load("a", "%px", source)} {load("b", "%py", source)} {load("c", "%pr", result)}
+      %x, %tx = load_ptr_tko weak %a3 : tile<{COUNT}xptr<{source}>> -> tile<{COUNT}x{source}>, token
+      %y, %ty = load_ptr_tko weak %b3 : tile<{COUNT}xptr<{source}>> -> tile<{COUNT}x{source}>, token
+      {text}
+      %ts = store_ptr_tko weak %c3, %r : tile<{COUNT}xptr<{result}>>, tile<{COUNT}x{result}> -> token
+    }} }}"""
+
+
+def stored(module: Module, source: str, result: str) -> np.ndarray:
+    x, y = codes(source, 0), codes(source, 1)
+    found = np.zeros(COUNT, f"u{int(result[1:]) // 8}" if result != "i1" else np.uint8)
+    arrays = [x, y, found]
+    interpret(module.ir, "k", 1, [array.ctypes.data for array in arrays])
+    return found
+
+
+PLUMBING = frozenset("return iota make_token reshape broadcast offset load_ptr_tko store_ptr_tko constant".split())
+
+
+def names(module: Module) -> list[str]:
+    """The operations between loads and store."""
+    found = re.findall(r"^    (?:[%\w:, ]+ = )?(\w+)", module.to_text(), re.MULTILINE)
+    return [name for name in found if name not in PLUMBING]
+
+
+def simplified(text: str) -> Module:
+    module = Module.parse(text)
+    run(module.ir, ("simplify", "canonicalize"), evaluate=evaluate)
+    module.verify()
+    return module
+
+
+def check(body: str, source: str, result: str, left: list[str]) -> None:
+    text = kernel(body, source, result)
+    module = simplified(text)
+    assert names(module) == left
+    before, after = stored(Module.parse(text), source, result), stored(module, source, result)
+    if result in NAN_ABOVE and ARITHMETIC.search(body):
+        magnitude = (1 << int(result[1:]) - 1) - 1
+        nan = NAN_ABOVE[result]
+        before, after = (np.where(codes & magnitude > nan, magnitude, codes) for codes in (before, after))
+    np.testing.assert_array_equal(after, before)
+    assert len(np.unique(before)) > 1 or not left
+
+
+# Operations that may make a NaN of their own from one that they are given.
+ARITHMETIC = re.compile(r"\b(addf|subf|mulf|divf|fma|maxf|minf|ceil|floor|ftof)\b")
+
+
+def constant(name: str, number: str, element: str) -> str:
+    return f"%{name} = constant <{element}: {number}> : tile<{COUNT}x{element}> "
+
+
+INTEGER = [
+    ("%c = 0", "addi %x, %c", []), ("%c = 0", "addi %c, %x", []), ("%c = 0", "subi %x, %c", []),
+    ("", "subi %x, %x", []), ("%c = 1", "muli %x, %c", []), ("%c = 0", "muli %c, %x", []),
+    ("%c = 1", "divi %x, %c signed", []), ("%c = 1", "divi %x, %c unsigned", []), ("%c = 1", "remi %x, %c signed", []),
+    ("%c = 0", "shli %x, %c", []), ("%c = 0", "shri %x, %c signed", []), ("%c = -1", "andi %x, %c", []),
+    ("%c = 0", "andi %c, %x", []), ("", "andi %x, %x", []), ("%c = 0", "ori %x, %c", []), ("%c = -1", "ori %x, %c", []),
+    ("", "ori %x, %x", []), ("%c = 0", "xori %x, %c", []), ("", "xori %x, %x", []), ("", "maxi %x, %x signed", []),
+    ("", "mini %x, %x unsigned", []), ("%c = 1", "addi %x, %c", ["addi"]), ("%c = 0", "subi %c, %x", ["subi"]),
+    ("%c = -1", "muli %x, %c", ["muli"]), ("%c = 2", "divi %x, %c signed", ["divi"]), ("", "addi %x, %x", ["addi"]),
+    ("%c = 1", "xori %x, %c", ["xori"]), ("", "mulhii %x, %x", ["mulhii"]),
+    ("%c = 0", "maxi %x, %c signed", ["maxi"]), ("%c = 0", "maxi %x, %c unsigned", []),
+    ("%c = 0", "mini %x, %c unsigned", []), ("%c = -1", "maxi %x, %c unsigned", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("element", ["i8", "i32", "i64"])
+@pytest.mark.parametrize(("given", "operation", "left"), INTEGER, ids=lambda value: str(value))
+def test_integers(element: str, given: str, operation: str, left: list[str]) -> None:
+    made = constant("c", given.split(" = ")[1], element) if given else ""
+    check(f"{made} %r = {operation} : T", element, element, left)
+
+
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ("%n = negi %x : T %r = negi %n : T", []),
+        ("%n = absi %x : T %r = absi %n : T", ["absi"]),
+        ("%n = negi %x : T %r = absi %n : T", ["negi", "absi"]),
+        ("%w = exti %x signed : T -> W %r = trunci %w : W -> T", []),
+        ("%w = exti %x unsigned : T -> W %r = trunci %w : W -> T", []),
+    ],
+)
+def test_integer_pairs(body: str, left: list[str]) -> None:
+    check(body.replace("W", f"tile<{COUNT}xi64>"), "i32", "i32", left)
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "left"),
+    [
+        ("signed", "signed", ["exti"]),
+        ("unsigned", "unsigned", ["exti"]),
+        ("unsigned", "signed", ["exti"]),
+        ("signed", "unsigned", ["exti", "exti"]),
+    ],
+)
+def test_extension_twice(inner: str, outer: str, left: list[str]) -> None:
+    wide = f"tile<{COUNT}xi32>"
+    check(f"%w = exti %x {inner} : T -> {wide} %r = exti %w {outer} : {wide} -> R", "i8", "i64", left)
+
+
+@pytest.mark.parametrize(
+    ("source", "middle", "result", "left"),
+    [("i32", "i64", "i8", ["trunci"]), ("i8", "i64", "i32", ["exti"])],
+)
+@pytest.mark.parametrize("sign", ["signed", "unsigned"])
+def test_truncation_of_an_extension(sign: str, source: str, middle: str, result: str, left: list[str]) -> None:
+    wide = f"tile<{COUNT}x{middle}>"
+    check(f"%w = exti %x {sign} : T -> {wide} %r = trunci %w : {wide} -> R", source, result, left)
+
+
+def test_truncation_twice() -> None:
+    wide = f"tile<{COUNT}xi32>"
+    check(f"%w = trunci %x : T -> {wide} %r = trunci %w : {wide} -> R", "i64", "i8", ["trunci"])
+
+
+PREDICATES = ("equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal")
+
+
+@pytest.mark.parametrize("sign", ["signed", "unsigned"])
+@pytest.mark.parametrize("predicate", PREDICATES)
+class TestComparison:
+    def test_with_itself(self, predicate: str, sign: str) -> None:
+        check(f"%r = cmpi {predicate} %x, %x, {sign} : T -> R", "i32", "i1", [])
+
+    @pytest.mark.parametrize(("low", "high"), [(0, 40), (-40, -1), (-40, 40)])
+    @pytest.mark.parametrize("bound", [-41, -40, -1, 0, 8, 40, 41])
+    def test_with_what_bounds_say(self, predicate: str, sign: str, low: int, high: int, bound: int) -> None:
+        """A remainder lies in known bounds; whether or not the comparison goes, its results stay."""
+        text = kernel(
+            f"{constant('c', str(bound), 'i32')} {constant('lo', str(low), 'i32')} {constant('hi', str(high), 'i32')}"
+            f"%a = maxi %x, %lo signed : T %b = mini %a, %hi signed : T %d = addi %b, %lo : T %e = subi %d, %lo : T"
+            f"%r = cmpi {predicate} %b, %c, {sign} : T -> R",
+            "i32",
+            "i1",
+        )
+        module = simplified(text)
+        np.testing.assert_array_equal(stored(module, "i32", "i1"), stored(Module.parse(text), "i32", "i1"))
+        if sign == "signed" and predicate in ("less_than", "greater_than_or_equal"):
+            assert ("cmpi" in names(module)) == (low < bound <= high)
+
+
+ONE, MINUS, ZERO, NEGATIVE_ZERO, TWO = "1.0", "-1.0", "0.0", "-0.0", "2.0"
+FLOAT = [
+    (NEGATIVE_ZERO, "addf %x, %c", "", []), (NEGATIVE_ZERO, "addf %c, %x", "", []), (ZERO, "subf %x, %c", "", []),
+    (NEGATIVE_ZERO, "addf %x, %c", "zero", []), (NEGATIVE_ZERO, "addf %x, %c", "positive_inf", []),
+    (ZERO, "addf %x, %c", "negative_inf", []), (NEGATIVE_ZERO, "subf %x, %c", "negative_inf", []),
+    (ZERO, "subf %x, %c", "zero", []), (ONE, "mulf %x, %c", "", []), (ONE, "mulf %c, %x", "negative_inf", []),
+    (MINUS, "mulf %x, %c", "", ["negf"]), (ONE, "divf %x, %c", "", []), (TWO, "divf %x, %c", "", ["mulf"]),
+    ("-0.25", "divf %x, %c", "positive_inf", ["mulf"]), ("1024.0", "divf %x, %c", "zero", ["mulf"]),
+    (ONE, "fma %x, %c, %y", "", ["addf"]), (ONE, "fma %c, %x, %y", "zero", ["addf"]),
+    (NEGATIVE_ZERO, "fma %x, %y, %c", "", ["mulf"]), (ZERO, "fma %x, %y, %c", "negative_inf", ["mulf"]),
+    # What must stay: the other zero, numbers that are no power of two.
+    (ZERO, "addf %x, %c", "", ["addf"]), (NEGATIVE_ZERO, "addf %x, %c", "negative_inf", ["addf"]),
+    (NEGATIVE_ZERO, "subf %x, %c", "", ["subf"]), (ZERO, "subf %x, %c", "negative_inf", ["subf"]),
+    (ZERO, "mulf %x, %c", "", ["mulf"]), ("3.0", "divf %x, %c", "", ["divf"]), (ONE, "divf %c, %x", "", ["divf"]),
+    (ZERO, "fma %x, %y, %c", "", ["fma"]), (NEGATIVE_ZERO, "fma %x, %y, %c", "negative_inf", ["fma"]),
+    (ZERO, "subf %c, %x", "", ["subf"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("element", ["f16", "f32"])
+@pytest.mark.parametrize(("number", "operation", "rounding", "left"), FLOAT, ids=lambda value: str(value))
+def test_floats(element: str, number: str, operation: str, rounding: str, left: list[str]) -> None:
+    mode = f" rounding<{rounding}>" if rounding else ""
+    check(f"{constant('c', number, element)} %r = {operation}{mode} : T", element, element, left)
+
+
+@pytest.mark.parametrize("operation", ["addf %x, %c", "subf %x, %d", "mulf %x, %e", "divf %x, %e", "maxf %x, %x"])
+def test_flushing_stays(operation: str) -> None:
+    given = constant("c", NEGATIVE_ZERO, "f32") + constant("d", ZERO, "f32") + constant("e", ONE, "f32")
+    check(f"{given} %r = {operation} flush_to_zero : T", "f32", "f32", [operation.split(" ")[0]])
+
+
+@pytest.mark.parametrize("mode", ["approx", "full"])
+def test_fast_division_stays(mode: str) -> None:
+    check(f"{constant('c', TWO, 'f32')} %r = divf %x, %c rounding<{mode}> : T", "f32", "f32", ["divf"])
+
+
+@pytest.mark.parametrize(
+    ("number", "left"),
+    # The reciprocal of 2**127 is subnormal, that of 2**-127 (a subnormal) is no more a power that f32 rounds alike.
+    [("0x7F000000", ["divf"]), ("0x00400000", ["divf"]), ("0x7E800000", ["mulf"]), ("0x00800000", ["mulf"])],
+)
+def test_division_by_the_ends_of_the_range(number: str, left: list[str]) -> None:
+    check(f"{constant('c', number, 'f32')} %r = divf %x, %c : T", "f32", "f32", left)
+
+
+@pytest.mark.parametrize("element", ["f16", "f32"])
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        ("%n = negf %x : T %r = negf %n : T", []),
+        ("%n = negf %x : T %r = absf %n : T", ["absf"]),
+        ("%n = absf %x : T %r = absf %n : T", ["absf"]),
+        ("%n = absf %x : T %r = negf %n : T", ["absf", "negf"]),
+        ("%n = floor %x : T %r = ceil %n : T", ["floor"]),
+        ("%n = ceil %x : T %r = ceil %n : T", ["ceil"]),
+        ("%r = maxf %x, %x : T", []),
+        ("%r = minf %x, %x propagate_nan : T", []),
+        ("%r = maxf %x, %y : T", ["maxf"]),
+    ],
+)
+def test_float_pairs(element: str, body: str, left: list[str]) -> None:
+    check(body, element, element, left)
+
+
+@pytest.mark.parametrize(
+    ("source", "middle", "left"),
+    [("f16", "f32", []), ("f16", "tf32", []), ("f32", "f64", []), ("f32", "f16", ["ftof", "ftof"]),
+     ("f16", "bf16", ["ftof", "ftof"]), ("f32", "bf16", ["ftof", "ftof"])],
+)  # fmt: skip
+def test_conversion_there_and_back(source: str, middle: str, left: list[str]) -> None:
+    wide = f"tile<{COUNT}x{middle}>"
+    check(f"%w = ftof %x : T -> {wide} %r = ftof %w : {wide} -> R", source, source, left)
+
+
+def test_conversion_back_to_a_format_that_saturates_stays() -> None:
+    """Infinity of f8E5M2 comes back as the largest number."""
+    small, wide = f"tile<{COUNT}xf8E5M2>", f"tile<{COUNT}xf16>"
+    body = f"""%s = bitcast %x : T -> {small} %w = ftof %s : {small} -> {wide} %b = ftof %w : {wide} -> {small}
+      %r = bitcast %b : {small} -> R"""
+    check(body, "i8", "i8", ["bitcast", "ftof", "ftof", "bitcast"])
+
+
+M, N = "tile<16x32xi32>", "tile<32x16xi32>"
+SHAPE = [
+    (f"%m = reshape %x : T -> {M} %r = reshape %m : {M} -> T", []),
+    (f"%m = reshape %x : T -> {M} %p = permute %m [1, 0] : {M} -> {N} %q = permute %p [1, 0] : {N} -> {M}"
+     f" %r = reshape %q : {M} -> T", []),
+    (f"%m = reshape %x : T -> {M} %p = permute %m [0, 1] : {M} -> {M} %r = reshape %p : {M} -> T", []),
+    (f"%m = reshape %x : T -> {M} %p = permute %m [1, 0] : {M} -> {N} %r = reshape %p : {N} -> T", ["permute"]),
+    ("%m = reshape %x : T -> tile<4x4x32xi32> %p = permute %m [1, 2, 0] : tile<4x4x32xi32> -> tile<4x32x4xi32>"
+     " %q = permute %p [1, 2, 0] : tile<4x32x4xi32> -> tile<32x4x4xi32> %r = reshape %q : tile<32x4x4xi32> -> T",
+     ["permute"]),
+    ("%z = constant <i32: 0> : tile<i32> %r = extract %x[%z] : T -> T", []),
+    ("%z = constant <i32: 1> : tile<i32> %c = cat %x, %y dim = 0 : T, T -> tile<1024xi32>"
+     " %r = extract %c[%z] : tile<1024xi32> -> T", []),
+    ("%z = constant <i32: 0> : tile<i32> %c = cat %x, %y dim = 0 : T, T -> tile<1024xi32>"
+     " %r = extract %c[%z] : tile<1024xi32> -> T", []),
+    ("%z = constant <i32: 0> : tile<i32> %r = insert %x, %y[%z] : T, T", []),
+    ("%f = bitcast %x : T -> tile<512xf32> %r = bitcast %f : tile<512xf32> -> T", []),
+    ("%b = pack %x : T -> tile<2048xi8> %r = unpack %b : tile<2048xi8> -> T", []),
+    ("%c = constant <i1: true> : tile<512xi1> %r = select %c, %x, %y : tile<512xi1>, T", []),
+    ("%c = constant <i1: false> : tile<512xi1> %r = select %c, %x, %y : tile<512xi1>, T", []),
+    ("%c = cmpi less_than %x, %y, signed : T -> tile<512xi1> %r = select %c, %x, %x : tile<512xi1>, T", []),
+    ("%c = cmpi less_than %x, %y, signed : T -> tile<512xi1> %r = select %c, %x, %y : tile<512xi1>, T",
+     ["cmpi", "select"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "left"), SHAPE)
+def test_moves(body: str, left: list[str]) -> None:
+    check(body, "i32", "i32", left)
+
+
+def test_a_condition_chosen_by_itself() -> None:
+    bits = f"tile<{COUNT}xi1>"
+    given = f"%t = constant <i1: true> : {bits} %f = constant <i1: false> : {bits}"
+    body = f"{given} %c = cmpi less_than %x, %y, signed : T -> {bits} %r = select %c, %t, %f : {bits}, {bits}"
+    check(body, "i32", "i1", ["cmpi"])
+
+
+def test_broadcast_twice() -> None:
+    body = """%i = constant <i32: 0> : tile<i32> %p = extract %x[%i] : T -> tile<1xi32>
+      %q = reshape %p : tile<1xi32> -> tile<1x1xi32> %b = broadcast %q : tile<1x1xi32> -> tile<16x1xi32>
+      %d = broadcast %b : tile<16x1xi32> -> tile<16x32xi32>
+      %e = reshape %d : tile<16x32xi32> -> T %r = addi %e, %y : T"""
+    plain = simplified(kernel("%r = addi %x, %y : T", "i32", "i32")).to_text()
+    assert simplified(kernel(body, "i32", "i32")).to_text().count("broadcast") == plain.count("broadcast") + 1
+    check(body, "i32", "i32", ["extract", "addi"])
+
+
+MASK = f"tile<{COUNT}xi1>"
+
+
+class TestMasks:
+    def kernel(self, mask: str, padding: str = "") -> str:
+        loads = f"%v, %tv = load_ptr_tko weak %a3, %m{padding} : tile<{COUNT}xptr<i32>>, {MASK}"
+        types = f", tile<{COUNT}xi32>" if padding else ""
+        body = f"%m = constant <i1: {mask}> : {MASK} {loads}{types} -> T, token %r = addi %v, %y : T"
+        return kernel(body, "i32", "i32")
+
+    def test_a_true_one_goes_with_its_padding(self) -> None:
+        module = simplified(self.kernel("true", ", %y"))
+        assert "i1" not in module.to_text()
+
+    def test_a_load_that_a_mask_forbids_is_its_padding(self) -> None:
+        text = self.kernel("false", ", %y")
+        module = simplified(text)
+        assert module.to_text().count("load_ptr_tko") == Module.parse(text).to_text().count("load_ptr_tko") - 1
+        np.testing.assert_array_equal(stored(module, "i32", "i32"), stored(Module.parse(text), "i32", "i32"))
+
+    def test_without_padding_it_stays(self) -> None:
+        text = self.kernel("false")
+        assert simplified(text).to_text().count("load_ptr_tko") == Module.parse(text).to_text().count("load_ptr_tko")
+
+    @pytest.mark.parametrize(("mask", "left"), [("true", "weak %2, %lhs : "), ("false", None)])
+    def test_stores(self, mask: str, left: str | None) -> None:
+        text = f"""cuda_tile.module @m {{ entry @k(%p: tile<4xptr<i32>>, %v: tile<4xi32>) {{
+          %m = constant <i1: {mask}> : tile<4xi1>
+          %t = store_ptr_tko weak %p, %v, %m : tile<4xptr<i32>>, tile<4xi32>, tile<4xi1> -> token
+          %u = store_ptr_tko weak %p, %v token = %t : tile<4xptr<i32>>, tile<4xi32> -> token }} }}"""
+        text = text.replace("%p: tile<4xptr<i32>>, %v: tile<4xi32>", "%q: tile<ptr<i32>>, %w: tile<i32>").replace(
+            "%m = ",
+            "%q1 = reshape %q : tile<ptr<i32>> -> tile<1xptr<i32>> %p = broadcast %q1 : tile<1xptr<i32>> ->"
+            " tile<4xptr<i32>> %w1 = reshape %w : tile<i32> -> tile<1xi32> %v = broadcast %w1 : tile<1xi32> ->"
+            " tile<4xi32> %m = ",
+        )
+        assert simplified(text).to_text().count("store_ptr_tko") == (2 if left else 1)
+        assert "tile<4xi1>" not in simplified(text).to_text()
+
+
+def test_it_ends_and_leaves_its_own_result_alone() -> None:
+    for body, _ in SHAPE:
+        text = kernel(body, "i32", "i32")
+        once = simplified(text)
+        again = Module.parse(once.to_text())
+        run(again.ir, ("simplify", "canonicalize"), evaluate=evaluate)
+        assert again.to_text() == once.to_text()
+
+
+def test_a_chain_of_sums_costs_no_more_than_its_length() -> None:
+    """Analysis remembers what it knows of a value: without, each doubling would double its work."""
+    lines = ["%v0 = absi %x : T"] + [f"%v{i + 1} = addi %v{i}, %v{i} : T" for i in range(200)]
+    body = "\n".join(lines) + "\n%r = maxi %v200, %y signed : T"
+    assert len(names(simplified(kernel(body, "i32", "i32")))) == 202
