@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import tilec
 
 pytestmark = pytest.mark.peers
 
@@ -40,3 +45,40 @@ def test_results_are_within_their_bounds(case: Any, version: str) -> None:
     kernels = importlib.import_module("cutile.kernels").KERNELS
     for comparison in case(launcher.Launcher(kernels, version)):
         assert comparison.share <= 1, comparison
+
+
+@pytest.mark.parametrize("topic", ["matmul", "attention", "layer norm", "fft", "experts", "block-scaled matmul"])
+def test_the_text_of_a_module_is_the_same_module(topic: str, tmp_path: Path) -> None:
+    """What tileirdisasm prints of the bytecode parses to what reading the bytecode gives."""
+    cutile = {name: importlib.import_module(f"cutile.{name}") for name in ("cases", "export", "kernels")}
+    seen = []
+
+    def launch(kernel: str, _grid: Any, arguments: Any) -> None:
+        content = cutile["export"].export(cutile["kernels"].KERNELS[kernel], arguments, "13.4")
+        printed = tilec.Module.parse(importlib.import_module("tile_tools").disassembled(content, tmp_path))
+        seen.append((_without_widths(tilec.Module.parse(content)), _without_widths(printed)))
+
+    for case in cutile["cases"].CASES[topic]:
+        list(case(launch))
+    assert seen
+    for read, printed in seen:
+        assert read == printed
+
+
+def _without_widths(module: tilec.Module) -> str:
+    """The text of a module without the widths of integers in hints, which tileirdisasm does not print."""
+    return re.sub(r"optimization_hints\s*=\s*<.*?>", lambda hints: hints[0].replace(" : i32", ""), str(module))
+
+
+def test_the_script_runs_kernels_of_another_author(tmp_path: Path) -> None:
+    """Ours, in files and by names as NVIDIA's samples have them, importing torch as they do."""
+    (tmp_path / "Transpose.py").write_text(
+        "import torch\nfrom torch.nn.attention import sdpa_kernel\n"
+        "from cutile.transpose import transpose as transpose_kernel\n"
+        "def launch(x: torch.Tensor, function: torch.autograd.Function = None): ...\n"
+    )
+    words = [sys.executable, str(HERE / "run_cutile_samples.py"), str(tmp_path), "--topic", "transpose"]
+    done = subprocess.run([*words, "--simulate", "sm_90a"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    result = "transpose of (70, 50) float32: largest error 0, 0 of its bound"
+    assert done.stdout.splitlines()[-2:] == [f"    right: {result}", f"    right, sm_90a: {result}"]

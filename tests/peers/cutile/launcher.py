@@ -1,4 +1,4 @@
-"""Runs kernels of cuTile Python in the interpreter: exported as bytecode, read, verified, interpreted."""
+"""Runs kernels of cuTile Python: exported as bytecode, read, verified, and interpreted or compiled and simulated."""
 
 from __future__ import annotations
 
@@ -13,14 +13,21 @@ import tilec
 
 @dataclass(frozen=True)
 class Launcher:
-    """Launches `kernels` by name; with `check`, what the language leaves undefined is an error or poison."""
+    """Launches `kernels` by name in the interpreter or, with a `target`, in the simulator of that GPU.
+
+    With `check` the interpreter makes an error or poison of what the language leaves undefined.
+    """
 
     kernels: Mapping[str, Any]
     version: str
     check: bool = True
+    target: str | None = None
 
     def __call__(self, kernel: str, grid: Sequence[int], arguments: Sequence[Any]) -> None:
         module = tilec.Module.parse(export(self.kernels[kernel], arguments, self.version), f"{kernel}.tileirbc")
         behind = [array for argument in arguments if isinstance(argument, list) for array in argument]
-        given, memory = entry_arguments(arguments), behind or None
-        tilec.run(module, grid, given, backend="interpret", check=self.check, memory=memory)
+        given = entry_arguments(arguments)
+        if self.target is None:
+            tilec.run(module, grid, given, backend="interpret", check=self.check, memory=behind or None)
+            return
+        tilec.run(module, grid, given, backend="simulate", target=self.target, unchecked_global=bool(behind))

@@ -1,0 +1,155 @@
+"""Runs the kernels of NVIDIA's samples for cuTile Python in the interpreter, and tells how right they are.
+
+    python tests/peers/run_cutile_samples.py FOLDER [--version 13.4] [--simulate sm_100a]
+
+FOLDER is the folder `samples` of a checkout of github.com/NVIDIA/cutile-python. Neither a GPU nor torch is needed: what
+the samples import of torch for launching is replaced by names without a meaning. `--simulate` also compiles the
+kernels for a target and runs them in its simulator, where tilec can.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from cutile.bounded import Comparison  # noqa: E402
+from cutile.cases import CASES, FIRST_VERSION, case_name  # noqa: E402
+from cutile.launcher import Launcher  # noqa: E402
+
+from tilec.errors import TilecError  # noqa: E402
+
+# Our names of kernels, and where the samples have the kernel that takes the same arguments.
+SAMPLES = {
+    "add": ("VectorAddition", "vec_add_kernel_1d"),
+    "add_gathered": ("VectorAddition", "vec_add_kernel_1d_gather"),
+    "add_matrices": ("VectorAddition", "vec_add_kernel_2d"),
+    "add_matrices_gathered": ("VectorAddition", "vec_add_kernel_2d_gather"),
+    "transpose": ("Transpose", "transpose_kernel"),
+    "matmul": ("MatMul", "matmul_kernel"),
+    "persistent_matmul": ("MatMul", "persistent_matmul_kernel"),
+    "batch_matmul": ("BatchMatMul", "batch_matmul_kernel"),
+    "gathered_matmul": ("AllGatherMatmul", "gather_matmul_kernel"),
+    "attention": ("AttentionFMHA", "fmha_kernel"),
+    "layer_norm": ("LayerNorm", "layer_norm_fwd"),
+    "layer_norm_gradient": ("LayerNorm", "layer_norm_bwd_dx_partial_dwdb"),
+    "layer_norm_weights": ("LayerNorm", "layer_norm_bwd_dwdb"),
+    "fft": ("FFT", "fft_kernel"),
+    "expert_matmul": ("MoE", "fused_moe_kernel"),
+    "gate": ("MoE", "silu_and_mul_kernel"),
+    "block_scaled_matmul": ("BlockScaledMatMul", "block_scaled_matmul_kernel"),
+}
+TORCH = (
+    "torch", "torch.nn", "torch.nn.functional", "torch.nn.attention", "torch.autograd", "torch.distributed",
+    "torch.distributed._symmetric_memory", "torch.multiprocessing",
+)  # fmt: skip
+
+
+class WithoutMeaning(ModuleType):
+    """A module in which every name is an empty class, which annotations and base classes need no more than."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        setattr(self, name, type(name, (), {}))
+        return getattr(self, name)
+
+
+def without_torch() -> None:
+    """Puts names in the place of torch and its submodules where it is not installed."""
+    if importlib.util.find_spec("torch") is not None:
+        return
+    for name in TORCH:
+        sys.modules[name] = WithoutMeaning(name)
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], child, sys.modules[name])
+
+
+class Kernels(Mapping[str, Any]):
+    """The kernels of the samples in a folder by our names; a file is loaded when the first of its kernels is."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        sys.path.insert(0, str(folder))
+
+    def __getitem__(self, name: str) -> Any:
+        file, kernel = SAMPLES[name]
+        return getattr(_load(self._folder / f"{file}.py"), kernel)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SAMPLES)
+
+    def __len__(self) -> int:
+        return len(SAMPLES)
+
+
+@cache
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"sample_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # cuTile looks a kernel's globals up in its module.
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def measured(case: Any, kernels: Kernels, version: str) -> list[tuple[Comparison, str]]:
+    """The comparisons of a case, and what to know: whether it needs elements that the language leaves undefined."""
+    checked = list(case(Launcher(kernels, version)))
+    if all(np.isfinite(comparison.error) for comparison in checked):
+        return [(comparison, "") for comparison in checked]
+    again = case(Launcher(kernels, version, check=False))
+    return [(comparison, "taking undefined elements for zero") for comparison in again]
+
+
+def simulated(case: Any, kernels: Kernels, version: str, target: str) -> Iterator[str]:
+    """What the simulator gives for a case, or why there is none."""
+    try:
+        for comparison in case(Launcher(kernels, version, target=target)):
+            yield f"{_verdict(comparison)}, {target}: {comparison}"
+    except TilecError as error:
+        yield f"{type(error).__name__}, {target}: {error.message}"
+
+
+def _verdict(comparison: Comparison) -> str:
+    return "right" if comparison.share <= 1 else "WRONG"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--version", default="13.4", help="of the bytecode")
+    parser.add_argument("--topic", choices=CASES, action="append")
+    parser.add_argument("--simulate", metavar="TARGET", action="append", default=[], help="also compile and simulate")
+    arguments = parser.parse_args()
+    without_torch()
+    kernels, wrong = Kernels(arguments.folder), 0
+    for topic in arguments.topic or CASES:
+        if arguments.version < FIRST_VERSION.get(topic, arguments.version):
+            continue
+        print(topic)
+        for case in CASES[topic]:
+            print(f"  {case_name(case)}")
+            for comparison, remark in measured(case, kernels, arguments.version):
+                wrong += comparison.share > 1
+                print(f"    {_verdict(comparison)}: {comparison}{', ' * bool(remark)}{remark}", flush=True)
+            for target in arguments.simulate:
+                for line in simulated(case, kernels, arguments.version, target):
+                    print(f"    {line}", flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
