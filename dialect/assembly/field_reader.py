@@ -9,6 +9,7 @@ from tilec.dialect.assembly.attributes import read_attribute, read_hints, read_i
 from tilec.dialect.assembly.keywords import keyword_problem
 from tilec.dialect.assembly.operation_parts import Parts
 from tilec.dialect.assembly.tokens import Tokens, unescape
+from tilec.dialect.attributes import Booleans
 from tilec.dialect.fields import AttributeField
 from tilec.dialect.mlir import ir
 
@@ -20,7 +21,15 @@ def read_field(tokens: Tokens, field: AttributeField, parts: Parts) -> None:
         _check_weak(tokens, field, parts)
         return
     reader = _READERS.get(field.kind)
-    parts.attributes[field.name] = read_attribute(tokens) if reader is None else reader(tokens, field)
+    found = read_attribute(tokens) if reader is None else reader(tokens, field)
+    if not (field.kind == Booleans.kind and _says_nothing(field, found, parts)):
+        parts.attributes[field.name] = found
+
+
+def _says_nothing(field: AttributeField, booleans: ir.Attribute, parts: Parts) -> bool:
+    """Whether all are false, which is what an optional array says that is not there."""
+    values = list(booleans)
+    return not field.required and not any(values) and len(values) == len(parts.operands.get("index", ()))
 
 
 def _keyword(tokens: Tokens, field: AttributeField) -> ir.Attribute:

@@ -44,7 +44,7 @@ class MultimemLoadReduceViewTkoOp(Operation, name="multimem_load_reduce_view_tko
     memory_ordering_semantics: MemoryOrdering
     memory_scope: Scope | None
     reduction: MultimemReduction = "add"
-    inbounds: Booleans
+    inbounds: Booleans | None
     assembly = (
         "$memory_ordering_semantics{ $memory_scope} $view[$index]"
         f"{_TAIL} : type($view)index_types($index) -> type($reduced_values), type($result_token)"
@@ -68,7 +68,7 @@ class MultimemReduceViewTkoOp(Operation, name="multimem_reduce_view_tko", opcode
     memory_ordering_semantics: MemoryOrdering
     memory_scope: Scope
     reduction: MultimemReduction = "add"
-    inbounds: Booleans
+    inbounds: Booleans | None
     assembly = (
         "$memory_ordering_semantics $memory_scope $view, $tile[$index]"
         f"{_TAIL} : type($view), type($tile)index_types($index) -> type($result_token)"
@@ -88,7 +88,7 @@ class MultimemStoreViewTkoOp(Operation, name="multimem_store_view_tko", opcode=0
     token: Operand[Token] | None
     memory_ordering_semantics: MemoryOrdering
     memory_scope: Scope | None
-    inbounds: Booleans
+    inbounds: Booleans | None
     assembly = (
         "$memory_ordering_semantics{ $memory_scope} $view, $tile[$index]"
         f"{_TAIL} : type($view), type($tile)index_types($index) -> type($result_token)"
