@@ -30,7 +30,9 @@ def iota(lowering: Lowering, operation: ir.Operation) -> None:
     for register in range(layout.register_count):
         swizzled, added = split_constant(layout.register_matrix(register), bits)
         index = _element(lowering, thread, swizzled, added)
-        if kind.register != "i32":
+        if kind.register == "i1":
+            index = lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", index)
+        elif kind.register != "i32":
             index = lowering.compute(f"cvt.u{kind.register_bits}.u32 $0, $1;", kind.register, index)
         registers.append(index)
     lowering.set(result, registers)

@@ -6,6 +6,8 @@ from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.errors import UnsupportedError
+from tilec.lowering.ptx.place import error_place
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.arith import operands_in_result_layout
@@ -83,9 +85,12 @@ def _address(op: Any, conversion: Conversion) -> None:
 
 @converts("offset")
 def _offset(op: Any, conversion: Conversion) -> None:
+    pointee = op.operation.operands[0].type.element.element
+    if spell(pointee) == "f4E2M1FN":
+        raise UnsupportedError("pointers to halves of bytes cannot be compiled", error_place(op.operation.location))
     pointer, offset = operands_in_result_layout(op, conversion)
     wide = emitter.element_of(offset.type).width
     if wide < 64:
         offset = emitter.unary("arith.extsi", offset, emitter.with_element(offset.type, emitter.integer_type(64)))
-    size = element_bytes(op.operation.operands[0].type.element.element)
-    conversion.set(op.operation.results[0], emitter.binary("arith.addi", pointer, emitter.multiplied(offset, size)))
+    moved = emitter.multiplied(offset, element_bytes(pointee))
+    conversion.set(op.operation.results[0], emitter.binary("arith.addi", pointer, moved))
