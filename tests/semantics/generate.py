@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import atomic_vectors
+import constant_vectors
 import conversion_vectors
 import float_vectors
 import function_vectors
 import integer_vectors
 import matrix_vectors
 import memory_vectors
+import multimem_vectors
+import pointer_vectors
 import shape_vectors
 import view_vectors
 
@@ -25,6 +29,10 @@ CHAPTERS = {
     "shape": shape_vectors,
     "memory": memory_vectors,
     "view": view_vectors,
+    "atomic": atomic_vectors,
+    "pointer": pointer_vectors,
+    "constant": constant_vectors,
+    "multimem": multimem_vectors,
 }
 
 

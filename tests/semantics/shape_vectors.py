@@ -8,8 +8,8 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from rational import FORMATS, encode
-from sample import integers
+from rational import FORMATS, NAN, decode, encode
+from sample import NUMBERS, codes, integers
 from vector import tile, vector
 
 Shape = tuple[int, ...]
@@ -27,50 +27,89 @@ def flat(index: Shape, shape: Shape) -> int:
     return at
 
 
+# A tile of f4E2M1FN or i4 of rank 0 is no whole byte; select of f4E2M1FN does not exist.
+HALF_BYTES = ("f4E2M1FN", "i4")
+ELEMENTS = (*NUMBERS, "i4", "ptr<f32>", "ptr<i8>", "ptr<f4E2M1FN>")
+
+
 def movements() -> Iterator[dict[str, Any]]:
-    for element, width in (("f32", 32), ("i1", 1), ("i8", 8), ("bf16", 16), ("i64", 64)):
-        bits = _numbers(element, width, 64)
+    for element in ELEMENTS:
+        bits = finite(element, 64)
         a, b = bits[:16], bits[16:32]
         yield vector("reshape", [tile(element, a, (4, 4))], [tile(element, a, (2, 8))])
-        yield vector("reshape", [tile(element, a[:1], ())], [tile(element, a[:1], (1, 1))])
+        yield vector("reshape", [tile(element, a)], [tile(element, a, (2, 2, 2, 2))])
+        if element not in HALF_BYTES:
+            yield vector("reshape", [tile(element, a[:1], ())], [tile(element, a[:1], (1, 1))])
         stretched = moved(a[:4], (1, 4), (8, 4), lambda i, j: (0, j))
         yield vector("broadcast", [tile(element, a[:4], (1, 4))], [tile(element, stretched, (8, 4))])
-        turned = moved(bits, (2, 4, 8), (8, 2, 4), lambda i, j, k: (j, k, i))
-        operand = [tile(element, bits, (2, 4, 8))]
-        yield vector("permute", operand, [tile(element, turned, (8, 2, 4))], {"permutation": [2, 0, 1]})
+        stretched = moved(a[:4], (2, 1, 2), (2, 4, 2), lambda i, j, k: (i, 0, k))
+        yield vector("broadcast", [tile(element, a[:4], (2, 1, 2))], [tile(element, stretched, (2, 4, 2))])
+        yield from permuted(element, bits)
         joined = [x for row in range(2) for x in (*a[8 * row : 8 * row + 8], *b[8 * row : 8 * row + 8])]
         halves = [tile(element, a, (2, 8)), tile(element, b, (2, 8))]
         yield vector("cat", halves, [tile(element, joined, (2, 16))], {"dim": 1})
         yield vector("cat", halves, [tile(element, a + b, (4, 8))], {"dim": 0})
-        part = moved(bits, (8, 8), (4, 2), lambda i, j: (4 + i, 6 + j))
-        indices = [tile("i32", [1], ()), tile("i32", [3], ())]
-        yield vector("extract", [tile(element, bits, (8, 8)), *indices], [tile(element, part, (4, 2))])
-        changed = list(bits)
-        for i, j in product(range(4), range(2)):
-            changed[(4 + i) * 8 + 6 + j] = a[i * 2 + j]
-        operands = [tile(element, a[:8], (4, 2)), tile(element, bits, (8, 8)), *indices]
-        yield vector("insert", operands, [tile(element, changed, (8, 8))])
+        yield from parts(element, bits)
         condition = integers(1, "condition", 16)
         chosen = [x if c else y for c, x, y in zip(condition, a, b, strict=True)]
-        yield vector("select", [tile("i1", condition), tile(element, a), tile(element, b)], [tile(element, chosen)])
-    for width in (8, 16, 32, 64):
-        yield vector("iota", [], [tile(f"i{width}", list(range(128)))])
+        if element != "f4E2M1FN":
+            yield vector("select", [tile("i1", condition), tile(element, a), tile(element, b)], [tile(element, chosen)])
+    for width, count in ((1, 2), (8, 128), (8, 256), (16, 128), (32, 128), (64, 128)):
+        yield vector("iota", [], [tile(f"i{width}", list(range(count)))])
 
 
-def _numbers(element: str, width: int, count: int) -> list[int]:
-    """Bit patterns; of floats only finite ones, so that every bit can be compared."""
+def permuted(element: str, bits: list[int]) -> Iterator[dict[str, Any]]:
+    """Result dimension i is source dimension permutation[i]."""
+    for permutation in ((2, 0, 1), (1, 0, 2), (1, 0), (0, 1, 2)):
+        shape = (8, 8) if len(permutation) == 2 else (2, 4, 8)
+        result = tuple(shape[axis] for axis in permutation)
+
+        def place(*index: int, permutation: Shape = permutation) -> Shape:
+            return tuple(index[permutation.index(axis)] for axis in range(len(permutation)))
+
+        turned = moved(bits, shape, result, place)
+        yield vector(
+            "permute", [tile(element, bits, shape)], [tile(element, turned, result)], {"permutation": list(permutation)}
+        )
+
+
+def parts(element: str, bits: list[int]) -> Iterator[dict[str, Any]]:
+    """A sub-tile taken out, and one put in; indices count sub-tiles."""
+    for shape, part, index in (((8, 8), (4, 2), (1, 3)), ((8, 8), (8, 8), (0, 0)), ((64,), (2,), (31,))):
+        numbers = [tile("i32", [number], ()) for number in index]
+
+        def place(*inside: int, part: Shape = part, index: Shape = index) -> Shape:
+            return tuple(n * extent + i for n, extent, i in zip(index, part, inside, strict=True))
+
+        taken = moved(bits, shape, part, place)
+        yield vector("extract", [tile(element, bits, shape), *numbers], [tile(element, taken, part)])
+        fresh = finite(element, 128)[64 : 64 + prod(part)]
+        changed = list(bits)
+        for inside, value in zip(product(*map(range, part)), fresh, strict=True):
+            changed[flat(place(*inside), shape)] = value
+        operands = [tile(element, fresh, part), tile(element, bits, shape), *numbers]
+        yield vector("insert", operands, [tile(element, changed, shape)])
+
+
+def finite(element: str, count: int) -> list[int]:
+    """Bit patterns without NaN, so that every bit can be compared."""
+    found = codes(element, "moved", 2 * count)
     if element in FORMATS:
-        return [encode(FORMATS[element], (at % 2, Fraction(at * 37 % 101, 8))) for at in range(count)]
-    return integers(width, element, count)
+        found = [code for code in found if decode(FORMATS[element], code)[1] != NAN]
+    return found[:count]
 
 
 def bytes_of_tiles() -> Iterator[dict[str, Any]]:
-    for element, width in (("i1", 1), ("i16", 16), ("i32", 32), ("f64", 64), ("bf16", 16), ("f4E2M1FN", 4)):
-        values = _numbers(element, width, 16)
-        whole = sum(value << width * at for at, value in enumerate(values))
-        stored = list(whole.to_bytes(16 * width // 8, "little"))
-        yield vector("pack", [tile(element, values)], [tile("i8", stored)])
-        yield vector("unpack", [tile("i8", stored)], [tile(element, values)])
+    for element in (*NUMBERS, "i4"):
+        width = FORMATS[element].stored if element in FORMATS else int(element[1:])
+        if width == 8:
+            continue
+        for count in (16, 64):
+            values = finite(element, count)
+            whole = sum(value << width * at for at, value in enumerate(values))
+            stored = list(whole.to_bytes(count * width // 8, "little"))
+            yield vector("pack", [tile(element, values)], [tile("i8", stored)])
+            yield vector("unpack", [tile("i8", stored)], [tile(element, values)])
 
 
 FOLDS: dict[str, tuple[str, Callable[[int, int], int], int, dict[str, str]]] = {

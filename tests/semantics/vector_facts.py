@@ -51,15 +51,6 @@ def element(type: ir.Type) -> str:
     return spell(type) if not hasattr(type, "element") else spell(type.element)
 
 
-def elements(module: ir.Module) -> set[str]:
-    """The number types that occur, also behind pointers."""
-    return {
-        element(value.type).removeprefix("ptr<").split(",")[0].removesuffix(">")
-        for op in operations(module)
-        for value in values(op)
-    }
-
-
 def facts(vector: Vector, module: ir.Module) -> set[Fact]:
     """The facts of the operations that the vector is about."""
     about = {f"cuda_tile.{name}" for name in vector.get("operations", [vector.get("operation")])}

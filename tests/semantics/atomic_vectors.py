@@ -1,0 +1,241 @@
+"""Vectors of atomic: memory before and after, and the old values where the order of equal addresses does not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from float_vectors import add
+from integer_vectors import signed
+from program import Program, pointer_type, tile_type
+from rational import FORMATS, decode, encode
+from sample import codes
+from view_model import Index, View, indices, matrix
+
+COUNT = 8
+SCATTERED = (3, 0, 7, 1, 2, 5, 6, 4)
+MASK = (1, 0, 1, 1, 0, 0, 1, 0)
+ORDERINGS = ("relaxed", "acquire", "release", "acq_rel")
+SCOPES = ("tl_blk", "device", "sys")
+
+
+def add_floats(a: int, b: int, element: str) -> int:
+    form = FORMATS[element]
+    return encode(form, add(decode(form, a), decode(form, b), "nearest_even"))
+
+
+def _width(element: str) -> int:
+    return int(element[1:])
+
+
+MODES: dict[str, Callable[[int, int, str], int]] = {
+    "and": lambda a, b, _: a & b,
+    "or": lambda a, b, _: a | b,
+    "xor": lambda a, b, _: a ^ b,
+    "add": lambda a, b, element: (a + b) % (1 << _width(element)),
+    "addf": add_floats,
+    "max": lambda a, b, element: max(a, b, key=lambda x: signed(x, _width(element))),
+    "min": lambda a, b, element: min(a, b, key=lambda x: signed(x, _width(element))),
+    "umax": lambda a, b, _: max(a, b),
+    "umin": lambda a, b, _: min(a, b),
+    "xchg": lambda _, b, __: b,
+}
+ELEMENTS = {"addf": ("f16", "bf16", "f32", "f64"), "xchg": ("i32", "i64", "f32", "f64")}
+PAIRS = [(mode, element) for mode in MODES for element in ELEMENTS.get(mode, ("i32", "i64"))]
+
+
+def numbers(element: str, seed: str, count: int, mode: str) -> list[int]:
+    """Bit patterns; for sums of floats near one, as subnormal ones may be flushed (PTX ISA, atom.add.f32)."""
+    if mode != "addf":
+        return codes(element, seed, count)
+    form = FORMATS[element]
+    values = [Fraction(signed(code, 16), 2**12) for code in codes("i16", seed, count)]
+    return [encode(form, (int(value < 0), abs(value))) for value in values]
+
+
+def modified(mode: str, element: str, masked: bool, access: str = "relaxed device") -> dict[str, Any]:
+    """Different places, each changed once."""
+    program = Program("atomic_rmw_tko", case=f"{access} {mode} {element}{' masked' if masked else ''}")
+    held, given = numbers(element, f"held{mode}", COUNT, mode), numbers(element, f"given{mode}", COUNT, mode)
+    after, old = list(held), []
+    for place, value, chosen in zip(SCATTERED, given, MASK, strict=True):
+        old.append(held[place] if chosen or not masked else None)
+        if chosen or not masked:
+            after[place] = MODES[mode](held[place], value, element)
+    pointers = program.pointers(program.buffer(element, held, after), element, SCATTERED)
+    operands = [pointers, mode, program.given(element, given, (COUNT,))]
+    types = [pointer_type(element, (COUNT,)), tile_type(element, (COUNT,))]
+    if masked:
+        operands.append(program.given("i1", MASK, (COUNT,)))
+        types.append(tile_type("i1", (COUNT,)))
+    line = f"atomic_rmw_tko {access} {', '.join(operands)} : {', '.join(types)} -> {types[1]}, token"
+    program.keep(program.pair(line)[0], element, old, (COUNT,))
+    return program.record()
+
+
+def together(mode: str, element: str) -> dict[str, Any]:
+    """All elements change two places; in which order is open, so what they give is too. Sums of floats are exact."""
+    program = Program("atomic_rmw_tko", case=f"repeated {mode} {element}", edges=["repeated"])
+    exact = mode == "addf"
+    given, before = codes(element, mode, COUNT), codes(element, "held", 2)
+    if exact:
+        given = [encode(FORMATS[element], (0, Fraction(at))) for at in range(COUNT)]
+        before = [encode(FORMATS[element], (0, Fraction(3)))] * 2
+    places, after = (1, 0, 1, 1, 0, 1, 0, 1), list(before)
+    for place, value in zip(places, given, strict=True):
+        after[place] = MODES[mode](after[place], value, element)
+    pointers = program.pointers(program.buffer(element, before, after), element, places)
+    types = f"{pointer_type(element, (COUNT,))}, {tile_type(element, (COUNT,))}"
+    operands = f"{pointers}, {mode}, {program.given(element, given, (COUNT,))}"
+    program.pair(f"atomic_rmw_tko relaxed device {operands} : {types} -> {tile_type(element, (COUNT,))}, token")
+    return program.record()
+
+
+def chain(mode: str, element: str) -> dict[str, Any]:
+    """Two updates of one element and a load, each after the token of the one before."""
+    program = Program("atomic_rmw_tko", case=f"a chain of tokens, {mode} {element}")
+    held, first, second = numbers(element, f"chain{mode}", 3, mode)
+    middle = MODES[mode](held, first, element)
+    last = MODES[mode](middle, second, element)
+    place = program.buffer(element, [held], [last])
+    token, old = "", []
+    for value in (first, second):
+        given = program.given(element, [value], ())
+        types = f"{pointer_type(element)}, {tile_type(element)} -> {tile_type(element)}, token"
+        line = f"atomic_rmw_tko acq_rel sys {place}, {mode}, {given}{token} : {types}"
+        result, done = program.pair(line)
+        token = f" token={done}"
+        old.append(result)
+    final, _ = program.fetch(place, element, done)
+    for value, bits in zip((*old, final), (held, middle, last), strict=True):
+        program.keep(value, element, [bits])
+    return program.record()
+
+
+def swapped(element: str, masked: bool, access: str = "relaxed device") -> dict[str, Any]:
+    """Every second comparison finds what it asks for; NaN equals itself, and the zeros differ."""
+    program = Program("atomic_cas_tko", case=f"{access} {element}{' masked' if masked else ''}")
+    held, fresh = codes(element, "cas", COUNT), codes(element, "fresh", COUNT)
+    if element in FORMATS:
+        top = 1 << FORMATS[element].stored - 1
+        held[SCATTERED[0]], held[SCATTERED[1]] = 0, top
+        held[SCATTERED[2]] = ((1 << FORMATS[element].exponent_bits + 1) - 1) << FORMATS[element].fraction_bits - 1
+        wanted = [held[place] ^ (top if at % 2 else 0) for at, place in enumerate(SCATTERED)]
+    else:
+        wanted = [held[place] ^ at % 2 for at, place in enumerate(SCATTERED)]
+    after, old = list(held), []
+    for at, place in enumerate(SCATTERED):
+        here = bool(MASK[at]) or not masked
+        old.append(held[place] if here else wanted[at])
+        if here and held[place] == wanted[at]:
+            after[place] = fresh[at]
+    pointers = program.pointers(program.buffer(element, held, after), element, SCATTERED)
+    operands = [pointers, program.given(element, wanted, (COUNT,)), program.given(element, fresh, (COUNT,))]
+    types = [pointer_type(element, (COUNT,)), tile_type(element, (COUNT,))]
+    if masked:
+        operands.append(program.given("i1", MASK, (COUNT,)))
+        types.append(tile_type("i1", (COUNT,)))
+    line = f"atomic_cas_tko {access} {', '.join(operands)} : {', '.join(types)} -> {types[1]}, token"
+    program.keep(program.pair(line)[0], element, old, (COUNT,))
+    return program.record()
+
+
+def swapped_after(element: str) -> dict[str, Any]:
+    """A store, and a comparison after its token."""
+    program = Program("atomic_cas_tko", case=f"after a token, {element}")
+    first, second = codes(element, "after", 16)[8:10]
+    place = program.buffer(element, None, [second])
+    one, two = program.given(element, [first], ()), program.given(element, [second], ())
+    token = program.put(place, one, element)
+    types = f"{pointer_type(element)}, {tile_type(element)} -> {tile_type(element)}, token"
+    old, _ = program.pair(f"atomic_cas_tko acquire device {place}, {one}, {two} token={token} : {types}")
+    program.keep(old, element, [first])
+    return program.record()
+
+
+def reduced(
+    view: View, index: Index, mode: str, edge: str, scope: str = "device", after: str = "", types=("i32", "i32")
+) -> dict[str, Any]:
+    """A tile of a view changed; what is outside of the tensor, and between its rows, stays."""
+    words = f"{scope} {mode} {edge} {view.type} {types[0]}{after}"
+    program = Program("atomic_red_view_tko", case=words, edges=[edge])
+    places = view.places(index)
+    held = numbers(view.element, f"held{mode}", view.size, mode)
+    given = numbers(view.element, f"given{mode}", len(places), mode)
+    changed = list(held)
+    for place, value in zip(places, given, strict=True):
+        if place is not None:
+            changed[place] = MODES[mode](changed[place], value, view.element)
+    made = view.make(program, program.buffer(view.element, held, changed))
+    names, listed = indices(program, index, *types)
+    tile = program.given(view.element, given, view.tile)
+    operands = f"{made}[{names}], {mode}, {tile}{after}"
+    kinds = f"{tile_type(view.element, view.tile)}, {view.type}, {listed}"
+    program.let(f"atomic_red_view_tko relaxed {scope} {operands} : {kinds} -> token")
+    return program.record()
+
+
+def reduced_twice(view: View, index: Index) -> dict[str, Any]:
+    """The same tile twice, the second time after the token of the first."""
+    program = Program("atomic_red_view_tko", case=f"a chain of tokens {view.type}")
+    places = view.places(index)
+    held, given = codes("i32", "held", view.size), codes("i32", "given", len(places))
+    changed = list(held)
+    for place, value in zip(places, given, strict=True):
+        if place is not None:
+            changed[place] = (held[place] + 2 * value) % 2**32
+    made = view.make(program, program.buffer("i32", held, changed))
+    names, listed = indices(program, index, "i32", "i32")
+    tile, token = program.given("i32", given, view.tile), ""
+    for _ in range(2):
+        types = f"{tile_type('i32', view.tile)}, {view.type}, {listed}"
+        line = f"atomic_red_view_tko relaxed device {made}[{names}], add, {tile}{token} : {types} -> token"
+        token = f" token = {program.let(line)}"
+    return program.record()
+
+
+def views() -> Iterator[dict[str, Any]]:
+    for mode, element in PAIRS:
+        if mode == "xchg":
+            continue
+        for more in ({}, {"steps": (3, 5)}):
+            yield reduced(matrix(element, 6, 7, 1, (4, 4), **more), (1, 1), mode, "ragged")
+    table, strided = matrix("i32", 6, 7, 1, (4, 2)), matrix("i32", 12, 13, 3, (4, 2), steps=(3, 5))
+    for scope in ("tl_blk", "device"):
+        for view in (table, strided):
+            yield reduced(view, (0, 1), "add", "inside", scope)
+            yield reduced(view, (0, 1), "umax", "inside", scope)
+    for view in (table, strided):
+        yield reduced(view, (1000, 0), "xor", "outside")
+        yield reduced(view, (0, 1), "add", "inside", after=" inbounds = [true, true]")
+        yield reduced(view, (1, 1), "add", "ragged", after=" inbounds = [false, true]")
+        yield reduced_twice(view, (0, 1))
+        for types in (("i1", "i1"), ("i8", "i8"), ("i16", "i16"), ("i64", "i64")):
+            yield reduced(view, (0, 1), "or", "inside", types=types)
+    yield reduced(matrix("i32", 6, 10, 2, (4, 2), dim_map=(1, 0)), (2, 1), "add", "dim_map")
+    yield reduced(matrix("i64", 6, 10, 2, (4, 2), steps=(3, 1), dim_map=(1, 0)), (2, 1), "min", "dim_map")
+    yield reduced(View("f32", (11,), (1,), (4,)), (2,), "addf", "rank 1")
+    yield reduced(matrix("i32", 6, 7, 1, (4, 2), dynamic="i32"), (1, 3), "add", "ragged")
+
+
+def vectors() -> Iterator[dict[str, Any]]:
+    for mode, element in PAIRS:
+        for masked in (False, True):
+            yield modified(mode, element, masked)
+        if mode != "xchg":
+            yield together(mode, element)
+        yield chain(mode, element)
+    for ordering in ORDERINGS:
+        for scope in SCOPES:
+            access = f"{ordering} {scope}"
+            if access != "relaxed device":
+                yield modified("add", "i32", False, access)
+                yield modified("addf", "f32", True, access)
+                yield swapped("i32", False, access)
+                yield swapped("f64", True, access)
+    for element in ("i32", "i64", "f32", "f64"):
+        for masked in (False, True):
+            yield swapped(element, masked)
+        yield swapped_after(element)
+    yield from views()
