@@ -88,8 +88,8 @@ PASSES: dict[str, Pass] = {
 }
 
 
-def optimise(source: str, names: Sequence[str], target: str | None, generic: bool) -> str:
-    """The text of a module (given as text or path) after the passes, verified before and after.
+def optimise(source: str | bytes, names: Sequence[str], target: str | None) -> ir.Module:
+    """A module (given as text or path) after the passes, verified before and after.
 
     Raises UsageError for an unknown pass, VerificationError with its place for a module that is not valid.
     """
@@ -104,7 +104,7 @@ def optimise(source: str, names: Sequence[str], target: str | None, generic: boo
     for name in names:
         module = PASSES[name].run(module, bound)
         _verify(module, opened.name)
-    return _text(module, generic)
+    return module
 
 
 def _verify(module: ir.Module, name: str) -> None:
@@ -114,7 +114,8 @@ def _verify(module: ir.Module, name: str) -> None:
         raise verification_error(error, name) from None
 
 
-def _text(module: ir.Module, generic: bool) -> str:
+def text(module: ir.Module, generic: bool) -> str:
+    """The text of a module of any level: Tile IR assembly, or what MLIR prints."""
     with module.context:
         generic_text = module.operation.get_asm(print_generic_op_form=True) + "\n"
     stage = stage_of(generic_text)

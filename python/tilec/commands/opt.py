@@ -1,24 +1,46 @@
-"""`tilec opt`: reads a module, verifies it, runs passes over it, prints it."""
+"""`tilec opt`: reads a module, verifies it, runs passes over it, writes it as text or as Tile IR bytecode.
+
+tilec opt k.mlir                              the text on standard output
+tilec opt k.mlir -o k.tileirbc                bytecode of the newest version
+tilec opt k.mlir -o k.tileirbc --bytecode-version 13.1
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
+from tilec.dialect.bytecode.tags import is_bytecode
+from tilec.dialect.bytecode.version import NEWEST, VERSIONS, Version
 from tilec.errors import UsageError
+
+_BYTECODE_SUFFIX = ".tileirbc"
 
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("file", metavar="FILE", nargs="?", help="the text of a module, - for standard input")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a module, - for standard input")
     parser.add_argument("--passes", metavar="NAME,...", default="", help="passes to run, in this order")
     parser.add_argument("--target", metavar="ARCH", default=None, help="for passes that depend on it")
     parser.add_argument("--generic", action="store_true", help="print MLIR's generic form")
     parser.add_argument("--list-passes", action="store_true", help="print the passes and what each does")
+    parser.add_argument(
+        "-o",
+        dest="output",
+        metavar="PATH",
+        default="-",
+        help=f"file, - for stdout (default); *{_BYTECODE_SUFFIX} is bytecode",
+    )
+    parser.add_argument(
+        "--bytecode-version",
+        choices=[str(version) for version in VERSIONS],
+        help=f"write bytecode of this version, whatever the name of the file (default: {NEWEST})",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Prints the module; VerificationError with the place where it is not valid."""
+    """Writes the module; VerificationError with the place where it is not valid, and then nothing is written."""
     from tilec import passes
 
     if arguments.list_passes:
@@ -27,15 +49,45 @@ def run(arguments: argparse.Namespace) -> None:
         return
     if arguments.file is None:
         raise UsageError("tilec opt needs a file, or - for standard input")
-    sys.stdout.write(
-        passes.optimise(_read(arguments.file), _names(arguments.passes), arguments.target, arguments.generic)
-    )
+    version = _bytecode_version(arguments)
+    module = passes.optimise(_read(arguments.file), _names(arguments.passes), arguments.target)
+    if version is None:
+        _write(passes.text(module, arguments.generic).encode(), arguments.output)
+    else:
+        from tilec.dialect.bytecode.writer import write_module
+
+        _write(write_module(module, version), arguments.output)
+
+
+def _bytecode_version(arguments: argparse.Namespace) -> Version | None:
+    """The version of the bytecode to write, None for text."""
+    if arguments.bytecode_version is None and not arguments.output.endswith(_BYTECODE_SUFFIX):
+        return None
+    if arguments.generic:
+        raise UsageError("--generic is a form of text: leave it out to write bytecode")
+    if arguments.output == "-" and sys.stdout.isatty():
+        raise UsageError("bytecode is not for a terminal: name a file with -o, or redirect the output")
+    return Version.parse(arguments.bytecode_version or str(NEWEST))
 
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _read(file: str) -> str:
+def _read(file: str) -> str | bytes:
+    if file != "-":
+        return file
+    content = sys.stdin.buffer.read()
+    if is_bytecode(content):
+        return content
     # A newline tells text from a path.
-    return sys.stdin.read() + "\n" if file == "-" else file
+    return content.decode(errors="replace") + "\n"
+
+
+def _write(content: bytes, output: str) -> None:
+    if output == "-":
+        sys.stdout.buffer.write(content)
+        return
+    from tilec.runtime import artifact
+
+    artifact.write(Path(output), content)
