@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.assembly.attributes import read_integer
 from tilec.dialect.assembly.elements import read_elements
-from tilec.dialect.cuda_tile.types import TensorViewType
+from tilec.dialect.cuda_tile.types import TensorViewType, TokenType
 from tilec.dialect.operation import OPERATIONS
 from tilec.dialect.spelling import spell
 
@@ -32,6 +32,9 @@ def _index_types(reader: OperationReader, field: str, parts: Parts) -> None:
     types = []
     while tokens.take(","):
         types.append(tokens.type())
+    if len(types) > 1 and isinstance(types[-1], TokenType) and parts.operands.get("token"):
+        # Of accesses to several devices NVIDIA's tools tell the type of the token too.
+        types.pop()
     if len(types) not in (1, count):
         tokens.fail(f"expected {count} index types, got {len(types)}")
     cls_field = next(f for f in OPERATIONS[parts.name].operand_fields if f.name == field)

@@ -1,0 +1,211 @@
+"""tileirdisasm accepts what is written of every operation in every version, and its text is the same module."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tile_samples import ELEMENTS, SAMPLES, TYPES, kernel
+from tile_tools import disassembled
+
+from tilec.dialect.attributes import Boolean, Booleans
+from tilec.dialect.bytecode.version import NEWEST, VERSIONS, Version
+from tilec.dialect.fields import OPTIONAL
+from tilec.dialect.mlir import context, ir
+from tilec.errors import InputError, VerificationError
+from tilec.module import Module
+
+pytestmark = pytest.mark.peers
+
+TABLE = json.loads((Path(__file__).parents[1] / "operations.json").read_text())
+SINCE = {entry["name"]: Version.parse(entry["since"].removesuffix(" preview")) for entry in TABLE["ops"]}
+# Written in sections of their own, or not at all.
+OUTSIDE = {"module", "entry", "global", "preview$call"}
+# The words of the types that are younger than 13.1, and of some that are not.
+TYPE_WORDS = {
+    "13.1": ["bf16", "tf32", "f8E4M3FN", "f8E5M2", "neg_zero", "pos_inf", "neg_inf", "dim_map", "ptr<i1>"],
+    "13.2": ["f8E8M0FNU"],
+    "13.3": ["f4E2M1FN", "xi4>", "strided_view", "gather_scatter_view"],
+    "13.4": ["fnv8E5M3FNU", "<none>"],
+    "13.5": ["<unicast>", "<multicast>"],
+}
+SINCE_ELEMENT = {"f8E8M0FNU": "13.2", "f4E2M1FN": "13.3", "fnv8E5M3FNU": "13.4"}
+GLOBALS = "global @table <f32: [1.0, 2.0]> : tile<2xf32>\n"
+
+
+def module_of(*parts: str) -> Module:
+    return Module.parse("cuda_tile.module @kernels {\n" + "".join(parts) + "}\n")
+
+
+def operations(module: Module) -> list[Any]:
+    found: list[Any] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        found.append(operation.opview)
+        return ir.WalkResult.ADVANCE
+
+    module.ir.operation.walk(visit)
+    return found
+
+
+def other_values(op: Any) -> Iterator[tuple[str, Any]]:
+    """Each attribute of an operation with each value that it may have."""
+    for name, field in op.attribute_fields.items():
+        if field.keywords:
+            yield from ((name, ir.StringAttr.get(keyword)) for keyword in field.keywords)
+        elif field.kind == "flag":
+            yield from ((name, value) for value in (None, ir.UnitAttr.get()))
+        elif field.kind == Boolean.kind:
+            yield from ((name, ir.BoolAttr.get(value)) for value in (False, True))
+        elif field.kind == Booleans.kind:
+            yield from ((name, ir.DenseBoolArrayAttr.get([value] * len(op.index))) for value in (False, True))
+
+
+def variants(name: str, text: str) -> Iterator[Module]:
+    """A sample, and the sample with each attribute of its operation changed, where the rules allow that."""
+    sample = module_of(GLOBALS, text)
+    yield sample
+    at = next(i for i, op in enumerate(operations(sample)) if op.operation.name == f"cuda_tile.{name}")
+    with context():
+        values = list(other_values(operations(sample)[at]))
+    for attribute, value in values:
+        changed = module_of(GLOBALS, text)
+        attributes = operations(changed)[at].attributes
+        if value is not None:
+            attributes[attribute] = value
+        elif attribute in attributes:
+            del attributes[attribute]
+        try:
+            changed.verify()
+        except VerificationError:
+            continue
+        yield changed
+
+
+@pytest.fixture(scope="module")
+def samples() -> list[Module]:
+    """Kernels with each operation, each keyword and flag of it, each type."""
+    each = [
+        module for name, bodies in SAMPLES.items() for body in bodies for module in variants(name, kernel("k", body))
+    ]
+    return each + [module_of(GLOBALS, kernel("k", body)) for body in TYPES]
+
+
+def writable(module: Module, version: Version) -> bool:
+    try:
+        return bool(module.to_bytecode(str(version)))
+    except InputError:
+        return False
+
+
+def joined(modules: list[Module]) -> Module:
+    """One module with the kernels of several, by number."""
+    found = module_of(GLOBALS)
+    with context(), ir.InsertionPoint(found.ir.body):
+        for number, module in enumerate(modules):
+            for op in module.ir.body.operations:
+                if op.operation.name == "cuda_tile.entry":
+                    op.operation.clone().attributes["sym_name"] = ir.StringAttr.get(f"k{number}")
+    return found
+
+
+def meaning(module: Module) -> list[str]:
+    """The generic form, where `inbounds` that promise nothing are left out as the disassembler does."""
+    for op in operations(module):
+        if "inbounds" in op.attributes and not any(op.attributes["inbounds"]):
+            del op.attributes["inbounds"]
+    return module.to_text(generic=True).splitlines()
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=str)
+def test_each_operation_and_attribute_is_disassembled_to_the_same(
+    samples: list[Module], version: Version, tmp_path: Path
+) -> None:
+    chosen = [module for module in samples if writable(module, version)]
+    written = joined(chosen)
+    text = disassembled(written.to_bytecode(str(version)), tmp_path)
+    assert meaning(Module.parse(text)) == meaning(written)
+    seen = {op.operation.name.removeprefix("cuda_tile.") for op in operations(written)}
+    assert {name for name, since in SINCE.items() if since <= version} - OUTSIDE <= seen
+
+
+def values_of(op: Any) -> Iterator[tuple[str, str]]:
+    """Each attribute and optional operand of an operation with its keyword, or with whether it is there."""
+    for name, field in op.attribute_fields.items():
+        stored = op.attributes[name] if name in op.attributes else None
+        if field.keywords and stored is not None:
+            yield name, stored.value
+        if not field.required:
+            yield name, "absent" if stored is None else "present"
+    for field in op.operand_fields:
+        if field.arity == OPTIONAL:
+            yield field.name, "absent" if getattr(op, f"{field.name}_") is None else "present"
+
+
+def test_the_samples_have_each_keyword_and_flag_of_the_table(samples: list[Module]) -> None:
+    assert all(writable(module, NEWEST) for module in samples)
+    found: dict[str, set[tuple[str, str]]] = {}
+    for module in samples:
+        for op in operations(module):
+            if op.operation.name not in ("builtin.module", "cuda_tile.global"):
+                found.setdefault(op.operation.name.removeprefix("cuda_tile."), set()).update(values_of(op))
+    flags = {
+        (entry["name"], flag["name"]) for entry in TABLE["ops"] for flag in entry["flags"] if entry["name"] in found
+    }
+    assert len(flags) > 40
+    for name, flag in flags:
+        assert {(flag, "absent"), (flag, "present")} <= found[name], name
+    for enumeration, keywords in TABLE["enums"].items():
+        members = {
+            (entry["name"], attribute["name"])
+            for entry in TABLE["ops"]
+            for attribute in entry["attrs"]
+            if attribute["encoding"] == f"enum:{enumeration}" and entry["name"] != "global"
+        }
+        written = {word for name, member in members for attribute, word in found[name] if attribute == member}
+        assert not members or set(keywords) <= written, enumeration
+
+
+def test_the_samples_have_each_type_of_the_version(samples: list[Module]) -> None:
+    for version in VERSIONS:
+        text = "".join(module.to_text() for module in samples if writable(module, version))
+        for since, words in TYPE_WORDS.items():
+            for word in words:
+                assert (word in text) == (Version.parse(since) <= version), (version, word)
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=str)
+def test_globals(version: Version, tmp_path: Path) -> None:
+    numbers = {name: text for name, text in ELEMENTS.items() if SINCE_ELEMENT.get(name, "13.1") <= str(version)}
+    lines = [f"global @g_{name} alignment = 64 <{name}: {text}> : tile<4x{name}>\n" for name, text in numbers.items()]
+    if version >= Version(13, 3):
+        lines += ["global private @p <i8: 1> : tile<1xi8>\n", "global constant @c <i8: 1> : tile<64xi8>\n"]
+        lines += ["global private constant @pc alignment = 1 <i1: [true, false]> : tile<2xi1>\n"]
+    module = module_of(*lines, kernel("k", "%r = get_global @g_i8 : tile<ptr<i8>>"))
+    text = disassembled(module.to_bytecode(str(version)), tmp_path)
+    assert Module.parse(text).to_text() == module.to_text()
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=str)
+def test_kernels_with_hints_and_a_producer(version: Version, tmp_path: Path) -> None:
+    hints = (
+        "optimization_hints=<default = {}, sm_100 = {num_cta_in_cga = 2, occupancy = 4}, sm_90 = {num_cta_in_cga = 1}>"
+    )
+    kernels = f"entry @a() {hints} {{ }} entry @b(%x: tile<i1>, %y: tile<ptr<i64>>) {{ }} entry @c() {{ }}"
+    module = Module.parse(f'cuda_tile.module @kernels attributes {{producer = "it\'s me \\22\\22"}} {{ {kernels} }}')
+    text = disassembled(module.to_bytecode(str(version)), tmp_path)
+    assert Module.parse(text).to_text() == module.to_text().replace(' attributes {producer = "it\'s me \\22\\22"}', "")
+    assert ('// Producer: it\'s me ""' in text) == (version >= Version(13, 3))
+
+
+def test_attributes_of_arguments(tmp_path: Path) -> None:
+    attributes = (
+        '{a.f = 0xFF800000 : f32, a.h = -1.5 : f16, a.e = 1.5 : f8E4M3FN, a.i = -1 : i64, a.b = true, a.s = "x\\0A",'
+    )
+    attributes += " a.t = !cuda_tile.tile<4xf32>, a.l = [1 : i8, [2 : i16]], a.d = {x = 1 : i32, y = {}}}"
+    module = module_of(f"entry @k(%x: tile<i1>, %y: tile<f32> {attributes}) {{ }}")
+    text = disassembled(module.to_bytecode(), tmp_path)
+    assert Module.parse(text).to_text(generic=True) == module.to_text(generic=True)

@@ -1,0 +1,23 @@
+"""NVIDIA's tools for Tile IR, of the package nvidia-cuda-tileiras."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+from pathlib import Path
+
+
+def tool(name: str) -> Path:
+    """The path of tileiras or tileirdisasm."""
+    found = importlib.util.find_spec("nvidia")
+    roots = found.submodule_search_locations if found is not None else ()
+    return next(Path(root) / "cu13/bin" / name for root in roots or ())
+
+
+def disassembled(content: bytes, folder: Path, *options: str) -> str:
+    """The text that tileirdisasm makes of bytecode; AssertionError with what it says where it refuses it."""
+    path = folder / "module.tileirbc"
+    path.write_bytes(content)
+    done = subprocess.run([tool("tileirdisasm"), *options, path], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr[:2000]
+    return done.stdout
