@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from tilec.dialect.assembly.debug_info_printer import spell_debug_info
 from tilec.dialect.cuda_tile.attributes import PREDICATES
+from tilec.dialect.cuda_tile.debug_info import NODES
 from tilec.dialect.fields import AttributeField
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
+_DEBUG_INFO = tuple(NODES.values())
 _BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 
 
@@ -22,6 +25,8 @@ def spell_attribute(attribute: ir.Attribute) -> str:
     """An attribute; integers of 64 bits show their type as MLIR does."""
     if isinstance(attribute, PREDICATES):
         return attribute.spelled()
+    if isinstance(attribute, _DEBUG_INFO):
+        return spell_debug_info(attribute)
     if isinstance(attribute, ir.DictAttr):
         return spell_dictionary({named.name: named.attr for named in attribute})
     if isinstance(attribute, ir.ArrayAttr):

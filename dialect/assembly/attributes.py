@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilec.dialect.assembly.debug_info_reader import is_debug_info, read_debug_info
 from tilec.dialect.assembly.lexer import END, is_name
 from tilec.dialect.assembly.tokens import Tokens, shown, unescape
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr
@@ -155,6 +156,8 @@ def _named(tokens: Tokens) -> ir.Attribute:
     word = token.removeprefix("#cuda_tile.")
     if word in PREDICATES:
         return read_predicate(tokens)
+    if is_debug_info(token):
+        return read_debug_info(tokens)
     if word == token:
         tokens.next()
         return tokens.alias(token, start)

@@ -1,15 +1,20 @@
-"""Reads `loc(...)`: files, names, call sites, and the scopes of Tile IR's debug info."""
+"""Reads `loc(...)`: places in files, names, call sites, and places in the scopes of debug info."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tilec.dialect.assembly.attributes import read_attribute
+from tilec.dialect.assembly.debug_info_reader import is_debug_info, read_debug_info, read_place, read_scope
 from tilec.dialect.assembly.lexer import END
 from tilec.dialect.assembly.tokens import Tokens, unescape
+from tilec.dialect.cuda_tile.debug_info import NESTING_LIMIT, DILexicalBlockAttr, own_scope, parts
 from tilec.dialect.mlir import ir
 
-_SCOPES = ("di_file", "di_compile_unit", "di_subprogram", "di_lexical_block", "di_loc")
+Setter = Callable[[ir.Location], None]
+
+_SCOPED = "#cuda_tile.di_loc"
 
 
 class LocationReader:
@@ -17,35 +22,43 @@ class LocationReader:
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
-        self.pending: list[tuple[ir.Operation, int]] = []
+        self._pending: list[tuple[int, Setter]] = []
+        # Of the operations that are being read, the innermost last: an operation has no hash that outlives a change.
+        self._followers: list[Setter] = []
+        self._sizes: dict[ir.Attribute, int] = {}
+        self._depth = 0
 
     def starts(self) -> bool:
         """Whether a location, or an attribute of debug info, comes next."""
         token = self.tokens.peek()
-        return token == "loc" or token.removeprefix("#cuda_tile.") in _SCOPES
+        return token in ("loc", _SCOPED) or is_debug_info(token)
 
-    def suffix(self, operation: ir.Operation) -> None:
-        """Takes the location that may follow an operation."""
+    def begin(self) -> int:
+        """What `suffix` is given at the end of the operation that begins now."""
+        return len(self._followers)
+
+    def suffix(self, operation: ir.Operation, begun: int = 0) -> None:
+        """Takes the location that may come behind an operation."""
+        followers = self._followers[begun:]
+        del self._followers[begun:]
+        self.take(lambda location: _place(operation, location, followers))
+
+    def take(self, place: Setter) -> bool:
+        """Gives what it locates to `place`, now or when all is read, and says whether a location came next at all."""
         if self.tokens.peek() != "loc" or self.tokens.peek(1) != "(":
-            return
+            return False
         start = self.tokens.at
         self.skip()
         if any(token[:1] == "#" for token in self.tokens.tokens[start : self.tokens.at]):
-            self.pending.append((operation, start))
-            return
-        self.tokens.at = start
-        self.place(operation, self.location())
+            self._pending.append((start, place))
+        else:
+            self.tokens.at = start
+            place(self.location())
+        return True
 
-    @staticmethod
-    def place(operation: ir.Operation, location: ir.Location) -> None:
-        """Puts an operation, and the arguments of its regions except a kernel's own, at a location."""
-        operation.location = location
-        if operation.name == "cuda_tile.entry":
-            return
-        for region in operation.regions:
-            for block in region.blocks:
-                for argument in block.arguments:
-                    argument.set_location(location)
+    def follow(self, place: Setter) -> None:
+        """Has something without a location take that of the operation around it, where this has one in the text."""
+        self._followers.append(place)
 
     def skip(self) -> None:
         if self.tokens.peek() == "loc" and self.tokens.peek(1) == "(":
@@ -53,24 +66,18 @@ class LocationReader:
             self.tokens.skip_balanced("(", ")")
 
     def resolve(self) -> None:
-        """Gives operations the locations whose aliases may have come later."""
+        """Reads the locations whose aliases may have come later."""
         end = self.tokens.at
-        for operation, start in self.pending:
+        for start, place in self._pending:
             self.tokens.at = start
-            self.place(operation, self.location())
+            place(self.location())
         self.tokens.at = end
 
     def scoped_or_attribute(self) -> Any:
-        """What an alias of debug info stands for."""
+        """What an alias of debug info stands for: a location or an attribute."""
         if self.tokens.peek() == "loc":
             return self.location()
-        word = self.tokens.peek().removeprefix("#cuda_tile.")
-        if word == "di_loc":
-            return self._scoped()
-        start = self.tokens.offset()
-        self.tokens.next()
-        self.tokens.skip_balanced("<", ">")
-        return ir.StringAttr.get(self.tokens.text(start, self.tokens.offset_of_last_end()))
+        return self._scoped() if self.tokens.peek() == _SCOPED else read_debug_info(self.tokens)
 
     def location(self) -> ir.Location:
         """`loc( .. )`."""
@@ -81,6 +88,23 @@ class LocationReader:
         return found
 
     def _inner(self) -> ir.Location:
+        start = self.tokens.offset()
+        self._depth += 1
+        if self._depth > NESTING_LIMIT:
+            self._too_large(start)
+        found = self._any()
+        self._depth -= 1
+        key = found.attr
+        if key not in self._sizes:
+            size = self._sizes[key] = 1 + _blocks(found) + sum(self._sizes.get(part.attr, 1) for part in parts(found))
+            if size > NESTING_LIMIT:
+                self._too_large(start)
+        return found
+
+    def _too_large(self, start: int) -> None:
+        self.tokens.fail_at(start, f"a location has more than {NESTING_LIMIT} locations and blocks in it")
+
+    def _any(self) -> ir.Location:
         token = self.tokens.peek()
         if token == "loc":
             return self.location()
@@ -93,26 +117,36 @@ class LocationReader:
             return self._callsite()
         if token == "fused":
             return self._fused()
-        if token.removeprefix("#cuda_tile.") == "di_loc":
+        if token == _SCOPED:
             return self._scoped()
         if token[:1] == "#":
             start = self.tokens.offset()
             found = self.tokens.alias(self.tokens.next(), start)
             if isinstance(found, ir.Location):
                 return found
+            self.tokens.fail_at(start, f"expected location, but got '{token}'")
         self.tokens.fail(f"expected location, but got {'the end of the text' if token == END else repr(token)}")
 
     def _file_or_name(self) -> ir.Location:
         text = unescape(self.tokens.next())
         if self.tokens.take(":"):
-            line = int(self.tokens.next())
-            self.tokens.expect(":")
-            return ir.Location.file(text, line, int(self.tokens.next()))
+            return self._file(text)
         if self.tokens.take("("):
             child = self._inner()
             self.tokens.expect(")")
             return ir.Location.name(text, child)
         return ir.Location.name(text)
+
+    def _file(self, name: str) -> ir.Location:
+        """`"k.py":1:2`, or a range: `"k.py":1:2 to 3:4`, `"k.py":1:2 to :4` on one line."""
+        line = read_place(self.tokens)
+        self.tokens.expect(":")
+        column = read_place(self.tokens)
+        if not self.tokens.take("to"):
+            return ir.Location.file(name, line, column)
+        last = line if self.tokens.peek() == ":" else read_place(self.tokens)
+        self.tokens.expect(":")
+        return ir.Location.file(name, line, column, last, read_place(self.tokens))
 
     def _callsite(self) -> ir.Location:
         self.tokens.next()
@@ -132,13 +166,35 @@ class LocationReader:
         return ir.Location.fused(self.tokens.comma_list("[", "]", self._inner), metadata)
 
     def _scoped(self) -> ir.Location:
-        """`#cuda_tile.di_loc<loc(..) in #scope>`: the place itself, with the scope's text as metadata."""
+        """`#cuda_tile.di_loc<loc(..) in #scope>`."""
         self.tokens.next()
         self.tokens.expect("<")
-        place = self._inner()
-        self.tokens.expect("in")
         start = self.tokens.offset()
-        scope = self.tokens.next()
-        found = self.tokens.alias(scope, start)
+        place = self._inner()
+        if not isinstance(place, ir.FileLineColLoc):
+            self.tokens.fail_at(start, f"expected a file, line and column in a scope, but got {place}")
+        self.tokens.expect("in")
+        scope = read_scope(self.tokens)
         self.tokens.expect(">")
-        return ir.Location.fused([place], found)
+        return ir.Location.fused([place], scope)
+
+
+def _place(operation: ir.Operation, location: ir.Location, followers: list[Setter]) -> None:
+    """Puts an operation, the arguments of its regions except a kernel's own, and what follows it at a location."""
+    operation.location = location
+    for follower in followers:
+        follower(location)
+    if operation.name == "cuda_tile.entry":
+        return
+    for region in operation.regions:
+        for block in region.blocks:
+            for argument in block.arguments:
+                argument.set_location(location)
+
+
+def _blocks(location: ir.Location) -> int:
+    """How many lexical blocks are around a location, counted as far as it matters."""
+    scope, count = own_scope(location), 0
+    while isinstance(scope, DILexicalBlockAttr) and count <= NESTING_LIMIT:
+        scope, count = scope.scope, count + 1
+    return count

@@ -59,11 +59,12 @@ class OperationReader:
                 tokens.fail(f"expected '}}' after '{last}', which ends its block")
             last = self.read(point)
         if terminator and last not in _TERMINATORS:
-            self.maker.create(Parts(terminator, tokens.offset(), 0), point)
+            added = self.maker.create(Parts(terminator, tokens.offset(), 0), point)
+            self.reader.locations.follow(lambda location: setattr(added, "location", location))
 
     def read(self, point: ir.InsertionPoint) -> str:
         """One operation; its full name."""
-        tokens = self.tokens
+        tokens, begun = self.tokens, self.reader.locations.begin()
         names = self._result_names() if tokens.tokens[tokens.at][0] == "%" else []
         token, offset = tokens.tokens[tokens.at], tokens.offsets[tokens.at]
         if token[:1] == '"':
@@ -83,7 +84,7 @@ class OperationReader:
                 if structure
                 else self._by_template(name, offset, count, point)
             )
-        self.reader.locations.suffix(operation)
+        self.reader.locations.suffix(operation, begun)
         self._bind(names, operation, offset)
         return operation.name
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_fields, spell_symbol
 from tilec.dialect.assembly.directive_printers import PRINTERS
+from tilec.dialect.assembly.location_printer import LocationNames, shown_locations, written_out
 from tilec.dialect.assembly.names import Names
 from tilec.dialect.assembly.structure_printers import STRUCTURES
 from tilec.dialect.assembly.template import (
@@ -36,7 +37,8 @@ class Printer:
     """Lines of a text, and the names that values have in it."""
 
     def __init__(self, locations: bool) -> None:
-        self.locations = locations
+        self._located = locations
+        self._locations: LocationNames | None = None
         self.lines: list[str] = []
         self.indent = ""
         self.names: Names
@@ -50,19 +52,21 @@ class Printer:
         suffix = f" attributes {spell_dictionary(rest)}" if rest else ""
         self.lines.append(f"cuda_tile.module {spell_symbol(name)}{suffix} {{")
         self.indent = "  "
+        if self._located:
+            self._locations = LocationNames(shown_locations(module))
         for op in module.body.operations:
             self.names = Names(op)
             self.operation(op)
         self.indent = ""
-        self.lines.append("}" + self._location(module.operation))
+        self.lines.append("}" + self._module_location(module.operation.location))
+        self.lines += [] if self._locations is None else self._locations.lines()
         return "\n".join(self.lines) + "\n"
 
     def block(self, block: ir.Block, hidden: str = "") -> None:
         """The operations of a block, one level deeper; a last one called `hidden` without operands is left out."""
         outer, self.indent = self.indent, self.indent + "  "
         operations = list(block.operations)
-        # A hidden terminator could not show where it came from.
-        if hidden and not self.locations and operations and _says_nothing(operations[-1], hidden):
+        if hidden and operations and _says_nothing(operations[-1], hidden) and self._follows(operations[-1]):
             operations.pop()
         for op in operations:
             self.operation(op)
@@ -84,10 +88,21 @@ class Printer:
     def line(self, op: Any, text: str) -> None:
         """A whole operation on a line of its own, after the names of its results."""
         results = self.names.results(op.operation)
-        self.lines.append(f"{self.indent}{results}{' = ' if results else ''}{text}{self._location(op.operation)}")
+        self.lines.append(
+            f"{self.indent}{results}{' = ' if results else ''}{text}{self.location(op.operation.location)}"
+        )
 
-    def _location(self, operation: ir.Operation) -> str:
-        return f" {operation.location}" if self.locations else ""
+    def _module_location(self, location: ir.Location) -> str:
+        # NVIDIA's disassembler prints no module, and its numbers of locations count none of a module.
+        return f" {location}" if self._located and written_out(location) else self.location(location)
+
+    def location(self, location: ir.Location) -> str:
+        """What goes behind something that is located."""
+        return "" if self._locations is None else self._locations.suffix(location)
+
+    def _follows(self, terminator: Any) -> bool:
+        """Whether a terminator that the text leaves out gets its own location back, which is that of what it ends."""
+        return self._locations is None or terminator.operation.location == terminator.operation.parent.location
 
     def values(self, values: Sequence[ir.Value]) -> str:
         return ", ".join(map(self.names.of, values))

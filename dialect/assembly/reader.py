@@ -98,8 +98,7 @@ class Reader:
         while tokens.peek() not in ("}", END):
             self._item(point)
         tokens.expect("}")
-        if tokens.peek() == "loc":
-            module.operation.location = self.locations.location()
+        self.locations.suffix(module.operation)
         return module
 
     def _bare_items(self) -> ir.Module:

@@ -28,8 +28,7 @@ def _values(printer: Any, op: Any) -> None:
 
 
 def _close(printer: Any, op: Any, extra: str = "") -> None:
-    location = f" {op.operation.location}" if printer.locations else ""
-    printer.lines.append(f"{printer.indent}}}{extra}{location}")
+    printer.lines.append(f"{printer.indent}}}{extra}{printer.location(op.operation.location)}")
 
 
 def _open(printer: Any, results: str, text: str) -> None:
@@ -106,8 +105,9 @@ def _entry(printer: Any, op: Any) -> None:
         text = f"{printer.names.of(argument)}: {spell(argument.type)}"
         if dictionaries is not None and len(dictionaries[index]):
             text += f" {spell_attribute(dictionaries[index])}"
-        if printer.locations:
-            text += f" {argument.location}"
+        # Without one of its own an argument is where its kernel is.
+        if argument.location != op.operation.location:
+            text += printer.location(argument.location)
         arguments.append(text)
     hints = op.optimization_hints
     suffix = ""

@@ -184,13 +184,40 @@ def _fold(name: str) -> Callable[..., ir.Operation]:
     return read
 
 
+class _ArgumentLocations:
+    """Where the arguments of a kernel come from, which is known before they exist or after the whole text is read."""
+
+    def __init__(self) -> None:
+        self.known: list[ir.Location] = []
+        self._without: list[int] = []
+        self._arguments: list[Any] = []
+
+    def read(self, reader: Reader, start: int) -> None:
+        """Takes the location that may come next; without one it is that of the text, or of the kernel if it has one."""
+        index = len(self.known)
+        self.known.append(reader.source.location(start))
+        if not reader.locations.take(lambda location: self._place(index, location)):
+            self._without.append(index)
+
+    def _place(self, index: int, location: ir.Location) -> None:
+        self.known[index] = location
+        if self._arguments:
+            self._arguments[index].set_location(location)
+
+    def give(self, reader: Reader, block: ir.Block) -> None:
+        """The arguments are there now."""
+        self._arguments = list(block.arguments)
+        for index in self._without:
+            reader.locations.follow(self._arguments[index].set_location)
+
+
 def _entry(reader: Reader, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
     attributes: dict[str, Any] = {"sym_name": tokens.symbol()}
     names: list[tuple[str, int]] = []
     types: list[ir.Type] = []
     dictionaries: list[dict[str, ir.Attribute]] = []
-    locations: list[ir.Location] = []
+    locations = _ArgumentLocations()
 
     def argument() -> None:
         start = tokens.offset()
@@ -199,7 +226,7 @@ def _entry(reader: Reader, offset: int, count: int, point: ir.InsertionPoint) ->
             tokens.expect(":")
         types.append(tokens.type())
         dictionaries.append(read_dictionary(tokens) if tokens.peek() == "{" else {})
-        locations.append(reader.locations.location() if tokens.peek() == "loc" else reader.source.location(start))
+        locations.read(reader, start)
 
     tokens.comma_list("(", ")", argument)
     if tokens.take("->"):
@@ -217,7 +244,8 @@ def _entry(reader: Reader, offset: int, count: int, point: ir.InsertionPoint) ->
     attributes["function_type"] = ir.FunctionType.get(types, results)
     operation = _build(reader, "entry", offset, point, (), (), attributes)
     unnamed = [(f"%<argument {index}>", offset) for index in range(len(types))]
-    reader.block(operation.regions[0], types, names or unnamed, "cuda_tile.return", locations)
+    block = reader.block(operation.regions[0], types, names or unnamed, "cuda_tile.return", locations.known)
+    locations.give(reader, block)
     _trailing_attributes(reader, operation)
     return operation
 
