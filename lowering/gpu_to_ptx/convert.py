@@ -98,13 +98,24 @@ def _truncated(
     lowering: Lowering, source: Element, target: Element, signed: bool, a: ir.Value
 ) -> tuple[ir.Value, Element, ir.Value]:
     """The integer, and the float type and register that cvt read; bf16 and narrower floats go by way of f32."""
+    if target.kind == "predicate":
+        return _truncated_to_bit(lowering, source, signed, a)
     readable = source if source.name in ("f16", "f32", "f64") else ELEMENTS["f32"]
     a = converted_float(lowering, source, readable, "rn", a)
-    if target.kind == "predicate":
-        word = lowering.compute(f"cvt.rzi.s32.{readable.suffix} $0, $1;", "i32", a)
-        return lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", word), readable, a
     text = f"cvt.rzi.{'s' if signed else 'u'}{target.bits}.{readable.suffix} $0, $1;"
     return lowering.compute(text, target.register, a), readable, a
+
+
+def _truncated_to_bit(
+    lowering: Lowering, source: Element, signed: bool, a: ir.Value
+) -> tuple[ir.Value, Element, ir.Value]:
+    """Set from -1 down where signed, from 1 up where not; NaN is false."""
+    readable = ELEMENTS["f64" if source.name == "f64" else "f32"]
+    a = converted_float(lowering, source, readable, "rn", a)
+    one = "0dBFF0000000000000" if signed else "0d3FF0000000000000"
+    if readable.name == "f32":
+        one = "0fBF800000" if signed else "0f3F800000"
+    return lowering.compute(f"setp.{'le' if signed else 'ge'}.{readable.suffix} $0, $1, {one};", "i1", a), readable, a
 
 
 def _saturating(lowering: Lowering, operation: ir.Operation, modifiers: list[str]) -> None:
