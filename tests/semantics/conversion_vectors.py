@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from integer_vectors import WIDTHS, read
+from integer_vectors import PROMISES, WIDTHS, fits, read
 from rational import FORMATS, INFINITE, NAN, Format, decode, encode
-from sample import floats, integers
+from sample import codes, floats, integers
 from vector import tile, vector
 
 MODES = {"E": "nearest_even", "Z": "zero", "M": "negative_inf", "P": "positive_inf", "A": "nearest_away"}
@@ -60,7 +60,7 @@ def _near_target(source: Format, target: Format) -> list[int]:
 def to_integers() -> Iterator[dict[str, Any]]:
     """In range without `saturating`; with it, beyond as well. NaN is left out: no source says what it becomes."""
     for name in TARGETS:
-        for width in WIDTHS[1:]:
+        for width in WIDTHS:
             for signedness in ("signed", "unsigned"):
                 yield from _to_integer(FORMATS[name], width, signedness)
 
@@ -110,8 +110,8 @@ def _ties(form: Format) -> list[int]:
 
 
 def widths() -> Iterator[dict[str, Any]]:
-    for narrow in WIDTHS:
-        for wide in WIDTHS:
+    for narrow in (1, 4, *WIDTHS[1:]):
+        for wide in (4, *WIDTHS):
             if narrow >= wide:
                 continue
             values = integers(narrow, f"exti{wide}", 16)
@@ -121,16 +121,30 @@ def widths() -> Iterator[dict[str, Any]]:
             values = integers(wide, f"trunci{narrow}", 16)
             bits = [value % (1 << narrow) for value in values]
             yield vector("trunci", [tile(f"i{wide}", values)], [tile(f"i{narrow}", bits)])
+            for promise, kinds in PROMISES.items():
+                low = [read(value, narrow, "signed") % (1 << wide) for value in values] + bits
+                kept = [x for x in low if all(fits(read(x, wide, kind), narrow, kind) for kind in kinds)]
+                kept = (kept * 16)[:16]
+                operands, results = [tile(f"i{wide}", kept)], [tile(f"i{narrow}", [x % (1 << narrow) for x in kept])]
+                yield vector("trunci", operands, results, {"overflow": promise})
+
+
+# Types of one width as bitcast counts it: tf32 has 19 bits there, and so has nothing else.
+SAME_WIDTH = (
+    ("i1",), ("f4E2M1FN",), ("i8", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "fnv8E5M3FNU"), ("i16", "f16", "bf16"), ("tf32",),
+    ("i32", "f32"), ("i64", "f64"),
+)  # fmt: skip
 
 
 def bits() -> Iterator[dict[str, Any]]:
-    for source, target in (("f32", "i32"), ("i64", "f64"), ("bf16", "f16"), ("i8", "f8E5M2"), ("f8E4M3FN", "i8")):
-        width = int(source[1:]) if source[0] == "i" else FORMATS[source].bits
-        # NaN is left out: one NaN may stand for another.
-        form = FORMATS[target if target in FORMATS else source]
-        other = FORMATS.get(source, form)
-        values = [v for v in integers(width, source, 64) if NAN not in (decode(form, v)[1], decode(other, v)[1])][:16]
-        yield vector("bitcast", [tile(source, values)], [tile(target, values)])
+    for names in SAME_WIDTH:
+        for source in names:
+            for target in names:
+                # NaN is left out: one NaN may stand for another.
+                forms = [FORMATS[name] for name in (source, target) if name in FORMATS]
+                found = codes(source, f"bitcast{target}", 64)
+                values = [code for code in found if NAN not in [decode(form, code)[1] for form in forms]][:16]
+                yield vector("bitcast", [tile(source, values)], [tile(target, values)])
 
 
 def vectors() -> Iterator[dict[str, Any]]:

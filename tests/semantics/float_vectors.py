@@ -126,6 +126,36 @@ def arithmetic() -> Iterator[dict[str, Any]]:
                     yield rounded(operation, name, mode, flush=True)
 
 
+# Units in the last place that the fast forms may be off (PTX ISA: div.approx and div.full 2; sqrt.approx has a relative
+# error of at most 2^-23).
+FAST = (("divf", "approx"), ("divf", "full"), ("sqrt", "approx"))
+FAST_UNITS = 2
+
+
+def fast(operation: str, mode: str, flush: bool) -> dict[str, Any]:
+    """Operands within the range of the bounds; with `flush` some are subnormal."""
+    form = FORMATS["f32"]
+    columns = []
+    for index in range(ARITY.get(operation, 2)):
+        found = [code for code in floats(form, f"{operation}{mode}{index}", 400) if within(form, code, operation)]
+        subnormal = [3, 1 << form.fraction_bits - 1] if flush and not index else []
+        columns.append((subnormal + found)[:32])
+    result = []
+    for row in zip(*columns, strict=True):
+        numbers = [flushed(form, decode(form, code)) if flush else decode(form, code) for code in row]
+        result.append(encode(form, RESULTS[operation]("nearest_even", *numbers)))
+    attributes = {"rounding_mode": mode, **({"flush_to_zero": True} if flush else {})}
+    operands = [tile("f32", column) for column in columns]
+    return vector(operation, operands, [tile("f32", result)], attributes, units=FAST_UNITS)
+
+
+def within(form: Format, code: int, operation: str) -> bool:
+    sign, magnitude = decode(form, code)
+    if not isinstance(magnitude, Fraction) or sign and operation == "sqrt":
+        return False
+    return Fraction(2) ** -40 < magnitude < Fraction(2) ** 40
+
+
 def ties() -> Iterator[dict[str, Any]]:
     """(1 + k ulp) * 1.5 + (+-1, 0) * 2^-shift: products half way between two values, tipped; and sums that cancel."""
     for name in NAMES:
@@ -196,6 +226,9 @@ def signs(name: str) -> Iterator[dict[str, Any]]:
 def vectors() -> Iterator[dict[str, Any]]:
     yield from arithmetic()
     yield from ties()
+    for operation, mode in FAST:
+        for flush in (False, True):
+            yield fast(operation, mode, flush)
     for name in NAMES:
         yield from chosen(name)
         yield from compared(name)

@@ -98,16 +98,35 @@ def integral(name: str, element: str) -> dict[str, Any]:
     return vector(name, [tile(element, codes)], [tile(element, result)])
 
 
-def integer_power(element: str) -> dict[str, Any]:
+# Relative errors of the fast forms of f32, in units in the last place: tanh.approx.f32 2^-11 (PTX ISA); __expf
+# 2 + floor(|1.173 x|) (CUDA C++ programming guide, intrinsic functions), here for |x| below 8.
+FAST_UNITS = {"tanh": 2**13, "exp": 11}
+
+
+def fast(name: str) -> dict[str, Any]:
+    form = FORMATS["f32"]
+    codes = [code for code in floats(form, f"fast{name}", 400) if usable(name, form, code)]
+    codes = [code for code in codes if Fraction(1, 2**10) < decode(form, code)[1] < 8][:16]
+    numbers = [rational(FUNCTIONS[name](real(decode(form, code)))) for code in codes]
+    result = [encode(form, (int(number < 0), abs(number))) for number in numbers]
+    attributes = {"rounding_mode": "approx"}
+    return vector(name, [tile("f32", codes)], [tile("f32", result)], attributes, units=FAST_UNITS[name])
+
+
+def integer_power(element: str, width: int) -> dict[str, Any]:
+    """The exponent is signed; that this holds for one of a single bit too is this suite's reading."""
     form = FORMATS[element]
     pool = [code for code in floats(form, f"fpowi{element}", 200) if usable("exp", form, code)][:16]
     exponents = [0, 1, 2, 3, 5, -1, -2, -3, 7, 10, -10, 4, 6, -5, 8, 9]
+    if width == 1:
+        exponents = [-(exponent % 2) for exponent in exponents]
     result = []
     for code, exponent in zip(pool, exponents, strict=True):
         exact = value(decode(form, code)) ** exponent
         result.append(encode(form, (int(exact < 0), abs(exact))))
-    operands = [tile(element, pool), tile("i32", [exponent % 2**32 for exponent in exponents])]
-    return vector("fpowi", operands, [tile(element, result)], units=UNITS_F64 if element == "f64" else 0)
+    operands = [tile(element, pool), tile(f"i{width}", [exponent % (1 << width) for exponent in exponents])]
+    more = {"choice": "an exponent of i1 is signed"} if width == 1 else {}
+    return vector("fpowi", operands, [tile(element, result)], units=UNITS_F64 if element == "f64" else 0, **more)
 
 
 def vectors() -> Iterator[dict[str, Any]]:
@@ -118,4 +137,7 @@ def vectors() -> Iterator[dict[str, Any]]:
                 yield function(name, element, flush=True)
         for name in ("floor", "ceil"):
             yield integral(name, element)
-        yield integer_power(element)
+        for width in (1, 8, 16, 32):
+            yield integer_power(element, width)
+    for name in FAST_UNITS:
+        yield fast(name)

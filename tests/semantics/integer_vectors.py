@@ -96,7 +96,53 @@ def shifts(width: int) -> Iterator[dict[str, Any]]:
         yield _apply("shri", width, pairs, [read(a, width, signedness) >> b for a, b in pairs], signedness=signedness)
 
 
+PROMISES = {
+    "no_signed_wrap": ("signed",), "no_unsigned_wrap": ("unsigned",), "no_wrap": ("signed", "unsigned"),
+}  # fmt: skip
+EXACT: dict[str, Callable[..., int]] = {
+    "addi": lambda a, b: a + b,
+    "subi": lambda a, b: a - b,
+    "muli": lambda a, b: a * b,
+    "shli": lambda a, b: a << b,
+    "negi": lambda a: -a,
+}
+
+
+def fits(value: int, width: int, signedness: str) -> bool:
+    low = -(1 << width - 1) if signedness == "signed" else 0
+    return low <= value < low + (1 << width)
+
+
+def keeps(name: str, row: tuple[int, ...], width: int, promise: str) -> bool:
+    """Whether the exact result fits, with the operands read as the promise says; the amount of a shift is unsigned."""
+    for signedness in PROMISES[promise]:
+        given = [read(a, width, "unsigned" if name == "shli" and at else signedness) for at, a in enumerate(row)]
+        if not fits(EXACT[name](*given), width, signedness):
+            return False
+    return True
+
+
+def promised(width: int) -> Iterator[dict[str, Any]]:
+    """Only operands that keep the promise; some are small, as few large ones do."""
+    drawn = []
+    for step in range(0, width, 3):
+        lefts, rights = integers(width, f"p{width}{step}", 40), integers(width, f"q{width}{step}", 40)
+        drawn += [(signed(a, width) >> step, signed(b, width) >> step) for a, b in zip(lefts, rights, strict=True)]
+    rows = [(a % (1 << width), b % (1 << width)) for a, b in drawn]
+    for name, exact in EXACT.items():
+        for promise in PROMISES:
+            if name == "negi" and promise == "no_unsigned_wrap":
+                continue
+            given = rows if name != "negi" else [(a,) for a, _ in rows]
+            if name == "shli":
+                given = [(a, b % min(width, 9)) for a, b in rows]
+            kept = [row for row in given if keeps(name, row, width, promise)]
+            kept = (kept[:: max(len(kept) // 16, 1)] * 16)[:16]
+            yield _apply(name, width, kept, [exact(*row) for row in kept], overflow=promise)
+
+
 def vectors() -> Iterator[dict[str, Any]]:
     for width in WIDTHS:
         yield from arithmetic(width)
         yield from shifts(width)
+        yield from promised(width)

@@ -22,13 +22,16 @@ ACCUMULATORS = {
     "f8E4M3FN": ("f16", "f32"),
     "f8E5M2": ("f16", "f32"),
 }
-SCALED = {
-    ("f8E4M3FN", "f8E8M0FNU"): 32,
-    ("f8E5M2", "f8E8M0FNU"): 32,
-    ("f4E2M1FN", "f8E4M3FN"): 16,
-    ("f4E2M1FN", "f8E8M0FNU"): 16,
-    ("f4E2M1FN", "fnv8E5M3FNU"): 16,
-}
+# Types of inputs and scales, and how many neighbours share a scale.
+SCALED = (
+    ("f8E4M3FN", "f8E8M0FNU", 32),
+    ("f8E5M2", "f8E8M0FNU", 32),
+    ("f4E2M1FN", "f8E4M3FN", 16),
+    ("f4E2M1FN", "f8E8M0FNU", 16),
+    ("f4E2M1FN", "f8E8M0FNU", 32),
+    ("f4E2M1FN", "fnv8E5M3FNU", 16),
+    ("f4E2M1FN", "fnv8E5M3FNU", 32),
+)
 
 
 def drawn(form: Format, count: int, random: Random, positive: bool = False) -> list[int]:
@@ -83,39 +86,71 @@ def one(form: Format, target: Format, batch: int | None) -> dict[str, Any]:
 
 
 def scaled() -> Iterator[dict[str, Any]]:
-    m, n, target = 4, 2, FORMATS["f32"]
-    for (name, scale_name), shared in SCALED.items():
-        form, scale, k = FORMATS[name], FORMATS[scale_name], 2 * shared
-        random = Random(f"scaled{name}{scale_name}")
+    for name, scale_name, shared in SCALED:
+        for batch in (None, 2):
+            yield one_scaled(FORMATS[name], FORMATS[scale_name], shared, batch)
+
+
+def one_scaled(form: Format, scale: Format, shared: int, batch: int | None) -> dict[str, Any]:
+    m, n, k, target = 4, 2, 2 * shared, FORMATS["f32"]
+    random = Random(f"scaled{form.name}{scale.name}{shared if shared == 32 else ''}{batch or ''}")
+    columns: list[list[int]] = [[] for _ in range(6)]
+    for _ in range(batch or 1):
         a, b, c = drawn(form, m * k, random), drawn(form, k * n, random), drawn(target, m * n, random)
         left, right = drawn(scale, m * 2, random, positive=True), drawn(scale, 2 * n, random, positive=True)
         left_values, right_values = values(scale, left), values(scale, right)
         x = [v * left_values[at // k * 2 + at % k // shared] for at, v in enumerate(values(form, a))]
         y = [v * right_values[at // n // shared * n + at % n] for at, v in enumerate(values(form, b))]
-        exact = product(x, y, values(target, c), m, n, k)
-        operands = [tile(name, a, (m, k)), tile(name, b, (k, n)), tile("f32", c, (m, n))]
-        operands += [tile(scale_name, left, (m, 2)), tile(scale_name, right, (2, n))]
-        yield vector("mmaf_scaled", operands, [tile("f32", encoded(target, exact), (m, n))])
+        result = encoded(target, product(x, y, values(target, c), m, n, k))
+        for whole, piece in zip(columns, (a, b, c, left, right, result), strict=True):
+            whole.extend(piece)
+    outer = () if batch is None else (batch,)
+    shapes = ((m, k), (k, n), (m, n), (m, 2), (2, n), (m, n))
+    names = (form.name, form.name, "f32", scale.name, scale.name, "f32")
+    tiles = [tile(name, bits, (*outer, *shape)) for name, bits, shape in zip(names, columns, shapes, strict=True)]
+    return vector("mmaf_scaled", tiles[:5], tiles[5:])
+
+
+def short_sums() -> Iterator[dict[str, Any]]:
+    """fast_acc allows fewer bits within a sum; these sums are of small integers, exact however they are added up."""
+    m, n, k = 4, 2, 8
+    for name, accumulators in ACCUMULATORS.items():
+        for accumulator in accumulators:
+            form, target, random = FORMATS[name], FORMATS[accumulator], Random(f"short{name}{accumulator}")
+            a, b, c = ([Fraction(random.randint(-4, 4)) for _ in range(count)] for count in (m * k, k * n, m * n))
+            operands = [tile(name, encoded(form, a), (m, k)), tile(name, encoded(form, b), (k, n))]
+            operands.append(tile(accumulator, encoded(target, c), (m, n)))
+            result = tile(accumulator, encoded(target, product(a, b, c, m, n, k)), (m, n))
+            yield vector("mmaf", operands, [result], {"fast_acc": True})
 
 
 def whole_numbers() -> Iterator[dict[str, Any]]:
     m, n, k = 4, 2, 8
     for lhs in ("signed", "unsigned"):
         for rhs in ("signed", "unsigned"):
-            a, b, c = integers(8, f"a{lhs}", m * k), integers(8, f"b{rhs}", k * n), integers(32, "c", m * n)
-            exact = product(
-                [Fraction(read(v, 8, lhs)) for v in a],
-                [Fraction(read(v, 8, rhs)) for v in b],
-                [Fraction(read(v, 32, "signed")) for v in c],
-                m, n, k,
-            )  # fmt: skip
-            operands = [tile("i8", a, (m, k)), tile("i8", b, (k, n)), tile("i32", c, (m, n))]
-            bits = [int(x) % 2**32 for x in exact]
-            attributes = {"signedness_lhs": lhs, "signedness_rhs": rhs}
-            yield vector("mmai", operands, [tile("i32", bits, (m, n))], attributes)
+            for batch in (1, 2):
+                parts: list[list[int]] = [[], [], [], []]
+                for at in range(batch):
+                    more = at or ""
+                    drawn = integers(8, f"a{lhs}{more}", m * k), integers(8, f"b{rhs}{more}", k * n)
+                    a, b, c = *drawn, integers(32, f"c{more}", m * n)
+                    exact = product(
+                        [Fraction(read(v, 8, lhs)) for v in a],
+                        [Fraction(read(v, 8, rhs)) for v in b],
+                        [Fraction(read(v, 32, "signed")) for v in c],
+                        m, n, k,
+                    )  # fmt: skip
+                    for whole, piece in zip(parts, (a, b, c, [int(x) % 2**32 for x in exact]), strict=True):
+                        whole.extend(piece)
+                outer = () if batch == 1 else (batch,)
+                shapes = ((m, k), (k, n), (m, n), (m, n))
+                kinds = zip(("i8", "i8", "i32", "i32"), parts, shapes, strict=True)
+                tiles = [tile(name, bits, (*outer, *shape)) for name, bits, shape in kinds]
+                yield vector("mmai", tiles[:3], tiles[3:], {"signedness_lhs": lhs, "signedness_rhs": rhs})
 
 
 def vectors() -> Iterator[dict[str, Any]]:
     yield from floats()
     yield from scaled()
+    yield from short_sums()
     yield from whole_numbers()
