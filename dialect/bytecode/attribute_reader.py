@@ -40,7 +40,7 @@ class AttributeReader:
         """What reads the attribute of a field, which has no tag; elements are read by their type instead."""
         if field.numbering:
             return self._keyword(field)
-        return functools.partial(_FIELDS.get(field.kind, AttributeReader.tagged), self)
+        return functools.partial(_FIELDS[field.kind], self)
 
     def tagged(self, cursor: Cursor) -> ir.Attribute:
         """The attribute that comes next, after its tag."""
@@ -66,6 +66,14 @@ class AttributeReader:
                 cursor.fail(f"duplicate key '{key}' in a dictionary", start)
             entries[key] = self.tagged(cursor)
         return ir.DictAttr.get(entries)
+
+    def hints(self, cursor: Cursor) -> ir.DictAttr:
+        """A dictionary from architectures to dictionaries of hints."""
+        start, found = cursor.at, self.dictionary(cursor)
+        for each in found:
+            if not isinstance(each.attr, ir.DictAttr):
+                cursor.fail(f"expected a dictionary of hints for '{each.name}', but got {each.attr}", start)
+        return found
 
     def array(self, cursor: Cursor) -> ir.ArrayAttr:
         """The number of elements, then each with its tag."""
@@ -145,6 +153,10 @@ def _dictionary(reader: AttributeReader, cursor: Cursor) -> ir.Attribute:
     return reader.dictionary(cursor)
 
 
+def _hints(reader: AttributeReader, cursor: Cursor) -> ir.Attribute:
+    return reader.hints(cursor)
+
+
 def _array(reader: AttributeReader, cursor: Cursor) -> ir.Attribute:
     return reader.array(cursor)
 
@@ -165,7 +177,7 @@ _FIELDS: dict[str, Callable[[AttributeReader, Cursor], ir.Attribute]] = {
     Integers32.kind: _integers32,
     Booleans.kind: _booleans,
     Boolean.kind: _boolean,
-    Dictionary.kind: _dictionary,
+    Dictionary.kind: _hints,
     AssumePredicate.kind: _predicate,
     "i32": _of_width(32),
     "i64": _of_width(64),
@@ -211,7 +223,9 @@ def _bounded(_reader: AttributeReader, cursor: Cursor) -> ir.Attribute:
 
 def _pair(cursor: Cursor) -> tuple[int | None, int | None]:
     """Two signed numbers, of which each has a bit that says that it is there."""
-    there = cursor.byte()
+    start, there = cursor.at, cursor.number()
+    if there & ~(_FIRST | _SECOND):
+        cursor.fail(f"unknown bits 0x{there & ~(_FIRST | _SECOND):x} among those of two numbers", start)
     return cursor.signed() if there & _FIRST else None, cursor.signed() if there & _SECOND else None
 
 
@@ -226,6 +240,6 @@ _TAGGED: dict[int, Callable[[AttributeReader, Cursor], ir.Attribute]] = {
     AttributeTag.DIV_BY: _div_by,
     AttributeTag.SAME_ELEMENTS: _same_elements,
     AttributeTag.DICTIONARY: _dictionary,
-    AttributeTag.OPTIMIZATION_HINTS: _dictionary,
+    AttributeTag.OPTIMIZATION_HINTS: _hints,
     AttributeTag.BOUNDED: _bounded,
 }

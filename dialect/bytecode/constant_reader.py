@@ -66,7 +66,7 @@ def _whole_bytes(payload: bytes, type: TileType, blob: Cursor) -> bytes:
 def _bits(payload: bytes, type: TileType, blob: Cursor) -> bytes:
     """One byte for each i1, of which eight are packed into one, or 00 or FF where all are equal."""
     count = prod(type.shape)
-    if payload in (b"\x00", b"\xff") or (len(payload) == 1 and count == 1):
+    if payload in (b"\x00", b"\xff"):
         return b"\x01" if payload[0] else b"\x00"
     if len(payload) != -(-count // 8):
         blob.fail(

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator
 from tilec.dialect.bytecode.attribute_reader import AttributeReader
 from tilec.dialect.bytecode.cursor import Cursor, Malformed
 from tilec.dialect.bytecode.operation_reader import BodyReader, Plans
-from tilec.dialect.bytecode.tags import AttributeTag, FunctionFlag
-from tilec.dialect.bytecode.version import NEWEST
+from tilec.dialect.bytecode.tags import ARGUMENT_ATTRIBUTES_SINCE, AttributeTag, FunctionFlag
+from tilec.dialect.bytecode.version import Version
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote
 
+_KERNEL_FLAGS = FunctionFlag.PRIVATE | FunctionFlag.KERNEL
+# NVIDIA's tools pass over unknown flags in older files.
+_FLAGS_CHECKED_SINCE = Version(13, 4)
 # Gives the locations of a function from the number that comes next and its name: its own, then one an operation.
 Locations = Callable[[Cursor, str], Iterator[ir.Location]]
 
@@ -22,6 +25,8 @@ class FunctionReader:
     def __init__(self, plans: Plans, locations: Locations, names: set[str]) -> None:
         self._plans, self._locations, self._names = plans, locations, names
         self._attributes = plans.attributes
+        # Hints and attributes of arguments are always there.
+        self._recorded = self._attributes.version >= ARGUMENT_ATTRIBUTES_SINCE
 
     def read(self, cursor: Cursor, point: ir.InsertionPoint) -> None:
         """All functions of the section."""
@@ -43,9 +48,9 @@ class FunctionReader:
         flags = self._flags(cursor, name)
         locations = self._locations(cursor, name)
         stored = {"sym_name": ir.StringAttr.get(name), "function_type": ir.TypeAttr.get(signature)}
-        if flags & FunctionFlag.HINTS or self._attributes.version >= NEWEST:
+        if flags & FunctionFlag.HINTS or self._recorded:
             stored |= self._hints(cursor)
-        if self._attributes.version >= NEWEST:
+        if self._recorded:
             stored |= self._argument_attributes(cursor, len(signature.inputs))
         body, location = cursor.part(cursor.count("bytes of a body")), next(locations)
         entry = ir.Operation.create("cuda_tile.entry", [], [], stored, regions=1, loc=location, ip=point)
@@ -54,18 +59,19 @@ class FunctionReader:
         BodyReader(self._plans, body, locations).read(block)
 
     def _flags(self, cursor: Cursor, name: str) -> int:
-        start, flags, version = cursor.at, cursor.byte(), self._attributes.version
+        start, flags = cursor.at, cursor.byte()
         if not flags & FunctionFlag.KERNEL:
             cursor.fail(f"function '{name}' is no kernel, which the public format has no place for", start)
-        if version >= NEWEST and flags & FunctionFlag.PRIVATE:
+        if flags & FunctionFlag.PRIVATE:
             cursor.fail(f"kernel '{name}' must have public visibility", start)
-        if version >= NEWEST and flags & FunctionFlag.HINTS:
-            cursor.fail(f"unexpected bit {FunctionFlag.HINTS} in the flags of '{name}', which files of {version} lack")
+        known = _KERNEL_FLAGS | (0 if self._recorded else FunctionFlag.HINTS)
+        if self._attributes.version >= _FLAGS_CHECKED_SINCE and flags & ~known:
+            cursor.fail(f"unknown bits 0x{flags & ~known:x} in the flags of '{name}'", start)
         return flags
 
     def _hints(self, cursor: Cursor) -> dict[str, ir.Attribute]:
         _expect_tag(cursor, AttributeTag.OPTIMIZATION_HINTS, "optimization hints")
-        hints = self._attributes.dictionary(cursor)
+        hints = self._attributes.hints(cursor)
         return {"optimization_hints": hints} if len(hints) else {}
 
     def _argument_attributes(self, cursor: Cursor, arguments: int) -> dict[str, ir.Attribute]:

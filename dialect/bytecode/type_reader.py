@@ -16,7 +16,7 @@ from tilec.dialect.bytecode.tags import (
     TYPE_TAGS,
     TypeTag,
 )
-from tilec.dialect.bytecode.version import Version
+from tilec.dialect.bytecode.version import OLDEST, Version
 from tilec.dialect.cuda_tile.types import (
     GatherScatterViewType,
     PartitionViewType,
@@ -33,6 +33,8 @@ _DEEPEST = 8
 _DYNAMIC = DYNAMIC_EXTENT - (1 << 64)
 _NAMES = {tag.tag: (name, tag) for name, tag in (NUMBER_TAGS | TYPE_TAGS).items()}
 _OPTION = 1
+# Where the padding of a view is said to be there: at the front since this version, before it where it stands.
+_OPTIONS_SINCE = Version(13, 3)
 
 
 class TypeReader:
@@ -79,11 +81,15 @@ class TypeReader:
         if tag.since > self._version:
             blob.fail(f"{words} needs Tile IR {tag.since} or newer, but the file is of {self._version}", 0)
 
-    def _options(self, blob: Cursor, since: Version) -> int:
-        return blob.number() if self._version >= since else 0
+    def _option(self, blob: Cursor, since: Version) -> bool:
+        """Whether the one parameter of a type that may be absent is there; nothing says so before a version."""
+        start, bits = blob.at, blob.number() if self._version >= since else 0
+        if bits & ~_OPTION:
+            blob.fail(f"unknown bits 0x{bits & ~_OPTION:x} among the options of a type", start)
+        return bool(bits)
 
-    def _pointer_attribute(self, blob: Cursor, options: int) -> str | None:
-        if not options & _OPTION:
+    def _pointer_attribute(self, blob: Cursor, given: bool) -> str | None:
+        if not given:
             return None
         start = blob.at
         keyword = _keyword(blob, POINTER_ATTRIBUTES, "pointer attribute")
@@ -93,37 +99,37 @@ class TypeReader:
         return keyword
 
     def _pointer(self, blob: Cursor) -> ir.Type:
-        options = self._options(blob, Version(13, 4))
+        given = self._option(blob, Version(13, 4))
         element = self.read(blob)
-        return PointerType.get(element, self._pointer_attribute(blob, options))
+        return PointerType.get(element, self._pointer_attribute(blob, given))
 
     def _tile(self, blob: Cursor) -> ir.Type:
         element = self.read(blob)
         return TileType.get(blob.integers(8, "extents"), element)
 
     def _tensor_view(self, blob: Cursor) -> ir.Type:
-        options = self._options(blob, Version(13, 4))
+        given = self._option(blob, Version(13, 4))
         element = self.read(blob)
         shape, strides = _extents(blob, "extents"), _extents(blob, "strides")
-        return TensorViewType.get(shape, element, strides, self._pointer_attribute(blob, options))
+        return TensorViewType.get(shape, element, strides, self._pointer_attribute(blob, given))
 
     def _partition_view(self, blob: Cursor) -> ir.Type:
-        options = self._options(blob, Version(13, 3))
+        padded = self._option(blob, _OPTIONS_SINCE)
         shape, view, mapping = blob.integers(4, "extents"), self.read(blob), blob.integers(4, "dimensions")
-        if self._version < Version(13, 3):
-            options = blob.byte()
-        return PartitionViewType.get(shape, _tensor(view, blob), mapping, _padding(blob, options))
+        if self._version < _OPTIONS_SINCE:
+            padded = self._option(blob, OLDEST)
+        return PartitionViewType.get(shape, _tensor(view, blob), mapping, _padding(blob, padded))
 
     def _strided_view(self, blob: Cursor) -> ir.Type:
-        options = blob.number()
+        padded = self._option(blob, _OPTIONS_SINCE)
         shape, traversal = blob.integers(4, "extents"), blob.integers(4, "traversal strides")
         view, mapping = self.read(blob), blob.integers(4, "dimensions")
-        return StridedViewType.get(shape, traversal, _tensor(view, blob), mapping, _padding(blob, options))
+        return StridedViewType.get(shape, traversal, _tensor(view, blob), mapping, _padding(blob, padded))
 
     def _gather_scatter_view(self, blob: Cursor) -> ir.Type:
-        options = blob.number()
+        padded = self._option(blob, _OPTIONS_SINCE)
         shape, view, sparse = blob.integers(4, "extents"), self.read(blob), blob.number()
-        return GatherScatterViewType.get(shape, _tensor(view, blob), sparse, _padding(blob, options))
+        return GatherScatterViewType.get(shape, _tensor(view, blob), sparse, _padding(blob, padded))
 
     def _function(self, blob: Cursor) -> ir.Type:
         inputs = [self.read(blob) for _ in range(blob.count("argument types"))]
@@ -138,8 +144,8 @@ def _tensor(view: ir.Type, blob: Cursor) -> TensorViewType:
     return view if isinstance(view, TensorViewType) else blob.fail(f"expected a tensor_view inside, but got {view}", 0)
 
 
-def _padding(blob: Cursor, options: int) -> str | None:
-    return _keyword(blob, PADDING_VALUES, "padding value") if options & _OPTION else None
+def _padding(blob: Cursor, given: bool) -> str | None:
+    return _keyword(blob, PADDING_VALUES, "padding value") if given else None
 
 
 def _keyword(blob: Cursor, keywords: tuple[str, ...], words: str) -> str:

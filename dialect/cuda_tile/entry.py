@@ -5,6 +5,7 @@ from tilec.dialect.cuda_tile.attributes import Hints
 from tilec.dialect.cuda_tile.element import NUMBERS
 from tilec.dialect.cuda_tile.enums import Visibility
 from tilec.dialect.cuda_tile.operation import Operation
+from tilec.dialect.cuda_tile.scope_rules import global_scope_problem, kernel_scope_problem
 from tilec.dialect.cuda_tile.sets import ScalarInt32, ScalarPointer
 from tilec.dialect.cuda_tile.types import TileType, type_problem
 from tilec.dialect.fields import Region, Result
@@ -37,7 +38,16 @@ class EntryOp(Operation, name="entry", opcode=0x16, traits=[ir.IsIsolatedFromAbo
                 return f"argument #{index} must be a 0-d tile, but got {quote(argument)}"
         if self.arg_attrs is not None and len(self.arg_attrs) != len(function.inputs):
             return f"expects one dictionary an argument ({len(function.inputs)}), but got {len(self.arg_attrs)}"
+        for index, attributes in enumerate(self.arg_attrs or ()):
+            if not isinstance(attributes, ir.DictAttr):
+                return f"expects a dictionary of attributes for argument #{index}, but got {attributes}"
+            foreign = next((each.name for each in attributes if "." not in each.name), None)
+            if foreign is not None:
+                return f"argument #{index} may only have attributes of a dialect (`dialect.name`), but has '{foreign}'"
         return None
+
+    def check_location(self, location):
+        return kernel_scope_problem(self.sym_name, location)
 
     def check_regions(self):
         block = self.body.blocks[0]
@@ -69,6 +79,9 @@ class GlobalOp(Operation, name="global", opcode=0x31):
         if self.alignment < 0 or self.alignment & (self.alignment - 1):
             return f"alignment must be zero or a power of two, but got {self.alignment}"
         return None
+
+    def check_location(self, location):
+        return global_scope_problem(location)
 
 
 class GetGlobalOp(Operation, name="get_global", opcode=0x2C, traits=[ext.Pure]):
