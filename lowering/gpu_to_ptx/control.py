@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.errors import InternalError
+from tilec.lowering.gpu_to_ptx.extension import extended
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
 from tilec.lowering.gpu_to_ptx.registry import lowers
 
@@ -18,9 +19,11 @@ def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
     """Tested before the first turn and at the end of each: one branch a turn."""
     lower, upper, step, *inits = operation.operands
     body, carried = operation.regions[0].blocks[0], Carried(lowering, inits)
-    kind = element(lower)
-    suffix = f"{'u' if 'unsignedCmp' in operation.attributes else 's'}{kind.bits}"
-    lower, upper, step = (lowering.scalar(value) for value in (lower, upper, step))
+    kind, signed = element(lower), "unsignedCmp" not in operation.attributes
+    if kind.kind == "predicate":
+        raise lowering.unsupported(operation, "a loop cannot count in i1")
+    suffix = f"{'s' if signed else 'u'}{kind.register_bits}"
+    lower, upper, step = (extended(lowering, kind, signed, lowering.scalar(v)) for v in (lower, upper, step))
     starts, location = carried.registers(inits), lowering.b.location
     head = lowering.b.block([lower.type, *(v.type for v in starts)], "loop")
     done = lowering.b.block([v.type for v in starts], "loop_end")
