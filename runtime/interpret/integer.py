@@ -29,8 +29,8 @@ def wrap(values: np.ndarray, element: Element) -> np.ndarray:
     if element.name == "i1":
         return (values & values.dtype.type(1)) != 0
     if element.name == "i4":
-        low = values.astype(np.uint8) & np.uint8(15)
-        return ((low ^ np.uint8(8)) - np.uint8(8)).view(np.int8)
+        # Shifts, unlike a difference that wraps, draw no warning from numpy for a single number.
+        return np.asarray(values.astype(np.uint8) << np.uint8(4)).view(np.int8) >> np.int8(4)
     return values.astype(f"u{element.dtype.itemsize}").view(element.dtype)
 
 
