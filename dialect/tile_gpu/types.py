@@ -22,18 +22,8 @@ class BufferType(TileGpu.Type, name="buffer"):
     irdl = (DenseArray, Any, keyword(MEMORIES), ir.StringAttr)
 
     @classmethod
-    @cached
     def get(cls, shape: Sequence[int], element: ir.Type, memory: str, layout: str) -> "BufferType":
-        if memory not in MEMORIES:
-            raise ValueError(f"buffer memory must be one of: {', '.join(MEMORIES)}, but got: {memory}")
-        made = element.context
-        return super().get(
-            ir.DenseI64ArrayAttr.get(list(shape), made),
-            ir.TypeAttr.get(element, made),
-            ir.StringAttr.get(memory, made),
-            ir.StringAttr.get(layout, made),
-            context=made,
-        )
+        return _buffer(tuple(shape), element, memory, layout)
 
     shape = property(lambda self: tuple(ir.DenseI64ArrayAttr(self.params[0])))
     element = property(lambda self: ir.TypeAttr(self.params[1]).value)
@@ -45,6 +35,20 @@ class BufferType(TileGpu.Type, name="buffer"):
         return f"buffer<{extents}x{self.element}, {self.memory}, {self.layout}>"
 
 
+@cached
+def _buffer(shape: tuple[int, ...], element: ir.Type, memory: str, layout: str) -> BufferType:
+    if memory not in MEMORIES:
+        raise ValueError(f"buffer memory must be one of: {', '.join(MEMORIES)}, but got: {memory}")
+    made = element.context
+    parameters = [
+        ir.DenseI64ArrayAttr.get(shape, made),
+        ir.TypeAttr.get(element, made),
+        ir.StringAttr.get(memory, made),
+        ir.StringAttr.get(layout, made),
+    ]
+    return BufferType(ir.DynamicType.get("tile_gpu.buffer", parameters, made))
+
+
 class ChannelType(TileGpu.Type, name="channel"):
     """A ring of slots, each holding the listed buffers."""
 
@@ -53,7 +57,8 @@ class ChannelType(TileGpu.Type, name="channel"):
 
     @classmethod
     def get(cls, buffers: Sequence[BufferType]) -> "ChannelType":
-        return super().get(ir.ArrayAttr.get([ir.TypeAttr.get(buffer) for buffer in buffers]))
+        made = buffers[0].context if buffers else None
+        return super().get(ir.ArrayAttr.get([ir.TypeAttr.get(buffer) for buffer in buffers], made), context=made)
 
     buffers = property(lambda self: [ir.TypeAttr(entry).value for entry in ir.ArrayAttr(self.params[0])])
 

@@ -1,0 +1,77 @@
+"""Stock tools of MLIR with our dialects out of their IRDL: the one of torch-mlir and, among the peers, LLVM 22's."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tilec.dialect.irdl_export import definition
+from tilec.dialect.registry import dialects
+
+# Tests are no package; their samples lie beside them.
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+def _in_package(name: str, file: str) -> str | None:
+    spec = find_spec(name)
+    places = spec.submodule_search_locations if spec is not None else None
+    return next((str(found) for place in places or () if (found := Path(place) / file).exists()), None)
+
+
+def _of_llvm_22() -> str | None:
+    """The file named by TILEC_MLIR_OPT, Debian's on the PATH, or the one of the extra `peers`."""
+    return os.environ.get("TILEC_MLIR_OPT") or shutil.which("mlir-opt-22") or _in_package("mlir", "bin/mlir-opt")
+
+
+TOOLS = {
+    "torch-mlir-opt": lambda: _in_package("torch_mlir", "_mlir_libs/torch-mlir-opt"),
+    "mlir-opt-22": _of_llvm_22,
+}
+
+
+def _found(name: str) -> str:
+    path = TOOLS[name]()
+    if path is None:
+        pytest.fail(f"no {name}: install Debian's mlir-22-tools or the extra 'peers', or set TILEC_MLIR_OPT")
+    return path
+
+
+@pytest.fixture(scope="session")
+def irdl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file that defines our dialects."""
+    path = tmp_path_factory.mktemp("irdl") / "tilec.irdl.mlir"
+    path.write_text(definition(dialects()))
+    return path
+
+
+def _runner(tool: str, irdl: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    def run(text: str, *options: str) -> subprocess.CompletedProcess[str]:
+        words = [tool, f"--irdl-file={irdl}", "--mlir-print-op-generic", *options, "-"]
+        return subprocess.run(words, input=text, capture_output=True, text=True, timeout=120)
+
+    return run
+
+
+@pytest.fixture(scope="session", params=["torch-mlir-opt", pytest.param("mlir-opt-22", marks=pytest.mark.peers)])
+def tool(request: pytest.FixtureRequest) -> str:
+    """The path of each tool in turn."""
+    return _found(request.param)
+
+
+@pytest.fixture(scope="session")
+def mlir_opt(tool: str, irdl: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs each tool in turn, with our dialects, on a text: `mlir_opt(text, option, ..)`."""
+    return _runner(tool, irdl)
+
+
+@pytest.fixture(scope="session")
+def mlir_opt_22(irdl: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs the tool of LLVM 22, which has every dialect of upstream's; torch-mlir's lacks arith and cf."""
+    return _runner(_found("mlir-opt-22"), irdl)

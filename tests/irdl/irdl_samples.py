@@ -1,0 +1,97 @@
+"""Operations taken out of their kernels, so that a tool which knows no terminator of ours can verify each by itself."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tilec.dialect.mlir import context, ext, ir
+from tilec.module import Module
+
+ASSEMBLY = sorted((Path(__file__).parents[1] / "dialect" / "assembly").glob("*.mlir"))
+
+
+@functools.cache
+def tile_modules() -> list[Module]:
+    """The round-trip tests of Tile IR, which have every operation."""
+    return [Module.read(path) for path in ASSEMBLY]
+
+
+def tile_operations() -> list[ir.Operation]:
+    """Every operation of these modules, those inside others too."""
+    return [each for module in tile_modules() for op in module.ir.body.operations for each in _nested(op.operation)]
+
+
+def alone(samples: Iterable[ir.Operation]) -> str:
+    """Generic text: each operation in a module of its own, with casts from nothing for the values that it uses."""
+    with context(), ir.Location.unknown():
+        whole = ir.Module.create()
+        for sample in samples:
+            inner = ir.Operation.create("builtin.module", regions=1, ip=ir.InsertionPoint(whole.body))
+            block = inner.regions[0].blocks.append()
+            _cast_free_values(sample.clone(ip=ir.InsertionPoint(block)), block)
+        return whole.operation.get_asm(print_generic_op_form=True)
+
+
+def _cast_free_values(operation: ir.Operation, block: ir.Block) -> None:
+    inside = list(_nested(operation))
+    defined = {result for each in inside for result in each.results}
+    defined.update(a for each in inside for region in each.regions for b in region.blocks for a in b.arguments)
+    made: dict[ir.Value, ir.Value] = {}
+    for each in inside:
+        for index, operand in enumerate(list(each.operands)):
+            if operand in defined:
+                continue
+            if operand not in made:
+                point = ir.InsertionPoint.at_block_begin(block)
+                made[operand] = ir.Operation.create(
+                    "builtin.unrealized_conversion_cast", [operand.type], [], ip=point
+                ).result
+            each.operands[index] = made[operand]
+
+
+def _nested(operation: ir.Operation) -> Iterator[ir.Operation]:
+    yield operation
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield from _nested(inner.operation)
+
+
+def made_up(operation_class: Any, point: ir.InsertionPoint) -> None:
+    """A module with an operation whose values may be of any type: one i32 for each, and the simplest attributes."""
+    fields = operation_class._fields
+    i32 = ir.IntegerType.get_signless(32)
+    operands = sum(isinstance(field, ext.OperandDef) for field in fields)
+    results = sum(isinstance(field, ext.ResultDef) for field in fields)
+    attributes = {f.name: _simplest(f.constraint) for f in fields if isinstance(f, ext.AttributeDef)}
+    for kind, count, segments in (
+        ("operand", operands, operation_class._ODS_OPERAND_SEGMENTS),
+        ("result", results, operation_class._ODS_RESULT_SEGMENTS),
+    ):
+        if segments is not None:
+            attributes[f"{kind}SegmentSizes"] = ir.DenseI32ArrayAttr.get([1] * count)
+    module = ir.Operation.create("builtin.module", regions=1, ip=point)
+    with ir.InsertionPoint(module.regions[0].blocks.append()):
+        source = ir.Operation.create("builtin.unrealized_conversion_cast", [i32] * max(1, operands), [])
+        values = list(source.results)[:operands]
+        ir.Operation.create(operation_class.OPERATION_NAME, [i32] * results, values, attributes)
+
+
+def _simplest(constraint: Any) -> ir.Attribute:
+    for kind, attribute in (
+        (ir.StringAttr, ir.StringAttr.get("word")),
+        (ir.IntegerAttr, ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)),
+        (ir.ArrayAttr, ir.ArrayAttr.get([])),
+        (ir.TypeAttr, ir.TypeAttr.get(ir.IntegerType.get_signless(32))),
+    ):
+        if constraint is kind:
+            return attribute
+    keywords = getattr(constraint, "__args__", ())
+    if keywords and isinstance(keywords[0], str):
+        return ir.StringAttr.get(keywords[0])
+    if keywords:
+        return _simplest(keywords[0])
+    return ir.DenseI32ArrayAttr.get([1])

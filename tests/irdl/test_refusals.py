@@ -1,0 +1,83 @@
+"""What IRDL does say, a stock mlir-opt refuses; so do we."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+from tilec.dialect.fields import MANY_RUNS
+from tilec.errors import InputError, VerificationError
+from tilec.module import Module
+
+I32, F32, I32x4 = (
+    f"!cuda_tile.tile<array<i64{shape}>, {element}>"
+    for shape, element in (("", "i32"), ("", "f32"), (": 4", "i32"))
+)
+OVERFLOW = '{overflow = "none"}'
+ODD_POINTER = '!cuda_tile.tile<array<i64>, !cuda_tile.ptr<i32, "yes">>'
+NONE = f"array<i32: {', '.join(['0'] * MANY_RUNS)}>"
+# What is wrong -> operations over %i, %f and %j (the types above), and the words of mlir-opt.
+REFUSALS = {
+    "a keyword that is none": (
+        f'"cuda_tile.addi"(%i, %i) {{overflow = "sometimes"}} : ({I32}, {I32}) -> {I32}',
+        '\'"sometimes"\' does not satisfy the constraint',
+    ),
+    "a keyword of the wrong kind": (
+        f'"cuda_tile.addi"(%i, %i) {{overflow = 1 : i32}} : ({I32}, {I32}) -> {I32}',
+        "'1 : i32' does not satisfy the constraint",
+    ),
+    "an attribute that is missing": (
+        f'"cuda_tile.addi"(%i, %i) : ({I32}, {I32}) -> {I32}',
+        'attribute "overflow" is expected but not provided',
+    ),
+    "elements of another kind": (
+        f'"cuda_tile.addi"(%f, %f) {OVERFLOW} : ({F32}, {F32}) -> {F32}',
+        "'f32' does not satisfy the constraint",
+    ),
+    "two types where one is asked for": (
+        f'"cuda_tile.addi"(%i, %j) {OVERFLOW} : ({I32}, {I32x4}) -> {I32}',
+        "expected '!cuda_tile.tile<array<i64>, i32>' but got '!cuda_tile.tile<array<i64: 4>, i32>'",
+    ),
+    "a tile where a scalar is asked for": (
+        f'%x:3 = "cuda_tile.get_tile_block_id"() : () -> ({I32}, {I32x4}, {I32})',
+        "expected '!cuda_tile.tile<array<i64>, i32>' but got '!cuda_tile.tile<array<i64: 4>, i32>'",
+    ),
+    "operands too many": (
+        f'"cuda_tile.negi"(%i, %i) {OVERFLOW} : ({I32}, {I32}) -> {I32}',
+        "op expects exactly 1 operands, but got 2",
+    ),
+    "an operation that there is not": (
+        f'"cuda_tile.adds"(%i, %i) : ({I32}, {I32}) -> {I32}',
+        "unregistered operation 'cuda_tile.adds'",
+    ),
+    "a view that is none": (
+        f'%p = "cuda_tile.make_partition_view"(%i) : ({I32}) -> !cuda_tile.partition_view<array<i32: 4>, f32, '
+        "array<i32: 0>, unit>",
+        "expected base type 'cuda_tile.tensor_view' but got 'builtin.f32'",
+    ),
+    "a pointer of an unknown kind": (
+        f"%p = builtin.unrealized_conversion_cast to {ODD_POINTER}\n"
+        f'"cuda_tile.ptr_to_int"(%p) : ({ODD_POINTER}) -> !cuda_tile.tile<array<i64>, i64>',
+        '\'"yes"\' does not satisfy the constraint',
+    ),
+    "two blocks": (
+        '"cuda_tile.loop"() ({ ^a: "func.return"() : () -> () ^b: "func.return"() : () -> () }) '
+        f"{{operandSegmentSizes = {NONE}, resultSegmentSizes = {NONE}}} : () -> ()",
+        "expected region 0 to have 1 block(s) but got 2",
+    ),
+}
+
+
+@pytest.mark.parametrize(("line", "words"), REFUSALS.values(), ids=REFUSALS)
+def test_refused(mlir_opt: Callable[..., subprocess.CompletedProcess[str]], line: str, words: str) -> None:
+    values = zip("ifj", (I32, F32, I32x4), strict=True)
+    casts = [f"%{name} = builtin.unrealized_conversion_cast to {type}" for name, type in values]
+    text = "\n".join([*casts, line, ""])
+    outcome = mlir_opt(text)
+    assert outcome.returncode == 1
+    assert re.search(rf"<stdin>:4:\d+: error: .*{re.escape(words)}", outcome.stderr), outcome.stderr
+    with pytest.raises((InputError, VerificationError)):
+        Module.parse(text)
