@@ -88,7 +88,7 @@ def _check_extents(tokens: Any, words: str, written: Any, extents: Any, offset: 
     if len(written) != len(extents):
         tokens.fail_at(
             offset,
-            f"expected {words} declaration to contain {len(extents)} elements due to tensor_view type, "
+            f"expected {words.removesuffix('s')} declaration to contain {len(extents)} elements due to tensor_view type, "
             f"but {len(written)} were provided",
         )
     for axis, ((_, value), expected) in enumerate(zip(written, extents, strict=True)):
@@ -96,7 +96,7 @@ def _check_extents(tokens: Any, words: str, written: Any, extents: Any, offset: 
         if found != expected:
             tokens.fail_at(
                 offset,
-                f"input {words} dimension {axis} does not match tensor_view type "
+                f"input {words.removesuffix('s')} dimension {axis} does not match tensor_view type "
                 f"(expected {_shown(expected)}, got {_shown(found)})",
             )
 

@@ -43,7 +43,8 @@ def _keyword(tokens: Tokens, field: AttributeField) -> ir.Attribute:
 def _check_weak(tokens: Tokens, field: AttributeField, parts: Parts) -> None:
     """The text of accesses to views allows no scope after `weak`."""
     ordering = parts.attributes.get("memory_ordering_semantics")
-    if field.name == "memory_scope" and ordering is not None and ordering.value == "weak" and "view" in parts.name:
+    weak = ordering is not None and ordering.value == "weak"
+    if field.name == "memory_scope" and not field.required and weak and "view" in parts.name:
         tokens.fail(
             "operation specifies weak memory ordering semantics, "
             f'but then provides "{parts.attributes["memory_scope"].value}" scope, expected no memory scope.'

@@ -11,11 +11,12 @@ def _nested(depth: int) -> str:
     return r"[^<>]*" if depth == 0 else rf"[^<>]*(?:<{_nested(depth - 1)}>[^<>]*)*"
 
 
+# The skipped part never gives back what it took (`++`), or the end of a last comment would be read as a token.
 # The deepest type is a view over a tensor_view of pointers with an attribute: four levels.
 _TYPE = rf"(?:!cuda_tile\.)?(?:tile|ptr|tensor_view|partition_view|strided_view|gather_scatter_view)<{_nested(4)}>"
 _NAME = r"[A-Za-z_][A-Za-z0-9_$.]*"
 _TOKEN = re.compile(
-    rf"""(?:[ \t\r\n]+|//[^\n]*)*
+    rf"""(?:[ \t\r\n]++|//[^\n]*+)*+
     ( %[A-Za-z0-9_$.\-]+(?:\#\d+)?
     | {_TYPE}
     | {_NAME}
@@ -27,7 +28,8 @@ _TOKEN = re.compile(
     | "(?:[^"\\\n]|\\.)*"
     | [!\#^](?:{_NAME}|\d+)
     | @(?:{_NAME}|"(?:[^"\\\n]|\\.)*")
-    | [^ \t\r\n])""",
+    | [^ \t\r\n]
+    | \Z)""",
     re.VERBOSE,
 )
 
@@ -38,7 +40,7 @@ _PUNCTUATION = ",:()[]{}=<>?|*+-_"
 
 
 def tokenize(source: Source) -> tuple[list[str], list[int]]:
-    """Tokens and their offsets, both closed by a few END; raises InputError at a character that starts no token."""
+    """Tokens and their offsets, both closed by some END; raises InputError at a character that starts no token."""
     matches = list(_TOKEN.finditer(source.text))
     tokens = [match[1] for match in matches]
     offsets = [match.start(1) for match in matches]

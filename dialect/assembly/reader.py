@@ -15,8 +15,11 @@ from tilec.dialect.assembly.tokens import Tokens
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.operation import SPELLED
 
+# A module or a kernel, any operation at the start of a line, or what has no module around it.
 _TILE_MODULE = re.compile(
-    r"^[^/\n\"]*\bcuda_tile\.(module|entry)\b|\"cuda_tile\.module\"|^\s*(entry|global)\s[^\n\"]*@", re.MULTILINE
+    r"^[^/\n\"]*\bcuda_tile\.(module|entry)\b|^\s*(%[^\n\"=]*=\s*)?cuda_tile\.\w|\"cuda_tile\.module\""
+    r"|^\s*(entry|global)\s[^\n\"]*@",
+    re.MULTILINE,
 )
 _ITEMS = ("cuda_tile.entry", "cuda_tile.global")
 # The name of a module that the text gives none: that of the disassembler of NVIDIA.
@@ -47,10 +50,14 @@ class Reader:
     def module(self) -> ir.Module:
         while self.tokens.peek()[:1] in ("#", "!"):
             self._alias()
-        wrapped = self._take_wrapper()
+        closing = self._wrapper()
         found = self._tile_module()
-        if wrapped:
-            self.tokens.expect("}")
+        if self.tokens.peek().strip('"') == "cuda_tile.module":
+            self.tokens.fail("expected one cuda_tile.module, but a second one follows")
+        for token in closing:
+            self.tokens.expect(token)
+        if ":" in closing:
+            self.tokens.type()
         self.locations.skip()
         while self.tokens.peek()[:1] in ("#", "!"):
             self._alias()
@@ -58,14 +65,24 @@ class Reader:
         self.locations.resolve()
         return found
 
-    def _take_wrapper(self) -> bool:
-        if self.tokens.peek() not in ("module", "builtin.module"):
-            return False
-        self.tokens.next()
-        if self.tokens.peek()[:1] == "@":
-            self.tokens.next()
-        self.tokens.expect("{")
-        return True
+    def _wrapper(self) -> tuple[str, ...]:
+        """Passes over the start of a `builtin.module` around the module, which says nothing of its own; what ends it."""
+        tokens = self.tokens
+        if tokens.take('"builtin.module"'):
+            tokens.skip_balanced("(", ")")
+            if tokens.peek() == "<":
+                tokens.skip_balanced("<", ">")
+            tokens.expect("(")
+            tokens.expect("{")
+            return ("}", ")", ":")
+        if not (tokens.take("module") or tokens.take("builtin.module")):
+            return ()
+        if tokens.peek()[:1] == "@":
+            tokens.next()
+        if tokens.take("attributes"):
+            read_dictionary(tokens)
+        tokens.expect("{")
+        return ("}",)
 
     def _alias(self) -> None:
         name = self.tokens.next()

@@ -21,7 +21,7 @@ _BUILTIN = {"fnv8E5M3FNU": "f8E5M3FNU"}
 _PREFIX = "!cuda_tile."
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _INTEGER = re.compile(r"-?\d+")
-_SPACE = re.compile(r"[ \t\r\n]*")
+_SPACE = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+)*+")
 
 
 class TypeSyntaxError(Exception):
@@ -186,6 +186,8 @@ class _TypeReader:
     def _tile(self) -> ir.Type:
         shape = self._dimensions()
         self.skip()
+        if self.text.startswith("?", self.at):
+            self.fail("expected static shape: the dimensions of a tile are numbers, but got '?'")
         if self.text.startswith((f"{_PREFIX}ptr", "ptr"), self.at):
             self.take(_PREFIX)
             self.word()

@@ -19,7 +19,8 @@ def _agree(names: tuple[str, ...], what: str, fact: Callable[[TileType], Any]) -
         if all(fact(type) == fact(types[0]) for type in types[1:]):
             return None
         listed = " and ".join(map(quote, types))
-        return f"failed to verify that all of {{{', '.join(names)}}} have same {what}: {listed}"
+        fields = ", ".join(name.removesuffix("_") for name in names)
+        return f"failed to verify that all of {{{fields}}} have same {what}: {listed}"
 
     return rule
 

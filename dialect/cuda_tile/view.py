@@ -53,7 +53,7 @@ class MakeTensorViewOp(Operation, name="make_tensor_view", opcode=0x43, traits=[
         dynamic = [*self.dynamicShape, *self.dynamicStrides]
         for words, extents, given in (
             ("shape", view.shape, self.dynamicShape),
-            ("strides", view.strides, self.dynamicStrides),
+            ("stride", view.strides, self.dynamicStrides),
         ):
             if extents.count(None) != len(given):
                 return f"expected {extents.count(None)} dynamic {words} operands for {quote(view)}, got {len(given)}"

@@ -4,7 +4,7 @@
 // expected-error: input shape dimension 0 does not match tensor_view type (expected 8, got 16)
 %0 = make_tensor_view %p, shape = [16], strides = [1] : tensor_view<8xf32, strides=[1]>
 // -----
-// expected-error: input strides dimension 0 does not match tensor_view type (expected 1, got dynamic)
+// expected-error: input stride dimension 0 does not match tensor_view type (expected 1, got dynamic)
 %0 = make_tensor_view %p, shape = [8], strides = [%i] : tile<i32> -> tensor_view<8xf32, strides=[1]>
 // -----
 // expected-error: expected shape declaration to contain 1 elements due to tensor_view type, but 2 were provided
