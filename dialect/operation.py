@@ -103,6 +103,10 @@ def operation_base(dialect: Any, discardable: bool = False) -> Any:
             """What is wrong with the attributes or the place of the operation, or None; called when the rest holds."""
             return None
 
+        def check_location(self, location: ir.Location) -> str | None:
+            """What is wrong with a location that is more than a place in a file, or None; called last."""
+            return None
+
         def check_regions(self) -> str | None:
             """What is wrong with the regions, or None; called when their operations hold."""
             return None

@@ -11,6 +11,8 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote, spell
 
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
+# Locations of which there is nothing to check, as are nearly all.
+_PLAIN = (ir.FileLineColLoc, ir.UnknownLoc)
 
 
 def types_only(rule: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
@@ -44,7 +46,9 @@ class OperationVerifier:
             if found is not None:
                 return found
             self._passed[key] = None
-        return self._attribute_problem(stored) or self._other_problem(op)
+        found = self._attribute_problem(stored) or self._other_problem(op)
+        location = operation.location
+        return found if found or type(location) in _PLAIN else op.check_location(location)
 
     def region_problem(self, op: Any) -> str | None:
         """What is wrong with the regions of an operation whose own fields and inner operations hold."""

@@ -15,9 +15,9 @@ from tilec.dialect.cuda_tile.debug_info import (
     DICompileUnitAttr,
     DILexicalBlockAttr,
     DISubprogramAttr,
-    parts,
     placed_scope,
 )
+from tilec.dialect.location import parts
 from tilec.dialect.mlir import ir
 
 _NODES = tuple(NODES.values())

@@ -9,12 +9,15 @@ from tilec.dialect.assembly.attributes import read_attribute
 from tilec.dialect.assembly.debug_info_reader import is_debug_info, read_debug_info, read_place, read_scope
 from tilec.dialect.assembly.lexer import END
 from tilec.dialect.assembly.tokens import Tokens, unescape
-from tilec.dialect.cuda_tile.debug_info import NESTING_LIMIT, DILexicalBlockAttr, own_scope, parts
+from tilec.dialect.cuda_tile.debug_info import NESTING_LIMIT, DILexicalBlockAttr, own_scope, placed_scope
+from tilec.dialect.location import parts
 from tilec.dialect.mlir import ir
 
 Setter = Callable[[ir.Location], None]
 
 _SCOPED = "#cuda_tile.di_loc"
+# Written out inside one another; aliases make any depth that the number of parts allows.
+_DEPTH_LIMIT = 100
 
 
 class LocationReader:
@@ -90,16 +93,21 @@ class LocationReader:
     def _inner(self) -> ir.Location:
         start = self.tokens.offset()
         self._depth += 1
-        if self._depth > NESTING_LIMIT:
-            self._too_large(start)
+        if self._depth > _DEPTH_LIMIT:
+            self.tokens.fail_at(start, f"a location is nested more than {_DEPTH_LIMIT} levels deep, name its parts")
         found = self._any()
         self._depth -= 1
         key = found.attr
         if key not in self._sizes:
-            size = self._sizes[key] = 1 + _blocks(found) + sum(self._sizes.get(part.attr, 1) for part in parts(found))
-            if size > NESTING_LIMIT:
-                self._too_large(start)
+            self._sizes[key] = self._size(found)
+        if self._sizes[key] > NESTING_LIMIT:
+            self._too_large(start)
         return found
+
+    def _size(self, location: ir.Location) -> int:
+        if placed_scope(location) is not None:
+            return 1 + _blocks(location)
+        return 1 + _blocks(location) + sum(self._sizes.get(part.attr, 1) for part in parts(location))
 
     def _too_large(self, start: int) -> None:
         self.tokens.fail_at(start, f"a location has more than {NESTING_LIMIT} locations and blocks in it")

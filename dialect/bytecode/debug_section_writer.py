@@ -13,7 +13,6 @@ from tilec.dialect.bytecode.debug_layout import FLAGS, LAYOUTS, LOCATION, TEXT, 
 from tilec.dialect.bytecode.encoder import Encoder
 from tilec.dialect.bytecode.tags import DebugTag
 from tilec.dialect.bytecode.version import Version
-from tilec.dialect.bytecode.version_gate import source_location
 from tilec.dialect.cuda_tile.debug_info import (
     DICompileUnitAttr,
     DIFileAttr,
@@ -22,6 +21,7 @@ from tilec.dialect.cuda_tile.debug_info import (
     holds_scope,
     placed_scope,
 )
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.errors import InputError
 

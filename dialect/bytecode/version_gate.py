@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NoReturn
 
 from tilec.dialect.bytecode.version import Version
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.errors import InputError, SourceLocation
+from tilec.errors import InputError
 
 
 class VersionGate:
@@ -27,19 +28,3 @@ class VersionGate:
     def refuse(self, message: str) -> NoReturn:
         """Raises InputError at the operation that is being written."""
         raise InputError(message, None if self.operation is None else source_location(self.operation.location))
-
-
-def source_location(location: ir.Location) -> SourceLocation | None:
-    """The innermost place in a file that a location tells of, or None where it tells of none."""
-    if isinstance(location, ir.FileLineColLoc):
-        # Generic text without locations has those of the text itself, whose name MLIR does not know.
-        known = location.filename != "-"
-        return SourceLocation(location.filename, location.start_line, location.start_col) if known else None
-    if isinstance(location, ir.NameLoc):
-        return source_location(location.child_loc)
-    if isinstance(location, ir.CallSiteLoc):
-        return source_location(location.callee)
-    if isinstance(location, ir.FusedLoc):
-        found = (source_location(each) for each in location.locations)
-        return next((place for place in found if place is not None), None)
-    return None

@@ -4,9 +4,11 @@ A location in a scope is MLIR's fused location of one place in a file, with the 
 IR spells it `#cuda_tile.di_loc<loc("k.py":6:7) in #scope>`.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from tilec.dialect.cuda_tile.namespace import CudaTile
+from tilec.dialect.location import parts
 from tilec.dialect.mlir import ir
 
 # The most locations and lexical blocks that a location may have in it, so that a small file whose locations are made of
@@ -130,15 +132,6 @@ def placed_scope(location: ir.Location) -> tuple[Scope, ir.Location] | None:
     return scope, location.locations[0]
 
 
-def parts(location: ir.Location) -> list[ir.Location]:
-    """The locations that a location is made of, those of a call site from the callee to the caller."""
-    if isinstance(location, ir.CallSiteLoc):
-        return [location.callee, location.caller]
-    if isinstance(location, ir.NameLoc):
-        return [location.child_loc]
-    return list(location.locations) if isinstance(location, ir.FusedLoc) else []
-
-
 def is_call_site(location: ir.Location) -> bool:
     """Whether a location is that of code inlined from a function."""
     return isinstance(location, ir.CallSiteLoc)
@@ -146,16 +139,27 @@ def is_call_site(location: ir.Location) -> bool:
 
 def scope_of(location: ir.Location) -> Scope | None:
     """The scope that a location lies in: the caller's at a call site, the first that there is of a fused one."""
-    scope = own_scope(location)
-    if scope is not None:
-        return scope
-    inner = [location.caller] if is_call_site(location) else parts(location)
-    return next((found for found in map(scope_of, inner) if found is not None), None)
+    return next(_scopes(location, callees=False), None)
 
 
 def holds_scope(location: ir.Location) -> bool:
     """Whether a location or any of its parts names a scope."""
-    return own_scope(location) is not None or any(map(holds_scope, parts(location)))
+    return next(_scopes(location, callees=True), None) is not None
+
+
+def _scopes(location: ir.Location, callees: bool) -> Iterator[Scope]:
+    # Each part once: locations can be made of one another so that they are huge when written out.
+    stack, seen = [location], set[ir.Attribute]()
+    while stack:
+        found = stack.pop()
+        scope = own_scope(found)
+        if scope is not None:
+            yield scope
+        key = found.attr
+        if key not in seen:
+            seen.add(key)
+            inner = parts(found)
+            stack += reversed(inner if callees or not is_call_site(found) else inner[1:])
 
 
 def subprogram_of(location: ir.Location) -> DISubprogramAttr | None:

@@ -1,10 +1,12 @@
 """The base class of the operations of Tile IR; `tilec.dialect.operation` tells how one is declared."""
 
 from tilec.dialect.cuda_tile.namespace import CudaTile
+from tilec.dialect.cuda_tile.scope_rules import operation_scope_problem
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import operation_base
 
 Operation = operation_base(CudaTile, discardable=True)
+Operation.check_location = operation_scope_problem
 
 
 class NoMemoryEffect:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tilec.dialect.location import UNNAMED, innermost
 from tilec.errors import Note, SourceLocation, VerificationError
-
-# Innermost place in the text of a location: loc("file":3:7), also within callsite and fused locations.
-_PLACE = re.compile(r'"([^"]*)":(\d+):(\d+)')
 
 
 def verification_error(error: Any, file: str) -> VerificationError:
@@ -33,8 +30,8 @@ def _brief(message: str) -> str:
 
 def place(location: Any, file: str) -> SourceLocation | None:
     """The innermost place of a location of MLIR, or None where it tells none; unnamed text is `file`."""
-    found = _PLACE.search(str(location))
+    found = innermost(location)
     if found is None:
         return None
-    name, line, column = found.groups()
-    return SourceLocation(file if name == "-" else str(Path(name)), int(line), int(column))
+    name = file if found.filename == UNNAMED else str(Path(found.filename))
+    return SourceLocation(name, found.start_line, found.start_col)

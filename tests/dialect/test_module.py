@@ -80,7 +80,7 @@ def test_debug_info_becomes_locations() -> None:
     #unit = #cuda_tile.di_compile_unit<file = #file>
     #kern = #cuda_tile.di_subprogram<file = #file, line = 3, name = "k", linkageName = "k", compileUnit = #unit>
     #line = #cuda_tile.di_loc<loc("/src/k.py":6:7) in #kern>
-    cuda_tile.module @m { entry @k() { %0 = make_token : token loc(#line) return loc("a.py":1:2) } }"""
+    cuda_tile.module @m { entry @k() { %0 = make_token : token loc(#line) return loc("a.py":1:2) } loc(#line) }"""
     module = Module.parse(text)
     (entry,) = module.ir.body.operations
     token, last = entry.body.blocks[0].operations

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tilec.ast_to_tile.memory_effects import Access, Effects, Root, access, effects
-from tilec.ast_to_tile.verify import place_of
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TokenType
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
 from tilec.errors import UnsupportedError
@@ -188,7 +188,7 @@ def _rebuilt(
             made = build(old.name, operands, results, kept, loc=old.location)
     except ValueError as problem:
         message = f"too many values together with the order of memory accesses: {problem}"
-        raise UnsupportedError(message, place_of(old.location)) from problem
+        raise UnsupportedError(message, source_location(old.location)) from problem
     for blocks, region in zip(regions, made.regions, strict=False):
         for block in blocks:
             block.append_to(region)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.errors import SourceLocation, VerificationError
+from tilec.errors import VerificationError
 
 
 def verify(module: ir.Module) -> None:
@@ -12,13 +13,4 @@ def verify(module: ir.Module) -> None:
         module.operation.verify()
     except ir.MLIRError as problem:
         first = problem.error_diagnostics[0]
-        raise VerificationError(first.message, place_of(first.location)) from problem
-
-
-def place_of(location: ir.Location) -> SourceLocation | None:
-    """The user's line that a location of an operation stands for, the innermost of inlined ones."""
-    while hasattr(location, "callee"):
-        location = location.callee
-    if not hasattr(location, "filename"):
-        return None
-    return SourceLocation(location.filename, location.start_line, location.start_col)
+        raise VerificationError(first.message, source_location(first.location)) from problem

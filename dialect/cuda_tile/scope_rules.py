@@ -1,0 +1,51 @@
+"""What holds of the locations of kernels, their operations and globals: Tile IR, section "Debug info"."""
+
+from tilec.dialect.cuda_tile.debug_info import DISubprogramAttr, is_call_site, scope_of, subprogram_of
+
+_KERNEL = "cuda_tile.entry"
+
+
+def kernel_scope_problem(name, location):
+    """What is wrong with the location of a kernel, or None."""
+    if is_call_site(location):
+        return "function location must not be a CallSiteLoc"
+    scope = scope_of(location)
+    if scope is None:
+        return None
+    if not isinstance(scope, DISubprogramAttr):
+        return f"function location must have cuda_tile.di_subprogram debug info scope, but has {scope.attr_name}"
+    if scope.linkage_name != name:
+        return f'function name "{name}" does not match subprogram scope linkage name "{scope.linkage_name}"'
+    return None
+
+
+def global_scope_problem(location):
+    """What is wrong with the location of a global, or None."""
+    return "global variables must not have scope" if scope_of(location) is not None else None
+
+
+def operation_scope_problem(op, location):
+    """What is wrong with the location of an operation in a kernel, or None."""
+    if scope_of(location) is None:
+        return None
+    found = subprogram_of(location)
+    if found is None:
+        return "operation has debug info scope, but no cuda_tile.di_subprogram around it"
+    kernel = op.operation.parent
+    while kernel is not None and kernel.operation.name != _KERNEL:
+        kernel = kernel.operation.parent
+    # Passes build operations outside of a kernel for a while.
+    if kernel is None:
+        return None
+    expected = subprogram_of(kernel.operation.location)
+    if expected is None:
+        return "operation has debug info scope, but function debug info scope is undefined"
+    if found != expected:
+        pair = f"expected {_described(expected)}, but got {_described(found)}"
+        return f"operation debug info scope does not match function debug info scope: {pair}"
+    return None
+
+
+def _described(subprogram):
+    place = f"{subprogram.file.name}:{subprogram.line}"
+    return f"subprogram '{subprogram.name}' ({place}, linkage name \"{subprogram.linkage_name}\")"
