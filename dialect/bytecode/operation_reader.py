@@ -8,13 +8,12 @@ from tilec.dialect.bytecode.attribute_reader import AttributeReader
 from tilec.dialect.bytecode.cursor import Cursor, Malformed
 from tilec.dialect.bytecode.layout import COUNTED, FIXED, layouts
 from tilec.dialect.bytecode.reading_plan import MANY, SINGLE, ReadingPlan
+from tilec.dialect.bytecode.tags import DEEPEST_REGIONS
 from tilec.dialect.bytecode.version import NEWEST
 from tilec.dialect.mlir import ir
 
 # Operations that are written in sections of their own.
 _NOT_IN_BODIES = ("entry", "global")
-# Nesting costs stack here, in the verifier and in the printer.
-_DEEPEST = 100
 
 
 class Plans:
@@ -200,8 +199,8 @@ class BodyReader:
         if count != expected:
             cursor.fail(f"expected {expected} regions, but got {count}", start)
         self._depth += 1
-        if self._depth > _DEEPEST:
-            cursor.fail(f"regions are nested more than {_DEEPEST} deep", start)
+        if self._depth > DEEPEST_REGIONS:
+            cursor.fail(f"regions are nested more than {DEEPEST_REGIONS} deep", start)
         for region in operation.regions:
             self._region(region, location)
         self._depth -= 1

@@ -10,6 +10,7 @@ from tilec.dialect.bytecode.attribute_writer import AttributeWriter
 from tilec.dialect.bytecode.encoder import Encoder
 from tilec.dialect.bytecode.layout import COUNTED, FIXED, OperationLayout
 from tilec.dialect.bytecode.operation_plan import OperationPlan, Slices
+from tilec.dialect.bytecode.tags import DEEPEST_REGIONS
 from tilec.dialect.fields import ONE, OPTIONAL, AttributeField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
@@ -34,6 +35,7 @@ class OperationWriter:
         # A value of a block that has ended keeps its entry, though its number is another value's by then.
         self._numbers: dict[ir.Value, int] = {}
         self._next = 0
+        self._depth = 0
 
     def body(self, block: ir.Block) -> Encoder:
         """The operations of a kernel."""
@@ -121,12 +123,16 @@ class OperationWriter:
                     encoder.varint(number)
 
     def _regions(self, operation: ir.Operation, encoder: Encoder) -> None:
+        self._depth += 1
+        if self._depth > DEEPEST_REGIONS:
+            self._gate.refuse(f"regions are nested more than {DEEPEST_REGIONS} deep")
         encoder.varint(len(operation.regions))
         for region in operation.regions:
             blocks = list(region.blocks)
             encoder.varint(len(blocks))
             for block in blocks:
                 self._block(block, encoder)
+        self._depth -= 1
 
 
 def _flags(form: OperationLayout, attributes: Any, places: Slices) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from sections import body, entries, sections
 
+from tilec.errors import InputError
 from tilec.module import Module
 
 RETURN = "5C 00 00"
@@ -241,7 +242,12 @@ def test_writing_does_not_change_the_module() -> None:
     assert module.to_text(generic=True, locations=True) == before
 
 
-def test_thousands_of_values_and_deep_nesting() -> None:
-    depth = 60
-    text = "entry @k(%b: tile<i1>) {" + "if %b {" * depth + "}" * depth + "}"
-    assert code(text).startswith("32 00 00 02 01 00 02 " * (depth - 1) + "32 00 00 02 01 00 01")
+def nest(depth: int) -> str:
+    return "entry @k(%b: tile<i1>) {\n" + "if %b {\n" * depth + "}\n" * depth + "}"
+
+
+def test_regions_in_regions() -> None:
+    assert code(nest(100)) == "32 00 00 02 01 00 02 " * 99 + "32 00 00 02 01 00 01 6D 00 00 00" + " 6D 00 00 00" * 99
+    with pytest.raises(InputError, match="regions are nested more than 100 deep") as raised:
+        code(nest(101))
+    assert (raised.value.location.file, raised.value.location.line) == ("<string>", 102)
