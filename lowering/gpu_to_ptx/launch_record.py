@@ -51,10 +51,15 @@ def parameter_type(type: ir.Type) -> str:
     return name if name in ("f32", "f64") else f"b{ELEMENTS[name].bits}"
 
 
+def _value_type(type: ir.Type) -> str:
+    """How the launcher turns a number into bits: PTX has only b16 for what may be f16 or bf16."""
+    return str(type) if str(type) in ("f16", "bf16") else parameter_type(type)
+
+
 def _parameters(kernel: Any, maps: int) -> list[dict[str, Any]]:
     arguments = kernel.operation.regions[0].blocks[0].arguments
     values = [
-        {"kind": "value", "type": parameter_type(argument.type), "name": f"argument{number}"}
+        {"kind": "value", "type": _value_type(argument.type), "name": f"argument{number}"}
         for number, argument in enumerate(arguments)
     ]
     return values + [{"kind": "tensor_map", "index": index} for index in range(maps)]

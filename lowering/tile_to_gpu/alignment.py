@@ -19,6 +19,14 @@ def element_bytes(element: ir.Type) -> int:
     return 8 if isinstance(element, PointerType) else _BYTES.get(spell(element), 1)
 
 
+def tensor_maker(view: ir.Value) -> Any:
+    """The make_tensor_view under a view, seen through assumptions."""
+    maker = view.owner.operands[0].owner
+    while maker.operation.name == "cuda_tile.assume":
+        maker = maker.operands[0].owner
+    return maker
+
+
 def access_vector(view: ir.Value, operands: Any) -> tuple[int, int]:
     """The tile dimension contiguous in memory (else the last), and the elements of the widest access along it."""
     type = view.type
@@ -28,7 +36,7 @@ def access_vector(view: ir.Value, operands: Any) -> tuple[int, int]:
     if not contiguous or not hasattr(type, "dim_map"):
         return type.rank - 1, 1
     k = contiguous[-1]
-    tensor = view.owner.operands[0].owner
+    tensor = tensor_maker(view)
     steps = getattr(type, "traversal_strides", None) or type.tile_shape
     factors = [steps[k], type.tile_shape[k], *_tensor_factors(tensor, type, mapping[k])]
     elements = math.gcd(*factors, VECTOR_BYTES // element_bytes(type.element) or 1)

@@ -8,6 +8,7 @@ from typing import Any
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.tile.divisibility import divisibility
+from tilec.lowering.tile_to_gpu.alignment import tensor_maker
 from tilec.lowering.tma.contract import ELEMENTS, MAX_BOX, MAX_RANK
 
 ALIGNMENT_BYTES = 16
@@ -33,10 +34,9 @@ def swizzle_for(row_bytes: int) -> str:
 
 def tensor_map_for(view: ir.Value, *, swizzle: str | None = None) -> TensorMap | str:
     """The map for a tile view, or the reason why TMA cannot carry it."""
-    made = view.owner
-    if isinstance(made, ir.Block):
+    if isinstance(view.owner, ir.Block):
         return "the view is not made in this kernel"
-    type, tensor = view.type, made.operands[0].owner
+    type, tensor = view.type, tensor_maker(view)
     if not hasattr(type, "dim_map"):
         return "rows are gathered one by one"
     element = spell(type.element)
