@@ -21,6 +21,11 @@ def types_only(rule: Callable[[Any], str | None]) -> Callable[[Any], str | None]
     return rule
 
 
+def noted(problem: str, note: str, at: ir.Operation) -> str:
+    """A problem with a note at the place of another operation, which the bindings have no words for."""
+    return f"{problem}\nnote: {note} at {at.location}"
+
+
 class OperationVerifier:
     """The checks of one operation class, with the combinations of types that already passed."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import permutations
 
 from tilec.dialect.assembly.scope import Scope
 from tilec.dialect.assembly.tokens import Tokens
@@ -42,6 +43,8 @@ class _Plan:
     result_segments: bool
     # Operands that must have the type of the result at this place, because they share its variable.
     shared: tuple[tuple[ValueField, int], ...]
+    # Operands that must have the type of another one, because they share a variable that no result has.
+    alike: tuple[tuple[ValueField, str], ...]
 
 
 @cached
@@ -57,6 +60,7 @@ def _plan(name: str, context: ir.Context) -> _Plan:
         any(field.arity != ONE for field in operands),
         any(field.arity != ONE for field in results),
         tuple(_shared(operands, results)),
+        tuple(_alike(operands, results)),
     )
 
 
@@ -69,6 +73,14 @@ def _shared(operands: tuple[ValueField, ...], results: tuple[ValueField, ...]) -
                 and field.arity == ONE
             ):
                 yield field, at
+
+
+def _alike(operands: tuple[ValueField, ...], results: tuple[ValueField, ...]) -> Iterator[tuple[ValueField, str]]:
+    known = {result.constraint for result in results}
+    for field, other in permutations(operands, 2):
+        variable = field.constraint
+        if isinstance(variable, TypeVariable) and variable is other.constraint and variable not in known:
+            yield field, other.name
 
 
 class OperationMaker:
@@ -97,6 +109,9 @@ class OperationMaker:
         for field, at in plan.shared:
             if field.name not in parts.types:
                 self.check_operands(field, [results[at]], parts)
+        for field, other in plan.alike:
+            if field.name not in parts.types and other in parts.types:
+                self.check_operands(field, parts.types[other], parts)
         attributes = {**plan.defaults, **parts.attributes}
         if plan.operand_segments:
             attributes["operandSegmentSizes"] = self._segments(plan.operands, lengths, parts)

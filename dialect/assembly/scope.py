@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
 
-from tilec.dialect.assembly.tokens import Tokens
+from tilec.dialect.assembly.tokens import Tokens, shown
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote
 
@@ -16,6 +17,8 @@ class Scope:
         self._tokens = tokens
         self._values: dict[str, ir.Value] = {}
         self._opened: list[list[str]] = [[]]
+        # Where each name was last defined, also in regions that have ended.
+        self._definitions: dict[str, int] = {}
 
     def open(self) -> None:
         self._opened.append([])
@@ -27,7 +30,9 @@ class Scope:
     def define(self, name: str, values: Sequence[ir.Value], offset: int) -> None:
         """Binds `%name`, and `%name#i` where it stands for several values; a name cannot be bound twice."""
         if name in self._values:
-            self._tokens.fail_at(offset, f"redefinition of SSA value '{name}'")
+            before = self._definitions[name], "previously defined here"
+            self._tokens.fail_at(offset, f"redefinition of SSA value '{name}'", before)
+        self._definitions[name] = offset
         for key, value in [(name, values[0])] + [(f"{name}#{i}", v) for i, v in enumerate(values) if len(values) > 1]:
             self._values[key] = value
             self._opened[-1].append(key)
@@ -38,19 +43,43 @@ class Scope:
         name = tokens.tokens[tokens.at]
         value = self._values.get(name)
         if value is None:
-            tokens.fail(
-                f"use of undeclared SSA value name '{name}'"
-                if name[:1] == "%"
-                else f"expected SSA operand, but got '{name}'"
-            )
+            self._refuse(name)
         tokens.at += 1
         return value
+
+    def _refuse(self, name: str) -> NoReturn:
+        tokens = self._tokens
+        if name[:1] != "%":
+            tokens.fail(f"expected SSA operand, but got {shown(name)}")
+        tokens.fail_at(tokens.offset(), f"use of undeclared SSA value name '{name}'", *self._elsewhere(name))
+
+    def _elsewhere(self, name: str) -> Iterator[tuple[int, str]]:
+        """Where a name that is not visible is defined, if it is."""
+        pack, _, index = name.partition("#")
+        if pack in self._values:
+            yield self._definitions[pack], f"'{pack}' has no value number {index}"
+        elif pack in self._definitions:
+            yield self._definitions[pack], "it is defined here, in a region that has ended"
+        else:
+            for at in range(self._tokens.at + 1, len(self._tokens.tokens)):
+                if self._tokens.tokens[at] == pack and self._is_definition(at):
+                    yield self._tokens.offsets[at], "it is defined here, after its use"
+                    return
+
+    def _is_definition(self, at: int) -> bool:
+        """Whether the names from a token on, as in `%a:2, %b = `, are bound."""
+        tokens = self._tokens.tokens
+        while tokens[at][:1] == "%" or tokens[at] in (",", ":") or tokens[at].isdigit():
+            at += 1
+        return tokens[at] == "="
 
     def check(self, at: int, value: ir.Value, expected: ir.Type) -> None:
         """The value named by the token `at` must have the type that the text says."""
         if value.type != expected:
+            name = self._tokens.tokens[at]
             self._tokens.fail_at(
                 self._tokens.offsets[at],
-                f"use of value '{self._tokens.tokens[at]}' expects different type than prior uses: "
+                f"use of value '{name}' expects different type than prior uses: "
                 f"{quote(expected)} vs {quote(value.type)}",
+                (self._definitions[name.partition("#")[0]], f"it is defined here, as {quote(value.type)}"),
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from tilec.dialect.mlir import ir
-from tilec.errors import InputError, SourceLocation
+from tilec.errors import InputError, Note, SourceLocation
 
 
 def remember(text: str, file: str) -> None:
@@ -42,7 +42,10 @@ class Source:
         line, column = self.line_and_column(offset)
         return ir.Location.file(self.file, line, column)
 
-    def fail(self, offset: int, message: str) -> NoReturn:
-        """Raises InputError at an offset."""
+    def fail(self, offset: int, message: str, *notes: tuple[int, str]) -> NoReturn:
+        """Raises InputError at an offset, with notes at others."""
+        raise InputError(message, self._place(offset), [Note(text, self._place(at)) for at, text in notes])
+
+    def _place(self, offset: int) -> SourceLocation:
         line, column = self.line_and_column(min(offset, len(self.text)))
-        raise InputError(message, SourceLocation(self.file, line, column))
+        return SourceLocation(self.file, line, column)

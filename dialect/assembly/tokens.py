@@ -60,8 +60,8 @@ class Tokens:
     def fail(self, message: str) -> NoReturn:
         self.source.fail(self.offsets[self.at], message)
 
-    def fail_at(self, offset: int, message: str) -> NoReturn:
-        self.source.fail(offset, message)
+    def fail_at(self, offset: int, message: str, *notes: tuple[int, str]) -> NoReturn:
+        self.source.fail(offset, message, *notes)
 
     def symbol(self) -> str:
         token = self.peek()

@@ -8,6 +8,7 @@ from typing import Any
 from tilec.dialect.cuda_tile.sets import VIEWS
 from tilec.dialect.cuda_tile.types import TensorViewType
 from tilec.dialect.mlir import ir
+from tilec.dialect.verify import noted
 
 
 def ancestor_problem(op: Any, through: tuple[str, ...], to: tuple[str, ...]) -> str | None:
@@ -18,8 +19,11 @@ def ancestor_problem(op: Any, through: tuple[str, ...], to: tuple[str, ...]) -> 
     if parent is not None and parent.operation.name in to:
         return None
     listed = ", ".join(f"'{name}'" for name in (*to, *through))
-    found = "" if parent is None else f", but found '{parent.operation.name}'"
-    return f"can only be nested within a ancestor chain of {listed} operations{found}"
+    problem = f"can only be nested within a ancestor chain of {listed} operations"
+    if parent is None:
+        return problem
+    between = parent.operation
+    return noted(f"{problem}, but found '{between.name}'", "see unexpected ancestor operation", between)
 
 
 def first_ancestor(op: Any, names: tuple[str, ...]) -> ir.Operation:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from tilec.dialect.location import UNNAMED, innermost
+from tilec.dialect.mlir import ir
 from tilec.errors import Note, SourceLocation, VerificationError
+
+# A line that a verifier of ours adds to its diagnostic: the bindings let a verifier say no note.
+_NOTE = re.compile(r"^note: (.*) at (loc\(.*\))$", re.MULTILINE)
 
 
 def verification_error(error: Any, file: str) -> VerificationError:
@@ -16,12 +21,18 @@ def verification_error(error: Any, file: str) -> VerificationError:
     if first is None:
         return VerificationError(str(error).strip().splitlines()[0])
     notes = [Note(_brief(note.message), place(note.location, file)) for note in _notes(first)]
+    notes += [Note(text, place(_parsed(where, first), file)) for text, where in _NOTE.findall(first.message)]
     return VerificationError(_brief(first.message), place(first.location, file), notes)
 
 
 def _notes(diagnostic: Any) -> Iterable[Any]:
     # MLIR adds the whole operation to what a verifier says; the place says it better.
     return [note for note in diagnostic.notes if not note.message.startswith("see current operation")]
+
+
+def _parsed(location: str, diagnostic: Any) -> ir.Location:
+    # The bindings cannot parse a location by itself.
+    return ir.Module.parse(f"module {{}} {location}", context=diagnostic.location.context).operation.location
 
 
 def _brief(message: str) -> str:
