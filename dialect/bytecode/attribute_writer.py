@@ -67,8 +67,8 @@ class AttributeWriter:
 
     def _keyword(self, field: AttributeField, keyword: str, encoder: Encoder) -> None:
         since = KEYWORD_SINCE.get(keyword)
-        if since is not None:
-            self.gate.need(f"'{keyword}' as {field.name}", since)
+        if since is not None and self.gate.operation is not None:
+            self.gate.need(f"'{keyword}' as {field.name} of '{self.gate.operation.name}'", since)
         encoder.varint(field.numbering.index(keyword))
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import NoReturn
 
 from tilec.dialect.bytecode.version import Version
-from tilec.dialect.location import source_location
+from tilec.dialect.location import UNNAMED, innermost
 from tilec.dialect.mlir import ir
-from tilec.errors import InputError
+from tilec.errors import InputError, SourceLocation
 
 
 class VersionGate:
-    """The version that is written, and the operation that is being written."""
+    """The version that is written, and the operation that is being written; unnamed text is called `file`."""
 
-    def __init__(self, version: Version) -> None:
+    def __init__(self, version: Version, file: str | None = None) -> None:
         self.version = version
+        self._file = file
         self.operation: ir.Operation | None = None
 
     def need(self, what: str, since: Version) -> None:
@@ -27,4 +28,11 @@ class VersionGate:
 
     def refuse(self, message: str) -> NoReturn:
         """Raises InputError at the operation that is being written."""
-        raise InputError(message, None if self.operation is None else source_location(self.operation.location))
+        raise InputError(message, self._place())
+
+    def _place(self) -> SourceLocation | None:
+        found = None if self.operation is None else innermost(self.operation.location)
+        name = None if found is None else self._file if found.filename == UNNAMED else found.filename
+        if found is None or name is None:
+            return None
+        return SourceLocation(name, found.start_line, found.start_col)

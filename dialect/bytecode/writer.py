@@ -21,17 +21,18 @@ from tilec.dialect.mlir import ir
 _PRODUCER = "cuda_tile.producer"
 
 
-def write_module(module: ir.Module, version: Version = NEWEST) -> bytes:
+def write_module(module: ir.Module, version: Version = NEWEST, file: str | None = None) -> bytes:
     """The file of a verified module in a version of the format; equal modules give equal bytes.
 
-    Raises InputError at the operation for what the version has no form for. A producer is left out before 13.3.
+    Raises InputError at the operation for what the version has no form for; `file` names the text that the module came
+    from where its locations do not. A producer is left out before 13.3.
     """
     with module.context:
-        return _write(module, version)
+        return _write(module, VersionGate(version, file))
 
 
-def _write(module: ir.Module, version: Version) -> bytes:
-    gate = VersionGate(version)
+def _write(module: ir.Module, gate: VersionGate) -> bytes:
+    version = gate.version
     strings, types, constants = StringTable(), TypeTable(gate), ConstantTable()
     attributes = AttributeWriter(gate, strings, types, constants)
     functions, globals = FunctionWriter(attributes), []

@@ -94,7 +94,7 @@ class Module:
         except ValueError as error:
             raise UsageError(str(error)) from None
         self.verify()
-        return write_module(self.ir, chosen)
+        return write_module(self.ir, chosen, self._file)
 
     @property
     def entries(self) -> list[str]:

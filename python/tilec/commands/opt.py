@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         from tilec.dialect.bytecode.writer import write_module
 
-        _write(write_module(module, version), arguments.output)
+        _write(write_module(module, version, arguments.file), arguments.output)
 
 
 def _bytecode_version(arguments: argparse.Namespace) -> Version | None:
