@@ -144,6 +144,13 @@ def test_generic_text_is_read_as_the_same_module(body: str) -> None:
     assert again.to_text(locations=True) == module.to_text(locations=True)
 
 
+@pytest.mark.parametrize("body", ["scope", "block and call", "calls of calls", "hidden terminators"])
+def test_bytecode_is_read_as_the_same_module(body: str) -> None:
+    module = Module.parse(kernel(BODIES[body]), "k.mlir")
+    again = Module.parse(module.to_bytecode(), "k.tileirbc")
+    assert every_location(again) == every_location(module)
+
+
 def test_modules_and_arguments_have_locations_of_their_own() -> None:
     text = f"{NAMES}cuda_tile.module @m {{ entry @k(%a: tile<i32> loc(#later), %b: tile<i32>) {{ }} loc(#start) }}"
     module = Module.parse(text + ' loc(#later)\n#later = loc("a"(#inner))')
