@@ -144,7 +144,7 @@ def test_generic_text_is_read_as_the_same_module(body: str) -> None:
     assert again.to_text(locations=True) == module.to_text(locations=True)
 
 
-@pytest.mark.parametrize("body", ["scope", "block and call", "calls of calls", "hidden terminators"])
+@pytest.mark.parametrize("body", ["scope", "block and call", "calls of calls"])
 def test_bytecode_is_read_as_the_same_module(body: str) -> None:
     module = Module.parse(kernel(BODIES[body]), "k.mlir")
     again = Module.parse(module.to_bytecode(), "k.tileirbc")
