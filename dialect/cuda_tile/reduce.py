@@ -2,12 +2,12 @@
 
 from tilec.dialect.attributes import Array, Boolean, Integer
 from tilec.dialect.cuda_tile.folds import body_problem, reduced_type, shape_problem
-from tilec.dialect.cuda_tile.operation import Operation
+from tilec.dialect.cuda_tile.operation import NoMemoryEffect, Operation
 from tilec.dialect.cuda_tile.sets import AnyTile
 from tilec.dialect.fields import MANY_RUNS, Mixed, Operand, Region, Result
 
 
-class ReduceOp(Operation, name="reduce", opcode=0x58):
+class ReduceOp(Operation, name="reduce", opcode=0x58, traits=[NoMemoryEffect]):
     """The fold along dim, in no specified order, by the body, which takes (element, accumulator) of each operand."""
 
     results: Mixed[Result[AnyTile], MANY_RUNS]
@@ -24,7 +24,7 @@ class ReduceOp(Operation, name="reduce", opcode=0x58):
         return body_problem(self)
 
 
-class ScanOp(Operation, name="scan", opcode=0x5E):
+class ScanOp(Operation, name="scan", opcode=0x5E, traits=[NoMemoryEffect]):
     """The inclusive prefix fold along dim, from the last index down where `reverse`."""
 
     results: Mixed[Result[AnyTile], MANY_RUNS]

@@ -11,11 +11,8 @@ from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.lowering.tile.axis import UNBOUNDED
 from tilec.lowering.tile.constants import splat
-
-# Zero is divisible by everything; this stands for it.
-UNBOUNDED = 1 << 62
-
 
 Of = Callable[[ir.Value], int]
 Rule = Callable[[Any, ir.Value, Of], int]

@@ -10,7 +10,9 @@ from tilec.lowering.tile.fold_constants import Evaluate, fold_constants
 from tilec.lowering.tile.fuse_fma import fuse_fma
 from tilec.lowering.tile.hoist_invariants import hoist_invariants
 from tilec.lowering.tile.prune_tokens import prune_tokens
+from tilec.lowering.tile.remove_dead import remove_dead
 from tilec.lowering.tile.simplify import simplify
+from tilec.lowering.tile.simplify_control import simplify_control
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,20 @@ PASSES: dict[str, TilePass] = {
     "cse": TilePass("MLIR: common subexpressions once", _upstream("cse")),
     "fold-constants": TilePass("operations on constants become constants, where they are exact", fold_constants),
     "simplify": TilePass("fold-constants, with identities that change no bit", simplify),
+    "simplify-control": TilePass(
+        "branches always taken, loops of one turn or none, values carried for nothing", _plain(simplify_control)
+    ),
     "hoist-invariants": TilePass("what a loop computes alike each time moves before it", _plain(hoist_invariants)),
     "prune-tokens": TilePass("tokens that order nothing go", _plain(prune_tokens)),
+    "remove-dead": TilePass("what gives nothing that is used goes, weak loads too", _plain(remove_dead)),
     "fuse-fma": TilePass("products fuse into sums, with one rounding for two: changes results", _plain(fuse_fma)),
 }
 
 # What compiling runs: nothing that changes a result.
-DEFAULT = ("canonicalize", "simplify", "cse", "hoist-invariants", "prune-tokens", "canonicalize")
+DEFAULT = (
+    "canonicalize", "simplify", "simplify-control", "simplify", "cse", "hoist-invariants", "prune-tokens",
+    "remove-dead",
+)  # fmt: skip
 
 
 def run(module: ir.Module, names: tuple[str, ...] = DEFAULT, *, evaluate: Evaluate) -> ir.Module:

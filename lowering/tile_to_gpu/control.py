@@ -8,12 +8,12 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.errors import UnsupportedError
 from tilec.lowering.ptx.place import error_place
+from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.exits import convert_block
 from tilec.lowering.tile_to_gpu.mma import AccumulatorState
-from tilec.lowering.tile_to_gpu.terminators import BREAK, CONTINUE, YIELD
 
 
 @converts("for")

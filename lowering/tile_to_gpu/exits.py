@@ -7,9 +7,9 @@ from typing import Any
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
+from tilec.lowering.tile.terminators import YIELD, leaves_early
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
-from tilec.lowering.tile_to_gpu.terminators import YIELD, leaves_early
 
 # What a block hands on when it ends with this terminator.
 Finish = Callable[[Any], list[ir.Value]]

@@ -11,9 +11,9 @@ from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator
+from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 from tilec.lowering.tile_to_gpu.alignment import access_vector, element_bytes
 from tilec.lowering.tile_to_gpu.matrix_plan import DOT, TCGEN05, MatrixPlan, operations_below
-from tilec.lowering.tile_to_gpu.terminators import BREAK, CONTINUE, YIELD, terminators
 
 Layouts = dict[ir.Value, LinearLayout]
 VECTOR_BYTES = 16

@@ -11,11 +11,11 @@ from tilec.dialect.spelling import spell
 from tilec.errors import UnsupportedError
 from tilec.lowering.ptx.place import error_place
 from tilec.lowering.target import Target
+from tilec.lowering.tile.terminators import may_be_left
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.operand_source import ABSORBED, OperandSource, operand_source
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
-from tilec.lowering.tile_to_gpu.terminators import may_be_left
 
 TCGEN05, WGMMA, DOT = "tcgen05", "wgmma", "dot"
 TENSOR_CORE_INPUTS = {"f16": 2, "bf16": 2, "tf32": 4}

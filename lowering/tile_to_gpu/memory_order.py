@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile_to_gpu.terminators import BREAK, CONTINUE, YIELD, terminators
+from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 
 LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko")
 _STRUCTURES = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")

@@ -361,6 +361,22 @@ class TestUpstream:
         )
         assert names(after("cse", text)) == ["addi", "print_tko"]
 
+    @pytest.mark.parametrize("fold", ["reduce", "scan"])
+    def test_cse_merges_equal_folds(self, fold: str) -> None:
+        """With their bodies, though not folds of another body."""
+        result, way = ("tile<f32>", "") if fold == "reduce" else ("tile<4xf32>", " reverse=false")
+
+        def made(name: str, body: str) -> str:
+            return (
+                f"%{name} = {fold} %a dim=0{way} identities=[0.0 : f32] : tile<4xf32> -> {result}"
+                f" (%x: tile<f32>, %y: tile<f32>) {{ %s = {body} %x, %y : tile<f32> yield %s : tile<f32> }} "
+            )
+
+        text = VALUES + made("u", "addf") + made("v", "addf") + made("w", "maxf")
+        lines = after("cse", f'{text} print_tko "%f %f %f", %u, %v, %w : {result}, {result}, {result} -> token')
+        assert names(lines).count(fold) == 2
+        assert names(after("canonicalize", text)) == []
+
     def test_cse_keeps_two_loads(self) -> None:
         load = "load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token"
         assert names(after("cse", f"%a, %s = {load} %b, %t = {load}")) == ["load_ptr_tko", "load_ptr_tko"]
