@@ -40,7 +40,7 @@ from tilec.dialect.verify import OperationVerifier
 
 # Every operation class of our dialects by its full name.
 OPERATIONS: dict[str, Any] = {}
-# The names in OPERATIONS of operations that Tile IR spells otherwise (`cuda_tile.preview$call`).
+# The names in OPERATIONS by what texts call the operations (`cuda_tile.preview$call`, and `cuda_tile.pow` of 13.3).
 SPELLED: dict[str, str] = {}
 
 
@@ -76,6 +76,7 @@ def operation_base(dialect: Any, discardable: bool = False) -> Any:
             since: str = "13.1",
             preview: bool = False,
             spelled: str | None = None,
+            formerly: str | None = None,
             **keywords: Any,
         ) -> None:
             if name is not None:
@@ -90,6 +91,9 @@ def operation_base(dialect: Any, discardable: bool = False) -> Any:
                 # IRDL allows no `$` in a name, so such an operation is stored under another one.
                 cls.spelled_name = cls.OPERATION_NAME.removesuffix(name) + (spelled or name)
                 SPELLED[cls.spelled_name] = cls.OPERATION_NAME
+                if formerly is not None:
+                    # What older texts call it.
+                    SPELLED[cls.OPERATION_NAME.removesuffix(name) + formerly] = cls.OPERATION_NAME
 
         @classmethod
         def verify_invariants(cls, op: Any) -> bool:

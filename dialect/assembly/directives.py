@@ -88,8 +88,8 @@ def _check_extents(tokens: Any, words: str, written: Any, extents: Any, offset: 
     if len(written) != len(extents):
         tokens.fail_at(
             offset,
-            f"expected {words.removesuffix('s')} declaration to contain {len(extents)} elements due to tensor_view type, "
-            f"but {len(written)} were provided",
+            f"expected {words.removesuffix('s')} declaration to contain {len(extents)} elements "
+            f"due to tensor_view type, but {len(written)} were provided",
         )
     for axis, ((_, value), expected) in enumerate(zip(written, extents, strict=True)):
         found = value if isinstance(value, int) else None

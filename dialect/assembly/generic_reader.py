@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.assembly.attributes import read_dictionary
+from tilec.dialect.assembly.unknown_operation import unknown_operation
 from tilec.dialect.build import group_lengths, segment_attribute
 from tilec.dialect.fields import ONE, ValueField
 from tilec.dialect.mlir import ir
-from tilec.dialect.operation import OPERATIONS
+from tilec.dialect.operation import OPERATIONS, SPELLED
 
 if TYPE_CHECKING:
     from tilec.dialect.assembly.reader import Reader
@@ -44,9 +45,10 @@ class GenericReader:
 
     def operation(self, point: ir.InsertionPoint) -> ir.Operation:
         tokens, offset = self.tokens, self.tokens.offset()
-        name = tokens.next()[1:-1]
+        spelled = tokens.next()[1:-1]
+        name = SPELLED.get(spelled, spelled)
         if name not in OPERATIONS:
-            tokens.fail_at(offset, f"unknown operation: {name}")
+            tokens.fail_at(offset, unknown_operation(spelled))
         start = tokens.at + 1
         operands = tokens.comma_list("(", ")", self.reader.scope.use)
         attributes = self._attributes()

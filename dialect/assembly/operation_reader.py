@@ -23,6 +23,7 @@ from tilec.dialect.assembly.template import (
     TypeElement,
     compile_template,
 )
+from tilec.dialect.assembly.unknown_operation import unknown_operation
 from tilec.dialect.fields import ONE, OPTIONAL, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
@@ -72,11 +73,8 @@ class OperationReader:
         else:
             name = self.reader.full_name(token)
             tokens.at += 1
-            if name not in OPERATIONS:
-                tokens.fail_at(
-                    offset,
-                    f"unknown operation: {token}" if is_name(token) else f"expected an operation, but got '{token}'",
-                )
+            if name not in OPERATIONS or not name.startswith("cuda_tile."):
+                tokens.fail_at(offset, unknown_operation(token))
             count = sum(count for _, count, _ in names)
             structure = STRUCTURES.get(name)
             operation = (

@@ -11,7 +11,8 @@ from tilec.dialect.assembly.locations import LocationReader
 from tilec.dialect.assembly.operation_reader import OperationReader
 from tilec.dialect.assembly.scope import Scope
 from tilec.dialect.assembly.source import Source
-from tilec.dialect.assembly.tokens import Tokens
+from tilec.dialect.assembly.tokens import Tokens, shown
+from tilec.dialect.assembly.unknown_operation import unknown_operation
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.operation import SPELLED
 
@@ -66,7 +67,7 @@ class Reader:
         return found
 
     def _wrapper(self) -> tuple[str, ...]:
-        """Passes over the start of a `builtin.module` around the module, which says nothing of its own; what ends it."""
+        """Passes over the start of a `builtin.module` around the module; the tokens that end it."""
         tokens = self.tokens
         if tokens.take('"builtin.module"'):
             tokens.skip_balanced("(", ")")
@@ -130,7 +131,9 @@ class Reader:
     def _item(self, point: ir.InsertionPoint) -> None:
         start, name = self.tokens.offset(), self.full_name(self.tokens.peek())
         if name not in _ITEMS and self.tokens.peek()[:1] != '"':
-            self.source.fail(start, f"expected entry or global, but got '{self.tokens.peek()}'")
+            word = self.tokens.peek()
+            reason = f"; {unknown_operation(word)}" if "$" in word else ""
+            self.source.fail(start, f"expected entry or global, but got {shown(word)}{reason}")
         self.operations.read(point)
 
     def full_name(self, word: str) -> str:

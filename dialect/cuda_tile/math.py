@@ -127,7 +127,7 @@ class Atan2Op(Operation, name="atan2", opcode=0x6E, since="13.2", traits=[ext.Pu
     assembly = "$x, $y attr-dict : type($result)"
 
 
-class FPowFOp(Operation, name="fpowf", opcode=0x54, traits=[ext.Pure]):
+class FPowFOp(Operation, name="fpowf", formerly="pow", opcode=0x54, traits=[ext.Pure]):
     """source to the power exponent."""
 
     result: Result[Float]

@@ -1,4 +1,4 @@
-"""Attributes that an operation does not declare are kept, as operations of MLIR keep them; declared ones are checked."""
+"""Attributes that an operation does not declare are kept, as MLIR keeps them; declared ones are checked."""
 
 from __future__ import annotations
 

@@ -220,6 +220,11 @@ def test_a_second_block_is_refused() -> None:
             "expects a pointer to i32, the element of 'g', but got 'tile<ptr<f32>>'",
         ),
         ("absi", "expected entry or global, but got 'absi'"),
+        (
+            "testing$func @f() { }",
+            "expected entry or global, but got 'testing$func'; testing$func exists only in NVIDIA's own test builds",
+        ),
+        ("preview$func @f() { }", "but got 'preview$func'; preview$func is of NVIDIA's preview"),
         ("entry k() { }", "expected a symbol name (@name), but got 'k'"),
     ],
 )
@@ -280,3 +285,39 @@ def test_names_that_are_no_words_are_quoted() -> None:
     assert Module.parse(module.to_text()).to_text() == module.to_text()
     assert 'entry @"k\\22<1>"()' in module.to_text()
     assert '{"my.odd key" = 1 : i32}' in module.to_text()
+
+
+def test_the_name_that_13_3_gave_a_power_is_read() -> None:
+    powers = "%0 = pow %a, %a : tile<f32> %1 = cuda_tile.pow %0, %a : tile<f32>"
+    text = f"cuda_tile.module @m {{ entry @k(%a: tile<f32>) {{ {powers} }} }}"
+    assert "%1 = fpowf %0, %arg0 : tile<f32>" in Module.parse(text).to_text()
+
+
+@pytest.mark.parametrize("end", ["// a comment", "// a comment\n", " \n\t" * 40, " \n" * 5000 + "// the end"])
+def test_blanks_and_comments_at_the_end(end: str) -> None:
+    assert Module.parse(KERNEL + end).to_text() == KERNEL
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("module {", "}"),
+        ("module @m {", "}"),
+        ("module attributes {my.fact = 1 : i32} {", "}"),
+        ("builtin.module @m attributes {my.fact} {", "}"),
+        ('"builtin.module"() ({', "}) : () -> ()"),
+        ('"builtin.module"() <{sym_name = "m"}> ({', "}) : () -> ()"),
+    ],
+)
+def test_wrappers_say_nothing(opening: str, closing: str) -> None:
+    assert Module.parse(f"{opening}\n{KERNEL}\n{closing}").to_text() == KERNEL
+
+
+def test_a_second_module_is_refused() -> None:
+    with pytest.raises(InputError, match="expected one cuda_tile.module, but a second one follows"):
+        Module.parse(KERNEL + KERNEL)
+
+
+def test_operations_outside_of_a_module_are_refused_at_their_place() -> None:
+    with pytest.raises(InputError, match="<string>:2:1: error: expected 'cuda_tile.module', but got '%0'"):
+        Module.parse("// lonely\n%0 = cuda_tile.iota : !cuda_tile.tile<8xi32>")

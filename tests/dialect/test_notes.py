@@ -74,7 +74,7 @@ def test_an_ancestor_that_a_terminator_cannot_leave() -> None:
             "<text>:4:7: note: it is defined here, after its use",
         ),
         (
-            "%b = addi %a, %n#1 : tile<i32>\n  %n:2 = loop : tile<i32>, tile<i32> { break %a, %a : tile<i32>, tile<i32> }",
+            "%b = addi %a, %n#1 : tile<i32>\n  %n:2 = loop : tile<i32>, token { break %a, %a : tile<i32>, tile<i32> }",
             "<text>:4:3: note: it is defined here, after its use",
         ),
     ],
@@ -88,7 +88,8 @@ def test_use_before_definition(use: str, definition: str) -> None:
 
 def test_use_after_the_region_of_the_definition() -> None:
     found = diagnostics(
-        "entry @k(%c: tile<i1>, %a: tile<i32>) {\n  if %c {\n    %b = absi %a : tile<i32>\n  }\n  %d = absi %b : tile<i32>\n}"
+        "entry @k(%c: tile<i1>, %a: tile<i32>) {\n  if %c {\n    %b = absi %a : tile<i32>\n  }\n"
+        "  %d = absi %b : tile<i32>\n}"
     )
     assert found[0] == "<text>:6:13: error: use of undeclared SSA value name '%b'"
     assert found[3] == "<text>:4:5: note: it is defined here, in a region that has ended"
@@ -120,6 +121,7 @@ def test_a_name_that_is_defined_nowhere_has_no_note() -> None:
 def test_type_mismatch_tells_the_definition(use: str, column: int) -> None:
     found = diagnostics(f"entry @k(%a: tile<i32>, %c: tile<i64>) {{\n  {use}\n}}")
     assert found[0] == (
-        f"<text>:3:{column}: error: use of value '%a' expects different type than prior uses: 'tile<i64>' vs 'tile<i32>'"
+        f"<text>:3:{column}: error: use of value '%a' expects different type than prior uses: "
+        "'tile<i64>' vs 'tile<i32>'"
     )
     assert found[3] == "<text>:2:10: note: it is defined here, as 'tile<i32>'"

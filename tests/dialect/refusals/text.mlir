@@ -70,3 +70,24 @@ assert %c, %c : tile<i1>
 // -----
 // expected-error: expected 'tensor_view' type, but got 'tile<i32>'
 %0 = make_tensor_view %p, shape = [8], strides = [1] : tile<i32>
+// -----
+// expected-error: unknown operation: adddi; did you mean 'addi'?
+%0 = adddi %n, %n : tile<4x8xi32>
+// -----
+// expected-error: unknown operation: cuda_tile.reshap; did you mean 'reshape'?
+%0 = cuda_tile.reshap %n : tile<4x8xi32> -> tile<32xi32>
+// -----
+// expected-error: unknown operation: tile_gpu.yield
+tile_gpu.yield
+// -----
+// expected-error: testing$func exists only in NVIDIA's own test builds, and no released tool takes it
+testing$func @f() { }
+// -----
+// expected-error: preview$func is of NVIDIA's preview, of which only preview$call is known
+preview$func @f() { }
+// -----
+// expected-error: expected static shape: the dimensions of a tile are numbers, but got '?'
+%0 = broadcast %n : tile<4x8xi32> -> tile<?x8xi32>
+// -----
+// expected-error: use of value '%l' expects different type than prior uses: 'tile<i32>' vs 'tile<i64>'
+%0 = cmpi equal %i, %l, signed : tile<i32> -> tile<i1>
