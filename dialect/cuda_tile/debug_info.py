@@ -165,6 +165,11 @@ def _scopes(location: ir.Location, callees: bool) -> Iterator[Scope]:
 def subprogram_of(location: ir.Location) -> DISubprogramAttr | None:
     """The subprogram around the scope of a location; None where it has no scope."""
     scope = scope_of(location)
+    return None if scope is None else enclosing_subprogram(scope)
+
+
+def enclosing_subprogram(scope: Scope) -> DISubprogramAttr | None:
+    """The subprogram that a scope is or lies in; None for blocks of generic text that lie in none."""
     while isinstance(scope, DILexicalBlockAttr):
         scope = scope.scope
     return scope if isinstance(scope, DISubprogramAttr) else None

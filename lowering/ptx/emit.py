@@ -28,7 +28,8 @@ def emit(module: ir.Module) -> str:
         raise CompileError(f"one PTX file has one target, got {', '.join(targets)}")
     provenance = Provenance()
     bodies = [line for entry in entries for line in ["", *_entry(entry, provenance)]]
-    return "\n".join([*module_head(targets[0], functions, entries, provenance.directives()), *bodies, ""])
+    head = module_head(targets[0], functions, entries, provenance.directives())
+    return "\n".join([*head, *bodies, *provenance.names(), ""])
 
 
 def _entry(entry: ir.Operation, provenance: Provenance) -> list[str]:
@@ -48,8 +49,7 @@ def _lines(body: Body, provenance: Provenance) -> list[str]:
         if len(line) > LONGEST_LINE or "\n" in text:
             line = _wrapped(text)
         loc, comment = provenance.marks(location)
-        if loc:
-            lines.append(INDENT + loc)
+        lines += [INDENT + each for each in loc]
         lines.append(_commented(line, comment) if comment else line)
     return lines
 

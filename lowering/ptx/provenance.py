@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.ptx.place import Place, place
+from tilec.lowering.ptx.place import Place, Site, place
+
+# PTX ISA, "Debugging Directives: .loc": names of inlined functions are offsets from a label of this section.
+_NAMES = "$function_names"
 
 
 class Provenance:
@@ -11,37 +14,73 @@ class Provenance:
 
     def __init__(self) -> None:
         self.files: dict[str, int] = {}
-        self._marks: dict[ir.Attribute, tuple[str, str]] = {}
+        self._names: dict[str, int] = {}
+        self._names_size = 0
+        self._marks: dict[ir.Attribute, tuple[tuple[str, ...], str]] = {}
         self.start()
 
     def start(self) -> None:
-        """Forget the line before, as at the start of a kernel."""
+        """Forget the lines before, as at the start of a kernel."""
         self._location: ir.Location | None = None
         self._loc = self._comment = ""
+        self._said: set[str] = set()
 
-    def marks(self, location: ir.Location) -> tuple[str, str]:
-        """The .loc directive and the comment for a line, each empty where it is as for the line before."""
+    def marks(self, location: ir.Location) -> tuple[list[str], str]:
+        """The .loc directives and the comment for a line, each empty where it is as for the line before."""
         if self._location is not None and location == self._location:
-            return "", ""
+            return [], ""
         self._location = location
         key = location.attr
         if key not in self._marks:
             found = place(location)
-            self._marks[key] = self._directive(found), found.comment()
-        loc, comment = self._marks[key]
-        changed = loc if loc != self._loc else "", comment if comment != self._comment else ""
-        self._loc, self._comment = loc or self._loc, comment
+            self._marks[key] = self._directives(found), found.comment()
+        directives, comment = self._marks[key]
+        changed = self._unsaid(directives), comment if comment != self._comment else ""
+        self._comment = comment
         return changed
 
     def directives(self) -> list[str]:
         """The .file lines of all files met so far."""
         return [f'.file {number} "{_escaped(name)}"' for name, number in self.files.items()]
 
-    def _directive(self, found: Place) -> str:
-        if found.source is None:
-            return ""
-        number = self.files.setdefault(found.source.file, len(self.files) + 1)
-        return f".loc {number} {found.source.line} {found.source.column}"
+    def names(self) -> list[str]:
+        """The section with the names of inlined functions; none without any."""
+        if not self._names:
+            return []
+        rows = [f"    .b8 {', '.join(map(str, [*name.encode(), 0]))}" for name in self._names]
+        return ["", ".section .debug_str", "{", f"{_NAMES}:", *rows, "}"]
+
+    def _unsaid(self, directives: tuple[str, ...]) -> list[str]:
+        """Those of a line that differs from the one before; callers, which come first, once a kernel."""
+        if not directives or directives[-1] == self._loc:
+            return []
+        *callers, self._loc = directives
+        lines = [each for each in callers if each not in self._said]
+        self._said.update(directives)
+        return [*lines, self._loc]
+
+    def _directives(self, found: Place) -> tuple[str, ...]:
+        """From the outermost caller inwards where every function has a name, else the innermost line alone."""
+        if not found.sites:
+            return ()
+        inlined = found.sites[:-1]
+        if not all(site.function for site in inlined):
+            return (f".loc {self._place(found.sites[0])}",)
+        lines = [f".loc {self._place(found.sites[-1])}"]
+        for site, caller in reversed(list(zip(inlined, found.sites[1:], strict=True))):
+            name = f"function_name {_NAMES}+{self._name(site.function)}"
+            lines.append(f".loc {self._place(site)}, {name}, inlined_at {self._place(caller)}")
+        return tuple(lines)
+
+    def _place(self, site: Site) -> str:
+        source = site.source
+        return f"{self.files.setdefault(source.file, len(self.files) + 1)} {source.line} {source.column}"
+
+    def _name(self, name: str) -> int:
+        if name not in self._names:
+            self._names[name] = self._names_size
+            self._names_size += len(name.encode()) + 1
+        return self._names[name]
 
 
 def _escaped(name: str) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tilec.dialect.cuda_tile.debug_info import DICompileUnitAttr, DIFileAttr, DISubprogramAttr, di_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder, entry, function
 from tilec.lowering.ptx.emit import emit
 from tilec.runtime.cubin import assemble
+from tilec.runtime.ptxsim._native import Program
 
 TARGETS = ["sm_90a", "sm_100a"]
 FUNCTION = """\
@@ -78,6 +80,24 @@ def test_everything_is_accepted(module: ir.Module, target: str, options: dict) -
     cubin = assemble(emit(module), target)
     assert cubin.warnings == ()
     assert cubin.spill_bytes == 0
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_inlined_functions_with_names_are_accepted(module: ir.Module, target: str) -> None:
+    file = DIFileAttr.get("kernel.py", "/home/ann")
+    unit = DICompileUnitAttr.get(file)
+    outer, inner = (DISubprogramAttr.get(file, 1, name, name, unit) for name in ("kernel", "größe"))
+    call = di_location(outer, "/home/ann/kernel.py", 9, 1)
+    inlined = ir.Location.callsite(di_location(inner, "/home/ann/helper.py", 3, 5), [call])
+    b = kernel(module, target)
+    out = b.compute("ld.param.b64 $0, [out];", b.i64, loc=call)
+    x = b.compute("mov.f32 $0, 0f3F800000;", b.f32, loc=ir.Location.callsite(inlined, [inlined]))
+    b.execute("st.global.f32 [$0], $1;", (), out, b.compute("add.f32 $0, $1, $1;", b.f32, x, loc=inlined), loc=call)
+    b.leave(loc=call)
+    text = emit(module)
+    assert text.count("inlined_at") == 3
+    assert assemble(text, target).warnings == ()
+    assert [each.name for each in Program(text).entries] == ["kernel"]
 
 
 def test_a_wgmma_loop_is_not_serialized(module: ir.Module) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tilec.dialect.cuda_tile.debug_info import DICompileUnitAttr, DIFileAttr, DILexicalBlockAttr, DISubprogramAttr
+from tilec.dialect.cuda_tile.debug_info import di_location as scoped
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.lowering.ptx.emit import COMMENT_COLUMN
@@ -69,6 +71,65 @@ def test_the_first_known_place_of_merged_operations(b: PtxBuilder, text: Text) -
     b.execute("bar.sync 0;", loc=ir.Location.fused([ir.Location.unknown(), at(9), at(10)]))
     b.leave()
     assert "// matmul.py:9\n" in text()
+
+
+def subprogram(name: str) -> DISubprogramAttr:
+    file = DIFileAttr.get("matmul.py", "/home/ann")
+    return DISubprogramAttr.get(file, 1, name, name, DICompileUnitAttr.get(file))
+
+
+def test_a_place_in_a_scope_is_the_place(b: PtxBuilder, text: Text) -> None:
+    kernel = subprogram("kernel")
+    block = DILexicalBlockAttr.get(kernel, kernel.file, 2)
+    b.execute("bar.sync 0;", loc=ir.Location.name("cuda_tile.exp", scoped(block, "/home/ann/matmul.py", 3, 7)))
+    b.leave()
+    assert ".loc 1 3 7" in text()
+    assert "// cuda_tile.exp  matmul.py:3\n" in text()
+    assert ".section" not in text()
+
+
+def test_functions_with_names_are_inlined_at_their_callers(b: PtxBuilder, text: Text) -> None:
+    # PTX ISA, ".loc": the place that `inlined_at` names has a .loc of its own before.
+    kernel, helper, inner = (subprogram(name) for name in ("kernel", "helper", "inner"))
+    called = scoped(kernel, "/k.py", 30, 2)
+    in_helper = ir.Location.callsite(scoped(helper, "/h.py", 5, 3), [called])
+    in_inner = ir.Location.callsite(scoped(inner, "/h.py", 9, 4), [in_helper])
+    for location in (in_helper, in_inner, in_inner, called, in_helper):
+        b.execute("bar.sync 0;", loc=ir.Location.name("cuda_tile.exp", location))
+    b.leave()
+    body = text()
+    assert [" ".join(line.split("//")[0].split()) for line in written(body)] == [
+        ".loc 1 30 2",
+        ".loc 2 5 3, function_name $function_names+0, inlined_at 1 30 2",
+        "bar.sync 0;",
+        ".loc 2 9 4, function_name $function_names+7, inlined_at 2 5 3",
+        "bar.sync 0;",
+        "bar.sync 0;",
+        ".loc 1 30 2",
+        "bar.sync 0;",
+        ".loc 2 5 3, function_name $function_names+0, inlined_at 1 30 2",
+        "bar.sync 0;",
+    ]
+    assert body.endswith(
+        "}\n\n.section .debug_str\n{\n$function_names:\n"
+        "    .b8 104, 101, 108, 112, 101, 114, 0\n    .b8 105, 110, 110, 101, 114, 0\n}\n"
+    )
+    assert "// cuda_tile.exp  h.py:9 (called at h.py:5, k.py:30)" in body
+
+
+def test_a_call_of_a_function_without_name_is_the_innermost_line(b: PtxBuilder, text: Text) -> None:
+    b.execute("bar.sync 0;", loc=ir.Location.callsite(at(3), [scoped(subprogram("kernel"), "/k.py", 30, 2)]))
+    b.leave()
+    assert [line.strip() for line in text().splitlines() if ".loc" in line] == [".loc 1 3 5"]
+
+
+def test_calls_made_of_one_another_take_no_time(b: PtxBuilder, text: Text) -> None:
+    location = scoped(subprogram("kernel"), "/k.py", 30, 2)
+    for _ in range(60):
+        location = ir.Location.callsite(location, [location])
+    b.execute("bar.sync 0;", loc=location)
+    b.leave()
+    assert text().count("k.py:30") == 100
 
 
 def test_files_are_numbered_once(b: PtxBuilder, text: Text) -> None:
