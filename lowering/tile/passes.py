@@ -13,6 +13,7 @@ from tilec.lowering.tile.prune_tokens import prune_tokens
 from tilec.lowering.tile.remove_dead import remove_dead
 from tilec.lowering.tile.simplify import simplify
 from tilec.lowering.tile.simplify_control import simplify_control
+from tilec.lowering.tile.split_loops import split_loops
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,9 @@ PASSES: dict[str, TilePass] = {
     "hoist-invariants": TilePass("what a loop computes alike each time moves before it", _plain(hoist_invariants)),
     "prune-tokens": TilePass("tokens that order nothing go", _plain(prune_tokens)),
     "remove-dead": TilePass("what gives nothing that is used goes, weak loads too", _plain(remove_dead)),
+    "split-loops": TilePass(
+        "loops end where their masks cease to hold everywhere, and go on in a second one", _plain(split_loops)
+    ),
     "fuse-fma": TilePass("products fuse into sums, with one rounding for two: changes results", _plain(fuse_fma)),
 }
 
