@@ -72,7 +72,7 @@ class Names:
         for each in operations:
             self._name_results(each.operation)
         for each in operations:
-            if each.region_fields:
+            if getattr(each, "region_fields", ()):
                 self._name_regions(each)
 
     def _name_results(self, op: ir.Operation) -> None:

@@ -21,10 +21,13 @@ from tilec.dialect.assembly.template import (
     placed_attributes,
 )
 from tilec.dialect.fields import OPTIONAL, UNIFORM, ValueField
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
 from tilec.dialect.spelling import spell
+from tilec.errors import InputError
 
+_DIALECT = "cuda_tile."
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
@@ -73,11 +76,14 @@ class Printer:
         self.indent = outer
 
     def operation(self, op: Any) -> None:
+        if not op.operation.name.startswith(_DIALECT):
+            message = f"'{op.operation.name}' has no form in Tile IR assembly: print the generic form"
+            raise InputError(message, source_location(op.location))
         structure = STRUCTURES.get(op.OPERATION_NAME)
         if structure is not None:
             structure(self, op)
             return
-        words = [op.spelled_name.removeprefix("cuda_tile.")]
+        words = [op.spelled_name.removeprefix(_DIALECT)]
         text = self._elements(op, compile_template(op.__class__), _Facts(op))
         if text[:1].strip():
             words.append(text)

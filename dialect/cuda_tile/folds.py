@@ -82,8 +82,8 @@ def body_problem(op: Any) -> str | None:
 
 
 def effect_free(op: Any) -> bool:
-    """Whether an operation, with all inside it, touches no memory."""
-    from_traits = any(trait.__name__ in ("Pure", "NoMemoryEffect") for trait in op._traits)
+    """Whether an operation, with all inside it, touches no memory; one of another dialect does where it does not tell."""
+    from_traits = any(trait.__name__ in ("Pure", "NoMemoryEffect") for trait in getattr(op, "_traits", ()))
     if not from_traits and op.operation.name not in _EFFECT_FREE:
         return False
     return all(effect_free(each) for region in op.regions for block in region.blocks for each in block.operations)

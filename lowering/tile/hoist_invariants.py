@@ -52,7 +52,8 @@ def _is_small(amount: int | None, bits: int) -> bool:
 def _may_run_anytime(op: Any) -> bool:
     if op.operation.has_trait(ir.IsTerminatorTrait) and not _inside_fold(op):
         return False
-    if ext.Pure not in op._traits and op.operation.name not in _ALSO_FREE:
+    # Operations of other dialects say what they are only where they are Python's too.
+    if ext.Pure not in getattr(op, "_traits", ()) and op.operation.name not in _ALSO_FREE:
         return False
     if _may_be_undefined(op):
         return False

@@ -17,7 +17,9 @@ def prune_tokens(module: ir.Module) -> None:
     found: list[Any] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        if any(isinstance(value.type, TokenType) for value in operation.operands):
+        # What an operation of another dialect does with a token is not known here.
+        is_ours = operation.name.startswith("cuda_tile.")
+        if is_ours and any(isinstance(value.type, TokenType) for value in operation.operands):
             found.append(operation.opview)
         return ir.WalkResult.ADVANCE
 
@@ -73,7 +75,7 @@ def _waits_for(token: ir.Value, earlier: ir.Value) -> bool:
     pending, seen = [token], set()
     while pending:
         owner = pending.pop().owner
-        if isinstance(owner, ir.Block) or len(owner.regions):
+        if isinstance(owner, ir.Block) or len(owner.regions) or not owner.operation.name.startswith("cuda_tile."):
             continue
         for operand in owner.operation.operands:
             if operand == earlier:

@@ -1,0 +1,163 @@
+"""Passes leave operations of other dialects where they are, whatever stands around them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tilec import pipeline
+from tilec.dialect.build import build
+from tilec.dialect.mlir import context, ir, passmanager, register
+from tilec.errors import InputError, UsageError
+from tilec.lowering.gpu.passes import PASSES as GPU_PASSES
+from tilec.lowering.tile.passes import PASSES as TILE_PASSES
+from tilec.lowering.tile_to_gpu.kernel import convert
+from tilec.module import Module
+from tilec.run import run
+
+ASSEMBLY = sorted((Path(__file__).parents[1] / "dialect" / "assembly").glob("*.mlir"))
+FOREIGN = "other.hand_on"
+# Their bodies may have no effect, and an operation that says nothing of itself may have any.
+FOLDS = ("cuda_tile.reduce", "cuda_tile.scan")
+DOUBLED = """\
+!view = tensor_view<4xi32, strides=[1]>
+!tiles = partition_view<tile=(4), !view>
+cuda_tile.module @kernels {
+  entry @doubled(%p: tile<ptr<i32>>) {
+    %view = make_tensor_view %p, shape = [4], strides = [1] : !view
+    %tiles = make_partition_view %view : !tiles
+    %zero = constant <i32: 0> : tile<i32>
+    %a, %t = load_view_tko weak %tiles[%zero] : !tiles, tile<i32> -> tile<4xi32>, token
+    %b = addi %a, %a : tile<4xi32>
+    %u = store_view_tko weak %b, %tiles[%zero] token = %t : tile<4xi32>, !tiles, tile<i32> -> token
+    return
+  }
+}
+"""
+
+
+@pytest.fixture
+def users() -> ir.Context:
+    made = register(ir.Context())
+    made.allow_unregistered_dialects = True
+    return made
+
+
+def foreign_everywhere(module: ir.Module) -> int:
+    """Puts an operation that nobody knows behind every result, which hands it on; how many there are."""
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name in FOLDS:
+            found.append(operation)
+            return ir.WalkResult.SKIP
+        found.extend([operation] * bool(operation.results))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for operation in found:
+        for result in operation.results:
+            with operation.location:
+                made = ir.Operation.create(FOREIGN, [result.type], [result], ip=ir.InsertionPoint.after(operation))
+            result.replace_all_uses_except(made.result, made)
+    return sum(len(operation.results) for operation in found)
+
+
+def count(module: ir.Module) -> int:
+    return module.operation.get_asm(print_generic_op_form=True).count(f'"{FOREIGN}"')
+
+
+@pytest.mark.parametrize("name", TILE_PASSES)
+def test_every_pass_over_tile_ir_leaves_them(users: ir.Context, name: str) -> None:
+    for path in ASSEMBLY:
+        with users:
+            module = Module.read(path).ir
+            placed = foreign_everywhere(module)
+            manager = passmanager.PassManager("builtin.module")
+        assert count(module) == placed
+        pipeline.add(manager, name).run(module.operation)
+        assert count(module) == placed, path.stem
+        assert module.operation.verify()
+
+
+def test_what_stands_beside_the_kernel_stays(users: ir.Context) -> None:
+    function = "  func.func @f(%arg0: i32) -> i32 {\n    return %arg0 : i32\n  }\n"
+    with users:
+        module = Module.parse(DOUBLED).ir
+        for operation in ir.Module.parse(function).body.operations:
+            operation.operation.clone(ip=ir.InsertionPoint(module.body))
+        manager = passmanager.PassManager("builtin.module")
+        for name in TILE_PASSES:
+            pipeline.add(manager, name)
+        manager.run(module.operation)
+    assert function in str(module)
+    numbers = np.array([1, 2, 3, 4], np.int32)
+    run(Module(module), (1,), [numbers], backend="interpret")
+    assert list(numbers) == [2, 4, 6, 8]
+
+
+def test_passes_over_tile_gpu_leave_them(users: ir.Context) -> None:
+    with users:
+        module = convert(Module.parse(DOUBLED).ir, target="sm_90a")
+        body = module.body.operations[0].regions[0].blocks[0]
+        with ir.Location.unknown():
+            ir.Operation.create(FOREIGN, [], [], ip=ir.InsertionPoint.at_block_begin(body))
+        manager = passmanager.PassManager("builtin.module")
+        for name in GPU_PASSES:
+            pipeline.add(manager, name, target="sm_90a")
+        manager.run(module.operation)
+    assert count(module) == 1
+
+
+def test_a_token_that_another_dialect_hands_on_waits_for_nothing_that_is_known(users: ir.Context) -> None:
+    """join(a, hand_on(a)) keeps both: what comes out of the other dialect need not have waited for what went in."""
+    with users:
+        module = Module.parse(
+            "cuda_tile.module @kernels {\n  entry @k(%p: tile<ptr<i32>>) {\n"
+            "    %one = constant <i32: 1> : tile<i32>\n"
+            "    %a = store_ptr_tko weak %p, %one : tile<ptr<i32>>, tile<i32> -> token\n"
+            "    %b = store_ptr_tko weak %p, %one token = %a : tile<ptr<i32>>, tile<i32> -> token\n  }\n}\n"
+        ).ir
+        last = module.body.operations[0].regions[0].blocks[0].operations[2].operation
+        with ir.InsertionPoint(last), ir.Location.unknown():
+            first = last.operands[2]
+            other = ir.Operation.create(FOREIGN, [first.type], [first]).result
+            last.operands[2] = build("join_tokens", [first, other], [first.type]).result
+        pipeline.add(passmanager.PassManager("builtin.module"), "prune-tokens").run(module.operation)
+    assert "cuda_tile.join_tokens" in str(module)
+
+
+def test_effects_of_another_dialect_inside_a_reduction_are_refused(users: ir.Context) -> None:
+    with users:
+        module = Module.read(next(path for path in ASSEMBLY if path.stem == "reduce")).ir
+        found: list[ir.Operation] = []
+
+        def visit(operation: ir.Operation) -> ir.WalkResult:
+            found.extend([operation] * (operation.name in FOLDS))
+            return ir.WalkResult.ADVANCE
+
+        module.operation.walk(visit)
+        with ir.Location.unknown():
+            ir.Operation.create(FOREIGN, [], [], ip=ir.InsertionPoint.at_block_begin(found[0].regions[0].blocks[0]))
+    with pytest.raises(ir.MLIRError) as caught:
+        module.operation.verify()
+    words = f"only memory-effect-free operations are allowed inside, but found '{FOREIGN}'"
+    assert words in caught.value.error_diagnostics[0].message
+
+
+def test_assembly_of_tile_ir_has_no_form_for_them(users: ir.Context) -> None:
+    with users:
+        module = Module.parse(DOUBLED, "doubled.mlir")
+        foreign_everywhere(module.ir)
+    with pytest.raises(InputError, match=f"doubled.mlir:5:13: error: '{FOREIGN}' has no form in Tile IR assembly"):
+        module.to_text()
+    assert FOREIGN in module.to_text(generic=True)
+
+
+def test_unknown_passes_are_wrong_calls() -> None:
+    with context():
+        manager = passmanager.PassManager("builtin.module")
+    with pytest.raises(UsageError, match="unknown pass 'fuse': expected one of canonicalize, cse, "):
+        pipeline.add(manager, "fuse")
