@@ -28,20 +28,20 @@ class ConstantReader:
 
     def read(self, type: ir.Type, cursor: Cursor) -> ir.Attribute:
         """The elements whose index comes next, for a tile of a type; a splat stays one element."""
-        key = cursor.number(), type
-        found = self._found.get(key)
+        start, index = cursor.at, cursor.number()
+        found = self._found.get((index, type))
         if found is None:
-            found = self._found[key] = self._elements(*key, cursor)
+            found = self._found[index, type] = self._elements(index, type, cursor, start)
         return found
 
-    def _elements(self, index: int, type: ir.Type, user: Cursor) -> ir.Attribute:
+    def _elements(self, index: int, type: ir.Type, user: Cursor, at: int) -> ir.Attribute:
         if not isinstance(type, TileType) or spell(type.element) not in ELEMENT_BITS:
-            user.fail(f"constant elements need a tile of numbers, but got {quote(type)}")
-        blob = self._table.entry(index, user)
+            user.fail(f"constant elements need a tile of numbers, but got {quote(type)}", at)
+        blob = self._table.entry(index, user, at)
         payload = blob.take(blob.number())
         self._bytes += len(payload)
         if self._bytes > _MOST_BYTES:
-            user.fail(f"the constants of the file take more than {_MOST_BYTES} bytes")
+            user.fail(f"the constants of the file take more than {_MOST_BYTES} bytes", at)
         content = _bits(payload, type, blob) if spell(type.element) == "i1" else _whole_bytes(payload, type, blob)
         numbers = np.frombuffer(content, np.uint8)
         return ir.DenseElementsAttr.get(numbers, type=type.element, shape=list(type.shape))

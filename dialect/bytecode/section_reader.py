@@ -79,7 +79,7 @@ def _next(cursor: Cursor) -> tuple[Section, Cursor] | None:
     length_at, length = cursor.at, cursor.number()
     _align(cursor, section, aligned)
     if length > cursor.left:
-        cursor.fail(f"expected {length} bytes, but only {max(0, cursor.left)} are left in the file", length_at)
+        cursor.fail(f"expected {length} bytes, but only {cursor.left} are left in the file", length_at)
     return section, cursor.part(length)
 
 
@@ -91,3 +91,5 @@ def _align(cursor: Cursor, section: Section, aligned: bool) -> None:
     if alignment % needed:
         cursor.fail(f"expected an alignment that is a multiple of {needed} bytes, but got {alignment}", start)
     cursor.align(alignment)
+    if cursor.left < 0:
+        cursor.fail(f"the next multiple of {alignment} bytes, the alignment, lies beyond the end of the file", start)

@@ -26,15 +26,15 @@ class Table:
     def __len__(self) -> int:
         return len(self._offsets)
 
-    def entry(self, index: int, user: Cursor) -> Cursor:
-        """The bytes of an entry; Malformed at the place of its user where there is none."""
+    def entry(self, index: int, user: Cursor, at: int | None = None) -> Cursor:
+        """The bytes of an entry; Malformed at the place of its user, or `at` of it, where there is none."""
         if index >= len(self._offsets):
-            user.fail(f"{self.words} index {index} is out of bounds: the table has {len(self._offsets)} entries")
+            user.fail(f"{self.words} index {index} is out of bounds: the table has {len(self._offsets)} entries", at)
         size = len(self._cursor.data) - self._start
         begin = self._offsets[index]
         end = self._offsets[index + 1] if index + 1 < len(self._offsets) else size
         if not begin <= end <= size:
-            user.fail(f"{self.words} {index} lies from {begin} to {end}, outside of the {size} bytes of its table")
+            user.fail(f"{self.words} {index} lies from {begin} to {end}, outside of the {size} bytes of its table", at)
         self._cursor.at = self._start + begin
         return self._cursor.part(end - begin)
 
@@ -63,6 +63,6 @@ class Strings:
 
     def _decode(self, index: int, user: Cursor, at: int | None) -> str:
         try:
-            return self._table.entry(index, user).data.decode()
+            return self._table.entry(index, user, at).data.decode()
         except UnicodeDecodeError as error:
             user.fail(f"expected UTF-8 in string {index}, but byte {error.start} of it is none", at)

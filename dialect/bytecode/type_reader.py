@@ -27,6 +27,7 @@ from tilec.dialect.cuda_tile.types import (
     TokenType,
 )
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import quote
 
 # A function of tiles of pointers to numbers is four levels deep; a view of a tensor of numbers is three.
 _DEEPEST = 8
@@ -47,16 +48,16 @@ class TypeReader:
 
     def read(self, cursor: Cursor) -> ir.Type:
         """The type whose index comes next."""
-        index = cursor.number()
+        start, index = cursor.at, cursor.number()
         found = self.known.get(index)
-        return found if found is not None else self._resolve(index, cursor)
+        return found if found is not None else self._resolve(index, cursor, start)
 
-    def _resolve(self, index: int, user: Cursor) -> ir.Type:
+    def _resolve(self, index: int, user: Cursor, at: int) -> ir.Type:
         if index in self._open:
-            user.fail(f"type {index} contains itself")
+            user.fail(f"type {index} contains itself", at)
         if len(self._open) >= _DEEPEST:
-            user.fail(f"types are nested more than {_DEEPEST} deep")
-        blob = self._table.entry(index, user)
+            user.fail(f"types are nested more than {_DEEPEST} deep", at)
+        blob = self._table.entry(index, user, at)
         self._open.append(index)
         try:
             found = self.known[index] = self._type(blob)
@@ -141,7 +142,9 @@ def _extents(blob: Cursor, words: str) -> list[int | None]:
 
 
 def _tensor(view: ir.Type, blob: Cursor) -> TensorViewType:
-    return view if isinstance(view, TensorViewType) else blob.fail(f"expected a tensor_view inside, but got {view}", 0)
+    if not isinstance(view, TensorViewType):
+        blob.fail(f"expected a tensor_view inside, but got {quote(view)}", 0)
+    return view
 
 
 def _padding(blob: Cursor, given: bool) -> str | None:

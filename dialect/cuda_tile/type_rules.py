@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from tilec.dialect.cuda_tile.element import DYNAMIC, ELEMENT_BITS, FLOATS, NUMBERS, spell_extent
 from tilec.dialect.mlir import ir
@@ -32,7 +31,8 @@ def tile_problem(shape: Sequence[int], element: ir.Type) -> str | None:
         return f"all dimensions must be positive constants, got {listed}"
     if any(extent & (extent - 1) for extent in shape):
         return f"all dimensions must be powers of two, got {listed}"
-    if prod(shape) > MAXIMUM_TILE_ELEMENTS:
+    # Of powers of two the exponents add up; the product of very many of them would be no number to compute.
+    if sum(extent.bit_length() - 1 for extent in shape) > MAXIMUM_TILE_ELEMENTS.bit_length() - 1:
         return f"tile would exceed the maximum of {MAXIMUM_TILE_ELEMENTS} elements"
     if spell(element) == "f4E2M1FN" and all(extent % 2 for extent in shape):
         return "F4E2M1FN tiles must have an even number of elements"
