@@ -99,6 +99,10 @@ def operation_base(dialect: Any, discardable: bool = False) -> Any:
         def verify_invariants(cls, op: Any) -> bool:
             return _emit(op, cls.verifier.problem(op))
 
+        def has_assembly(self) -> bool:
+            """Whether the assembly line can say the operation, which else is printed in the generic form."""
+            return True
+
         def check_types(self) -> str | None:
             """What is wrong with the types beyond fields and rules, or None; asked once for equal types."""
             return None

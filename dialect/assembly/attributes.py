@@ -8,6 +8,8 @@ from tilec.dialect.assembly.debug_info_reader import is_debug_info, read_debug_i
 from tilec.dialect.assembly.lexer import END, is_name
 from tilec.dialect.assembly.tokens import Tokens, shown, unescape
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr
+from tilec.dialect.cuda_tile.enums import ENUMERATIONS
+from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 
 PREDICATES = ("div_by", "same_elements", "bounded")
@@ -161,29 +163,38 @@ def _named(tokens: Tokens) -> ir.Attribute:
     if word == token:
         tokens.next()
         return tokens.alias(token, start)
-    if tokens.peek(1) != "<" or tokens.peek(3) != ">" or not is_name(tokens.peek(2)):
+    if word == "optimization_hints":
+        tokens.next()
+        return read_hints(tokens)
+    if word not in ENUMERATIONS:
         tokens.fail(f"unknown attribute: {token}")
     # Enumerations in the generic form: #cuda_tile.rounding<zero> is stored as the keyword.
-    for _ in range(2):
-        tokens.next()
-    keyword = tokens.next()
     tokens.next()
+    tokens.expect("<")
+    keyword = tokens.peek()
+    if keyword not in ENUMERATIONS[word]:
+        tokens.fail(f"expected {token} to be one of: {', '.join(ENUMERATIONS[word])}, but got {shown(keyword)}")
+    tokens.next()
+    tokens.expect(">")
     return ir.StringAttr.get(keyword)
+
+
+def _shaped(type: ir.Type) -> str:
+    # NVIDIA's tiles are shaped types to MLIR; ours are not, so elements are stored as those of a tensor.
+    if not isinstance(type, TileType):
+        return str(type)
+    return f"tensor<{''.join(f'{extent}x' for extent in type.shape)}{type.element}>"
 
 
 def _sliced(tokens: Tokens) -> ir.Attribute:
     start = tokens.offset()
     tokens.next()
     tokens.skip_balanced("<", ">")
-    end = tokens.offset_of_last_end()
-    if tokens.peek() == ":" and tokens.text(start, end).startswith("dense"):
-        tokens.next()
-        tokens.next()
-        if tokens.peek() == "<":
-            tokens.skip_balanced("<", ">")
-        end = tokens.offset_of_last_end()
+    text = tokens.text(start, tokens.offset_of_last_end())
+    if text.startswith("dense") and tokens.take(":"):
+        text += f" : {_shaped(tokens.type())}"
     try:
-        return ir.Attribute.parse(tokens.text(start, end))
+        return ir.Attribute.parse(text)
     except ir.MLIRError as error:
         tokens.fail_at(
             start, str(error.error_diagnostics[0].message) if error.error_diagnostics else "not an attribute"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tilec.dialect.assembly.elements import spell_elements
-from tilec.dialect.mlir import ir
+from tilec.dialect.assembly.generic_printer import spell_function
 from tilec.dialect.spelling import spell
 
 
@@ -40,13 +40,7 @@ def _view_types(printer: Any, op: Any, _: str) -> str:
 
 
 def _function_type(printer: Any, op: Any, _: str) -> str:
-    inputs, results = ([_prefixed(v.type) for v in each] for each in (op.operation.operands, op.operation.results))
-    given = results[0] if len(results) == 1 else f"({', '.join(results)})"
-    return f"({', '.join(inputs)}) -> {given}"
-
-
-def _prefixed(type: ir.Type) -> str:
-    return f"!cuda_tile.{spell(type)}"
+    return spell_function(op.operation.operands, op.operation.results)
 
 
 PRINTERS: dict[str, Callable[[Any, Any, str], str]] = {

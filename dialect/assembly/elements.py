@@ -105,9 +105,13 @@ def _check_integer(tokens: Tokens, start: int, token: str, negative: bool, bits:
 
 def spell_elements(value: ir.Attribute) -> str:
     """Elements with their type as the text has them."""
+    literal, tile = spell_literal(value)
+    return f"<{spell(ir.RankedTensorType(value.type).element_type)}: {literal}> : {tile}"
+
+
+def spell_literal(value: ir.Attribute) -> tuple[str, str]:
+    """The elements without their type, and the tile that they fill."""
     tensor = ir.RankedTensorType(value.type)
     text = str(value)
-    literal = text[len("dense<") : text.rindex("> : ")]
     shape = "".join(f"{extent}x" for extent in tensor.shape)
-    element = spell(tensor.element_type)
-    return f"<{element}: {literal}> : tile<{shape}{element}>"
+    return text[len("dense<") : text.rindex("> : ")], f"tile<{shape}{spell(tensor.element_type)}>"

@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.assembly.attributes import read_dictionary
+from tilec.dialect.assembly.generic_attributes import group_sizes_of, normalised
 from tilec.dialect.assembly.unknown_operation import unknown_operation
 from tilec.dialect.build import group_lengths, segment_attribute
 from tilec.dialect.fields import ONE, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS, SPELLED
+from tilec.dialect.spelling import quote
 
 if TYPE_CHECKING:
     from tilec.dialect.assembly.reader import Reader
+
+
+class _ArgumentPlaces:
+    """The locations of a block's arguments, which may be known before the block is made or after."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, ir.Location] = {}
+        self._arguments: list[ir.Value] = []
+
+    def setter(self, index: int) -> Callable[[ir.Location], None]:
+        def place(location: ir.Location) -> None:
+            self._known[index] = location
+            self.give(self._arguments)
+
+        return place
+
+    def give(self, arguments: list[ir.Value]) -> None:
+        self._arguments = arguments
+        for index, location in self._known.items() if arguments else ():
+            arguments[index].set_location(location)
 
 
 class GenericReader:
@@ -35,12 +57,17 @@ class GenericReader:
             module.operation.attributes["cuda_tile.producer" if key == "producer" else key] = value
         tokens.expect("(")
         tokens.expect("{")
-        point = ir.InsertionPoint(module.body)
-        self.reader.operations.read_all(point)
+        if tokens.peek()[:1] == "^":
+            tokens.next()
+            tokens.expect(":")
+        self.reader.operations.read_all(ir.InsertionPoint(module.body))
         tokens.expect("}")
         tokens.expect(")")
+        for key, value in read_dictionary(tokens).items() if tokens.peek() == "{" else ():
+            module.operation.attributes[key] = value
         tokens.expect(":")
         tokens.type()
+        self.reader.locations.suffix(module.operation)
         return module
 
     def operation(self, point: ir.InsertionPoint) -> ir.Operation:
@@ -56,7 +83,11 @@ class GenericReader:
         if tokens.peek() == "{":
             attributes.update(read_dictionary(tokens))
         tokens.expect(":")
-        function = tokens.type()
+        types, function = tokens.offset(), tokens.type()
+        if not isinstance(function, ir.FunctionType):
+            tokens.fail_at(types, f"expected the types of operands and results, but got {quote(function)}")
+        if len(operands) != len(function.inputs):
+            tokens.fail_at(types, f"expected {len(operands)} operand types, but got {len(function.inputs)}")
         self._check_operands(operands, list(function.inputs), start)
         return self._create(name, operands, list(function.results), attributes, regions, offset, point)
 
@@ -70,8 +101,6 @@ class GenericReader:
         return found
 
     def _check_operands(self, operands: Sequence[ir.Value], types: Sequence[ir.Type], start: int) -> None:
-        if len(operands) != len(types):
-            self.tokens.fail(f"expected {len(operands)} operand types, but got {len(types)}")
         for index, (value, type) in enumerate(zip(operands, types, strict=True)):
             self.reader.scope.check(start + 2 * index, value, type)
 
@@ -88,12 +117,13 @@ class GenericReader:
         scope.open()
         names: list[tuple[str, int]] = []
         types: list[ir.Type] = []
+        places = _ArgumentPlaces()
 
         def argument() -> None:
             names.append((tokens.next(), tokens.offsets[tokens.at - 1]))
             tokens.expect(":")
             types.append(tokens.type())
-            self.reader.locations.skip()
+            self.reader.locations.take(places.setter(len(types) - 1))
 
         if tokens.peek()[:1] == "^":
             tokens.next()
@@ -102,6 +132,7 @@ class GenericReader:
             tokens.expect(":")
         location = self.reader.source.location(tokens.offset())
         block = carrier.regions[0].blocks.append(*types, arg_locs=[location] * len(types))
+        places.give(list(block.arguments))
         for (name, offset), value in zip(names, block.arguments, strict=True):
             scope.define(name, [value], offset)
         self.reader.operations.read_all(ir.InsertionPoint(block))
@@ -120,14 +151,18 @@ class GenericReader:
         point: ir.InsertionPoint,
     ) -> ir.Operation:
         cls = OPERATIONS[name]
-        stored = self._normalised(cls, attributes)
+        stored = normalised(cls, attributes)
+        if len(regions) != len(cls.region_fields):
+            self.tokens.fail_at(offset, f"'{name}' has {len(cls.region_fields)} regions, but got {len(regions)}")
         groups: tuple[tuple[str, tuple[ValueField, ...], Sequence[Any]], ...] = (
             ("operand", cls.operand_fields, operands),
             ("result", cls.result_fields, results),
         )
         for kind, fields, values in groups:
             if any(field.arity != ONE for field in fields):
-                sizes = self._sizes(fields, stored.get(f"{kind}SegmentSizes"), len(values), offset)
+                sizes, problem = group_sizes_of(fields, stored.get(f"{kind}SegmentSizes"), len(values), kind)
+                if problem is not None:
+                    self.tokens.fail_at(offset, f"'{name}' {problem}")
                 try:
                     lengths = group_lengths(fields, sizes, values)
                     stored[f"{kind}SegmentSizes"] = segment_attribute(fields, lengths, name)
@@ -142,41 +177,7 @@ class GenericReader:
             loc=self.reader.source.location(offset),
             ip=point,
         )
-        for region, carrier in zip(operation.regions, regions, strict=False):
+        for region, carrier in zip(operation.regions, regions, strict=True):
             for block in list(carrier.regions[0].blocks):
                 block.append_to(region)
         return operation
-
-    def _sizes(self, fields: tuple[ValueField, ...], given: Any, count: int, offset: int) -> list[int]:
-        written = list(given) if given is not None else []
-        if len(written) == len(fields):
-            return written
-        if len(written) == sum(field.width for field in fields):
-            found, at = [], 0
-            for field in fields:
-                found.append(sum(written[at : at + field.width]))
-                at += field.width
-            return found
-        free = [field for field in fields if field.arity != ONE]
-        if len(free) != 1 or count < len(fields) - 1:
-            self.tokens.fail_at(offset, f"expected segment sizes for {len(fields)} groups of operands")
-        return [1 if field.arity == ONE else count - len(fields) + 1 for field in fields]
-
-    def _normalised(self, cls: Any, attributes: dict[str, ir.Attribute]) -> dict[str, ir.Attribute]:
-        """Attributes as we store them: keywords for the numbers of enumerations, defaults filled in."""
-        stored = {}
-        for name, attribute in attributes.items():
-            field = cls.attribute_fields.get(name)
-            if field is not None and isinstance(attribute, ir.IntegerAttr) and field.keywords:
-                stored[name] = ir.StringAttr.get(field.keywords[attribute.value])
-            elif field is not None and field.kind in ("flag", "boolean") and isinstance(attribute, ir.BoolAttr):
-                if field.kind == "boolean" or attribute.value:
-                    stored[name] = attribute if field.kind == "boolean" else ir.UnitAttr.get()
-            elif field is not None and field.kind in ("i32", "i64") and isinstance(attribute, ir.IntegerAttr):
-                stored[name] = field.to_attribute(attribute.value)
-            else:
-                stored[name] = attribute
-        for name, field in cls.attribute_fields.items():
-            if field.default is not None and name not in stored:
-                stored[name] = field.to_attribute(field.default)
-        return stored

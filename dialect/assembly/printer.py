@@ -7,6 +7,7 @@ from typing import Any
 
 from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_fields, spell_symbol
 from tilec.dialect.assembly.directive_printers import PRINTERS
+from tilec.dialect.assembly.generic_printer import generic_opening, print_generic_operation
 from tilec.dialect.assembly.location_printer import LocationNames, shown_locations, written_out
 from tilec.dialect.assembly.names import Names
 from tilec.dialect.assembly.structure_printers import STRUCTURES
@@ -31,9 +32,12 @@ _DIALECT = "cuda_tile."
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
-def print_module(module: ir.Module, locations: bool = False) -> str:
-    """The text of a module of kernels and globals; `locations` adds where each operation came from."""
-    return Printer(locations).module(module)
+def print_module(module: ir.Module, locations: bool = False, generic: bool = False) -> str:
+    """The text of a module of kernels and globals, in assembly or in the generic form of NVIDIA's tools.
+
+    `locations` adds where each operation came from.
+    """
+    return Printer(locations).module(module, generic)
 
 
 class Printer:
@@ -46,22 +50,27 @@ class Printer:
         self.indent = ""
         self.names: Names
 
-    def module(self, module: ir.Module) -> str:
+    def module(self, module: ir.Module, generic: bool) -> str:
         attributes = module.operation.attributes
         name = attributes["sym_name"].value if "sym_name" in attributes else "kernels"
         rest = {key: attributes[key] for key in attributes if key != "sym_name"}
         if "cuda_tile.producer" in rest:
             rest = {"producer": rest.pop("cuda_tile.producer"), **rest}
-        suffix = f" attributes {spell_dictionary(rest)}" if rest else ""
-        self.lines.append(f"cuda_tile.module {spell_symbol(name)}{suffix} {{")
-        self.indent = "  "
         if self._located:
             self._locations = LocationNames(shown_locations(module))
+        with module.context:
+            opening = generic_opening(name, rest) if generic else _opening(name, rest)
+        self.lines.append(opening)
+        self.indent = "  "
         for op in module.body.operations:
             self.names = Names(op)
-            self.operation(op)
+            if generic:
+                print_generic_operation(self, op)
+            else:
+                self.operation(op)
         self.indent = ""
-        self.lines.append("}" + self._module_location(module.operation.location))
+        closing = "}) : () -> ()" if generic else "}"
+        self.lines.append(closing + self._module_location(module.operation.location))
         self.lines += [] if self._locations is None else self._locations.lines()
         return "\n".join(self.lines) + "\n"
 
@@ -79,6 +88,9 @@ class Printer:
         if not op.operation.name.startswith(_DIALECT):
             message = f"'{op.operation.name}' has no form in Tile IR assembly: print the generic form"
             raise InputError(message, source_location(op.location))
+        if not op.has_assembly():
+            print_generic_operation(self, op)
+            return
         structure = STRUCTURES.get(op.OPERATION_NAME)
         if structure is not None:
             structure(self, op)
@@ -133,6 +145,11 @@ class Printer:
             else:
                 text += PRINTERS[element.name](self, op, element.argument)
         return text
+
+
+def _opening(name: str, attributes: dict[str, ir.Attribute]) -> str:
+    suffix = f" attributes {spell_dictionary(attributes)}" if attributes else ""
+    return f"cuda_tile.module {spell_symbol(name)}{suffix} {{"
 
 
 def _says_nothing(op: Any, name: str) -> bool:

@@ -16,8 +16,10 @@ def _types(values: Iterable[ir.Value]) -> str:
     return ", ".join(spell(value.type) for value in values)
 
 
-def _extra(op: Any) -> str:
-    shown = {k: op.attributes[k] for k in op.attributes if k not in op.attribute_fields and k not in _SEGMENTS}
+def _extra(op: Any, *fields: str) -> str:
+    """The attributes without a place of their own: those that are no fields, and some that are."""
+    names = [name for name in op.attributes if name not in op.attribute_fields or name in fields]
+    shown = {name: op.attributes[name] for name in names if name not in _SEGMENTS}
     return f" {spell_dictionary(shown)}" if shown else ""
 
 
@@ -101,9 +103,10 @@ def _entry(printer: Any, op: Any) -> None:
     arguments = []
     block = op.body.blocks[0]
     dictionaries = op.arg_attrs
+    placed = dictionaries is not None and any(len(each) for each in dictionaries)
     for index, argument in enumerate(block.arguments):
         text = f"{printer.names.of(argument)}: {spell(argument.type)}"
-        if dictionaries is not None and len(dictionaries[index]):
+        if placed and len(dictionaries[index]):
             text += f" {spell_attribute(dictionaries[index])}"
         # Without one of its own an argument is where its kernel is.
         if argument.location != op.operation.location:
@@ -111,11 +114,11 @@ def _entry(printer: Any, op: Any) -> None:
         arguments.append(text)
     hints = op.optimization_hints
     suffix = ""
-    if hints is not None and len(hints):
+    if hints is not None:
         suffix = f" optimization_hints={spell_dictionary({each.name: each.attr for each in hints}, '<', '>')}"
     _open(printer, "", f"entry {spell_symbol(op.sym_name)}({', '.join(arguments)}){suffix}")
     printer.block(block)
-    _close(printer, op, _extra(op))
+    _close(printer, op, _extra(op, "res_attrs", *(() if placed else ("arg_attrs",))))
 
 
 STRUCTURES: dict[str, Callable[[Any, Any], None]] = {

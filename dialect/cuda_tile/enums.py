@@ -47,3 +47,11 @@ FloatConversionRounding = Enumeration(
 )
 ToIntegerRounding = Enumeration("nearest_int_to_zero", **_ROUNDING)
 FromIntegerRounding = Enumeration("nearest_even", **_ROUNDING)
+
+# What the generic form of NVIDIA's tools calls each enumeration, with its keywords.
+ENUMERATIONS: dict[str, tuple[str, ...]] = {
+    field.enumeration: field.numbering
+    for field in (Signedness, Overflow, Predicate, Ordering, Visibility, MultimemReduction, IeeeRounding)
+}
+ENUMERATIONS["padding_value"] = ("zero", "neg_zero", "nan", "pos_inf", "neg_inf")
+ENUMERATIONS["ptr_attr"] = ("none", "unicast", "multicast")

@@ -56,6 +56,10 @@ class LoadPtrTkoOp(Operation, name="load_ptr_tko", opcode=0x3D):
         " : type($source){, type($mask)}{, type($paddingValue)} -> type($result), type($result_token)"
     )
 
+    def has_assembly(self):
+        # The first value behind the pointers is always taken for the mask.
+        return self.mask is not None or self.paddingValue is None
+
     def check_types(self):
         padding, result = self.paddingValue, self.result
         if padding is not None and padding.type != result.type:

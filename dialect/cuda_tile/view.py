@@ -109,6 +109,10 @@ class GetTensorShapeOp(Operation, name="get_tensor_shape", opcode=0x2F, traits=[
     src: Operand[TensorView]
     assembly = "$src attr-dict : type($src) -> type($result)"
 
+    def has_assembly(self):
+        # A tensor of rank 0 has no extents, and the line no type then.
+        return bool(len(self.results))
+
     def check_types(self):
         return _rank_problem(self)
 

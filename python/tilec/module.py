@@ -75,13 +75,17 @@ class Module:
         found = [*slip_warnings(self.ir), *(hint_warnings(self.ir) if hints else ())]
         return [CompilerWarning(message, place(location, self._file)) for location, message in found]
 
-    def to_text(self, generic: bool = False, locations: bool = False) -> str:
-        """Tile IR assembly, or MLIR's generic form; `locations` keeps where each operation came from."""
+    def to_text(self, generic: bool | str = False, locations: bool = False) -> str:
+        """Tile IR assembly, or a generic form; `locations` keeps where each operation came from.
+
+        `generic`: True is the form that MLIR reads into any context with our dialects, "nvidia" that of NVIDIA's tools,
+        whose attributes and types are theirs. `parse` reads all of them.
+        """
         with self.ir.context:
-            if generic:
+            if generic is True:
                 text = self.ir.operation.get_asm(print_generic_op_form=True, enable_debug_info=locations)
                 return text if text.endswith("\n") else text + "\n"
-            return print_module(self.ir, locations=locations)
+            return print_module(self.ir, locations, generic == "nvidia")
 
     def to_bytecode(self, version: str | None = None) -> bytes:
         """The verified module as Tile IR bytecode of a version such as "13.1"; the newest one leaves the least out.

@@ -149,5 +149,5 @@ def test_a_key_that_is_no_word_is_refused() -> None:
         module("cuda_tile.entry", "<2>")
 
 
-def test_empty_hints_are_nothing() -> None:
-    assert "optimization_hints" not in module("cuda_tile.entry", "<>").to_text()
+def test_empty_hints_are_kept() -> None:
+    assert "optimization_hints=<> {" in module("cuda_tile.entry", "<>").to_text()

@@ -1,0 +1,84 @@
+"""Attributes of the generic form of other tools as we store them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tilec.dialect.fields import ONE, AttributeField, ValueField
+from tilec.dialect.mlir import ir
+
+
+def normalised(cls: Any, attributes: Mapping[str, ir.Attribute]) -> dict[str, ir.Attribute]:
+    """Keywords for the numbers of enumerations, names for references to symbols, defaults filled in.
+
+    What cannot be turned into ours is kept, for the verifier to refuse.
+    """
+    stored = {}
+    for name, attribute in attributes.items():
+        field = cls.attribute_fields.get(name)
+        convert = None if field is None else _CONVERT.get(field.kind)
+        converted = attribute if convert is None else convert(field, attribute)
+        if converted is not None:
+            stored[name] = converted
+    for name, field in cls.attribute_fields.items():
+        if field.default is not None and name not in stored:
+            stored[name] = field.to_attribute(field.default)
+    return stored
+
+
+def _keyword(field: AttributeField, attribute: ir.Attribute) -> ir.Attribute:
+    if isinstance(attribute, ir.IntegerAttr) and 0 <= attribute.value < len(field.numbering):
+        return ir.StringAttr.get(field.numbering[attribute.value])
+    return attribute
+
+
+def _flag(_: AttributeField, attribute: ir.Attribute) -> ir.Attribute | None:
+    """A boolean says whether a flag is there."""
+    if not isinstance(attribute, ir.BoolAttr):
+        return attribute
+    return ir.UnitAttr.get() if attribute.value else None
+
+
+def _integer(field: AttributeField, attribute: ir.Attribute) -> ir.Attribute:
+    """A number of another width; it is kept where ours cannot hold it."""
+    width = int(field.kind[1:])
+    if isinstance(attribute, ir.IntegerAttr) and -(1 << width - 1) <= attribute.value < 1 << width - 1:
+        return field.to_attribute(attribute.value)
+    return attribute
+
+
+def _symbol(_: AttributeField, attribute: ir.Attribute) -> ir.Attribute:
+    return ir.StringAttr.get(attribute.value) if isinstance(attribute, ir.FlatSymbolRefAttr) else attribute
+
+
+_CONVERT: dict[str, Callable[[AttributeField, Any], ir.Attribute | None]] = {
+    "keyword": _keyword,
+    "flag": _flag,
+    "i32": _integer,
+    "i64": _integer,
+    "symbol": _symbol,
+}
+
+
+def group_sizes_of(
+    fields: tuple[ValueField, ...], given: ir.Attribute | None, count: int, kind: str
+) -> tuple[list[int], str | None]:
+    """How many of `count` values each field has, and what is wrong with the sizes given.
+
+    NVIDIA's tools write one size a field, and none where the number of values tells them; ours one a run.
+    """
+    name = f"{kind}SegmentSizes"
+    if given is None:
+        free = [field for field in fields if field.arity != ONE]
+        if len(free) > 1:
+            return [], f"requires attribute '{name}' of {len(fields)} sizes"
+        if count < len(fields) - 1:
+            return [], f"expected at least {len(fields) - 1} {kind}s, but got {count}"
+        return [1 if field.arity == ONE else count - len(fields) + 1 for field in fields], None
+    written = list(given) if isinstance(given, ir.DenseI32ArrayAttr) else []
+    widths = [1] * len(fields) if len(written) == len(fields) else [field.width for field in fields]
+    if len(written) != sum(widths) or min(written, default=0) < 0 or sum(written) != count:
+        return [], f"'{name}' of {len(fields)} sizes must be those of {count} {kind}s, but got {given}"
+    numbers = iter(written)
+    return [sum(next(numbers) for _ in range(width)) for width in widths], None
