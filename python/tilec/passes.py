@@ -10,7 +10,7 @@ from tilec import options
 from tilec.diagnostics import verification_error
 from tilec.dialect.mlir import ir, passmanager
 from tilec.entries import after_passes, changed_copy, with_one_entry
-from tilec.errors import InputError, UsageError
+from tilec.errors import CompilerWarning, InputError, UsageError
 from tilec.lowering.gpu import passes as gpu_passes
 from tilec.lowering.gpu_to_ptx import kernel as gpu_to_ptx
 from tilec.lowering.tile import passes as tile_passes
@@ -88,10 +88,18 @@ PASSES: dict[str, Pass] = {
 }
 
 
-def optimise(source: str | bytes, names: Sequence[str], target: str | None) -> ir.Module:
+def optimise(
+    source: str | bytes,
+    names: Sequence[str],
+    target: str | None,
+    hints: str = "ignore",
+    warn: Callable[[CompilerWarning], None] = lambda warning: None,
+) -> ir.Module:
     """A module (given as text or path) after the passes, verified before and after.
 
-    Raises UsageError for an unknown pass, VerificationError with its place for a module that is not valid.
+    `warn` is told what is likely a mistake; optimization hints that nothing follows are passed over (`ignore`), told
+    (`warn`) or refused (`error`). Raises UsageError for an unknown pass, VerificationError with its place for a module
+    that is not valid.
     """
     for name in names:
         if name not in PASSES:
@@ -101,10 +109,22 @@ def optimise(source: str | bytes, names: Sequence[str], target: str | None) -> i
         raise InputError(f"{opened.name} is no module of MLIR")
     bound = target or opened.target or options.from_environment().target
     module = opened.value
+    if opened.stage == "tile":
+        _advise(module, opened.name, hints, warn)
     for name in names:
         module = PASSES[name].run(module, bound)
         _verify(module, opened.name)
     return module
+
+
+def _advise(module: ir.Module, name: str, hints: str, warn: Callable[[CompilerWarning], None]) -> None:
+    from tilec.module import Module
+
+    given = Module(module, name)
+    for warning in given.warnings(hints=hints == "warn"):
+        warn(warning)
+    if hints == "error":
+        given.verify(hints=True)
 
 
 def _verify(module: ir.Module, name: str) -> None:
@@ -114,8 +134,8 @@ def _verify(module: ir.Module, name: str) -> None:
         raise verification_error(error, name) from None
 
 
-def text(module: ir.Module, generic: bool) -> str:
-    """The text of a module of any level: Tile IR assembly, or what MLIR prints."""
+def text(module: ir.Module, generic: bool | str) -> str:
+    """The text of a module of any level: Tile IR assembly or a generic form (see Module), else what MLIR prints."""
     with module.context:
         generic_text = module.operation.get_asm(print_generic_op_form=True) + "\n"
     stage = stage_of(generic_text)

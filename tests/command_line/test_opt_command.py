@@ -111,3 +111,46 @@ def test_what_is_no_text_is_refused(tilec: Any, tmp_path: Path) -> None:
     path.write_bytes(b"cuda_tile.module \xff")
     outcome = tilec("opt", path)
     assert (outcome.status, "byte 17 is no UTF-8" in outcome.err) == (1, True)
+
+
+def test_generic_form_of_nvidias_tools(tilec: Any, module: Path, tmp_path: Path) -> None:
+    text = tilec("opt", module, "--nvidia-generic").out
+    assert text.startswith('"cuda_tile.module"() <{sym_name = ')
+    again = tmp_path / "again.mlir"
+    again.write_text(text)
+    assert tilec("opt", again).out == tilec("opt", module).out
+
+
+HINTED = "cuda_tile.module @m {\n  entry @k() optimization_hints=<sm_90 = {occupancy = 99}> {\n    return\n  }\n}\n"
+PROBLEM = "integer value in the range [1, 32] is expected for sm_90.occupancy, but got 99"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "severity"),
+    [
+        ((), 0, None),
+        (("--hints", "ignore"), 0, None),
+        (("--hints", "warn"), 0, "warning"),
+        (("--hints", "error"), 1, "error"),
+    ],
+)
+def test_hints_are_checked_on_request(
+    tilec: Any, tmp_path: Path, words: tuple[str, ...], status: int, severity: str | None
+) -> None:
+    path = tmp_path / "hints.mlir"
+    path.write_text(HINTED)
+    outcome = tilec("opt", path, *words)
+    assert outcome.status == status
+    assert outcome.out == (HINTED if status == 0 else "")
+    expected = f"{path}:2:3: {severity}: 'cuda_tile.entry' op {PROBLEM}"
+    assert outcome.err.splitlines()[:1] == ([expected] if severity else [])
+
+
+def test_a_misspelt_field_is_warned_of(tilec: Any, tmp_path: Path) -> None:
+    path = tmp_path / "slip.mlir"
+    path.write_text(
+        'cuda_tile.module @m { entry @k(%a: tile<i32>) {\n%0 = addi %a, %a {overflw = "none"} : tile<i32>\n} }'
+    )
+    outcome = tilec("opt", path)
+    assert outcome.status == 0
+    assert outcome.err.startswith(f"{path}:2:6: warning: 'cuda_tile.addi' op attribute 'overflw' means nothing to it")

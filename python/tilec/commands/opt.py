@@ -24,6 +24,19 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--passes", metavar="NAME,...", default="", help="passes to run, in this order")
     parser.add_argument("--target", metavar="ARCH", default=None, help="for passes that depend on it")
     parser.add_argument("--generic", action="store_true", help="print MLIR's generic form")
+    parser.add_argument(
+        "--nvidia-generic",
+        dest="generic",
+        action="store_const",
+        const="nvidia",
+        help="print the generic form of NVIDIA's tools",
+    )
+    parser.add_argument(
+        "--hints",
+        choices=("ignore", "warn", "error"),
+        default="ignore",
+        help="what to do about optimization hints that nothing follows (default: ignore)",
+    )
     parser.add_argument("--list-passes", action="store_true", help="print the passes and what each does")
     parser.add_argument(
         "-o",
@@ -50,7 +63,13 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.file is None:
         raise UsageError("tilec opt needs a file, or - for standard input")
     version = _bytecode_version(arguments)
-    module = passes.optimise(_read(arguments.file), _names(arguments.passes), arguments.target)
+    module = passes.optimise(
+        _read(arguments.file),
+        _names(arguments.passes),
+        arguments.target,
+        arguments.hints,
+        lambda warning: print(warning, file=sys.stderr),
+    )
     if version is None:
         _write(passes.text(module, arguments.generic).encode(), arguments.output)
     else:
