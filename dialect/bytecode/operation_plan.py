@@ -23,6 +23,7 @@ class OperationPlan:
     layout: OperationLayout
     younger: tuple[AttributeField | ValueField, ...]
     grouped: bool
+    drops_results: bool
 
     @classmethod
     def of(cls, operation_class: Any, version: Version) -> OperationPlan:
@@ -33,7 +34,8 @@ class OperationPlan:
             *operation_class.result_fields,
         )
         younger = tuple(field for field in members if member_since(operation_class, field) > version)
-        return cls(found, younger, found.operand_layout == SEGMENTS or bool(younger))
+        drops_results = any(isinstance(field, ValueField) and field.kind == "result" for field in younger)
+        return cls(found, younger, found.operand_layout == SEGMENTS or bool(younger), drops_results)
 
     def operand_places(self, operation: ir.Operation) -> Slices:
         """Where the operands of each field stand; nothing where the layout does not ask for it."""
@@ -42,7 +44,7 @@ class OperationPlan:
     def known_results(self, operation: ir.Operation) -> list[ir.Value]:
         """The results that the version knows."""
         results = list(operation.results)
-        if not any(isinstance(field, ValueField) and field.kind == "result" for field in self.younger):
+        if not self.drops_results:
             return results
         places = _places(self.layout.operation_class, "result", operation)
         return [value for field in self.layout.results for value in results[places[field.name]]]

@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tile_samples import ELEMENTS, SAMPLES, TYPES, kernel
+from sample_modules import joined, module_of, operations, samples, writable
+from tile_samples import ELEMENTS, kernel
 from tile_tools import disassembled
 
-from tilec.dialect.attributes import Boolean, Booleans
 from tilec.dialect.bytecode.version import NEWEST, VERSIONS, Version
 from tilec.dialect.fields import OPTIONAL
-from tilec.dialect.mlir import context, ir
-from tilec.errors import InputError, VerificationError
 from tilec.module import Module
 
 pytestmark = pytest.mark.peers
@@ -33,83 +31,6 @@ TYPE_WORDS = {
     "13.5": ["<unicast>", "<multicast>"],
 }
 SINCE_ELEMENT = {"f8E8M0FNU": "13.2", "f4E2M1FN": "13.3", "fnv8E5M3FNU": "13.4"}
-GLOBALS = "global @table <f32: [1.0, 2.0]> : tile<2xf32>\n"
-
-
-def module_of(*parts: str) -> Module:
-    return Module.parse("cuda_tile.module @kernels {\n" + "".join(parts) + "}\n")
-
-
-def operations(module: Module) -> list[Any]:
-    found: list[Any] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        found.append(operation.opview)
-        return ir.WalkResult.ADVANCE
-
-    module.ir.operation.walk(visit)
-    return found
-
-
-def other_values(op: Any) -> Iterator[tuple[str, Any]]:
-    """Each attribute of an operation with each value that it may have."""
-    for name, field in op.attribute_fields.items():
-        if field.keywords:
-            yield from ((name, ir.StringAttr.get(keyword)) for keyword in field.keywords)
-        elif field.kind == "flag":
-            yield from ((name, value) for value in (None, ir.UnitAttr.get()))
-        elif field.kind == Boolean.kind:
-            yield from ((name, ir.BoolAttr.get(value)) for value in (False, True))
-        elif field.kind == Booleans.kind:
-            yield from ((name, ir.DenseBoolArrayAttr.get([value] * len(op.index))) for value in (False, True))
-
-
-def variants(name: str, text: str) -> Iterator[Module]:
-    """A sample, and the sample with each attribute of its operation changed, where the rules allow that."""
-    sample = module_of(GLOBALS, text)
-    yield sample
-    at = next(i for i, op in enumerate(operations(sample)) if op.operation.name == f"cuda_tile.{name}")
-    with context():
-        values = list(other_values(operations(sample)[at]))
-    for attribute, value in values:
-        changed = module_of(GLOBALS, text)
-        attributes = operations(changed)[at].attributes
-        if value is not None:
-            attributes[attribute] = value
-        elif attribute in attributes:
-            del attributes[attribute]
-        try:
-            changed.verify()
-        except VerificationError:
-            continue
-        yield changed
-
-
-@pytest.fixture(scope="module")
-def samples() -> list[Module]:
-    """Kernels with each operation, each keyword and flag of it, each type."""
-    each = [
-        module for name, bodies in SAMPLES.items() for body in bodies for module in variants(name, kernel("k", body))
-    ]
-    return each + [module_of(GLOBALS, kernel("k", body)) for body in TYPES]
-
-
-def writable(module: Module, version: Version) -> bool:
-    try:
-        return bool(module.to_bytecode(str(version)))
-    except InputError:
-        return False
-
-
-def joined(modules: list[Module]) -> Module:
-    """One module with the kernels of several, by number."""
-    found = module_of(GLOBALS)
-    with context(), ir.InsertionPoint(found.ir.body):
-        for number, module in enumerate(modules):
-            for op in module.ir.body.operations:
-                if op.operation.name == "cuda_tile.entry":
-                    op.operation.clone().attributes["sym_name"] = ir.StringAttr.get(f"k{number}")
-    return found
 
 
 def meaning(module: Module) -> list[str]:
@@ -121,10 +42,8 @@ def meaning(module: Module) -> list[str]:
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)
-def test_each_operation_and_attribute_is_disassembled_to_the_same(
-    samples: list[Module], version: Version, tmp_path: Path
-) -> None:
-    chosen = [module for module in samples if writable(module, version)]
+def test_each_operation_and_attribute_is_disassembled_to_the_same(version: Version, tmp_path: Path) -> None:
+    chosen = [module for module in samples() if writable(module, version)]
     written = joined(chosen)
     text = disassembled(written.to_bytecode(str(version)), tmp_path)
     assert meaning(Module.parse(text)) == meaning(written)
@@ -145,10 +64,10 @@ def values_of(op: Any) -> Iterator[tuple[str, str]]:
             yield field.name, "absent" if getattr(op, f"{field.name}_") is None else "present"
 
 
-def test_the_samples_have_each_keyword_and_flag_of_the_table(samples: list[Module]) -> None:
-    assert all(writable(module, NEWEST) for module in samples)
+def test_the_samples_have_each_keyword_and_flag_of_the_table() -> None:
+    assert all(writable(module, NEWEST) for module in samples())
     found: dict[str, set[tuple[str, str]]] = {}
-    for module in samples:
+    for module in samples():
         for op in operations(module):
             if op.operation.name not in ("builtin.module", "cuda_tile.global"):
                 found.setdefault(op.operation.name.removeprefix("cuda_tile."), set()).update(values_of(op))
@@ -169,9 +88,9 @@ def test_the_samples_have_each_keyword_and_flag_of_the_table(samples: list[Modul
         assert not members or set(keywords) <= written, enumeration
 
 
-def test_the_samples_have_each_type_of_the_version(samples: list[Module]) -> None:
+def test_the_samples_have_each_type_of_the_version() -> None:
     for version in VERSIONS:
-        text = "".join(module.to_text() for module in samples if writable(module, version))
+        text = "".join(module.to_text() for module in samples() if writable(module, version))
         for since, words in TYPE_WORDS.items():
             for word in words:
                 assert (word in text) == (Version.parse(since) <= version), (version, word)
@@ -208,4 +127,11 @@ def test_attributes_of_arguments(tmp_path: Path) -> None:
     attributes += " a.t = !cuda_tile.tile<4xf32>, a.l = [1 : i8, [2 : i16]], a.d = {x = 1 : i32, y = {}}}"
     module = module_of(f"entry @k(%x: tile<i1>, %y: tile<f32> {attributes}) {{ }}")
     text = disassembled(module.to_bytecode(), tmp_path)
+    assert Module.parse(text).to_text(generic=True) == module.to_text(generic=True)
+
+
+def test_a_call_of_the_preview_is_read_where_the_preview_is_enabled(tmp_path: Path) -> None:
+    line = "%r:2 = preview$call @f(%n) : (!cuda_tile.tile<i32>) -> (!cuda_tile.tile<4xf32>, !cuda_tile.token)"
+    module = module_of(kernel("k", line))
+    text = disassembled(module.to_bytecode(), tmp_path, "--preview=simt")
     assert Module.parse(text).to_text(generic=True) == module.to_text(generic=True)

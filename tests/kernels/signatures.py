@@ -1,0 +1,36 @@
+"""Signatures to compile each kernel of programs.py for."""
+
+from __future__ import annotations
+
+import pytest
+
+HALF, SINGLE, TILE = "f16[?,?]", "f32[?,?]", "tm=128, tn=64, tk=64"
+MATMUL = f"A: {HALF}, B: {HALF}, C: {HALF}, {TILE}"
+SIGNATURES = {
+    "matmul": [MATMUL, MATMUL.replace("f16", "bf16"), f"A: {SINGLE}, B: {SINGLE}, C: {SINGLE}, tm=64, tn=64, tk=32"],
+    "matmul_tf32": [f"A: {SINGLE}, B: {SINGLE}, C: {SINGLE}, tm=128, tn=64, tk=32"],
+    "matmul_f16_accumulator": [MATMUL],
+    "two_products": [f"A: {HALF}, B: {HALF}, C: {HALF}, P: {HALF}, Q: {HALF}, {TILE}"],
+    "chained": [f"A: {HALF}, B: {HALF}, C: {HALF}, D: {HALF}, {TILE}"],
+    "single": [f"A: {HALF}, B: {HALF}, C: {SINGLE}, D: {SINGLE}, {TILE}"],
+    "scaled_operand": [MATMUL],
+    "rescaled": [MATMUL],
+    "persistent": [MATMUL],
+    "under_if": [MATMUL],
+    "strided": [f"X: {HALF}, Y: {HALF}, rows=32, columns=64, row_step=48, column_step=32"],
+    "strided_matmul": [f"{MATMUL}, step=48"],
+    "softmax": [f"X: {SINGLE}, Y: {SINGLE}, rows=128, columns=256", f"X: {HALF}, Y: {HALF}, rows=128, columns=256"],
+    "sums": [f"X: {SINGLE}, R: f32[?], C: f32[?], rows=128, columns=64"],
+    "attention": [f"Q: {HALF}, K: {HALF}, V: {HALF}, O: {HALF}, scale=0.125, tm=128, tn=64, width=64"],
+    "in_place": [f"X: {SINGLE}, rows=64, columns=64"],
+    "early_exits": ["X: i32[?], Y: i32[?], size=64, limit=3000"],
+    "gathered": ["X: f32[?], I: i32[?], Y: f32[?], size=64"],
+    "batched": [f"A: f16[?,?,?], B: f16[?,?,?], C: f16[?,?,?], {TILE}"],
+    "layer_norm": [f"X: {SINGLE}, W: f32[?], B: f32[?], Y: {SINGLE}, eps=0.00001, size=512"],
+    "running_sum": [f"X: {SINGLE}, Y: {SINGLE}, rows=64, columns=64"],
+}
+CASES = [
+    pytest.param(name, text, id=f"{name}-{number}")
+    for name, texts in SIGNATURES.items()
+    for number, text in enumerate(texts)
+]
