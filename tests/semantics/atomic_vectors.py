@@ -11,7 +11,7 @@ from integer_vectors import signed
 from program import Program, pointer_type, tile_type
 from rational import FORMATS, decode, encode
 from sample import codes
-from view_model import Index, View, indices, matrix
+from view_model import INDEX_OUTSIDE, Index, View, indices, matrix
 
 COUNT = 8
 SCATTERED = (3, 0, 7, 1, 2, 5, 6, 4)
@@ -169,6 +169,8 @@ def reduced(
             changed[place] = MODES[mode](changed[place], value, view.element)
     made = view.make(program, program.buffer(view.element, held, changed))
     names, listed = indices(program, index, *types)
+    if not view.holds(index):
+        program.undefined(INDEX_OUTSIDE)
     tile = program.given(view.element, given, view.tile)
     operands = f"{made}[{names}], {mode}, {tile}{after}"
     kinds = f"{tile_type(view.element, view.tile)}, {view.type}, {listed}"

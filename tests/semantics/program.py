@@ -64,8 +64,8 @@ class Program:
         return names
 
     def scalar(self, element: str, bits: int) -> str:
-        """A parameter that is a number."""
-        self._arguments.append({"element": element, "bits": bits})
+        """A parameter that is a number; a negative integer stands for its bits."""
+        self._arguments.append({"element": element, "bits": bits % (1 << int(element[1:])) if bits < 0 else bits})
         self._parameters.append(f"%a{len(self._parameters)}: {tile_type(element)}")
         return f"%a{len(self._parameters) - 1}"
 
@@ -133,6 +133,10 @@ class Program:
     def _zeros(self, shape: Shape) -> str:
         zero = self.constant("i32", 0)
         return ", ".join([zero] * len(shape))
+
+    def undefined(self, what: str) -> None:
+        """The specification leaves the result open; an implementation that checks says `what` in its error."""
+        self._record["undefined"] = what
 
     def record(self) -> dict[str, Any]:
         """The vector for the file."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from vector_files import Vector
 from vector_module import ENTRY, case_of
@@ -14,9 +16,14 @@ def test_vector(vector: Vector) -> None:
     case = case_of(vector)
     printed: list[str] = []
 
-    def execute(values, ranges):
-        run(case.module, ENTRY, case.grid, values, ranges=ranges, check=True, write=printed.append)
+    undefined = vector.get("undefined")
 
+    def execute(values, ranges, check=undefined is None):
+        run(case.module, ENTRY, case.grid, values, ranges=ranges, check=check, write=printed.append)
+
+    if undefined is not None:
+        with pytest.raises(SimulationError, match=undefined):
+            case.run(partial(execute, check=True))
     if case.fails is not None:
         with pytest.raises(SimulationError, match=case.fails):
             case.run(execute)

@@ -21,6 +21,9 @@ from tilec.dialect.spelling import spell
 
 Fact = tuple[Any, ...]
 
+# Where a module of MLIR keeps the producer.
+PRODUCER = "cuda_tile.producer"
+
 VIEW_KINDS = {
     PartitionViewType: "partition_view",
     StridedViewType: "strided_view",
@@ -59,7 +62,9 @@ def facts(vector: Vector, module: ir.Module) -> set[Fact]:
         for op in operations(module):
             if op.operation.name in about:
                 found.update(_facts(op))
-        # Of a vector of one operation the wrapper is not what it is about, though it has entry, loads and stores.
+        if "cuda_tile.module" in about:
+            found.add(("operation", "module"))
+            found.add(("given", "module", "producer", PRODUCER in module.operation.attributes))
         found.update(("edge", name, edge) for name in vector.get("operations", ()) for edge in vector.get("edges", ()))
         return found
 
@@ -73,8 +78,8 @@ def _facts(op: Any) -> Iterator[Fact]:
             given = found[field.name]
             if field.arity == OPTIONAL:
                 yield ("optional", name, field.name, bool(given))
-            elif field.arity != ONE:
-                yield ("count", name, field.name, len(given))
+            elif field.arity != ONE and len(given) > 1:
+                yield ("several", name, field.name)
             for value in given:
                 yield (kind, name, field.name, element(value.type))
     for attribute, field in op.attribute_fields.items():
@@ -102,7 +107,31 @@ def _combined(name: str, op: Any) -> Iterator[Fact]:
             yield ("flagged", name, flag, tiles)
     if "memory_ordering_semantics" in op.attribute_fields:
         yield ("access", name, op.memory_ordering_semantics, op.memory_scope)
-    for type in (*operands, *results):
+    if name.startswith("mma"):
+        yield from _matrix_facts(name, op)
+    if name == "atomic_rmw_tko":
+        yield ("mode", name, op.mode, element(op.arg.type))
+    if name == "atomic_red_view_tko":
+        yield ("red", op.mode, element(op.value.type), VIEW_KINDS[type(op.view.type)])
+    if "reduction" in op.attribute_fields:
+        yield ("multimem", name, op.reduction, element(op.view.type))
+    if name == "get_index_space_shape":
+        yield ("index space", VIEW_KINDS[type(op.src.type)])
+    yield from _types_of_views(name, (*operands, *results))
+
+
+def _matrix_facts(name: str, op: Any) -> Iterator[Fact]:
+    lhs = op.lhs.type
+    yield ("mma rank", name, element(lhs), lhs.rank)
+    if name == "mmai":
+        yield ("signs", name, (op.signedness_lhs, op.signedness_rhs))
+    if name == "mmaf_scaled":
+        scale = op.lhs_scale.type
+        yield ("scaled", element(lhs), element(scale), lhs.shape[-1] // scale.shape[-1], lhs.rank)
+
+
+def _types_of_views(name: str, types: tuple[ir.Type, ...]) -> Iterator[Fact]:
+    for type in types:
         if isinstance(type, tuple(VIEW_KINDS)):
             yield from _view_facts(name, type)
         if isinstance(type, TensorViewType):

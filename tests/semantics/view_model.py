@@ -32,6 +32,10 @@ def padding_code(element: str, padding: str) -> int | None:
     return None if form.special != "ieee" else infinite | (sign if padding == "neg_inf" else 0)
 
 
+# What an implementation that checks says of an index that lies beyond the tiles.
+INDEX_OUTSIDE = "index"
+
+
 @dataclass(frozen=True)
 class View:
     """A tensor and the tiles it is cut into; `steps` make it a strided_view, `sparse` a gather_scatter_view.
@@ -99,6 +103,12 @@ class View:
         if self.sparse is not None:
             return number + inside
         return number * (self.steps or self.tile)[axis] + inside
+
+    def holds(self, index: Index) -> bool:
+        """Whether an index lies among the tiles: the specification leaves others undefined, where all known
+        implementations take their tiles to lie outside of the tensor."""
+        dense = [(number, count) for number, count in zip(index, self.index_space(), strict=True)]
+        return all(number < count for number, count in dense if isinstance(number, int))
 
     def index_space(self) -> list[int]:
         """How many tiles there are along each dimension of a tile."""

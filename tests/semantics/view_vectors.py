@@ -7,7 +7,7 @@ from typing import Any
 
 from program import Program, tensor_type, tile_type
 from sample import INTEGERS, NUMBERS, codes
-from view_model import Index, View, dense, indices, matrix, padding_code, unsigned
+from view_model import INDEX_OUTSIDE, Index, View, dense, indices, matrix, padding_code, unsigned
 
 PADDINGS = ("zero", "neg_zero", "nan", "pos_inf", "neg_inf")
 SCOPES = ("tl_blk", "device", "sys")
@@ -22,6 +22,8 @@ def load(
     held = codes(view.element, edge, view.size)
     made = view.make(program, program.buffer(view.element, held, None, view.attribute))
     names, listed = indices(program, index, *types)
+    if not view.holds(index):
+        program.undefined(INDEX_OUTSIDE)
     outside = None if view.padding is None else padding_code(view.element, view.padding)
     expected = [outside if place is None else held[place] for place in view.places(index)]
     tile = tile_type(view.element, view.tile)
@@ -46,6 +48,8 @@ def store(
             changed[place] = value
     made = view.make(program, program.buffer(view.element, held, changed, view.attribute))
     names, listed = indices(program, index, *types)
+    if not view.holds(index):
+        program.undefined(INDEX_OUTSIDE)
     tile = program.given(view.element, written, view.tile)
     kind = tile_type(view.element, view.tile)
     program.let(f"store_view_tko {access} {tile}, {made}[{names}]{after} : {kind}, {view.type}, {listed} -> token")

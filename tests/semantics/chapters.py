@@ -1,0 +1,33 @@
+"""The chapters of vectors, the module that makes each, and the text of their files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+CHAPTERS = {
+    "arith": "integer_vectors",
+    "float": "float_vectors",
+    "convert": "conversion_vectors",
+    "math": "function_vectors",
+    "mma": "matrix_vectors",
+    "shape": "shape_vectors",
+    "constant": "constant_vectors",
+    "reduce": "fold_vectors",
+    "pointer": "pointer_vectors",
+    "memory": "memory_vectors",
+    "view": "view_vectors",
+    "atomic": "atomic_vectors",
+    "multimem": "multimem_vectors",
+    "control": "control_vectors",
+    "debug": "debug_vectors",
+    "assume": "assume_vectors",
+    "entry": "entry_vectors",
+}
+
+
+def text(vectors: Iterator[dict[str, Any]]) -> str:
+    """One vector a line, so that a change is seen as one."""
+    lines = ",\n".join(json.dumps(vector, separators=(",", ":")) for vector in vectors)
+    return f"[\n{lines}\n]\n"

@@ -1,0 +1,104 @@
+"""Vectors of what a kernel tells the host: what it prints, and what it asserts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+from program import Program, Shape, tile_type
+from rational import FORMATS, encode
+from sample import INTEGERS
+
+# Nothing says how the elements of a tile stand in the text: here in brackets, row by row.
+BRACKETS = {"choice": "elements of printed tiles in brackets"}
+
+
+def printed(form: str, arguments: Sequence[tuple[str, Shape, Any]], expected: str, **more: Any) -> dict[str, Any]:
+    """`arguments` are element types, shapes and bits."""
+    program = Program("print_tko", case=f"{form} {' '.join(element for element, _, _ in arguments)}".strip(), **more)
+    given = [program.given(element, bits, shape) for element, shape, bits in arguments]
+    types = [tile_type(element, shape) for element, shape, _ in arguments]
+    operands = f", {', '.join(given)}" if given else ""
+    listed = f" : {', '.join(types)}" if types else ""
+    program.let(f'print_tko "{form}"{operands}{listed} -> token')
+    return {**program.record(), "printed": expected}
+
+
+def codes_of(element: str, values: Sequence[Fraction | int]) -> list[int]:
+    if element not in FORMATS:
+        return [int(value) % (1 << int(element[1:])) for value in values]
+    return [encode(FORMATS[element], (int(value < 0), Fraction(abs(value)))) for value in values]
+
+
+def prints() -> Iterator[dict[str, Any]]:
+    """A directive formats as Python's % does, which follows C there."""
+    yield printed("plain text\\0A", [], "plain text\n")
+    yield printed("100%%", [], "100%")
+    for element in INTEGERS[1:]:
+        code = codes_of(element, [-2])
+        unsigned = code[0]
+        for form, text in (("%d", "-2"), ("%i", "-2"), ("%5d|", "   -2|"), ("%-5d|", "-2   |"), ("%+d", "-2")):
+            yield printed(form, [(element, (), code)], text)
+        for form in ("%u", "%x", "%X", "%o", "%#x", "%08X"):
+            yield printed(form, [(element, (), code)], form.replace("u", "d") % unsigned)
+    yield printed("%u", [("i1", (), [1])], "1")
+    yield printed("%lld %hhd", [("i64", (), codes_of("i64", [-7])), ("i8", (), codes_of("i8", [-7]))], "-7 -7")
+    yield printed("%c%c", [("i32", (), [72]), ("i8", (), [105])], "Hi")
+    for element in FORMATS:
+        if element == "f4E2M1FN":
+            continue
+        value = Fraction(1, 2) if not FORMATS[element].signed else Fraction(-3, 2)
+        for form in ("%f", "%e", "%g", "%08.3f", "%+.1E"):
+            yield printed(form, [(element, (), codes_of(element, [value]))], form % float(value))
+    infinite, nan = 0x7F800000, 0x7FC00000
+    yield printed("%f %f", [("f32", (), [infinite]), ("f32", (), [infinite | 1 << 31])], "inf -inf")
+    yield printed("%f", [("f32", (), [nan])], "nan")
+    quarter = codes_of("f64", [Fraction(1, 4)])
+    yield printed("x=%d y=%f\\0A", [("i32", (), [4]), ("f64", (), quarter)], "x=4 y=0.250000\n")
+    for element in (*INTEGERS, *FORMATS):
+        values = [0, 1, 0, 1] if element == "i1" else [1, 2, 4, 2] if element in FORMATS else [1, 2, 3, 4]
+        form, shown = ("%g", values) if element in FORMATS else ("%u", values)
+        row = "[[{}, {}], [{}, {}]]".format(*shown)
+        yield printed(form, [(element, (2, 2), codes_of(element, values))], row, **BRACKETS)
+    program = Program("print_tko", case="i4", printed="[-8, 7]", **BRACKETS)
+    low = program.let(f"unpack {program.given('i8', [0x78], (1,))} : tile<1xi8> -> tile<2xi4>")
+    program.let(f'print_tko "%d", {low} : tile<2xi4> -> token')
+    yield program.record()
+
+
+def pointer_printed() -> dict[str, Any]:
+    program = Program("print_tko", case="a pointer", printed="0x1000", choice="pointers print in hex after 0x")
+    address = program.constant("i64", 4096)
+    pointer = program.let(f"int_to_ptr {address} : tile<i64> -> tile<ptr<f32>>")
+    program.let(f'print_tko "%p", {pointer} : tile<ptr<f32>> -> token')
+    return program.record()
+
+
+def in_order() -> dict[str, Any]:
+    """Tokens order what is printed."""
+    program = Program("print_tko", case="a chain of tokens", printed="one two three")
+    token = program.let("make_token : token")
+    for word in ("one ", "two ", "three"):
+        token = program.let(f'print_tko "{word}" token={token} -> token')
+    return program.record()
+
+
+def asserted(shape: Shape, bits: list[int]) -> dict[str, Any]:
+    """Holds, and the kernel goes on; or fails, and the host is told the message."""
+    fails = not all(bits)
+    case = f"rank {len(shape)}, {'fails' if fails else 'holds'}"
+    program = Program("assert", case=case, **({"fails": "never this"} if fails else {}))
+    condition = program.given("i1", bits, shape)
+    program.line(f'assert {condition}, "never this" : {tile_type("i1", shape)}')
+    if not fails:
+        program.keep(program.constant("i32", 1), "i32", [1])
+    return program.record()
+
+
+def vectors() -> Iterator[dict[str, Any]]:
+    yield from prints()
+    yield pointer_printed()
+    yield in_order()
+    for shape, bits in (((), [1]), ((), [0]), ((4,), [1, 1, 1, 1]), ((4,), [1, 0, 1, 0]), ((2, 2), [1, 1, 1, 0])):
+        yield asserted(shape, bits)

@@ -1,0 +1,82 @@
+"""Every operation, element type, keyword, flag, optional operand, view, ordering and edge has a vector."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+
+import pytest
+from atomic_vectors import PAIRS
+from conversion_vectors import MODES, ROUNDINGS, TARGETS
+from matrix_vectors import ACCUMULATORS, SCALED
+from required_facts import OPERATIONS, WITHOUT_MEANING, Fact, required
+from vector_facts import facts
+from vector_files import FOLDER
+from vector_module import case_of
+
+from tilec.dialect.cuda_tile import mma
+from tilec.dialect.cuda_tile.atomic import mode_problem
+from tilec.dialect.cuda_tile.conversions import ftof_problem
+
+CHAPTERS = sorted(FOLDER.glob("*.json"))
+LEAST = 2000
+
+
+@pytest.fixture(scope="module")
+def covered() -> dict[str, set[Fact]]:
+    """The facts that each chapter covers."""
+    return {path.stem: _facts(path) for path in CHAPTERS}
+
+
+def _facts(path: Path) -> set[Fact]:
+    return {fact for vector in json.loads(path.read_text()) for fact in facts(vector, case_of(vector).module)}
+
+
+def missing(covered: dict[str, set[Fact]]) -> list[Fact]:
+    found = set().union(*covered.values())
+    return [fact for fact in dict.fromkeys(required()) if fact not in found]
+
+
+def test_everything_is_covered(covered: dict[str, set[Fact]]) -> None:
+    without = missing(covered)
+    assert not without, f"{len(without)} things have no vector, such as\n" + "\n".join(map(str, without[:40]))
+
+
+@pytest.mark.parametrize("chapter", [path.stem for path in CHAPTERS])
+def test_without_a_chapter_something_is_missing(chapter: str, covered: dict[str, set[Fact]]) -> None:
+    assert missing({name: found for name, found in covered.items() if name != chapter})
+
+
+def test_what_has_no_meaning_has_no_vectors(covered: dict[str, set[Fact]]) -> None:
+    named = {fact[1] for found in covered.values() for fact in found if fact[0] == "operation"}
+    assert named == set(OPERATIONS) - WITHOUT_MEANING
+
+
+def test_there_are_enough() -> None:
+    assert sum(len(json.loads(path.read_text())) for path in CHAPTERS) > LEAST
+
+
+def test_conversions_of_floats_are_those_that_the_verifier_allows() -> None:
+    allowed = {
+        (source, target, mode)
+        for source, target, mode in product(TARGETS, TARGETS, MODES.values())
+        if ftof_problem(source, target, mode) is None
+    }
+    assert allowed == {
+        (source, target, MODES[mode])
+        for source, row in ROUNDINGS.items()
+        for target, modes in zip(TARGETS, row.split(), strict=True)
+        for mode in modes.replace("-", "")
+    }
+
+
+def test_matrix_types_are_those_that_the_verifier_allows() -> None:
+    assert ACCUMULATORS == mma.ACCUMULATORS
+    assert set(SCALED) == {(*pair, shared) for pair, sizes in mma.SCALED_ELEMENTS.items() for shared in sizes}
+
+
+def test_atomic_types_are_those_that_the_verifier_allows() -> None:
+    names = ("i1", "i8", "i16", "i32", "i64", *TARGETS)
+    modes = dict(PAIRS)
+    assert {(mode, name) for mode, name in product(modes, names) if mode_problem(mode, name) is None} == set(PAIRS)
