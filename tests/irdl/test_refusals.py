@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tilec.dialect.fields import MANY_RUNS
+from tilec.dialect.mlir import context, ir, passmanager
 from tilec.errors import InputError, VerificationError
 from tilec.module import Module
 
@@ -18,6 +19,7 @@ I32, F32, I32x4 = (
 )
 OVERFLOW = '{overflow = "none"}'
 ODD_POINTER = '!cuda_tile.tile<array<i64>, !cuda_tile.ptr<i32, "yes">>'
+ODD_TILE = "!cuda_tile.tile<array<i64: 3>, i32>"
 NONE = f"array<i32: {', '.join(['0'] * MANY_RUNS)}>"
 # What is wrong -> operations over %i, %f and %j (the types above), and the words of mlir-opt.
 REFUSALS = {
@@ -71,13 +73,51 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize(("line", "words"), REFUSALS.values(), ids=REFUSALS)
-def test_refused(mlir_opt: Callable[..., subprocess.CompletedProcess[str]], line: str, words: str) -> None:
+# What docs/irdl.md calls lost: operations that mlir-opt lets pass.
+LOST = {
+    "a rule of types that is Python's": f"%t = builtin.unrealized_conversion_cast to {ODD_TILE}\n"
+    f'%x = "cuda_tile.negi"(%t) {OVERFLOW} : ({ODD_TILE}) -> {ODD_TILE}',
+    "a rule of attributes that is Python's": f"%t = builtin.unrealized_conversion_cast to {F32}\n"
+    f'%x = "cuda_tile.cat"(%t, %t) {{dim = 7 : i64}} : ({F32}, {F32}) -> {F32}',
+    "an optional attribute of the wrong kind": f'%x = "cuda_tile.addf"(%f, %f) {{rounding_mode = "zero", '
+    f'flush_to_zero = "yes"}} : ({F32}, {F32}) -> {F32}',
+}
+
+
+def text_of(line: str) -> str:
+    """A line, or some, below the casts that make its values."""
     values = zip("ifj", (I32, F32, I32x4), strict=True)
     casts = [f"%{name} = builtin.unrealized_conversion_cast to {type}" for name, type in values]
-    text = "\n".join([*casts, line, ""])
+    return "\n".join([*casts, line, ""])
+
+
+@pytest.mark.parametrize(("line", "words"), REFUSALS.values(), ids=REFUSALS)
+def test_refused(mlir_opt: Callable[..., subprocess.CompletedProcess[str]], line: str, words: str) -> None:
+    text = text_of(line)
     outcome = mlir_opt(text)
     assert outcome.returncode == 1
     assert re.search(rf"<stdin>:4:\d+: error: .*{re.escape(words)}", outcome.stderr), outcome.stderr
     with pytest.raises((InputError, VerificationError)):
         Module.parse(text)
+
+
+@pytest.mark.parametrize("line", LOST.values(), ids=LOST)
+def test_lost(mlir_opt: Callable[..., subprocess.CompletedProcess[str]], line: str) -> None:
+    text = text_of(line)
+    outcome = mlir_opt(text)
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+    with pytest.raises((InputError, VerificationError)):
+        Module.parse(text)
+
+
+def test_effects_are_lost(mlir_opt: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    """Two equal sums that nothing uses stay, which are gone where effects are known."""
+    pipeline = "builtin.module(cse,canonicalize)"
+    lines = [f'%{name} = "cuda_tile.addi"(%i, %i) {OVERFLOW} : ({I32}, {I32}) -> {I32}' for name in "ab"]
+    text = text_of("\n".join(lines))
+    outcome = mlir_opt(text, f"--pass-pipeline={pipeline}")
+    assert (outcome.returncode, outcome.stdout.count("cuda_tile.addi")) == (0, 2)
+    with context():
+        module = ir.Module.parse(text)
+        passmanager.PassManager.parse(pipeline).run(module.operation)
+    assert "cuda_tile.addi" not in str(module)

@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_commands_succeed_in_order(folder: Path) -> None:
     shown = commands()
-    assert {words[1] for words in shown} == {"compile", "simulate", "opt", "info"}
+    assert {words[1] for words in shown} == {"compile", "simulate", "opt", "dialect", "info"}
     for words in shown:
         called = [sys.executable, "-m", "tilec.command_line", *words[1:]]
         process = subprocess.run(called, capture_output=True, text=True)

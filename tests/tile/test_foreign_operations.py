@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tilec import pipeline
 from tilec.dialect.build import build
-from tilec.dialect.mlir import context, ir, passmanager, register
+from tilec.dialect.mlir import context, ext, ir, passmanager, register
 from tilec.errors import InputError, UsageError
 from tilec.lowering.gpu.passes import PASSES as GPU_PASSES
 from tilec.lowering.tile.passes import PASSES as TILE_PASSES
@@ -80,6 +81,32 @@ def test_every_pass_over_tile_ir_leaves_them(users: ir.Context, name: str) -> No
         pipeline.add(manager, name).run(module.operation)
         assert count(module) == placed, path.stem
         assert module.operation.verify()
+
+
+def test_what_a_python_dialect_says_is_pure_leaves_a_loop(users: ir.Context) -> None:
+    class Shop(ext.Dialect, name="shop_of_the_foreign_test"):
+        pass
+
+    class PriceOp(Shop.Operation, name="price", traits=[ext.Pure]):
+        __annotations__ = {"result": ext.Result[Any], "source": ext.Operand[Any]}
+
+    with users:
+        Shop.load()
+        module = Module.parse(
+            "cuda_tile.module @kernels {\n  entry @k(%n: tile<i32>) {\n    loop {\n"
+            "      print_tko \"%i\", %n : tile<i32> -> token\n      continue\n    }\n  }\n}\n"
+        ).ir
+        kernel = module.body.operations[0].regions[0].blocks[0]
+        inside = kernel.operations[0].body.blocks[0]
+        printed, number = inside.operations[0].operation, kernel.arguments[0]
+        with ir.InsertionPoint(printed), ir.Location.unknown():
+            printed.operands[0] = PriceOp(number.type, number).result
+        pipeline.add(passmanager.PassManager("builtin.module"), "hoist-invariants").run(module.operation)
+    assert [op.OPERATION_NAME for op in kernel.operations] == [
+        "shop_of_the_foreign_test.price",
+        "cuda_tile.loop",
+        "cuda_tile.return",
+    ]
 
 
 def test_what_stands_beside_the_kernel_stays(users: ir.Context) -> None:

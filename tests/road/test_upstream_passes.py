@@ -1,0 +1,88 @@
+"""Upstream's passes, ours and a user's own over one module: the example does as it says, the document's lines run."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tilec.dialect.mlir import context, ir, register
+from tilec.errors import UnsupportedError
+from tilec.module import Module
+from tilec.run import run
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def example() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("upstream_passes", ROOT / "examples" / "upstream_passes.py")
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+@pytest.fixture
+def module(example: ModuleType) -> ir.Module:
+    users = register(ir.Context())
+    with users:
+        example.Own.load()
+    return example.module_in(users)
+
+
+def loop(module: ir.Module) -> list[str]:
+    kernel = module.body.operations[0].regions[0].blocks[0].operations
+    found = next(op for op in kernel if op.operation.name == "cuda_tile.for")
+    return [op.operation.name for op in found.body.blocks[0].operations]
+
+
+@pytest.mark.parametrize("backend", ["interpret", "simulate"])
+def test_example(backend: str) -> None:
+    words = [sys.executable, str(ROOT / "examples" / "upstream_passes.py")]
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "TILEC_BACKEND": backend})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[:2] == [
+        "first   14 operations, in the loop: load_view_tko, own.square, own.square, mulf, addf, continue; "
+        "5 in the function",
+        "second  15 operations, in the loop: load_view_tko, mulf, fma, continue; 5 in the function",
+    ]
+    assert done.stdout.splitlines()[2].startswith("right")
+
+
+def test_upstreams_passes_see_both(example: ModuleType, module: ir.Module) -> None:
+    """cse and canonicalize clean the function up, and the constant that the kernel has twice; symbol-dce takes one."""
+    before = str(module)
+    assert (before.count("arith."), before.count("func.func"), before.count("dense<0> : tensor<i32>")) == (6, 2, 2)
+    example.first_pipeline(module.context).run(module.operation)
+    after = str(module)
+    assert (after.count("arith."), after.count("func.func"), after.count("dense<0> : tensor<i32>")) == (4, 1, 1)
+
+
+def test_ours_leave_the_users_operation_and_move_what_becomes_of_it(example: ModuleType, module: ir.Module) -> None:
+    example.first_pipeline(module.context).run(module.operation)
+    assert loop(module).count("own.square") == 2
+    example.second_pipeline(module.context).run(module.operation)
+    assert "own.square" not in str(module)
+    # The product that is the same in every turn has left the loop; one of two others is fused.
+    assert [name for name in loop(module) if "mul" in name or "fma" in name] == ["cuda_tile.mulf", "cuda_tile.fma"]
+
+
+def test_the_users_operation_has_no_meaning_to_the_compiler(example: ModuleType, module: ir.Module) -> None:
+    example.first_pipeline(module.context).run(module.operation)
+    with pytest.raises(UnsupportedError, match=r"kernel\.mlir:15:17: error: .* no meaning for 'own\.square'"):
+        run(Module(module), (2,), (0, 0, 1.0), entry="squares", backend="interpret")
+
+
+def test_the_document_runs() -> None:
+    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "irdl.md").read_text(), re.DOTALL)
+    names = {"text": '"cuda_tile.make_token"() : () -> !cuda_tile.token'}
+    exec(program, names)
+    assert names["module"].context is not context()  # type: ignore[attr-defined]
+    assert names["module"].body.operations[0].OPERATION_NAME == "cuda_tile.make_token"  # type: ignore[attr-defined]
