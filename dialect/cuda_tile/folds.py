@@ -82,7 +82,7 @@ def body_problem(op: Any) -> str | None:
 
 
 def effect_free(op: Any) -> bool:
-    """Whether an operation, with all inside it, touches no memory; one of another dialect does where it does not tell."""
+    """Whether an operation, with all inside it, touches no memory; one of another dialect does unless it tells."""
     from_traits = any(trait.__name__ in ("Pure", "NoMemoryEffect") for trait in getattr(op, "_traits", ()))
     if not from_traits and op.operation.name not in _EFFECT_FREE:
         return False
