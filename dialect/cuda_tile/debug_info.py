@@ -107,8 +107,10 @@ class DILexicalBlockAttr(CudaTile.Attribute, name="di_lexical_block"):
 
 
 Scope = DISubprogramAttr | DILexicalBlockAttr
+# The same for isinstance, which is slow for a union.
+_SCOPES = (DISubprogramAttr, DILexicalBlockAttr)
 # Each attribute by its mnemonic.
-NODES = {cls.attr_name.removeprefix("cuda_tile."): cls for cls in (DIFileAttr, DICompileUnitAttr, *Scope.__args__)}
+NODES = {cls.attr_name.removeprefix("cuda_tile."): cls for cls in (DIFileAttr, DICompileUnitAttr, *_SCOPES)}
 
 
 def di_location(scope: Scope, file: str, line: int, column: int) -> ir.Location:
@@ -121,7 +123,7 @@ def own_scope(location: ir.Location) -> Scope | None:
     if not isinstance(location, ir.FusedLoc) or location.metadata is None:
         return None
     metadata = location.metadata.maybe_downcast()
-    return metadata if isinstance(metadata, Scope) else None
+    return metadata if isinstance(metadata, _SCOPES) else None
 
 
 def placed_scope(location: ir.Location) -> tuple[Scope, ir.Location] | None:
@@ -139,7 +141,7 @@ def is_call_site(location: ir.Location) -> bool:
 
 def scope_of(location: ir.Location) -> Scope | None:
     """The scope that a location lies in: the caller's at a call site, the first that there is of a fused one."""
-    return next(_scopes(location, callees=False), None)
+    return own_scope(location) or next(_scopes(location, callees=False), None)
 
 
 def holds_scope(location: ir.Location) -> bool:

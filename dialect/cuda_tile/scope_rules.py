@@ -1,8 +1,17 @@
 """What holds of the locations of kernels, their operations and globals: Tile IR, section "Debug info"."""
 
-from tilec.dialect.cuda_tile.debug_info import DISubprogramAttr, is_call_site, scope_of, subprogram_of
+from tilec.dialect.cache import table
+from tilec.dialect.cuda_tile.debug_info import (
+    DISubprogramAttr,
+    enclosing_subprogram,
+    is_call_site,
+    scope_of,
+    subprogram_of,
+)
 
 _KERNEL = "cuda_tile.entry"
+# The subprograms of kernels by their locations, as every operation of a kernel asks for its own.
+_KERNELS = table()
 
 
 def kernel_scope_problem(name, location):
@@ -26,9 +35,10 @@ def global_scope_problem(location):
 
 def operation_scope_problem(op, location):
     """What is wrong with the location of an operation in a kernel, or None."""
-    if scope_of(location) is None:
+    scope = scope_of(location)
+    if scope is None:
         return None
-    found = subprogram_of(location)
+    found = enclosing_subprogram(scope)
     if found is None:
         return "operation has debug info scope, but no cuda_tile.di_subprogram around it"
     kernel = op.operation.parent
@@ -37,13 +47,20 @@ def operation_scope_problem(op, location):
     # Passes build operations outside of a kernel for a while.
     if kernel is None:
         return None
-    expected = subprogram_of(kernel.operation.location)
+    expected = _subprogram_at(kernel.operation.location)
     if expected is None:
         return "operation has debug info scope, but function debug info scope is undefined"
     if found != expected:
         pair = f"expected {_described(expected)}, but got {_described(found)}"
         return f"operation debug info scope does not match function debug info scope: {pair}"
     return None
+
+
+def _subprogram_at(location):
+    key = location.attr
+    if key not in _KERNELS:
+        _KERNELS[key] = subprogram_of(location)
+    return _KERNELS[key]
 
 
 def _described(subprogram):

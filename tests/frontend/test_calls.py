@@ -10,7 +10,8 @@ import numpy as np
 
 import tilec as ct
 from tilec.ast_to_tile.entry import kernel_to_tile
-from tilec.dialect.mlir import context
+from tilec.dialect.cuda_tile.debug_info import subprogram_of
+from tilec.dialect.location import innermost
 from tilec.signature import parse
 
 Interpret = Callable[..., None]
@@ -80,14 +81,20 @@ def test_closures_are_read_when_the_kernel_is_compiled(interpret: Interpret) -> 
 def test_an_operation_knows_its_line_and_the_calls_that_led_to_it() -> None:
     kernel = ct.kernel(lambda_free_kernel)
     signature = parse("x: f32[?]").bind(kernel)
-    with context():
-        text = kernel_to_tile(kernel, signature).operation.get_asm(enable_debug_info=True, use_local_scope=True)
-    line = next(line for line in text.splitlines() if '"cuda_tile.mulf"' in line)
-    first = scaled.__code__.co_firstlineno
-    call = lambda_free_kernel.__code__.co_firstlineno + 1
-    assert f'loc(callsite("{__file__}":{first + 1}:12 at "{__file__}":{call}:23))' in line
+    module = kernel_to_tile(kernel, signature)
+    (entry,) = module.body.operations
+    product = next(op for op in entry.body.blocks[0].operations if op.operation.name == "cuda_tile.mulf").location
+    first, last = scaled.__code__.co_firstlineno, lambda_free_kernel.__code__.co_firstlineno
+    places = [(place.start_line, place.start_col) for place in map(innermost, (product.callee, product.caller))]
+    assert places == [(first + 1, 12), (last + 1, 23)]
+    called, caller, own = map(subprogram_of, (product.callee, product.caller, entry.operation.location))
+    assert caller == own
+    assert (own.name, own.linkage_name, own.line) == ("lambda_free_kernel", entry.sym_name, last)
+    assert (called.name, called.linkage_name, called.line) == ("scaled", f"scaled@test_calls:{first}:1", first)
+    assert f"{called.file.directory}/{called.file.name}" == __file__
     # Parameters keep their names.
-    assert 'loc("x.strides[0]"' in text
+    names = [argument.location.name_str for argument in entry.body.blocks[0].arguments]
+    assert names == ["x", "x.shape[0]", "x.strides[0]"]
 
 
 def lambda_free_kernel(x):

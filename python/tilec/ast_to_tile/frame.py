@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import builtins
 import difflib
+import functools
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tilec.ast_to_tile.liveness import Liveness, assigned
 from tilec.ast_to_tile.source import Source
 from tilec.ast_to_tile.values import Unusable, plain
+from tilec.dialect.cuda_tile.debug_info import DICompileUnitAttr, DIFileAttr, DISubprogramAttr, di_location
 from tilec.dialect.mlir import ir
 from tilec.errors import CompileError, Note, SourceLocation
 
@@ -67,12 +71,24 @@ class Frame:
         return self.source.place(node)
 
     def location(self, node: ast.AST) -> ir.Location:
-        """Where an operation comes from: the line, and for inlined functions the calls that led to it."""
+        """Where an operation comes from: the line in its function, and for inlined ones the calls that led to it."""
         place = self.place(node)
-        own = ir.Location.file(place.file, place.line, place.column)
+        own = di_location(self.subprogram, place.file, place.line, place.column)
         if self.caller is None or self.call is None:
             return own
         return ir.Location.callsite(own, [self.caller.location(self.call)])
+
+    @functools.cached_property
+    def subprogram(self) -> DISubprogramAttr:
+        """The function as debug info names it: a kernel by its own name, which is its symbol, others by their place."""
+        definition = self.source.place(self.source.node)
+        directory, name = os.path.split(definition.file)
+        symbol = self.name
+        if not self.is_kernel:
+            symbol = f"{self.name}@{Path(name).stem}:{definition.line}:{definition.column}"
+        file = DIFileAttr.get(name, directory)
+        unit = DICompileUnitAttr.get(file)
+        return DISubprogramAttr.get(file, definition.line, self.name, symbol, unit, definition.line)
 
     def call_chain(self) -> list[Note]:
         """The calls that led here, innermost first; those of a recursion once."""
