@@ -48,9 +48,24 @@ def _for(op: Step, machine: Machine, lower: np.ndarray, upper: np.ndarray, step:
 @interprets("loop")
 def _loop(op: Step, machine: Machine, carried: Values) -> Values | Leave:
     while True:
+        changes = machine.memory.changes
         leave = machine.run(op.body, carried)
         if leave.kind == "break":
             return leave.values
         if leave.kind != "continue":
             return leave
+        if machine.memory.changes == changes and _same(carried, leave.values):
+            raise Fault(
+                "this loop never ends: an iteration changed neither its values nor memory, "
+                "and no tile block can wait here for a later one"
+            )
         carried = leave.values
+
+
+def _same(before: Values, after: Values) -> bool:
+    """Whether values are equal bit for bit; tokens always are."""
+    return all(_bytes(old) == _bytes(new) for old, new in zip(before, after, strict=True))
+
+
+def _bytes(value: Any) -> Any:
+    return value.tobytes() if isinstance(value, np.ndarray) else type(value)

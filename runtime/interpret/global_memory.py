@@ -25,13 +25,14 @@ class AccessFault(Fault):
 class Memory:
     """Reads and writes; with `ranges` (address, bytes, writable) only what they cover, else what the process may.
 
-    `ordering` watches the accesses.
+    `ordering` watches the accesses; `changes` counts the stores that changed something.
     """
 
     def __init__(self, ranges: Iterable[Range] | None = None, ordering: Ordering | None = None) -> None:
         self._ranges = None if ranges is None else list(ranges)
         self._mapped = MappedMemory() if ranges is None else None
         self.ordering = ordering
+        self.changes = 0
         self._join()
 
     def add(self, address: int, size_bytes: int, writable: bool) -> None:
@@ -69,6 +70,7 @@ class Memory:
             _refuse_repeated(addresses, words)
             self.ordering.write(addresses, size)
         window, offsets = _window(addresses, size)
+        self.changes += not np.array_equal(window[offsets], words)
         window[offsets] = words
 
     def _check(self, addresses: np.ndarray, size: int, action: str) -> None:

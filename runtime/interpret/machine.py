@@ -10,7 +10,7 @@ import numpy as np
 
 from tilec.errors import Note, SimulationError
 from tilec.runtime.interpret.fault import Fault
-from tilec.runtime.interpret.global_memory import Memory
+from tilec.runtime.interpret.global_memory import Memory, Range
 from tilec.runtime.interpret.ordering import Ordering
 from tilec.runtime.interpret.step import Block, Leave, Step
 
@@ -34,11 +34,12 @@ class Machine:
     write: Callable[[str], Any]
     check: bool = False
     truncate_tf32: bool = False
-    _allocations: list[tuple[np.ndarray, tuple[int, int, bool]]] = field(default_factory=list)
+    _allocations: list[Range] = field(default_factory=list)
+    _storage: list[np.ndarray] = field(default_factory=list)
 
     def run(self, block: Block, arguments: Sequence[Any] = ()) -> Leave:
         """Runs a block to its terminator; raises SimulationError at the user's line for what the kernel does wrong."""
-        values = self.values
+        values, allocated = self.values, len(self._allocations)
         for slot, argument in zip(block.arguments, arguments, strict=True):
             values[slot] = argument
         for step in block.steps:
@@ -50,6 +51,7 @@ class Machine:
                 notes = [*step.notes, *fault.notes, self._here()]
                 raise SimulationError(str(fault), step.location, notes) from None
             if isinstance(outcome, Leave):
+                self._release(allocated)
                 return outcome
             self._store(step, outcome, history)
         raise AssertionError("a verified block ends in a terminator")
@@ -64,20 +66,21 @@ class Machine:
             raise Fault(message)
 
     def allocate(self, size_bytes: int, alignment: int) -> int:
-        """The address of memory that lives until `release`: zeros, or poison when checking."""
+        """The address of memory for the block of operations under way: zeros, or poison when checking."""
         # Bytes of ones are a NaN in every format that has one.
         storage = np.full(size_bytes + alignment, 0xFF if self.check else 0, np.uint8)
         address = -(-storage.ctypes.data // alignment) * alignment
         reach = (address, size_bytes, True)
-        self._allocations.append((storage, reach))
+        self._storage.append(storage)
+        self._allocations.append(reach)
         self.memory.add(*reach)
         return address
 
-    def release(self) -> None:
-        """Ends the life of all that was allocated."""
-        for _, reach in self._allocations:
+    def _release(self, first: int) -> None:
+        """Ends the life of allocations from the given one on; the bytes stay, so that no other use of them is hit."""
+        for reach in self._allocations[first:]:
             self.memory.remove(*reach)
-        self._allocations.clear()
+        del self._allocations[first:]
 
     def _operand(self, entry: Any) -> Any:
         if entry is None:

@@ -63,7 +63,6 @@ def run(
             slots = [None] * preparation.slot_count
             machine = Machine(memory, index, extents, slots, addresses, print_text, check, truncate_tf32)
             machine.run(body, arguments)
-            machine.release()
             if ordering is not None:
                 ordering.start_block()
             if progress is not None:

@@ -100,6 +100,19 @@ def _unpack(op: Step, _machine: Machine, source: Tile) -> Tile:
 
 
 @interprets("offset", elementwise=True)
-def _offset(op: Step, _machine: Machine, ptr: Tile, offset: Tile) -> Tile:
-    steps = np.asarray(signed(offset, op.types[1].element)).astype(np.int64) * op.element.target.steps
-    return ptr + steps.view(np.uint64)
+def _offset(op: Step, machine: Machine, ptr: Tile, offset: Tile) -> Tile:
+    elements = np.asarray(signed(offset, op.types[1].element)).astype(np.int64)
+    moved = ptr + (elements * op.element.target.steps).view(np.uint64)
+    if machine.check:
+        _check_moved(op, machine, ptr, elements, moved)
+    return moved
+
+
+def _check_moved(op: Step, machine: Machine, ptr: Tile, elements: Tile, moved: Tile) -> None:
+    """Addresses that leave the 64 bits come back on the wrong side, or from too large a product."""
+    target = op.element.target
+    too_far = np.abs(elements) > (2**63 - 1) // target.steps
+    wrong = np.asarray(too_far | (((moved < ptr) != (elements < 0)) & (elements != 0)))
+    if wrong.any():
+        found, start = elements[wrong].flat[0], ptr[wrong].flat[0] // np.uint64(target.steps_per_byte)
+        machine.undefined(f"{found} elements from {start:#x} is no address")

@@ -91,11 +91,24 @@ def _positions(view: TileView, axis: int, index: Tile, element: Element) -> Tile
     return start + np.arange(view.type.tile.shape[axis], dtype=np.int64)
 
 
+def _check_index(machine: Machine, view: TileView, index: tuple[Tile, ...], types: tuple[TileType, ...]) -> None:
+    """A tile may reach beyond the tensor, its index may not lie beyond the tiles (Tile IR 5.6.1 to 5.6.3)."""
+    for axis, count in enumerate(view.index_space()):
+        if axis == view.type.sparse_dim:
+            continue
+        number = scalar(index[axis], types[axis].element, "unsigned")
+        if number >= count:
+            shown = scalar(index[axis], types[axis].element)
+            machine.undefined(f"index {axis} of the view needs to be at least 0 and below {count}, got {shown}")
+
+
 def locate(
     op: Step, machine: Machine, view: TileView, index: tuple[Tile, ...], types: tuple[TileType, ...]
 ) -> tuple[Tile, Tile]:
     """The address of each element of the tile at `index` (of `types`), and which elements lie inside of the tensor."""
     tensor, shape = view.tensor, view.type.tile.shape
+    if machine.check:
+        _check_index(machine, view, index, types)
     offsets, inside = np.zeros(shape, np.int64), np.ones(shape, np.bool_)
     promised = op["inbounds"] or [False] * len(shape)
     for axis, dim in enumerate(view.type.dim_map):

@@ -27,7 +27,7 @@ from cutile.bounded import Comparison  # noqa: E402
 from cutile.cases import CASES, FIRST_VERSION, case_name  # noqa: E402
 from cutile.launcher import Launcher  # noqa: E402
 
-from tilec.errors import TilecError  # noqa: E402
+from tilec.errors import SimulationError, TilecError  # noqa: E402
 
 # Our names of kernels, and where the samples have the kernel that takes the same arguments.
 SAMPLES = {
@@ -106,12 +106,15 @@ def _load(path: Path) -> ModuleType:
 
 
 def measured(case: Any, kernels: Kernels, version: str) -> list[tuple[Comparison, str]]:
-    """The comparisons of a case, and what to know: whether it needs elements that the language leaves undefined."""
-    checked = list(case(Launcher(kernels, version)))
-    if all(np.isfinite(comparison.error) for comparison in checked):
-        return [(comparison, "") for comparison in checked]
-    again = case(Launcher(kernels, version, check=False))
-    return [(comparison, "taking undefined elements for zero") for comparison in again]
+    """The comparisons of a case, and what to know: whether it needs what the language leaves undefined."""
+    remark = "taking undefined elements for zero"
+    try:
+        checked = list(case(Launcher(kernels, version)))
+        if all(np.isfinite(comparison.error) for comparison in checked):
+            return [(comparison, "") for comparison in checked]
+    except SimulationError as error:
+        remark = f"without checking, which says: {error.message}"
+    return [(comparison, remark) for comparison in case(Launcher(kernels, version, check=False))]
 
 
 def simulated(case: Any, kernels: Kernels, version: str, target: str) -> Iterator[str]:

@@ -59,9 +59,9 @@ CASES: dict[str, list[Case]] = {
         partial(layer_norm, shape=(7, 200), dtype=BF16),
     ],
     "fft": [
-        partial(fft, factors=(4, 8, 4), batch=1, packing=8),
-        partial(fft, factors=(8, 4, 16), batch=4, packing=64),
-        partial(fft, factors=(2, 2, 2), batch=2, packing=2),
+        partial(fft, factors=(4, 8, 4), batch=3, rows=1, packing=8),
+        partial(fft, factors=(8, 4, 16), batch=4, rows=4, packing=64),
+        partial(fft, factors=(2, 2, 2), batch=4, rows=2, packing=2),
     ],
     "experts": [
         partial(mixture_of_experts, tokens=20, dtype=BF16),

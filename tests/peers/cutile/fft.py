@@ -44,19 +44,19 @@ def rotated(x):
 @ct.kernel
 def fft(
     X, Y, R0, R1, R2, T0, T1,
-    n: Extent, f0: Extent, f1: Extent, f2: Extent, batch: Extent, packing: Extent,
+    n: Extent, f0: Extent, f1: Extent, f2: Extent, rows: Extent, packing: Extent,
 ):  # fmt: skip
     """R are the roots of unity of each factor, T what turns the results of one for the next."""
-    shape = (batch, 2 * n // packing, packing)
+    shape = (rows, 2 * n // packing, packing)
     first = ct.bid(0)
-    x = parts(ct.reshape(ct.load(X, index=(first, 0, 0), shape=shape), (batch, n, 2)), (batch, f0, f1 * f2))
-    x = reshaped(dense(table(R0, f0, f0, (1, f0, f0)), x), (batch, n, 1))
-    x = rotated(reshaped(turned(table(T0, f0, f1 * f2, (n, 1)), x), (batch, f0, f1, f2)))
-    x = reshaped(x, (batch, f1, f0 * f2))
-    x = reshaped(dense(table(R1, f1, f1, (1, f1, f1)), x), (batch, f1 * f2, f0))
-    x = rotated(reshaped(turned(table(T1, f1, f2, (f1 * f2, 1)), x), (batch, f1, f2, f0)))
-    x = dense(table(R2, f2, f2, (1, f2, f2)), reshaped(x, (batch, f2, f0 * f1)))
+    x = parts(ct.reshape(ct.load(X, index=(first, 0, 0), shape=shape), (rows, n, 2)), (rows, f0, f1 * f2))
+    x = reshaped(dense(table(R0, f0, f0, (1, f0, f0)), x), (rows, n, 1))
+    x = rotated(reshaped(turned(table(T0, f0, f1 * f2, (n, 1)), x), (rows, f0, f1, f2)))
+    x = reshaped(x, (rows, f1, f0 * f2))
+    x = reshaped(dense(table(R1, f1, f1, (1, f1, f1)), x), (rows, f1 * f2, f0))
+    x = rotated(reshaped(turned(table(T1, f1, f2, (f1 * f2, 1)), x), (rows, f1, f2, f0)))
+    x = dense(table(R2, f2, f2, (1, f2, f2)), reshaped(x, (rows, f2, f0 * f1)))
     # Point i0 + f0 * (i1 + f1 * i2) of the result now stands at (i2, i0, i1).
-    real, imaginary = reshaped(x, (batch, f2, f0, f1))
-    real, imaginary = reshaped((ct.permute(real, (0, 1, 3, 2)), ct.permute(imaginary, (0, 1, 3, 2))), (batch, n, 1))
+    real, imaginary = reshaped(x, (rows, f2, f0, f1))
+    real, imaginary = reshaped((ct.permute(real, (0, 1, 3, 2)), ct.permute(imaginary, (0, 1, 3, 2))), (rows, n, 1))
     ct.store(Y, index=(first, 0, 0), tile=ct.reshape(ct.cat((real, imaginary), -1), shape))

@@ -9,7 +9,10 @@ from cutile.bounded import F32, Bounded, compare
 from cutile.sampling import Comparisons, Launch, constants, random
 
 
-def fft(launch: Launch, factors: tuple[int, int, int] = (4, 8, 4), batch: int = 2, packing: int = 8) -> Comparisons:
+def fft(
+    launch: Launch, factors: tuple[int, int, int] = (4, 8, 4), batch: int = 2, rows: int = 1, packing: int = 8
+) -> Comparisons:
+    """A batch of transforms, `rows` of them to a tile block."""
     f0, f1, f2 = factors
     extent = f0 * f1 * f2
     x = random(1, batch, extent, 2)
@@ -17,11 +20,12 @@ def fft(launch: Launch, factors: tuple[int, int, int] = (4, 8, 4), batch: int = 
     out = np.zeros_like(packed)
     tables = [_roots(f0, f0, f0), _roots(f1, f1, f1), _roots(f2, f2, f2)]
     tables += [_roots(f0, f1 * f2, extent), _roots(f1, f2, f1 * f2)]
-    launch("fft", (batch,), [packed, out, *tables, *constants(extent, *factors, batch, packing)])
+    launch("fft", (batch // rows,), [packed, out, *tables, *constants(extent, *factors, rows, packing)])
     got = out.reshape(batch, extent, 2)
     exact = np.fft.fft(x[..., 0].astype(np.float64) + 1j * x[..., 1])
     value = np.stack([exact.real, exact.imag], -1)
-    yield compare(f"fft of {extent} = {f0}x{f1}x{f2}, batch {batch}", got, Bounded(value, _fft_error(x, factors)))
+    name = f"fft of {extent} = {f0}x{f1}x{f2}, batch {batch} by {rows}"
+    yield compare(name, got, Bounded(value, _fft_error(x, factors)))
 
 
 def _roots(rows: int, columns: int, order: int) -> np.ndarray:

@@ -1,0 +1,226 @@
+"""All that Tile IR leaves undefined: each case gives something without checking, and an error or poison with it.
+
+The first column of the table in docs/checking.md names the same cases.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from tilec.errors import SimulationError
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "checking.md"
+
+PARAMETERS = "%p: tile<ptr<i32>>, %a: tile<i32>, %b: tile<i32>"
+STORE = "%done = store_ptr_tko weak %p, %r : tile<ptr<i32>>, tile<i32> -> token"
+TENSOR = "tensor_view<12xi32, strides=[1]>"
+ZERO = "%zero = constant <i32: 0> : tile<i32>"
+FOUR = f"""%one = reshape %p : tile<ptr<i32>> -> tile<1xptr<i32>>
+    %four = broadcast %one : tile<1xptr<i32>> -> tile<4xptr<i32>>
+    {ZERO}
+    %numbers = iota : tile<4xi32>"""
+
+
+def viewed(kind: str, maker: str, rest: str) -> str:
+    return f"""{ZERO} %t = make_tensor_view %p, shape = [12], strides = [1] : {TENSOR}
+    %v = {maker} %t : {kind}
+    %x, %k = load_view_tko weak %v[%a]{rest} : {kind}, tile<i32> -> tile<4xi32>, token"""
+
+
+class Case(NamedTuple):
+    """What is undefined, a body on PARAMETERS that does it, the values of %a and %b, and what checking says."""
+
+    what: str
+    body: str
+    a: int
+    b: int
+    message: str
+
+
+def arithmetic(operation: str) -> str:
+    return f"%r = {operation} : tile<i32> {STORE}"
+
+
+PARTITION = f"partition_view<tile=(4), padding_value = zero, {TENSOR}>"
+STRIDED = f"strided_view<tile=(4), traversal_strides=[3], padding_value = zero, {TENSOR}>"
+LEAST, GREATEST = -(2**31), 2**31 - 1
+
+CASES = [
+    Case("division by zero", arithmetic("divi %a, %b signed"), 7, 0, "division by zero is undefined"),
+    Case("division by zero", arithmetic("remi %a, %b unsigned"), 7, 0, "division by zero is undefined"),
+    Case("a quotient that does not fit", arithmetic("divi %a, %b signed"), LEAST, -1, "dividing the least i32 by -1"),
+    Case("a shift by the width or more", arithmetic("shli %a, %b"), 1, 32, "needs an amount below 32, got 32"),
+    Case("a shift by the width or more", arithmetic("shri %a, %b signed"), 1, -1, "below 32, got 4294967295"),
+    Case(
+        "a broken promise of overflow", arithmetic("addi %a, %b overflow<no_signed_wrap>"), GREATEST, 1,
+        "the result 2147483648 does not fit signed i32, against no_signed_wrap",
+    ),
+    Case(
+        "a broken promise of assume", f"%r = assume bounded<0, ?>, %a : tile<i32> {STORE}", -1, 0,
+        r"the promise bounded<0, \?> does not hold: the value is -1",
+    ),
+    Case(
+        "a float that no integer of the type is near",
+        f"%x = constant <f32: 3.0e9> : tile<f32> %r = ftoi %x signed : tile<f32> -> tile<i32> {STORE}", 0, 0,
+        "converting 3000000000.0 to signed i32 is undefined",
+    ),
+    Case(
+        "a sub-tile that is not there",
+        f"%t = iota : tile<4xi32> %u = extract %t[%a] : tile<4xi32> -> tile<1xi32> "
+        f"%r = reshape %u : tile<1xi32> -> tile<i32> {STORE}", 4, 0,
+        "dimension 0 has 4 sub-tiles of 1, got index 4",
+    ),
+    Case(
+        "a sub-tile that is not there",
+        "%t = iota : tile<4xi32> %u = iota : tile<2xi32> "
+        "%r = insert %u, %t[%a] : tile<2xi32>, tile<4xi32>", -1, 0,
+        "dimension 0 has 2 sub-tiles of 2, got index 4294967295",
+    ),
+    Case(
+        "an index beyond the tiles of a view", viewed(PARTITION, "make_partition_view", ""), 3, 0,
+        "index 0 of the view needs to be at least 0 and below 3, got 3",
+    ),
+    Case(
+        "an index beyond the tiles of a view", viewed(STRIDED, "make_strided_view", ""), -1, 0,
+        "index 0 of the view needs to be at least 0 and below 4, got -1",
+    ),
+    Case(
+        "a broken promise of inbounds", viewed(STRIDED, "make_strided_view", " inbounds = [true]"), 3, 0,
+        "index 0 is promised to stay inside of 12 elements, got 12",
+    ),
+    Case(
+        "an extent that does not fit",
+        """%t = make_tensor_view %p, shape = [%a], strides = [1] : tile<i32> -> tensor_view<?xi32, strides=[1]>
+        %r = get_tensor_shape %t : tensor_view<?xi32, strides=[1]> -> tile<i8>""", 300, 0,
+        "the extent 300 does not fit i8",
+    ),
+    Case(
+        "an address beyond all memory",
+        "%big = constant <i64: 0x2000000000000000> : tile<i64> "
+        "%q = offset %p, %big : tile<ptr<i32>>, tile<i64> -> tile<ptr<i32>>", 0, 0,
+        "2305843009213693952 elements from 0x[0-9a-f]+ is no address",
+    ),
+    Case(
+        "an address beyond all memory",
+        "%null = constant <i64: 8> : tile<i64> %q = int_to_ptr %null : tile<i64> -> tile<ptr<i32>> "
+        "%s = offset %q, %a : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>", -3, 0,
+        "-3 elements from 0x8 is no address",
+    ),
+    Case(
+        "stores to one place in one operation",
+        f"{FOUR} %k = store_ptr_tko weak %four, %numbers : tile<4xptr<i32>>, tile<4xi32> -> token", 0, 0,
+        r"element \[1\]: another element of this store has a different value for the same place",
+    ),
+    Case(
+        "accesses without an order",
+        "%k = store_ptr_tko weak %p, %a : tile<ptr<i32>>, tile<i32> -> token "
+        "%x, %l = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token", 0, 0,
+        "this access has no order: no token or value leads to it from 'cuda_tile.store_ptr_tko' on the same memory",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{number} {case.what}" for number, case in enumerate(CASES)])
+def test_checking_finds_what_else_passes(execute, case):
+    execute(PARAMETERS, case.body, np.zeros(12, np.int32), case.a, case.b)
+    with pytest.raises(SimulationError, match=case.message) as caught:
+        execute(PARAMETERS, case.body, np.zeros(12, np.int32), case.a, case.b, check=True)
+    assert caught.value.location.file == "kernel.mlir"
+
+
+# What has a value that nobody promised: poison when checking.
+POISONED = {
+    "elements outside of a tensor": f"""{ZERO} %two = constant <i32: 2> : tile<i32>
+    %t = make_tensor_view %p, shape = [10], strides = [1] : tensor_view<10xi32, strides=[1]>
+    %v = make_partition_view %t : partition_view<tile=(4), tensor_view<10xi32, strides=[1]>>
+    %x, %k = load_view_tko weak %v[%two]
+      : partition_view<tile=(4), tensor_view<10xi32, strides=[1]>>, tile<i32> -> tile<4xi32>, token""",
+    "elements that a mask leaves out": f"""{FOUR} %mask = constant <i1: [true, true, false, false]> : tile<4xi1>
+    %at = offset %four, %numbers : tile<4xptr<i32>>, tile<4xi32> -> tile<4xptr<i32>>
+    %x, %k = load_ptr_tko weak %at, %mask : tile<4xptr<i32>>, tile<4xi1> -> tile<4xi32>, token""",
+    "memory of alloca before a store": """%room = alloca num_elem = 4, alignment = 16 : tile<ptr<i32>>
+    %rt = make_tensor_view %room, shape = [4], strides = [1] : tensor_view<4xi32, strides=[1]>
+    %rv = make_partition_view %rt : partition_view<tile=(4), tensor_view<4xi32, strides=[1]>>
+    %none = constant <i32: 0> : tile<i32>
+    %x, %k = load_view_tko weak %rv[%none]
+      : partition_view<tile=(4), tensor_view<4xi32, strides=[1]>>, tile<i32> -> tile<4xi32>, token""",
+}
+KEPT = """%start = constant <i32: 0> : tile<i32>
+    %dt = make_tensor_view %q, shape = [4], strides = [1] : tensor_view<4xi32, strides=[1]>
+    %dv = make_partition_view %dt : partition_view<tile=(4), tensor_view<4xi32, strides=[1]>>
+    %e = store_view_tko weak %x, %dv[%start]
+      : tile<4xi32>, partition_view<tile=(4), tensor_view<4xi32, strides=[1]>>, tile<i32> -> token"""
+
+
+@pytest.mark.parametrize("what", POISONED)
+def test_what_nobody_promised_is_zero_and_poison_when_checking(execute, what):
+    source, result = np.full(12, 7, np.int32), np.zeros(4, np.int32)
+    body = f"{POISONED[what]} {KEPT}"
+    execute("%p: tile<ptr<i32>>, %q: tile<ptr<i32>>", body, source, result)
+    assert result[3] == 0
+    execute("%p: tile<ptr<i32>>, %q: tile<ptr<i32>>", body, source, result, check=True)
+    assert result.view(np.uint32)[3] in (0xAAAAAAAA, 0xFFFFFFFF)
+
+
+ENDLESS = {
+    "a loop that never ends": "%r = loop iter_values(%i = %a) : tile<i32> -> tile<i32> { continue %i : tile<i32> }",
+    # The lock is taken, and nobody gives it back.
+    "a wait for another tile block": """%free = constant <i32: 0> : tile<i32> %taken = constant <i32: 1> : tile<i32>
+    %t0 = make_token : token
+    %end = loop iter_values(%t = %t0) : token -> token {
+      %old, %u = atomic_cas_tko acquire device %p, %free, %taken token=%t
+        : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+      %mine = cmpi equal %old, %free, signed : tile<i32> -> tile<i1>
+      if %mine { break %u : token }
+      continue %u : token
+    }""",
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_a_loop_in_which_nothing_changes_is_an_error_always(execute, what):
+    for check in (False, True):
+        with pytest.raises(SimulationError, match="this loop never ends: an iteration changed neither"):
+            execute(PARAMETERS, ENDLESS[what], np.ones(1, np.int32), 3, 0, check=check)
+
+
+def test_a_loop_that_changes_something_goes_on(execute):
+    """A counter in memory, and then a free lock."""
+    body = """%one = constant <i32: 1> : tile<i32> %t0 = make_token : token
+    %end = loop iter_values(%t = %t0) : token -> token {
+      %old, %u = atomic_rmw_tko relaxed device %p, add, %one token=%t
+        : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+      %enough = cmpi greater_than_or_equal %old, %a, signed : tile<i32> -> tile<i1>
+      if %enough { break %u : token }
+      continue %u : token
+    }"""
+    counter = np.zeros(1, np.int32)
+    execute(PARAMETERS, body, counter, 9, 0, check=True)
+    assert counter[0] == 10
+    execute(PARAMETERS, ENDLESS["a wait for another tile block"], np.zeros(1, np.int32), 0, 0, check=True)
+
+
+def test_memory_of_alloca_ends_with_its_block(execute):
+    """The block of operations, here a branch, that allocates it."""
+    body = f"""%yes = constant <i1: true> : tile<i1>
+    %q = if %yes -> (tile<ptr<i32>>) {{
+      %room = alloca num_elem = 4, alignment = 16 : tile<ptr<i32>>
+      %k = store_ptr_tko weak %room, %a : tile<ptr<i32>>, tile<i32> -> token
+      yield %room : tile<ptr<i32>>
+    }} else {{ yield %p : tile<ptr<i32>> }}
+    %r, %l = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token
+    {STORE}"""
+    with pytest.raises(SimulationError, match="load of 4 bytes at 0x[0-9a-f]+ is in no array of the launch") as caught:
+        execute(PARAMETERS, body, np.zeros(1, np.int32), 5, 0)
+    assert caught.value.location.line == 8
+
+
+def test_the_document_names_every_case():
+    rows = re.findall(r"^\| ([^|]+?) \|", DOCUMENT.read_text(), re.MULTILINE)
+    tested = {*(case.what for case in CASES), *POISONED, *ENDLESS, "memory of alloca after its block"}
+    assert set(rows) - {"what", "---", "access"} == tested
