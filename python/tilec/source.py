@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tilec.dialect.bytecode.tags import is_bytecode
 from tilec.errors import InputError, UsageError
 from tilec.stage_text import ptx_target, read_module, stage_of
 
@@ -53,6 +52,9 @@ def _read(path: Path) -> str | bytes:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
+    # Artifacts run where the dialects are not installed, so that these are imported by who compiles.
+    from tilec.dialect.bytecode.tags import is_bytecode
+
     if is_bytecode(content):
         return content
     try:

@@ -130,7 +130,7 @@ def test_entry_is_chosen_by_name(tilec: Any, tmp_path: Path) -> None:
     described = json.loads((tmp_path / "second.launch.json").read_text())
     assert described["arguments"] == [
         {"name": "arg0", "kind": "pointer", "element": "f32", "alignment": 1},
-        {"name": "arg1", "kind": "scalar", "element": "i32"},
+        {"name": "arg1", "kind": "scalar", "element": "i32", "signless": True},
     ]
 
 
