@@ -15,12 +15,13 @@ from tilec.dialect.bytecode.type_table import TypeTable
 from tilec.dialect.bytecode.version_gate import VersionGate
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr
 from tilec.dialect.cuda_tile.attributes import Predicate as AssumePredicate
-from tilec.dialect.cuda_tile.element import FLOATS, INTEGERS
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS, FLOATS
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.fields import AttributeField
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
+_INTEGERS = tuple(name for name in ELEMENT_BITS if name not in FLOATS)
 # Floats up to this width are one byte, wider ones a varint.
 _BYTE_BITS = 8
 
@@ -149,7 +150,7 @@ def _after(
 
 
 def _typed_integer(writer: AttributeWriter, attribute: ir.IntegerAttr, encoder: Encoder) -> None:
-    _check_number(writer, attribute, INTEGERS)
+    _check_number(writer, attribute, _INTEGERS)
     encoder.varint(writer.types.index(attribute.type))
     encoder.varint(attribute.value % (1 << attribute.type.width))
 
@@ -161,7 +162,8 @@ def _typed_float(writer: AttributeWriter, attribute: ir.FloatAttr, encoder: Enco
     if attribute.type.width <= _BYTE_BITS:
         encoder.byte(bits)
     else:
-        encoder.signed_varint(bits)
+        # The readers of the format have 64 bits for the number, which doubling an unsigned one would not fit.
+        encoder.signed_varint(bits - (1 << 64) if bits >> 63 else bits)
 
 
 def _check_number(writer: AttributeWriter, attribute: Any, expected: tuple[str, ...]) -> None:

@@ -26,6 +26,8 @@ def argument(attributes: str) -> tuple[str, list[bytes]]:
         # Integers (01): type, and the value without a sign; types from 3 on are new ones.
         ("7 : i8", "01 03 07"),
         ("-1 : i8", "01 03 FF 01"),
+        ("-1 : i4", "01 03 0F"),
+        ("-8 : i4", "01 03 08"),
         ("300 : i16", "01 03 AC 02"),
         ("-1 : i32", "01 03 FF FF FF FF 0F"),
         ("-1 : i64", "01 03 FF FF FF FF FF FF FF FF FF 01"),
@@ -43,7 +45,8 @@ def argument(attributes: str) -> tuple[str, list[bytes]]:
         ("1.0 : f32", "02 03 80 80 80 F8 07"),
         ("0.0 : f32", "02 03 00"),
         ("0x7FC00001 : f32", "02 03 82 80 80 FC 0F"),
-        ("-1.0 : f64", "02 03 80 80 80 80 80 80 80 F0 FF 02"),
+        # BFF0 0000 0000 0000 is a negative number of 64 bits: its complement, twice, and one.
+        ("-1.0 : f64", "02 03 FF FF FF FF FF FF FF 8F 80 01"),
         # Booleans (03), types (04), strings (05), arrays (06), dictionaries (0A).
         ("true", "03 01"),
         ("false", "03 00"),
@@ -85,7 +88,7 @@ def test_keys_of_a_dictionary_stand_before_their_values() -> None:
         ("unit", "attribute unit has no form in bytecode: expected an integer, float, boolean, type, string, array"),
         ("@symbol", "attribute @symbol has no form in bytecode"),
         ("array<i32: 1>", "attribute array<i32: 1> has no form in bytecode"),
-        ("1 : index", "attribute 1 : index has no form in bytecode: expected one of i1, i8, i16, i32, i64"),
+        ("1 : index", "attribute 1 : index has no form in bytecode: expected one of i1, i4, i8, i16, i32, i64"),
         ("1 : i128", "attribute 1 : i128 has no form in bytecode"),
         ("1.0 : f80", "has no form in bytecode: expected one of f16"),
         ("index", "type 'index' has no form in bytecode"),

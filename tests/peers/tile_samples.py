@@ -234,6 +234,13 @@ SAMPLES: dict[str, list[str]] = {
         "%r:2 = reduce %h, %c dim=0 identities=[-1.5 : f16, true] : tile<4xf16>, tile<4xi1> -> tile<f16>,"
         " tile<i1>\n    (%a: tile<f16>, %d: tile<f16>, %e: tile<i1>, %g: tile<i1>) {\n"
         "      yield %a, %g : tile<f16>, tile<i1>\n    }",
+        "%k = constant <i8: 1> : tile<16xi8>\n    %d = unpack %k : tile<16xi8> -> tile<32xi4>\n"
+        "    %r = reduce %d dim=0 identities=[-8 : i4] : tile<32xi4> -> tile<i4>\n"
+        "    (%a: tile<i4>, %e: tile<i4>) {\n      yield %a : tile<i4>\n    }",
+        # The highest bit of 64 is set.
+        "%d = constant <f64: 1.0> : tile<4xf64>\n"
+        "    %r = reduce %d dim=0 identities=[-1.0 : f64] : tile<4xf64> -> tile<f64>\n"
+        "    (%a: tile<f64>, %e: tile<f64>) {\n      %s = addf %a, %e : tile<f64>\n      yield %s : tile<f64>\n    }",
         "%r = reduce %j dim=0 identities=[-9223372036854775808 : i64] : tile<4xi64> -> tile<i64>\n"
         "    (%a: tile<i64>, %d: tile<i64>) {\n      %s = maxi %a, %d signed : tile<i64>\n"
         "      yield %s : tile<i64>\n    }",
