@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from math import prod
+from math import isnan, prod
 from typing import Any
 
 from tilec.dialect.mlir import ir
@@ -30,6 +31,7 @@ _CONVERSIONS = ("bitcast", "exti", "ftof", "ftoi", "itof", "pack", "trunci", "un
 _SHAPE = ("cat", "insert", "select")
 # These hand on the bits of their operands, which a NaN does not hold reliably.
 _BITS = ("bitcast", "pack")
+_BYTES, _CODE = '"0x', re.compile(r"\b0x[0-9A-F]+")
 
 
 def fold_constants(module: ir.Module, evaluate: Evaluate) -> None:
@@ -79,8 +81,13 @@ def _evaluated(op: Any, evaluate: Evaluate) -> ir.Value | None:
 
 
 def _may_hold_nan(elements: Any) -> bool:
-    if not isinstance(ir.RankedTensorType(elements.type).element_type, ir.FloatType):
+    element = ir.RankedTensorType(elements.type).element_type
+    if not isinstance(element, ir.FloatType):
         return False
     text = str(elements)
-    # MLIR prints infinities, NaN and long lists as their bits.
-    return "0x" in text
+    # MLIR prints infinities and NaN as their bits, and long lists as their bytes.
+    return _BYTES in text or any(isnan(_number(word, element)) for word in _CODE.findall(text))
+
+
+def _number(word: str, element: ir.Type) -> float:
+    return ir.FloatAttr(ir.Attribute.parse(f"{word} : {element}")).value
