@@ -35,8 +35,10 @@ def _extents(printer: Any, op: Any, _: str) -> str:
 
 
 def _view_types(printer: Any, op: Any, _: str) -> str:
-    dynamic = [*op.dynamicShape, *op.dynamicStrides]
-    return f"{f'{spell(dynamic[0].type)} -> ' if dynamic else ''}{spell(op.result.type)}"
+    before = [op.base] if op.result.type.attribute is not None else []
+    before += [*op.dynamicShape, *op.dynamicStrides][:1]
+    types = ", ".join(spell(value.type) for value in before)
+    return f"{types}{' -> ' if types else ''}{spell(op.result.type)}"
 
 
 def _function_type(printer: Any, op: Any, _: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.assembly.attributes import read_integer
 from tilec.dialect.assembly.elements import read_elements
-from tilec.dialect.cuda_tile.types import TensorViewType, TokenType
+from tilec.dialect.cuda_tile.types import PointerType, TensorViewType, TileType, TokenType
 from tilec.dialect.operation import OPERATIONS
 from tilec.dialect.spelling import spell
 
@@ -65,22 +65,31 @@ def _extent(reader: OperationReader) -> Any:
 
 
 def _view_types(reader: OperationReader, _: str, parts: Parts) -> None:
-    """`tile<i32> -> tensor_view<..>`: the type of the run-time extents, where there are any, then the view."""
+    """`tile<ptr<f32, <none>>>, tile<i32> -> tensor_view<..>`: the view, and before it two types that may be missing.
+
+    The first is that of the base, which is printed where its pointers have an attribute; the second is that of the
+    run-time extents, which must be there where there are any.
+    """
     tokens = reader.tokens
-    start, view = tokens.offset(), tokens.type()
-    given = None
-    if tokens.take("->"):
-        given, start, view = view, tokens.offset(), tokens.type()
+    start, given = tokens.offset(), reader.reader.bare_types()
+    view, before = given[0], []
+    if len(given) > 1 or tokens.peek() == "->":
+        tokens.expect("->")
+        before, start, view = list(given), tokens.offset(), tokens.type()
     if not isinstance(view, TensorViewType):
         tokens.fail_at(start, f"expected 'tensor_view' type, but got '{spell(view)}'")
     for words, extents in (("shape", view.shape), ("strides", view.strides)):
         _check_extents(tokens, words, parts.extents[words], extents, tokens.offsets[parts.places[words]])
+    if before and isinstance(before[0], TileType) and isinstance(before[0].element, PointerType):
+        reader.scope.check(parts.places["base"], parts.operands["base"][0], before.pop(0))
+    if len(before) > 1:
+        tokens.fail_at(start, f"expected at most two types before '->', but got {len(given)}")
     dynamic = parts.operands["dynamicShape"] + parts.operands["dynamicStrides"]
-    if given is None and dynamic:
+    if dynamic and not before:
         tokens.fail_at(start, "expected the type of the dynamic shape and stride operands before '->'")
     for at, value in (*parts.extents["shape"], *parts.extents["strides"]):
         if not isinstance(value, int):
-            reader.scope.check(at, value, given)
+            reader.scope.check(at, value, before[0])
     parts.types["result"] = [view]
 
 

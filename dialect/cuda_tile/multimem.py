@@ -1,5 +1,7 @@
 """Accesses to the same memory of several devices at once."""
 
+import math
+
 from tilec.dialect.attributes import Booleans
 from tilec.dialect.cuda_tile.accesses import INDEX_RUNS, inbounds_problem, index_problem, ordering_problem
 from tilec.dialect.cuda_tile.enums import MemoryOrdering, MultimemReduction, Scope
@@ -20,7 +22,20 @@ def _problem(op, tile, words, orderings):
         return f"expects elements of {' or '.join(_ELEMENTS)}, but got {spell(view.element)}"
     if tile != view.tile_type:
         return f"expects a tile of type {quote(view.tile_type)}, as the view has, but got {quote(tile)}"
-    return ordering_problem(op, words, orderings) or index_problem(op) or inbounds_problem(op)
+    return _half_problem(view) or ordering_problem(op, words, orderings) or index_problem(op) or inbounds_problem(op)
+
+
+def _half_problem(view):
+    """Elements of 16 bits are reduced in pairs (tileirdisasm 13.5)."""
+    if spell(view.element) not in ("f16", "bf16"):
+        return None
+    count = math.prod(view.tile_shape)
+    if count % 2:
+        return f"expects a tile of a multiple of 4 bytes, but got {count} element(s) of 16 bits"
+    unit = sum(stride == 1 for stride in view.tensor_view.strides)
+    if unit != 1:
+        return f"views of f16 or bf16 need exactly one static unit stride, got {unit} in {quote(view.tensor_view)}"
+    return None
 
 
 def _reduction_problem(op, float_kinds):

@@ -34,6 +34,8 @@ def tile_problem(shape: Sequence[int], element: ir.Type) -> str | None:
     # Of powers of two the exponents add up; the product of very many of them would be no number to compute.
     if sum(extent.bit_length() - 1 for extent in shape) > MAXIMUM_TILE_ELEMENTS.bit_length() - 1:
         return f"tile would exceed the maximum of {MAXIMUM_TILE_ELEMENTS} elements"
+    if shape and spell(element).startswith("ptr<f4E2M1FN"):
+        return f"tiles of {spell(element)} must have rank 0; use an f4 tile view for memory accesses"
     if spell(element) == "f4E2M1FN" and all(extent % 2 for extent in shape):
         return "F4E2M1FN tiles must have an even number of elements"
     return None

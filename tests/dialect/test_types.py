@@ -89,6 +89,7 @@ _TENSOR = "tensor_view<64x16xf32, strides=[16,1]>"
         ("tile<0xf32>", "all dimensions must be positive constants, got [0]"),
         ("tile<4096x8192xf32>", "tile would exceed the maximum of 16777216 elements"),
         ("tile<f4E2M1FN>", "F4E2M1FN tiles must have an even number of elements"),
+        ("tile<1xptr<f4E2M1FN>>", "tiles of ptr<f4E2M1FN> must have rank 0; use an f4 tile view for memory accesses"),
         ("tile<4xu8>", "expected a number type or a pointer, but got 'u8'"),
         ("tile<4", "expected 'x' after the dimension"),
         ("tile<4xptr<i4>>", "pointee must be a number type, but got 'i4'"),

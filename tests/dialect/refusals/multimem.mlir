@@ -9,3 +9,9 @@
 // -----
 // expected-error: expects a tile of type 'tile<8xf32>', as the view has, but got 'tile<4x8xf32>'
 %q = ptr_to_ptr %p : tile<ptr<f32>> -> tile<ptr<f32, <multicast>>> %x = make_tensor_view %q, shape = [8], strides = [1] : tensor_view<8xf32, strides=[1], #cuda_tile.ptr_attr<multicast>> %y = make_partition_view %x : partition_view<tile=(8), tensor_view<8xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>> %0 = multimem_store_view_tko weak %y, %f[%i] inbounds = [true] : partition_view<tile=(8), tensor_view<8xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<4x8xf32>, tile<i32> -> token
+// -----
+// expected-error: expects a tile of a multiple of 4 bytes, but got 1 element(s) of 16 bits
+%q = ptr_to_ptr %p : tile<ptr<f32>> -> tile<ptr<f16, <multicast>>> %x = make_tensor_view %q, shape = [8], strides = [1] : tile<ptr<f16, <multicast>>> -> tensor_view<8xf16, strides=[1], #cuda_tile.ptr_attr<multicast>> %y = make_partition_view %x : partition_view<tile=(1), tensor_view<8xf16, strides=[1], #cuda_tile.ptr_attr<multicast>>> %0, %1 = multimem_load_reduce_view_tko weak %y[%i] : partition_view<tile=(1), tensor_view<8xf16, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<i32> -> tile<1xf16>, token
+// -----
+// expected-error: views of f16 or bf16 need exactly one static unit stride, got 0 in 'tensor_view<8xf16, strides=[2], #cuda_tile.ptr_attr<multicast>>'
+%q = ptr_to_ptr %p : tile<ptr<f32>> -> tile<ptr<f16, <multicast>>> %x = make_tensor_view %q, shape = [8], strides = [2] : tile<ptr<f16, <multicast>>> -> tensor_view<8xf16, strides=[2], #cuda_tile.ptr_attr<multicast>> %y = make_partition_view %x : partition_view<tile=(2), tensor_view<8xf16, strides=[2], #cuda_tile.ptr_attr<multicast>>> %0, %1 = multimem_load_reduce_view_tko weak %y[%i] : partition_view<tile=(2), tensor_view<8xf16, strides=[2], #cuda_tile.ptr_attr<multicast>>>, tile<i32> -> tile<2xf16>, token

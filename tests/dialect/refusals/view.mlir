@@ -72,3 +72,12 @@
 // -----
 // expected-error: use of value '%l' expects different type than prior uses: 'tile<i32>' vs 'tile<i64>'
 %0 = make_tensor_view %p, shape = [%l], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+// -----
+// expected-error: use of value '%p' expects different type than prior uses: 'tile<ptr<f32, <none>>>' vs 'tile<ptr<f32>>'
+%0 = make_tensor_view %p, shape = [8], strides = [1] : tile<ptr<f32, <none>>> -> tensor_view<8xf32, strides=[1], #cuda_tile.ptr_attr<none>>
+// -----
+// expected-error: expected the type of the dynamic shape and stride operands before '->'
+%0 = make_tensor_view %p, shape = [%i], strides = [1] : tile<ptr<f32>> -> tensor_view<?xf32, strides=[1]>
+// -----
+// expected-error: expected at most two types before '->', but got 3
+%0 = make_tensor_view %p, shape = [%i], strides = [1] : tile<ptr<f32>>, tile<i32>, tile<i32> -> tensor_view<?xf32, strides=[1]>
