@@ -6,7 +6,7 @@ from typing import NoReturn
 
 # A number of 64 bits takes at most so many bytes of seven bits each.
 _LONGEST = 10
-_NUMBER_LIMIT = 1 << 64
+_NUMBER_BITS = (1 << 64) - 1
 
 
 class Malformed(Exception):
@@ -52,7 +52,10 @@ class Cursor:
         return found
 
     def number(self) -> int:
-        """An unsigned number of up to 64 bits (LEB128); longer forms than needed are welcome."""
+        """An unsigned number of 64 bits (LEB128); longer forms than needed are welcome.
+
+        Ten bytes have room for more bits, which NVIDIA's tools drop.
+        """
         try:
             found = self.data[self.at]
         except IndexError:
@@ -69,7 +72,7 @@ class Cursor:
             self.at += 1
             found |= (byte & 0x7F) << (7 * place)
             if byte < 0x80:
-                return found if found < _NUMBER_LIMIT else self.fail("expected a number of at most 64 bits", start)
+                return found & _NUMBER_BITS
         self.fail(f"expected a number of at most {_LONGEST} bytes", start)
 
     def signed(self) -> int:

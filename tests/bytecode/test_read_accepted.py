@@ -71,6 +71,12 @@ def test_entries_that_nothing_uses_may_be_anything() -> None:
     assert text(kernel.bytes()) == TEXT
 
 
+def test_bits_beyond_the_sixty_fourth_are_dropped() -> None:
+    # The type is 2 and 1 << 64, as cuTile Python writes the sign of an f64.
+    kernel = Kernel("10 82 80 80 80 80 80 80 80 80 02 00", TYPES_USED, constants=("2A 00 00 00",))
+    assert text(kernel.bytes()) == TEXT
+
+
 @pytest.mark.parametrize("unneeded", [1, 5, 8])
 def test_numbers_may_be_longer_than_needed(unneeded: int) -> None:
     long = "80 " * unneeded + "00"

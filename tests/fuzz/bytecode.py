@@ -12,7 +12,7 @@ from tilec.dialect.bytecode.version import VERSIONS, Version
 from tilec.errors import InputError, TilecError
 from tilec.module import Module
 
-SAMPLES = Path(__file__).parents[1] / "dialect" / "assembly"
+SAMPLES = Path(__file__).parents[1] / "dialect"
 _HEADER = 12
 _LIMIT_S = 2.0
 _LIMIT_BYTES = 256 << 20
@@ -22,7 +22,7 @@ _BYTES = (0, 1, 2, 0x7F, 0x80, 0x81, 0xCB, 0xFE, 0xFF)
 
 def seeds() -> Iterator[bytes]:
     """Every sample of the tests in every version that can hold it."""
-    for path in sorted(SAMPLES.glob("*.mlir")):
+    for path in sorted(SAMPLES.glob("*assembly/*.mlir")):
         module = Module.read(path)
         for version in VERSIONS:
             try:

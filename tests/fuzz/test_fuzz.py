@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 INPUTS = 1_000
 
 
-@pytest.mark.parametrize("target", ["assembly"])
+@pytest.mark.parametrize("target", ["assembly", "bytecode"])
 def test_nothing_escapes(target: str) -> None:
     module = importlib.import_module(target)
     source = random.Random(target)
