@@ -1,0 +1,133 @@
+"""Attributes of Tile IR at random: those of fields, and ones that are none."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS, FLOATS, INTEGERS
+from tilec.dialect.cuda_tile.types import PointerType, TensorViewType, TileType
+from tilec.dialect.fields import AttributeField
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+
+_TEXTS = ("", "plain", "a b", 'quote " and \\ back', "tab\tline\n", "ünï", "%", "\x01\x7f")
+
+
+def text(random: Random) -> str:
+    return random.choice(_TEXTS)
+
+
+def integer(random: Random, bits: int) -> int:
+    """A number of a width, near its ends, near zero or anywhere."""
+    half = 1 << bits - 1
+    near = (0, 1, -1, half - 1, -half)
+    return max(-half, min(half - 1, random.choice((*near, random.randrange(-half, half)))))
+
+
+def _bits(random: Random, element: str) -> str:
+    """A float by its bits, all of which there may be but the sign that two of the types have none of."""
+    return f"0x{random.getrandbits(ELEMENT_BITS[element]):0{(ELEMENT_BITS[element] + 3) // 4}X}"
+
+
+def elements(random: Random, type: TileType) -> ir.Attribute:
+    """The elements of a tile of numbers: all different, a few values, or one."""
+    name, count = spell(type.element), 1
+    for extent in type.shape:
+        count *= extent
+
+    def scalar() -> str:
+        if name == "i1":
+            return random.choice(("true", "false"))
+        return str(integer(random, ELEMENT_BITS[name])) if name in INTEGERS else _bits(random, name)
+
+    values = [scalar() for _ in range(count)] if random.random() < 0.6 else [scalar()] * count
+    for extent in reversed(type.shape):
+        values = [f"[{', '.join(values[at : at + extent])}]" for at in range(0, len(values), extent)]
+    shape = "".join(f"{extent}x" for extent in type.shape)
+    return ir.Attribute.parse(f"dense<{values[0]}> : tensor<{shape}{type.element}>")
+
+
+def identity(random: Random, element: ir.Type) -> ir.Attribute:
+    """The identity of a fold over elements."""
+    name = spell(element)
+    if name in FLOATS:
+        return ir.Attribute.parse(f"{_bits(random, name)} : {element}")
+    if name == "i1":
+        return ir.BoolAttr.get(random.random() < 0.5)
+    return ir.IntegerAttr.get(element, integer(random, ELEMENT_BITS[name]))
+
+
+def predicate(random: Random, type: ir.Type) -> ir.Attribute:
+    """A promise that may be given about a value."""
+    divisor = 1 << random.randrange(63)
+    if isinstance(type, TensorViewType) or isinstance(type, TileType) and isinstance(type.element, PointerType):
+        return DivByAttr.get(divisor)
+    kind = random.randrange(4)
+    if kind == 0:
+        return SameElementsAttr.get([random.randint(0, extent) for extent in type.shape])
+    if kind == 1 and type.shape:
+        along = random.randrange(type.rank)
+        return DivByAttr.get(divisor, random.randint(0, type.shape[along]), along)
+    if kind == 2:
+        bounds = sorted(integer(random, ELEMENT_BITS[spell(type.element)]) for _ in range(2))
+        return BoundedAttr.get(*(bound if random.random() < 0.7 else None for bound in bounds))
+    return DivByAttr.get(divisor)
+
+
+def hints(random: Random, *names: str) -> ir.Attribute:
+    """Hints that nobody checks, known and unknown."""
+    values: list[ir.Attribute] = [
+        ir.IntegerAttr.get(ir.IntegerType.get_signless(64), random.randint(1, 10)),
+        ir.BoolAttr.get(True),
+        ir.StringAttr.get("auto"),
+    ]
+    chosen = random.sample(("sm_90", "sm_100", "sm_120", "default"), random.randint(1, 3))
+    return ir.DictAttr.get(
+        {key: ir.DictAttr.get({name: random.choice(values) for name in names[: random.randrange(3)]}) for key in chosen}
+    )
+
+
+def of_field(random: Random, field: AttributeField) -> Any:
+    """A value for the attribute of a field, as `build` takes it; None leaves it out."""
+    if field.kind == "flag":
+        return random.random() < 0.5
+    if not field.required and random.random() < 0.5:
+        return None
+    if field.kind == "keyword":
+        return random.choice(field.keywords)
+    if field.kind in ("i32", "i64"):
+        return random.choice((0, 1, 2, 4, 8, 16, 128))
+    if field.kind in ("string", "symbol"):
+        return text(random) or "name"
+    if field.kind == "boolean":
+        return random.random() < 0.5
+    if field.kind == "a dictionary":
+        return hints(random, "latency", "allow_tma")
+    if field.kind == "an array":
+        return ir.ArrayAttr.get([ir.StringAttr.get(text(random)) for _ in range(random.randrange(3))])
+    return None
+
+
+def discardable(random: Random) -> ir.Attribute:
+    """An attribute of MLIR's own, as an operation may carry one that is no field."""
+    return ir.Attribute.parse(
+        random.choice(
+            (
+                "unit",
+                "3 : i8",
+                "-1 : i64",
+                "true",
+                "2.500000e+00 : f32",
+                "0x7FC00001 : f32",
+                '"te\\22xt"',
+                "[1 : i32, [unit]]",
+                "{a = 1 : i64, b}",
+                "array<i32: 1, -2>",
+                "dense<[1, 2]> : tensor<2xi32>",
+                "f32",
+                "@symbol",
+            )
+        )
+    )

@@ -1,0 +1,91 @@
+"""Modules at random: what is printed in any form is read back as the same module, and printed the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from modules_at_random import NAMES, TERMINATORS, TOP_LEVEL, module, seen
+from prefixes import prefixed
+
+from tilec.dialect.bytecode.version import NEWEST
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
+from tilec.module import Module
+
+TABLE = json.loads((Path(__file__).parents[1] / "operations.json").read_text())
+# What the table calls by names that are not those of operations here.
+SPELLED = {"preview$call": "preview_call"}
+seeds = st.integers(0, 2**32 - 1)
+
+
+def check_texts(made: Module) -> None:
+    """Assembly with and without prefixes, MLIR's generic form and that of NVIDIA's tools are texts of one module."""
+    text, generic, nvidia = made.to_text(), made.to_text(generic=True), made.to_text(generic="nvidia")
+    for written in (text, prefixed(text), generic, nvidia):
+        again = Module.parse(written)
+        assert again.to_text(generic=True) == generic
+        assert again.to_text() == text
+        assert again.to_text(generic="nvidia") == nvidia
+
+
+def check_bytecode(made: Module) -> None:
+    """A module with nothing that bytecode has no place for comes back from it whole."""
+    data = made.to_bytecode(str(NEWEST))
+    again = Module.parse(data, "k.tileirbc")
+    assert again.to_text(generic=True) == made.to_text(generic=True)
+    assert again.to_bytecode(str(NEWEST)) == data
+
+
+@given(seeds, st.integers(0, 16))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_every_text_is_the_same_module(seed: int, operations: int) -> None:
+    check_texts(module(seed, operations))
+
+
+@given(seeds, st.integers(0, 16))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_bytecode_is_the_same_module(seed: int, operations: int) -> None:
+    check_bytecode(module(seed, operations, text_only=False))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_operation(name: str) -> None:
+    for seed in range(3):
+        made = module(seed, 0, name)
+        assert name in seen(made)
+        check_texts(made)
+        if name != "preview_call":
+            check_bytecode(module(seed, 0, name, text_only=False))
+
+
+def test_each_operation_of_the_table_is_generated() -> None:
+    table = {SPELLED.get(op["name"], op["name"]) for op in TABLE["ops"]} - {"module"}
+    assert len(table) == 108
+    assert table == {*NAMES, *TERMINATORS, *TOP_LEVEL}
+    whole = set().union(*(seen(module(seed)) for seed in range(20)))
+    assert {*TERMINATORS, *TOP_LEVEL} <= whole
+
+
+def test_each_element_type_is_generated() -> None:
+    found = set().union(*(seen(module(seed)) for seed in range(20)))
+    assert set(ELEMENT_BITS) <= found
+
+
+def test_locations_are_kept() -> None:
+    for seed in range(5):
+        made = module(seed)
+        text = made.to_text(locations=True)
+        assert Module.parse(text, "elsewhere").to_text(locations=True) == text
+
+
+@pytest.mark.soak
+@given(seeds, st.integers(0, 60), st.booleans())
+@settings(max_examples=3000, deadline=None)
+def test_many_modules(seed: int, operations: int, text_only: bool) -> None:
+    made = module(seed, operations, text_only=text_only)
+    check_texts(made)
+    if not text_only:
+        check_bytecode(made)
