@@ -38,8 +38,8 @@ class OperationVerifier:
 
     def problem(self, op: Any) -> str | None:
         """The first thing wrong with an operation, or None; runs before MLIR has checked anything."""
-        operation, attributes = op.operation, op.attributes
-        stored = {name: attributes[name] for name in attributes}
+        operation = op.operation
+        stored = dict(operation.attributes.items())
         key = (
             tuple([value.type for value in operation.operands]),
             tuple([value.type for value in operation.results]),

@@ -99,13 +99,15 @@ class OperationMaker:
         for field in plan.operands:
             group = parts.operands.get(field.name, ())
             operands += group
-            lengths.append(field.lengths([value.type for value in group]) if field.arity == MIXED else len(group))
+            if plan.operand_segments:
+                lengths.append(field.lengths([value.type for value in group]) if field.arity == MIXED else len(group))
         results: list[ir.Type] = []
         result_lengths: list[int | tuple[int, ...]] = []
         for field in plan.results:
             types = parts.types.get(field.name) or self._inferred(plan, field, parts)
             results += types
-            result_lengths.append(field.lengths(types))
+            if plan.result_segments:
+                result_lengths.append(field.lengths(types))
         for field, at in plan.shared:
             if field.name not in parts.types:
                 self.check_operands(field, [results[at]], parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tilec.collection import paused_collection
 from tilec.diagnostics import place, verification_error
 from tilec.dialect.assembly.printer import print_module
 from tilec.dialect.assembly.reader import is_tile_assembly, read_module
@@ -25,6 +26,7 @@ class Module:
         self._file = file
 
     @classmethod
+    @paused_collection()
     def parse(cls, text: str | bytes, file: str = "<string>") -> Module:
         """The verified module of Tile IR bytecode or of a text, in assembly or generic form; messages call it `file`.
 

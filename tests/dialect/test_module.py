@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -325,3 +326,16 @@ def test_a_second_module_is_refused() -> None:
 def test_operations_outside_of_a_module_are_refused_at_their_place() -> None:
     with pytest.raises(InputError, match="<string>:2:1: error: expected 'cuda_tile.module', but got '%0'"):
         Module.parse("// lonely\n%0 = cuda_tile.iota : !cuda_tile.tile<8xi32>")
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_reading_leaves_the_collection_of_garbage_as_it_was(enabled: bool) -> None:
+    was_enabled = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        Module.parse("cuda_tile.module @m { entry @k() { return } }")
+        with pytest.raises(InputError):
+            Module.parse("cuda_tile.module @m {")
+        assert gc.isenabled() is enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
