@@ -17,6 +17,7 @@ from tilec.lowering.tile_to_gpu.converts import RULES
 from tilec.lowering.tile_to_gpu.layout_assignment import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.pointer_vectors import PointerVectors
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
 
 
@@ -24,7 +25,14 @@ class Conversion:
     """Values of cuda_tile by what they became, and where declarations go."""
 
     def __init__(
-        self, target: Target, warps: int, plan: MatrixPlan, layouts: Layouts, order: MemoryOrder, use_tma: bool
+        self,
+        target: Target,
+        warps: int,
+        plan: MatrixPlan,
+        layouts: Layouts,
+        order: MemoryOrder,
+        use_tma: bool,
+        vectors: PointerVectors,
     ) -> None:
         self.target = target
         self.warps = warps
@@ -32,6 +40,7 @@ class Conversion:
         self.layouts = layouts
         self.order = order
         self.use_tma = use_tma
+        self.vectors = vectors
         self.values: dict[ir.Value, ir.Value] = {}
         self.tensor_views: dict[ir.Value, TensorView] = {}
         self.tile_views: dict[ir.Value, TileView] = {}

@@ -16,6 +16,7 @@ from tilec.lowering.tile_to_gpu.exits import convert_block
 from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import matrix_plan, operations_below
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.pointer_vectors import pointer_vectors
 
 # Each registers the conversions of its operations.
 CHAPTERS = ("arith", "control", "convert", "float", "memory", "mma", "reduce", "shape", "view")
@@ -52,8 +53,9 @@ def _kernel(entry: Any, target: Target, hints: Mapping[str, Any]) -> None:
     warps = _warps(entry, hints)
     order = MemoryOrder(list(operations_below(entry)))
     plan = matrix_plan(entry, target, warps, order if use_tma else None)
-    layouts = assign_layouts(entry, plan, warps)
-    conversion = Conversion(target, warps, plan, layouts, order, use_tma)
+    vectors = pointer_vectors(entry, operations_below(entry))
+    layouts = assign_layouts(entry, plan, warps, vectors)
+    conversion = Conversion(target, warps, plan, layouts, order, use_tma, vectors)
     block = entry.operation.regions[0].blocks[0]
     types = [element_type(argument.type.element) for argument in block.arguments]
     attributes = {

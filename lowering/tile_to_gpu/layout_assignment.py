@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tilec.dialect.cuda_tile.types import TileType
@@ -19,12 +19,14 @@ Layouts = dict[ir.Value, LinearLayout]
 VECTOR_BYTES = 16
 
 
-def assign_layouts(entry: Any, plan: MatrixPlan, warps: int) -> Layouts:
-    """The layout of every tile value of rank one or more."""
+def assign_layouts(entry: Any, plan: MatrixPlan, warps: int, vectors: Mapping[ir.Operation, int]) -> Layouts:
+    """The layout of every tile value of rank one or more; `vectors` are the widths of accesses through pointers."""
     layouts: Layouts = {}
     operations = list(operations_below(entry))
     for op in operations:
         _anchor(op, plan, warps, layouts)
+    for op in operations:
+        _anchor_pointers(op, vectors.get(op.operation, 1), warps, layouts)
     _settle(operations, layouts)
     for value in _tiles(operations, entry):
         if value not in layouts:
@@ -81,6 +83,13 @@ def _anchor(op: Any, plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
         tile = op.operation.results[0]
         contiguous, vector = access_vector(op.view, op.operation.operands)
         layouts[tile] = blocked(tile.type.shape, warps, contiguous, vector)
+
+
+def _anchor_pointers(op: Any, vector: int, warps: int, layouts: Layouts) -> None:
+    """A thread holds what one instruction loads or stores side by side."""
+    if vector > 1:
+        pointers = op.operation.operands[0]
+        layouts.setdefault(pointers, blocked(pointers.type.shape, warps, vector=vector))
 
 
 def _forward(op: Any, layouts: Layouts) -> None:

@@ -32,7 +32,8 @@ def _load_ptr(op: Any, conversion: Conversion) -> None:
         type = emitter.tile_type((1,), type, blocked((1,), conversion.warps))
     conversion.meet(op)
     fields = [None if value is None else [value] for value in operands]
-    loaded = emitter.gpu("load_global", fields, [type], vector=1, order=op.memory_ordering_semantics).result
+    vector = conversion.vectors.get(op.operation, 1)
+    loaded = emitter.gpu("load_global", fields, [type], vector=vector, order=op.memory_ordering_semantics).result
     if layout is None:
         loaded = emitter.gpu("extract", [loaded, emitter.i32(0)], [conversion.type(result)]).result
     conversion.set(result, loaded)
@@ -43,4 +44,5 @@ def _store_ptr(op: Any, conversion: Conversion) -> None:
     layout = conversion.layouts.get(op.destination)
     operands = [_operand(value, layout, conversion) for value in (op.destination, op.value, op.mask)]
     conversion.meet(op)
-    emitter.gpu("store_global", operands, vector=1, order=op.memory_ordering_semantics)
+    vector = conversion.vectors.get(op.operation, 1)
+    emitter.gpu("store_global", operands, vector=vector, order=op.memory_ordering_semantics)
