@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir, passmanager
+from tilec.lowering.tile.annotate_analysis import annotate_analysis
 from tilec.lowering.tile.fold_constants import Evaluate, fold_constants
 from tilec.lowering.tile.fuse_fma import fuse_fma
 from tilec.lowering.tile.hoist_invariants import hoist_invariants
+from tilec.lowering.tile.mark_inbounds import mark_inbounds
 from tilec.lowering.tile.prune_tokens import prune_tokens
 from tilec.lowering.tile.remove_dead import remove_dead
 from tilec.lowering.tile.simplify import simplify
@@ -44,8 +46,12 @@ PASSES: dict[str, TilePass] = {
     "hoist-invariants": TilePass("what a loop computes alike each time moves before it", _plain(hoist_invariants)),
     "prune-tokens": TilePass("tokens that order nothing go", _plain(prune_tokens)),
     "remove-dead": TilePass("what gives nothing that is used goes, weak loads too", _plain(remove_dead)),
+    "mark-inbounds": TilePass("accesses to tiles that lie inside of their tensor say so", _plain(mark_inbounds)),
     "split-loops": TilePass(
         "loops end where their masks cease to hold everywhere, and go on in a second one", _plain(split_loops)
+    ),
+    "annotate-analysis": TilePass(
+        "beside each value what is known of it: runs, equal elements, divisors, bounds", _plain(annotate_analysis)
     ),
     "fuse-fma": TilePass("products fuse into sums, with one rounding for two: changes results", _plain(fuse_fma)),
 }

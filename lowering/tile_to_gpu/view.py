@@ -6,6 +6,7 @@ from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.layout.shared_layout import SharedLayout
+from tilec.lowering.tile.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import access_vector, element_bytes
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
@@ -64,7 +65,7 @@ def _load_view(op: Any, conversion: Conversion) -> None:
         return
     view = conversion.tile_views[op.view]
     _, vector = access_vector(op.view, None)
-    attributes = {"vector": vector, "padding": view.type.padding or "zero", "inbounds": op.inbounds}
+    attributes = {"vector": vector, "padding": view.type.padding or "zero", "inbounds": proven_inbounds(op)}
     conversion.meet(op)
     loaded = emitter.gpu("load_view", _access(view, op, conversion), [conversion.type(tile)], **attributes)
     conversion.set(tile, loaded.result)
@@ -87,7 +88,8 @@ def _store_view(op: Any, conversion: Conversion) -> None:
     value = conversion.get(op.tile)
     _, vector = access_vector(op.view, None)
     conversion.meet(op)
-    emitter.gpu("store_view", [value, *_access(view, op, conversion)], [], vector=vector, inbounds=op.inbounds)
+    flags = proven_inbounds(op)
+    emitter.gpu("store_view", [value, *_access(view, op, conversion)], [], vector=vector, inbounds=flags)
 
 
 def _store_map(op: Any, conversion: Conversion) -> TensorMap | None:

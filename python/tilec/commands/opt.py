@@ -37,6 +37,11 @@ def define(parser: argparse.ArgumentParser) -> None:
         default="ignore",
         help="what to do about optimization hints that nothing follows (default: ignore)",
     )
+    parser.add_argument(
+        "--print-analysis",
+        action="store_true",
+        help="write beside each value what is known of it after the passes: runs, equal elements, divisors, bounds",
+    )
     parser.add_argument("--list-passes", action="store_true", help="print the passes and what each does")
     parser.add_argument(
         "-o",
@@ -65,7 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
     version = _bytecode_version(arguments)
     module = passes.optimise(
         _read(arguments.file),
-        _names(arguments.passes),
+        _names(arguments.passes) + (["annotate-analysis"] if arguments.print_analysis else []),
         arguments.target,
         arguments.hints,
         lambda warning: print(warning, file=sys.stderr),

@@ -1,0 +1,74 @@
+"""Writes what analysis knows of each integer and pointer tile beside the operation that gives it: `tilec.known`.
+
+    %at = addi %start, %lane {tilec.known = "run 128, divisor 128, 0..16383"} : tile<128xi32>
+
+`run` is how many elements in a row are consecutive, `equal` how many are equal, `divisor` what divides the first of a
+run (bytes, for pointers; `all` stands for zeros), each a list for tiles of several dimensions; then the least and the
+greatest number. What is not known is left out. Loops say it of what they carry: `tilec.known_in_turn`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tilec.dialect.cuda_tile.types import PointerType, TileType
+from tilec.dialect.mlir import ir
+from tilec.lowering.tile.axis import UNBOUNDED, Axes
+from tilec.lowering.tile.bounds import bounds, type_interval
+from tilec.lowering.tile.contiguity import contiguity
+
+RESULTS, ARGUMENTS = "tilec.known", "tilec.known_in_turn"
+
+Known = Mapping[ir.Value, Axes]
+
+
+def annotate_analysis(module: ir.Module) -> None:
+    """Sets the attributes anew; the constants that say their number themselves, and all that is unknown, get none."""
+    for entry in module.body.operations:
+        if entry.operation.name == "cuda_tile.entry":
+            known = contiguity(entry)
+            _block(entry.operation.regions[0].blocks[0], known)
+
+
+def _block(block: ir.Block, known: Known) -> None:
+    for op in block.operations:
+        if op.operation.name.startswith("cuda_tile.") and op.operation.name != "cuda_tile.constant":
+            _set(op, RESULTS, list(op.operation.results), known)
+        for region in op.operation.regions:
+            for inner in region.blocks:
+                if op.operation.name in ("cuda_tile.for", "cuda_tile.loop"):
+                    _set(op, ARGUMENTS, list(inner.arguments), known)
+                _block(inner, known)
+
+
+def _set(op: Any, name: str, values: Sequence[ir.Value], known: Known) -> None:
+    words = [_spelled(value, known) for value in values]
+    attributes = op.operation.attributes
+    if any(words):
+        texts = [ir.StringAttr.get(text) for text in words]
+        attributes[name] = texts[0] if len(texts) == 1 else ir.ArrayAttr.get(texts)
+    elif name in attributes:
+        del attributes[name]
+
+
+def _spelled(value: ir.Value, known: Known) -> str:
+    type = value.type
+    if not isinstance(type, TileType) or value not in known:
+        return ""
+    is_integer = isinstance(type.element, ir.IntegerType)
+    *along, each = known[value]
+    axes = along or [each]
+    parts = [_listed("run", [axis.contiguity for axis in axes]), _listed("equal", [axis.constancy for axis in axes])]
+    if is_integer or isinstance(type.element, PointerType):
+        parts.append(_listed("divisor", [axis.divisibility for axis in axes]))
+    if is_integer and bounds(value) != type_interval(type):
+        parts.append(f"{bounds(value).low}..{bounds(value).high}")
+    return ", ".join(part for part in parts if part)
+
+
+def _listed(word: str, numbers: Sequence[int]) -> str:
+    if set(numbers) == {1}:
+        return ""
+    words = ["all" if number == UNBOUNDED else str(number) for number in numbers]
+    return f"{word} {words[0] if len(words) == 1 else '[' + ', '.join(words) + ']'}"

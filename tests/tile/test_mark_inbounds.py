@@ -1,0 +1,138 @@
+"""Tiles that are known to lie inside of their tensor: which are marked, and that the marks are true at run time."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from tilec.compile import compile
+from tilec.lowering.tile.passes import run
+from tilec.module import Module
+from tilec.runtime.interpret.evaluate import evaluate
+from tilec.runtime.interpret.run import run as interpret
+
+ARGUMENTS = "%p: tile<ptr<f32>>, %nn: tile<i32>, %j: tile<i32>"
+HEADER = """%k0 = constant <i32: 0> : tile<i32> %k1 = constant <i32: 1> : tile<i32> %k8 = constant <i32: 8> : tile<i32>
+  %k2 = constant <i32: 2> : tile<i32> %k3 = constant <i32: 3> : tile<i32> %k4 = constant <i32: 4> : tile<i32>"""
+
+
+PROMISE = "assume bounded<0, 1000>"
+
+
+def kernel(extent: str, upper: str, promise: str = PROMISE, lower: str = "%k0", index: str = "%i") -> str:
+    """A loop over tiles of 8 of a vector of `extent` elements, that many or `?`."""
+    dynamic = extent == "?"
+    tensor = f"tensor_view<{extent}xf32, strides=[1]>"
+    view = f"partition_view<tile=(8), {tensor}>"
+    shape, types = ("%n", " : tile<i32> -> ") if dynamic else (extent, " : ")
+    return f"""cuda_tile.module @m {{ entry @k({ARGUMENTS}) {{ {HEADER}
+      %n = {promise}, %nn : tile<i32>
+      %tv = make_tensor_view %p, shape = [{shape}], strides = [1]{types}{tensor}
+      %pv = make_partition_view %tv : {view}
+      %tiles = get_index_space_shape %pv : {view} -> tile<i32>
+      %floor = divi %n, %k8 signed : tile<i32> %ceil = divi %n, %k8 signed rounding<positive_inf> : tile<i32>
+      for %i in ({lower} to {upper}, step %k1) : tile<i32> {{
+        %v, %t = load_view_tko weak %pv[{index}] : {view}, tile<i32> -> tile<8xf32>, token
+        %w = addf %v, %v : tile<8xf32>
+        %u = store_view_tko weak %w, %pv[{index}] token = %t : tile<8xf32>, {view}, tile<i32> -> token
+      }} }} }}"""
+
+
+def marked(text: str) -> Module:
+    module = Module.parse(text)
+    run(module.ir, ("mark-inbounds",), evaluate=evaluate)
+    module.verify()
+    return module
+
+
+def is_marked(text: str) -> bool:
+    printed = marked(text).to_text()
+    assert printed.count("inbounds = [true]") in (0, 2)
+    return "inbounds = [true]" in printed
+
+
+WHOLE = "assume div_by<8>"
+
+
+@pytest.mark.parametrize(
+    ("extent", "upper", "promise", "expected"),
+    [
+        ("32", "%k4", "", True),
+        ("31", "%k4", "", False),
+        ("31", "%k3", "", True),
+        ("32", "%tiles", "", True),
+        ("31", "%tiles", "", False),
+        ("32", "%j", "", False),
+        ("?", "%tiles", WHOLE, False),
+        ("?", "%floor", "assume bounded<0, 1000>", True),
+        ("?", "%ceil", "assume bounded<0, 1000>", False),
+        ("?", "%tiles", "assume bounded<0, 1000>", False),
+        ("?", "%k3", "assume bounded<24, 1000>", True),
+        ("?", "%k4", "assume bounded<24, 1000>", False),
+    ],
+)
+def test_loops(extent: str, upper: str, promise: str, expected: bool) -> None:
+    """An extent that may be negative, which a view reads as a large one, proves nothing."""
+    assert is_marked(kernel(extent, upper, promise or "assume bounded<0, 1000>")) == expected
+
+
+@pytest.mark.parametrize("upper", ["%tiles", "%ceil"])
+def test_a_loop_over_all_of_a_whole_number_of_tiles(upper: str) -> None:
+    text = kernel("?", upper).replace("%n = assume", "%n0 = assume div_by<8>, %nn : tile<i32> %n = assume")
+    assert is_marked(text.replace("bounded<0, 1000>, %nn", "bounded<0, 1000>, %n0"))
+
+
+@pytest.mark.parametrize(("lower", "index"), [("%j", "%i"), ("%k0", "%j")])
+def test_an_index_that_may_be_negative(lower: str, index: str) -> None:
+    assert not is_marked(kernel("32", "%k4", lower=lower, index=index))
+
+
+def test_flags_that_are_set_stay() -> None:
+    text = kernel("32", "%j").replace("-> tile<8xf32>, token", "-> tile<8xf32>, token", 1)
+    promised = text.replace("load_view_tko weak %pv[%i] :", "load_view_tko weak %pv[%i] inbounds = [true] :")
+    assert marked(promised).to_text().count("inbounds = [true]") == 1
+
+
+def test_strided_and_permuted_views() -> None:
+    """Tiles of 4 that begin every 2 elements overlap, so the last tile of the index space reaches outside."""
+    tensor = "tensor_view<16x8xf32, strides=[8,1]>"
+    strided = f"strided_view<tile=(4x4), traversal_strides=[2,4], {tensor}>"
+    turned = f"partition_view<tile=(4x8), {tensor}, dim_map=[1, 0]>"
+    for view, maker, upper, expected in (
+        (strided, "strided", 6, "[true, true]"),
+        (strided, "strided", 8, "[false, true]"),
+        (turned, "partition", 2, "[true, true]"),
+        (turned, "partition", 3, "[false, true]"),
+    ):
+        text = f"""cuda_tile.module @m {{ entry @k({ARGUMENTS}) {{ {HEADER} %k = constant <i32: {upper}> : tile<i32>
+          %tv = make_tensor_view %p, shape = [16, 8], strides = [8, 1] : {tensor}
+          %pv = make_{maker}_view %tv : {view}
+          for %i in (%k0 to %k, step %k1) : tile<i32> {{
+            %v, %t = load_view_tko weak %pv[%i, %k1] : {view}, tile<i32> -> SHAPE, token
+          }} }} }}""".replace("SHAPE", "tile<4x4xf32>" if maker == "strided" else "tile<4x8xf32>")
+        assert f"inbounds = {expected}" in marked(text).to_text()
+
+
+@pytest.mark.parametrize("extent", [0, 1, 8, 9, 24, 31, 32])
+@pytest.mark.parametrize("upper", ["%floor", "%ceil", "%tiles"])
+def test_marks_are_true(extent: int, upper: str) -> None:
+    """The interpreter checks what `inbounds` promises."""
+    promises = "bounded<0, 1000>"
+    text = kernel("?", upper)
+    if extent % 8 == 0:
+        text = text.replace("%n = assume", "%n0 = assume div_by<8>, %nn : tile<i32> %n = assume")
+        text = text.replace(f"{promises}, %nn", f"{promises}, %n0")
+    results = []
+    for module in (marked(text), Module.parse(text)):
+        results.append(np.arange(40, dtype=np.float32))
+        interpret(module.ir, "k", 1, [results[-1].ctypes.data, extent, 0], check=True)
+    np.testing.assert_array_equal(*results)
+
+
+def test_accesses_that_are_proven_need_no_guard_in_ptx() -> None:
+    for extent, guarded in (("32", False), ("31", True)):
+        ptx = str(compile(Module.parse(kernel(extent, "%k4")), target="sm_90a", stop="ptx").stage("ptx").value)
+        lines = [line for line in ptx.splitlines() if "ld.global" in line]
+        assert lines and all(bool(re.match(r"\s*@", line)) == guarded for line in lines)
