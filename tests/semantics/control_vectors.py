@@ -252,8 +252,7 @@ def vectors() -> Iterator[dict[str, Any]]:
         for condition in BOTH:
             yield chosen(element, condition)
         yield carried(element)
-        if element != "f4E2M1FN":
-            yield pointers(element)
+        yield pointers(element)
     for condition, otherwise in product(BOTH, BOTH):
         yield effects(condition, bool(otherwise))
         yield nested(condition, otherwise)

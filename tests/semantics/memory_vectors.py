@@ -15,8 +15,8 @@ SCATTERED = (3, 0, 7, 1, 2, 5, 6, 4)
 IN_ORDER = tuple(range(COUNT))
 MASK = (1, 0, 1, 1, 0, 0, 1, 0)
 SCOPES = ("tl_blk", "device", "sys")
-# Two elements of four bits share a byte, and no source says what a pointer to the second one is.
-HALF_BYTES = {"f4E2M1FN": {"choice": "a pointer to f4E2M1FN counts half bytes"}}
+# There are no tiles of one f4E2M1FN, nor tiles of more than one pointer to it: memory is reached through views.
+POINTED = tuple(name for name in NUMBERS if name != "f4E2M1FN")
 
 
 def pointed(program: Program, base: str, element: str, offsets: tuple[int, ...]) -> tuple[str, str]:
@@ -24,14 +24,42 @@ def pointed(program: Program, base: str, element: str, offsets: tuple[int, ...])
     return program.pointers(base, element, offsets), pointer_type(element, (len(offsets),))
 
 
+class Place:
+    """COUNT elements at a base, through a tile of pointers, or where there is none through a view."""
+
+    def __init__(self, program: Program, base: str, element: str, offsets: tuple[int, ...] = IN_ORDER) -> None:
+        self._program, self._tile = program, tile_type(element, (COUNT,))
+        self._by = "ptr" if element in POINTED else "view"
+        if element in POINTED:
+            self._place, self._kind = pointed(program, base, element, offsets)
+        else:
+            view, kind = program.whole(base, element, (COUNT,))
+            self._place, self._kind = f"{view}[{program.constant('i32', 0)}]", f"{kind}, tile<i32>"
+
+    def load(self, token: str = "") -> tuple[str, str]:
+        types = f"{self._kind} -> {self._tile}, token"
+        return self._program.pair(f"load_{self._by}_tko weak {self._place}{_after(token)} : {types}")
+
+    def store(self, value: str, token: str = "") -> str:
+        """The token of the store."""
+        operands, types = [self._place, value], [self._kind, self._tile]
+        if self._by == "view":
+            operands, types = operands[::-1], types[::-1]
+        text = f"{', '.join(operands)}{_after(token)} : {', '.join(types)} -> token"
+        return self._program.let(f"store_{self._by}_tko weak {text}")
+
+
+def _after(token: str) -> str:
+    return f" token={token}" if token else ""
+
+
 def load(element: str, form: str, access: str = "weak", **more: Any) -> dict[str, Any]:
     """`form` is plain, masked (unspecified where the mask is false) or padded."""
-    program = Program("load_ptr_tko", case=f"{access} {form} {element}", **more, **HALF_BYTES.get(element, {}))
+    program = Program("load_ptr_tko", case=f"{access} {form} {element}", **more)
     held, padding = codes(element, "held", COUNT), codes(element, "padding", COUNT)
-    offsets = IN_ORDER if element in HALF_BYTES else GATHERED
-    pointers, kind = pointed(program, program.buffer(element, held), element, offsets)
+    pointers, kind = pointed(program, program.buffer(element, held), element, GATHERED)
     result = tile_type(element, (COUNT,))
-    operands, types, expected = [pointers], [kind], [held[at] for at in offsets]
+    operands, types, expected = [pointers], [kind], [held[at] for at in GATHERED]
     if form != "plain":
         operands.append(program.given("i1", MASK, (COUNT,)))
         types.append(tile_type("i1", (COUNT,)))
@@ -48,14 +76,13 @@ def load(element: str, form: str, access: str = "weak", **more: Any) -> dict[str
 
 def store(element: str, masked: bool, access: str = "weak", **more: Any) -> dict[str, Any]:
     form = "masked" if masked else "plain"
-    program = Program("store_ptr_tko", case=f"{access} {form} {element}", **more, **HALF_BYTES.get(element, {}))
+    program = Program("store_ptr_tko", case=f"{access} {form} {element}", **more)
     held, written = codes(element, "held", COUNT), codes(element, "written", COUNT)
     after = list(held)
-    offsets = IN_ORDER if element in HALF_BYTES else SCATTERED
-    for place, value, chosen in zip(offsets, written, MASK, strict=True):
+    for place, value, chosen in zip(SCATTERED, written, MASK, strict=True):
         if chosen or not masked:
             after[place] = value
-    pointers, kind = pointed(program, program.buffer(element, held, after), element, offsets)
+    pointers, kind = pointed(program, program.buffer(element, held, after), element, SCATTERED)
     value = program.given(element, written, (COUNT,))
     operands, types = [pointers, value], [kind, tile_type(element, (COUNT,))]
     if masked:
@@ -91,13 +118,12 @@ def square(masked: bool) -> dict[str, Any]:
 
 
 def accesses() -> Iterator[dict[str, Any]]:
-    for element in NUMBERS:
+    for element in POINTED:
         for form in ("plain", "masked", "padded"):
             yield load(element, form)
         for masked in (False, True):
             yield store(element, masked)
-        if element != "f4E2M1FN":
-            yield scalar(element)
+        yield scalar(element)
     for masked in (False, True):
         yield square(masked)
     for scope in SCOPES:
@@ -163,17 +189,14 @@ def tokens() -> Iterator[dict[str, Any]]:
 
 def allocated(element: str, visible: bool) -> dict[str, Any]:
     """What was stored in allocated memory is read back, turned round."""
-    program = Program("alloca", case=f"{element}{' global' if visible else ''}", **HALF_BYTES.get(element, {}))
+    program = Program("alloca", case=f"{element}{' global' if visible else ''}")
     values = codes(element, "allocated", COUNT)
     form = "alignment = 16 global" if visible else "alignment = 8"
     base = program.let(f"alloca num_elem = {COUNT}, {form} : {pointer_type(element)}")
-    turned = IN_ORDER if element in HALF_BYTES else tuple(reversed(IN_ORDER))
-    places, kind = pointed(program, base, element, IN_ORDER)
-    back, _ = pointed(program, base, element, turned)
-    tile = tile_type(element, (COUNT,))
-    given = program.given(element, values, (COUNT,))
-    token = program.let(f"store_ptr_tko weak {places}, {given} : {kind}, {tile} -> token")
-    value, _ = program.pair(f"load_ptr_tko weak {back} token={token} : {kind} -> {tile}, token")
+    turned = tuple(reversed(IN_ORDER)) if element in POINTED else IN_ORDER
+    there, back = Place(program, base, element), Place(program, base, element, turned)
+    token = there.store(program.given(element, values, (COUNT,)))
+    value, _ = back.load(token)
     program.keep(value, element, [values[at] for at in turned], (COUNT,))
     return program.record()
 
@@ -194,18 +217,15 @@ def global_values(element: str) -> Iterator[dict[str, Any]]:
     listed = ", ".join(literal(element, code) for code in values)
     for keywords in ("", "constant ", "private ", "private constant "):
         alignment = " alignment = 64" if keywords else ""
-        more = HALF_BYTES.get(element, {})
-        program = Program("global", "get_global", case=f"{keywords}{element}", **more)
+        program = Program("global", "get_global", case=f"{keywords}{element}")
         program.outside(f"global {keywords}@table{alignment} <{element}: [{listed}]> : {tile_type(element, (COUNT,))}")
         base = program.let(f"get_global @table : {pointer_type(element)}")
-        places, kind = pointed(program, base, element, IN_ORDER)
-        tile = tile_type(element, (COUNT,))
-        value, token = program.pair(f"load_ptr_tko weak {places} : {kind} -> {tile}, token")
+        place = Place(program, base, element)
+        value, token = place.load()
         program.keep(value, element, values, (COUNT,))
         if "constant" not in keywords:
-            given = program.given(element, written, (COUNT,))
-            token = program.let(f"store_ptr_tko weak {places}, {given} token={token} : {kind}, {tile} -> token")
-            value, _ = program.pair(f"load_ptr_tko weak {places} token={token} : {kind} -> {tile}, token")
+            token = place.store(program.given(element, written, (COUNT,)), token)
+            value, _ = place.load(token)
             program.keep(value, element, written, (COUNT,))
         yield program.record()
 

@@ -12,6 +12,9 @@ from sample import NUMBERS, codes, integers
 from vector import tile, vector
 
 COUNT = 8
+# Tiles of rank 1 and more of these do not exist: memory is reached through views of f4E2M1FN.
+ALONE = ("f4E2M1FN",)
+Shape = tuple[int, ...]
 
 
 def half_bytes(pointee: str) -> int:
@@ -21,7 +24,16 @@ def half_bytes(pointee: str) -> int:
     return (FORMATS[pointee].stored if pointee in FORMATS else int(pointee[1:])) // 4
 
 
-def moved(pointee: str, width: int) -> dict[str, Any]:
+def columns(pointees: tuple[str, ...], *values: list[int]) -> Iterator[tuple[Shape, tuple[list[int], ...]]]:
+    """Shapes of tiles and their values: all in one, or where a pointee stands alone each value in its own of rank 0."""
+    if not set(pointees) & set(ALONE):
+        yield (COUNT,), values
+        return
+    for row in zip(*values, strict=True):
+        yield (), tuple([value] for value in row)
+
+
+def moved(pointee: str, width: int) -> Iterator[dict[str, Any]]:
     kind, addresses = f"ptr<{pointee}>", codes(f"ptr<{pointee}>", f"offset{width}", COUNT)
     # Far from both ends, so that no address overflows.
     addresses = [2**50 + address for address in addresses]
@@ -30,7 +42,23 @@ def moved(pointee: str, width: int) -> dict[str, Any]:
         (2 * address + signed(offset, width) * half_bytes(pointee)) // 2
         for address, offset in zip(addresses, offsets, strict=True)
     ]
-    return vector("offset", [tile(kind, addresses), tile(f"i{width}", offsets)], [tile(kind, expected)])
+    for shape, (a, b, c) in columns((pointee,), addresses, offsets, expected):
+        yield vector("offset", [tile(kind, a, shape), tile(f"i{width}", b, shape)], [tile(kind, c, shape)])
+
+
+def cast(pointee: str, other: str) -> Iterator[dict[str, Any]]:
+    """An address as a number, as a pointer, and as a pointer to `other`."""
+    kind, addresses = f"ptr<{pointee}>", codes(f"ptr<{pointee}>", "cast", COUNT)
+    for shape, (given,) in columns((pointee,), addresses):
+        yield vector("int_to_ptr", [tile("i64", given, shape)], [tile(kind, given, shape)])
+        yield vector("ptr_to_int", [tile(kind, given, shape)], [tile("i64", given, shape)])
+    if pointee not in ALONE:
+        yield vector("ptr_to_int", [tile(kind, addresses[:1], ())], [tile("i64", addresses[:1], ())])
+    for shape, (given,) in columns((pointee, other), addresses):
+        yield vector("ptr_to_ptr", [tile(kind, given, shape)], [tile(f"ptr<{other}>", given, shape)])
+    square = () if pointee in ALONE else (2, 4)
+    given = addresses[: 1 if pointee in ALONE else COUNT]
+    yield vector("ptr_to_ptr", [tile(kind, given, square)], [tile("ptr<i8>", given, square)])
 
 
 def attributed(before: str, after: str) -> dict[str, Any]:
@@ -46,14 +74,8 @@ def attributed(before: str, after: str) -> dict[str, Any]:
 
 def vectors() -> Iterator[dict[str, Any]]:
     for at, pointee in enumerate(NUMBERS):
-        kind, addresses = f"ptr<{pointee}>", codes(f"ptr<{pointee}>", "cast", COUNT)
-        yield vector("int_to_ptr", [tile("i64", addresses)], [tile(kind, addresses)])
-        yield vector("ptr_to_int", [tile(kind, addresses)], [tile("i64", addresses)])
-        yield vector("ptr_to_int", [tile(kind, addresses[:1], ())], [tile("i64", addresses[:1], ())])
-        other = f"ptr<{NUMBERS[at - 1]}>"
-        yield vector("ptr_to_ptr", [tile(kind, addresses)], [tile(other, addresses)])
-        yield vector("ptr_to_ptr", [tile(kind, addresses, (2, 4))], [tile("ptr<i8>", addresses, (2, 4))])
+        yield from cast(pointee, NUMBERS[at - 1])
         for width in WIDTHS:
-            yield moved(pointee, width)
+            yield from moved(pointee, width)
     for before, after in (("", "unicast"), ("unicast", ""), ("none", ""), ("multicast", ""), ("", "none")):
         yield attributed(before, after)

@@ -25,8 +25,11 @@ WITHOUT_MEANING = {"preview$call"}
 
 ARITHMETIC = ("f16", "bf16", "f32", "f64")
 FLOATS = tuple(TARGETS)
-POINTERS = ("ptr<f32>", "ptr<i8>", "ptr<f4E2M1FN>")
 EVERY_POINTER = tuple(f"ptr<{name}>" for name in NUMBERS)
+# NVIDIA's tools take ptr<f4E2M1FN> in tiles of rank 0 alone, and f4E2M1FN only in others: such a pointer is the base of
+# a view, a value to pass on and an address to compute with, but nothing is loaded or stored through it.
+_POINTED = tuple(name for name in NUMBERS if name != "f4E2M1FN")
+POINTERS = ("ptr<f32>", "ptr<i8>")
 VIEWS = ("partition_view", "strided_view", "gather_scatter_view")
 # The element types of each class of operands in operations.json.
 CLASSES: dict[str, tuple[str, ...]] = {
@@ -49,7 +52,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "mmai": ("i32",),
     "mmas": ("f8E4M3FN", "f8E5M2", "f4E2M1FN"),
     "scale": ("f8E4M3FN", "f8E8M0FNU", "fnv8E5M3FNU"),
-    "Any": (*NUMBERS, *(p for p in EVERY_POINTER if p != "ptr<f4E2M1FN>"), "token"),
+    "Any": (*NUMBERS, *EVERY_POINTER, "token"),
     "TV": NUMBERS,
     "PV": NUMBERS,
     "SV": NUMBERS,
@@ -57,11 +60,16 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "View": NUMBERS,
 }
 _ATOMIC = ("i32", "i64", "f16", "bf16", "f32", "f64")
-_PASSED_ON = tuple(name for name in NUMBERS if name != "f4E2M1FN")
 # Where an operation or a field takes fewer than its class says, with the rule that says so.
 NARROWER: dict[tuple[str, str], tuple[str, ...]] = {
     # Memory has no i4, and no pointers.
-    **dict.fromkeys((("load_ptr_tko", "result"), ("store_ptr_tko", "value")), NUMBERS),
+    **dict.fromkeys(
+        (("load_ptr_tko", "result"), ("load_ptr_tko", "paddingValue"), ("store_ptr_tko", "value")), _POINTED
+    ),
+    **{
+        field: tuple(f"ptr<{name}>" for name in _POINTED)
+        for field in (("load_ptr_tko", "source"), ("store_ptr_tko", "destination"))
+    },
     ("load_view_tko", "tile"): NUMBERS,
     ("store_view_tko", "tile"): NUMBERS,
     # Whole elements of other than eight bits.
@@ -71,10 +79,12 @@ NARROWER: dict[tuple[str, str], tuple[str, ...]] = {
     },
     # There is no select of f4E2M1FN, and no tile of rank 0 of it, which bodies would need.
     **{
-        ("select", field): tuple(n for n in CLASSES["T"] if n != "f4E2M1FN")
+        ("select", field): ("i4", *_POINTED, *POINTERS, "ptr<f4E2M1FN>")
         for field in ("val_if_true", "val_if_false", "result")
     },
-    **{(name, field): (*_PASSED_ON, "i4") for name in ("reduce", "scan") for field in ("operands", "results")},
+    # Of the operations that move elements only reshape and select take tiles of rank 0.
+    **{("reshape", field): (*CLASSES["T"], "ptr<f4E2M1FN>") for field in ("source", "result")},
+    **{(name, field): (*_POINTED, "i4") for name in ("reduce", "scan") for field in ("operands", "results")},
     ("exti", "from"): ("i1", "i4", "i8", "i16", "i32"),
     ("exti", "to"): ("i4", "i8", "i16", "i32", "i64"),
     ("trunci", "from"): ("i4", "i8", "i16", "i32", "i64"),

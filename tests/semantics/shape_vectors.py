@@ -29,7 +29,9 @@ def flat(index: Shape, shape: Shape) -> int:
 
 # A tile of f4E2M1FN or i4 of rank 0 is no whole byte; select of f4E2M1FN does not exist.
 HALF_BYTES = ("f4E2M1FN", "i4")
-ELEMENTS = (*NUMBERS, "i4", "ptr<f32>", "ptr<i8>", "ptr<f4E2M1FN>")
+# Pointers to f4E2M1FN are tiles of rank 0 alone, which two of these operations take.
+ALONE = "ptr<f4E2M1FN>"
+ELEMENTS = (*NUMBERS, "i4", "ptr<f32>", "ptr<i8>")
 
 
 def movements() -> Iterator[dict[str, Any]]:
@@ -54,8 +56,17 @@ def movements() -> Iterator[dict[str, Any]]:
         chosen = [x if c else y for c, x, y in zip(condition, a, b, strict=True)]
         if element != "f4E2M1FN":
             yield vector("select", [tile("i1", condition), tile(element, a), tile(element, b)], [tile(element, chosen)])
+    yield from alone(ALONE)
     for width, count in ((1, 2), (8, 128), (8, 256), (16, 128), (32, 128), (64, 128)):
         yield vector("iota", [], [tile(f"i{width}", list(range(count)))])
+
+
+def alone(element: str) -> Iterator[dict[str, Any]]:
+    one, other = ([code] for code in codes(element, "moved", 2))
+    yield vector("reshape", [tile(element, one, ())], [tile(element, one, ())])
+    for condition, chosen in ((1, one), (0, other)):
+        operands = [tile("i1", [condition], ()), tile(element, one, ()), tile(element, other, ())]
+        yield vector("select", operands, [tile(element, chosen, ())])
 
 
 def permuted(element: str, bits: list[int]) -> Iterator[dict[str, Any]]:
