@@ -49,6 +49,8 @@ SAMPLES = {
     "gate": ("MoE", "silu_and_mul_kernel"),
     "block_scaled_matmul": ("BlockScaledMatMul", "block_scaled_matmul_kernel"),
 }
+# What cuTile 1.7.0 writes.
+VERSIONS = ("13.1", "13.2", "13.3", "13.4")
 TORCH = (
     "torch", "torch.nn", "torch.nn.functional", "torch.nn.attention", "torch.autograd", "torch.distributed",
     "torch.distributed._symmetric_memory", "torch.multiprocessing",
@@ -133,7 +135,7 @@ def _verdict(comparison: Comparison) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--version", default="13.4", help="of the bytecode")
+    parser.add_argument("--version", default="13.4", choices=VERSIONS, help="of the bytecode")
     parser.add_argument("--topic", choices=CASES, action="append")
     parser.add_argument("--simulate", metavar="TARGET", action="append", default=[], help="also compile and simulate")
     arguments = parser.parse_args()

@@ -115,5 +115,6 @@ def compare(what: str, got: np.ndarray, expected: Bounded) -> Comparison:
     """Compares a result with its bound; an element that is no number is infinitely far away."""
     assert got.shape == expected.value.shape, f"{what}: shape {got.shape}, expected {expected.value.shape}"
     error = np.abs(got.astype(np.float64) - expected.value)
-    share = np.where(error == 0, 0.0, error / np.maximum(expected.error, np.finfo(np.float64).tiny))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(error == 0, 0.0, error / expected.error)
     return Comparison(what, *(float(np.where(np.isnan(x), np.inf, x).max(initial=0.0)) for x in (error, share)))
