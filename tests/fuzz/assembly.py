@@ -39,10 +39,18 @@ def check(data: bytes) -> None:
     except TilecError as error:
         assert str(error)
         return
-    printed = module.to_text()
+    generic = module.to_text(generic=True)
+    assert Module.parse(generic).to_text(generic=True) == generic
+    try:
+        printed = module.to_text()
+    except TilecError as error:
+        # Operations of MLIR's own have the generic form alone.
+        assert "has no form in Tile IR assembly" in str(error)
+        return
     again = Module.parse(printed)
     assert again.to_text() == printed
-    assert Module.parse(module.to_text(generic=True)).to_text() == printed
+    # A module without a name is given one by the text.
+    assert again.to_text(generic=True).splitlines()[1:] == generic.splitlines()[1:]
 
 
 def mutated(data: bytes, source: random.Random) -> bytes:

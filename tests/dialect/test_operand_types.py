@@ -1,0 +1,153 @@
+"""Operands and results of a type that the table of operations does not list for them are refused, with what is listed.
+
+The table is that of published operations; what its words mean is spelled out here.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from modules_at_random import module
+
+from tilec.dialect.assembly.types import parse_type
+from tilec.dialect.mlir import context, ir
+from tilec.dialect.operation import groups
+from tilec.module import Module
+
+TABLE = {op["name"]: op for op in json.loads((Path(__file__).parents[1] / "operations.json").read_text())["ops"]}
+INTEGERS = ("i1", "i8", "i16", "i32", "i64")
+ARITHMETIC = ("f16", "bf16", "f32", "f64")
+FLOATS = ("f16", "bf16", "f32", "tf32", "f64", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")
+POINTERS = ("ptr<f32>", "ptr<i8, <unicast>>")
+EVERY = ("i4", *INTEGERS, *FLOATS, *POINTERS)
+# The words of a message for a tile, and the elements that it may have.
+TILES: dict[str, tuple[str, ...]] = {
+    "I": INTEGERS,
+    "F": ARITHMETIC,
+    "FX": FLOATS,
+    "N": (*INTEGERS, *FLOATS),
+    "I+i4": ("i4", *INTEGERS),
+    "N+i4": ("i1", "i4", *INTEGERS[1:], *FLOATS),
+    "P": POINTERS,
+    "T": EVERY,
+    "B": ("i1",),
+    "s(i1)": ("i1",),
+    "s(i32)": ("i32",),
+    "s(I)": INTEGERS,
+    "s(P)": POINTERS,
+    "i8tile": ("i8",),
+    "i32tile": ("i32",),
+    "i64tile": ("i64",),
+    "f32tile": ("f32",),
+    "mma": ("f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2"),
+    "accumulator": ("f16", "f32", "f64"),
+    "mmai": ("i32",),
+    "mmas": ("f8E4M3FN", "f8E5M2", "f4E2M1FN"),
+    "scale": ("f8E4M3FN", "f8E8M0FNU", "fnv8E5M3FNU"),
+    "{i1,i8,i16,i32}tile": ("i1", "i8", "i16", "i32"),
+}
+TENSOR = "tensor_view<64x64xf32, strides=[64,1]>"
+OTHERS = {
+    "token": "token",
+    "TV": TENSOR,
+    "PV": f"partition_view<tile=(8x8), {TENSOR}>",
+    "SV": f"strided_view<tile=(8x8), traversal_strides=[8,8], {TENSOR}>",
+    "GV": f"gather_scatter_view<tile=(8x8), {TENSOR}, sparse_dim=0>",
+}
+VIEWS = ("PV", "SV", "GV")
+WORDS = {
+    "token": "a token",
+    "TV": "a tensor_view",
+    "PV": "a partition_view",
+    "SV": "a strided_view",
+    "GV": "a gather_scatter_view",
+    "View": "a partition_view, strided_view or gather_scatter_view",
+    "T": "a tile",
+}
+# Where one of an operation's rules leaves fewer than the table's word for the field says.
+NARROWER = {
+    ("mmaf", "acc"): "accumulator",
+    ("mmaf", "result"): "accumulator",
+    **dict.fromkeys((("atomic_cas_tko", field) for field in ("cmp", "val", "result")), "N"),
+    **dict.fromkeys((("atomic_rmw_tko", field) for field in ("arg", "result")), "N"),
+    ("atomic_red_view_tko", "value"): "N",
+    **{(name, "view"): "PV" for name in TABLE if name.startswith("multimem_")},
+}
+FIELDS = [
+    pytest.param(name, kind, field, id=f"{name}-{field['name']}")
+    for name, op in TABLE.items()
+    for kind in ("operands", "results")
+    for field in op[kind]
+    # Any type at all, which leaves nothing to refuse.
+    if field["type"] != "Any"
+]
+
+
+def words_for(listed: str) -> str:
+    if listed in WORDS:
+        return WORDS[listed]
+    elements = "pointer" if listed in ("P", "s(P)") else " or ".join(TILES[listed])
+    return f"{'0D ' if listed.startswith('s(') else ''}tile of {elements} values"
+
+
+def refused_types(listed: str) -> list[str]:
+    """One of each type that is none of a field's."""
+    elements = TILES.get(listed, ())
+    # Of 4-bit floats there is no tile of rank 0.
+    extent = "" if listed.startswith("s(") else "8x"
+    found = [f"tile<{extent if each != 'f4E2M1FN' else '8x'}{each}>" for each in EVERY if each not in elements]
+    if listed.startswith("s("):
+        found.append(f"tile<8x{elements[0]}>")
+    return found + [
+        text for kind, text in OTHERS.items() if kind != listed and not (listed == "View" and kind in VIEWS)
+    ]
+
+
+def first(found: ir.Operation, kind: str, field: str) -> int | None:
+    """Where the first value of a field is among the operands or results, if there is one."""
+    before = 0
+    for name, values in (groups(found.opview, kind.removesuffix("s")) or {}).items():
+        if name == field:
+            return before if values else None
+        before += len(values)
+    raise AssertionError(f"{found.name} has no {field}")
+
+
+def sample(name: str, kind: str, field: str) -> tuple[Module, ir.Operation, int]:
+    """An operation that holds and has a value for a field, with its module, and where that value is."""
+    for seed in range(40):
+        whole, found = module(seed, 0, name), []
+        whole.ir.operation.walk(lambda operation: found.append(operation) or ir.WalkResult.ADVANCE)  # noqa: B023
+        for operation in found:
+            at = first(operation, kind, field) if operation.name == f"cuda_tile.{name}" else None
+            if at is not None:
+                return whole, operation, at
+    raise AssertionError(f"no {name} with {field}")
+
+
+def problem(operation: ir.Operation, kind: str, at: int, text: str) -> str:
+    """What is said of an operation where one operand or result has another type."""
+    types = {each: [value.type for value in getattr(operation, each)] for each in ("operands", "results")}
+    types[kind][at] = parse_type(text)
+    with ir.Location.unknown(), ir.InsertionPoint(ir.Module.create().body):
+        cast = "builtin.unrealized_conversion_cast"
+        operands = [ir.Operation.create(cast, [type]).result for type in types["operands"]]
+        regions, attributes = len(operation.regions), dict(operation.attributes.items())
+        changed = ir.Operation.create(operation.name, types["results"], operands, attributes, regions=regions)
+        with pytest.raises(ir.MLIRError) as caught:
+            changed.verify()
+    return caught.value.error_diagnostics[0].message
+
+
+@pytest.mark.parametrize(("name", "kind", "field"), FIELDS)
+def test_only_listed_types(name: str, kind: str, field: dict[str, Any]) -> None:
+    with context():
+        whole, operation, at = sample(name, kind, field["name"])
+        listed = NARROWER.get((name, field["name"]), field["type"])
+        for text in refused_types(listed):
+            expected = f"{kind.removesuffix('s')} #{at} must be {words_for(listed)}, but got '{text}'"
+            assert expected in problem(operation, kind, at, text)
+        whole.verify()
