@@ -70,7 +70,3 @@ def _fault(error: Exception) -> str:
     with os.fdopen(handle, "w") as file:
         file.write("".join(traceback.format_exception(error)))
     return f"error: {type(error).__name__}: {error}\nnote: this is a fault of tilec; the traceback is in {path}"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

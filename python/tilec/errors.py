@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 from dataclasses import dataclass, field
 
+_LONGEST_EXCERPT = 200
 
 @dataclass(frozen=True)
 class SourceLocation:
@@ -23,13 +24,32 @@ class SourceLocation:
     def excerpt(self) -> str:
         """The source line with a caret below the place, or nothing where the file cannot be read."""
         # A name with a zero is that of no file, and an error of the system's.
-        text = "" if "\0" in self.file else linecache.getline(self.file, self.line).rstrip("\n")
-        if not text:
+        line = "" if "\0" in self.file else linecache.getline(self.file, self.line).rstrip("\r\n")
+        if not line:
             return ""
+        start, end = _shown_part(len(line), self.column)
+        text = _visible(line[start:end])
+        before, after = "..." if start else "", "..." if end < len(line) else ""
         if not self.column:
-            return f"    {text}"
-        width = max(1, min(self.end_column, len(text) + 1) - self.column)
-        return f"    {text}\n    {' ' * (self.column - 1)}{'^' * width}"
+            return f"    {text}{after}"
+        # A tab below a tab keeps the caret below its character.
+        gap = "".join("\t" if char == "\t" else " " for char in before + text[: self.column - 1 - start])
+        gap += " " * (self.column - 1 - start - len(text))
+        width = max(1, min(self.end_column, end + 1) - self.column)
+        return f"    {before}{text}{after}\n    {gap}{'^' * width}"
+
+
+def _shown_part(length: int, column: int) -> tuple[int, int]:
+    """Of a line longer than anybody reads, the part around a column."""
+    if length <= _LONGEST_EXCERPT:
+        return 0, length
+    start = max(0, min(column - _LONGEST_EXCERPT // 2, length - _LONGEST_EXCERPT))
+    return start, start + _LONGEST_EXCERPT
+
+
+def _visible(text: str) -> str:
+    """The text without what would move a terminal's cursor."""
+    return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def test_fault_of_the_compiler_is_saved_with_the_command_that_repeats_it(
 
 def test_output_into_a_closed_pipe_is_no_fault() -> None:
     signature = "a: f32[?], b: f32[?], c: f32[?], tile=256"
-    words = [sys.executable, "-m", "tilec.command_line", "compile", f"{KERNELS}:add", "--sig", signature]
+    words = [sys.executable, "-m", "tilec", "compile", f"{KERNELS}:add", "--sig", signature]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.close()
         assert process.stderr.read() == ""

@@ -42,7 +42,7 @@ def test_commands_succeed_in_order(folder: Path) -> None:
     shown = commands()
     assert {words[1] for words in shown} == {"compile", "simulate", "opt", "dialect", "info"}
     for words in shown:
-        called = [sys.executable, "-m", "tilec.command_line", *words[1:]]
+        called = [sys.executable, "-m", "tilec", *words[1:]]
         process = subprocess.run(called, capture_output=True, text=True)
         assert process.returncode == 0, f"{shlex.join(words)}: {process.stderr}"
     a, b, c = (np.load(folder / f"{name}.npy") for name in "ABC")

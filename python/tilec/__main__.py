@@ -1,0 +1,7 @@
+"""`python -m tilec`: the command `tilec`, of the Python that runs it."""
+
+import sys
+
+from tilec.command_line import main
+
+sys.exit(main())
