@@ -1,0 +1,100 @@
+"""Every pass over every module that the other tests have: results stay, modules stay valid, locations stay known."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.tile.passes import DEFAULT, PASSES, run
+from tilec.module import Module
+from tilec.runtime.interpret.evaluate import evaluate
+from tilec.runtime.interpret.run import run as interpret
+
+TESTS = Path(__file__).parent.parent
+sys.path.insert(0, str(TESTS / "semantics"))
+
+from vector_files import FOLDER, load_vectors, vector_name  # noqa: E402
+from vector_module import ENTRY, case_of  # noqa: E402
+
+TEXTS = sorted((TESTS / "dialect").glob("*assembly/*.mlir"))
+# fuse-fma is the one that changes results.
+EXACT = tuple(name for name in PASSES if name != "fuse-fma")
+FILES = sorted(path.name for path in FOLDER.glob("*.json"))
+# Of all passes in a row every vector; of those of compiling, and of each pass alone, one in so many.
+SAMPLES = {DEFAULT: 4, EXACT: 1}
+SAMPLE_ALONE = 23
+
+
+def still_as_the_vector_says(vector: dict, names: tuple[str, ...]) -> None:
+    """The same memory and the same prints after the passes; undefined programs may become any."""
+    case = case_of(vector)
+    if case.fails is not None or vector.get("undefined") is not None:
+        return
+    module = Module.parse(Module(case.module).to_text()).ir
+    run(module, names, evaluate=evaluate)
+    assert module.operation.verify()
+    printed: list[str] = []
+    case.run(partial(_execute, module, case.grid, printed))
+    assert "".join(printed) == case.printed
+
+
+def _execute(module: ir.Module, grid, printed: list[str], values, ranges) -> None:
+    interpret(module, ENTRY, grid, values, ranges=ranges, check=True, write=printed.append)
+
+
+@pytest.mark.parametrize("names", [DEFAULT, EXACT], ids=["default", "all"])
+@pytest.mark.parametrize("file", FILES)
+def test_vectors_of_the_semantics(file: str, names: tuple[str, ...]) -> None:
+    for number, vector in enumerate(json.loads((FOLDER / file).read_text())):
+        if number % SAMPLES[names]:
+            continue
+        try:
+            still_as_the_vector_says(vector, names)
+        except Exception as error:
+            error.add_note(f"vector {number} of {file}: {vector_name(vector)}")
+            raise
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_each_pass_alone(name: str) -> None:
+    for number, vector in enumerate(load_vectors()):
+        if number % SAMPLE_ALONE == 0 and name in EXACT:
+            try:
+                still_as_the_vector_says(vector, (name,))
+            except Exception as error:
+                error.add_note(f"vector {number}: {vector_name(vector)}")
+                raise
+
+
+def locations(module: Module) -> set[str]:
+    found = set()
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        found.add(str(operation.location))
+        return ir.WalkResult.ADVANCE
+
+    module.ir.operation.walk(visit)
+    return found
+
+
+@pytest.mark.parametrize("name", [*PASSES, "default"])
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_modules_stay_valid_and_located(path: Path, name: str) -> None:
+    """What a pass makes has the location of something that was there; run again, it changes nothing."""
+    module = Module.parse(path.read_text(), str(path))
+    before = locations(module)
+    names = DEFAULT if name == "default" else (name,)
+    run(module.ir, names, evaluate=evaluate)
+    module.verify()
+    assert locations(module) <= before
+    once = module.to_text()
+    assert Module.parse(once).to_text() == once
+    # MLIR's cse removes only what is dead at once, and so one layer a run.
+    if name != "cse":
+        run(module.ir, names, evaluate=evaluate)
+        assert module.to_text() == once
