@@ -1,8 +1,9 @@
-"""Lets tests import the modules beside them, and the kernels of tests/kernels."""
+"""Lets tests import the modules beside them, the samples of tests/bytecode, and the kernels of tests/kernels."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "kernels")]
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS / area) for area in ("peers", "bytecode", "kernels")]

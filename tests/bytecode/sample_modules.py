@@ -1,4 +1,4 @@
-"""The kernels of tile_samples.py as modules, with each keyword and flag of each operation."""
+"""The kernels of operation_samples.py as modules, with each keyword and flag of each operation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from tile_samples import SAMPLES, TYPES, kernel
+from operation_samples import SAMPLES, TYPES, kernel
 
 from tilec.dialect.attributes import Boolean, Booleans
 from tilec.dialect.bytecode.version import Version
