@@ -1,0 +1,24 @@
+"""What verification says of one operation, whose operands come from nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.assembly.types import parse_type
+from tilec.dialect.mlir import ir
+
+
+def verdict(
+    name: str, operands: Sequence[str], results: Sequence[str], attributes: dict[str, ir.Attribute], regions: int = 0
+) -> str | None:
+    """The message about an operation of these types, or None where it holds; a context must be current."""
+    with ir.Location.unknown(), ir.InsertionPoint(ir.Module.create().body):
+        cast = "builtin.unrealized_conversion_cast"
+        values = [ir.Operation.create(cast, [parse_type(type)]).result for type in operands]
+        types = [parse_type(type) for type in results]
+        made = ir.Operation.create(f"cuda_tile.{name}", types, values, attributes, regions=regions)
+        try:
+            made.verify()
+        except ir.MLIRError as error:
+            return error.error_diagnostics[0].message
+    return None
