@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 _LONGEST_EXCERPT = 200
 
+
 @dataclass(frozen=True)
 class SourceLocation:
     """A place in the user's file; line and column count from one, 0 means unknown: line 0 is the file as a whole."""
