@@ -8,8 +8,10 @@ WHEEL := build/wheel/.built
 CHECK := build/check
 extras_test := [test]
 extras_peers := [test,peers]
+extras_fuzz := [test,fuzz]
+FUZZ_INPUTS ?= 200000
 
-.PHONY: demo test test-peers soak lint format clean
+.PHONY: demo test test-peers soak fuzz lint format clean
 
 demo: build/venv-demo/.installed
 	build/venv-demo/bin/python examples/matmul.py --out build/demo
@@ -22,6 +24,10 @@ test-peers: build/venv-peers/.installed $(CHECK)/.copied
 
 soak: build/venv-test/.installed $(CHECK)/.copied
 	cd $(CHECK) && ../venv-test/bin/python -m pytest -n $(JOBS) -m soak
+
+fuzz: build/venv-fuzz/.installed $(CHECK)/.copied
+	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py assembly --inputs $(FUZZ_INPUTS) --work build/fuzz-assembly
+	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py bytecode --inputs $(FUZZ_INPUTS) --work build/fuzz-bytecode
 
 lint: build/venv-lint/.installed build/typecheck/.linked
 	build/venv-lint/bin/ruff check .

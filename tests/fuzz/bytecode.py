@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import runpy
 import time
 import tracemalloc
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from tilec.errors import InputError, TilecError
 from tilec.module import Module
 
 SAMPLES = Path(__file__).parents[1] / "dialect"
+SMALLEST = runpy.run_path(str(SAMPLES.parent / "bytecode" / "operation_samples.py"))
+GLOBALS = "global @table alignment = 8 <f32: [1.0, 2.0]> : tile<2xf32> "
 _HEADER = 12
 _LIMIT_S = 2.0
 _LIMIT_BYTES = 256 << 20
@@ -23,14 +26,20 @@ _BYTES = (0, 1, 2, 0x7F, 0x80, 0x81, 0xCB, 0xFE, 0xFF)
 
 
 def seeds() -> Iterator[bytes]:
-    """Every sample of the tests in every version that can hold it."""
+    """Every sample of the tests in every version that can hold it, and of the smallest in the oldest and the newest."""
     for path in sorted(SAMPLES.glob("*assembly/*.mlir")):
-        module = Module.read(path)
-        for version in VERSIONS:
-            try:
-                yield module.to_bytecode(str(version))
-            except InputError:
-                continue
+        yield from _files(Module.read(path))
+    for body in [body for bodies in SMALLEST["SAMPLES"].values() for body in bodies] + SMALLEST["TYPES"]:
+        files = list(_files(Module.parse(f"cuda_tile.module @kernels {{ {GLOBALS}{SMALLEST['kernel']('k', body)} }}")))
+        yield from (files[0], files[-1])
+
+
+def _files(module: Module) -> Iterator[bytes]:
+    for version in VERSIONS:
+        try:
+            yield module.to_bytecode(str(version))
+        except InputError:
+            continue
 
 
 def check(data: bytes) -> None:
