@@ -10,14 +10,13 @@ from tilec.runtime.interpret.element import Element
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.integer import reading
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.printf import printed
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Step
 
 Tile = np.ndarray
 
 _DIRECTIVE = re.compile(r"%[^diuoxXeEfFgGaAcsSpn%]*[diuoxXeEfFgGaAcsSpn%]")
-# Length modifiers of C say nothing here: a tile knows its width.
-_LENGTH = re.compile(r"[hlLqjzt]")
 
 
 @interprets("assert")
@@ -40,7 +39,7 @@ def _print(op: Step, machine: Machine, args: tuple[Tile, ...], _token: None) -> 
         if directive.endswith("%"):
             return "%"
         tile, kind = next(rest)
-        return _format(_LENGTH.sub("", directive), _numbers(tile, kind.element, directive[-1]))
+        return _format(directive, _numbers(tile, kind.element, directive[-1]))
 
     machine.write(_DIRECTIVE.sub(text, op["str"]))
     return (None,)
@@ -57,11 +56,4 @@ def _numbers(tile: Tile, element: Element, conversion: str) -> Tile:
 def _format(directive: str, values: Tile) -> str:
     if values.ndim:
         return f"[{', '.join(_format(directive, row) for row in values)}]"
-    flags, conversion = directive[:-1], directive[-1]
-    if conversion in "diuoxXc":
-        return f"{flags}{'d' if conversion == 'u' else conversion}" % int(values)
-    if conversion in "aA":
-        return float(values).hex()
-    if conversion == "p":
-        return f"{int(values):#x}"
-    return f"{flags}{conversion if conversion in 'eEfFgG' else 's'}" % values.item()
+    return printed(directive, values.item())

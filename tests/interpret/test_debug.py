@@ -37,6 +37,27 @@ def test_print(execute, call, expected):
     assert printed(execute, body, "%q: tile<ptr<f32>>", 4096) == expected
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ('"%n", %i : tile<i32> -> token', "'%n' is no directive of C for one number"),
+        ('"%*d", %i : tile<i32> -> token', r"'%\*d' is no directive of C for one number"),
+        ('"%!d", %i : tile<i32> -> token', "'%!d' is no directive of C for one number"),
+        ('"%4096d", %i : tile<i32> -> token', "'%4096d' asks for more than 4095 characters"),
+        ('"%.4096f", %x : tile<f32> -> token', r"'%.4096f' asks for more than 4095 characters"),
+        ('"%d", %x : tile<f32> -> token', "'%d' prints integers, got a float"),
+    ],
+)
+def test_a_directive_that_says_nothing_of_a_number_is_an_error(execute, call, message):
+    body = f"""
+    %x = constant <f32: 0x7FC00000> : tile<f32>
+    %i = constant <i32: -2> : tile<i32>
+    %k = print_tko {call}"""
+    with pytest.raises(SimulationError, match=message) as caught:
+        execute("", body)
+    assert caught.value.location.line == 5
+
+
 def test_tile_blocks_print_in_order_x_first(execute):
     body = """%x, %y, %z = get_tile_block_id : tile<i32>
     %a, %b, %c = get_num_tile_blocks : tile<i32>

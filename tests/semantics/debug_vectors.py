@@ -31,6 +31,16 @@ def codes_of(element: str, values: Sequence[Fraction | int]) -> list[int]:
     return [encode(FORMATS[element], (int(value < 0), Fraction(abs(value)))) for value in values]
 
 
+# What C writes where Python's % writes something else (ISO C 7.21.6.1): a leading zero for octal, no sign for unsigned,
+# no zeros before a precision or an infinity, hexadecimal floats without zeros behind, the low byte of a character.
+C_ALONE = (
+    ("%#o", "i32", 8, "010"), ("%+u", "i32", 5, "5"), ("% x", "i8", 0xFE, "fe"), ("%05.3d|", "i32", 42, "  042|"),
+    ("%.0d|", "i16", 0, "|"), ("%06f", "f32", 0x7F800000, "   inf"), ("%a", "f32", 0x3FC00000, "0x1.8p+0"),
+    ("%A", "f64", 0xBFD0000000000000, "-0X1P-2"), ("%.1a", "f16", 0x3E80, "0x1.ap+0"), ("%a", "f32", 0, "0x0p+0"),
+    ("%a", "f32", 1, "0x1p-149"), ("%c", "i32", 256 + 72, "H"), ("%5c|", "i8", 72, "    H|"),
+)  # fmt: skip
+
+
 def prints() -> Iterator[dict[str, Any]]:
     """A directive formats as Python's % does, which follows C there."""
     yield printed("plain text\\0A", [], "plain text\n")
@@ -51,6 +61,8 @@ def prints() -> Iterator[dict[str, Any]]:
         value = Fraction(1, 2) if not FORMATS[element].signed else Fraction(-3, 2)
         for form in ("%f", "%e", "%g", "%08.3f", "%+.1E"):
             yield printed(form, [(element, (), codes_of(element, [value]))], form % float(value))
+    for form, element, code, text in C_ALONE:
+        yield printed(form, [(element, (), [code])], text)
     infinite, nan = 0x7F800000, 0x7FC00000
     yield printed("%f %f", [("f32", (), [infinite]), ("f32", (), [infinite | 1 << 31])], "inf -inf")
     yield printed("%f", [("f32", (), [nan])], "nan")

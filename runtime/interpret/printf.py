@@ -1,0 +1,51 @@
+"""One number as a directive of C's printf writes it, which is done by the C library itself."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from typing import Any
+
+from tilec.runtime.interpret.fault import Fault
+
+# Flags, width, precision and length of C. The length says nothing here: a tile knows the width of its elements.
+_DIRECTIVE = re.compile(r"%([-+ #0]*)([0-9]*)(\.[0-9]*)?(?:hh?|ll?|[Lqjzt])?([diuoxXeEfFgGaAcsp])")
+# C promises 4095 characters for a directive (ISO C 7.21.6.1, paragraph 15).
+_MOST_CHARACTERS = 4095
+
+_snprintf = ctypes.CDLL(None).snprintf
+
+
+def printed(directive: str, number: int | float) -> str:
+    """The text of a number; raises Fault for a directive that C does not have for one number of this kind."""
+    found = _DIRECTIVE.fullmatch(directive)
+    if found is None:
+        raise Fault(f"'{directive}' is no directive of C for one number")
+    flags, width, precision, conversion = found[1], found[2], found[3] or "", found[4]
+    if max(int(width or 0), int(precision[1:] or 0)) > _MOST_CHARACTERS:
+        raise Fault(f"'{directive}' asks for more than {_MOST_CHARACTERS} characters")
+    if isinstance(number, float) and conversion in "diuoxXcp":
+        raise Fault(f"'{directive}' prints integers, got a float")
+    if conversion == "p":
+        return _written(f"%{flags}{width}s", f"{number:#x}".encode())
+    if conversion == "s":
+        return _written(f"%{flags}{width}{precision}s", str(number).encode())
+    return _written(f"%{flags}{width}{precision}", *_argument(conversion, number))
+
+
+def _argument(conversion: str, number: int | float) -> tuple[Any, str]:
+    """The number as C takes it, and the conversion with the length of that."""
+    if conversion in "di":
+        return ctypes.c_longlong(int(number)), f"ll{conversion}"
+    if conversion in "uoxX":
+        return ctypes.c_ulonglong(int(number)), f"ll{conversion}"
+    if conversion == "c":
+        return ctypes.c_int(int(number) & 0xFF), conversion
+    return ctypes.c_double(number), conversion
+
+
+def _written(start: str, argument: Any, end: str = "") -> str:
+    form = (start + end).encode()
+    buffer = ctypes.create_string_buffer(_snprintf(None, ctypes.c_size_t(0), form, argument) + 1)
+    _snprintf(buffer, ctypes.c_size_t(len(buffer)), form, argument)
+    return buffer.raw[:-1].decode("latin-1")
