@@ -46,7 +46,9 @@ def _of_number(name: str) -> list[ir.Type]:
             [([], []), ([None], [1]), ([64, None], [None, 1])], (None, *POINTER_ATTRIBUTES)
         )
     ]
-    return [*pointers, *(TileType.get([4], p) for p in pointers), *views, *_tile_views(name, views[-1])]
+    # Nothing points to half a byte, and so no tile counts pointers to four bits.
+    shape = [] if name == "f4E2M1FN" else [4]
+    return [*pointers, *(TileType.get(shape, p) for p in pointers), *views, *_tile_views(name, views[-1])]
 
 
 def _tile_views(name: str, view: TensorViewType) -> list[ir.Type]:
