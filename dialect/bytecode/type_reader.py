@@ -95,8 +95,8 @@ class TypeReader:
         start = blob.at
         keyword = _keyword(blob, POINTER_ATTRIBUTES, "pointer attribute")
         if POINTER_ATTRIBUTE_SINCE[keyword] > self._version:
-            needed = POINTER_ATTRIBUTE_SINCE[keyword]
-            blob.fail(f"pointer attribute {keyword} needs Tile IR {needed}, but the file is of {self._version}", start)
+            needed = f"needs Tile IR {POINTER_ATTRIBUTE_SINCE[keyword]} or newer, but the file is of {self._version}"
+            blob.fail(f"pointer attribute {keyword} {needed}", start)
         return keyword
 
     def _pointer(self, blob: Cursor) -> ir.Type:

@@ -80,7 +80,11 @@ def test_a_function_lists_its_arguments_and_results() -> None:
         ("13.2", ("16",), "type i4 needs Tile IR 13.3 or newer, but the file is of 13.2"),
         ("13.3", ("82 01",), "type fnv8E5M3FNU needs Tile IR 13.4 or newer, but the file is of 13.3"),
         ("13.2", ("15",), "type strided_view needs Tile IR 13.3 or newer, but the file is of 13.2"),
-        ("13.4", ("0C 01 01 01", FLOAT), "pointer attribute unicast needs Tile IR 13.5, but the file is of 13.4"),
+        (
+            "13.4",
+            ("0C 01 01 01", FLOAT),
+            "pointer attribute unicast needs Tile IR 13.5 or newer, but the file is of 13.4",
+        ),
         ("13.5", ("0C 01 01 03", FLOAT), "invalid pointer attribute 3, expected one of 0 to 2"),
         ("13.4", ("0C 02 01", FLOAT), "unknown bits 0x2 among the options of a type"),
         ("13.1", ("17",), "unknown type tag 23"),

@@ -86,6 +86,7 @@ YOUNGER: list[tuple[str, str, str]] = [
     # Types.
     ("13.2", "type 'f8E8M0FNU'", "%0 = constant <f8E8M0FNU: 1.0> : tile<4xf8E8M0FNU>"),
     ("13.3", "type 'f4E2M1FN'", "%0 = constant <f4E2M1FN: 1.0> : tile<4xf4E2M1FN>"),
+    ("13.3", "type 'i4'", "%0 = trunci %i : tile<4xi32> -> tile<4xi4>"),
     ("13.4", "type 'fnv8E5M3FNU'", "%0 = constant <fnv8E5M3FNU: 1.0> : tile<4xfnv8E5M3FNU>"),
     ("13.4", "type 'ptr<f32, <none>>'", "%0 = ptr_to_ptr %p : tile<ptr<f32>> -> tile<ptr<f32, <none>>>"),
     ("13.5", "type 'ptr<f32, <unicast>>'", "%0 = ptr_to_ptr %p : tile<ptr<f32>> -> tile<ptr<f32, <unicast>>>"),
@@ -132,6 +133,16 @@ def test_an_operation_may_be_older_than_its_member() -> None:
     for version in ("13.3", "13.4"):
         assert "'true' in inbounds of 'cuda_tile.atomic_red_view_tko' needs" in refusal(module, version).message
     module.to_bytecode("13.5")
+
+
+def test_scales_are_older_than_what_multiplies_with_them() -> None:
+    module = kernel("""%a = constant <f8E4M3FN: 1.0> : tile<32x32xf8E4M3FN> %z = constant <f32: 0.0> : tile<32x32xf32>
+      %s = constant <f8E8M0FNU: 1.0> : tile<32x1xf8E8M0FNU> %t = constant <f8E8M0FNU: 1.0> : tile<1x32xf8E8M0FNU>
+      %0 = mmaf_scaled %a, %a, %z, %s, %t : tile<32x32xf8E4M3FN>, tile<32x32xf8E4M3FN>, tile<32x32xf32>,
+        tile<32x1xf8E8M0FNU>, tile<1x32xf8E8M0FNU>""")
+    assert "type 'f8E8M0FNU' needs bytecode version 13.2 or later" in refusal(module, "13.1").message
+    assert "'cuda_tile.mmaf_scaled' needs bytecode version 13.3 or later" in refusal(module, "13.2").message
+    module.to_bytecode("13.3")
 
 
 def test_multimem_and_its_types_came_together() -> None:
