@@ -61,10 +61,11 @@ class _Access:
     def update(self, combine: Callable[[Tile], Tile], fill: Tile) -> Tile:
         """Replaces what memory holds by `combine` of it and gives the old values, `fill` where the mask is false."""
         old = np.array(np.broadcast_to(fill, self.addresses.shape))
-        for positions in _rounds(self.addresses.reshape(-1)):
-            chosen = np.zeros(self.addresses.size, np.bool_)
-            chosen[positions] = True
-            chosen = chosen.reshape(self.addresses.shape) & (True if self.mask is None else self.mask)
+        mask = np.ones(self.addresses.shape, np.bool_) if self.mask is None else self.mask
+        updated = np.flatnonzero(mask)
+        for positions in _rounds(self.addresses.reshape(-1)[updated]):
+            chosen = np.zeros(self.addresses.shape, np.bool_)
+            chosen.flat[updated[positions]] = True
             held = access.load(self.machine.memory, self.addresses, chosen, self.element, fill)
             access.store(self.machine.memory, self.addresses, chosen, self.element, combine(held))
             old[chosen] = held[chosen]

@@ -66,9 +66,12 @@ class Machine:
             raise Fault(message)
 
     def allocate(self, size_bytes: int, alignment: int) -> int:
-        """The address of memory for the block of operations under way: zeros, or poison when checking."""
+        """The address of memory for the block of operations under way: zeros, or poison when checking. Raises Fault."""
         # Bytes of ones are a NaN in every format that has one.
-        storage = np.full(size_bytes + alignment, 0xFF if self.check else 0, np.uint8)
+        try:
+            storage = np.full(size_bytes + alignment, 0xFF if self.check else 0, np.uint8)
+        except (MemoryError, ValueError):
+            raise Fault(f"there is no memory of {size_bytes} bytes, aligned to {alignment}") from None
         address = -(-storage.ctypes.data // alignment) * alignment
         reach = (address, size_bytes, True)
         self._storage.append(storage)

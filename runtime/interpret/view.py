@@ -20,6 +20,8 @@ Tile = np.ndarray
 
 # Positions from here on lie outside of every tensor, whose extents count elements of at least half a byte.
 _FAR = 2**62
+# Beyond this many elements from its start an offset into a tensor is undefined (Tile IR 5.6.1).
+_FARTHEST = 2**63 - 1
 
 _PADDING = {"neg_zero": -0.0, "nan": np.nan, "pos_inf": np.inf, "neg_inf": -np.inf}
 
@@ -109,7 +111,7 @@ def locate(
     tensor, shape = view.tensor, view.type.tile.shape
     if machine.check:
         _check_index(machine, view, index, types)
-    offsets, inside = np.zeros(shape, np.int64), np.ones(shape, np.bool_)
+    offsets, inside, reach = np.zeros(shape, np.uint64), np.ones(shape, np.bool_), 0
     promised = op["inbounds"] or [False] * len(shape)
     for axis, dim in enumerate(view.type.dim_map):
         positions = _positions(view, axis, index[axis], types[axis].element)
@@ -119,9 +121,13 @@ def locate(
             machine.undefined(f"index {axis} is promised to stay inside of {extent} elements, got {positions.max()}")
         along = [1] * len(shape)
         along[axis] = shape[axis]
-        offsets = offsets + (np.where(within, positions, 0) * tensor.strides[dim]).reshape(along)
+        positions = np.where(within, positions, 0)
+        offsets = offsets + (positions.astype(np.uint64) * np.uint64(tensor.strides[dim])).reshape(along)
         inside = inside & within.reshape(along)
-    return (offsets * tensor.element.steps).view(np.uint64) + np.uint64(tensor.base), inside
+        reach += int(positions.max()) * tensor.strides[dim]
+    if reach > _FARTHEST:
+        machine.undefined(f"the tile reaches {reach} elements from the start of the tensor, beyond 2**63 - 1")
+    return offsets * np.uint64(tensor.element.steps) + np.uint64(tensor.base), inside
 
 
 def padding(op: Step, machine: Machine, view: TileView) -> np.ndarray:

@@ -177,3 +177,16 @@ def test_multimem_on_one_device(execute):
       : {kind}, tile<4xf32>, tile<i32> -> token"""
     execute("%p: tile<ptr<f32, <multicast>>>", body, memory)
     assert memory.tolist() == [0, 3, 6, 9]
+
+
+def test_what_is_outside_of_a_view_takes_no_rounds(execute):
+    """All 2**18 - 35 elements outside have the address of the first: as many rounds would be too many to wait for."""
+    memory = np.zeros((5, 7), np.int32)
+    view = "partition_view<tile=(512x512), tensor_view<5x7xi32, strides=[7,1]>>"
+    body = f"""%t = make_tensor_view %p, shape = [5, 7], strides = [7, 1] : tensor_view<5x7xi32, strides=[7,1]>
+    %v = make_partition_view %t : {view}
+    %zero = constant <i32: 0> : tile<i32>
+    %x = constant <i32: 3> : tile<512x512xi32>
+    %k = atomic_red_view_tko relaxed device %v[%zero, %zero], add, %x : tile<512x512xi32>, {view}, tile<i32> -> token"""
+    execute("%p: tile<ptr<i32>>", body, memory)
+    assert (memory == 3).all()

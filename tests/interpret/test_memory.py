@@ -190,6 +190,13 @@ def test_allocated_memory_begins_as_zero_and_as_nan_when_checking(execute):
     assert np.isnan(result[0])
 
 
+@pytest.mark.parametrize(("elements", "alignment"), [(2**60, 4), (2**63 - 1, 4), (4, 2**62)])
+def test_more_memory_than_there_is_is_an_error(execute, elements, alignment):
+    body = f"%a = alloca num_elem = {elements}, alignment = {alignment} : tile<ptr<i32>>"
+    with pytest.raises(SimulationError, match=f"there is no memory of {4 * elements} bytes, aligned to {alignment}"):
+        execute("", body)
+
+
 def test_allocated_memory_is_gone_with_its_tile_block(execute):
     """The first tile block leaves the address of its memory behind, and the second one reads there."""
     body = """

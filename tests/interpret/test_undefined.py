@@ -112,6 +112,15 @@ CASES = [
         "-3 elements from 0x8 is no address",
     ),
     Case(
+        "an address beyond all memory",
+        """%far = constant <i64: 0x4000000000000000> : tile<i64>
+        %t = make_tensor_view %p, shape = [12], strides = [%far] : tile<i64> -> tensor_view<12xi32, strides=[?]>
+        %v = make_partition_view %t : partition_view<tile=(4), tensor_view<12xi32, strides=[?]>>
+        %x, %k = load_view_tko weak %v[%a]
+          : partition_view<tile=(4), tensor_view<12xi32, strides=[?]>>, tile<i32> -> tile<4xi32>, token""", 1, 0,
+        f"the tile reaches {7 * 2**62} elements from the start of the tensor",
+    ),
+    Case(
         "stores to one place in one operation",
         f"{FOUR} %k = store_ptr_tko weak %four, %numbers : tile<4xptr<i32>>, tile<4xi32> -> token", 0, 0,
         r"element \[1\]: another element of this store has a different value for the same place",

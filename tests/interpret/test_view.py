@@ -278,3 +278,21 @@ def test_padding_of_narrow_floats(execute, element, padding, code):
         return
     execute(parameters, body, source, result)
     assert result.tolist() == [0x33] * inside + [code] * (len(result) - inside)
+
+
+def test_a_stride_is_unsigned_and_addresses_wrap(execute):
+    """-1 is 2**64 - 1, which leads back by one element where nothing looks."""
+    source, result = np.arange(8, dtype=np.int32), np.zeros(4, np.int32)
+    kind = "partition_view<tile=(4), tensor_view<4xi32, strides=[?]>>"
+    kept = "partition_view<tile=(4), tensor_view<4xi32, strides=[1]>>"
+    body = f"""%back = constant <i64: -1> : tile<i64> %zero = constant <i32: 0> : tile<i32>
+    %five = constant <i32: 5> : tile<i32>
+    %last = offset %p, %five : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+    %t = make_tensor_view %last, shape = [4], strides = [%back] : tile<i64> -> tensor_view<4xi32, strides=[?]>
+    %v = make_partition_view %t : {kind}
+    %x, %k = load_view_tko weak %v[%zero] : {kind}, tile<i32> -> tile<4xi32>, token
+    %u = make_tensor_view %q, shape = [4], strides = [1] : tensor_view<4xi32, strides=[1]>
+    %w = make_partition_view %u : {kept}
+    %e = store_view_tko weak %x, %w[%zero] : tile<4xi32>, {kept}, tile<i32> -> token"""
+    execute("%p: tile<ptr<i32>>, %q: tile<ptr<i32>>", body, source, result)
+    assert result.tolist() == [5, 4, 3, 2]
