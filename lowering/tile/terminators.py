@@ -24,10 +24,38 @@ def leaves_early(op: Any) -> bool:
 
 
 def may_be_left(op: Any) -> bool:
-    """Whether control can leave one of the blocks around an operation before it comes to its end."""
+    """Whether control may leave one of the blocks around an operation before it comes to its end.
+
+    What other dialects do with the blocks around it, or beside it, is not known, so they may leave.
+    """
     block, parent = op.operation.block, op.operation.parent
-    while parent is not None and parent.operation.name.startswith("cuda_tile."):
-        if parent.operation.name == "cuda_tile.loop" or any(leaves_early(inner) for inner in block.operations):
+    while parent is not None:
+        name = parent.operation.name
+        if name not in _STAYS_INSIDE or any(_may_leave(inner) for inner in block.operations):
             return True
+        if name == _ENTRY:
+            return False
         block, parent = parent.operation.block, parent.operation.parent
-    return False
+    return True
+
+
+_ENTRY = "cuda_tile.entry"
+# Their blocks run to their end unless an `if` inside leaves.
+_STAYS_INSIDE = (_ENTRY, "cuda_tile.for", "cuda_tile.if", "cuda_tile.reduce", "cuda_tile.scan")
+
+
+def _may_leave(op: Any) -> bool:
+    """Whether what follows an operation in its block may not be run after it."""
+    if not op.operation.name.startswith("cuda_tile."):
+        return True
+    return leaves_early(op) or any(_holds_return(inner) for inner in _inner(op))
+
+
+def _holds_return(op: Any) -> bool:
+    return op.operation.name == RETURN or any(_holds_return(inner) for inner in _inner(op))
+
+
+def _inner(op: Any) -> Iterator[Any]:
+    for region in op.operation.regions:
+        for block in region.blocks:
+            yield from block.operations

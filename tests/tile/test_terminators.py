@@ -1,0 +1,106 @@
+"""Whether control may leave the blocks around an operation: where it is not known to stay, it may."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tilec.dialect.mlir import ir, register
+from tilec.lowering.tile.terminators import may_be_left
+from tilec.module import Module
+
+HERE = "%here = addi %n, %n : tile<i32>"
+COUNTED = "for %i in (%n to %n, step %n) : tile<i32>"
+
+
+def kernel(body: str) -> Module:
+    module = Module.parse(f"cuda_tile.module @m {{ entry @k(%n: tile<i32>, %c: tile<i1>) {{ {body} }} }}")
+    module.verify()
+    return module
+
+
+def find(module: ir.Module, name: str) -> Any:
+    found: list[Any] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        found.extend([operation.opview] * (operation.name == name))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    (only,) = found
+    return only
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        HERE,
+        f"{COUNTED} {{ {HERE} }}",
+        f"if %c {{ {HERE} }}",
+        f"{COUNTED} {{ if %c {{ {HERE} }} }}",
+        # What leaves stands in another block, which is not around it.
+        f"{COUNTED} {{ if %c {{ continue }} }} {HERE}",
+        f"loop {{ if %c {{ break }} }} {HERE}",
+    ],
+)
+def test_straight_code_runs_to_its_end(body: str) -> None:
+    module = kernel(body).ir
+    assert not may_be_left(find(module, "cuda_tile.addi"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"loop {{ {HERE} break }}",
+        f"{HERE} if %c {{ return }}",
+        f"if %c {{ return }} {HERE}",
+        f"{COUNTED} {{ if %c {{ continue }} {HERE} }}",
+        f"if %c {{ {HERE} }} if %c {{ return }}",
+        f"loop {{ {COUNTED} {{ {HERE} }} if %c {{ break }} }}",
+        # A return leaves all loops around it, and what stands behind them.
+        f"loop {{ if %c {{ return }} break }} {HERE}",
+        f"if %c {{ loop {{ if %c {{ return }} break }} }} {HERE}",
+    ],
+)
+def test_exits_around_it(body: str) -> None:
+    module = kernel(body).ir
+    assert may_be_left(find(module, "cuda_tile.addi"))
+
+
+@pytest.fixture
+def users() -> ir.Context:
+    made = register(ir.Context())
+    made.allow_unregistered_dialects = True
+    return made
+
+
+def around(before: str, after: str) -> str:
+    """A kernel of one addition with operations of any dialect around it, in the generic form."""
+    text = kernel(HERE).to_text(generic=True)
+    (line,) = (line for line in text.splitlines() if '"cuda_tile.addi"' in line)
+    return text.replace(line, f"{before}\n{line}\n{after}")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("", "", False),
+        # Nobody says how often such a region runs, or how far.
+        ('"other.around"() ({', "}) : () -> ()", True),
+        # Or whether what stands beside comes to an end.
+        ('"other.beside"() : () -> ()', "", True),
+        ("", '"other.beside"() : () -> ()', True),
+    ],
+)
+def test_other_dialects_may_leave(users: ir.Context, before: str, after: str, expected: bool) -> None:
+    with users:
+        module = ir.Module.parse(around(before, after))
+        assert may_be_left(find(module, "cuda_tile.addi")) == expected
+
+
+def test_outside_of_a_kernel_nothing_is_known(users: ir.Context) -> None:
+    text = around("", "").replace("cuda_tile.entry", "other.kernel").replace("cuda_tile.return", "other.return")
+    with users:
+        module = ir.Module.parse(text)
+        assert may_be_left(find(module, "cuda_tile.addi"))
