@@ -6,6 +6,7 @@ from typing import Any
 
 from tilec.dialect.assembly.debug_info_reader import is_debug_info, read_debug_info
 from tilec.dialect.assembly.lexer import END, is_name
+from tilec.dialect.assembly.limits import MAXIMUM_DIGITS
 from tilec.dialect.assembly.tokens import Tokens, shown, unescape
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr
 from tilec.dialect.cuda_tile.enums import ENUMERATIONS
@@ -64,19 +65,24 @@ def _key(tokens: Tokens) -> str:
     return unescape(token) if token[:1] == '"' else token
 
 
-def read_integer(tokens: Tokens, words: str = "expected integer value") -> int:
-    """A signed integer, decimal or hexadecimal."""
+def read_integer(tokens: Tokens, words: str = "expected integer value", bits: int = 64) -> int:
+    """A signed integer of so many bits, decimal or hexadecimal."""
     negative = tokens.take("-")
     token = tokens.peek()
     if not token[:1].isdigit() or "." in token:
         tokens.fail(words)
+    value = to_integer(tokens, token, tokens.offset())
     tokens.next()
-    value = to_integer(token)
-    return -value if negative else value
+    value = -value if negative else value
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        tokens.fail_at(tokens.offsets[tokens.at - 1], f"integer constant out of range for {bits} bits")
+    return value
 
 
-def to_integer(token: str) -> int:
+def to_integer(tokens: Tokens, token: str, start: int) -> int:
     """The number of an integer token, decimal (zeros may lead) or hexadecimal."""
+    if len(token) > MAXIMUM_DIGITS:
+        tokens.fail_at(start, "integer constant out of range for type")
     return int(token, 16 if token.startswith("0x") else 10)
 
 
@@ -86,12 +92,21 @@ def read_number(tokens: Tokens) -> ir.Attribute:
     start, token = tokens.offset(), tokens.next()
     type = tokens.type() if tokens.take(":") else None
     if type is None and "." not in token:
-        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), int(sign + str(to_integer(token))))
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _whole(tokens, sign, token, start))
     spelled = f"{sign}{token} : {type if type is not None else 'f64'}"
     try:
         return ir.Attribute.parse(spelled)
     except ir.MLIRError:
         tokens.fail_at(start, f"'{sign}{token}' is not a value of type {type}")
+
+
+def _whole(tokens: Tokens, sign: str, token: str, start: int) -> int:
+    if not token[:1].isdigit():
+        tokens.fail_at(start, f"expected a number, but got {shown(token)}")
+    value = to_integer(tokens, token, start)
+    if value >= 1 << 64 or sign and value > 1 << 63:
+        tokens.fail_at(start, "integer constant out of range for attribute")
+    return -value if sign else value
 
 
 def read_predicate(tokens: Tokens) -> ir.Attribute:
@@ -112,9 +127,7 @@ def read_predicate(tokens: Tokens) -> ir.Attribute:
 
 
 def _div_by(tokens: Tokens) -> ir.Attribute:
-    start, divisor = tokens.offset(), read_integer(tokens)
-    if divisor >= 1 << 63:
-        tokens.fail_at(start, "div_by: divisor must be a power of two up to 2^62")
+    divisor = read_integer(tokens)
     if not tokens.take(","):
         return DivByAttr.get(divisor)
     tokens.expect("every")

@@ -96,7 +96,7 @@ def _scalar(tokens: Tokens, element: str) -> tuple[()]:
 def _check_integer(tokens: Tokens, start: int, token: str, negative: bool, bits: int) -> None:
     if "." in token:
         tokens.fail_at(start, "expected integer value")
-    value = -to_integer(token) if negative else to_integer(token)
+    value = to_integer(tokens, token, start) * (-1 if negative else 1)
     # Both readings of the bits are welcome; of 64 bits only the signed one, except in hexadecimal.
     highest = (1 << bits) - 1 if bits < 64 or token.startswith("0x") else (1 << 63) - 1
     if not -(1 << (bits - 1)) <= value <= highest:

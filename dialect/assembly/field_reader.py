@@ -57,7 +57,7 @@ def _flag(tokens: Tokens, field: AttributeField) -> ir.Attribute:
 
 
 def _integer(tokens: Tokens, field: AttributeField) -> ir.Attribute:
-    return field.to_attribute(read_integer(tokens))
+    return field.to_attribute(read_integer(tokens, bits=int(field.kind[1:])))
 
 
 def _string(tokens: Tokens, _: AttributeField) -> ir.Attribute:
@@ -71,7 +71,7 @@ def _symbol(tokens: Tokens, _: AttributeField) -> ir.Attribute:
 
 
 def _integers(tokens: Tokens, field: AttributeField) -> ir.Attribute:
-    return field.to_attribute(_until_bracket(tokens, lambda: read_integer(tokens)))
+    return field.to_attribute(_until_bracket(tokens, lambda: read_integer(tokens, bits=32)))
 
 
 def _booleans(tokens: Tokens, field: AttributeField) -> ir.Attribute:

@@ -60,7 +60,7 @@ class GenericReader:
         if tokens.peek()[:1] == "^":
             tokens.next()
             tokens.expect(":")
-        self.reader.operations.read_all(ir.InsertionPoint(module.body))
+        self.reader.items(ir.InsertionPoint(module.body))
         tokens.expect("}")
         tokens.expect(")")
         for key, value in read_dictionary(tokens).items() if tokens.peek() == "{" else ():

@@ -29,6 +29,7 @@ from tilec.dialect.spelling import spell
 from tilec.errors import InputError
 
 _DIALECT = "cuda_tile."
+_ITEMS = ("cuda_tile.entry", "cuda_tile.global")
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
@@ -63,6 +64,7 @@ class Printer:
         self.lines.append(opening)
         self.indent = "  "
         for op in module.body.operations:
+            _check_item(op)
             self.names = Names(op)
             if generic:
                 print_generic_operation(self, op)
@@ -145,6 +147,14 @@ class Printer:
             else:
                 text += PRINTERS[element.name](self, op, element.argument)
         return text
+
+
+def _check_item(op: Any) -> None:
+    name = op.operation.name
+    if name not in _ITEMS:
+        where = " outside of a kernel" if name.startswith(_DIALECT) else ""
+        message = f"'{name}'{where} has no form in Tile IR assembly: print the generic form"
+        raise InputError(message, source_location(op.location))
 
 
 def _opening(name: str, attributes: dict[str, ir.Attribute]) -> str:

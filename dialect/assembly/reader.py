@@ -112,9 +112,7 @@ class Reader:
             for key, value in read_dictionary(tokens).items():
                 module.operation.attributes["cuda_tile.producer" if key == "producer" else key] = value
         tokens.expect("{")
-        point = ir.InsertionPoint(module.body)
-        while tokens.peek() not in ("}", END):
-            self._item(point)
+        self.items(ir.InsertionPoint(module.body))
         tokens.expect("}")
         self.locations.suffix(module.operation)
         return module
@@ -128,9 +126,14 @@ class Reader:
             self.operations.read(point)
         return module
 
+    def items(self, point: ir.InsertionPoint) -> None:
+        """Kernels and globals up to the closing bracket."""
+        while self.tokens.peek() not in ("}", END):
+            self._item(point)
+
     def _item(self, point: ir.InsertionPoint) -> None:
-        start, name = self.tokens.offset(), self.full_name(self.tokens.peek())
-        if name not in _ITEMS and self.tokens.peek()[:1] != '"':
+        start, name = self.tokens.offset(), self.full_name(self.tokens.peek().strip('"'))
+        if name not in _ITEMS:
             word = self.tokens.peek()
             reason = f"; {unknown_operation(word)}" if "$" in word else ""
             self.source.fail(start, f"expected entry or global, but got {shown(word)}{reason}")

@@ -163,7 +163,7 @@ def _fold(name: str) -> Callable[..., ir.Operation]:
         attributes: dict[str, Any] = read_dictionary(tokens) if tokens.peek() == "{" else {}
         tokens.expect("dim")
         tokens.expect("=")
-        attributes["dim"] = read_integer(tokens)
+        attributes["dim"] = read_integer(tokens, bits=32)
         if name == "scan":
             tokens.expect("reverse")
             tokens.expect("=")

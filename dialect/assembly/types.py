@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tilec.dialect.assembly.limits import MAXIMUM_DIGITS
 from tilec.dialect.cache import cached
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import (
@@ -96,8 +97,14 @@ class _TypeReader:
         if found is None:
             self.fail(words)
             return 0
+        value = self._number(found.group())
         self.at = found.end()
-        return int(found.group())
+        return value
+
+    def _number(self, digits: str) -> int:
+        if len(digits) > MAXIMUM_DIGITS:
+            self.fail("integer constant out of range for type")
+        return int(digits)
 
     def type(self) -> ir.Type:
         self.skip()
@@ -163,8 +170,12 @@ class _TypeReader:
             if _INTEGER.match(self.text, self.at):
                 self.fail("expected 'x' after the dimension")
             return False
+        extent = self._number(found.group(1))
+        # The least number there is stands for `?` in a type, which text spells so.
+        if dynamic and extent <= 0:
+            self.fail(f"dimensions must have strictly positive constant sizes but got [{extent}]")
         self.at = found.end()
-        return int(found.group(1))
+        return extent
 
     def _dimensions(self, dynamic: bool = False) -> list[int | None]:
         found: list[int | None] = []

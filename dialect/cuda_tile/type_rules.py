@@ -52,6 +52,8 @@ def tensor_view_problem(shape: Sequence[int], element: ir.Type, strides: Sequenc
         if any(value <= 0 and value != DYNAMIC for value in values):
             listed = ", ".join(spell_extent(None if value == DYNAMIC else value) for value in values)
             return f"dimensions must have strictly positive constant {words} but got [{listed}]"
+        if any(value >> 63 > 0 for value in values):
+            return f"{words} of dimensions must be below 2^63, but got {max(values)}"
     return None
 
 
@@ -102,6 +104,8 @@ def traversal_problem(strides: Sequence[int], rank: int) -> str | None:
         return f"expected {rank} traversal strides, got {len(strides)}"
     if any(stride <= 0 for stride in strides):
         return f"traversal strides must be strictly positive but got [{', '.join(map(str, strides))}]"
+    if any(stride >> 31 for stride in strides):
+        return f"traversal strides must be below 2^31, but got {max(strides)}"
     return None
 
 

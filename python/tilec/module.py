@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tilec.collection import paused_collection
 from tilec.diagnostics import place, verification_error
+from tilec.dialect.assembly.limits import check_limits
 from tilec.dialect.assembly.printer import print_module
 from tilec.dialect.assembly.reader import is_tile_assembly, read_module
 from tilec.dialect.assembly.source import remember
@@ -15,6 +16,7 @@ from tilec.dialect.bytecode.version import NEWEST, Version
 from tilec.dialect.bytecode.writer import write_module
 from tilec.dialect.cuda_tile.warnings import hint_warnings, slip_warnings
 from tilec.dialect.mlir import context, ir
+from tilec.dialect.stack import room
 from tilec.errors import CompilerWarning, InputError, Note, UsageError, VerificationError
 
 
@@ -36,7 +38,9 @@ class Module:
             if is_bytecode(text):
                 return cls._verified(read_bytecode(text, file), file)
             text = _decoded(text, file)
-        return cls._verified(read_module(text, file) if is_tile_assembly(text) else _read_generic(text, file), file)
+        check_limits(text, file)
+        with room():
+            return cls._verified(read_module(text, file) if is_tile_assembly(text) else _read_generic(text, file), file)
 
     @classmethod
     def _verified(cls, read: ir.Module, file: str) -> Module:
@@ -83,7 +87,7 @@ class Module:
         `generic`: True is the form that MLIR reads into any context with our dialects, "nvidia" that of NVIDIA's tools,
         whose attributes and types are theirs. `parse` reads all of them.
         """
-        with self.ir.context:
+        with self.ir.context, room():
             if generic is True:
                 text = self.ir.operation.get_asm(print_generic_op_form=True, enable_debug_info=locations)
                 return text if text.endswith("\n") else text + "\n"

@@ -99,6 +99,15 @@ _TENSOR = "tensor_view<64x16xf32, strides=[16,1]>"
         ("tensor_view<4x4xf32, strides=[1]>", "expected shape and stride to be of same rank"),
         ("tensor_view<4xf32, strides=[0]>", "expected strictly positive integer, got 0"),
         ("tensor_view<4xf32, strides=[x]>", "expected either 64-bit integer or question mark"),
+        (
+            "tensor_view<9223372036854775808xf32, strides=[1]>",
+            "sizes of dimensions must be below 2^63, but got 9223372",
+        ),
+        ("tensor_view<4xf32, strides=[9223372036854775808]>", "strides of dimensions must be below 2^63"),
+        # The number that says `?` in storage.
+        ("tensor_view<-9223372036854775808xf32, strides=[1]>", "dimensions must have strictly positive constant sizes"),
+        (f"strided_view<tile=(4x4), traversal_strides=[1,2147483648], {_TENSOR}>", "strides must be below 2^31"),
+        (f"tensor_view<{'9' * 5000}xf32, strides=[1]>", "integer constant out of range for type"),
         ("tensor_view<0xf32, strides=[1]>", "dimensions must have strictly positive constant sizes but got [0]"),
         ("partition_view<tile=(), tensor_view<f32>>", "0-dimension tile shape is not supported"),
         (f"partition_view<tile=(4), {_TENSOR}>", "expected tensor_view rank and tile rank to match"),

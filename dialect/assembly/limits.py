@@ -1,0 +1,71 @@
+"""What holds of every text before it is read: strings are UTF-8, and brackets nest no deeper than readers can follow.
+
+MLIR's own parser has no such bounds: it runs over its stack, and strings in other encodings have no Python value.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tilec.dialect.assembly.source import Source
+
+# Regions, attributes, types and locations all nest in brackets. NVIDIA's disassembler follows 240 nested branches.
+MAXIMUM_DEPTH = 512
+# Digits beyond those of any number that a field or a type can hold.
+MAXIMUM_DIGITS = 64
+_NO_BRACKETS = bytes(set(range(256)) - set(b"()[]{}<>"))
+_PAIRS = (b"()", b"[]", b"{}", b"<>")
+_PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|[()\[\]{}<>]')
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_HIGH_ESCAPE = re.compile(r"\\[89A-Fa-f][0-9A-Fa-f]")
+_ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2}|.)")
+_LETTERS = {b"n": b"\n", b"t": b"\t"}
+
+
+def check_limits(text: str, file: str) -> None:
+    """Raises InputError at a string that is not UTF-8, or where brackets nest too deep.
+
+    Of operations in the generic form, which have two brackets around a region, as many may nest as of others.
+    """
+    if _HIGH_ESCAPE.search(text):
+        _check_strings(text, file)
+    if _may_be_deep(text):
+        _check_depth(text, file, MAXIMUM_DEPTH * (2 if '"cuda_tile.' in text else 1))
+
+
+def _may_be_deep(text: str) -> bool:
+    """Whether the brackets of a text, those in strings and comments too, nest deep; a rough answer at little cost."""
+    left = text.replace("->", "").encode().translate(None, _NO_BRACKETS)
+    for _ in range(MAXIMUM_DEPTH // 8):
+        before = len(left)
+        for pair in _PAIRS:
+            left = left.replace(pair, b"")
+        if len(left) == before:
+            break
+    return len(left) >= MAXIMUM_DEPTH // 8
+
+
+def _check_depth(text: str, file: str, most: int) -> None:
+    depth = 0
+    for found in _PIECE.finditer(text):
+        if found[0] in "([{<":
+            depth += 1
+            if depth > most:
+                Source(text, file).fail(found.start(), f"brackets nest more than {most} levels deep")
+        elif found[0] in ")]}>":
+            depth -= 1
+
+
+def _check_strings(text: str, file: str) -> None:
+    for found in _STRING.finditer(text):
+        if _HIGH_ESCAPE.search(found[0]):
+            try:
+                _ESCAPE.sub(_unescaped, found[0].encode()).decode()
+            except UnicodeDecodeError as error:
+                byte = error.object[error.start]
+                Source(text, file).fail(found.start(), f"expected a string in UTF-8, but got the byte 0x{byte:02X}")
+
+
+def _unescaped(escape: re.Match[bytes]) -> bytes:
+    word = escape[1]
+    return bytes.fromhex(word.decode()) if len(word) == 2 else _LETTERS.get(word, word)

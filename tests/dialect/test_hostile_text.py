@@ -1,0 +1,172 @@
+"""Text that is too deep, too large or in another encoding is refused at its place, never with a fault of ours."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import pytest
+
+from tilec.dialect.assembly.limits import MAXIMUM_DEPTH
+from tilec.errors import InputError, TilecError
+from tilec.module import Module
+
+HEADER = "cuda_tile.module @m { entry @k(%i: tile<i32>, %c: tile<i1>, %p: tile<ptr<f32>>) {\n"
+FOOTER = "\n} }\n"
+GENERIC = '"builtin.module"() ({ "cuda_tile.global"() {a.b = '
+DIGITS = "9" * 5000
+ABSI = "%0 = absi %i {{a.b = {}}} : tile<i32>"
+
+
+def kernel(body: str) -> Module:
+    return Module.parse(HEADER + body + FOOTER)
+
+
+@pytest.mark.parametrize("count", [240, MAXIMUM_DEPTH - 10])
+def test_branches_in_branches(count: int) -> None:
+    # NVIDIA's disassembler follows 240 of them.
+    module = kernel("if %c { " * count + "}" * count)
+    assert module.to_text().count("if %arg1 {") == count
+    for text in (module.to_text(), module.to_text(generic=True), module.to_text(generic="nvidia")):
+        assert Module.parse(text).to_text() == module.to_text()
+
+
+def test_readers_follow_depth_from_any_depth_of_calls() -> None:
+    before = sys.getrecursionlimit()
+
+    def deep(calls: int) -> None:
+        if calls:
+            deep(calls - 1)
+        else:
+            kernel("loop { " * 300 + "break " + "}" * 300).to_text()
+
+    deep(before - 200)
+    assert sys.getrecursionlimit() == before
+
+
+def test_readers_follow_depth_in_threads() -> None:
+    found: list[str] = []
+    thread = threading.Thread(target=lambda: found.append(kernel("if %c { " * 500 + "}" * 500).to_text()))
+    thread.start()
+    thread.join()
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("text", ["[" * 400 + "]" * 400, "{a = " * 400 + "1" + "}" * 400])
+def test_attributes_in_attributes(text: str) -> None:
+    module = kernel(ABSI.format(text))
+    assert Module.parse(module.to_text()).to_text() == module.to_text()
+
+
+DEEP = {
+    "branches": HEADER + "if %c { " * 100_000,
+    "attributes": HEADER + "%0 = absi %i {a.b = " + "[" * 100_000,
+    "dictionaries": HEADER + "%0 = absi %i {a.b = " + "{a = " * 100_000,
+    "elements": HEADER + "%0 = constant <i32: " + "[" * 100_000,
+    "types": HEADER + "%0 = absi %i : " + "tile<" * 100_000,
+    "foreign types": HEADER + "%0 = absi %i {a.b = " + "tuple<" * 100_000,
+    "locations": HEADER + "%0 = absi %i : tile<i32> loc(" + "fused[" * 100_000,
+    "generic operations": '"builtin.module"() ({' * 100_000,
+    "generic attributes": GENERIC + "[" * 100_000,
+    "generic types": GENERIC + "tuple<" * 100_000,
+    "generic elements": GENERIC + "dense<" + "[" * 100_000,
+    "after closed ones": HEADER + "(" + "[]{}" * 1000 + "<" * MAXIMUM_DEPTH,
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+def test_too_deep(text: str) -> None:
+    with pytest.raises(
+        InputError, match=f"brackets nest more than ({MAXIMUM_DEPTH}|{2 * MAXIMUM_DEPTH}) levels deep"
+    ) as caught:
+        Module.parse(text)
+    assert caught.value.location is not None
+
+
+def test_brackets_in_strings_and_comments_do_not_nest() -> None:
+    kernel(f'assert %c, "{"(" * 1000}" : tile<i1> // {"[" * 1000}')
+
+
+NOT_UTF8 = {
+    "a message": 'assert %c, "\\FF" : tile<i1>',
+    "a format": '%0 = print_tko "a\\C3" -> token',
+    "an attribute": ABSI.format('"\\80\\\\"'),
+    "a place": '%0 = absi %i : tile<i32> loc("\\FF":1:2)',
+    "debug info": ABSI.format('#cuda_tile.di_file<"\\FF" in "a">'),
+}
+
+
+@pytest.mark.parametrize("body", NOT_UTF8.values(), ids=NOT_UTF8)
+def test_strings_are_utf8(body: str) -> None:
+    with pytest.raises(InputError, match="expected a string in UTF-8, but got the byte 0x(FF|C3|80)") as caught:
+        kernel(body)
+    assert caught.value.location is not None and caught.value.location.line == 2
+
+
+def test_strings_of_generic_text_are_utf8() -> None:
+    with pytest.raises(InputError, match="expected a string in UTF-8, but got the byte 0xFE"):
+        Module.parse(GENERIC + '"ab\\FE"} : () -> () }) : () -> ()')
+
+
+def test_escapes_may_spell_utf8() -> None:
+    assert (
+        kernel('assert %c, "\\C3\\BC\\n\\22\\\\FF" : tile<i1>').to_text()
+        == kernel('assert %c, "ü\\0A\\22\\\\FF" : tile<i1>').to_text()
+    )
+
+
+NUMBERS = [
+    f"%0 = constant <i32: {DIGITS}> : tile<i32>",
+    f"%0 = constant <i32: [-{DIGITS}]> : tile<1xi32>",
+    f"%0 = absi %i : tile<{DIGITS}xi32>",
+    f"%0 = alloca num_elem = {DIGITS}, alignment = 4 : tile<ptr<f32>>",
+    "%0 = alloca num_elem = 9223372036854775808, alignment = 4 : tile<ptr<f32>>",
+    f"%0 = assume div_by<{DIGITS}>, %i : tile<i32>",
+    "%0 = assume bounded<9223372036854775808, ?>, %i : tile<i32>",
+    "%0 = assume same_elements<[9223372036854775808]>, %i : tile<i32>",
+    "%0 = permute %i [2147483648] : tile<i32> -> tile<i32>",
+    f"%0:{DIGITS} = absi %i : tile<i32>",
+    f"%0 = make_tensor_view %p, shape = [{DIGITS}], strides = [1] : tensor_view<8xf32, strides=[1]>",
+    "%0 = reduce %i dim=4294967296 identities=[0 : i32] : tile<i32> -> tile<i32> (%a: tile<i32>, %b: tile<i32>) { }",
+    ABSI.format(DIGITS),
+    ABSI.format("-9223372036854775809"),
+]
+
+
+@pytest.mark.parametrize("body", NUMBERS, ids=range(len(NUMBERS)))
+def test_numbers_beyond_their_type(body: str) -> None:
+    with pytest.raises(InputError, match="integer constant out of range for") as caught:
+        kernel(body)
+    assert caught.value.location is not None and caught.value.location.line == 2
+
+
+@pytest.mark.parametrize("place", ["13::6", "::", "13:", "13:6:", "-1:2", "0x3:1", "1:2147483648"])
+def test_places_that_are_none(place: str) -> None:
+    with pytest.raises(InputError) as caught:
+        kernel(f'%0 = absi %i : tile<i32> loc("k.py":{place})')
+    assert caught.value.location is not None and caught.value.location.line == 2
+
+
+TOKEN = '"cuda_tile.make_token"() : () -> !cuda_tile.token'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"cuda_tile.module @m {{ {TOKEN} }}",
+        f'"cuda_tile.module"() <{{sym_name = "m"}}> ({{ {TOKEN} }}) : () -> ()',
+    ],
+)
+def test_operations_outside_of_kernels_are_not_read(text: str) -> None:
+    with pytest.raises(InputError, match="expected entry or global, but got '\"cuda_tile.make_token\"'"):
+        Module.parse(text)
+
+
+@pytest.mark.parametrize("text", [TOKEN, f"module {{ {TOKEN} }}"])
+def test_operations_outside_of_kernels_have_the_generic_form_alone(text: str) -> None:
+    # Upstream's passes may leave them there.
+    module = Module.parse(text)
+    assert "make_token" in module.to_text(generic=True)
+    for generic in (False, "nvidia"):
+        with pytest.raises(TilecError, match="'cuda_tile.make_token' outside of a kernel has no form"):
+            module.to_text(generic=generic)
