@@ -40,17 +40,19 @@ def _holds(predicate: Any, value: Any, kind: TileType | TensorViewType) -> bool:
 
 
 def _divisible(predicate: DivByAttr, value: Tile, kind: TileType) -> bool:
+    """Divisors are powers of two, so what counts is the low bits, whatever the width and sign of the numbers."""
     pointee = kind.element.pointee
     numbers = np.asarray(value if pointee else signed(value, kind.element))
-    divisor = predicate.divisor * (pointee.steps_per_byte if pointee else 1)
-    if predicate.every is None:
-        return not np.any(numbers % numbers.dtype.type(divisor))
-    step = pointee.steps if pointee else 1
-    along = np.moveaxis(numbers, predicate.along, -1)
-    groups = along.reshape(*along.shape[:-1], -1, max(predicate.every, 1))
-    first = groups[..., :1]
-    expected = first + (np.arange(groups.shape[-1]) * step).astype(numbers.dtype)
-    return not np.any(first % numbers.dtype.type(divisor)) and bool(np.all(groups == expected))
+    if predicate.every is not None:
+        along = np.moveaxis(numbers, predicate.along, -1)
+        place = np.arange(along.shape[-1])
+        within = place % max(predicate.every, 1)
+        # The last group may be cut short by the end of the tile.
+        numbers = along[..., place - within]
+        if not np.array_equal(along, numbers + (within * (pointee.steps if pointee else 1)).astype(numbers.dtype)):
+            return False
+    low = np.uint64(predicate.divisor * (pointee.steps_per_byte if pointee else 1) - 1)
+    return not np.any(numbers.astype(np.int64).view(np.uint64) & low)
 
 
 def _same(sizes: tuple[int, ...], value: Tile) -> bool:

@@ -101,6 +101,8 @@ def test_an_extent_that_does_not_fit(execute):
 ASSUMED = [
     ("div_by<16>", "tile<i32>", 48, 40),
     ("div_by<4>", "tile<i32>", -8, -6),
+    ("div_by<2147483648>", "tile<i32>", -(2**31), 2**30),
+    ("div_by<4611686018427387904>", "tile<i32>", 0, -(2**31)),
     ("bounded<0, ?>", "tile<i32>", 0, -1),
     ("bounded<?, 9>", "tile<i32>", 9, 10),
     ("bounded<-3, 3>", "tile<i32>", -3, -4),
@@ -123,6 +125,8 @@ def test_a_promise_about_a_number(execute, predicate, kind, kept, broken):
 TILES = [
     ("div_by<4, every 2 along 0>", "[4, 5, 8, 9]", "[4, 6, 8, 9]"),
     ("div_by<4, every 2 along 0>", "[4, 5, 8, 9]", "[5, 6, 8, 9]"),
+    ("div_by<4, every 3 along 0>", "[4, 5, 6, 8]", "[4, 5, 6, 7]"),
+    ("div_by<4, every 0 along 0>", "[4, 0, 12, 8]", "[4, 5, 8, 9]"),
     ("same_elements<[2]>", "[4, 4, 8, 8]", "[4, 4, 4, 8]"),
     ("same_elements<[0]>", "[4, 5, 8, 7]", None),
     ("bounded<1, 8>", "[1, 2, 3, 8]", "[1, 2, 3, 9]"),

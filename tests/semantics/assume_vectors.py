@@ -49,6 +49,8 @@ def vectors() -> Iterator[dict[str, Any]]:
         yield assumed("div_by<8>", element, [16], ())
         yield assumed("div_by<8>", element, [16, -8, 0, 24], (4,))
         yield assumed("div_by<8, every 4 along 0>", element, [16, 17, 18, 19, -8, -7, -6, -5], (8,))
+        yield assumed("div_by<4611686018427387904>", element, [0, 0], (2,))
+        yield assumed("div_by<8, every 3 along 0>", element, [8, 9, 10, 16], (4,))
         yield assumed("div_by<16, every 2 along 1>", element, [16, 17, 32, 33, 0, 1, -16, -15], (2, 4))
         yield assumed("same_elements<[2]>", element, [5, 5, 6, 6], (4,))
         yield assumed("same_elements<[2, 4]>", element, [5, 5, 5, 5, 5, 5, 5, 5], (2, 4))
