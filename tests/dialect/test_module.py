@@ -224,6 +224,16 @@ def test_a_second_block_is_refused() -> None:
             "entry @k() { } {res_attrs = [{}]}",
             "must not have attributes of results, which it has none of",
         ),
+        (
+            "entry @k(%a: tile<i1> {f = 1 : i32}) { }",
+            "argument #0 may only have attributes of a dialect (`dialect.name`), but has 'f'",
+        ),
+        ("global @g <f32: [[1.0]]> : tile<1x1xf32>", "type of value must have rank 1, but got rank 2"),
+        ("entry @k() { } global @k <f32: 1.0> : tile<1xf32>", "redefinition of symbol named 'k'"),
+        (
+            "entry @k() { } entry @j() { %0 = get_global @k : tile<ptr<f32>> }",
+            "'k' does not name a global of the module",
+        ),
         ("absi", "expected entry or global, but got 'absi'"),
         (
             "testing$func @f() { }",

@@ -146,3 +146,47 @@ def test_only_listed_types(name: str, kind: str, field: dict[str, Any]) -> None:
             expected = f"{kind.removesuffix('s')} #{at} must be {words_for(listed)}, but got '{text}'"
             assert expected in (problem(operation, name, kind, at, text) or "")
         whole.verify()
+
+
+INTEGER_OPERATIONS = "absi addi subi muli mulhii negi divi remi maxi mini shli shri andi ori xori".split()
+FLOAT_OPERATIONS = (
+    "addf subf mulf divf fma remf fpowf atan2 maxf minf absf negf ceil floor cos cosh sin sinh tan log log2 tanh exp"
+    " exp2 rsqrt sqrt"
+).split()
+SAME_SHAPE = "cmpi cmpf bitcast exti trunci ftof ftoi itof int_to_ptr ptr_to_int ptr_to_ptr offset fpowi select".split()
+
+
+def with_other_shape(text: str) -> str:
+    """The type of a tile with one more dimension."""
+    return text.replace("tile<", "tile<2x", 1)
+
+
+@pytest.mark.parametrize("name", [*INTEGER_OPERATIONS, *FLOAT_OPERATIONS])
+def test_one_type_for_all(name: str) -> None:
+    integer = name in INTEGER_OPERATIONS
+    first, second = ("tile<4xi32>", "tile<4xi16>") if integer else ("tile<4xf32>", "tile<4xf16>")
+    with context():
+        whole, operation, _ = sample(name, "results", "result")
+        attributes = {key: operation.attributes[key] for key in operation.attributes if key != "flush_to_zero"}
+        count = len(operation.operands)
+        for other in (second, with_other_shape(first)):
+            for at in range(count + 1):
+                types = [first] * (count + 1)
+                types[at] = other
+                said = verdict(name, types[:count], types[count:], attributes)
+                assert said is not None and "failed to verify that all of" in said and "have same type" in said
+        whole.verify()
+
+
+@pytest.mark.parametrize("name", SAME_SHAPE)
+def test_one_shape_for_all(name: str) -> None:
+    with context():
+        whole, operation, _ = sample(name, "results", TABLE[name]["results"][0]["name"])
+        operands, results = ([spell(v.type) for v in each] for each in (operation.operands, operation.results))
+        attributes = dict(operation.attributes.items())
+        types = [*operands, *results]
+        for at in range(len(types)):
+            changed = [*types[:at], with_other_shape(types[at]), *types[at + 1 :]]
+            said = verdict(name, changed[: len(operands)], changed[len(operands) :], attributes)
+            assert said is not None and "failed to verify that all of" in said
+        whole.verify()

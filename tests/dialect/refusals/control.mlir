@@ -84,3 +84,66 @@ assert %i, "no" : tile<i32>
 // -----
 // expected-error: 'cuda_tile.for' op region #0 ('body') must have exactly one block, but has 0
 "cuda_tile.for"(%i, %i, %i) ({ }) : (!cuda_tile.tile<i32>, !cuda_tile.tile<i32>, !cuda_tile.tile<i32>) -> ()
+// -----
+// expected-error: result type 0 is a tile view, which is not supported
+%0 = if %c -> (partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>) { yield %pv : partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>> } else { yield %pv : partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>> }
+// -----
+// expected-error: does not return a value, but else branch yields (tile<f32>)
+if %c { } else { yield %s : tile<f32> }
+// -----
+// expected-error: then branch type does not match yield type, expected (tile<f32>) but got (tile<i32>)
+%0 = if %c -> (tile<f32>) { yield %i : tile<i32> } else { yield %s : tile<f32> }
+// -----
+// expected-error: loop-carried value 0 is a tensor_view, which is not supported
+%0 = for %x in (%i to %i, step %i) : tile<i32> iter_values(%a = %tv) -> (tensor_view<64x16xf32, strides=[16,1]>) { continue %a : tensor_view<64x16xf32, strides=[16,1]> }
+// -----
+// expected-error: operand #0 must be 0D tile of i1 or i8 or i16 or i32 or i64 values, but got 'tile<f32>'
+for %x in (%s to %s, step %s) : tile<f32> { }
+// -----
+// expected-error: operand #0 must be 0D tile of i1 or i8 or i16 or i32 or i64 values, but got 'tile<8xi32>'
+for %x in (%v to %v, step %v) : tile<8xi32> { }
+// -----
+// expected-error: loop-carried value 0 is a tensor_view, which is not supported
+loop iter_values(%a = %tv) : tensor_view<64x16xf32, strides=[16,1]> { break }
+// -----
+// expected-error: loop-carried value 0 is a tile view, which is not supported
+loop iter_values(%a = %pv) : partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>> { break }
+// -----
+// expected-error: result type 0 is a tensor_view, which is not supported
+%0 = loop : tensor_view<64x16xf32, strides=[16,1]> { break %tv : tensor_view<64x16xf32, strides=[16,1]> }
+// -----
+// expected-error: result type 0 is a tile view, which is not supported
+%0 = loop : partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>> { break %pv : partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>> }
+// -----
+// expected-error: can only be nested within a ancestor chain of 'cuda_tile.loop', 'cuda_tile.if' operations, but found 'cuda_tile.reduce'
+loop { %0 = reduce %f dim=0 identities=[0.0 : f32] : tile<4x8xf32> -> tile<8xf32> (%x: tile<f32>, %a: tile<f32>) { break } break }
+// -----
+// expected-error: can only be nested within a ancestor chain of 'cuda_tile.for', 'cuda_tile.loop', 'cuda_tile.if' operations, but found 'cuda_tile.reduce'
+loop { %0 = reduce %f dim=0 identities=[0.0 : f32] : tile<4x8xf32> -> tile<8xf32> (%x: tile<f32>, %a: tile<f32>) { continue } break }
+// -----
+// expected-error: can only be nested within a ancestor chain of 'cuda_tile.entry', 'cuda_tile.if', 'cuda_tile.loop' operations, but found 'cuda_tile.reduce'
+%0 = reduce %f dim=0 identities=[0.0 : f32] : tile<4x8xf32> -> tile<8xf32> (%x: tile<f32>, %a: tile<f32>) { return }
+// -----
+// expected-error: can only be nested within a ancestor chain of 'cuda_tile.entry', 'cuda_tile.if', 'cuda_tile.loop' operations, but found 'cuda_tile.for'
+for %x in (%i to %i, step %i) : tile<i32> { return }
+// -----
+// expected-error: expects parent op to be one of 'cuda_tile.if, cuda_tile.reduce, cuda_tile.scan'
+for %x in (%i to %i, step %i) : tile<i32> { yield }
+// -----
+// expected-error: mismatch in number of loop-carried values and defined values: 1 and 0
+"cuda_tile.loop"(%s) ({ "cuda_tile.break"() : () -> () }) : (!cuda_tile.tile<f32>) -> ()
+// -----
+// expected-error: else branch must not have arguments
+"cuda_tile.if"(%c) ({ "cuda_tile.yield"() : () -> () }, { ^bb0(%x: !cuda_tile.tile<i32>): "cuda_tile.yield"() : () -> () }) : (!cuda_tile.tile<i1>) -> ()
+// -----
+// expected-error: region #0 ('then') must have exactly one block, but has 0
+"cuda_tile.if"(%c) ({ }, { }) : (!cuda_tile.tile<i1>) -> ()
+// -----
+// expected-error: region #0 ('body') must have exactly one block, but has 0
+"cuda_tile.loop"() ({ }) : () -> ()
+// -----
+// expected-error: expected 1 arguments for the directives of the format, but got 2
+%0 = print_tko "%d", %i, %i : tile<i32>, tile<i32> -> token
+// -----
+// expected-error: format has a directive without an end: "%5"
+%0 = print_tko "%5", %i : tile<i32> -> token

@@ -81,3 +81,51 @@
 // -----
 // expected-error: expected at most two types before '->', but got 3
 %0 = make_tensor_view %p, shape = [%i], strides = [1] : tile<ptr<f32>>, tile<i32>, tile<i32> -> tensor_view<?xf32, strides=[1]>
+// -----
+// expected-error: expects an operand of type 'tensor_view<64x16xf32, strides=[1,64]>', the tensor_view inside the result, but got 'tensor_view<64x16xf32, strides=[16,1]>'
+%0 = make_strided_view %tv : strided_view<tile=(4x8), traversal_strides=[1,1], tensor_view<64x16xf32, strides=[1,64]>>
+// -----
+// expected-error: expects an operand of type 'tensor_view<64x16xf32, strides=[1,64]>', the tensor_view inside the result, but got 'tensor_view<64x16xf32, strides=[16,1]>'
+%0 = make_gather_scatter_view %tv : gather_scatter_view<tile=(8x8), tensor_view<64x16xf32, strides=[1,64]>, sparse_dim=0>
+// -----
+// expected-error: expects 2 results for 'partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>', but got 1
+%0 = get_index_space_shape %pv : partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>> -> tile<i64>
+// -----
+// expected-error: expected 0 dynamic shape operands for 'tensor_view<8xf32, strides=[?]>', got 1
+%0 = "cuda_tile.make_tensor_view"(%p, %i) {operandSegmentSizes = array<i32: 1, 1, 0>} : (!cuda_tile.tile<ptr<f32>>, !cuda_tile.tile<i32>) -> !cuda_tile.tensor_view<8xf32, strides=[?]>
+// -----
+// expected-error: expects a tile of type 'tile<4x8xf32>', as the view has, but got 'tile<f32>'
+%0 = store_view_tko weak %s, %pv[%i, %i] : tile<f32>, partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>, tile<i32> -> token
+// -----
+// expected-error: expected 2 index operands (based on the view), but got 1
+%0 = store_view_tko weak %f, %pv[%i] : tile<4x8xf32>, partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>, tile<i32> -> token
+// -----
+// expected-error: expects index #0 to be a 0-d tile, but got 'tile<8xi32>'
+%0 = store_view_tko weak %f, %pv[%v, %i] : tile<4x8xf32>, partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>, tile<8xi32>, tile<i32> -> token
+// -----
+// expected-error: expects indices of one type, but got (tile<i32>, tile<i64>)
+%0 = store_view_tko weak %f, %pv[%i, %l] : tile<4x8xf32>, partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>, tile<i32>, tile<i64> -> token
+// -----
+// expected-error: expects one inbounds flag an index (2), but got 1
+%0 = store_view_tko weak %f, %pv[%i, %i] inbounds = [true] : tile<4x8xf32>, partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>, tile<i32> -> token
+// -----
+// expected-error: memory scope is required for release store
+%0 = store_view_tko release %f, %pv[%i, %i] : tile<4x8xf32>, partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>, tile<i32> -> token
+// -----
+// expected-error: expect one of: weak, relaxed, or release, but got: acquire
+%0 = store_view_tko acquire sys %f, %pv[%i, %i] : tile<4x8xf32>, partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>, tile<i32> -> token
+// -----
+// expected-error: multicast ptr_attr is not allowed
+%q = ptr_to_ptr %p : tile<ptr<f32>> -> tile<ptr<f32, <multicast>>> %x = make_tensor_view %q, shape = [8], strides = [1] : tile<ptr<f32, <multicast>>> -> tensor_view<8xf32, strides=[1], #cuda_tile.ptr_attr<multicast>> %y = make_partition_view %x : partition_view<tile=(8), tensor_view<8xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>> %b = constant <f32: 1.0> : tile<8xf32> %0 = store_view_tko weak %b, %y[%i] : tile<8xf32>, partition_view<tile=(8), tensor_view<8xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<i32> -> token
+// -----
+// expected-error: expects index #0, the sparse one, to be a 1-d tile of 8 elements, but got 'tile<i32>'
+%g = make_gather_scatter_view %tv : gather_scatter_view<tile=(8x8), tensor_view<64x16xf32, strides=[16,1]>, sparse_dim=0> %0, %1 = load_view_tko weak %g[%i, %i] : gather_scatter_view<tile=(8x8), tensor_view<64x16xf32, strides=[16,1]>, sparse_dim=0>, tile<i32>, tile<i32> -> tile<8x8xf32>, token
+// -----
+// expected-error: expects index #1 to be a 0-d tile, but got 'tile<8xi32>'
+%g = make_gather_scatter_view %tv : gather_scatter_view<tile=(8x8), tensor_view<64x16xf32, strides=[16,1]>, sparse_dim=0> %0, %1 = load_view_tko weak %g[%v, %v] : gather_scatter_view<tile=(8x8), tensor_view<64x16xf32, strides=[16,1]>, sparse_dim=0>, tile<8xi32>, tile<8xi32> -> tile<8x8xf32>, token
+// -----
+// expected-error: operand #2 must be tile of i1 or i8 or i16 or i32 or i64 values, but got 'tile<f32>'
+%0, %1 = load_view_tko weak %pv[%i, %s] : partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>, tile<i32>, tile<f32> -> tile<4x8xf32>, token
+// -----
+// expected-error: f4E2M1FN elements need exactly one static unit stride, got 0 in 'tensor_view<8x8xf4E2M1FN, strides=[8,?]>'
+%q = ptr_to_ptr %p : tile<ptr<f32>> -> tile<ptr<f4E2M1FN>> %x = make_tensor_view %q, shape = [8, 8], strides = [8, %i] : tile<i32> -> tensor_view<8x8xf4E2M1FN, strides=[8,?]> %y = make_partition_view %x : partition_view<tile=(8x8), tensor_view<8x8xf4E2M1FN, strides=[8,?]>> %b = constant <f4E2M1FN: 1.0> : tile<8x8xf4E2M1FN> %0 = store_view_tko weak %b, %y[%i, %i] : tile<8x8xf4E2M1FN>, partition_view<tile=(8x8), tensor_view<8x8xf4E2M1FN, strides=[8,?]>>, tile<i32> -> token
