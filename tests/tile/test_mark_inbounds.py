@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,10 @@ from tilec.lowering.tile.passes import run
 from tilec.module import Module
 from tilec.runtime.interpret.evaluate import evaluate
 from tilec.runtime.interpret.run import run as interpret
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from inbounds_cases import Case, TooMany, random_case
 
 ARGUMENTS = "%p: tile<ptr<f32>>, %nn: tile<i32>, %j: tile<i32>"
 HEADER = """%k0 = constant <i32: 0> : tile<i32> %k1 = constant <i32: 1> : tile<i32> %k8 = constant <i32: 8> : tile<i32>
@@ -129,6 +135,89 @@ def test_marks_are_true(extent: int, upper: str) -> None:
         results.append(np.arange(40, dtype=np.float32))
         interpret(module.ir, "k", 1, [results[-1].ctypes.data, extent, 0], check=True)
     np.testing.assert_array_equal(*results)
+
+
+# Of so many loops at random, with so many choices of their arguments.
+CASES, CHOICES = 400, 25
+
+
+def flags(case: Case) -> list[bool]:
+    found = re.search(r"inbounds = \[(.*?)\]", marked(case.text()).to_text())
+    return [False] * len(case.tile) if found is None else [word == "true" for word in found[1].split(", ")]
+
+
+def observed(case: Case) -> list[list[bool]]:
+    """Which tiles lie inside in all runs with some of the numbers that the promises leave."""
+    found: list[list[bool]] = []
+    for environment in case.environments(CHOICES):
+        try:
+            found += case.accesses(environment)
+        except TooMany:
+            continue
+    return found
+
+
+def test_every_mark_holds_for_every_index() -> None:
+    """Views of every kind below loops of every kind, all of whose indices are worked out in plain integers."""
+    checked = 0
+    for seed in range(CASES):
+        case = random_case(seed)
+        runs, claims = observed(case), flags(case)
+        for inside in runs:
+            assert all(is_inside or not claim for is_inside, claim in zip(inside, claims, strict=True)), case.text()
+        checked += bool(runs) and sum(claims)
+    # Were nothing marked, nothing would be proven.
+    assert checked > CASES // 10
+
+
+@pytest.mark.parametrize(
+    ("upper", "dim_map", "expected"),
+    [
+        ("%tiles#0", [0, 1], "[true, false]"),
+        ("%tiles#1", [0, 1], "[false, true]"),
+        ("%tiles#0", [1, 0], "[true, false]"),
+        ("%rows", [0, 1], "[true, false]"),
+        ("%rows", [1, 0], "[false, true]"),
+        ("%others", [0, 1], "[false, false]"),
+    ],
+)
+def test_tiles_are_counted_along_the_dimension_of_the_index(upper: str, dim_map: list[int], expected: str) -> None:
+    """Both dimensions are indexed by one variable; it stays inside of that which its bound was made from."""
+    tensor = "tensor_view<?x?xf32, strides=[64,1]>"
+    view = f"partition_view<tile=(8x8), {tensor}, dim_map={dim_map}>"
+    text = f"""cuda_tile.module @m {{ entry @k({ARGUMENTS}, %mm: tile<i32>) {{ {HEADER}
+      %n0 = assume div_by<8>, %nn : tile<i32> %n = assume bounded<0, 1000>, %n0 : tile<i32>
+      %m0 = assume div_by<8>, %mm : tile<i32> %m = assume bounded<0, 1000>, %m0 : tile<i32>
+      %tv = make_tensor_view %p, shape = [%n, %m], strides = [64, 1] : tile<i32> -> {tensor}
+      %pv = make_partition_view %tv : {view}
+      %tiles:2 = get_index_space_shape %pv : {view} -> tile<i32>
+      %rows = divi %nn, %k8 signed : tile<i32> %others = divi %j, %k8 signed : tile<i32>
+      for %i in (%k0 to {upper}, step %k1) : tile<i32> {{
+        %v, %t = load_view_tko weak %pv[%i, %i] : {view}, tile<i32> -> tile<8x8xf32>, token
+      }} }} }}"""
+    printed = marked(text).to_text()
+    assert f"inbounds = {expected}" in printed or expected == "[false, false]" and "inbounds" not in printed
+
+
+def test_without_its_promise_nothing_is_marked() -> None:
+    """Each of them is needed: that the extent is not negative, and that it is a whole number of tiles."""
+    whole = kernel("?", "%tiles").replace("%n = assume", "%n0 = assume div_by<8>, %nn : tile<i32> %n = assume")
+    text = whole.replace("bounded<0, 1000>, %nn", "bounded<0, 1000>, %n0")
+    assert is_marked(text)
+    assert not is_marked(text.replace("assume bounded<0, 1000>, %n0", "assume bounded<?, 1000>, %n0"))
+    assert not is_marked(text.replace("assume div_by<8>, %nn", "assume div_by<4>, %nn"))
+    floor = kernel("?", "%floor")
+    assert is_marked(floor)
+    assert not is_marked(floor.replace("bounded<0, 1000>", "bounded<?, 1000>"))
+
+
+def test_without_its_promise_every_access_keeps_its_guard() -> None:
+    """In PTX, where `inbounds` would have left it out."""
+    for promise, guarded in (("assume bounded<0, 1000>", False), ("assume div_by<1>", True)):
+        text = kernel("?", "%floor", promise=promise)
+        ptx = str(compile(Module.parse(text), target="sm_90a", stop="ptx").stage("ptx").value)
+        lines = [line for line in ptx.splitlines() if "ld.global" in line]
+        assert lines and all(bool(re.match(r"\s*@", line)) == guarded for line in lines)
 
 
 def test_accesses_that_are_proven_need_no_guard_in_ptx() -> None:
