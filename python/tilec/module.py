@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilec.collection import paused_collection
+from tilec.decoding import decoded
 from tilec.diagnostics import place, verification_error
 from tilec.dialect.assembly.limits import check_limits
 from tilec.dialect.assembly.printer import print_module
@@ -37,7 +38,7 @@ class Module:
         if isinstance(text, bytes):
             if is_bytecode(text):
                 return cls._verified(read_bytecode(text, file), file)
-            text = _decoded(text, file)
+            text = decoded(text, file)
         check_limits(text, file)
         with room():
             return cls._verified(read_module(text, file) if is_tile_assembly(text) else _read_generic(text, file), file)
@@ -114,13 +115,6 @@ class Module:
 
     def __str__(self) -> str:
         return self.to_text()
-
-
-def _decoded(data: bytes, file: str) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file} is neither text nor Tile IR bytecode: byte {error.start} is no UTF-8") from None
 
 
 def _read_generic(text: str, file: str) -> ir.Module:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tilec.decoding import decoded
 from tilec.errors import InputError, UsageError
 from tilec.stage_text import ptx_target, read_module, stage_of
 
@@ -57,10 +58,7 @@ def _read(path: Path) -> str | bytes:
 
     if is_bytecode(content):
         return content
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is neither text nor Tile IR bytecode: byte {error.start} is no UTF-8") from None
+    return decoded(content, str(path))
 
 
 def _from_text(text: str | bytes, name: str, path: Path | None) -> Source:

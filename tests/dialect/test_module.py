@@ -110,6 +110,12 @@ def test_broken_bytecode_is_refused_at_its_byte() -> None:
 def test_noise_is_refused() -> None:
     with pytest.raises(InputError, match="neither text nor Tile IR bytecode: byte 0 is no UTF-8"):
         Module.parse(b"\xff\xfe", "k.bin")
+    with pytest.raises(InputError, match="neither text nor Tile IR bytecode: byte 6 is 0, which no text holds"):
+        Module.parse(b"TileIR\0\r\1", "k.bin")
+
+
+def test_a_mark_of_the_byte_order_is_passed_over() -> None:
+    assert Module.parse("\ufeff".encode() + KERNEL.encode()).to_text() == KERNEL
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
