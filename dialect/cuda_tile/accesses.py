@@ -51,7 +51,7 @@ def view_problem(op: Any, tile: ir.Type) -> str | None:
     return index_problem(op) or _packing_problem(view)
 
 
-def index_problem(op: Any) -> str | None:
+def index_problem(op: Any, one_type: bool = True) -> str | None:
     """Views take one integer index a dimension; a gather takes a vector of them along its sparse one."""
     view, indices = op.view.type, [value.type for value in op.index]
     if len(indices) != view.rank:
@@ -66,7 +66,7 @@ def index_problem(op: Any) -> str | None:
     for axis, index in dense:
         if index.shape:
             return f"expects index #{axis} to be a 0-d tile, but got {quote(index)}"
-    if len({index for _, index in dense}) > 1:
+    if one_type and len({index for _, index in dense}) > 1:
         return f"expects indices of one type, but got {spell_list(index for _, index in dense)}"
     return None
 

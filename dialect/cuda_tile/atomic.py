@@ -2,7 +2,6 @@
 
 from tilec.dialect.attributes import Booleans
 from tilec.dialect.cuda_tile.accesses import (
-    INDEX_RUNS,
     inbounds_problem,
     index_problem,
     mask_problem,
@@ -19,6 +18,8 @@ from tilec.dialect.spelling import quote, spell
 
 Number = TypeVariable("Number", NumberTile)
 
+# Indices of this operation, unlike those of others, may be of any types (tileirdisasm and tileiras 13.5).
+_INDEX_RUNS = 8
 _ORDERINGS = ("relaxed", "acquire", "release", "acq_rel")
 _EXCHANGED = ("i32", "i64", "f32", "f64")
 _INTEGERS = ("i32", "i64")
@@ -102,7 +103,7 @@ class AtomicRedViewTkoOp(Operation, name="atomic_red_view_tko", opcode=0x75, sin
 
     result_token: Result[Token]
     view: Operand[TileView]
-    index: Mixed[Operand[IntegerTile], INDEX_RUNS]
+    index: Mixed[Operand[IntegerTile], _INDEX_RUNS]
     value: Operand[NumberTile]
     token: Operand[Token] | None
     memory_ordering_semantics: MemoryOrdering
@@ -119,8 +120,6 @@ class AtomicRedViewTkoOp(Operation, name="atomic_red_view_tko", opcode=0x75, sin
         view, value = self.view.type, self.value.type
         if isinstance(view, GatherScatterViewType):
             return f"expects a partition_view or a strided_view, but got {quote(view)}"
-        if view.padding is not None:
-            return f"expects a view without padding_value, but got {quote(view)}"
         if value != view.tile_type:
             return f"expects a value of type {quote(view.tile_type)}, as the view has, but got {quote(value)}"
         if self.memory_ordering_semantics != "relaxed":
@@ -131,7 +130,7 @@ class AtomicRedViewTkoOp(Operation, name="atomic_red_view_tko", opcode=0x75, sin
             return "mode xchg is not supported for views"
         return (
             mode_problem(self.mode, spell(value.element))
-            or index_problem(self)
+            or index_problem(self, one_type=False)
             or inbounds_problem(self)
             or multicast_problem(view)
         )

@@ -170,9 +170,9 @@ def access(name: str, element: str, attributes: dict[str, ir.Attribute]) -> str 
     results = [types.get(field["name"], "token") for field in OPERATIONS[name]["results"]]
     sizes = [int(field["kind"] != "optional") for field in OPERATIONS[name]["operands"]]
     if "index" in fields:
-        # Indices may be of up to three types, each of which has a size.
+        # Indices come in runs of one type, each of which has a size.
         at = fields.index("index")
-        sizes[at : at + 1] = [1, 0, 0]
+        sizes[at : at + 1] = [1] + [0] * (7 if name == "atomic_red_view_tko" else 2)
         attributes = {"inbounds": ir.DenseBoolArrayAttr.get([False])} | attributes
     segments = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get(sizes)}
     return verdict(name, [types[field] for field in fields], results, attributes | segments)

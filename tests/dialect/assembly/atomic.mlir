@@ -9,6 +9,9 @@ cuda_tile.module @kernels {
     %pview = make_partition_view %tview : partition_view<tile=(8x8), tensor_view<64x64xi32, strides=[64,1]>>
     %cst_1_i32 = constant <i32: 1> : tile<8x8xi32>
     %0 = atomic_red_view_tko relaxed device %pview[%cst_0_i32, %cst_0_i32], add, %cst_1_i32 token = %result_token_1 inbounds = [true, false] : tile<8x8xi32>, partition_view<tile=(8x8), tensor_view<64x64xi32, strides=[64,1]>>, tile<i32> -> token
+    %cst_0_i64 = constant <i64: 0> : tile<i64>
+    %pview_2 = make_partition_view %tview : partition_view<tile=(8x8), padding_value = zero, tensor_view<64x64xi32, strides=[64,1]>>
+    %1 = atomic_red_view_tko relaxed device %pview_2[%cst_0_i32, %cst_0_i64], add, %cst_1_i32 : tile<8x8xi32>, partition_view<tile=(8x8), padding_value = zero, tensor_view<64x64xi32, strides=[64,1]>>, tile<i32>, tile<i64> -> token
     return
   }
 }

@@ -281,9 +281,10 @@ def _view_access(name: str, *orderings: str) -> Callable[[Values], Made]:
 def _atomic_red(values: Values) -> Made:
     random = values.random
     mode, element = _mode(random, exchange=False)
-    view = types.tile_view(random, random.choice(("partition_view", "strided_view")), element, padded=False)
+    view = types.tile_view(random, random.choice(("partition_view", "strided_view")), element)
     scope = {"memory_ordering_semantics": "relaxed", "memory_scope": random.choice(("tl_blk", "device")), "mode": mode}
-    operands = [values.of(view), _indices(values, view), values.of(view.tile_type), _token(values)]
+    indices = [values.scalar(random.choice(INTEGERS)) for _ in range(view.rank)]
+    operands = [values.of(view), indices, values.of(view.tile_type), _token(values)]
     return build("atomic_red_view_tko", operands, [TokenType.get()], scope | _inbounds(random, view))
 
 

@@ -63,7 +63,7 @@ def tensor_view(
     return TensorViewType.get(extents, element_type(element or random.choice(NUMBERS)), strides, attribute)
 
 
-def tile_view(random: Random, kind: str | None = None, element: str | None = None, padded: bool = True) -> ir.Type:
+def tile_view(random: Random, kind: str | None = None, element: str | None = None) -> ir.Type:
     """A view of one of the three kinds over a tensor that ordinary accesses reach."""
     kind = kind or random.choice(("partition_view", "strided_view", "gather_scatter_view"))
     rank = random.randint(1, 3)
@@ -72,7 +72,7 @@ def tile_view(random: Random, kind: str | None = None, element: str | None = Non
     # Of 4-bit floats a tile has an even number.
     extents = [random.choice((2, 4) if element == "f4E2M1FN" else (1, 2, 4)) for _ in range(rank)]
     paddings = PADDINGS if element in FLOATS else PADDINGS[:2]
-    padding = random.choice(paddings) if padded else None
+    padding = random.choice(paddings)
     mapping = random.sample(range(rank), rank)
     if kind == "partition_view":
         return PartitionViewType.get(extents, view, mapping, padding)

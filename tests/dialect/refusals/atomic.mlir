@@ -28,9 +28,6 @@
 // expected-error: memory ordering semantics must be relaxed, but got: acquire
 %0 = atomic_red_view_tko acquire device %pv[%i, %i], addf, %f : tile<4x8xf32>, partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>, tile<i32> -> token
 // -----
-// expected-error: expects a view without padding_value
-%x = make_partition_view %tv : partition_view<tile=(4x8), padding_value = zero, tensor_view<64x16xf32, strides=[16,1]>> %0 = atomic_red_view_tko relaxed device %x[%i, %i], addf, %f : tile<4x8xf32>, partition_view<tile=(4x8), padding_value = zero, tensor_view<64x16xf32, strides=[16,1]>>, tile<i32> -> token
-// -----
 // expected-error: expects a partition_view or a strided_view, but got 'gather_scatter_view<tile=(8x8), tensor_view<64x16xf32, strides=[16,1]>, sparse_dim=0>'
 %g = make_gather_scatter_view %tv : gather_scatter_view<tile=(8x8), tensor_view<64x16xf32, strides=[16,1]>, sparse_dim=0> %b = constant <f32: 0.0> : tile<8x8xf32> %0 = atomic_red_view_tko relaxed device %g[%v, %i], addf, %b : tile<8x8xf32>, gather_scatter_view<tile=(8x8), tensor_view<64x16xf32, strides=[16,1]>, sparse_dim=0>, tile<8xi32>, tile<i32> -> token
 // -----
@@ -69,9 +66,6 @@
 // -----
 // expected-error: expects index #0 to be a 0-d tile, but got 'tile<8xi32>'
 %0 = atomic_red_view_tko relaxed device %pv[%v, %i], addf, %f : tile<4x8xf32>, partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>, tile<8xi32>, tile<i32> -> token
-// -----
-// expected-error: expects indices of one type, but got (tile<i32>, tile<i64>)
-%0 = atomic_red_view_tko relaxed device %pv[%i, %l], addf, %f : tile<4x8xf32>, partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>, tile<i32>, tile<i64> -> token
 // -----
 // expected-error: expects one inbounds flag an index (2), but got 1
 %0 = atomic_red_view_tko relaxed device %pv[%i, %i], addf, %f inbounds = [true] : tile<4x8xf32>, partition_view<tile=(4x8), tensor_view<64x16xf32, strides=[16,1]>>, tile<i32> -> token
