@@ -62,6 +62,9 @@ class AttributeReader:
             start, key = cursor.at, self.strings.read(cursor)
             if not key:
                 cursor.fail("expected a key in a dictionary, but got an empty string", start)
+            if "\0" in key:
+                # The bindings of MLIR give no more of a key than what stands before it.
+                cursor.fail(f"expected a key without zero bytes in a dictionary, but got {key!r}", start)
             if key in entries:
                 cursor.fail(f"duplicate key '{key}' in a dictionary", start)
             entries[key] = self.tagged(cursor)

@@ -7,6 +7,9 @@ import struct
 from tilec.dialect.bytecode.cursor import Cursor
 
 _CODES = {4: "I", 8: "Q"}
+# Entries may overlap, as their offsets need not rise, so that a small file could ask for any amount of time and memory.
+# All those that are used may take so many bytes beyond the size of their table.
+_MOST_OVERLAP = 1 << 20
 
 
 class Table:
@@ -17,6 +20,8 @@ class Table:
         self._offsets: tuple[int, ...] = ()
         self._cursor = Cursor(b"")
         self._start = 0
+        self._used: set[int] = set()
+        self._used_bytes = 0
         if cursor is not None:
             count = cursor.count(f"{words}s", offset_size)
             cursor.align(offset_size)
@@ -35,8 +40,15 @@ class Table:
         end = self._offsets[index + 1] if index + 1 < len(self._offsets) else size
         if not begin <= end <= size:
             user.fail(f"{self.words} {index} lies from {begin} to {end}, outside of the {size} bytes of its table", at)
+        self._count(index, end - begin, user, at)
         self._cursor.at = self._start + begin
         return self._cursor.part(end - begin)
+
+    def _count(self, index: int, size: int, user: Cursor, at: int | None) -> None:
+        self._used_bytes += 0 if index in self._used else size
+        self._used.add(index)
+        if self._used_bytes > len(self._cursor.data) + _MOST_OVERLAP:
+            user.fail(f"the {self.words}s of the file overlap by more than {_MOST_OVERLAP} bytes", at)
 
 
 class Strings:

@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from file_assembler import FUNCTIONS, NO_ARGUMENTS, STRINGS, Kernel, file, number, table
+from file_assembler import FUNCTIONS, NO_ARGUMENTS, STRINGS, TYPES, Kernel, file, number, table
 
 from tilec.errors import InputError, VerificationError
 from tilec.module import Module
@@ -326,9 +326,10 @@ POINTER = ("10 01 03 00", "07", "0C 01", "0D 02 00", "03", "04", "0D 01 00", "11
 @pytest.mark.parametrize(
     ("hints", "message"),
     [
-        ("01 02 0A 00", "string index 2 is out of bounds: the table has 2 entries"),
+        ("01 03 0A 00", "string index 3 is out of bounds: the table has 3 entries"),
         ("01 01 0A 00", "expected a key in a dictionary, but got an empty string"),
         ("02 00 0A 00 00 0A 00", "duplicate key 'k' in a dictionary"),
+        ("02 00 0A 00 02 0A 00", r"expected a key without zero bytes in a dictionary, but got 'k\x00'"),
         ("01 00 03 00", "expected a dictionary of hints for 'k', but got false"),
         ("01 00 0A 01 00 01 01 00", "expected the type of an integer, but got 'f32'"),
         ("01 00 0A 01 00 01 04 80 80 80 80 10", "value 4294967296 does not fit in 32 bits"),
@@ -340,7 +341,7 @@ POINTER = ("10 01 03 00", "07", "0C 01", "0D 02 00", "03", "04", "0D 01 00", "11
     ],
 )
 def test_of_attributes(hints: str, message: str) -> None:
-    kernel = Kernel(f"3D 06 07 02 00 {hints} 00", POINTER, ("k", ""))
+    kernel = Kernel(f"3D 06 07 02 00 {hints} 00", POINTER, ("k", "", "k\0"))
     found = refused(kernel.bytes())
     assert found.startswith(":@k:1: error: 'load_ptr_tko': byte ") and found.endswith(f"(functions section): {message}")
 
@@ -387,6 +388,18 @@ def test_a_string_lies_in_its_table() -> None:
     damaged = data[: at - 4] + (99).to_bytes(4, "little") + data[at:]
     assert refused(damaged) == (
         ": error: byte 17 (functions section): string 0 lies from 0 to 99, outside of the 4 bytes of its table"
+    )
+
+
+def test_entries_that_overlap_take_bounded_time() -> None:
+    # Every second type is the same long list of arguments, which each operation in turn asks for.
+    long = bytes.fromhex("10 A0 8D 06") + b"\1" * 100_000 + b"\0"
+    kernel = Kernel("".join(f"01 {2 * at + 3:02X} 00 " for at in range(15)))
+    offsets = [0, 4, 7, *[8, 8 + len(long)] * 15]
+    types = number(len(offsets)) + b"\xcb" * 3 + b"".join(at.to_bytes(4, "little") for at in offsets)
+    sections = dict(kernel.sections()) | {TYPES: types + bytes.fromhex("10 01 01 00 0D 02 00 00") + long}
+    assert refused(file("13.1", list(sections.items()))) == (
+        ":@k:12: error: 'absi': byte 56 (functions section): the types of the file overlap by more than 1048576 bytes"
     )
 
 
