@@ -33,28 +33,49 @@ def between_floats() -> Iterator[dict[str, Any]]:
         for target, modes in zip(TARGETS, row.split(), strict=True):
             for mode in modes.replace("-", ""):
                 yield float_to_float(FORMATS[source], FORMATS[target], MODES[mode])
+                yield from at_midpoints(FORMATS[source], FORMATS[target], MODES[mode])
 
 
 def float_to_float(source: Format, target: Format, mode: str) -> dict[str, Any]:
-    codes = floats(source, f"ftof{target.name}") + _near_target(source, target)
+    return rounded(source, target, mode, floats(source, f"ftof{target.name}"))
+
+
+def rounded(source: Format, target: Format, mode: str, codes: list[int], count: int = 32) -> dict[str, Any]:
+    """A conversion of `count` of the codes, which repeat where they are too few."""
     numbers = [decode(source, code) for code in codes]
     if not target.signed:
         # What a negative number becomes in a type without a sign is not documented.
         codes, numbers = zip(*[(c, n) for c, n in zip(codes, numbers, strict=True) if not n[0]], strict=True)
-    codes, numbers = (list(codes) * 2)[:32], (list(numbers) * 2)[:32]
+    codes, numbers = (list(codes) * count)[:count], (list(numbers) * count)[:count]
     result = [encode(target, number, mode) for number in numbers]
     return vector("ftof", [tile(source.name, codes)], [tile(target.name, result)], {"rounding_mode": mode})
 
 
-def _near_target(source: Format, target: Format) -> list[int]:
-    """Values of the target and midpoints between them, as far as the source has them."""
-    found = []
-    for code in floats(target, f"near{source.name}", 12):
+def at_midpoints(source: Format, target: Format, mode: str) -> Iterator[dict[str, Any]]:
+    """Values of the target and midpoints between them, each with its neighbours in the source, where it has both."""
+    found: list[int] = []
+    for code in floats(target, f"near{source.name}", 20):
         sign, magnitude = decode(target, code)
         if isinstance(magnitude, Fraction):
-            half = Fraction(2) ** -(target.fraction_bits + 1)
-            found += [encode(source, (sign, magnitude)), encode(source, (sign, magnitude * (1 + half)))]
-    return found
+            for exact in (magnitude, (magnitude + _next(target, code)) / 2):
+                found += _neighbours(source, sign if source.signed else 0, exact)
+    if found:
+        yield rounded(source, target, mode, found, 64)
+
+
+def _next(form: Format, code: int) -> Fraction:
+    """The magnitude after that of a code; the largest is followed by another step of the same size."""
+    before, magnitude, after = (decode(form, code + step)[1] for step in (-(1 << form.shift), 0, 1 << form.shift))
+    return after if isinstance(after, Fraction) and after > magnitude else 2 * magnitude - before
+
+
+def _neighbours(form: Format, sign: int, magnitude: Fraction) -> list[int]:
+    """The codes just below, at and just above a magnitude, if the format has it and them."""
+    code, step = encode(form, (sign, magnitude), "zero"), 1 << form.shift
+    around = [decode(form, near)[1] for near in (code - step, code, code + step)] if code >= step else []
+    if not around or NAN in around or INFINITE in around or not around[0] < magnitude == around[1] < around[2]:
+        return []
+    return [code - step, code, code + step]
 
 
 def to_integers() -> Iterator[dict[str, Any]]:
