@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tilec.dialect.assembly.attributes import read_integer
 from tilec.dialect.assembly.elements import read_elements
 from tilec.dialect.cuda_tile.types import PointerType, TensorViewType, TileType, TokenType
+from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
 from tilec.dialect.spelling import spell
 
@@ -117,8 +118,13 @@ def _shown(extent: int | None) -> str:
 def _function_type(reader: OperationReader, _: str, parts: Parts) -> None:
     """`(tile<i32>) -> tile<i32>`: the types of all operands, then those of all results."""
     cls = OPERATIONS[parts.name]
-    function = reader.tokens.type()
-    reader.maker.check_operands(cls.operand_fields[0], list(function.inputs), parts)
+    start, function = reader.tokens.offset(), reader.tokens.type()
+    if not isinstance(function, ir.FunctionType):
+        reader.tokens.fail_at(start, f"expected the types of operands and results, but got '{spell(function)}'")
+    types, given = list(function.inputs), parts.operands[cls.operand_fields[0].name]
+    if len(types) != len(given):
+        reader.tokens.fail_at(start, f"expected {len(given)} operand types, but got {len(types)}")
+    reader.maker.check_operands(cls.operand_fields[0], types, parts)
     parts.types[cls.result_fields[0].name] = list(function.results)
 
 

@@ -91,3 +91,9 @@ preview$func @f() { }
 // -----
 // expected-error: use of value '%l' expects different type than prior uses: 'tile<i32>' vs 'tile<i64>'
 %0 = cmpi equal %i, %l, signed : tile<i32> -> tile<i1>
+// -----
+// expected-error: expected the types of operands and results, but got 'tile<i32>'
+%0 = preview$call @f(%i) : tile<i32>
+// -----
+// expected-error: expected 1 operand types, but got 0
+%0 = preview$call @f(%i) : () -> !cuda_tile.tile<i32>
