@@ -129,7 +129,7 @@ def _branches(op: Any, value: ir.Value, of: Of) -> int:
     at = ir.OpResult(value).result_number
     last = [list(region.blocks[0].operations)[-1] for region in (op.then, op.else_)]
     # A branch that leaves the loop or the kernel gives no value.
-    return math.gcd(*(of(each.operands[at]) for each in last if each.operation.name == "cuda_tile.yield"))
+    return math.gcd(*(of(each.operands[at]) for each in last if each.operation.name == "cuda_tile.yield")) or UNBOUNDED
 
 
 _RULES: dict[str, Rule] = {

@@ -147,6 +147,13 @@ def test_intervals(operation: str, interval: tuple[int, int]) -> None:
     assert analysed(binary(operation), bounds) == interval
 
 
+def test_a_branch_that_leaves_gives_nothing_to_agree_on() -> None:
+    """Not even 0, which divides nothing, where both of them leave."""
+    leaving = "loop {{ %r = if %c -> (tile<i32>) {{ {} }} else {{ break }} {} break }}"
+    assert analysed(leaving.format("yield %twelve : tile<i32>", shown("%r")), divisibility) == 4
+    assert analysed(leaving.format("continue", shown("%r")), divisibility) == UNBOUNDED
+
+
 def test_interval_of_the_grid_and_of_promises() -> None:
     ids = "%x, %y, %z = get_tile_block_id : tile<i32> "
     assert analysed(ids + shown("%y"), bounds) == (0, (1 << 24) - 2)

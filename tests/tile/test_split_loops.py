@@ -248,3 +248,70 @@ def test_a_loop_over_memory(count: int) -> None:
         interpret(module.ir, "k", 1, [source.ctypes.data, results[-1].ctypes.data, count], ranges=ranges, check=True)
     np.testing.assert_array_equal(*results)
     np.testing.assert_array_equal(results[0][: max(count, 0)], 2 * source[: max(count, 0)])
+
+
+SUMMED = """cuda_tile.module @m {
+  entry @k(%p: tile<ptr<i32>>, %o: tile<ptr<i32>>, %rows: tile<i32>, %columns: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32> %two = constant <i32: 2> : tile<i32> %eight = constant <i32: 8> : tile<i32>
+  %none = constant <i32: 0> : tile<2x8xi32> %wide = constant <i32: 32> : tile<2x8xi32>
+  %l = iota : tile<2xi32> %l1 = reshape %l : tile<2xi32> -> tile<2x1xi32>
+  %across = broadcast %l1 : tile<2x1xi32> -> tile<2x8xi32>
+  %k = iota : tile<8xi32> %k1 = reshape %k : tile<8xi32> -> tile<1x8xi32>
+  %along = broadcast %k1 : tile<1x8xi32> -> tile<2x8xi32>
+  %p1 = reshape %p : tile<ptr<i32>> -> tile<1x1xptr<i32>> %pw = broadcast %p1 : tile<1x1xptr<i32>> -> tile<2x8xptr<i32>>
+  %r1 = reshape %rows : tile<i32> -> tile<1x1xi32> %rw = broadcast %r1 : tile<1x1xi32> -> tile<2x8xi32>
+  %c1 = reshape %columns : tile<i32> -> tile<1x1xi32> %cw = broadcast %c1 : tile<1x1xi32> -> tile<2x8xi32>
+  %sum = for %i in (%zero to %rows, step %two) : tile<i32> iter_values(%a = %none) -> (tile<2x8xi32>) {
+    %i1 = reshape %i : tile<i32> -> tile<1x1xi32> %iw = broadcast %i1 : tile<1x1xi32> -> tile<2x8xi32>
+    %row = addi %iw, %across : tile<2x8xi32> %m = cmpi less_than %row, %rw, signed : tile<2x8xi32> -> tile<2x8xi1>
+    %each = for %j in (%zero to %columns, step %eight) : tile<i32> iter_values(%b = %a) -> (tile<2x8xi32>) {
+      %early = cmpi equal %i, %eight, signed : tile<i32> -> tile<i1>
+      if %early { continue %b : tile<2x8xi32> }
+      %j1 = reshape %j : tile<i32> -> tile<1x1xi32> %jw = broadcast %j1 : tile<1x1xi32> -> tile<2x8xi32>
+      %col = addi %jw, %along : tile<2x8xi32> %n = cmpi less_than %col, %cw, signed : tile<2x8xi32> -> tile<2x8xi1>
+      %both = andi %m, %n : tile<2x8xi1>
+      %r32 = muli %row, %wide : tile<2x8xi32> %at = addi %r32, %col : tile<2x8xi32>
+      %q = offset %pw, %at : tile<2x8xptr<i32>>, tile<2x8xi32> -> tile<2x8xptr<i32>>
+      %v, %t = load_ptr_tko weak %q, %both, %none
+        : tile<2x8xptr<i32>>, tile<2x8xi1>, tile<2x8xi32> -> tile<2x8xi32>, token
+      %next = addi %b, %v : tile<2x8xi32>
+      continue %next : tile<2x8xi32>
+    }
+    continue %each : tile<2x8xi32>
+  }
+  %o1 = reshape %o : tile<ptr<i32>> -> tile<1x1xptr<i32>> %ow = broadcast %o1 : tile<1x1xptr<i32>> -> tile<2x8xptr<i32>>
+  %eights = constant <i32: 8> : tile<2x8xi32> %across8 = muli %across, %eights : tile<2x8xi32>
+  %place = addi %across8, %along : tile<2x8xi32>
+  %s = offset %ow, %place : tile<2x8xptr<i32>>, tile<2x8xi32> -> tile<2x8xptr<i32>>
+  %u = store_ptr_tko weak %s, %sum : tile<2x8xptr<i32>>, tile<2x8xi32> -> token
+  } }"""
+
+
+def summed() -> Module:
+    module = Module.parse(SUMMED)
+    run(module.ir, ("split-loops", "simplify", "cse", "remove-dead"), evaluate=evaluate)
+    module.verify()
+    return module
+
+
+def test_nested_loops_with_masks_of_both() -> None:
+    """The loop of rows is split around the loop of columns, which was split before: of four, one needs no mask."""
+    loads = [line for line in summed().to_text().splitlines() if "load_ptr_tko" in line]
+    assert len(loads) == 4
+    assert ["tile<2x8xi1>" in line for line in loads] == [False, True, True, True]
+
+
+@pytest.mark.parametrize("columns", [0, 1, 7, 8, 9, 32])
+@pytest.mark.parametrize("rows", [0, 1, 2, 3, 17])
+def test_sums_over_a_matrix_with_turns_that_end_early(rows: int, columns: int) -> None:
+    """Nothing is read outside of the matrix, and the rows from 8 to 9 are passed over."""
+    matrix = np.random.default_rng(rows * 64 + columns).integers(-99, 99, (max(rows, 1), 32), dtype=np.int32)
+    result = np.full((2, 8), -1, np.int32)
+    ranges = [(array.ctypes.data, array.nbytes, True) for array in (matrix, result)]
+    arguments = [matrix.ctypes.data, result.ctypes.data, rows, columns]
+    interpret(summed().ir, "k", 1, arguments, ranges=ranges, check=True)
+    expected = np.zeros((2, 8), np.int32)
+    for row in range(rows):
+        for column in range(columns):
+            expected[row % 2, column % 8] += matrix[row, column] * (row not in (8, 9))
+    np.testing.assert_array_equal(result, expected)
