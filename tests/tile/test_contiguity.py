@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.axis import UNBOUNDED, Axes, Axis
+from tilec.lowering.tile.bounds import Interval, bounds
 from tilec.lowering.tile.contiguity import contiguity
+from tilec.lowering.tile.divisibility import divisibility
 from tilec.module import Module
 from tilec.runtime.interpret.run import run as interpret
 
@@ -72,6 +74,19 @@ def facts(module: Module, count: int) -> list[Axes]:
         return [known[op.operation.results[0]] for op in operations]
 
 
+def numbers_of(module: Module, count: int) -> list[tuple[Interval | None, int]]:
+    """Where the elements of the results of the first operations lie (of integers), and what divides all of them."""
+    entry = entry_of(module)
+    with module.ir.context:
+        operations = list(entry.operation.regions[0].blocks[0].operations)[:count]
+        results = [op.operation.results[0] for op in operations]
+        is_integer = [isinstance(result.type.element, ir.IntegerType) for result in results]
+        return [
+            (bounds(result) if integer else None, divisibility(result))
+            for result, integer in zip(results, is_integer, strict=True)
+        ]
+
+
 def values(program: Program, module: Module, n: int, pointer: int) -> list[np.ndarray]:
     arrays = []
     for _, shape, element in program.shown:
@@ -81,10 +96,13 @@ def values(program: Program, module: Module, n: int, pointer: int) -> list[np.nd
     return arrays
 
 
-def check(array: np.ndarray, axes: Axes, element: str) -> None:
+def check(array: np.ndarray, axes: Axes, element: str, interval: Interval | None, divisor: int) -> None:
     """Every claim about a tile holds for its elements."""
     bits = 64 if element.startswith("ptr") else int(element[1:])
     numbers = np.asarray(-array.astype(int) if element == "i1" else array, dtype=object)
+    for number in numbers.reshape(-1):
+        assert interval is None or interval.low <= number <= interval.high
+        assert number % divisor == 0
     for dimension, axis in enumerate(axes[:-1]):
         check_axis(np.moveaxis(numbers, dimension, -1), axis, bits)
     # Each element by itself.
@@ -113,13 +131,16 @@ BINARY = "addi addi subi muli andi ori xori maxi mini divi remi shli shri select
 class Generator:
     """A random program over tiles of integers and pointers."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, n: int, pointer: int) -> None:
+        """What is promised of `n` and of the pointer is true."""
         self.random = random
         self.program = Program()
         self.pool: list[tuple[str, tuple[int, ...], str]] = []
-        self.pool.append((self.program.emit("addi %n, %n : tile<i32>", (), "i32"), (), "i32"))
-        pointer = self.program.emit("ptr_to_ptr %p : tile<ptr<f16>> -> tile<ptr<f16>>", (), "ptr<f16>")
-        self.pool.append((pointer, (), "ptr<f16>"))
+        self.add("addi %n, %n : tile<i32>", (), "i32")
+        low, high = max(n - 3, -(1 << 31)), random.choice((n, n + 100))
+        self.add(f"assume bounded<{low}, {high}>, %n : tile<i32>", (), "i32")
+        self.add(f"assume div_by<{n & -n or 64}>, {self.pool[-1][0]} : tile<i32>", (), "i32")
+        self.add(f"assume div_by<{pointer & -pointer}>, %p : tile<ptr<f16>>", (), "ptr<f16>")
 
     def add(self, text: str, shape: tuple[int, ...], element: str) -> tuple[str, tuple[int, ...], str]:
         made = (self.program.emit(text, shape, element), shape, element)
@@ -262,16 +283,17 @@ class Generator:
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(st.randoms(use_true_random=False), st.sampled_from(NUMBERS))
 def test_every_claim_holds(random: Random, n: int) -> None:
-    generator = Generator(random)
+    pointer = random.choice((0x10000, 0x10002, 0x10010))
+    generator = Generator(random, n, pointer)
     for _ in range(14):
         generator.step()
     program = generator.program
     module = Module.parse(program.text())
     module.verify()
-    claims = facts(module, len(program.shown))
-    pointer = random.choice((0x10000, 0x10002, 0x10010))
-    for (_, _, element), array, axes in zip(program.shown, values(program, module, n, pointer), claims, strict=True):
-        check(array, axes, element)
+    claims, ranges = facts(module, len(program.shown)), numbers_of(module, len(program.shown))
+    found = values(program, module, n, pointer)
+    for (_, _, element), array, axes, claim in zip(program.shown, found, claims, ranges, strict=True):
+        check(array, axes, element, *claim)
 
 
 def known(body: str, results: int) -> Axes:
