@@ -49,6 +49,7 @@ PRINTERS: dict[str, Callable[[Any, Any, str], str]] = {
     "elements": _elements,
     "function_type": _function_type,
     "index_types": _index_types,
+    "lone_padding": lambda printer, op, argument: "",
     "tensor_view_extents": _extents,
     "tensor_view_types": _view_types,
 }

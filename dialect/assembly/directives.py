@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.assembly.attributes import read_integer
 from tilec.dialect.assembly.elements import read_elements
+from tilec.dialect.cuda_tile.sets import BoolTile
 from tilec.dialect.cuda_tile.types import PointerType, TensorViewType, TileType, TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
@@ -128,10 +129,18 @@ def _function_type(reader: OperationReader, _: str, parts: Parts) -> None:
     parts.types[cls.result_fields[0].name] = list(function.results)
 
 
+def _lone_padding(reader: OperationReader, _: str, parts: Parts) -> None:
+    """A padding value without a mask stands where masks do, as NVIDIA's disassembler prints it; its type tells."""
+    mask = parts.operands.get("mask")
+    if mask and not parts.operands.get("paddingValue") and not BoolTile.contains(mask[0].type):
+        parts.operands["mask"], parts.operands["paddingValue"] = [], mask
+
+
 READERS: dict[str, Callable[[Any, str, Any], None]] = {
     "elements": _elements,
     "function_type": _function_type,
     "index_types": _index_types,
+    "lone_padding": _lone_padding,
     "tensor_view_extents": _extents,
     "tensor_view_types": _view_types,
 }

@@ -53,12 +53,13 @@ class LoadPtrTkoOp(Operation, name="load_ptr_tko", opcode=0x3D):
     rules = [same_shape("source", "result")]
     assembly = (
         f"{_ACCESS} $source{{, $mask}}{{, $paddingValue}}{_TAIL}"
-        " : type($source){, type($mask)}{, type($paddingValue)} -> type($result), type($result_token)"
+        " : type($source){, type($mask)}{, type($paddingValue)} -> type($result), type($result_token)lone_padding()"
     )
 
     def has_assembly(self):
-        # The first value behind the pointers is always taken for the mask.
-        return self.mask is not None or self.paddingValue is None
+        # The first value behind the pointers is taken for the mask where it may be one.
+        padding = self.paddingValue
+        return self.mask is not None or padding is None or not BoolTile.contains(padding.type)
 
     def check_types(self):
         padding, result = self.paddingValue, self.result

@@ -219,15 +219,15 @@ def test_refused(operation: str, message: str) -> None:
     assert caught.value.location.line == 5
 
 
-def test_padding_without_a_mask_is_generic_in_assembly() -> None:
+def test_padding_without_a_mask_is_generic_in_assembly_where_it_may_be_one() -> None:
     text = """cuda_tile.module @kernels {
   entry @k(%arg0: tile<i64>) {
-    %cst_f32 = constant <f32: 1.500000e+00> : tile<f32>
+    %true = constant <i1: true> : tile<i1>
     %0 = make_token : token
-    %1 = int_to_ptr %arg0 : tile<i64> -> tile<ptr<f32>>
-    %result, %result_token = "cuda_tile.load_ptr_tko"(%1, %cst_f32, %0) <{memory_ordering_semantics = 0 : i32, \
-operandSegmentSizes = array<i32: 1, 0, 1, 1>}> {my.fact} : (!cuda_tile.tile<ptr<f32>>, !cuda_tile.tile<f32>, \
-!cuda_tile.token) -> (!cuda_tile.tile<f32>, !cuda_tile.token)
+    %1 = int_to_ptr %arg0 : tile<i64> -> tile<ptr<i1>>
+    %result, %result_token = "cuda_tile.load_ptr_tko"(%1, %true, %0) <{memory_ordering_semantics = 0 : i32, \
+operandSegmentSizes = array<i32: 1, 0, 1, 1>}> {my.fact} : (!cuda_tile.tile<ptr<i1>>, !cuda_tile.tile<i1>, \
+!cuda_tile.token) -> (!cuda_tile.tile<i1>, !cuda_tile.token)
     %2 = join_tokens %result_token, %0 : token
     return
   }

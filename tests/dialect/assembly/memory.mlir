@@ -19,6 +19,11 @@ cuda_tile.module @kernels {
     %10 = gdc_wait_tko -> token
     %11 = print_tko "x=%f\0A", %result token=%10 : tile<4xf32> -> token
     %12 = print_tko "hello" -> token
+    %cst_0_f32_4 = constant <f32: 0.000000e+00> : tile<f32>
+    %true = constant <i1: true> : tile<i1>
+    %result_5, %result_token_6 = load_ptr_tko weak %arg0, %cst_0_f32_4 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
+    %13 = ptr_to_ptr %arg0 : tile<ptr<f32>> -> tile<ptr<i1>>
+    %result_7, %result_token_8 = "cuda_tile.load_ptr_tko"(%13, %true) <{memory_ordering_semantics = 0 : i32, operandSegmentSizes = array<i32: 1, 0, 1, 0>}> : (!cuda_tile.tile<ptr<i1>>, !cuda_tile.tile<i1>) -> (!cuda_tile.tile<i1>, !cuda_tile.token)
     return
   }
 }

@@ -81,3 +81,6 @@
 // -----
 // expected-error: expects at least 2 tokens, but got 0
 %0 = "cuda_tile.join_tokens"() : () -> !cuda_tile.token
+// -----
+// expected-error: expects the padding value to have the type of the result 'tile<f32>', but got 'tile<i32>'
+%0, %1 = load_ptr_tko weak %p, %i : tile<ptr<f32>>, tile<i32> -> tile<f32>, token
