@@ -6,6 +6,7 @@ MLIR's own parser has no such bounds: it runs over its stack, and strings in oth
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from tilec.dialect.assembly.source import Source
 
@@ -16,6 +17,8 @@ MAXIMUM_DIGITS = 64
 _NO_BRACKETS = bytes(set(range(256)) - set(b"()[]{}<>"))
 _PAIRS = (b"()", b"[]", b"{}", b"<>")
 _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|[()\[\]{}<>]')
+_DEFINITION = re.compile(r"([#!][A-Za-z_]\w*)\s*=")
+_REFERENCE = re.compile(r"[#!][A-Za-z_]\w*")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _HIGH_ESCAPE = re.compile(r"\\[89A-Fa-f][0-9A-Fa-f]")
 _ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2}|.)")
@@ -29,8 +32,11 @@ def check_limits(text: str, file: str) -> None:
     """
     if _HIGH_ESCAPE.search(text):
         _check_strings(text, file)
+    most = MAXIMUM_DEPTH * (2 if '"cuda_tile.' in text else 1)
     if _may_be_deep(text):
-        _check_depth(text, file, MAXIMUM_DEPTH * (2 if '"cuda_tile.' in text else 1))
+        _check_depth(text, file, most)
+    if _DEFINITION.search(text):
+        _check_aliases(text, file, most)
 
 
 def _may_be_deep(text: str) -> bool:
@@ -43,6 +49,30 @@ def _may_be_deep(text: str) -> bool:
         if len(left) == before:
             break
     return len(left) >= MAXIMUM_DEPTH // 8
+
+
+def _check_aliases(text: str, file: str, most: int) -> None:
+    """Aliases nest as what they stand for; the last one is used by nothing but operations."""
+    depths: dict[str, int] = {}
+    found = list(_DEFINITION.finditer(text))
+    for alias, following in pairwise(found):
+        meaning = text[alias.end() : following.start()]
+        used = _REFERENCE.findall(meaning) if "#" in meaning or "!" in meaning else ()
+        inner = max((depths.get(name, 0) for name in used), default=0)
+        depths[alias[1]] = inner + _depth(meaning)
+        if depths[alias[1]] > most:
+            Source(text, file).fail(alias.start(), f"aliases nest more than {most} levels deep")
+
+
+def _depth(text: str) -> int:
+    opening = sum(map(text.count, "([{<"))
+    if opening < 4:
+        return opening
+    depth = deepest = 0
+    for found in _PIECE.finditer(text):
+        depth += (found[0] in "([{<") - (found[0] in ")]}>")
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _check_depth(text: str, file: str, most: int) -> None:

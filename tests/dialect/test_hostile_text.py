@@ -83,6 +83,22 @@ def test_too_deep(text: str) -> None:
     assert caught.value.location is not None
 
 
+@pytest.mark.parametrize(
+    "form", [HEADER + ABSI.format("#x20000") + FOOTER, GENERIC + "#x20000} : () -> () }) : () -> ()"]
+)
+@pytest.mark.parametrize("link", ["[{}]", "[[[[\n{}]]]]", "{{a = {}}}", "tuple<{}>"])
+def test_aliases_too_deep(form: str, link: str) -> None:
+    links = "".join(f"#x{at + 1} = {link.format(f'#x{at}')}\n" for at in range(20_000))
+    with pytest.raises(InputError, match="aliases nest more than [0-9]* levels deep"):
+        Module.parse("#x0 = [1]\n" + links + form)
+
+
+def test_aliases_may_be_many() -> None:
+    text = "".join(f"#x{at} = [{at}, [#x{at // 2}]]\n" for at in range(1, 2000)).replace("#x0", "0")
+    kernel_text = HEADER + ABSI.format("#x1999") + FOOTER
+    assert "1999" in Module.parse(text + kernel_text).to_text()
+
+
 def test_brackets_in_strings_and_comments_do_not_nest() -> None:
     kernel(f'assert %c, "{"(" * 1000}" : tile<i1> // {"[" * 1000}')
 
