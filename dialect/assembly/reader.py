@@ -18,7 +18,7 @@ from tilec.dialect.operation import SPELLED
 
 # A module or a kernel, any operation at the start of a line, or what has no module around it.
 _TILE_MODULE = re.compile(
-    r"^[^/\n\"]*\bcuda_tile\.(module|entry)\b|^\s*(%[^\n\"=]*=\s*)?cuda_tile\.\w|\"cuda_tile\.module\""
+    r"^[^/\n\"]*\bcuda_tile\.(module|entry)\b|^\s*(%[^\n\"=]*=\s*)?cuda_tile\.\w|\"cuda_tile\.module\"\s*\("
     r"|^\s*(entry|global)\s[^\n\"]*@",
     re.MULTILINE,
 )

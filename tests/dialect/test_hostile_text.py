@@ -186,3 +186,9 @@ def test_operations_outside_of_kernels_have_the_generic_form_alone(text: str) ->
     for generic in (False, "nvidia"):
         with pytest.raises(TilecError, match="'cuda_tile.make_token' outside of a kernel has no form"):
             module.to_text(generic=generic)
+
+
+def test_a_module_may_be_called_like_an_operation() -> None:
+    module = Module.parse("cuda_tile.module @cuda_tile.module { entry @k() { } }")
+    for generic in (False, True, "nvidia"):
+        assert Module.parse(module.to_text(generic=generic)).to_text() == module.to_text()
