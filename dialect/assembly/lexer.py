@@ -17,10 +17,10 @@ _TYPE = rf"(?:!cuda_tile\.)?(?:tile|ptr|tensor_view|partition_view|strided_view|
 _NAME = r"[A-Za-z_][A-Za-z0-9_$.]*"
 _TOKEN = re.compile(
     rf"""(?:[ \t\r\n]++|//[^\n]*+)*+
-    ( %[A-Za-z0-9_$.\-]+(?:\#\d+)?
+    ( [,:()\[\]{{}}=<>?|*+]
+    | %[A-Za-z0-9_$.\-]+(?:\#\d+)?
     | {_TYPE}
     | {_NAME}
-    | [,:()\[\]{{}}=<>?|*+]
     | ->|-
     | 0x[0-9a-fA-F]+
     | \d+\.\d*(?:[eE][+-]?\d+)?

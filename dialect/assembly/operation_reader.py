@@ -75,7 +75,7 @@ class OperationReader:
             tokens.at += 1
             if name not in OPERATIONS or not name.startswith("cuda_tile."):
                 tokens.fail_at(offset, unknown_operation(token))
-            count = sum(count for _, count, _ in names)
+            count = sum([count for _, count, _ in names])
             structure = STRUCTURES.get(name)
             operation = (
                 structure(self.reader, offset, count, point)
@@ -100,7 +100,7 @@ class OperationReader:
 
     def _bind(self, names: list[tuple[str, int, int]], operation: ir.Operation, offset: int) -> None:
         results = list(operation.results)
-        bound = sum(count for _, count, _ in names)
+        bound = sum([count for _, count, _ in names])
         if names and bound != len(results):
             self.tokens.fail_at(
                 names[0][2], f"operation defines {len(results)} results but was provided {bound} to bind"

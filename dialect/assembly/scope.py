@@ -33,9 +33,12 @@ class Scope:
             before = self._definitions[name], "previously defined here"
             self._tokens.fail_at(offset, f"redefinition of SSA value '{name}'", before)
         self._definitions[name] = offset
-        for key, value in [(name, values[0])] + [(f"{name}#{i}", v) for i, v in enumerate(values) if len(values) > 1]:
-            self._values[key] = value
-            self._opened[-1].append(key)
+        self._values[name] = values[0]
+        self._opened[-1].append(name)
+        if len(values) > 1:
+            numbered = {f"{name}#{index}": value for index, value in enumerate(values)}
+            self._values.update(numbered)
+            self._opened[-1] += numbered
 
     def use(self) -> ir.Value:
         """The value that the next token names."""

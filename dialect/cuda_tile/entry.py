@@ -56,8 +56,7 @@ class EntryOp(Operation, name="entry", opcode=0x16, traits=[ir.IsIsolatedFromAbo
         arguments = [argument.type for argument in block.arguments]
         if arguments != list(self.function_type.inputs):
             return f"expects region arguments {spell_list(self.function_type.inputs)}, but got {spell_list(arguments)}"
-        last = list(block.operations)[-1:]
-        if not last or not last[0].operation.has_trait(ir.IsTerminatorTrait):
+        if not len(block.operations) or not block.operations[-1].operation.has_trait(ir.IsTerminatorTrait):
             return "expects the body to end in 'cuda_tile.return'"
         return None
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "compile": "compile a kernel, or any stage's file",
     "opt": "verify and transform a module",
     "dialect": "list operations, or print dialects as IRDL",
+    "interpret": "run Tile IR on the processor, and check it",
     "simulate": "run PTX on the processor",
     "info": "show the installation",
 }

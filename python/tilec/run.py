@@ -19,7 +19,7 @@ from tilec.runtime.grid import grid_of
 
 # The backends, each with the settings that `run` passes on to it.
 BACKENDS = {
-    "interpret": ("check", "truncate_tf32", "memory"),
+    "interpret": ("check", "truncate_tf32", "memory", "progress"),
     "simulate": ("seed", "checks", "allow_unconfirmed", "unchecked_global", "step_limit"),
     "launch": (),
 }

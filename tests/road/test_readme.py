@@ -40,12 +40,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_commands_succeed_in_order(folder: Path) -> None:
     shown = commands()
-    assert {words[1] for words in shown} == {"compile", "simulate", "opt", "dialect", "info"}
+    assert {words[1] for words in shown} == {"compile", "simulate", "interpret", "opt", "dialect", "info"}
     for words in shown:
         called = [sys.executable, "-m", "tilec", *words[1:]]
         process = subprocess.run(called, capture_output=True, text=True)
         assert process.returncode == 0, f"{shlex.join(words)}: {process.stderr}"
-    a, b, c = (np.load(folder / f"{name}.npy") for name in "ABC")
+    a, b, simulated, interpreted = (np.load(folder / f"{name}.npy") for name in "ABCD")
     exact = a.astype(np.float64) @ b.astype(np.float64)
     accumulated = 776 * 2.0**-24 * (np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64))
-    assert (np.abs(c - exact) <= accumulated + 2.0**-11 * (np.abs(exact) + accumulated)).all()
+    for c in (simulated, interpreted):
+        assert (np.abs(c - exact) <= accumulated + 2.0**-11 * (np.abs(exact) + accumulated)).all()

@@ -11,6 +11,7 @@ import numpy as np
 
 from tilec.errors import InputError, UsageError
 from tilec.runtime.elements import ELEMENTS, PARAMETER_DTYPES
+from tilec.runtime.grid import Dimensions, dimensions
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,14 @@ def read_argument(text: str) -> GivenArgument:
     if typed is not None and typed["type"] in PARAMETER_DTYPES:
         return GivenArgument(text, _number(typed["number"], text), typed["type"])
     return GivenArgument(text, _number(text, text))
+
+
+def grid_argument(text: str, option: str) -> Dimensions:
+    """The one to three numbers of a grid, a block or a cluster; UsageError where they are none."""
+    parts = text.split(",")
+    if not all(part.strip().isdigit() for part in parts):
+        raise UsageError(f"{option} needs one to three integers separated by commas, got '{text}'")
+    return dimensions([int(part) for part in parts], option)
 
 
 def _zeros(made: re.Match[str], text: str) -> np.ndarray:

@@ -16,11 +16,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from tilec import options
-from tilec.commands.argument import GivenArgument, read_argument
+from tilec.commands.argument import GivenArgument, grid_argument, read_argument
 from tilec.errors import InputError, UsageError
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.arrays import view
-from tilec.runtime.grid import Dimensions, dimensions
+from tilec.runtime.grid import Dimensions
 from tilec.runtime.parameters import block, pack_value
 from tilec.runtime.simulate import Settings, Shape, program, run_text
 from tilec.runtime.simulate import simulate as simulate_artifact
@@ -42,7 +42,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Simulates, writes the arrays that are to be written, prints the counters."""
-    grid = _given(arguments.grid, "--grid", (1, 1, 1))
+    grid = grid_argument(arguments.grid, "--grid")
     given = [read_argument(text) for text in arguments.arg]
     seed = options.from_environment().seed if arguments.seed is None else arguments.seed
     settings = Settings(seed, not arguments.no_checks, arguments.allow_unconfirmed)
@@ -113,12 +113,7 @@ def _at_least_one(extents: Sequence[int]) -> Dimensions:
 
 
 def _given(text: str | None, option: str, otherwise: Dimensions) -> Dimensions:
-    if text is None:
-        return otherwise
-    parts = text.split(",")
-    if not all(part.strip().isdigit() for part in parts):
-        raise UsageError(f"{option} needs one to three integers separated by commas, got '{text}'")
-    return dimensions([int(part) for part in parts], option)
+    return otherwise if text is None else grid_argument(text, option)
 
 
 def counters_of(counters: object) -> dict[str, object]:

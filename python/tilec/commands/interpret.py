@@ -1,0 +1,68 @@
+"""`tilec interpret`: runs Tile IR, text or bytecode, on the processor as its manual means it, one tile block at a time.
+
+What Tile IR leaves undefined is an error at its line, unless --no-checks (docs/checking.md). Each --arg is one argument
+of the kernel, in order:
+
+  A.npy               an array read from a file
+  A.npy:bf16          the same, its elements taken for that type
+  C.npy:f16[128,256]  an array of zeros, written to the file after the run
+  3, -1, 0.5, true    a scalar
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from tilec.commands.argument import grid_argument, read_argument
+from tilec.errors import UsageError
+from tilec.run import run as run_entry
+
+# A run that takes longer than this tells how far it is, so often.
+_SILENT_S, _PERIOD_S = 2.0, 0.5
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument("file", metavar="FILE", help="Tile IR: .mlir or .tileirbc")
+    parser.add_argument("--arg", metavar="ARG", action="append", default=[], help="an argument, see above")
+    parser.add_argument("--grid", metavar="X[,Y[,Z]]", default="1", help="tile blocks (default: 1)")
+    parser.add_argument("--entry", metavar="NAME", help="where the module has several")
+    parser.add_argument("--no-checks", action="store_true", help="let pass what Tile IR leaves undefined")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Interprets, writes the arrays that are to be written; what the kernel prints goes to the standard output."""
+    if arguments.file == "-":
+        raise UsageError("expected a file of Tile IR, got '-'")
+    grid = grid_argument(arguments.grid, "--grid")
+    given = [read_argument(text) for text in arguments.arg]
+    progress = _Progress() if sys.stderr.isatty() else None
+    run_entry(
+        arguments.file,
+        grid,
+        [argument.value for argument in given],
+        backend="interpret",
+        entry=arguments.entry,
+        check=not arguments.no_checks,
+        progress=progress,
+    )
+    for argument in given:
+        argument.save()
+
+
+class _Progress:
+    """A line on the terminal that counts tile blocks."""
+
+    def __init__(self) -> None:
+        self._due = time.monotonic() + _SILENT_S
+        self._shown = False
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if done == total and self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        elif now >= self._due and done < total:
+            print(f"\rinterpret: {done} of {total} tile blocks", end="", file=sys.stderr, flush=True)
+            self._due, self._shown = now + _PERIOD_S, True

@@ -1,0 +1,102 @@
+"""`tilec interpret`: Tile IR from text or bytecode on arrays in files; what is undefined is an error at its line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tilec.commands import interpret
+
+VIEW = "partition_view<tile=(128), tensor_view<?xf32, strides=[1]>>"
+SHIFT = f"""cuda_tile.module @m {{
+  entry @shift(%data: tile<ptr<f32>>, %extent: tile<i32>, %amount: tile<f32>) {{
+    %x, %y, %z = get_tile_block_id : tile<i32>
+    %tensor = make_tensor_view %data, shape = [%extent], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+    %view = make_partition_view %tensor : {VIEW}
+    %tile, %loaded = load_view_tko weak %view[%x] : {VIEW}, tile<i32> -> tile<128xf32>, token
+    %one = reshape %amount : tile<f32> -> tile<1xf32>
+    %amounts = broadcast %one : tile<1xf32> -> tile<128xf32>
+    %sum = addf %tile, %amounts : tile<128xf32>
+    %stored = store_view_tko weak %sum, %view[%x] token = %loaded : tile<128xf32>, {VIEW}, tile<i32> -> token
+    %printed = print_tko "block %d\\n", %x : tile<i32> -> token
+    return
+  }}
+  entry @nothing() {{ return }}
+}}
+"""
+LINE = 1 + SHIFT.splitlines().index(next(line for line in SHIFT.splitlines() if "load_view_tko" in line))
+
+
+@pytest.fixture(params=["k.mlir", "k.tileirbc"])
+def module(request: pytest.FixtureRequest, tilec: Any, tmp_path: Path) -> Path:
+    text = tmp_path / "k.mlir"
+    text.write_text(SHIFT)
+    if request.param != text.name:
+        assert tilec("opt", text, "-o", tmp_path / request.param).status == 0
+    return tmp_path / request.param
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    np.save(tmp_path / "data.npy", np.arange(384, dtype=np.float32))
+    return tmp_path / "data.npy"
+
+
+def given(*arguments: object) -> list[object]:
+    return [word for argument in arguments for word in ("--arg", argument)]
+
+
+def test_arrays_that_are_made_are_written(tilec: Any, module: Path, tmp_path: Path) -> None:
+    made = f"{tmp_path / 'made.npy'}:f32[256]"
+    outcome = tilec("interpret", module, "--entry", "shift", "--grid", 2, *given(made, 256, 2.5))
+    assert (outcome.status, outcome.out, outcome.err) == (0, "block 0\nblock 1\n", "")
+    assert np.array_equal(np.load(tmp_path / "made.npy"), np.full(256, 2.5, np.float32))
+
+
+def test_what_is_undefined_is_an_error_at_its_place(tilec: Any, module: Path, data: Path, tmp_path: Path) -> None:
+    outcome = tilec("interpret", module, "--entry", "shift", "--grid", 4, *given(data, 384, 2))
+    assert outcome.status == 1
+    assert "error: index 0 of the view needs to be at least 0 and below 3, got 3" in outcome.err
+    assert "note: in tile block (3, 0, 0) of grid (4, 1, 1)" in outcome.err
+    assert (f"{module}:{LINE}:" if module.suffix == ".mlir" else f"{module}:@shift:") in outcome.err
+
+
+def test_without_checks_it_does_what_a_gpu_does(tilec: Any, module: Path, data: Path) -> None:
+    arguments = given(data, 384, 2)
+    assert tilec("interpret", module, "--entry", "shift", "--grid", 4, "--no-checks", *arguments).status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        ((), 2, "has 2 entries"),
+        (("--entry", "none"), 2, "the module has no entry 'none' (entries: shift, nothing)"),
+        (("--entry", "shift"), 1, "the kernel needs 3 arguments"),
+        (("--entry", "nothing", "--grid", "x"), 2, "--grid needs one to three integers separated by commas, got 'x'"),
+        (("--entry", "nothing", "--arg", "x"), 2, "'x' is no argument: expected FILE.npy"),
+        (("--entry", "nothing", "--grid", "0"), 1, "grid"),
+    ],
+)
+def test_bad_command_is_refused(tilec: Any, module: Path, words: tuple[str, ...], status: int, message: str) -> None:
+    outcome = tilec("interpret", module, *words)
+    assert (outcome.status, outcome.out) == (status, "")
+    assert message in outcome.err and "Traceback" not in outcome.err
+
+
+def test_a_long_run_tells_how_far_it_is(tilec: Any, module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpret, "_SILENT_S", 0)
+    monkeypatch.setattr(interpret, "_PERIOD_S", 0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    outcome = tilec("interpret", module, "--entry", "nothing", "--grid", 3)
+    assert outcome.err == "\rinterpret: 1 of 3 tile blocks\rinterpret: 2 of 3 tile blocks\r\x1b[K"
+
+
+@pytest.mark.parametrize("name", ["none.mlir", "noise.mlir", "."])
+def test_bad_file_is_refused(tilec: Any, tmp_path: Path, name: str) -> None:
+    (tmp_path / "noise.mlir").write_text("noise")
+    outcome = tilec("interpret", tmp_path / name)
+    assert outcome.status == 1 and "error: " in outcome.err and "Traceback" not in outcome.err
