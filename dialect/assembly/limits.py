@@ -19,18 +19,19 @@ _PAIRS = (b"()", b"[]", b"{}", b"<>")
 _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|[()\[\]{}<>]')
 _DEFINITION = re.compile(r"([#!][A-Za-z_]\w*)\s*=")
 _REFERENCE = re.compile(r"[#!][A-Za-z_]\w*")
-_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_STRING = re.compile(r'(?P<string>"(?:[^"\\\n]|\\.)*")|//[^\n]*')
+_WRONG_ESCAPE = re.compile(r'(?:[^\\]|\\(?:[0-9A-Fa-f]{2}|["\\nt]))*+(?P<escape>\\.)')
 _HIGH_ESCAPE = re.compile(r"\\[89A-Fa-f][0-9A-Fa-f]")
 _ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2}|.)")
 _LETTERS = {b"n": b"\n", b"t": b"\t"}
 
 
 def check_limits(text: str, file: str) -> None:
-    """Raises InputError at a string that is not UTF-8, or where brackets nest too deep.
+    """Raises InputError at a string that is not UTF-8 or has an unknown escape, or where brackets nest too deep.
 
     Of operations in the generic form, which have two brackets around a region, as many may nest as of others.
     """
-    if _HIGH_ESCAPE.search(text):
+    if "\\" in text:
         _check_strings(text, file)
     most = MAXIMUM_DEPTH * (2 if '"cuda_tile.' in text else 1)
     if _may_be_deep(text):
@@ -88,12 +89,24 @@ def _check_depth(text: str, file: str, most: int) -> None:
 
 def _check_strings(text: str, file: str) -> None:
     for found in _STRING.finditer(text):
-        if _HIGH_ESCAPE.search(found[0]):
-            try:
-                _ESCAPE.sub(_unescaped, found[0].encode()).decode()
-            except UnicodeDecodeError as error:
-                byte = error.object[error.start]
-                Source(text, file).fail(found.start(), f"expected a string in UTF-8, but got the byte 0x{byte:02X}")
+        string = found["string"]
+        if string is None or "\\" not in string:
+            continue
+        wrong = _WRONG_ESCAPE.match(string)
+        if wrong is not None:
+            expected = r"expected one of \" \\ \n \t and \ with two hexadecimal digits"
+            place = found.start() + wrong.start("escape")
+            Source(text, file).fail(place, f"unknown escape in a string: {expected}, but got {wrong['escape']}")
+        if _HIGH_ESCAPE.search(string):
+            _check_encoding(string, found.start(), Source(text, file))
+
+
+def _check_encoding(string: str, start: int, source: Source) -> None:
+    try:
+        _ESCAPE.sub(_unescaped, string.encode()).decode()
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        source.fail(start, f"expected a string in UTF-8, but got the byte 0x{byte:02X}")
 
 
 def _unescaped(escape: re.Match[bytes]) -> bytes:

@@ -15,7 +15,7 @@ ALIGNED = 0x80
 # An extent or a stride known at run time only.
 DYNAMIC_EXTENT = 1 << 63
 # Regions in regions that we read and write: each level costs stack here, in the verifier and in the printer.
-DEEPEST_REGIONS = 100
+DEEPEST_REGIONS = 500
 # Bit 0 of the header's tag: content of the public preview.
 PREVIEW_TAG = 1
 

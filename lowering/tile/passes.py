@@ -16,6 +16,7 @@ from tilec.lowering.tile.remove_dead import remove_dead
 from tilec.lowering.tile.simplify import simplify
 from tilec.lowering.tile.simplify_control import simplify_control
 from tilec.lowering.tile.split_loops import split_loops
+from tilec.stack import room
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ DEFAULT = (
 )  # fmt: skip
 
 
+@room()
 def run(module: ir.Module, names: tuple[str, ...] = DEFAULT, *, evaluate: Evaluate) -> ir.Module:
     """The module itself after the passes; `evaluate` says what operations on constants give.
 

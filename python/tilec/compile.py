@@ -16,6 +16,7 @@ from tilec.errors import TilecError, UsageError
 from tilec.failure import internal_error
 from tilec.lowering.target import target_named
 from tilec.source import Source, open_source
+from tilec.stack import room
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,7 @@ def _run(source: Source, job: Job, stop: str, dump: Dump) -> tuple[StageResult, 
     return tuple(results)
 
 
+@room()
 def _step(stage: Stage, value: Any, job: Job, source: Source, before: list[StageResult]) -> StageResult:
     try:
         for module in stage.modules:

@@ -17,8 +17,8 @@ from tilec.dialect.bytecode.version import NEWEST, Version
 from tilec.dialect.bytecode.writer import write_module
 from tilec.dialect.cuda_tile.warnings import hint_warnings, slip_warnings
 from tilec.dialect.mlir import context, ir
-from tilec.dialect.stack import room
 from tilec.errors import CompilerWarning, InputError, Note, UsageError, VerificationError
+from tilec.stack import room
 
 
 class Module:
@@ -30,6 +30,7 @@ class Module:
 
     @classmethod
     @paused_collection()
+    @room()
     def parse(cls, text: str | bytes, file: str = "<string>") -> Module:
         """The verified module of Tile IR bytecode or of a text, in assembly or generic form; messages call it `file`.
 
@@ -40,8 +41,7 @@ class Module:
                 return cls._verified(read_bytecode(text, file), file)
             text = decoded(text, file)
         check_limits(text, file)
-        with room():
-            return cls._verified(read_module(text, file) if is_tile_assembly(text) else _read_generic(text, file), file)
+        return cls._verified(read_module(text, file) if is_tile_assembly(text) else _read_generic(text, file), file)
 
     @classmethod
     def _verified(cls, read: ir.Module, file: str) -> Module:
@@ -57,6 +57,7 @@ class Module:
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from None
 
+    @room()
     def verify(self, hints: bool = False) -> None:
         """Raises VerificationError with the place of the first operation that breaks a rule.
 
@@ -82,18 +83,20 @@ class Module:
         found = [*slip_warnings(self.ir), *(hint_warnings(self.ir) if hints else ())]
         return [CompilerWarning(message, place(location, self._file)) for location, message in found]
 
+    @room()
     def to_text(self, generic: bool | str = False, locations: bool = False) -> str:
         """Tile IR assembly, or a generic form; `locations` keeps where each operation came from.
 
         `generic`: True is the form that MLIR reads into any context with our dialects, "nvidia" that of NVIDIA's tools,
         whose attributes and types are theirs. `parse` reads all of them.
         """
-        with self.ir.context, room():
+        with self.ir.context:
             if generic is True:
                 text = self.ir.operation.get_asm(print_generic_op_form=True, enable_debug_info=locations)
                 return text if text.endswith("\n") else text + "\n"
             return print_module(self.ir, locations, generic == "nvidia")
 
+    @room()
     def to_bytecode(self, version: str | None = None) -> bytes:
         """The verified module as Tile IR bytecode of a version such as "13.1"; the newest one leaves the least out.
 

@@ -17,6 +17,7 @@ from tilec.lowering.tile import passes as tile_passes
 from tilec.lowering.tile_to_gpu import kernel as tile_to_gpu
 from tilec.runtime.interpret.evaluate import evaluate
 from tilec.source import open_source
+from tilec.stack import room
 from tilec.stage_text import stage_of
 
 
@@ -88,6 +89,7 @@ PASSES: dict[str, Pass] = {
 }
 
 
+@room()
 def optimise(
     source: str | bytes,
     names: Sequence[str],

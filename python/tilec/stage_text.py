@@ -37,8 +37,11 @@ def read_module(text: str | bytes, stage: str, file: str) -> Any:
 
         return Module.parse(text, file).ir
     from tilec.diagnostics import verification_error
+    from tilec.dialect.assembly.limits import check_limits
     from tilec.dialect.mlir import context, ir
 
+    assert isinstance(text, str)
+    check_limits(text, file)
     try:
         with context():
             return ir.Module.parse(text)

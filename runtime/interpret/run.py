@@ -19,10 +19,12 @@ from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.ordering import Ordering
 from tilec.runtime.interpret.prepare import Preparation, plain_type
 from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
+from tilec.stack import room
 
 Value = int | float
 
 
+@room()
 def run(
     module: ir.Module,
     entry: str,

@@ -364,11 +364,12 @@ def test_a_type_is_refused_at_its_own_byte() -> None:
     )
 
 
-def test_regions_may_nest_a_hundred_deep() -> None:
-    deep = nested(100)
-    assert Module.parse(deep.bytes()).to_text().count("loop {") == 100
-    assert "regions are nested more than 100 deep" in refused(nested(101).bytes())
-    assert "regions are nested more than 100 deep" in refused(nested(5000).bytes())
+def test_regions_may_nest_500_deep() -> None:
+    deep = Module.parse(nested(500).bytes())
+    assert deep.to_text().count("loop {") == 500
+    assert Module.parse(deep.to_text()).to_bytecode() == deep.to_bytecode()
+    assert "regions are nested more than 500 deep" in refused(nested(501).bytes())
+    assert "regions are nested more than 500 deep" in refused(nested(5000).bytes())
 
 
 def nested(depth: int) -> Kernel:

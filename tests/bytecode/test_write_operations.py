@@ -247,7 +247,7 @@ def nest(depth: int) -> str:
 
 
 def test_regions_in_regions() -> None:
-    assert code(nest(100)) == "32 00 00 02 01 00 02 " * 99 + "32 00 00 02 01 00 01 6D 00 00 00" + " 6D 00 00 00" * 99
-    with pytest.raises(InputError, match="regions are nested more than 100 deep") as raised:
-        code(nest(101))
-    assert (raised.value.location.file, raised.value.location.line) == ("<string>", 102)
+    assert code(nest(500)) == "32 00 00 02 01 00 02 " * 499 + "32 00 00 02 01 00 01 6D 00 00 00" + " 6D 00 00 00" * 499
+    with pytest.raises(InputError, match="regions are nested more than 500 deep") as raised:
+        code(nest(501))
+    assert (raised.value.location.file, raised.value.location.line) == ("<string>", 502)

@@ -119,6 +119,18 @@ def test_strings_are_utf8(body: str) -> None:
     assert caught.value.location is not None and caught.value.location.line == 2
 
 
+@pytest.mark.parametrize("escape", ["\\m", "\\F", "\\0x", "\\'", "\\\\\\m", "\\ü"])
+def test_escapes_are_those_of_mlir(escape: str) -> None:
+    with pytest.raises(InputError, match="unknown escape in a string: expected one of .*, but got ") as caught:
+        kernel(f'assert %c, "ab{escape}" : tile<i1>')
+    assert caught.value.location is not None
+    assert (caught.value.location.line, caught.value.message[-2:]) == (2, escape.removeprefix("\\\\")[:2])
+
+
+def test_escapes_in_comments_mean_nothing() -> None:
+    kernel('assert %c, "a" : tile<i1> // "\\FF" "\\m"')
+
+
 def test_strings_of_generic_text_are_utf8() -> None:
     with pytest.raises(InputError, match="expected a string in UTF-8, but got the byte 0xFE"):
         Module.parse(GENERIC + '"ab\\FE"} : () -> () }) : () -> ()')
