@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from tilec.decoding import decoded
 from tilec.errors import InputError
 
 # The passes over tile_gpu leave this on a module, so that a module fed back in is not put through them again.
@@ -40,11 +41,11 @@ def read_module(text: str | bytes, stage: str, file: str) -> Any:
     from tilec.dialect.assembly.limits import check_limits
     from tilec.dialect.mlir import context, ir
 
-    assert isinstance(text, str)
-    check_limits(text, file)
+    words = text if isinstance(text, str) else decoded(text, file)
+    check_limits(words, file)
     try:
         with context():
-            return ir.Module.parse(text)
+            return ir.Module.parse(words)
     except ir.MLIRError as error:
         raise verification_error(error, file) from None
 
