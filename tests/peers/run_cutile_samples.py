@@ -139,6 +139,8 @@ def main() -> int:
     parser.add_argument("--topic", choices=CASES, action="append")
     parser.add_argument("--simulate", metavar="TARGET", action="append", default=[], help="also compile and simulate")
     arguments = parser.parse_args()
+    if not any(arguments.folder.glob("*.py")):
+        parser.error(f"{arguments.folder} holds no samples: expected files of Python such as VectorAddition.py")
     without_torch()
     kernels, wrong = Kernels(arguments.folder), 0
     for topic in arguments.topic or CASES:
