@@ -50,7 +50,12 @@ def _numbers(tile: Tile, element: Element, conversion: str) -> Tile:
         return tile // np.uint64(element.target.steps_per_byte)
     if element.is_float:
         return np.asarray(element.format.decode(tile))
-    return np.asarray(reading(tile, element, "unsigned" if conversion in "uoxXp" else "signed"))
+    if conversion not in "uoxXp" and element.width > 1:
+        return np.asarray(reading(tile, element, "signed"))
+    if element.width in (1, 64):
+        return np.asarray(reading(tile, element, "unsigned"))
+    # C and NVIDIA's tools hand narrower integers on as an int, sign and all; see the vectors of the semantics.
+    return np.asarray(reading(tile, element, "signed")).astype(np.int64) & 0xFFFFFFFF
 
 
 def _format(directive: str, values: Tile) -> str:

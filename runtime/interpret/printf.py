@@ -8,8 +8,9 @@ from typing import Any
 
 from tilec.runtime.interpret.fault import Fault
 
-# Flags, width, precision and length of C. The length says nothing here: a tile knows the width of its elements.
-_DIRECTIVE = re.compile(r"%([-+ #0]*)([0-9]*)(\.[0-9]*)?(?:hh?|ll?|[Lqjzt])?([diuoxXeEfFgGaAcsp])")
+# Flags, width, precision and length of C. Long lengths say nothing here: a tile knows the width of its elements.
+_DIRECTIVE = re.compile(r"%([-+ #0]*)([0-9]*)(\.[0-9]*)?(hh?|ll?|[Lqjzt])?([diuoxXeEfFgGaAcsp])")
+_SHORT = {"hh": 8, "h": 16}
 # C promises 4095 characters for a directive (ISO C 7.21.6.1, paragraph 15).
 _MOST_CHARACTERS = 4095
 
@@ -21,16 +22,23 @@ def printed(directive: str, number: int | float) -> str:
     found = _DIRECTIVE.fullmatch(directive)
     if found is None:
         raise Fault(f"'{directive}' is no directive of C for one number")
-    flags, width, precision, conversion = found[1], found[2], found[3] or "", found[4]
+    flags, width, precision, length, conversion = found[1], found[2], found[3] or "", found[4], found[5]
     if max(int(width or 0), int(precision[1:] or 0)) > _MOST_CHARACTERS:
         raise Fault(f"'{directive}' asks for more than {_MOST_CHARACTERS} characters")
     if isinstance(number, float) and conversion in "diuoxXcp":
         raise Fault(f"'{directive}' prints integers, got a float")
+    if length in _SHORT and isinstance(number, int):
+        number = _shortened(number, _SHORT[length], conversion in "di")
     if conversion == "p":
         return _written(f"%{flags}{width}s", f"{number:#x}".encode())
     if conversion == "s":
         return _written(f"%{flags}{width}{precision}s", str(number).encode())
     return _written(f"%{flags}{width}{precision}", *_argument(conversion, number))
+
+
+def _shortened(number: int, bits: int, is_signed: bool) -> int:
+    low = number & ((1 << bits) - 1)
+    return low - (1 << bits) if is_signed and low >> (bits - 1) else low
 
 
 def _argument(conversion: str, number: int | float) -> tuple[Any, str]:

@@ -20,7 +20,10 @@ def printed(execute, body, parameters="", *values, **settings):
         (r'"plain 100%%\0A" -> token', "plain 100%\n"),
         (r'"x=%f", %x : tile<f32> -> token', "x=-1.500000"),
         (r'"%+08.3f|%e", %x, %x : tile<f32>, tile<f32> -> token', "-001.500|-1.500000e+00"),
-        (r'"%d %u %x %5d|", %i, %i, %i, %i : tile<i8>, tile<i8>, tile<i8>, tile<i8> -> token', "-2 254 fe    -2|"),
+        (r'"%d %5d|", %i, %i : tile<i8>, tile<i8> -> token', "-2    -2|"),
+        (r'"%u %x", %i, %i : tile<i8>, tile<i8> -> token', "4294967294 fffffffe"),
+        (r'"%hhu %hx %hhd", %i, %i, %i65 : tile<i8>, tile<i8>, tile<i32> -> token', "254 fffe 65"),
+        (r'"%d %u", %b, %b : tile<i1>, tile<i1> -> token', "1 1"),
         (r'"%lld", %i : tile<i8> -> token', "-2"),
         (r'"%i", %t : tile<2x2xi32> -> token', "[[1, 2], [3, 4]]"),
         (r'"%c%c", %i65, %i65 : tile<i32>, tile<i32> -> token', "AA"),
@@ -31,6 +34,7 @@ def test_print(execute, call, expected):
     body = f"""
     %x = constant <f32: -1.5> : tile<f32>
     %i = constant <i8: -2> : tile<i8>
+    %b = constant <i1: true> : tile<i1>
     %i65 = constant <i32: 65> : tile<i32>
     %t = constant <i32: [[1, 2], [3, 4]]> : tile<2x2xi32>
     %k = print_tko {call}"""

@@ -34,10 +34,12 @@ def codes_of(element: str, values: Sequence[Fraction | int]) -> list[int]:
 # What C writes where Python's % writes something else (ISO C 7.21.6.1): a leading zero for octal, no sign for unsigned,
 # no zeros before a precision or an infinity, hexadecimal floats without zeros behind, the low byte of a character.
 C_ALONE = (
-    ("%#o", "i32", 8, "010"), ("%+u", "i32", 5, "5"), ("% x", "i8", 0xFE, "fe"), ("%05.3d|", "i32", 42, "  042|"),
+    ("%#o", "i32", 8, "010"), ("%+u", "i32", 5, "5"), ("% x", "i8", 0xFE, "fffffffe"), ("%05.3d|", "i32", 42, "  042|"),
     ("%.0d|", "i16", 0, "|"), ("%06f", "f32", 0x7F800000, "   inf"), ("%a", "f32", 0x3FC00000, "0x1.8p+0"),
     ("%A", "f64", 0xBFD0000000000000, "-0X1P-2"), ("%.1a", "f16", 0x3E80, "0x1.ap+0"), ("%a", "f32", 0, "0x0p+0"),
     ("%a", "f32", 1, "0x1p-149"), ("%c", "i32", 256 + 72, "H"), ("%5c|", "i8", 72, "    H|"),
+    ("%hhu", "i8", 0xFE, "254"), ("%hx", "i8", 0xFE, "fffe"), ("%hhd", "i32", 0x1FF, "-1"),
+    ("%hd", "i64", 0x8000, "-32768"),
 )  # fmt: skip
 
 
@@ -47,12 +49,14 @@ def prints() -> Iterator[dict[str, Any]]:
     yield printed("100%%", [], "100%")
     for element in INTEGERS[1:]:
         code = codes_of(element, [-2])
-        unsigned = code[0]
+        # As C does with an argument of less than an int, NVIDIA's tools extend it by its sign, whatever the directive.
+        unsigned = -2 % (1 << max(32, int(element[1:])))
         for form, text in (("%d", "-2"), ("%i", "-2"), ("%5d|", "   -2|"), ("%-5d|", "-2   |"), ("%+d", "-2")):
             yield printed(form, [(element, (), code)], text)
         for form in ("%u", "%x", "%X", "%o", "%#x", "%08X"):
             yield printed(form, [(element, (), code)], form.replace("u", "d") % unsigned)
-    yield printed("%u", [("i1", (), [1])], "1")
+    for form in ("%u", "%d", "%x"):
+        yield printed(form, [("i1", (), [1])], "1")
     yield printed("%lld %hhd", [("i64", (), codes_of("i64", [-7])), ("i8", (), codes_of("i8", [-7]))], "-7 -7")
     yield printed("%c%c", [("i32", (), [72]), ("i8", (), [105])], "Hi")
     for element in FORMATS:
