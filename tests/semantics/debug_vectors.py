@@ -10,9 +10,6 @@ from program import Program, Shape, tile_type
 from rational import FORMATS, encode
 from sample import INTEGERS
 
-# Nothing says how the elements of a tile stand in the text: here in brackets, row by row.
-BRACKETS = {"choice": "elements of printed tiles in brackets"}
-
 
 def printed(form: str, arguments: Sequence[tuple[str, Shape, Any]], expected: str, **more: Any) -> dict[str, Any]:
     """`arguments` are element types, shapes and bits."""
@@ -72,12 +69,13 @@ def prints() -> Iterator[dict[str, Any]]:
     yield printed("%f", [("f32", (), [nan])], "nan")
     quarter = codes_of("f64", [Fraction(1, 4)])
     yield printed("x=%d y=%f\\0A", [("i32", (), [4]), ("f64", (), quarter)], "x=4 y=0.250000\n")
+    # A tile stands in brackets, row by row, as NVIDIA's tools compile it.
     for element in (*INTEGERS, *FORMATS):
         values = [0, 1, 0, 1] if element == "i1" else [1, 2, 4, 2] if element in FORMATS else [1, 2, 3, 4]
         form, shown = ("%g", values) if element in FORMATS else ("%u", values)
         row = "[[{}, {}], [{}, {}]]".format(*shown)
-        yield printed(form, [(element, (2, 2), codes_of(element, values))], row, **BRACKETS)
-    program = Program("print_tko", case="i4", printed="[-8, 7]", **BRACKETS)
+        yield printed(form, [(element, (2, 2), codes_of(element, values))], row)
+    program = Program("print_tko", case="i4", printed="[-8, 7]")
     low = program.let(f"unpack {program.given('i8', [0x78], (1,))} : tile<1xi8> -> tile<2xi4>")
     program.let(f'print_tko "%d", {low} : tile<2xi4> -> token')
     yield program.record()

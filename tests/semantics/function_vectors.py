@@ -114,7 +114,7 @@ def fast(name: str) -> dict[str, Any]:
 
 
 def integer_power(element: str, width: int) -> dict[str, Any]:
-    """The exponent is signed; that this holds for one of a single bit too is this suite's reading."""
+    """The exponent is signed, also one of a single bit; that the power is rounded once is this suite's reading."""
     form = FORMATS[element]
     pool = [code for code in floats(form, f"fpowi{element}", 200) if usable("exp", form, code)][:16]
     exponents = [0, 1, 2, 3, 5, -1, -2, -3, 7, 10, -10, 4, 6, -5, 8, 9]
@@ -125,8 +125,8 @@ def integer_power(element: str, width: int) -> dict[str, Any]:
         exact = value(decode(form, code)) ** exponent
         result.append(encode(form, (int(exact < 0), abs(exact))))
     operands = [tile(element, pool), tile(f"i{width}", [exponent % (1 << width) for exponent in exponents])]
-    more = {"choice": "an exponent of i1 is signed"} if width == 1 else {}
-    return vector("fpowi", operands, [tile(element, result)], units=UNITS_F64 if element == "f64" else 0, **more)
+    units = UNITS_F64 if element == "f64" else 0
+    return vector("fpowi", operands, [tile(element, result)], units=units, choice="an integer power is rounded once")
 
 
 def vectors() -> Iterator[dict[str, Any]]:
