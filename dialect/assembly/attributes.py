@@ -61,8 +61,12 @@ def _key(tokens: Tokens) -> str:
     token = tokens.peek()
     if not is_name(token) and token[:1] != '"':
         tokens.fail(f"expected a key, a bare word or a string, but got {shown(token)}")
+    key = unescape(token) if token[:1] == '"' else token
+    if not key or "\0" in key:
+        # MLIR ends a name at its first zero, and bytecode has no form for an empty one.
+        tokens.fail(f"expected a key of at least one byte and without zero bytes, but got {token}")
     tokens.next()
-    return unescape(token) if token[:1] == '"' else token
+    return key
 
 
 def read_integer(tokens: Tokens, words: str = "expected integer value", bits: int = 64) -> int:

@@ -131,6 +131,12 @@ def test_escapes_in_comments_mean_nothing() -> None:
     kernel('assert %c, "a" : tile<i1> // "\\FF" "\\m"')
 
 
+@pytest.mark.parametrize("key", ["", "\\00", "a\\00b"])
+def test_keys_are_names(key: str) -> None:
+    with pytest.raises(InputError, match="expected a key of at least one byte and without zero bytes, but got "):
+        kernel(ABSI.format(f'{{"{key}" = 1 : i32}}'))
+
+
 def test_strings_of_generic_text_are_utf8() -> None:
     with pytest.raises(InputError, match="expected a string in UTF-8, but got the byte 0xFE"):
         Module.parse(GENERIC + '"ab\\FE"} : () -> () }) : () -> ()')
