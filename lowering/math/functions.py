@@ -20,8 +20,8 @@ from tilec.lowering.math.table import C_TYPES, FUNCTIONS
 class MathFunction:
     """A device function: `name` and `text` for `ptx.function`, and the steps that compute it.
 
-    The one step is a call, or for a short function the steps are its body; then `text` is empty. All `parameters` and
-    the result have one element type.
+    The one step is a call, or for a short function the steps are its body; then `text` is empty. The result has the
+    type of the first of `parameters`.
     """
 
     name: str
@@ -62,6 +62,21 @@ def function(name: str, element: str, target: str) -> MathFunction:
 
 
 @functools.cache
+def integer_power(element: str) -> MathFunction:
+    """An f32 or f64 to a power of i32, as `fpowi` of Tile IR means it: by squaring, each product rounded."""
+    kind, symbol = C_TYPES[element], f"tilec_powi_{element}"
+    source = f"""extern "C" __device__ {kind} {symbol}({kind} base, int exponent) {{
+  {kind} power = exponent & 1 ? base : 1;
+  for (unsigned rest = (exponent < 0 ? 0u - exponent : exponent) >> 1; rest; rest >>= 1) {{
+    base *= base;
+    if (rest & 1) power *= base;
+  }}
+  return exponent < 0 ? 1 / power : power;
+}}"""
+    return _compiled(symbol, source, (element, "i32"))
+
+
+@functools.cache
 def _built(name: str, element: str) -> MathFunction:
     row, kind = FUNCTIONS[name], C_TYPES[element]
     symbol = f"tilec_{row.c_name(element)}"
@@ -70,9 +85,14 @@ def _built(name: str, element: str) -> MathFunction:
     source = (
         f'extern "C" __device__ {kind} {symbol}({parameters}) {{ return {row.c_name(element)}({", ".join(names)}); }}'
     )
+    return _compiled(symbol, source, (element,) * row.arguments)
+
+
+def _compiled(symbol: str, source: str, parameters: tuple[str, ...]) -> MathFunction:
+    """A function of CUDA C++ whose result has the type of its first parameter."""
     ptx = cached([nvrtc.version(), *nvrtc.OPTIONS, source], lambda: nvrtc.compile_to_ptx(source))
     text = device_function(ptx, symbol)
-    values = ", ".join(f"${index + 1}" for index in range(row.arguments))
-    call = Step(f"call.uni ($0), {symbol}, ({values});", element, tuple(range(row.arguments)))
-    body = inline_steps(text, row.arguments)
-    return MathFunction(symbol, "" if body else text, (element,) * row.arguments, body or (call,))
+    values = ", ".join(f"${index + 1}" for index in range(len(parameters)))
+    call = Step(f"call.uni ($0), {symbol}, ({values});", parameters[0], tuple(range(len(parameters))))
+    body = inline_steps(text, len(parameters))
+    return MathFunction(symbol, "" if body else text, parameters, body or (call,))

@@ -55,6 +55,16 @@ def _sqrt(op: Step, _machine: Machine, source: Tile) -> Tile:
 
 @interprets("fpowi", elementwise=True)
 def _fpowi(op: Step, _machine: Machine, source: Tile, exponent: Tile) -> Tile:
+    """By squaring, each product rounded, in f64 or for all other types in f32; see the vectors of the semantics."""
     form = op.element.format
-    power = signed(exponent, op.types[1].element).astype(np.float64)
-    return form.encode(round_to(np.power(form.decode(source), power), form, NEAREST_EVEN))
+    base: Tile = form.decode(source).astype(np.float64 if op.element.name == "f64" else np.float32)
+    power = signed(exponent, op.types[1].element).astype(np.int64)
+    rest = np.abs(power)
+    result = np.where(rest & 1, base, base.dtype.type(1))
+    rest >>= 1
+    while rest.any():
+        base = base * base
+        result = np.where(rest & 1, result * base, result)
+        rest >>= 1
+    result = np.where(power < 0, 1 / result, result)
+    return form.encode(round_to(result.astype(np.float64), form, NEAREST_EVEN))
