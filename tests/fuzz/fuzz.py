@@ -71,6 +71,10 @@ def _fuzz(target: str, work: Path, count: int, seed: int) -> None:
 
     with atheris.instrument_imports(include=["tilec"]):
         module = importlib.import_module(target)
+        from tilec.dialect.mlir import context
+
+    # The dialects take longer to load than any input to read.
+    context()
 
     def mutate(data: bytes, most: int, seed: int) -> bytes:
         source = random.Random(seed)
