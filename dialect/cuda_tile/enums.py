@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.attributes import Enumeration
+from tilec.dialect.cuda_tile.type_rules import PADDING_VALUES, POINTER_ATTRIBUTES
 
 Signedness = Enumeration("unsigned", "signed", called="signedness")
 Overflow = Enumeration("none", "no_signed_wrap", "no_unsigned_wrap", "no_wrap", called="overflow")
@@ -53,5 +54,5 @@ ENUMERATIONS: dict[str, tuple[str, ...]] = {
     field.enumeration: field.numbering
     for field in (Signedness, Overflow, Predicate, Ordering, Visibility, MultimemReduction, IeeeRounding)
 }
-ENUMERATIONS["padding_value"] = ("zero", "neg_zero", "nan", "pos_inf", "neg_inf")
-ENUMERATIONS["ptr_attr"] = ("none", "unicast", "multicast")
+ENUMERATIONS["padding_value"] = PADDING_VALUES
+ENUMERATIONS["ptr_attr"] = POINTER_ATTRIBUTES

@@ -21,10 +21,11 @@ def extended(lowering: Lowering, kind: Element, signed: bool, register: ir.Value
 def widened(lowering: Lowering, kind: Element, signed: bool, register: ir.Value, bits: int) -> ir.Value:
     """The integer sign- or zero-extended to a register of 16, 32 or 64 bits."""
     register = extended(lowering, kind, signed, register)
-    if kind.register_bits == bits:
+    known = 32 if kind.kind == "predicate" else kind.register_bits
+    if known == bits:
         return register
     sign = "s" if signed else "u"
-    return lowering.compute(f"cvt.{sign}{bits}.{sign}{kind.register_bits} $0, $1;", f"i{bits}", register)
+    return lowering.compute(f"cvt.{sign}{bits}.{sign}{known} $0, $1;", f"i{bits}", register)
 
 
 def lowest_bit(lowering: Lowering, kind: Element, register: ir.Value) -> ir.Value:

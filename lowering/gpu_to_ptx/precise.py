@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elementwise import each
-from tilec.lowering.gpu_to_ptx.extension import extended
+from tilec.lowering.gpu_to_ptx.extension import widened
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element
 from tilec.lowering.gpu_to_ptx.narrow_float import from_f32, to_f32
 from tilec.lowering.gpu_to_ptx.registry import lowers
@@ -53,10 +53,7 @@ def fpowi(lowering: Lowering, operation: ir.Operation) -> None:
     kind, exponent = element(operation.results[0]), element(operation.operands[1])
 
     def step(base: ir.Value, power: ir.Value) -> ir.Value:
-        wide = to_f32(lowering, kind, base)
-        whole = extended(lowering, exponent, True, power)
-        if str(whole.type) != "i32":
-            whole = lowering.compute("cvt.s32.s16 $0, $1;", "i32", whole)
+        wide, whole = to_f32(lowering, kind, base), widened(lowering, exponent, True, power, 32)
         return from_f32(lowering, kind, integer_power(str(wide.type)).write(lowering.b, wide, whole))
 
     each(lowering, operation, step)

@@ -14,18 +14,16 @@ from tilec.lowering.tile.producer import producer
 
 def mark_inbounds(module: ir.Module) -> None:
     """Sets the flags that are proven; those that are set stay. Tile IR has them since 13.4."""
-    found: list[Any] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
         if operation.name in _ACCESSES:
-            found.append(operation.opview)
+            op: Any = operation.opview
+            flags = proven_inbounds(op)
+            if any(flags) and flags != (op.inbounds or []):
+                operation.attributes["inbounds"] = ir.DenseBoolArrayAttr.get(flags)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    for op in found:
-        flags = proven_inbounds(op)
-        if any(flags) and flags != (op.inbounds or []):
-            op.operation.attributes["inbounds"] = ir.DenseBoolArrayAttr.get(flags)
 
 
 _ACCESSES = ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko")
