@@ -14,7 +14,7 @@ from tilec.dialect.assembly.reader import read_module as read_text
 from tilec.dialect.bytecode.reader import read_module
 from tilec.dialect.bytecode.version import VERSIONS, Version
 from tilec.dialect.bytecode.writer import write_module
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 
 def main() -> None:

@@ -66,11 +66,11 @@ def compile_once(options: argparse.Namespace) -> dict[str, float]:
     """Seconds by stage of the first compile of this process."""
     import tilec
     from tilec.dialect.mlir import context
-    from tilec.kernel import find
+    from tilec.language.kernel import find
 
     for package in ("tilec.ast_to_tile", "tilec.dialect", "tilec.lowering"):
         import_all(package)
-    for module in ("tilec.compile", "tilec.entries", "tilec.module", "tilec.runtime.cubin"):
+    for module in ("tilec.driver.stages", "tilec.driver.entries", "tilec.text_input.module", "tilec.runtime.cubin"):
         importlib.import_module(module)
     context()
     kernel = find(KERNEL)

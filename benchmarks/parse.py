@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tilec.dialect.assembly.reader import read_module
 from tilec.dialect.mlir import context, ir
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 _REPEATS = 5
 _STEP = (

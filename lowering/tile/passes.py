@@ -16,7 +16,7 @@ from tilec.lowering.tile.remove_dead import remove_dead
 from tilec.lowering.tile.simplify import simplify
 from tilec.lowering.tile.simplify_control import simplify_control
 from tilec.lowering.tile.split_loops import split_loops
-from tilec.stack import room
+from tilec.process.recursion_limit import deep_recursion
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ DEFAULT = (
 )  # fmt: skip
 
 
-@room()
+@deep_recursion()
 def run(module: ir.Module, names: tuple[str, ...] = DEFAULT, *, evaluate: Evaluate) -> ir.Module:
     """The module itself after the passes; `evaluate` says what operations on constants give.
 

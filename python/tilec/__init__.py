@@ -10,36 +10,11 @@ interface: compile, run, load, Module. Importing this package does not load MLIR
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tilec.annotations import ArrayAnnotation, Constant, ConstantAnnotation, ScalarInt64
-from tilec.datatypes import (
-    DType,
-    bfloat16,
-    bool_,
-    float4_e2m1fn,
-    float8_e4m3fn,
-    float8_e5m2,
-    float8_e8m0fnu,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    tfloat32,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
 from tilec.errors import CompileError, TilecError
-from tilec.hints import ByTarget
-from tilec.kernel import Kernel, function, kernel
+from tilec.language.annotations import ArrayAnnotation, Constant, ConstantAnnotation, ScalarInt64
 from tilec.language.arith import (
     abs,
     add,
@@ -81,10 +56,34 @@ from tilec.language.atomic import (
 )
 from tilec.language.control import assert_, ensure_constant, static_assert, static_eval, static_iter
 from tilec.language.convert import astype, bitcast, pack_to_bytes, unpack_from_bytes
+from tilec.language.datatypes import (
+    DType,
+    bfloat16,
+    bool_,
+    float4_e2m1fn,
+    float8_e4m3fn,
+    float8_e5m2,
+    float8_e8m0fnu,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    tfloat32,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from tilec.language.debug import print, printf
+from tilec.language.hints import ByTarget
+from tilec.language.kernel import Kernel, function, kernel
 from tilec.language.math import atan2, ceil, cos, cosh, exp, exp2, floor, log, log2, rsqrt, sin, sinh, sqrt, tan, tanh
 from tilec.language.memory import assume_divisible_by, bid, gather, load, num_blocks, num_tiles, scatter, store
 from tilec.language.mma import matmul, mma, mma_scaled
+from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
 from tilec.language.reduce import argmax, argmin, max, min, prod, reduce, sum
 from tilec.language.scan import cumprod, cumsum, scan
 from tilec.language.shape import (
@@ -103,36 +102,38 @@ from tilec.language.shape import (
     zeros,
 )
 from tilec.language.view import Array, Tile, TiledView
-from tilec.modes import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
 from tilec.version import VERSION as __version__
 
 # What programs written for cuTile catch.
 TileError = TilecError
 TileSyntaxError = TileTypeError = TileValueError = TileUnsupportedFeatureError = TileStaticAssertionError = CompileError
 
-# Loaded when first used: name, module, and the name there.
+if TYPE_CHECKING:
+    from tilec.driver.backends import run
+    from tilec.driver.compiled import Compiled
+    from tilec.driver.kernel_launch import launch
+    from tilec.driver.stages import compile
+    from tilec.signature import Signature
+    from tilec.text_input.module import Module
+
+# Imported on first use, because importing tilec loads neither MLIR nor a backend: name, and the module that defines it.
 _LAZY = {
-    "launch": ("tilec.launch", "launch"),
-    "compile": ("tilec.compile", "compile"),
-    "run": ("tilec.run", "run"),
-    "Module": ("tilec.module", "Module"),
-    "Compiled": ("tilec.compiled", "Compiled"),
+    "launch": "tilec.driver.kernel_launch",
+    "compile": "tilec.driver.stages",
+    "run": "tilec.driver.backends",
+    "Module": "tilec.text_input.module",
+    "Compiled": "tilec.driver.compiled",
+    "Signature": "tilec.signature",
 }
 
 
-def _lazy(module: str, name: str) -> property:
-    # The setter is what the import of a submodule of the same name calls; the function keeps the name.
-    return property(lambda _package: getattr(import_module(module), name), lambda _package, _submodule: None)
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'tilec' has no attribute '{name}'")
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
 
 
-class _Package(ModuleType):
-    """`tilec.compile` is the function, also after something has imported the module tilec.compile."""
-
-    def __dir__(self) -> list[Any]:
-        return [*self.__dict__, *_LAZY]
-
-
-for _name, (_module, _attribute) in _LAZY.items():
-    setattr(_Package, _name, _lazy(_module, _attribute))
-
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

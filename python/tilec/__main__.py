@@ -2,6 +2,6 @@
 
 import sys
 
-from tilec.command_line import main
+from tilec.commands.command_line import main
 
 sys.exit(main())

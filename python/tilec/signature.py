@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
-from tilec.datatypes import DType, by_element
 from tilec.errors import InputError, Note
+from tilec.language.datatypes import DType, by_element
 
 if TYPE_CHECKING:
-    from tilec.kernel import Kernel
+    from tilec.language.kernel import Kernel
 
 # TMA and 16-byte vector accesses need this much (PTX ISA, tensor map and ld.global.v4).
 DEFAULT_ALIGNMENT = 16
@@ -140,9 +140,9 @@ class Signature:
 
     @staticmethod
     def from_arguments(kernel: Kernel, arguments: Sequence[Any]) -> Signature:
-        """The signature that `arguments` call for, with what can be seen in the arrays: see tilec.call_signature."""
+        """The signature of a call with `arguments`; see tilec.specialization.call_signature."""
         # The readers of signatures build on this module.
-        from tilec.call_signature import from_arguments
+        from tilec.specialization.call_signature import from_arguments
 
         return from_arguments(kernel, arguments)
 
@@ -164,7 +164,7 @@ class Signature:
 
 def parse(text: str) -> Signature:
     """Read the text form described at the top of this module; raises InputError that points into the text."""
-    from tilec.signature_text import parse as parse_text
+    from tilec.specialization.signature_text import parse as parse_text
 
     return parse_text(text)
 

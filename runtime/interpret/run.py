@@ -10,6 +10,7 @@ import numpy as np
 
 from tilec.dialect.mlir import ir
 from tilec.errors import InputError
+from tilec.process.recursion_limit import deep_recursion
 from tilec.runtime.grid import Dimensions, grid_of
 from tilec.runtime.interpret.element import Element
 from tilec.runtime.interpret.global_memory import Memory, Range
@@ -19,12 +20,11 @@ from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.ordering import Ordering
 from tilec.runtime.interpret.prepare import Preparation, plain_type
 from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
-from tilec.stack import room
 
 Value = int | float
 
 
-@room()
+@deep_recursion()
 def run(
     module: ir.Module,
     entry: str,

@@ -8,7 +8,7 @@ from typing import Any
 from tilec.dialect.build import build
 from tilec.dialect.fields import ONE, ValueField
 from tilec.dialect.mlir import context, ir
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 
 def rebuilt(module: Module) -> Module:

@@ -12,7 +12,7 @@ from tilec.dialect.attributes import Boolean, Booleans
 from tilec.dialect.bytecode.version import Version
 from tilec.dialect.mlir import context, ir
 from tilec.errors import InputError, VerificationError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 GLOBALS = "global @table <f32: [1.0, 2.0]> : tile<2xf32>\n"
 

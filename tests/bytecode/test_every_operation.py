@@ -13,7 +13,7 @@ from version_needs import ENTRIES, SINCE, YOUNGER_MEMBERS, members_used, name_of
 
 from tilec.dialect.bytecode.version import VERSIONS, Version
 from tilec.errors import InputError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 HINTS = "optimization_hints=<default = {}, sm_100 = {num_cta_in_cga = 2, occupancy = 4}>"
 # What is no operation of a kernel's body.

@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 from file_assembler import CONSTANTS, FUNCTIONS, NO_ARGUMENTS, PRODUCER, STRINGS, TYPES, Kernel, file, number, table
 
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 TYPES_USED = (NO_ARGUMENTS, "03", "0D 01 00")
 KERNEL = Kernel("10 02 00", TYPES_USED, constants=("2A 00 00 00",))

@@ -8,7 +8,7 @@ import pytest
 from file_assembler import NO_ARGUMENTS, Kernel
 
 from tilec.errors import InputError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 # The tag of each element type.
 TAGS = dict(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tilec.errors import TilecError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS / "fuzz"))

@@ -9,7 +9,7 @@ import pytest
 from file_assembler import FUNCTIONS, NO_ARGUMENTS, STRINGS, TYPES, Kernel, file, number, table
 
 from tilec.errors import InputError, VerificationError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 INTEGER = ("10 01 02 00", "03", "0D 01 00")
 FLOAT = ("10 01 02 00", "07", "0D 01 00")

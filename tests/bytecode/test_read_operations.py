@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from file_assembler import NO_ARGUMENTS, Kernel, number
 
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 VERSIONS = ("13.1", "13.2", "13.3", "13.4", "13.5")
 # Types 1 and 2: i32 and tile<i32>; the kernel has one argument of the latter, which is value 0.

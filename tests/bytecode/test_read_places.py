@@ -9,7 +9,7 @@ from file_assembler import Kernel
 
 from tilec.dialect.mlir import ir
 from tilec.errors import InputError, VerificationError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 INTEGER = ("10 01 02 00", "03", "0D 01 00")
 LOOP = "29 00 03 00 00 00 01  01 01 02 01 11 00 00"

@@ -13,7 +13,7 @@ import pytest
 from tilec.dialect.bytecode.version import VERSIONS
 from tilec.dialect.mlir import context, ir
 from tilec.errors import InputError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS / "semantics"))

@@ -15,7 +15,7 @@ from version_needs import ENTRIES, SINCE, TABLE
 from tilec.dialect.bytecode.cursor import Malformed
 from tilec.dialect.bytecode.version import VERSIONS, Version
 from tilec.errors import InputError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 FLOAT_TILE = ("10 01 02 00", "07", "0D 01 00")
 NAMES = [str(version) for version in VERSIONS]

@@ -6,7 +6,7 @@ import pytest
 from sections import body, entries, sections
 
 from tilec.errors import InputError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 # The kernel's record up to the attributes of its only argument, and after them.
 HEAD, TAIL = "01 00 02 02 00 0B 00 06 01 0A", "03 5C 00 00"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sections import entries, sections
 
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 # Type and elements as in the text, and the bytes.
 CASES = [

@@ -7,7 +7,7 @@ from sections import entries, sections
 
 from tilec.dialect.bytecode.version import NEWEST, VERSIONS
 from tilec.errors import UsageError, VerificationError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 SMALLEST = "entry @k() { return }"
 EVERYTHING = """cuda_tile.module @kernels attributes {producer = "me 1.0"} {

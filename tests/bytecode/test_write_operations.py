@@ -6,7 +6,7 @@ import pytest
 from sections import body, entries, sections
 
 from tilec.errors import InputError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 RETURN = "5C 00 00"
 

@@ -9,7 +9,7 @@ import pytest
 
 from tilec.dialect.bytecode.version import VERSIONS
 from tilec.errors import InputError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 TABLE = json.loads((Path(__file__).parents[1] / "operations.json").read_text())
 NAMES = [str(version) for version in VERSIONS]

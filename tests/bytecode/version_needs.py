@@ -11,7 +11,7 @@ from typing import Any
 from sample_modules import operations
 
 from tilec.dialect.bytecode.version import Version
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 TABLE = json.loads((Path(__file__).parents[1] / "operations.json").read_text())
 # Names that MLIR has no letters for.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tilec.command_line import main
+from tilec.commands.command_line import main
 
 KERNELS = Path(__file__).parent / "kernels.py"
 

@@ -98,7 +98,7 @@ def test_a_terminal_gets_no_bytecode(tilec: Any, source: Path, monkeypatch: pyte
 
 
 def test_standard_output_that_is_no_terminal_gets_it(source: Path, capfdbinary: Any) -> None:
-    from tilec.command_line import main
+    from tilec.commands.command_line import main
 
     assert main(["opt", str(source), "--bytecode-version", "13.3"]) == 0
     assert capfdbinary.readouterr().out[:12] == MAGIC + bytes((13, 3, 0, 0))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 MODULE = """cuda_tile.module @kernels {
   entry @k(%p: tile<ptr<f32>>) {

@@ -9,7 +9,7 @@ import pytest
 from tilec.dialect.build import build
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.operation import OPERATIONS
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 FILES = sorted((Path(__file__).parent / "assembly").glob("*.mlir"))
 with context():

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tilec.compile import compile
 from tilec.dialect.assembly.reader import read_module
 from tilec.dialect.build import build
 from tilec.dialect.cache import forget
 from tilec.dialect.cuda_tile.types import TensorViewType, TileType, TokenType
 from tilec.dialect.mlir import context, ext, ir, passmanager, register
 from tilec.dialect.tile_gpu.types import TensorMapType
+from tilec.driver.stages import compile
 from tilec.errors import UsageError
 from tilec.lowering.tile import passes
-from tilec.module import Module
 from tilec.runtime.interpret.evaluate import evaluate
+from tilec.text_input.module import Module
 
 FILES = sorted((Path(__file__).parent / "assembly").glob("*.mlir"))
 TWICE = """\

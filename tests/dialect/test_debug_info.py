@@ -19,7 +19,7 @@ from tilec.dialect.cuda_tile.debug_info import (
 )
 from tilec.dialect.mlir import context, ir
 from tilec.errors import InputError, TilecError, VerificationError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 LOCATED = Path(__file__).parent / "disassembly" / "located.mlir"
 # Names of a kernel `kern` in /src/k.py, of a block in it, and of an inlined function `helper`.

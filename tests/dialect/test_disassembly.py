@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 FOLDER = Path(__file__).parent / "disassembly"
 KERNELS = sorted(path for path in FOLDER.glob("*.mlir") if path.stem != "located")

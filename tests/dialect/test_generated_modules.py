@@ -13,7 +13,7 @@ from prefixes import prefixed
 
 from tilec.dialect.bytecode.version import NEWEST
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 TABLE = json.loads((Path(__file__).parents[1] / "operations.json").read_text())
 # What the table calls by names that are not those of operations here.

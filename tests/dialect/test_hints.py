@@ -6,7 +6,7 @@ import pytest
 
 from tilec.dialect.cuda_tile.hints import ARCHITECTURES, HINTS
 from tilec.errors import InputError, VerificationError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 VIEW = "partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>"
 # An operation that takes hints, by the name it has in HINTS.

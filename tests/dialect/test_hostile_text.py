@@ -9,7 +9,7 @@ import pytest
 
 from tilec.dialect.assembly.limits import MAXIMUM_DEPTH
 from tilec.errors import InputError, TilecError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 HEADER = "cuda_tile.module @m { entry @k(%i: tile<i32>, %c: tile<i1>, %p: tile<ptr<f32>>) {\n"
 FOOTER = "\n} }\n"

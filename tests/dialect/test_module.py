@@ -10,7 +10,7 @@ import pytest
 from tilec.dialect.fields import MANY_RUNS
 from tilec.dialect.mlir import context, ir
 from tilec.errors import InputError, VerificationError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 KERNEL = """cuda_tile.module @kernels {
   entry @copy(%arg0: tile<ptr<f32>>) {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tilec.errors import TilecError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 FILES = sorted((Path(__file__).parent / "assembly").glob("*.mlir"))
 _PIECE = re.compile(r"\s+|[A-Za-z0-9_.$]+|.")

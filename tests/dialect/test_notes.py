@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilec.errors import TilecError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 
 def diagnostics(body: str) -> list[str]:

@@ -10,7 +10,7 @@ from tilec.dialect.cuda_tile.enums import ENUMERATIONS
 from tilec.dialect.mlir import context
 from tilec.dialect.operation import OPERATIONS
 from tilec.errors import TilecError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 FILES = sorted((Path(__file__).parent / "assembly").glob("*.mlir"))
 files = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -16,7 +16,7 @@ from modules_at_random import module
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.operation import groups
 from tilec.dialect.spelling import spell
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 TABLE = {op["name"]: op for op in json.loads((Path(__file__).parents[1] / "operations.json").read_text())["ops"]}
 INTEGERS = ("i1", "i8", "i16", "i32", "i64")

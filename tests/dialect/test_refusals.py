@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tilec.errors import TilecError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 # Values that the bodies may use; all on the first line, so that the lines of a body count from two.
 HEADER = """cuda_tile.module @m { entry @k(%i: tile<i32>, %l: tile<i64>, %c: tile<i1>, %p: tile<ptr<f32>>) {\

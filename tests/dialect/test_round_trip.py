@@ -8,7 +8,7 @@ import pytest
 
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.operation import OPERATIONS
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 FILES = sorted((Path(__file__).parent / "assembly").glob("*.mlir"))
 files = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

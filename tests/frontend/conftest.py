@@ -9,7 +9,7 @@ import pytest
 
 import tilec as ct
 from tilec.errors import TilecError
-from tilec.kernel import Kernel
+from tilec.language.kernel import Kernel
 from tilec.signature import parse
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tilec as ct
-from tilec import datatypes
 from tilec.errors import InputError
+from tilec.language import datatypes
 from tilec.signature import ArrayArgument, ScalarArgument, Signature
 
 

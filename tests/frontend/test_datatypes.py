@@ -8,9 +8,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tilec import datatypes
-from tilec.datatypes import by_element, from_numpy, of_literal, promote, promote_literal, to_numpy
 from tilec.errors import CompileError
+from tilec.language import datatypes
+from tilec.language.datatypes import by_element, from_numpy, of_literal, promote, promote_literal, to_numpy
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 import tilec as ct
 from tilec.errors import CompileError, InputError, UsageError
-from tilec.kernel import Kernel, find
+from tilec.language.kernel import Kernel, find
 
 ConstInt = ct.Constant[int]
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tilec import datatypes
 from tilec.errors import InputError
+from tilec.language import datatypes
 from tilec.signature import ArrayArgument, ConstantArgument, ScalarArgument, Signature, parse
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tilec.errors import TilecError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 SAMPLES = Path(__file__).parents[1] / "dialect"
 _PIECE = re.compile(r"\s+|[A-Za-z0-9_.$]+|.", re.DOTALL)

@@ -13,7 +13,7 @@ from tilec.dialect.bytecode.tags import is_bytecode
 from tilec.dialect.bytecode.version import VERSIONS, Version
 from tilec.dialect.mlir import context
 from tilec.errors import InputError, TilecError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 SAMPLES = Path(__file__).parents[1] / "dialect"
 SMALLEST = runpy.run_path(str(SAMPLES.parent / "bytecode" / "operation_samples.py"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tilec.dialect.mlir import context, ext, ir
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 ASSEMBLY = sorted((Path(__file__).parents[1] / "dialect" / "assembly").glob("*.mlir"))
 

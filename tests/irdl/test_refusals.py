@@ -11,7 +11,7 @@ import pytest
 from tilec.dialect.fields import MANY_RUNS
 from tilec.dialect.mlir import context, ir, passmanager
 from tilec.errors import InputError, VerificationError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 I32, F32, I32x4 = (
     f"!cuda_tile.tile<array<i64{shape}>, {element}>"

@@ -11,13 +11,13 @@ import pytest
 from every_type import attributes, types
 from irdl_samples import alone, made_up, tile_modules, tile_operations
 
-from tilec.compile import compile
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.operation import OPERATIONS
 from tilec.dialect.ptx.dialect import Ptx
 from tilec.dialect.tile_gpu.dialect import TileGpu
-from tilec.stage_text import read_module
+from tilec.driver.stage_text import read_module
+from tilec.driver.stages import compile
 
 MlirOpt = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[2]

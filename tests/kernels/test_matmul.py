@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from compare import assert_within, matrix, product_tolerance, run_everywhere
 
-from tilec.kernel import find
+from tilec.language.kernel import find
 
 BF16 = ml_dtypes.bfloat16
 MATMUL = find(str(Path(__file__).parents[2] / "examples" / "matmul.py"), "matmul_kernel")

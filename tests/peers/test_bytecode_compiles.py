@@ -12,8 +12,8 @@ from signatures import CASES
 from tile_tools import tool
 
 from tilec.dialect.bytecode.version import VERSIONS, Version
-from tilec.module import Module
 from tilec.signature import parse
+from tilec.text_input.module import Module
 
 pytestmark = pytest.mark.peers
 

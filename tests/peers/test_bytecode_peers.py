@@ -11,7 +11,7 @@ from sample_modules import joined, module_of, operations, samples, writable
 from tile_tools import disassembled
 
 from tilec.dialect.bytecode.version import VERSIONS, Version
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 pytestmark = pytest.mark.peers
 

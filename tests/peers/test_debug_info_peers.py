@@ -11,7 +11,7 @@ import pytest
 from tile_tools import disassembled
 
 from tilec.dialect.bytecode.version import VERSIONS
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 pytestmark = pytest.mark.peers
 

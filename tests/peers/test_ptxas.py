@@ -12,7 +12,7 @@ import pytest
 from signatures import CASES, SIGNATURES
 
 import tilec
-from tilec.kernel import Kernel
+from tilec.language.kernel import Kernel
 
 pytestmark = pytest.mark.peers
 

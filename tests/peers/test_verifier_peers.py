@@ -17,7 +17,7 @@ from tilec.dialect.assembly.reader import read_module
 from tilec.dialect.bytecode.version import NEWEST
 from tilec.dialect.bytecode.writer import write_module
 from tilec.errors import InputError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 DIALECT = Path(__file__).parents[1] / "dialect"
 sys.path.insert(0, str(DIALECT / "generated"))

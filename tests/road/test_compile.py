@@ -7,7 +7,7 @@ import pytest
 
 import tilec
 from tilec.errors import InputError, UsageError
-from tilec.kernel import find
+from tilec.language.kernel import find
 
 KERNELS = Path(__file__).parent / "kernels.py"
 SCALE = "x: f32[?], y: f32[?], factor: f32, tile=128"

@@ -11,7 +11,7 @@ import pytest
 import tilec
 from tilec.dialect.cuda_tile.debug_info import subprogram_of
 from tilec.errors import SimulationError
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 KERNELS = Path(__file__).parent / "kernels.py"
 MATMUL = "A: f16[?,?], B: f16[?,?], C: f16[?,?], tm=128, tn=128, tk=64"

@@ -7,7 +7,7 @@ import pytest
 
 import tilec
 from tilec import passes
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 # NVIDIA's disassembler takes them too; readers refuse more (tests/dialect/test_hostile_text.py).
 DEPTH = 500

@@ -13,9 +13,9 @@ from types import ModuleType
 import pytest
 
 from tilec.dialect.mlir import context, ir, register
+from tilec.driver.backends import run
 from tilec.errors import UnsupportedError
-from tilec.module import Module
-from tilec.run import run
+from tilec.text_input.module import Module
 
 ROOT = Path(__file__).parents[2]
 

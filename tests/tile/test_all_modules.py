@@ -11,9 +11,9 @@ import pytest
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.passes import DEFAULT, PASSES, run
-from tilec.module import Module
 from tilec.runtime.interpret.evaluate import evaluate
 from tilec.runtime.interpret.run import run as interpret
+from tilec.text_input.module import Module
 
 TESTS = Path(__file__).parent.parent
 sys.path.insert(0, str(TESTS / "semantics"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from tilec.command_line import main
+from tilec.commands.command_line import main
 from tilec.lowering.tile.passes import run
-from tilec.module import Module
 from tilec.runtime.interpret.evaluate import evaluate
+from tilec.text_input.module import Module
 
 KERNEL = """cuda_tile.module @m { entry @k(%pp: tile<ptr<f16>>, %n: tile<i32>) {
   %p = assume div_by<16>, %pp : tile<ptr<f16>> %x, %y, %z = get_tile_block_id : tile<i32>

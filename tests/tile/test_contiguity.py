@@ -15,8 +15,8 @@ from tilec.lowering.tile.axis import UNBOUNDED, Axes, Axis
 from tilec.lowering.tile.bounds import Interval, bounds
 from tilec.lowering.tile.contiguity import contiguity
 from tilec.lowering.tile.divisibility import divisibility
-from tilec.module import Module
 from tilec.runtime.interpret.run import run as interpret
+from tilec.text_input.module import Module
 
 
 def tile(shape: tuple[int, ...], element: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 from tilec.dialect.mlir import context, ir
 from tilec.lowering.tile.bounds import bounds
 from tilec.lowering.tile.divisibility import UNBOUNDED, divisibility
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 HEADER = (
     "cuda_tile.module @m { entry @k(%n: tile<i32>, %p: tile<ptr<f16>>, %c: tile<i1>) {"

@@ -11,12 +11,12 @@ import pytest
 from tilec import pipeline
 from tilec.dialect.build import build
 from tilec.dialect.mlir import context, ext, ir, passmanager, register
+from tilec.driver.backends import run
 from tilec.errors import InputError, UsageError
 from tilec.lowering.gpu.passes import PASSES as GPU_PASSES
 from tilec.lowering.tile.passes import PASSES as TILE_PASSES
 from tilec.lowering.tile_to_gpu.kernel import convert
-from tilec.module import Module
-from tilec.run import run
+from tilec.text_input.module import Module
 
 ASSEMBLY = sorted((Path(__file__).parents[1] / "dialect" / "assembly").glob("*.mlir"))
 FOREIGN = "other.hand_on"

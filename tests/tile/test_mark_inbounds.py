@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tilec.compile import compile
+from tilec.driver.stages import compile
 from tilec.lowering.tile.passes import run
-from tilec.module import Module
 from tilec.runtime.interpret.evaluate import evaluate
 from tilec.runtime.interpret.run import run as interpret
+from tilec.text_input.module import Module
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -9,8 +9,8 @@ import pytest
 
 import tilec
 from tilec.lowering.tile.passes import run
-from tilec.module import Module
 from tilec.runtime.interpret.evaluate import evaluate
+from tilec.text_input.module import Module
 
 TILE = "tile<8xi32>"
 KERNELS = 30

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from tilec.lowering.tile.passes import DEFAULT, PASSES, run
-from tilec.module import Module
 from tilec.runtime.interpret.evaluate import evaluate
+from tilec.text_input.module import Module
 
 ARGUMENTS = "%n: tile<i32>, %c: tile<i1>, %p: tile<ptr<f32>>"
 

@@ -10,8 +10,8 @@ import pytest
 from tilec import pipeline
 from tilec.dialect.mlir import passmanager
 from tilec.lowering.tile.passes import DEFAULT, PASSES, run
-from tilec.module import Module
 from tilec.runtime.interpret.evaluate import evaluate
+from tilec.text_input.module import Module
 
 PAGE = (Path(__file__).parents[2] / "docs" / "passes.md").read_text()
 ENTRY = re.search(r"`(entry @k\(.*?\))`", PAGE)[1]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tilec
-from tilec.compile import compile
-from tilec.module import Module
+from tilec.driver.stages import compile
+from tilec.text_input.module import Module
 
 BLOCK, BLOCKS = 256, 3
 DTYPES = {"f32": np.float32, "f16": np.float16, "i8": np.int8, "f64": np.float64, "i32": np.int32}

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tilec.lowering.tile.passes import DEFAULT, PASSES, run
-from tilec.module import Module
 from tilec.runtime.interpret.evaluate import evaluate
 from tilec.runtime.interpret.run import run as interpret
+from tilec.text_input.module import Module
 
 COUNT = 256
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tilec.lowering.tile.passes import run
-from tilec.module import Module
 from tilec.runtime.interpret.evaluate import evaluate
 from tilec.runtime.interpret.run import run as interpret
+from tilec.text_input.module import Module
 
 T, STORE = "tile<i32>", "store_ptr_tko weak %p, {} : tile<ptr<i32>>, tile<i32> -> token"
 HEADER = (

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tilec.lowering.tile.passes import run
-from tilec.module import Module
 from tilec.runtime.interpret.evaluate import evaluate
 from tilec.runtime.interpret.run import run as interpret
+from tilec.text_input.module import Module
 
 EDGES = {
     "i8": [-128, -127, -100, -9, -8, -2, -1, 0, 1, 2, 7, 8, 9, 100, 120, 126, 127],

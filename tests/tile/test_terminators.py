@@ -8,7 +8,7 @@ import pytest
 
 from tilec.dialect.mlir import ir, register
 from tilec.lowering.tile.terminators import may_be_left
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 HERE = "%here = addi %n, %n : tile<i32>"
 COUNTED = "for %i in (%n to %n, step %n) : tile<i32>"

@@ -7,8 +7,8 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from tilec.ast_to_tile.values import Array, Shape, Tile, TypedConstant, describe, is_tile_like
-from tilec.datatypes import DType
 from tilec.errors import CompileError
+from tilec.language.datatypes import DType
 
 E = TypeVar("E", bound=Enum)
 

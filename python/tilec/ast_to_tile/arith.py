@@ -6,17 +6,17 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from tilec import datatypes
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.convert import signedness
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.shape import common_shape, operand
 from tilec.ast_to_tile.values import Shape, Tile, TypedConstant, describe, is_number, is_tile_like
-from tilec.datatypes import Category, DType
 from tilec.errors import CompileError
 from tilec.language import arith as language
-from tilec.modes import RoundingMode
+from tilec.language import datatypes
+from tilec.language.datatypes import Category, DType
+from tilec.language.modes import RoundingMode
 
 # What each operation does with two Python numbers.
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {

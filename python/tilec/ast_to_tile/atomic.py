@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tilec import datatypes
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.emitter import Emitter, tile_type
 from tilec.ast_to_tile.memory import access_attributes, spread
 from tilec.ast_to_tile.pointers import addresses
 from tilec.ast_to_tile.values import Array, Tile
-from tilec.datatypes import DType
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.language import atomic as language
-from tilec.modes import MemoryOrder
+from tilec.language import datatypes
+from tilec.language.datatypes import DType
+from tilec.language.modes import MemoryOrder
 
 ORDERS = (MemoryOrder.RELAXED, MemoryOrder.ACQUIRE, MemoryOrder.RELEASE, MemoryOrder.ACQ_REL)
 

@@ -6,7 +6,6 @@ import difflib
 from types import ModuleType
 from typing import Any
 
-from tilec import datatypes
 from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.control import is_static
 from tilec.ast_to_tile.emitter import Emitter
@@ -14,7 +13,7 @@ from tilec.ast_to_tile.shape import index_with_new_axes
 from tilec.ast_to_tile.values import Array, Method, Range, Tile, TiledView, TypedConstant, describe, is_number, plain
 from tilec.ast_to_tile.view import array_attribute, view_attribute
 from tilec.errors import CompileError
-from tilec.language import convert, shape, view
+from tilec.language import convert, datatypes, shape, view
 
 _TILE_METHODS = {
     "astype": convert.astype,

@@ -6,13 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tilec import datatypes
 from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.arith import binary
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.values import Range, Tile, TypedConstant, describe, is_number, is_tile_like
-from tilec.datatypes import DType
 from tilec.errors import CompileError
+from tilec.language import datatypes
+from tilec.language.datatypes import DType
 
 if TYPE_CHECKING:
     from tilec.ast_to_tile.tracer import Tracer

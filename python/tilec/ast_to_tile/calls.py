@@ -20,10 +20,10 @@ from tilec.ast_to_tile.frame import MAXIMUM_DEPTH, Frame
 from tilec.ast_to_tile.source import Source, body_of, read
 from tilec.ast_to_tile.tracer import Returned, Tracer, expression
 from tilec.ast_to_tile.values import LocalFunction, Method, describe, function_name
-from tilec.datatypes import DType
 from tilec.errors import CompileError
-from tilec.kernel import Kernel
 from tilec.language import arith, debug
+from tilec.language.datatypes import DType
+from tilec.language.kernel import Kernel
 
 
 @expression(ast.Call)

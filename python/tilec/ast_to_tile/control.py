@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilec import datatypes
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.convert import to_dtype
@@ -12,6 +11,7 @@ from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.values import Array, Tile, TiledView, describe
 from tilec.errors import CompileError
 from tilec.language import control as language
+from tilec.language import datatypes
 
 
 def is_static(value: Any) -> bool:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tilec import datatypes
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.values import Tile, TypedConstant, describe, is_number
-from tilec.datatypes import DType
 from tilec.errors import CompileError
 from tilec.language import convert as language
-from tilec.modes import RoundingMode
+from tilec.language import datatypes
+from tilec.language.datatypes import DType
+from tilec.language.modes import RoundingMode
 
 
 def signedness(dtype: DType) -> str:

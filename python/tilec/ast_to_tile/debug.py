@@ -11,9 +11,9 @@ from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.control import is_static
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.values import Text, Tile, TypedConstant, describe, is_number
-from tilec.datatypes import DType
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.language import debug as language
+from tilec.language.datatypes import DType
 
 # %[flags][width][.precision][length]specifier, or a percent sign of its own.
 _DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|j|z|t|L)?([diuoxXeEfFgGaA]))")

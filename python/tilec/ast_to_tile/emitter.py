@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tilec import datatypes
 from tilec.ast_to_tile.values import Shape, Tile, TypedConstant, describe
-from tilec.datatypes import DType
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import ir
 from tilec.errors import CompileError
+from tilec.language import datatypes
+from tilec.language.datatypes import DType
 
 _FLOATS = {
     datatypes.float16: ir.F16Type,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tilec import datatypes
 from tilec.ast_to_tile import (  # noqa: F401  (each registers its chapter)
     arith,
     atomic,
@@ -33,10 +32,11 @@ from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import context, ir
+from tilec.language import datatypes
 from tilec.signature import Argument, ArrayArgument, ScalarArgument, Signature
 
 if TYPE_CHECKING:
-    from tilec.kernel import Kernel
+    from tilec.language.kernel import Kernel
 
 
 def kernel_to_tile(kernel: Kernel, signature: Signature) -> ir.Module:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tilec import datatypes
 from tilec.ast_to_tile.arith import binary, invert, negate, where
 from tilec.ast_to_tile.attributes import attribute, element
 from tilec.ast_to_tile.branches import either
@@ -16,6 +15,7 @@ from tilec.ast_to_tile.mma import matmul
 from tilec.ast_to_tile.tracer import Tracer, expression
 from tilec.ast_to_tile.values import LocalFunction, Tile, TypedConstant, describe, is_tile_like
 from tilec.errors import CompileError
+from tilec.language import datatypes
 
 _BINARY = {
     ast.Add: "add",

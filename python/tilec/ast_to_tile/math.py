@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tilec import datatypes
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arith import common_dtype, float_attributes
 from tilec.ast_to_tile.chapters import implements
@@ -14,9 +13,10 @@ from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.shape import common_shape, operand
 from tilec.ast_to_tile.values import Tile, TypedConstant, is_number
-from tilec.datatypes import Category
 from tilec.errors import CompileError
+from tilec.language import datatypes
 from tilec.language import math as language
+from tilec.language.datatypes import Category
 
 # The operation has the name of the function; beside it the function of Python that folds constants, and the roundings.
 _APPROXIMATE = ("full", "approx")

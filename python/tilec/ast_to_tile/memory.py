@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilec import datatypes
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.chapters import implements
@@ -15,14 +14,15 @@ from tilec.ast_to_tile.pointers import addresses
 from tilec.ast_to_tile.shape import broadcast, operand, reshape
 from tilec.ast_to_tile.values import Array, Shape, Tile, TiledView, TypedConstant, describe
 from tilec.ast_to_tile.view import tile_view, tiles_along
-from tilec.datatypes import DType
 from tilec.dialect.cuda_tile.attributes import DivByAttr
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
 from tilec.errors import CompileError
+from tilec.language import datatypes
 from tilec.language import memory as language
 from tilec.language import view as view_language
-from tilec.modes import MemoryOrder, MemoryScope, PaddingMode
+from tilec.language.datatypes import DType
+from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode
 
 LOAD_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.ACQUIRE)
 STORE_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.RELEASE)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tilec import datatypes
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, tile_type
 from tilec.ast_to_tile.values import Shape, Tile, TypedConstant, describe, describe_tile, is_number
-from tilec.datatypes import DType
 from tilec.dialect.mlir import ir
 from tilec.errors import CompileError
+from tilec.language import datatypes
+from tilec.language.datatypes import DType
 
 
 class NoMerge(CompileError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilec import datatypes
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import common_dtype
@@ -14,9 +13,10 @@ from tilec.ast_to_tile.convert import signedness, to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.shape import broadcast, common_shape, reshape
 from tilec.ast_to_tile.values import Shape, Tile
-from tilec.datatypes import DType
 from tilec.errors import CompileError
+from tilec.language import datatypes
 from tilec.language import mma as language
+from tilec.language.datatypes import DType
 
 # Input type: accumulators, the first one that of ct.matmul (Tile IR, table of mmaf and mmai).
 ACCUMULATORS: dict[DType, tuple[DType, ...]] = {

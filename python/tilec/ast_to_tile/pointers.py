@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilec import datatypes
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import binary, compare
@@ -13,6 +12,7 @@ from tilec.ast_to_tile.emitter import Emitter, pointer_type
 from tilec.ast_to_tile.shape import broadcast, common_shape
 from tilec.ast_to_tile.values import Array, Shape, Tile, TypedConstant, describe
 from tilec.dialect.mlir import ir
+from tilec.language import datatypes
 
 
 def addresses(

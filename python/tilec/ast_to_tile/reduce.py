@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from math import inf, nan
 from typing import Any
 
-from tilec import datatypes
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import binary, compare, float_attributes, select
@@ -15,10 +14,11 @@ from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, element_attribute, tile_type
 from tilec.ast_to_tile.shape import broadcast, common_shape, iota, reshape
 from tilec.ast_to_tile.values import Shape, Tile, describe, function_name
-from tilec.datatypes import DType
 from tilec.dialect.mlir import ir
 from tilec.errors import CompileError
+from tilec.language import datatypes
 from tilec.language import reduce as language
+from tilec.language.datatypes import DType
 
 # Takes two groups of scalars and gives the combined group.
 Combine = Callable[[Sequence[Tile], Sequence[Tile]], Sequence[Tile]]

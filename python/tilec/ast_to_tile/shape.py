@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tilec import datatypes
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.convert import python_number, to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.values import Shape, Tile, describe
-from tilec.datatypes import DType
 from tilec.errors import CompileError
+from tilec.language import datatypes
 from tilec.language import shape as language
 from tilec.language import view as view_language
+from tilec.language.datatypes import DType
 
 
 def reshape(emitter: Emitter, tile: Tile, shape: Shape) -> Tile:

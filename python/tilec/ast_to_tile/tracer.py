@@ -17,9 +17,9 @@ from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.frame import Frame
 from tilec.ast_to_tile.unsupported import refuse_expression, refuse_statement
 from tilec.ast_to_tile.values import Array, Method, Range, Tile, TiledView, TypedConstant, describe
-from tilec.datatypes import bool_
 from tilec.dialect.mlir import ir
 from tilec.errors import CompileError
+from tilec.language.datatypes import bool_
 
 
 @dataclass(frozen=True)

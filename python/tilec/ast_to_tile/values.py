@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilec.ast_to_tile.source import Definition
-from tilec.datatypes import DType, foreign_dtype
 from tilec.dialect.mlir import ir
 from tilec.errors import Note
-from tilec.modes import PaddingMode
+from tilec.language.datatypes import DType, foreign_dtype
+from tilec.language.modes import PaddingMode
 
 if TYPE_CHECKING:
     from tilec.ast_to_tile.frame import Frame

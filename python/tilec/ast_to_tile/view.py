@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilec import datatypes
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import binary
@@ -12,13 +11,14 @@ from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, element_type, pointer_type
 from tilec.ast_to_tile.values import Array, Method, Shape, Tile, TiledView, describe
-from tilec.datatypes import DType
 from tilec.dialect.cuda_tile.attributes import BoundedAttr
 from tilec.dialect.cuda_tile.types import PartitionViewType, StridedViewType, TensorViewType
 from tilec.dialect.mlir import ir
 from tilec.errors import CompileError
+from tilec.language import datatypes
 from tilec.language import view as language
-from tilec.modes import PaddingMode
+from tilec.language.datatypes import DType
+from tilec.language.modes import PaddingMode
 
 
 def make_array(

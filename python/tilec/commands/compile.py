@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from tilec import compile_hints
-from tilec.compile import compile as compile_entry
-from tilec.compiled import Compiled, StageResult, total_seconds
+from tilec.driver.compiled import Compiled, StageResult, total_seconds
+from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError
 from tilec.runtime import artifact as artifacts
 

@@ -16,8 +16,8 @@ import sys
 import time
 
 from tilec.commands.argument import grid_argument, read_argument
+from tilec.driver.backends import run as run_entry
 from tilec.errors import UsageError
-from tilec.run import run as run_entry
 
 # A run that takes longer than this tells how far it is, so often.
 _SILENT_S, _PERIOD_S = 2.0, 0.5

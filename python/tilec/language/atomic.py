@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tilec.language.modes import MemoryOrder, MemoryScope
 from tilec.language.stub import kernel_function
-from tilec.modes import MemoryOrder, MemoryScope
 
 _ORDER = MemoryOrder.ACQ_REL
 _SCOPE = MemoryScope.DEVICE

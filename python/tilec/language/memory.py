@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode
 from tilec.language.stub import kernel_function
-from tilec.modes import MemoryOrder, MemoryScope, PaddingMode
 
 
 @kernel_function

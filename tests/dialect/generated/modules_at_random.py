@@ -16,7 +16,7 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.operation import OPERATIONS
 from tilec.dialect.spelling import spell
-from tilec.module import Module
+from tilec.text_input.module import Module
 
 with context():
     _ALL = sorted(name.removeprefix("cuda_tile.") for name in OPERATIONS if name.startswith("cuda_tile."))

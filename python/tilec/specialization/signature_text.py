@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
-from tilec.datatypes import ALL, DType, by_element, by_name
 from tilec.errors import InputError, Note
+from tilec.language.datatypes import ALL, DType, by_element, by_name
 from tilec.signature import (
     DEFAULT_ALIGNMENT,
     Argument,

@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tilec.driver.launch_metadata import metadata_of
+from tilec.driver.stage_text import module_text
 from tilec.errors import UsageError
-from tilec.launch_metadata import metadata_of
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.metadata import Metadata
-from tilec.source import Source
-from tilec.stage_text import module_text
+from tilec.text_input.source import Source
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tilec.annotations import ArrayAnnotation
-from tilec.datatypes import DType, bool_, float32, foreign_dtype, from_numpy, int32, int64
 from tilec.errors import InputError
+from tilec.language.annotations import ArrayAnnotation
+from tilec.language.datatypes import DType, bool_, float32, foreign_dtype, from_numpy, int32, int64
 from tilec.runtime.arrays import ArrayView, is_array, view
 from tilec.signature import (
     DEFAULT_ALIGNMENT,
@@ -22,7 +22,7 @@ from tilec.signature import (
 )
 
 if TYPE_CHECKING:
-    from tilec.kernel import Kernel
+    from tilec.language.kernel import Kernel
 
 
 def from_arguments(kernel: Kernel, arguments: Sequence[Any]) -> Signature:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from tilec.compiled import StageResult
+from tilec.driver.compiled import StageResult
 from tilec.errors import InputError
 
 

@@ -9,14 +9,14 @@ from importlib import import_module
 from typing import Any
 
 from tilec import options
-from tilec.compile_hints import checked_hints
-from tilec.compiled import Compiled, StageResult
-from tilec.dump import Dump
+from tilec.driver.compile_hints import checked_hints
+from tilec.driver.compiled import Compiled, StageResult
+from tilec.driver.dump import Dump
+from tilec.driver.internal_failure import internal_error
 from tilec.errors import TilecError, UsageError
-from tilec.failure import internal_error
 from tilec.lowering.target import target_named
-from tilec.source import Source, open_source
-from tilec.stack import room
+from tilec.process.recursion_limit import deep_recursion
+from tilec.text_input.source import Source, open_source
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class Stage:
 
 
 def _kernel_to_tile(kernel: Any, job: Job) -> Any:
-    from tilec.source import signature_of
+    from tilec.text_input.source import signature_of
 
     return kernel.to_tile(signature_of(kernel, job.signature), target=job.target).ir
 
 
 def _tile_passes(module: Any, job: Job) -> Any:
-    from tilec.entries import with_one_entry
+    from tilec.driver.entries import with_one_entry
     from tilec.lowering.tile.passes import run
     from tilec.runtime.interpret.evaluate import evaluate
 
@@ -63,7 +63,7 @@ def _tile_to_gpu(module: Any, job: Job) -> Any:
 
 
 def _gpu_passes(module: Any, job: Job) -> Any:
-    from tilec.entries import after_passes
+    from tilec.driver.entries import after_passes
     from tilec.lowering.gpu.passes import run
 
     return after_passes(module, run, target=job.target, options=job.hints)
@@ -88,15 +88,20 @@ def _ptx_to_cubin(ptx: str, job: Job) -> Any:
 
 
 STAGES = (
-    Stage("tile", ".tile.mlir", ("tilec.signature", "tilec.ast_to_tile.entry", "tilec.module"), _kernel_to_tile),
+    Stage(
+        "tile",
+        ".tile.mlir",
+        ("tilec.signature", "tilec.ast_to_tile.entry", "tilec.text_input.module"),
+        _kernel_to_tile,
+    ),
     Stage(
         "tile-opt",
         ".tile.opt.mlir",
-        ("tilec.entries", "tilec.lowering.tile.passes", "tilec.runtime.interpret.evaluate"),
+        ("tilec.driver.entries", "tilec.lowering.tile.passes", "tilec.runtime.interpret.evaluate"),
         _tile_passes,
     ),
     Stage("gpu-raw", ".gpu.raw.mlir", ("tilec.lowering.tile_to_gpu.kernel",), _tile_to_gpu),
-    Stage("gpu", ".gpu.mlir", ("tilec.entries", "tilec.lowering.gpu.passes"), _gpu_passes),
+    Stage("gpu", ".gpu.mlir", ("tilec.driver.entries", "tilec.lowering.gpu.passes"), _gpu_passes),
     Stage("ptx-mlir", ".ptx.mlir", ("tilec.lowering.gpu_to_ptx.kernel",), _gpu_to_ptx),
     Stage("ptx", ".ptx", ("tilec.lowering.ptx.emit",), _ptx_to_text),
     Stage("cubin", ".cubin", ("tilec.runtime.cubin",), _ptx_to_cubin),
@@ -116,8 +121,8 @@ def compile(
     """Every stage of one entry, from what is given (a kernel, a Module, a stage's text or path) down to `stop`.
 
     A kernel needs a `signature` (text or tilec.Signature); a module of several entries needs `entry`. `target` is
-    `TILEC_TARGET` where it is not given; `hints` are those of tilec.compile_hints. Raises TilecError for what the user
-    can mend, InternalError for a fault of the compiler.
+    `TILEC_TARGET` where it is not given; `hints` are those of tilec.driver.compile_hints. Raises
+    TilecError for what the user can mend, InternalError for a fault of the compiler.
     """
     settings = options.from_environment()
     if stop is not None and stop not in STAGE_NAMES:
@@ -149,7 +154,7 @@ def _run(source: Source, job: Job, stop: str, dump: Dump) -> tuple[StageResult, 
     return tuple(results)
 
 
-@room()
+@deep_recursion()
 def _step(stage: Stage, value: Any, job: Job, source: Source, before: list[StageResult]) -> StageResult:
     try:
         for module in stage.modules:

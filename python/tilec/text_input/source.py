@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tilec.decoding import decoded
+from tilec.driver.stage_text import ptx_target, read_module, stage_of
 from tilec.errors import InputError, UsageError
-from tilec.stage_text import ptx_target, read_module, stage_of
+from tilec.text_input.decoding import decoded
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def open_source(given: Any) -> Source:
 def _from_path(path: str) -> Source:
     file, colon, name = path.rpartition(":")
     if path.endswith(".py") or (colon and file.endswith(".py")):
-        from tilec.kernel import find
+        from tilec.language.kernel import find
 
         return Source(find(file or path, name) if colon else find(path), None, path, path=Path(file or path))
     return _from_text(_read(Path(path)), path, Path(path))

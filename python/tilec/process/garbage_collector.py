@@ -1,4 +1,4 @@
-"""Python's collection of cyclic garbage, put off."""
+"""Suspends the cyclic garbage collector."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def paused_collection() -> Iterator[None]:
-    """No cyclic garbage is collected within; for work that makes many objects and keeps them, as reading does."""
+def suspended_garbage_collector() -> Iterator[None]:
+    """Suspends the collector within; readers create many objects and keep them all, so each collection is wasted."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

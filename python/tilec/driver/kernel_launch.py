@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilec import options
-from tilec.compile import compile as compile_kernel
-from tilec.compiled import Compiled
+from tilec.driver.backends import default_backend, run
+from tilec.driver.compiled import Compiled
+from tilec.driver.stages import compile as compile_kernel
 from tilec.errors import InputError, UsageError
-from tilec.kernel import Kernel
-from tilec.run import default_backend, run
+from tilec.language.kernel import Kernel
 from tilec.runtime.arrays import is_array, view
 from tilec.signature import Signature
 

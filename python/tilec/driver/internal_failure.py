@@ -8,10 +8,10 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from tilec.compile_hints import to_text
-from tilec.compiled import StageResult
+from tilec.driver.compile_hints import to_text
+from tilec.driver.compiled import StageResult
 from tilec.errors import InternalError, Note
-from tilec.source import Source
+from tilec.text_input.source import Source
 
 
 def internal_error(stage: str, error: Exception, before: StageResult | None, source: Source, job: Any) -> InternalError:

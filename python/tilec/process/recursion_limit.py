@@ -1,4 +1,4 @@
-"""Room on Python's stack for what walks over operations and attributes that lie deep in one another."""
+"""Raises the recursion limit for deeply nested IR."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _CALLS = 10_000
 
 
 @contextmanager
-def room() -> Iterator[None]:
-    """Lets calls nest deeper for a while, however deep the caller stands."""
+def deep_recursion() -> Iterator[None]:
+    """Raises the recursion limit within, counted from the depth of the caller."""
     before = sys.getrecursionlimit()
     depth, frame = 0, sys._getframe()
     while frame is not None:

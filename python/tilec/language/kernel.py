@@ -12,14 +12,14 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tilec.annotations import ArrayAnnotation, ConstantAnnotation, ScalarAnnotation
 from tilec.ast_to_tile.source import read
 from tilec.errors import CompileError, InputError, SourceLocation
-from tilec.hints import NO_HINTS, Hints
+from tilec.language.annotations import ArrayAnnotation, ConstantAnnotation, ScalarAnnotation
+from tilec.language.hints import NO_HINTS, Hints
 
 if TYPE_CHECKING:
-    from tilec.module import Module
     from tilec.signature import Signature
+    from tilec.text_input.module import Module
 
 
 class Kernel:
@@ -67,7 +67,7 @@ class Kernel:
         """
         # Importing tilec must not load MLIR.
         from tilec.ast_to_tile.entry import kernel_to_tile
-        from tilec.module import Module
+        from tilec.text_input.module import Module
 
         return Module(kernel_to_tile(self, signature.bind(self)))
 

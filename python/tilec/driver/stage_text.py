@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tilec.decoding import decoded
 from tilec.errors import InputError
+from tilec.text_input.decoding import decoded
 
 # The passes over tile_gpu leave this on a module, so that a module fed back in is not put through them again.
 STAGE_ATTRIBUTE = "tilec.stage"
@@ -34,10 +34,10 @@ def stage_of(text: str) -> str:
 def read_module(text: str | bytes, stage: str, file: str) -> Any:
     """The verified ir.Module of a text of any stage but ptx; a TilecError at the place of a mistake."""
     if stage == "tile":
-        from tilec.module import Module
+        from tilec.text_input.module import Module
 
         return Module.parse(text, file).ir
-    from tilec.diagnostics import verification_error
+    from tilec.diagnostics.mlir_diagnostics import verification_error
     from tilec.dialect.assembly.limits import check_limits
     from tilec.dialect.mlir import context, ir
 
@@ -53,7 +53,7 @@ def read_module(text: str | bytes, stage: str, file: str) -> Any:
 def module_text(module: Any, stage: str) -> str:
     """The text that `read_module` reads back, with locations."""
     if stage in ("tile", "tile-opt"):
-        from tilec.module import Module
+        from tilec.text_input.module import Module
 
         return Module(module).to_text(locations=True)
     return module.operation.get_asm(enable_debug_info=True)

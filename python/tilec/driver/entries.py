@@ -8,9 +8,9 @@ from typing import Any
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.driver.stage_text import GPU_PASSED, STAGE_ATTRIBUTE
 from tilec.errors import InputError, UsageError
 from tilec.runtime.arguments import Argument, PointerArgument, ScalarArgument, from_text, to_text
-from tilec.stage_text import GPU_PASSED, STAGE_ATTRIBUTE
 
 SIGNATURE = "tilec.signature"
 _ENTRY = "cuda_tile.entry"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tilec.driver.stage_text import ptx_version
 from tilec.errors import TilecError
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.json_record import Record
 from tilec.runtime.metadata import SCHEMA, Metadata, read
-from tilec.stage_text import ptx_version
 from tilec.version import VERSION
 
 if TYPE_CHECKING:
-    from tilec.compiled import Compiled
+    from tilec.driver.compiled import Compiled
 
 LAUNCH = "tilec.launch"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tilec import options
-from tilec.compile import compile as compile_entry
-from tilec.compiled import Compiled
+from tilec.driver.compiled import Compiled
+from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.arrays import is_array, view
@@ -84,7 +84,7 @@ def _artifact(given: Any, entry: str | None, target: str | None, stop: str) -> A
 def _interpret(given: Any, grid: Sequence[int] | int, args: Sequence[Any], entry: str | None, settings: Any) -> None:
     if isinstance(given, Artifact):
         raise UsageError("an artifact holds no Tile IR to interpret; simulate it, or interpret the module")
-    from tilec.entries import arguments_of, chosen
+    from tilec.driver.entries import arguments_of, chosen
     from tilec.runtime.interpret.run import run as interpret
 
     compiled = given if isinstance(given, Compiled) else compile_entry(given, stop="tile")

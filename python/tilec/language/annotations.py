@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
-from tilec.datatypes import DType, int32, int64
+from tilec.language.datatypes import DType, int32, int64
 
 T = TypeVar("T")
 

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from tilec import options
-from tilec.diagnostics import verification_error
+from tilec.diagnostics.mlir_diagnostics import verification_error
 from tilec.dialect.mlir import ir, passmanager
-from tilec.entries import after_passes, changed_copy, with_one_entry
+from tilec.driver.entries import after_passes, changed_copy, with_one_entry
+from tilec.driver.stage_text import stage_of
 from tilec.errors import CompilerWarning, InputError, UsageError
 from tilec.lowering.gpu import passes as gpu_passes
 from tilec.lowering.gpu_to_ptx import kernel as gpu_to_ptx
 from tilec.lowering.tile import passes as tile_passes
 from tilec.lowering.tile_to_gpu import kernel as tile_to_gpu
+from tilec.process.recursion_limit import deep_recursion
 from tilec.runtime.interpret.evaluate import evaluate
-from tilec.source import open_source
-from tilec.stack import room
-from tilec.stage_text import stage_of
+from tilec.text_input.source import open_source
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ PASSES: dict[str, Pass] = {
 }
 
 
-@room()
+@deep_recursion()
 def optimise(
     source: str | bytes,
     names: Sequence[str],
@@ -120,7 +120,7 @@ def optimise(
 
 
 def _advise(module: ir.Module, name: str, hints: str, warn: Callable[[CompilerWarning], None]) -> None:
-    from tilec.module import Module
+    from tilec.text_input.module import Module
 
     given = Module(module, name)
     for warning in given.warnings(hints=hints == "warn"):
@@ -143,6 +143,6 @@ def text(module: ir.Module, generic: bool | str) -> str:
     stage = stage_of(generic_text)
     if stage != "tile":
         return generic_text if generic else str(module)
-    from tilec.module import Module
+    from tilec.text_input.module import Module
 
     return Module(module).to_text(generic=generic)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilec.collection import paused_collection
-from tilec.decoding import decoded
-from tilec.diagnostics import place, verification_error
+from tilec.diagnostics.mlir_diagnostics import place, verification_error
 from tilec.dialect.assembly.limits import check_limits
 from tilec.dialect.assembly.printer import print_module
 from tilec.dialect.assembly.reader import is_tile_assembly, read_module
@@ -18,7 +16,9 @@ from tilec.dialect.bytecode.writer import write_module
 from tilec.dialect.cuda_tile.warnings import hint_warnings, slip_warnings
 from tilec.dialect.mlir import context, ir
 from tilec.errors import CompilerWarning, InputError, Note, UsageError, VerificationError
-from tilec.stack import room
+from tilec.process.garbage_collector import suspended_garbage_collector
+from tilec.process.recursion_limit import deep_recursion
+from tilec.text_input.decoding import decoded
 
 
 class Module:
@@ -29,8 +29,8 @@ class Module:
         self._file = file
 
     @classmethod
-    @paused_collection()
-    @room()
+    @suspended_garbage_collector()
+    @deep_recursion()
     def parse(cls, text: str | bytes, file: str = "<string>") -> Module:
         """The verified module of Tile IR bytecode or of a text, in assembly or generic form; messages call it `file`.
 
@@ -57,7 +57,7 @@ class Module:
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from None
 
-    @room()
+    @deep_recursion()
     def verify(self, hints: bool = False) -> None:
         """Raises VerificationError with the place of the first operation that breaks a rule.
 
@@ -83,7 +83,7 @@ class Module:
         found = [*slip_warnings(self.ir), *(hint_warnings(self.ir) if hints else ())]
         return [CompilerWarning(message, place(location, self._file)) for location, message in found]
 
-    @room()
+    @deep_recursion()
     def to_text(self, generic: bool | str = False, locations: bool = False) -> str:
         """Tile IR assembly, or a generic form; `locations` keeps where each operation came from.
 
@@ -96,7 +96,7 @@ class Module:
                 return text if text.endswith("\n") else text + "\n"
             return print_module(self.ir, locations, generic == "nvidia")
 
-    @room()
+    @deep_recursion()
     def to_bytecode(self, version: str | None = None) -> bytes:
         """The verified module as Tile IR bytecode of a version such as "13.1"; the newest one leaves the least out.
 

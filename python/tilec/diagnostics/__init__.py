@@ -1,0 +1,1 @@
+"""Errors at the boundary to the user."""

@@ -1,0 +1,1 @@
+"""The stages of a compile as one table, what a compile returns, and the backends that run it."""

@@ -1,0 +1,1 @@
+"""Signatures of kernels: from a call's arguments and from text."""
