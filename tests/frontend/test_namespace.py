@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import importlib.util
+import inspect
 import subprocess
 import sys
 
@@ -57,8 +57,8 @@ def test_importing_tilec_loads_no_mlir_and_no_compiler() -> None:
 
 def test_names_are_functions_and_no_module_is_called_like_them() -> None:
     for name in ("compile", "kernel", "launch", "run", "load", "Module", "Compiled"):
-        assert callable(getattr(tilec, name))
-        assert name in dir(tilec)
+        assert callable(getattr(ct, name))
+        assert name in dir(ct)
         assert importlib.util.find_spec(f"tilec.{name}") is None
 
 

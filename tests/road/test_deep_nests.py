@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tilec
-from tilec import passes
+from tilec.driver import opt_passes as passes
 from tilec.text_input.module import Module
 
 # NVIDIA's disassembler takes them too; readers refuse more (tests/dialect/test_hostile_text.py).

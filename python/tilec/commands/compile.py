@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tilec import compile_hints
+from tilec.driver import compile_hints
 from tilec.driver.compiled import Compiled, StageResult, total_seconds
 from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError

@@ -59,7 +59,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Writes the module; VerificationError with the place where it is not valid, and then nothing is written."""
-    from tilec import passes
+    from tilec.driver import opt_passes as passes
 
     if arguments.list_passes:
         for name, chosen in passes.PASSES.items():
