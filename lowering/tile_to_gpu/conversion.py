@@ -44,8 +44,8 @@ class Conversion:
         self.values: dict[ir.Value, ir.Value] = {}
         self.tensor_views: dict[ir.Value, TensorView] = {}
         self.tile_views: dict[ir.Value, TileView] = {}
-        # The slot that holds a TMA load, while it is held.
-        self.buffers: dict[ir.Value, ir.Value] = {}
+        # The slot that holds a TMA load, by the load's tile and the consumer that has waited for it.
+        self.buffers: dict[tuple[ir.Value, str], ir.Value] = {}
         self.before: dict[Any, list[Callable[[], None]]] = defaultdict(list)
         self.after: dict[Any, list[Callable[[], None]]] = defaultdict(list)
         self.declarations: ir.Operation | None = None

@@ -33,37 +33,53 @@ def put_by_tma(op: Any, conversion: Conversion) -> None:
     (slot,) = emitter.gpu("put_begin", [channel], slot_results([buffer])).results
     emitter.gpu("tma_load", [handle, start, slot, channel])
     emitter.gpu("put_commit", [channel])
-    if in_registers:
-        index = consumers.index(THREADS)
-        (held,) = emitter.gpu("get", [channel], slot_results([buffer]), consumer=index).results
-        conversion.set(tile, emitter.gpu("load_shared", [held], [conversion.type(tile)]).result)
-        emitter.gpu("release", [channel], consumer=index)
     for index, consumer in enumerate(consumers):
         users = [multiply for multiply in multiplies if _CONSUMERS[multiply.unit] == consumer]
-        if users and not (in_registers and consumer == THREADS):
-            _hold(op, tile, channel, buffer, index, users, conversion)
+        hold = _Hold(op, channel, buffer, index, consumer, users, conversion)
+        if not (in_registers and consumer == THREADS):
+            conversion.before[hold.first].append(hold.get)
+            conversion.after[hold.last].append(hold.release)
+            continue
+        held = hold.get()
+        conversion.set(tile, emitter.gpu("load_shared", [held], [conversion.type(tile)]).result)
+        if users:
+            conversion.after[hold.last].append(hold.release)
+        else:
+            hold.release()
 
 
-def _hold(
-    op: Any, tile: ir.Value, channel: ir.Value, buffer: Any, index: int, users: list[Multiply], conversion: Conversion
-) -> None:
-    """`get` just before the first multiply that reads the slot, `release` just after the last."""
-    places = [_place_in_block(multiply.op.operation, op.operation.block) for multiply in users]
-    order = {operation.operation: number for number, operation in enumerate(op.operation.block.operations)}
-    first, last = min(places, key=order.__getitem__), max(places, key=order.__getitem__)
+class _Hold:
+    """A consumer's stay in a slot: `first` and `last` are the operations of the load's block that contain its users."""
 
-    def take() -> None:
-        conversion.buffers[tile] = emitter.gpu("get", [channel], slot_results([buffer]), consumer=index).results[0]
+    def __init__(
+        self,
+        op: Any,
+        channel: ir.Value,
+        buffer: Any,
+        index: int,
+        consumer: str,
+        users: list[Multiply],
+        conversion: Conversion,
+    ) -> None:
+        self._op, self._channel, self._buffer, self._index = op, channel, buffer, index
+        self._consumer, self._conversion = consumer, conversion
+        users_in_block = [_ancestor_in_block(multiply.op.operation, op.operation.block) for multiply in users]
+        order = {operation.operation: number for number, operation in enumerate(op.operation.block.operations)}
+        self.first = min(users_in_block, key=order.__getitem__, default=None)
+        self.last = max(users_in_block, key=order.__getitem__, default=None)
 
-    def give_back() -> None:
-        with named_location(op):
-            emitter.gpu("release", [channel], consumer=index)
+    def get(self) -> ir.Value:
+        """Waits for the slot, which the multiplies of this consumer then find in `conversion.buffers`."""
+        (held,) = emitter.gpu("get", [self._channel], slot_results([self._buffer]), consumer=self._index).results
+        self._conversion.buffers[self._op.operation.results[0], self._consumer] = held
+        return held
 
-    conversion.before[first].append(take)
-    conversion.after[last].append(give_back)
+    def release(self) -> None:
+        with named_location(self._op):
+            emitter.gpu("release", [self._channel], consumer=self._index)
 
 
-def _place_in_block(operation: ir.Operation, block: ir.Block) -> ir.Operation:
+def _ancestor_in_block(operation: ir.Operation, block: ir.Block) -> ir.Operation:
     """The operation of `block` that contains, or is, an operation further in."""
     while operation.block != block:
         operation = operation.parent.operation
@@ -97,13 +113,13 @@ class OperandBuffer:
         self._conversion = conversion
         self._channel: ir.Value | None = None
         if operand.source is not None and operand.map is not None:
-            self.buffer = self._of_load(operand)
+            self.buffer = self._of_load(operand, multiply)
         else:
             self.buffer = self._of_registers(operand, multiply)
 
-    def _of_load(self, operand: Operand) -> ir.Value:
+    def _of_load(self, operand: Operand, multiply: Multiply) -> ir.Value:
         assert operand.source is not None and operand.map is not None
-        held = self._conversion.buffers[operand.source.load.operation.results[0]]
+        held = self._conversion.buffers[operand.source.load.operation.results[0], _CONSUMERS[multiply.unit]]
         type = operand.value.type
         wanted = BufferType.get(
             tuple(type.shape), type.element, SHARED, _layout(operand.contiguous, operand.map.swizzle)

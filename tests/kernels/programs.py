@@ -59,6 +59,33 @@ def two_products(A, B, C, P, Q, tm: Const, tn: Const, tk: Const):
 
 
 @ct.kernel
+def product_and_row_sums(A, B, C, R, tm: Const, tn: Const, tk: Const):
+    """A feeds mma, and a sum over its rows before and after the multiply."""
+    i = ct.bid(0)
+    acc = ct.full((tm, tn), 0, dtype=ct.float32)
+    sums = ct.full((tm,), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+        sums = sums + ct.sum(a.astype(ct.float32), axis=1)
+        b = ct.load(B, index=(k, 0), shape=(tk, tn), padding_mode=ZERO)
+        acc = ct.mma(a, b, acc)
+        sums = sums + ct.sum(a.astype(ct.float32) * 2, axis=1)
+    ct.store(C, index=(i, 0), tile=acc.astype(C.dtype))
+    ct.store(R, index=(i,), tile=sums)
+
+
+@ct.kernel
+def product_under_if_and_tile(A, B, C, R, wanted, t: Const):
+    """A feeds mma under a condition, and a store."""
+    a = ct.load(A, index=(0, 0), shape=(t, t))
+    acc = ct.full((t, t), 0, dtype=ct.float32)
+    if wanted > 0:
+        acc = ct.mma(a, ct.load(B, index=(0, 0), shape=(t, t)), acc)
+    ct.store(C, index=(0, 0), tile=acc)
+    ct.store(R, index=(0, 0), tile=a)
+
+
+@ct.kernel
 def chained(A, B, C, D, tm: Const, tn: Const, tk: Const):
     """D = cast(A @ B) @ C: a result becomes an operand."""
     i = ct.bid(0)

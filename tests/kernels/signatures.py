@@ -11,6 +11,11 @@ SIGNATURES = {
     "matmul_tf32": [f"A: {SINGLE}, B: {SINGLE}, C: {SINGLE}, tm=128, tn=64, tk=32"],
     "matmul_f16_accumulator": [MATMUL],
     "two_products": [f"A: {HALF}, B: {HALF}, C: {HALF}, P: {HALF}, Q: {HALF}, {TILE}"],
+    "product_and_row_sums": [
+        f"A: {HALF}, B: {HALF}, C: {SINGLE}, R: f32[?], tm=128, tn=64, tk=64",
+        f"A: {SINGLE}, B: {SINGLE}, C: {SINGLE}, R: f32[?], tm=32, tn=32, tk=32",
+    ],
+    "product_under_if_and_tile": [f"A: {HALF}, B: {HALF}, C: {SINGLE}, R: {HALF}, wanted: i32, t=32"],
     "chained": [f"A: {HALF}, B: {HALF}, C: {HALF}, D: {HALF}, {TILE}"],
     "single": [f"A: {HALF}, B: {HALF}, C: {SINGLE}, D: {SINGLE}, {TILE}"],
     "scaled_operand": [MATMUL],

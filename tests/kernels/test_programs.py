@@ -35,6 +35,31 @@ def test_two_products_share_an_operand(target, switches, random):
         assert_within(q, a @ c, product_tolerance(a, c, a @ c, "f2"))
 
 
+@pytest.mark.parametrize("tile", [(128, 64, 64), (32, 32, 32), (16, 64, 16)], ids=str)
+@pytest.mark.parametrize("dtype", ["f2", "f4"])
+def test_an_operand_is_summed_too(target, switches, random, tile, dtype):
+    tm, tn, tk = tile
+    A, B = matrix(random, (2 * tm - 8, 3 * tk - 8), dtype), matrix(random, (3 * tk - 8, tn), dtype)
+    C, R = np.zeros((2 * tm - 8, tn), np.float32), np.zeros(2 * tm - 8, np.float32)
+    a, b = f64(A, B)
+    args = (A, B, C, R, tm, tn, tk)
+    for c, r in run_everywhere(programs.product_and_row_sums, (2,), args, (2, 3), target=target, hints=switches):
+        assert_within(c, a @ b, product_tolerance(a, b, a @ b, "f4"))
+        assert_within(r, 3 * a.sum(axis=1), 3 * a.shape[1] * 2.0**-24 * 3 * np.abs(a).sum(axis=1))
+
+
+@pytest.mark.parametrize("wanted", [0, 1])
+@pytest.mark.parametrize("size", [16, 32, 128])
+def test_an_operand_of_a_conditional_multiply_is_stored_too(target, switches, random, size, wanted):
+    A, B = matrix(random, (size, size), "f2"), matrix(random, (size, size), "f2")
+    C, R = np.zeros((size, size), np.float32), np.zeros((size, size), np.float16)
+    a, b = f64(A, B)
+    args = (A, B, C, R, wanted, size)
+    for c, r in run_everywhere(programs.product_under_if_and_tile, (1,), args, (2, 3), target=target, hints=switches):
+        assert_within(c, wanted * a @ b, product_tolerance(a, b, a @ b, "f4"))
+        assert_within(r, a, 0.0)
+
+
 def test_a_result_becomes_an_operand(target, switches, random):
     A, B, C = matrix(random, (136, 200), "f2"), matrix(random, (200, 64), "f2"), matrix(random, (64, 56), "f2")
     D = np.zeros((136, 56), np.float16)
