@@ -6,7 +6,7 @@ import importlib
 from importlib.util import find_spec
 from typing import Any
 
-# Namespace (also the package's name) and the class in its dialect.py, which imports all chapters of operations.
+# Namespace (also the package's name) and the class in its dialect.py, which imports all op groups.
 DIALECTS = {
     "cuda_tile": "CudaTile",
     "tilex": "TileX",

@@ -1,1 +1,1 @@
-"""The dialect of Tile IR, 13.1 to 13.5: types, operations and their rules, one chapter a file."""
+"""The dialect of Tile IR, 13.1 to 13.5: types, operations and their rules, one file per op group."""

@@ -1,4 +1,4 @@
-"""Tile IR complete: the namespace, with every chapter of operations attached to it."""
+"""Tile IR complete: the namespace, with every op group attached to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tilec.dialect.cuda_tile import (
 )
 from tilec.dialect.cuda_tile.namespace import CudaTile
 
-CHAPTERS = (
+OP_GROUPS = (
     arith,
     assume,
     atomic,
@@ -47,4 +47,4 @@ CHAPTERS = (
     view,
 )
 
-__all__ = ["CHAPTERS", "CudaTile"]
+__all__ = ["OP_GROUPS", "CudaTile"]

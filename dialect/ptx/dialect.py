@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Importing a chapter attaches its operations to the namespace.
+# Importing an op group attaches its operations to the namespace.
 import tilec.dialect.ptx.entry
 import tilec.dialect.ptx.instruction  # noqa: F401
 from tilec.dialect.ptx.namespace import Ptx

@@ -1,1 +1,1 @@
-"""tile_gpu to ptx: one file a chapter of operations, found through the registry in lowers.py."""
+"""tile_gpu to ptx: one file per op group, found through the registry in lowers.py."""

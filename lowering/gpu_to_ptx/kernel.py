@@ -16,7 +16,7 @@ from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import target_named
 
 # Each registers the lowerings of its operations.
-CHAPTERS = (
+OP_GROUPS = (
     "arith",
     "channel",
     "control",
@@ -36,8 +36,8 @@ CHAPTERS = (
     "tma",
     "wgmma",
 )
-for _chapter in CHAPTERS:
-    importlib.import_module(f"tilec.lowering.gpu_to_ptx.{_chapter}")
+for _group in OP_GROUPS:
+    importlib.import_module(f"tilec.lowering.gpu_to_ptx.{_group}")
 
 # Merges the address arithmetic that each operation wrote for itself.
 CLEAN_UP = "builtin.module(canonicalize,cse)"

@@ -32,7 +32,7 @@ def operations_below(operation: ir.Operation) -> Iterator[ir.Operation]:
 
 
 class KernelLowering(Lowering):
-    """What the chapters about channels, TMA and tensor cores share."""
+    """What the op groups about channels, TMA and tensor cores share."""
 
     def __init__(self, builder: PtxBuilder, target: Target, plan: SharedPlan, compute_threads: int) -> None:
         super().__init__(builder, target)

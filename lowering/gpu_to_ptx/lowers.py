@@ -39,7 +39,7 @@ class Role:
 
 
 class Lowering:
-    """What the chapters share. `values` maps a tile_gpu value to its registers in the order of its layout."""
+    """What the op groups share. `values` maps a tile_gpu value to its registers in the order of its layout."""
 
     def __init__(self, builder: PtxBuilder, target: Target) -> None:
         self.b = builder
@@ -173,7 +173,7 @@ class Lowering:
         return []
 
     def lower(self, operation: ir.Operation) -> None:
-        """One operation; UnsupportedError where no chapter lowers it, CompileError for layouts that do not fit."""
+        """One operation; UnsupportedError where no op group lowers it, CompileError for layouts that do not fit."""
         rule = rule_for(operation.name)
         self.b.location = named_location(operation)
         if rule is None:

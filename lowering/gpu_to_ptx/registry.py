@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-# rule(lowering, operation): chapters take Lowering, or what extends it for a kernel.
+# rule(lowering, operation): op groups take Lowering, or what extends it for a kernel.
 Rule = Callable[[Any, Any], None]
 _RULES: dict[str, Rule] = {}
 

@@ -9,8 +9,8 @@ from tilec.lowering.tile import simplify_float, simplify_integer, simplify_memor
 from tilec.lowering.tile.fold_constants import Evaluate, fold_rules
 from tilec.lowering.tile.replacing import Replacement, Rule, replace_results
 
-_CHAPTERS = (simplify_integer, simplify_float, simplify_shape, simplify_memory)
-IDENTITIES: dict[str, Rule] = {name: rule for chapter in _CHAPTERS for name, rule in chapter.RULES.items()}
+_OP_GROUPS = (simplify_integer, simplify_float, simplify_shape, simplify_memory)
+IDENTITIES: dict[str, Rule] = {name: rule for group in _OP_GROUPS for name, rule in group.RULES.items()}
 
 
 def simplify(module: ir.Module, evaluate: Evaluate) -> None:

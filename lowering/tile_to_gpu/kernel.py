@@ -19,9 +19,9 @@ from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.pointer_vectors import pointer_vectors
 
 # Each registers the conversions of its operations.
-CHAPTERS = ("arith", "control", "convert", "float", "memory", "mma", "reduce", "shape", "view")
-for _chapter in CHAPTERS:
-    importlib.import_module(f"tilec.lowering.tile_to_gpu.{_chapter}")
+OP_GROUPS = ("arith", "control", "convert", "float", "memory", "mma", "reduce", "shape", "view")
+for _group in OP_GROUPS:
+    importlib.import_module(f"tilec.lowering.tile_to_gpu.{_group}")
 
 WARP_COUNTS = (4, 8, 16)
 # 32-bit registers that one thread may spend on the largest tile, so that others fit beside it.

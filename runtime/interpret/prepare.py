@@ -11,10 +11,10 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
 from tilec.dialect.spelling import spell
 from tilec.errors import UnsupportedError
-from tilec.runtime.interpret.chapters import MEANINGS
 from tilec.runtime.interpret.constants import array_of_elements, scalar_of_attribute
 from tilec.runtime.interpret.element import ELEMENTS, Element
 from tilec.runtime.interpret.location import place
+from tilec.runtime.interpret.op_groups import MEANINGS
 from tilec.runtime.interpret.step import Block, Step, TensorViewType, TileType, TileViewType
 
 

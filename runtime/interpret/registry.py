@@ -1,4 +1,4 @@
-"""What each operation means: a table from names to functions, filled by the chapters."""
+"""What each operation means: a table from names to functions, filled by the op groups."""
 
 from __future__ import annotations
 

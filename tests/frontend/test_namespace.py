@@ -10,14 +10,14 @@ import sys
 import pytest
 
 import tilec as ct
-from tilec.ast_to_tile import entry  # noqa: F401  (registers every chapter)
-from tilec.ast_to_tile.chapters import HANDLERS, implements
+from tilec.ast_to_tile import entry  # noqa: F401  (registers every op group)
+from tilec.ast_to_tile.registry import HANDLERS, implements
 from tilec.language import arith, atomic, control, convert, debug, math, memory, mma, reduce, scan, shape, view
 
-CHAPTERS = (arith, atomic, control, convert, debug, math, memory, mma, reduce, scan, shape)
+OP_GROUPS = (arith, atomic, control, convert, debug, math, memory, mma, reduce, scan, shape)
 FUNCTIONS = [
     (f"{module.__name__.rpartition('.')[2]}.{name}", value)
-    for module in CHAPTERS
+    for module in OP_GROUPS
     for name, value in vars(module).items()
     if callable(value) and getattr(value, "__module__", "") == module.__name__ and not name.startswith("_")
 ]

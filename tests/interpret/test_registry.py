@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tilec.dialect.mlir import context
 from tilec.dialect.operation import OPERATIONS
-from tilec.runtime.interpret.chapters import MEANINGS
+from tilec.runtime.interpret.op_groups import MEANINGS
 
 TESTS = Path(__file__).parents[1]
 # They hold or declare; `run` reads them itself.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-from chapters import CHAPTERS, text
+from op_groups import OP_GROUPS, text
 
 if __name__ == "__main__":
-    for chapter, module in CHAPTERS.items():
-        path = Path(__file__).parent / "vectors" / f"{chapter}.json"
+    for group, module in OP_GROUPS.items():
+        path = Path(__file__).parent / "vectors" / f"{group}.json"
         path.write_text(text(importlib.import_module(module).vectors()))

@@ -19,14 +19,14 @@ from tilec.dialect.cuda_tile import mma
 from tilec.dialect.cuda_tile.atomic import mode_problem
 from tilec.dialect.cuda_tile.conversions import ftof_problem
 
-CHAPTERS = sorted(FOLDER.glob("*.json"))
+OP_GROUPS = sorted(FOLDER.glob("*.json"))
 LEAST = 2000
 
 
 @pytest.fixture(scope="module")
 def covered() -> dict[str, set[Fact]]:
-    """The facts that each chapter covers."""
-    return {path.stem: _facts(path) for path in CHAPTERS}
+    """The facts that each op group covers."""
+    return {path.stem: _facts(path) for path in OP_GROUPS}
 
 
 def _facts(path: Path) -> set[Fact]:
@@ -43,9 +43,9 @@ def test_everything_is_covered(covered: dict[str, set[Fact]]) -> None:
     assert not without, f"{len(without)} things have no vector, such as\n" + "\n".join(map(str, without[:40]))
 
 
-@pytest.mark.parametrize("chapter", [path.stem for path in CHAPTERS])
-def test_without_a_chapter_something_is_missing(chapter: str, covered: dict[str, set[Fact]]) -> None:
-    assert missing({name: found for name, found in covered.items() if name != chapter})
+@pytest.mark.parametrize("group", [path.stem for path in OP_GROUPS])
+def test_without_an_op_group_something_is_missing(group: str, covered: dict[str, set[Fact]]) -> None:
+    assert missing({name: found for name, found in covered.items() if name != group})
 
 
 def test_what_has_no_meaning_has_no_vectors(covered: dict[str, set[Fact]]) -> None:
@@ -54,7 +54,7 @@ def test_what_has_no_meaning_has_no_vectors(covered: dict[str, set[Fact]]) -> No
 
 
 def test_there_are_enough() -> None:
-    assert sum(len(json.loads(path.read_text())) for path in CHAPTERS) > LEAST
+    assert sum(len(json.loads(path.read_text())) for path in OP_GROUPS) > LEAST
 
 
 def test_conversions_of_floats_are_those_that_the_verifier_allows() -> None:

@@ -7,29 +7,29 @@ import importlib
 from pathlib import Path
 
 import pytest
-from chapters import CHAPTERS, text
+from op_groups import OP_GROUPS, text
 from vector_files import FOLDER
 
 HERE = Path(__file__).parent
 
 
-def needs_mpmath(chapter: str) -> bool:
-    tree = ast.parse((HERE / f"{CHAPTERS[chapter]}.py").read_text())
+def needs_mpmath(group: str) -> bool:
+    tree = ast.parse((HERE / f"{OP_GROUPS[group]}.py").read_text())
     imported = [node for node in tree.body if isinstance(node, ast.Import)]
     return any(name.name == "mpmath" for node in imported for name in node.names)
 
 
-WITHOUT_MPMATH = [chapter for chapter in CHAPTERS if not needs_mpmath(chapter)]
+WITHOUT_MPMATH = [group for group in OP_GROUPS if not needs_mpmath(group)]
 
 
 def test_only_math_needs_mpmath() -> None:
-    assert set(CHAPTERS) - set(WITHOUT_MPMATH) == {"math"}
+    assert set(OP_GROUPS) - set(WITHOUT_MPMATH) == {"math"}
 
 
-def test_every_file_is_a_chapter() -> None:
-    assert {path.stem for path in FOLDER.glob("*.json")} == set(CHAPTERS)
+def test_every_file_is_an_op_group() -> None:
+    assert {path.stem for path in FOLDER.glob("*.json")} == set(OP_GROUPS)
 
 
-@pytest.mark.parametrize("chapter", WITHOUT_MPMATH)
-def test_the_file_is_what_is_generated(chapter: str) -> None:
-    assert (FOLDER / f"{chapter}.json").read_text() == text(importlib.import_module(CHAPTERS[chapter]).vectors())
+@pytest.mark.parametrize("group", WITHOUT_MPMATH)
+def test_the_file_is_what_is_generated(group: str) -> None:
+    assert (FOLDER / f"{group}.json").read_text() == text(importlib.import_module(OP_GROUPS[group]).vectors())

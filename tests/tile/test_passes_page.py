@@ -16,12 +16,12 @@ from tilec.text_input.module import Module
 PAGE = (Path(__file__).parents[2] / "docs" / "passes.md").read_text()
 ENTRY = re.search(r"`(entry @k\(.*?\))`", PAGE)[1]
 EXAMPLE = re.compile(r"```mlir (before|after|stays)(?: (\S+))?\n(.*?)```", re.DOTALL)
-CHAPTERS: dict[str, dict[str, str]] = {}
-# The passes that ran behind the one of a chapter, in its second example.
+SECTIONS: dict[str, dict[str, str]] = {}
+# The passes that ran behind the one of a section, in its second example.
 BEHIND: dict[str, tuple[str, ...]] = {}
-for chapter in PAGE.split("\n## ")[1:]:
-    name, text = chapter.split("\n", 1)
-    CHAPTERS[name] = {kind: body for kind, _, body in EXAMPLE.findall(text)}
+for section in PAGE.split("\n## ")[1:]:
+    name, text = section.split("\n", 1)
+    SECTIONS[name] = {kind: body for kind, _, body in EXAMPLE.findall(text)}
     BEHIND[name] = tuple(word for _, words, _ in EXAMPLE.findall(text) for word in words.split(",") if word)
 
 
@@ -37,25 +37,25 @@ def after(names: tuple[str, ...], body: str) -> str:
 
 
 def test_the_page_names_every_pass_in_order() -> None:
-    assert list(CHAPTERS) == list(PASSES)
+    assert list(SECTIONS) == list(PASSES)
     shown = re.search(r"Compiling runs `(.*?)`", PAGE, re.DOTALL)[1]
     assert tuple(re.split(r",\s+", shown)) == DEFAULT
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
+@pytest.mark.parametrize("name", SECTIONS)
 def test_what_a_pass_does(name: str) -> None:
-    assert after((name, *BEHIND[name]), CHAPTERS[name]["before"]) == module_of(CHAPTERS[name]["after"]).to_text()
+    assert after((name, *BEHIND[name]), SECTIONS[name]["before"]) == module_of(SECTIONS[name]["after"]).to_text()
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
+@pytest.mark.parametrize("name", SECTIONS)
 def test_what_a_pass_leaves(name: str) -> None:
-    assert after((name,), CHAPTERS[name]["stays"]) == module_of(CHAPTERS[name]["stays"]).to_text()
+    assert after((name,), SECTIONS[name]["stays"]) == module_of(SECTIONS[name]["stays"]).to_text()
 
 
 def test_the_python_of_the_page_runs() -> None:
     (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    names = {"text": module_of(CHAPTERS["simplify"]["before"]).to_text()}
+    names = {"text": module_of(SECTIONS["simplify"]["before"]).to_text()}
     exec(program, names)
-    expected = module_of(CHAPTERS["simplify"]["after"]).to_text()
+    expected = module_of(SECTIONS["simplify"]["after"]).to_text()
     assert names["module"].to_text() == expected
     assert names["passmanager"] is passmanager and names["pipeline"] is pipeline

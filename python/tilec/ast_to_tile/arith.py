@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tilec.ast_to_tile import arguments
-from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.convert import signedness
 from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import common_shape, operand
 from tilec.ast_to_tile.values import Shape, Tile, TypedConstant, describe, is_number, is_tile_like
 from tilec.errors import CompileError

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tilec.ast_to_tile import arguments
-from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.emitter import Emitter, tile_type
 from tilec.ast_to_tile.memory import access_attributes, spread
 from tilec.ast_to_tile.pointers import addresses
+from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.values import Array, Tile
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.language import atomic as language

@@ -12,11 +12,11 @@ from typing import Any
 
 from tilec.ast_to_tile.arguments import BadArgument, known
 from tilec.ast_to_tile.builtins import BUILTINS
-from tilec.ast_to_tile.chapters import HANDLERS
 from tilec.ast_to_tile.control import is_static
 from tilec.ast_to_tile.convert import construct
 from tilec.ast_to_tile.expressions import unpacked
 from tilec.ast_to_tile.frame import MAXIMUM_DEPTH, Frame
+from tilec.ast_to_tile.registry import HANDLERS
 from tilec.ast_to_tile.source import Source, body_of, read
 from tilec.ast_to_tile.tracer import Returned, Tracer, expression
 from tilec.ast_to_tile.values import LocalFunction, Method, describe, function_name

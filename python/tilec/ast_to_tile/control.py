@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.ast_to_tile import arguments
-from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.values import Array, Tile, TiledView, describe
 from tilec.errors import CompileError
 from tilec.language import control as language

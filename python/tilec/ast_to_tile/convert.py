@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from tilec.ast_to_tile import arguments
-from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.values import Tile, TypedConstant, describe, is_number
 from tilec.errors import CompileError
 from tilec.language import convert as language

@@ -1,4 +1,4 @@
-"""Builds `cuda_tile` operations for the chapters: constants, tiles, and the location each operation gets."""
+"""Builds `cuda_tile` operations for the op groups: constants, tiles, and the location each operation gets."""
 
 from __future__ import annotations
 

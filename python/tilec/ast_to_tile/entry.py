@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tilec.ast_to_tile import (  # noqa: F401  (each registers its chapter)
+from tilec.ast_to_tile import (  # noqa: F401  (each registers its op group)
     arith,
     atomic,
     control,

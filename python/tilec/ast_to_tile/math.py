@@ -8,9 +8,9 @@ from typing import Any
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arith import common_dtype, float_attributes
-from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import common_shape, operand
 from tilec.ast_to_tile.values import Tile, TypedConstant, is_number
 from tilec.errors import CompileError

@@ -7,10 +7,10 @@ from typing import Any
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
-from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.convert import check_implicit, implicit, to_dtype
 from tilec.ast_to_tile.emitter import Emitter, tile_type
 from tilec.ast_to_tile.pointers import addresses
+from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import broadcast, operand, reshape
 from tilec.ast_to_tile.values import Array, Shape, Tile, TiledView, TypedConstant, describe
 from tilec.ast_to_tile.view import tile_view, tiles_along

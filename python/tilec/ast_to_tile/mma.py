@@ -8,9 +8,9 @@ from typing import Any
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import common_dtype
-from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.convert import signedness, to_dtype
 from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import broadcast, common_shape, reshape
 from tilec.ast_to_tile.values import Shape, Tile
 from tilec.errors import CompileError

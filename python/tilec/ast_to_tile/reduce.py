@@ -9,9 +9,9 @@ from typing import Any
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import binary, compare, float_attributes, select
-from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, element_attribute, tile_type
+from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import broadcast, common_shape, iota, reshape
 from tilec.ast_to_tile.values import Shape, Tile, describe, function_name
 from tilec.dialect.mlir import ir

@@ -7,9 +7,9 @@ from typing import Any
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arith import binary
-from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.emitter import Emitter, element_attribute, tile_type
 from tilec.ast_to_tile.reduce import IDENTITIES, Combine, check_options, fill_body, foldable, own_fold
+from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.values import Tile
 from tilec.dialect.mlir import ir
 from tilec.language import scan as language

@@ -7,9 +7,9 @@ from typing import Any
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
-from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.convert import python_number, to_dtype
 from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.values import Shape, Tile, describe
 from tilec.errors import CompileError
 from tilec.language import datatypes
@@ -90,7 +90,7 @@ def _ones(emitter: Emitter, shape: Any, dtype: Any) -> Tile:
 
 @implements(language.arange)
 def _arange(emitter: Emitter, size: Any, dtype: Any, start: Any, step: Any) -> Tile:
-    # arith builds on this chapter.
+    # arith builds on this op group.
     from tilec.ast_to_tile.arith import binary
 
     element = arguments.dtype(dtype)

@@ -7,9 +7,9 @@ from typing import Any
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import binary
-from tilec.ast_to_tile.chapters import implements
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, element_type, pointer_type
+from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.values import Array, Method, Shape, Tile, TiledView, describe
 from tilec.dialect.cuda_tile.attributes import BoundedAttr
 from tilec.dialect.cuda_tile.types import PartitionViewType, StridedViewType, TensorViewType

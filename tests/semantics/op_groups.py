@@ -1,4 +1,4 @@
-"""The chapters of vectors, the module that makes each, and the text of their files."""
+"""The op groups of vectors, the module that makes each, and the text of their files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-CHAPTERS = {
+OP_GROUPS = {
     "arith": "integer_vectors",
     "float": "float_vectors",
     "convert": "conversion_vectors",

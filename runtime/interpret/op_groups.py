@@ -1,4 +1,4 @@
-"""All chapters of meanings; importing this fills the registry."""
+"""All op groups of meanings; importing this fills the registry."""
 
 from __future__ import annotations
 
