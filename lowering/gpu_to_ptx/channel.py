@@ -9,6 +9,7 @@ from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shared_plan import ChannelPlan
 
+FENCE_ASYNC = "fence.proxy.async.shared::cta;"
 ARRIVE = "mbarrier.arrive.shared::cta.b64 _, [$0];"
 BEFORE_SYNC = "tcgen05.fence::before_thread_sync;"
 FIRST_ROUND = "first_round"
@@ -49,7 +50,7 @@ def _put_commit(lowering: KernelLowering, operation: ir.Operation) -> None:
             lowering.b.execute(BEFORE_SYNC)
         elif any(consumer in (MMA, WGMMA) for consumer in channel.consumers):
             # PTX ISA 9.7.9.25: tensor cores read shared memory through the async proxy.
-            lowering.b.execute("fence.proxy.async.shared::cta;")
+            lowering.b.execute(FENCE_ASYNC)
         lowering.b.execute(ARRIVE, (), full)
     elif channel.producer == MMA:
         commit(lowering, full)
@@ -89,5 +90,8 @@ def _release(lowering: KernelLowering, operation: ir.Operation) -> None:
         else:
             if channel.buffers[0].memory == TENSOR:
                 lowering.b.execute(BEFORE_SYNC)
+            elif channel.producer == TMA and channel.consumers[number] == THREADS:
+                # PTX ISA 9.7.9.25: the barrier alone does not order generic reads before the writes of TMA.
+                lowering.b.execute(FENCE_ASYNC)
             lowering.b.execute(ARRIVE, (), empty)
     lowering.advance(channel, party)

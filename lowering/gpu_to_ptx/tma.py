@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.channel import FENCE_ASYNC
 from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shared_plan import shared_layout
@@ -75,7 +76,7 @@ def _store_wait(lowering: KernelLowering, operation: ir.Operation) -> None:
 
 @lowers("tile_gpu.fence_async")
 def _fence_async(lowering: KernelLowering, operation: ir.Operation) -> None:
-    lowering.b.execute("fence.proxy.async.shared::cta;")
+    lowering.b.execute(FENCE_ASYNC)
 
 
 @lowers("tile_gpu.barrier")
