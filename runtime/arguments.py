@@ -1,7 +1,7 @@
-"""The arguments of a kernel as Python sees them, each with the entry arguments it becomes.
+"""The arguments of a kernel as Python sees them, each with the entry arguments it becomes, its text and its JSON.
 
 An array of rank r is a pointer, r extents and r strides in elements; a pointer and a scalar are one value; a constant
-is compiled into the kernel and leaves none.
+is compiled into the kernel and leaves none. Elements go by their names in signatures (tilec.runtime.elements).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from tilec.runtime.json_record import Record
 
 @dataclass(frozen=True)
 class ArrayArgument:
-    """An array; an extent or stride that is None may take any value, strides count elements.
+    """An array; an extent or stride that is None is known only at the launch, strides count elements.
 
-    `alignment` in bytes is what the kernel assumes of the address; `divisibility` gives for "shape" and "strides" a
-    divisor of each extent and stride.
+    The kernel assumes that `alignment` bytes divide the address, and `shape_divisors` and `stride_divisors` each extent
+    and stride; no divisors are 1 on each axis.
     """
 
     name: str
@@ -30,8 +30,17 @@ class ArrayArgument:
     shape_divisors: tuple[int, ...] = ()
     stride_divisors: tuple[int, ...] = ()
 
+    def __post_init__(self) -> None:
+        for field in ("shape_divisors", "stride_divisors"):
+            if not getattr(self, field):
+                object.__setattr__(self, field, (1,) * self.rank)
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
     def value_names(self) -> tuple[str, ...]:
-        axes = range(len(self.shape))
+        axes = range(self.rank)
         return (self.name, *(f"{self.name}.shape[{i}]" for i in axes), *(f"{self.name}.strides[{i}]" for i in axes))
 
     def to_json(self) -> dict[str, Any]:
@@ -39,12 +48,21 @@ class ArrayArgument:
             "name": self.name,
             "kind": "array",
             "element": self.element,
-            "rank": len(self.shape),
+            "rank": self.rank,
             "shape": list(self.shape),
             "strides": list(self.strides),
             "alignment": self.alignment,
             "divisibility": {"shape": list(self.shape_divisors), "strides": list(self.stride_divisors)},
         }
+
+    def __str__(self) -> str:
+        extents = ",".join(map(_extent_text, self.shape, self.shape_divisors))
+        strides = ",".join(map(_extent_text, self.strides, self.stride_divisors))
+        return f"{self.name}: {self.element}[{extents}] strides ({strides}) align {self.alignment}"
+
+
+def _extent_text(value: int | None, divisor: int) -> str:
+    return f"?%{divisor}" if value is None else str(value)
 
 
 @dataclass(frozen=True)
@@ -77,19 +95,36 @@ class ScalarArgument:
         known = {"name": self.name, "kind": "scalar", "element": self.element}
         return {**known, "signless": True} if self.signless else known
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.element}"
+
+
+@dataclass(frozen=True)
+class ElementConstant:
+    """An element type as the value of a constant."""
+
+    element: str
+
+
+ConstantValue = bool | int | float | str | None | ElementConstant
+
 
 @dataclass(frozen=True)
 class ConstantArgument:
     """A value that the kernel was compiled for."""
 
     name: str
-    value: Any
+    value: ConstantValue
 
     def value_names(self) -> tuple[str, ...]:
         return ()
 
     def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "kind": "constant", "value": self.value}
+        value = {"dtype": self.value.element} if isinstance(self.value, ElementConstant) else self.value
+        return {"name": self.name, "kind": "constant", "value": value}
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.value.element if isinstance(self.value, ElementConstant) else repr(self.value)}"
 
 
 Argument = ArrayArgument | PointerArgument | ScalarArgument | ConstantArgument
@@ -110,18 +145,35 @@ def read_arguments(record: Record) -> tuple[Argument, ...]:
     return tuple(_read_argument(item) for item in record.items())
 
 
+_FIELDS = {
+    "array": {"name", "kind", "element", "rank", "shape", "strides", "alignment", "divisibility"},
+    "pointer": {"name", "kind", "element", "alignment"},
+    "scalar": {"name", "kind", "element", "signless"},
+    "constant": {"name", "kind", "value"},
+}
+
+
 def _read_argument(record: Record) -> Argument:
-    kind = record["kind"].text({"array", "pointer", "scalar", "constant"})
+    kind = record["kind"].text(_FIELDS)
+    record.only(_FIELDS[kind])
     name = record["name"].text()
     if kind == "constant":
-        return ConstantArgument(name, record["value"].value)
+        return ConstantArgument(name, _read_constant(record["value"]))
     element = record["element"].text(ELEMENTS if kind == "array" else POINTEES)
     if kind == "scalar":
-        return ScalarArgument(name, element, record.get("signless", False).value is True)
+        return ScalarArgument(name, element, record.get("signless", False).boolean())
     alignment = record.get("alignment", 1).integer(1)
     if kind == "pointer":
         return PointerArgument(name, element, alignment)
     return _read_array(record, name, element, alignment)
+
+
+def _read_constant(record: Record) -> ConstantValue:
+    if isinstance(record.value, dict):
+        return ElementConstant(record.only({"dtype"})["dtype"].text(POINTEES))
+    if isinstance(record.value, list):
+        raise record.error("a number, true, false, null, a string or an element type")
+    return record.value
 
 
 def _read_array(record: Record, name: str, element: str, alignment: int) -> ArrayArgument:

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from tilec.errors import InputError
-from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, PointerArgument, ScalarArgument
+from tilec.runtime.arguments import (
+    Argument,
+    ArrayArgument,
+    ConstantArgument,
+    ElementConstant,
+    PointerArgument,
+    ScalarArgument,
+)
 from tilec.runtime.arrays import ArrayView, is_array, view
 from tilec.runtime.elements import ELEMENTS, POINTEES, element_of
 
@@ -67,10 +74,11 @@ def _bind_one(argument: Argument, value: Any, binding: Binding) -> None:
 
 
 def _check_constant(argument: ConstantArgument, value: Any) -> None:
-    """Element types stand in metadata as {"dtype": name}; in Python they are objects with that name in `element`."""
-    found = {"dtype": value.element} if hasattr(value, "element") else value
+    """The element types of the language, which runtime does not import, have their name in `element`."""
+    found = ElementConstant(value.element) if hasattr(value, "element") else value
     if type(found) is not type(argument.value) or found != argument.value:
-        raise InputError(f"the kernel was compiled for {argument.name}={argument.value!r}, got {found!r}")
+        shown = found.element if isinstance(found, ElementConstant) else repr(found)
+        raise InputError(f"the kernel was compiled for {argument}, got {shown}")
 
 
 def _bind_pointer(argument: PointerArgument, value: Any, binding: Binding) -> None:

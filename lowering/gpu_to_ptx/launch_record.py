@@ -1,4 +1,4 @@
-"""What the launcher must know of a kernel, as the JSON of schema tilec.launch/1."""
+"""What the launcher must know of a kernel, as JSON: the fields of `.launch.json` that the lowering decides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tilec.errors import UnsupportedError
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
 from tilec.lowering.ptx.place import error_place
 
-SCHEMA = "tilec.launch/1"
 _OPERATIONS = {
     "arith.addi": "add",
     "arith.subi": "sub",
@@ -25,10 +24,9 @@ _CASTS = ("arith.extsi", "arith.extui", "arith.trunci")
 
 
 def launch_record(kernel: Any, maps: list[Any], threads: int, shared_bytes: int) -> dict[str, Any]:
-    """The record, complete but for what only the text decides (versions, checksum)."""
+    """The record, complete but for the schema and what only the text decides (versions, checksum)."""
     operation = kernel.operation
     record = {
-        "schema": SCHEMA,
         "entry": ir.StringAttr(operation.attributes["sym_name"]).value,
         "target": ir.StringAttr(operation.attributes["target"]).value,
         "parameters": _parameters(kernel, len(maps)),

@@ -19,7 +19,6 @@ of n bytes; whether an array keeps the promise is checked at each run. `i1`, `u8
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
@@ -27,84 +26,20 @@ from typing import TYPE_CHECKING, Any
 
 from tilec.errors import InputError, Note
 from tilec.language.datatypes import DType, by_element
+from tilec.runtime.arguments import (
+    Argument,
+    ConstantArgument,
+    ConstantValue,
+    ElementConstant,
+    from_text,
+    to_text,
+)
 
 if TYPE_CHECKING:
     from tilec.language.kernel import Kernel
 
 # TMA and 16-byte vector accesses need this much (PTX ISA, tensor map and ld.global.v4).
 DEFAULT_ALIGNMENT = 16
-
-
-@dataclass(frozen=True)
-class ArrayArgument:
-    """An array; an extent or stride of None is known at the launch only. Strides and divisibilities are in elements."""
-
-    name: str
-    element: DType
-    shape: tuple[int | None, ...]
-    strides: tuple[int | None, ...]
-    alignment: int
-    shape_divisibility: tuple[int, ...]
-    stride_divisibility: tuple[int, ...]
-
-    kind = "array"
-
-    @property
-    def rank(self) -> int:
-        return len(self.shape)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "element": self.element.element,
-            "rank": self.rank,
-            "shape": list(self.shape),
-            "strides": list(self.strides),
-            "alignment": self.alignment,
-            "divisibility": {"shape": list(self.shape_divisibility), "strides": list(self.stride_divisibility)},
-        }
-
-    def __str__(self) -> str:
-        extents = ",".join(map(_extent, self.shape, self.shape_divisibility))
-        strides = ",".join(map(_extent, self.strides, self.stride_divisibility))
-        return f"{self.name}: {self.element.element}[{extents}] strides ({strides}) align {self.alignment}"
-
-
-@dataclass(frozen=True)
-class ScalarArgument:
-    """A number passed at the launch."""
-
-    name: str
-    element: DType
-
-    kind = "scalar"
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "kind": self.kind, "element": self.element.element}
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.element.element}"
-
-
-@dataclass(frozen=True)
-class ConstantArgument:
-    """A value that is part of the kernel: bool, int, float, str, None or an element type."""
-
-    name: str
-    value: Any
-
-    kind = "constant"
-
-    def as_dict(self) -> dict[str, Any]:
-        value = {"dtype": self.value.element} if isinstance(self.value, DType) else self.value
-        return {"name": self.name, "kind": self.kind, "value": value}
-
-    def __str__(self) -> str:
-        return f"{self.name}={self.value.element if isinstance(self.value, DType) else repr(self.value)}"
-
-
-Argument = ArrayArgument | ScalarArgument | ConstantArgument
 
 
 @dataclass(frozen=True)
@@ -123,20 +58,14 @@ class Signature:
     def names(self) -> tuple[str, ...]:
         return tuple(argument.name for argument in self.arguments)
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"arguments": [argument.as_dict() for argument in self.arguments]}
-
     def to_json(self) -> str:
         """The text that the attribute `tilec.signature` and the artifact hold."""
-        return json.dumps(self.as_dict())
+        return to_text(self.arguments)
 
     @staticmethod
     def from_json(text: str) -> Signature:
         """The signature that `to_json` wrote; raises InputError for anything else."""
-        try:
-            return Signature(tuple(_from_dict(entry) for entry in json.loads(text)["arguments"]))
-        except (ValueError, KeyError, TypeError) as problem:
-            raise InputError(f"not a signature in JSON: {problem}") from problem
+        return Signature(from_text(text, "tilec.signature"))
 
     @staticmethod
     def from_arguments(kernel: Kernel, arguments: Sequence[Any]) -> Signature:
@@ -174,10 +103,22 @@ def elements_per(alignment: int, element: DType) -> int:
     return alignment * 8 // gcd(alignment * 8, element.bitwidth)
 
 
-def _extent(value: int | None, divisibility: int) -> str:
-    if value is not None:
-        return str(value)
-    return f"?%{divisibility}" if divisibility != 1 else "?%1"
+def dtype_named(element: str) -> DType:
+    """The element type of this name; raises InputError where signatures have none of that name."""
+    dtype = by_element(element)
+    if dtype is None:
+        raise InputError(f"kernels have no arguments of element type '{element}'")
+    return dtype
+
+
+def python_value(constant: ConstantValue) -> bool | int | float | str | None | DType:
+    """The value that a constant has in the kernel."""
+    return dtype_named(constant.element) if isinstance(constant, ElementConstant) else constant
+
+
+def constant_value(value: bool | int | float | str | None | DType) -> ConstantValue:
+    """What a signature holds for a value of Python."""
+    return ElementConstant(value.element) if isinstance(value, DType) else value
 
 
 def _checked(kernel: Kernel, name: str, argument: Argument | None) -> Argument:
@@ -197,31 +138,3 @@ def _checked(kernel: Kernel, name: str, argument: Argument | None) -> Argument:
 
 def _mismatch(kernel: Kernel, message: str) -> InputError:
     return InputError(message, notes=[Note(f"kernel '{kernel.name}'", kernel.location)])
-
-
-def _from_dict(entry: dict[str, Any]) -> Argument:
-    match entry["kind"]:
-        case "array":
-            return ArrayArgument(
-                entry["name"],
-                _element(entry["element"]),
-                tuple(entry["shape"]),
-                tuple(entry["strides"]),
-                entry["alignment"],
-                tuple(entry["divisibility"]["shape"]),
-                tuple(entry["divisibility"]["strides"]),
-            )
-        case "scalar":
-            return ScalarArgument(entry["name"], _element(entry["element"]))
-        case "constant":
-            value = entry["value"]
-            return ConstantArgument(entry["name"], _element(value["dtype"]) if isinstance(value, dict) else value)
-        case kind:
-            raise ValueError(f"unknown kind {kind!r}")
-
-
-def _element(name: str) -> DType:
-    dtype = by_element(name)
-    if dtype is None:
-        raise ValueError(f"unknown element type {name!r}")
-    return dtype

@@ -6,8 +6,17 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import tilec
 from tilec.errors import InputError
-from tilec.runtime.arguments import ArrayArgument, ConstantArgument, PointerArgument, ScalarArgument
+from tilec.runtime.arguments import (
+    ArrayArgument,
+    ConstantArgument,
+    ElementConstant,
+    PointerArgument,
+    ScalarArgument,
+    from_text,
+    to_text,
+)
 from tilec.runtime.binding import bind
 
 MATRIX = ArrayArgument("A", "f16", (None, 8), (None, 1), alignment=16, stride_divisors=(8, 1))
@@ -113,3 +122,13 @@ def test_scalar(element: str, value: Any, stored: float) -> None:
 def test_scalar_that_does_not_fit_is_refused(element: str, value: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         bind([ScalarArgument("x", element)], [value])
+
+
+def test_an_element_type_that_is_a_constant_is_compared_by_its_name() -> None:
+    constant = ConstantArgument("dtype", ElementConstant("f16"))
+    assert from_text(to_text((constant,)), "test") == (constant,)
+    bind((constant,), [tilec.float16])
+    with pytest.raises(InputError, match="the kernel was compiled for dtype=f16, got bf16"):
+        bind((constant,), [tilec.bfloat16])
+    with pytest.raises(InputError, match="the kernel was compiled for dtype=f16, got 'f16'"):
+        bind((constant,), ["f16"])

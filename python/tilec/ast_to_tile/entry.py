@@ -33,7 +33,8 @@ from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import context, ir
 from tilec.language import datatypes
-from tilec.signature import Argument, ArrayArgument, ScalarArgument, Signature
+from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, ScalarArgument
+from tilec.signature import Signature, dtype_named, python_value
 
 if TYPE_CHECKING:
     from tilec.language.kernel import Kernel
@@ -86,10 +87,10 @@ def _hints(table: dict[str, int]) -> ir.Attribute:
 def _parameters(argument: Argument) -> list[tuple[str, ir.Type]]:
     """The arguments of the entry that stand for one argument of the kernel: pointer, extents, strides."""
     if isinstance(argument, ScalarArgument):
-        return [(argument.name, tile_type(argument.element))]
+        return [(argument.name, tile_type(dtype_named(argument.element)))]
     if not isinstance(argument, ArrayArgument):
         return []
-    pointer = TileType.get((), PointerType.get(element_type(argument.element)))
+    pointer = TileType.get((), PointerType.get(element_type(dtype_named(argument.element))))
     index = tile_type(datatypes.int32)
     extents = [(f"{argument.name}.shape[{axis}]", index) for axis in range(argument.rank)]
     strides = [(f"{argument.name}.strides[{axis}]", index) for axis in range(argument.rank)]
@@ -109,13 +110,15 @@ def _trace_body(tracer: Tracer, signature: Signature, entry: ir.Operation) -> No
 def _value(emitter: Emitter, argument: Argument, values: Any) -> Any:
     """What the parameter's name stands for; known facts are promised on the entry's arguments first."""
     if isinstance(argument, ScalarArgument):
-        return Tile(next(values), argument.element, ())
+        return Tile(next(values), dtype_named(argument.element), ())
+    if isinstance(argument, ConstantArgument):
+        return python_value(argument.value)
     if not isinstance(argument, ArrayArgument):
-        return argument.value
+        raise AssertionError(f"a signature of Python has no {type(argument).__name__}")
     pointer = _promise(emitter, next(values), DivByAttr.get(argument.alignment) if argument.alignment > 1 else None)
-    extents = _extents(emitter, argument.shape, argument.shape_divisibility, values)
-    strides = _extents(emitter, argument.strides, argument.stride_divisibility, values)
-    return make_array(emitter, argument.name, argument.element, pointer, extents, strides)
+    extents = _extents(emitter, argument.shape, argument.shape_divisors, values)
+    strides = _extents(emitter, argument.strides, argument.stride_divisors, values)
+    return make_array(emitter, argument.name, dtype_named(argument.element), pointer, extents, strides)
 
 
 def _extents(

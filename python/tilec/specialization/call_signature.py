@@ -10,16 +10,9 @@ import numpy as np
 from tilec.errors import InputError
 from tilec.language.annotations import ArrayAnnotation
 from tilec.language.datatypes import DType, bool_, float32, foreign_dtype, from_numpy, int32, int64
+from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, ScalarArgument
 from tilec.runtime.arrays import ArrayView, is_array, view
-from tilec.signature import (
-    DEFAULT_ALIGNMENT,
-    Argument,
-    ArrayArgument,
-    ConstantArgument,
-    ScalarArgument,
-    Signature,
-    elements_per,
-)
+from tilec.signature import DEFAULT_ALIGNMENT, Signature, constant_value, elements_per
 
 if TYPE_CHECKING:
     from tilec.language.kernel import Kernel
@@ -41,13 +34,13 @@ def from_arguments(kernel: Kernel, arguments: Sequence[Any]) -> Signature:
 
 def _argument(kernel: Kernel, name: str, value: Any) -> Argument:
     if name in kernel.constants:
-        return ConstantArgument(name, _constant(name, value))
+        return ConstantArgument(name, constant_value(_constant(name, value)))
     if is_array(value) and not isinstance(value, np.generic):
         return _array(name, view(value, name), kernel.array_annotations.get(name, ArrayAnnotation()))
-    return ScalarArgument(name, _scalar(name, value, kernel.scalar_types.get(name)))
+    return ScalarArgument(name, _scalar(name, value, kernel.scalar_types.get(name)).element)
 
 
-def _constant(name: str, value: Any) -> Any:
+def _constant(name: str, value: Any) -> bool | int | float | str | None | DType:
     if isinstance(value, np.generic) and value.shape == ():
         value = value.item()
     value = foreign_dtype(value) or value
@@ -99,7 +92,7 @@ def _array(name: str, array: ArrayView, annotation: ArrayAnnotation) -> ArrayArg
     )
     shape = tuple(extent if axis in static_shape else None for axis, extent in enumerate(array.shape))
     alignment = DEFAULT_ALIGNMENT if array.address % DEFAULT_ALIGNMENT == 0 else element.bitwidth // 8
-    return ArrayArgument(name, element, shape, strides, alignment, (1,) * rank, divisors)
+    return ArrayArgument(name, element.element, shape, strides, alignment, (1,) * rank, divisors)
 
 
 def _dimensions(name: str, dimensions: tuple[int, ...], rank: int) -> set[int]:

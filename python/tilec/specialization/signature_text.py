@@ -8,15 +8,8 @@ from typing import NoReturn, TypeVar
 
 from tilec.errors import InputError, Note
 from tilec.language.datatypes import ALL, DType, by_element, by_name
-from tilec.signature import (
-    DEFAULT_ALIGNMENT,
-    Argument,
-    ArrayArgument,
-    ConstantArgument,
-    ScalarArgument,
-    Signature,
-    elements_per,
-)
+from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, ScalarArgument
+from tilec.signature import DEFAULT_ALIGNMENT, Signature, constant_value, elements_per
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -58,11 +51,11 @@ class _Reader:
     def _argument(self) -> Argument:
         name = self._expect("word", "the name of a parameter")
         if self._take("="):
-            return ConstantArgument(name, self._constant())
+            return ConstantArgument(name, constant_value(self._constant()))
         self._need(":", f"':' and a type, or '=' and a constant, after '{name}'")
         element = self._element()
         if not self._take("["):
-            return ScalarArgument(name, element)
+            return ScalarArgument(name, element.element)
         return self._array(name, element)
 
     def _array(self, name: str, element: DType) -> ArrayArgument:
@@ -84,7 +77,7 @@ class _Reader:
             self._fail(f"'{name}' has {len(extents)} extents and {len(strides)} strides, expected as many")
         return ArrayArgument(
             name,
-            element,
+            element.element,
             tuple(value for value, _ in extents),
             tuple(value for value, _ in strides),
             alignment,
@@ -128,7 +121,7 @@ class _Reader:
             self._fail(f"unknown element type '{name}', expected one of: {names}", start)
         return dtype
 
-    def _constant(self) -> object:
+    def _constant(self) -> bool | int | float | str | None | DType:
         start, kind, text = self.start, self.kind, self.token
         self._advance()
         if kind == "integer":
