@@ -33,7 +33,7 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     box = [type.tile_shape[k] for k in map.order]
     if row is not None:
         box[0] = row // element_bytes(type.element)
-    key = (source.operation.results[0], map.order, map.swizzle, tuple(box), spell(type.element))
+    key = (source.operation.results[0], map.order, map.swizzle, tuple(box), spell(type.element), map.element)
     if key not in conversion.shared_maps:
         extents, strides = _launch_values(source, conversion)
         order = [type.dim_map[k] for k in map.order]

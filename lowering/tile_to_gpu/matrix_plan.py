@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tilec.dialect.mlir import ir
@@ -70,7 +70,7 @@ def matrix_plan(entry: Any, target: Target, warps: int, order: MemoryOrder | Non
     for op in operations_below(entry):
         name = op.operation.name
         if name == "cuda_tile.mmaf":
-            _add(plan, _decide(op, target, warps, order))
+            _add(plan, _decide(op, target, warps, order, plan))
         elif name in ("cuda_tile.mmai", "cuda_tile.mmaf_scaled"):
             raise UnsupportedError(f"'{name}' cannot be compiled for {target.name}", error_place(op.operation.location))
     _absorb(plan)
@@ -98,10 +98,11 @@ def _add(plan: MatrixPlan, multiply: Multiply) -> None:
         plan.carried.setdefault(accumulator.loop.operation, {})[accumulator.index] = multiply
 
 
-def _decide(op: Any, target: Target, warps: int, order: MemoryOrder | None) -> Multiply:
+def _decide(op: Any, target: Target, warps: int, order: MemoryOrder | None, plan: MatrixPlan) -> Multiply:
     unit = _unit(op, target, warps)
-    lhs = _operand(op.lhs, 1, unit, order)
-    rhs = _operand(op.rhs, 0, unit, order)
+    maps = dict(plan.maps)
+    lhs = _operand(op.lhs, 1, unit, order, maps)
+    rhs = _operand(op.rhs, 0, unit, order, maps)
     return Multiply(op, unit, lhs, rhs, accumulator_of(op) if unit == TCGEN05 else None)
 
 
@@ -127,13 +128,16 @@ def _unit(op: Any, target: Target, warps: int) -> str:
     return target.matrix_unit if fits and columns <= MAXIMUM_COLUMNS else DOT
 
 
-def _operand(value: ir.Value, depth: int, unit: str, order: MemoryOrder | None) -> Operand:
-    """`depth` is the operand's dimension along K."""
+def _operand(
+    value: ir.Value, depth: int, unit: str, order: MemoryOrder | None, maps: dict[ir.Value, TensorMap]
+) -> Operand:
+    """`depth` is the operand's dimension along K; `maps` gets the map of a tile that TMA loads for the operand."""
     source = operand_source(value)
     if order is not None and source is not None and _runs_any_time(source.load, order):
-        contiguous = _contiguous_by_tma(value, source, depth, unit)
-        if contiguous is not None:
-            return Operand(value, contiguous[0], source, contiguous[1])
+        found = _contiguous_by_tma(value, source, depth, unit)
+        # A tile lies in shared memory once, in one swizzle; an operand that needs another goes through registers.
+        if found is not None and maps.setdefault(source.load.operation.results[0], found[1]) == found[1]:
+            return Operand(value, found[0], source, found[1])
     # The K-major form is legal for every type and unit.
     return Operand(value, depth)
 
@@ -144,7 +148,7 @@ def _runs_any_time(load: Any, order: MemoryOrder) -> bool:
 
 
 def _contiguous_by_tma(value: ir.Value, source: OperandSource, depth: int, unit: str) -> tuple[int, TensorMap] | None:
-    map = tensor_map_for(source.load.view)
+    map = tensor_map_for(source.load.view, rounds_to_tf32=source.rounds_to_tf32)
     if isinstance(map, str) or map.contiguous not in source.dimensions:
         return None
     contiguous = source.dimensions.index(map.contiguous)
@@ -158,8 +162,7 @@ def _contiguous_by_tma(value: ir.Value, source: OperandSource, depth: int, unit:
         # PTX ISA 9.7.16.4: MN-major tf32 exists with 32-byte atoms only; wgmma has none.
         if unit != TCGEN05 or row_bytes < ATOM_32B_ROW_BYTES:
             return None
-        map = tensor_map_for(source.load.view, swizzle="128B_atom_32B")
-        assert not isinstance(map, str)
+        map = replace(map, swizzle="128B_atom_32B")
     return contiguous, map
 
 

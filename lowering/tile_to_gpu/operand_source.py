@@ -8,20 +8,25 @@ from typing import Any
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
-ABSORBED = ("cuda_tile.permute", "cuda_tile.reshape", "cuda_tile.ftof")
+_CONVERSION = "cuda_tile.ftof"
+ABSORBED = ("cuda_tile.permute", "cuda_tile.reshape", _CONVERSION)
 
 
 @dataclass(frozen=True)
 class OperandSource:
-    """Operand dimension i is dimension dimensions[i] of the tile that `load` reads; the others have one element."""
+    """Operand dimension i is dimension dimensions[i] of the tile that `load` reads; the others have one element.
+
+    With `rounds_to_tf32` the tile is of f32 and the operand is its rounding to the nearest tf32.
+    """
 
     load: Any
     dimensions: tuple[int, int]
+    rounds_to_tf32: bool = False
 
 
 def operand_source(operand: ir.Value) -> OperandSource | None:
     """The view load behind a matrix operand, or None where registers must prepare it."""
-    value, dimensions = operand, (0, 1)
+    value, dimensions, rounds = operand, (0, 1), False
     if operand.type.rank != 2:
         return None
     while True:
@@ -30,14 +35,34 @@ def operand_source(operand: ir.Value) -> OperandSource | None:
             return None
         name = op.operation.name
         if name == "cuda_tile.load_view_tko":
-            return OperandSource(op, dimensions)
+            return None if rounds and not _is_rounded_by_all(value) else OperandSource(op, dimensions, rounds)
         if name not in ABSORBED:
             return None
         source = op.operands[0]
         moved = _through(name, op, source, dimensions)
         if moved is None:
             return None
-        value, dimensions = source, moved
+        value, dimensions, rounds = source, moved, rounds or name == _CONVERSION
+
+
+def _is_rounded_by_all(value: ir.Value) -> bool:
+    """Whether every use of a tile of f32 rounds it to the nearest tf32, so that the load may."""
+    for use in value.uses:
+        user = use.owner
+        name = user.operation.name
+        if name == _CONVERSION:
+            if not _rounds_to_tf32(user):
+                return False
+        elif name not in ABSORBED or not _is_rounded_by_all(user.operation.results[0]):
+            return False
+    return True
+
+
+def _rounds_to_tf32(op: Any) -> bool:
+    """A TMA load through a map of tf32 rounds f32 to nearest even (DECISIONS.md, "tf32"), and in no other mode."""
+    op = op.operation.opview
+    elements = spell(op.from_.type.element), spell(op.to.type.element)
+    return elements == ("f32", "tf32") and op.rounding_mode == "nearest_even"
 
 
 def _through(name: str, op: Any, source: ir.Value, dimensions: tuple[int, int]) -> tuple[int, int] | None:
@@ -46,8 +71,7 @@ def _through(name: str, op: Any, source: ir.Value, dimensions: tuple[int, int]) 
         return permutation[dimensions[0]], permutation[dimensions[1]]
     if name == "cuda_tile.reshape":
         return _through_reshape(source.type.shape, op.results[0].type.shape, dimensions)
-    # The tensor core reads the upper 19 bits of f32, so the conversion costs nothing there (PTX ISA 9.7.16.10).
-    return dimensions if (spell(source.type.element), spell(op.results[0].type.element)) == ("f32", "tf32") else None
+    return dimensions if _rounds_to_tf32(op) else None
 
 
 def _through_reshape(source: Any, result: Any, dimensions: tuple[int, int]) -> tuple[int, int] | None:

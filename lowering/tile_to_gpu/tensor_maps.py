@@ -18,7 +18,10 @@ _SWIZZLES = ((128, "128B"), (64, "64B"), (32, "32B"))
 
 @dataclass(frozen=True)
 class TensorMap:
-    """A map over a view's tensor; `order` lists tile dimensions from the innermost."""
+    """A map over a view's tensor; `order` lists tile dimensions from the innermost.
+
+    A map of `element` tf32 over f32 rounds what it loads to the nearest tf32.
+    """
 
     view: ir.Value
     order: tuple[int, ...]
@@ -32,7 +35,7 @@ def swizzle_for(row_bytes: int) -> str:
     return next((name for span, name in _SWIZZLES if row_bytes >= span), "none")
 
 
-def tensor_map_for(view: ir.Value, *, swizzle: str | None = None) -> TensorMap | str:
+def tensor_map_for(view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32: bool = False) -> TensorMap | str:
     """The map for a tile view, or the reason why TMA cannot carry it."""
     if isinstance(view.owner, ir.Block):
         return "the view is not made in this kernel"
@@ -52,7 +55,15 @@ def tensor_map_for(view: ir.Value, *, swizzle: str | None = None) -> TensorMap |
     assert contiguous is not None
     others = [d for d in reversed(range(type.rank)) if d != contiguous]
     row_bytes = type.tile_shape[contiguous] * bits // 8
-    return TensorMap(view, (contiguous, *others), contiguous, swizzle or swizzle_for(row_bytes), element)
+    # A tile of tf32 is moved as it is: a map of tf32 would round the low bits that the tensor cores ignore.
+    moved_as = "f32" if element == "tf32" else element
+    return TensorMap(
+        view,
+        (contiguous, *others),
+        contiguous,
+        swizzle or swizzle_for(row_bytes),
+        "tf32" if rounds_to_tf32 else moved_as,
+    )
 
 
 def _contiguous(type: Any) -> int | None:

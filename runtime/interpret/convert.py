@@ -33,7 +33,7 @@ def _trunci(op: Step, machine: Machine, source: Tile) -> Tile:
 @interprets("ftof", elementwise=True)
 def _ftof(op: Step, machine: Machine, source: Tile) -> Tile:
     origin, target, mode = op.types[0].element, op.element, op["rounding_mode"]
-    # TMA and the tensor cores read f32 as tf32 by ignoring its low 13 bits, which is rounding toward zero.
+    # Tensor cores read f32 that nothing converted by ignoring its low 13 bits, which is rounding toward zero.
     if machine.truncate_tf32 and origin.name == "f32" and target.name == "tf32":
         mode = ZERO
     return target.format.encode(round_to(origin.format.decode(source), target.format, mode))

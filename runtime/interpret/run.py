@@ -44,8 +44,8 @@ def run(
     `check` makes an error of what the language leaves undefined (a broken promise of assume or overflow, a division by
     zero, a conversion out of range, accesses of the same memory in an order that no token or atomic gives) and fills
     what a load leaves undefined with NaN or alternating bits, not zero.
-    `truncate_tf32` converts f32 to tf32 by dropping bits, as TMA and tensor cores do. `progress` is called with the
-    number of tile blocks done and of all; `write` takes what the kernel prints, in place of the standard output.
+    `truncate_tf32` converts f32 to tf32 by dropping bits, as tensor cores do with unconverted f32. `progress` is called
+    with the number of tile blocks done and of all; `write` takes what the kernel prints, in place of standard output.
 
     Raises InputError for an entry, a grid or values that do not fit, UnsupportedError for an operation without a
     meaning here, SimulationError at the user's line for what the kernel does wrong.

@@ -11,7 +11,9 @@ import pytest
 from tilec.runtime.ptxsim import _native
 
 _ELEMENT_NAMES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
-ELEMENTS = {name: code for code, name in enumerate(_ELEMENT_NAMES)}
+# tf32 is f32 with a flag of its own.
+_TF32_FLAG = 1 << 16 - 7
+ELEMENTS = {name: code for code, name in enumerate(_ELEMENT_NAMES)} | {"tf32": 7 | _TF32_FLAG}
 SWIZZLES = {
     "none": (0, 0),
     "32B": (1, 0),

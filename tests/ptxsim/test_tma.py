@@ -206,3 +206,22 @@ def test_a_bulk_store_copies_bytes_in_a_row(simulate, aligned):
     """
     simulate(body, to, block=128)
     np.testing.assert_array_equal(to, np.arange(128))
+
+
+# The nearest tf32 of each f32, ties to even; infinities and NaNs keep their bits.
+TF32_BITS = [
+    (0x3F800FFF, 0x3F800000), (0x3F801000, 0x3F800000), (0x3F801001, 0x3F802000), (0x3F803000, 0x3F804000),
+    (0x3FFFF000, 0x40000000), (0xBF801800, 0xBF802000), (0x7F7FFFFF, 0x7F800000), (0x7F800000, 0x7F800000),
+    (0x7F800001, 0x7F800001), (0xFFC01234, 0xFFC01234), (0x00001001, 0x00002000), (0x80000FFF, 0x80000000),
+]  # fmt: skip
+
+
+def test_a_load_through_a_map_of_tf32_rounds(simulate, encode_tensor_map, aligned):
+    given, rounded = (np.array(column, np.uint32) for column in zip(*TF32_BITS, strict=True))
+    matrix = aligned(np.resize(given, (16, 32)))
+    fields = {"extents": (32, 16), "strides": (128,), "box": (32, 16), "swizzle": "none"}
+    image = aligned(np.zeros((16, 32), np.uint32))
+    for element, expected in (("tf32", rounded), ("f32", given)):
+        encoded = encode_tensor_map(matrix.ctypes.data, element, **fields)
+        simulate(load_body(), encoded, image, block=128, reached=[matrix])
+        np.testing.assert_array_equal(image, np.resize(expected, (16, 32)))

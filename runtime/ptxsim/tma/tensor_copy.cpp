@@ -117,7 +117,8 @@ void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const Coordinates coordinates = coordinates_of(warp, in.operands[1], lane);
   const uint64_t address = warp.address(in.operands[0], lane);
   const Place place = locate_bulk(warp, address, image_bytes(in, map), image_alignment, lane);
-  const Transfer transfer = plan(in, map, coordinates, static_cast<uint32_t>(place.offset));
+  Transfer transfer = plan(in, map, coordinates, static_cast<uint32_t>(place.offset));
+  transfer.rounds_to_tf32 = map.element == TensorElement::TF32;
   check_global_pieces(warp, transfer.pieces, false, lane);
   const MbarrierPlace mbarrier = locate_mbarrier(warp, in.operands[2], lane);
   if (!in.settings[Multicast]) {
@@ -162,6 +163,8 @@ void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   check_map_form(warp, in, map, lane);
   const Coordinates coordinates = coordinates_of(warp, in.operands[0], lane);
   check_store_coordinates(warp, in, coordinates, lane);
+  if (map.element == TensorElement::TF32)
+    warp.unconfirmed("what a store through a tensor map of element type tf32 does to the numbers it moves");
   const uint64_t address = warp.address(in.operands[1], lane);
   const Place place = locate_bulk(warp, address, image_bytes(in, map), image_alignment, lane);
   if (place.cta != &warp.cta)

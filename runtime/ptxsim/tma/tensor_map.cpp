@@ -132,8 +132,7 @@ std::string tensor_map_unconfirmed(const TensorMap &map) {
     return "the walk of an interleaved tensor map";
   if (map.swizzle == Swizzle::B96 || map.swizzle == Swizzle::B128Atom32Flip8)
     return std::string("the shared-memory image of swizzle ") + swizzle_name(map.swizzle);
-  if (map.element == TensorElement::TF32 || map.element == TensorElement::TF32Ftz ||
-      map.element == TensorElement::F32Ftz)
+  if (map.element == TensorElement::TF32Ftz || map.element == TensorElement::F32Ftz)
     return std::string("what a tensor map of element type ") + element_name(map.element) +
            " does to the numbers it moves";
   if (map.fill_nan)

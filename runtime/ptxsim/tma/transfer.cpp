@@ -11,13 +11,33 @@ namespace {
 /// Parts of one copy that complete separately, to show a wait that is satisfied by the first bytes.
 constexpr size_t copy_parts = 2;
 
-void move_in(uint8_t *shared, const std::vector<Piece> &pieces, size_t first, size_t last) {
+/// To nearest even at ten fraction bits; infinities and NaNs keep their bits (DECISIONS.md, "tf32").
+uint32_t rounded_to_tf32(uint32_t bits) {
+  constexpr uint32_t exponent = 0x7F800000, dropped = 13;
+  if ((bits & exponent) == exponent)
+    return bits;
+  const uint32_t even = bits >> dropped & 1;
+  return (bits + (1u << (dropped - 1)) - 1 + even) >> dropped << dropped;
+}
+
+void round_piece(uint8_t *shared, const Piece &piece) {
+  for (uint32_t at = 0; at < piece.bytes; at += sizeof(uint32_t)) {
+    uint32_t bits;
+    std::memcpy(&bits, shared + piece.shared_address + at, sizeof bits);
+    bits = rounded_to_tf32(bits);
+    std::memcpy(shared + piece.shared_address + at, &bits, sizeof bits);
+  }
+}
+
+void move_in(uint8_t *shared, const std::vector<Piece> &pieces, size_t first, size_t last, bool rounds_to_tf32) {
   for (size_t i = first; i < last; ++i) {
     const Piece &piece = pieces[i];
     if (piece.inside)
       std::memcpy(shared + piece.shared_address, reinterpret_cast<const void *>(piece.global_address), piece.bytes);
     else
       std::memset(shared + piece.shared_address, 0, piece.bytes);
+    if (rounds_to_tf32)
+      round_piece(shared, piece);
   }
 }
 
@@ -89,11 +109,12 @@ void submit_load(Warp &warp, uint32_t lane, Cta &destination, const Transfer &tr
   const Origin origin = warp.origin(lane);
   Cta *const to = &destination, *const signal = &signalled;
   const uint64_t phase = mbarrier.phase;
+  const bool rounds_to_tf32 = transfer.rounds_to_tf32;
   const size_t step = (pieces->size() + copy_parts - 1) / copy_parts;
   for (size_t first = 0; first < pieces->size(); first += step) {
     const size_t last = std::min(first + step, pieces->size());
     warp.cluster.async.submit({origin, nullptr, false, [=] {
-                                 move_in(to->shared.data(), *pieces, first, last);
+                                 move_in(to->shared.data(), *pieces, first, last, rounds_to_tf32);
                                  complete_transactions(origin, *signal, mbarrier_offset, bytes_of(*pieces, first, last),
                                                        phase);
                                }});

@@ -16,6 +16,7 @@ struct Transfer {
   std::vector<Piece> pieces;
   uint32_t shared_offset = 0; // of the image, within its CTA
   uint32_t bytes = 0;         // of the image
+  bool rounds_to_tf32 = false; // a load through a map of tf32: each f32 becomes the nearest tf32, ties to even
 };
 
 /// Combines the bytes of a piece with what global or remote shared memory holds; null for a plain copy.
