@@ -110,7 +110,12 @@ class StoreWaitOp(Operation, name="store_wait"):
 
 
 class FenceAsyncOp(Operation, name="fence_async"):
-    """Makes this thread's writes of shared memory visible to TMA and tensor cores (PTX fence.proxy.async)."""
+    """Orders this thread's accesses of shared memory before those of TMA and tensor cores (PTX fence.proxy.async).
+
+    With `global_memory` also its accesses of global memory.
+    """
+
+    global_memory: Flag
 
 
 class BarrierOp(Operation, name="barrier"):

@@ -2,10 +2,23 @@
 
 from collections.abc import Sequence
 
-from tilec.dialect.attributes import Booleans, Integer, Text
+from tilec.dialect.attributes import Booleans, Enumeration, Integer, Text
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Integer32, Integer64, RegisterTile
+
+# As in cuda_tile. An access without order and scope is weak.
+SCOPES = ("tl_blk", "device", "sys")
+LOAD_ORDERS = ("relaxed", "acquire")
+STORE_ORDERS = ("relaxed", "release")
+
+
+def _scope_of_order(op: Operation) -> str | None:
+    if (op.order is None) != (op.scope is None):
+        return f"order and scope come together, but got order {op.order} and scope {op.scope}"
+    if op.order is not None and op.vector != 1:
+        return f"an access with order {op.order} takes one element at a time, but got vector {op.vector}"
+    return None
 
 
 def _one_each(op: Operation) -> str | None:
@@ -30,7 +43,9 @@ class LoadViewOp(Operation, name="load_view"):
     vector: Integer(32)
     padding: Text = "zero"
     inbounds: Booleans | None
-    rules = [_one_each]
+    order: Enumeration(*LOAD_ORDERS) | None
+    scope: Enumeration(*SCOPES) | None
+    rules = [_one_each, _scope_of_order]
 
 
 class StoreViewOp(Operation, name="store_view"):
@@ -43,7 +58,9 @@ class StoreViewOp(Operation, name="store_view"):
     strides: Sequence[Operand[Integer32]]
     vector: Integer(32)
     inbounds: Booleans | None
-    rules = [_one_each]
+    order: Enumeration(*STORE_ORDERS) | None
+    scope: Enumeration(*SCOPES) | None
+    rules = [_one_each, _scope_of_order]
 
 
 class LoadGlobalOp(Operation, name="load_global"):
@@ -54,7 +71,9 @@ class LoadGlobalOp(Operation, name="load_global"):
     mask: Operand[RegisterTile] | None
     other: Operand[RegisterTile] | None
     vector: Integer(32)
-    order: Text = "weak"
+    order: Enumeration(*LOAD_ORDERS) | None
+    scope: Enumeration(*SCOPES) | None
+    rules = [_scope_of_order]
 
 
 class StoreGlobalOp(Operation, name="store_global"):
@@ -64,4 +83,6 @@ class StoreGlobalOp(Operation, name="store_global"):
     value: Operand[RegisterTile]
     mask: Operand[RegisterTile] | None
     vector: Integer(32)
-    order: Text = "weak"
+    order: Enumeration(*STORE_ORDERS) | None
+    scope: Enumeration(*SCOPES) | None
+    rules = [_scope_of_order]

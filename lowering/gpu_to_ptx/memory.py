@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.access import load, store, widest
 from tilec.lowering.gpu_to_ptx.elements import Element
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
+from tilec.lowering.gpu_to_ptx.ordered_access import access_order, broadcast
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.view_address import View, ViewAddress
 from tilec.lowering.gpu_to_ptx.writers import both, first_holder
@@ -22,15 +26,12 @@ def load_view(lowering: Lowering, operation: ir.Operation) -> None:
     kind, layout = element(result), layout_of(result.type)
     address = ViewAddress(lowering, kind, layout, _view(lowering, op))
     padding = _padding(lowering, operation, kind, op.padding)
-    registers: list[ir.Value | None] = [None] * layout.register_count
-    for group in _groups(lowering, op, kind, layout):
-        if layout.representatives[group[0]] == group[0]:
-            place, offset = address.address(group[0])
-            guard = address.guard(group[0])
-            loaded = load(lowering, "global", kind, len(group), place, offset, guard, [padding] * len(group))
-            for register, value in zip(group, loaded, strict=True):
-                registers[register] = value
-    lowering.set(result, [registers[r] for r in layout.representatives])
+
+    def access(group: list[int]) -> _Access:
+        place, offset = address.address(group[0])
+        return _Access(place, offset, address.guard(group[0]), [padding] * len(group))
+
+    lowering.set(result, _loaded(lowering, op, kind, layout, _groups(lowering, op, kind, layout), access))
 
 
 @lowers("tile_gpu.store_view")
@@ -38,13 +39,68 @@ def store_view(lowering: Lowering, operation: ir.Operation) -> None:
     op = operation.opview
     kind, layout = element(op.value), layout_of(op.value.type)
     address = ViewAddress(lowering, kind, layout, _view(lowering, op))
+
+    def access(group: list[int]) -> _Access:
+        place, offset = address.address(group[0])
+        return _Access(place, offset, address.guard(group[0]))
+
+    _store(lowering, op, kind, layout, _groups(lowering, op, kind, layout), access)
+
+
+@dataclass(frozen=True)
+class _Access:
+    """One instruction: address, immediate offset, predicate, and what a load gives where the predicate is false."""
+
+    address: ir.Value
+    offset: int
+    guard: ir.Value | None
+    otherwise: Sequence[ir.Value] = ()
+
+
+def _loaded(
+    lowering: Lowering,
+    op: ir.OpView,
+    kind: Element,
+    layout: LinearLayout,
+    groups: list[list[int]],
+    access: Callable[[list[int]], _Access],
+) -> list[ir.Value]:
+    """The registers of a loaded tile. Each holder of an element loads it itself where the access is weak."""
+    order = access_order(op)
+    distinct = [group for group in groups if layout.representatives[group[0]] == group[0]]
+    holder = None if order.is_weak else first_holder(lowering, layout.free_thread_mask)
+    registers: list[ir.Value | None] = [None] * layout.register_count
+    for group in distinct:
+        one = access(group)
+        guard = both(lowering, one.guard, holder)
+        head = order.head(len(distinct))
+        otherwise = one.otherwise if guard is not None else None
+        loaded = load(lowering, head, kind, len(group), one.address, one.offset, guard, otherwise)
+        for register, value in zip(group, loaded, strict=True):
+            registers[register] = value
+    order.fence(lowering, "acquire", len(distinct))
+    found = [registers[r] for r in layout.representatives]
+    return found if order.is_weak else broadcast(lowering, kind, layout, found)
+
+
+def _store(
+    lowering: Lowering,
+    op: ir.OpView,
+    kind: Element,
+    layout: LinearLayout,
+    groups: list[list[int]],
+    access: Callable[[list[int]], _Access],
+) -> None:
+    """Each element once, by its first holder."""
+    order = access_order(op)
     values = lowering.get(op.value)
     holder = first_holder(lowering, layout.free_thread_mask)
-    for group in _groups(lowering, op, kind, layout):
-        if not group[0] & layout.free_register_mask:
-            place, offset = address.address(group[0])
-            guard = both(lowering, address.guard(group[0]), holder)
-            store(lowering, "global", kind, [values[r] for r in group], place, offset, guard)
+    distinct = [group for group in groups if not group[0] & layout.free_register_mask]
+    order.fence(lowering, "release", len(distinct))
+    for group in distinct:
+        one = access(group)
+        guard, head = both(lowering, one.guard, holder), order.head(len(distinct))
+        store(lowering, head, kind, [values[r] for r in group], one.address, one.offset, guard)
 
 
 def _view(lowering: Lowering, op: ir.OpView) -> View:
@@ -76,30 +132,23 @@ def load_global(lowering: Lowering, operation: ir.Operation) -> None:
     kind, layout = element(result), layout_of(result.type)
     pointers, mask = lowering.get(op.pointers), _optional(lowering, op.mask)
     other = _optional(lowering, op.other) or [lowering.constant(kind, 0)] * layout.register_count
-    head = _head(op.order)
-    registers: list[ir.Value | None] = [None] * layout.register_count
-    for group in _pointer_groups(op, kind, layout):
-        first = group[0]
-        if layout.representatives[first] == first:
-            otherwise = [other[r] for r in group]
-            guard = mask[first] if mask else None
-            loaded = load(lowering, head, kind, len(group), pointers[first], 0, guard, otherwise)
-            for register, value in zip(group, loaded, strict=True):
-                registers[register] = value
-    lowering.set(result, [registers[r] for r in layout.representatives])
+
+    def access(group: list[int]) -> _Access:
+        return _Access(pointers[group[0]], 0, mask[group[0]] if mask else None, [other[r] for r in group])
+
+    lowering.set(result, _loaded(lowering, op, kind, layout, _pointer_groups(op, kind, layout), access))
 
 
 @lowers("tile_gpu.store_global")
 def store_global(lowering: Lowering, operation: ir.Operation) -> None:
     op = operation.opview
     kind, layout = element(op.value), layout_of(op.value.type)
-    pointers, values, mask = lowering.get(op.pointers), lowering.get(op.value), _optional(lowering, op.mask)
-    holder = first_holder(lowering, layout.free_thread_mask)
-    for group in _pointer_groups(op, kind, layout):
-        first = group[0]
-        if not first & layout.free_register_mask:
-            guard = both(lowering, mask[first] if mask else None, holder)
-            store(lowering, _head(op.order), kind, [values[r] for r in group], pointers[first], 0, guard)
+    pointers, mask = lowering.get(op.pointers), _optional(lowering, op.mask)
+
+    def access(group: list[int]) -> _Access:
+        return _Access(pointers[group[0]], 0, mask[group[0]] if mask else None)
+
+    _store(lowering, op, kind, layout, _pointer_groups(op, kind, layout), access)
 
 
 def _optional(lowering: Lowering, tile: ir.Value | None) -> list[ir.Value] | None:
@@ -110,8 +159,3 @@ def _pointer_groups(op: ir.OpView, kind: Element, layout: LinearLayout) -> list[
     """`vector` successive elements of the last dimension are consecutive in memory and share their mask."""
     bits = global_vector(layout, len(layout.shape) - 1, min(op.vector, widest(kind))) if layout.shape else ()
     return vector_groups(layout.register_count, bits)
-
-
-def _head(order: str) -> str:
-    """Memory order and scope as PTX spells them, then the state space (`weak` is the default of ld and st)."""
-    return "global" if order == "weak" else f"{order}.gpu.global"

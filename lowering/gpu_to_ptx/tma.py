@@ -77,6 +77,8 @@ def _store_wait(lowering: KernelLowering, operation: ir.Operation) -> None:
 @lowers("tile_gpu.fence_async")
 def _fence_async(lowering: KernelLowering, operation: ir.Operation) -> None:
     lowering.b.execute(FENCE_ASYNC)
+    if "global_memory" in operation.attributes:
+        lowering.b.execute("fence.proxy.async.global;")
 
 
 @lowers("tile_gpu.barrier")

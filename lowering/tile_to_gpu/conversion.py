@@ -128,7 +128,7 @@ class Conversion:
 
     def meet(self, op: Any) -> None:
         """Puts an access of all threads after those that its token names: other threads may have made them."""
-        if self.order.must_meet(op):
+        if self.order.needs_barrier(op):
             if self.use_tma and self.order.stores_before(op):
                 emitter.gpu("store_wait")
             emitter.gpu("barrier")

@@ -9,6 +9,7 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
+from tilec.lowering.tile_to_gpu.memory_order import order_of
 
 
 def _operand(value: Any, layout: LinearLayout | None, conversion: Conversion) -> Any:
@@ -33,7 +34,7 @@ def _load_ptr(op: Any, conversion: Conversion) -> None:
     conversion.meet(op)
     fields = [None if value is None else [value] for value in operands]
     vector = conversion.vectors.get(op.operation, 1)
-    loaded = emitter.gpu("load_global", fields, [type], vector=vector, order=op.memory_ordering_semantics).result
+    loaded = emitter.gpu("load_global", fields, [type], vector=vector, **order_of(op)).result
     if layout is None:
         loaded = emitter.gpu("extract", [loaded, emitter.i32(0)], [conversion.type(result)]).result
     conversion.set(result, loaded)
@@ -45,4 +46,4 @@ def _store_ptr(op: Any, conversion: Conversion) -> None:
     operands = [_operand(value, layout, conversion) for value in (op.destination, op.value, op.mask)]
     conversion.meet(op)
     vector = conversion.vectors.get(op.operation, 1)
-    emitter.gpu("store_global", operands, vector=vector, order=op.memory_ordering_semantics)
+    emitter.gpu("store_global", operands, vector=vector, **order_of(op))

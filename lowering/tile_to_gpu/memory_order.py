@@ -11,6 +11,17 @@ LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko")
 _STRUCTURES = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")
 
 
+# Orders that keep what tokens put after an access from being made before it.
+_ACQUIRING = ("acquire", "acq_rel")
+
+
+def order_of(op: Any) -> dict[str, str]:
+    """The attributes `order` and `scope` of a tile_gpu access for a memory operation; a weak one has neither."""
+    if op.memory_ordering_semantics == "weak":
+        return {}
+    return {"order": op.memory_ordering_semantics, "scope": op.memory_scope}
+
+
 class MemoryOrder:
     """The memory operations that come before each memory operation of an entry, through any chain of tokens."""
 
@@ -35,13 +46,22 @@ class MemoryOrder:
     def stores_before(self, op: Any) -> set[ir.Operation]:
         return {earlier for earlier in self.before(op) if earlier.name not in LOADS}
 
-    def is_unordered(self, load: Any) -> bool:
-        """Whether a load may run at any time: no store comes before it, and none waits for it."""
-        return not self.stores_before(load) and load.operation not in self._loads_before_stores
+    def loads_before(self, op: Any) -> set[ir.Operation]:
+        return self.before(op) - self.stores_before(op)
 
-    def must_meet(self, op: Any) -> bool:
-        """Whether other threads may have to be done with the same memory before an operation starts."""
-        return bool(self.stores_before(op) if op.operation.name in LOADS else self.before(op))
+    def is_unordered(self, load: Any) -> bool:
+        """Whether a load may run at any time: no store or acquire comes before it, and no store waits for it."""
+        return not self._orders(load) and load.operation not in self._loads_before_stores
+
+    def needs_barrier(self, op: Any) -> bool:
+        """Whether what other threads of the tile block did before an operation has to be complete when it starts."""
+        return bool(self._orders(op) if op.operation.name in LOADS else self.before(op))
+
+    def _orders(self, load: Any) -> bool:
+        return any(
+            earlier.name not in LOADS or earlier.opview.memory_ordering_semantics in _ACQUIRING
+            for earlier in self.before(load)
+        )
 
 
 def _is_memory(op: ir.Operation) -> bool:

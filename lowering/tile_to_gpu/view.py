@@ -12,6 +12,7 @@ from tilec.lowering.tile_to_gpu.alignment import access_vector, element_bytes
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map, offsets
+from tilec.lowering.tile_to_gpu.memory_order import order_of
 from tilec.lowering.tile_to_gpu.operand_channel import put_by_tma
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
@@ -64,10 +65,11 @@ def _load_view(op: Any, conversion: Conversion) -> None:
         put_by_tma(op, conversion)
         return
     view = conversion.tile_views[op.view]
-    _, vector = access_vector(op.view, None)
-    attributes = {"vector": vector, "padding": view.type.padding or "zero", "inbounds": proven_inbounds(op)}
+    attributes = {"vector": _vector(op), "padding": view.type.padding or "zero", "inbounds": proven_inbounds(op)}
     conversion.meet(op)
-    loaded = emitter.gpu("load_view", _access(view, op, conversion), [conversion.type(tile)], **attributes)
+    loaded = emitter.gpu(
+        "load_view", _access(view, op, conversion), [conversion.type(tile)], **attributes, **order_of(op)
+    )
     conversion.set(tile, loaded.result)
 
 
@@ -86,10 +88,14 @@ def _store_view(op: Any, conversion: Conversion) -> None:
         _store_by_tma(op, view, map, conversion)
         return
     value = conversion.get(op.tile)
-    _, vector = access_vector(op.view, None)
     conversion.meet(op)
-    flags = proven_inbounds(op)
-    emitter.gpu("store_view", [value, *_access(view, op, conversion)], [], vector=vector, inbounds=flags)
+    attributes = {"vector": _vector(op), "inbounds": proven_inbounds(op), **order_of(op)}
+    emitter.gpu("store_view", [value, *_access(view, op, conversion)], [], **attributes)
+
+
+def _vector(op: Any) -> int:
+    """The elements of one access; ordered accesses take one at a time."""
+    return access_vector(op.view, None)[1] if op.memory_ordering_semantics == "weak" else 1
 
 
 def _store_map(op: Any, conversion: Conversion) -> TensorMap | None:
@@ -123,7 +129,8 @@ def _store_by_tma(op: Any, view: TileView, map: TensorMap, conversion: Conversio
         emitter.gpu("barrier")
     conversion.staged = True
     emitter.gpu("store_shared", [tile, buffer])
-    emitter.gpu("fence_async")
+    # PTX ISA 9.7.9.25: generic loads that the store must follow are ordered before it by a proxy fence too.
+    emitter.gpu("fence_async", global_memory=bool(conversion.order.loads_before(op)))
     emitter.gpu("barrier")
     emitter.gpu("tma_store", [handle, coordinates(map, view, op, conversion), buffer])
 

@@ -128,9 +128,9 @@ def test_addresses_as_a_tile(element):
         %in = arith.cmpi slt, %j, %forty : {places}
         %o = arith.constant {other}
         %os = "tile_gpu.splat"(%o) : ({element}) -> {type}
-        %x = "tile_gpu.load_global"(%pa, %in, %os) {{vector = 1 : i32, order = "weak", {segments}}}
+        %x = "tile_gpu.load_global"(%pa, %in, %os) {{vector = 1 : i32, {segments}}}
           : ({places}, {mask}, {type}) -> {type}
-        "tile_gpu.store_global"(%pb, %x) {{vector = 1 : i32, order = "weak", operandSegmentSizes = array<i32: 1, 1, 0>}}
+        "tile_gpu.store_global"(%pb, %x) {{vector = 1 : i32, operandSegmentSizes = array<i32: 1, 1, 0>}}
           : ({places}, {type}) -> ()""",
     )
     a, b = numbers(120, DTYPES[element]), np.zeros(64, DTYPES[element])

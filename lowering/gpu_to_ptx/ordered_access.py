@@ -1,0 +1,54 @@
+"""Memory order and scope of accesses to global memory: qualifiers, fences, one value for all holders of an element."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx import exchange
+from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.lowers import Lowering
+from tilec.lowering.layout.linear_layout import LinearLayout
+
+# Scopes of Tile IR as PTX spells them (PTX ISA 8.5): a tile block is a CTA.
+SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
+
+
+@dataclass(frozen=True)
+class AccessOrder:
+    """`order` and `scope` of an access operation of tile_gpu; both None where it is weak."""
+
+    order: str | None
+    scope: str | None
+
+    @property
+    def is_weak(self) -> bool:
+        return self.order is None
+
+    def head(self, accesses: int) -> str:
+        """What stands between `ld.` or `st.` and the type, for one of the accesses of a thread."""
+        if self.scope is None:
+            return "global"
+        order = "relaxed" if accesses > 1 else self.order
+        return f"{order}.{SCOPES[self.scope]}.global"
+
+    def fence(self, lowering: Lowering, order: str, accesses: int) -> None:
+        """After an `acquire`, before a `release`: one fence for several relaxed accesses of a thread (PTX ISA 8.8)."""
+        if self.scope is not None and self.order == order and accesses > 1:
+            lowering.b.execute(f"fence.acq_rel.{SCOPES[self.scope]};")
+
+
+def access_order(op: ir.OpView) -> AccessOrder:
+    """The order of an access operation of tile_gpu."""
+    return AccessOrder(op.order, op.scope)
+
+
+def broadcast(lowering: Lowering, kind: Element, layout: LinearLayout, registers: list[ir.Value]) -> list[ir.Value]:
+    """What the first holder of each element loaded, in all its holders: another load could give another value."""
+    if not layout.free_thread_mask:
+        return registers
+    places = exchange.row_major(layout.size, kind)
+    base = lowering.writable_scratch(layout.size * kind.bytes)
+    exchange.write(lowering, kind, base, layout, registers, places)
+    lowering.barrier()
+    return exchange.read(lowering, kind, base, layout, places)
