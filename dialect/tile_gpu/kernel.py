@@ -3,6 +3,7 @@
 from tilec.dialect.attributes import Array, Integer, Integers32, OneType, Symbol, Text
 from tilec.dialect.fields import Region, Result
 from tilec.dialect.mlir import ext, ir
+from tilec.dialect.tile_gpu.layouts import upstream_disagreement
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Integer32
 
@@ -17,11 +18,9 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
     body: Region
 
     def check(self) -> str | None:
-        return (
-            None
-            if self.warps > 0 and self.warps % 4 == 0
-            else f"warps must be a positive multiple of 4, but got {self.warps}"
-        )
+        if self.warps <= 0 or self.warps % 4:
+            return f"warps must be a positive multiple of 4, but got {self.warps}"
+        return upstream_disagreement(self)
 
 
 class ReturnOp(Operation, name="return", traits=[ir.IsTerminatorTrait]):

@@ -3,6 +3,7 @@
 from tilec.dialect.attributes import Array, Boolean, Integer
 from tilec.dialect.fields import Mixed, Operand, Region, Result
 from tilec.dialect.mlir import ext, ir
+from tilec.dialect.tile_gpu.layouts import operands_agree, operands_and_results_agree
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Anything, RegisterTile
 
@@ -19,6 +20,7 @@ class ReduceOp(Operation, name="reduce"):
     dimension: Integer(32)
     identities: Array
     body: Region
+    rules = [operands_agree]
 
 
 class ScanOp(Operation, name="scan"):
@@ -30,6 +32,7 @@ class ScanOp(Operation, name="scan"):
     reverse: Boolean
     identities: Array
     body: Region
+    rules = [operands_and_results_agree]
 
 
 class YieldOp(Operation, name="yield", traits=[ir.IsTerminatorTrait, ext.Pure]):

@@ -3,6 +3,7 @@
 from tilec.dialect.attributes import Integer, Integers32, Text
 from tilec.dialect.fields import Mixed, Operand, Result
 from tilec.dialect.mlir import ext, ir
+from tilec.dialect.tile_gpu.layouts import operands_agree, operands_and_results_agree
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Anything, RegisterTile, Scalar
 
@@ -88,6 +89,7 @@ class CatOp(Operation, name="cat", traits=[ext.Pure]):
     lhs: Operand[RegisterTile]
     rhs: Operand[RegisterTile]
     dimension: Integer(32)
+    rules = [_same_element, operands_agree]
 
 
 class MathOp(Operation, name="math", traits=[ext.Pure]):
@@ -99,3 +101,4 @@ class MathOp(Operation, name="math", traits=[ext.Pure]):
     result: Result[Anything]
     arguments: Mixed[Operand[Anything], 32]
     function: Text
+    rules = [operands_and_results_agree]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.attributes import Booleans, Enumeration, Integer, Text
 from tilec.dialect.fields import Operand, Result
+from tilec.dialect.tile_gpu.layouts import operands_and_results_agree
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Integer32, Integer64, RegisterTile
 
@@ -73,7 +74,7 @@ class LoadGlobalOp(Operation, name="load_global"):
     vector: Integer(32)
     order: Enumeration(*LOAD_ORDERS) | None
     scope: Enumeration(*SCOPES) | None
-    rules = [_scope_of_order]
+    rules = [_scope_of_order, operands_and_results_agree]
 
 
 class StoreGlobalOp(Operation, name="store_global"):
@@ -85,4 +86,4 @@ class StoreGlobalOp(Operation, name="store_global"):
     vector: Integer(32)
     order: Enumeration(*STORE_ORDERS) | None
     scope: Enumeration(*SCOPES) | None
-    rules = [_scope_of_order]
+    rules = [_scope_of_order, operands_and_results_agree]

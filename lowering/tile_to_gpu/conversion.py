@@ -14,7 +14,7 @@ from tilec.lowering.ptx.place import error_place
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.converts import RULES
-from tilec.lowering.tile_to_gpu.layout_assignment import Layouts, is_tile
+from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.pointer_vectors import PointerVectors

@@ -13,7 +13,8 @@ from tilec.lowering.target import Target, target_named
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type, named_location
 from tilec.lowering.tile_to_gpu.exits import convert_block
-from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts, is_tile
+from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts
+from tilec.lowering.tile_to_gpu.layouts import is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import matrix_plan, operations_below
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.pointer_vectors import pointer_vectors

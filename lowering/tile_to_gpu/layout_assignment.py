@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.lowering.layout.blocked import blocked
+from tilec.lowering.layout.halves import doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 from tilec.lowering.tile_to_gpu.alignment import access_vector, element_bytes
+from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import DOT, TCGEN05, MatrixPlan, operations_below
 
-Layouts = dict[ir.Value, LinearLayout]
 VECTOR_BYTES = 16
 
 
 def assign_layouts(entry: Any, plan: MatrixPlan, warps: int, vectors: Mapping[ir.Operation, int]) -> Layouts:
     """The layout of every tile value of rank one or more; `vectors` are the widths of accesses through pointers."""
-    layouts: Layouts = {}
+    layouts = Layouts()
     operations = list(operations_below(entry))
     for op in operations:
         _anchor(op, plan, warps, layouts)
     for op in operations:
         _anchor_pointers(op, vectors.get(op.operation, 1), warps, layouts)
-    _settle(operations, layouts)
+    _propagate(operations, layouts)
     for value in _tiles(operations, entry):
         if value not in layouts:
-            layouts[value] = _default(value, warps)
-            _settle(operations, layouts)
+            layouts.propose(value, _default(value, warps))
+            _propagate(operations, layouts)
     return layouts
 
 
@@ -44,8 +44,8 @@ def accumulator_layout(shape: Any, unit: str, warps: int) -> LinearLayout:
     return wgmma_accumulator(shape, warps)
 
 
-def _settle(operations: list[Any], layouts: Layouts) -> None:
-    """Forward, then backward, until nothing is new."""
+def _propagate(operations: list[Any], layouts: Layouts) -> None:
+    """Forward, then backward, until a pass over all operations adds nothing."""
     known = -1
     while known != len(layouts):
         known = len(layouts)
@@ -65,11 +65,6 @@ def _tiles(operations: list[Any], entry: Any) -> list[ir.Value]:
     return found
 
 
-def is_tile(value: ir.Value) -> bool:
-    """Whether a value is spread over registers: a tile of rank one or more."""
-    return isinstance(value.type, TileType) and value.type.rank > 0
-
-
 def _default(value: ir.Value, warps: int) -> LinearLayout:
     return blocked(value.type.shape, warps, vector=max(1, VECTOR_BYTES // element_bytes(value.type.element)))
 
@@ -78,24 +73,30 @@ def _anchor(op: Any, plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
     name = op.operation.name
     if name == "cuda_tile.mmaf":
         result = op.operation.results[0]
-        layouts[result] = accumulator_layout(result.type.shape, plan.multiplies[result].unit, warps)
+        layouts.propose(result, accumulator_layout(result.type.shape, plan.multiplies[result].unit, warps))
     elif name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
         contiguous, vector = access_vector(op.view, op.operation.operands)
-        layouts[tile] = blocked(tile.type.shape, warps, contiguous, vector)
+        layouts.propose(tile, blocked(tile.type.shape, warps, contiguous, vector))
 
 
 def _anchor_pointers(op: Any, vector: int, warps: int, layouts: Layouts) -> None:
     """A thread holds what one instruction loads or stores side by side."""
     if vector > 1:
         pointers = op.operation.operands[0]
-        layouts.setdefault(pointers, blocked(pointers.type.shape, warps, vector=vector))
+        layouts.propose(pointers, blocked(pointers.type.shape, warps, vector=vector))
 
 
 def _forward(op: Any, layouts: Layouts) -> None:
+    """From operands to results."""
     name, operation = op.operation.name, op.operation
     if name == "cuda_tile.reduce":
         _reduce_forward(op, layouts)
+    elif name == "cuda_tile.scan":
+        _share([*operation.operands, *operation.results], layouts)
+    elif name == "cuda_tile.cat":
+        for value in operation.operands:
+            _derive(value, operation.results[0], layouts, lambda layout, type: doubled(layout, op.dim))
     elif name == "cuda_tile.reshape":
         _derive(operation.operands[0], operation.results[0], layouts, lambda layout, type: layout.reshape(type.shape))
     elif name == "cuda_tile.permute":
@@ -103,15 +104,16 @@ def _forward(op: Any, layouts: Layouts) -> None:
             operation.operands[0], operation.results[0], layouts, lambda layout, type: layout.transpose(op.permutation)
         )
     elif name in ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if"):
-        _control(op, layouts)
+        for together in _shared(op):
+            _share(together, layouts)
     elif is_elementwise(op):
-        known = next((layouts[value] for value in operation.operands if value in layouts), None)
-        if known is not None:
-            for result in operation.results:
-                layouts.setdefault(result, known)
+        known = layouts.first(list(operation.operands))
+        for result in operation.results:
+            layouts.propose(result, known)
 
 
 def _backward(op: Any, layouts: Layouts) -> None:
+    """From the first result to operands."""
     name, operation = op.operation.name, op.operation
     if not operation.results or operation.results[0] not in layouts:
         return
@@ -123,10 +125,12 @@ def _backward(op: Any, layouts: Layouts) -> None:
     elif name == "cuda_tile.permute":
         inverse = [list(op.permutation).index(d) for d in range(result.type.rank)]
         _derive(result, operation.operands[0], layouts, lambda layout, type: layout.transpose(inverse))
+    elif name == "cuda_tile.cat":
+        for value in operation.operands:
+            _derive(result, value, layouts, lambda layout, type: halved(layout, op.dim))
     elif is_elementwise(op):
         for value in operation.operands:
-            if is_tile(value):
-                layouts.setdefault(value, layouts[result])
+            layouts.propose(value, layouts[result])
 
 
 def projected(layout: LinearLayout, shape: Any) -> LinearLayout:
@@ -139,32 +143,25 @@ def projected(layout: LinearLayout, shape: Any) -> LinearLayout:
 
 def _derive(source: ir.Value, target: ir.Value, layouts: Layouts, derive: Any) -> None:
     if source in layouts and target not in layouts and is_tile(target):
-        layouts[target] = derive(layouts[source], target.type)
+        layouts.propose(target, derive(layouts[source], target.type))
 
 
 def _reduce_forward(op: Any, layouts: Layouts) -> None:
-    operands, results = list(op.operation.operands), list(op.operation.results)
-    known = next((layouts[value] for value in operands if value in layouts), None)
-    for value in operands:
-        if known is not None:
-            layouts.setdefault(value, known)
-    for result in results:
-        if known is not None and is_tile(result):
-            layouts.setdefault(result, known.drop(op.dim))
+    operands = list(op.operation.operands)
+    _share(operands, layouts)
+    for result in op.operation.results:
+        _derive(operands[0], result, layouts, lambda layout, type: layout.drop(op.dim))
 
 
-def _control(op: Any, layouts: Layouts) -> None:
-    """Carried values and results share the layout of what the body gives, else of what comes in."""
-    for together in _shared(op):
-        known = next((layouts[value] for value in together if value in layouts), None)
-        if known is not None:
-            for value in together:
-                if is_tile(value):
-                    layouts.setdefault(value, known)
+def _share(together: list[ir.Value], layouts: Layouts) -> None:
+    """Values of one shape get the layout of the first that has one."""
+    known = layouts.first(together)
+    for value in together:
+        layouts.propose(value, known)
 
 
 def _shared(op: Any) -> Iterator[list[ir.Value]]:
-    """Groups of values that are one place: a result, what terminators give for it, an argument, its initial value."""
+    """Groups of values that share registers: a result, its operands of terminators, an argument, its initial value."""
     operation = op.operation
     ends = [end.operation for end in terminators(op)]
 

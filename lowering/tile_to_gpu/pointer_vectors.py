@@ -9,7 +9,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.tile.contiguity import contiguity
 from tilec.lowering.tile_to_gpu.alignment import VECTOR_BYTES, element_bytes
-from tilec.lowering.tile_to_gpu.layout_assignment import is_tile
+from tilec.lowering.tile_to_gpu.layouts import is_tile
 
 # For each access the elements of the last dimension that one instruction takes.
 PointerVectors = dict[ir.Operation, int]

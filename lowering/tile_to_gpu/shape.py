@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.layout.halves import doubled, halved
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type
 from tilec.lowering.tile_to_gpu.converts import converts
-from tilec.lowering.tile_to_gpu.layout_assignment import is_tile, projected
+from tilec.lowering.tile_to_gpu.layout_assignment import projected
+from tilec.lowering.tile_to_gpu.layouts import is_tile
 
 
 @converts("constant")
@@ -73,9 +75,14 @@ def _permute(op: Any, conversion: Conversion) -> None:
 
 @converts("cat")
 def _cat(op: Any, conversion: Conversion) -> None:
+    """Both operands in the layout of half the result; where threads share out the halves, the result is converted."""
     result = op.operation.results[0]
-    operands = [conversion.get(value) for value in op.operation.operands]
-    conversion.set(result, emitter.gpu("cat", operands, [conversion.type(result)], dimension=op.dim).result)
+    values = list(op.operation.operands)
+    half = halved(conversion.layouts[result], op.dim) or conversion.layouts[values[0]]
+    operands = [conversion.tile(value, half) for value in values]
+    type = emitter.tile_type(result.type.shape, operands[0].type.element_type, doubled(half, op.dim))
+    conversion.set(result, emitter.gpu("cat", operands, [type], dimension=op.dim).result)
+    conversion.set(result, conversion.tile(result, conversion.layouts[result]))
 
 
 @converts("extract")

@@ -1,0 +1,53 @@
+"""Register tiles that one operation reads element by element have one layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.sets import is_register_tile
+
+
+def unlike_layouts(values: Iterable[ir.Value]) -> str | None:
+    """What is wrong where two tiles of one shape have different layouts; None where none do."""
+    tiles = [value.type for value in values if is_register_tile(value.type)]
+    for tile in tiles[1:]:
+        if tile.encoding != tiles[0].encoding:
+            return (
+                f"the tiles must have one layout, but got {tiles[0].encoding} and {tile.encoding}: "
+                "convert one with tile_gpu.convert_layout"
+            )
+    return None
+
+
+def operands_agree(op: Any) -> str | None:
+    """A rule: all tile operands have one layout."""
+    return unlike_layouts(op.operation.operands)
+
+
+def operands_and_results_agree(op: Any) -> str | None:
+    """A rule: all tile operands and results have one layout."""
+    return unlike_layouts([*op.operation.operands, *op.operation.results])
+
+
+def upstream_disagreement(kernel: Any) -> str | None:
+    """What is wrong with the layouts of the first operation of arith or math in a kernel that mixes several."""
+    for operation in _below(kernel.operation):
+        if operation.name.startswith(_ELEMENTWISE_DIALECTS):
+            wrong = operands_and_results_agree(operation)
+            if wrong is not None:
+                return f"'{operation.name}': {wrong}"
+    return None
+
+
+# Upstream verifies shapes of these dialects, and layouts of some operations only.
+_ELEMENTWISE_DIALECTS = ("arith.", "math.")
+
+
+def _below(operation: ir.Operation) -> Iterator[ir.Operation]:
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield inner.operation
+                yield from _below(inner.operation)

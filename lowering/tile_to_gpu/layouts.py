@@ -1,0 +1,44 @@
+"""The layout of each register tile of an entry."""
+
+from __future__ import annotations
+
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.mlir import ir
+from tilec.lowering.layout.linear_layout import LinearLayout
+
+
+def is_tile(value: ir.Value) -> bool:
+    """Whether a value is spread over registers: a tile of rank one or more."""
+    return isinstance(value.type, TileType) and value.type.rank > 0
+
+
+class Layouts:
+    """Layouts by tile; scalars, tokens and views have none. A tile keeps the first layout that it is given."""
+
+    def __init__(self) -> None:
+        self._layouts: dict[ir.Value, LinearLayout] = {}
+
+    def __len__(self) -> int:
+        return len(self._layouts)
+
+    def __contains__(self, value: ir.Value) -> bool:
+        return value in self._layouts
+
+    def __getitem__(self, value: ir.Value) -> LinearLayout:
+        return self._layouts[value]
+
+    def get(self, value: ir.Value) -> LinearLayout | None:
+        """The layout of a tile; None for any other value."""
+        return self._layouts.get(value)
+
+    def propose(self, value: ir.Value, layout: LinearLayout | None) -> None:
+        """Gives a tile a layout if it has none; ValueError where the layout is one of another shape."""
+        if layout is None or not is_tile(value) or value in self._layouts:
+            return
+        if layout.shape != tuple(value.type.shape):
+            raise ValueError(f"a tile of shape {tuple(value.type.shape)} cannot have layout '{layout}'")
+        self._layouts[value] = layout
+
+    def first(self, values: list[ir.Value]) -> LinearLayout | None:
+        """The layout of the first value that has one."""
+        return next((self._layouts[value] for value in values if value in self._layouts), None)

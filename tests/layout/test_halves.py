@@ -1,0 +1,47 @@
+"""Two tiles side by side: every thread holds of the whole what it holds of either half."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tilec.lowering.layout.blocked import blocked
+from tilec.lowering.layout.halves import doubled, halved
+from tilec.lowering.layout.tensor_memory import tensor_memory_32x32b
+from tilec.lowering.layout.wgmma import wgmma_accumulator
+
+LAYOUTS = {
+    "rows": blocked((16, 32), 4, 1, 4),
+    "columns": blocked((16, 32), 4, 0, 4),
+    "repeated": blocked((4, 2), 4),
+    "one": blocked((1, 1), 4),
+    "wgmma": wgmma_accumulator((64, 32), 4),
+    "tensor_memory": tensor_memory_32x32b((128, 16), 4),
+}
+
+
+CASES = list(itertools.product(LAYOUTS, (0, 1)))
+
+
+@pytest.mark.parametrize(("name", "dimension"), CASES)
+def test_doubled_puts_the_second_tile_into_the_upper_registers(name, dimension):
+    layout = LAYOUTS[name]
+    whole = doubled(layout, dimension)
+    lanes, warps = np.arange(32)[:, None], np.arange(4)[None, :]
+    for register, second in itertools.product(range(layout.register_count), (0, 1)):
+        expected = [np.asarray(c) for c in layout.apply(register, lanes, warps)]
+        expected[dimension] = expected[dimension] + second * layout.shape[dimension]
+        found = whole.apply(register + second * layout.register_count, lanes, warps)
+        assert np.array_equal(*(np.broadcast_arrays(*c, lanes ^ warps)[:-1] for c in (expected, found)))
+
+
+@pytest.mark.parametrize(("name", "dimension"), CASES)
+def test_halved_undoes_doubled(name, dimension):
+    assert halved(doubled(LAYOUTS[name], dimension), dimension) == LAYOUTS[name]
+
+
+def test_no_half_where_threads_share_out_the_halves():
+    assert halved(blocked((32, 4), 4), 0) is None
+    assert halved(blocked((4, 64), 4, 1, 2), 1) is None
