@@ -56,6 +56,10 @@ def Integer(width: int) -> AttributeField:
     )
 
 
+Int32 = Integer(32)
+Int64 = Integer(64)
+
+
 def _dense(kind: Any, words: str) -> AttributeField:
     return AttributeField(lambda value: kind.get(list(value)), list, _is(kind, words), DenseArray, kind=words)
 

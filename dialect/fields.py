@@ -6,12 +6,13 @@ An annotation of an operation class is one of
     mask: Operand[BoolTile] | None          at most one
     tokens: Sequence[Operand[Token]]        any number, all of one type
     inits: Mixed[Operand[AnyType], 256]     any number of any types, in at most so many runs of equal type
-    dim: Integer(64)                        an attribute that must be there
+    dim: Int64                              an attribute that must be there
     memory_scope: Scope | None              an attribute that may be absent
     rounding_mode: Rounding = "zero"        an attribute with a default: always stored
     flush_to_zero: Flag                     there or not
     body: Region
-    fast_acc: Flag.added("13.3")            a field that is younger than its operation
+    else_: OptionalRegion
+    fast_acc: Flag = since("13.3")          a field that is younger than its operation
 
 A name that Python reserves takes a trailing underscore (`from_` declares the field `from`).
 """
@@ -64,10 +65,6 @@ class ValueField:
 
     def __or__(self, none: None) -> ValueField:
         return replace(self, arity=OPTIONAL)
-
-    def added(self, since: str) -> ValueField:
-        """The field as younger than its operation: a version of Tile IR such as "13.3"."""
-        return replace(self, since=since)
 
     @property
     def set(self) -> TypeSet:
@@ -126,10 +123,6 @@ class AttributeField:
     def __or__(self, none: None) -> AttributeField:
         return replace(self, required=False)
 
-    def added(self, since: str) -> AttributeField:
-        """The field as younger than its operation: a version of Tile IR such as "13.3"."""
-        return replace(self, since=since)
-
 
 @dataclass(frozen=True)
 class RegionField:
@@ -138,18 +131,35 @@ class RegionField:
     required: bool = True
     name: str = ""
 
-    def __or__(self, none: None) -> RegionField:
-        return replace(self, required=False)
-
 
 Region = RegionField()
+# A region that may have no block.
+OptionalRegion = RegionField(required=False)
 
 Field = ValueField | AttributeField | RegionField
+
+
+@dataclass(frozen=True)
+class Since:
+    """The version of Tile IR that added a field to its operation, and the field's default."""
+
+    version: str
+    default: Any = None
+
+
+def since(version: str, default: Any = None) -> Any:
+    """Declares, as the value of an annotated field, the version of Tile IR ("13.3") that added the field."""
+    return Since(version, default)
 
 
 def field_of(name: str, annotation: Any, default: Any) -> Field:
     """The field that an annotation declares; raises TypeError where it declares none."""
     name = name.removesuffix("_")
+    if isinstance(default, Since):
+        field = field_of(name, annotation, default.default)
+        if isinstance(field, RegionField):
+            raise TypeError(f"region '{name}' cannot be younger than its operation")
+        return replace(field, since=default.version)
     if get_origin(annotation) is Sequence:
         return replace(get_args(annotation)[0], arity=UNIFORM, name=name)
     if isinstance(annotation, AttributeField) and default is not None:

@@ -4,7 +4,7 @@ from tilec.dialect.cuda_tile.enums import IntegerRounding, Overflow, Predicate, 
 from tilec.dialect.cuda_tile.operation import NoMemoryEffect, Operation
 from tilec.dialect.cuda_tile.rules import same_shape
 from tilec.dialect.cuda_tile.sets import BoolTile, Int
-from tilec.dialect.fields import Operand, Result
+from tilec.dialect.fields import Operand, Result, since
 from tilec.dialect.mlir import ext
 
 _OVERFLOW = "{ overflow<$overflow>}"
@@ -62,10 +62,10 @@ class NegIOp(Operation, name="negi", opcode=0x50, traits=[ext.Pure]):
 
     result: Result[Int]
     source: Operand[Int]
-    overflow: Overflow.added("13.2") = "none"
+    overflow: Overflow = since("13.2", default="none")
     assembly = f"$source{_OVERFLOW} attr-dict : type($result)"
 
-    def check(self):
+    def check(self) -> str | None:
         if self.overflow == "no_unsigned_wrap":
             return "overflow must be one of: none, no_signed_wrap, no_wrap, but got: no_unsigned_wrap"
         return None
@@ -81,7 +81,7 @@ class DivIOp(Operation, name="divi", opcode=0x15, traits=[NoMemoryEffect]):
     rounding: IntegerRounding = "zero"
     assembly = "$lhs, $rhs $signedness{ rounding<$rounding>} attr-dict : type($result)"
 
-    def check(self):
+    def check(self) -> str | None:
         if self.rounding == "negative_inf" and self.signedness == "unsigned":
             return "rounding mode negative_inf is not allowed with unsigned"
         return None

@@ -1,11 +1,12 @@
 """Promises about values."""
 
-from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, Predicate
+from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, Predicate, SameElementsAttr
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS, INTEGERS
 from tilec.dialect.cuda_tile.operation import NoMemoryEffect, Operation
 from tilec.dialect.cuda_tile.sets import Any_
 from tilec.dialect.cuda_tile.types import PointerType, TensorViewType, TileType
 from tilec.dialect.fields import Operand, Result
+from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote, spell
 
 _MAXIMUM_DIVISOR = 1 << 62
@@ -19,7 +20,7 @@ class AssumeOp(Operation, name="assume", opcode=0x06, traits=[NoMemoryEffect]):
     predicate: Predicate
     assembly = "$predicate, $value attr-dict : type($value)"
 
-    def check(self):
+    def check(self) -> str | None:
         predicate, type = self.predicate, self.value.type
         if isinstance(predicate, DivByAttr):
             return _div_by_problem(predicate, type)
@@ -28,15 +29,15 @@ class AssumeOp(Operation, name="assume", opcode=0x06, traits=[NoMemoryEffect]):
         return _same_elements_problem(predicate, type)
 
 
-def _integer_tile(type):
+def _integer_tile(type: ir.Type) -> bool:
     return isinstance(type, TileType) and spell(type.element) in INTEGERS
 
 
-def _address_tile(type):
+def _address_tile(type: ir.Type) -> bool:
     return _integer_tile(type) or isinstance(type, TileType) and isinstance(type.element, PointerType)
 
 
-def _div_by_problem(predicate, type):
+def _div_by_problem(predicate: DivByAttr, type: ir.Type) -> str | None:
     divisor, every, along = predicate.divisor, predicate.every, predicate.along
     if divisor <= 0 or divisor & (divisor - 1) or divisor > _MAXIMUM_DIVISOR:
         return f"div_by: divisor must be a power of two up to 2^62, but got {divisor}"
@@ -55,7 +56,7 @@ def _div_by_problem(predicate, type):
     return None
 
 
-def _same_elements_problem(predicate, type):
+def _same_elements_problem(predicate: SameElementsAttr, type: ir.Type) -> str | None:
     if not _address_tile(type):
         return f"same_elements: expects a tile of integers or pointers, but got {quote(type)}"
     if len(predicate.values) != type.rank:
@@ -66,7 +67,7 @@ def _same_elements_problem(predicate, type):
     return None
 
 
-def _bounded_problem(predicate, type):
+def _bounded_problem(predicate: BoundedAttr, type: ir.Type) -> str | None:
     if not _integer_tile(type):
         return f"bounded: expects a tile of integers, but got {quote(type)}"
     half = 1 << (ELEMENT_BITS[spell(type.element)] - 1)

@@ -13,7 +13,8 @@ from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.rules import same_shape
 from tilec.dialect.cuda_tile.sets import BoolTile, IntegerTile, NumberTile, PointerTile, TileView, Token
 from tilec.dialect.cuda_tile.types import GatherScatterViewType
-from tilec.dialect.fields import Mixed, Operand, Result, TypeVariable
+from tilec.dialect.fields import Mixed, Operand, Result, TypeVariable, since
+from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote, spell
 
 Number = TypeVariable("Number", NumberTile)
@@ -27,14 +28,14 @@ _ADDED = ("f16", "bf16", "f32", "f64")
 _TAIL = "{, $mask}{ token=$token} attr-dict"
 
 
-def _ordering_problem(op):
+def _ordering_problem(op: ir.OpView) -> str | None:
     ordering = op.memory_ordering_semantics
     if ordering not in _ORDERINGS:
         return f"memory ordering semantics must be one of: {', '.join(_ORDERINGS)}, but got: {ordering}"
     return None
 
 
-def mode_problem(mode, element):
+def mode_problem(mode: str, element: str) -> str | None:
     """Which elements an atomic mode can work on."""
     allowed = {"addf": _ADDED, "xchg": _EXCHANGED}.get(mode, _INTEGERS)
     if element not in allowed:
@@ -60,7 +61,7 @@ class AtomicCasTkoOp(Operation, name="atomic_cas_tko", opcode=0x07):
         " : type($pointers), type($cmp){, type($mask)} -> type($result), type($result_token)"
     )
 
-    def check(self):
+    def check(self) -> str | None:
         element = spell(self.cmp.type.element)
         if element not in _EXCHANGED:
             return f"expects elements of {' or '.join(_EXCHANGED)}, but got {element}"
@@ -89,7 +90,7 @@ class AtomicRmwTkoOp(Operation, name="atomic_rmw_tko", opcode=0x08):
         " : type($pointers), type($arg){, type($mask)} -> type($result), type($result_token)"
     )
 
-    def check(self):
+    def check(self) -> str | None:
         return (
             _ordering_problem(self)
             or mode_problem(self.mode, spell(self.arg.type.element))
@@ -109,14 +110,14 @@ class AtomicRedViewTkoOp(Operation, name="atomic_red_view_tko", opcode=0x75, sin
     memory_ordering_semantics: MemoryOrdering
     memory_scope: Scope
     mode: AtomicMode
-    inbounds: (Booleans | None).added("13.5")
+    inbounds: Booleans | None = since("13.5")
     assembly = (
         "$memory_ordering_semantics $memory_scope $view[$index], $mode, $value{ token = $token}"
         "{ inbounds = [$inbounds]} keyed-attr-dict"
         " : type($value), type($view)index_types($index) -> type($result_token)"
     )
 
-    def check(self):
+    def check(self) -> str | None:
         view, value = self.view.type, self.value.type
         if isinstance(view, GatherScatterViewType):
             return f"expects a partition_view or a strided_view, but got {quote(view)}"

@@ -4,7 +4,7 @@ from tilec.dialect.attributes import Flag
 from tilec.dialect.cuda_tile.nesting import ancestor_problem, carried_problem, first_ancestor
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.sets import AnyType, ScalarBool, ScalarInteger
-from tilec.dialect.fields import MANY_RUNS, Mixed, Operand, Region, Result, TypeVariable
+from tilec.dialect.fields import MANY_RUNS, Mixed, Operand, OptionalRegion, Region, Result, TypeVariable, since
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import quote, spell_list
 
@@ -17,13 +17,13 @@ class IfOp(Operation, name="if", opcode=0x32):
     results: Mixed[Result[AnyType], MANY_RUNS]
     condition: Operand[ScalarBool]
     then: Region
-    else_: Region | None
+    else_: OptionalRegion
     assembly = "if"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         return carried_problem("result type", [value.type for value in self.results])
 
-    def check_regions(self):
+    def check_regions(self) -> str | None:
         expected = [value.type for value in self.results]
         if expected and not list(self.else_.blocks):
             return "has non-empty return type, must define else branch"
@@ -35,7 +35,7 @@ class IfOp(Operation, name="if", opcode=0x32):
         return None
 
 
-def _branch_problem(name, block, expected):
+def _branch_problem(name: str, block: ir.Block, expected: list[ir.Type]) -> str | None:
     if len(block.arguments):
         return f"{name} branch must not have arguments"
     last = list(block.operations)[-1].operation
@@ -61,21 +61,21 @@ class ForOp(Operation, name="for", opcode=0x29):
     upperBound: Operand[Bound]
     step: Operand[Bound]
     initValues: Mixed[Operand[AnyType], MANY_RUNS]
-    unsignedCmp: Flag.added("13.2")
+    unsignedCmp: Flag = since("13.2")
     body: Region
     assembly = "for"
 
     induction_variable = property(lambda self: self.body.blocks[0].arguments[0])
     carried = property(lambda self: list(self.body.blocks[0].arguments)[1:])
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         initial, results = [v.type for v in self.operands][3:], [v.type for v in self.results]
         if initial != results:
             found = f"{spell_list(initial)} and {spell_list(results)}"
             return f"expects init types and result types to be equal, but got {found}"
         return carried_problem("loop-carried value", initial)
 
-    def check_regions(self):
+    def check_regions(self) -> str | None:
         block, initial = self.body.blocks[0], [value.type for value in self.operands][3:]
         arguments = [argument.type for argument in block.arguments]
         bound = self.lowerBound.type
@@ -95,17 +95,17 @@ class LoopOp(Operation, name="loop", opcode=0x41):
 
     carried = property(lambda self: list(self.body.blocks[0].arguments))
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         return carried_problem("loop-carried value", [v.type for v in self.operands]) or carried_problem(
             "result type", [v.type for v in self.results]
         )
 
-    def check_regions(self):
+    def check_regions(self) -> str | None:
         block = self.body.blocks[0]
         return _arguments_problem([v.type for v in self.operands], [v.type for v in block.arguments])
 
 
-def _arguments_problem(initial, arguments):
+def _arguments_problem(initial: list[ir.Type], arguments: list[ir.Type]) -> str | None:
     if len(initial) != len(arguments):
         return f"mismatch in number of loop-carried values and defined values: {len(initial)} and {len(arguments)}"
     for index, (a, b) in enumerate(zip(initial, arguments, strict=True)):
@@ -120,7 +120,7 @@ class BreakOp(Operation, name="break", opcode=0x0A, traits=[ir.IsTerminatorTrait
     operands: Mixed[Operand[AnyType], MANY_RUNS]
     assembly = "values"
 
-    def check(self):
+    def check(self) -> str | None:
         problem = ancestor_problem(self, through=("cuda_tile.if",), to=("cuda_tile.loop",))
         if problem is not None:
             return problem
@@ -138,7 +138,7 @@ class ContinueOp(Operation, name="continue", opcode=0x11, traits=[ir.IsTerminato
     operands: Mixed[Operand[AnyType], MANY_RUNS]
     assembly = "values"
 
-    def check(self):
+    def check(self) -> str | None:
         loops = ("cuda_tile.for", "cuda_tile.loop")
         problem = ancestor_problem(self, through=("cuda_tile.if",), to=loops)
         if problem is not None:
@@ -162,7 +162,7 @@ class YieldOp(Operation, name="yield", opcode=0x6D, traits=[ir.IsTerminatorTrait
     operands: Mixed[Operand[AnyType], MANY_RUNS]
     assembly = "values"
 
-    def check(self):
+    def check(self) -> str | None:
         parents = ("cuda_tile.if", "cuda_tile.reduce", "cuda_tile.scan")
         parent = self.operation.parent
         if parent is not None and parent.operation.name not in parents:
@@ -176,7 +176,7 @@ class ReturnOp(Operation, name="return", opcode=0x5C, traits=[ir.IsTerminatorTra
     operands: Mixed[Operand[AnyType], MANY_RUNS]
     assembly = "values"
 
-    def check(self):
+    def check(self) -> str | None:
         problem = ancestor_problem(self, through=("cuda_tile.if", "cuda_tile.loop"), to=("cuda_tile.entry",))
         if problem is not None:
             return problem

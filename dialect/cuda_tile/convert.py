@@ -20,12 +20,12 @@ from tilec.dialect.cuda_tile.sets import (
     NumberTile,
     PointerTile,
 )
-from tilec.dialect.fields import Operand, Result
-from tilec.dialect.mlir import ext
+from tilec.dialect.fields import Operand, Result, since
+from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import spell
 
 
-def _bits(value):
+def _bits(value: ir.Value) -> int:
     return ELEMENT_BITS[spell(value.type.element)]
 
 
@@ -37,7 +37,7 @@ class BitcastOp(Operation, name="bitcast", opcode=0x09, traits=[ext.Pure]):
     rules = [same_shape("source", "result")]
     assembly = "$source attr-dict : type($source) -> type($result)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         if _bits(self.source) != _bits(self.result):
             return f"types must be equal width, but got {_bits(self.source)} and {_bits(self.result)} bits"
         return None
@@ -52,7 +52,7 @@ class ExtIOp(Operation, name="exti", opcode=0x25, traits=[ext.Pure]):
     rules = [same_shape("from_", "to")]
     assembly = "$from $signedness attr-dict : type($from) -> type($to)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         if _bits(self.to) <= _bits(self.from_):
             return f"extending to smaller or identical integer: {spell(self.from_.type)} to {spell(self.to.type)}"
         return None
@@ -67,7 +67,7 @@ class TruncIOp(Operation, name="trunci", opcode=0x6B, traits=[ext.Pure]):
     rules = [same_shape("from_", "to")]
     assembly = "$from{ overflow<$overflow>} attr-dict : type($from) -> type($to)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         if _bits(self.to) >= _bits(self.from_):
             return f"truncating to larger or identical integer: {spell(self.from_.type)} to {spell(self.to.type)}"
         return None
@@ -82,7 +82,7 @@ class FToFOp(Operation, name="ftof", opcode=0x2A, traits=[ext.Pure]):
     rules = [same_shape("from_", "to")]
     assembly = "$from {rounding<$rounding_mode>} attr-dict : type($from) -> type($to)"
 
-    def check(self):
+    def check(self) -> str | None:
         return ftof_problem(spell(self.from_.type.element), spell(self.to.type.element), self.rounding_mode)
 
 
@@ -93,7 +93,7 @@ class FToIOp(Operation, name="ftoi", opcode=0x2B, traits=[ext.Pure]):
     from_: Operand[AnyFloatTile]
     signedness: Signedness
     rounding_mode: ToIntegerRounding = "nearest_int_to_zero"
-    saturating: Flag.added("13.4")
+    saturating: Flag = since("13.4")
     rules = [same_shape("from_", "to")]
     assembly = "$from $signedness {rounding<$rounding_mode>}{ $saturating} attr-dict : type($from) -> type($to)"
 
@@ -108,7 +108,7 @@ class IToFOp(Operation, name="itof", opcode=0x3B, traits=[ext.Pure]):
     rules = [same_shape("from_", "to")]
     assembly = "$from $signedness {rounding<$rounding_mode>} attr-dict : type($from) -> type($to)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         if spell(self.to.type.element) == "f8E8M0FNU":
             return "conversion of integers to f8E8M0FNU is not supported"
         return None

@@ -3,7 +3,7 @@
 from tilec.dialect.attributes import Text
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.sets import AnyTile, BoolTile, Token
-from tilec.dialect.fields import MANY_RUNS, Mixed, Operand, Result
+from tilec.dialect.fields import MANY_RUNS, Mixed, Operand, Result, since
 
 _CONVERSIONS = "diuoxXeEfFgGaAcsSpn"
 
@@ -19,13 +19,13 @@ class AssertOp(Operation, name="assert", opcode=0x05):
 class PrintTkoOp(Operation, name="print_tko", opcode=0x55):
     """Prints tiles with a format as of C's printf, one directive a tile."""
 
-    result_token: Result[Token].added("13.2")
+    result_token: Result[Token] = since("13.2")
     args: Mixed[Operand[AnyTile], MANY_RUNS]
-    token: (Operand[Token] | None).added("13.2")
+    token: Operand[Token] | None = since("13.2")
     str: Text
     assembly = "$str{, $args}{ token=$token} attr-dict{ : type($args)} -> type($result_token)"
 
-    def check(self):
+    def check(self) -> str | None:
         directives = directive_count(self.str)
         if directives is None:
             return f"format has a directive without an end: {self.attributes['str']}"
@@ -34,7 +34,7 @@ class PrintTkoOp(Operation, name="print_tko", opcode=0x55):
         return None
 
 
-def directive_count(text):
+def directive_count(text: str) -> int | None:
     """How many tiles a format takes, or None where a directive does not end."""
     count, at = 0, text.find("%")
     while at >= 0:

@@ -1,6 +1,6 @@
 """Kernels, globals, and where a tile block stands in the grid."""
 
-from tilec.dialect.attributes import Array, Elements, Flag, Integer, OneType, Symbol
+from tilec.dialect.attributes import Array, Elements, Flag, Int64, OneType, Symbol
 from tilec.dialect.cuda_tile.attributes import Hints
 from tilec.dialect.cuda_tile.element import NUMBERS
 from tilec.dialect.cuda_tile.enums import Visibility
@@ -8,7 +8,7 @@ from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.scope_rules import global_scope_problem, kernel_scope_problem
 from tilec.dialect.cuda_tile.sets import ScalarInt32, ScalarPointer
 from tilec.dialect.cuda_tile.types import TileType, type_problem
-from tilec.dialect.fields import Region, Result
+from tilec.dialect.fields import Region, Result, since
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import quote, spell, spell_list
 
@@ -24,7 +24,7 @@ class EntryOp(Operation, name="entry", opcode=0x16, traits=[ir.IsIsolatedFromAbo
     body: Region
     assembly = "entry"
 
-    def check(self):
+    def check(self) -> str | None:
         function = self.function_type
         if not isinstance(function, ir.FunctionType):
             return f"attribute 'function_type' must be a function type, but got {quote(function)}"
@@ -48,10 +48,10 @@ class EntryOp(Operation, name="entry", opcode=0x16, traits=[ir.IsIsolatedFromAbo
             return f"must not have attributes of results, which it has none of, but got {self.res_attrs}"
         return None
 
-    def check_location(self, location):
+    def check_location(self, location: ir.Location) -> str | None:
         return kernel_scope_problem(self.sym_name, location)
 
-    def check_regions(self):
+    def check_regions(self) -> str | None:
         block = self.body.blocks[0]
         arguments = [argument.type for argument in block.arguments]
         if arguments != list(self.function_type.inputs):
@@ -66,12 +66,12 @@ class GlobalOp(Operation, name="global", opcode=0x31):
 
     sym_name: Symbol
     value: Elements
-    alignment: Integer(64) = 0
-    symbol_visibility: Visibility.added("13.3") = "public"
-    constant: Flag.added("13.3")
+    alignment: Int64 = 0
+    symbol_visibility: Visibility = since("13.3", default="public")
+    constant: Flag = since("13.3")
     assembly = "{ $symbol_visibility}{ $constant} $sym_name{ alignment = $alignment} attr-dict elements($value)"
 
-    def check(self):
+    def check(self) -> str | None:
         stored = ir.RankedTensorType(self.value.type)
         if stored.rank != 1:
             return f"type of value must have rank 1, but got rank {stored.rank}"
@@ -81,7 +81,7 @@ class GlobalOp(Operation, name="global", opcode=0x31):
             return f"alignment must be zero or a power of two, but got {self.alignment}"
         return None
 
-    def check_location(self, location):
+    def check_location(self, location: ir.Location) -> str | None:
         return global_scope_problem(location)
 
 
@@ -89,10 +89,10 @@ class GetGlobalOp(Operation, name="get_global", opcode=0x2C, traits=[ext.Pure]):
     """A pointer to the first element of a global."""
 
     result: Result[ScalarPointer]
-    name: Symbol
+    name_: Symbol
     assembly = "$name attr-dict : type($result)"
 
-    def check(self):
+    def check(self) -> str | None:
         found = _global(self.operation, self.name_)
         if found is None:
             return f"'{self.name_}' does not name a global of the module"
@@ -103,7 +103,7 @@ class GetGlobalOp(Operation, name="get_global", opcode=0x2C, traits=[ext.Pure]):
         return None
 
 
-def _global(operation, name):
+def _global(operation: ir.Operation, name: str) -> GlobalOp | None:
     module = operation.parent
     while module is not None and module.operation.name != "builtin.module":
         module = module.operation.parent

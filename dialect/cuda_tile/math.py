@@ -5,7 +5,7 @@ from tilec.dialect.cuda_tile.enums import ApproximateRounding, RootRounding
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.rules import approximate_only_for_f32, only_for_f32, same_shape
 from tilec.dialect.cuda_tile.sets import Float, SmallIntegerTile
-from tilec.dialect.fields import Operand, Result
+from tilec.dialect.fields import Operand, Result, since
 from tilec.dialect.mlir import ext
 
 _PLAIN = "$source attr-dict : type($result)"
@@ -37,7 +37,7 @@ class ExpOp(Operation, name="exp", opcode=0x17, traits=[ext.Pure]):
 
     result: Result[Float]
     source: Operand[Float]
-    rounding_mode: ApproximateRounding.added("13.3") = "full"
+    rounding_mode: ApproximateRounding = since("13.3", default="full")
     rules = [approximate_only_for_f32("approx")]
     assembly = "$source {rounding<$rounding_mode>} attr-dict : type($result)"
 
@@ -113,7 +113,7 @@ class TanhOp(Operation, name="tanh", opcode=0x6A, traits=[ext.Pure]):
 
     result: Result[Float]
     source: Operand[Float]
-    rounding_mode: ApproximateRounding.added("13.2") = "full"
+    rounding_mode: ApproximateRounding = since("13.2", default="full")
     rules = [approximate_only_for_f32("approx")]
     assembly = "$source {rounding<$rounding_mode>} attr-dict : type($result)"
 

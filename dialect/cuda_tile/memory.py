@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tilec.dialect.attributes import Flag, Integer
+from tilec.dialect.attributes import Flag, Int64
 from tilec.dialect.cuda_tile.accesses import mask_problem, ordering_problem, pointee_problem
 from tilec.dialect.cuda_tile.attributes import Hints
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
@@ -32,7 +32,7 @@ class JoinTokensOp(Operation, name="join_tokens", opcode=0x3C, traits=[ext.Pure]
     tokens: Sequence[Operand[Token]]
     assembly = "$tokens attr-dict : type($result)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         if len(self.operands) < 2:
             return f"expects at least 2 tokens, but got {len(self.operands)}"
         return None
@@ -56,12 +56,12 @@ class LoadPtrTkoOp(Operation, name="load_ptr_tko", opcode=0x3D):
         " : type($source){, type($mask)}{, type($paddingValue)} -> type($result), type($result_token)lone_padding()"
     )
 
-    def has_assembly(self):
+    def has_assembly(self) -> bool:
         # The first value behind the pointers is taken for the mask where it may be one.
         padding = self.paddingValue
         return self.mask is not None or padding is None or not BoolTile.contains(padding.type)
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         padding, result = self.paddingValue, self.result
         if padding is not None and padding.type != result.type:
             wanted = f"the padding value to have the type of the result {quote(result.type)}"
@@ -70,7 +70,7 @@ class LoadPtrTkoOp(Operation, name="load_ptr_tko", opcode=0x3D):
             self.source, result, "multicast pointer is not allowed"
         )
 
-    def check(self):
+    def check(self) -> str | None:
         return ordering_problem(self, "load", ("weak", "relaxed", "acquire"))
 
 
@@ -91,12 +91,12 @@ class StorePtrTkoOp(Operation, name="store_ptr_tko", opcode=0x65):
         " : type($destination), type($value){, type($mask)} -> type($result_token)"
     )
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         return mask_problem(self.mask, self.destination) or pointee_problem(
             self.destination, self.value, "multicast pointer is not allowed"
         )
 
-    def check(self):
+    def check(self) -> str | None:
         return ordering_problem(self, "store", ("weak", "relaxed", "release"))
 
 
@@ -104,12 +104,12 @@ class AllocaOp(Operation, name="alloca", opcode=0x71, since="13.3"):
     """Memory for num_elem elements until the block around it ends; `global` makes it visible to other tile blocks."""
 
     result: Result[ScalarPointer]
-    num_elem: Integer(64)
-    alignment: Integer(64)
+    num_elem: Int64
+    alignment: Int64
     global_: Flag
     assembly = "num_elem = $num_elem, alignment = $alignment{ $global} attr-dict : type($result)"
 
-    def check(self):
+    def check(self) -> str | None:
         element = spell(self.result.type.element.element)
         # tf32 counts its 19 bits here: three bytes, so its least alignment is 4.
         natural = -(-ELEMENT_BITS[element] // 8) if ELEMENT_BITS[element] >= 8 or element == "i1" else 0

@@ -13,7 +13,8 @@ from tilec.dialect.cuda_tile.sets import (
     ScaledInput,
     ScaleTile,
 )
-from tilec.dialect.fields import Operand, Result, TypeVariable
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.fields import Operand, Result, TypeVariable, since
 from tilec.dialect.mlir import ext
 from tilec.dialect.spelling import spell
 
@@ -42,7 +43,7 @@ SCALED_ELEMENTS = {
 }
 
 
-def _shape_problem(lhs, rhs, acc):
+def _shape_problem(lhs: TileType, rhs: TileType, acc: TileType) -> str | None:
     if lhs.rank not in (2, 3):
         return f"expects tiles of rank 2 or 3, but got {spell(lhs)}"
     if lhs.rank == 3 and not lhs.shape[0] == rhs.shape[0] == acc.shape[0]:
@@ -69,11 +70,11 @@ class MmaFOp(Operation, name="mmaf", opcode=0x49, traits=[ext.Pure]):
     lhs: Operand[MatrixInput]
     rhs: Operand[MatrixInput]
     acc: Operand[Accumulator]
-    fast_acc: Flag.added("13.3")
+    fast_acc: Flag = since("13.3")
     rules = [same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")]
     assembly = "$lhs, $rhs, $acc{ $fast_acc} attr-dict : type($lhs), type($rhs), type($acc)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         lhs, rhs, acc = self.lhs.type, self.rhs.type, self.acc.type
         allowed = ACCUMULATORS[spell(lhs.element)]
         if spell(acc.element) not in allowed:
@@ -94,7 +95,7 @@ class MmaIOp(Operation, name="mmai", opcode=0x4A, traits=[ext.Pure]):
     rules = [same_rank("lhs", "rhs", "acc")]
     assembly = "$lhs, $rhs, $acc $signedness_lhs $signedness_rhs attr-dict : type($lhs), type($rhs), type($acc)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         return _shape_problem(self.lhs.type, self.rhs.type, self.acc.type)
 
 
@@ -117,7 +118,7 @@ class MmaFScaledOp(Operation, name="mmaf_scaled", opcode=0x72, since="13.3", tra
         " : type($lhs), type($rhs), type($acc), type($lhs_scale), type($rhs_scale)"
     )
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         lhs, rhs, acc = self.lhs.type, self.rhs.type, self.acc.type
         left, right = self.lhs_scale.type, self.rhs_scale.type
         elements = SCALED_ELEMENTS.get((spell(lhs.element), spell(left.element)))

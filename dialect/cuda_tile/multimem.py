@@ -7,14 +7,16 @@ from tilec.dialect.cuda_tile.accesses import INDEX_RUNS, inbounds_problem, index
 from tilec.dialect.cuda_tile.enums import MemoryOrdering, MultimemReduction, Scope
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.sets import AnyTile, IntegerTile, PartitionView, Token
+from tilec.dialect.cuda_tile.types import PartitionViewType
 from tilec.dialect.fields import Mixed, Operand, Result
+from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote, spell
 
 _ELEMENTS = ("f16", "bf16", "f32", "f64", "i32", "i64")
 _TAIL = "{ token = $token}{ inbounds = [$inbounds]} keyed-attr-dict"
 
 
-def _problem(op, tile, words, orderings):
+def _problem(op: ir.OpView, tile: ir.Type, words: str, orderings: tuple[str, ...]) -> str | None:
     view = op.view.type
     if view.tensor_view.attribute != "multicast":
         return f"expects a view over a multicast tensor_view, but got {quote(view)}"
@@ -25,7 +27,7 @@ def _problem(op, tile, words, orderings):
     return _half_problem(view) or ordering_problem(op, words, orderings) or index_problem(op) or inbounds_problem(op)
 
 
-def _half_problem(view):
+def _half_problem(view: PartitionViewType) -> str | None:
     """Elements of 16 bits are reduced in pairs (tileirdisasm 13.5)."""
     if spell(view.element) not in ("f16", "bf16"):
         return None
@@ -38,7 +40,7 @@ def _half_problem(view):
     return None
 
 
-def _reduction_problem(op, float_kinds):
+def _reduction_problem(op: ir.OpView, float_kinds: tuple[str, ...]) -> str | None:
     element, kind = spell(op.view.type.element), op.reduction
     if element.startswith("i"):
         return None
@@ -65,7 +67,7 @@ class MultimemLoadReduceViewTkoOp(Operation, name="multimem_load_reduce_view_tko
         f"{_TAIL} : type($view)index_types($index) -> type($reduced_values), type($result_token)"
     )
 
-    def check(self):
+    def check(self) -> str | None:
         orderings = ("weak", "relaxed", "acquire")
         return _problem(self, self.reduced_values.type, "load", orderings) or _reduction_problem(
             self, ("add", "min", "max")
@@ -89,7 +91,7 @@ class MultimemReduceViewTkoOp(Operation, name="multimem_reduce_view_tko", opcode
         f"{_TAIL} : type($view), type($tile)index_types($index) -> type($result_token)"
     )
 
-    def check(self):
+    def check(self) -> str | None:
         return _problem(self, self.tile.type, "reduction", ("relaxed", "release")) or _reduction_problem(self, ("add",))
 
 
@@ -109,5 +111,5 @@ class MultimemStoreViewTkoOp(Operation, name="multimem_store_view_tko", opcode=0
         f"{_TAIL} : type($view), type($tile)index_types($index) -> type($result_token)"
     )
 
-    def check(self):
+    def check(self) -> str | None:
         return _problem(self, self.tile.type, "store", ("weak", "relaxed", "release"))

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tilec.dialect.mlir import ext
 
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Dialect
+else:
+    Dialect = ext.Dialect
 
-class CudaTile(ext.Dialect, name="cuda_tile"):
+
+class CudaTile(Dialect, name="cuda_tile"):
     """Tile IR."""

@@ -1,12 +1,17 @@
 """The base class of the operations of Tile IR; `tilec.dialect.operation` tells how one is declared."""
 
+from typing import TYPE_CHECKING
+
 from tilec.dialect.cuda_tile.namespace import CudaTile
 from tilec.dialect.cuda_tile.scope_rules import operation_scope_problem
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import operation_base
 
-Operation = operation_base(CudaTile, discardable=True)
-Operation.check_location = operation_scope_problem
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
+else:
+    Operation = operation_base(CudaTile, discardable=True)
+    Operation.check_location = operation_scope_problem
 
 
 class NoMemoryEffect:
@@ -14,7 +19,7 @@ class NoMemoryEffect:
 
     class Effects(ir.MemoryEffectsOpInterface):
         @staticmethod
-        def get_effects(op, effects):
+        def get_effects(op: ir.Operation, effects: list[ir.MemoryEffect]) -> None:
             pass
 
     @staticmethod

@@ -1,6 +1,6 @@
 """Folds of a tile along a dimension."""
 
-from tilec.dialect.attributes import Array, Boolean, Integer
+from tilec.dialect.attributes import Array, Boolean, Int32
 from tilec.dialect.cuda_tile.folds import body_problem, reduced_type, shape_problem
 from tilec.dialect.cuda_tile.operation import NoMemoryEffect, Operation
 from tilec.dialect.cuda_tile.sets import AnyTile
@@ -12,15 +12,15 @@ class ReduceOp(Operation, name="reduce", opcode=0x58, traits=[NoMemoryEffect]):
 
     results: Mixed[Result[AnyTile], MANY_RUNS]
     operands: Mixed[Operand[AnyTile], MANY_RUNS]
-    dim: Integer(32)
+    dim: Int32
     identities: Array
     body: Region
     assembly = "fold"
 
-    def check(self):
+    def check(self) -> str | None:
         return shape_problem(self, reduced_type)
 
-    def check_regions(self):
+    def check_regions(self) -> str | None:
         return body_problem(self)
 
 
@@ -29,14 +29,14 @@ class ScanOp(Operation, name="scan", opcode=0x5E, traits=[NoMemoryEffect]):
 
     results: Mixed[Result[AnyTile], MANY_RUNS]
     operands: Mixed[Operand[AnyTile], MANY_RUNS]
-    dim: Integer(32)
+    dim: Int32
     reverse: Boolean
     identities: Array
     body: Region
     assembly = "fold"
 
-    def check(self):
+    def check(self) -> str | None:
         return shape_problem(self, lambda tile, dim: tile)
 
-    def check_regions(self):
+    def check_regions(self) -> str | None:
         return body_problem(self)

@@ -8,13 +8,14 @@ from tilec.dialect.cuda_tile.debug_info import (
     scope_of,
     subprogram_of,
 )
+from tilec.dialect.mlir import ir
 
 _KERNEL = "cuda_tile.entry"
 # The subprograms of kernels by their locations, as every operation of a kernel asks for its own.
 _KERNELS = table()
 
 
-def kernel_scope_problem(name, location):
+def kernel_scope_problem(name: str, location: ir.Location) -> str | None:
     """What is wrong with the location of a kernel, or None."""
     if is_call_site(location):
         return "function location must not be a CallSiteLoc"
@@ -28,12 +29,12 @@ def kernel_scope_problem(name, location):
     return None
 
 
-def global_scope_problem(location):
+def global_scope_problem(location: ir.Location) -> str | None:
     """What is wrong with the location of a global, or None."""
     return "global variables must not have scope" if scope_of(location) is not None else None
 
 
-def operation_scope_problem(op, location):
+def operation_scope_problem(op: ir.OpView, location: ir.Location) -> str | None:
     """What is wrong with the location of an operation in a kernel, or None."""
     scope = scope_of(location)
     if scope is None:
@@ -56,13 +57,13 @@ def operation_scope_problem(op, location):
     return None
 
 
-def _subprogram_at(location):
+def _subprogram_at(location: ir.Location) -> DISubprogramAttr | None:
     key = location.attr
     if key not in _KERNELS:
         _KERNELS[key] = subprogram_of(location)
     return _KERNELS[key]
 
 
-def _described(subprogram):
+def _described(subprogram: DISubprogramAttr) -> str:
     place = f"{subprogram.file.name}:{subprogram.line}"
     return f"subprogram '{subprogram.name}' ({place}, linkage name \"{subprogram.linkage_name}\")"

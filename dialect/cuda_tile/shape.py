@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import prod
 
-from tilec.dialect.attributes import Elements, Integer, Integers32
+from tilec.dialect.attributes import Elements, Int64, Integers32
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.rules import same_element, same_rank, same_shape
@@ -19,6 +19,7 @@ from tilec.dialect.cuda_tile.sets import (
     ScalarInt32,
     T,
 )
+from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import quote, spell
@@ -31,7 +32,7 @@ class ConstantOp(Operation, name="constant", opcode=0x10, traits=[ext.Pure]):
     value: Elements
     assembly = "elements($value) attr-dict"
 
-    def check(self):
+    def check(self) -> str | None:
         stored, tile = ir.RankedTensorType(self.value.type), self.result.type
         if tuple(stored.shape) != tile.shape or stored.element_type != tile.element:
             found = "".join(f"{extent}x" for extent in stored.shape) + spell(stored.element_type)
@@ -45,7 +46,7 @@ class IotaOp(Operation, name="iota", opcode=0x3A, traits=[ext.Pure]):
     result: Result[IntegerTile]
     assembly = "attr-dict : type($result)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         tile = self.result.type
         if tile.rank != 1:
             return f"expects result type to be 1-d tile, but got {quote(tile)}"
@@ -63,7 +64,7 @@ class BroadcastOp(Operation, name="broadcast", opcode=0x0B, traits=[ext.Pure]):
     rules = [same_element("source", "result"), same_rank("source", "result")]
     assembly = "$source attr-dict : type($source) -> type($result)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         source, result = self.source.type, self.result.type
         if any(a not in (b, 1) for a, b in zip(source.shape, result.shape, strict=True)):
             words = "expects the shape of source tile to be compatible with that of the result tile"
@@ -79,7 +80,7 @@ class ReshapeOp(Operation, name="reshape", opcode=0x5B, traits=[ext.Pure]):
     rules = [same_element("source", "result")]
     assembly = "$source attr-dict : type($source) -> type($result)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         source, result = self.source.type, self.result.type
         if prod(source.shape) != prod(result.shape):
             words = "expected source tile and result tile to have the same number of elements"
@@ -96,7 +97,7 @@ class PermuteOp(Operation, name="permute", opcode=0x53, traits=[ext.Pure]):
     rules = [same_element("source", "result"), same_rank("source", "result")]
     assembly = "$source [$permutation] attr-dict : type($source) -> type($result)"
 
-    def check(self):
+    def check(self) -> str | None:
         source, result, order = self.source.type, self.result.type, self.permutation
         if source.rank < 2:
             return f"expects at least rank 2, but got: {source.rank}"
@@ -116,11 +117,11 @@ class CatOp(Operation, name="cat", opcode=0x0C, traits=[ext.Pure]):
     result: Result[AnyTile]
     lhs: Operand[AnyTile]
     rhs: Operand[AnyTile]
-    dim: Integer(64)
+    dim: Int64
     rules = [same_rank("lhs", "rhs", "result"), same_element("lhs", "rhs", "result")]
     assembly = "$lhs, $rhs dim = $dim attr-dict : type($lhs), type($rhs) -> type($result)"
 
-    def check(self):
+    def check(self) -> str | None:
         lhs, rhs, result, dim = self.lhs.type, self.rhs.type, self.result.type, self.dim
         if not 0 <= dim < lhs.rank:
             return f"expect dim to be [0, {lhs.rank}), but got: {dim}"
@@ -141,7 +142,7 @@ class ExtractOp(Operation, name="extract", opcode=0x26, traits=[ext.Pure]):
     rules = [same_rank("source", "result"), same_element("source", "result")]
     assembly = "$source[$indices] attr-dict : type($source) -> type($result)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         return _grid_problem(self.source.type, self.result.type, len(self.indices))
 
 
@@ -155,11 +156,11 @@ class InsertOp(Operation, name="insert", opcode=0x76, since="13.4", traits=[ext.
     rules = [same_rank("source", "destination"), same_element("source", "destination")]
     assembly = "$source, $destination[$indices] attr-dict : type($source), type($destination)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         return _grid_problem(self.destination.type, self.source.type, len(self.indices))
 
 
-def _grid_problem(whole, part, indices):
+def _grid_problem(whole: TileType, part: TileType, indices: int) -> str | None:
     for axis, (a, b) in enumerate(zip(whole.shape, part.shape, strict=True)):
         if a % b:
             return f"dimension {axis} of {spell(whole)} must be divisible by that of {spell(part)}"
@@ -178,7 +179,7 @@ class SelectOp(Operation, name="select", opcode=0x5F, traits=[ext.Pure]):
     rules = [same_shape("cond", "val_if_true")]
     assembly = "$cond, $val_if_true, $val_if_false attr-dict : type($cond), type($result)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         if spell(self.result.type.element) == "f4E2M1FN":
             return "select of f4E2M1FN is not supported"
         return None
@@ -192,7 +193,7 @@ class PackOp(Operation, name="pack", opcode=0x6F, since="13.3", traits=[ext.Pure
     rules = [same_rank("source", "result")]
     assembly = "$source attr-dict : type($source) -> type($result)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         return _bytes_problem(self.source.type, self.result.type)
 
 
@@ -204,11 +205,11 @@ class UnpackOp(Operation, name="unpack", opcode=0x70, since="13.3", traits=[ext.
     rules = [same_rank("source", "result")]
     assembly = "$source attr-dict : type($source) -> type($result)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         return _bytes_problem(self.result.type, self.source.type)
 
 
-def _bytes_problem(tile, stored):
+def _bytes_problem(tile: TileType, stored: TileType) -> str | None:
     if tile.rank != 1:
         return f"expects rank-1 tiles, but got {quote(tile)}"
     # tf32 fills four bytes, whatever its 19 bits say elsewhere.

@@ -25,8 +25,8 @@ from tilec.dialect.cuda_tile.sets import (
     TileView,
     Token,
 )
-from tilec.dialect.fields import Mixed, Operand, Result
-from tilec.dialect.mlir import ext
+from tilec.dialect.fields import Mixed, Operand, Result, since
+from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import quote, spell
 
 _ACCESS = "$memory_ordering_semantics{ $memory_scope}"
@@ -42,7 +42,7 @@ class MakeTensorViewOp(Operation, name="make_tensor_view", opcode=0x43, traits=[
     dynamicStrides: Sequence[Operand[ScalarInteger]]
     assembly = "$base, tensor_view_extents() attr-dict : tensor_view_types()"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         view, pointer = self.result.type, self.base.type.element
         if pointer.element != view.element:
             return (
@@ -69,7 +69,7 @@ class MakePartitionViewOp(Operation, name="make_partition_view", opcode=0x42, tr
     tensor_view: Operand[TensorView]
     assembly = "$tensor_view attr-dict : type($result)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         return _inner_problem(self)
 
 
@@ -80,7 +80,7 @@ class MakeStridedViewOp(Operation, name="make_strided_view", opcode=0x74, since=
     tensor_view: Operand[TensorView]
     assembly = "$tensor_view attr-dict : type($result)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         return _inner_problem(self)
 
 
@@ -91,11 +91,11 @@ class MakeGatherScatterViewOp(Operation, name="make_gather_scatter_view", opcode
     tensor_view: Operand[TensorView]
     assembly = "$tensor_view attr-dict : type($result)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         return _inner_problem(self)
 
 
-def _inner_problem(op):
+def _inner_problem(op: ir.OpView) -> str | None:
     given, inner = op.tensor_view.type, op.result.type.tensor_view
     if given != inner:
         return f"expects an operand of type {quote(inner)}, the tensor_view inside the result, but got {quote(given)}"
@@ -109,11 +109,11 @@ class GetTensorShapeOp(Operation, name="get_tensor_shape", opcode=0x2F, traits=[
     src: Operand[TensorView]
     assembly = "$src attr-dict : type($src) -> type($result)"
 
-    def has_assembly(self):
+    def has_assembly(self) -> bool:
         # A tensor of rank 0 has no extents, and the line no type then.
         return bool(len(self.results))
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         return _rank_problem(self)
 
 
@@ -124,11 +124,11 @@ class GetIndexSpaceShapeOp(Operation, name="get_index_space_shape", opcode=0x2D,
     src: Operand[TileView]
     assembly = "$src attr-dict : type($src) -> type($result)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         return _rank_problem(self)
 
 
-def _rank_problem(op):
+def _rank_problem(op: ir.OpView) -> str | None:
     if len(op.results) != op.src.type.rank:
         return f"expects {op.src.type.rank} results for {quote(op.src.type)}, but got {len(op.results)}"
     return None
@@ -145,13 +145,13 @@ class LoadViewTkoOp(Operation, name="load_view_tko", opcode=0x3E):
     memory_ordering_semantics: MemoryOrdering
     memory_scope: Scope | None
     optimization_hints: Hints | None
-    inbounds: (Booleans | None).added("13.4")
+    inbounds: Booleans | None = since("13.4")
     assembly = f"{_ACCESS} $view[$index]{_TAIL} : type($view)index_types($index) -> type($tile), type($result_token)"
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         return view_problem(self, self.tile.type) or multicast_problem(self.view.type)
 
-    def check(self):
+    def check(self) -> str | None:
         return ordering_problem(self, "load", ("weak", "relaxed", "acquire")) or inbounds_problem(self)
 
 
@@ -166,13 +166,13 @@ class StoreViewTkoOp(Operation, name="store_view_tko", opcode=0x66):
     memory_ordering_semantics: MemoryOrdering
     memory_scope: Scope | None
     optimization_hints: Hints | None
-    inbounds: (Booleans | None).added("13.4")
+    inbounds: Booleans | None = since("13.4")
     assembly = (
         f"{_ACCESS} $tile, $view[$index]{_TAIL} : type($tile), type($view)index_types($index) -> type($result_token)"
     )
 
-    def check_types(self):
+    def check_types(self) -> str | None:
         return view_problem(self, self.tile.type) or multicast_problem(self.view.type)
 
-    def check(self):
+    def check(self) -> str | None:
         return ordering_problem(self, "store", ("weak", "relaxed", "release")) or inbounds_problem(self)

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tilec.dialect.attributes import Array, Enumeration, Flag, Integer
+from tilec.dialect.attributes import Array, Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand, Result
+from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Buffer, Channel
 
@@ -13,6 +14,8 @@ PRODUCERS = (TMA, THREADS, MMA)
 CONSUMERS = (THREADS, MMA, WGMMA)
 # Buffers of a slot.
 MAXIMUM_BUFFERS = 4
+Producer = Enumeration(*PRODUCERS)
+Reuse = Enumeration("ring", "once")
 
 
 def slot_results(buffers: Sequence[Any]) -> list[Any]:
@@ -20,7 +23,7 @@ def slot_results(buffers: Sequence[Any]) -> list[Any]:
     return [*buffers, *[None] * (MAXIMUM_BUFFERS - len(buffers))]
 
 
-def _slot_of_channel(op: Operation) -> str | None:
+def _slot_of_channel(op: ir.OpView) -> str | None:
     expected = op.operands[0].type.buffers
     found = [result.type for result in op.results]
     if found != expected:
@@ -29,7 +32,7 @@ def _slot_of_channel(op: Operation) -> str | None:
     return None
 
 
-def _known_consumer(op: Operation) -> str | None:
+def _known_consumer(op: ir.OpView) -> str | None:
     count = len(op.channel.owner.attributes["consumers"])
     return (
         None if 0 <= op.consumer < count else f"the channel has {count} consumers, but this one is number {op.consumer}"
@@ -41,10 +44,10 @@ class MakeChannelOp(Operation, name="make_channel"):
 
     channel: Result[Channel]
     shares: Operand[Channel] | None
-    stages: Integer(32)
-    producer: Enumeration(*PRODUCERS)
+    stages: Int32
+    producer: Producer
     consumers: Array
-    reuse: Enumeration("ring", "once")
+    reuse: Reuse
 
     def check(self) -> str | None:
         consumers = [entry.value for entry in self.attributes["consumers"]]
@@ -86,7 +89,7 @@ class GetOp(Operation, name="get"):
     third: Result[Buffer] | None
     fourth: Result[Buffer] | None
     channel: Operand[Channel]
-    consumer: Integer(32)
+    consumer: Int32
     rules = [_slot_of_channel, _known_consumer]
 
 
@@ -94,5 +97,5 @@ class ReleaseOp(Operation, name="release"):
     """This consumer is done with its slot once what it issued is complete."""
 
     channel: Operand[Channel]
-    consumer: Integer(32)
+    consumer: Int32
     rules = [_known_consumer]

@@ -1,7 +1,7 @@
 """Kernels, roles and the position of a tile block in the grid."""
 
-from tilec.dialect.attributes import Array, Integer, Integers32, OneType, Symbol, Text
-from tilec.dialect.fields import Region, Result
+from tilec.dialect.attributes import Array, Int32, Integers32, OneType, Symbol, Text
+from tilec.dialect.fields import OptionalRegion, Region, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.layouts import upstream_disagreement
 from tilec.dialect.tile_gpu.namespace import Operation
@@ -14,7 +14,7 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
     sym_name: Symbol
     target: Text
     function_type: OneType
-    warps: Integer(32)
+    warps: Int32
     body: Region
 
     def check(self) -> str | None:
@@ -34,18 +34,18 @@ class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
     warps: Integers32
     compute: Region
     load: Region
-    mma: Region | None
+    mma: OptionalRegion
 
 
 class ProgramIdOp(Operation, name="program_id", traits=[ext.Pure]):
     """The coordinate of this tile block in the grid along `axis` (0, 1, 2)."""
 
     result: Result[Integer32]
-    axis: Integer(32)
+    axis: Int32
 
 
 class NumProgramsOp(Operation, name="num_programs", traits=[ext.Pure]):
     """The extent of the grid along `axis` (0, 1, 2)."""
 
     result: Result[Integer32]
-    axis: Integer(32)
+    axis: Int32

@@ -1,15 +1,17 @@
 """Matrix multiply-accumulate on tensor memory (tcgen05), on registers (wgmma) and on FMA units (dot)."""
 
-from tilec.dialect.attributes import Enumeration, Integer
+from tilec.dialect.attributes import Enumeration, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
+from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Boolean, RegisterTile, SharedBuffer, TensorBuffer
 
 KINDS = ("f16", "bf16", "tf32")
 T = TypeVariable("T", RegisterTile)
+Kind = Enumeration(*KINDS)
 
 
-def _matrix_shapes(op: Operation) -> str | None:
+def _matrix_shapes(op: ir.OpView) -> str | None:
     accumulator = tuple(op.operands[0].type.shape)
     lhs, rhs = op.lhs.type.shape, op.rhs.type.shape
     if len(lhs) != 2 or len(rhs) != 2 or lhs[1] != rhs[0] or accumulator != (lhs[0], rhs[1]):
@@ -24,7 +26,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     lhs: Operand[SharedBuffer]
     rhs: Operand[SharedBuffer]
     accumulate: Operand[Boolean]
-    kind: Enumeration(*KINDS)
+    kind: Kind
     rules = [_matrix_shapes]
 
 
@@ -35,7 +37,7 @@ class WgmmaOp(Operation, name="wgmma"):
     accumulator: Operand[T]
     lhs: Operand[SharedBuffer]
     rhs: Operand[SharedBuffer]
-    kind: Enumeration(*KINDS)
+    kind: Kind
     rules = [_matrix_shapes]
 
 
@@ -44,7 +46,7 @@ class WgmmaWaitOp(Operation, name="wgmma_wait"):
 
     result: Result[T]
     accumulator: Operand[T]
-    pending: Integer(32)
+    pending: Int32
 
 
 class DotOp(Operation, name="dot"):

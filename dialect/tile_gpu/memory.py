@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.attributes import Enumeration, Flag, Integers32, Text
 from tilec.dialect.fields import Operand, Result
-from tilec.dialect.mlir import ext
+from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import (
     Channel,
@@ -17,6 +17,8 @@ from tilec.dialect.tile_gpu.sets import (
 )
 
 SWIZZLES = ("none", "32B", "64B", "128B", "128B_atom_32B")
+Swizzle = Enumeration(*SWIZZLES)
+Fill = Enumeration("zero", "nan")
 
 
 class MakeTensorMapOp(Operation, name="make_tensor_map", traits=[ext.Pure]):
@@ -28,8 +30,8 @@ class MakeTensorMapOp(Operation, name="make_tensor_map", traits=[ext.Pure]):
     strides: Sequence[Operand[Integer32]]
     element: Text
     box: Integers32
-    swizzle: Enumeration(*SWIZZLES)
-    fill: Enumeration("zero", "nan")
+    swizzle: Swizzle
+    fill: Fill
 
     def check(self) -> str | None:
         if len(self.extents) != len(self.box) or len(self.strides) != len(self.box) - 1:
@@ -43,7 +45,7 @@ class SharedOp(Operation, name="shared"):
     buffer: Result[SharedBuffer]
 
 
-def _same_shape(op: Operation) -> str | None:
+def _same_shape(op: ir.OpView) -> str | None:
     tile = (op.results[0] if len(op.results) else op.operands[0]).type
     buffer = op.operands[-1].type
     if tuple(tile.shape) != buffer.shape or tile.element_type != buffer.element:

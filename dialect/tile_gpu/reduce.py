@@ -1,6 +1,6 @@
 """Reductions and scans over one dimension of register tiles."""
 
-from tilec.dialect.attributes import Array, Boolean, Integer
+from tilec.dialect.attributes import Array, Boolean, Int32
 from tilec.dialect.fields import Mixed, Operand, Region, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.layouts import operands_agree, operands_and_results_agree
@@ -17,7 +17,7 @@ class ReduceOp(Operation, name="reduce"):
 
     folded: Mixed[Result[Anything], 32]
     sources: Mixed[Operand[RegisterTile], 32]
-    dimension: Integer(32)
+    dimension: Int32
     identities: Array
     body: Region
     rules = [operands_agree]
@@ -28,7 +28,7 @@ class ScanOp(Operation, name="scan"):
 
     folded: Mixed[Result[RegisterTile], 32]
     sources: Mixed[Operand[RegisterTile], 32]
-    dimension: Integer(32)
+    dimension: Int32
     reverse: Boolean
     identities: Array
     body: Region

@@ -1,6 +1,6 @@
 """Register tiles made from scalars, relabelled, and moved between layouts."""
 
-from tilec.dialect.attributes import Integer, Integers32, Text
+from tilec.dialect.attributes import Int32, Integers32, Text
 from tilec.dialect.fields import Mixed, Operand, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.layouts import operands_agree, operands_and_results_agree
@@ -12,7 +12,7 @@ def _element(value: ir.Value) -> ir.Type:
     return value.type.element_type if isinstance(value.type, ir.RankedTensorType) else value.type
 
 
-def _same_element(op: Operation) -> str | None:
+def _same_element(op: ir.OpView) -> str | None:
     source, result = _element(op.operands[0]), _element(op.results[0])
     return (
         None
@@ -88,7 +88,7 @@ class CatOp(Operation, name="cat", traits=[ext.Pure]):
     result: Result[RegisterTile]
     lhs: Operand[RegisterTile]
     rhs: Operand[RegisterTile]
-    dimension: Integer(32)
+    dimension: Int32
     rules = [_same_element, operands_agree]
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from tilec.dialect.attributes import Booleans, Enumeration, Integer, Text
+from tilec.dialect.attributes import Booleans, Enumeration, Int32, Text
 from tilec.dialect.fields import Operand, Result
+from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.layouts import operands_and_results_agree
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Integer32, Integer64, RegisterTile
@@ -12,9 +13,12 @@ from tilec.dialect.tile_gpu.sets import Integer32, Integer64, RegisterTile
 SCOPES = ("tl_blk", "device", "sys")
 LOAD_ORDERS = ("relaxed", "acquire")
 STORE_ORDERS = ("relaxed", "release")
+Scope = Enumeration(*SCOPES)
+LoadOrder = Enumeration(*LOAD_ORDERS)
+StoreOrder = Enumeration(*STORE_ORDERS)
 
 
-def _scope_of_order(op: Operation) -> str | None:
+def _scope_of_order(op: ir.OpView) -> str | None:
     if (op.order is None) != (op.scope is None):
         return f"order and scope come together, but got order {op.order} and scope {op.scope}"
     if op.order is not None and op.vector != 1:
@@ -22,7 +26,7 @@ def _scope_of_order(op: Operation) -> str | None:
     return None
 
 
-def _one_each(op: Operation) -> str | None:
+def _one_each(op: ir.OpView) -> str | None:
     tile = op.results[0] if len(op.results) else op.operands[0]
     rank = len(tile.type.shape)
     counts = [len(group) for group in (op.offsets, op.extents, op.strides)]
@@ -41,11 +45,11 @@ class LoadViewOp(Operation, name="load_view"):
     offsets: Sequence[Operand[Integer32]]
     extents: Sequence[Operand[Integer32]]
     strides: Sequence[Operand[Integer32]]
-    vector: Integer(32)
+    vector: Int32
     padding: Text = "zero"
     inbounds: Booleans | None
-    order: Enumeration(*LOAD_ORDERS) | None
-    scope: Enumeration(*SCOPES) | None
+    order: LoadOrder | None
+    scope: Scope | None
     rules = [_one_each, _scope_of_order]
 
 
@@ -57,10 +61,10 @@ class StoreViewOp(Operation, name="store_view"):
     offsets: Sequence[Operand[Integer32]]
     extents: Sequence[Operand[Integer32]]
     strides: Sequence[Operand[Integer32]]
-    vector: Integer(32)
+    vector: Int32
     inbounds: Booleans | None
-    order: Enumeration(*STORE_ORDERS) | None
-    scope: Enumeration(*SCOPES) | None
+    order: StoreOrder | None
+    scope: Scope | None
     rules = [_one_each, _scope_of_order]
 
 
@@ -71,9 +75,9 @@ class LoadGlobalOp(Operation, name="load_global"):
     pointers: Operand[RegisterTile]
     mask: Operand[RegisterTile] | None
     other: Operand[RegisterTile] | None
-    vector: Integer(32)
-    order: Enumeration(*LOAD_ORDERS) | None
-    scope: Enumeration(*SCOPES) | None
+    vector: Int32
+    order: LoadOrder | None
+    scope: Scope | None
     rules = [_scope_of_order, operands_and_results_agree]
 
 
@@ -83,7 +87,7 @@ class StoreGlobalOp(Operation, name="store_global"):
     pointers: Operand[RegisterTile]
     value: Operand[RegisterTile]
     mask: Operand[RegisterTile] | None
-    vector: Integer(32)
-    order: Enumeration(*STORE_ORDERS) | None
-    scope: Enumeration(*SCOPES) | None
+    vector: Int32
+    order: StoreOrder | None
+    scope: Scope | None
     rules = [_scope_of_order, operands_and_results_agree]
