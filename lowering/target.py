@@ -6,26 +6,28 @@ from dataclasses import dataclass
 
 from tilec.errors import UsageError
 
+# PTX ISA 9.7.16.1: columns of 32 bits by 128 lanes.
+TENSOR_MEMORY_COLUMNS = 512
+
 
 @dataclass(frozen=True)
 class Target:
     """A GPU architecture as the lowering sees it."""
 
     name: str
-    matrix_unit: str
+    # Rows of lowering/matrix_unit.py: the first that can do a multiply does it.
+    matrix_units: tuple[str, ...]
     # CUDA programming guide, technical specifications: largest dynamic shared memory of a block.
     shared_bytes: int
-    # PTX ISA 9.7.16.1: columns of 32 bits by 128 lanes; 0 without tensor memory.
+    # 0 without tensor memory.
     tensor_memory_columns: int
-    # PTX ISA 9.7.16.4: tcgen05 reads MN-major tf32 through 128-byte swizzle with 32-byte atoms, wgmma not at all.
-    transposes_tf32: bool
 
 
 TARGETS = {
     target.name: target
     for target in (
-        Target("sm_100a", matrix_unit="tcgen05", shared_bytes=232448, tensor_memory_columns=512, transposes_tf32=True),
-        Target("sm_90a", matrix_unit="wgmma", shared_bytes=232448, tensor_memory_columns=0, transposes_tf32=False),
+        Target("sm_100a", ("tcgen05", "fma"), shared_bytes=232448, tensor_memory_columns=TENSOR_MEMORY_COLUMNS),
+        Target("sm_90a", ("wgmma", "fma"), shared_bytes=232448, tensor_memory_columns=0),
     )
 }
 

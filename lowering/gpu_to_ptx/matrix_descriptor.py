@@ -7,12 +7,8 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
 from tilec.lowering.layout.shared_layout import SharedLayout
+from tilec.lowering.matrix_unit import STEP_BYTES, DescriptorFormat
 
-# Both instructions read 32 bytes of each row along K.
-STEP_BYTES = 32
-# PTX ISA 9.7.16.4.1: swizzle in bits 63:61, and 0b001 in bits 48:46; PTX ISA 9.7.15.5.1: swizzle in bits 63:62.
-_TCGEN05 = {"none": 0, "128B_atom_32B": 1, "128B": 2, "64B": 4, "32B": 6}
-_WGMMA = {"none": 0, "128B": 1, "64B": 2, "32B": 3}
 _ADDRESS_MASK = 0x3FFFF
 _ROWS_OF_A_PATTERN = {"128B_atom_32B": 4}
 
@@ -50,25 +46,25 @@ class MatrixOperand:
             return row * self.layout.row_bytes
         return row // self.layout.panel_elements * self.layout.panel_stride_bytes
 
-    def constant_bits(self, unit: str) -> int:
+    def constant_bits(self, format: DescriptorFormat) -> int:
         """Everything of the descriptor but the start address."""
         pattern = _ROWS_OF_A_PATTERN.get(self.layout.swizzle, 8)
         stride = pattern * self.layout.row_bytes
         # K-major with swizzle ignores the leading offset; 1 is what the manual's examples write.
         leading = 1 if self.is_k_major else self.layout.panel_stride_bytes >> 4
         bits = (leading & 0x3FFF) << 16 | (stride >> 4 & 0x3FFF) << 32
-        if unit == "wgmma":
-            return bits | _WGMMA[self.layout.swizzle] << 62
-        return bits | 1 << 46 | _TCGEN05[self.layout.swizzle] << 61
+        return bits | format.constant_bits | format.swizzles[self.layout.swizzle] << format.swizzle_shift
 
 
-def descriptor(lowering: KernelLowering, address: ir.Value, operand: MatrixOperand, unit: str) -> ir.Value:
+def descriptor(
+    lowering: KernelLowering, address: ir.Value, operand: MatrixOperand, format: DescriptorFormat
+) -> ir.Value:
     """The descriptor of a whole buffer; add `offset >> 4` for another start."""
     b = lowering.b
     masked = b.compute(f"and.b32 $0, $1, {_ADDRESS_MASK};", b.i32, address)
     start = b.compute("shr.u32 $0, $1, 4;", b.i32, masked)
     wide = b.compute("cvt.u64.u32 $0, $1;", b.i64, start)
-    return b.compute(f"or.b64 $0, $1, 0x{operand.constant_bits(unit):016x};", b.i64, wide)
+    return b.compute(f"or.b64 $0, $1, 0x{operand.constant_bits(format):016x};", b.i64, wide)
 
 
 def moved(lowering: KernelLowering, start: ir.Value, offset: int) -> ir.Value:

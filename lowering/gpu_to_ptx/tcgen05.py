@@ -9,6 +9,7 @@ from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
 from tilec.lowering.gpu_to_ptx.matrix_descriptor import MatrixOperand, descriptor, moved
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shared_plan import TENSOR_LANES, shared_layout
+from tilec.lowering.matrix_unit import TCGEN05_DESCRIPTOR
 
 # PTX ISA 9.7.16.4.2: A and B formats of kind::f16 and kind::tf32; D formats.
 _INPUTS = {"f16": 0, "bf16": 1, "tf32": 2}
@@ -41,8 +42,8 @@ def _mma(lowering: KernelLowering, operation: ir.Operation) -> None:
         op.kind, str(buffer.element), block_rows, columns, not lhs.is_k_major, not rhs.is_k_major
     )
     instruction = b.compute(f"mov.b32 $0, 0x{bits:08x};", b.i32)
-    lhs_start = descriptor(lowering, lowering.scalar(op.lhs), lhs, "tcgen05")
-    rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, "tcgen05")
+    lhs_start = descriptor(lowering, lowering.scalar(op.lhs), lhs, TCGEN05_DESCRIPTOR)
+    rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
     kind = "tf32" if op.kind == "tf32" else "f16"
     always = b.compute("setp.eq.b32 $0, 0, 0;", b.i1)
     for block in range(rows // block_rows):

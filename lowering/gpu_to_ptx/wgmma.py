@@ -11,9 +11,9 @@ from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shared_plan import shared_layout
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.wgmma import wgmma_accumulator
+from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP, WGMMA_DESCRIPTOR
 
 ROWS = 64
-WARPS_OF_A_GROUP = 4
 
 
 @lowers("tile_gpu.wgmma")
@@ -28,8 +28,8 @@ def _wgmma(lowering: KernelLowering, operation: ir.Operation) -> None:
     cells = _packed(lowering, lowering.get(op.accumulator), str(tile.element_type))
     blocks = tile.shape[0] // (ROWS * (lowering.warps // WARPS_OF_A_GROUP))
     size = len(cells) // blocks
-    lhs_start = _group_start(lowering, descriptor(lowering, lowering.scalar(op.lhs), lhs, "wgmma"), lhs)
-    rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, "wgmma")
+    lhs_start = _group_start(lowering, descriptor(lowering, lowering.scalar(op.lhs), lhs, WGMMA_DESCRIPTOR), lhs)
+    rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, WGMMA_DESCRIPTOR)
     done: list[ir.Value] = []
     for block in range(blocks):
         start = moved(lowering, lhs_start, lhs.row_offset(block * ROWS * (lowering.warps // WARPS_OF_A_GROUP)))

@@ -52,9 +52,7 @@ def affine(value: ir.Value, induction: ir.Value, is_invariant: Callable[[ir.Valu
     return of(value)
 
 
-def _affine(
-    value: ir.Value, induction: ir.Value, is_invariant: Callable[[ir.Value], bool], of: Of
-) -> Affine | None:
+def _affine(value: ir.Value, induction: ir.Value, is_invariant: Callable[[ir.Value], bool], of: Of) -> Affine | None:
     if value == induction:
         return Affine(1, (), 0, 0)
     owner = value.owner

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,20 +13,15 @@ from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type, named_location
 from tilec.lowering.tile_to_gpu.exits import convert_block
 from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts
-from tilec.lowering.tile_to_gpu.layouts import is_tile
-from tilec.lowering.tile_to_gpu.matrix_plan import matrix_plan, operations_below
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan, operations_below
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.pointer_vectors import pointer_vectors
+from tilec.lowering.tile_to_gpu.warp_choice import WARP_COUNTS, check_warps, choose_warps
 
 # Each registers the conversions of its operations.
 OP_GROUPS = ("arith", "control", "convert", "float", "memory", "mma", "reduce", "shape", "view")
 for _group in OP_GROUPS:
     importlib.import_module(f"tilec.lowering.tile_to_gpu.{_group}")
-
-WARP_COUNTS = (4, 8, 16)
-# 32-bit registers that one thread may spend on the largest tile, so that others fit beside it.
-TILE_REGISTERS = 128
-LANES = 32
 
 
 def convert(module: ir.Module, *, target: str, hints: Mapping[str, Any] | None = None) -> ir.Module:
@@ -51,9 +45,8 @@ def convert(module: ir.Module, *, target: str, hints: Mapping[str, Any] | None =
 
 def _kernel(entry: Any, target: Target, hints: Mapping[str, Any]) -> None:
     use_tma = hints.get("tma", True) is not False
-    warps = _warps(entry, hints)
     order = MemoryOrder(list(operations_below(entry)))
-    plan = matrix_plan(entry, target, warps, order if use_tma else None)
+    warps, plan = _plan(entry, target, hints, order if use_tma else None)
     vectors = pointer_vectors(entry, operations_below(entry))
     layouts = assign_layouts(entry, plan, warps, vectors)
     conversion = Conversion(target, warps, plan, layouts, order, use_tma, vectors)
@@ -83,17 +76,15 @@ def _kernel(entry: Any, target: Target, hints: Mapping[str, Any]) -> None:
             emitter.gpu("return")
 
 
-def _warps(entry: Any, hints: Mapping[str, Any]) -> int:
+def _plan(entry: Any, target: Target, hints: Mapping[str, Any], order: MemoryOrder | None) -> tuple[int, MatrixPlan]:
+    """The number of compute warps, and how the multiplies are done with them."""
     given = hints.get("warps")
     if given is not None:
         if given not in WARP_COUNTS:
             raise UsageError(f"hint warps: expected one of {', '.join(map(str, WARP_COUNTS))}, got {given}")
-        return int(given)
-    sizes = [
-        math.prod(value.type.shape)
-        for op in operations_below(entry)
-        for value in op.operation.results
-        if is_tile(value)
-    ]
-    largest = max(sizes, default=1)
-    return next((warps for warps in WARP_COUNTS if largest <= warps * LANES * TILE_REGISTERS), WARP_COUNTS[-1])
+        plan = matrix_plan(entry, target, given, order)
+        check_warps(plan, given)
+        return given, plan
+    plans = {warps: matrix_plan(entry, target, warps, order) for warps in WARP_COUNTS}
+    warps = choose_warps(entry, plans)
+    return warps, plans[warps]

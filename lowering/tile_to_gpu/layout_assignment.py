@@ -9,12 +9,10 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.halves import doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
-from tilec.lowering.layout.wgmma import wgmma_accumulator
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 from tilec.lowering.tile_to_gpu.alignment import access_vector, element_bytes
 from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
-from tilec.lowering.tile_to_gpu.matrix_plan import DOT, TCGEN05, MatrixPlan, operations_below
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, operations_below
 
 VECTOR_BYTES = 16
 
@@ -33,15 +31,6 @@ def assign_layouts(entry: Any, plan: MatrixPlan, warps: int, vectors: Mapping[ir
             layouts.propose(value, _default(value, warps))
             _propagate(operations, layouts)
     return layouts
-
-
-def accumulator_layout(shape: Any, unit: str, warps: int) -> LinearLayout:
-    """How registers hold an accumulator of a unit."""
-    if unit == TCGEN05:
-        return (tensor_memory_16x256b if shape[0] == 64 else tensor_memory_32x32b)(shape, warps)
-    if unit == DOT:
-        return blocked(shape, warps, vector=4)
-    return wgmma_accumulator(shape, warps)
 
 
 def _propagate(operations: list[Any], layouts: Layouts) -> None:
@@ -73,7 +62,7 @@ def _anchor(op: Any, plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
     name = op.operation.name
     if name == "cuda_tile.mmaf":
         result = op.operation.results[0]
-        layouts.propose(result, accumulator_layout(result.type.shape, plan.multiplies[result].unit, warps))
+        layouts.propose(result, plan.multiplies[result].unit.accumulator_layout(result.type.shape, warps))
     elif name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
         contiguous, vector = access_vector(op.view, op.operation.operands)

@@ -9,6 +9,7 @@ from typing import Any
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.errors import UnsupportedError
+from tilec.lowering.matrix_unit import UNITS, MatrixUnit
 from tilec.lowering.ptx.place import error_place
 from tilec.lowering.target import Target
 from tilec.lowering.tile.terminators import may_be_left
@@ -17,34 +18,40 @@ from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.operand_source import ABSORBED, OperandSource, operand_source
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 
-TCGEN05, WGMMA, DOT = "tcgen05", "wgmma", "dot"
-TENSOR_CORE_INPUTS = {"f16": 2, "bf16": 2, "tf32": 4}
-DOT_INPUTS = ("f16", "bf16", "tf32", "f32", "f64")
-# One instruction reads 32 bytes of each row (PTX ISA 9.7.16.2.1 and 9.7.15.2).
-STEP_BYTES = 32
-MAXIMUM_COLUMNS = 256
-ATOM_32B_ROW_BYTES = 128
-
 
 @dataclass(frozen=True)
 class Operand:
-    """One side of a multiply: `contiguous` is its dimension that is innermost in shared memory."""
+    """One side of a multiply: `contiguous` is its dimension that is innermost in shared memory.
+
+    TMA brings it where there is a `map`; else it goes through registers, and `refusal` is the reason.
+    """
 
     value: ir.Value
     contiguous: int
     source: OperandSource | None = None
     map: TensorMap | None = None
+    refusal: str | None = None
+
+    def __str__(self) -> str:
+        path = f"TMA, swizzle {self.map.swizzle}" if self.map is not None else f"registers, since {self.refusal}"
+        return f"contiguous={self.contiguous} by {path}"
 
 
 @dataclass(frozen=True)
 class Multiply:
-    """A multiply with the decisions about it."""
+    """A multiply with the decisions about it; `refusals` are the reasons of the faster units that cannot do it."""
 
     op: Any
-    unit: str
+    unit: MatrixUnit
     lhs: Operand
     rhs: Operand
     accumulator: Accumulator | None
+    refusals: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The decision in words, for tests and dumps."""
+        refused = "".join(f"; {reason}" for reason in self.refusals)
+        return f"{self.unit.name}{refused}\n  lhs {self.lhs}\n  rhs {self.rhs}"
 
 
 @dataclass
@@ -99,47 +106,51 @@ def _add(plan: MatrixPlan, multiply: Multiply) -> None:
 
 
 def _decide(op: Any, target: Target, warps: int, order: MemoryOrder | None, plan: MatrixPlan) -> Multiply:
-    unit = _unit(op, target, warps)
+    unit, refusals = _unit(op, target, warps)
     maps = dict(plan.maps)
     lhs = _operand(op.lhs, 1, unit, order, maps)
     rhs = _operand(op.rhs, 0, unit, order, maps)
-    return Multiply(op, unit, lhs, rhs, accumulator_of(op) if unit == TCGEN05 else None)
+    accumulator = accumulator_of(op) if unit.accumulates_in_tensor_memory else None
+    return Multiply(op, unit, lhs, rhs, accumulator, refusals)
 
 
-def _unit(op: Any, target: Target, warps: int) -> str:
-    element = spell(op.lhs.type.element)
+def _unit(op: Any, target: Target, warps: int) -> tuple[MatrixUnit, tuple[str, ...]]:
+    """The first unit of the target that can do a multiply, and the reasons of those before it."""
+    place = error_place(op.operation.location)
     if op.lhs.type.rank != 2:
-        raise UnsupportedError(
-            "a batched 'mmaf' cannot be compiled: multiply tiles of two dimensions", error_place(op.operation.location)
-        )
-    if element not in DOT_INPUTS:
-        raise UnsupportedError(
-            f"'mmaf' of {element} cannot be compiled for {target.name}", error_place(op.operation.location)
-        )
-    rows, columns = op.acc.type.shape
-    depth_bytes = op.lhs.type.shape[1] * TENSOR_CORE_INPUTS.get(element, 0)
-    if not depth_bytes or depth_bytes % STEP_BYTES:
-        return DOT
-    if target.matrix_unit == TCGEN05:
-        fits = rows % 128 == 0 and columns >= 16 or rows == 64 and columns >= 8 * (warps // 4)
-        fits = fits and columns * max(1, rows // 128) <= target.tensor_memory_columns
-    else:
-        fits = rows % (16 * warps) == 0 and columns >= 8
-    return target.matrix_unit if fits and columns <= MAXIMUM_COLUMNS else DOT
+        raise UnsupportedError("a batched 'mmaf' cannot be compiled: multiply tiles of two dimensions", place)
+    element, (rows, columns), refusals = spell(op.lhs.type.element), op.acc.type.shape, []
+    for name in target.matrix_units:
+        unit = UNITS[name]
+        refusal = unit.operand_refusal(element, op.lhs.type.shape[1]) or unit.refusal(rows, columns, warps)
+        if refusal is None:
+            return unit, tuple(refusals)
+        refusals.append(refusal)
+    raise UnsupportedError(f"'mmaf' of {element} cannot be compiled for {target.name}: {'; '.join(refusals)}", place)
 
 
 def _operand(
-    value: ir.Value, depth: int, unit: str, order: MemoryOrder | None, maps: dict[ir.Value, TensorMap]
+    value: ir.Value, depth: int, unit: MatrixUnit, order: MemoryOrder | None, maps: dict[ir.Value, TensorMap]
 ) -> Operand:
     """`depth` is the operand's dimension along K; `maps` gets the map of a tile that TMA loads for the operand."""
     source = operand_source(value)
-    if order is not None and source is not None and _runs_any_time(source.load, order):
+    if isinstance(source, str):
+        refusal = source
+    elif order is None:
+        refusal = "TMA is switched off"
+    elif not _runs_any_time(source.load, order):
+        refusal = "the load is ordered with other accesses, or may be left out by a branch or an exit"
+    else:
         found = _contiguous_by_tma(value, source, depth, unit)
+        if isinstance(found, str):
+            refusal = found
         # A tile lies in shared memory once, in one swizzle; an operand that needs another goes through registers.
-        if found is not None and maps.setdefault(source.load.operation.results[0], found[1]) == found[1]:
+        elif maps.setdefault(source.load.operation.results[0], found[1]) == found[1]:
             return Operand(value, found[0], source, found[1])
+        else:
+            refusal = "another operand reads the same tile in another swizzle"
     # The K-major form is legal for every type and unit.
-    return Operand(value, depth)
+    return Operand(value, depth, refusal=refusal)
 
 
 def _runs_any_time(load: Any, order: MemoryOrder) -> bool:
@@ -147,23 +158,26 @@ def _runs_any_time(load: Any, order: MemoryOrder) -> bool:
     return load.memory_ordering_semantics == "weak" and order.is_unordered(load) and not may_be_left(load)
 
 
-def _contiguous_by_tma(value: ir.Value, source: OperandSource, depth: int, unit: str) -> tuple[int, TensorMap] | None:
+def _contiguous_by_tma(
+    value: ir.Value, source: OperandSource, depth: int, unit: MatrixUnit
+) -> tuple[int, TensorMap] | str:
+    """The contiguous dimension of the operand and its map, or the reason why TMA cannot bring it as the unit needs."""
     map = tensor_map_for(source.load.view, rounds_to_tf32=source.rounds_to_tf32)
-    if isinstance(map, str) or map.contiguous not in source.dimensions:
-        return None
+    if isinstance(map, str):
+        return map
+    if map.contiguous not in source.dimensions:
+        return "the dimension contiguous in memory is not one of the operand"
     contiguous = source.dimensions.index(map.contiguous)
-    element = spell(value.type.element)
-    if unit == DOT:
+    if contiguous == depth:
         return contiguous, map
-    row_bytes = value.type.shape[contiguous] * TENSOR_CORE_INPUTS[element]
-    if row_bytes < STEP_BYTES:
-        return None
-    if element == "tf32" and contiguous != depth:
-        # PTX ISA 9.7.16.4: MN-major tf32 exists with 32-byte atoms only; wgmma has none.
-        if unit != TCGEN05 or row_bytes < ATOM_32B_ROW_BYTES:
-            return None
-        map = replace(map, swizzle="128B_atom_32B")
-    return contiguous, map
+    element = spell(value.type.element)
+    rule = unit.mn_major.get(element)
+    if rule is None:
+        return f"{unit.name} reads {element} only where K is contiguous in memory"
+    row_bytes = value.type.shape[contiguous] * unit.operand_bytes[element]
+    if row_bytes < rule.least_row_bytes:
+        return f"{unit.name} needs rows of {rule.least_row_bytes} bytes, the tile has {row_bytes}"
+    return contiguous, map if rule.swizzle is None else replace(map, swizzle=rule.swizzle)
 
 
 def _absorb(plan: MatrixPlan) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tilec.dialect.mlir import ir
@@ -11,28 +12,39 @@ from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
 from tilec.lowering.tile_to_gpu.converts import converts
-from tilec.lowering.tile_to_gpu.matrix_plan import DOT, TCGEN05, Multiply
+from tilec.lowering.tile_to_gpu.matrix_plan import Multiply
 from tilec.lowering.tile_to_gpu.operand_channel import OperandBuffer, declare_channel
 
 
 @converts("mmaf")
 def _mmaf(op: Any, conversion: Conversion) -> None:
-    result = op.operation.results[0]
-    multiply = conversion.plan.multiplies[result]
-    if multiply.unit == TCGEN05:
-        _tcgen05(multiply, conversion)
-        return
+    multiply = conversion.plan.multiplies[op.operation.results[0]]
+    _ISSUE[multiply.unit.name](multiply, conversion)
+
+
+def _in_registers(multiply: Multiply, conversion: Conversion, issue: Callable[..., ir.Value]) -> None:
+    """A multiply whose accumulator is a register tile; `issue(operands, type)` makes it."""
+    op, result = multiply.op, multiply.op.operation.results[0]
     accumulator = conversion.tile(op.acc, conversion.layouts[result])
     lhs, rhs = OperandBuffer(multiply.lhs, multiply, conversion), OperandBuffer(multiply.rhs, multiply, conversion)
-    operands, type = [accumulator, lhs.buffer, rhs.buffer], conversion.type(result)
-    if multiply.unit == DOT:
-        made = emitter.gpu("dot", operands, [type]).result
-    else:
-        flying = emitter.gpu("wgmma", operands, [type], kind=spell(op.lhs.type.element)).result
-        made = emitter.gpu("wgmma_wait", [flying], [type], pending=0).result
+    made = issue([accumulator, lhs.buffer, rhs.buffer], conversion.type(result))
     lhs.release()
     rhs.release()
     conversion.set(result, made)
+
+
+def _fma(multiply: Multiply, conversion: Conversion) -> None:
+    _in_registers(multiply, conversion, lambda operands, type: emitter.gpu("dot", operands, [type]).result)
+
+
+def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
+    kind = spell(multiply.op.lhs.type.element)
+
+    def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
+        in_flight = emitter.gpu("wgmma", operands, [type], kind=kind).result
+        return emitter.gpu("wgmma_wait", [in_flight], [type], pending=0).result
+
+    _in_registers(multiply, conversion, issue)
 
 
 def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
@@ -98,3 +110,7 @@ class AccumulatorState:
         tile = load() if always else emitter.choose(multiplied, type, load, lambda: emitter.zero(type))
         emitter.gpu("release", [self._way_out], consumer=0)
         return tile
+
+
+# The issue of each row of lowering/matrix_unit.py.
+_ISSUE: dict[str, Callable[[Multiply, Conversion], None]] = {"tcgen05": _tcgen05, "wgmma": _wgmma, "fma": _fma}

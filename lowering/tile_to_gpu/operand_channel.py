@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA, slot_results
+from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.channel import THREADS, TMA, slot_results
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop, named_location
 from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map
-from tilec.lowering.tile_to_gpu.matrix_plan import DOT, STEP_BYTES, TCGEN05, TENSOR_CORE_INPUTS, Multiply, Operand
+from tilec.lowering.tile_to_gpu.matrix_plan import Multiply, Operand
 from tilec.lowering.tile_to_gpu.tensor_maps import swizzle_for
-
-_CONSUMERS = {TCGEN05: MMA, "wgmma": WGMMA, DOT: THREADS}
 
 
 def put_by_tma(op: Any, conversion: Conversion) -> None:
@@ -22,7 +21,7 @@ def put_by_tma(op: Any, conversion: Conversion) -> None:
     map = conversion.plan.maps[tile]
     multiplies = conversion.plan.loads[tile]
     view = conversion.tile_views[op.view]
-    consumers = list(dict.fromkeys(_CONSUMERS[multiply.unit] for multiply in multiplies))
+    consumers = list(dict.fromkeys(multiply.unit.consumer for multiply in multiplies))
     in_registers = tile not in conversion.plan.absorbed
     if in_registers and THREADS not in consumers:
         consumers.append(THREADS)
@@ -34,7 +33,7 @@ def put_by_tma(op: Any, conversion: Conversion) -> None:
     emitter.gpu("tma_load", [handle, start, slot, channel])
     emitter.gpu("put_commit", [channel])
     for index, consumer in enumerate(consumers):
-        users = [multiply for multiply in multiplies if _CONSUMERS[multiply.unit] == consumer]
+        users = [multiply for multiply in multiplies if multiply.unit.consumer == consumer]
         hold = _Hold(op, channel, buffer, index, consumer, users, conversion)
         if not (in_registers and consumer == THREADS):
             conversion.before[hold.first].append(hold.get)
@@ -119,7 +118,7 @@ class OperandBuffer:
 
     def _of_load(self, operand: Operand, multiply: Multiply) -> ir.Value:
         assert operand.source is not None and operand.map is not None
-        held = self._conversion.buffers[operand.source.load.operation.results[0], _CONSUMERS[multiply.unit]]
+        held = self._conversion.buffers[operand.source.load.operation.results[0], multiply.unit.consumer]
         type = operand.value.type
         wanted = BufferType.get(
             tuple(type.shape), type.element, SHARED, _layout(operand.contiguous, operand.map.swizzle)
@@ -128,11 +127,11 @@ class OperandBuffer:
 
     def _of_registers(self, operand: Operand, multiply: Multiply) -> ir.Value:
         conversion, type = self._conversion, operand.value.type
-        row_bytes = type.shape[operand.contiguous] * TENSOR_CORE_INPUTS.get(str(type.element), 4)
-        swizzle = swizzle_for(row_bytes) if row_bytes >= STEP_BYTES and multiply.unit != DOT else "none"
+        row_bytes = type.shape[operand.contiguous] * multiply.unit.operand_bytes[spell(type.element)]
+        swizzle = "none" if multiply.unit.descriptor is None else swizzle_for(row_bytes)
         buffer = BufferType.get(tuple(type.shape), type.element, SHARED, _layout(operand.contiguous, swizzle))
         ring = in_loop(multiply.op)
-        self._channel = declare_channel(conversion, [buffer], THREADS, [_CONSUMERS[multiply.unit]], ring)
+        self._channel = declare_channel(conversion, [buffer], THREADS, [multiply.unit.consumer], ring)
         tile = conversion.get(operand.value)
         (slot,) = emitter.gpu("put_begin", [self._channel], slot_results([buffer])).results
         emitter.gpu("store_shared", [tile, slot])

@@ -24,24 +24,24 @@ class OperandSource:
     rounds_to_tf32: bool = False
 
 
-def operand_source(operand: ir.Value) -> OperandSource | None:
-    """The view load behind a matrix operand, or None where registers must prepare it."""
+def operand_source(operand: ir.Value) -> OperandSource | str:
+    """The view load behind a matrix operand, or the reason why registers must prepare it."""
     value, dimensions, rounds = operand, (0, 1), False
-    if operand.type.rank != 2:
-        return None
     while True:
         op = value.owner
         if isinstance(op, ir.Block):
-            return None
+            return "the operand is carried by a loop or comes out of a branch"
         name = op.operation.name
         if name == "cuda_tile.load_view_tko":
-            return None if rounds and not _is_rounded_by_all(value) else OperandSource(op, dimensions, rounds)
+            if rounds and not _is_rounded_by_all(value):
+                return "the tile is used as f32 too"
+            return OperandSource(op, dimensions, rounds)
         if name not in ABSORBED:
-            return None
+            return f"the operand is computed by '{name}'"
         source = op.operands[0]
         moved = _through(name, op, source, dimensions)
         if moved is None:
-            return None
+            return f"the operand is computed by '{name}', which a copy to shared memory cannot do"
         value, dimensions, rounds = source, moved, rounds or name == _CONVERSION
 
 

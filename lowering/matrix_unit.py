@@ -1,0 +1,151 @@
+"""The units that multiply matrices, one row each: operands, accumulator, limits and shared-memory descriptors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tilec.dialect.tile_gpu.channel import MMA, THREADS, WGMMA
+from tilec.lowering.layout.blocked import blocked
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
+from tilec.lowering.layout.wgmma import wgmma_accumulator
+from tilec.lowering.target import TENSOR_MEMORY_COLUMNS
+
+# One tensor core instruction reads 32 bytes of each row (PTX ISA 9.7.16.2.1 and 9.7.15.2).
+STEP_BYTES = 32
+# Largest N of one instruction (PTX ISA 9.7.16.2.1 and 9.7.15.2).
+MAXIMUM_COLUMNS = 256
+WARPS_OF_A_GROUP = 4
+
+Shape = Sequence[int]
+
+
+@dataclass(frozen=True)
+class MnMajor:
+    """How an operand lies that is contiguous along M or N: its swizzle (None: any), the fewest bytes of a row."""
+
+    swizzle: str | None = None
+    least_row_bytes: int = STEP_BYTES
+
+
+@dataclass(frozen=True)
+class DescriptorFormat:
+    """The 64-bit matrix descriptor: codes of the swizzles, where they stand, and bits that are always set."""
+
+    swizzles: Mapping[str, int]
+    swizzle_shift: int
+    constant_bits: int = 0
+
+
+@dataclass(frozen=True)
+class MatrixUnit:
+    """A unit. `refusal(rows, columns, warps)` is the reason why it cannot make such an accumulator, or None."""
+
+    name: str
+    # Bytes of an element in shared memory.
+    operand_bytes: Mapping[str, int]
+    # What one instruction reads of a row along K; an operand has a multiple of it, at least once.
+    step_bytes: int
+    # Operands contiguous along M or N, by element; where an element is missing, only K-major is legal.
+    mn_major: Mapping[str, MnMajor]
+    # Who reads the operands from shared memory.
+    consumer: str
+    accumulates_in_tensor_memory: bool
+    accumulator_layout: Callable[[Shape, int], LinearLayout]
+    refusal: Callable[[int, int, int], str | None]
+    # Registers of one thread that an instruction of so many columns needs at once; 0: no more than any other.
+    instruction_registers: Callable[[int], int]
+    descriptor: DescriptorFormat | None
+
+    def operand_refusal(self, element: str, depth: int) -> str | None:
+        """The reason why the unit cannot multiply `depth` elements of this type, or None."""
+        if element not in self.operand_bytes:
+            return f"{self.name} has no {element} operands"
+        if self.step_bytes and depth * self.operand_bytes[element] % self.step_bytes:
+            return f"{self.name} reads {self.step_bytes} bytes along K, the operands have {depth} elements of {element}"
+        return None
+
+
+def _tensor_memory_layout(shape: Shape, warps: int) -> LinearLayout:
+    return (tensor_memory_16x256b if shape[0] == 64 else tensor_memory_32x32b)(shape, warps)
+
+
+def _fma_layout(shape: Shape, warps: int) -> LinearLayout:
+    return blocked(shape, warps, vector=4)
+
+
+def _tcgen05_refusal(rows: int, columns: int, warps: int) -> str | None:
+    if rows != 64 and rows % 128:
+        return f"tcgen05 needs 64 or a multiple of 128 rows, the accumulator has {rows}"
+    least = 16 if rows != 64 else 8 * (warps // WARPS_OF_A_GROUP)
+    if not least <= columns <= MAXIMUM_COLUMNS:
+        return f"tcgen05 needs {least} to {MAXIMUM_COLUMNS} columns, the accumulator has {columns}"
+    if columns * max(1, rows // 128) > TENSOR_MEMORY_COLUMNS:
+        return (
+            f"an accumulator of {rows}x{columns} needs more than the {TENSOR_MEMORY_COLUMNS} columns of tensor memory"
+        )
+    return None
+
+
+def _wgmma_refusal(rows: int, columns: int, warps: int) -> str | None:
+    if rows % (16 * warps):
+        return f"wgmma by {warps} warps needs a multiple of {16 * warps} rows, the accumulator has {rows}"
+    if not 8 <= columns <= MAXIMUM_COLUMNS:
+        return f"wgmma needs 8 to {MAXIMUM_COLUMNS} columns, the accumulator has {columns}"
+    return None
+
+
+# The accumulator of a thread (N / 2 registers), and 26 that ptxas 13.5 asks for beside 128 of them (message C7602).
+def _wgmma_registers(columns: int) -> int:
+    return columns // 2 + 26
+
+
+_HALVES = {"f16": MnMajor(), "bf16": MnMajor()}
+_TENSOR_CORE_BYTES = {"f16": 2, "bf16": 2, "tf32": 4}
+_FMA_BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "f64": 8}
+
+# PTX ISA 9.7.16.4.1: swizzle in bits 63:61, and 0b001 in bits 48:46.
+TCGEN05_DESCRIPTOR = DescriptorFormat({"none": 0, "128B_atom_32B": 1, "128B": 2, "64B": 4, "32B": 6}, 61, 1 << 46)
+# PTX ISA 9.7.15.5.1: swizzle in bits 63:62.
+WGMMA_DESCRIPTOR = DescriptorFormat({"none": 0, "128B": 1, "64B": 2, "32B": 3}, 62)
+
+_TCGEN05 = MatrixUnit(
+    "tcgen05",
+    operand_bytes=_TENSOR_CORE_BYTES,
+    step_bytes=STEP_BYTES,
+    # PTX ISA 9.7.16.4: MN-major tf32 exists with 32-byte atoms of the 128-byte swizzle only.
+    mn_major={**_HALVES, "tf32": MnMajor("128B_atom_32B", least_row_bytes=128)},
+    consumer=MMA,
+    accumulates_in_tensor_memory=True,
+    accumulator_layout=_tensor_memory_layout,
+    refusal=_tcgen05_refusal,
+    instruction_registers=lambda columns: 0,
+    descriptor=TCGEN05_DESCRIPTOR,
+)
+_WGMMA = MatrixUnit(
+    "wgmma",
+    operand_bytes=_TENSOR_CORE_BYTES,
+    step_bytes=STEP_BYTES,
+    # PTX ISA 9.7.15.7.2: only 16-bit operands have a transpose bit.
+    mn_major=_HALVES,
+    consumer=WGMMA,
+    accumulates_in_tensor_memory=False,
+    accumulator_layout=wgmma_accumulator,
+    refusal=_wgmma_refusal,
+    instruction_registers=_wgmma_registers,
+    descriptor=WGMMA_DESCRIPTOR,
+)
+_FMA = MatrixUnit(
+    "fma",
+    operand_bytes=_FMA_BYTES,
+    step_bytes=0,
+    mn_major={element: MnMajor(least_row_bytes=0) for element in _FMA_BYTES},
+    consumer=THREADS,
+    accumulates_in_tensor_memory=False,
+    accumulator_layout=_fma_layout,
+    refusal=lambda rows, columns, warps: None,
+    instruction_registers=lambda columns: 0,
+    descriptor=None,
+)
+UNITS = {unit.name: unit for unit in (_TCGEN05, _WGMMA, _FMA)}

@@ -1,0 +1,95 @@
+"""How many warps compute: the fewest whose registers hold the largest register tile and the matrix instructions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from tilec.dialect.cuda_tile.types import PointerType
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.errors import UsageError
+from tilec.lowering.ptx.place import error_place
+from tilec.lowering.tile_to_gpu.layouts import is_tile
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, operations_below
+
+WARP_COUNTS = (4, 8, 16)
+# 32-bit registers that one thread may spend on the largest tile, so that others fit beside it.
+TILE_REGISTERS = 128
+LANES = 32
+# CUDA programming guide, technical specifications: 32-bit registers of an SM, most of one thread.
+REGISTER_FILE = 65536
+MAXIMUM_REGISTERS = 255
+# Warps get registers in groups of four, one per scheduler, and each thread a multiple of eight (ptxas 13.5 gives 96
+# registers to 17 warps, 168 to 9).
+_WARP_GRANULE, _REGISTER_GRANULE = 4, 8
+_WIDE_ELEMENTS = ("i64", "f64")
+
+
+def registers_per_thread(warps: int) -> int:
+    """The most registers that a thread of a block of so many warps can have."""
+    threads = -(-warps // _WARP_GRANULE) * _WARP_GRANULE * LANES
+    return min(MAXIMUM_REGISTERS, REGISTER_FILE // threads // _REGISTER_GRANULE * _REGISTER_GRANULE)
+
+
+def choose_warps(entry: Any, plans: dict[int, MatrixPlan]) -> int:
+    """The number of warps among those planned for.
+
+    A count that leaves more multiplies to slower units, or too few registers for a matrix instruction, is taken only
+    where no other is left.
+    """
+    fast = max(map(_multiplies_on_the_fastest_unit, plans.values()))
+    counts = [warps for warps, plan in plans.items() if _multiplies_on_the_fastest_unit(plan) == fast]
+    counts = [warps for warps in counts if _missing_registers(plans[warps], warps) is None] or counts[:1]
+    for warps in counts:
+        if _largest_tile(entry, plans[warps]) <= warps * LANES * TILE_REGISTERS:
+            return warps
+    return counts[-1]
+
+
+def check_warps(plan: MatrixPlan, warps: int) -> None:
+    """UsageError where the hint `warps` leaves too few registers for a matrix instruction."""
+    missing = _missing_registers(plan, warps)
+    if missing is not None:
+        op, needed = missing
+        raise UsageError(
+            f"hint warps: {warps} warps leave {registers_per_thread(_block_warps(plan, warps))} registers per thread, "
+            f"'mma' needs {needed}: use fewer warps or a tile of fewer columns",
+            error_place(op.operation.location),
+        )
+
+
+def _multiplies_on_the_fastest_unit(plan: MatrixPlan) -> int:
+    return sum(not multiply.refusals for multiply in plan.multiplies.values())
+
+
+def _block_warps(plan: MatrixPlan, warps: int) -> int:
+    """All warps of the block where loads and asynchronous multiplies have warps of their own."""
+    asynchronous = any(multiply.unit.accumulates_in_tensor_memory for multiply in plan.multiplies.values())
+    return warps + bool(plan.loads) + asynchronous
+
+
+def _missing_registers(plan: MatrixPlan, warps: int) -> tuple[Any, int] | None:
+    """The first multiply whose instruction needs more registers than there are, and how many."""
+    available = registers_per_thread(_block_warps(plan, warps))
+    for multiply in plan.multiplies.values():
+        needed = multiply.unit.instruction_registers(multiply.op.acc.type.shape[1])
+        if needed > available:
+            return multiply.op, needed
+    return None
+
+
+def _largest_tile(entry: Any, plan: MatrixPlan) -> int:
+    """The 32-bit registers of the largest tile that is in registers: operands that only multiplies read are not."""
+    tiles = (value for value in _results(entry) if is_tile(value) and value not in plan.absorbed)
+    return max((math.prod(value.type.shape) * _registers(value.type.element) for value in tiles), default=1)
+
+
+def _results(entry: Any) -> Iterable[ir.Value]:
+    for op in operations_below(entry):
+        yield from op.operation.results
+
+
+def _registers(element: ir.Type) -> int:
+    return 2 if isinstance(element, PointerType) or spell(element) in _WIDE_ELEMENTS else 1

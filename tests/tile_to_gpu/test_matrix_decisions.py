@@ -1,0 +1,123 @@
+"""Which unit does a multiply, how its operands reach shared memory, and by how many warps: decisions as values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tilec as ct
+from tilec.dialect.mlir import ir
+from tilec.errors import UsageError
+from tilec.lowering.matrix_unit import UNITS
+from tilec.lowering.target import TARGETS, target_named
+from tilec.lowering.tile_to_gpu import mma
+from tilec.lowering.tile_to_gpu.matrix_plan import matrix_plan, operations_below
+from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.warp_choice import registers_per_thread
+from tilec.runtime.cubin import assemble
+
+MATMUL = "A: f16[?,?], B: f16[?,?], C: f32[?,?], tm={}, tn={}, tk={}"
+
+
+@ct.kernel
+def matmul(A, B, C, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    acc = ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (tm, tk))):
+        acc = ct.mma(ct.load(A, (0, k), (tm, tk)), ct.load(B, (k, 0), (tk, tn)), acc)
+    ct.store(C, (0, 0), acc)
+
+
+@ct.kernel
+def routes(A, B, C):
+    """A through registers, since it is computed; B by TMA."""
+    a, b = ct.load(A, (0, 0), (128, 64)) * 2.0, ct.load(B, (0, 0), (64, 128))
+    ct.store(C, (0, 0), ct.mma(a, b, ct.zeros((128, 128), ct.float32)))
+
+
+def decisions(kernel: Any, signature: str, target: str, warps: int = 4) -> list[str]:
+    module = ct.compile(kernel, target=target, signature=signature, stop="tile-opt").stages[-1].value
+    with module.context, ir.Location.unknown():
+        (entry,) = [op for op in module.body.operations if op.operation.name == "cuda_tile.entry"]
+        order = MemoryOrder(list(operations_below(entry)))
+        plan = matrix_plan(entry, target_named(target), warps, order)
+        return [str(multiply) for multiply in plan.multiplies.values()]
+
+
+def test_a_decision_prints():
+    signature = "A: f16[128,64], B: f16[64,128], C: f32[128,128]"
+    assert decisions(routes, signature, "sm_100a") == [
+        "tcgen05\n"
+        "  lhs contiguous=1 by registers, since the operand is computed by 'cuda_tile.mulf'\n"
+        "  rhs contiguous=1 by TMA, swizzle 128B"
+    ]
+
+
+def test_wgmma_reads_tf32_along_k_only():
+    signature = "A: f32[128,128], B: f32[128,128], C: f32[128,128]"
+    (on_hopper,), (on_blackwell,) = (decisions(_two_tf32, signature, target) for target in ("sm_90a", "sm_100a"))
+    assert "rhs contiguous=0 by registers, since wgmma reads tf32 only where K is contiguous in memory" in on_hopper
+    assert "rhs contiguous=1 by TMA, swizzle 128B_atom_32B" in on_blackwell
+
+
+@ct.kernel
+def _two_tf32(A, B, C):
+    a, b = ct.load(A, (0, 0), (128, 128)).astype(ct.tfloat32), ct.load(B, (0, 0), (128, 128)).astype(ct.tfloat32)
+    ct.store(C, (0, 0), ct.mma(a, b, ct.zeros((128, 128), ct.float32)))
+
+
+@pytest.mark.parametrize(
+    ("tile", "warps", "target", "reason"),
+    [
+        ((32, 32, 32), 4, "sm_100a", "tcgen05 needs 64 or a multiple of 128 rows, the accumulator has 32"),
+        ((128, 8, 32), 4, "sm_100a", "tcgen05 needs 16 to 256 columns, the accumulator has 8"),
+        ((64, 8, 32), 8, "sm_100a", "tcgen05 needs 16 to 256 columns, the accumulator has 8"),
+        ((512, 256, 32), 4, "sm_100a", "an accumulator of 512x256 needs more than the 512 columns of tensor memory"),
+        ((128, 64, 8), 4, "sm_100a", "tcgen05 reads 32 bytes along K, the operands have 8 elements of f16"),
+        ((32, 32, 32), 4, "sm_90a", "wgmma by 4 warps needs a multiple of 64 rows, the accumulator has 32"),
+        ((64, 64, 32), 8, "sm_90a", "wgmma by 8 warps needs a multiple of 128 rows, the accumulator has 64"),
+        ((64, 4, 32), 4, "sm_90a", "wgmma needs 8 to 256 columns, the accumulator has 4"),
+    ],
+)
+def test_a_fallback_names_its_reason(tile, warps, target, reason):
+    (decision,) = decisions(matmul, MATMUL.format(*tile), target, warps)
+    assert decision.startswith(f"fma; {reason}\n")
+
+
+def test_every_unit_is_complete():
+    assert {name for target in TARGETS.values() for name in target.matrix_units} == set(UNITS) == set(mma._ISSUE)
+
+
+# Registers that ptxas 13.5 gives to the threads of a block of so many warps: from its messages C7602.
+@pytest.mark.parametrize(("warps", "registers"), [(17, 96), (18, 96), (16, 128), (9, 168), (10, 168), (8, 255)])
+def test_registers_per_thread(warps, registers):
+    assert registers_per_thread(warps) == registers
+
+
+UNIT_INSTRUCTIONS = {"sm_100a": "tcgen05.mma", "sm_90a": "wgmma.mma_async"}
+
+
+@pytest.mark.parametrize(
+    ("tile", "threads"),
+    [
+        # Accumulators of 64 rows need the registers of four warps; their operands are in shared memory only.
+        ((64, 256, 128), 4),
+        ((64, 128, 256), 4),
+        ((64, 256, 64), 4),
+        ((128, 256, 64), 8),
+        ((256, 128, 64), 8),
+        # 16 warps of wgmma would leave 96 registers; tcgen05 keeps the accumulator in tensor memory.
+        ((256, 256, 64), {"sm_100a": 16, "sm_90a": 8}),
+    ],
+)
+def test_large_tiles_stay_on_the_tensor_cores(tile, threads, target):
+    compiled = ct.compile(matmul, target=target, signature=MATMUL.format(*tile), stop="ptx")
+    warps = threads if isinstance(threads, int) else threads[target]
+    assert f"warps = {warps} : i32" in compiled.stage("gpu-raw").text
+    assert UNIT_INSTRUCTIONS[target] in compiled.ptx
+    assemble(compiled.ptx, target)
+
+
+def test_a_hint_that_leaves_too_few_registers_is_refused():
+    with pytest.raises(UsageError, match="16 warps leave 96 registers per thread, 'mma' needs 154"):
+        ct.compile(matmul, target="sm_90a", signature=MATMUL.format(256, 256, 64), hints={"warps": 16}, stop="ptx")
