@@ -9,6 +9,7 @@ from tilec.lowering.gpu_to_ptx.exchange import read_some, write
 from tilec.lowering.gpu_to_ptx.linear_index import linear_index
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
 from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.shared_address import writable_scratch
 from tilec.lowering.gpu_to_ptx.shuffle import from_lane, from_lane_xor
 from tilec.lowering.layout.bit_matrix import BitMatrix, bits_of
 from tilec.lowering.layout.chunks import chunks
@@ -90,7 +91,7 @@ def _through_shared(
     values: dict[int, ir.Value] = {}
     for chunk in range(plan.count):
         written = [r for r in plan.source_registers(chunk) if not r & source.free_register_mask]
-        base = lowering.writable_scratch(1 << places.rows)
+        base = writable_scratch(lowering, 1 << places.rows)
         write(lowering, kind, base, plan.source, registers, places, written)
         lowering.barrier()
         values |= read_some(lowering, kind, base, plan.target, places, plan.target_registers(chunk))

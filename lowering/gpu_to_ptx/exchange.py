@@ -8,27 +8,26 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import Element
 from tilec.lowering.gpu_to_ptx.lowers import Lowering
 from tilec.lowering.gpu_to_ptx.shared_access import SharedPlace
+from tilec.lowering.gpu_to_ptx.shared_address import SharedAddress
 from tilec.lowering.gpu_to_ptx.writers import first_holder
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 
 
 def write(
     lowering: Lowering,
     kind: Element,
-    base: ir.Value,
+    base: SharedAddress,
     layout: LinearLayout,
     registers: list[ir.Value],
     places: BitMatrix,
     wanted: Container[int] | None = None,
-    alignment: int = BASE_ALIGNMENT_BYTES,
 ) -> None:
-    """Element i (row-major) to byte places(i) of the buffer at shared address `base`, by one holder each.
+    """Element i (row-major) to byte places(i) of the buffer at `base`, by one holder each.
 
     `wanted` limits it to some registers of each thread.
     """
-    place = _place(lowering, kind, base, layout, places, alignment)
+    place = _place(lowering, kind, base, layout, places)
     distinct = [r for r in range(len(registers)) if not r & layout.free_register_mask]
     holder = first_holder(lowering, layout.free_thread_mask)
     place.store(registers, distinct if wanted is None else wanted, holder)
@@ -37,27 +36,26 @@ def write(
 def read(
     lowering: Lowering,
     kind: Element,
-    base: ir.Value,
+    base: SharedAddress,
     layout: LinearLayout,
     places: BitMatrix,
-    alignment: int = BASE_ALIGNMENT_BYTES,
 ) -> list[ir.Value]:
     """The registers of a tile whose element i lies at byte places(i)."""
     count = layout.register_count
-    found = _place(lowering, kind, base, layout, places, alignment).load(count, range(count))
+    found = _place(lowering, kind, base, layout, places).load(count, range(count))
     return [found[register] for register in range(count)]
 
 
 def read_some(
     lowering: Lowering,
     kind: Element,
-    base: ir.Value,
+    base: SharedAddress,
     layout: LinearLayout,
     places: BitMatrix,
     wanted: Container[int],
 ) -> dict[int, ir.Value]:
     """As read(), the wanted registers only."""
-    place = _place(lowering, kind, base, layout, places, BASE_ALIGNMENT_BYTES)
+    place = _place(lowering, kind, base, layout, places)
     return place.load(layout.register_count, wanted)
 
 
@@ -69,7 +67,7 @@ def row_major(elements: int, kind: Element) -> BitMatrix:
 
 
 def _place(
-    lowering: Lowering, kind: Element, base: ir.Value, layout: LinearLayout, places: BitMatrix, alignment: int
+    lowering: Lowering, kind: Element, base: SharedAddress, layout: LinearLayout, places: BitMatrix
 ) -> SharedPlace:
     registers, threads = places @ layout.register_matrix, places @ layout.thread_matrix
-    return SharedPlace(lowering, kind, base, registers, threads, alignment)
+    return SharedPlace(lowering, kind, base, registers, threads)

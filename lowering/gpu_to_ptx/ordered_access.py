@@ -8,6 +8,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx import exchange
 from tilec.lowering.gpu_to_ptx.elements import Element
 from tilec.lowering.gpu_to_ptx.lowers import Lowering
+from tilec.lowering.gpu_to_ptx.shared_address import writable_scratch
 from tilec.lowering.layout.linear_layout import LinearLayout
 
 # Scopes of Tile IR as PTX spells them (PTX ISA 8.5): a tile block is a CTA.
@@ -48,7 +49,7 @@ def broadcast(lowering: Lowering, kind: Element, layout: LinearLayout, registers
     if not layout.free_thread_mask:
         return registers
     places = exchange.row_major(layout.size, kind)
-    base = lowering.writable_scratch(layout.size * kind.bytes)
+    base = writable_scratch(lowering, layout.size * kind.bytes)
     exchange.write(lowering, kind, base, layout, registers, places)
     lowering.barrier()
     return exchange.read(lowering, kind, base, layout, places)

@@ -8,11 +8,13 @@ from tilec.lowering.gpu_to_ptx.exchange import read, row_major, write
 from tilec.lowering.gpu_to_ptx.fold_body import FoldBody
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
 from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.shared_address import SharedAddress, writable_scratch
 from tilec.lowering.gpu_to_ptx.shuffle import from_lane_xor
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.folds import FoldPlan, fold_plan
 from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.vector_width import MAXIMUM_VECTOR_BYTES
 
 Registers = list[list[ir.Value]]
 
@@ -81,17 +83,17 @@ class _Fold:
         """Of a thread that folds the parts of these rows."""
         return self.plan.warp_parts * (1 << rows.register_matrix.rank)
 
-    def _folded(self, partial: Registers, rows: LinearLayout) -> tuple[Registers, list[ir.Value]]:
+    def _folded(self, partial: Registers, rows: LinearLayout) -> tuple[Registers, list[SharedAddress]]:
         """The fold of all parts, by the registers of a layout of the rows; and where the parts lie."""
         lowering, written = self.lowering, self.plan.written
         places = [row_major(written.size, kind) for kind in self.kinds]
         bases = self._scratch(places)
         for kind, base, column, matrix in zip(self.kinds, bases, partial, places, strict=True):
-            write(lowering, kind, base, written, column, matrix, alignment=1)
+            write(lowering, kind, base, written, column, matrix)
         lowering.barrier()
         every = self.plan.every_part(rows)
         found = [
-            read(lowering, kind, base, every, matrix, alignment=1)
+            read(lowering, kind, base, every, matrix)
             for kind, base, matrix in zip(self.kinds, bases, places, strict=True)
         ]
         count = rows.register_count
@@ -100,15 +102,15 @@ class _Fold:
             total = self._each(rows, [[c[part * count + r] for r in range(count)] for c in found], total)
         return total, bases
 
-    def _scratch(self, places: list[BitMatrix]) -> list[ir.Value]:
-        """Room for all operands, one after the other."""
-        sizes = [1 << matrix.rows for matrix in places]
-        bases = [self.lowering.writable_scratch(sum(sizes))]
+    def _scratch(self, places: list[BitMatrix]) -> list[SharedAddress]:
+        """Room for all operands, one after the other, each aligned for the widest access."""
+        sizes = [max(1 << matrix.rows, MAXIMUM_VECTOR_BYTES) for matrix in places]
+        bases = [writable_scratch(self.lowering, sum(sizes))]
         for size in sizes[:-1]:
-            bases.append(self.lowering.compute(f"add.s32 $0, $1, {size};", "i32", bases[-1]))
+            bases.append(bases[-1].plus(self.lowering, size))
         return bases
 
-    def _spread(self, total: Registers, bases: list[ir.Value], rows: LinearLayout) -> Registers:
+    def _spread(self, total: Registers, bases: list[SharedAddress], rows: LinearLayout) -> Registers:
         """The rows that each thread holds, from the threads that folded them.
 
         They write over part 0, where each row was read by one thread alone; else into other scratch.
@@ -121,10 +123,10 @@ class _Fold:
         else:
             lowering.turns.write_over()
         for kind, base, column, matrix in zip(self.kinds, bases, total, places, strict=True):
-            write(lowering, kind, base, rows, column, matrix, alignment=1)
+            write(lowering, kind, base, rows, column, matrix)
         lowering.barrier()
         return [
-            read(lowering, kind, base, flat, matrix, alignment=1)
+            read(lowering, kind, base, flat, matrix)
             for kind, base, matrix in zip(self.kinds, bases, places, strict=True)
         ]
 

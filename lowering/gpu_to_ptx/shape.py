@@ -10,6 +10,7 @@ from tilec.lowering.gpu_to_ptx.exchange import read, row_major, write
 from tilec.lowering.gpu_to_ptx.linear_index import image_bits, linear_index, split_constant
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
 from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.shared_address import writable_scratch
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.linear_layout import LinearLayout, flatten, unflatten
 
@@ -100,12 +101,12 @@ def _cat_through_shared(
     dimension: int,
 ) -> list[ir.Value]:
     places = row_major(layout.size, kind)
-    base = lowering.writable_scratch(layout.size * kind.bytes)
+    base = writable_scratch(lowering, layout.size * kind.bytes)
     for side, registers in enumerate(sides):
         start = tuple(side * source.shape[dimension] if d == dimension else 0 for d in range(len(layout.shape)))
         first = places(flatten(start, layout.shape))
-        moved = lowering.compute(f"add.s32 $0, $1, {first};", "i32", base) if first else base
-        write(lowering, kind, moved, source, registers, places @ _embedded(source.shape, layout.shape), alignment=1)
+        part = base.plus(lowering, first)
+        write(lowering, kind, part, source, registers, places @ _embedded(source.shape, layout.shape))
     lowering.barrier()
     return read(lowering, kind, base, layout, places)
 
@@ -147,13 +148,13 @@ def _extract_through_shared(
 ) -> list[ir.Value]:
     """The whole tile is written, the part read from where the indices say."""
     places = row_major(source.size, kind)
-    base = lowering.writable_scratch(source.size * kind.bytes)
+    base = writable_scratch(lowering, source.size * kind.bytes)
     write(lowering, kind, base, source, registers, places)
     lowering.barrier()
     for dimension, (index, extent) in enumerate(zip(indices, part.shape, strict=True)):
         step = kind.bytes * extent * math.prod(source.shape[dimension + 1 :])
-        base = lowering.compute(f"mad.lo.s32 $0, $1, {step}, $2;", "i32", index, base)
-    return read(lowering, kind, base, part, places @ _embedded(part.shape, source.shape), alignment=1)
+        base = base.plus_product(lowering, index, step)
+    return read(lowering, kind, base, part, places @ _embedded(part.shape, source.shape))
 
 
 def _same_threads(part: LinearLayout, whole: LinearLayout) -> bool:

@@ -9,29 +9,30 @@ from tilec.lowering.gpu_to_ptx.access import load, store, widest
 from tilec.lowering.gpu_to_ptx.elements import Element
 from tilec.lowering.gpu_to_ptx.linear_index import image_bits, linear_index, split_constant
 from tilec.lowering.gpu_to_ptx.lowers import Lowering
+from tilec.lowering.gpu_to_ptx.shared_address import SharedAddress
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.vector_width import register_vector, vector_groups
 
 
 class SharedPlace:
-    """Byte offsets from `base` (an i32 shared address aligned to `alignment`): registers(r) ^ threads(thread)."""
+    """Byte offsets from `base`: registers(r) ^ threads(thread). No access is wider than the base is aligned."""
 
     def __init__(
         self,
         lowering: Lowering,
         element: Element,
-        base: ir.Value,
+        base: SharedAddress,
         registers: BitMatrix,
         threads: BitMatrix,
-        alignment: int,
     ) -> None:
         self.lowering = lowering
         self.element = element
-        self.base = base
-        self.alignment = alignment
+        self.base = base.register
+        self.alignment = base.alignment
         self.registers = registers
         self.thread_bits = image_bits(threads)
-        self.vector = register_vector(registers.columns, threads.columns, element.bytes, widest(element))
+        limit = min(widest(element), self.alignment // element.bytes)
+        self.vector = register_vector(registers.columns, threads.columns, element.bytes, limit)
         self._thread = linear_index(lowering, threads, lowering.thread)
         self._addresses: dict[int, ir.Value] = {}
 

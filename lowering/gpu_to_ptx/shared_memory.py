@@ -6,6 +6,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.exchange import read, write
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
 from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.shared_address import SharedAddress
 from tilec.lowering.layout.layout_text import parse_shared_layout
 
 
@@ -14,7 +15,7 @@ def load_shared(lowering: Lowering, operation: ir.Operation) -> None:
     result, buffer = operation.results[0], operation.operands[0]
     kind = element(result)
     places = parse_shared_layout(buffer.type.layout, buffer.type.shape, kind.bytes).matrix
-    lowering.set(result, read(lowering, kind, lowering.scalar(buffer), layout_of(result.type), places))
+    lowering.set(result, read(lowering, kind, SharedAddress(lowering.scalar(buffer)), layout_of(result.type), places))
 
 
 @lowers("tile_gpu.store_shared")
@@ -22,4 +23,4 @@ def store_shared(lowering: Lowering, operation: ir.Operation) -> None:
     value, buffer = operation.operands
     kind = element(value)
     places = parse_shared_layout(buffer.type.layout, buffer.type.shape, kind.bytes).matrix
-    write(lowering, kind, lowering.scalar(buffer), layout_of(value.type), lowering.get(value), places)
+    write(lowering, kind, SharedAddress(lowering.scalar(buffer)), layout_of(value.type), lowering.get(value), places)
