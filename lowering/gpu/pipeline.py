@@ -14,6 +14,7 @@ from tilec.lowering.gpu.partition_roles import is_free
 from tilec.lowering.gpu_to_ptx.kernel_lowering import operations_below
 from tilec.lowering.gpu_to_ptx.shared_plan import shared_plan, tensor_columns
 from tilec.lowering.target import Target
+from tilec.lowering.tile_to_gpu import emitter
 
 DEFAULT_STAGES = 4
 # Left for the scratch of reductions and layout conversions.
@@ -72,28 +73,63 @@ def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[Any]) -> 
     stages = min(ir.IntegerAttr(c.operation.attributes["stages"]).value for c in channels)
     group = [op for op in operations if op in needed or op in puts]
     lower, upper, step = list(loop.operands)[:3]
+    unsigned = "unsignedCmp" in loop.attributes
     with loop.location:
         with ir.InsertionPoint(loop):
-            ahead = _binary("arith.muli", step, _constant(step.type, stages - 1))
-            first_end = _binary("arith.addi", lower, ahead)
-            end = _binary("arith.minsi", first_end, upper)
-            prologue = ir.Operation.create("scf.for", [], [lower, end, step], regions=1)
+            ahead = _saturated_product(step, stages - 1)
+            end = _first_end(lower, upper, ahead, unsigned)
+            attributes = {name: loop.attributes[name] for name in loop.attributes if name == "unsignedCmp"}
+            prologue = ir.Operation.create("scf.for", [], [lower, end, step], attributes, regions=1)
             turn = prologue.regions[0].blocks.append(lower.type, arg_locs=[loop.location])
             with ir.InsertionPoint(turn):
                 _clone(group, body.arguments[0], turn.arguments[0], first_round=not _in_loop(loop))
                 ir.Operation.create("scf.yield")
         with ir.InsertionPoint(puts[0]):
-            following = _binary("arith.addi", body.arguments[0], ahead)
-            less = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 2)
-            inside = ir.Operation.create(
-                "arith.cmpi", [ir.IntegerType.get_signless(1)], [following, upper], {"predicate": less}
-            ).result
+            left = emitter.binary("arith.subi", upper, body.arguments[0])
+            inside = emitter.less_than(ahead, left, unsigned=True)
             branch = ir.Operation.create("scf.if", [], [inside], regions=2)
             with ir.InsertionPoint(branch.regions[0].blocks.append()):
+                following = emitter.binary("arith.addi", body.arguments[0], ahead)
                 _clone(group, body.arguments[0], following)
                 ir.Operation.create("scf.yield")
     for op in reversed(puts):
         op.erase()
+
+
+def _saturated_product(step: ir.Value, factor: int) -> ir.Value:
+    """step * factor, or the largest unsigned number of the type: no two numbers of a loop are further apart."""
+    largest = (1 << ir.IntegerType(step.type).width) - 1
+    known = _constant_of(step)
+    if known is not None:
+        return emitter.constant(step.type, _as_signed(min((known & largest) * factor, largest), step.type))
+    product = emitter.multiplied(step, factor)
+    limit = emitter.constant(step.type, _as_signed(largest // factor, step.type))
+    fits = emitter.less_than(limit, step, unsigned=True)
+    whole = emitter.constant(step.type, -1)
+    return emitter.create("arith.select", [step.type], [fits, whole, product]).result
+
+
+def _first_end(lower: ir.Value, upper: ir.Value, ahead: ir.Value, unsigned: bool) -> ir.Value:
+    """min(lower + ahead, upper) without overflow: where the loop runs, upper - lower is exact as an unsigned number."""
+    left = emitter.binary("arith.subi", upper, lower)
+    further = emitter.less_than(ahead, left, unsigned=True)
+    runs = emitter.less_than(lower, upper, unsigned)
+    before_end = emitter.binary("arith.andi", runs, further)
+    end = emitter.binary("arith.addi", lower, ahead)
+    return emitter.create("arith.select", [lower.type], [before_end, end, upper]).result
+
+
+def _constant_of(value: ir.Value) -> int | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+        return None
+    return ir.IntegerAttr(owner.operation.attributes["value"]).value
+
+
+def _as_signed(number: int, type: ir.Type) -> int:
+    """The number as MLIR writes the same bits in a signless attribute."""
+    width = ir.IntegerType(type).width
+    return number - (1 << width) if number >> (width - 1) else number
 
 
 def _channel(op: ir.Operation) -> ir.Value:
@@ -136,11 +172,3 @@ def _clone(group: list[ir.Operation], counter: ir.Value, replacement: ir.Value, 
         if first_round and op.name in ("tile_gpu.put_begin", "tile_gpu.put_commit"):
             copy.attributes["first_round"] = ir.UnitAttr.get()
         values.update(zip(op.results, copy.results, strict=True))
-
-
-def _binary(name: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    return ir.Operation.create(name, [lhs.type], [lhs, rhs]).result
-
-
-def _constant(type: ir.Type, value: int) -> ir.Value:
-    return ir.Operation.create("arith.constant", [type], [], {"value": ir.IntegerAttr.get(type, value)}).result

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.errors import InternalError
+from tilec.lowering.gpu_to_ptx.elements import Element
 from tilec.lowering.gpu_to_ptx.extension import extended
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
 from tilec.lowering.gpu_to_ptx.registry import lowers
@@ -36,11 +37,22 @@ def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
     ends = lowering.lower_block(body)
     lowering.b.location = location
     ends = carried.registers(ends)
-    following = lowering.compute(f"add.{suffix} $0, $1, $2;", kind.register, counter, step)
-    again = lowering.compute(f"setp.lt.{suffix} $0, $1, $2;", "i1", following, upper)
+    following, again = _advance(lowering, kind, suffix, counter, upper, step)
     lowering.b.cond_branch(again, head, [following, *ends], done, ends, uniform=True)
     lowering.at(done)
     carried.arrive(operation.results, done.arguments)
+
+
+def _advance(
+    lowering: Lowering, kind: Element, suffix: str, counter: ir.Value, upper: ir.Value, step: ir.Value
+) -> tuple[ir.Value, ir.Value]:
+    """The next counter, and whether it is below the upper bound, also where counter + step does not fit the type."""
+    following = lowering.compute(f"add.{suffix} $0, $1, $2;", kind.register, counter, step)
+    if kind.bits < kind.register_bits or lowering.number(step) == 1:
+        # No overflow: narrow types have wider registers, and a counter below the bound is not the last number.
+        return following, lowering.compute(f"setp.lt.{suffix} $0, $1, $2;", "i1", following, upper)
+    left = lowering.compute(f"sub.{suffix} $0, $1, $2;", kind.register, upper, counter)
+    return following, lowering.compute(f"setp.lt.u{kind.register_bits} $0, $1, $2;", "i1", step, left)
 
 
 @lowers("scf.if")

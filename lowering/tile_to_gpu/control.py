@@ -42,13 +42,10 @@ def _for(op: Any, conversion: Conversion) -> None:
         emitter.create("scf.yield", [], convert_block(list(block.operations), types, finish, conversion))
     for position, index in enumerate(carried):
         result = made.results[position]
-        conversion.set(operation.results[index], states[index].finish(_ran(bounds)) if index in states else result)
-
-
-def _ran(bounds: list[ir.Value]) -> ir.Value:
-    """Whether the body ran at all."""
-    less = ir.IntegerAttr.get(emitter.integer_type(64), 2)
-    return emitter.create("arith.cmpi", [emitter.integer_type(1)], bounds[:2], predicate=less).result
+        if index in states:
+            ran = emitter.less_than(bounds[0], bounds[1], unsigned=bool(op.unsignedCmp))
+            result = states[index].finish(ran)
+        conversion.set(operation.results[index], result)
 
 
 def _scf_for(bounds: list[ir.Value], initial: list[ir.Value], unsigned: bool) -> ir.Operation:

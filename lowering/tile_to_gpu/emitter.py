@@ -89,6 +89,16 @@ def cast_integer(value: ir.Value, width: int) -> ir.Value:
     return unary("arith.extui" if have < width else "arith.trunci", value, integer_type(width))
 
 
+# Predicates of arith.cmpi.
+_SIGNED_LESS, _UNSIGNED_LESS = 2, 6
+
+
+def less_than(lhs: ir.Value, rhs: ir.Value, unsigned: bool) -> ir.Value:
+    """lhs < rhs as an i1."""
+    predicate = ir.IntegerAttr.get(integer_type(64), _UNSIGNED_LESS if unsigned else _SIGNED_LESS)
+    return create("arith.cmpi", [integer_type(1)], [lhs, rhs], predicate=predicate).result
+
+
 def gpu(name: str, operands: Sequence[Any] = (), results: Sequence[ir.Type] = (), **attributes: Any) -> ir.Operation:
     """An operation of tile_gpu."""
     return build(f"tile_gpu.{name}", operands, results, attributes)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tilec.runtime.interpret.fault import Fault
-from tilec.runtime.interpret.integer import scalar, wrap
+from tilec.runtime.interpret.integer import limits, scalar, wrap
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Leave, Step
@@ -36,12 +36,18 @@ def _for(op: Step, machine: Machine, lower: np.ndarray, upper: np.ndarray, step:
     start, stop, stride = (scalar(bound, element, signedness) for bound in (lower, upper, step))
     if stride <= 0:
         raise Fault(f"a for loop needs a positive step, got {stride}")
-    for count in range(start, stop, stride):
+    counts = range(start, stop, stride)
+    for count in counts:
         induction = wrap(np.asarray(count % 2**64, np.uint64), element)
         leave = machine.run(op.body, (induction, *carried))
         if leave.kind != "continue":
             return leave
         carried = leave.values
+    if counts and counts[-1] + stride > limits(element, signedness)[1]:
+        machine.undefined(
+            f"the counter of this loop overflows: after its last iteration {counts[-1]} + {stride} does not fit "
+            f"{signedness} {element.name}"
+        )
     return carried
 
 
@@ -57,7 +63,8 @@ def _loop(op: Step, machine: Machine, carried: Values) -> Values | Leave:
         if machine.memory.changes == changes and _same(carried, leave.values):
             raise Fault(
                 "this loop never ends: an iteration changed neither its values nor memory, "
-                "and no tile block can wait here for a later one"
+                "and no tile block can wait here for a later one. Compiled code may skip it, "
+                "because a loop without effects is assumed to end"
             )
         carried = leave.values
 

@@ -198,6 +198,38 @@ def test_a_loop_in_which_nothing_changes_is_an_error_always(execute, what):
             execute(PARAMETERS, ENDLESS[what], np.ones(1, np.int32), 3, 0, check=check)
 
 
+def test_the_message_of_an_endless_loop_says_what_compiled_code_does(execute):
+    with pytest.raises(SimulationError, match="a loop without effects is assumed to end"):
+        execute(PARAMETERS, ENDLESS["a loop that never ends"], np.ones(1, np.int32), 3, 0)
+
+
+COUNT = """%s = constant <i32: 4> : tile<i32>
+    %n = for {sign}%i in (%a to %b, step %s) : tile<i32> iter_values(%c = %a) -> (tile<i32>) {{
+      continue %i : tile<i32>
+    }}
+    %t = store_ptr_tko weak %p, %n : tile<ptr<i32>>, tile<i32> -> token"""
+
+
+@pytest.mark.parametrize(
+    ("sign", "lower", "upper", "overflows"),
+    [
+        ("", 2**31 - 8, 2**31 - 1, "2147483644 \\+ 4 does not fit signed i32"),
+        ("", 2**31 - 9, 2**31 - 5, None),
+        ("", 5, 2, None),
+        ("unsigned ", -8, -1, "4294967292 \\+ 4 does not fit unsigned i32"),
+        ("unsigned ", 2**31 - 8, -(2**31) + 1, None),
+    ],
+)
+def test_a_counter_that_overflows_is_an_error_when_checking(execute, sign, lower, upper, overflows):
+    body, out = COUNT.format(sign=sign), np.zeros(1, np.int32)
+    execute(PARAMETERS, body, out, lower, upper)
+    if overflows is None:
+        execute(PARAMETERS, body, out, lower, upper, check=True)
+        return
+    with pytest.raises(SimulationError, match=f"the counter of this loop overflows: .* {overflows}"):
+        execute(PARAMETERS, body, out, lower, upper, check=True)
+
+
 def test_a_loop_that_changes_something_goes_on(execute):
     """A counter in memory, and then a free lock."""
     body = """%one = constant <i32: 1> : tile<i32> %t0 = make_token : token
@@ -231,5 +263,6 @@ def test_memory_of_alloca_ends_with_its_block(execute):
 
 def test_the_document_names_every_case():
     rows = re.findall(r"^\| ([^|]+?) \|", DOCUMENT.read_text(), re.MULTILINE)
-    tested = {*(case.what for case in CASES), *POISONED, *ENDLESS, "memory of alloca after its block"}
+    alone = ("memory of alloca after its block", "a counter that overflows")
+    tested = {*(case.what for case in CASES), *POISONED, *ENDLESS, *alone}
     assert set(rows) - {"what", "---", "access"} == tested
