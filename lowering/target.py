@@ -1,4 +1,4 @@
-"""What each target has: the table that instruction choice, buffers and limits are read from."""
+"""Table of targets: matrix unit, memory sizes and limits."""
 
 from __future__ import annotations
 

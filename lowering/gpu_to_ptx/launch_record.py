@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.origin import error_place
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
-from tilec.lowering.ptx.place import error_place
 
 _OPERATIONS = {
     "arith.addi": "add",

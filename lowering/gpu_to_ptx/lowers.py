@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
+from tilec.dialect.origin import error_place
 from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu_to_ptx.elements import Element, element_of
@@ -17,7 +18,6 @@ from tilec.lowering.gpu_to_ptx.registry import lowers, rule_for  # noqa: F401
 from tilec.lowering.gpu_to_ptx.scratch_turns import SLOT_BYTES, ScratchTurns
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LANE_BITS, LinearLayout
-from tilec.lowering.ptx.place import error_place
 from tilec.lowering.target import Target
 
 # Registers whose constants may stand in an instruction; 16-bit floats have no immediates (PTX ISA 4.5.2).

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.origin import error_place
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA
 from tilec.dialect.tile_gpu.types import SHARED, BufferType
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
 from tilec.lowering.layout.layout_text import parse_shared_layout
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES, SharedLayout
-from tilec.lowering.ptx.place import error_place
 from tilec.lowering.target import Target
 
 BARRIER_BYTES = 8

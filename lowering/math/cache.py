@@ -1,4 +1,4 @@
-"""Texts that take long to make, kept in the user's cache folder under the hash of what they were made from."""
+"""A cache of generated PTX texts in the user's cache folder, keyed by the hash of their inputs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tilec.options import cache_folder
 
 
 def cached(made_from: Sequence[str], make: Callable[[], str]) -> str:
-    """What `make` gives, out of the cache where it was made before.
+    """The result of `make`, from the cache if `made_from` was seen before.
 
-    The cache is a convenience: where the folder cannot be read or written, the text is made again.
+    If the cache folder cannot be read or written, the text is made again.
     """
     digest = hashlib.sha256("\0".join(made_from).encode()).hexdigest()
     path = cache_folder() / "math" / f"{digest}.ptx"
@@ -39,7 +39,7 @@ def _write(path: Path, content: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
             file.write(f"{content}\n{_digest(content)}")
-        # Processes that compile at the same time see the whole file or none.
+        # The replacement is atomic: concurrent processes see the whole file or no file.
         os.replace(file.name, path)
     except OSError:
         return

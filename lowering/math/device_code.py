@@ -1,4 +1,4 @@
-"""From a PTX file of NVRTC to the text of one function that can stand in any of our modules."""
+"""A PTX file of NVRTC -> the text of one self-contained function."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SYMBOL = re.compile(
 
 
 def device_function(ptx: str, name: str) -> str:
-    """The function `name` of a PTX file with all it needs, without directives.
+    """The function `name` of a PTX file and everything it refers to, without module directives.
 
-    Functions and tables of CUDA in it get names that begin with `name`, so that texts can stand side by side.
+    Other functions and tables get names that begin with `name`, so that several such texts fit in one module.
     """
     text = _COMMENT.sub("", _DIRECTIVE.sub("", ptx))
     text = _VISIBLE.sub("", text)
@@ -27,6 +27,6 @@ def device_function(ptx: str, name: str) -> str:
 
 
 def _tidied(line: str) -> str:
-    """Four spaces for what stands inside, one space between words."""
+    """The line with indentation of four spaces and single spaces between words."""
     words = " ".join(line.split())
     return f"    {words}" if line[:1] in "\t " and words else words

@@ -1,4 +1,4 @@
-"""The precise functions that a kernel may call."""
+"""Precise math functions: CUDA device code, called or inlined."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tilec.lowering.math.table import C_TYPES, FUNCTIONS
 class MathFunction:
     """A device function: `name` and `text` for `ptx.function`, and the steps that compute it.
 
-    The one step is a call, or for a short function the steps are its body; then `text` is empty. The result has the
-    type of the first of `parameters`.
+    The only step is a call; for a short function the steps are its body and `text` is empty. The result has the
+    type of the first parameter.
     """
 
     name: str
@@ -30,7 +30,7 @@ class MathFunction:
     steps: tuple[Step, ...]
 
     def write(self, b: PtxBuilder, *arguments: ir.Value) -> ir.Value:
-        """The result for registers of the parameters' types; the module gets the function with its first call."""
+        """Emits the function and returns its result; the first call also declares the function in the module."""
         module = b.entry.parent.opview
         if self.text and not _declared(module, self.name):
             declare(module, self.name, self.text)
@@ -53,7 +53,7 @@ def function(name: str, element: str, target: str) -> MathFunction:
     Narrower elements are computed in f32 by the caller. The bodies serve every target from sm_90 on.
     """
     if name not in FUNCTIONS:
-        raise UnsupportedError(f"there is no math function '{name}', expected one of {', '.join(FUNCTIONS)}")
+        raise UnsupportedError(f"unknown math function '{name}': expected one of {', '.join(FUNCTIONS)}")
     if element not in C_TYPES:
         raise UnsupportedError(f"math functions are of {' and '.join(C_TYPES)}, got {element}")
     if not target.removeprefix("sm_").rstrip("af").isdecimal() or int(target.removeprefix("sm_").rstrip("af")) < 90:
@@ -63,7 +63,7 @@ def function(name: str, element: str, target: str) -> MathFunction:
 
 @functools.cache
 def integer_power(element: str) -> MathFunction:
-    """An f32 or f64 to a power of i32, as `fpowi` of Tile IR means it: by squaring, each product rounded."""
+    """`fpowi` of Tile IR for f32 or f64: repeated squaring, each product rounded."""
     kind, symbol = C_TYPES[element], f"tilec_powi_{element}"
     source = f"""extern "C" __device__ {kind} {symbol}({kind} base, int exponent) {{
   {kind} power = exponent & 1 ? base : 1;

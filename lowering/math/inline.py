@@ -1,11 +1,11 @@
-"""The body of a short straight function as steps, one PTX instruction each, in place of a call."""
+"""Inlining of short functions without control flow: the body as a list of PTX instructions."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-# A call costs about as much as twenty instructions: parameters, jump, return, and what it keeps from being scheduled.
+# A call costs about as much as twenty instructions: parameters, branch, return, and lost scheduling freedom.
 STEP_LIMIT = 24
 
 _LINE = re.compile(r"(?P<opcode>[\w.:]+) (?P<first>%\w+), (?P<rest>[^{}\[\]]+);")
@@ -25,9 +25,9 @@ class Step:
 
 
 def inline_steps(text: str, arguments: int) -> tuple[Step, ...] | None:
-    """The steps of a `.func` text, or None where it branches, calls, uses memory or is long: then a call is better.
+    """The steps of a `.func` text, or None if it branches, calls, accesses memory, or is too long to inline.
 
-    The last step makes the result. Constants stand in the instructions that use them.
+    The last step computes the result. Constants are folded into their users.
     """
     if text.count(".func") != 1 or ".global" in text:
         return None
@@ -41,7 +41,7 @@ def inline_steps(text: str, arguments: int) -> tuple[Step, ...] | None:
 class _Reader:
     def __init__(self, arguments: int) -> None:
         self.arguments = arguments
-        # Each register is a value's number or a constant's text.
+        # A register holds a numbered value or a constant, kept as text.
         self.registers: dict[str, int | str] = {}
         self.steps: list[Step] = []
 
@@ -60,7 +60,7 @@ class _Reader:
     def step(self, line: str) -> bool:
         match = _LINE.fullmatch(line)
         kind = _TYPES.get(match["first"].rstrip("0123456789")) if match else None
-        # A register that is written twice belongs to a branch.
+        # A register with two definitions implies control flow.
         if match is None or kind is None or match["first"] in self.registers:
             return False
         words, operands = [], []

@@ -8,8 +8,8 @@ from cuda.bindings import nvrtc
 
 from tilec.errors import InternalError
 
-# sm_90 instructions run on every target of ours, so one compilation serves them all. Relocatable device code keeps
-# functions that nothing calls; the defaults for rounding (no flush to zero, fused multiply-add) are spelled out.
+# sm_90 instructions run on every supported target, so one compilation serves all. Relocatable device code keeps
+# uncalled functions. The rounding options are the defaults, written out.
 OPTIONS = (
     "--gpu-architecture=compute_90",
     "--relocatable-device-code=true",
@@ -26,14 +26,14 @@ def version() -> str:
 
 
 def compile_to_ptx(source: str) -> str:
-    """The PTX of a CUDA C++ source; InternalError quotes NVRTC, since the sources are ours."""
+    """The PTX of a CUDA C++ source; raises InternalError with NVRTC's log, because the sources are part of tilec."""
     (program,) = _checked(nvrtc.nvrtcCreateProgram(source.encode(), b"tilec.cu", 0, [], []))
     try:
         options = [option.encode() for option in OPTIONS]
         (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
-            raise InternalError(f"NVRTC refuses a device function of tilec: {log}")
+            raise InternalError(f"NVRTC cannot compile a device function of tilec: {log}")
         return _text(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
@@ -41,7 +41,7 @@ def compile_to_ptx(source: str) -> str:
 
 def _checked(answer: tuple[Any, ...]) -> tuple[Any, ...]:
     if answer[0] != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-        raise InternalError(f"NVRTC fails: {answer[0].name}")
+        raise InternalError(f"NVRTC failed: {answer[0].name}")
     return answer[1:]
 
 

@@ -1,4 +1,4 @@
-"""Which functions there are: the name of Tile IR, the name in CUDA for f64, and how many arguments it takes.
+"""Table of math functions: the name in Tile IR, the CUDA name for f64, and the number of arguments.
 
 In f32 the CUDA name ends in f (CUDA Math API, "Single Precision Mathematical Functions"). Their errors are given in
 the CUDA C++ Programming Guide, "Mathematical Functions", tables of maximum ulp error.

@@ -1,4 +1,4 @@
-"""The lines between the braces of a kernel: instructions, moves on the edges of the control flow, labels."""
+"""The body of a kernel as text: instructions, moves on control-flow edges, and labels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Body:
 
 
 def write_body(program: Program) -> Body:
-    """Instructions and branches with registers in place of values."""
+    """The body with registers assigned to values."""
     flow = control_flow(program)
     live = liveness(program, flow)
     registers = Registers(program, flow, coalesce(program, flow, live))
@@ -48,19 +48,19 @@ class _Writer:
         self.leads_to = [self.destination(number) for number in range(len(program.blocks))]
 
     def destination(self, number: int) -> int:
-        """Where a branch to a block really goes: past blocks that only branch on."""
+        """The final target of a branch to a block: blocks that only branch are skipped."""
         seen = set()
         while number not in seen and number != 0:
             seen.add(number)
             block = self.program.blocks[number]
-            passes_on = not block.instructions and len(block.end.targets) == 1 and not self.moves(block.end, 0)
-            if not passes_on:
+            only_branches = not block.instructions and len(block.end.targets) == 1 and not self.moves(block.end, 0)
+            if not only_branches:
                 break
             number = block.end.targets[0]
         return number
 
     def finished(self) -> list[tuple[str, ir.Location | None]]:
-        """All lines but the labels that nothing branches to."""
+        """All lines except labels without a branch to them."""
         return [line for line in self.lines if line[1] is not None or line[0][:-1] in self.targets]
 
     def block(self, number: int, following: int | None) -> None:
@@ -75,7 +75,7 @@ class _Writer:
         self.end(block.end, following)
 
     def move_tied(self, instruction: Instruction) -> None:
-        """Where the operand lives on, the result gets a register of its own, which starts as a copy."""
+        """Copies a tied operand that stays live into the separate register of the result."""
         names = self.registers.names
         for result, tie in zip(instruction.results, instruction.tied, strict=True):
             if tie >= 0:
@@ -131,7 +131,7 @@ class _Writer:
         self.lines.append((f"{words} {label};", location))
 
     def moves(self, end: Branch, index: int) -> list[Move]:
-        """The copies of an edge, without those that sharing made void."""
+        """The copies of an edge whose source and destination registers differ."""
         arguments = self.program.blocks[end.targets[index]].arguments
         pairs = zip(arguments, end.arguments[index], strict=True)
         names = self.registers.names
@@ -139,7 +139,7 @@ class _Writer:
         return [move for move in wanted if move[0] != move[1]]
 
     def copy(self, moves: list[Move], location: ir.Location) -> None:
-        """All moves at once."""
+        """Emits moves with the effect of a parallel copy."""
         kinds = {destination: kind for destination, _, kind in moves}
 
         def temporary(register: str) -> str:
@@ -152,7 +152,7 @@ class _Writer:
 
 
 def _shared_moves(then: list[Move], otherwise: list[Move], condition: str) -> list[Move]:
-    """Moves of both ways that may stand before the branch: nothing that comes after them reads what they overwrite."""
+    """Moves common to both edges that may precede the branch: no later move reads a register that they overwrite."""
     both = set(then) & set(otherwise)
     shared = [move for move in then if move in both and move[0] != condition]
     while True:

@@ -1,7 +1,7 @@
 """Which values share a register: a tied result with its operand, a block argument with what branches pass to it.
 
-Sharing is what makes an accumulator of a loop cost no move. Values share where their live ranges do not meet
-(Budimlic et al., "Fast Copy Coalescing and Live-Range Identification", 2002); what cannot share gets a move.
+Sharing removes the moves of a loop's accumulator. Values share if their live ranges do not intersect
+(Budimlic et al., "Fast Copy Coalescing and Live-Range Identification", 2002); other pairs get a move.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from tilec.lowering.ptx.flow import Flow
 from tilec.lowering.ptx.liveness import Liveness
 from tilec.lowering.ptx.program import Program
 
-# Two values that want to share a register.
-Wish = tuple[int, int]
+# Two values with an affinity: sharing a register saves a move.
+Affinity = tuple[int, int]
 
 
 def coalesce(program: Program, flow: Flow, live: Liveness) -> list[int]:
     """For each value the number of its register, a value among those that share it."""
     sharing = _Sharing(program, flow, live)
-    for wishes in _wishes(program, flow, live):
-        for connected in _connected(wishes, sharing.leader):
-            # Most often all that is connected can share, which is one look at it; a chain of ties is long.
-            if not sharing.join({value for wish in connected for value in wish}):
-                for wish in connected:
-                    sharing.join(wish)
+    for affinities in _affinities(program, flow, live):
+        for connected in _connected(affinities, sharing.leader):
+            # Usually the whole connected group can share, and one test decides it; a chain of ties is long.
+            if not sharing.join({value for pair in connected for value in pair}):
+                for pair in connected:
+                    sharing.join(pair)
     return sharing.leader
 
 
-def _wishes(program: Program, flow: Flow, live: Liveness) -> list[list[Wish]]:
-    """By loop depth, the deepest first since moves cost most there; in each, ties before branches."""
-    ties: dict[int, list[Wish]] = {}
-    branches: dict[int, list[Wish]] = {}
+def _affinities(program: Program, flow: Flow, live: Liveness) -> list[list[Affinity]]:
+    """Affinities by loop depth, deepest first because moves cost most there; at each depth ties before branches."""
+    ties: dict[int, list[Affinity]] = {}
+    branches: dict[int, list[Affinity]] = {}
     for number in flow.order:
         block, depth = program.blocks[number], flow.depth[number]
         for instruction in block.instructions:
@@ -46,10 +46,10 @@ def _wishes(program: Program, flow: Flow, live: Liveness) -> list[list[Wish]]:
     return [ties.get(depth, []) + branches.get(depth, []) for depth in sorted({*ties, *branches}, reverse=True)]
 
 
-def _connected(wishes: list[Wish], leader: list[int]) -> list[list[Wish]]:
-    """The wishes in groups that concern different registers, in their order."""
+def _connected(affinities: list[Affinity], leader: list[int]) -> list[list[Affinity]]:
+    """The affinities in groups that have no register in common, in their order."""
     neighbours: dict[int, list[int]] = {}
-    for first, second in wishes:
+    for first, second in affinities:
         neighbours.setdefault(leader[first], []).append(leader[second])
         neighbours.setdefault(leader[second], []).append(leader[first])
     group: dict[int, int] = {}
@@ -60,9 +60,9 @@ def _connected(wishes: list[Wish], leader: list[int]) -> list[list[Wish]]:
             if register not in group:
                 group[register] = start
                 stack += neighbours[register]
-    found: dict[int, list[Wish]] = {}
-    for wish in wishes:
-        found.setdefault(group[leader[wish[0]]], []).append(wish)
+    found: dict[int, list[Affinity]] = {}
+    for pair in affinities:
+        found.setdefault(group[leader[pair[0]]], []).append(pair)
     return list(found.values())
 
 
@@ -70,15 +70,15 @@ class _Sharing:
     def __init__(self, program: Program, flow: Flow, live: Liveness) -> None:
         self.flow, self.live = flow, live
         self.leader = list(range(len(program.classes)))
-        # What else lives in the register of a leader.
+        # The values in the register of a leader.
         self.members: dict[int, list[int]] = {}
 
     def join(self, values: Iterable[int]) -> bool:
-        """Give the registers of these values to one leader; false and nothing done where live ranges meet."""
+        """Merges the registers of these values; returns False and changes nothing if live ranges intersect."""
         leaders = {self.leader[value] for value in values}
         together = [value for leader in leaders for value in self.members.get(leader, [leader])]
         together.sort(key=self._order)
-        if len(leaders) > 1 and self._meet(together):
+        if len(leaders) > 1 and self._intersect(together):
             return False
         leader = together[0]
         self.members[leader] = together
@@ -89,8 +89,8 @@ class _Sharing:
     def _order(self, value: int) -> tuple[int, int]:
         return self.flow.enter[self.live.block[value]], self.live.position[value]
 
-    def _meet(self, together: list[int]) -> bool:
-        """Whether two live ranges meet. Only the nearest dominating value can be the first to meet another one."""
+    def _intersect(self, together: list[int]) -> bool:
+        """Whether two live ranges intersect. A value first intersects the range of its nearest dominator."""
         above: list[int] = []
         for value in together:
             while above and not self._dominates(above[-1], value):
@@ -104,7 +104,7 @@ class _Sharing:
         return self.flow.dominates(self.live.block[first], self.live.block[second])
 
     def _lives_at_definition(self, value: int, defined: int) -> bool:
-        """Whether `value`, defined before, is still wanted once `defined` is written."""
+        """Whether `value`, defined earlier, is live when `defined` is written."""
         live = self.live
         block, position = live.block[defined], live.position[defined]
         if live.block[value] == block and live.position[value] == position:
@@ -114,5 +114,5 @@ class _Sharing:
         last = live.last_use[block].get(value, -2)
         if last != position:
             return last > position
-        # A tied result may be written by a move in front of its instruction, so before other operands are read.
+        # A move before the instruction may write a tied result, which is before the other operands are read.
         return live.tied_to.get(defined, value) != value

@@ -1,4 +1,4 @@
-"""A verified module of the ptx dialect becomes PTX text."""
+"""A verified module of the ptx dialect -> PTX text."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tilec.lowering.ptx.program import read_program
 from tilec.lowering.ptx.provenance import Provenance
 
 INDENT = "    "
-# Where comments stand, in the last line of an instruction; longer lines push theirs out.
+# The column of comments, on the last line of an instruction; a longer line is followed by its comment.
 COMMENT_COLUMN = 70
-# Instructions with many registers go on in further lines; a little longer is better than broken.
+# Instructions with many registers are wrapped, but only lines beyond LONGEST_LINE.
 WRAP_COLUMN, LONGEST_LINE = 112, 140
 
 
 def emit(module: ir.Module) -> str:
-    """The PTX text of all `ptx.entry` and `ptx.function` of a module; CompileError for what has no PTX."""
+    """The PTX text of the entries and functions of a module; raises CompileError for operations without PTX."""
     operations = [operation.operation for operation in module.body.operations]
     entries = [operation for operation in operations if operation.name == "ptx.entry"]
     functions = [operation.attributes["text"].value for operation in operations if operation.name == "ptx.function"]
@@ -60,7 +60,7 @@ def _commented(line: str, comment: str) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """Lines broken after commas; what goes on is indented twice."""
+    """The statement broken between words; continuation lines are indented twice."""
     lines = []
     for statement in text.split("\n"):
         line = INDENT

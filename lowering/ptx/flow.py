@@ -1,4 +1,4 @@
-"""The control flow of a program: order of dominance, loop depth, and where values live."""
+"""The control flow of a program: block order, dominator tree, loop depth."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tilec.lowering.ptx.program import Program
 
 @dataclass
 class Flow:
-    """Facts on blocks; unreachable blocks are in none of them.
+    """Facts about reachable blocks.
 
-    `order` is that of the text: what a branch leads to when it is taken stands first, what follows a loop after it.
+    `order` is that of the text: the target of a taken branch precedes the other target, a loop precedes its exit.
     `enter` and `leave` number the dominator tree: a dominates b when enter[a] <= enter[b] and leave[b] <= leave[a].
     """
 
@@ -45,7 +45,7 @@ def control_flow(program: Program) -> Flow:
 
 def _reverse_postorder(program: Program, depth: list[int]) -> list[int]:
     def targets_of(block: int) -> Iterator[int]:
-        # What is visited first comes last: the way out of a loop, and of two equals the second.
+        # Reverse postorder puts the block visited first last: the loop exit, or the second of two equal targets.
         targets = program.blocks[block].end.targets[::-1]
         targets.sort(key=depth.__getitem__)
         return iter(targets)
@@ -76,13 +76,13 @@ def _dominators(order: list[int], predecessors: list[list[int]], count: int) -> 
             for predecessor in predecessors[block]:
                 if parents[predecessor] == -1:
                     continue
-                found = predecessor if found == -1 else _meet(found, predecessor, parents, position)
+                found = predecessor if found == -1 else _common_dominator(found, predecessor, parents, position)
             if parents[block] != found:
                 parents[block], changed = found, True
     return parents
 
 
-def _meet(first: int, second: int, parents: list[int], position: dict[int, int]) -> int:
+def _common_dominator(first: int, second: int, parents: list[int], position: dict[int, int]) -> int:
     while first != second:
         if position[first] > position[second]:
             first = parents[first]
@@ -110,7 +110,7 @@ def _numbering(order: list[int], parents: list[int], count: int) -> tuple[list[i
 
 
 def _find_loops(program: Program, flow: Flow) -> None:
-    """Natural loops: the blocks that reach an edge back to a dominating head without passing it."""
+    """Natural loops: the blocks that reach a back edge without passing the loop head."""
     bodies: dict[int, set[int]] = {}
     for block in flow.order:
         for target in program.blocks[block].end.targets:

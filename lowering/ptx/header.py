@@ -1,10 +1,10 @@
-"""What stands before the body: the module's directives and an entry's parameters, block size and shared memory."""
+"""The text before a kernel's body: module directives, parameters, block size and shared memory."""
 
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 
-# What ptxas of CUDA 13.0 reads; sm_100a needs 8.6.
+# The newest version that ptxas of CUDA 13.0 reads; sm_100a needs 8.6.
 PTX_VERSION = "9.0"
 
 

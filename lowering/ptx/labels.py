@@ -1,4 +1,4 @@
-"""Names of blocks: what the builder called them, else their place in the control flow."""
+"""Names of blocks: those given by the builder, otherwise derived from the control flow."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from tilec.lowering.ptx.program import Program
 
 
 def block_labels(program: Program, flow: Flow) -> list[str]:
-    """A label for each block, `$loop_head` or `$block_3`, without doubles."""
-    wished = [""] * len(program.blocks)
+    """A unique label for each block, such as `$loop_head` or `$block_3`."""
+    requested = [""] * len(program.blocks)
     for number in flow.order:
         end = program.blocks[number].end
         for target, label in zip(end.targets, end.labels, strict=False):
-            wished[target] = wished[target] or label
+            requested[target] = requested[target] or label
     taken: set[str] = set()
-    words = [re.sub(r"\W", "_", wish, flags=re.ASCII) or _place(number, flow) for number, wish in enumerate(wished)]
-    return [_free(f"${word}", taken) for word in words]
+    names = [re.sub(r"\W", "_", name, flags=re.ASCII) for name in requested]
+    return [_unique(f"${name or _default_name(number, flow)}", taken) for number, name in enumerate(names)]
 
 
-def _place(number: int, flow: Flow) -> str:
+def _default_name(number: int, flow: Flow) -> str:
     return f"loop_{number}" if number in flow.heads else f"block_{number}"
 
 
-def _free(label: str, taken: set[str]) -> str:
+def _unique(label: str, taken: set[str]) -> str:
     found, count = label, 1
     while found in taken:
         count += 1

@@ -1,4 +1,4 @@
-"""Where each value is defined, last used and still wanted at the end of a block."""
+"""The definition, last use in each block, and liveness at block ends of each value."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from tilec.lowering.ptx.flow import Flow
 from tilec.lowering.ptx.program import Program
 
-# Arguments are defined together, before the first instruction.
+# Block arguments are all defined before the first instruction.
 AT_START = -1
 
 
 @dataclass
 class Liveness:
-    """Positions count instructions of a block from zero; the branch at its end, with what it passes, comes after."""
+    """Positions count the instructions of a block from zero; the branch and its arguments have the next position."""
 
     block: list[int]
     position: list[int]
@@ -54,7 +54,7 @@ def _read_block(program: Program, number: int, found: Liveness) -> None:
 
 
 def _propagate(flow: Flow, found: Liveness) -> None:
-    """From each use back to the definition: linear in the size of the result."""
+    """Walks from each use back to the definition; the time is linear in the size of the result."""
     for number in flow.order:
         for value in found.last_use[number]:
             if found.block[value] == number:

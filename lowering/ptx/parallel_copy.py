@@ -1,4 +1,4 @@
-"""Copies that happen at once, as moves one after another."""
+"""A parallel copy -> a sequence of moves."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 def sequentialize(copies: Iterable[tuple[str, str]], temporary: Callable[[str], str]) -> list[tuple[str, str]]:
     """Moves (destination, source) with the effect of all copies at once.
 
-    Destinations are distinct. A cycle costs one move more, through `temporary(register)`, a free register of the same
-    class; cycles are undone one after another, so one such register for each class is enough.
+    Destinations are distinct. A cycle costs one extra move through `temporary(register)`, a free register of the same
+    class; cycles are resolved one at a time, so one temporary register per class is enough.
     """
     pending = {destination: source for destination, source in copies if destination != source}
     readers = Counter(pending.values())
@@ -18,12 +18,12 @@ def sequentialize(copies: Iterable[tuple[str, str]], temporary: Callable[[str], 
     moves = []
     while pending:
         if not free:
-            # Only cycles are left; what the first one holds steps aside.
+            # Only cycles are left: save the first destination in a temporary register.
             destination = next(iter(pending))
             reader = next(other for other, source in pending.items() if source == destination)
-            aside = temporary(destination)
-            moves.append((aside, destination))
-            pending[reader] = aside
+            saved = temporary(destination)
+            moves.append((saved, destination))
+            pending[reader] = saved
             free.append(destination)
         destination = free.pop()
         source = pending.pop(destination)

@@ -1,6 +1,6 @@
-"""A `ptx.entry` read once into plain Python: blocks, instructions and branches over numbered values.
+"""A `ptx.entry` as plain Python objects: blocks, instructions and branches over numbered values.
 
-Everything after works on integers, since each question to the bindings costs a microsecond.
+The later steps work on integers, because each call to the bindings costs a microsecond.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.origin import error_place
 from tilec.dialect.ptx.builder import LABELS, UNIFORM
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.dialect.ptx.template import format_string
 from tilec.errors import CompileError
-from tilec.lowering.ptx.place import error_place
 from tilec.lowering.ptx.upstream import upstream_text
 
 _INTEGERS = {1: "i1", 16: "i16", 32: "i32", 64: "i64"}
@@ -22,7 +22,7 @@ _FLOATS = {ir.F32Type: "f32", ir.F64Type: "f64"}
 
 @dataclass(slots=True)
 class Instruction:
-    """`template` takes the registers of results, then operands; `tied` as in the dialect, empty where nothing is."""
+    """`template` takes the registers of results, then operands; `tied` is as in the dialect, or empty."""
 
     template: str
     results: list[int]
@@ -66,7 +66,7 @@ class _Reader:
         self.block_numbers = {block: number for number, block in enumerate(self.region_blocks)}
 
     def read(self) -> Program:
-        # Blocks need not stand in an order of dominance, so all values get their numbers first.
+        # Blocks may precede their dominators, so all values are numbered first.
         listed = [[operation.operation for operation in block.operations] for block in self.region_blocks]
         blocks = [Block(self.define(block.arguments)) for block in self.region_blocks]
         results = [[self.define(operation.results) for operation in operations] for operations in listed]
@@ -114,7 +114,7 @@ class _Reader:
 
 
 def _class_name(kind: ir.Type) -> str:
-    # By Python class: to ask a type for its text takes ten times as long.
+    # By Python class, because printing a type takes ten times as long.
     if isinstance(kind, ir.IntegerType):
         name = _INTEGERS.get(kind.width)
     else:
@@ -127,10 +127,10 @@ def _class_name(kind: ir.Type) -> str:
 def _upstream(operation: ir.Operation) -> str:
     text = upstream_text(operation)
     if text is None:
-        raise CompileError(f"'{operation.name}' has no PTX at this level", error_place(operation.location))
+        raise CompileError(f"'{operation.name}' has no PTX form in the ptx dialect", error_place(operation.location))
     return format_string(text)
 
 
 def read_program(entry: ir.Operation) -> Program:
-    """The body of a verified `ptx.entry`; CompileError names an operation that has no PTX."""
+    """The body of a verified `ptx.entry`; raises CompileError for an operation without PTX."""
     return _Reader(entry).read()

@@ -1,4 +1,4 @@
-"""The names of registers: numbered by class in the order in which the text defines them."""
+"""Names of registers, numbered by class in the order of their definitions in the text."""
 
 from __future__ import annotations
 

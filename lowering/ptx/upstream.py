@@ -1,4 +1,4 @@
-"""PTX for the few arith operations that upstream canonicalisation of `cf` puts between our instructions.
+"""PTX for the arith operations that upstream's canonicalization of `cf` creates between ptx operations.
 
 A branch on a condition makes the condition a constant in its targets, two branches to one block become a select,
 and a select of predicates becomes logic.
@@ -19,7 +19,7 @@ _SELECT_PREDICATE = (
 
 
 def upstream_text(operation: ir.Operation) -> str | None:
-    """The instruction for an upstream operation, or None where there is none."""
+    """The instruction for an upstream operation, or None if it has none."""
     kind = str(operation.results[0].type) if len(operation.results) == 1 else ""
     row = REGISTER_CLASSES.get(kind)
     if row is None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
+from tilec.dialect.origin import error_place
 from tilec.errors import UnsupportedError
-from tilec.lowering.ptx.place import error_place
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type

@@ -8,9 +8,9 @@ from typing import Any
 
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import ir
+from tilec.dialect.origin import error_place
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.ptx.place import error_place
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.converts import RULES

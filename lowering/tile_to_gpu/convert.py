@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.origin import error_place
 from tilec.dialect.spelling import spell
 from tilec.errors import UnsupportedError
-from tilec.lowering.ptx.place import error_place
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.arith import operands_in_result_layout

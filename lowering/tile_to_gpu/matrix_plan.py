@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.origin import error_place
 from tilec.dialect.spelling import spell
 from tilec.errors import UnsupportedError
 from tilec.lowering.matrix_unit import UNITS, MatrixUnit
-from tilec.lowering.ptx.place import error_place
 from tilec.lowering.target import Target
 from tilec.lowering.tile.terminators import may_be_left
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of

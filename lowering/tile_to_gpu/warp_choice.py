@@ -8,9 +8,9 @@ from typing import Any
 
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
+from tilec.dialect.origin import error_place
 from tilec.dialect.spelling import spell
 from tilec.errors import UsageError
-from tilec.lowering.ptx.place import error_place
 from tilec.lowering.tile_to_gpu.layouts import is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, operations_below
 

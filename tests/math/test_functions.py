@@ -159,7 +159,7 @@ def test_a_function_that_is_called_twice_is_declared_once() -> None:
 @pytest.mark.parametrize(
     ("name", "element", "target", "message"),
     [
-        ("erf", "f32", "sm_90a", "there is no math function 'erf', expected one of atan2, cos"),
+        ("erf", "f32", "sm_90a", "unknown math function 'erf': expected one of atan2, cos"),
         ("exp", "f16", "sm_90a", "math functions are of f32 and f64, got f16"),
         ("exp", "f32", "sm_80", "math functions need a target from sm_90 on, got sm_80"),
         ("exp", "f32", "gfx90a", "math functions need a target from sm_90 on, got gfx90a"),

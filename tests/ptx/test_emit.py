@@ -115,7 +115,7 @@ def test_an_operation_of_another_level(b: PtxBuilder, module: ir.Module) -> None
     value = b.compute("mov.b32 $0, 1;", b.i32)
     ir.Operation.create("arith.addi", [b.i32], [value, value], loc=source, ip=ir.InsertionPoint(b.current))
     b.leave()
-    with pytest.raises(CompileError, match="'arith.addi' has no PTX at this level") as caught:
+    with pytest.raises(CompileError, match="'arith.addi' has no PTX form in the ptx dialect") as caught:
         emit(module)
     assert str(caught.value.location) == "/home/ann/add.py:7:3"
 
