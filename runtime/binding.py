@@ -101,13 +101,28 @@ def _bind_array(argument: ArrayArgument, value: Any, binding: Binding) -> None:
     _check_element(argument, array)
     if len(array.shape) != len(argument.shape):
         raise InputError(f"argument '{argument.name}' needs {len(argument.shape)} axes, got shape {array.shape}")
-    if array.strides and min(array.strides) < 0:
+    strides = _kept_strides(argument, array)
+    if strides and min(strides) < 0:
         raise InputError(f"argument '{argument.name}' needs strides that are not negative, got {array.strides}")
     _check_axes(argument, "extent", array.shape, argument.shape, argument.shape_divisors)
-    _check_axes(argument, "stride", array.strides, argument.strides, argument.stride_divisors)
+    _check_axes(argument, "stride", strides, argument.strides, argument.stride_divisors)
     _check_alignment(argument, array.address)
     binding.arrays[len(binding.values)] = array
-    binding.values.extend((array.address, *array.shape, *array.strides))
+    binding.values.extend((array.address, *array.shape, *strides))
+
+
+def _kept_strides(argument: ArrayArgument, array: ArrayView) -> tuple[int, ...]:
+    """The strides, but for those that no element is reached by: they are what the kernel was compiled for.
+
+    Libraries give the axes of extent 1 and those of arrays without elements any stride.
+    """
+    empty = 0 in array.shape
+    return tuple(
+        stride if extent > 1 and not empty else divisor if fixed is None else fixed
+        for extent, stride, fixed, divisor in zip(
+            array.shape, array.strides, argument.strides, argument.stride_divisors, strict=True
+        )
+    )
 
 
 def _check_element(argument: ArrayArgument | PointerArgument, array: ArrayView) -> None:

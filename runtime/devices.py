@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -54,11 +56,47 @@ def _describe(ordinal: int) -> Device:
 
 
 def ordinal_of(address: int) -> int:
-    """The ordinal of the device that memory at this address belongs to."""
+    """The ordinal of the device that memory at this address belongs to; the thread needs no context."""
     if not devices():
         raise LaunchError("an array says it lies on a GPU, and this machine has none")
     query = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-    return int(checked(driver.cuPointerGetAttribute(query, address)))
+    with _any_context():
+        return int(checked(driver.cuPointerGetAttribute(query, address)))
+
+
+@contextmanager
+def primary_context(ordinal: int) -> Iterator[None]:
+    """The device's primary context, which other libraries use too, made current for the time of the block."""
+    checked(driver.cuCtxPushCurrent(_retained(ordinal)))
+    try:
+        yield
+    finally:
+        driver.cuCtxPopCurrent()
+
+
+@cache
+def _retained(ordinal: int) -> driver.CUcontext:
+    return checked(driver.cuDevicePrimaryCtxRetain(checked(driver.cuDeviceGet(ordinal))))
+
+
+@contextmanager
+def _any_context() -> Iterator[None]:
+    """The thread's context where it has one, else a primary context.
+
+    Queries of pointers fail in a thread without a context. A device whose primary context is in use comes first,
+    because making one on another device takes memory there.
+    """
+    if int(checked(driver.cuCtxGetCurrent())):
+        yield
+        return
+    ordinals = [device.ordinal for device in devices()]
+    with primary_context(next(filter(_in_use, ordinals), ordinals[0])):
+        yield
+
+
+def _in_use(ordinal: int) -> bool:
+    _flags, active = checked(driver.cuDevicePrimaryCtxGetState(checked(driver.cuDeviceGet(ordinal))))
+    return bool(active)
 
 
 def device_for(target: str, ordinal: int | None = None) -> Device:

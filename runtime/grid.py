@@ -12,19 +12,22 @@ Dimensions = tuple[int, int, int]
 MAX_GRID = (2**31 - 1, 65535, 65535)
 
 
-def dimensions(value: Sequence[int] | int, what: str) -> Dimensions:
-    """One to three extents, the rest 1; InputError where one is no positive integer."""
+def dimensions(value: Sequence[int] | int, what: str, least: int = 1) -> Dimensions:
+    """One to three extents, the rest 1; InputError if any extent is not an integer of at least `least`."""
     extents = (value,) if isinstance(value, int) else tuple(value)
-    fits = 1 <= len(extents) <= 3 and all(isinstance(extent, int) and extent >= 1 for extent in extents)
+    fits = 1 <= len(extents) <= 3 and all(isinstance(extent, int) and extent >= least for extent in extents)
     if not fits:
-        raise InputError(f"{what} needs one to three positive integers, got {value!r}")
+        raise InputError(f"{what} needs one to three integers of at least {least}, got {value!r}")
     x, y, z = (*extents, 1, 1)[:3]
     return x, y, z
 
 
 def grid_of(value: Sequence[int] | int, cluster: Dimensions = (1, 1, 1)) -> Dimensions:
-    """The grid of a launch; InputError where it is too large or no multiple of the cluster."""
-    grid = dimensions(value, "the grid")
+    """The grid of a launch; InputError if it is too large or not a multiple of the cluster.
+
+    An extent may be 0, as it is where the number of blocks comes from an array without elements: no block runs.
+    """
+    grid = dimensions(value, "the grid", least=0)
     if any(extent > limit for extent, limit in zip(grid, MAX_GRID, strict=True)):
         raise InputError(f"the grid needs extents of at most {MAX_GRID}, got {grid}")
     if any(extent % size for extent, size in zip(grid, cluster, strict=True)):

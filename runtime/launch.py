@@ -6,21 +6,24 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from cuda.bindings import driver
 
 from tilec.errors import InputError
+from tilec.runtime.aligned_buffer import AlignedBuffer
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.binding import Binding, bind
 from tilec.runtime.cubin import assemble
 from tilec.runtime.device_memory import on_device
-from tilec.runtime.devices import Device, checked, device_for, ordinal_of
+from tilec.runtime.devices import Device, checked, device_for, ordinal_of, primary_context
+from tilec.runtime.driver_tensor_map import HOST_ALIGNMENT_BYTES, encode_by_driver
 from tilec.runtime.grid import Dimensions, grid_of
 from tilec.runtime.metadata import Metadata
-from tilec.runtime.parameters import pack
-from tilec.runtime.tensor_map import encode_by_driver
+from tilec.runtime.padding_memory import PADDING_BYTES
+from tilec.runtime.parameters import block, offsets, pack
+from tilec.runtime.streams import current_stream, stream_handle
 
 # CUDA programming guide, "Thread Block Clusters": more blocks need a function attribute.
 PORTABLE_CLUSTER = 8
@@ -29,33 +32,40 @@ PORTABLE_CLUSTER = 8
 def launch(artifact: Artifact, grid: Sequence[int] | int, given: Sequence[Any], stream: Any = None) -> None:
     """Launches in `stream` (a handle, or an object of torch, cupy or `__cuda_stream__`) on the arrays' device.
 
-    Device arrays are used in place and the call does not wait; host arrays are copied to the device and, after the
-    kernel, back. Raises InputError for arguments that do not fit, LaunchError where no GPU can run the kernel.
+    Without `stream` it is the current stream of the arrays' library, torch's for example; other arrays take the default
+    stream. Device arrays are used in place and the call does not wait; host arrays are copied to the device and, after
+    the kernel, back. A grid without blocks launches nothing. Raises InputError for arguments that do not fit,
+    LaunchError where no GPU can run the kernel.
     """
     metadata = artifact.metadata
     binding = bind(metadata.arguments, given)
     shape = grid_of(grid, metadata.cluster)
+    if 0 in shape:
+        return
     device = device_for(metadata.target, _ordinal_of(binding))
-    handle = stream_handle(stream)
-    with _context(device):
-        function = _function(_image(artifact), metadata.entry, metadata.shared_bytes, metadata.cluster, device.ordinal)
+    handle = current_stream(_device_arrays(binding), device.ordinal) if stream is None else stream_handle(stream)
+    with primary_context(device.ordinal):
+        function = _loaded(artifact, device)
         with on_device(binding.arrays.values(), handle) as addresses:
-            moved = _moved(binding, addresses)
-            _launch(function, metadata, shape, pack(metadata, moved, encode_by_driver), handle)
+            padding = partial(_padding_address, int(function), device.ordinal, handle)
+            encode = partial(encode_by_driver, capability=device.capability)
+            _launch(function, metadata, shape, pack(metadata, _moved(binding, addresses), encode, padding), handle)
 
 
-def stream_handle(stream: Any) -> int:
-    """The CUstream behind what libraries call a stream; None is the default stream."""
-    if stream is None:
-        return 0
-    if isinstance(stream, int):
-        return stream
-    if hasattr(stream, "__cuda_stream__"):
-        return int(stream.__cuda_stream__()[1])
-    for name in ("cuda_stream", "ptr"):
-        if hasattr(stream, name):
-            return int(getattr(stream, name))
-    raise InputError(f"a stream needs to be a handle or an object with __cuda_stream__, got {type(stream).__name__}")
+def preload(artifact: Artifact, ordinal: int | None = None) -> None:
+    """Loads the kernel on a device (default: the first that can run it), so that its first launch has only to launch.
+
+    Raises LaunchError where no GPU can run the kernel.
+    """
+    device = device_for(artifact.metadata.target, ordinal)
+    with primary_context(device.ordinal):
+        _loaded(artifact, device)
+
+
+def _device_arrays(binding: Binding) -> list[Any]:
+    owners = [array.owner for array in binding.arrays.values() if array.on_device]
+    # A view through DLPack owns the array and its capsule.
+    return [owner[0] if isinstance(owner, tuple) else owner for owner in owners]
 
 
 def _ordinal_of(binding: Binding) -> int | None:
@@ -70,21 +80,6 @@ def _ordinal_of(binding: Binding) -> int | None:
     return next(iter(ordinals.values()), None)
 
 
-@contextmanager
-def _context(device: Device) -> Iterator[None]:
-    """The device's primary context, which other libraries use too, made current for the time of the block."""
-    checked(driver.cuCtxPushCurrent(_primary_context(device.ordinal)))
-    try:
-        yield
-    finally:
-        driver.cuCtxPopCurrent()
-
-
-@cache
-def _primary_context(ordinal: int) -> Any:
-    return checked(driver.cuDevicePrimaryCtxRetain(checked(driver.cuDeviceGet(ordinal))))
-
-
 def _image(artifact: Artifact) -> bytes:
     return artifact.cubin or _assembled(artifact.ptx, artifact.metadata.target)
 
@@ -94,10 +89,16 @@ def _assembled(ptx: str, target: str) -> bytes:
     return assemble(ptx, target).content
 
 
+def _loaded(artifact: Artifact, device: Device) -> driver.CUfunction:
+    metadata = artifact.metadata
+    return _function(_image(artifact), metadata.entry, metadata.shared_bytes, metadata.cluster, device.ordinal)
+
+
 @cache
-def _function(image: bytes, entry: str, shared_bytes: int, cluster: Dimensions, ordinal: int) -> Any:
-    """The loaded function, allowed the shared memory and the cluster it needs; loaded once a device."""
-    function = checked(driver.cuModuleGetFunction(checked(driver.cuModuleLoadData(image)), entry.encode()))
+def _function(image: bytes, entry: str, shared_bytes: int, cluster: Dimensions, ordinal: int) -> driver.CUfunction:
+    """The loaded function, allowed the shared memory and the cluster it needs; loaded once per device."""
+    with _allowed_in_capture():
+        function = checked(driver.cuModuleGetFunction(checked(driver.cuModuleLoadData(image)), entry.encode()))
     attribute = driver.CUfunction_attribute
     if shared_bytes:
         name = attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -105,6 +106,34 @@ def _function(image: bytes, entry: str, shared_bytes: int, cluster: Dimensions, 
     if _blocks(cluster) > PORTABLE_CLUSTER:
         checked(driver.cuFuncSetAttribute(function, attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1))
     return function
+
+
+@contextmanager
+def _allowed_in_capture() -> Iterator[None]:
+    """Lets this thread load code and allocate while a stream is captured, which otherwise invalidates the capture.
+
+    CUDA driver API, cuThreadExchangeStreamCaptureMode: neither is itself captured.
+    """
+    relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    before = checked(driver.cuThreadExchangeStreamCaptureMode(relaxed))
+    try:
+        yield
+    finally:
+        driver.cuThreadExchangeStreamCaptureMode(before)
+
+
+def _padding_address(function: int, ordinal: int, stream: int, index: int, byte: int) -> int:
+    """Memory behind the map of an array without elements, filled in the stream before the kernel runs."""
+    address = _padding_memory(function, ordinal, index)
+    checked(driver.cuMemsetD8Async(address, byte, PADDING_BYTES, stream))
+    return address
+
+
+@cache
+def _padding_memory(_function: int, _ordinal: int, _index: int) -> int:
+    """Kept for good, because captured graphs hold its address; no two kernels and no two maps of one share it."""
+    with _allowed_in_capture():
+        return int(checked(driver.cuMemAlloc(PADDING_BYTES)))
 
 
 def _blocks(cluster: Dimensions) -> int:
@@ -120,7 +149,9 @@ def _moved(binding: Binding, addresses: dict[int, int]) -> Binding:
     return replace(binding, values=values)
 
 
-def _launch(function: Any, metadata: Metadata, grid: Dimensions, contents: list[bytes], stream: int) -> None:
+def _launch(
+    function: driver.CUfunction, metadata: Metadata, grid: Dimensions, contents: list[bytes], stream: int
+) -> None:
     config = driver.CUlaunchConfig()
     config.gridDimX, config.gridDimY, config.gridDimZ = grid
     config.blockDimX, config.blockDimY, config.blockDimZ = metadata.block
@@ -129,12 +160,15 @@ def _launch(function: Any, metadata: Metadata, grid: Dimensions, contents: list[
     if _blocks(metadata.cluster) > 1:
         config.attrs = [_cluster_attribute(metadata.cluster)]
         config.numAttrs = 1
-    buffers = [ctypes.create_string_buffer(content, len(content)) for content in contents]
-    pointers = (ctypes.c_void_p * len(buffers))(*(ctypes.addressof(buffer) for buffer in buffers))
+    content = block(contents, HOST_ALIGNMENT_BYTES)
+    buffer = AlignedBuffer(len(content), HOST_ALIGNMENT_BYTES)
+    buffer.write(content)
+    addresses = [buffer.address + offset for offset in offsets(contents, HOST_ALIGNMENT_BYTES)]
+    pointers = (ctypes.c_void_p * len(addresses))(*addresses)
     checked(driver.cuLaunchKernelEx(config, function, ctypes.addressof(pointers), 0))
 
 
-def _cluster_attribute(cluster: Dimensions) -> Any:
+def _cluster_attribute(cluster: Dimensions) -> driver.CUlaunchAttribute:
     attribute = driver.CUlaunchAttribute()
     attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
     attribute.value.clusterDim.x, attribute.value.clusterDim.y, attribute.value.clusterDim.z = cluster

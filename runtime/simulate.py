@@ -8,9 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 from tilec.errors import InputError, Note, SimulationError, SourceLocation, UnsupportedError
+from tilec.runtime.aligned_buffer import AlignedBuffer
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.binding import bind
 from tilec.runtime.grid import Dimensions, grid_of
+from tilec.runtime.padding_memory import PADDING_BYTES
 from tilec.runtime.parameters import block, pack
 from tilec.runtime.ptxsim import _native
 from tilec.runtime.tensor_map import encode_for_simulator
@@ -46,7 +48,7 @@ class Shape:
 
 def simulate(
     artifact: Artifact, grid: Sequence[int] | int, given: Sequence[Any], settings: Settings = DEFAULT_SETTINGS
-) -> Any:
+) -> dict[str, int]:
     """Runs the artifact's PTX on host arrays, in place, and returns the simulator's counters.
 
     Raises InputError for arguments that do not fit, SimulationError for what the kernel does wrong.
@@ -64,9 +66,28 @@ def simulate(
         allow_unconfirmed=settings.allow_unconfirmed or metadata.allow_unconfirmed,
         unchecked_global=settings.unchecked_global or bool(binding.plain_addresses),
     )
-    parameters = block(pack(metadata, binding, encode_for_simulator))
+    padding = _Padding()
+    parameters = block(pack(metadata, binding, encode_for_simulator, padding.address))
     name = f"{artifact.path}.ptx" if artifact.path else f"{metadata.entry}.ptx"
-    return run_text(artifact.ptx, metadata.entry, shape, parameters, binding.ranges(), settings, name)
+    return run_text(
+        artifact.ptx, metadata.entry, shape, parameters, binding.ranges() + padding.ranges(), settings, name
+    )
+
+
+class _Padding:
+    """Memory for the tensor maps of arrays without elements."""
+
+    def __init__(self) -> None:
+        self._buffers: list[AlignedBuffer] = []
+
+    def address(self, _index: int, byte: int) -> int:
+        buffer = AlignedBuffer(PADDING_BYTES, PADDING_BYTES)
+        buffer.write(bytes([byte]) * PADDING_BYTES)
+        self._buffers.append(buffer)
+        return buffer.address
+
+    def ranges(self) -> list[Range]:
+        return [(buffer.address, buffer.size_bytes, True) for buffer in self._buffers]
 
 
 @lru_cache(maxsize=16)
@@ -90,10 +111,15 @@ def run_text(
     ranges: list[Range],
     settings: Settings,
     name: str = "kernel.ptx",
-) -> Any:
-    """Runs an entry of any PTX with this parameter block on host memory; `ranges` are what it may touch."""
+) -> dict[str, int]:
+    """Runs an entry of any PTX with this parameter block on host memory; `ranges` are what it may touch.
+
+    Returns the counters by name; a grid without blocks counts nothing.
+    """
     parsed = program(ptx, name)
     _check_block(parsed, entry, parameters, name)
+    if 0 in shape.grid:
+        return {}
     try:
         return parsed.run(
             entry,
@@ -111,6 +137,10 @@ def run_text(
         )
     except _native.Trap as trap:
         raise _error(trap, ptx, name) from None
+    except _native.PtxError as error:
+        raise InputError(
+            error.message, SourceLocation(name, error.line, error.column) if error.line else None
+        ) from None
 
 
 def _check_block(parsed: Any, entry: str, parameters: bytes, name: str) -> None:

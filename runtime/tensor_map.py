@@ -1,19 +1,17 @@
-"""Tensor maps at launch: a recipe and the arguments give the map, the map is checked, and encoded for who reads it.
+"""Tensor maps at launch: a recipe and the arguments give the map, the map is checked, and encoded for the simulator.
 
-The simulator reads the 128 bytes that ptxas' lowering of tensormap.replace reveals; a GPU gets what its driver encodes.
+The simulator reads the 128 bytes that ptxas' lowering of tensormap.replace reveals; a GPU gets what its driver encodes
+(driver_tensor_map.py).
 """
 
 from __future__ import annotations
 
-import ctypes
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from cuda.bindings import driver
-
-from tilec.errors import InputError, LaunchError, Note, SourceLocation
+from tilec.errors import InputError, Note, SourceLocation
 from tilec.lowering.tma.contract import (
     ELEMENTS,
     FILLS,
@@ -30,9 +28,9 @@ from tilec.lowering.tma.contract import (
 from tilec.runtime import expression
 from tilec.runtime.expression import Expression, Operation, Parameter
 from tilec.runtime.json_record import Record
+from tilec.runtime.padding_memory import has_no_elements
 
 SIZE_BYTES = 128
-ALIGNMENT_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,10 @@ def write_recipe(recipe: Recipe) -> dict[str, Any]:
 def make(
     recipe: Recipe, values: Sequence[int], names: Sequence[str], target: str | None = None, unconfirmed: bool = False
 ) -> TensorMap:
-    """The tensor map for these entry arguments; InputError names the argument, the rule and the user's line."""
+    """The tensor map for these entry arguments; InputError names the argument, the rule and the user's line.
+
+    An extent may be 0, which no encoded map has: see tilec.runtime.padding_memory.
+    """
     tensor_map = TensorMap(
         element=recipe.element,
         extents=tuple(expression.evaluate(extent, values) for extent in recipe.extents),
@@ -113,9 +114,18 @@ def make(
         fill=recipe.fill,
         l2_promotion=recipe.l2_promotion,
     )
+    if has_no_elements(tensor_map):
+        return tensor_map
+    tensor_map = replace(tensor_map, strides=_reaching(tensor_map))
     for violation in violations(tensor_map, target, unconfirmed):
         raise _error(recipe, violation, names)
     return tensor_map
+
+
+def _reaching(tensor_map: TensorMap) -> tuple[int | None, ...]:
+    """The strides, but for those of dimensions of extent 1, which reach no element: they are valid ones."""
+    steps = zip(tensor_map.extents[1:], tensor_map.strides, strict=True)
+    return tuple(tensor_map.granule_bytes if extent == 1 else stride for extent, stride in steps)
 
 
 _WHAT = {
@@ -182,24 +192,3 @@ def encode_for_simulator(tensor_map: TensorMap) -> bytes:
 def _known(values: Sequence[int | None], length: int, rest: int) -> list[int]:
     known = [value for value in values if value is not None]
     return known + [rest] * (length - len(known))
-
-
-def encode_by_driver(tensor_map: TensorMap) -> bytes:
-    """The 128 bytes that the installed driver encodes; LaunchError with its reason where it refuses."""
-    element, swizzle = ELEMENTS[tensor_map.element], SWIZZLES[tensor_map.swizzle]
-    status, encoded = driver.cuTensorMapEncodeTiled(
-        driver.CUtensorMapDataType(element.host_enumerator),
-        tensor_map.rank,
-        tensor_map.base,
-        [driver.cuuint64_t(extent) for extent in tensor_map.extents],
-        [driver.cuuint64_t(stride) for stride in tensor_map.strides],
-        [driver.cuuint32_t(extent) for extent in tensor_map.box],
-        [driver.cuuint32_t(stride) for stride in tensor_map.element_strides],
-        driver.CUtensorMapInterleave(INTERLEAVES[tensor_map.interleave]),
-        driver.CUtensorMapSwizzle(swizzle.host_enumerator),
-        driver.CUtensorMapL2promotion(L2_PROMOTIONS[tensor_map.l2_promotion]),
-        driver.CUtensorMapFloatOOBfill(FILLS[tensor_map.fill]),
-    )
-    if status != driver.CUresult.CUDA_SUCCESS:
-        raise LaunchError(f"the driver refuses a tensor map ({status.name}): {tensor_map}")
-    return ctypes.string_at(encoded.getPtr(), SIZE_BYTES)

@@ -109,7 +109,7 @@ TileError = TilecError
 TileSyntaxError = TileTypeError = TileValueError = TileUnsupportedFeatureError = TileStaticAssertionError = CompileError
 
 if TYPE_CHECKING:
-    from tilec.driver.backends import run
+    from tilec.driver.backends import preload, run
     from tilec.driver.compiled import Compiled
     from tilec.driver.kernel_launch import launch
     from tilec.driver.stages import compile
@@ -121,6 +121,7 @@ _LAZY = {
     "launch": "tilec.driver.kernel_launch",
     "compile": "tilec.driver.stages",
     "run": "tilec.driver.backends",
+    "preload": "tilec.driver.backends",
     "Module": "tilec.text_input.module",
     "Compiled": "tilec.driver.compiled",
     "Signature": "tilec.signature",

@@ -38,7 +38,7 @@ def test_a_float_parameter_is_rounded_to_its_type(module):
     [
         ("third", 1, [], "the module has no entry 'third'; its entries are: first, second"),
         ("second", 1, [1], r"entry 'second' has 0 parameters, got 1 values"),
-        ("second", 0, [], "the grid needs one to three positive integers, got 0"),
+        ("second", -1, [], "the grid needs one to three integers of at least 0, got -1"),
         ("second", (1, 70000), [], "the grid needs extents of at most"),
         ("first", 1, [4096, 1.0, 2.5, 0], "parameter 2 needs an integer for i8, got 2.5"),
         ("first", 1, [4096, 1.0, 256, 0], "parameter 2 needs a value of i8, got 256"),

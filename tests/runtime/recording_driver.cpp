@@ -1,5 +1,7 @@
-// A CUDA driver of one GPU of compute capability 9.0 whose memory is the host's; test_launch.py builds it.
+// A CUDA driver of one GPU whose memory is the host's; test_launch.py builds it.
 // It runs one kernel, c[i] = a[i] + b[i] for (a, b, c, n), and prints what it was asked for to standard output.
+// RECORDED_MAJOR is the compute capability (9 if absent). With RECORDED_CAPTURE a stream is being captured: what
+// CUDA forbids then fails, unless the thread has relaxed its capture mode. Calls that need a context fail without one.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -7,7 +9,9 @@
 #include <dlfcn.h>
 
 namespace {
-constexpr int success = 0, invalid_value = 1, not_found = 500;
+constexpr int success = 0, invalid_value = 1, invalid_context = 201, not_found = 500, capture_unsupported = 900;
+constexpr int relaxed = 2;
+constexpr size_t tensor_map_alignment = 128;
 constexpr int compute_capability_major = 75, compute_capability_minor = 76;
 constexpr size_t allocation_alignment = 256;
 
@@ -23,6 +27,9 @@ struct LaunchConfig {
   LaunchAttribute *attributes;
   unsigned count;
 };
+
+thread_local int contexts = 0, capture_mode = 0;
+bool forbidden_in_capture() { return getenv("RECORDED_CAPTURE") && capture_mode != relaxed; }
 } // namespace
 
 extern "C" {
@@ -32,14 +39,29 @@ int cuDeviceGetCount(int *count) { return *count = 1, success; }
 int cuDeviceGet(int *device, int ordinal) { return *device = ordinal, success; }
 int cuDeviceGetName(char *name, int size, int) { return snprintf(name, size, "recording driver"), success; }
 int cuDeviceGetAttribute(int *value, int attribute, int) {
-  *value = attribute == compute_capability_major ? 9 : 0;
+  const char *major = getenv("RECORDED_MAJOR");
+  *value = attribute == compute_capability_major ? (major ? atoi(major) : 9) : 0;
   return success;
 }
 int cuDevicePrimaryCtxRetain(void **context, int) { return *context = reinterpret_cast<void *>(0x1000), success; }
-int cuCtxPushCurrent_v2(void *) { return success; }
-int cuCtxPopCurrent_v2(void **) { return success; }
-int cuPointerGetAttribute(void *value, int, uint64_t) { return *static_cast<int *>(value) = 0, success; }
+int cuDevicePrimaryCtxGetState(int, unsigned *flags, int *active) { return *flags = 0, *active = 1, success; }
+int cuCtxGetCurrent(void **context) { return *context = reinterpret_cast<void *>(contexts ? 0x1000 : 0), success; }
+int cuCtxPushCurrent_v2(void *) { return ++contexts, success; }
+int cuCtxPopCurrent_v2(void **) { return --contexts, success; }
+int cuThreadExchangeStreamCaptureMode(int *mode) {
+  int before = capture_mode;
+  return capture_mode = *mode, *mode = before, success;
+}
+int cuPointerGetAttribute(void *value, int, uint64_t) {
+  return *static_cast<int *>(value) = 0, contexts ? success : invalid_context;
+}
+int cuMemsetD8Async(uint64_t address, unsigned char byte, size_t size, void *stream) {
+  printf("set %zu bytes to %u in stream %p\n", size, byte, stream);
+  return memset(reinterpret_cast<void *>(address), byte, size), success;
+}
 int cuMemAlloc_v2(uint64_t *address, size_t size) {
+  if (!contexts || forbidden_in_capture())
+    return contexts ? capture_unsupported : invalid_context;
   size_t rounded = (size + allocation_alignment - 1) / allocation_alignment * allocation_alignment;
   *address = reinterpret_cast<uint64_t>(aligned_alloc(allocation_alignment, rounded));
   printf("allocate %zu\n", size);
@@ -54,6 +76,8 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size) {
 }
 int cuStreamSynchronize(void *stream) { return printf("wait for stream %p\n", stream), success; }
 int cuModuleLoadData(void **module, const void *image) {
+  if (!contexts || forbidden_in_capture())
+    return contexts ? capture_unsupported : invalid_context;
   printf("load %.3s\n", static_cast<const char *>(image) + 1);
   return *module = reinterpret_cast<void *>(0x2000), success;
 }
@@ -72,6 +96,7 @@ int cuLaunchKernelEx(const LaunchConfig *config, void *, void **parameters, void
     printf("launch attribute %d = %u,%u,%u\n", attribute.id, attribute.value[0], attribute.value[1],
            attribute.value[2]);
   }
+  printf("parameters modulo 128: %d\n", int(reinterpret_cast<uint64_t>(parameters[0]) % tensor_map_alignment));
   float *arrays[3];
   int count;
   for (int i = 0; i < 3; ++i)
@@ -91,8 +116,8 @@ int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, co
   for (unsigned i = 0; i < rank; ++i)
     printf("dimension %u: extent %llu stride %llu box %u step %u\n", i, (unsigned long long)extents[i],
            i ? (unsigned long long)strides[i - 1] : 0, box[i], element_strides[i]);
-  memset(map, 0x5a, 128);
-  return address ? success : invalid_value;
+  memset(map, 0x7e, 128);
+  return address && reinterpret_cast<uint64_t>(map) % tensor_map_alignment == 0 ? success : invalid_value;
 }
 static void *find(const char *symbol, const char *suffix) {
   char name[128];

@@ -132,3 +132,16 @@ def test_an_element_type_that_is_a_constant_is_compared_by_its_name() -> None:
         bind((constant,), [tilec.bfloat16])
     with pytest.raises(InputError, match="the kernel was compiled for dtype=f16, got 'f16'"):
         bind((constant,), ["f16"])
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "bound"),
+    [((1, 8), (3, 1), (8, 1)), ((1, 8), (-8, 1), (8, 1)), ((0, 8), (0, 0), (8, 1)), ((4, 8), (24, 1), (24, 1))],
+)
+def test_strides_that_reach_no_element_mean_nothing(
+    shape: tuple[int, int], strides: tuple[int, int], bound: tuple[int, int]
+) -> None:
+    memory = np.zeros(256, np.float16)
+    start = -memory.ctypes.data % 16 // 2
+    array = np.lib.stride_tricks.as_strided(memory[start:], shape, [2 * stride for stride in strides])
+    assert bind((MATRIX,), [array]).values == [array.ctypes.data, *shape, *bound]

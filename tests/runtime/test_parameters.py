@@ -5,12 +5,12 @@ import struct
 import numpy as np
 import pytest
 
-from tilec.lowering.tma.contract import TensorMap
-from tilec.runtime.arguments import PointerArgument, ScalarArgument
+from tilec.lowering.tma.contract import TensorMap, violations
+from tilec.runtime.arguments import ArrayArgument, PointerArgument, ScalarArgument
 from tilec.runtime.binding import bind
-from tilec.runtime.expression import Parameter
+from tilec.runtime.expression import Operation, Parameter
 from tilec.runtime.metadata import Metadata, TensorMapParameter, ValueParameter
-from tilec.runtime.parameters import block, pack, pack_value
+from tilec.runtime.parameters import block, offsets, pack, pack_value
 from tilec.runtime.tensor_map import Recipe
 
 
@@ -36,6 +36,10 @@ def test_each_value_lies_at_its_natural_alignment() -> None:
     assert block(contents) == struct.pack("<B7xQH2xf", 7, 1, 2, 0.5)
 
 
+def no_padding(index: int, byte: int) -> int:
+    raise AssertionError("every array has elements")
+
+
 def test_tensor_maps_lie_at_64_bytes_and_may_be_used_twice() -> None:
     recipe = Recipe(Parameter(0), "f32", (Parameter(1),), (), (4,), (1,))
     metadata = Metadata(
@@ -58,6 +62,49 @@ def test_tensor_maps_lie_at_64_bytes_and_may_be_used_twice() -> None:
         seen.append(tensor_map)
         return bytes([len(seen)]) * 128
 
-    laid_out = block(pack(metadata, bind(metadata.arguments, [array, 64]), encode))
+    laid_out = block(pack(metadata, bind(metadata.arguments, [array, 64]), encode, no_padding))
     assert (seen[0].base, seen[0].extents) == (array.ctypes.data, (64,))
     assert laid_out == struct.pack("<Qi52x", array.ctypes.data, 64) + bytes([1]) * 128 + bytes([2]) * 128
+
+
+def test_launch_buffers_hold_tensor_maps_at_128_bytes() -> None:
+    contents = [bytes(8), bytes(128), bytes(4), bytes(128)]
+    assert offsets(contents, 128) == [0, 128, 256, 384]
+    assert len(block(contents, 128)) == 512
+
+
+@pytest.mark.parametrize(("fill", "byte"), [("zero", 0x00), ("nan", 0xFF)])
+def test_the_map_of_an_array_without_elements_lies_over_padding(fill: str, byte: int) -> None:
+    recipe = Recipe(
+        Parameter(0),
+        "f16",
+        (Parameter(2), Parameter(1)),
+        (Operation("mul", Parameter(3), 2),),
+        (64, 8),
+        (1, 1),
+        fill=fill,
+    )
+    metadata = Metadata(
+        entry="k",
+        target="sm_100a",
+        arguments=(ArrayArgument("A", "f16", (None, None), (None, 1)),),
+        parameters=(*(ValueParameter("u32", f"v{i}") for i in range(5)), TensorMapParameter(0)),
+        tensor_maps=(recipe,),
+        block=(32, 1, 1),
+    )
+    asked: list[tuple[int, int]] = []
+    seen: list[TensorMap] = []
+
+    def padding(index: int, byte: int) -> int:
+        asked.append((index, byte))
+        return 0x1000
+
+    def encode(tensor_map: TensorMap) -> bytes:
+        seen.append(tensor_map)
+        return bytes(128)
+
+    for shape in ((0, 64), (64, 0), (0, 0)):
+        pack(metadata, bind(metadata.arguments, [np.zeros(shape, np.float16)]), encode, padding)
+    assert asked == [(0, byte)] * 3
+    assert {(made.base, made.extents, made.box) for made in seen} == {(0x1000, (1, 1), (64, 8))}
+    assert not [violation for made in seen for violation in violations(made, "sm_100a")]

@@ -76,8 +76,8 @@ def test_endless_kernel_ends_at_the_step_limit() -> None:
 @pytest.mark.parametrize(
     ("grid", "message"),
     [
-        (0, "the grid needs one to three positive integers, got 0"),
-        ((1, 1, 1, 1), r"the grid needs one to three positive integers, got \(1, 1, 1, 1\)"),
+        (-1, "the grid needs one to three integers of at least 0, got -1"),
+        ((1, 1, 1, 1), r"the grid needs one to three integers of at least 0, got \(1, 1, 1, 1\)"),
         ((1, 65536), "the grid needs extents of at most"),
     ],
 )

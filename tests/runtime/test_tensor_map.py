@@ -27,6 +27,11 @@ def test_recipe_and_arguments_make_the_map() -> None:
     assert (made.base, made.extents, made.strides) == (0x7F0000001000, (776, 1000), (1552,))
 
 
+def test_the_stride_of_an_extent_of_one_means_nothing() -> None:
+    made = make(RECIPE, [0x1000, 1, 776, 777, 1], NAMES)
+    assert (made.extents, made.strides) == ((776, 1), (16,))
+
+
 def test_broken_rule_names_argument_rule_and_line() -> None:
     with pytest.raises(InputError) as raised:
         make(RECIPE, [0x1000, 1000, 777, 777, 1], NAMES)

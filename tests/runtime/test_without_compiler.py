@@ -1,4 +1,4 @@
-"""An artifact runs in a process in which MLIR cannot be imported."""
+"""An artifact is simulated in a process in which neither MLIR nor the CUDA bindings can be imported."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ import sys
 
 class Refuse:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("mlir", "torch_mlir") or name.startswith("tilec.dialect"):
+        if name.split(".")[0] in ("mlir", "torch_mlir", "cuda") or name.startswith("tilec.dialect"):
             raise ImportError(f"{name} must not be imported")
 
 sys.meta_path.insert(0, Refuse())
@@ -36,7 +36,7 @@ np.save(sys.argv[3], y)
 """
 
 
-def test_artifact_runs_without_mlir(tmp_path: Path) -> None:
+def test_artifact_runs_without_mlir_and_cuda(tmp_path: Path) -> None:
     (tmp_path / "double.py").write_text(KERNEL)
     compiled = tilec.compile(tmp_path / "double.py", signature="x: f32[?], y: f32[?], tile=256", stop="ptx")
     compiled.save(tmp_path / "double")

@@ -30,6 +30,16 @@ def load(path: str | Path) -> Artifact:
     return artifacts.load(path)
 
 
+def preload(compiled: Compiled | Artifact, ordinal: int | None = None) -> None:
+    """Loads a kernel on a GPU (default: the first of its target), so that its first launch has only to launch.
+
+    Raises UsageError for a compile that stopped before PTX, LaunchError where no GPU can run the kernel.
+    """
+    from tilec.runtime.launch import preload as load_on_device
+
+    load_on_device(compiled.artifact if isinstance(compiled, Compiled) else compiled, ordinal)
+
+
 def run(
     compiled_or_module: Any,
     grid: Sequence[int] | int,
