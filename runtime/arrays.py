@@ -42,7 +42,8 @@ def view(array: Any, name: str) -> ArrayView:
     if isinstance(array, np.ndarray):
         return _from_numpy(array, name)
     if hasattr(array, "__dlpack__"):
-        return _from_dlpack(array, name)
+        # torch exports no tensor that autograd records; a detached one shares its memory.
+        return _from_dlpack(array.detach() if getattr(array, "requires_grad", False) else array, name)
     if hasattr(array, "__cuda_array_interface__"):
         return _from_cuda_array_interface(array, name)
     found = type(array).__name__

@@ -36,6 +36,23 @@ def test_dlpack_sees_what_numpy_sees(dtype: type) -> None:
     assert place(view(Exporter(array), "A")) == place(view(array, "A"))
 
 
+class Recorded(Exporter):
+    """A tensor that autograd records, as torch has it: only a detached one can be exported."""
+
+    requires_grad = True
+
+    def __dlpack__(self, **arguments: Any) -> Any:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+
+    def detach(self) -> Exporter:
+        return Exporter(self.array)
+
+
+def test_a_tensor_that_requires_gradients_is_seen_in_place() -> None:
+    array = np.zeros((4, 6), np.float32)
+    assert place(view(Recorded(array), "A")) == place(view(array, "A"))
+
+
 def test_numpy_strides_count_elements() -> None:
     array = np.zeros((4, 6), np.float32).T
     assert place(view(array, "A")) == (array.ctypes.data, (6, 4), (1, 6), np.dtype(np.float32), False)
