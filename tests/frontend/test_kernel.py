@@ -121,3 +121,16 @@ def test_a_kernel_is_compiled_once_for_each_signature(interpret: Callable[..., N
     # An int is another type of scalar.
     interpret(fresh, 1, np.ones(16, np.float32), 2, 16)
     assert len(fresh.compiled) == 2
+
+
+@pytest.mark.parametrize("name", ["sm100", "sm_100a", "blackwell", "sm_"])
+def test_targets_have_the_form_of_an_architecture(name: str) -> None:
+    with pytest.raises(ValueError, match=f"expected targets named sm_<number>, such as sm_100, got '{name}'"):
+        ct.ByTarget(**{name: 2})
+
+
+@pytest.mark.parametrize("dimensions", [[0], 0, (True,), (0.0,), ("0",)])
+@pytest.mark.parametrize("name", ["static_shape_dims", "static_stride_dims"])
+def test_static_dimensions_are_a_tuple_of_integers(name: str, dimensions: object) -> None:
+    with pytest.raises(TypeError, match=f"{name}"):
+        ct.ArrayAnnotation(**{name: dimensions})  # type: ignore[arg-type]

@@ -21,7 +21,8 @@ class ConstantAnnotation:
 class ArrayAnnotation:
     """Extents and strides that shall be compile-time constants, by dimension (negative counts from the end).
 
-    Raises ValueError for an `index_dtype` other than int32: extents and strides are 32-bit integers.
+    Raises ValueError for an `index_dtype` other than int32: extents and strides are 32-bit integers; TypeError where
+    dimensions are not a tuple of integers.
     """
 
     index_dtype: DType = int32
@@ -31,6 +32,16 @@ class ArrayAnnotation:
     def __post_init__(self) -> None:
         if self.index_dtype is not int32:
             raise ValueError(f"expected an index_dtype of int32, got {self.index_dtype}")
+        for name in ("static_shape_dims", "static_stride_dims"):
+            _check_dimensions(name, getattr(self, name))
+
+
+def _check_dimensions(name: str, dimensions: object) -> None:
+    if not isinstance(dimensions, tuple):
+        raise TypeError(f"expected {name} as a tuple of integers, got {dimensions!r}")
+    for dimension in dimensions:
+        if isinstance(dimension, bool) or not isinstance(dimension, int):
+            raise TypeError(f"expected integers in {name}, got {dimension!r}")
 
 
 @dataclass(frozen=True, kw_only=True)

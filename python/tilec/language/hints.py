@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from tilec.errors import CompileError
 
+# sm_<major><minor>, as in sm_100; tile code is the same for sm_100a.
+_TARGET_NAME = re.compile(r"sm_[0-9]+")
+
 
 class ByTarget:
-    """A value that depends on the target: `ByTarget(sm_100=2, default=1)`; targets are named without suffix."""
+    """A value that depends on the target: `ByTarget(sm_100=2, default=1)`; targets are named without suffix.
+
+    Raises ValueError for a name that is not sm_<number>.
+    """
 
     def __init__(self, *, default: Any = None, **values: Any) -> None:
+        for target in values:
+            if not _TARGET_NAME.fullmatch(target):
+                raise ValueError(f"expected targets named sm_<number>, such as sm_100, got '{target}'")
         self.default = default
         self.values = values
 

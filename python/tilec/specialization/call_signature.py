@@ -101,4 +101,7 @@ def _dimensions(name: str, dimensions: tuple[int, ...], rank: int) -> set[int]:
             raise InputError(
                 f"argument '{name}': its annotation names dimension {dimension} of an array of rank {rank}"
             )
-    return {dimension % rank for dimension in dimensions}
+    chosen = {dimension % rank for dimension in dimensions}
+    if len(chosen) != len(dimensions):
+        raise InputError(f"argument '{name}': its annotation names a dimension twice in {dimensions}")
+    return chosen
