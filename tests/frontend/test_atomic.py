@@ -93,3 +93,26 @@ def test_elements_that_cannot_be_updated(complaint: Any) -> None:
         ct.atomic_max(x, 0, 1)
 
     assert "expected elements of int32, int64, uint32, uint64, got float32" in complaint(kernel, "x: f32[?]")
+
+
+@pytest.mark.parametrize("name", ["atomic_and", "atomic_or", "atomic_xor"])
+@pytest.mark.parametrize(("array", "update"), [(np.int64, np.int32), (np.uint32, np.int32), (np.int32, np.uint32)])
+def test_bits_of_unlike_integers_are_not_joined(name: str, array: type, update: type) -> None:
+    function = getattr(ct, name)
+
+    @ct.kernel
+    def joined(x, y):
+        function(y, 0, ct.gather(x, 0))
+
+    with pytest.raises(ct.TileTypeError, match=f"'{name}', argument 'update': expected elements of .* as array 'y'"):
+        ct.launch(None, 1, joined, (np.ones(4, update), np.ones(4, array)), backend="interpret")
+
+
+def test_bits_of_a_number_take_the_type_of_the_array() -> None:
+    @ct.kernel
+    def joined(y):
+        ct.atomic_or(y, 0, 6)
+
+    y = np.ones(1, np.uint64)
+    ct.launch(None, 1, joined, (y,), backend="interpret")
+    assert y[0] == 7

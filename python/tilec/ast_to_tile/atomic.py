@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from tilec.ast_to_tile import arguments
+from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.emitter import Emitter, tile_type
 from tilec.ast_to_tile.memory import access_attributes, spread
 from tilec.ast_to_tile.pointers import addresses
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Array, Tile
+from tilec.ast_to_tile.values import Array, Tile, describe, is_number
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.language import atomic as language
 from tilec.language import datatypes
@@ -23,15 +25,30 @@ _INTEGERS = (datatypes.int32, datatypes.int64, datatypes.uint32, datatypes.uint6
 _WORDS = (*_INTEGERS, datatypes.float32, datatypes.float64)
 _ADDED = (*_WORDS, datatypes.float16, datatypes.bfloat16)
 
-# The modes for signed integers, unsigned ones and floats, and the elements that can be updated (Tile IR, atomics).
-_MODES: dict[Callable[..., Any], tuple[tuple[str, str, str], tuple[DType, ...]]] = {
-    language.atomic_xchg: (("xchg", "xchg", "xchg"), _WORDS),
-    language.atomic_add: (("add", "add", "addf"), _ADDED),
-    language.atomic_max: (("max", "umax", ""), _INTEGERS),
-    language.atomic_min: (("min", "umin", ""), _INTEGERS),
-    language.atomic_and: (("and", "and", ""), _INTEGERS),
-    language.atomic_or: (("or", "or", ""), _INTEGERS),
-    language.atomic_xor: (("xor", "xor", ""), _INTEGERS),
+
+@dataclass(frozen=True)
+class Update:
+    """A read-modify-write: its modes in Tile IR by the kind of element, and the elements that it takes."""
+
+    signed: str
+    unsigned: str
+    floating: str
+    elements: tuple[DType, ...]
+    # Bits are never extended: the update has exactly the element type of the array, or is a Python number.
+    same_type: bool = False
+
+    def mode(self, dtype: DType) -> str:
+        return self.floating if dtype.is_float else self.signed if dtype.signed else self.unsigned
+
+
+_UPDATES: dict[Callable[..., Any], Update] = {
+    language.atomic_xchg: Update("xchg", "xchg", "xchg", _WORDS),
+    language.atomic_add: Update("add", "add", "addf", _ADDED),
+    language.atomic_max: Update("max", "umax", "", _INTEGERS),
+    language.atomic_min: Update("min", "umin", "", _INTEGERS),
+    language.atomic_and: Update("and", "and", "", _INTEGERS, same_type=True),
+    language.atomic_or: Update("or", "or", "", _INTEGERS, same_type=True),
+    language.atomic_xor: Update("xor", "xor", "", _INTEGERS, same_type=True),
 }
 
 
@@ -39,28 +56,37 @@ def _target(array: Any, elements: tuple[DType, ...]) -> Array:
     target = arguments.array(array)
     if target.dtype not in elements:
         known = ", ".join(map(str, elements))
-        raise arguments.BadArgument("array", f"expected elements of {known}, got {target.dtype}")
+        raise BadArgument("array", f"expected elements of {known}, got {target.dtype}")
     return target
 
 
-def _update(modes: tuple[str, str, str], elements: tuple[DType, ...]) -> Callable[..., Tile]:
+def _check_same_type(update: Any, target: Array) -> None:
+    value = arguments.tile_like(update, "update")
+    if not is_number(value) and value.dtype is not target.dtype:
+        raise BadArgument(
+            "update", f"expected elements of {target.dtype} as array '{target.name}' has, got {describe(value)}"
+        )
+
+
+def _update(kind: Update) -> Callable[..., Tile]:
     def build(emitter: Emitter, array: Any, indices: Any, update: Any, check_bounds: Any, **options: Any) -> Tile:
-        target = _target(array, elements)
+        target = _target(array, kind.elements)
         pointers, shape, mask = addresses(emitter, target, indices, None, check_bounds)
+        if kind.same_type:
+            _check_same_type(update, target)
         value = spread(emitter, update, "update", target.dtype, shape)
-        mode = modes[2] if target.dtype.is_float else modes[0] if target.dtype.signed else modes[1]
         operands = [pointers, value.value, mask and mask.value, None]
         results = [tile_type(target.dtype, shape), TokenType.get()]
-        attributes = access_attributes(options, ORDERS) | {"mode": mode}
+        attributes = access_attributes(options, ORDERS) | {"mode": kind.mode(target.dtype)}
         made = emitter.build("atomic_rmw_tko", operands, results, attributes)
         return Tile(made.results[0], target.dtype, shape)
 
-    build.__qualname__ = f"_update({modes[0]})"
+    build.__qualname__ = f"_update({kind.signed})"
     return build
 
 
-for _function, (_modes, _elements) in _MODES.items():
-    implements(_function)(_update(_modes, _elements))
+for _function, _kind in _UPDATES.items():
+    implements(_function)(_update(_kind))
 
 
 @implements(language.atomic_cas)
