@@ -13,7 +13,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tilec.errors import CompileError, TilecError
+from tilec.errors import (
+    CompileError,
+    StaticException,
+    TilecError,
+    TileRecursionError,
+    TileStaticAssertionError,
+    TileStaticEvalError,
+    TileSyntaxError,
+    TileTypeError,
+    TileValueError,
+)
+from tilec.errors import InternalError as TileInternalError
+from tilec.errors import UnsupportedError as TileUnsupportedFeatureError
 from tilec.language.annotations import ArrayAnnotation, Constant, ConstantAnnotation, ScalarInt64
 from tilec.language.arith import (
     abs,
@@ -104,9 +116,8 @@ from tilec.language.shape import (
 from tilec.language.view import Array, Tile, TiledView
 from tilec.version import VERSION as __version__
 
-# What programs written for cuTile catch.
+# The name by which programs written for cuTile catch every error.
 TileError = TilecError
-TileSyntaxError = TileTypeError = TileValueError = TileUnsupportedFeatureError = TileStaticAssertionError = CompileError
 
 if TYPE_CHECKING:
     from tilec.driver.backends import preload, run

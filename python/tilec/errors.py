@@ -111,6 +111,34 @@ class CompileError(TilecError):
     """The kernel breaks a rule of the language or of the target."""
 
 
+class TileSyntaxError(CompileError):
+    """The kernel has Python that kernels cannot use, or a name that nothing defines."""
+
+
+class TileTypeError(CompileError):
+    """A value in a kernel has the wrong type, element type, shape or rank."""
+
+
+class TileValueError(CompileError):
+    """A constant in a kernel has a value that is not allowed there."""
+
+
+class TileRecursionError(CompileError):
+    """The functions that a kernel calls are nested too deeply."""
+
+
+class TileStaticEvalError(CompileError):
+    """An expression of `ct.static_eval` cannot be evaluated while compiling."""
+
+
+class StaticException(TileStaticEvalError):
+    """Python code that runs while a kernel is compiled raised an exception."""
+
+
+class TileStaticAssertionError(CompileError):
+    """The condition of a `ct.static_assert` does not hold."""
+
+
 class VerificationError(CompileError):
     """A module breaks a rule of its dialect."""
 

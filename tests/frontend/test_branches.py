@@ -211,3 +211,26 @@ def test_a_name_of_one_branch_is_an_error_where_it_is_read(complaint: Any) -> No
     assert "'tile' is assigned in one branch only: assign it before the 'if', or in both" in complaint(
         kernel, "n: i32, out: f32[?]"
     )
+
+
+@ct.kernel
+def connected(out, n, m):
+    def count(value):
+        ct.atomic_add(out, 4, 1)
+        return value
+
+    ct.scatter(out, 0, ct.astype(n and m, ct.int32))
+    ct.scatter(out, 1, ct.astype(n or m, ct.int32))
+    ct.scatter(out, 2, ct.astype(n and count(m), ct.int32))
+    ct.scatter(out, 3, ct.astype(n or count(m), ct.int32))
+    if n or out.shape[0] > 99:
+        ct.scatter(out, 5, 1)
+    ct.static_assert((0 or 5) is True and (3 and 0) is False and (None or 2) is True)
+
+
+@pytest.mark.parametrize(("n", "m"), [(0, 0), (0, 4), (6, 0), (2, 4)])
+def test_integers_are_joined_as_booleans(n: int, m: int) -> None:
+    out = np.zeros(6, np.int32)
+    ct.launch(None, 1, connected, (out, n, m), backend="interpret")
+    # The second operand of the last two is evaluated where the first does not decide: once for every n.
+    assert out.tolist() == [bool(n and m), bool(n or m), bool(n and m), bool(n or m), 1, bool(n)]

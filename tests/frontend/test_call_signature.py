@@ -39,9 +39,7 @@ def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 def test_a_row_major_matrix_with_aligned_rows() -> None:
-    assert array(aligned((4, 24), np.float16)) == ArrayArgument(
-        "x", "f16", (None, None), (None, 1), 16, (1, 1), (8, 1)
-    )
+    assert array(aligned((4, 24), np.float16)) == ArrayArgument("x", "f16", (None, None), (None, 1), 16, (1, 1), (8, 1))
 
 
 def test_rows_that_are_not_aligned_promise_nothing() -> None:

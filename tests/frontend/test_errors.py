@@ -140,7 +140,17 @@ def endless(n):
             "t > 0",
             "a condition must be a scalar, got a bool_ tile of shape (16,): choose by element with ct.where",
         ),
-        ("n and n > 3", None, "'and' and 'or' join booleans, got an int32 scalar: compare it with something"),
+        ("n and t", "t", "a condition must be a scalar, got a float32 tile of shape (16,): choose by element"),
+        ("x.slice(0, -1, 3)", "-1", "'slice', argument 'start': expected at least 0, got -1"),
+        ("x.slice(0, 3, -1)", "-1", "'slice', argument 'stop': expected at least 0, got -1"),
+        ("x.slice(0, 5, 3)", "3", "'slice', argument 'stop': expected at least the start of the slice, 5, got 3"),
+        ("x.slice(0, ct.uint32(n), 3)", "ct.uint32(n)", "expected a signed integer, got a uint32 scalar: convert it"),
+        ("x.slice(0, 0, 8).slice(0, 9, n)", "9", "expected at most the extent of the array, 8, got 9"),
+        ("x.slice(0, 0, 8).slice(0, n, 9)", "9", "expected at most the extent of the array, 8, got 9"),
+        ("divmod(t, 2)", None, "'divmod' takes integers: for floats use '//' and '%'"),
+        ("ct.isnan(n)", "n", "'isnan' takes floats, got an int32 scalar"),
+        ("ct.full((4,), -1.0, ct.float8_e8m0fnu)", "-1.0", "cannot convert -1.0 to float8_e8m0fnu: the type has no"),
+        ("ct.float8_e8m0fnu(-1)", None, "cannot convert -1 to float8_e8m0fnu: the type has no negative values"),
         ("x == 3", "x == 3", "array 'x' of float32, rank 1 and the constant 3 cannot be compared"),
         # Python that kernels cannot use
         ("[n, n]", "[n, n]", "a list cannot be used in a kernel: use a tuple"),
@@ -178,6 +188,10 @@ def test_expressions(
         (
             "for i in ct.static_iter(range(3)):\n        break",
             "'break' and 'continue' cannot be used in a loop over ct.static_iter",
+        ),
+        (
+            "for i in ct.static_iter(range(3)):\n        if n > i:\n            return",
+            "'return' cannot be used in a loop over ct.static_iter: use 'if'",
         ),
         (
             "while n < 9:\n        n = n * 0.5",

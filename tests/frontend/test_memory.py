@@ -140,6 +140,54 @@ def test_a_slice_has_bounds_of_its_own(interpret: Interpret) -> None:
 
 
 @ct.kernel
+def written_to_a_slice(x, start, stop):
+    ct.store(x.slice(axis=0, start=start, stop=stop), (0,), ct.ones((4,), ct.float32))
+
+
+@pytest.mark.parametrize("backend", ["interpret", "simulate"])
+@pytest.mark.parametrize(("start", "stop"), [(5, 3), (5, 5), (5, 6), (0, 16), (16, 16), (16, 0), (14, 16)])
+def test_nothing_is_written_outside_of_a_slice(backend: str, start: int, stop: int) -> None:
+    x = np.zeros(16, np.float32)
+    ct.launch(None, 1, written_to_a_slice, (x, start, stop), backend=backend)
+    expected = np.zeros(16, np.float32)
+    expected[start : min(stop, start + 4)] = 1
+    np.testing.assert_array_equal(x, expected)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.int16])
+def test_bounds_of_a_slice_have_any_signed_type(interpret: Interpret, kind: type) -> None:
+    x = np.zeros(16, np.float32)
+    interpret(written_to_a_slice, 1, x, kind(5), kind(7))
+    assert x.nonzero()[0].tolist() == [5, 6]
+
+
+@ct.kernel
+def constant_slice(x, y):
+    part = x.slice(axis=0, start=4, stop=12)
+    ct.static_assert(part.shape[0] == 8)
+    ct.static_assert(part.slice(0, 2, 8).shape[0] == 6)
+    ct.static_assert(part.slice(0, 8, 8).shape[0] == 0)
+    ct.store(y, (0,), ct.load(part.slice(0, 2, 8), (0,), (8,), padding_mode=ct.PaddingMode.ZERO))
+
+
+def test_constant_bounds_of_a_slice_give_a_static_extent(interpret: Interpret) -> None:
+    x, y = np.arange(16, dtype=np.int32), np.zeros(8, np.int32)
+    interpret(constant_slice, 1, x, y)
+    assert y.tolist() == [6, 7, 8, 9, 10, 11, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint64, np.float16, np.float64])
+def test_the_default_padding_of_a_gather_fits_every_element(interpret: Interpret, dtype: type) -> None:
+    @ct.kernel
+    def moved(x, y):
+        ct.scatter(y, ct.arange(4, dtype=ct.int32), ct.gather(x, ct.arange(4, dtype=ct.int32)))
+
+    x, y = np.array([1, 0, 1], dtype), np.ones(4, dtype)
+    interpret(moved, 1, x, y)
+    assert y.tolist() == [1, 0, 1, 0]
+
+
+@ct.kernel
 def gathered(x, rows, y):
     row = ct.load(rows, (0,), (4,))
     column = ct.arange(4, dtype=ct.int32)

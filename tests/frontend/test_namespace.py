@@ -66,7 +66,19 @@ def test_cdiv_works_on_the_host_too() -> None:
     assert [ct.cdiv(n, 4) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]
 
 
-def test_programs_may_catch_the_errors_of_cutile() -> None:
-    with pytest.raises(ct.TileTypeError):
+ERRORS = (
+    "TileSyntaxError TileTypeError TileValueError TileRecursionError TileStaticEvalError StaticException "
+    "TileStaticAssertionError TileUnsupportedFeatureError TileInternalError"
+).split()
+
+
+def test_the_errors_of_cutile_are_distinct_classes_below_one() -> None:
+    classes = [getattr(ct, name) for name in ERRORS]
+    assert len(set(classes)) == len(ERRORS)
+    assert all(issubclass(error, ct.TileError) for error in classes)
+    assert issubclass(ct.StaticException, ct.TileStaticEvalError)
+
+
+def test_functions_of_kernels_say_so_on_the_host() -> None:
+    with pytest.raises(ct.TileError, match="'zeros' can be called inside a kernel only"):
         ct.zeros((4,), ct.float32)
-    assert issubclass(ct.TileSyntaxError, ct.TileError)

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from tilec.ast_to_tile.values import Array, Shape, Tile, TypedConstant, describe, is_tile_like
-from tilec.errors import CompileError
+from tilec.errors import CompileError, TileTypeError
 from tilec.language.datatypes import DType
 
 E = TypeVar("E", bound=Enum)
@@ -16,9 +16,10 @@ E = TypeVar("E", bound=Enum)
 class BadArgument(CompileError):
     """One argument of a call is wrong; the caller points at it."""
 
-    def __init__(self, parameter: str, message: str) -> None:
+    def __init__(self, parameter: str, message: str, kind: type[CompileError] = TileTypeError) -> None:
         super().__init__(message)
         self.parameter = parameter
+        self.kind = kind
 
 
 def known(value: Any) -> Any:
@@ -158,4 +159,4 @@ def at(parameter: str, function: Callable[..., Any], *arguments: Any) -> Any:
     except BadArgument:
         raise
     except CompileError as problem:
-        raise BadArgument(parameter, problem.message) from problem
+        raise BadArgument(parameter, problem.message, type(problem)) from problem

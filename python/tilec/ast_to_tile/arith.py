@@ -2,46 +2,22 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 from tilec.ast_to_tile import arguments
-from tilec.ast_to_tile.convert import signedness
+from tilec.ast_to_tile.convert import astype, signedness
 from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.fold import fold_numbers, fold_typed
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import common_shape, operand
 from tilec.ast_to_tile.values import Shape, Tile, TypedConstant, describe, is_number, is_tile_like
-from tilec.errors import CompileError
+from tilec.errors import TileTypeError
 from tilec.language import arith as language
 from tilec.language import datatypes
 from tilec.language.datatypes import Category, DType
 from tilec.language.modes import RoundingMode
 
-# What each operation does with two Python numbers.
-_FOLD: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "truediv": operator.truediv,
-    "floordiv": operator.floordiv,
-    "cdiv": lambda x, y: -(-x // y),
-    "mod": operator.mod,
-    "pow": operator.pow,
-    "min": min,
-    "max": max,
-    "and": operator.and_,
-    "or": operator.or_,
-    "xor": operator.xor,
-    "lshift": operator.lshift,
-    "rshift": operator.rshift,
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-}
 _PREDICATES = {
     "eq": "equal",
     "ne": "not_equal",
@@ -56,23 +32,16 @@ _ROUNDINGS = ("nearest_even", "zero", "negative_inf", "positive_inf")
 
 
 def binary(emitter: Emitter, name: str, x: Any, y: Any, **options: Any) -> Any:
-    """x <name> y with promotion and broadcasting; two numbers give a number."""
+    """x <name> y with promotion and broadcasting; two constants give a constant."""
     if is_number(x) and is_number(y):
-        return _folded(name, x, y)
+        return fold_numbers(name, x, y)
     dtype = _operand_dtype(name, x, y)
-    if isinstance(x, TypedConstant | bool | int | float) and isinstance(y, TypedConstant | bool | int | float):
-        number = _folded(name, arguments.known(x), arguments.known(y))
-        return TypedConstant(number, datatypes.bool_ if name in _PREDICATES else dtype)
+    # Rounding modes and flushing are left to the operation.
+    if not isinstance(x, Tile) and not isinstance(y, Tile) and not any(options.values()):
+        return fold_typed(name, x, y, dtype)
     shape = common_shape(_shape(x), _shape(y))
     lhs, rhs = (operand(emitter, value, dtype, shape) for value in (x, y))
     return _emit(emitter, name, lhs, rhs, options)
-
-
-def _folded(name: str, x: Any, y: Any) -> Any:
-    try:
-        return _FOLD[name](x, y)
-    except (ArithmeticError, ValueError, TypeError) as problem:
-        raise CompileError(f"the constants {x!r} and {y!r}: {problem}") from problem
 
 
 def _shape(value: Any) -> Shape:
@@ -91,16 +60,19 @@ def common_dtype(x: Any, y: Any) -> DType:
 def _operand_dtype(name: str, x: Any, y: Any) -> DType:
     for value in (x, y):
         if not is_tile_like(value):
-            raise CompileError(f"expected tiles or numbers, got {describe(value)}")
+            raise TileTypeError(f"expected tiles or numbers, got {describe(value)}")
     if name in _BITWISE or name in _SHIFTS:
         _check_integers(name, x, y)
-    if name == "truediv" and not (_is_float(x) or _is_float(y)):
+    if name == "truediv" and (is_number(x) or is_number(y)) and not (_is_float(x) or _is_float(y)):
+        # The number becomes a float whatever the range of the integer type.
         return datatypes.float32
     dtype = common_dtype(x, y)
+    if name == "truediv" and not dtype.is_float:
+        return datatypes.float32
     if dtype.category == Category.RESTRICTED and name not in _PREDICATES:
-        raise CompileError(f"{dtype} has no arithmetic: convert with astype() first")
+        raise TileTypeError(f"{dtype} has no arithmetic: convert with astype() first")
     if dtype.is_boolean and name not in _PREDICATES and name not in _BITWISE:
-        raise CompileError("booleans have no arithmetic: convert one to an integer with astype()")
+        raise TileTypeError("booleans have no arithmetic: convert one to an integer with astype()")
     return dtype
 
 
@@ -109,12 +81,19 @@ def _is_float(value: Any) -> bool:
 
 
 def _check_integers(name: str, x: Any, y: Any) -> None:
-    for value in (x, y):
-        dtype = datatypes.of_literal(value) if is_number(value) else value.dtype
+    dtypes = [dtype_of(value) for value in (x, y)]
+    for value, dtype in zip((x, y), dtypes, strict=True):
         if dtype.is_float or dtype.is_boolean and name in _SHIFTS:
-            raise CompileError(f"expected integers, got {describe(value)}")
-    if not is_number(x) and not is_number(y) and x.dtype is not y.dtype:
-        raise CompileError(f"expected one integer type, got {x.dtype} and {y.dtype}: convert one with astype()")
+            raise TileTypeError(f"expected integers, got {describe(value)}")
+    # cuTile joins the bits of unlike types only where one is a Python number, and never those of bool and int8.
+    unlike = dtypes[0] is not dtypes[1] and not is_number(x) and not is_number(y)
+    if name in _BITWISE and (unlike or set(dtypes) == {datatypes.bool_, datatypes.int8}):
+        raise TileTypeError(f"expected one integer type, got {dtypes[0]} and {dtypes[1]}: convert one with astype()")
+
+
+def dtype_of(value: Any) -> DType:
+    """The element type of a tile or constant; that of a Python number is what it has by itself."""
+    return datatypes.of_literal(value) if is_number(value) else value.dtype
 
 
 def _emit(emitter: Emitter, name: str, lhs: Tile, rhs: Tile, options: dict[str, Any]) -> Tile:
@@ -156,7 +135,7 @@ _SIGNED = ("divi", "mini", "maxi", "shri")
 def _integer(emitter: Emitter, name: str, lhs: Tile, rhs: Tile, options: dict[str, Any]) -> Tile:
     _no_float_options(name, options)
     if name not in _INTEGER:
-        raise CompileError(f"'{name}' takes floats, got {lhs.dtype}: convert with astype() first")
+        raise TileTypeError(f"'{name}' takes floats, got {lhs.dtype}: convert with astype() first")
     operation, fixed = _INTEGER[name]
     attributes: dict[str, Any] = dict(fixed)
     if operation in _SIGNED:
@@ -169,7 +148,7 @@ def _integer(emitter: Emitter, name: str, lhs: Tile, rhs: Tile, options: dict[st
 
 def _no_float_options(name: str, options: dict[str, Any]) -> None:
     if options.get("rounding_mode") is not None or options.get("flush_to_zero"):
-        raise CompileError(f"rounding_mode and flush_to_zero are for floats, and '{name}' is on integers here")
+        raise TileTypeError(f"rounding_mode and flush_to_zero are for floats, and '{name}' is on integers here")
 
 
 _FLOAT = {"add": "addf", "sub": "subf", "mul": "mulf", "truediv": "divf", "min": "minf", "max": "maxf"}
@@ -182,7 +161,7 @@ def _float(emitter: Emitter, name: str, lhs: Tile, rhs: Tile, options: dict[str,
     if name == "pow":
         return emitter.tile("fpowf", [lhs, rhs], lhs.dtype, lhs.shape)
     if name not in _FLOAT:
-        raise CompileError(f"'{name}' takes integers, got {lhs.dtype}")
+        raise TileTypeError(f"'{name}' takes integers, got {lhs.dtype}")
     attributes = float_attributes(
         name, lhs.dtype, options, _ROUNDINGS + (("approx", "full") if name == "truediv" else ())
     )
@@ -227,24 +206,33 @@ def select(emitter: Emitter, condition: Tile, x: Tile, y: Tile) -> Tile:
     return emitter.tile("select", [condition, x, y], x.dtype, x.shape)
 
 
-def negate(emitter: Emitter, x: Any) -> Any:
+def as_signed_number(emitter: Emitter, x: Any) -> Any:
+    """The operand of a unary plus or minus: a bool counts as int32."""
+    if is_number(x):
+        return x
+    if not x.dtype.is_arithmetic:
+        raise TileTypeError(f"{x.dtype} has no arithmetic: convert with astype() first")
+    return astype(emitter, x, datatypes.int32) if x.dtype.is_boolean else x
+
+
+def negate(emitter: Emitter, operand: Any) -> Any:
+    """-x; integers wrap."""
+    x = as_signed_number(emitter, operand)
     if is_number(x):
         return -x
     if isinstance(x, TypedConstant):
         return TypedConstant(-x.value, x.dtype)
-    if not x.dtype.is_arithmetic or x.dtype.is_boolean:
-        raise CompileError(f"expected a number to negate, got {describe(x)}")
     return emitter.tile("negf" if x.dtype.is_float else "negi", [x], x.dtype, x.shape)
 
 
 def invert(emitter: Emitter, x: Any) -> Any:
     if is_number(x):
         return not x if isinstance(x, bool) else ~x
-    if isinstance(x, TypedConstant) and x.dtype.is_boolean:
-        return TypedConstant(not x.value, x.dtype)
-    tile = emitter.as_tile(x)
-    if tile.dtype.is_float:
-        raise CompileError(f"expected integers or booleans, got {describe(tile)}")
+    if x.dtype.is_float:
+        raise TileTypeError(f"expected integers or booleans, got {describe(x)}")
+    if isinstance(x, TypedConstant):
+        return TypedConstant(not x.value if x.dtype.is_boolean else ~int(x.value), x.dtype)
+    tile = x
     ones = emitter.constant(
         1 if tile.dtype.is_boolean else -1 if tile.dtype.signed else tile.dtype.range[1], tile.dtype, tile.shape
     )
@@ -322,6 +310,8 @@ for _function, _name in _PLAIN.items():
 
 @implements(language.divmod, divmod)
 def _divmod(emitter: Emitter, x: Any, y: Any) -> Any:
+    if (isinstance(x, Tile) or isinstance(y, Tile)) and common_dtype(x, y).is_float:
+        raise TileTypeError("'divmod' takes integers: for floats use '//' and '%'")
     return binary(emitter, "floordiv", x, y), binary(emitter, "mod", x, y)
 
 
@@ -350,7 +340,7 @@ def _abs(emitter: Emitter, x: Any) -> Any:
 def _isnan(emitter: Emitter, x: Any) -> Any:
     tile = emitter.as_tile(arguments.tile_like(x, "x"))
     if not tile.dtype.is_float:
-        return emitter.constant(False, datatypes.bool_, tile.shape)
+        raise arguments.BadArgument("x", f"'isnan' takes floats, got {describe(x)}")
     return compare(emitter, "ne", tile, tile)
 
 

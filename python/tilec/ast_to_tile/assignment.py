@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from tilec.ast_to_tile.values import describe
-from tilec.errors import CompileError
+from tilec.errors import TileSyntaxError, TileTypeError, TileValueError
 
 if TYPE_CHECKING:
     from tilec.ast_to_tile.tracer import Tracer
@@ -20,22 +20,24 @@ def bind(tracer: Tracer, target: ast.expr, value: Any) -> None:
         case ast.Tuple() | ast.List():
             _unpack(tracer, target.elts, value)
         case ast.Subscript():
-            raise CompileError("elements cannot be assigned: tiles are immutable, and arrays are written with ct.store")
+            raise TileTypeError(
+                "elements cannot be assigned: tiles are immutable, and arrays are written with ct.store"
+            )
         case _:
-            raise CompileError("only names and tuples of names can be assigned in a kernel")
+            raise TileSyntaxError("only names and tuples of names can be assigned in a kernel")
 
 
 def _unpack(tracer: Tracer, targets: list[ast.expr], value: Any) -> None:
     if not isinstance(value, tuple | list):
-        raise CompileError(f"expected a tuple of {len(targets)} to unpack, got {describe(value)}")
+        raise TileTypeError(f"expected a tuple of {len(targets)} to unpack, got {describe(value)}")
     items = tuple(value)
     starred = [at for at, target in enumerate(targets) if isinstance(target, ast.Starred)]
     if starred:
         at, behind = starred[0], len(targets) - starred[0] - 1
         if len(items) < len(targets) - 1:
-            raise CompileError(f"expected at least {len(targets) - 1} values to unpack, got {len(items)}")
+            raise TileValueError(f"expected at least {len(targets) - 1} values to unpack, got {len(items)}")
         items = (*items[:at], items[at : len(items) - behind], *items[len(items) - behind :])
     if len(items) != len(targets):
-        raise CompileError(f"expected {len(targets)} values to unpack, got {len(items)}")
+        raise TileValueError(f"expected {len(targets)} values to unpack, got {len(items)}")
     for target, item in zip(targets, items, strict=True):
         bind(tracer, target.value if isinstance(target, ast.Starred) else target, item)

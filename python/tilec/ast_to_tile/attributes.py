@@ -12,7 +12,7 @@ from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.shape import index_with_new_axes
 from tilec.ast_to_tile.values import Array, Method, Range, Tile, TiledView, TypedConstant, describe, is_number, plain
 from tilec.ast_to_tile.view import array_attribute, view_attribute
-from tilec.errors import CompileError
+from tilec.errors import TileTypeError
 from tilec.language import convert, datatypes, shape, view
 
 _TILE_METHODS = {
@@ -34,14 +34,14 @@ def attribute(value: Any, name: str) -> Any:
     if isinstance(value, Tile | TypedConstant) or is_number(value):
         return _tile_attribute(value, name)
     if isinstance(value, Range | Method | tuple):
-        raise CompileError(f"{describe(value)} has no attribute '{name}'")
+        raise TileTypeError(f"{describe(value)} has no attribute '{name}'")
     try:
         return plain(getattr(value, name))
     except AttributeError as problem:
         owner = f"module '{value.__name__}'" if isinstance(value, ModuleType) else describe(value)
         close = difflib.get_close_matches(name, dir(value), 1)
         hint = f", did you mean '{close[0]}'?" if close else ""
-        raise CompileError(f"{owner} has no attribute '{name}'{hint}") from problem
+        raise TileTypeError(f"{owner} has no attribute '{name}'{hint}") from problem
 
 
 def _tile_attribute(value: Any, name: str) -> Any:
@@ -55,7 +55,7 @@ def _tile_attribute(value: Any, name: str) -> Any:
     if name in _TILE_METHODS:
         return Method(value, _TILE_METHODS[name])
     names = ", ".join(("dtype", "shape", "ndim", *_TILE_METHODS))
-    raise CompileError(f"tiles have no attribute '{name}', they have: {names}")
+    raise TileTypeError(f"tiles have no attribute '{name}', they have: {names}")
 
 
 def element(emitter: Emitter, value: Any, key: Any) -> Any:
@@ -63,11 +63,11 @@ def element(emitter: Emitter, value: Any, key: Any) -> Any:
     if isinstance(value, Tile):
         return index_with_new_axes(emitter, value, key)
     if isinstance(value, Array):
-        raise CompileError(
+        raise TileTypeError(
             f"{value} has no elements to index: load a tile with ct.load, single elements with ct.gather"
         )
     if not isinstance(value, tuple | list | dict | str):
-        raise CompileError(f"{describe(value)} cannot be indexed")
+        raise TileTypeError(f"{describe(value)} cannot be indexed")
     if isinstance(key, slice):
         key = slice(*(known(part) for part in (key.start, key.stop, key.step)))
         parts: tuple[Any, ...] = (key.start, key.stop, key.step)
@@ -75,10 +75,10 @@ def element(emitter: Emitter, value: Any, key: Any) -> Any:
         key = known(key)
         parts = (key,)
     if not all(map(is_static, parts)):
-        raise CompileError(
+        raise TileTypeError(
             f"a tuple takes a constant index, got {describe(next(p for p in parts if not is_static(p)))}"
         )
     try:
         return value[key]
     except (IndexError, KeyError, TypeError) as problem:
-        raise CompileError(f"{describe(value)} has no element {key!r}") from problem
+        raise TileTypeError(f"{describe(value)} has no element {key!r}") from problem

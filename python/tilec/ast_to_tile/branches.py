@@ -16,7 +16,7 @@ from tilec.ast_to_tile.merge import NoMerge, Plan, lower, rebuild, types_of, uni
 from tilec.ast_to_tile.tracer import Block, Flow, Returned, Tracer, statement
 from tilec.ast_to_tile.values import Tile, Unusable
 from tilec.dialect.mlir import ir
-from tilec.errors import CompileError, Note
+from tilec.errors import Note, TileSyntaxError, TileTypeError
 
 _MISSING = object()
 
@@ -28,7 +28,7 @@ def either(tracer: Tracer, condition: Tile, then: Callable[[], Any], otherwise: 
     try:
         plan = unify(values)
     except NoMerge as problem:
-        raise CompileError(f"the two branches give different things: {problem.message}") from problem
+        raise TileTypeError(f"the two branches give different things: {problem.message}") from problem
     results = _close(tracer, condition, blocks, [[(plan, value)] for value in values])
     return rebuild(plan, results)
 
@@ -134,7 +134,9 @@ def _returning(tracer: Tracer, node: ast.If, condition: bool | Tile, rest: Seque
         chosen = node.body if condition else node.orelse
         return tracer.execute(chosen) if in_loop else Returned(_result(tracer, [*chosen, *rest]))
     if in_loop:
-        raise CompileError("'return' inside a loop of a function is not supported: leave the loop with 'break' first")
+        raise TileSyntaxError(
+            "'return' inside a loop of a function is not supported: leave the loop with 'break' first"
+        )
     then, otherwise = [*node.body, *rest], [*node.orelse, *rest]
     return Returned(either(tracer, condition, lambda: _result(tracer, then), lambda: _result(tracer, otherwise)))
 

@@ -20,7 +20,7 @@ from tilec.ast_to_tile.registry import HANDLERS
 from tilec.ast_to_tile.source import Source, body_of, read
 from tilec.ast_to_tile.tracer import Returned, Tracer, expression
 from tilec.ast_to_tile.values import LocalFunction, Method, describe, function_name
-from tilec.errors import CompileError
+from tilec.errors import TileRecursionError, TileSyntaxError, TileTypeError, TileValueError
 from tilec.language import arith, debug
 from tilec.language.datatypes import DType
 from tilec.language.kernel import Kernel
@@ -38,7 +38,7 @@ def _call(tracer: Tracer, node: ast.Call) -> Any:
     keywords: dict[str, Any] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            raise CompileError("'**' cannot be used in a kernel: give the arguments by name")
+            raise TileSyntaxError("'**' cannot be used in a kernel: give the arguments by name")
         keywords[keyword.arg] = tracer.evaluate(keyword.value)
     try:
         return call(tracer, function, arguments, keywords)
@@ -47,7 +47,7 @@ def _call(tracer: Tracer, node: ast.Call) -> Any:
             raise
         place = _argument(function, node, problem.parameter)
         message = f"'{function_name(function)}', argument '{problem.parameter}': {problem.message}"
-        raise CompileError(message, tracer.frame.place(place), tracer.frame.call_chain()) from problem
+        raise problem.kind(message, tracer.frame.place(place), tracer.frame.call_chain()) from problem
 
 
 def _argument(function: Any, node: ast.Call, parameter: str) -> ast.AST:
@@ -72,12 +72,12 @@ def call(tracer: Tracer, function: Any, arguments: Sequence[Any], keywords: dict
         return _inline_local(tracer, function, arguments, keywords)
     if isinstance(function, DType):
         if len(arguments) != 1 or keywords:
-            raise CompileError(f"'{function}(...)' takes one value")
+            raise TileTypeError(f"'{function}(...)' takes one value")
         return construct(function, arguments[0], tracer.emitter)
     if isinstance(function, Kernel):
-        raise CompileError(f"kernel '{function.name}' cannot be called from a kernel: call a plain function")
+        raise TileTypeError(f"kernel '{function.name}' cannot be called from a kernel: call a plain function")
     if not callable(function):
-        raise CompileError(f"{describe(function)} cannot be called")
+        raise TileTypeError(f"{describe(function)} cannot be called")
     if function in HANDLERS:
         return _built(tracer, function, arguments, keywords)
     if function in BUILTINS:
@@ -91,17 +91,19 @@ def _of_python(tracer: Tracer, function: Any, arguments: Sequence[Any], keywords
         return _folded(function, arguments, keywords)
     if isinstance(function, FunctionType):
         return _inline(tracer, function, arguments, keywords)
-    raise CompileError(f"{describe(function)} cannot be called in a kernel")
+    raise TileTypeError(f"{describe(function)} cannot be called in a kernel")
 
 
 def _folded(function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """A function of Python's math, on constants."""
     if not all(map(is_static, arguments)) or keywords:
-        raise CompileError(f"'math.{function.__name__}' takes constants in a kernel: for tiles use the functions of ct")
+        raise TileTypeError(
+            f"'math.{function.__name__}' takes constants in a kernel: for tiles use the functions of ct"
+        )
     try:
         return function(*map(known, arguments))
     except (ArithmeticError, ValueError, TypeError) as problem:
-        raise CompileError(f"'math.{function.__name__}': {problem}") from problem
+        raise TileValueError(f"'math.{function.__name__}': {problem}") from problem
 
 
 @functools.cache
@@ -115,7 +117,7 @@ def _bound(
     try:
         bound = signature.bind(*arguments, **keywords)
     except TypeError as problem:
-        raise CompileError(f"'{name}': {problem}") from problem
+        raise TileTypeError(f"'{name}': {problem}") from problem
     bound.apply_defaults()
     return dict(bound.arguments)
 
@@ -135,7 +137,7 @@ def _builtin_signature(function: Any) -> inspect.Signature:
 
 def _positional(function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> Sequence[Any]:
     if keywords:
-        raise CompileError(f"'{function_name(function)}' takes no arguments by name in a kernel")
+        raise TileTypeError(f"'{function_name(function)}' takes no arguments by name in a kernel")
     return arguments
 
 
@@ -169,7 +171,7 @@ def _inline_local(tracer: Tracer, function: LocalFunction, arguments: Sequence[A
 
 def _local_signature(tracer: Tracer, arguments: ast.arguments) -> inspect.Signature:
     if arguments.vararg or arguments.kwarg:
-        raise CompileError("functions inside a kernel cannot take a variable number of arguments")
+        raise TileSyntaxError("functions inside a kernel cannot take a variable number of arguments")
     names = (*arguments.posonlyargs, *arguments.args)
     kinds: list[tuple[ast.arg, Any]] = [(item, inspect.Parameter.POSITIONAL_OR_KEYWORD) for item in names]
     defaults: list[Any] = [None] * (len(kinds) - len(arguments.defaults)) + list(arguments.defaults)
@@ -189,7 +191,7 @@ def _run(tracer: Tracer, name: str, source: Source, body: list[ast.stmt], names:
     """Trace the body of a called function in place; the value it returns."""
     caller = tracer.frame
     if caller.depth >= MAXIMUM_DEPTH:
-        raise CompileError(f"calls are nested deeper than {MAXIMUM_DEPTH}: '{name}' calls itself without end")
+        raise TileRecursionError(f"calls are nested deeper than {MAXIMUM_DEPTH}: '{name}' calls itself without end")
     tracer.frame = Frame(name, source, body, names, outer, caller, tracer.node)
     try:
         flow = tracer.execute(body)

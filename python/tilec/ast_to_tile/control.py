@@ -9,7 +9,7 @@ from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.values import Array, Tile, TiledView, describe
-from tilec.errors import CompileError
+from tilec.errors import TileStaticAssertionError, TileSyntaxError
 from tilec.language import control as language
 from tilec.language import datatypes
 
@@ -28,7 +28,7 @@ def _static_assert(emitter: Emitter, condition: Any, message: Any) -> None:
             "condition", f"expected a condition known while compiling, got {describe(condition)}"
         )
     if not arguments.known(condition):
-        raise CompileError("static assertion failed" + (f": {message}" if message is not None else ""))
+        raise TileStaticAssertionError("static assertion failed" + (f": {message}" if message is not None else ""))
 
 
 @implements(language.static_eval)
@@ -49,7 +49,7 @@ def _constant(value: Any, parameter: str) -> Any:
 
 @implements(language.static_iter)
 def _static_iter(emitter: Emitter, iterable: Any) -> Any:
-    raise CompileError("ct.static_iter stands only after 'in' of a for statement")
+    raise TileSyntaxError("ct.static_iter stands only after 'in' of a for statement")
 
 
 @implements(language.assert_)

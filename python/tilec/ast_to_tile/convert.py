@@ -7,9 +7,8 @@ from typing import Any
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.emitter import Emitter
-from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Tile, TypedConstant, describe, is_number
-from tilec.errors import CompileError
+from tilec.ast_to_tile.values import Shape, Tile, TypedConstant, describe, is_number
+from tilec.errors import CompileError, TileTypeError
 from tilec.language import convert as language
 from tilec.language import datatypes
 from tilec.language.datatypes import DType
@@ -24,24 +23,33 @@ def signedness(dtype: DType) -> str:
 def to_dtype(emitter: Emitter, value: Any, dtype: DType, rounding: RoundingMode | None = None) -> Tile:
     """The value, converted; numbers are converted while compiling."""
     if isinstance(value, TypedConstant) or is_number(value):
-        number = arguments.known(value)
-        return emitter.constant(python_number(number, dtype), dtype)
+        return constant_tile(emitter, value, dtype)
     if value.dtype is dtype:
         return value
     return _convert(emitter, value, dtype, rounding)
 
 
-def python_number(number: Any, dtype: DType) -> Any:
-    """Truncates towards zero as the conversion at run time does; wraps nothing, out of range is refused later."""
-    if dtype.is_boolean:
-        return bool(number)
-    return float(number) if dtype.is_float else int(number)
+def constant_tile(emitter: Emitter, value: Any, dtype: DType, shape: Shape = ()) -> Tile:
+    """A tile of one constant: a typed one is converted as at run time, a Python number has to be in range."""
+    if isinstance(value, TypedConstant):
+        return emitter.constant(TypedConstant(value.value, dtype).value, dtype, shape)
+    truncated = int(value) if dtype.is_integral else value
+    return emitter.constant(truncated, dtype, shape)
+
+
+def astype(emitter: Emitter, value: Any, dtype: DType, rounding: RoundingMode | None = None) -> Any:
+    """The value in another element type; a constant stays one, unless it is rounded in a mode of its own."""
+    if isinstance(value, Tile):
+        return to_dtype(emitter, value, dtype, rounding)
+    if rounding is None or rounding is RoundingMode.RN:
+        return TypedConstant(arguments.known(value), dtype)
+    return to_dtype(emitter, emitter.as_tile(value), dtype, rounding)
 
 
 def _convert(emitter: Emitter, tile: Tile, dtype: DType, rounding: RoundingMode | None) -> Tile:
     source = tile.dtype
     if rounding is not None and not (source.is_float and dtype.is_float):
-        raise CompileError(f"a rounding mode is for conversions between floats, got {source} to {dtype}")
+        raise TileTypeError(f"a rounding mode is for conversions between floats, got {source} to {dtype}")
     if dtype.is_boolean:
         return _not_zero(emitter, tile)
     if source.is_float and dtype.is_float:
@@ -75,12 +83,14 @@ def _not_zero(emitter: Emitter, tile: Tile) -> Tile:
 
 def check_implicit(value: Any, dtype: DType) -> None:
     """Raises CompileError where the value cannot become `dtype` without being asked: only what loses nothing can."""
-    if is_number(value):
+    if is_number(value) and dtype.is_boolean:
+        fits = isinstance(value, int) and value in (0, 1)
+    elif is_number(value):
         fits = datatypes.promote_literal(dtype, value) is dtype
     else:
         fits = value.dtype is dtype or _widens(value.dtype, dtype)
     if not fits:
-        raise CompileError(f"{describe(value)} cannot become {dtype} by itself: convert it with astype()")
+        raise TileTypeError(f"{describe(value)} cannot become {dtype} by itself: convert it with astype()")
 
 
 def implicit(emitter: Emitter, value: Any, dtype: DType) -> Tile:
@@ -100,18 +110,15 @@ def _widens(source: DType, dtype: DType) -> bool:
 def _astype(emitter: Emitter, x: Any, dtype: Any, rounding_mode: Any) -> Any:
     element = arguments.dtype(dtype)
     rounding = arguments.keyword_or_none(rounding_mode, RoundingMode, "rounding_mode")
-    value = arguments.tile_like(x, "x")
-    if not isinstance(value, Tile):
-        return TypedConstant(python_number(arguments.known(value), element), element)
-    return to_dtype(emitter, value, element, rounding)
+    return astype(emitter, arguments.tile_like(x, "x"), element, rounding)
 
 
 def construct(dtype: DType, value: Any, emitter: Emitter) -> Any:
     """`ct.int16(5)`: a scalar of a fixed type, constant if the value is."""
     if is_number(value) or isinstance(value, TypedConstant):
-        return TypedConstant(python_number(arguments.known(value), dtype), dtype)
+        return TypedConstant(arguments.known(value), dtype)
     if not isinstance(value, Tile) or value.shape:
-        raise CompileError(f"'{dtype}(...)' takes a scalar, got {describe(value)}")
+        raise TileTypeError(f"'{dtype}(...)' takes a scalar, got {describe(value)}")
     return to_dtype(emitter, value, dtype)
 
 
@@ -137,7 +144,7 @@ def _flattened_bytes(tile: Tile, width: int) -> int:
     """How many elements of `width` bits the bits of a tile make; raises CompileError where some are left."""
     bits = math.prod(tile.shape) * (1 if tile.dtype.is_boolean else tile.dtype.bitwidth)
     if bits % width or bits % 8:
-        raise CompileError(f"the {bits} bits of {describe(tile)} are no whole number of elements of {width} bits")
+        raise TileTypeError(f"the {bits} bits of {describe(tile)} are no whole number of elements of {width} bits")
     return bits // width
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tilec.ast_to_tile.constant_value import stored
 from tilec.ast_to_tile.values import Shape, Tile, TypedConstant, describe
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import ir
-from tilec.errors import CompileError
+from tilec.errors import TileTypeError, TileValueError
 from tilec.language import datatypes
 from tilec.language.datatypes import DType
 
@@ -41,7 +42,7 @@ def tile_type(dtype: DType, shape: Shape = ()) -> ir.Type:
     try:
         return TileType.get(shape, element_type(dtype))
     except ValueError as problem:
-        raise CompileError(str(problem)) from problem
+        raise TileTypeError(str(problem)) from problem
 
 
 def pointer_type(dtype: DType, shape: Shape = ()) -> ir.Type:
@@ -68,7 +69,7 @@ class Emitter:
         try:
             return build(name, operands, results, attributes, loc=self.locate(), **keywords)
         except ValueError as problem:
-            raise CompileError(str(problem)) from problem
+            raise TileTypeError(str(problem)) from problem
 
     def tile(self, name: str, operands: Sequence[Tile], dtype: DType, shape: Shape, **attributes: Any) -> Tile:
         """The one result, a tile, of an operation on tiles."""
@@ -92,22 +93,22 @@ class Emitter:
             return self.constant(value.value, value.dtype)
         if isinstance(value, bool | int | float):
             return self.constant(value, dtype or datatypes.of_literal(value))
-        raise CompileError(f"expected a tile or a number, got {describe(value)}")
+        raise TileTypeError(f"expected a tile or a number, got {describe(value)}")
 
 
 def element_attribute(value: bool | int | float, dtype: DType) -> ir.Attribute:
     """One element as an attribute; raises CompileError where it does not fit."""
     element = element_type(dtype)
     if dtype.is_float:
-        return ir.FloatAttr.get(element, float(value))
+        return ir.FloatAttr.get(element, float(stored(value, dtype)))
     if dtype.is_boolean:
         return ir.IntegerAttr.get(element, int(bool(value)))
     if isinstance(value, float) and not value.is_integer():
-        raise CompileError(f"the constant {value} is no integer and cannot become {dtype}")
+        raise TileValueError(f"the constant {value} is no integer and cannot become {dtype}")
     integer = int(value)
     least, greatest = dtype.range
     if not least <= integer <= greatest:
-        raise CompileError(f"the constant {integer} is out of range of {dtype} ({least} to {greatest})")
+        raise TileValueError(f"the constant {integer} is out of range of {dtype} ({least} to {greatest})")
     # MLIR integers have no sign: the upper half of the unsigned range is the negative half of the signed one.
     return ir.IntegerAttr.get(
         element, integer - (1 << dtype.bitwidth) if integer > _greatest_signed(dtype) else integer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tilec.ast_to_tile.arith import binary, invert, negate, where
+from tilec.ast_to_tile.arith import as_signed_number, binary, invert, negate, where
 from tilec.ast_to_tile.attributes import attribute, element
 from tilec.ast_to_tile.branches import either
 from tilec.ast_to_tile.control import is_static
@@ -13,9 +13,8 @@ from tilec.ast_to_tile.debug import joined
 from tilec.ast_to_tile.merge import same
 from tilec.ast_to_tile.mma import matmul
 from tilec.ast_to_tile.tracer import Tracer, expression
-from tilec.ast_to_tile.values import LocalFunction, Tile, TypedConstant, describe, is_tile_like
-from tilec.errors import CompileError
-from tilec.language import datatypes
+from tilec.ast_to_tile.values import LocalFunction, Tile, describe, is_tile_like
+from tilec.errors import TileTypeError
 
 _BINARY = {
     ast.Add: "add",
@@ -37,7 +36,7 @@ _COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: 
 @expression(ast.Constant)
 def _constant(tracer: Tracer, node: ast.Constant) -> Any:
     if isinstance(node.value, complex | bytes):
-        raise CompileError(f"a {type(node.value).__name__} constant cannot be used in a kernel")
+        raise TileTypeError(f"a {type(node.value).__name__} constant cannot be used in a kernel")
     return node.value
 
 
@@ -69,7 +68,7 @@ def unpacked(tracer: Tracer, node: ast.expr) -> tuple[Any, ...]:
     value = tracer.evaluate(node)
     if isinstance(value, tuple | list):
         return tuple(value)
-    raise CompileError(f"expected a tuple to unpack, got {describe(value)}")
+    raise TileTypeError(f"expected a tuple to unpack, got {describe(value)}")
 
 
 @expression(ast.Lambda)
@@ -120,10 +119,12 @@ def _unary(tracer: Tracer, node: ast.UnaryOp) -> Any:
         truth = tracer.truth(value)
         return not truth if isinstance(truth, bool) else invert(tracer.emitter, truth)
     if not is_tile_like(value):
-        raise CompileError(f"expected a tile or a number, got {describe(value)}")
+        raise TileTypeError(f"expected a tile or a number, got {describe(value)}")
     if isinstance(node.op, ast.USub):
         return negate(tracer.emitter, value)
-    return invert(tracer.emitter, value) if isinstance(node.op, ast.Invert) else value
+    if isinstance(node.op, ast.UAdd):
+        return as_signed_number(tracer.emitter, value)
+    return invert(tracer.emitter, value)
 
 
 @expression(ast.Compare)
@@ -152,13 +153,13 @@ def _compared(tracer: Tracer, operator: ast.cmpop, x: Any, y: Any) -> Any:
     if is_tile_like(x) and is_tile_like(y):
         return binary(tracer.emitter, name, x, y)
     if not is_static(x) or not is_static(y) or name not in ("eq", "ne"):
-        raise CompileError(f"{describe(x)} and {describe(y)} cannot be compared")
+        raise TileTypeError(f"{describe(x)} and {describe(y)} cannot be compared")
     return (x == y) == (name == "eq")
 
 
 def _contained(x: Any, y: Any) -> bool:
     if not is_static(x) or not is_static(y) or not isinstance(y, tuple | list | str | dict | set | frozenset):
-        raise CompileError(f"'in' takes constants only, got {describe(x)} and {describe(y)}")
+        raise TileTypeError(f"'in' takes constants only, got {describe(x)} and {describe(y)}")
     return x in y
 
 
@@ -167,30 +168,18 @@ def _boolean(tracer: Tracer, node: ast.BoolOp) -> Any:
     return _connect(tracer, isinstance(node.op, ast.And), node.values)
 
 
-def _connect(tracer: Tracer, is_and: bool, nodes: list[ast.expr]) -> Any:
-    """`and` and `or` as Python has them: what decides is the result, and what follows is not evaluated."""
-    first = tracer.evaluate(nodes[0])
-    if len(nodes) == 1:
-        return first
-    truth = tracer.truth(first)
+def _connect(tracer: Tracer, is_and: bool, nodes: list[ast.expr]) -> bool | Tile:
+    """Whether all, or any, of the operands count as true; what follows the one that decides is not evaluated."""
+    truth = tracer.condition(nodes[0])
+    rest = nodes[1:]
+    if not rest:
+        return truth
     if isinstance(truth, bool):
-        return _connect(tracer, is_and, nodes[1:]) if truth == is_and else first
-    if not isinstance(first, Tile) or not first.dtype.is_boolean:
-        raise CompileError(f"'and' and 'or' join booleans, got {describe(first)}: compare it with something")
-    if any(isinstance(inner, ast.Call) for node in nodes[1:] for inner in ast.walk(node)):
-        rest, stop = (lambda: _boolean_tail(tracer, is_and, nodes)), (lambda: not is_and)
-        return either(tracer, truth, rest, stop) if is_and else either(tracer, truth, stop, rest)
-    return binary(tracer.emitter, "and" if is_and else "or", truth, _boolean_tail(tracer, is_and, nodes))
-
-
-def _boolean_tail(tracer: Tracer, is_and: bool, nodes: list[ast.expr]) -> Any:
-    rest = _connect(tracer, is_and, nodes[1:])
-    dtype = (
-        rest.dtype if isinstance(rest, Tile | TypedConstant) else datatypes.bool_ if isinstance(rest, bool) else None
-    )
-    if dtype is not datatypes.bool_:
-        raise CompileError(f"'and' and 'or' join booleans, got {describe(rest)}: compare it with something")
-    return rest
+        return _connect(tracer, is_and, rest) if truth == is_and else truth
+    if any(isinstance(inner, ast.Call) for node in rest for inner in ast.walk(node)):
+        follow, stop = (lambda: _connect(tracer, is_and, rest)), (lambda: not is_and)
+        return either(tracer, truth, follow, stop) if is_and else either(tracer, truth, stop, follow)
+    return binary(tracer.emitter, "and" if is_and else "or", truth, _connect(tracer, is_and, rest))
 
 
 @expression(ast.IfExp)
@@ -221,5 +210,5 @@ def _formatted(tracer: Tracer, node: ast.JoinedStr) -> Any:
 def _printable(tracer: Tracer, node: ast.expr) -> Any:
     value = tracer.evaluate(node)
     if not is_static(value) and not isinstance(value, Tile):
-        raise CompileError(f"text can be made of constants and tiles, got {describe(value)}")
+        raise TileTypeError(f"text can be made of constants and tiles, got {describe(value)}")
     return value

@@ -17,7 +17,7 @@ from tilec.ast_to_tile.source import Source
 from tilec.ast_to_tile.values import Unusable, plain
 from tilec.dialect.cuda_tile.debug_info import DICompileUnitAttr, DIFileAttr, DISubprogramAttr, di_location
 from tilec.dialect.mlir import ir
-from tilec.errors import CompileError, Note, SourceLocation
+from tilec.errors import Note, SourceLocation, TileSyntaxError, TileTypeError
 
 # Deeper calls are a recursion that never ends, as nothing in it can depend on values at run time.
 MAXIMUM_DEPTH = 64
@@ -47,10 +47,10 @@ class Frame:
         if name in self.names:
             value = self.names[name]
             if isinstance(value, Unusable):
-                raise CompileError(value.problem, notes=list(value.notes))
+                raise TileTypeError(value.problem, notes=list(value.notes))
             return value
         if name in self.locals:
-            raise CompileError(f"'{name}' is used before it is assigned")
+            raise TileSyntaxError(f"'{name}' is used before it is assigned")
         if isinstance(self.outer, Frame):
             return self.outer.lookup(name)
         return self._global(name, self.outer)
@@ -61,7 +61,7 @@ class Frame:
         if hasattr(builtins, name):
             return getattr(builtins, name)
         close = difflib.get_close_matches(name, [*self.names, *outer], 1)
-        raise CompileError(f"unknown name '{name}'" + (f", did you mean '{close[0]}'?" if close else ""))
+        raise TileSyntaxError(f"unknown name '{name}'" + (f", did you mean '{close[0]}'?" if close else ""))
 
     def assign(self, name: str, value: Any, node: ast.AST) -> None:
         self.names[name] = value

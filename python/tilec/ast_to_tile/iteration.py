@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.assignment import bind
+from tilec.ast_to_tile.liveness import contains
 from tilec.ast_to_tile.values import Range, describe
-from tilec.errors import CompileError
+from tilec.errors import TileSyntaxError, TileTypeError
 from tilec.language import control as language
 
 if TYPE_CHECKING:
@@ -25,9 +26,11 @@ def unroll(tracer: Tracer, node: ast.For) -> Flow:
     call = node.iter
     assert isinstance(call, ast.Call)
     if len(call.args) != 1 or call.keywords:
-        raise CompileError("ct.static_iter takes one argument")
+        raise TileSyntaxError("ct.static_iter takes one argument")
     if _jumps(node.body):
-        raise CompileError("'break' and 'continue' cannot be used in a loop over ct.static_iter: use 'if'")
+        raise TileSyntaxError("'break' and 'continue' cannot be used in a loop over ct.static_iter: use 'if'")
+    if contains(node, ast.Return):
+        raise TileSyntaxError("'return' cannot be used in a loop over ct.static_iter: use 'if'")
     for element in _elements(tracer.evaluate(call.args[0])):
         bind(tracer, node.target, element)
         flow = tracer.execute(node.body)
@@ -51,7 +54,7 @@ def _elements(iterable: Any) -> list[Any]:
         bounds = [arguments.known(bound) for bound in (iterable.start, iterable.stop, iterable.step)]
         if all(isinstance(bound, int) for bound in bounds):
             return list(range(*bounds))
-        raise CompileError("ct.static_iter takes a range with constant bounds")
+        raise TileTypeError("ct.static_iter takes a range with constant bounds")
     if isinstance(iterable, tuple | list):
         return list(iterable)
-    raise CompileError(f"ct.static_iter takes a tuple or a range, got {describe(iterable)}")
+    raise TileTypeError(f"ct.static_iter takes a tuple or a range, got {describe(iterable)}")

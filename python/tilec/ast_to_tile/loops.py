@@ -19,7 +19,7 @@ from tilec.ast_to_tile.tracer import Block, Flow, Jump, Left, Loop, Returned, Tr
 from tilec.ast_to_tile.values import Range, Tile, Unusable, describe
 from tilec.dialect.fields import MANY_RUNS, run_lengths
 from tilec.dialect.mlir import ir
-from tilec.errors import CompileError, Note
+from tilec.errors import Note, TileSyntaxError, TileTypeError
 
 Plans = dict[str, Plan]
 
@@ -27,14 +27,14 @@ Plans = dict[str, Plan]
 @statement(ast.For)
 def _for(tracer: Tracer, node: ast.For, rest: Sequence[ast.stmt]) -> Flow:
     if node.orelse:
-        raise CompileError("'else' after a loop cannot be used in a kernel: set a flag before 'break'")
+        raise TileSyntaxError("'else' after a loop cannot be used in a kernel: set a flag before 'break'")
     if is_static_iteration(tracer, node.iter):
         return unroll(tracer, node)
     bounds = tracer.evaluate(node.iter)
     if not isinstance(bounds, Range):
-        raise CompileError(f"expected range(...) or ct.static_iter(...) after 'in', got {describe(bounds)}")
+        raise TileTypeError(f"expected range(...) or ct.static_iter(...) after 'in', got {describe(bounds)}")
     if not isinstance(node.target, ast.Name):
-        raise CompileError("expected one name as the variable of a loop over range(...)")
+        raise TileSyntaxError("expected one name as the variable of a loop over range(...)")
     start, stop, step = _bounds(tracer, bounds)
     counter = node.target.id
     plans = _carried(tracer, node, except_for=counter)
@@ -80,7 +80,7 @@ def _types(plans: Plans) -> list[ir.Type]:
     # A loop made of a `for` carries its counter too.
     runs, most = len(run_lengths(types)) + 1, MANY_RUNS
     if runs > most:
-        raise CompileError(
+        raise TileTypeError(
             f"a loop can carry values of {most} types in a row, this one carries {runs} ({', '.join(plans)})"
         )
     return types
@@ -117,12 +117,12 @@ def _repeat(tracer: Tracer, loop: Loop, node: ast.AST, plans: Plans, block: Bloc
 
 def _next(tracer: Tracer, loop: Loop, name: str, plan: Plan, value: Any, block: Block) -> list[ir.Value]:
     if isinstance(value, Unusable):
-        raise CompileError(f"'{name}' goes into the next iteration, but {value.problem}", notes=list(value.notes))
+        raise TileTypeError(f"'{name}' goes into the next iteration, but {value.problem}", notes=list(value.notes))
     try:
         return lower(tracer.emitter, plan, value)
     except NoMerge as problem:
         assignment = block.assigned_at.get(name)
-        raise CompileError(
+        raise TileTypeError(
             f"'{name}' changes from iteration to iteration: {problem.message}; "
             "give it one type and shape before the loop",
             tracer.frame.place(assignment) if assignment is not None else None,
@@ -206,7 +206,7 @@ def _exit_if(tracer: Tracer, condition: Tile, node: ast.AST) -> None:
 @statement(ast.While)
 def _while(tracer: Tracer, node: ast.While, rest: Sequence[ast.stmt]) -> Flow:
     if node.orelse:
-        raise CompileError("'else' after a loop cannot be used in a kernel: set a flag before 'break'")
+        raise TileSyntaxError("'else' after a loop cannot be used in a kernel: set a flag before 'break'")
     plans = _carried(tracer, node)
     loop = Loop(tracer.frame, node, exits=[])
     initial = _initial(tracer, plans)
@@ -229,7 +229,7 @@ def _while(tracer: Tracer, node: ast.While, rest: Sequence[ast.stmt]) -> Flow:
 
 def _never_ends(tracer: Tracer) -> Flow:
     if not tracer.frame.is_kernel:
-        raise CompileError("this loop of a function never ends: leave it with 'break'")
+        raise TileSyntaxError("this loop of a function never ends: leave it with 'break'")
     tracer.emitter.build("return")
     return Returned(None)
 

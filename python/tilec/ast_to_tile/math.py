@@ -13,7 +13,7 @@ from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import common_shape, operand
 from tilec.ast_to_tile.values import Tile, TypedConstant, is_number
-from tilec.errors import CompileError
+from tilec.errors import TileTypeError, TileValueError
 from tilec.language import datatypes
 from tilec.language import math as language
 from tilec.language.datatypes import Category
@@ -57,7 +57,7 @@ def _folded(name: str, fold: Callable[[float], float], value: Any) -> float:
     try:
         return float(fold(float(value)))
     except (ArithmeticError, ValueError, TypeError) as problem:
-        raise CompileError(f"'{name}' of the constant {value}: {problem}") from problem
+        raise TileValueError(f"'{name}' of the constant {value}: {problem}") from problem
 
 
 for _function, (_fold, _roundings) in _FUNCTIONS.items():
@@ -89,7 +89,7 @@ def _atan2(emitter: Emitter, x1: Any, x2: Any) -> Any:
     values = [arguments.tile_like(value, name) for value, name in ((x1, "x1"), (x2, "x2"))]
     dtype = common_dtype(*values)
     if not dtype.is_float or dtype.category == Category.RESTRICTED:
-        raise CompileError(f"'atan2' takes floats, got {dtype}")
+        raise TileTypeError(f"'atan2' takes floats, got {dtype}")
     shape = common_shape(*(value.shape if isinstance(value, Tile) else () for value in values))
     tiles = [operand(emitter, value, dtype, shape) for value in values]
     return emitter.tile("atan2", tiles, dtype, shape)

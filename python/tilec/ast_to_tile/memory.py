@@ -17,7 +17,7 @@ from tilec.ast_to_tile.view import tile_view, tiles_along
 from tilec.dialect.cuda_tile.attributes import DivByAttr
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
-from tilec.errors import CompileError
+from tilec.errors import TileValueError
 from tilec.language import datatypes
 from tilec.language import memory as language
 from tilec.language import view as view_language
@@ -170,7 +170,7 @@ def _hints(options: dict[str, Any]) -> ir.Attribute | None:
     latency = arguments.constant_int_or_none(options.get("latency"), "latency")
     if latency is not None:
         if not 1 <= latency <= 10:
-            raise BadArgument("latency", f"expected 1 (low) to 10 (high), got {latency}")
+            raise BadArgument("latency", f"expected 1 (low) to 10 (high), got {latency}", TileValueError)
         hints["latency"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), latency)
     if options.get("allow_tma") is not None:
         hints["allow_tma"] = ir.BoolAttr.get(arguments.constant_bool(options["allow_tma"], "allow_tma"))
@@ -238,7 +238,7 @@ def _assume_divisible_by(emitter: Emitter, x: Any, divisor: Any) -> Any:
     number = arguments.known(x)
     if isinstance(number, int):
         if number % factor:
-            raise CompileError(f"{number} is not divisible by {factor}")
+            raise TileValueError(f"{number} is not divisible by {factor}")
         return x
     if not isinstance(x, Tile) or x.shape or not x.dtype.is_integral:
         raise BadArgument("x", f"expected an integer scalar, got {describe(x)}")

@@ -13,7 +13,7 @@ from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import broadcast, common_shape, reshape
 from tilec.ast_to_tile.values import Shape, Tile
-from tilec.errors import CompileError
+from tilec.errors import TileTypeError
 from tilec.language import datatypes
 from tilec.language import mma as language
 from tilec.language.datatypes import DType
@@ -48,10 +48,10 @@ def _check_types(lhs: DType, rhs: DType, accumulator: DType | None) -> None:
 def _product_shapes(lhs: Shape, rhs: Shape) -> tuple[Shape, Shape, Shape]:
     """Both operands and the result with their batch axes broadcast; raises CompileError where K differs."""
     if lhs[-1] != rhs[-2]:
-        raise CompileError(f"shapes {lhs} and {rhs} cannot be multiplied: {lhs[-1]} columns meet {rhs[-2]} rows")
+        raise TileTypeError(f"shapes {lhs} and {rhs} cannot be multiplied: {lhs[-1]} columns meet {rhs[-2]} rows")
     batch = common_shape(lhs[:-2], rhs[:-2])
     if len(batch) > 1:
-        raise CompileError(f"expected at most one batch axis, got shapes {lhs} and {rhs}")
+        raise TileTypeError(f"expected at most one batch axis, got shapes {lhs} and {rhs}")
     return (*batch, *lhs[-2:]), (*batch, *rhs[-2:]), (*batch, lhs[-2], rhs[-1])
 
 

@@ -15,7 +15,7 @@ from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import broadcast, common_shape, iota, reshape
 from tilec.ast_to_tile.values import Shape, Tile, describe, function_name
 from tilec.dialect.mlir import ir
-from tilec.errors import CompileError
+from tilec.errors import TileTypeError
 from tilec.language import datatypes
 from tilec.language import reduce as language
 from tilec.language.datatypes import DType
@@ -89,7 +89,7 @@ def check_options(name: str, dtype: DType, options: dict[str, Any]) -> None:
     if dtype.is_float:
         float_attributes(name, dtype, options, ("nearest_even", "zero", "negative_inf", "positive_inf"))
     elif options.get("rounding_mode") is not None or options.get("flush_to_zero"):
-        raise CompileError(f"rounding_mode and flush_to_zero are for floats, got {dtype}")
+        raise TileTypeError(f"rounding_mode and flush_to_zero are for floats, got {dtype}")
 
 
 def foldable(emitter: Emitter, x: Any) -> Tile:

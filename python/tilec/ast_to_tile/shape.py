@@ -7,11 +7,11 @@ from typing import Any
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
-from tilec.ast_to_tile.convert import python_number, to_dtype
+from tilec.ast_to_tile.convert import constant_tile, to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.values import Shape, Tile, describe
-from tilec.errors import CompileError
+from tilec.errors import TileTypeError
 from tilec.language import datatypes
 from tilec.language import shape as language
 from tilec.language import view as view_language
@@ -30,7 +30,7 @@ def broadcast(emitter: Emitter, tile: Tile, shape: Shape) -> Tile:
     if len(tile.shape) > len(shape) or any(
         own not in (1, wanted) for own, wanted in zip(reversed(tile.shape), reversed(shape), strict=False)
     ):
-        raise CompileError(f"shape {tile.shape} cannot be broadcast to {shape}")
+        raise TileTypeError(f"shape {tile.shape} cannot be broadcast to {shape}")
     aligned = reshape(emitter, tile, (1,) * (len(shape) - len(tile.shape)) + tile.shape)
     return aligned if aligned.shape == shape else emitter.tile("broadcast", [aligned], tile.dtype, shape)
 
@@ -39,7 +39,7 @@ def operand(emitter: Emitter, value: Any, dtype: DType, shape: Shape) -> Tile:
     """A tile or number as a tile of a type and shape; a number becomes one constant, not a broadcast."""
     if isinstance(value, Tile):
         return broadcast(emitter, to_dtype(emitter, value, dtype), shape)
-    return emitter.constant(python_number(arguments.known(value), dtype), dtype, shape)
+    return constant_tile(emitter, value, dtype, shape)
 
 
 def common_shape(*shapes: Shape) -> Shape:
@@ -49,7 +49,7 @@ def common_shape(*shapes: Shape) -> Shape:
     for extents in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True):
         widest = max(extents)
         if any(extent not in (1, widest) for extent in extents):
-            raise CompileError(f"shapes {' and '.join(map(str, shapes))} cannot be broadcast together")
+            raise TileTypeError(f"shapes {' and '.join(map(str, shapes))} cannot be broadcast together")
         common.append(widest)
     return tuple(common)
 
@@ -160,10 +160,10 @@ def index_with_new_axes(emitter: Emitter, tile: Tile, key: Any) -> Tile:
     """`tile[:, None]`: a new axis of extent 1 for each None; nothing else can be taken from a tile by subscript."""
     items = key if isinstance(key, tuple) else (key,)
     if items.count(...) > 1 or any(item is not None and item is not ... and item != slice(None) for item in items):
-        raise CompileError("a tile takes only ':', '...' and None in a subscript; for parts of it use ct.extract")
+        raise TileTypeError("a tile takes only ':', '...' and None in a subscript; for parts of it use ct.extract")
     kept = sum(item == slice(None) for item in items)
     if kept > len(tile.shape):
-        raise CompileError(f"a tile of shape {tile.shape} has {len(tile.shape)} axes, got {kept} times ':'")
+        raise TileTypeError(f"a tile of shape {tile.shape} has {len(tile.shape)} axes, got {kept} times ':'")
     items = items if ... in items else (*items, ...)
     at = items.index(...)
     rest = len(tile.shape) - kept
@@ -254,5 +254,5 @@ def _joined(emitter: Emitter, first: Tile, second: Tile) -> Tile:
 @implements(view_language.Tile.item)
 def _item(emitter: Emitter, self: Any) -> Tile:
     if math.prod(self.shape) != 1:
-        raise CompileError(f"'item' takes a tile of one element, got {describe(self)}")
+        raise TileTypeError(f"'item' takes a tile of one element, got {describe(self)}")
     return reshape(emitter, self, ())

@@ -8,7 +8,7 @@ import linecache
 from dataclasses import dataclass
 from types import FunctionType
 
-from tilec.errors import CompileError, SourceLocation
+from tilec.errors import SourceLocation, TileSyntaxError
 
 Definition = ast.FunctionDef | ast.Lambda
 
@@ -51,9 +51,9 @@ def read(function: FunctionType) -> Source:
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     found = [node for node in _definitions(text).get(code.co_firstlineno, ()) if _name(node) == code.co_name]
     if not found:
-        raise CompileError(f"the source of '{function.__name__}' cannot be read: put it into a file", place)
+        raise TileSyntaxError(f"the source of '{function.__name__}' cannot be read: put it into a file", place)
     if len(found) > 1:
-        raise CompileError(f"several functions '{function.__name__}' stand on this line: give each its own", place)
+        raise TileSyntaxError(f"several functions '{function.__name__}' stand on this line: give each its own", place)
     return Source(found[0], code.co_filename)
 
 

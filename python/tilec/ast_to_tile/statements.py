@@ -10,7 +10,7 @@ from tilec.ast_to_tile.expressions import operate
 from tilec.ast_to_tile.loops import jump
 from tilec.ast_to_tile.tracer import Flow, Left, Loop, Returned, Tracer, statement
 from tilec.ast_to_tile.values import LocalFunction
-from tilec.errors import CompileError
+from tilec.errors import TileSyntaxError, TileTypeError
 
 Rest = Sequence[ast.stmt]
 
@@ -33,7 +33,7 @@ def _annotated(tracer: Tracer, node: ast.AnnAssign, rest: Rest) -> Flow:
 @statement(ast.AugAssign)
 def _augmented(tracer: Tracer, node: ast.AugAssign, rest: Rest) -> Flow:
     if not isinstance(node.target, ast.Name):
-        raise CompileError("elements cannot be assigned: tiles are immutable, and arrays are written with ct.store")
+        raise TileTypeError("elements cannot be assigned: tiles are immutable, and arrays are written with ct.store")
     before = tracer.frame.lookup(node.target.id)
     tracer.frame.assign(node.target.id, operate(tracer, node.op, before, tracer.evaluate(node.value)), node)
     return None
@@ -53,7 +53,7 @@ def _pass(tracer: Tracer, node: ast.Pass, rest: Rest) -> Flow:
 @statement(ast.FunctionDef)
 def _function(tracer: Tracer, node: ast.FunctionDef, rest: Rest) -> Flow:
     if node.decorator_list:
-        raise CompileError("functions inside a kernel cannot have decorators")
+        raise TileSyntaxError("functions inside a kernel cannot have decorators")
     tracer.frame.assign(node.name, LocalFunction(node, tracer.frame), node)
     return None
 
@@ -64,14 +64,14 @@ def _return(tracer: Tracer, node: ast.Return, rest: Rest) -> Flow:
     loop = _own_loop(tracer)
     if not tracer.frame.is_kernel:
         if loop is not None:
-            raise CompileError(
+            raise TileSyntaxError(
                 "'return' inside a loop of a function is not supported: leave the loop with 'break' first"
             )
         return Returned(value)
     if value is not None:
-        raise CompileError("a kernel returns nothing: write results with ct.store")
+        raise TileTypeError("a kernel returns nothing: write results with ct.store")
     if any(around.exits is None for around in tracer.loops):
-        raise CompileError("'return' inside a 'for' loop is not supported: leave the loop with 'break' first")
+        raise TileSyntaxError("'return' inside a 'for' loop is not supported: leave the loop with 'break' first")
     tracer.emitter.build("return")
     return Returned(None)
 
@@ -84,7 +84,7 @@ def _own_loop(tracer: Tracer) -> Loop | None:
 def _break(tracer: Tracer, node: ast.Break, rest: Rest) -> Flow:
     loop = _own_loop(tracer)
     if loop is None or loop.exits is None:
-        raise CompileError("'break' outside of a loop")
+        raise TileSyntaxError("'break' outside of a loop")
     loop.exits.append(jump(tracer, node))
     return Left()
 
@@ -93,6 +93,6 @@ def _break(tracer: Tracer, node: ast.Break, rest: Rest) -> Flow:
 def _continue(tracer: Tracer, node: ast.Continue, rest: Rest) -> Flow:
     loop = _own_loop(tracer)
     if loop is None:
-        raise CompileError("'continue' outside of a loop")
+        raise TileSyntaxError("'continue' outside of a loop")
     loop.repeats.append(jump(tracer, node))
     return Left()

@@ -18,7 +18,7 @@ from tilec.ast_to_tile.frame import Frame
 from tilec.ast_to_tile.unsupported import refuse_expression, refuse_statement
 from tilec.ast_to_tile.values import Array, Method, Range, Tile, TiledView, TypedConstant, describe
 from tilec.dialect.mlir import ir
-from tilec.errors import CompileError
+from tilec.errors import CompileError, TileTypeError
 from tilec.language.datatypes import bool_
 
 
@@ -157,11 +157,11 @@ class Tracer:
         if isinstance(value, TypedConstant):
             return bool(value.value)
         if isinstance(value, Array | TiledView | Range | Method):
-            raise CompileError(f"expected a condition, got {describe(value)}")
+            raise TileTypeError(f"expected a condition, got {describe(value)}")
         if not isinstance(value, Tile):
             return bool(value)
         if value.shape:
-            raise CompileError(f"a condition must be a scalar, got {describe(value)}: choose by element with ct.where")
+            raise TileTypeError(f"a condition must be a scalar, got {describe(value)}: choose by element with ct.where")
         return to_dtype(self.emitter, value, bool_)
 
     def trace(self, run: Callable[[], Flow], arguments: Sequence[ir.Type] = ()) -> Block:

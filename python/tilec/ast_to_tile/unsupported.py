@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from tilec.errors import CompileError
+from tilec.errors import CompileError, TileSyntaxError
 
 _STATEMENTS: dict[type, tuple[str, str]] = {
     ast.ClassDef: ("a class", "define it outside of the kernel"),
@@ -54,4 +54,4 @@ def _refusal(table: dict[type, tuple[str, str]], node: ast.AST) -> CompileError:
     what, instead = table.get(
         type(node), (f"this Python construct ({type(node).__name__})", "docs/language.md tells what can")
     )
-    return CompileError(f"{what} cannot be used in a kernel: {instead}")
+    return TileSyntaxError(f"{what} cannot be used in a kernel: {instead}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tilec.ast_to_tile.constant_value import stored
 from tilec.ast_to_tile.source import Definition
 from tilec.dialect.mlir import ir
 from tilec.errors import Note
@@ -39,10 +40,13 @@ class Tile:
 
 @dataclass(frozen=True)
 class TypedConstant:
-    """A scalar known while compiling whose type is fixed: `ct.int16(5)`."""
+    """A scalar known while compiling whose type is fixed: `ct.int16(5)`; `value` is always one that the type has."""
 
     value: bool | int | float
     dtype: DType
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", stored(self.value, self.dtype))
 
 
 @dataclass(frozen=True, eq=False)

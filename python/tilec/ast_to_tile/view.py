@@ -14,7 +14,7 @@ from tilec.ast_to_tile.values import Array, Method, Shape, Tile, TiledView, desc
 from tilec.dialect.cuda_tile.attributes import BoundedAttr
 from tilec.dialect.cuda_tile.types import PartitionViewType, StridedViewType, TensorViewType
 from tilec.dialect.mlir import ir
-from tilec.errors import CompileError
+from tilec.errors import TileTypeError
 from tilec.language import datatypes
 from tilec.language import view as language
 from tilec.language.datatypes import DType
@@ -65,7 +65,7 @@ def _make_view(
         else:
             name, type = "strided", StridedViewType.get(tile_shape, steps, array.tensor_view.type, order, pad)
     except ValueError as problem:
-        raise CompileError(str(problem)) from problem
+        raise TileTypeError(str(problem)) from problem
     return emitter.build(f"make_{name}_view", [array.tensor_view], [type]).results[0]
 
 
@@ -85,7 +85,7 @@ def array_attribute(array: Array, name: str) -> Any:
         return getattr(array, name)
     if name in _METHODS:
         return Method(array, _METHODS[name])
-    raise CompileError(
+    raise TileTypeError(
         f"arrays have no attribute '{name}', they have: dtype, shape, strides, ndim, {', '.join(_METHODS)}"
     )
 
@@ -102,7 +102,7 @@ def view_attribute(view: TiledView, name: str) -> Any:
     if name in _VIEW_METHODS:
         return Method(view, _VIEW_METHODS[name])
     known = ", ".join(("dtype", "tile_shape", "traversal_steps", *_VIEW_METHODS))
-    raise CompileError(f"tiled views have no attribute '{name}', they have: {known}")
+    raise TileTypeError(f"tiled views have no attribute '{name}', they have: {known}")
 
 
 @implements(language.Array.tiled_view)
@@ -124,24 +124,47 @@ def _num_tiles(self: TiledView, emitter: Emitter, axis: Any) -> Any:
 @implements(language.Array.slice)
 def _slice(self: Array, emitter: Emitter, axis: Any, start: Any, stop: Any) -> Array:
     at = arguments.axis(axis, len(self.shape))
-    first, last = (_bound(emitter, value, name) for value, name in ((start, "start"), (stop, "stop")))
-    step = emitter.as_tile(self.strides[at], datatypes.int32)
-    wide = [to_dtype(emitter, value, datatypes.int64) for value in (first, step)]
-    offset = binary(emitter, "mul", *wide)
+    first, last = (_bound(value, name) for value, name in ((start, "start"), (stop, "stop")))
+    _check_order(first, last, self.shape[at])
+    wide = [to_dtype(emitter, value, datatypes.int64) for value in (first, self.strides[at])]
+    offset = emitter.as_tile(binary(emitter, "mul", *wide))
     moved = emitter.build("offset", [self.pointer, offset.value], [pointer_type(self.dtype)]).results[0]
-    extent = _not_negative(emitter, binary(emitter, "sub", last, first))
-    shape = (*self.shape[:at], extent, *self.shape[at + 1 :])
+    shape = (*self.shape[:at], _extent(emitter, first, last), *self.shape[at + 1 :])
     return make_array(emitter, self.name, self.dtype, moved, shape, self.strides)
 
 
-def _bound(emitter: Emitter, value: Any, parameter: str) -> Tile:
+def _bound(value: Any, parameter: str) -> Tile | int:
+    """A bound of a slice: an integer, or a signed scalar at run time."""
     (item,) = arguments.index(value, 1, parameter)
-    if isinstance(arguments.known(item), int) and arguments.known(item) < 0:
-        raise BadArgument(parameter, f"expected at least 0, got {describe(item)}")
-    return to_dtype(emitter, item, datatypes.int32)
+    if isinstance(item, Tile):
+        if not item.dtype.signed:
+            raise BadArgument(parameter, f"expected a signed integer, got {describe(item)}: convert it with astype()")
+        return item
+    bound = int(arguments.known(item))
+    if bound < 0:
+        raise BadArgument(parameter, f"expected at least 0, got {bound}")
+    return bound
 
 
-def _not_negative(emitter: Emitter, tile: Tile) -> Tile:
-    """The extent with the promise that makes it one."""
+def _check_order(first: Tile | int, last: Tile | int, extent: Tile | int) -> None:
+    if isinstance(first, int) and isinstance(last, int) and last < first:
+        raise BadArgument("stop", f"expected at least the start of the slice, {first}, got {last}")
+    for bound, parameter in ((first, "start"), (last, "stop")):
+        if isinstance(bound, int) and isinstance(extent, int) and bound > extent:
+            raise BadArgument(parameter, f"expected at most the extent of the array, {extent}, got {bound}")
+
+
+def _extent(emitter: Emitter, first: Tile | int, last: Tile | int) -> Tile | int:
+    """stop - start, which is static if both bounds are; a slice that ends before it starts is empty."""
+    if isinstance(first, int) and isinstance(last, int):
+        return last - first
+    difference = binary(emitter, "sub", *_common_width(emitter, last, first))
+    extent = to_dtype(emitter, binary(emitter, "max", difference, 0), datatypes.int32)
     bounded = {"predicate": BoundedAttr.get(0, None)}
-    return Tile(emitter.build("assume", [tile.value], [tile.value.type], bounded).results[0], tile.dtype, ())
+    return Tile(emitter.build("assume", [extent.value], [extent.value.type], bounded).results[0], extent.dtype, ())
+
+
+def _common_width(emitter: Emitter, *bounds: Tile | int) -> list[Tile]:
+    """The bounds as int32, or as int64 where one is: their difference fits into int32, they may not."""
+    wide = any(isinstance(bound, Tile) and bound.dtype.bitwidth > 32 for bound in bounds)
+    return [to_dtype(emitter, bound, datatypes.int64 if wide else datatypes.int32) for bound in bounds]

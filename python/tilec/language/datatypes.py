@@ -8,7 +8,7 @@ from enum import IntEnum
 import ml_dtypes
 import numpy as np
 
-from tilec.errors import CompileError
+from tilec.errors import CompileError, TileTypeError, TileValueError
 
 
 class Category(IntEnum):
@@ -148,7 +148,7 @@ def of_literal(value: bool | int | float) -> DType:
         least, greatest = dtype.range
         if least <= value <= greatest:
             return dtype
-    raise CompileError(f"the integer {value} is out of range of every integer type")
+    raise TileValueError(f"the integer {value} is out of range of every integer type")
 
 
 def promote(lhs: DType, rhs: DType) -> DType:
@@ -176,9 +176,9 @@ def promote_literal(dtype: DType, value: bool | int | float) -> DType:
     if dtype.is_integral and literal.is_integral:
         least, greatest = dtype.range
         if not least <= value <= greatest:
-            raise CompileError(f"the integer {value} is out of range of {dtype} ({least} to {greatest})")
+            raise TileValueError(f"the integer {value} is out of range of {dtype} ({least} to {greatest})")
     return dtype
 
 
-def _no_promotion(lhs: DType, rhs: DType) -> CompileError:
-    return CompileError(f"{lhs} and {rhs} have no common type: convert one of them with astype()")
+def _no_promotion(lhs: DType, rhs: DType) -> TileTypeError:
+    return TileTypeError(f"{lhs} and {rhs} have no common type: convert one of them with astype()")

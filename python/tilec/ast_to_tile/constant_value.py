@@ -1,0 +1,55 @@
+"""A Python number as an element type stores it: integers wrap, floats are rounded once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilec.errors import TileValueError
+from tilec.language.datatypes import DType
+from tilec.runtime.interpret.float_format import FORMATS
+from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
+
+# The significand of f64, in which Python's floats and `round_to` calculate.
+_F64_PRECISION = 53
+
+
+def stored(number: bool | int | float, dtype: DType) -> bool | int | float:
+    """The value of `dtype` that a conversion of `number` gives at run time.
+
+    Raises CompileError for NaN or infinity as an integer, and for a negative number in a type without a sign.
+    """
+    if dtype.is_boolean:
+        return bool(number)
+    return _rounded(number, dtype) if dtype.is_float else wrapped(_truncated(number, dtype), dtype)
+
+
+def wrapped(integer: int, dtype: DType) -> int:
+    """The value of an integer type that has the low bits of `integer`."""
+    low = integer & ((1 << dtype.bitwidth) - 1)
+    return low - (1 << dtype.bitwidth) if low > dtype.range[1] else low
+
+
+def _truncated(number: bool | int | float, dtype: DType) -> int:
+    try:
+        return int(number)
+    except (ValueError, OverflowError) as problem:
+        raise TileValueError(f"cannot convert {number} to {dtype}: it has no integer value") from problem
+
+
+def _rounded(number: bool | int | float, dtype: DType) -> float:
+    form = FORMATS[dtype.element]
+    if not form.has_sign and np.signbit(_to_odd(number)):
+        raise TileValueError(f"cannot convert {number} to {dtype}: the type has no negative values")
+    value = float(number) if form.name == "f64" else _to_odd(number)
+    return float(form.decode(form.encode(round_to(np.asarray(value), form, NEAREST_EVEN))))
+
+
+def _to_odd(number: bool | int | float) -> float:
+    """A float that rounds to every shorter format as the number does: bits beyond 53 set the last one."""
+    if isinstance(number, float):
+        return number
+    excess = max(0, abs(number).bit_length() - _F64_PRECISION)
+    shortened = abs(number) >> excess
+    if shortened << excess != abs(number):
+        shortened |= 1
+    return float(-(shortened << excess) if number < 0 else shortened << excess)

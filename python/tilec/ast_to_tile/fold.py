@@ -1,0 +1,120 @@
+"""Arithmetic on constants: Python's own on Python numbers, that of the run time on typed constants."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tilec.ast_to_tile.constant_value import stored
+from tilec.ast_to_tile.values import Number, TypedConstant, is_number
+from tilec.errors import TileValueError
+from tilec.language import datatypes
+from tilec.language.datatypes import DType
+
+Binary = Callable[[Any, Any], Any]
+
+COMPARISONS: dict[str, Binary] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+_PYTHON: dict[str, Binary] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "truediv": operator.truediv,
+    "floordiv": operator.floordiv,
+    "cdiv": lambda x, y: -(-x // y),
+    "mod": operator.mod,
+    "pow": operator.pow,
+    "min": min,
+    "max": max,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "lshift": operator.lshift,
+    "rshift": operator.rshift,
+    **COMPARISONS,
+}
+
+
+def fold_numbers(name: str, x: Number, y: Number) -> Any:
+    """x <name> y of two Python numbers, as Python has it; raises CompileError where Python raises."""
+    return _evaluated(_PYTHON[name], x, y, (x, y))
+
+
+def fold_typed(name: str, x: Number | TypedConstant, y: Number | TypedConstant, dtype: DType) -> TypedConstant:
+    """x <name> y in `dtype`, the type to which the operands are promoted; at least one operand is typed.
+
+    Raises CompileError for a division by zero, a negative shift, or a power that is not a real number.
+    """
+    if name == "floordiv" and dtype.is_float:
+        # The quotient is rounded before its floor is taken, as by the two operations at run time.
+        return TypedConstant(float(np.floor(fold_typed("truediv", x, y, dtype).value)), dtype)
+    lhs, rhs = (stored(_number(value), dtype) for value in (x, y))
+    function = _FLOAT.get(name, _PYTHON[name]) if dtype.is_float else _INTEGER.get(name, _PYTHON[name])
+    result = _evaluated(function, lhs, rhs, (_number(x), _number(y)))
+    return TypedConstant(result, datatypes.bool_ if name in COMPARISONS else dtype)
+
+
+def _number(value: Number | TypedConstant) -> Number:
+    return value if is_number(value) else value.value
+
+
+def _evaluated(function: Binary, x: Any, y: Any, written: tuple[Number, Number]) -> Any:
+    try:
+        return function(x, y)
+    except (ArithmeticError, ValueError, TypeError) as problem:
+        raise TileValueError(f"the constants {written[0]!r} and {written[1]!r}: {problem}") from problem
+
+
+def _integer_power(base: int, exponent: int) -> int:
+    if exponent < 0:
+        raise ValueError("negative exponent of an integer")
+    return int(base**exponent)
+
+
+def _left_shift(value: int, amount: int) -> int:
+    # 64 bits are the widest type: a longer shift leaves zero, and Python would allocate the bits.
+    return operator.lshift(value, min(amount, datatypes.int64.bitwidth))
+
+
+def _remainder(x: float, y: float) -> float:
+    """Exact remainder with the sign of `y`, by the steps that run-time tiles take."""
+    remainder = math.fmod(x, y)
+    return remainder + y if remainder and (remainder < 0) != (y < 0) else remainder
+
+
+def _real_power(base: float, exponent: float) -> float:
+    power = base**exponent
+    if isinstance(power, complex):
+        raise ValueError("the power is not a real number")
+    return float(power)
+
+
+def _smaller(x: float, y: float) -> float:
+    """The smaller number: a NaN loses, and -0.0 is below 0.0."""
+    if math.isnan(x) or math.isnan(y):
+        return y if math.isnan(x) else x
+    return min(x, y, key=lambda value: (value, math.copysign(1, value)))
+
+
+def _larger(x: float, y: float) -> float:
+    return -_smaller(-x, -y)
+
+
+# Where the types of the run time differ from Python's numbers.
+_INTEGER: dict[str, Binary] = {"pow": _integer_power, "lshift": _left_shift}
+_FLOAT: dict[str, Binary] = {
+    "mod": _remainder,
+    "pow": _real_power,
+    "min": _smaller,
+    "max": _larger,
+}
