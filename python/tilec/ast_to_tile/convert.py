@@ -7,6 +7,7 @@ from typing import Any
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.values import Shape, Tile, TypedConstant, describe, is_number
 from tilec.errors import CompileError, TileTypeError
 from tilec.language import convert as language
