@@ -1,10 +1,9 @@
-"""Integer values as scale * induction variable + scalars + something between two numbers, modulo 2^width."""
+"""Integer values as scale * induction variable + scalars + an interval, modulo 2^width."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.bounds import bounds, type_interval
@@ -13,7 +12,7 @@ from tilec.lowering.tile.constants import splat
 
 @dataclass(frozen=True)
 class Affine:
-    """Each element is scale * i + the sum of factor * scalar + a number from low to high."""
+    """Each element is scale * i + sum(factor * scalar) + a number in [low, high]."""
 
     scale: int
     scalars: tuple[tuple[int, ir.Value], ...]
@@ -31,17 +30,17 @@ class Affine:
         return Affine(self.scale * factor, scalars, *ends)
 
     def reach(self, magnitude: int) -> int:
-        """The largest absolute value that it or a part of it has where i and the scalars are at most `magnitude`."""
+        """The largest absolute value of the expression and its parts if |i| and the scalars are at most `magnitude`."""
         factors = abs(self.scale) + sum(abs(factor) for factor, _ in self.scalars)
         return factors * magnitude + max(abs(self.low), abs(self.high))
 
 
-# What a value is in terms of an induction variable, None where it cannot be said.
+# The affine form of a value in terms of an induction variable, or None if it has none.
 Of = Callable[[ir.Value], Affine | None]
 
 
 def affine(value: ir.Value, induction: ir.Value, is_invariant: Callable[[ir.Value], bool]) -> Affine | None:
-    """A tile or scalar in terms of `induction`; scalars for which `is_invariant` holds may stand in it."""
+    """The affine form of a tile or scalar in `induction`; scalars for which `is_invariant` holds are its symbols."""
     known: dict[ir.Value, Affine | None] = {}
 
     def of(value: ir.Value) -> Affine | None:
@@ -67,17 +66,17 @@ def _affine(value: ir.Value, induction: ir.Value, is_invariant: Callable[[ir.Val
     return None if known == type_interval(value.type) else Affine(0, (), known.low, known.high)
 
 
-def _sum(op: Any, of: Of) -> Affine | None:
+def _sum(op: ir.OpView, of: Of) -> Affine | None:
     a, b = of(op.lhs), of(op.rhs)
     return None if a is None or b is None else a.plus(b)
 
 
-def _difference(op: Any, of: Of) -> Affine | None:
+def _difference(op: ir.OpView, of: Of) -> Affine | None:
     a, b = of(op.lhs), of(op.rhs)
     return None if a is None or b is None else a.plus(b.times(-1))
 
 
-def _product(op: Any, of: Of) -> Affine | None:
+def _product(op: ir.OpView, of: Of) -> Affine | None:
     for value, factor in ((op.lhs, splat(op.rhs)), (op.rhs, splat(op.lhs))):
         if factor is not None:
             found = of(value)
@@ -85,18 +84,18 @@ def _product(op: Any, of: Of) -> Affine | None:
     return None
 
 
-def _shifted(op: Any, of: Of) -> Affine | None:
+def _shifted(op: ir.OpView, of: Of) -> Affine | None:
     amount, found = splat(op.rhs), of(op.lhs)
     if amount is None or found is None or not 0 <= amount < op.lhs.type.element.width:
         return None
     return found.times(1 << amount)
 
 
-def _source(op: Any, of: Of) -> Affine | None:
+def _source(op: ir.OpView, of: Of) -> Affine | None:
     return of(op.operation.operands[0])
 
 
-_RULES: dict[str, Callable[[Any, Of], Affine | None]] = {
+_RULES: dict[str, Callable[[ir.OpView, Of], Affine | None]] = {
     "cuda_tile.addi": _sum,
     "cuda_tile.subi": _difference,
     "cuda_tile.muli": _product,

@@ -1,16 +1,15 @@
-"""Writes what analysis knows of each integer and pointer tile beside the operation that gives it: `tilec.known`.
+"""Attaches the results of the analyses of integer and pointer tiles to their operations, as `tilec.known`.
 
     %at = addi %start, %lane {tilec.known = "run 128, divisor 128, 0..16383"} : tile<128xi32>
 
-`run` is how many elements in a row are consecutive, `equal` how many are equal, `divisor` what divides the first of a
-run (bytes, for pointers; `all` stands for zeros), each a list for tiles of several dimensions; then the least and the
-greatest number. What is not known is left out. Loops say it of what they carry: `tilec.known_in_turn`.
+`run` is the number of consecutive elements, `equal` the number of equal ones, `divisor` a divisor of the first element
+of a run (in bytes for pointers; `all` if it is zero), each a list for tiles of several dimensions; an interval follows.
+Unknown facts are omitted. The facts about loop-carried values are in `tilec.known_in_iteration` of the loop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import ir
@@ -18,13 +17,13 @@ from tilec.lowering.tile.axis import UNBOUNDED, Axes
 from tilec.lowering.tile.bounds import bounds, type_interval
 from tilec.lowering.tile.contiguity import contiguity
 
-RESULTS, ARGUMENTS = "tilec.known", "tilec.known_in_turn"
+RESULTS, ARGUMENTS = "tilec.known", "tilec.known_in_iteration"
 
 Known = Mapping[ir.Value, Axes]
 
 
 def annotate_analysis(module: ir.Module) -> None:
-    """Sets the attributes anew; the constants that say their number themselves, and all that is unknown, get none."""
+    """Replaces the attributes; constants and values without known facts get none."""
     for entry in module.body.operations:
         if entry.operation.name == "cuda_tile.entry":
             known = contiguity(entry)
@@ -42,7 +41,7 @@ def _block(block: ir.Block, known: Known) -> None:
                 _block(inner, known)
 
 
-def _set(op: Any, name: str, values: Sequence[ir.Value], known: Known) -> None:
+def _set(op: ir.OpView, name: str, values: Sequence[ir.Value], known: Known) -> None:
     words = [_spelled(value, known) for value in values]
     attributes = op.operation.attributes
     if any(words):

@@ -1,9 +1,9 @@
-"""Between which numbers a value lies: from promises, constants, types and arithmetic that does not wrap."""
+"""Intervals of integer values, from assumptions, constants, types and arithmetic that does not wrap."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tilec.dialect.cuda_tile.attributes import BoundedAttr
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
@@ -15,7 +15,7 @@ MAXIMUM_BLOCKS = (1 << 24) - 1
 
 
 class Interval(NamedTuple):
-    """Signed numbers from low to high, both included."""
+    """The signed numbers in [low, high]."""
 
     low: int
     high: int
@@ -28,11 +28,11 @@ class Interval(NamedTuple):
 
 
 Of = Callable[[ir.Value], Interval]
-Rule = Callable[[Any, ir.Value, Of], Interval]
+Rule = Callable[[ir.OpView, ir.Value, Of], Interval]
 
 
 def bounds(value: ir.Value) -> Interval:
-    """Where every element of an integer tile is known to lie, read as signed; at worst all that its type holds."""
+    """An interval that contains every element of an integer tile, read as signed; at worst the range of the type."""
     known: dict[ir.Value, Interval] = {}
 
     def of(value: ir.Value) -> Interval:
@@ -50,12 +50,12 @@ def _bounds(value: ir.Value, of: Of) -> Interval:
         return _argument(value, owner, whole, of)
     rule = _RULES.get(owner.operation.name)
     found = whole if rule is None else rule(owner, value, of)
-    # A result beyond the type wraps, and may then be anything.
+    # A result outside the range of the type wraps, so nothing is known about it.
     return found if whole.low <= found.low and found.high <= whole.high else whole
 
 
 def type_interval(type: ir.Type) -> Interval:
-    """All numbers that the elements of an integer tile can be."""
+    """The range of an integer element type."""
     half = 1 << (ELEMENT_BITS[spell(type.element)] - 1)
     return Interval(-half, half - 1)
 
@@ -70,7 +70,7 @@ def _argument(value: ir.Value, block: ir.Block, whole: Interval, of: Of) -> Inte
     return Interval(low, max(low, high))
 
 
-def _assume(op: Any, _: ir.Value, of: Of) -> Interval:
+def _assume(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
     known, predicate = of(op.value), op.predicate
     if not isinstance(predicate, BoundedAttr):
         return known
@@ -78,35 +78,35 @@ def _assume(op: Any, _: ir.Value, of: Of) -> Interval:
     return known.meet(Interval(low, known.high if predicate.upper is None else predicate.upper))
 
 
-def _constant(op: Any, value: ir.Value, of: Of) -> Interval:
+def _constant(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
     elements, whole = op.value, type_interval(value.type)
     numbers = [elements.get_splat_value().value] if elements.is_splat else list(elements)
     signed = [int(n) if int(n) <= whole.high else int(n) - 2 * (whole.high + 1) for n in numbers]
     return Interval(min(signed), max(signed))
 
 
-def _iota(op: Any, value: ir.Value, of: Of) -> Interval:
+def _iota(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
     return Interval(0, value.type.shape[0] - 1)
 
 
-def _sum(op: Any, _: ir.Value, of: Of) -> Interval:
+def _sum(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
     a, b = of(op.lhs), of(op.rhs)
     return Interval(a.low + b.low, a.high + b.high)
 
 
-def _difference(op: Any, _: ir.Value, of: Of) -> Interval:
+def _difference(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
     a, b = of(op.lhs), of(op.rhs)
     return Interval(a.low - b.high, a.high - b.low)
 
 
-def _product(op: Any, _: ir.Value, of: Of) -> Interval:
+def _product(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
     a, b = of(op.lhs), of(op.rhs)
     corners = [x * y for x in a for y in b]
     return Interval(min(corners), max(corners))
 
 
 def _extreme(pick: Callable[[int, int], int]) -> Rule:
-    def rule(op: Any, value: ir.Value, of: Of) -> Interval:
+    def rule(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
         a, b = of(op.lhs), of(op.rhs)
         if op.signedness == "unsigned" and min(a.low, b.low) < 0:
             return a.join(b)
@@ -115,7 +115,7 @@ def _extreme(pick: Callable[[int, int], int]) -> Rule:
     return rule
 
 
-def _quotient(op: Any, value: ir.Value, of: Of) -> Interval:
+def _quotient(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
     a, b = of(op.lhs), of(op.rhs)
     if a.low < 0 or b.low <= 0:
         return type_interval(value.type)
@@ -123,7 +123,7 @@ def _quotient(op: Any, value: ir.Value, of: Of) -> Interval:
     return Interval(a.low // b.high, -(-a.high // b.low) if up else a.high // b.low)
 
 
-def _remainder(op: Any, value: ir.Value, of: Of) -> Interval:
+def _remainder(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
     """A remainder has the sign of the dividend and is smaller than the divisor."""
     a, b = of(op.lhs), of(op.rhs)
     if a.low < 0:
@@ -131,18 +131,18 @@ def _remainder(op: Any, value: ir.Value, of: Of) -> Interval:
     return Interval(0, a.high if b.low <= 0 else min(a.high, b.high - 1))
 
 
-def _selected(op: Any, _: ir.Value, of: Of) -> Interval:
+def _selected(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
     return of(op.val_if_true).join(of(op.val_if_false))
 
 
-def _extended(op: Any, value: ir.Value, of: Of) -> Interval:
+def _extended(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
     known = of(op.from_)
     if op.signedness == "signed" or known.low >= 0:
         return known
     return Interval(0, (1 << ELEMENT_BITS[spell(op.from_.type.element)]) - 1)
 
 
-def _source(op: Any, _: ir.Value, of: Of) -> Interval:
+def _source(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
     return of(op.operation.operands[0])
 
 

@@ -1,9 +1,8 @@
-"""Makes a loop or a branch anew with some of its carried values or results left out."""
+"""Rebuilds a loop or a branch without some of its carried values or results."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
@@ -12,8 +11,8 @@ from tilec.lowering.tile.terminators import BREAK, YIELD, terminators
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
-def keep_results(op: Any, kept: Sequence[int]) -> None:
-    """An `if` or a `loop` that gives these of its results only; the others must have no use."""
+def keep_results(op: ir.OpView, kept: Sequence[int]) -> None:
+    """Rebuilds an `if` or a `loop` with only these results; the others must have no use."""
     ending = YIELD if op.operation.name == "cuda_tile.if" else BREAK
     for end in [end for end in terminators(op) if end.operation.name == ending]:
         _shorten(end, kept)
@@ -21,8 +20,8 @@ def keep_results(op: Any, kept: Sequence[int]) -> None:
     _remake(op, operands, kept)
 
 
-def without_carried(op: Any, kept: Sequence[int], ends: Sequence[Any]) -> None:
-    """A `for` or a `loop` that carries these values only; `ends` are its continues, the other values have no use."""
+def without_carried(op: ir.OpView, kept: Sequence[int], ends: Sequence[ir.OpView]) -> None:
+    """Rebuilds a `for` or a `loop` with only these carried values; `ends` are its continues, the others have no use."""
     is_for = op.operation.name == "cuda_tile.for"
     for end in ends:
         _shorten(end, kept)
@@ -37,14 +36,14 @@ def without_carried(op: Any, kept: Sequence[int], ends: Sequence[Any]) -> None:
         _remake(op, given, range(len(op.operation.results)))
 
 
-def _shorten(end: Any, kept: Sequence[int]) -> None:
+def _shorten(end: ir.OpView, kept: Sequence[int]) -> None:
     operands = list(end.operation.operands)
     with ir.InsertionPoint(end.operation), end.location:
         build(end.operation.name, [operands[index] for index in kept], attributes=_attributes(end))
     end.operation.erase()
 
 
-def _remake(op: Any, operands: Sequence[Any], kept: Sequence[int]) -> None:
+def _remake(op: ir.OpView, operands: Sequence[ir.Value | list[ir.Value]], kept: Sequence[int]) -> None:
     results = [op.operation.results[index] for index in kept]
     with ir.InsertionPoint(op.operation), op.location:
         made = build(op.operation.name, operands, [result.type for result in results], _attributes(op))
@@ -56,5 +55,5 @@ def _remake(op: Any, operands: Sequence[Any], kept: Sequence[int]) -> None:
     op.operation.erase()
 
 
-def _attributes(op: Any) -> dict[str, ir.Attribute]:
+def _attributes(op: ir.OpView) -> dict[str, ir.Attribute]:
     return {name: op.attributes[name] for name in op.attributes if name not in _SEGMENTS}

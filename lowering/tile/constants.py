@@ -1,8 +1,6 @@
-"""What constants hold, and constants made."""
+"""Reads and creates constants."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
@@ -11,19 +9,19 @@ from tilec.lowering.tile.producer import producer
 
 
 def elements_of(value: ir.Value) -> ir.DenseElementsAttr | None:
-    """The elements of a constant, None for any other value."""
+    """The elements of a constant, or None for any other value."""
     maker = producer(value, "constant")
     return None if maker is None else maker.value
 
 
-def splat_attribute(value: ir.Value) -> Any:
-    """The attribute of the one number that a constant has in all its elements, None for any other value."""
+def splat_attribute(value: ir.Value) -> ir.Attribute | None:
+    """The element attribute of a splat constant, or None for any other value."""
     elements = elements_of(value)
     return elements.get_splat_value() if elements is not None and elements.is_splat else None
 
 
 def splat(value: ir.Value) -> int | None:
-    """The number that an integer constant has in all its elements (of i1: 0 or 1), None for any other value."""
+    """The element of an integer splat constant (0 or 1 for i1), or None for any other value."""
     attribute = splat_attribute(value)
     return int(attribute.value) if isinstance(attribute, ir.IntegerAttr | ir.BoolAttr) else None
 
@@ -34,7 +32,7 @@ def constant(tile: TileType, elements: ir.Attribute) -> ir.Value:
 
 
 def integer_splat(tile: TileType, number: int) -> ir.Value:
-    """A new constant of an integer everywhere, taken modulo the width of its type."""
+    """A new splat constant of an integer, taken modulo 2^width."""
     width = tile.element.width
     number &= (1 << width) - 1
     signed = number - (1 << width) if width > 1 and number >> (width - 1) else number
@@ -43,11 +41,11 @@ def integer_splat(tile: TileType, number: int) -> ir.Value:
 
 
 def float_splat(tile: TileType, number: float) -> ir.Value:
-    """A new constant of a float everywhere."""
+    """A new splat constant of a float."""
     attribute = ir.FloatAttr.get(tile.element, number)
     return constant(tile, ir.DenseElementsAttr.get_splat(tensor_type(tile), attribute))
 
 
 def tensor_type(tile: TileType) -> ir.RankedTensorType:
-    """The type that MLIR gives the elements of a tile."""
+    """The builtin tensor type of a tile's elements."""
     return ir.RankedTensorType.get(tile.shape, tile.element)

@@ -1,9 +1,8 @@
-"""Which elements of a tile are consecutive, equal, or divisible along each dimension; also of what loops carry."""
+"""Contiguity analysis: consecutive, equal and divisible elements of tiles along each dimension."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import PointerType, TileType
@@ -14,26 +13,26 @@ from tilec.lowering.tile.contiguity_rules import ADDRESS_RULES, ELEMENT_RULES, S
 from tilec.lowering.tile.divisibility import divisibility, step_bytes
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 
-# What a loop carries settles in a few rounds, or is taken as unknown.
-_ROUNDS = 8
-# Pure, and of one shape where matrices are square, but not element by element.
+# Loop-carried values reach a fixed point in a few iterations, or count as unknown.
+_ITERATIONS = 8
+# Pure and, for square matrices, of one shape, but not elementwise.
 _PRODUCTS = ("mmaf", "mmai", "mmaf_scaled")
 
 
-def contiguity(entry: Any) -> dict[ir.Value, Axes]:
-    """What is known of each tile of integers or pointers (and of the constancy of others) in an entry."""
+def contiguity(entry: ir.OpView) -> dict[ir.Value, Axes]:
+    """The facts about each tile of integers or pointers, and the constancy of other tiles, in an entry."""
     known: dict[ir.Value, Axes] = {}
     _Analysis(known).block(entry.operation.regions[0].blocks[0])
     return known
 
 
 def unknown(type: TileType) -> Axes:
-    """Nothing at all."""
+    """No facts."""
     return (Axis(unit=_unit(type)),) * (type.rank + 1)
 
 
 def _unit(type: TileType) -> int:
-    """What a step of one element adds; 0 for half a byte."""
+    """The difference of consecutive elements; 0 for half a byte."""
     if not isinstance(type.element, PointerType):
         return 1
     return 0 if spell(type.element.element) == "f4E2M1FN" else step_bytes(type.element)
@@ -47,7 +46,7 @@ def _meet(all_axes: Iterable[Axes]) -> Axes:
 
 
 class _Analysis:
-    """Goes forward through an entry; loops are gone through until what they carry holds in every turn."""
+    """A forward walk over an entry that repeats loops until the facts about carried values hold in every iteration."""
 
     def __init__(self, known: dict[ir.Value, Axes]) -> None:
         self.known = known
@@ -63,11 +62,11 @@ class _Analysis:
                 self._operation(op, name.removeprefix("cuda_tile."))
 
     def of(self, value: ir.Value) -> Axes:
-        """What is known of a tile."""
+        """The facts about a tile."""
         found = self.known.get(value)
         return unknown(value.type) if found is None else found
 
-    def _operation(self, op: Any, name: str) -> None:
+    def _operation(self, op: ir.OpView, name: str) -> None:
         results = [result for result in op.operation.results if isinstance(result.type, TileType)]
         if len(op.operation.results) == 1 and results and _are_tiles(op.operation.operands):
             self.known[results[0]] = _without_wrapping(self._axes(op, name, results[0].type), results[0].type)
@@ -77,7 +76,7 @@ class _Analysis:
             if name == "get_tensor_shape":
                 self.known[result] = (Axis(1, 1, divisibility(result)),)
 
-    def _axes(self, op: Any, name: str, type: TileType) -> Axes:
+    def _axes(self, op: ir.OpView, name: str, type: TileType) -> Axes:
         operands = [self.of(value) for value in op.operation.operands]
         if name in SHAPE_RULES:
             return SHAPE_RULES[name](op, *operands)
@@ -90,13 +89,13 @@ class _Analysis:
             return tuple(equal_elements(op, *axes) for axes in zip(*operands, strict=True))
         return unknown(type)
 
-    def _if(self, op: Any) -> None:
+    def _if(self, op: ir.OpView) -> None:
         for region in op.operation.regions:
             for block in region.blocks:
                 self.block(block)
         self._results(op, [end for end in terminators(op) if end.operation.name == YIELD])
 
-    def _loop(self, op: Any) -> None:
+    def _loop(self, op: ir.OpView) -> None:
         is_for = op.operation.name == "cuda_tile.for"
         block = op.operation.regions[0].blocks[0]
         carried = list(block.arguments)[is_for:]
@@ -107,7 +106,7 @@ class _Analysis:
             if isinstance(argument.type, TileType):
                 self.known[argument] = self.of(initial)
         continues = [end for end in terminators(op) if end.operation.name == CONTINUE]
-        self._settle(block, carried, continues)
+        self._iterate_to_fixed_point(block, carried, continues)
         if is_for:
             for result, argument in zip(op.operation.results, carried, strict=True):
                 if isinstance(result.type, TileType):
@@ -115,22 +114,22 @@ class _Analysis:
         else:
             self._results(op, [end for end in terminators(op) if end.operation.name == BREAK])
 
-    def _settle(self, block: ir.Block, carried: list[ir.Value], continues: list[Any]) -> None:
-        for turn in range(_ROUNDS + 1):
+    def _iterate_to_fixed_point(self, block: ir.Block, carried: list[ir.Value], continues: list[ir.OpView]) -> None:
+        for iteration in range(_ITERATIONS + 1):
             before = {argument: self.of(argument) for argument in carried if isinstance(argument.type, TileType)}
             self.block(block)
             for index, argument in enumerate(carried):
                 if argument in before:
-                    handed = [self.of(end.operation.operands[index]) for end in continues]
-                    self.known[argument] = _meet([before[argument], *handed])
+                    continued = [self.of(end.operation.operands[index]) for end in continues]
+                    self.known[argument] = _meet([before[argument], *continued])
             changed = [argument for argument in before if self.known[argument] != before[argument]]
             if not changed:
                 return
-            if turn == _ROUNDS - 1:
+            if iteration == _ITERATIONS - 1:
                 for argument in before:
                     self.known[argument] = unknown(argument.type)
 
-    def _results(self, op: Any, ends: list[Any]) -> None:
+    def _results(self, op: ir.OpView, ends: list[ir.OpView]) -> None:
         for index, result in enumerate(op.operation.results):
             if isinstance(result.type, TileType):
                 given = [self.of(end.operation.operands[index]) for end in ends]
@@ -142,7 +141,7 @@ def _are_tiles(values: Iterable[ir.Value]) -> bool:
 
 
 def _without_wrapping(axes: Axes, type: TileType) -> Axes:
-    """A run of at most half of all numbers, so that one that is aligned passes no end of the type, signed or not."""
+    """Limits runs to half the range of the type, so that an aligned run wraps neither as signed nor as unsigned."""
     bits = ELEMENT_BITS.get(spell(type.element)) if not isinstance(type.element, PointerType) else None
     if bits is None or bits > 32:
         return axes

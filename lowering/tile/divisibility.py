@@ -1,10 +1,9 @@
-"""Which power of two divides a value: from promises, constants and arithmetic."""
+"""Power-of-two divisors of values, from assumptions, constants and arithmetic."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from tilec.dialect.cuda_tile.attributes import DivByAttr
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
@@ -15,13 +14,13 @@ from tilec.lowering.tile.axis import UNBOUNDED
 from tilec.lowering.tile.constants import splat
 
 Of = Callable[[ir.Value], int]
-Rule = Callable[[Any, ir.Value, Of], int]
+Rule = Callable[[ir.OpView, ir.Value, Of], int]
 
 
 def divisibility(value: ir.Value) -> int:
     """The largest power of two known to divide every element of an integer tile, or every address (bytes); at least 1.
 
-    Arithmetic wraps modulo a power of two, which keeps what is divisible by a smaller one.
+    Arithmetic wraps modulo a power of two, which preserves divisibility by smaller powers.
     """
     known: dict[ir.Value, int] = {}
 
@@ -42,21 +41,21 @@ def _divisibility(value: ir.Value, of: Of) -> int:
 
 
 def _argument(value: ir.Value, block: ir.Block, of: Of) -> int:
-    """An induction variable starts at the lower bound and moves by steps; carried values may be anything."""
+    """An induction variable is the lower bound plus a multiple of the step; carried values are unknown."""
     loop = block.owner
     if loop.operation.name == "cuda_tile.for" and ir.BlockArgument(value).arg_number == 0:
         return math.gcd(of(loop.lowerBound), of(loop.step))
     return 1
 
 
-def _assume(op: Any, _: ir.Value, of: Of) -> int:
+def _assume(op: ir.OpView, _: ir.Value, of: Of) -> int:
     known, predicate = of(op.value), op.predicate
     if isinstance(predicate, DivByAttr) and predicate.every is None:
         return max(known, predicate.divisor)
     return known
 
 
-def _constant(op: Any, _: ir.Value, of: Of) -> int:
+def _constant(op: ir.OpView, _: ir.Value, of: Of) -> int:
     elements = op.value
     if not isinstance(ir.RankedTensorType(elements.type).element_type, ir.IntegerType):
         return 1
@@ -69,52 +68,52 @@ def _factor(number: int) -> int:
     return number & -number if number else UNBOUNDED
 
 
-def _common(op: Any, _: ir.Value, of: Of) -> int:
+def _common(op: ir.OpView, _: ir.Value, of: Of) -> int:
     return math.gcd(*map(of, op.operation.operands))
 
 
-def _product(op: Any, _: ir.Value, of: Of) -> int:
+def _product(op: ir.OpView, _: ir.Value, of: Of) -> int:
     return min(UNBOUNDED, math.prod(map(of, op.operation.operands)))
 
 
-def _shifted(op: Any, _: ir.Value, of: Of) -> int:
+def _shifted(op: ir.OpView, _: ir.Value, of: Of) -> int:
     amount = splat(op.rhs)
     return of(op.lhs) if amount is None else min(UNBOUNDED, of(op.lhs) << max(0, amount))
 
 
-def _masked(op: Any, _: ir.Value, of: Of) -> int:
+def _masked(op: ir.OpView, _: ir.Value, of: Of) -> int:
     return max(map(of, op.operation.operands))
 
 
-def _quotient(op: Any, _: ir.Value, of: Of) -> int:
+def _quotient(op: ir.OpView, _: ir.Value, of: Of) -> int:
     divisor = splat(op.rhs)
     if divisor is None or divisor <= 0 or divisor & (divisor - 1):
         return 1
     return max(1, of(op.lhs) // divisor)
 
 
-def _selected(op: Any, _: ir.Value, of: Of) -> int:
+def _selected(op: ir.OpView, _: ir.Value, of: Of) -> int:
     return math.gcd(of(op.val_if_true), of(op.val_if_false))
 
 
-def _source(op: Any, _: ir.Value, of: Of) -> int:
+def _source(op: ir.OpView, _: ir.Value, of: Of) -> int:
     return of(op.operation.operands[0])
 
 
-def _offset(op: Any, _: ir.Value, of: Of) -> int:
+def _offset(op: ir.OpView, _: ir.Value, of: Of) -> int:
     return math.gcd(of(op.ptr), min(UNBOUNDED, of(op.offset) * step_bytes(op.ptr.type.element)))
 
 
 def step_bytes(pointer: PointerType) -> int:
-    """How many bytes a step of one element moves an address; of f4E2M1FN, which fill half a byte, none is sure."""
+    """The bytes between consecutive elements; 1 for f4E2M1FN, whose elements fill half a byte."""
     name = spell(pointer.element)
     if name == "f4E2M1FN":
         return 1
     return 4 if name == "tf32" else -(-ELEMENT_BITS[name] // 8)
 
 
-def _extent(op: Any, value: ir.Value, of: Of) -> int:
-    """An extent is in the type, or an operand of the view."""
+def _extent(op: ir.OpView, value: ir.Value, of: Of) -> int:
+    """An extent is static, or an operand of the view."""
     axis, view = ir.OpResult(value).result_number, op.src
     known = view.type.shape[axis]
     if known is not None:
@@ -125,10 +124,10 @@ def _extent(op: Any, value: ir.Value, of: Of) -> int:
     return of(maker.dynamicShape[view.type.shape[:axis].count(None)])
 
 
-def _branches(op: Any, value: ir.Value, of: Of) -> int:
+def _branches(op: ir.OpView, value: ir.Value, of: Of) -> int:
     at = ir.OpResult(value).result_number
     last = [list(region.blocks[0].operations)[-1] for region in (op.then, op.else_)]
-    # A branch that leaves the loop or the kernel gives no value.
+    # A branch that ends in break, continue or return yields no value.
     return math.gcd(*(of(each.operands[at]) for each in last if each.operation.name == "cuda_tile.yield")) or UNBOUNDED
 
 

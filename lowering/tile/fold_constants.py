@@ -1,59 +1,58 @@
-"""Operations on constants become constants, where the result is exact, defined, and no larger than its operands."""
+"""Folds operations on constants whose result is exact, defined, and no larger than the operands."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from math import isnan, prod
-from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.constants import constant, elements_of, splat_attribute, tensor_type
 from tilec.lowering.tile.replacing import Replacement, replace_results
 
-# Gives the elements of each result of an operation of constants; None where they are undefined or not specified.
-Evaluate = Callable[[Any], list[ir.Attribute] | None]
+# The elements of each result of an operation on constants, or None if they are undefined or unspecified.
+Evaluate = Callable[[ir.OpView], list[ir.Attribute] | None]
 
-# Of other tiles only splats are folded: their elements would cost more than the operation.
+# Above this size only splats are folded: the elements would cost more than the operation.
 MAXIMUM_ELEMENTS = 4096
 
-# Of a splat they give the same splat, in another shape.
+# Applied to a splat, these return the same splat in another shape.
 _MOVES = ("broadcast", "reshape", "permute", "extract")
 _INTEGER = (
     "absi", "addi", "andi", "cmpi", "divi", "maxi", "mini", "mulhii", "muli", "negi", "ori", "remi", "shli", "shri",
     "subi", "xori",
 )  # fmt: skip
-# Each rounds exactly, but for divf and sqrt with `approx` and `full`, whose results are the machine's own.
+# Rounded correctly, except divf and sqrt with `approx` and `full`, whose results depend on the machine.
 _FLOAT = (
     "absf", "addf", "ceil", "cmpf", "divf", "floor", "fma", "maxf", "minf", "mulf", "negf", "remf", "sqrt", "subf",
 )  # fmt: skip
 _CONVERSIONS = ("bitcast", "exti", "ftof", "ftoi", "itof", "pack", "trunci", "unpack")
 _SHAPE = ("cat", "insert", "select")
-# These hand on the bits of their operands, which a NaN does not hold reliably.
+# These forward the bits of their operands, and the bits of a NaN are not preserved reliably.
 _BITS = ("bitcast", "pack")
 _BYTES, _CODE = '"0x', re.compile(r"\b0x[0-9A-F]+")
 
 
 def fold_constants(module: ir.Module, evaluate: Evaluate) -> None:
-    """Folds in program order, so that what follows sees constants; exp, approximations and the undefined stay."""
+    """Folds in program order, so that users see folded operands; exp, approximations and undefined results remain."""
     replace_results(module, fold_rules(evaluate))
 
 
-def fold_rules(evaluate: Evaluate) -> dict[str, Callable[[Any], Replacement]]:
-    """For each operation that can fold, the rule that does it."""
+def fold_rules(evaluate: Evaluate) -> dict[str, Callable[[ir.OpView], Replacement]]:
+    """The folding rules by operation name."""
 
-    def fold(op: Any) -> Replacement:
+    def fold(op: ir.OpView) -> Replacement:
         return _evaluated(op, evaluate)
 
-    def move(op: Any) -> Replacement:
+    def move(op: ir.OpView) -> Replacement:
         return _moved(op) or _evaluated(op, evaluate)
 
     names = (*_INTEGER, *_FLOAT, *_CONVERSIONS, *_SHAPE)
     return {**dict.fromkeys(names, fold), **dict.fromkeys(_MOVES, move)}
 
 
-def _moved(op: Any) -> ir.Value | None:
-    """A splat is the same everywhere, whatever becomes of its shape."""
+def _moved(op: ir.OpView) -> ir.Value | None:
+    """Moving the elements of a splat changes only its shape."""
     number = splat_attribute(op.operation.operands[0])
     if number is None:
         return None
@@ -61,7 +60,7 @@ def _moved(op: Any) -> ir.Value | None:
     return constant(tile, ir.DenseElementsAttr.get_splat(tensor_type(tile), number))
 
 
-def _evaluated(op: Any, evaluate: Evaluate) -> ir.Value | None:
+def _evaluated(op: ir.OpView, evaluate: Evaluate) -> ir.Value | None:
     given = [elements_of(operand) for operand in op.operation.operands]
     operands = [elements for elements in given if elements is not None]
     if not operands or len(operands) < len(given) or getattr(op, "rounding_mode", None) in ("approx", "full"):
@@ -74,13 +73,13 @@ def _evaluated(op: Any, evaluate: Evaluate) -> ir.Value | None:
     if name in _BITS and any(map(_may_hold_nan, operands)):
         return None
     found = evaluate(op)
-    # A list of different numbers takes registers or memory where the operation of splats takes none.
+    # A constant with different elements needs registers or memory; the operation on splats needs neither.
     if found is None or all_splat and not found[0].is_splat:
         return None
     return constant(tile, found[0])
 
 
-def _may_hold_nan(elements: Any) -> bool:
+def _may_hold_nan(elements: ir.DenseElementsAttr) -> bool:
     element = ir.RankedTensorType(elements.type).element_type
     if not isinstance(element, ir.FloatType):
         return False

@@ -1,11 +1,10 @@
-"""Accesses to views whose tiles are known to lie inside of the tensor say so: `inbounds`, dimension by dimension."""
+"""Sets `inbounds` on view accesses for each dimension in which the tile provably lies inside the tensor."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.cuda_tile.types import PartitionViewType, StridedViewType
 from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_named
 from tilec.lowering.tile.bounds import bounds
 from tilec.lowering.tile.constants import splat
 from tilec.lowering.tile.divisibility import divisibility
@@ -13,24 +12,18 @@ from tilec.lowering.tile.producer import producer
 
 
 def mark_inbounds(module: ir.Module) -> None:
-    """Sets the flags that are proven; those that are set stay. Tile IR has them since 13.4."""
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name in _ACCESSES:
-            op: Any = operation.opview
-            flags = proven_inbounds(op)
-            if any(flags) and flags != (op.inbounds or []):
-                operation.attributes["inbounds"] = ir.DenseBoolArrayAttr.get(flags)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
+    """Sets the proven flags; flags that are set stay. Tile IR has them since 13.4."""
+    for op in operations_named(module, _ACCESSES):
+        flags = proven_inbounds(op)
+        if any(flags) and flags != (op.inbounds or []):
+            op.operation.attributes["inbounds"] = ir.DenseBoolArrayAttr.get(flags)
 
 
 _ACCESSES = ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko")
 
 
-def proven_inbounds(op: Any) -> list[bool]:
-    """For each index whether its tile lies inside of the tensor, as the access promises or analysis proves."""
+def proven_inbounds(op: ir.OpView) -> list[bool]:
+    """For each index, whether its tile lies inside the tensor, as declared by the access or proven by analysis."""
     promised = list(op.inbounds or [False] * len(op.index))
     type = op.view.type
     tensor = _tensor(op.view)
@@ -39,24 +32,24 @@ def proven_inbounds(op: Any) -> list[bool]:
     return [flag or _is_inside(op, k, tensor) for k, flag in enumerate(promised)]
 
 
-def _tensor(view: ir.Value) -> Any:
+def _tensor(view: ir.Value) -> ir.OpView | None:
     maker = producer(view, "make_partition_view", "make_strided_view")
     return None if maker is None else producer(maker.tensor_view, "make_tensor_view")
 
 
-def _steps(type: Any) -> tuple[int, ...]:
+def _steps(type: PartitionViewType | StridedViewType) -> tuple[int, ...]:
     return type.traversal_strides if isinstance(type, StridedViewType) else type.tile_shape
 
 
-def _extent(tensor: Any, dimension: int) -> int | ir.Value:
-    """The extent of a tensor along a dimension: a number, or the value that gives it."""
+def _extent(tensor: ir.OpView, dimension: int) -> int | ir.Value:
+    """The extent of a tensor along a dimension: a number, or the value that holds it."""
     shape = tensor.result.type.shape
     known = shape[dimension]
     return tensor.dynamicShape[shape[:dimension].count(None)] if known is None else known
 
 
-def _is_inside(op: Any, k: int, tensor: Any) -> bool:
-    """0 <= index and index * step + tile <= extent, for the numbers that can occur or for a loop over all tiles."""
+def _is_inside(op: ir.OpView, k: int, tensor: ir.OpView) -> bool:
+    """Whether 0 <= index and index * step + tile <= extent, by intervals or because a loop runs over all tiles."""
     type, index = op.view.type, list(op.index)[k]
     step, tile = _steps(type)[k], type.tile_shape[k]
     extent = _extent(tensor, type.dim_map[k])
@@ -67,8 +60,8 @@ def _is_inside(op: Any, k: int, tensor: Any) -> bool:
     return known.high * step + tile <= least or step == tile and _counts_tiles(index, op, k, extent, step)
 
 
-def _counts_tiles(index: ir.Value, op: Any, k: int, extent: int | ir.Value, step: int) -> bool:
-    """Whether the index runs up to the number of whole tiles of the extent."""
+def _counts_tiles(index: ir.Value, op: ir.OpView, k: int, extent: int | ir.Value, step: int) -> bool:
+    """Whether the index is an induction variable bounded by the number of whole tiles of the extent."""
     block = index.owner
     if not isinstance(block, ir.Block) or block.owner.operation.name != "cuda_tile.for":
         return False
@@ -84,23 +77,24 @@ def _counts_tiles(index: ir.Value, op: Any, k: int, extent: int | ir.Value, step
     quotient = producer(limit, "divi")
     if quotient is None or splat(quotient.rhs) != step or isinstance(extent, int):
         return False
-    return _plain(quotient.lhs) == _plain(extent) and (only_whole or quotient.rounding != "positive_inf")
+    same_extent = _without_assumptions(quotient.lhs) == _without_assumptions(extent)
+    return same_extent and (only_whole or quotient.rounding != "positive_inf")
 
 
 def _divides(step: int, extent: int | ir.Value) -> bool:
     return (extent if isinstance(extent, int) else divisibility(extent)) % step == 0
 
 
-def _same_cut(counted: Any, accessed: Any, limit: ir.Value, k: int) -> bool:
-    """Whether the result of get_index_space_shape counts the tiles that an access walks along its dimension k."""
+def _same_cut(counted: ir.Type, accessed: PartitionViewType | StridedViewType, limit: ir.Value, k: int) -> bool:
+    """Whether a result of get_index_space_shape counts the tiles along dimension k of an access."""
     at = ir.OpResult(limit).result_number
     if not isinstance(counted, PartitionViewType | StridedViewType):
         return False
     return counted.dim_map[at] == accessed.dim_map[k] and _steps(counted)[at] == _steps(accessed)[k]
 
 
-def _plain(value: ir.Value) -> ir.Value:
-    """The value that promises were made about."""
+def _without_assumptions(value: ir.Value) -> ir.Value:
+    """The value behind any assume operations."""
     while (promise := producer(value, "assume")) is not None:
         value = promise.value
     return value

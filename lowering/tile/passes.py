@@ -1,4 +1,4 @@
-"""The passes over Tile IR by name, and the pipeline that compiling runs."""
+"""The passes over Tile IR by name, and the default pipeline."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tilec.process.recursion_limit import deep_recursion
 
 @dataclass(frozen=True)
 class TilePass:
-    """A pass that changes a module in place, and what it does in one line."""
+    """A pass that changes a module in place, and its one-line summary."""
 
     summary: str
     run: Callable[[ir.Module, Evaluate], None]
@@ -32,32 +32,32 @@ def _upstream(pipeline: str) -> Callable[[ir.Module, Evaluate], None]:
 
 
 def _plain(run: Callable[[ir.Module], None]) -> Callable[[ir.Module, Evaluate], None]:
-    """A pass that evaluates nothing."""
+    """A pass that needs no evaluation of constants."""
     return lambda module, _: run(module)
 
 
 PASSES: dict[str, TilePass] = {
-    "canonicalize": TilePass("MLIR: removes dead operations and simplifies regions", _upstream("canonicalize")),
-    "cse": TilePass("MLIR: common subexpressions once", _upstream("cse")),
-    "fold-constants": TilePass("operations on constants become constants, where they are exact", fold_constants),
-    "simplify": TilePass("fold-constants, with identities that change no bit", simplify),
+    "canonicalize": TilePass("MLIR: remove dead operations and simplify regions", _upstream("canonicalize")),
+    "cse": TilePass("MLIR: eliminate common subexpressions", _upstream("cse")),
+    "fold-constants": TilePass("fold operations on constants whose result is exact", fold_constants),
+    "simplify": TilePass("fold-constants, and algebraic identities that change no bit", simplify),
     "simplify-control": TilePass(
-        "branches always taken, loops of one turn or none, values carried for nothing", _plain(simplify_control)
+        "fold known branches, loops with zero or one iteration, and unused carried values", _plain(simplify_control)
     ),
-    "hoist-invariants": TilePass("what a loop computes alike each time moves before it", _plain(hoist_invariants)),
-    "prune-tokens": TilePass("tokens that order nothing go", _plain(prune_tokens)),
-    "remove-dead": TilePass("what gives nothing that is used goes, weak loads too", _plain(remove_dead)),
-    "mark-inbounds": TilePass("accesses to tiles that lie inside of their tensor say so", _plain(mark_inbounds)),
+    "hoist-invariants": TilePass("hoist loop-invariant operations", _plain(hoist_invariants)),
+    "prune-tokens": TilePass("remove tokens that order nothing", _plain(prune_tokens)),
+    "remove-dead": TilePass("remove unused operations, including weak loads", _plain(remove_dead)),
+    "mark-inbounds": TilePass("set inbounds on accesses to tiles that lie inside their tensor", _plain(mark_inbounds)),
     "split-loops": TilePass(
-        "loops end where their masks cease to hold everywhere, and go on in a second one", _plain(split_loops)
+        "split loops at the last iteration in which their masks hold everywhere", _plain(split_loops)
     ),
     "annotate-analysis": TilePass(
-        "beside each value what is known of it: runs, equal elements, divisors, bounds", _plain(annotate_analysis)
+        "attach analysis results: contiguous runs, equal elements, divisors, bounds", _plain(annotate_analysis)
     ),
-    "fuse-fma": TilePass("products fuse into sums, with one rounding for two: changes results", _plain(fuse_fma)),
+    "fuse-fma": TilePass("fuse mulf and addf into fma: one rounding in place of two changes results", _plain(fuse_fma)),
 }
 
-# What compiling runs: nothing that changes a result.
+# The pipeline of a compile; no pass in it changes a result.
 DEFAULT = (
     "canonicalize", "simplify", "simplify-control", "simplify", "cse", "hoist-invariants", "prune-tokens",
     "remove-dead",
@@ -66,7 +66,7 @@ DEFAULT = (
 
 @deep_recursion()
 def run(module: ir.Module, names: tuple[str, ...] = DEFAULT, *, evaluate: Evaluate) -> ir.Module:
-    """The module itself after the passes; `evaluate` says what operations on constants give.
+    """Runs passes in place and returns the module; `evaluate` computes operations on constants.
 
     Raises KeyError for an unknown name.
     """

@@ -1,30 +1,19 @@
-"""Tokens that order nothing go: those of make_token, repeated ones, and ones that another token already waits for."""
+"""Removes tokens that order nothing: from make_token, repeated, or already implied by another token."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
+from tilec.dialect.walk import operations_named
 
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
 def prune_tokens(module: ir.Module) -> None:
-    """Shortens joins and drops token operands that depend on nothing; what is ordered stays ordered."""
-    found: list[Any] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        # What an operation of another dialect does with a token is not known here.
-        is_ours = operation.name.startswith("cuda_tile.")
-        if is_ours and any(isinstance(value.type, TokenType) for value in operation.operands):
-            found.append(operation.opview)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    for op in found:
+    """Shortens joins and removes token operands without dependences; the order of accesses is preserved."""
+    for op in operations_named(module, _takes_tokens):
         if op.operation.name == "cuda_tile.join_tokens":
             _shorten(op)
         elif "token" in {field.name for field in op.operand_fields if field.arity == "optional"}:
@@ -32,7 +21,13 @@ def prune_tokens(module: ir.Module) -> None:
     _erase_unused(module)
 
 
-def _shorten(op: Any) -> None:
+def _takes_tokens(operation: ir.Operation) -> bool:
+    # The effect of a token on operations of other dialects is unknown.
+    is_ours = operation.name.startswith("cuda_tile.")
+    return is_ours and any(isinstance(value.type, TokenType) for value in operation.operands)
+
+
+def _shorten(op: ir.OpView) -> None:
     kept: list[ir.Value] = []
     for token in op.operation.operands:
         if not _is_fresh(token) and token not in kept:
@@ -49,7 +44,7 @@ def _shorten(op: Any) -> None:
     op.operation.erase()
 
 
-def _drop(op: Any) -> None:
+def _drop(op: ir.OpView) -> None:
     """Rebuilds an access without a token that depends on nothing."""
     token = op.token
     if token is None or not _is_fresh(token):
@@ -71,7 +66,7 @@ def _is_fresh(token: ir.Value) -> bool:
 
 
 def _waits_for(token: ir.Value, earlier: ir.Value) -> bool:
-    """Whether the operation that gives `token` comes after `earlier` through the tokens of straight code."""
+    """Whether `token` depends on `earlier` through a chain of tokens in straight-line code."""
     pending, seen = [token], set()
     while pending:
         owner = pending.pop().owner
@@ -87,13 +82,6 @@ def _waits_for(token: ir.Value, earlier: ir.Value) -> bool:
 
 
 def _erase_unused(module: ir.Module) -> None:
-    unused: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "cuda_tile.make_token" and not list(operation.results[0].uses):
-            unused.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    for operation in unused:
-        operation.erase()
+    for op in operations_named(module, ("cuda_tile.make_token",)):
+        if not list(op.result.uses):
+            op.operation.erase()

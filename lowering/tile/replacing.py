@@ -1,15 +1,15 @@
-"""Replaces the results of operations by other values, in program order, until nothing is left to replace."""
+"""Replaces the results of operations by other values, in program order, up to a fixed point."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from tilec.dialect.mlir import ir
 
-# What takes the place of an operation's results: None to keep it, a value for the only one, or a list.
+# The replacement of an operation's results: None to keep it, a value for a single result, or a list.
 Replacement: TypeAlias = ir.Value | Sequence[ir.Value] | None
-Rule = Callable[[Any], Replacement]
+Rule = Callable[[ir.OpView], Replacement]
 
 _DIALECT = "cuda_tile."
 
@@ -17,14 +17,14 @@ _DIALECT = "cuda_tile."
 def replace_results(module: ir.Module, rules: dict[str, Rule]) -> None:
     """Applies the rule of each operation of Tile IR, by name without the dialect, with the insertion point before it.
 
-    A replaced operation is erased, so it must have no effect that its replacement lacks. Rules must come to an end.
+    A replaced operation is erased, so it must have no effect that its replacement lacks. Rules must terminate.
     """
     while _sweep(module, rules):
         pass
 
 
 def _sweep(module: ir.Module, rules: dict[str, Rule]) -> bool:
-    found: list[tuple[Any, Rule]] = []
+    found: list[tuple[ir.OpView, Rule]] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
         name = operation.name
@@ -38,7 +38,7 @@ def _sweep(module: ir.Module, rules: dict[str, Rule]) -> bool:
     return sum(_replace(op, rule) for op, rule in found) > 0
 
 
-def _replace(op: Any, rule: Rule) -> bool:
+def _replace(op: ir.OpView, rule: Rule) -> bool:
     with ir.InsertionPoint(op.operation), op.location:
         replacement = rule(op)
     if replacement is None:

@@ -1,8 +1,6 @@
-"""Operations that can be had for less, down to the last bit: constants, operands, shorter operations."""
+"""Replaces operations by cheaper ones with bit-identical results: constants, operands, shorter operations."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile import simplify_float, simplify_integer, simplify_memory, simplify_shape
@@ -14,7 +12,7 @@ IDENTITIES: dict[str, Rule] = {name: rule for group in _OP_GROUPS for name, rule
 
 
 def simplify(module: ir.Module, evaluate: Evaluate) -> None:
-    """Folds constants and applies identities together, until nothing changes."""
+    """Folds constants and applies identities together up to a fixed point."""
     folds = fold_rules(evaluate)
     names = {*folds, *IDENTITIES}
     replace_results(module, {name: _first(IDENTITIES.get(name), folds.get(name)) for name in names})
@@ -26,7 +24,7 @@ def _first(identity: Rule | None, fold: Rule | None) -> Rule:
         assert found is not None
         return found
 
-    def rule(op: Any) -> Replacement:
+    def rule(op: ir.OpView) -> Replacement:
         return identity(op) or fold(op)
 
     return rule

@@ -1,11 +1,11 @@
-"""Branches that are always taken, loops that run once or never, and values that they need not carry or give."""
+"""Folds known branches, loops with zero or one iteration, and unused carried values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.walk import is_within, operations_named
 from tilec.lowering.tile.bounds import Interval, bounds
 from tilec.lowering.tile.carried import keep_results, without_carried
 from tilec.lowering.tile.constants import splat
@@ -13,35 +13,27 @@ from tilec.lowering.tile.terminators import CONTINUE, YIELD, terminators
 
 
 def simplify_control(module: ir.Module) -> None:
-    """Inlines and shortens, inner operations first, until nothing changes."""
-    while any(_cut_off(op) for op in _structures(module)) or sum(_apply(op) for op in _structures(module)):
+    """Applies the rules, inner operations first, up to a fixed point."""
+    while any(_truncate_block(op) for op in _structures(module)) or sum(_apply(op) for op in _structures(module)):
         pass
 
 
-def _structures(module: ir.Module) -> list[Any]:
-    found: list[Any] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name in _RULES:
-            found.append(operation.opview)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit, ir.WalkOrder.POST_ORDER)
-    return found
+def _structures(module: ir.Module) -> list[ir.OpView]:
+    return operations_named(module, _RULES, innermost_first=True)
 
 
-def _apply(op: Any) -> bool:
-    """Whether a rule changed something; no other operation that was found goes with it."""
+def _apply(op: ir.OpView) -> bool:
+    """Whether a rule changed something; the rules erase no other collected operation."""
     return any(rule(op) for rule in _RULES[op.operation.name])
 
 
-def _known_branch(op: Any) -> ir.Region | None:
+def _known_branch(op: ir.OpView) -> ir.Region | None:
     condition = splat(op.condition) if op.operation.name == "cuda_tile.if" else None
     return None if condition is None else op.then if condition else op.else_
 
 
-def _cut_off(op: Any) -> bool:
-    """A branch that is always taken and leaves for good ends the block around it."""
+def _truncate_block(op: ir.OpView) -> bool:
+    """Inlines a branch that is always taken and ends in break, continue or return; the rest of the block is dead."""
     taken = _known_branch(op)
     if taken is None or not len(taken.blocks):
         return False
@@ -57,7 +49,7 @@ def _cut_off(op: Any) -> bool:
     return True
 
 
-def _take_known_branch(op: Any) -> bool:
+def _take_known_branch(op: ir.OpView) -> bool:
     taken = _known_branch(op)
     if taken is None:
         return False
@@ -68,28 +60,21 @@ def _take_known_branch(op: Any) -> bool:
     return True
 
 
-def _share_equal_results(op: Any) -> bool:
-    """A result that is the same value from both branches is that value."""
+def _share_equal_results(op: ir.OpView) -> bool:
+    """Replaces a result by the value that both branches yield."""
     ends = list(terminators(op)) if op.operation.results else []
     given = [list(end.operation.operands) for end in ends if end.operation.name == YIELD]
     changed = False
     for index, result in enumerate(op.operation.results):
         values = {values[index] for values in given}
-        if len(values) == 1 and list(result.uses) and not _is_within(next(iter(values)), op):
+        if len(values) == 1 and list(result.uses) and not is_within(next(iter(values)), op):
             result.replace_all_uses_with(values.pop())
             changed = True
     return changed
 
 
-def _is_within(value: ir.Value, op: Any) -> bool:
-    owner = value.owner
-    parent = owner.owner if isinstance(owner, ir.Block) else owner.operation.parent
-    while parent is not None and parent.operation != op.operation:
-        parent = parent.operation.parent
-    return parent is not None
 
-
-def _drop_unused_results(op: Any) -> bool:
+def _drop_unused_results(op: ir.OpView) -> bool:
     used = [index for index, result in enumerate(op.operation.results) if list(result.uses)]
     if len(used) == len(op.operation.results):
         return False
@@ -97,7 +82,7 @@ def _drop_unused_results(op: Any) -> bool:
     return True
 
 
-def _run_never_or_once(op: Any) -> bool:
+def _fold_trip_count(op: ir.OpView) -> bool:
     trips = _trips(op)
     if trips == 0:
         _replace(op, list(op.initValues))
@@ -108,8 +93,8 @@ def _run_never_or_once(op: Any) -> bool:
     return True
 
 
-def _trips(op: Any) -> int | None:
-    """0 or 1 where the body is known to run so many times."""
+def _trips(op: ir.OpView) -> int | None:
+    """0 or 1 if the trip count is known to be that, otherwise None."""
     lower, upper = _read(op.lowerBound, op), _read(op.upperBound, op)
     if lower.low >= upper.high:
         return 0
@@ -119,8 +104,8 @@ def _trips(op: Any) -> int | None:
     return 1 if lower.low + step >= upper.high else None
 
 
-def _read(value: ir.Value, op: Any) -> Interval:
-    """Where a bound lies as the loop compares it."""
+def _read(value: ir.Value, op: ir.OpView) -> Interval:
+    """The interval of a bound, in the signedness of the loop's comparison."""
     known = bounds(value)
     if not op.unsignedCmp or known.low >= 0:
         return known
@@ -128,14 +113,14 @@ def _read(value: ir.Value, op: Any) -> Interval:
     return Interval(known.low & whole, known.high & whole) if known.high < 0 else Interval(0, whole)
 
 
-def _drop_what_never_changes(op: Any) -> bool:
-    """A carried value that each turn hands on as it came is the one that it began with."""
+def _replace_invariant_carried(op: ir.OpView) -> bool:
+    """Replaces a carried value that every continue forwards unchanged by its initial value."""
     ends = _continues(op)
     first = len(op.body.blocks[0].arguments) - len(op.initValues)
     for index, initial in enumerate(op.initValues):
         argument = op.body.blocks[0].arguments[first + index]
-        handed = [end.operation.operands[index] for end in ends]
-        if not all(value in (argument, initial) for value in handed):
+        continued = [end.operation.operands[index] for end in ends]
+        if not all(value in (argument, initial) for value in continued):
             continue
         if _uses(argument, ends, index) or _result_used(op, index):
             argument.replace_all_uses_with(initial)
@@ -145,8 +130,8 @@ def _drop_what_never_changes(op: Any) -> bool:
     return False
 
 
-def _drop_what_is_not_used(op: Any) -> bool:
-    """A carried value that only comes back to itself, and is no result that anything uses."""
+def _drop_unused_carried(op: ir.OpView) -> bool:
+    """Removes carried values that are only forwarded to themselves and whose result is unused."""
     ends = _continues(op)
     first = len(op.body.blocks[0].arguments) - len(op.initValues)
     kept = [
@@ -160,22 +145,22 @@ def _drop_what_is_not_used(op: Any) -> bool:
     return True
 
 
-def _continues(op: Any) -> list[Any]:
+def _continues(op: ir.OpView) -> list[ir.OpView]:
     return [end for end in terminators(op) if end.operation.name == CONTINUE]
 
 
-def _uses(argument: ir.Value, ends: list[Any], index: int) -> bool:
-    """Whether something uses a carried value but the continues that hand it on as itself."""
+def _uses(argument: ir.Value, ends: list[ir.OpView], index: int) -> bool:
+    """Whether a carried value has a use other than the continues that forward it to itself."""
     own = {end.operation for end in ends}
     return any(use.owner.operation not in own or use.operand_number != index for use in argument.uses)
 
 
-def _result_used(op: Any, index: int) -> bool:
+def _result_used(op: ir.OpView, index: int) -> bool:
     return op.operation.name == "cuda_tile.for" and bool(list(op.operation.results[index].uses))
 
 
-def _inline(op: Any, block: ir.Block, arguments: list[ir.Value]) -> None:
-    """Moves the operations of a block before the operation, whose results are those of the block's terminator."""
+def _inline(op: ir.OpView, block: ir.Block, arguments: list[ir.Value]) -> None:
+    """Moves the operations of a block before the operation and replaces its results by the terminator's operands."""
     for argument, value in zip(block.arguments, arguments, strict=True):
         argument.replace_all_uses_with(value)
     *inner, end = list(block.operations)
@@ -184,16 +169,16 @@ def _inline(op: Any, block: ir.Block, arguments: list[ir.Value]) -> None:
     _replace(op, list(end.operation.operands))
 
 
-def _replace(op: Any, values: list[ir.Value]) -> None:
+def _replace(op: ir.OpView, values: list[ir.Value]) -> None:
     for result, value in zip(op.operation.results, values, strict=True):
         result.replace_all_uses_with(value)
     op.operation.erase()
 
 
-Step = Callable[[Any], bool]
+Step = Callable[[ir.OpView], bool]
 
 _RULES: dict[str, tuple[Step, ...]] = {
     "cuda_tile.if": (_take_known_branch, _share_equal_results, _drop_unused_results),
-    "cuda_tile.for": (_run_never_or_once, _drop_what_never_changes, _drop_what_is_not_used),
-    "cuda_tile.loop": (_drop_what_never_changes, _drop_what_is_not_used, _drop_unused_results),
+    "cuda_tile.for": (_fold_trip_count, _replace_invariant_carried, _drop_unused_carried),
+    "cuda_tile.loop": (_replace_invariant_carried, _drop_unused_carried, _drop_unused_results),
 }

@@ -1,14 +1,13 @@
-"""Float operations that are exactly an operand or a cheaper operation: x * 1.0, x + -0.0, -(-x), x / 2.0.
+"""Simplifies float operations that equal an operand or a cheaper operation: x * 1.0, x + -0.0, -(-x), x / 2.0.
 
-A replacement gives the same number with the same sign of zero, infinities and subnormals included, in the rounding
-mode of the operation. With flush_to_zero the operation changes subnormals, so none of this holds. Of NaN, Tile IR says
-only that the result is one: sign and payload may become those of the operand, where an operation might make its own.
+A replacement has the same value and sign for all operands, zeros, infinities and subnormals included, in the rounding
+mode of the operation. Operations with flush_to_zero change subnormals and are left alone. Tile IR does not specify the
+sign and payload of a NaN, so a replacement may forward those of the operand.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
@@ -19,7 +18,7 @@ from tilec.lowering.tile.replacing import Rule
 
 _NEGATIVE_INF = "negative_inf"
 _DIRECTED_OR_NEAREST = ("nearest_even", "zero", _NEGATIVE_INF, "positive_inf")
-# Precision and the exponents of the normal numbers.
+# Precision, and the least and greatest exponent of normal numbers.
 _FORMATS = {
     "f16": (11, -14, 15), "bf16": (8, -126, 127), "tf32": (11, -126, 127), "f32": (24, -126, 127),
     "f64": (53, -1022, 1023),
@@ -36,12 +35,12 @@ def _is_zero(value: ir.Value, negative: bool) -> bool:
     return number == 0 and (math.copysign(1.0, number) < 0) == negative
 
 
-def _attributes(op: Any) -> dict[str, Any]:
+def _attributes(op: ir.OpView) -> dict[str, str | bool]:
     return {"rounding_mode": op.rounding_mode, "flush_to_zero": op.flush_to_zero}
 
 
-def _sum(op: Any) -> ir.Value | None:
-    """IEEE 754 6.3: x + -0.0 is x, also for +0.0, but when rounding down; there x + +0.0 is x, also for -0.0."""
+def _sum(op: ir.OpView) -> ir.Value | None:
+    """IEEE 754, 6.3: x + -0.0 is x for every x, except when rounding down; there x + +0.0 is x for every x."""
     if op.flush_to_zero:
         return None
     negative = op.rounding_mode != _NEGATIVE_INF
@@ -50,14 +49,14 @@ def _sum(op: Any) -> ir.Value | None:
     return op.rhs if _is_zero(op.lhs, negative) else None
 
 
-def _difference(op: Any) -> ir.Value | None:
+def _difference(op: ir.OpView) -> ir.Value | None:
     """x - z is x + -z."""
     if op.flush_to_zero or not _is_zero(op.rhs, negative=op.rounding_mode == _NEGATIVE_INF):
         return None
     return op.lhs
 
 
-def _product(op: Any) -> ir.Value | None:
+def _product(op: ir.OpView) -> ir.Value | None:
     if op.flush_to_zero:
         return None
     for factor, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
@@ -68,8 +67,8 @@ def _product(op: Any) -> ir.Value | None:
     return None
 
 
-def _quotient(op: Any) -> ir.Value | None:
-    """By a power of two it is the product with another one: the exact results are equal, so the rounded ones are."""
+def _quotient(op: ir.OpView) -> ir.Value | None:
+    """x / 2^n is x * 2^-n: the exact results are equal, and so are the rounded ones."""
     if op.flush_to_zero or op.rounding_mode not in _DIRECTED_OR_NEAREST:
         return None
     divisor = _number(op.rhs)
@@ -78,15 +77,15 @@ def _quotient(op: Any) -> ir.Value | None:
     if divisor is None or not math.isfinite(divisor) or abs(math.frexp(divisor)[0]) != 0.5:
         return None
     _, lowest, highest = _FORMATS[spell(op.result.type.element)]
-    # frexp: the divisor is 2**(exponent - 1), its reciprocal 2**(1 - exponent), which has to be normal too.
+    # frexp: the divisor is 2**(exponent - 1), its reciprocal 2**(1 - exponent); both must be normal numbers.
     if not lowest <= 1 - math.frexp(divisor)[1] <= highest or not lowest <= math.frexp(divisor)[1] - 1 <= highest:
         return None
     reciprocal = float_splat(op.rhs.type, 1.0 / divisor)
     return build("mulf", [op.lhs, reciprocal], [op.result.type], _attributes(op)).result
 
 
-def _fused(op: Any) -> ir.Value | None:
-    """With a factor of 1.0 it is a sum; with a summand that changes nothing it is a product."""
+def _fused(op: ir.OpView) -> ir.Value | None:
+    """fma with a factor of 1.0 is a sum; fma with a neutral addend is a product."""
     if op.flush_to_zero:
         return None
     for factor, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
@@ -97,31 +96,31 @@ def _fused(op: Any) -> ir.Value | None:
     return None
 
 
-def _extreme(op: Any) -> ir.Value | None:
+def _extreme(op: ir.OpView) -> ir.Value | None:
     return op.lhs if op.lhs == op.rhs and not op.flush_to_zero else None
 
 
-def _negation(op: Any) -> ir.Value | None:
+def _negation(op: ir.OpView) -> ir.Value | None:
     inner = producer(op.source, "negf")
     return None if inner is None else inner.source
 
 
-def _magnitude(op: Any) -> ir.Value | None:
+def _magnitude(op: ir.OpView) -> ir.Value | None:
     if producer(op.source, "absf") is not None:
         return op.source
     inner = producer(op.source, "negf")
     return None if inner is None else build("absf", [inner.source], [op.result.type]).result
 
 
-def _integral(op: Any) -> ir.Value | None:
+def _integral(op: ir.OpView) -> ir.Value | None:
     return op.source if producer(op.source, "ceil", "floor") is not None else None
 
 
-def _conversion(op: Any) -> ir.Value | None:
-    """There and back through a wider format.
+def _conversion(op: ir.OpView) -> ir.Value | None:
+    """A conversion to a wider format and back is the identity.
 
-    Formats of 8 bits and less stay: on the way back they saturate. So does tf32: on the way there it drops what memory
-    may have held below its last bit.
+    Excluded are formats of 8 bits and less, which saturate, and tf32, whose conversion clears the bits of memory below
+    its last bit.
     """
     inner = producer(op.from_, "ftof")
     if inner is None or inner.from_.type != op.to.type or spell(op.to.type.element) == "tf32":
@@ -133,7 +132,7 @@ def _conversion(op: Any) -> ir.Value | None:
 
 
 def _contains(wide: tuple[int, int, int], narrow: tuple[int, int, int]) -> bool:
-    """Whether every number of one format, subnormals included, is one of another."""
+    """Whether every number of the narrow format, subnormals included, is a number of the wide format."""
     smallest_of_wide, smallest_of_narrow = wide[1] - wide[0], narrow[1] - narrow[0]
     return wide[0] >= narrow[0] and wide[2] >= narrow[2] and smallest_of_wide <= smallest_of_narrow
 

@@ -1,8 +1,6 @@
-"""Integer operations that are an operand, a constant, or a shorter operation: x + 0, x - x, exti(exti(x))."""
+"""Simplifies integer operations to an operand, a constant, or a shorter operation: x + 0, x - x, exti(exti(x))."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
@@ -13,7 +11,7 @@ from tilec.lowering.tile.constants import integer_splat, splat
 from tilec.lowering.tile.producer import producer
 from tilec.lowering.tile.replacing import Rule
 
-# An operand that breaks a promise (overflow<..>, a divisor of zero) makes the result undefined, so that any will do.
+# Operands that violate an assumption (overflow<..>, a divisor of zero) make the result undefined: any value is right.
 
 
 def _bits(value: ir.Value) -> int:
@@ -21,7 +19,7 @@ def _bits(value: ir.Value) -> int:
 
 
 def _number(value: ir.Value) -> int | None:
-    """The splat of a constant as an unsigned number."""
+    """The element of a splat constant as an unsigned number."""
     number = splat(value)
     return None if number is None else number & ((1 << _bits(value)) - 1)
 
@@ -30,19 +28,19 @@ def _ones(value: ir.Value) -> int:
     return (1 << _bits(value)) - 1
 
 
-def _sum(op: Any) -> ir.Value | None:
+def _sum(op: ir.OpView) -> ir.Value | None:
     if _number(op.rhs) == 0:
         return op.lhs
     return op.rhs if _number(op.lhs) == 0 else None
 
 
-def _difference(op: Any) -> ir.Value | None:
+def _difference(op: ir.OpView) -> ir.Value | None:
     if op.lhs == op.rhs:
         return integer_splat(op.result.type, 0)
     return op.lhs if _number(op.rhs) == 0 else None
 
 
-def _product(op: Any) -> ir.Value | None:
+def _product(op: ir.OpView) -> ir.Value | None:
     for factor, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
         if _number(factor) == 1:
             return other
@@ -51,32 +49,32 @@ def _product(op: Any) -> ir.Value | None:
     return None
 
 
-def _quotient(op: Any) -> ir.Value | None:
+def _quotient(op: ir.OpView) -> ir.Value | None:
     return op.lhs if _is_one(op, op.rhs) else None
 
 
-def _remainder(op: Any) -> ir.Value | None:
+def _remainder(op: ir.OpView) -> ir.Value | None:
     return integer_splat(op.result.type, 0) if _is_one(op, op.rhs) else None
 
 
-def _is_one(op: Any, value: ir.Value) -> bool:
+def _is_one(op: ir.OpView, value: ir.Value) -> bool:
     # The one bit of a signed i1 stands for -1.
     return _number(value) == 1 and not (op.signedness == "signed" and _bits(value) == 1)
 
 
-def _shift(op: Any) -> ir.Value | None:
+def _shift(op: ir.OpView) -> ir.Value | None:
     return op.lhs if 0 in (_number(op.lhs), _number(op.rhs)) else None
 
 
-def _conjunction(op: Any) -> ir.Value | None:
+def _conjunction(op: ir.OpView) -> ir.Value | None:
     return _absorbed(op, neutral=_ones(op.lhs), absorbing=0)
 
 
-def _disjunction(op: Any) -> ir.Value | None:
+def _disjunction(op: ir.OpView) -> ir.Value | None:
     return _absorbed(op, neutral=0, absorbing=_ones(op.lhs))
 
 
-def _absorbed(op: Any, neutral: int, absorbing: int) -> ir.Value | None:
+def _absorbed(op: ir.OpView, neutral: int, absorbing: int) -> ir.Value | None:
     if op.lhs == op.rhs:
         return op.lhs
     for constant, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
@@ -87,14 +85,14 @@ def _absorbed(op: Any, neutral: int, absorbing: int) -> ir.Value | None:
     return None
 
 
-def _exclusive(op: Any) -> ir.Value | None:
+def _exclusive(op: ir.OpView) -> ir.Value | None:
     if op.lhs == op.rhs:
         return integer_splat(op.result.type, 0)
     return _sum(op)
 
 
-def _extreme(op: Any) -> ir.Value | None:
-    """The one of two operands that is never beyond the other."""
+def _extreme(op: ir.OpView) -> ir.Value | None:
+    """The operand that never exceeds the other, by intervals."""
     if op.lhs == op.rhs:
         return op.lhs
     a, b = _range(op.lhs, op.signedness), _range(op.rhs, op.signedness)
@@ -115,8 +113,8 @@ def _range(value: ir.Value, signedness: str) -> Interval:
 _EQUAL_HOLDS = ("equal", "less_than_or_equal", "greater_than_or_equal")
 
 
-def _comparison(op: Any) -> ir.Value | None:
-    """True or false, where the operands are the same value or lie apart."""
+def _comparison(op: ir.OpView) -> ir.Value | None:
+    """A constant if the operands are the same value or their intervals are disjoint."""
     predicate = op.comparison_predicate
     if op.lhs == op.rhs:
         return integer_splat(op.result.type, predicate in _EQUAL_HOLDS)
@@ -125,7 +123,7 @@ def _comparison(op: Any) -> ir.Value | None:
 
 
 def _decided(predicate: str, a: Interval, b: Interval) -> bool | None:
-    """What a comparison of any number of one interval with any of another gives, None where it depends."""
+    """The result of comparing any two numbers of two intervals, or None if it varies."""
     if predicate in ("equal", "not_equal"):
         return predicate == "not_equal" if a.high < b.low or b.high < a.low else None
     if predicate.startswith("greater_than"):
@@ -135,24 +133,24 @@ def _decided(predicate: str, a: Interval, b: Interval) -> bool | None:
     return True if a.high < b.low else False if a.low >= b.high else None
 
 
-def _negation(op: Any) -> ir.Value | None:
+def _negation(op: ir.OpView) -> ir.Value | None:
     inner = producer(op.source, "negi")
     return None if inner is None else inner.source
 
 
-def _magnitude(op: Any) -> ir.Value | None:
+def _magnitude(op: ir.OpView) -> ir.Value | None:
     return op.source if bounds(op.source).low >= 0 or producer(op.source, "absi") is not None else None
 
 
-def _extension(op: Any) -> ir.Value | None:
-    """Of zeros or signs twice is once; signs of what zeros were put before are zeros."""
+def _extension(op: ir.OpView) -> ir.Value | None:
+    """Merges two extensions; a sign extension after a zero extension is a zero extension."""
     inner = producer(op.from_, "exti")
     if inner is None or (inner.signedness, op.signedness) == ("signed", "unsigned"):
         return None
     return build("exti", [inner.from_], [op.to.type], {"signedness": inner.signedness}).result
 
 
-def _truncation(op: Any) -> ir.Value | None:
+def _truncation(op: ir.OpView) -> ir.Value | None:
     shorter = producer(op.from_, "trunci")
     if shorter is not None:
         return build("trunci", [shorter.from_], [op.to.type]).result

@@ -1,8 +1,6 @@
-"""Operations that move elements about twice, or not at all: reshape(reshape(x)), permute back, extract of the whole."""
+"""Merges or removes data movement: reshape(reshape(x)), inverse permutes, extract of the whole tile."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import PointerType
@@ -13,21 +11,21 @@ from tilec.lowering.tile.producer import producer
 from tilec.lowering.tile.replacing import Rule
 
 
-def _broadcast(op: Any) -> ir.Value | None:
+def _broadcast(op: ir.OpView) -> ir.Value | None:
     if op.source.type == op.result.type:
         return op.source
     inner = producer(op.source, "broadcast")
     return None if inner is None else build("broadcast", [inner.source], [op.result.type]).result
 
 
-def _reshape(op: Any) -> ir.Value | None:
+def _reshape(op: ir.OpView) -> ir.Value | None:
     if op.source.type == op.result.type:
         return op.source
     inner = producer(op.source, "reshape")
     return None if inner is None else build("reshape", [inner.source], [op.result.type]).result
 
 
-def _permute(op: Any) -> ir.Value | None:
+def _permute(op: ir.OpView) -> ir.Value | None:
     permutation = list(op.permutation)
     if permutation == sorted(permutation):
         return op.source
@@ -39,10 +37,10 @@ def _permute(op: Any) -> ir.Value | None:
     return build("permute", [inner.source], [op.result.type], {"permutation": composed}).result
 
 
-def _extract(op: Any) -> ir.Value | None:
-    """Of the whole it is the whole, and half of what was put together is one of the parts."""
+def _extract(op: ir.OpView) -> ir.Value | None:
+    """extract of a whole tile is the tile; extract of one half of a cat is an operand."""
     if op.source.type == op.result.type:
-        # The only index that is defined is zero.
+        # Zero is the only defined index.
         return op.source
     whole = producer(op.source, "cat")
     if whole is None or whole.lhs.type != op.result.type or whole.rhs.type != op.result.type:
@@ -51,11 +49,11 @@ def _extract(op: Any) -> ir.Value | None:
     return whole.lhs if part == 0 else whole.rhs if part == 1 else None
 
 
-def _insert(op: Any) -> ir.Value | None:
+def _insert(op: ir.OpView) -> ir.Value | None:
     return op.source if op.source.type == op.result.type else None
 
 
-def _select(op: Any) -> ir.Value | None:
+def _select(op: ir.OpView) -> ir.Value | None:
     if op.val_if_true == op.val_if_false:
         return op.val_if_true
     condition = splat(op.cond)
@@ -66,7 +64,7 @@ def _select(op: Any) -> ir.Value | None:
     return None
 
 
-def _bitcast(op: Any) -> ir.Value | None:
+def _bitcast(op: ir.OpView) -> ir.Value | None:
     if op.source.type == op.result.type:
         return op.source
     inner = producer(op.source, "bitcast")
@@ -77,10 +75,10 @@ def _bitcast(op: Any) -> ir.Value | None:
     return build("bitcast", [inner.source], [op.result.type]).result
 
 
-def _back(name: str, inverse: str) -> Rule:
-    """An operation that undoes another one. A tf32 has more bits in bytes than it has."""
+def _inverse(name: str, inverse: str) -> Rule:
+    """The rule for an operation applied to its inverse; tf32 is excluded, because its bytes hold more bits than it."""
 
-    def rule(op: Any) -> ir.Value | None:
+    def rule(op: ir.OpView) -> ir.Value | None:
         inner = producer(op.source, inverse)
         if inner is None or inner.source.type != op.result.type or "tf32" in _elements(inner):
             return None
@@ -90,20 +88,22 @@ def _back(name: str, inverse: str) -> Rule:
     return rule
 
 
-def _elements(op: Any) -> set[str]:
+def _elements(op: ir.OpView) -> set[str]:
     return {spell(value.type.element) for value in (op.source, op.result)}
 
 
-def _pointers(op: Any) -> ir.Value | None:
-    """ptr_to_int, int_to_ptr and ptr_to_ptr keep an address; only one of f4E2M1FN may lie in the middle of a byte."""
+def _pointers(op: ir.OpView) -> ir.Value | None:
+    """ptr_to_int, int_to_ptr and ptr_to_ptr keep an address, unless it may point into a byte (f4E2M1FN)."""
     inner = op.source.owner
     if op.source.type == op.result.type:
         return op.source
-    if isinstance(inner, ir.Block) or inner.operation.name not in _ADDRESSES or _halves(inner.source, inner.result):
+    if isinstance(inner, ir.Block) or inner.operation.name not in _ADDRESSES:
+        return None
+    if _points_into_bytes(inner.source, inner.result):
         return None
     if inner.source.type == op.result.type:
         return inner.source
-    if op.operation.name == inner.operation.name == "cuda_tile.ptr_to_ptr" and not _halves(op.result):
+    if op.operation.name == inner.operation.name == "cuda_tile.ptr_to_ptr" and not _points_into_bytes(op.result):
         return build("ptr_to_ptr", [inner.source], [op.result.type]).result
     return None
 
@@ -111,12 +111,12 @@ def _pointers(op: Any) -> ir.Value | None:
 _ADDRESSES = ("cuda_tile.ptr_to_int", "cuda_tile.int_to_ptr", "cuda_tile.ptr_to_ptr")
 
 
-def _halves(*values: ir.Value) -> bool:
+def _points_into_bytes(*values: ir.Value) -> bool:
     elements = [value.type.element for value in values]
     return any(isinstance(element, PointerType) and spell(element.element) == "f4E2M1FN" for element in elements)
 
 
-def _offset(op: Any) -> ir.Value | None:
+def _offset(op: ir.OpView) -> ir.Value | None:
     return op.ptr if splat(op.offset) == 0 else None
 
 
@@ -128,8 +128,8 @@ RULES: dict[str, Rule] = {
     "insert": _insert,
     "select": _select,
     "bitcast": _bitcast,
-    "pack": _back("pack", "unpack"),
-    "unpack": _back("unpack", "pack"),
+    "pack": _inverse("pack", "unpack"),
+    "unpack": _inverse("unpack", "pack"),
     "ptr_to_int": _pointers,
     "int_to_ptr": _pointers,
     "ptr_to_ptr": _pointers,

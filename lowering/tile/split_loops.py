@@ -1,34 +1,33 @@
-"""for i { .. a*i + b < n .. } -> for i while it holds everywhere, without the comparison; for the other i, with it.
+"""Splits for i { .. a*i + b < n .. } into a loop in which the comparison always holds and a loop that keeps it.
 
     for %i in (%lb to %ub, step %s)      for %i in (%lb to %stop, step %s)     where every a*i + b < n
-                                         for %i in (%rest to %ub, step %s)     the other turns
+                                         for %i in (%rest to %ub, step %s)     the other iterations
 
-The bounds of the two loops are worked out before them in 64 bits, where nothing wraps. Where a*i + b may be less than
-the smallest number of its type, all turns are in the second loop, whatever the numbers.
+The bounds of the two loops are computed before them in 64 bits, where nothing wraps. If a*i + b may be less than
+the smallest number of its type, the second loop runs all iterations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
+from tilec.dialect.walk import is_within, operations_below, operations_named
 from tilec.lowering.tile.affine import Affine, affine
 from tilec.lowering.tile.constants import integer_splat, splat
 
-# The body stands twice afterwards, so a long one would cost more instructions than its masks.
+# The body is duplicated, so a long one would cost more instructions than its masks.
 MAXIMUM_BODY = 256
-# Sums of products of numbers of at most 32 bits stay below this, far from the end of 64.
+# An upper bound for sums of products of numbers of at most 32 bits, which leaves room in 64 bits.
 _SAFE = 1 << 61
 _WIDEST = 32
-# Each loop that was split, so that it is not split again.
+# Marks the two parts of a split loop, so that they are not split again.
 MARK = "tilec.split"
 
-# A comparison that bounds its varying side from above: which side that is, and whether equality holds too.
+# Comparisons that bound one side from above: that side, and whether equality is included.
 _UPPER = {
     "less_than": ("lhs", False),
     "less_than_or_equal": ("lhs", True),
@@ -39,26 +38,18 @@ _UPPER = {
 
 @dataclass(frozen=True)
 class _Mask:
-    """value < bound (or <=) for the turns of a loop up to some one."""
+    """value < bound (or <=), which holds up to some iteration of a loop."""
 
-    op: Any
+    op: ir.OpView
     value: Affine
     bound: ir.Value
     or_equal: bool
 
 
 def split_loops(module: ir.Module) -> None:
-    """Splits counted loops, inner ones first, at the last turn in which all of their bounding comparisons hold."""
-    found: list[Any] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "cuda_tile.for" and MARK not in operation.attributes:
-            found.append(operation.opview)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit, ir.WalkOrder.POST_ORDER)
-    for loop in found:
-        body = list(_below(loop))
+    """Splits counted loops, inner ones first, after the last iteration in which all bounding comparisons hold."""
+    for loop in operations_named(module, _is_unsplit, innermost_first=True):
+        body = list(operations_below(loop))
         if loop.lowerBound.type.element.width > _WIDEST or len(body) > MAXIMUM_BODY:
             continue
         masks = [mask for mask in (_mask(op, loop) for op in body) if mask is not None]
@@ -66,16 +57,12 @@ def split_loops(module: ir.Module) -> None:
             _split(loop, masks)
 
 
-def _below(op: Any) -> Iterator[Any]:
-    for region in op.operation.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield inner
-                yield from _below(inner)
+def _is_unsplit(operation: ir.Operation) -> bool:
+    return operation.name == "cuda_tile.for" and MARK not in operation.attributes
 
 
-def _mask(op: Any, loop: Any) -> _Mask | None:
-    """A comparison of the loop's body that holds in its first turns or in none."""
+def _mask(op: ir.OpView, loop: ir.OpView) -> _Mask | None:
+    """The mask of a comparison that holds in the first iterations of a loop or in none; None for other operations."""
     if op.operation.name != "cuda_tile.cmpi" or op.comparison_predicate not in _UPPER or not list(op.result.uses):
         return None
     side, or_equal = _UPPER[op.comparison_predicate]
@@ -83,14 +70,14 @@ def _mask(op: Any, loop: Any) -> _Mask | None:
     if varying.type.element != loop.lowerBound.type.element:
         return None
     bound = _scalar(fixed)
-    value = affine(varying, loop.induction_variable, lambda each: not _is_within(each, loop))
-    if bound is None or value is None or value.scale <= 0 or _is_within(bound, loop):
+    value = affine(varying, loop.induction_variable, lambda each: not _varies(each, loop))
+    if bound is None or value is None or value.scale <= 0 or _varies(bound, loop):
         return None
     return _Mask(op, value, bound, or_equal) if value.reach(1 << _WIDEST) < _SAFE else None
 
 
 def _scalar(value: ir.Value) -> ir.Value | None:
-    """The scalar that a tile has in all its elements, or a constant that has one number in them."""
+    """The scalar that a tile broadcasts, or a splat constant; None for other tiles."""
     while value.type.shape and splat(value) is None:
         owner = value.owner
         if isinstance(owner, ir.Block) or owner.operation.name not in ("cuda_tile.broadcast", "cuda_tile.reshape"):
@@ -99,17 +86,11 @@ def _scalar(value: ir.Value) -> ir.Value | None:
     return value
 
 
-def _is_within(value: ir.Value, loop: Any) -> bool:
-    if splat(value) is not None:
-        return False
-    owner = value.owner
-    parent = owner.owner if isinstance(owner, ir.Block) else owner.operation.parent
-    while parent is not None and parent.operation != loop.operation:
-        parent = parent.operation.parent
-    return parent is not None
+def _varies(value: ir.Value, loop: ir.OpView) -> bool:
+    return splat(value) is None and is_within(value, loop)
 
 
-def _split(loop: Any, masks: list[_Mask]) -> None:
+def _split(loop: ir.OpView, masks: list[_Mask]) -> None:
     operation = loop.operation
     with ir.InsertionPoint(operation), loop.location:
         stop, rest = _bounds(loop, masks)
@@ -129,20 +110,20 @@ def _split(loop: Any, masks: list[_Mask]) -> None:
         each.attributes[MARK] = ir.StringAttr.get(part)
 
 
-def _bounds(loop: Any, masks: list[_Mask]) -> tuple[ir.Value, ir.Value]:
-    """Where the first loop ends and where the second one begins, in the type of the loop's bounds."""
+def _bounds(loop: ir.OpView, masks: list[_Mask]) -> tuple[ir.Value, ir.Value]:
+    """The upper bound of the first loop and the lower bound of the second, in the type of the loop's bounds."""
     signedness = "unsigned" if loop.unsignedCmp else "signed"
     lower, upper, step = (_wide(value, signedness) for value in (loop.lowerBound, loop.upperBound, loop.step))
     limits = [_limit(mask, lower) for mask in masks]
     stop = _extreme("maxi", lower, reduce(lambda a, b: _extreme("mini", a, b), [upper, *limits]))
-    turns = _binary("divi", _binary("subi", stop, lower), step, signedness="signed", rounding="positive_inf")
+    trips = _binary("divi", _binary("subi", stop, lower), step, signedness="signed", rounding="positive_inf")
     # Past the last turn of all, the next number may not fit the type.
-    rest = _extreme("mini", upper, _binary("addi", lower, _binary("muli", turns, step)))
+    rest = _extreme("mini", upper, _binary("addi", lower, _binary("muli", trips, step)))
     return tuple(_narrow(value, loop.lowerBound.type) for value in (stop, rest))
 
 
 def _limit(mask: _Mask, lower: ir.Value) -> ir.Value:
-    """The first i of which the comparison may not hold everywhere: scale*i + scalars + high < bound no more."""
+    """The first i for which scale*i + scalars + high < bound does not hold."""
     signedness, value = mask.op.signedness, mask.value
     bound, scale = _wide(mask.bound, signedness), _number(value.scale)
     scalars = _number(0)

@@ -1,15 +1,17 @@
-"""What ends the blocks of loops and branches."""
+"""The terminators of loops and branches, and early exits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import inner_operations
 
 CONTINUE, BREAK, RETURN, YIELD = (f"cuda_tile.{word}" for word in ("continue", "break", "return", "yield"))
 
 
-def terminators(op: Any) -> Iterator[Any]:
-    """What ends the blocks of an operation, and what leaves them from the `if`s inside."""
+def terminators(op: ir.OpView) -> Iterator[ir.OpView]:
+    """The terminators of an operation's blocks, and those of nested `if`s that leave these blocks."""
     for region in op.operation.regions:
         for block in region.blocks:
             for inner in block.operations:
@@ -18,15 +20,15 @@ def terminators(op: Any) -> Iterator[Any]:
             yield block.operations[len(block.operations) - 1]
 
 
-def leaves_early(op: Any) -> bool:
-    """Whether an operation is an `if` that can leave what stands around it."""
+def leaves_early(op: ir.OpView) -> bool:
+    """Whether an operation is an `if` that can leave the enclosing block."""
     return op.operation.name == "cuda_tile.if" and any(end.operation.name != YIELD for end in terminators(op))
 
 
-def may_be_left(op: Any) -> bool:
-    """Whether control may leave one of the blocks around an operation before it comes to its end.
+def may_be_left(op: ir.OpView) -> bool:
+    """Whether control may leave an enclosing block of an operation before the block ends.
 
-    What other dialects do with the blocks around it, or beside it, is not known, so they may leave.
+    Operations of other dialects, around it or in the same block, count as leaving.
     """
     block, parent = op.operation.block, op.operation.parent
     while parent is not None:
@@ -40,22 +42,16 @@ def may_be_left(op: Any) -> bool:
 
 
 _ENTRY = "cuda_tile.entry"
-# Their blocks run to their end unless an `if` inside leaves.
+# Their blocks run to the end unless a nested `if` leaves.
 _STAYS_INSIDE = (_ENTRY, "cuda_tile.for", "cuda_tile.if", "cuda_tile.reduce", "cuda_tile.scan")
 
 
-def _may_leave(op: Any) -> bool:
-    """Whether what follows an operation in its block may not be run after it."""
+def _may_leave(op: ir.OpView) -> bool:
+    """Whether control may not reach the operation that follows in the block."""
     if not op.operation.name.startswith("cuda_tile."):
         return True
-    return leaves_early(op) or any(_holds_return(inner) for inner in _inner(op))
+    return leaves_early(op) or any(_holds_return(inner) for inner in inner_operations(op))
 
 
-def _holds_return(op: Any) -> bool:
-    return op.operation.name == RETURN or any(_holds_return(inner) for inner in _inner(op))
-
-
-def _inner(op: Any) -> Iterator[Any]:
-    for region in op.operation.regions:
-        for block in region.blocks:
-            yield from block.operations
+def _holds_return(op: ir.OpView) -> bool:
+    return op.operation.name == RETURN or any(_holds_return(inner) for inner in inner_operations(op))

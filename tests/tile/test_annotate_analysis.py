@@ -44,7 +44,7 @@ def test_facts_stand_beside_their_values() -> None:
 
 def test_loops_tell_of_what_they_carry() -> None:
     text = annotated(KERNEL).to_text()
-    assert '{tilec.known = "divisor 16", tilec.known_in_turn = ["0..2147483646", "divisor 16"]}' in text
+    assert '{tilec.known = "divisor 16", tilec.known_in_iteration = ["0..2147483646", "divisor 16"]}' in text
 
 
 def test_nothing_is_said_of_what_is_unknown_or_a_constant() -> None:

@@ -1,0 +1,46 @@
+"""Walks over nested operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+from tilec.dialect.mlir import ir
+
+
+def inner_operations(op: ir.OpView) -> Iterator[ir.OpView]:
+    """The operations directly inside the regions of an operation."""
+    for region in op.operation.regions:
+        for block in region.blocks:
+            yield from block.operations
+
+
+def operations_below(op: ir.OpView) -> Iterator[ir.OpView]:
+    """All operations inside an operation, each one before those inside of it."""
+    for inner in inner_operations(op):
+        yield inner
+        yield from operations_below(inner)
+
+
+def operations_named(
+    module: ir.Module, names: Collection[str] | Callable[[ir.Operation], bool], innermost_first: bool = False
+) -> list[ir.OpView]:
+    """The operations of a module with one of these full names, or for which a predicate holds, in program order."""
+    found: list[ir.OpView] = []
+    matches = names if callable(names) else lambda operation: operation.name in names
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if matches(operation):
+            found.append(operation.opview)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.POST_ORDER if innermost_first else ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def is_within(value: ir.Value, op: ir.OpView) -> bool:
+    """Whether a value is defined inside the regions of an operation."""
+    owner = value.owner
+    parent = owner.owner if isinstance(owner, ir.Block) else owner.operation.parent
+    while parent is not None and parent.operation != op.operation:
+        parent = parent.operation.parent
+    return parent is not None
