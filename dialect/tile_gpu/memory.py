@@ -8,6 +8,7 @@ from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import (
     Channel,
+    Index,
     Integer32,
     Integer64,
     RegisterTile,
@@ -26,8 +27,8 @@ class MakeTensorMapOp(Operation, name="make_tensor_map", traits=[ext.Pure]):
 
     result: Result[TensorMap]
     base: Operand[Integer64]
-    extents: Sequence[Operand[Integer32]]
-    strides: Sequence[Operand[Integer32]]
+    extents: Sequence[Operand[Index]]
+    strides: Sequence[Operand[Index]]
     element: Text
     box: Integers32
     swizzle: Swizzle

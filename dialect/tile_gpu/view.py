@@ -7,7 +7,7 @@ from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.layouts import operands_and_results_agree
 from tilec.dialect.tile_gpu.namespace import Operation
-from tilec.dialect.tile_gpu.sets import Integer32, Integer64, RegisterTile
+from tilec.dialect.tile_gpu.sets import Index, Integer64, RegisterTile
 
 # As in cuda_tile. An access without order and scope is weak.
 SCOPES = ("tl_blk", "device", "sys")
@@ -36,15 +36,16 @@ def _one_each(op: ir.OpView) -> str | None:
 class LoadViewOp(Operation, name="load_view"):
     """result[c] = element at base + sum_d (offset_d + c_d) * stride_d; elements outside [0, extent) give `padding`.
 
-    Strides in elements. `vector` consecutive elements along the dimension of stride one are proven aligned to their
-    own size and never straddle an extent. `inbounds[d]` promises that no element lies outside in d.
+    Strides in elements. What has 32 bits is read as signed, so a number that may not fit has 64. `vector` consecutive
+    elements along the dimension of stride one are proven aligned to their own size and never straddle an extent.
+    `inbounds[d]` promises that no element lies outside in d.
     """
 
     result: Result[RegisterTile]
     base: Operand[Integer64]
-    offsets: Sequence[Operand[Integer32]]
-    extents: Sequence[Operand[Integer32]]
-    strides: Sequence[Operand[Integer32]]
+    offsets: Sequence[Operand[Index]]
+    extents: Sequence[Operand[Index]]
+    strides: Sequence[Operand[Index]]
     vector: Int32
     padding: Text = "zero"
     inbounds: Booleans | None
@@ -58,9 +59,9 @@ class StoreViewOp(Operation, name="store_view"):
 
     value: Operand[RegisterTile]
     base: Operand[Integer64]
-    offsets: Sequence[Operand[Integer32]]
-    extents: Sequence[Operand[Integer32]]
-    strides: Sequence[Operand[Integer32]]
+    offsets: Sequence[Operand[Index]]
+    extents: Sequence[Operand[Index]]
+    strides: Sequence[Operand[Index]]
     vector: Int32
     inbounds: Booleans | None
     order: StoreOrder | None

@@ -12,10 +12,13 @@ from tilec.lowering.gpu_to_ptx.writers import both
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.linear_layout import LinearLayout
 
+# Of the offset in an address (PTX ISA 6.4.1: 32 bits, signed).
+MAXIMUM_IMMEDIATE = 2**31 - 1
+
 
 @dataclass(frozen=True)
 class View:
-    """Element (c0, ..) lies at base + sum((offset_d + c_d) * stride_d) elements; all but the base are i32."""
+    """Element (c0, ..) lies at base + sum((offset_d + c_d) * stride_d) elements; all but the base are i32 or i64."""
 
     base: ir.Value
     offsets: list[ir.Value]
@@ -34,6 +37,8 @@ class ViewAddress:
         self.view = view
         self._threads = [_dimension(layout, layout.lane + layout.warp, d) for d in range(len(layout.shape))]
         self._parts = [linear_index(lowering, matrix, lowering.thread) for matrix in self._threads]
+        # Dimensions whose coordinates need 64 bits.
+        self._wide = [_is_wide(o) or _is_wide(e) for o, e in zip(view.offsets, view.extents, strict=True)]
         self._starts: dict[tuple[int, int], ir.Value] = {}
         self._rows: dict[tuple[tuple[int, int], ...], ir.Value] = {}
         self._guards: dict[tuple[int, int, int], ir.Value] = {}
@@ -42,12 +47,22 @@ class ViewAddress:
         """The 64-bit address and the immediate byte offset of a register's element."""
         immediate, key = 0, []
         for dimension, (swizzled, added) in enumerate(self._split(register)):
-            stride = self.lowering.number(self.view.strides[dimension])
-            if stride is not None:
-                immediate += added * stride * self.element.bytes
+            if self._is_immediate(dimension):
+                immediate += added * self._stride_bytes(dimension)
                 added = 0
             key.append((swizzled, added))
         return self._row(tuple(key)), immediate
+
+    def _stride_bytes(self, dimension: int) -> int:
+        """The step of one element along a dimension whose stride is known."""
+        return (self.lowering.number(self.view.strides[dimension]) or 0) * self.element.bytes
+
+    def _is_immediate(self, dimension: int) -> bool:
+        """Whether every register's offset along a dimension fits the immediate of an address with the others'."""
+        if self.lowering.number(self.view.strides[dimension]) is None:
+            return False
+        reach = self.layout.shape[dimension] * abs(self._stride_bytes(dimension))
+        return reach <= MAXIMUM_IMMEDIATE // len(self.layout.shape)
 
     def guard(self, register: int) -> ir.Value | None:
         """Whether the register's element lies inside the view; None where it always does."""
@@ -65,12 +80,13 @@ class ViewAddress:
         """0 <= index < extent in one unsigned comparison: a negative index is a large one."""
         key = (dimension, swizzled, added)
         if key not in self._guards:
-            index = self._start(dimension, swizzled)
+            index, extent = self._start(dimension, swizzled), self.view.extents[dimension]
+            bits = 64 if self._wide[dimension] else 32
             if added:
-                index = self.lowering.compute(f"add.s32 $0, $1, {added};", "i32", index)
-            self._guards[key] = self.lowering.compute(
-                "setp.lt.u32 $0, $1, $2;", "i1", index, self.view.extents[dimension]
-            )
+                index = self.lowering.compute(f"add.s{bits} $0, $1, {added};", f"i{bits}", index)
+            if self._wide[dimension]:
+                extent = widened_index(self.lowering, extent)
+            self._guards[key] = self.lowering.compute(f"setp.lt.u{bits} $0, $1, $2;", "i1", index, extent)
         return self._guards[key]
 
     def _start(self, dimension: int, swizzled: int) -> ir.Value:
@@ -80,6 +96,9 @@ class ViewAddress:
             offset, part = self.view.offsets[dimension], self._parts[dimension]
             if part is not None and swizzled:
                 part = self.lowering.compute(f"xor.b32 $0, $1, {swizzled};", "i32", part)
+            if self._wide[dimension]:
+                offset = widened_index(self.lowering, offset)
+                part = None if part is None else widened_index(self.lowering, part)
             self._starts[key] = offset if part is None else _sum(self.lowering, offset, part)
         return self._starts[key]
 
@@ -96,7 +115,8 @@ class ViewAddress:
         top = added.bit_length() - 1
         before = self._row((*key[:dimension], (swizzled, added ^ 1 << top), *key[dimension + 1 :]))
         stride = self.view.strides[dimension]
-        step = self.lowering.compute(f"mul.wide.s32 $0, $1, {self.element.bytes << top};", "i64", stride)
+        multiply = "mul.lo.s64" if _is_wide(stride) else "mul.wide.s32"
+        step = self.lowering.compute(f"{multiply} $0, $1, {self.element.bytes << top};", "i64", stride)
         return self.lowering.compute("add.s64 $0, $1, $2;", "i64", before, step)
 
     def _first_row(self, key: tuple[tuple[int, int], ...]) -> ir.Value:
@@ -107,9 +127,12 @@ class ViewAddress:
             if lowering.number(start) == 0:
                 continue
             if total is None:
-                total = _widened_product(lowering, start, stride)
+                total = _product(lowering, start, stride)
             elif lowering.number(stride) == 1:
-                total = lowering.compute("add.s64 $0, $1, $2;", "i64", total, _widened(lowering, start))
+                total = lowering.compute("add.s64 $0, $1, $2;", "i64", total, widened_index(lowering, start))
+            elif _is_wide(start) or _is_wide(stride):
+                start, stride = widened_index(lowering, start), widened_index(lowering, stride)
+                total = lowering.compute("mad.lo.s64 $0, $1, $2, $3;", "i64", start, stride, total)
             else:
                 total = lowering.compute("mad.wide.s32 $0, $1, $2, $3;", "i64", start, stride, total)
         if total is None:
@@ -126,16 +149,28 @@ def _dimension(layout: LinearLayout, bases: tuple[tuple[int, ...], ...], dimensi
 
 
 def _sum(lowering: Lowering, offset: ir.Value, part: ir.Value) -> ir.Value:
+    """Both have the same width."""
     if lowering.number(offset) == 0:
         return part
-    return lowering.compute("add.s32 $0, $1, $2;", "i32", part, offset)
+    bits = 64 if _is_wide(offset) else 32
+    return lowering.compute(f"add.s{bits} $0, $1, $2;", f"i{bits}", part, offset)
 
 
-def _widened(lowering: Lowering, start: ir.Value) -> ir.Value:
-    return lowering.compute("cvt.s64.s32 $0, $1;", "i64", start)
+def _is_wide(register: ir.Value) -> bool:
+    return str(register.type) == "i64"
 
 
-def _widened_product(lowering: Lowering, start: ir.Value, stride: ir.Value) -> ir.Value:
+def widened_index(lowering: Lowering, register: ir.Value) -> ir.Value:
+    """An offset, extent, stride or coordinate in 64 bits; those of 32 bits are signed."""
+    if _is_wide(register):
+        return register
+    return lowering.compute("cvt.s64.s32 $0, $1;", "i64", register)
+
+
+def _product(lowering: Lowering, start: ir.Value, stride: ir.Value) -> ir.Value:
     if lowering.number(stride) == 1:
-        return _widened(lowering, start)
+        return widened_index(lowering, start)
+    if _is_wide(start) or _is_wide(stride):
+        start, stride = widened_index(lowering, start), widened_index(lowering, stride)
+        return lowering.compute("mul.lo.s64 $0, $1, $2;", "i64", start, stride)
     return lowering.compute("mul.wide.s32 $0, $1, $2;", "i64", start, stride)

@@ -145,11 +145,12 @@ class Conversion:
             return emitter.constant(element_type(value.type.element), splat.value)
 
     def launch_integer(self, value: ir.Value | int) -> ir.Value:
-        """An extent or a stride as i32 at the top of the kernel."""
+        """An extent or a stride as i32 or i64 at the top of the kernel."""
         with ir.InsertionPoint(self.declarations):
             if isinstance(value, int):
-                return emitter.i32(value)
-            return emitter.cast_integer(self.argument(value), 32)
+                return emitter.i32(value) if value < 2**31 else emitter.i64(value)
+            made = self.argument(value)
+            return made if made.type.width >= 32 else emitter.cast_integer(made, 32)
 
 
 def element_type(element: ir.Type) -> ir.Type:

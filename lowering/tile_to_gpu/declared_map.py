@@ -11,14 +11,22 @@ from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.conversion import Conversion
+from tilec.lowering.tile_to_gpu.index import FAR_COORDINATE, is_narrow, of_one_width
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.values import TileView
 
 
 def offsets(view: TileView, op: Any, conversion: Conversion) -> list[ir.Value]:
-    """Where the tile starts, in elements, for each of its dimensions."""
-    indices = [emitter.cast_integer(conversion.get(value), 32) for value in op.index]
-    return [emitter.multiplied(index, step) for index, step in zip(indices, view.steps, strict=True)]
+    """Where the tile starts, in elements, for each of its dimensions; i64 where an index or an extent is not narrow."""
+    extents = view.tensor.extents
+    is_wide = any(extent.type.width > 32 for extent in extents) or any(
+        value.type.element.width > 32 and not is_narrow(value) for value in op.index
+    )
+    return [
+        # An i32 index of 2**31 or more may stay i32: it lies outside of a narrow extent in any case.
+        emitter.multiplied(emitter.cast_integer(conversion.get(value), 64 if is_wide else 32), step)
+        for value, step in zip(op.index, view.steps, strict=True)
+    ]
 
 
 def buffer_type(shape: Any, element: ir.Type, map: TensorMap) -> BufferType:
@@ -55,10 +63,18 @@ def _launch_values(source: Any, conversion: Conversion) -> tuple[list[ir.Value],
     for known, dynamic in ((type.shape, source.dynamicShape), (type.strides, source.dynamicStrides)):
         given = list(dynamic)
         found.append([conversion.launch_integer(given.pop(0) if value is None else value) for value in known])
-    return found[0], found[1]
+    with ir.InsertionPoint(conversion.declarations):
+        return of_one_width(found[0]), of_one_width(found[1])
 
 
 def coordinates(map: TensorMap, view: TileView, op: Any, conversion: Conversion) -> list[ir.Value]:
-    """Where the box starts, innermost first."""
-    starts = offsets(view, op, conversion)
+    """Where the box starts, innermost first; coordinates of TMA have 32 bits, as do the extents of a map."""
+    starts = [_coordinate(start) for start in offsets(view, op, conversion)]
     return [starts[k] for k in map.order]
+
+
+def _coordinate(start: ir.Value) -> ir.Value:
+    if start.type.width == 32:
+        return start
+    outside = emitter.constant(start.type, FAR_COORDINATE)
+    return emitter.cast_integer(emitter.binary("arith.minui", start, outside), 32)

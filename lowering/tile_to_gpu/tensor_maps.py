@@ -9,6 +9,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.tile.divisibility import divisibility
 from tilec.lowering.tile_to_gpu.alignment import tensor_maker
+from tilec.lowering.tile_to_gpu.index import is_narrow
 from tilec.lowering.tma.contract import ELEMENTS, MAX_BOX, MAX_RANK
 
 ALIGNMENT_BYTES = 16
@@ -93,6 +94,10 @@ def _address_reason(tensor: Any, type: Any, bits: int) -> str | None:
     base = tensor.base
     if divisibility(base) % ALIGNMENT_BYTES:
         return f"the base address is not known to be a multiple of {ALIGNMENT_BYTES} bytes"
+    extents = list(tensor.dynamicShape)
+    for k, known in enumerate(type.tensor_view.shape):
+        if not is_narrow(extents.pop(0) if known is None else known):
+            return f"extent {k} is not known to be less than 2**31"
     dynamic = list(tensor.dynamicStrides)
     for k, stride in enumerate(type.tensor_view.strides):
         factor = divisibility(dynamic.pop(0)) if stride is None else stride

@@ -12,6 +12,7 @@ from tilec.lowering.tile_to_gpu.alignment import access_vector, element_bytes
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map, offsets
+from tilec.lowering.tile_to_gpu.index import index_constant, index_of, of_one_width
 from tilec.lowering.tile_to_gpu.memory_order import order_of
 from tilec.lowering.tile_to_gpu.operand_channel import put_by_tma
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
@@ -32,8 +33,8 @@ def _make_tensor_view(op: Any, conversion: Conversion) -> None:
 
 
 def _scalars(known: Any, dynamic: Any, conversion: Conversion) -> tuple[ir.Value, ...]:
-    given = [emitter.cast_integer(conversion.get(value), 32) for value in dynamic]
-    return tuple(given.pop(0) if value is None else emitter.i32(value) for value in known)
+    given = [index_of(value, conversion.get(value)) for value in dynamic]
+    return tuple(of_one_width([given.pop(0) if value is None else index_constant(value) for value in known]))
 
 
 @converts("make_partition_view", "make_strided_view")
@@ -54,7 +55,7 @@ def _get_index_space_shape(op: Any, conversion: Conversion) -> None:
     view = conversion.tile_views[op.operation.operands[0]]
     for k, result in enumerate(op.operation.results):
         extent = view.tensor.extents[view.dim_map[k]]
-        count = emitter.binary("arith.ceildivui", extent, emitter.i32(view.steps[k]))
+        count = emitter.binary("arith.ceildivui", extent, emitter.constant(extent.type, view.steps[k]))
         conversion.set(result, emitter.cast_integer(count, result.type.element.width))
 
 
