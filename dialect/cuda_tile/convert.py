@@ -87,7 +87,7 @@ class FToFOp(Operation, name="ftof", opcode=0x2A, traits=[ext.Pure]):
 
 
 class FToIOp(Operation, name="ftoi", opcode=0x2B, traits=[ext.Pure]):
-    """Truncation to an integer; out of range is undefined unless `saturating`."""
+    """Truncation to an integer; out of range is undefined unless `saturating`. To i1: from != 0, so NaN is true."""
 
     to: Result[IntegerTile]
     from_: Operand[AnyFloatTile]

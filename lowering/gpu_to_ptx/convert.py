@@ -7,6 +7,7 @@ from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, Element
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction
 from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit, widened
 from tilec.lowering.gpu_to_ptx.float_conversion import converted_float
+from tilec.lowering.gpu_to_ptx.literals import literal
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element
 from tilec.lowering.gpu_to_ptx.registry import lowers
 
@@ -88,34 +89,30 @@ def _integer_to_odd(lowering: Lowering, sign: str, a: ir.Value) -> ir.Value:
 
 @lowers("arith.fptosi", "arith.fptoui")
 def float_to_integer(lowering: Lowering, operation: ir.Operation) -> None:
-    """Toward zero; PTX clamps what is out of range."""
+    """Toward zero; PTX clamps what is out of range. To i1: whether the float is not zero."""
     source, target = element(operation.operands[0]), element(operation.results[0])
     signed = operation.name == "arith.fptosi"
-    each(lowering, operation, lambda a: _truncated(lowering, source, target, signed, a)[0])
+    if target.kind == "predicate":
+        each(lowering, operation, lambda a: _is_not_zero(lowering, source, a))
+    else:
+        each(lowering, operation, lambda a: _truncated(lowering, source, target, signed, a)[0])
 
 
 def _truncated(
     lowering: Lowering, source: Element, target: Element, signed: bool, a: ir.Value
 ) -> tuple[ir.Value, Element, ir.Value]:
     """The integer, and the float type and register that cvt read; bf16 and narrower floats go by way of f32."""
-    if target.kind == "predicate":
-        return _truncated_to_bit(lowering, source, signed, a)
     readable = source if source.name in ("f16", "f32", "f64") else ELEMENTS["f32"]
     a = converted_float(lowering, source, readable, "rn", a)
     text = f"cvt.rzi.{'s' if signed else 'u'}{target.bits}.{readable.suffix} $0, $1;"
     return lowering.compute(text, target.register, a), readable, a
 
 
-def _truncated_to_bit(
-    lowering: Lowering, source: Element, signed: bool, a: ir.Value
-) -> tuple[ir.Value, Element, ir.Value]:
-    """Set from -1 down where signed, from 1 up where not; NaN is false."""
+def _is_not_zero(lowering: Lowering, source: Element, a: ir.Value) -> ir.Value:
+    """What a float is as an i1; NaN is true."""
     readable = ELEMENTS["f64" if source.name == "f64" else "f32"]
     a = converted_float(lowering, source, readable, "rn", a)
-    one = "0dBFF0000000000000" if signed else "0d3FF0000000000000"
-    if readable.name == "f32":
-        one = "0fBF800000" if signed else "0f3F800000"
-    return lowering.compute(f"setp.{'le' if signed else 'ge'}.{readable.suffix} $0, $1, {one};", "i1", a), readable, a
+    return lowering.compute(f"setp.neu.{readable.suffix} $0, $1, {literal(readable, 0.0)};", "i1", a)
 
 
 def _saturating(lowering: Lowering, operation: ir.Operation, modifiers: list[str]) -> None:
@@ -123,8 +120,10 @@ def _saturating(lowering: Lowering, operation: ir.Operation, modifiers: list[str
     source, target = element(operation.operands[0]), element(operation.results[0])
 
     def step(a: ir.Value) -> ir.Value:
+        if target.kind == "predicate":
+            return _is_not_zero(lowering, source, a)
         integer, kind, read = _truncated(lowering, source, target, modifiers[0] == "signed", a)
-        if target.kind == "predicate" or kind.name != "f64" and target.bits < 64:
+        if kind.name != "f64" and target.bits < 64:
             return integer
         number = lowering.compute(f"setp.num.{kind.suffix} $0, $1, $2;", "i1", read, read)
         return lowering.compute(f"selp.b{target.register_bits} $0, $1, 0, $2;", target.register, integer, number)

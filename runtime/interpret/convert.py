@@ -41,8 +41,14 @@ def _ftof(op: Step, machine: Machine, source: Tile) -> Tile:
 
 @interprets("ftoi", elementwise=True)
 def _ftoi(op: Step, machine: Machine, source: Tile) -> Tile:
-    """Out of range gives the nearest integer and NaN gives 0: with `saturating` promised, without as a GPU does."""
-    values = np.trunc(op.types[0].element.format.decode(source))
+    """Out of range gives the nearest integer and NaN gives 0: with `saturating` promised, without as a GPU does.
+
+    To i1 there is no range: all but zero is true, NaN too.
+    """
+    decoded = op.types[0].element.format.decode(source)
+    if op.element.name == "i1":
+        return decoded != 0
+    values = np.trunc(decoded)
     low, high = limits(op.element, op["signedness"])
     # 2**63 - 1 is no f64; the first value above the range is one for every width.
     below, above, no_number = values < float(low), values >= float(high + 1), np.isnan(values)

@@ -184,6 +184,18 @@ def test_saturation(signed, source, target):
     assert [int(value) for value in y.view(info.dtype)] == expected
 
 
+@pytest.mark.parametrize("function", ["arith.fptosi", "arith.fptoui", "ftoi.signed.sat", "ftoi.unsigned.sat"])
+@pytest.mark.parametrize("source", FLOATS)
+def test_to_a_predicate(function, source):
+    """All but zero are true: NaN, infinities, what truncates to zero, and subnormal numbers too."""
+    x = floats(FLOATS[source], 12)
+    (tiny,) = np.ones(1, f"u{BITS[source] // 8}").view(FLOATS[source])
+    x[:12] = [0, -0.0, np.nan, np.inf, -np.inf, 0.5, -0.5, 1, -1, 2, tiny, -tiny]
+    made = own_math if function.startswith("ftoi") else convert
+    y = made(function, source, "i1", x, np.bool_)
+    assert np.array_equal(y, x != 0) and y[2] and y[10] and not y[1]
+
+
 def test_tf32_keeps_ten_bits_of_fraction():
     own, wide = tile("tf32", LAYOUT), tile("f32", LAYOUT)
     body = f"%t = arith.truncf %x0 : {wide} to {own}\n%y = arith.extf %t : {own} to {wide}"

@@ -83,7 +83,19 @@ def to_integers() -> Iterator[dict[str, Any]]:
     for name in TARGETS:
         for width in WIDTHS:
             for signedness in ("signed", "unsigned"):
-                yield from _to_integer(FORMATS[name], width, signedness)
+                if width == 1:
+                    yield from _to_predicate(FORMATS[name], signedness)
+                else:
+                    yield from _to_integer(FORMATS[name], width, signedness)
+
+
+def _to_predicate(form: Format, signedness: str) -> Iterator[dict[str, Any]]:
+    """All but zero are true, NaN and what truncates to zero too: tileiras 13.5 compiles `x != 0` (nvdisasm)."""
+    codes = floats(form, "ftoi1")[:16]
+    results = [int(decode(form, code)[1] != 0) for code in codes]
+    attributes = {"signedness": signedness, "rounding_mode": "nearest_int_to_zero"}
+    for flags in ({}, {"saturating": True}):
+        yield vector("ftoi", [tile(form.name, codes)], [tile("i1", results)], {**attributes, **flags})
 
 
 def _to_integer(form: Format, width: int, signedness: str) -> Iterator[dict[str, Any]]:
