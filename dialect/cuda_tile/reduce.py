@@ -8,7 +8,10 @@ from tilec.dialect.fields import MANY_RUNS, Mixed, Operand, Region, Result
 
 
 class ReduceOp(Operation, name="reduce", opcode=0x58, traits=[NoMemoryEffect]):
-    """The fold along dim, in no specified order, by the body, which takes (element, accumulator) of each operand."""
+    """The reduction along dim, in no specified order, by the body, which takes (element, accumulator) of each operand.
+
+    `identities` promise body(x, identity) = x. One element is its own reduction: the body does not run.
+    """
 
     results: Mixed[Result[AnyTile], MANY_RUNS]
     operands: Mixed[Operand[AnyTile], MANY_RUNS]
@@ -25,7 +28,7 @@ class ReduceOp(Operation, name="reduce", opcode=0x58, traits=[NoMemoryEffect]):
 
 
 class ScanOp(Operation, name="scan", opcode=0x5E, traits=[NoMemoryEffect]):
-    """The inclusive prefix fold along dim, from the last index down where `reverse`."""
+    """The inclusive prefix reduction along dim, from the last index down where `reverse`; `identities` as of reduce."""
 
     results: Mixed[Result[AnyTile], MANY_RUNS]
     operands: Mixed[Operand[AnyTile], MANY_RUNS]

@@ -12,7 +12,7 @@ class ReduceOp(Operation, name="reduce"):
     """Folds along `dimension`; the body takes (element, accumulator) of each operand and yields the new accumulators.
 
     The result layout is the operand layout without the dimension; a tile of one dimension gives a scalar.
-    `identities` holds the neutral elements.
+    `identities` promise body(x, identity) = x; no result contains them.
     """
 
     folded: Mixed[Result[Anything], 32]

@@ -11,7 +11,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
 from tilec.dialect.spelling import spell
 from tilec.errors import UnsupportedError
-from tilec.runtime.interpret.constants import array_of_elements, scalar_of_attribute
+from tilec.runtime.interpret.constants import array_of_elements
 from tilec.runtime.interpret.element import ELEMENTS, Element
 from tilec.runtime.interpret.location import place
 from tilec.runtime.interpret.op_groups import MEANINGS
@@ -102,17 +102,14 @@ def _attributes(op: Any) -> dict[str, Any]:
     found = {}
     for name, field in op.attribute_fields.items():
         if name in op.attributes:
-            found[name] = _plain(op, field.to_python(op.attributes[name]))
+            found[name] = _plain(field.to_python(op.attributes[name]))
         else:
             found[name] = False if field.kind == "flag" else field.default
     return found
 
 
-def _plain(op: Any, value: Any) -> Any:
+def _plain(value: Any) -> Any:
     if isinstance(value, ir.DenseElementsAttr):
         element = element_of(ir.RankedTensorType(value.type).element_type)
         return array_of_elements(value, element)
-    if isinstance(value, ir.ArrayAttr) and "identities" in op.attribute_fields:
-        elements = [element_of(operand.type.element) for operand in op.operation.operands]
-        return tuple(scalar_of_attribute(item, element) for item, element in zip(value, elements, strict=True))
     return value

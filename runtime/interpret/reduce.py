@@ -1,13 +1,11 @@
 """Folds of a tile along a dimension.
 
 reduce is a balanced tree over neighbours: the right one of each pair is the body's element, the left one its
-accumulator, so that a body which is associative only gives the right answer too. The identity is used where the
-dimension has one element. scan goes step by step, starting from the identity.
+accumulator, so that a body which is associative only gives the right answer too. scan goes step by step. Neither
+uses the identities: they promise that the body gives back what it combines with them.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -36,19 +34,12 @@ def _pairs(elements: Tiles, accumulators: Tiles) -> list[np.ndarray]:
     return [value for pair in zip(elements, accumulators, strict=True) for value in pair]
 
 
-def _identities(op: Step, shape: tuple[int, ...]) -> Tiles:
-    return tuple(np.broadcast_to(value, shape) for value in op["identities"])
-
-
 @interprets("reduce")
 def _reduce(op: Step, machine: Machine, operands: Tiles) -> Tiles:
     tiles = tuple(np.moveaxis(tile, op["dim"], 0) for tile in operands)
-    body = op.body
-    if tiles[0].shape[0] == 1:
-        return _combine(machine, body, _at(tiles, 0), _identities(op, tiles[0].shape[1:]))
     while tiles[0].shape[0] > 1:
         left, right = tuple(tile[0::2] for tile in tiles), tuple(tile[1::2] for tile in tiles)
-        tiles = _combine(machine, body, right, left)
+        tiles = _combine(machine, op.body, right, left)
     return _at(tiles, 0)
 
 
@@ -56,10 +47,11 @@ def _reduce(op: Step, machine: Machine, operands: Tiles) -> Tiles:
 def _scan(op: Step, machine: Machine, operands: Tiles) -> Tiles:
     tiles = tuple(np.moveaxis(tile, op["dim"], 0) for tile in operands)
     results = tuple(np.empty_like(tile) for tile in tiles)
-    prefix: Any = _identities(op, tiles[0].shape[1:])
+    prefix: Tiles | None = None
     order = range(tiles[0].shape[0])
     for index in reversed(order) if op["reverse"] else order:
-        prefix = _combine(machine, op.body, _at(tiles, index), prefix)
+        element = _at(tiles, index)
+        prefix = element if prefix is None else _combine(machine, op.body, element, prefix)
         for result, value in zip(results, prefix, strict=True):
             result[index] = value
     return tuple(np.moveaxis(result, 0, op["dim"]) for result in results)
