@@ -13,22 +13,30 @@ from tilec.errors import CompileError, Note
 
 @dataclass(frozen=True)
 class Cubin:
-    """A cubin with what ptxas said of it; the counts are of the whole module, spills in bytes a thread."""
+    """A cubin with what ptxas said of it; the counts are of the whole module, spills in bytes per thread.
+
+    `warnings` are those of ptxas and its notes C75xx, which say that it serialised or dropped instructions.
+    """
 
     content: bytes = field(repr=False)
     log: str = field(repr=False)
     registers: int
     spill_bytes: int
     warnings: tuple[str, ...]
+    # The program and version that made it.
+    assembler: str = ""
 
 
-def assemble(ptx: str, target: str, name: str = "kernel.ptx") -> Cubin:
+DEFAULT_OPT_LEVEL = 3
+
+
+def assemble(ptx: str, target: str, name: str = "kernel.ptx", opt_level: int = DEFAULT_OPT_LEVEL) -> Cubin:
     """The cubin of PTX text for `target`, with line information.
 
     Raises CompileError that quotes ptxas and the lines of `name` it complains about.
     """
     encoded = ptx.encode()
-    handle = _create(target)
+    handle = _create(target, opt_level)
     try:
         nvjitlink.add_data(handle, nvjitlink.InputType.PTX, encoded, len(encoded), name)
         nvjitlink.complete(handle)
@@ -42,8 +50,14 @@ def assemble(ptx: str, target: str, name: str = "kernel.ptx") -> Cubin:
         nvjitlink.destroy(handle)
 
 
-def _create(target: str) -> int:
-    options = [f"-arch={target}", "-lineinfo", "-O3", "-verbose"]
+def assembler_version() -> str:
+    """The name and version of the assembler, as `nvJitLink 13.5`."""
+    major, minor = nvjitlink.version()
+    return f"nvJitLink {major}.{minor}"
+
+
+def _create(target: str, opt_level: int) -> int:
+    options = [f"-arch={target}", "-lineinfo", f"-O{opt_level}", "-verbose"]
     try:
         return nvjitlink.create(len(options), options)
     except nvjitlink.nvJitLinkError as error:
@@ -58,13 +72,14 @@ def _log(handle: int, size_of: Callable[[int], int], read: Callable[[int, bytear
 
 _USAGE = re.compile(r"Used (\d+) registers")
 _SPILL = re.compile(r"(\d+) bytes spill (?:stores|loads)")
-_WARNING = re.compile(r"^(?:ptxas )?.*?warning *: *(.*)$", re.MULTILINE)
+# "ptxas warning : ...", and "ptxas info    : (C7510) Potential Performance Loss: ...".
+_WARNING = re.compile(r"^(?:ptxas )?.*?(?:warning *: *|info *: *(?=\(C75\d\d\)))(.*)$", re.MULTILINE)
 
 
 def _with_usage(content: bytes, log: str) -> Cubin:
     registers = max((int(count) for count in _USAGE.findall(log)), default=0)
     spill_bytes = sum(int(count) for count in _SPILL.findall(log))
-    return Cubin(content, log, registers, spill_bytes, tuple(_WARNING.findall(log)))
+    return Cubin(content, log, registers, spill_bytes, tuple(_WARNING.findall(log)), assembler_version())
 
 
 # "ptxas application ptx input, line 7; error   : Unknown modifier '.foo'", "error   : Entry function 'f' uses too ..."

@@ -50,6 +50,8 @@ class Metadata:
     ptx_version: str = ""
     ptx_sha256: str = ""
     tilec_version: str = ""
+    # The program and version that made the cubin; empty without one.
+    assembler: str = ""
 
     @property
     def values(self) -> tuple[ValueParameter, ...]:
@@ -78,6 +80,7 @@ def read(record: Record) -> Metadata:
         ptx_version=record.get("ptx_version", "").text(),
         ptx_sha256=record.get("ptx_sha256", "").text(),
         tilec_version=record.get("tilec_version", "").text(),
+        assembler=record.get("assembler", "").text(),
     )
     _check_counts(record, metadata)
     return metadata
@@ -124,6 +127,7 @@ def to_text(metadata: Metadata) -> str:
         "ptx_version": metadata.ptx_version,
         "ptx_sha256": metadata.ptx_sha256,
         "tilec_version": metadata.tilec_version,
+        "assembler": metadata.assembler,
         "arguments": [argument.to_json() for argument in metadata.arguments],
         "parameters": [_write_parameter(parameter) for parameter in metadata.parameters],
         "tensor_maps": [write_recipe(recipe) for recipe in metadata.tensor_maps],

@@ -11,9 +11,11 @@ from typing import Any
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
+from tilec.dialect.origin import error_place
 from tilec.dialect.tile_gpu.channel import MMA, TMA
 from tilec.dialect.tile_gpu.sets import is_scalar
 from tilec.lowering.gpu_to_ptx.kernel_lowering import operations_below
+from tilec.remarks import Remark
 
 COMPUTE, LOAD, MULTIPLY = "compute", "load", "mma"
 DECLARATIONS = ("tile_gpu.make_channel", "tile_gpu.make_tensor_map", "tile_gpu.shared")
@@ -24,11 +26,18 @@ _CONTROL = ("scf.for", "scf.if", "scf.while")
 
 
 class _NotSeparableError(Exception):
-    """A role needs a value that another role computes."""
+    """A role needs a value that another role computes, at `location`."""
+
+    def __init__(self, reason: str, location: ir.Location) -> None:
+        super().__init__(reason)
+        self.location = location
 
 
-def partition_roles(kernel: Any) -> bool:
-    """Rewrites a tile_gpu.kernel in place; False where it has no asynchronous work or cannot be taken apart."""
+def partition_roles(kernel: Any, remarks: list[Remark] | None = None) -> bool:
+    """Rewrites a tile_gpu.kernel in place; False where it has no asynchronous work or cannot be split.
+
+    The reason why a kernel with asynchronous work cannot be split is added to `remarks`.
+    """
     block = kernel.operation.regions[0].blocks[0]
     operations = [op.operation for op in block.operations]
     roles = _roles_of(operations)
@@ -50,8 +59,12 @@ def partition_roles(kernel: Any) -> bool:
                 with ir.InsertionPoint(region.blocks.append()):
                     _Role(name).clone(work)
                     build("tile_gpu.return")
-        except _NotSeparableError:
+        except _NotSeparableError as error:
             made.erase()
+            if remarks is not None:
+                remarks.append(
+                    Remark("roles", f"the kernel is not split into roles: {error}", error_place(error.location))
+                )
             return False
     for op in reversed(work):
         op.erase()
@@ -119,7 +132,7 @@ class _Role:
 
     def _given(self, value: ir.Value) -> ir.Value:
         if value in self._missing:
-            raise _NotSeparableError
+            raise _NotSeparableError(f"role '{self._name}' needs a value that another role computes", value.location)
         return self._values.get(value, value)
 
     def _copy(self, op: ir.Operation) -> None:
@@ -154,7 +167,7 @@ class _Role:
         elif self._name == COMPUTE:
             self._copy_whole(op)
         elif any(role_of(inner) == self._name for inner in operations_below(op)):
-            raise _NotSeparableError
+            raise _NotSeparableError(f"role '{self._name}' has work in a loop without a known end", op.location)
         else:
             self._missing.update(op.results)
 
@@ -166,7 +179,7 @@ class _Role:
 
     def _copy_whole(self, op: ir.Operation) -> None:
         if any(role_of(inner) not in (COMPUTE, None) for inner in operations_below(op)):
-            raise _NotSeparableError
+            raise _NotSeparableError("asynchronous work is in a loop without a known end", op.location)
         self._copy(op)
 
     def _for(self, op: ir.Operation) -> None:

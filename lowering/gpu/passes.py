@@ -2,49 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
+from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.mlir import ir, passmanager
 from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.partition_roles import partition_roles
 from tilec.lowering.gpu.pipeline import pipeline
+from tilec.lowering.kernel_hints import OCCUPANCY, STAGES, kernel_hint
 from tilec.lowering.target import Target, target_named
+from tilec.remarks import Remark
 
 CLEAN_UP = "builtin.module(canonicalize,cse,loop-invariant-code-motion,canonicalize)"
 
-KernelPass = Callable[[Any, Target, Mapping[str, Any]], object]
+KernelPass = Callable[[Any, Target, CompileOptions, list[Remark]], object]
+
+
+def _roles(kernel: Any, _target: Target, _options: CompileOptions, remarks: list[Remark]) -> object:
+    return partition_roles(kernel, remarks)
+
+
+def _rings(kernel: Any, target: Target, options: CompileOptions, _remarks: list[Remark]) -> object:
+    """Hints of the kernel stand for options that are not given; several blocks of an SM share its memory."""
+    blocks = kernel_hint(kernel, OCCUPANCY) or 1
+    shared = replace(target, shared_bytes=target.shared_bytes // blocks)
+    return pipeline(kernel, shared, options.stages or kernel_hint(kernel, STAGES))
+
+
 # By name and in order: what each does to one tile_gpu.kernel, and the option that switches it off.
 PASSES: dict[str, tuple[KernelPass, str | None]] = {
-    "fuse-channels": (lambda kernel, target, options: fuse_channels(kernel), None),
-    "partition-roles": (lambda kernel, target, options: partition_roles(kernel), "roles"),
-    "pipeline": (lambda kernel, target, options: pipeline(kernel, target, options.get("stages")), "pipeline"),
+    "fuse-channels": (lambda kernel, target, options, remarks: fuse_channels(kernel), None),
+    "partition-roles": (_roles, "roles"),
+    "pipeline": (_rings, "pipeline"),
 }
 
 
-def run(module: ir.Module, *, target: str, options: Mapping[str, Any] | None = None) -> ir.Module:
-    """Runs all passes in place and verifies the module.
+def run(
+    module: ir.Module, *, target: str, options: CompileOptions = DEFAULTS, remarks: list[Remark] | None = None
+) -> ir.Module:
+    """Runs all passes in place and verifies the module; what they could not do is added to `remarks`.
 
-    `options`: `roles` and `pipeline` (False switches off), `stages` (the most slots of a ring).
+    Of the options, `roles` and `pipeline` (False switches off) and `stages` (the most slots of a ring) count here.
     """
-    options = dict(options or {})
     with module.context, ir.Location.unknown():
         clean_up(module)
         for name, (_, switch) in PASSES.items():
-            if switch is None or options.get(switch, True) is not False:
-                run_pass(module, name, target=target, options=options)
+            if switch is None or getattr(options, switch):
+                run_pass(module, name, target=target, options=options, remarks=remarks)
         clean_up(module)
         module.operation.verify()
     return module
 
 
-def run_pass(module: ir.Module, name: str, *, target: str, options: Mapping[str, Any] | None = None) -> None:
+def run_pass(
+    module: ir.Module,
+    name: str,
+    *,
+    target: str,
+    options: CompileOptions = DEFAULTS,
+    remarks: list[Remark] | None = None,
+) -> None:
     """Runs one pass on every kernel of a module, in place; KeyError for an unknown name."""
     kernel_pass, _ = PASSES[name]
     machine = target_named(target)
     with module.context, ir.Location.unknown():
         for kernel in _kernels(module):
-            kernel_pass(kernel, machine, options or {})
+            kernel_pass(kernel, machine, options, [] if remarks is None else remarks)
             # Upstream's passes end the process on a module that is not valid.
             kernel.operation.verify()
 

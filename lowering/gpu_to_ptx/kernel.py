@@ -12,6 +12,7 @@ from tilec.lowering.gpu_to_ptx.kernel_lowering import COMPUTE, SHARED_SYMBOL, Ke
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
 from tilec.lowering.gpu_to_ptx.lowers import Role, named_location
 from tilec.lowering.gpu_to_ptx.shared_plan import BARRIER_BYTES, SharedPlan, check_shared_bytes, shared_plan
+from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import target_named
 
@@ -73,7 +74,15 @@ def _kernel(kernel: Any, made: ir.Module, target_name: str | None) -> None:
     parameters += [(f"{name}_param_{len(types) + number}", "tensor_map") for number in range(len(maps))]
     threads = LANES * warps
     location = named_location(kernel.operation)
-    written = entry(made, name, target=target.name, threads=[threads], parameters=parameters, loc=location)
+    written = entry(
+        made,
+        name,
+        target=target.name,
+        threads=[threads],
+        parameters=parameters,
+        min_ctas=kernel_hint(kernel, OCCUPANCY),
+        loc=location,
+    )
     lowering = KernelLowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps)
     for number, op in enumerate(maps):
         lowering.maps[op.operation.results[0]] = parameters[len(types) + number][0]

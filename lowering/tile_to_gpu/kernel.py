@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
 from typing import Any
 
+from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.mlir import ir
 from tilec.errors import UsageError
 from tilec.lowering.target import Target, target_named
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type, named_location
 from tilec.lowering.tile_to_gpu.exits import convert_block
+from tilec.lowering.tile_to_gpu.followed_hints import carried_hints, entry_options, hint_remarks
 from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan, operations_below
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.plan_remarks import plan_remarks
 from tilec.lowering.tile_to_gpu.pointer_vectors import pointer_vectors
-from tilec.lowering.tile_to_gpu.warp_choice import WARP_COUNTS, check_warps, choose_warps
+from tilec.lowering.tile_to_gpu.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
+from tilec.remarks import Remark
 
 # Each registers the conversions of its operations.
 OP_GROUPS = ("arith", "control", "convert", "float", "memory", "mma", "reduce", "shape", "view")
@@ -24,13 +27,14 @@ for _group in OP_GROUPS:
     importlib.import_module(f"tilec.lowering.tile_to_gpu.{_group}")
 
 
-def convert(module: ir.Module, *, target: str, hints: Mapping[str, Any] | None = None) -> ir.Module:
-    """A module with one tile_gpu.kernel for each entry.
+def convert(
+    module: ir.Module, *, target: str, options: CompileOptions = DEFAULTS, remarks: list[Remark] | None = None
+) -> ir.Module:
+    """A module with one tile_gpu.kernel for each entry; what is not done as fast or as hinted is added to `remarks`.
 
-    `hints`: `warps` (4, 8 or 16 compute warps), `tma` (False: loads and stores go through registers). Raises
-    UnsupportedError.
+    Of the options, `warps` (4, 8 or 16 compute warps) and `tma` (False: loads and stores go through registers) count
+    here. Raises UnsupportedError.
     """
-    hints = dict(hints or {})
     machine = target_named(target)
     with module.context, ir.Location.unknown():
         made = ir.Module.create(module.operation.location)
@@ -38,15 +42,17 @@ def convert(module: ir.Module, *, target: str, hints: Mapping[str, Any] | None =
         with ir.InsertionPoint(made.body):
             for op in module.body.operations:
                 if op.operation.name == "cuda_tile.entry":
-                    _kernel(op, machine, hints)
+                    _kernel(op, machine, options, [] if remarks is None else remarks)
         made.operation.verify()
     return made
 
 
-def _kernel(entry: Any, target: Target, hints: Mapping[str, Any]) -> None:
-    use_tma = hints.get("tma", True) is not False
+def _kernel(entry: Any, target: Target, given: CompileOptions, remarks: list[Remark]) -> None:
+    options, use_tma = entry_options(entry, target, given), given.tma
     order = MemoryOrder(list(operations_below(entry)))
-    warps, plan = _plan(entry, target, hints, order if use_tma else None)
+    warps, plan = _plan(entry, target, given, options, order if use_tma else None)
+    remarks += plan_remarks(entry, plan, use_tma, target)
+    remarks += hint_remarks(entry, plan, warps, target, options)
     vectors = pointer_vectors(entry, operations_below(entry))
     layouts = assign_layouts(entry, plan, warps, vectors)
     conversion = Conversion(target, warps, plan, layouts, order, use_tma, vectors)
@@ -63,6 +69,8 @@ def _kernel(entry: Any, target: Target, hints: Mapping[str, Any]) -> None:
         for name in entry.operation.attributes:
             if name.startswith("tilec."):
                 kernel.attributes[name] = entry.operation.attributes[name]
+        for name, value in carried_hints(entry, plan, warps, target, options).items():
+            kernel.attributes[name] = ir.IntegerAttr.get(emitter.integer_type(32), value)
         body = kernel.regions[0].blocks.append(*types)
         for old, new in zip(block.arguments, body.arguments, strict=True):
             conversion.set(old, new)
@@ -76,15 +84,21 @@ def _kernel(entry: Any, target: Target, hints: Mapping[str, Any]) -> None:
             emitter.gpu("return")
 
 
-def _plan(entry: Any, target: Target, hints: Mapping[str, Any], order: MemoryOrder | None) -> tuple[int, MatrixPlan]:
-    """The number of compute warps, and how the multiplies are done with them."""
-    given = hints.get("warps")
-    if given is not None:
-        if given not in WARP_COUNTS:
-            raise UsageError(f"hint warps: expected one of {', '.join(map(str, WARP_COUNTS))}, got {given}")
-        plan = matrix_plan(entry, target, given, order)
-        check_warps(plan, given)
-        return given, plan
+def _plan(
+    entry: Any, target: Target, given: CompileOptions, options: CompileOptions, order: MemoryOrder | None
+) -> tuple[int, MatrixPlan]:
+    """The number of compute warps, and how the multiplies are done with them.
+
+    The option `warps` that is `given` must be followed; the hint of the entry is passed over where it cannot be.
+    """
+    if given.warps is not None:
+        if given.warps not in WARP_COUNTS:
+            raise UsageError(f"hint warps: expected one of {', '.join(map(str, WARP_COUNTS))}, got {given.warps}")
+        plan = matrix_plan(entry, target, given.warps, order)
+        refusal = warps_refusal(plan, given.warps)
+        if refusal is not None:
+            raise refusal
+        return given.warps, plan
     plans = {warps: matrix_plan(entry, target, warps, order) for warps in WARP_COUNTS}
-    warps = choose_warps(entry, plans)
+    warps = choose_warps(entry, plans, options.warps)
     return warps, plans[warps]

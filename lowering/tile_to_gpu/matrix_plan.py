@@ -17,6 +17,7 @@ from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.operand_source import ABSORBED, OperandSource, operand_source
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
+from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,8 @@ def _add(plan: MatrixPlan, multiply: Multiply) -> None:
 def _decide(op: Any, target: Target, warps: int, order: MemoryOrder | None, plan: MatrixPlan) -> Multiply:
     unit, refusals = _unit(op, target, warps)
     maps = dict(plan.maps)
-    lhs = _operand(op.lhs, 1, unit, order, maps)
-    rhs = _operand(op.rhs, 0, unit, order, maps)
+    lhs = _operand(op.lhs, 1, unit, target, order, maps)
+    rhs = _operand(op.rhs, 0, unit, target, order, maps)
     accumulator = accumulator_of(op) if unit.accumulates_in_tensor_memory else None
     return Multiply(op, unit, lhs, rhs, accumulator, refusals)
 
@@ -130,7 +131,12 @@ def _unit(op: Any, target: Target, warps: int) -> tuple[MatrixUnit, tuple[str, .
 
 
 def _operand(
-    value: ir.Value, depth: int, unit: MatrixUnit, order: MemoryOrder | None, maps: dict[ir.Value, TensorMap]
+    value: ir.Value,
+    depth: int,
+    unit: MatrixUnit,
+    target: Target,
+    order: MemoryOrder | None,
+    maps: dict[ir.Value, TensorMap],
 ) -> Operand:
     """`depth` is the operand's dimension along K; `maps` gets the map of a tile that TMA loads for the operand."""
     source = operand_source(value)
@@ -138,6 +144,8 @@ def _operand(
         refusal = source
     elif order is None:
         refusal = "TMA is switched off"
+    elif not allows_tma(source.load, target):
+        refusal = "hint allow_tma=False"
     elif not _runs_any_time(source.load, order):
         refusal = "the load is ordered with other accesses, or may be left out by a branch or an exit"
     else:

@@ -16,6 +16,7 @@ from tilec.lowering.tile_to_gpu.index import index_constant, index_of, of_one_wi
 from tilec.lowering.tile_to_gpu.memory_order import order_of
 from tilec.lowering.tile_to_gpu.operand_channel import put_by_tma
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
+from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
 
 
@@ -103,6 +104,8 @@ def _store_map(op: Any, conversion: Conversion) -> TensorMap | None:
     """The map for a store by TMA: not between stores of the same memory that go another way."""
     stores = [op, *(earlier.opview for earlier in conversion.order.stores_before(op))]
     if not conversion.use_tma or any(store.operation.name != "cuda_tile.store_view_tko" for store in stores):
+        return None
+    if not all(allows_tma(store, conversion.target) for store in stores):
         return None
     maps = [tensor_map_for(store.view) for store in stores]
     for store, map in zip(stores, maps, strict=True):

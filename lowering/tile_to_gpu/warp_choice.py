@@ -12,7 +12,7 @@ from tilec.dialect.origin import error_place
 from tilec.dialect.spelling import spell
 from tilec.errors import UsageError
 from tilec.lowering.tile_to_gpu.layouts import is_tile
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, operations_below
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply, operations_below
 
 WARP_COUNTS = (4, 8, 16)
 # 32-bit registers that one thread may spend on the largest tile, so that others fit beside it.
@@ -24,17 +24,28 @@ MAXIMUM_REGISTERS = 255
 # Warps get registers in groups of four, one per scheduler, and each thread a multiple of eight (ptxas 13.5 gives 96
 # registers to 17 warps, 168 to 9).
 _WARP_GRANULE, _REGISTER_GRANULE = 4, 8
+# Fewer registers per thread leave no room for addresses beside the values (ptxas 13.5 refuses fewer than 16).
+LEAST_REGISTERS = 32
 _WIDE_ELEMENTS = ("i64", "f64")
 
 
-def registers_per_thread(warps: int) -> int:
-    """The most registers that a thread of a block of so many warps can have."""
+def registers_per_thread(warps: int, registers: int = REGISTER_FILE) -> int:
+    """The most registers that a thread of a block of so many warps can have, of `registers` for the block."""
     threads = -(-warps // _WARP_GRANULE) * _WARP_GRANULE * LANES
-    return min(MAXIMUM_REGISTERS, REGISTER_FILE // threads // _REGISTER_GRANULE * _REGISTER_GRANULE)
+    return min(MAXIMUM_REGISTERS, registers // threads // _REGISTER_GRANULE * _REGISTER_GRANULE)
 
 
-def choose_warps(entry: Any, plans: dict[int, MatrixPlan]) -> int:
-    """The number of warps among those planned for.
+def registers_needed(plan: MatrixPlan) -> int:
+    """The fewest registers per thread that the code of a plan can be assembled for."""
+    return max([LEAST_REGISTERS, *map(_instruction_registers, plan.multiplies.values())])
+
+
+def _instruction_registers(multiply: Multiply) -> int:
+    return multiply.unit.instruction_registers(multiply.op.acc.type.shape[1])
+
+
+def choose_warps(entry: Any, plans: dict[int, MatrixPlan], hint: int | None = None) -> int:
+    """The number of warps among those planned for: the `hint` where it costs nothing of the following.
 
     A count that leaves more multiplies to slower units, or too few registers for a matrix instruction, is taken only
     where no other is left.
@@ -42,29 +53,32 @@ def choose_warps(entry: Any, plans: dict[int, MatrixPlan]) -> int:
     fast = max(map(_multiplies_on_the_fastest_unit, plans.values()))
     counts = [warps for warps, plan in plans.items() if _multiplies_on_the_fastest_unit(plan) == fast]
     counts = [warps for warps in counts if _missing_registers(plans[warps], warps) is None] or counts[:1]
+    if hint in counts:
+        return hint
     for warps in counts:
         if _largest_tile(entry, plans[warps]) <= warps * LANES * TILE_REGISTERS:
             return warps
     return counts[-1]
 
 
-def check_warps(plan: MatrixPlan, warps: int) -> None:
-    """UsageError where the hint `warps` leaves too few registers for a matrix instruction."""
+def warps_refusal(plan: MatrixPlan, warps: int) -> UsageError | None:
+    """The error where so many warps leave too few registers for a matrix instruction."""
     missing = _missing_registers(plan, warps)
-    if missing is not None:
-        op, needed = missing
-        raise UsageError(
-            f"hint warps: {warps} warps leave {registers_per_thread(_block_warps(plan, warps))} registers per thread, "
-            f"'mma' needs {needed}: use fewer warps or a tile of fewer columns",
-            error_place(op.operation.location),
-        )
+    if missing is None:
+        return None
+    op, needed = missing
+    return UsageError(
+        f"hint warps: {warps} warps leave {registers_per_thread(block_warps(plan, warps))} registers per thread, "
+        f"'mma' needs {needed}: use fewer warps or a tile of fewer columns",
+        error_place(op.operation.location),
+    )
 
 
 def _multiplies_on_the_fastest_unit(plan: MatrixPlan) -> int:
     return sum(not multiply.refusals for multiply in plan.multiplies.values())
 
 
-def _block_warps(plan: MatrixPlan, warps: int) -> int:
+def block_warps(plan: MatrixPlan, warps: int) -> int:
     """All warps of the block where loads and asynchronous multiplies have warps of their own."""
     asynchronous = any(multiply.unit.accumulates_in_tensor_memory for multiply in plan.multiplies.values())
     return warps + bool(plan.loads) + asynchronous
@@ -72,9 +86,9 @@ def _block_warps(plan: MatrixPlan, warps: int) -> int:
 
 def _missing_registers(plan: MatrixPlan, warps: int) -> tuple[Any, int] | None:
     """The first multiply whose instruction needs more registers than there are, and how many."""
-    available = registers_per_thread(_block_warps(plan, warps))
+    available = registers_per_thread(block_warps(plan, warps))
     for multiply in plan.multiplies.values():
-        needed = multiply.unit.instruction_registers(multiply.op.acc.type.shape[1])
+        needed = _instruction_registers(multiply)
         if needed > available:
             return multiply.op, needed
     return None

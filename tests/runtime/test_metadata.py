@@ -19,6 +19,7 @@ VALID: dict[str, Any] = {
     "ptx_version": "9.0",
     "ptx_sha256": "",
     "tilec_version": "0.1.0",
+    "assembler": "nvJitLink 13.5",
     "arguments": [
         {
             "name": "A",

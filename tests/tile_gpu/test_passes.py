@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from gpu_text import MATMUL, kernel, names_below
 
+from tilec.compile_options import CompileOptions
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu.passes import PASSES, run, run_pass
 from tilec.lowering.gpu_to_ptx.kernel import convert
@@ -116,5 +117,5 @@ def test_copies_that_depend_on_a_carried_value_stay_in_their_turn():
 
 @pytest.mark.parametrize("option", [switch for _, switch in PASSES.values() if switch])
 def test_each_pass_can_be_switched_off(option):
-    names = names_in(run(kernel(MATMUL), target=TARGET, options={option: False}))
+    names = names_in(run(kernel(MATMUL), target=TARGET, options=CompileOptions.of({option: False})))
     assert ("roles" in names) == (option != "roles")

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tilec.driver import compile_hints
+from tilec import compile_options
 from tilec.driver.compiled import Compiled, StageResult, total_seconds
 from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError
@@ -14,8 +14,8 @@ from tilec.runtime import artifact as artifacts
 
 EMITS = ("tile", "gpu", "ptx-mlir", "ptx", "cubin", "all")
 _HINTS = "; ".join(
-    [f"{name}=on|off: {what}" for name, what in compile_hints.SWITCHES.items()]
-    + [f"{name}=N: {what}" for name, (what, _) in compile_hints.SIZES.items()]
+    [f"{name}=on|off: {what}" for name, what in compile_options.SWITCHES.items()]
+    + [f"{name}=N: {what}" for name, (what, _) in compile_options.SIZES.items()]
 )
 
 
@@ -30,6 +30,9 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--hint", metavar="NAME=VALUE", action="append", default=[], help=_HINTS)
     parser.add_argument(
+        "--remarks", action="store_true", help="say on stderr what is not as fast or as hinted as one may expect"
+    )
+    parser.add_argument(
         "-o", dest="output", metavar="PATH", help="file, - for stdout (default); for all a stem or a folder"
     )
 
@@ -42,9 +45,12 @@ def run(arguments: argparse.Namespace) -> None:
         entry=arguments.entry,
         target=arguments.target,
         signature=arguments.sig,
-        hints=compile_hints.from_text(arguments.hint),
+        hints=compile_options.hints_from_text(arguments.hint),
         stop="cubin" if emit == "all" else emit,
     )
+    if arguments.remarks:
+        for remark in compiled.remarks:
+            print(remark, file=sys.stderr)
     if emit == "all":
         _write_all(compiled, arguments.output)
     else:

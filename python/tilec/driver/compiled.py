@@ -11,6 +11,7 @@ from typing import Any
 from tilec.driver.launch_metadata import metadata_of
 from tilec.driver.stage_text import module_text
 from tilec.errors import UsageError
+from tilec.remarks import Remark
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.metadata import Metadata
@@ -50,12 +51,16 @@ class StageResult:
 
 @dataclass(frozen=True)
 class Compiled:
-    """An entry as far as it was compiled; the text of a stage that was not reached is empty."""
+    """An entry as far as it was compiled; the text of a stage that was not reached is empty.
+
+    `remarks` say what could not be done as fast or as hinted as one may expect, with the reason.
+    """
 
     target: str
     entry: str | None
     stages: tuple[StageResult, ...]
     source: Source
+    remarks: tuple[Remark, ...] = ()
 
     def stage(self, name: str) -> StageResult | None:
         """The result of a stage, None where the compile started below it or stopped before it."""

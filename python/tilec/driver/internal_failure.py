@@ -8,7 +8,6 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from tilec.driver.compile_hints import to_text
 from tilec.driver.compiled import StageResult
 from tilec.errors import InternalError, Note
 from tilec.text_input.source import Source
@@ -33,6 +32,6 @@ def _command(saved: str, before: StageResult | None, job: Any) -> str:
         words += ["--sig", str(job.signature)]
     if job.entry:
         words += ["--entry", job.entry]
-    for hint in to_text(job.hints):
+    for hint in job.options.to_text():
         words += ["--hint", hint]
     return shlex.join(words)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilec import options
+from tilec.compile_options import CompileOptions
 from tilec.driver.backends import default_backend, run
 from tilec.driver.compiled import Compiled
 from tilec.driver.stages import compile as compile_kernel
@@ -25,13 +26,15 @@ def launch(
     args: Sequence[Any],
     *,
     backend: str | None = None,
+    hints: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Any:
     """Run `kernel` on every block of `grid` (one to three extents); arrays in `args` are changed in place.
 
     Host arrays run in the simulator for `TILEC_TARGET`, device arrays in `stream` on their device; `backend` or
     `TILEC_BACKEND` (interpret, simulate, launch) decides otherwise. A kernel is compiled once for each signature its
-    arguments have. `settings` are those of tilec.run. Gives the simulator's counters, else None.
+    arguments have. `hints` are options of tilec.compile_options by name, which stand before those of the kernel.
+    `settings` are those of tilec.run. Gives the simulator's counters, else None.
 
     Raises CompileError at the user's line, InputError for arguments that do not fit, SimulationError for what the
     simulator finds.
@@ -43,15 +46,18 @@ def launch(
     chosen = backend or options.from_environment().backend or default_backend(args)
     if chosen not in _LAST_STAGE:
         raise UsageError(f"unknown backend '{chosen}': expected one of {', '.join(_LAST_STAGE)}")
-    compiled = _compiled(kernel, Signature.from_arguments(kernel, args), chosen, args)
+    compiled = _compiled(kernel, Signature.from_arguments(kernel, args), chosen, args, hints or {})
     return run(compiled, grid, args, backend=chosen, entry=kernel.name, stream=stream, **settings)
 
 
-def _compiled(kernel: Kernel, signature: Signature, backend: str, args: Sequence[Any]) -> Compiled:
+def _compiled(
+    kernel: Kernel, signature: Signature, backend: str, args: Sequence[Any], hints: Mapping[str, Any]
+) -> Compiled:
     target = _target(backend, args)
-    key = str(signature), target, _LAST_STAGE[backend]
+    stop = _LAST_STAGE[backend]
+    key = str(signature), target, stop, CompileOptions.of(hints)
     if key not in kernel.compiled:
-        kernel.compiled[key] = compile_kernel(kernel, target=target, signature=signature, stop=_LAST_STAGE[backend])
+        kernel.compiled[key] = compile_kernel(kernel, target=target, signature=signature, hints=hints, stop=stop)
     return kernel.compiled[key]
 
 

@@ -45,5 +45,11 @@ def _completed(launch: str, compiled: Compiled) -> Metadata:
         "ptx_version": ptx_version(compiled.ptx),
         "ptx_sha256": artifacts.digest(compiled.ptx),
         "tilec_version": VERSION,
+        "assembler": _assembler(compiled),
     }
     return read(Record(completed, LAUNCH))
+
+
+def _assembler(compiled: Compiled) -> str:
+    cubin = compiled.stage("cubin")
+    return "" if cubin is None else str(cubin.value.assembler)

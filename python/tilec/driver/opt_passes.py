@@ -41,7 +41,7 @@ def _upstream(pipeline: str) -> Callable[[ir.Module, str], ir.Module]:
 
 
 def _tile_to_gpu(module: ir.Module, target: str) -> ir.Module:
-    return tile_to_gpu.convert(with_one_entry(module, None), target=target, hints={})
+    return tile_to_gpu.convert(with_one_entry(module, None), target=target)
 
 
 def _tile(module: ir.Module, _target: str) -> ir.Module:
@@ -49,7 +49,7 @@ def _tile(module: ir.Module, _target: str) -> ir.Module:
 
 
 def _gpu(module: ir.Module, target: str) -> ir.Module:
-    return after_passes(module, gpu_passes.run, target=target, options={})
+    return after_passes(module, gpu_passes.run, target=target)
 
 
 def _gpu_to_ptx(module: ir.Module, target: str) -> ir.Module:

@@ -9,13 +9,14 @@ from importlib import import_module
 from typing import Any
 
 from tilec import options
-from tilec.driver.compile_hints import checked_hints
+from tilec.compile_options import CompileOptions
 from tilec.driver.compiled import Compiled, StageResult
 from tilec.driver.dump import Dump
 from tilec.driver.internal_failure import internal_error
 from tilec.errors import TilecError, UsageError
 from tilec.lowering.target import target_named
 from tilec.process.recursion_limit import deep_recursion
+from tilec.remarks import Remark
 from tilec.text_input.source import Source, open_source
 
 
@@ -26,7 +27,9 @@ class Job:
     target: str
     entry: str | None
     signature: Any
-    hints: Mapping[str, bool | int]
+    options: CompileOptions
+    # What stages add to as they run.
+    remarks: list[Remark]
 
 
 @dataclass(frozen=True)
@@ -59,14 +62,14 @@ def _tile_passes(module: Any, job: Job) -> Any:
 def _tile_to_gpu(module: Any, job: Job) -> Any:
     from tilec.lowering.tile_to_gpu.kernel import convert
 
-    return convert(module, target=job.target, hints=job.hints)
+    return convert(module, target=job.target, options=job.options, remarks=job.remarks)
 
 
 def _gpu_passes(module: Any, job: Job) -> Any:
     from tilec.driver.entries import after_passes
     from tilec.lowering.gpu.passes import run
 
-    return after_passes(module, run, target=job.target, options=job.hints)
+    return after_passes(module, run, target=job.target, options=job.options, remarks=job.remarks)
 
 
 def _gpu_to_ptx(module: Any, job: Job) -> Any:
@@ -82,9 +85,13 @@ def _ptx_to_text(module: Any, _job: Job) -> str:
 
 
 def _ptx_to_cubin(ptx: str, job: Job) -> Any:
-    from tilec.runtime.cubin import assemble
+    from tilec.driver.cubin_remarks import cubin_remarks
+    from tilec.runtime.cubin import DEFAULT_OPT_LEVEL, assemble
 
-    return assemble(ptx, job.target)
+    level = DEFAULT_OPT_LEVEL if job.options.opt_level is None else job.options.opt_level
+    cubin = assemble(ptx, job.target, opt_level=level)
+    job.remarks.extend(cubin_remarks(cubin, ptx))
+    return cubin
 
 
 STAGES = (
@@ -121,17 +128,24 @@ def compile(
     """Every stage of one entry, from what is given (a kernel, a Module, a stage's text or path) down to `stop`.
 
     A kernel needs a `signature` (text or tilec.Signature); a module of several entries needs `entry`. `target` is
-    `TILEC_TARGET` where it is not given; `hints` are those of tilec.driver.compile_hints. Raises
-    TilecError for what the user can mend, InternalError for a fault of the compiler.
+    `TILEC_TARGET` where it is not given; `hints` are options of tilec.compile_options by name, which stand before
+    those of the kernel. Raises TilecError for what the user can mend, InternalError for a fault of the compiler.
     """
     settings = options.from_environment()
     if stop is not None and stop not in STAGE_NAMES:
         raise UsageError(f"unknown stage '{stop}': expected one of {', '.join(STAGE_NAMES)}")
     source = open_source(kernel_or_module)
-    job = Job(source.target or target or settings.target, entry, signature, checked_hints(hints or {}))
+    bound = source.target or target or settings.target
+    job = Job(bound, entry, signature, _options(source, bound, CompileOptions.of(hints or {})), [])
     _check_target(job.target, source, target)
     results = _run(source, job, stop or STAGE_NAMES[-1], Dump(settings.dump))
-    return Compiled(job.target, entry, results, source)
+    return Compiled(job.target, entry, results, source, tuple(job.remarks))
+
+
+def _options(source: Source, target: str, given: CompileOptions) -> CompileOptions:
+    """The options, completed by the one hint of a kernel that its Tile IR does not carry."""
+    level = source.value.hints.opt_level_for(target) if source.stage is None else None
+    return given if level is None else given.completed({"opt_level": level})
 
 
 def _check_target(chosen: str, source: Source, asked: str | None) -> None:

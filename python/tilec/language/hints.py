@@ -60,6 +60,11 @@ class Hints:
                     table.setdefault(target, {})[key] = single
         return table
 
+    def opt_level_for(self, target: str) -> int | None:
+        """The optimisation level of ptxas for a target."""
+        level = self.opt_level
+        return level.values.get(target.rstrip("a"), level.default) if isinstance(level, ByTarget) else level
+
 
 NO_HINTS = Hints()
 

@@ -1,0 +1,16 @@
+"""Hints that a tile_gpu.kernel carries as attributes, from the Tile IR entry to the later stages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.dialect.mlir import ir
+
+# Blocks of an SM that registers and shared memory leave room for; the most slots of a ring.
+OCCUPANCY, STAGES = "tilec.occupancy", "tilec.stages"
+
+
+def kernel_hint(kernel: Any, name: str) -> int | None:
+    """The hint of that name, None where the kernel has none."""
+    attributes = kernel.operation.attributes
+    return ir.IntegerAttr(attributes[name]).value if name in attributes else None

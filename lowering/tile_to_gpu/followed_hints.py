@@ -1,0 +1,91 @@
+"""Which hints of an entry and of its accesses are followed, by what, and a remark for each of the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilec.compile_options import CompileOptions
+from tilec.dialect.origin import error_place
+from tilec.lowering.kernel_hints import OCCUPANCY, STAGES
+from tilec.lowering.target import Target
+from tilec.lowering.tile_to_gpu.conversion import in_loop
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, operations_below
+from tilec.lowering.tile_to_gpu.tile_hints import tile_hint
+from tilec.lowering.tile_to_gpu.warp_choice import (
+    REGISTER_FILE,
+    WARP_COUNTS,
+    block_warps,
+    registers_needed,
+    registers_per_thread,
+)
+from tilec.remarks import Remark
+
+# Hints of an entry, by the compile option that they fill.
+_ENTRY_HINTS = {
+    "warps": "num_worker_warps_per_cta",
+    "occupancy": "occupancy",
+    "num_ctas": "num_cta_in_cga",
+}
+_ACCESSES = ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko", "cuda_tile.load_ptr_tko", "cuda_tile.store_ptr_tko")
+
+
+def entry_options(entry: Any, target: Target, options: CompileOptions) -> CompileOptions:
+    """The options, completed by the hints of the entry."""
+    hints = {option: tile_hint(entry, name, target) for option, name in _ENTRY_HINTS.items()}
+    return options.completed({option: int(value) for option, value in hints.items() if value is not None})
+
+
+def ring_stages(plan: MatrixPlan, target: Target) -> int | None:
+    """The ring depth that the hint `latency` of the TMA loads asks for: the largest, since they share a ring."""
+    latencies = [tile_hint(tile.owner, "latency", target) for tile in plan.loads]
+    return max((int(latency) for latency in latencies if latency is not None), default=None)
+
+
+def carried_hints(entry: Any, plan: MatrixPlan, warps: int, target: Target, options: CompileOptions) -> dict[str, int]:
+    """The attributes of the tile_gpu.kernel that later stages follow."""
+    stages = options.stages or ring_stages(plan, target)
+    carried = {} if stages is None else {STAGES: stages}
+    if options.occupancy is not None and _occupancy_refusal(plan, warps, options.occupancy) is None:
+        carried[OCCUPANCY] = options.occupancy
+    return carried
+
+
+def _occupancy_refusal(plan: MatrixPlan, warps: int, occupancy: int) -> str | None:
+    needed = registers_needed(plan)
+    left = registers_per_thread(block_warps(plan, warps), REGISTER_FILE // occupancy)
+    if left < needed:
+        return f"{occupancy} blocks of {block_warps(plan, warps)} warps leave {left} registers per thread of {needed}"
+    return None
+
+
+def hint_remarks(entry: Any, plan: MatrixPlan, warps: int, target: Target, options: CompileOptions) -> list[Remark]:
+    """A remark for each hint that is not followed."""
+    place = error_place(entry.operation.location)
+    found = []
+    if options.num_ctas not in (None, 1):
+        found.append(
+            Remark("hint", f"num_ctas={options.num_ctas} is not followed: each tile block runs as one block", place)
+        )
+    if options.warps not in (None, warps):
+        message = f"num_worker_warps={options.warps} is not followed: {_warps_reason(options.warps)}; {warps} are used"
+        found.append(Remark("hint", message, place))
+    if options.occupancy is not None:
+        refusal = _occupancy_refusal(plan, warps, options.occupancy)
+        if refusal is not None:
+            found.append(Remark("hint", f"occupancy={options.occupancy} is not followed: {refusal}", place))
+    for op in operations_below(entry):
+        latency = tile_hint(op, "latency", target) if op.operation.name in _ACCESSES else None
+        if latency is not None and not _is_ring(op, plan):
+            message = f"latency={latency} is not followed: the access is not a load by TMA in a loop"
+            found.append(Remark("hint", message, error_place(op.operation.location)))
+    return found
+
+
+def _warps_reason(warps: int | None) -> str:
+    if warps not in WARP_COUNTS:
+        return f"expected one of {', '.join(map(str, WARP_COUNTS))}"
+    return "the matrix instructions would lack registers, or rows for each warp"
+
+
+def _is_ring(op: Any, plan: MatrixPlan) -> bool:
+    return in_loop(op) and any(result in plan.loads for result in op.operation.results)

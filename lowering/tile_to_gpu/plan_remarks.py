@@ -1,0 +1,54 @@
+"""Remarks about a matrix plan: slower units, and accesses that do not use TMA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tilec.dialect.origin import error_place
+from tilec.lowering.target import Target
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, operations_below
+from tilec.lowering.tile_to_gpu.tensor_maps import tensor_map_for
+from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
+from tilec.remarks import Remark
+
+
+def plan_remarks(entry: Any, plan: MatrixPlan, use_tma: bool, target: Target) -> Iterator[Remark]:
+    """A remark for each multiply on a slower unit, each operand that registers prepare, each access without TMA."""
+    for multiply in plan.multiplies.values():
+        place = error_place(multiply.op.operation.location)
+        if multiply.refusals:
+            message = f"the multiply is done by {multiply.unit.name}: {'; '.join(multiply.refusals)}"
+            yield Remark("matrix-unit", message, place)
+        for side, operand in (("left", multiply.lhs), ("right", multiply.rhs)):
+            if operand.refusal is not None:
+                yield Remark("tma", f"the {side} operand goes through registers: {operand.refusal}", place)
+    for op in operations_below(entry):
+        reason = _access_reason(op, plan, use_tma, target)
+        if reason is not None:
+            yield Remark("tma", reason, error_place(op.operation.location))
+
+
+def _access_reason(op: Any, plan: MatrixPlan, use_tma: bool, target: Target) -> str | None:
+    """Why a load or store does not use TMA; a store may still find its memory ordered with other stores."""
+    name = op.operation.name
+    if name in ("cuda_tile.load_ptr_tko", "cuda_tile.store_ptr_tko"):
+        return f"the {name.removeprefix('cuda_tile.').partition('_')[0]} does not use TMA: it is through pointers"
+    if name == "cuda_tile.load_view_tko":
+        if op.operation.results[0] in plan.loads:
+            return None
+        otherwise = "only operands of matrix multiplies are loaded by TMA"
+        return f"the load does not use TMA: {_view_reason(op, use_tma, target) or otherwise}"
+    if name == "cuda_tile.store_view_tko":
+        reason = _view_reason(op, use_tma, target)
+        return None if reason is None else f"the store does not use TMA: {reason}"
+    return None
+
+
+def _view_reason(op: Any, use_tma: bool, target: Target) -> str | None:
+    if not use_tma:
+        return "TMA is switched off"
+    if not allows_tma(op, target):
+        return "hint allow_tma=False"
+    map = tensor_map_for(op.view)
+    return map if isinstance(map, str) else None

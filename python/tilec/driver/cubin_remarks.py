@@ -1,0 +1,43 @@
+"""Remarks about what ptxas says of a kernel: spills, and instructions that it serialised."""
+
+from __future__ import annotations
+
+import re
+
+from tilec.errors import SourceLocation
+from tilec.remarks import Remark
+from tilec.runtime.cubin import Cubin
+
+_LINE = re.compile(r" in line (\d+)")
+_LOCATION = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]+)"', re.MULTILINE)
+
+
+def cubin_remarks(cubin: Cubin, ptx: str) -> list[Remark]:
+    """A remark for spills, at the kernel, and one for each warning of ptxas, at the user's line that it is about."""
+    found = []
+    lines = ptx.splitlines()
+    files = dict(_FILE.findall(ptx))
+    if cubin.spill_bytes:
+        message = f"{cubin.registers} registers per thread, {cubin.spill_bytes} bytes spilled: use smaller tiles"
+        found.append(Remark("registers", message, _first_location(lines, files)))
+    for warning in cubin.warnings:
+        match = _LINE.search(warning)
+        place = _location_before(lines, int(match[1]), files) if match else None
+        found.append(Remark("registers", f"ptxas: {warning}", place))
+    return found
+
+
+def _first_location(lines: list[str], files: dict[str, str]) -> SourceLocation | None:
+    return next((place for line in lines if (place := _location(line, files)) is not None), None)
+
+
+def _location_before(lines: list[str], number: int, files: dict[str, str]) -> SourceLocation | None:
+    """The user's line of a line of PTX: that of the nearest .loc before it."""
+    before = (_location(line, files) for line in reversed(lines[:number]))
+    return next((place for place in before if place is not None), None)
+
+
+def _location(line: str, files: dict[str, str]) -> SourceLocation | None:
+    match = _LOCATION.match(line)
+    return SourceLocation(files[match[1]], int(match[2]), int(match[3])) if match and match[1] in files else None

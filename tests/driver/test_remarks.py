@@ -1,0 +1,180 @@
+"""What is not as fast or as hinted as one may expect is said, at the user's line, with the reason."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tilec as ct
+from tilec.compile_options import CompileOptions
+from tilec.errors import UsageError
+from tilec.remarks import TOPICS, Remark
+from tilec.runtime.cubin import _WARNING
+
+MATMUL = "A: f16[?,?], B: f16[?,?], C: f32[?,?], tm={}, tn={}, tk={}"
+
+
+def matmul(A, B, C, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    acc = ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (tm, tk))):
+        acc = ct.mma(ct.load(A, (0, k), (tm, tk), latency=2), ct.load(B, (k, 0), (tk, tn)), acc)
+    ct.store(C, (0, 0), acc)
+
+
+@ct.kernel
+def without_tma(A, B, C):
+    a, b = ct.load(A, (0, 0), (128, 64), allow_tma=False), ct.load(B, (0, 0), (64, 128))
+    ct.store(C, (0, 0), ct.mma(a, b, ct.zeros((128, 128), ct.float32)), allow_tma=False)
+
+
+@ct.kernel
+def bound_from_memory(A, B, C, N):
+    acc = ct.zeros((128, 128), ct.float32)
+    for k in range(ct.load(N, (0,), (1,)).item()):
+        acc = ct.mma(ct.load(A, (0, k), (128, 64)), ct.load(B, (k, 0), (64, 128)), acc)
+    ct.store(C, (0, 0), acc)
+
+
+def remarks(kernel, signature: str, *, target: str = "sm_100a", stop: str = "gpu", **hints) -> list[tuple[str, str]]:
+    compiled = ct.compile(kernel, target=target, signature=signature, hints=hints, stop=stop)
+    assert all(remark.location is not None and remark.location.file == __file__ for remark in compiled.remarks)
+    return [(remark.topic, remark.message) for remark in compiled.remarks]
+
+
+def test_a_matmul_that_loses_nothing_has_no_remarks():
+    for target in ("sm_100a", "sm_90a"):
+        assert remarks(ct.kernel(matmul), MATMUL.format(128, 128, 64), target=target, stop="cubin") == []
+
+
+def test_a_slower_unit_is_said_at_the_multiply():
+    compiled = ct.compile(ct.kernel(matmul), target="sm_90a", signature=MATMUL.format(32, 32, 32), stop="gpu")
+    (remark,) = [remark for remark in compiled.remarks if remark.topic == "matrix-unit"]
+    assert remark.message == (
+        "the multiply is done by fma: wgmma by 4 warps needs a multiple of 64 rows, the accumulator has 32"
+    )
+    assert "acc = ct.mma(" in str(remark)
+
+
+def test_each_access_without_tma_is_said():
+    signature = "A: f16[128,64], B: f16[64,128], C: f32[128,128]"
+    assert remarks(without_tma, signature) == [
+        ("tma", "the left operand goes through registers: hint allow_tma=False"),
+        ("tma", "the load does not use TMA: hint allow_tma=False"),
+        ("tma", "the store does not use TMA: hint allow_tma=False"),
+    ]
+    ptx = ct.compile(without_tma, target="sm_100a", signature=signature, stop="ptx").ptx
+    assert ptx.count("cp.async.bulk.tensor") == ptx.count("cp.async.bulk.tensor.2d.shared::cta.global") == 2
+
+
+def test_an_unaligned_stride_is_the_reason():
+    signature = MATMUL.format(128, 128, 64).replace("A: f16[?,?]", "A: f16[?,?] strides (65,1)")
+    reason = "stride 0 is not known to be a multiple of 16 bytes"
+    assert ("tma", f"the left operand goes through registers: {reason}") in remarks(ct.kernel(matmul), signature)
+
+
+def test_a_kernel_that_cannot_be_split_into_roles_says_what_is_in_the_way():
+    signature = "A: f16[?,?], B: f16[?,?], C: f32[?,?], N: i32[?]"
+    found = ct.compile(bound_from_memory, target="sm_100a", signature=signature, stop="gpu").remarks
+    (remark,) = [remark for remark in found if remark.topic == "roles"]
+    assert remark.message == (
+        "the kernel is not split into roles: role 'load' needs a value that another role computes"
+    )
+    assert "ct.load(N, (0,), (1,))" in str(remark)
+
+
+def test_spills_and_serialised_instructions_are_said():
+    found = remarks(ct.kernel(matmul), MATMUL.format(256, 256, 64), target="sm_90a", stop="cubin")
+    assert [topic for topic, _ in found] == ["registers", "registers"]
+    assert "bytes spilled" in found[0][1] and "(C7511)" in found[1][1]
+
+
+@pytest.mark.parametrize(
+    ("line", "warning"),
+    [
+        ("ptxas info    : (C7510) Potential Performance Loss: x", "(C7510) Potential Performance Loss: x"),
+        ("ptxas warning : Value of threads per SM", "Value of threads per SM"),
+        ("ptxas info    : Used 40 registers, used 1 barriers", None),
+    ],
+)
+def test_notes_of_ptxas_that_count(line, warning):
+    assert _WARNING.findall(f"ptxas info : other\n{line}\n") == ([] if warning is None else [warning])
+
+
+def test_hints_of_a_kernel():
+    kernel = ct.kernel(num_ctas=2, occupancy=2, num_worker_warps=8)(matmul)
+    compiled = ct.compile(kernel, target="sm_100a", signature=MATMUL.format(64, 64, 64), stop="ptx")
+    hints = [remark.message for remark in compiled.remarks if remark.topic == "hint"]
+    assert hints == ["num_ctas=2 is not followed: each tile block runs as one block"]
+    assert ".minnctapersm 2" in compiled.ptx
+    # Eight compute warps, load and mma; half of the shared memory of an SM.
+    assert ".reqntid 320" in compiled.ptx
+    assert compiled.metadata.shared_bytes <= 232448 // 2
+    # latency=2 of the load is the depth of the ring.
+    assert "stages = 2" in compiled.stage("gpu").text
+
+
+def test_hints_that_cannot_be_followed():
+    kernel = ct.kernel(occupancy=4, num_worker_warps=16)(matmul)
+    compiled = ct.compile(kernel, target="sm_90a", signature=MATMUL.format(128, 256, 64), stop="cubin")
+    hints = [remark.message for remark in compiled.remarks if remark.topic == "hint"]
+    assert hints == [
+        "num_worker_warps=16 is not followed: the matrix instructions would lack registers, or rows for each warp; "
+        "8 are used",
+        "occupancy=4 is not followed: 4 blocks of 9 warps leave 40 registers per thread of 154",
+    ]
+    assert ".minnctapersm" not in compiled.ptx
+
+
+def test_opt_level_reaches_the_assembler():
+    signature = MATMUL.format(128, 64, 64)
+    kernel = ct.kernel(matmul)
+    plain, hinted = (ct.compile(k, signature=signature).cubin for k in (kernel, kernel.replace_hints(opt_level=0)))
+    given = ct.compile(kernel, signature=signature, hints={"opt_level": 0}).cubin
+    assert hinted == given != plain
+
+
+def test_options_given_stand_before_hints():
+    kernel = ct.kernel(num_worker_warps=8)(matmul)
+    compiled = ct.compile(kernel, signature=MATMUL.format(128, 64, 64), hints={"warps": 4, "stages": 3}, stop="gpu")
+    assert "warps = 4 : i32" in compiled.stage("gpu-raw").text
+    assert "stages = 3" in compiled.stage("gpu").text
+
+
+def test_launch_takes_hints(monkeypatch):
+    monkeypatch.setenv("TILEC_TARGET", "sm_100a")
+    kernel = ct.kernel(matmul)
+    a, b, c = np.ones((128, 64), np.float16), np.ones((64, 64), np.float16), np.zeros((128, 64), np.float32)
+    for hints in ({}, {"roles": False}, {"tma": False}):
+        ct.launch(None, (1,), kernel, (a, b, c, 128, 64, 64), hints=hints)
+        np.testing.assert_array_equal(c, 64)
+        c[:] = 0
+    texts = [compiled.ptx for compiled in kernel.compiled.values()]
+    assert len(texts) == 3 == len(set(texts))
+    with pytest.raises(UsageError, match="unknown hint 'rolls'"):
+        ct.launch(None, (1,), kernel, (a, b, c, 128, 64, 64), hints={"rolls": True})
+
+
+def test_options_print_as_they_are_read():
+    options = CompileOptions.of({"roles": False, "stages": 3})
+    assert options.to_text() == ["roles=off", "stages=3"]
+    assert CompileOptions.from_text(options.to_text()) == options
+
+
+def test_an_unknown_topic_is_refused():
+    with pytest.raises(ValueError, match=f"unknown topic 'x': expected one of {', '.join(TOPICS)}"):
+        Remark("x", "message")
+
+
+def test_the_command_prints_remarks(tmp_path):
+    source = tmp_path / "k.py"
+    source.write_text(
+        "import tilec as ct\n\n@ct.kernel\ndef k(X, Y):\n    ct.store(Y, (0,), ct.load(X, (0,), (128,)) + 1)\n"
+    )
+    command = [sys.executable, "-m", "tilec", "compile", f"{source}:k", "--sig", "X: f32[?], Y: f32[?]", "--remarks"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    expected = ":5:23: remark: the load does not use TMA: only operands of matrix multiplies are loaded by TMA [tma]"
+    assert expected in done.stderr
+    assert ".visible .entry k(" in done.stdout
