@@ -18,6 +18,7 @@ class Operation:
     """What MLIR's OpView and `tilec.dialect.operation.operation_base` give every operation class."""
 
     OPERATION_NAME: ClassVar[str]
+    _traits: ClassVar[Sequence[type]]
     fields: ClassVar[tuple[Field, ...]]
     operand_fields: ClassVar[tuple[ValueField, ...]]
     result_fields: ClassVar[tuple[ValueField, ...]]

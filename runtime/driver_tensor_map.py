@@ -77,7 +77,8 @@ def encode_by_driver(tensor_map: TensorMap, capability: tuple[int, int]) -> byte
 
 
 def _words(kind: type[ctypes.c_uint32] | type[ctypes.c_uint64], values: Sequence[int | None]) -> ctypes.Array:
-    return (kind * len(values))(*values)
+    # Every field of a map is known when the map is encoded.
+    return (kind * len(values))(*(value for value in values if value is not None))
 
 
 def without_faulty_bit(encoded: bytes) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tilec.dialect.attributes import Array, Boolean, Booleans, Dictionary, Elements, Integers32, OneType, Symbol, Text
 from tilec.dialect.bytecode.constant_table import ConstantTable
@@ -35,14 +34,14 @@ class AttributeWriter:
         self.types = types
         self.constants = constants
 
-    def field(self, field: AttributeField, attribute: Any, encoder: Encoder) -> None:
+    def field(self, field: AttributeField, attribute: ir.Attribute, encoder: Encoder) -> None:
         """The attribute of a field, without a tag."""
         if field.numbering:
             self._keyword(field, attribute.value, encoder)
         else:
             _FIELDS[field.kind](self, attribute, encoder)
 
-    def tagged(self, attribute: Any, encoder: Encoder) -> None:
+    def tagged(self, attribute: ir.Attribute, encoder: Encoder) -> None:
         """An attribute after its tag; raises InputError for a kind that the format has none for."""
         write = _TAGGED.get(attribute.__class__)
         if write is None:
@@ -78,52 +77,52 @@ _EXPECTED = (
 )
 
 
-def _string(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+def _string(writer: AttributeWriter, attribute: ir.Attribute, encoder: Encoder) -> None:
     encoder.varint(writer.strings.index(attribute.value_bytes))
 
 
-def _type(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+def _type(writer: AttributeWriter, attribute: ir.Attribute, encoder: Encoder) -> None:
     encoder.varint(writer.types.index(attribute.value))
 
 
-def _elements(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+def _elements(writer: AttributeWriter, attribute: ir.Attribute, encoder: Encoder) -> None:
     encoder.varint(writer.constants.index(attribute))
 
 
-def _array(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+def _array(writer: AttributeWriter, attribute: ir.Attribute, encoder: Encoder) -> None:
     encoder.varint(len(attribute))
     for each in attribute:
         writer.tagged(each, encoder)
 
 
-def _integers32(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+def _integers32(writer: AttributeWriter, attribute: ir.Attribute, encoder: Encoder) -> None:
     writer.integers(list(attribute), 32, encoder)
 
 
-def _booleans(_writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+def _booleans(_writer: AttributeWriter, attribute: ir.Attribute, encoder: Encoder) -> None:
     encoder.varint(len(attribute))
     for each in attribute:
         encoder.byte(each)
 
 
-def _boolean(_writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+def _boolean(_writer: AttributeWriter, attribute: ir.Attribute, encoder: Encoder) -> None:
     encoder.byte(bool(attribute.value))
 
 
-def _integer(width: int) -> Callable[[AttributeWriter, Any, Encoder], None]:
+def _integer(width: int) -> Callable[[AttributeWriter, ir.Attribute, Encoder], None]:
     return lambda _writer, attribute, encoder: encoder.varint(attribute.value % (1 << width))
 
 
-def _predicate(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+def _predicate(writer: AttributeWriter, attribute: ir.Attribute, encoder: Encoder) -> None:
     writer.tagged(attribute, encoder)
 
 
-def _dictionary(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+def _dictionary(writer: AttributeWriter, attribute: ir.Attribute, encoder: Encoder) -> None:
     writer.dictionary(attribute, encoder)
 
 
 # By the kind of the field.
-_FIELDS: dict[str, Callable[[AttributeWriter, Any, Encoder], None]] = {
+_FIELDS: dict[str, Callable[[AttributeWriter, ir.Attribute, Encoder], None]] = {
     Text.kind: _string,
     Symbol.kind: _string,
     OneType.kind: _type,
@@ -140,9 +139,9 @@ _FIELDS: dict[str, Callable[[AttributeWriter, Any, Encoder], None]] = {
 
 
 def _after(
-    tag: AttributeTag, write: Callable[[AttributeWriter, Any, Encoder], None]
-) -> Callable[[AttributeWriter, Any, Encoder], None]:
-    def tagged(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+    tag: AttributeTag, write: Callable[[AttributeWriter, ir.Attribute, Encoder], None]
+) -> Callable[[AttributeWriter, ir.Attribute, Encoder], None]:
+    def tagged(writer: AttributeWriter, attribute: ir.Attribute, encoder: Encoder) -> None:
         encoder.byte(tag)
         write(writer, attribute, encoder)
 
@@ -166,12 +165,12 @@ def _typed_float(writer: AttributeWriter, attribute: ir.FloatAttr, encoder: Enco
         encoder.signed_varint(bits - (1 << 64) if bits >> 63 else bits)
 
 
-def _check_number(writer: AttributeWriter, attribute: Any, expected: tuple[str, ...]) -> None:
+def _check_number(writer: AttributeWriter, attribute: ir.Attribute, expected: tuple[str, ...]) -> None:
     if spell(attribute.type) not in expected:
         writer.gate.refuse(f"attribute {attribute} has no form in bytecode: expected one of {', '.join(expected)}")
 
 
-def _typed_elements(writer: AttributeWriter, attribute: Any, encoder: Encoder) -> None:
+def _typed_elements(writer: AttributeWriter, attribute: ir.Attribute, encoder: Encoder) -> None:
     tensor = ir.RankedTensorType(attribute.type)
     encoder.varint(writer.types.index(TileType.get(tensor.shape, tensor.element_type)))
     encoder.varint(writer.constants.index(attribute))
@@ -198,7 +197,7 @@ def _optional_pair(first: int | None, second: int | None, encoder: Encoder) -> N
 
 
 # By the class of the attribute. A BoolAttr might be an integer of type i1 as well; the tag of its own is shorter.
-_TAGGED: dict[Any, Callable[[AttributeWriter, Any, Encoder], None]] = {
+_TAGGED: dict[type[ir.Attribute], Callable[[AttributeWriter, ir.Attribute, Encoder], None]] = {
     ir.IntegerAttr: _after(AttributeTag.INTEGER, _typed_integer),
     ir.FloatAttr: _after(AttributeTag.FLOAT, _typed_float),
     ir.BoolAttr: _after(AttributeTag.BOOLEAN, _boolean),

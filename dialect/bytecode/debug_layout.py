@@ -46,7 +46,7 @@ class DebugLayout:
     take: Callable[[Any], tuple[Any, ...]]
 
 
-def _location_parts(location: Any) -> tuple[Any, ...]:
+def _location_parts(location: ir.Location) -> tuple[Any, ...]:
     scope, place = placed_scope(location) or (None, location)
     return scope, place.filename, place.start_line, place.start_col
 

@@ -93,7 +93,7 @@ class DebugSectionWriter:
             _refuse(location)
         return self._add(DebugTag.CALL_SITE, location)
 
-    def _node(self, node: Any) -> int:
+    def _node(self, node: ir.OpView) -> int:
         # Blocks are numbered from the outermost, so that a deep nest needs no deep recursion.
         nest = [node]
         while isinstance(nest[-1], DILexicalBlockAttr) and nest[-1] not in self._numbers:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.bytecode.attribute_writer import AttributeWriter
 from tilec.dialect.bytecode.debug_section_writer import DebugSectionWriter
 from tilec.dialect.bytecode.encoder import Encoder
 from tilec.dialect.bytecode.operation_writer import OperationWriter
 from tilec.dialect.bytecode.tags import ARGUMENT_ATTRIBUTES_SINCE, AttributeTag, FunctionFlag
+from tilec.dialect.mlir import ir
 
 
 class FunctionWriter:
@@ -20,7 +19,7 @@ class FunctionWriter:
         self._records: list[bytes] = []
         self._debug = DebugSectionWriter(attributes.strings, attributes.gate.version)
 
-    def entry(self, op: Any) -> None:
+    def entry(self, op: ir.OpView) -> None:
         """Adds a kernel."""
         gate, tables = self._attributes.gate, self._attributes
         recorded = gate.version >= ARGUMENT_ATTRIBUTES_SINCE
@@ -53,7 +52,7 @@ class FunctionWriter:
         """The section of debug information; None where there is none."""
         return self._debug.payload()
 
-    def _hints(self, hints: Any, always: bool, encoder: Encoder) -> None:
+    def _hints(self, hints: ir.Attribute, always: bool, encoder: Encoder) -> None:
         if hints is not None:
             encoder.byte(AttributeTag.OPTIMIZATION_HINTS)
             self._attributes.dictionary(hints, encoder)
@@ -61,7 +60,7 @@ class FunctionWriter:
             encoder.byte(AttributeTag.OPTIMIZATION_HINTS)
             encoder.varint(0)
 
-    def _argument_attributes(self, op: Any, encoder: Encoder) -> None:
+    def _argument_attributes(self, op: ir.OpView, encoder: Encoder) -> None:
         encoder.byte(AttributeTag.ARRAY)
         dictionaries = op.arg_attrs or ()
         encoder.varint(len(dictionaries))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tilec.dialect.bytecode.attribute_writer import AttributeWriter
 from tilec.dialect.bytecode.encoder import Encoder
@@ -12,7 +11,7 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 
 
-def write_globals(globals: Sequence[Any], attributes: AttributeWriter) -> bytes | None:
+def write_globals(globals: Sequence[ir.OpView], attributes: AttributeWriter) -> bytes | None:
     """The section; None where there are no globals."""
     if not globals:
         return None
@@ -24,7 +23,7 @@ def write_globals(globals: Sequence[Any], attributes: AttributeWriter) -> bytes 
     return bytes(encoder.data)
 
 
-def _global(op: Any, attributes: AttributeWriter, encoder: Encoder) -> None:
+def _global(op: ir.OpView, attributes: AttributeWriter, encoder: Encoder) -> None:
     plan = OperationPlan.of(type(op), attributes.gate.version)
     plan.check(op.operation, attributes.gate)
     tensor = ir.RankedTensorType(op.value.type)

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tilec.dialect.attributes import Booleans
 from tilec.dialect.bytecode.version import Version
 from tilec.dialect.fields import ONE, OPTIONAL, AttributeField, ValueField
 from tilec.dialect.operation import OPERATIONS
+
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
 
 FIXED, COUNTED, SEGMENTS = "fixed", "counted", "segments"
 
@@ -28,7 +31,7 @@ class OperationLayout:
     the members that have a bit, from bit 0; there is no number of flags at all where it is empty.
     """
 
-    operation_class: Any
+    operation_class: type[Operation]
     opcode: int
     since: Version
     result_count: bool
@@ -48,11 +51,12 @@ def layouts(version: Version) -> dict[int, OperationLayout]:
 
 
 @functools.cache
-def layout(operation_class: Any, version: Version) -> OperationLayout:
+def layout(operation_class: type[Operation], version: Version) -> OperationLayout:
     """The layout of an operation of Tile IR in a version, which may be older than the operation."""
     cls = operation_class
+    assert cls.opcode is not None, cls.OPERATION_NAME
     since = Version.parse(cls.since)
-    flagged = [field for field in cls.attribute_fields.values() if _has_bit(field)]
+    flagged: list[AttributeField | ValueField] = [field for field in cls.attribute_fields.values() if _has_bit(field)]
     groups = [field for field in cls.operand_fields if field.arity != ONE]
     segments = len(groups) > 1
     if segments:
@@ -73,7 +77,7 @@ def layout(operation_class: Any, version: Version) -> OperationLayout:
     )
 
 
-def member_since(operation_class: Any, field: AttributeField | ValueField) -> Version:
+def member_since(operation_class: type[Operation], field: AttributeField | ValueField) -> Version:
     """The version that brought a member of an operation."""
     return _since(field, Version.parse(operation_class.since))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tilec.dialect.attributes import Booleans
 from tilec.dialect.bytecode.layout import SEGMENTS, OperationLayout, layout, member_since
@@ -12,6 +12,9 @@ from tilec.dialect.bytecode.version_gate import VersionGate
 from tilec.dialect.fields import AttributeField, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import group_slices
+
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
 
 Slices = dict[str, slice]
 
@@ -26,9 +29,9 @@ class OperationPlan:
     drops_results: bool
 
     @classmethod
-    def of(cls, operation_class: Any, version: Version) -> OperationPlan:
-        found = layout(operation_class, version)
-        members = (
+    def of(cls, operation_class: type[Operation], version: Version) -> OperationPlan:
+        found = layout(operation_class, version)  # type: ignore[arg-type]
+        members: tuple[AttributeField | ValueField, ...] = (
             *operation_class.attribute_fields.values(),
             *operation_class.operand_fields,
             *operation_class.result_fields,
@@ -61,7 +64,7 @@ class OperationPlan:
                 gate.need(f"{found} of '{operation.name}'", member_since(cls, field))
 
 
-def _places(operation_class: Any, kind: str, operation: ir.Operation) -> Slices:
+def _places(operation_class: type[Operation], kind: str, operation: ir.Operation) -> Slices:
     name, attributes = f"{kind}SegmentSizes", operation.attributes
     return group_slices(operation_class, kind, attributes[name] if name in attributes else None) or {}
 

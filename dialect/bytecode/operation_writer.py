@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tilec.dialect.attributes import Booleans
 from tilec.dialect.bytecode.attribute_writer import AttributeWriter
@@ -96,7 +95,9 @@ class OperationWriter:
             self.preview |= cls.preview
         return plan
 
-    def _attribute(self, field: AttributeField, attributes: Any, places: Slices, encoder: Encoder) -> None:
+    def _attribute(
+        self, field: AttributeField, attributes: ir.OpAttributeMap, places: Slices, encoder: Encoder
+    ) -> None:
         if field.name in attributes:
             self._attributes.field(field, attributes[field.name], encoder)
         elif field.kind == Booleans.kind:
@@ -135,7 +136,7 @@ class OperationWriter:
         self._depth -= 1
 
 
-def _flags(form: OperationLayout, attributes: Any, places: Slices) -> int:
+def _flags(form: OperationLayout, attributes: ir.OpAttributeMap, places: Slices) -> int:
     found = 0
     for bit, field in enumerate(form.flags):
         if isinstance(field, AttributeField):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from tilec.dialect.bytecode.encoder import Encoder, table, varint
 from tilec.dialect.bytecode.tags import (
@@ -71,7 +70,7 @@ class TypeTable:
     def indices(self, types: Sequence[ir.Type]) -> list[int]:
         return [self.index(type) for type in types]
 
-    def pointer_attribute(self, type: Any) -> int | None:
+    def pointer_attribute(self, type: ir.Type) -> int | None:
         """The number of the attribute of a pointer or tensor view; None where it has none."""
         if type.attribute is None:
             return None
@@ -144,7 +143,7 @@ def _gather_scatter_view(table: TypeTable, type: GatherScatterViewType, encoder:
     _padding(type, encoder)
 
 
-def _padding(type: Any, encoder: Encoder) -> None:
+def _padding(type: ir.Type, encoder: Encoder) -> None:
     if type.padding is not None:
         encoder.varint(PADDING_VALUES.index(type.padding))
 
@@ -158,7 +157,7 @@ def _nothing(_table: TypeTable, _type: ir.Type, _encoder: Encoder) -> None:
     pass
 
 
-_FORMS: dict[Any, tuple[str, Callable[[TypeTable, Any, Encoder], None]]] = {
+_FORMS: dict[type[ir.Type], tuple[str, Callable[[TypeTable, ir.Type, Encoder], None]]] = {
     PointerType: ("ptr", _pointer),
     TileType: ("tile", _tile),
     TensorViewType: ("tensor_view", _tensor_view),

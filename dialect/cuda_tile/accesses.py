@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.cuda_tile.types import GatherScatterViewType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote, spell, spell_list
@@ -12,7 +10,7 @@ from tilec.dialect.spelling import quote, spell, spell_list
 INDEX_RUNS = 3
 
 
-def ordering_problem(op: Any, words: str, allowed: tuple[str, ...]) -> str | None:
+def ordering_problem(op: ir.OpView, words: str, allowed: tuple[str, ...]) -> str | None:
     """A weak access has no scope, every other one has; only some orderings fit an access."""
     ordering, scope = op.memory_ordering_semantics, op.memory_scope
     if ordering not in allowed:
@@ -43,7 +41,7 @@ def mask_problem(mask: ir.Value | None, pointers: ir.Value) -> str | None:
     return None
 
 
-def view_problem(op: Any, tile: ir.Type) -> str | None:
+def view_problem(op: ir.OpView, tile: ir.Type) -> str | None:
     """What is wrong with the view, the indices or the tile of an access to a view, or None."""
     view = op.view.type
     if tile != view.tile_type:
@@ -51,7 +49,7 @@ def view_problem(op: Any, tile: ir.Type) -> str | None:
     return index_problem(op) or _packing_problem(view)
 
 
-def index_problem(op: Any, one_type: bool = True) -> str | None:
+def index_problem(op: ir.OpView, one_type: bool = True) -> str | None:
     """Views take one integer index a dimension; a gather takes a vector of them along its sparse one."""
     view, indices = op.view.type, [value.type for value in op.index]
     if len(indices) != view.rank:
@@ -71,19 +69,19 @@ def index_problem(op: Any, one_type: bool = True) -> str | None:
     return None
 
 
-def inbounds_problem(op: Any) -> str | None:
+def inbounds_problem(op: ir.OpView) -> str | None:
     """`inbounds` promises for each index that its tile lies within the tensor."""
     if op.inbounds is not None and len(op.inbounds) != len(op.index):
         return f"expects one inbounds flag an index ({len(op.index)}), but got {len(op.inbounds)}"
     return None
 
 
-def multicast_problem(view: Any) -> str | None:
+def multicast_problem(view: ir.Type) -> str | None:
     """Ordinary accesses go to one device."""
     return "multicast ptr_attr is not allowed" if view.tensor_view.attribute == "multicast" else None
 
 
-def _packing_problem(view: Any) -> str | None:
+def _packing_problem(view: ir.Type) -> str | None:
     tensor = view.tensor_view
     if spell(tensor.element) != "f4E2M1FN":
         return None

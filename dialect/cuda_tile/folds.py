@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
@@ -31,7 +30,7 @@ def reduced_type(tile: TileType, dim: int) -> TileType:
     return TileType.get(tile.shape[:dim] + tile.shape[dim + 1 :], tile.element)
 
 
-def shape_problem(op: Any, result_type: Callable[[TileType, int], TileType]) -> str | None:
+def shape_problem(op: ir.OpView, result_type: Callable[[TileType, int], TileType]) -> str | None:
     """What is wrong with operands, identities and results of a fold, or None."""
     operands, results = [v.type for v in op.operands], [v.type for v in op.results]
     identities = list(op.identities)
@@ -63,7 +62,7 @@ def _identity_problem(index: int, element: ir.Type, identity: ir.Attribute) -> s
     return None
 
 
-def body_problem(op: Any) -> str | None:
+def body_problem(op: ir.OpView) -> str | None:
     """What is wrong with the body of a fold, or None."""
     block = op.body.blocks[0]
     elements = [value.type.element for value in op.operands]
@@ -81,7 +80,7 @@ def body_problem(op: Any) -> str | None:
     return None
 
 
-def effect_free(op: Any) -> bool:
+def effect_free(op: ir.OpView) -> bool:
     """Whether an operation, with all inside it, touches no memory; one of another dialect does unless it tells."""
     from_traits = any(trait.__name__ in ("Pure", "NoMemoryEffect") for trait in getattr(op, "_traits", ()))
     if not from_traits and op.operation.name not in _EFFECT_FREE:

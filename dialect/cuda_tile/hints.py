@@ -6,7 +6,6 @@ NVIDIA's tools pass over hints that they do not know unless they are asked to ch
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from tilec.dialect.mlir import ir
 
@@ -70,7 +69,7 @@ HINTS: dict[str, dict[str, Check]] = {
 }
 
 
-def hint_problems(op: Any) -> Iterator[str]:
+def hint_problems(op: ir.OpView) -> Iterator[str]:
     """What is wrong with the hints of an operation: unknown keys, and values of the wrong kind or out of range."""
     known = HINTS.get(op.OPERATION_NAME, {})
     for architecture in op.optimization_hints if "optimization_hints" in op.attributes else ():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tilec.dialect.cuda_tile.sets import VIEWS
 from tilec.dialect.cuda_tile.types import TensorViewType
@@ -11,7 +10,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.verify import noted
 
 
-def ancestor_problem(op: Any, through: tuple[str, ...], to: tuple[str, ...]) -> str | None:
+def ancestor_problem(op: ir.OpView, through: tuple[str, ...], to: tuple[str, ...]) -> str | None:
     """What stands between an operation and the one it belongs to other than `through`, or None."""
     parent = op.operation.parent
     while parent is not None and parent.operation.name in through:
@@ -26,7 +25,7 @@ def ancestor_problem(op: Any, through: tuple[str, ...], to: tuple[str, ...]) -> 
     return noted(f"{problem}, but found '{between.name}'", "see unexpected ancestor operation", between)
 
 
-def first_ancestor(op: Any, names: tuple[str, ...]) -> ir.Operation:
+def first_ancestor(op: ir.OpView, names: tuple[str, ...]) -> ir.Operation:
     """The innermost operation around an operation that has one of the names."""
     parent = op.operation.parent.operation
     while parent.name not in names:

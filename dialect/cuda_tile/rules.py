@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote, spell
 from tilec.dialect.verify import types_only
 
-Rule = Callable[[Any], str | None]
+Rule = Callable[[ir.OpView], str | None]
 
 
 def _agree(names: tuple[str, ...], what: str, fact: Callable[[TileType], Any]) -> Rule:
     @types_only
-    def rule(op: Any) -> str | None:
+    def rule(op: ir.OpView) -> str | None:
         types = [getattr(op, name).type for name in names]
         if all(fact(type) == fact(types[0]) for type in types[1:]):
             return None
@@ -43,7 +44,7 @@ def same_element(*names: str) -> Rule:
 def only_for_f32(flag: str, result: str = "result") -> Rule:
     """A flag (`flush_to_zero`) or the keywords of `approx` and `full` rounding ask for f32 elements."""
 
-    def rule(op: Any) -> str | None:
+    def rule(op: ir.OpView) -> str | None:
         element = spell(getattr(op, result).type.element)
         if getattr(op, flag) and element != "f32":
             return f"{flag} modifier only supported for f32 data type, but got: {element}"
@@ -55,7 +56,7 @@ def only_for_f32(flag: str, result: str = "result") -> Rule:
 def approximate_only_for_f32(*modes: str) -> Rule:
     """Fast rounding modes exist for f32 only."""
 
-    def rule(op: Any) -> str | None:
+    def rule(op: ir.OpView) -> str | None:
         element = spell(op.result.type.element)
         if op.rounding_mode in modes and element != "f32":
             return f"{op.rounding_mode} modifier only supported for f32 data type, but got: {element}"

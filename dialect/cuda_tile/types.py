@@ -40,7 +40,7 @@ def _text(parameter: ir.Attribute) -> str | None:
     return parameter.value if isinstance(parameter, ir.StringAttr) else None
 
 
-def _type(parameter: Any) -> ir.Type:
+def _type(parameter: ir.Attribute) -> ir.Type:
     return ir.TypeAttr(parameter).value
 
 
@@ -268,7 +268,7 @@ class GatherScatterViewType(_TileView, name="gather_scatter_view"):
 
 
 @cached
-def _view_facts(view: Any) -> dict[str, Any]:
+def _view_facts(view: ir.Type) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for (name, read), parameter in zip(_VIEW_PARAMETERS[view._name], view.params, strict=True):
         found[name] = read(parameter)
@@ -320,7 +320,7 @@ def _token(context: ir.Context) -> TokenType:
     return TokenType(ir.DynamicType.get("cuda_tile.token", [], context))
 
 
-def _remade(type: Any) -> Any:
+def _remade(type: ir.Type) -> Any:
     """The same type made by `get`, which checks it."""
     if isinstance(type, PointerType):
         return PointerType.get(type.element, type.attribute)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
-from typing import Any
 
 from tilec.dialect.cuda_tile.hints import hint_problems
 from tilec.dialect.mlir import ir
@@ -28,7 +27,7 @@ def slip_warnings(module: ir.Module) -> list[Warning]:
     return _collected(module, _slips)
 
 
-def _collected(module: ir.Module, problems: Callable[[Any], Iterator[str]]) -> list[Warning]:
+def _collected(module: ir.Module, problems: Callable[[ir.OpView], Iterator[str]]) -> list[Warning]:
     found: list[Warning] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
@@ -41,7 +40,7 @@ def _collected(module: ir.Module, problems: Callable[[Any], Iterator[str]]) -> l
     return found
 
 
-def _slips(op: Any) -> Iterator[str]:
+def _slips(op: ir.OpView) -> Iterator[str]:
     for name in op.attributes:
         alike = get_close_matches(name, op.attribute_fields, 1, _ALIKE) if is_stray(op, name) else []
         if alike:

@@ -120,7 +120,8 @@ def _unit(op: Any, target: Target, warps: int) -> tuple[MatrixUnit, tuple[str, .
     place = error_place(op.operation.location)
     if op.lhs.type.rank != 2:
         raise UnsupportedError("a batched 'mmaf' cannot be compiled: multiply tiles of two dimensions", place)
-    element, (rows, columns), refusals = spell(op.lhs.type.element), op.acc.type.shape, []
+    element, (rows, columns) = spell(op.lhs.type.element), op.acc.type.shape
+    refusals: list[str] = []
     for name in target.matrix_units:
         unit = UNITS[name]
         refusal = unit.operand_refusal(element, op.lhs.type.shape[1]) or unit.refusal(rows, columns, warps)

@@ -20,7 +20,7 @@ from tilec.runtime.interpret.step import TileType
 _TF32_BYTES, _TF32_SHIFT = 3, 13
 
 
-def evaluate(op: Any) -> list[ir.Attribute] | None:
+def evaluate(op: ir.OpView) -> list[ir.Attribute] | None:
     """The elements of each result of a pure operation without regions whose operands all are constants.
 
     None where a result is undefined, breaks a promise of the operation or holds a NaN: which NaN is not specified.
@@ -58,7 +58,7 @@ def _tile(constant: ir.DenseElementsAttr, as_scalar: bool) -> np.ndarray:
     return array_of_elements(constant, element)
 
 
-def _constant(result: Any, kind: TileType, type: Any) -> ir.Attribute | None:
+def _constant(result: Any, kind: TileType, type: ir.Type) -> ir.Attribute | None:
     tile, element = np.asarray(result), kind.element
     if element.is_float and np.isnan(element.format.decode(tile)).any():
         return None

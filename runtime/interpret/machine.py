@@ -31,7 +31,7 @@ class Machine:
     grid: Dimensions
     values: list[Any]
     globals: dict[str, int]
-    write: Callable[[str], Any]
+    write: Callable[[str], object]
     check: bool = False
     truncate_tf32: bool = False
     _allocations: list[Range] = field(default_factory=list)

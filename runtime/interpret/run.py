@@ -34,8 +34,8 @@ def run(
     ranges: Iterable[Range] | None = None,
     check: bool = False,
     truncate_tf32: bool = False,
-    progress: Callable[[int, int], Any] | None = None,
-    write: Callable[[str], Any] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    write: Callable[[str], object] | None = None,
 ) -> None:
     """Runs `entry` once for each tile block of `grid`; memory is the host's own, at its real addresses.
 

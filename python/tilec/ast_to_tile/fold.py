@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilec.ast_to_tile.constant_value import stored
-from tilec.ast_to_tile.values import Number, TypedConstant, is_number
+from tilec.ast_to_tile.values import Number, TypedConstant
 from tilec.errors import TileValueError
 from tilec.language import datatypes
 from tilec.language.datatypes import DType
@@ -65,7 +65,7 @@ def fold_typed(name: str, x: Number | TypedConstant, y: Number | TypedConstant, 
 
 
 def _number(value: Number | TypedConstant) -> Number:
-    return value if is_number(value) else value.value
+    return value.value if isinstance(value, TypedConstant) else value
 
 
 def _evaluated(function: Binary, x: Any, y: Any, written: tuple[Number, Number]) -> Any:
