@@ -24,11 +24,11 @@ def _roles(kernel: Any, _target: Target, _options: CompileOptions, remarks: list
     return partition_roles(kernel, remarks)
 
 
-def _rings(kernel: Any, target: Target, options: CompileOptions, _remarks: list[Remark]) -> object:
+def _rings(kernel: Any, target: Target, options: CompileOptions, _remarks: list[Remark]) -> None:
     """Hints of the kernel stand for options that are not given; several blocks of an SM share its memory."""
     blocks = kernel_hint(kernel, OCCUPANCY) or 1
     shared = replace(target, shared_bytes=target.shared_bytes // blocks)
-    return pipeline(kernel, shared, options.stages or kernel_hint(kernel, STAGES))
+    pipeline(kernel, shared, options.stages or kernel_hint(kernel, STAGES))
 
 
 # By name and in order: what each does to one tile_gpu.kernel, and the option that switches it off.

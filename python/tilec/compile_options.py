@@ -60,7 +60,7 @@ class CompileOptions:
 
     def completed(self, hints: Mapping[str, int]) -> CompileOptions:
         """These options, with sizes that are not given taken from `hints`."""
-        missing = {name: value for name, value in hints.items() if getattr(self, name) is None}
+        missing: dict[str, Any] = {name: value for name, value in hints.items() if getattr(self, name) is None}
         return dataclasses.replace(self, **missing)
 
     def to_text(self) -> list[str]:
