@@ -14,7 +14,7 @@ from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu_to_ptx.elements import Element, element_of
 from tilec.lowering.gpu_to_ptx.literals import literal
-from tilec.lowering.gpu_to_ptx.registry import lowers, rule_for  # noqa: F401
+from tilec.lowering.gpu_to_ptx.registry import RULES
 from tilec.lowering.gpu_to_ptx.scratch_turns import SLOT_BYTES, ScratchTurns
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LANE_BITS, LinearLayout
@@ -174,7 +174,7 @@ class Lowering:
 
     def lower(self, operation: ir.Operation) -> None:
         """One operation; UnsupportedError where no op group lowers it, CompileError for layouts that do not fit."""
-        rule = rule_for(operation.name)
+        rule = RULES.get(operation.name)
         self.b.location = named_location(operation)
         if rule is None:
             raise UnsupportedError(f"'{operation.name}' has no lowering to PTX", error_place(operation.location))

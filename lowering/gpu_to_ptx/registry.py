@@ -5,28 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tilec.dialect.rule_table import RuleTable
+
 # rule(lowering, operation): op groups take Lowering, or what extends it for a kernel.
 Rule = Callable[[Any, Any], None]
-_RULES: dict[str, Rule] = {}
+RULES: RuleTable[str, Rule] = RuleTable("lowered")
 
 
 def lowers(*names: str) -> Callable[[Rule], Rule]:
-    """Registers a function as the lowering of operations; RuntimeError for a second one, naming both."""
-
-    def register(rule: Rule) -> Rule:
-        for name in names:
-            if name in _RULES:
-                raise RuntimeError(f"'{name}' is lowered by both {_spell(_RULES[name])} and {_spell(rule)}")
-            _RULES[name] = rule
-        return rule
-
-    return register
-
-
-def rule_for(name: str) -> Rule | None:
-    """The lowering of an operation, or None."""
-    return _RULES.get(name)
-
-
-def _spell(rule: Rule) -> str:
-    return f"{rule.__module__}.{rule.__qualname__}"
+    """Registers a function as the lowering of operations; ValueError for a second one, naming both."""
+    return lambda rule: RULES.enter(names, rule, rule)

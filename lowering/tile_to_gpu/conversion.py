@@ -69,7 +69,7 @@ class Conversion:
             for step in self.before.pop(operation, ()):
                 step()
             if not self._is_absorbed(operation):
-                rule = RULES.get(operation.name.removeprefix("cuda_tile."))
+                rule = RULES.get(operation.name)
                 if rule is None:
                     raise UnsupportedError(
                         f"'{operation.name}' cannot be compiled for {self.target.name}",

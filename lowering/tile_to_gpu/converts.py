@@ -1,22 +1,17 @@
-"""The registry of conversions: one function for each operation of cuda_tile."""
+"""The conversion of each operation of cuda_tile to tile_gpu, found by its name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from tilec.dialect.rule_table import RuleTable
+
+# rule(op, conversion)
 Rule = Callable[[Any, Any], None]
-RULES: dict[str, Rule] = {}
+RULES: RuleTable[str, Rule] = RuleTable("converted")
 
 
 def converts(*names: str) -> Callable[[Rule], Rule]:
-    """Makes `rule(op, conversion)` the conversion of these operations of cuda_tile; a second rule is refused."""
-
-    def register(rule: Rule) -> Rule:
-        for name in names:
-            if name in RULES:
-                raise ValueError(f"cuda_tile.{name} is converted by {RULES[name].__name__} and {rule.__name__}")
-            RULES[name] = rule
-        return rule
-
-    return register
+    """Registers a function as the conversion of operations of cuda_tile; ValueError for a second one, naming both."""
+    return lambda rule: RULES.enter((f"cuda_tile.{name}" for name in names), rule, rule)

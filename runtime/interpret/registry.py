@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tilec.dialect.rule_table import RuleTable
+
 Meaning = Callable[..., Any]
 
 
@@ -17,7 +19,7 @@ class Interpretation:
     elementwise: bool
 
 
-MEANINGS: dict[str, Interpretation] = {}
+MEANINGS: RuleTable[str, Interpretation] = RuleTable("interpreted")
 
 
 def interprets(*names: str, elementwise: bool = False) -> Callable[[Meaning], Meaning]:
@@ -28,17 +30,5 @@ def interprets(*names: str, elementwise: bool = False) -> Callable[[Meaning], Me
     Raises ValueError, naming both functions, for a second entry.
     """
 
-    def enter(meaning: Meaning) -> Meaning:
-        for name in names:
-            full = name if "." in name else f"cuda_tile.{name}"
-            if full in MEANINGS:
-                first = MEANINGS[full].meaning
-                raise ValueError(f"'{full}' has two meanings: {_place(first)} and {_place(meaning)}")
-            MEANINGS[full] = Interpretation(meaning, elementwise)
-        return meaning
-
-    return enter
-
-
-def _place(function: Meaning) -> str:
-    return f"{function.__module__}.{function.__qualname__}"
+    full = [name if "." in name else f"cuda_tile.{name}" for name in names]
+    return lambda meaning: MEANINGS.enter(full, meaning, Interpretation(meaning, elementwise))

@@ -71,7 +71,7 @@ def test_an_operation_without_a_meaning_is_unsupported(module, monkeypatch):
 
 def test_a_second_meaning_is_refused_and_both_are_named():
     with pytest.raises(
-        ValueError, match=r"'cuda_tile.addf' has two meanings: .*float\._rounded and .*test_run\..*another"
+        ValueError, match=r"'cuda_tile.addf' is interpreted by both .*float\._rounded and .*test_run\..*another"
     ):
 
         @interprets("addf")

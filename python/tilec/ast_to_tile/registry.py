@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tilec.dialect.rule_table import RuleTable
+
 Handler = Callable[..., Any]
 
 # By the function that the kernel names (tilec.language, or a Python builtin).
-HANDLERS: dict[Any, Handler] = {}
+HANDLERS: RuleTable[Any, Handler] = RuleTable("built")
 
 
 def implements(*functions: Callable[..., Any]) -> Callable[[Handler], Handler]:
@@ -16,13 +18,4 @@ def implements(*functions: Callable[..., Any]) -> Callable[[Handler], Handler]:
 
     Raises ValueError for a function that has a builder already, naming both.
     """
-
-    def register(handler: Handler) -> Handler:
-        for function in functions:
-            if function in HANDLERS:
-                taken = HANDLERS[function].__qualname__
-                raise ValueError(f"'{function.__qualname__}' is built by {taken} and {handler.__qualname__}")
-            HANDLERS[function] = handler
-        return handler
-
-    return register
+    return lambda handler: HANDLERS.enter(functions, handler, handler)
