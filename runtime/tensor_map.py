@@ -24,6 +24,7 @@ from tilec.lowering.tma.contract import (
     TensorMap,
     Violation,
     violations,
+    with_usable_strides,
 )
 from tilec.runtime import expression
 from tilec.runtime.expression import Expression, Operation, Parameter
@@ -117,6 +118,7 @@ def make(
     if has_no_elements(tensor_map):
         return tensor_map
     tensor_map = replace(tensor_map, strides=_reaching(tensor_map))
+    tensor_map = with_usable_strides(tensor_map)
     for violation in violations(tensor_map, target, unconfirmed):
         raise _error(recipe, violation, names)
     return tensor_map

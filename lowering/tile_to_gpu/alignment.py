@@ -27,24 +27,30 @@ def tensor_maker(view: ir.Value) -> Any:
     return maker
 
 
+def contiguous_dimension(type: Any) -> int | None:
+    """The last tile dimension whose stride is the constant one, one of more than one element if possible."""
+    extents, strides = type.tensor_view.shape, type.tensor_view.strides
+    found = [k for k, dimension in enumerate(type.dim_map) if strides[dimension] == 1]
+    long = [k for k in found if extents[type.dim_map[k]] != 1]
+    chosen = long or found
+    return chosen[-1] if chosen else None
+
+
 def access_vector(view: ir.Value, operands: Any) -> tuple[int, int]:
     """The tile dimension contiguous in memory (else the last), and the elements of the widest access along it."""
     type = view.type
-    strides = type.tensor_view.strides
-    mapping = getattr(type, "dim_map", tuple(range(type.rank)))
-    contiguous = [k for k, dimension in enumerate(mapping) if strides[dimension] == 1]
-    if not contiguous or not hasattr(type, "dim_map"):
+    k = contiguous_dimension(type) if hasattr(type, "dim_map") else None
+    if k is None:
         return type.rank - 1, 1
-    k = contiguous[-1]
     tensor = tensor_maker(view)
     steps = getattr(type, "traversal_strides", None) or type.tile_shape
-    factors = [steps[k], type.tile_shape[k], *_tensor_factors(tensor, type, mapping[k])]
+    factors = [steps[k], type.tile_shape[k], *_tensor_factors(tensor, type, type.dim_map[k])]
     elements = math.gcd(*factors, VECTOR_BYTES // element_bytes(type.element) or 1)
     return k, max(1, elements)
 
 
 def _tensor_factors(tensor: Any, type: Any, dimension: int) -> list[int]:
-    """Elements that divide the base, the extent along `dimension` and every other stride."""
+    """Elements that divide the base, the extent along `dimension` and every other stride that is walked."""
     extents, strides = list(tensor.dynamicShape), list(tensor.dynamicStrides)
     factors = [max(1, divisibility(tensor.base) // element_bytes(type.element))]
     for d, extent in enumerate(type.tensor_view.shape):
@@ -53,6 +59,6 @@ def _tensor_factors(tensor: Any, type: Any, dimension: int) -> list[int]:
             factors.append(known)
     for d, stride in enumerate(type.tensor_view.strides):
         known = divisibility(strides.pop(0)) if stride is None else stride
-        if d != dimension:
+        if d != dimension and type.tensor_view.shape[d] != 1:
             factors.append(known)
     return factors

@@ -8,7 +8,7 @@ from typing import Any
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.tile.divisibility import divisibility
-from tilec.lowering.tile_to_gpu.alignment import tensor_maker
+from tilec.lowering.tile_to_gpu.alignment import contiguous_dimension, tensor_maker
 from tilec.lowering.tile_to_gpu.index import is_narrow
 from tilec.lowering.tma.contract import ELEMENTS, MAX_BOX, MAX_RANK
 
@@ -49,11 +49,12 @@ def tensor_map_for(view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32
     if type.padding not in (None, "zero"):
         return f"padding with {type.padding} is not what TMA fills"
     bits = ELEMENTS[element].bits
-    reason = _shape_reason(type, bits) or _address_reason(tensor, type, bits)
+    contiguous = contiguous_dimension(type)
+    if contiguous is None:
+        return "no dimension is known to be contiguous"
+    reason = _shape_reason(type, contiguous, bits) or _address_reason(tensor, type, type.dim_map[contiguous], bits)
     if reason is not None:
         return reason
-    contiguous = _contiguous(type)
-    assert contiguous is not None
     others = [d for d in reversed(range(type.rank)) if d != contiguous]
     row_bytes = type.tile_shape[contiguous] * bits // 8
     # A tile of tf32 is moved as it is: a map of tf32 would round the low bits that the tensor cores ignore.
@@ -67,18 +68,9 @@ def tensor_map_for(view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32
     )
 
 
-def _contiguous(type: Any) -> int | None:
-    strides = type.tensor_view.strides
-    found = [k for k, dimension in enumerate(type.dim_map) if strides[dimension] == 1]
-    return found[-1] if found else None
-
-
-def _shape_reason(type: Any, bits: int) -> str | None:
-    contiguous = _contiguous(type)
+def _shape_reason(type: Any, contiguous: int, bits: int) -> str | None:
     if type.rank > MAX_RANK:
         return f"rank {type.rank} is more than {MAX_RANK}"
-    if contiguous is None:
-        return "no dimension is known to be contiguous"
     row_bytes = type.tile_shape[contiguous] * bits // 8
     if row_bytes % ALIGNMENT_BYTES:
         return f"a row of the tile has {row_bytes} bytes, not a multiple of {ALIGNMENT_BYTES}"
@@ -90,7 +82,8 @@ def _shape_reason(type: Any, bits: int) -> str | None:
     return None
 
 
-def _address_reason(tensor: Any, type: Any, bits: int) -> str | None:
+def _address_reason(tensor: Any, type: Any, contiguous: int, bits: int) -> str | None:
+    """`contiguous` is a dimension of the tensor; the stride of an extent of one means nothing."""
     base = tensor.base
     if divisibility(base) % ALIGNMENT_BYTES:
         return f"the base address is not known to be a multiple of {ALIGNMENT_BYTES} bytes"
@@ -101,7 +94,7 @@ def _address_reason(tensor: Any, type: Any, bits: int) -> str | None:
     dynamic = list(tensor.dynamicStrides)
     for k, stride in enumerate(type.tensor_view.strides):
         factor = divisibility(dynamic.pop(0)) if stride is None else stride
-        if stride != 1 and factor * bits // 8 % ALIGNMENT_BYTES:
+        if k != contiguous and type.tensor_view.shape[k] != 1 and factor * bits // 8 % ALIGNMENT_BYTES:
             return f"stride {k} is not known to be a multiple of {ALIGNMENT_BYTES} bytes"
     if any(not at_launch(value) for value in tensor.operation.operands):
         return "base, extents or strides are computed in the kernel"

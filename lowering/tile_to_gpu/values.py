@@ -34,10 +34,3 @@ class TileView:
     @property
     def dim_map(self) -> Sequence[int]:
         return self.type.dim_map
-
-    @property
-    def contiguous(self) -> int | None:
-        """The tile dimension whose stride is the constant one; the last such."""
-        strides = self.tensor.type.strides
-        found = [k for k, dimension in enumerate(self.dim_map) if strides[dimension] == 1]
-        return found[-1] if found else None

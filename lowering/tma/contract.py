@@ -6,7 +6,7 @@ Source: CUDA driver API, "Tensor Map Object Management", cuTensorMapEncodeTiled;
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,15 @@ class Violation:
     dimension: int | None
     needs: str
     found: str
+
+
+def with_usable_strides(tensor_map: TensorMap) -> TensorMap:
+    """The map with a stride that keeps the rules along each extent of one element, whose stride means nothing."""
+    strides = tuple(
+        tensor_map.granule_bytes if extent == 1 else stride
+        for extent, stride in zip(tensor_map.extents[1:], tensor_map.strides, strict=True)
+    )
+    return replace(tensor_map, strides=strides)
 
 
 def violations(tensor_map: TensorMap, target: str | None = None, unconfirmed: bool = False) -> Iterator[Violation]:

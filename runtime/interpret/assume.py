@@ -17,10 +17,15 @@ Tile = np.ndarray
 
 @interprets("assume")
 def _assume(op: Step, machine: Machine, value: Any) -> Any:
-    predicate, kind = op["predicate"], op.types[0]
+    if not op["is_about_a_stride"]:
+        check_promise(machine, op["predicate"], value, op.types[0])
+    return value
+
+
+def check_promise(machine: Machine, predicate: Any, value: Any, kind: TileType | TensorViewType) -> None:
+    """Faults where a promise about a value does not hold, when checking."""
     if machine.check and not _holds(predicate, value, kind):
         machine.undefined(f"the promise {predicate.spelled()} does not hold{_example(value)}")
-    return value
 
 
 def _example(value: Any) -> str:

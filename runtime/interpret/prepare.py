@@ -16,6 +16,7 @@ from tilec.runtime.interpret.element import ELEMENTS, Element
 from tilec.runtime.interpret.location import place
 from tilec.runtime.interpret.op_groups import MEANINGS
 from tilec.runtime.interpret.step import Block, Step, TensorViewType, TileType, TileViewType
+from tilec.runtime.interpret.stride_promises import ASSUME, MAKE_TENSOR_VIEW, is_about_a_stride, stride_promises
 
 
 @cached
@@ -105,6 +106,10 @@ def _attributes(op: Any) -> dict[str, Any]:
             found[name] = _plain(field.to_python(op.attributes[name]))
         else:
             found[name] = False if field.kind == "flag" else field.default
+    if op.operation.name == ASSUME:
+        found["is_about_a_stride"] = is_about_a_stride(op)
+    if op.operation.name == MAKE_TENSOR_VIEW:
+        found["stride_promises"] = stride_promises(op)
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilec.runtime.interpret import access
+from tilec.runtime.interpret.assume import check_promise
 from tilec.runtime.interpret.element import Element
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.integer import limits, scalar, unsigned, wrap
@@ -51,10 +52,14 @@ class TileView:
 
 @interprets("make_tensor_view")
 def _make_tensor_view(
-    op: Step, _machine: Machine, base: Tile, shape: tuple[Tile, ...], strides: tuple[Tile, ...]
+    op: Step, machine: Machine, base: Tile, shape: tuple[Tile, ...], strides: tuple[Tile, ...]
 ) -> Any:
     kind = op.result_types[0]
     extents = _filled(kind.shape, shape, op.types[1])
+    dynamic = [extent for extent, stride in zip(extents, kind.strides, strict=True) if stride is None]
+    for extent, value, type, promises in zip(dynamic, strides, op.types[2], op["stride_promises"], strict=True):
+        for predicate in promises if extent != 1 else ():
+            check_promise(machine, predicate, value, type)
     return TensorView(int(base), extents, _filled(kind.strides, strides, op.types[2]), kind.element)
 
 

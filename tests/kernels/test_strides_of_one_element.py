@@ -1,0 +1,95 @@
+"""The stride of an extent of one element means nothing: when compiling, at launch, in the interpreter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilec
+from tilec.errors import TilecError
+
+COLUMN = "tensor_view<64x1xf32, strides=[1,1]>"
+COLUMN_VIEW = f"partition_view<tile=(1x64), {COLUMN}, dim_map=[1, 0]>"
+# Both strides are one; the tile runs along the extent of 64.
+TWO_STRIDES_OF_ONE = f"""
+    %x = constant <f32: 5.0> : tile<1x64xf32>
+    %t = make_tensor_view %p, shape = [64, 1], strides = [1, 1] : {COLUMN}
+    %v = make_partition_view %t : {COLUMN_VIEW}
+    %k = store_view_tko weak %x, %v[%z, %z] : tile<1x64xf32>, {COLUMN_VIEW}, tile<i32> -> token"""
+
+ROWS = "tensor_view<?x64xf32, strides=[?,1]>"
+ROWS_VIEW = f"partition_view<tile=(1x64), {ROWS}>"
+# cuTile 1.7 marks the stride of an extent of one like all others.
+MARKED_STRIDE = f"""
+    %x = constant <f32: 5.0> : tile<1x64xf32>
+    %one = constant <i32: 1> : tile<i32>
+    %n1 = assume bounded<0, ?>, %n : tile<i32>
+    %s = assume bounded<0, ?>, %one : tile<i32>
+    %s1 = assume div_by<4>, %s : tile<i32>
+    %t = make_tensor_view %p, shape = [%n1, 64], strides = [%s1, 1] : tile<i32> -> {ROWS}
+    %v = make_partition_view %t : {ROWS_VIEW}
+    %k = store_view_tko weak %x, %v[%z, %z] : tile<1x64xf32>, {ROWS_VIEW}, tile<i32> -> token"""
+
+BODIES = {"two strides of one": TWO_STRIDES_OF_ONE, "a marked stride": MARKED_STRIDE}
+
+
+def module(body: str) -> tilec.Module:
+    return tilec.Module.parse(f"""cuda_tile.module @m {{ entry @k(%o: tile<ptr<f32>>, %n: tile<i32>) {{
+    %p = assume div_by<16>, %o : tile<ptr<f32>>
+    %z = constant <i32: 0> : tile<i32>
+    {body}
+    return }} }}""")
+
+
+def aligned(count: int) -> np.ndarray:
+    raw = np.zeros(4 * count + 128, np.uint8)
+    start = -raw.ctypes.data % 128
+    return raw[start : start + 4 * count].view(np.float32)
+
+
+@pytest.mark.parametrize("what", BODIES)
+def test_the_tile_is_stored_by_tma(what, target):
+    compiled = tilec.compile(module(BODIES[what]), target=target, stop="ptx")
+    assert "cp.async.bulk.tensor" in compiled.ptx
+    out = aligned(64)
+    tilec.run(compiled, (1,), [out, 1], backend="simulate")
+    assert np.all(out == 5)
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("what", BODIES)
+def test_the_interpreter_agrees(what, check):
+    out = aligned(64)
+    tilec.run(module(BODIES[what]), (1,), [out, 1], backend="interpret", check=check)
+    assert np.all(out == 5)
+
+
+def test_the_promise_is_broken_where_there_are_two_rows(target):
+    out = aligned(128)
+    with pytest.raises(TilecError, match="a multiple of 16 bytes"):
+        tilec.run(tilec.compile(module(MARKED_STRIDE), target=target), (1,), [out, 2], backend="simulate")
+    with pytest.raises(TilecError, match="the promise div_by<4> does not hold: the value is 1"):
+        tilec.run(module(MARKED_STRIDE), (1,), [out, 2], backend="interpret", check=True)
+
+
+def test_a_promise_with_another_use_is_looked_at():
+    body = f"{MARKED_STRIDE}\n%k2 = store_ptr_tko weak %p, %c : tile<ptr<f32>>, tile<f32> -> token"
+    used = body.replace("%t = make", "%c = itof %s1 signed : tile<i32> -> tile<f32>\n%t = make")
+    with pytest.raises(TilecError, match="the promise div_by<4> does not hold: the value is 1"):
+        tilec.run(module(used), (1,), [aligned(64), 1], backend="interpret", check=True)
+
+
+@pytest.mark.parametrize("extents", ["?x64", "64x?"])
+def test_two_strides_of_one_and_an_unknown_extent_are_no_tensor_map(extents, target):
+    """The row of a tensor map is contiguous, and the stride of the other dimension is no multiple of 16 bytes."""
+    tensor = f"tensor_view<{extents}xf32, strides=[1,1]>"
+    view = f"partition_view<tile=(16x64), {tensor}>"
+    shape = extents.replace("?", "%n1").replace("x", ", ")
+    body = f"""
+    %x = constant <f32: 5.0> : tile<16x64xf32>
+    %n1 = assume bounded<0, ?>, %n : tile<i32>
+    %t = make_tensor_view %p, shape = [{shape}], strides = [1, 1] : tile<i32> -> {tensor}
+    %v = make_partition_view %t : {view}
+    %k = store_view_tko weak %x, %v[%z, %z] : tile<16x64xf32>, {view}, tile<i32> -> token"""
+    compiled = tilec.compile(module(body), target=target, stop="ptx")
+    assert "cp.async.bulk.tensor" not in compiled.ptx
