@@ -41,6 +41,8 @@ class TypeSet:
     description: str
     contains: Callable[[ir.Type], bool]
     irdl: Any = Any
+    # The spelling of the only type in the set, which assembly leaves out.
+    only: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from tilec.errors import SourceLocation
 
 # The name that MLIR gives to text without one.
 UNNAMED = "-"
+# Operations whose arguments have locations of their own in a text; those of others are where their operation is.
+KERNELS = frozenset(("cuda_tile.entry", "tile_gpu.kernel", "ptx.entry"))
 
 
 def innermost(location: ir.Location) -> ir.FileLineColLoc | None:

@@ -1,7 +1,7 @@
 """The one door to the upstream MLIR bindings, and to contexts with the dialects of tilec in them.
 
-    with register(ir.Context()):
-        module = ir.Module.parse(text)
+with register(ir.Context()):
+    module = ir.Module.parse(text)
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -98,6 +98,11 @@ def operation_base(dialect: Any, discardable: bool = False) -> Any:
         @classmethod
         def verify_invariants(cls, op: Any) -> bool:
             return _emit(op, cls.verifier.problem(op))
+
+        @staticmethod
+        def result_types(operands: Mapping[str, Sequence[ir.Value]]) -> dict[str, list[ir.Type]]:
+            """The types of results that follow from operands and that the assembly line leaves out, by field."""
+            return {}
 
         def has_assembly(self) -> bool:
             """Whether the assembly line can say the operation, which else is printed in the generic form."""

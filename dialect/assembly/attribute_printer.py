@@ -40,11 +40,11 @@ def spell_dictionary(attributes: Mapping[str, ir.Attribute], opening: str = "{",
     """`{name = attribute, name}`: a unit attribute is its name alone; 64-bit integers of hints have no type."""
     entries = []
     for name, attribute in attributes.items():
-        name = _spell_key(name)
+        name = spell_key(name)
         if isinstance(attribute, ir.UnitAttr):
             entries.append(name)
         elif opening == "<" and isinstance(attribute, ir.DictAttr):
-            inner = ", ".join(f"{_spell_key(each.name)} = {_hint(each.attr)}" for each in attribute)
+            inner = ", ".join(f"{spell_key(each.name)} = {_hint(each.attr)}" for each in attribute)
             entries.append(f"{name} = {{{inner}}}")
         else:
             entries.append(f"{name} = {spell_attribute(attribute)}")
@@ -63,7 +63,8 @@ def spell_fields(fields: Mapping[str, AttributeField], attributes: Mapping[str, 
     return f"{{{', '.join(spelled)}}}"
 
 
-def _spell_key(name: str) -> str:
+def spell_key(name: str) -> str:
+    """The key of a dictionary, quoted where it is not a bare word."""
     return name if _BARE_NAME.fullmatch(name) else str(ir.StringAttr.get(name))
 
 

@@ -20,7 +20,7 @@ def read_attribute(tokens: Tokens) -> ir.Attribute:
     """The attribute that starts at the next token."""
     token = tokens.peek()
     if token[:1] == '"':
-        return ir.StringAttr.get(unescape(tokens.next()))
+        return ir.StringAttr.get(tokens.string())
     if token[:1] == "@":
         return ir.FlatSymbolRefAttr.get(tokens.symbol())
     if token[:1] == "#":
@@ -177,6 +177,8 @@ def _named(tokens: Tokens) -> ir.Attribute:
         return read_predicate(tokens)
     if is_debug_info(token):
         return read_debug_info(tokens)
+    if word == token and "." in token:
+        return tokens.dialect_attribute()
     if word == token:
         tokens.next()
         return tokens.alias(token, start)

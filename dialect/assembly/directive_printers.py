@@ -45,6 +45,14 @@ def _function_type(printer: Any, op: Any, _: str) -> str:
     return spell_function(op.operation.operands, op.operation.results)
 
 
+def _word(printer: Any, op: Any, field: str) -> str:
+    return op.operation.attributes[field].value
+
+
+def _word_list(printer: Any, op: Any, field: str) -> str:
+    return f"[{', '.join(each.value for each in op.operation.attributes[field])}]"
+
+
 PRINTERS: dict[str, Callable[[Any, Any, str], str]] = {
     "elements": _elements,
     "function_type": _function_type,
@@ -52,4 +60,6 @@ PRINTERS: dict[str, Callable[[Any, Any, str], str]] = {
     "lone_padding": lambda printer, op, argument: "",
     "tensor_view_extents": _extents,
     "tensor_view_types": _view_types,
+    "word": _word,
+    "word_list": _word_list,
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.assembly.attributes import read_integer
 from tilec.dialect.assembly.elements import read_elements
+from tilec.dialect.assembly.lexer import is_name
 from tilec.dialect.cuda_tile.sets import BoolTile
 from tilec.dialect.cuda_tile.types import PointerType, TensorViewType, TileType, TokenType
 from tilec.dialect.mlir import ir
@@ -136,6 +137,24 @@ def _lone_padding(reader: OperationReader, _: str, parts: Parts) -> None:
         parts.operands["mask"], parts.operands["paddingValue"] = [], mask
 
 
+def _word(reader: OperationReader, field: str, parts: Parts) -> None:
+    """`128B_atom_32B`: a keyword that begins with a digit and is several tokens for that."""
+    tokens = reader.tokens
+    declared = OPERATIONS[parts.name].attribute_fields[field]
+    start, found = tokens.offset(), tokens.next()
+    while tokens.offset() == tokens.offset_of_last_end() and is_name(tokens.peek()):
+        found += tokens.next()
+    if found not in declared.keywords:
+        tokens.fail_at(start, f"expected '{field}' to be one of: {', '.join(declared.keywords)}, but got '{found}'")
+    parts.attributes[field] = declared.to_attribute(found)
+
+
+def _word_list(reader: OperationReader, field: str, parts: Parts) -> None:
+    """`[threads, mma]`: an array of strings."""
+    names = reader.tokens.comma_list("[", "]", reader.tokens.next)
+    parts.attributes[field] = ir.ArrayAttr.get([ir.StringAttr.get(name) for name in names])
+
+
 READERS: dict[str, Callable[[Any, str, Any], None]] = {
     "elements": _elements,
     "function_type": _function_type,
@@ -143,4 +162,6 @@ READERS: dict[str, Callable[[Any, str, Any], None]] = {
     "lone_padding": _lone_padding,
     "tensor_view_extents": _extents,
     "tensor_view_types": _view_types,
+    "word": _word,
+    "word_list": _word_list,
 }

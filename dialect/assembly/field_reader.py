@@ -8,7 +8,7 @@ from typing import Any
 from tilec.dialect.assembly.attributes import read_attribute, read_hints, read_integer, read_predicate
 from tilec.dialect.assembly.keywords import keyword_problem
 from tilec.dialect.assembly.operation_parts import Parts
-from tilec.dialect.assembly.tokens import Tokens, unescape
+from tilec.dialect.assembly.tokens import Tokens
 from tilec.dialect.attributes import Booleans
 from tilec.dialect.fields import AttributeField
 from tilec.dialect.mlir import ir
@@ -29,7 +29,8 @@ def read_field(tokens: Tokens, field: AttributeField, parts: Parts) -> None:
 def _says_nothing(field: AttributeField, booleans: ir.Attribute, parts: Parts) -> bool:
     """Whether all are false, which is what an optional array says that is not there."""
     values = list(booleans)
-    return not field.required and not any(values) and len(values) == len(parts.operands.get("index", ()))
+    indices = parts.operands.get("index")
+    return not field.required and not any(values) and indices is not None and len(values) == len(indices)
 
 
 def _keyword(tokens: Tokens, field: AttributeField) -> ir.Attribute:
@@ -63,7 +64,7 @@ def _integer(tokens: Tokens, field: AttributeField) -> ir.Attribute:
 def _string(tokens: Tokens, _: AttributeField) -> ir.Attribute:
     if tokens.peek()[:1] != '"':
         tokens.fail(f"expected a string, but got '{tokens.peek()}'")
-    return ir.StringAttr.get(unescape(tokens.next()))
+    return ir.StringAttr.get(tokens.string())
 
 
 def _symbol(tokens: Tokens, _: AttributeField) -> ir.Attribute:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tilec.dialect.assembly.reader import Reader
 
 
-class _ArgumentPlaces:
+class ArgumentPlaces:
     """The locations of a block's arguments, which may be known before the block is made or after."""
 
     def __init__(self) -> None:
@@ -36,6 +36,12 @@ class _ArgumentPlaces:
         self._arguments = arguments
         for index, location in self._known.items() if arguments else ():
             arguments[index].set_location(location)
+
+    def others(self, location: ir.Location) -> None:
+        """Puts the arguments that have no location of their own at a location."""
+        for index, argument in enumerate(self._arguments):
+            if index not in self._known:
+                argument.set_location(location)
 
 
 class GenericReader:
@@ -117,7 +123,7 @@ class GenericReader:
         scope.open()
         names: list[tuple[str, int]] = []
         types: list[ir.Type] = []
-        places = _ArgumentPlaces()
+        places = ArgumentPlaces()
 
         def argument() -> None:
             names.append((tokens.next(), tokens.offsets[tokens.at - 1]))

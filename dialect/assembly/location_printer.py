@@ -17,7 +17,7 @@ from tilec.dialect.cuda_tile.debug_info import (
     DISubprogramAttr,
     placed_scope,
 )
-from tilec.dialect.location import parts
+from tilec.dialect.location import KERNELS, parts
 from tilec.dialect.mlir import ir
 
 _NODES = tuple(NODES.values())
@@ -128,7 +128,7 @@ def shown_locations(module: ir.Module) -> Iterator[ir.Location]:
 
 def _shown(operation: ir.Operation) -> Iterator[ir.Location]:
     yield operation.location
-    entry = operation.name == "cuda_tile.entry"
+    entry = operation.name in KERNELS
     for region in operation.regions:
         for block in region.blocks:
             arguments = block.arguments if entry else ()

@@ -10,7 +10,7 @@ from tilec.dialect.assembly.debug_info_reader import is_debug_info, read_debug_i
 from tilec.dialect.assembly.lexer import END
 from tilec.dialect.assembly.tokens import Tokens, unescape
 from tilec.dialect.cuda_tile.debug_info import NESTING_LIMIT, DILexicalBlockAttr, own_scope, placed_scope
-from tilec.dialect.location import parts
+from tilec.dialect.location import KERNELS, parts
 from tilec.dialect.mlir import ir
 
 Setter = Callable[[ir.Location], None]
@@ -192,7 +192,7 @@ def _place(operation: ir.Operation, location: ir.Location, followers: list[Sette
     operation.location = location
     for follower in followers:
         follower(location)
-    if operation.name == "cuda_tile.entry":
+    if operation.name in KERNELS:
         return
     for region in operation.regions:
         for block in region.blocks:

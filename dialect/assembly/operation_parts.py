@@ -10,7 +10,6 @@ from tilec.dialect.assembly.scope import Scope
 from tilec.dialect.assembly.tokens import Tokens
 from tilec.dialect.build import segment_attribute
 from tilec.dialect.cache import cached
-from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.fields import MIXED, ONE, OPTIONAL, TypeVariable, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
@@ -103,8 +102,11 @@ class OperationMaker:
                 lengths.append(field.lengths([value.type for value in group]) if field.arity == MIXED else len(group))
         results: list[ir.Type] = []
         result_lengths: list[int | tuple[int, ...]] = []
+        derived = OPERATIONS[parts.name].result_types(parts.operands)
         for field in plan.results:
-            types = parts.types.get(field.name) or self._inferred(plan, field, parts)
+            types = parts.types.get(field.name) or (
+                derived.get(field.name, []) if derived else self._inferred(plan, field, parts)
+            )
             results += types
             if plan.result_segments:
                 result_lengths.append(field.lengths(types))
@@ -135,8 +137,8 @@ class OperationMaker:
     def _inferred(self, plan: _Plan, field: ValueField, parts: Parts) -> list[ir.Type]:
         if field.arity not in (ONE, OPTIONAL):
             return []
-        if field.set.name == "Token":
-            return [TokenType.get()]
+        if field.set.only:
+            return [ir.Type.parse(field.set.only)]
         # A variable is one type; and several results of one kind (x, y, z of get_tile_block_id) are written with one.
         alike = [*plan.operands, *plan.results] if isinstance(field.constraint, TypeVariable) else plan.results
         for other in alike:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_fields, spell_symbol
@@ -98,7 +98,7 @@ class Printer:
             structure(self, op)
             return
         words = [op.spelled_name.removeprefix(_DIALECT)]
-        text = self._elements(op, compile_template(op.__class__), _Facts(op))
+        text = self._elements(op, compile_template(op.__class__), Facts(op))
         if text[:1].strip():
             words.append(text)
             self.line(op, " ".join(words))
@@ -127,7 +127,11 @@ class Printer:
     def values(self, values: Sequence[ir.Value]) -> str:
         return ", ".join(map(self.names.of, values))
 
-    def _elements(self, op: Any, elements: tuple[Any, ...], facts: _Facts) -> str:
+    def type(self, type: ir.Type) -> str:
+        """A type as the text spells it."""
+        return spell(type)
+
+    def _elements(self, op: Any, elements: tuple[Any, ...], facts: Facts) -> str:
         text = ""
         for element in elements:
             kind = type(element)
@@ -136,17 +140,37 @@ class Printer:
             elif kind is OperandElement:
                 text += self.values(facts.group(element.field))
             elif kind is TypeElement:
-                text += _types(element.field, facts)
+                text += self._types(element.field, facts)
             elif kind is AttributeElement:
                 text += _attribute(element.field, facts)
             elif kind is Group:
                 if _is_printed(element, facts):
                     text += self._elements(op, element.elements, facts)
             elif kind is AttributeDictionary:
-                text += _dictionary(element.keyed, facts)
+                text += self._dictionary(element.keyed, facts)
             else:
                 text += PRINTERS[element.name](self, op, element.argument)
         return text
+
+    def _types(self, field: ValueField, facts: Facts) -> str:
+        types = [self.type(value.type) for value in facts.group(field)]
+        # One type stands for all results of a group.
+        return types[0] if field.kind == "result" and field.arity == UNIFORM else ", ".join(types)
+
+    def _dictionary(self, keyed: bool, facts: Facts) -> str:
+        op, attributes = facts.op, facts.attributes
+        placed = placed_attributes(op.__class__)
+        shown = {name: each for name, each in attributes.items() if name not in placed and name not in _SEGMENTS}
+        for name, field in op.attribute_fields.items():
+            if name in shown and field.default is not None and shown[name] == field.to_attribute(field.default):
+                del shown[name]
+        if not shown:
+            return ""
+        return f" {'attributes ' if keyed else ''}{self.fields(op, shown)}"
+
+    def fields(self, op: Any, attributes: Mapping[str, ir.Attribute]) -> str:
+        """The dictionary of the attributes without a place of their own."""
+        return spell_fields(op.attribute_fields, attributes)
 
 
 def _check_item(op: Any) -> None:
@@ -166,7 +190,7 @@ def _says_nothing(op: Any, name: str) -> bool:
     return op.operation.name == name and not len(op.operation.operands) and not set(op.attributes) - set(_SEGMENTS)
 
 
-class _Facts:
+class Facts:
     """The attributes and groups of an operation, looked up once."""
 
     def __init__(self, op: Any) -> None:
@@ -185,13 +209,7 @@ class _Facts:
         return self._results[field.name]
 
 
-def _types(field: ValueField, facts: _Facts) -> str:
-    types = [spell(value.type) for value in facts.group(field)]
-    # One type stands for all results of a group.
-    return types[0] if field.kind == "result" and field.arity == UNIFORM else ", ".join(types)
-
-
-def _attribute(field: Any, facts: _Facts) -> str:
+def _attribute(field: Any, facts: Facts) -> str:
     if field.kind == "flag":
         return field.name
     attribute = facts.attributes[field.name]
@@ -210,7 +228,7 @@ def _attribute(field: Any, facts: _Facts) -> str:
     return spell_attribute(attribute)
 
 
-def _is_printed(group: Group, facts: _Facts) -> bool:
+def _is_printed(group: Group, facts: Facts) -> bool:
     for element in group.elements:
         if type(element) is AttributeElement:
             field, stored = element.field, facts.attributes.get(element.field.name)
@@ -219,15 +237,3 @@ def _is_printed(group: Group, facts: _Facts) -> bool:
             field = element.field
             return bool(facts.group(field)) if field.arity != OPTIONAL or field.kind == "operand" else False
     return True
-
-
-def _dictionary(keyed: bool, facts: _Facts) -> str:
-    op, attributes = facts.op, facts.attributes
-    placed = placed_attributes(op.__class__)
-    shown = {name: each for name, each in attributes.items() if name not in placed and name not in _SEGMENTS}
-    for name, field in op.attribute_fields.items():
-        if name in shown and field.default is not None and shown[name] == field.to_attribute(field.default):
-            del shown[name]
-    if not shown:
-        return ""
-    return f" {'attributes ' if keyed else ''}{spell_fields(op.attribute_fields, shown)}"

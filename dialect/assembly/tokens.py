@@ -70,6 +70,15 @@ class Tokens:
         self.at += 1
         return unescape(token[1:]) if token[1] == '"' else token[1:]
 
+    def string(self) -> str:
+        """The text of the string token that comes next."""
+        return unescape(self.next())
+
+    def dialect_attribute(self) -> ir.Attribute:
+        """An attribute of a dialect other than cuda_tile, which Tile IR knows only by an alias."""
+        start = self.offset()
+        return self.alias(self.next(), start)
+
     def comma_list(self, opening: str, closing: str, read: Callable[[], T]) -> list[T]:
         """What `read` gives between two brackets, separated by commas, none after the last one."""
         self.expect(opening)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tilec.dialect.cache import cached
@@ -58,7 +59,7 @@ def _instances(name: str, described: str, kinds: Any, irdl: Any = Any) -> TypeSe
 
 
 AnyTile = _instances("AnyTile", "a tile", TileType, TileType)
-Token = _instances("Token", "a token", TokenType, TokenType)
+Token = replace(_instances("Token", "a token", TokenType, TokenType), only="!cuda_tile.token")
 TensorView = _instances("TensorView", "a tensor_view", TensorViewType, TensorViewType)
 PartitionView = _instances("PartitionView", "a partition_view", PartitionViewType, PartitionViewType)
 StridedView = _instances("StridedView", "a strided_view", StridedViewType, StridedViewType)

@@ -1,6 +1,6 @@
 """Channels: rings of buffers with full and empty barriers between the parties of a kernel."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilec.dialect.attributes import Array, Enumeration, Flag, Int32
@@ -8,12 +8,14 @@ from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Buffer, Channel
+from tilec.dialect.tile_gpu.types import ChannelType
 
 TMA, THREADS, MMA, WGMMA = "tma", "threads", "mma", "wgmma"
 PRODUCERS = (TMA, THREADS, MMA)
 CONSUMERS = (THREADS, MMA, WGMMA)
+_SLOT = ("first", "second", "third", "fourth")
 # Buffers of a slot.
-MAXIMUM_BUFFERS = 4
+MAXIMUM_BUFFERS = len(_SLOT)
 Producer = Enumeration(*PRODUCERS)
 Reuse = Enumeration("ring", "once")
 
@@ -21,6 +23,11 @@ Reuse = Enumeration("ring", "once")
 def slot_results(buffers: Sequence[Any]) -> list[Any]:
     """The results of put_begin and get for the builder: one entry a field."""
     return [*buffers, *[None] * (MAXIMUM_BUFFERS - len(buffers))]
+
+
+def _buffers_of(channel: ir.Type) -> dict[str, list[ir.Type]]:
+    buffers = channel.buffers if isinstance(channel, ChannelType) else []
+    return {name: [buffer] for name, buffer in zip(_SLOT, buffers, strict=False)}
 
 
 def _slot_of_channel(op: ir.OpView) -> str | None:
@@ -48,6 +55,10 @@ class MakeChannelOp(Operation, name="make_channel"):
     producer: Producer
     consumers: Array
     reuse: Reuse
+    assembly = (
+        "stages $stages producer $producer consumers word_list($consumers) reuse $reuse{ shares"
+        " $shares} attr-dict : type($channel)"
+    )
 
     def check(self) -> str | None:
         consumers = [entry.value for entry in self.attributes["consumers"]]
@@ -71,7 +82,12 @@ class PutBeginOp(Operation, name="put_begin"):
     fourth: Result[Buffer] | None
     channel: Operand[Channel]
     first_round: Flag
+    assembly = "$channel{ $first_round} attr-dict : type($channel)"
     rules = [_slot_of_channel]
+
+    @staticmethod
+    def result_types(operands: Mapping[str, Sequence[ir.Value]]) -> dict[str, list[ir.Type]]:
+        return _buffers_of(operands["channel"][0].type)
 
 
 class PutCommitOp(Operation, name="put_commit"):
@@ -79,6 +95,7 @@ class PutCommitOp(Operation, name="put_commit"):
 
     channel: Operand[Channel]
     first_round: Flag
+    assembly = "$channel{ $first_round} attr-dict : type($channel)"
 
 
 class GetOp(Operation, name="get"):
@@ -90,7 +107,12 @@ class GetOp(Operation, name="get"):
     fourth: Result[Buffer] | None
     channel: Operand[Channel]
     consumer: Int32
+    assembly = "$channel consumer $consumer attr-dict : type($channel)"
     rules = [_slot_of_channel, _known_consumer]
+
+    @staticmethod
+    def result_types(operands: Mapping[str, Sequence[ir.Value]]) -> dict[str, list[ir.Type]]:
+        return _buffers_of(operands["channel"][0].type)
 
 
 class ReleaseOp(Operation, name="release"):
@@ -98,4 +120,5 @@ class ReleaseOp(Operation, name="release"):
 
     channel: Operand[Channel]
     consumer: Int32
+    assembly = "$channel consumer $consumer attr-dict : type($channel)"
     rules = [_known_consumer]

@@ -27,14 +27,55 @@ class ReturnOp(Operation, name="return", traits=[ir.IsTerminatorTrait]):
     """The end of a kernel or of a role."""
 
 
+# IRDL asks for a fixed number of regions; those beyond the names have no block.
+MAXIMUM_ROLES = 8
+# The role that computes on register tiles: its warps come first, as tensor memory and named barriers count from them.
+COMPUTE = "compute"
+
+
 class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
-    """Groups of whole warps that run side by side: `compute`, `load` and `mma`, `warps[i]` warps each."""
+    """Groups of whole warps that run side by side: region i is the role called `names[i]`, of `warps[i]` warps."""
 
     names: Array
     warps: Integers32
-    compute: Region
-    load: Region
-    mma: OptionalRegion
+    first: OptionalRegion
+    second: OptionalRegion
+    third: OptionalRegion
+    fourth: OptionalRegion
+    fifth: OptionalRegion
+    sixth: OptionalRegion
+    seventh: OptionalRegion
+    eighth: OptionalRegion
+
+    @property
+    def bodies(self) -> dict[str, ir.Region]:
+        """The region of each role by its name."""
+        return {name.value: region for name, region in zip(self.names, self.regions, strict=False)}
+
+    def check(self) -> str | None:
+        names = [name.value if isinstance(name, ir.StringAttr) else str(name) for name in self.names]
+        warps = list(self.warps_)
+        if not 1 <= len(names) <= MAXIMUM_ROLES:
+            return f"expected 1 to {MAXIMUM_ROLES} roles, but got {len(names)}"
+        if len(set(names)) != len(names):
+            return f"expected a name for each role, but got {', '.join(names)}"
+        if names[0] != COMPUTE:
+            return f"expected the role '{COMPUTE}' first, but got '{names[0]}'"
+        if len(warps) != len(names) or min(warps) < 1:
+            return f"expected a positive number of warps for each of {len(names)} roles, but got {warps}"
+        kernel = self.operation.parent
+        if kernel is None or kernel.name != KernelOp.OPERATION_NAME:
+            return "expected roles in a kernel, outside of loops and branches"
+        if warps[0] != kernel.opview.warps_:
+            return f"expected {kernel.opview.warps_} warps of '{COMPUTE}', as the kernel has, but got {warps[0]}"
+        return None
+
+    def check_regions(self) -> str | None:
+        filled = [len(region.blocks) > 0 for region in self.regions]
+        names = [name.value for name in self.names]
+        if filled != [index < len(names) for index in range(len(filled))]:
+            return f"expected a body for each of {', '.join(names)} and no other, but got {sum(filled)}"
+        return None
 
 
 class ProgramIdOp(Operation, name="program_id", traits=[ext.Pure]):
@@ -42,6 +83,7 @@ class ProgramIdOp(Operation, name="program_id", traits=[ext.Pure]):
 
     result: Result[Integer32]
     axis: Int32
+    assembly = "$axis attr-dict"
 
 
 class NumProgramsOp(Operation, name="num_programs", traits=[ext.Pure]):
@@ -49,3 +91,4 @@ class NumProgramsOp(Operation, name="num_programs", traits=[ext.Pure]):
 
     result: Result[Integer32]
     axis: Int32
+    assembly = "$axis attr-dict"

@@ -27,6 +27,10 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     rhs: Operand[SharedBuffer]
     accumulate: Operand[Boolean]
     kind: Kind
+    assembly = (
+        "$kind $lhs, $rhs into $accumulator accumulate $accumulate attr-dict : type($lhs), type($rhs)"
+        " -> type($accumulator)"
+    )
     rules = [_matrix_shapes]
 
 
@@ -38,6 +42,7 @@ class WgmmaOp(Operation, name="wgmma"):
     lhs: Operand[SharedBuffer]
     rhs: Operand[SharedBuffer]
     kind: Kind
+    assembly = "$kind $lhs, $rhs, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
     rules = [_matrix_shapes]
 
 
@@ -47,6 +52,7 @@ class WgmmaWaitOp(Operation, name="wgmma_wait"):
     result: Result[T]
     accumulator: Operand[T]
     pending: Int32
+    assembly = "$accumulator pending $pending attr-dict : type($result)"
 
 
 class DotOp(Operation, name="dot"):
@@ -56,4 +62,5 @@ class DotOp(Operation, name="dot"):
     accumulator: Operand[T]
     lhs: Operand[SharedBuffer]
     rhs: Operand[SharedBuffer]
+    assembly = "$lhs, $rhs, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
     rules = [_matrix_shapes]

@@ -33,6 +33,10 @@ class MakeTensorMapOp(Operation, name="make_tensor_map", traits=[ext.Pure]):
     box: Integers32
     swizzle: Swizzle
     fill: Fill
+    assembly = (
+        "$element $base[$extents] strides [$strides] box [$box] swizzle word($swizzle) fill $fill"
+        " attr-dict"
+    )
 
     def check(self) -> str | None:
         if len(self.extents) != len(self.box) or len(self.strides) != len(self.box) - 1:
@@ -44,6 +48,7 @@ class SharedOp(Operation, name="shared"):
     """A buffer of the compute role alone."""
 
     buffer: Result[SharedBuffer]
+    assembly = "attr-dict : type($buffer)"
 
 
 def _same_shape(op: ir.OpView) -> str | None:
@@ -59,6 +64,7 @@ class LoadSharedOp(Operation, name="load_shared"):
 
     result: Result[RegisterTile]
     buffer: Operand[SharedBuffer]
+    assembly = "$buffer attr-dict : type($buffer) -> type($result)"
     rules = [_same_shape]
 
 
@@ -67,6 +73,7 @@ class StoreSharedOp(Operation, name="store_shared"):
 
     value: Operand[RegisterTile]
     buffer: Operand[SharedBuffer]
+    assembly = "$value, $buffer attr-dict : type($value) -> type($buffer)"
     rules = [_same_shape]
 
 
@@ -75,6 +82,7 @@ class LoadTensorMemoryOp(Operation, name="load_tensor_memory"):
 
     result: Result[RegisterTile]
     buffer: Operand[TensorBuffer]
+    assembly = "$buffer attr-dict : type($buffer) -> type($result)"
     rules = [_same_shape]
 
 
@@ -83,6 +91,7 @@ class StoreTensorMemoryOp(Operation, name="store_tensor_memory"):
 
     value: Operand[RegisterTile]
     buffer: Operand[TensorBuffer]
+    assembly = "$value, $buffer attr-dict : type($value) -> type($buffer)"
     rules = [_same_shape]
 
 
@@ -96,6 +105,7 @@ class TmaLoadOp(Operation, name="tma_load"):
     coordinates: Sequence[Operand[Integer32]]
     buffer: Operand[SharedBuffer]
     channel: Operand[Channel]
+    assembly = "$map[$coordinates] -> $buffer of $channel attr-dict : type($buffer)"
 
 
 class TmaStoreOp(Operation, name="tma_store"):
@@ -104,12 +114,14 @@ class TmaStoreOp(Operation, name="tma_store"):
     map: Operand[TensorMap]
     coordinates: Sequence[Operand[Integer32]]
     buffer: Operand[SharedBuffer]
+    assembly = "$buffer -> $map[$coordinates] attr-dict : type($buffer)"
 
 
 class StoreWaitOp(Operation, name="store_wait"):
     """The thread that issued `tma_store`s waits until they are visible, or until they have `read` their buffers."""
 
     read: Flag
+    assembly = "{$read }attr-dict"
 
 
 class FenceAsyncOp(Operation, name="fence_async"):
@@ -130,3 +142,4 @@ class ViewBufferOp(Operation, name="view_buffer", traits=[ext.Pure]):
 
     result: Result[SharedBuffer]
     source: Operand[SharedBuffer]
+    assembly = "$source attr-dict : type($source) -> type($result)"

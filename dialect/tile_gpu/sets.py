@@ -24,12 +24,14 @@ def _buffer_in(memory: str) -> Any:
 Anything = TypeSet("Anything", "any type", lambda type: True, Any)
 RegisterTile = TypeSet("RegisterTile", "a register tile (a tensor with a layout)", is_register_tile, Any)
 Scalar = TypeSet("Scalar", "a scalar", is_scalar, Any)
-Integer32 = TypeSet("Integer32", "i32", lambda type: str(type) == "i32", Any)
+Integer32 = TypeSet("Integer32", "i32", lambda type: str(type) == "i32", Any, "i32")
 Index = TypeSet("Index", "i32 or i64", lambda type: str(type) in ("i32", "i64"), Any)
-Integer64 = TypeSet("Integer64", "i64", lambda type: str(type) == "i64", Any)
-Boolean = TypeSet("Boolean", "i1", lambda type: str(type) == "i1", Any)
+Integer64 = TypeSet("Integer64", "i64", lambda type: str(type) == "i64", Any, "i64")
+Boolean = TypeSet("Boolean", "i1", lambda type: str(type) == "i1", Any, "i1")
 Buffer = TypeSet("Buffer", "a buffer", lambda type: isinstance(type, BufferType), Any)
 SharedBuffer = TypeSet("SharedBuffer", "a buffer in shared memory", _buffer_in(SHARED), Any)
 TensorBuffer = TypeSet("TensorBuffer", "a buffer in tensor memory", _buffer_in(TENSOR), Any)
 Channel = TypeSet("Channel", "a channel", lambda type: isinstance(type, ChannelType), Any)
-TensorMap = TypeSet("TensorMap", "a tensor map", lambda type: isinstance(type, TensorMapType), Any)
+TensorMap = TypeSet(
+    "TensorMap", "a tensor map", lambda type: isinstance(type, TensorMapType), Any, "!tile_gpu.tensor_map"
+)

@@ -26,6 +26,7 @@ class SplatOp(Operation, name="splat", traits=[ext.Pure]):
 
     result: Result[RegisterTile]
     source: Operand[Scalar]
+    assembly = "$source attr-dict : type($source) -> type($result)"
     rules = [_same_element]
 
 
@@ -33,6 +34,7 @@ class IotaOp(Operation, name="iota", traits=[ext.Pure]):
     """result[i] = i, a tile of one dimension."""
 
     result: Result[RegisterTile]
+    assembly = "attr-dict : type($result)"
 
 
 class BroadcastOp(Operation, name="broadcast", traits=[ext.Pure]):
@@ -40,6 +42,7 @@ class BroadcastOp(Operation, name="broadcast", traits=[ext.Pure]):
 
     result: Result[RegisterTile]
     source: Operand[RegisterTile]
+    assembly = "$source attr-dict : type($source) -> type($result)"
     rules = [_same_element]
 
 
@@ -48,6 +51,7 @@ class ReshapeOp(Operation, name="reshape", traits=[ext.Pure]):
 
     result: Result[RegisterTile]
     source: Operand[RegisterTile]
+    assembly = "$source attr-dict : type($source) -> type($result)"
     rules = [_same_element]
 
 
@@ -57,6 +61,7 @@ class TransposeOp(Operation, name="transpose", traits=[ext.Pure]):
     result: Result[RegisterTile]
     source: Operand[RegisterTile]
     permutation: Integers32
+    assembly = "$source [$permutation] attr-dict : type($source) -> type($result)"
     rules = [_same_element]
 
 
@@ -65,6 +70,7 @@ class ConvertLayoutOp(Operation, name="convert_layout", traits=[ext.Pure]):
 
     result: Result[RegisterTile]
     source: Operand[RegisterTile]
+    assembly = "$source attr-dict : type($source) -> type($result)"
     rules = [_same_element]
 
     def check(self) -> str | None:
@@ -80,6 +86,7 @@ class ExtractOp(Operation, name="extract", traits=[ext.Pure]):
     result: Result[Anything]
     source: Operand[RegisterTile]
     indices: Mixed[Operand[Scalar], 32]
+    assembly = "$source[$indices] attr-dict : type($source) -> type($result)"
 
 
 class CatOp(Operation, name="cat", traits=[ext.Pure]):
@@ -89,6 +96,7 @@ class CatOp(Operation, name="cat", traits=[ext.Pure]):
     lhs: Operand[RegisterTile]
     rhs: Operand[RegisterTile]
     dimension: Int32
+    assembly = "$lhs, $rhs dimension $dimension attr-dict : type($lhs), type($rhs) -> type($result)"
     rules = [_same_element, operands_agree]
 
 
@@ -101,4 +109,5 @@ class MathOp(Operation, name="math", traits=[ext.Pure]):
     result: Result[Anything]
     arguments: Mixed[Operand[Anything], 32]
     function: Text
+    assembly = "$function $arguments attr-dict : type($arguments) -> type($result)"
     rules = [operands_and_results_agree]

@@ -51,6 +51,10 @@ class LoadViewOp(Operation, name="load_view"):
     inbounds: Booleans | None
     order: LoadOrder | None
     scope: Scope | None
+    assembly = (
+        "$base[$offsets] extents [$extents] strides [$strides] vector $vector{ padding $padding}{"
+        " inbounds [$inbounds]}{ order $order}{ scope $scope} attr-dict : type($result)"
+    )
     rules = [_one_each, _scope_of_order]
 
 
@@ -66,6 +70,10 @@ class StoreViewOp(Operation, name="store_view"):
     inbounds: Booleans | None
     order: StoreOrder | None
     scope: Scope | None
+    assembly = (
+        "$value -> $base[$offsets] extents [$extents] strides [$strides] vector $vector{ inbounds"
+        " [$inbounds]}{ order $order}{ scope $scope} attr-dict : type($value)"
+    )
     rules = [_one_each, _scope_of_order]
 
 
@@ -79,6 +87,10 @@ class LoadGlobalOp(Operation, name="load_global"):
     vector: Int32
     order: LoadOrder | None
     scope: Scope | None
+    assembly = (
+        "$pointers{, mask $mask}{, other $other} vector $vector{ order $order}{ scope $scope} attr-dict"
+        " : type($pointers) -> type($result)"
+    )
     rules = [_scope_of_order, operands_and_results_agree]
 
 
@@ -91,4 +103,8 @@ class StoreGlobalOp(Operation, name="store_global"):
     vector: Int32
     order: StoreOrder | None
     scope: Scope | None
+    assembly = (
+        "$value -> $pointers{, mask $mask} vector $vector{ order $order}{ scope $scope} attr-dict :"
+        " type($value) -> type($pointers)"
+    )
     rules = [_scope_of_order, operands_and_results_agree]

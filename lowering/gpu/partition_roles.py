@@ -13,11 +13,12 @@ from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.origin import error_place
 from tilec.dialect.tile_gpu.channel import MMA, TMA
+from tilec.dialect.tile_gpu.kernel import COMPUTE
 from tilec.dialect.tile_gpu.sets import is_scalar
 from tilec.lowering.gpu_to_ptx.kernel_lowering import operations_below
 from tilec.remarks import Remark
 
-COMPUTE, LOAD, MULTIPLY = "compute", "load", "mma"
+LOAD, MULTIPLY = "load", "mma"
 DECLARATIONS = ("tile_gpu.make_channel", "tile_gpu.make_tensor_map", "tile_gpu.shared")
 # Scalars cloned into every role that uses them.
 _FREE = ("arith.", "math.")
@@ -55,7 +56,7 @@ def partition_roles(kernel: Any, remarks: list[Remark] | None = None) -> bool:
             },
         )
         try:
-            for name, region in zip(roles, made.regions, strict=False):
+            for name, region in made.opview.bodies.items():
                 with ir.InsertionPoint(region.blocks.append()):
                     _Role(name).clone(work)
                     build("tile_gpu.return")

@@ -7,7 +7,7 @@ from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
-from tilec.lowering.gpu_to_ptx.shared_plan import ChannelPlan
+from tilec.lowering.gpu_to_ptx.shared_plan import PRODUCER, ChannelPlan, Party
 
 FENCE_ASYNC = "fence.proxy.async.shared::cta;"
 ARRIVE = "mbarrier.arrive.shared::cta.b64 _, [$0];"
@@ -25,18 +25,18 @@ def _declared(lowering: KernelLowering, operation: ir.Operation) -> None:
 def _put_begin(lowering: KernelLowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
     if channel.is_ring and FIRST_ROUND not in operation.attributes:
-        lowering.wait(channel, channel.empty, "put")
+        lowering.wait(channel, channel.empty, PRODUCER)
         if channel.producer == MMA:
             # PTX ISA 9.7.16.6.2: the readers of tensor memory synchronised through the barrier.
             lowering.b.execute(AFTER_SYNC)
     if channel.producer == TMA:
-        full = lowering.barrier_address(channel, channel.full, "put")
+        full = lowering.barrier_address(channel, channel.full, PRODUCER)
         text = f"@$0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$1], {channel.bytes_expected};"
         lowering.b.execute(text, (), lowering.elected, full)
-    _set_buffers(lowering, operation, channel, "put")
+    _set_buffers(lowering, operation, channel, PRODUCER)
 
 
-def _set_buffers(lowering: KernelLowering, operation: ir.Operation, channel: ChannelPlan, party: str) -> None:
+def _set_buffers(lowering: KernelLowering, operation: ir.Operation, channel: ChannelPlan, party: Party) -> None:
     for number, result in enumerate(operation.results):
         lowering.set(result, [lowering.slot_address(channel, number, party)])
 
@@ -44,7 +44,7 @@ def _set_buffers(lowering: KernelLowering, operation: ir.Operation, channel: Cha
 @lowers("tile_gpu.put_commit")
 def _put_commit(lowering: KernelLowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
-    full = lowering.barrier_address(channel, channel.full, "put")
+    full = lowering.barrier_address(channel, channel.full, PRODUCER)
     if channel.producer == THREADS:
         if channel.buffers[0].memory == TENSOR:
             lowering.b.execute(BEFORE_SYNC)
@@ -54,7 +54,7 @@ def _put_commit(lowering: KernelLowering, operation: ir.Operation) -> None:
         lowering.b.execute(ARRIVE, (), full)
     elif channel.producer == MMA:
         commit(lowering, full)
-    lowering.advance(channel, "put", first_round=FIRST_ROUND in operation.attributes)
+    lowering.advance(channel, PRODUCER, first_round=FIRST_ROUND in operation.attributes)
 
 
 def commit(lowering: KernelLowering, barrier: ir.Value) -> None:
@@ -71,7 +71,7 @@ def _consumer(operation: ir.Operation) -> int:
 def _get(lowering: KernelLowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
     number = _consumer(operation)
-    party = f"get{number}"
+    party = Party(number)
     lowering.wait(channel, channel.full, party)
     if channel.buffers[0].memory == TENSOR:
         lowering.b.execute(AFTER_SYNC)
@@ -82,7 +82,7 @@ def _get(lowering: KernelLowering, operation: ir.Operation) -> None:
 def _release(lowering: KernelLowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
     number = _consumer(operation)
-    party = f"get{number}"
+    party = Party(number)
     if channel.is_ring:
         empty = lowering.barrier_address(channel, channel.empty, party)
         if channel.consumers[number] == MMA:

@@ -8,7 +8,8 @@ from typing import Any
 
 from tilec.dialect.mlir import ir, passmanager
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
-from tilec.lowering.gpu_to_ptx.kernel_lowering import COMPUTE, SHARED_SYMBOL, KernelLowering
+from tilec.dialect.tile_gpu.kernel import COMPUTE
+from tilec.lowering.gpu_to_ptx.kernel_lowering import SHARED_SYMBOL, KernelLowering
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
 from tilec.lowering.gpu_to_ptx.lowers import Role, named_location
 from tilec.lowering.gpu_to_ptx.shared_plan import BARRIER_BYTES, SharedPlan, check_shared_bytes, shared_plan
@@ -167,14 +168,13 @@ def _run(lowering: KernelLowering, kernel: Any, operations: list[Any], roles: An
 def _roles(lowering: KernelLowering, roles: Any) -> None:
     """Each warp goes to its role's code; all meet after it."""
     b = lowering.b
-    names = [entry.value for entry in roles.operation.attributes["names"]]
-    counts = list(roles.warps_)
+    bodies = roles.bodies
     warp = lowering.warp
     meet = b.block(label="roles_done")
     first = 0
-    for number, (name, count, region) in enumerate(zip(names, counts, roles.operation.regions, strict=False)):
+    for number, ((name, region), count) in enumerate(zip(bodies.items(), roles.warps_, strict=True)):
         body = b.block(label=f"role_{name}")
-        if number + 1 < len(names):
+        if number + 1 < len(bodies):
             following = b.block(label=f"after_role_{name}")
             own = lowering.compute("setp.lt.s32 $0, $1, $2;", "i1", warp, first + count)
             b.cond_branch(own, body, [], following, [], uniform=True)

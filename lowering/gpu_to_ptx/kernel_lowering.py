@@ -6,20 +6,20 @@ from collections.abc import Iterable, Iterator
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder
+from tilec.dialect.tile_gpu.kernel import COMPUTE
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, Role
-from tilec.lowering.gpu_to_ptx.shared_plan import BARRIER_BYTES, ChannelPlan, SharedPlan
+from tilec.lowering.gpu_to_ptx.shared_plan import BARRIER_BYTES, PRODUCER, ChannelPlan, Party, SharedPlan
 from tilec.lowering.target import Target
 
 SHARED_SYMBOL = "shared_memory"
-COMPUTE = "compute"
 _PARTIES = ("tile_gpu.put_begin", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
 
 
-def party_of(operation: ir.Operation) -> str:
-    """Which party of its channel an operation is: "put", or "get" and the consumer's number."""
+def party_of(operation: ir.Operation) -> Party:
+    """Which party of its channel runs an operation."""
     if "consumer" not in operation.attributes:
-        return "put"
-    return f"get{ir.IntegerAttr(operation.attributes['consumer']).value}"
+        return PRODUCER
+    return Party(ir.IntegerAttr(operation.attributes["consumer"]).value)
 
 
 def operations_below(operation: ir.Operation) -> Iterator[ir.Operation]:
@@ -85,17 +85,18 @@ class KernelLowering(Lowering):
             for op in [operation, *operations_below(operation)]:
                 if op.operation.name in _PARTIES:
                     channel = self.plan.channels[op.operation.operands[0]]
-                    key = f"{channel.name}.{party_of(op.operation)}"
-                    found[key] = (key, channel, key.endswith("put"))
+                    party = party_of(op.operation)
+                    key = f"{channel.name}.{party}"
+                    found[key] = (key, channel, party.is_producer)
         return [found[key] for key in sorted(found)]
 
-    def slot_and_phase(self, channel: ChannelPlan, party: str) -> tuple[ir.Value | None, ir.Value]:
-        """Where a party ("put", "get0", ...) stands."""
+    def slot_and_phase(self, channel: ChannelPlan, party: Party) -> tuple[ir.Value | None, ir.Value]:
+        """Where a party stands."""
         key = f"{channel.name}.{party}"
         slot = self.state.get(f"{key}.slot")
         return (slot[0] if slot else None), self.state[f"{key}.phase"][0]
 
-    def advance(self, channel: ChannelPlan, party: str, *, first_round: bool = False) -> None:
+    def advance(self, channel: ChannelPlan, party: Party, *, first_round: bool = False) -> None:
         """The party goes on to the next slot, of the same round where it is known to be the `first_round`."""
         slot, phase = self.slot_and_phase(channel, party)
         key = f"{channel.name}.{party}"
@@ -111,7 +112,7 @@ class KernelLowering(Lowering):
         self.state[f"{key}.slot"] = [self.b.compute("selp.b32 $0, 0, $1, $2;", self.b.i32, following, wraps)]
         self.state[f"{key}.phase"] = [self.b.compute("selp.b32 $0, $1, $2, $3;", self.b.i32, flipped, phase, wraps)]
 
-    def barrier_address(self, channel: ChannelPlan, first: int, party: str) -> ir.Value:
+    def barrier_address(self, channel: ChannelPlan, first: int, party: Party) -> ir.Value:
         """The full or empty barrier of the party's slot; `first` is the number of slot 0's."""
         slot, _ = self.slot_and_phase(channel, party)
         base = self.shared_address(self.plan.barriers + BARRIER_BYTES * first)
@@ -119,7 +120,7 @@ class KernelLowering(Lowering):
             return base
         return self.b.compute(f"mad.lo.s32 $0, $1, {BARRIER_BYTES}, $2;", self.b.i32, slot, base)
 
-    def wait(self, channel: ChannelPlan, first: int, party: str) -> None:
+    def wait(self, channel: ChannelPlan, first: int, party: Party) -> None:
         """Spins until the phase that the party asks for is over; what was released before is then visible."""
         _, phase = self.slot_and_phase(channel, party)
         address = self.barrier_address(channel, first, party)
@@ -137,7 +138,7 @@ class KernelLowering(Lowering):
         self.b.cond_branch(passed, after, [], again, [])
         self.at(after)
 
-    def slot_address(self, channel: ChannelPlan, buffer: int, party: str) -> ir.Value:
+    def slot_address(self, channel: ChannelPlan, buffer: int, party: Party) -> ir.Value:
         """The shared address, or tensor memory address, of a buffer of the party's slot."""
         slot, _ = self.slot_and_phase(channel, party)
         offset = channel.offsets[buffer]

@@ -23,6 +23,23 @@ LEAST_TENSOR_COLUMNS = 32
 TENSOR_LANES = 128
 
 
+@dataclass(frozen=True)
+class Party:
+    """One side of a channel: its producer, or the consumer of a number."""
+
+    consumer: int | None = None
+
+    @property
+    def is_producer(self) -> bool:
+        return self.consumer is None
+
+    def __str__(self) -> str:
+        return "put" if self.consumer is None else f"get{self.consumer}"
+
+
+PRODUCER = Party()
+
+
 @dataclass
 class ChannelPlan:
     """One channel: buffer offsets of its first slot, bytes or columns to the next slot, and its barriers."""
@@ -44,9 +61,9 @@ class ChannelPlan:
     def empty_arrivals(self, threads: int) -> int:
         return sum(1 if consumer == MMA else threads for consumer in self.consumers)
 
-    def is_single(self, party: str) -> bool:
-        """Whether one thread does what the party ("put", "get0", ...) does."""
-        return self.producer != THREADS if party == "put" else self.consumers[int(party.removeprefix("get"))] == MMA
+    def is_single(self, party: Party) -> bool:
+        """Whether one thread does what the party does."""
+        return self.producer != THREADS if party.consumer is None else self.consumers[party.consumer] == MMA
 
     @property
     def bytes_expected(self) -> int:

@@ -8,7 +8,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.channel import FENCE_ASYNC
 from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
-from tilec.lowering.gpu_to_ptx.shared_plan import shared_layout
+from tilec.lowering.gpu_to_ptx.shared_plan import PRODUCER, shared_layout
 
 
 def _map_address(lowering: KernelLowering, map: ir.Value) -> ir.Value:
@@ -47,7 +47,7 @@ def _tma_load(lowering: KernelLowering, operation: ir.Operation) -> None:
     op: Any = operation.opview
     channel = lowering.plan.channels[op.channel]
     map = _map_address(lowering, op.map)
-    barrier = lowering.barrier_address(channel, channel.full, "put")
+    barrier = lowering.barrier_address(channel, channel.full, PRODUCER)
     for address, coordinates in _panels(lowering, operation, op.buffer):
         rank = len(coordinates)
         text = (

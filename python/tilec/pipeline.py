@@ -1,9 +1,9 @@
 """Passes of tilec among upstream's, in a PassManager over a module of the user's.
 
-    manager = PassManager.parse("builtin.module(canonicalize)", context)
-    pipeline.add(manager, "simplify")
-    manager.add("cse")
-    manager.run(module.operation)
+manager = PassManager.parse("builtin.module(canonicalize)", context)
+pipeline.add(manager, "simplify")
+manager.add("cse")
+manager.run(module.operation)
 """
 
 from __future__ import annotations

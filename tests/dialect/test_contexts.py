@@ -222,4 +222,4 @@ def test_the_whole_road_stays_in_one_context(users: ir.Context) -> None:
     forget()
     with users:
         theirs = compile(KERNEL, target="sm_90a", stop="ptx")
-    assert [stage.content for stage in theirs.stages] == [stage.content for stage in ours.stages]
+    assert [stage.content() for stage in theirs.stages] == [stage.content() for stage in ours.stages]

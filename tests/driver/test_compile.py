@@ -1,5 +1,6 @@
 """`tilec.compile`: what it takes, where it stops, what it gives."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +49,37 @@ def test_same_input_gives_the_same_ptx(target: str) -> None:
 @pytest.mark.parametrize("stage", ["tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir"])
 def test_each_stage_of_a_matmul_fed_back_in_gives_the_same_ptx(target: str, stage: str) -> None:
     compiled = tilec.compile(f"{KERNELS}:matmul", signature=MATMUL, target=target, stop="ptx")
-    again = tilec.compile(compiled.stage(stage).text, target=target, stop="ptx")
+    again = tilec.compile(compiled.stage(stage).located_text, target=target, stop="ptx")
     # What is left of Tile IR by its passes is Tile IR: they find nothing more to do.
     assert again.stages[0].name == stage.removesuffix("-opt")
     assert again.ptx == compiled.ptx
     assert again.metadata == compiled.metadata
 
 
+def without_provenance(ptx: str) -> str:
+    """PTX without comments, and without the debug info that says where each line came from."""
+    ptx = re.sub(r"//[^\n]*|^\s*\.(?:loc|file)\b.*$", "", ptx, flags=re.MULTILINE).partition(".section")[0]
+    return "\n".join(line.rstrip() for line in ptx.splitlines() if line.strip())
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("stage", ["tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir"])
+def test_each_stage_without_locations_gives_the_same_instructions(target: str, stage: str, tmp_path: Path) -> None:
+    compiled = tilec.compile(f"{KERNELS}:matmul", signature=MATMUL, target=target, stop="ptx")
+    text = compiled.stage(stage).text
+    assert "loc(" not in text and max(map(len, text.splitlines())) <= 160
+    path = tmp_path / "again.mlir"
+    path.write_text(text)
+    again = tilec.compile(path, target=target, stop="ptx")
+    assert without_provenance(again.ptx) == without_provenance(compiled.ptx)
+    # Each line then comes from a line of the dump.
+    assert "// matmul.py" not in again.ptx and f'.file 1 "{path}"' in again.ptx
+    assert re.search(r"//.*again\.mlir:\d+", again.ptx)
+
+
 def test_module_and_its_text_are_sources(scale: Any) -> None:
     compiled = tilec.compile(scale, signature=SCALE, stop="ptx")
-    module = tilec.Module.parse(compiled.tile)
+    module = tilec.Module.parse(compiled.stage("tile").located_text)
     assert module.entries == ["scale"]
     assert tilec.compile(module, stop="ptx").ptx == compiled.ptx
     assert tilec.compile(module, entry="scale", stop="ptx").ptx == compiled.ptx

@@ -61,7 +61,7 @@ def test_ptx_names_the_line_the_function_and_the_call(calls: Path, target: str) 
 @pytest.mark.parametrize("stage", ["tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir"])
 def test_every_stage_keeps_it(calls: Path, tmp_path: Path, stage: str) -> None:
     compiled = tilec.compile(calls, stop="ptx")
-    text = next(each.text for each in compiled.stages if each.name == stage)
+    text = next(each.located_text for each in compiled.stages if each.name == stage)
     suffix = {"tile-opt": "tile.opt", "gpu-raw": "gpu", "ptx-mlir": "ptx"}.get(stage, stage)
     path = tmp_path / f"again.{suffix}.mlir"
     path.write_text(text)
@@ -81,7 +81,7 @@ def test_a_failing_run_tells_the_innermost_line(calls: Path, backend: str) -> No
 
 @pytest.mark.parametrize("version", ["13.3", "13.5"])
 def test_bytecode_of_a_python_kernel_has_its_lines(version: str) -> None:
-    module = Module.parse(tilec.compile(f"{KERNELS}:matmul", signature=MATMUL, stop="tile").tile)
+    module = Module.parse(tilec.compile(f"{KERNELS}:matmul", signature=MATMUL, stop="tile").stages[0].located_text)
     read = Module.parse(module.to_bytecode(version), "k.tileirbc")
     (entry,), (again,) = module.ir.body.operations, read.ir.body.operations
     own = subprogram_of(entry.operation.location)

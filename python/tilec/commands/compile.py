@@ -12,7 +12,7 @@ from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError
 from tilec.runtime import artifact as artifacts
 
-EMITS = ("tile", "gpu", "ptx-mlir", "ptx", "cubin", "all")
+EMITS = ("tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir", "ptx", "cubin", "all")
 _HINTS = "; ".join(
     [f"{name}=on|off: {what}" for name, what in compile_options.SWITCHES.items()]
     + [f"{name}=N: {what}" for name, (what, _) in compile_options.SIZES.items()]
@@ -29,6 +29,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         "--sig", metavar="TEXT", help="signature, e.g. 'A: f16[?,?], B: f16[?,?] strides (1,?), TM=128'"
     )
     parser.add_argument("--hint", metavar="NAME=VALUE", action="append", default=[], help=_HINTS)
+    parser.add_argument("--locations", action="store_true", help="write beside each operation where it came from")
     parser.add_argument(
         "--remarks", action="store_true", help="say on stderr what is not as fast or as hinted as one may expect"
     )
@@ -52,9 +53,9 @@ def run(arguments: argparse.Namespace) -> None:
         for remark in compiled.remarks:
             print(remark, file=sys.stderr)
     if emit == "all":
-        _write_all(compiled, arguments.output)
+        _write_all(compiled, arguments.output, arguments.locations)
     else:
-        _write_one(_result(compiled, emit), compiled, arguments.output)
+        _write_one(_result(compiled, emit), compiled, arguments.output, arguments.locations)
 
 
 def _result(compiled: Compiled, emit: str) -> StageResult:
@@ -64,12 +65,12 @@ def _result(compiled: Compiled, emit: str) -> StageResult:
     return result
 
 
-def _write_one(result: StageResult, compiled: Compiled, output: str | None) -> None:
+def _write_one(result: StageResult, compiled: Compiled, output: str | None, locations: bool) -> None:
     if output == "-" or (output is None and result.name != "cubin"):
-        sys.stdout.buffer.write(result.content)
+        sys.stdout.buffer.write(result.content(locations))
         return
     path = Path(output) if output else Path(_default_stem(compiled) + result.suffix)
-    artifacts.write(path, result.content)
+    artifacts.write(path, result.content(locations))
     if result.name in ("ptx", "cubin") and compiled.metadata is not None:
         artifacts.save_metadata(compiled.artifact, path)
 
@@ -80,9 +81,9 @@ def _default_stem(compiled: Compiled) -> str:
     return artifacts.stem(compiled.source.path).name if compiled.source.path else "kernel"
 
 
-def _write_all(compiled: Compiled, output: str | None) -> None:
+def _write_all(compiled: Compiled, output: str | None, locations: bool) -> None:
     named = Path(output) if output else Path()
-    base = compiled.save(named / _default_stem(compiled) if named.is_dir() else named)
+    base = compiled.save(named / _default_stem(compiled) if named.is_dir() else named, locations)
     for result in compiled.stages:
         print(f"{result.seconds * 1e3:9.1f} ms  {result.name:10}  {base}{result.suffix}")
     print(f"{total_seconds(compiled.stages) * 1e3:9.1f} ms  total")

@@ -1,10 +1,10 @@
 """`tilec dialect`: the dialects, their operations, and their definition for other tools of MLIR.
 
-  tilec dialect                          every dialect with its operations
-  tilec dialect cuda_tile tile_gpu       these
-  tilec dialect cuda_tile.mmaf           all that one operation declares
-  tilec dialect --irdl -o tilec.irdl.mlir
-                                         the definition in IRDL: mlir-opt --irdl-file=tilec.irdl.mlir (docs/irdl.md)
+tilec dialect                          every dialect with its operations
+tilec dialect cuda_tile tile_gpu       these
+tilec dialect cuda_tile.mmaf           all that one operation declares
+tilec dialect --irdl -o tilec.irdl.mlir
+                                       the definition in IRDL: mlir-opt --irdl-file=tilec.irdl.mlir (docs/irdl.md)
 """
 
 from __future__ import annotations

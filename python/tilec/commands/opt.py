@@ -31,6 +31,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         const="nvidia",
         help="print the generic form of NVIDIA's tools",
     )
+    parser.add_argument("--locations", action="store_true", help="print beside each operation where it came from")
     parser.add_argument(
         "--hints",
         choices=("ignore", "warn", "error"),
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> None:
         lambda warning: print(warning, file=sys.stderr),
     )
     if version is None:
-        _write(passes.text(module, arguments.generic).encode(), arguments.output)
+        _write(passes.text(module, arguments.generic, arguments.locations).encode(), arguments.output)
     else:
         from tilec.dialect.bytecode.writer import write_module
 

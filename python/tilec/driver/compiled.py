@@ -31,21 +31,30 @@ class StageResult:
     @cached_property
     def text(self) -> str:
         """The stage's text, which can be fed back in; empty for the cubin."""
+        return self._text(locations=False)
+
+    @cached_property
+    def located_text(self) -> str:
+        """The stage's text with the location in the user's file of each operation."""
+        return self._text(locations=True)
+
+    def _text(self, locations: bool) -> str:
         if self.given_text is not None:
             return self.given_text
         if self.name == "cubin":
             return ""
-        return self.value if isinstance(self.value, str) else module_text(self.value, self.name)
+        return self.value if isinstance(self.value, str) else module_text(self.value, self.name, locations)
 
-    @property
-    def content(self) -> bytes:
+    def content(self, locations: bool = False) -> bytes:
         """What the stage's file holds."""
-        return self.value.content if self.name == "cubin" else self.text.encode()
+        if self.name == "cubin":
+            return self.value.content
+        return (self.located_text if locations else self.text).encode()
 
-    def save(self, base: Path) -> Path:
+    def save(self, base: Path, locations: bool = False) -> Path:
         """Writes the file of the stage, `base` with the stage's suffix, and returns its path."""
         path = base.with_name(base.name + self.suffix)
-        artifacts.write(path, self.content)
+        artifacts.write(path, self.content(locations))
         return path
 
 
@@ -94,7 +103,7 @@ class Compiled:
     def cubin(self) -> bytes:
         """The cubin, empty where the compile stopped before it."""
         result = self.stage("cubin")
-        return result.content if result else b""
+        return result.content() if result else b""
 
     @cached_property
     def metadata(self) -> Metadata | None:
@@ -108,11 +117,14 @@ class Compiled:
             raise UsageError(f"{self.source.name} has no launch metadata; compile an earlier stage as far as ptx")
         return Artifact(self.metadata, self.ptx, self.cubin)
 
-    def save(self, path: str | Path) -> Path:
-        """Writes every stage beside the artifact's files, all with the stem `path`, and returns the stem."""
+    def save(self, path: str | Path, locations: bool = False) -> Path:
+        """Writes every stage beside the artifact's files, all with the stem `path`, and returns the stem.
+
+        `locations` adds to the text of each stage where each operation came from.
+        """
         base = artifacts.stem(path)
         for result in self.stages:
-            result.save(base)
+            result.save(base, locations)
         if self.metadata is not None:
             artifacts.save(self.artifact, base)
         return base

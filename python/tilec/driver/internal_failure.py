@@ -17,7 +17,7 @@ def internal_error(stage: str, error: Exception, before: StageResult | None, sou
     """The error to raise; the module that the stage was given and the traceback lie in a new folder."""
     folder = Path(tempfile.mkdtemp(prefix="tilec-failure-"))
     (folder / "traceback.txt").write_text("".join(traceback.format_exception(error)))
-    saved = str(before.save(folder / "kernel")) if before is not None else source.name
+    saved = str(before.save(folder / "kernel", locations=True)) if before is not None else source.name
     message = f"stage '{stage}' failed on {source.name}: {type(error).__name__}: {error}"
     notes = [
         Note(f"this is a fault of the compiler; its input and the traceback are in {folder}"),

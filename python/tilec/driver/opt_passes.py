@@ -18,7 +18,9 @@ from tilec.lowering.tile import passes as tile_passes
 from tilec.lowering.tile_to_gpu import kernel as tile_to_gpu
 from tilec.process.recursion_limit import deep_recursion
 from tilec.runtime.interpret.evaluate import evaluate
+from tilec.text_input.module import Module
 from tilec.text_input.source import open_source
+from tilec.text_input.stage_module import stage_module_text
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,6 @@ def optimise(
 
 
 def _advise(module: ir.Module, name: str, hints: str, warn: Callable[[CompilerWarning], None]) -> None:
-    from tilec.text_input.module import Module
-
     given = Module(module, name)
     for warning in given.warnings(hints=hints == "warn"):
         warn(warning)
@@ -136,13 +136,10 @@ def _verify(module: ir.Module, name: str) -> None:
         raise verification_error(error, name) from None
 
 
-def text(module: ir.Module, generic: bool | str) -> str:
-    """The text of a module of any level: Tile IR assembly or a generic form (see Module), else what MLIR prints."""
+def text(module: ir.Module, generic: bool | str, locations: bool = False) -> str:
+    """The text of a module of any level: assembly or a generic form (see Module); `locations` as of `module_text`."""
     with module.context:
-        generic_text = module.operation.get_asm(print_generic_op_form=True) + "\n"
-    stage = stage_of(generic_text)
+        stage = stage_of(module.operation.get_asm(print_generic_op_form=True) + "\n")
     if stage != "tile":
-        return generic_text if generic else str(module)
-    from tilec.text_input.module import Module
-
-    return Module(module).to_text(generic=generic)
+        return stage_module_text(module, bool(generic), locations)
+    return Module(module).to_text(generic, locations)

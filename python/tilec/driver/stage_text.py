@@ -37,26 +37,20 @@ def read_module(text: str | bytes, stage: str, file: str) -> Any:
         from tilec.text_input.module import Module
 
         return Module.parse(text, file).ir
-    from tilec.diagnostics.mlir_diagnostics import verification_error
-    from tilec.dialect.assembly.limits import check_limits
-    from tilec.dialect.mlir import context, ir
+    from tilec.text_input.stage_module import read_stage_module
 
-    words = text if isinstance(text, str) else decoded(text, file)
-    check_limits(words, file)
-    try:
-        with context():
-            return ir.Module.parse(words)
-    except ir.MLIRError as error:
-        raise verification_error(error, file) from None
+    return read_stage_module(text if isinstance(text, str) else decoded(text, file), file)
 
 
-def module_text(module: Any, stage: str) -> str:
-    """The text that `read_module` reads back, with locations."""
+def module_text(module: Any, stage: str, locations: bool = False) -> str:
+    """The text that `read_module` reads back; `locations` adds where each operation came from."""
     if stage in ("tile", "tile-opt"):
         from tilec.text_input.module import Module
 
-        return Module(module).to_text(locations=True)
-    return module.operation.get_asm(enable_debug_info=True)
+        return Module(module).to_text(locations=locations)
+    from tilec.text_input.stage_module import stage_module_text
+
+    return stage_module_text(module, locations=locations)
 
 
 _PTX_TARGET = re.compile(r"^\s*\.target\s+(\w+)", re.MULTILINE)

@@ -1,0 +1,51 @@
+"""Spells the attributes of a stage; raises NoAssembly for kinds that the reader does not know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tilec.dialect.assembly.attribute_printer import spell_key
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+
+_ESCAPE = re.compile(r"\\(\\|22|0A)")
+_ESCAPES = {"\\": "\\\\", "22": '\\"', "0A": "\\n"}
+_PLAIN = (ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr, ir.FlatSymbolRefAttr, ir.DenseElementsAttr)
+_ARRAYS = (ir.DenseI32ArrayAttr, ir.DenseI64ArrayAttr, ir.DenseBoolArrayAttr)
+
+
+class NoAssembly(Exception):
+    """Something has no form in the assembly of a stage, and the module is printed by MLIR."""
+
+
+def spell_string(attribute: ir.Attribute) -> str:
+    """A string with quotes and line breaks as one writes them by hand."""
+    return _ESCAPE.sub(lambda escape: _ESCAPES[escape[1]], str(attribute))
+
+
+def spell_stage_attribute(attribute: ir.Attribute) -> str:
+    """An attribute as `read_attribute` reads it back."""
+    if isinstance(attribute, ir.StringAttr):
+        return spell_string(attribute)
+    if isinstance(attribute, ir.DictAttr):
+        return spell_stage_dictionary({named.name: named.attr for named in attribute})
+    if isinstance(attribute, ir.ArrayAttr):
+        return f"[{', '.join(map(spell_stage_attribute, attribute))}]"
+    if isinstance(attribute, ir.TypeAttr):
+        return spell(attribute.value)
+    if isinstance(attribute, ir.UnitAttr):
+        return "unit"
+    text = str(attribute)
+    if isinstance(attribute, (*_PLAIN, *_ARRAYS)) or text.startswith("#"):
+        return text
+    raise NoAssembly(f"attribute {text}")
+
+
+def spell_stage_dictionary(attributes: Mapping[str, ir.Attribute]) -> str:
+    """`{name = attribute, name}`: a unit attribute is its name alone."""
+    entries = [
+        spell_key(name) if isinstance(each, ir.UnitAttr) else f"{spell_key(name)} = {spell_stage_attribute(each)}"
+        for name, each in attributes.items()
+    ]
+    return f"{{{', '.join(entries)}}}"

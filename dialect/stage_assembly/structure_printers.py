@@ -1,0 +1,120 @@
+"""Prints the operations of tile_gpu and ptx with a syntax of their own: kernels, roles, reductions, instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tilec.dialect.assembly.attribute_printer import spell_symbol
+from tilec.dialect.mlir import ir
+from tilec.dialect.stage_assembly.attributes import (
+    NoAssembly,
+    spell_stage_attribute,
+    spell_stage_dictionary,
+    spell_string,
+)
+from tilec.dialect.stage_assembly.remaining import remaining
+
+_SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
+# How the names of instructions begin, the numbers of whose results and operands follow.
+INSTRUCTIONS = ("ptx.compute_", "ptx.execute_")
+_PARAMETER = {"name", "type"}
+
+
+def _keyed(attributes: dict[str, ir.Attribute]) -> str:
+    return f" attributes {spell_stage_dictionary(attributes)}" if attributes else ""
+
+
+def _kernel(printer: Any, op: Any) -> None:
+    operation, block = op.operation, op.body.blocks[0]
+    placed = ["sym_name", "target", "warps"]
+    if op.function_type == ir.FunctionType.get([argument.type for argument in block.arguments], []):
+        placed.append("function_type")
+    text = f"tile_gpu.kernel {spell_symbol(op.sym_name)}({printer.arguments(block, located=True)})"
+    text += f" target {spell_string(operation.attributes['target'])} warps {op.warps}"
+    printer.opening(operation, text + _keyed(remaining(operation, *placed)))
+    printer.block(block, "tile_gpu.return")
+    printer.closing(operation)
+
+
+def _roles(printer: Any, op: Any) -> None:
+    operation = op.operation
+    names, regions = [name.value for name in op.names], [region for region in op.regions if len(region.blocks)]
+    if not len(names) == len(op.warps) == len(regions) or any(len(region.blocks) != 1 for region in regions):
+        raise NoAssembly(operation.name)
+    heads = [f"{name} warps {warps}" for name, warps in zip(names, op.warps, strict=True)]
+    printer.opening(operation, f"tile_gpu.roles {heads[0]}")
+    for index, region in enumerate(regions):
+        if index:
+            printer.between(heads[index])
+        printer.block(region.blocks[0], "tile_gpu.return")
+    printer.closing(operation, remaining(operation, "names", "warps", *_SEGMENTS))
+
+
+def _fold(printer: Any, op: Any) -> None:
+    operation, block = op.operation, op.body.blocks[0]
+    reverse = f" reverse {str(op.reverse).lower()}" if operation.name == "tile_gpu.scan" else ""
+    text = f"{operation.name} {printer.values(operation.operands)} dimension {op.dimension}{reverse}"
+    text += f" identities {spell_stage_attribute(op.identities)}"
+    extra = remaining(operation, "dimension", "reverse", "identities", *_SEGMENTS)
+    text += f"{_keyed(extra)} : {printer.types(operation.operands)} -> {printer.types(operation.results)}"
+    printer.opening(operation, f"{text} ({printer.arguments(block)})")
+    printer.block(block)
+    printer.closing(operation)
+
+
+def _yield(printer: Any, op: Any) -> None:
+    values = list(op.operation.operands)
+    printer.line(op, f"tile_gpu.yield {printer.values(values)} : {printer.types(values)}")
+
+
+def _entry(printer: Any, op: Any) -> None:
+    operation = op.operation
+    attributes = operation.attributes
+    parameters = list(attributes["parameters"])
+    if any({named.name for named in each} != _PARAMETER for each in parameters):
+        raise NoAssembly(operation.name)
+    listed = ", ".join(f"{each['name'].value}: {each['type'].value}" for each in parameters)
+    threads = ", ".join(map(str, attributes["threads"]))
+    text = f"ptx.entry {spell_symbol(attributes['sym_name'].value)}({listed})"
+    text += f" target {spell_string(attributes['target'])} threads [{threads}]"
+    printer.opening(operation, text + _keyed(remaining(operation, "sym_name", "target", "parameters", "threads")))
+    for index, block in enumerate(operation.regions[0].blocks):
+        arguments = f"({printer.arguments(block, located=True)})" if len(block.arguments) else ""
+        # The first block needs no name, as nothing branches to it.
+        if index:
+            printer.lines.append(f"{printer.indent}{printer.names.block(block)}{arguments}:")
+        printer.block(block)
+    printer.closing(operation)
+
+
+def _function(printer: Any, op: Any) -> None:
+    attributes = op.operation.attributes
+    name, text = spell_symbol(attributes["sym_name"].value), spell_string(attributes["text"])
+    printer.line(op, f"ptx.function {name} {text}{_keyed(remaining(op.operation, 'sym_name', 'text'))}")
+
+
+def print_instruction(printer: Any, op: Any) -> None:
+    """`%2 = ptx.compute "add.s32 $0, $1, 1;"(%1) tied [0] : i32`, with the types of the results."""
+    operation = op.operation
+    kind, *_ = operation.name.removeprefix("ptx.").split("_")
+    many = "_many" if operation.name.endswith("_many") else ""
+    text = f"ptx.{kind}{many} {spell_string(operation.attributes['text'])}"
+    text += f"({printer.values(operation.operands)})" if len(operation.operands) else ""
+    if "tied" in operation.attributes:
+        text += f" tied [{', '.join(map(str, operation.attributes['tied']))}]"
+    text += _keyed(remaining(operation, "text", "tied", *_SEGMENTS))
+    text += f" : {printer.types(operation.results)}" if len(operation.results) else ""
+    printer.line(op, text)
+
+
+STRUCTURES: dict[str, Callable[[Any, Any], None]] = {
+    "tile_gpu.kernel": _kernel,
+    "tile_gpu.roles": _roles,
+    "tile_gpu.reduce": _fold,
+    "tile_gpu.scan": _fold,
+    "tile_gpu.yield": _yield,
+    "ptx.entry": _entry,
+    "ptx.function": _function,
+    "ptx.return": lambda printer, op: printer.line(op, f"ptx.return{_keyed(remaining(op.operation))}"),
+}

@@ -1,0 +1,62 @@
+"""Modules of tile_gpu and ptx: read from assembly or the generic form, verified, printed."""
+
+from __future__ import annotations
+
+import re
+
+from tilec.diagnostics.mlir_diagnostics import verification_error
+from tilec.dialect.assembly.limits import check_limits
+from tilec.dialect.assembly.source import remember
+from tilec.dialect.location import UNNAMED
+from tilec.dialect.mlir import context, ir
+from tilec.dialect.stage_assembly.printer import print_stage
+from tilec.dialect.stage_assembly.reader import read_stage
+from tilec.process.recursion_limit import deep_recursion
+
+# The generic form of an operation of ours, which MLIR reads.
+_GENERIC = re.compile(r'"(?:tile_gpu|ptx)\.\w+"\s*\(')
+_STRINGS_AND_COMMENTS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?!\s*\()|//[^\n]*')
+
+
+@deep_recursion()
+def read_stage_module(text: str, file: str) -> ir.Module:
+    """The verified module of a text in assembly or in the generic form; a TilecError at the place of a mistake.
+
+    Operations without a location in the text are where the text has them.
+    """
+    check_limits(text, file)
+    if not _GENERIC.search(_STRINGS_AND_COMMENTS.sub("", text)):
+        module = read_stage(text, file)
+        try:
+            module.operation.verify()
+        except ir.MLIRError as error:
+            raise verification_error(error, file) from None
+        return module
+    remember(text, file)
+    try:
+        with context():
+            module = ir.Module.parse(text)
+            _name_file(module.operation, file)
+            return module
+    except ir.MLIRError as error:
+        raise verification_error(error, file) from None
+
+
+@deep_recursion()
+def stage_module_text(module: ir.Module, generic: bool = False, locations: bool = False) -> str:
+    """Assembly, or MLIR's generic form; `locations` adds where each operation came from."""
+    if not generic:
+        return print_stage(module, locations)
+    with module.context:
+        return module.operation.get_asm(print_generic_op_form=True, enable_debug_info=locations).rstrip() + "\n"
+
+
+def _name_file(operation: ir.Operation, file: str) -> None:
+    """Locations in the text that MLIR read, which it gives no name, are locations in the file."""
+    location = operation.location
+    if isinstance(location, ir.FileLineColLoc) and location.filename == UNNAMED:
+        operation.location = ir.Location.file(file, location.start_line, location.start_col)
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                _name_file(inner.operation, file)
