@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from tilec.dialect.assembly.debug_info_printer import spell_debug_info
+from tilec.dialect.assembly.hint_integers import HINT_BITS, fits_hint
 from tilec.dialect.cuda_tile.attributes import PREDICATES
 from tilec.dialect.cuda_tile.debug_info import NODES
 from tilec.dialect.fields import AttributeField
@@ -37,7 +38,7 @@ def spell_attribute(attribute: ir.Attribute) -> str:
 
 
 def spell_dictionary(attributes: Mapping[str, ir.Attribute], opening: str = "{", closing: str = "}") -> str:
-    """`{name = attribute, name}`: a unit attribute is its name alone; 64-bit integers of hints have no type."""
+    """`{name = attribute, name}`: a unit attribute is its name alone; 32-bit integers of hints have no type."""
     entries = []
     for name, attribute in attributes.items():
         name = spell_key(name)
@@ -68,7 +69,12 @@ def spell_key(name: str) -> str:
     return name if _BARE_NAME.fullmatch(name) else str(ir.StringAttr.get(name))
 
 
+def _bare_type(value: int) -> str:
+    """The type that an integer without one is read as."""
+    return f"i{HINT_BITS}" if fits_hint(value) else "i64"
+
+
 def _hint(attribute: ir.Attribute) -> str:
-    if isinstance(attribute, ir.IntegerAttr) and str(attribute.type) == "i64":
+    if isinstance(attribute, ir.IntegerAttr) and str(attribute.type) == _bare_type(attribute.value):
         return str(attribute.value)
     return spell_attribute(attribute)

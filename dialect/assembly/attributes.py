@@ -6,6 +6,7 @@ from typing import Any
 
 from tilec.dialect.assembly.debug_info_reader import is_debug_info, read_debug_info
 from tilec.dialect.assembly.lexer import END, is_name
+from tilec.dialect.assembly.hint_integers import HINT_BITS, fits_hint
 from tilec.dialect.assembly.limits import MAXIMUM_DIGITS
 from tilec.dialect.assembly.tokens import Tokens, shown, unescape
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr
@@ -159,7 +160,7 @@ def read_hints(tokens: Tokens) -> ir.Attribute:
         if key in found:
             tokens.fail_at(start, f"duplicate optimization_hints key: {key}")
         tokens.expect("=")
-        value = read_attribute(tokens)
+        value = _read_hint(tokens)
         if not isinstance(value, ir.DictAttr):
             tokens.fail_at(
                 start, f"expected dictionary attribute for optimization_hints entry `{key}` got value={value}"
@@ -168,6 +169,31 @@ def read_hints(tokens: Tokens) -> ir.Attribute:
 
     tokens.comma_list("<", ">", entry)
     return ir.DictAttr.get(found)
+
+
+def _read_hint(tokens: Tokens) -> ir.Attribute:
+    """`{latency = 3}`, whose integers without a type have 32 bits where they fit, as NVIDIA's tools print them."""
+    if tokens.peek() != "{":
+        return read_attribute(tokens)
+    found: dict[str, ir.Attribute] = {}
+
+    def entry() -> None:
+        start, name = tokens.offset(), _key(tokens)
+        if name in found:
+            tokens.fail_at(start, f"duplicate key '{name}' in dictionary attribute")
+        found[name] = _hint_value(tokens) if tokens.take("=") else ir.UnitAttr.get()
+
+    tokens.comma_list("{", "}", entry)
+    return ir.DictAttr.get(found)
+
+
+def _hint_value(tokens: Tokens) -> ir.Attribute:
+    at = tokens.at
+    found = read_attribute(tokens)
+    bare = isinstance(found, ir.IntegerAttr) and ":" not in tokens.tokens[at : tokens.at]
+    if bare and fits_hint(found.value):
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(HINT_BITS), found.value)
+    return found
 
 
 def _named(tokens: Tokens) -> ir.Attribute:

@@ -111,7 +111,7 @@ LOADED = "tile<f32>, token"
             f"%r, %u = load_ptr_tko acquire sys %p, %m token=%t : tile<ptr<f32>>, tile<i1> -> {LOADED}",
             "3D 07 06 15 02 02 00 01 02",
         ),
-        # Hints, a dictionary without a tag: one (1) of string 1, a dictionary (0A): string 2 is 3 of i64, type 8.
+        # Hints, a dictionary without a tag: one (1) of string 1, a dictionary (0A): string 2 is 3 of i32, type 8.
         (
             "%r, %u = load_ptr_tko weak %p optimization_hints = <sm_90 = {latency = 3}>"
             f" : tile<ptr<f32>> -> {LOADED}",

@@ -130,6 +130,25 @@ def test_hints_are_kept_whether_known_or_not() -> None:
     assert text in module("cuda_tile.entry", "<sm_100a = {num_qqq = 1}>").to_text()
 
 
+@pytest.mark.parametrize(
+    ("given", "stored", "printed"),
+    [
+        # tileirdisasm 13.5 prints hints of 32 bits, which cuTile writes, without a type.
+        ("3", "3 : i32", "3"),
+        ("3 : i32", "3 : i32", "3"),
+        ("3 : i64", "3 : i64", "3 : i64"),
+        ("4294967296", "4294967296 : i64", "4294967296"),
+        ("-1", "-1 : i32", "-1"),
+    ],
+)
+@pytest.mark.parametrize("taker", HINTS)
+def test_integers_without_a_type_have_32_bits(taker: str, given: str, stored: str, printed: str) -> None:
+    read = module(taker, f"<sm_100 = {{occupancy = {given}}}>")
+    assert f"{{occupancy = {stored}}}" in read.to_text(generic=True)
+    assert f"{{occupancy = {printed}}}" in read.to_text()
+    assert Module.parse(read.to_text()).to_text(generic=True) == read.to_text(generic=True)
+
+
 @pytest.mark.parametrize("taker", HINTS)
 def test_an_entry_that_is_no_dictionary_is_always_refused(taker: str) -> None:
     with pytest.raises(
@@ -138,7 +157,7 @@ def test_an_entry_that_is_no_dictionary_is_always_refused(taker: str) -> None:
         module(taker, "<sm_100 = 2>")
     text = module(taker, "<sm_100 = {occupancy = 2}>").to_text(generic=True)
     with pytest.raises(VerificationError) as caught:
-        Module.parse(text.replace("{occupancy = 2 : i64}", "2 : i64"))
+        Module.parse(text.replace("{occupancy = 2 : i32}", "2 : i64"))
     assert (
         "expected dictionary attribute for optimization_hints entry `sm_100` got value=2 : i64" in caught.value.message
     )

@@ -80,8 +80,8 @@ def _make_entry(tracer: Tracer, kernel: Kernel, signature: Signature) -> ir.Oper
 
 
 def _hints(table: dict[str, int]) -> ir.Attribute:
-    i64 = ir.IntegerType.get_signless(64)
-    return ir.DictAttr.get({key: ir.IntegerAttr.get(i64, value) for key, value in table.items()})
+    i32 = ir.IntegerType.get_signless(32)
+    return ir.DictAttr.get({key: ir.IntegerAttr.get(i32, value) for key, value in table.items()})
 
 
 def _parameters(argument: Argument) -> list[tuple[str, ir.Type]]:

@@ -171,7 +171,7 @@ def _hints(options: dict[str, Any]) -> ir.Attribute | None:
     if latency is not None:
         if not 1 <= latency <= 10:
             raise BadArgument("latency", f"expected 1 (low) to 10 (high), got {latency}", TileValueError)
-        hints["latency"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), latency)
+        hints["latency"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), latency)
     if options.get("allow_tma") is not None:
         hints["allow_tma"] = ir.BoolAttr.get(arguments.constant_bool(options["allow_tma"], "allow_tma"))
     return ir.DictAttr.get({"default": ir.DictAttr.get(hints)}) if hints else None

@@ -1,0 +1,11 @@
+"""The type of an integer in an optimization hint whose text has none."""
+
+from __future__ import annotations
+
+# cuTile writes hints of this width, and tileirdisasm 13.5 prints them without a type.
+HINT_BITS = 32
+
+
+def fits_hint(value: int) -> bool:
+    """Whether an integer without a type is read as one of HINT_BITS bits; a larger one has 64."""
+    return -(1 << HINT_BITS - 1) <= value < 1 << HINT_BITS - 1
