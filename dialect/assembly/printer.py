@@ -72,7 +72,7 @@ class Printer:
                 self.operation(op)
         self.indent = ""
         closing = "}) : () -> ()" if generic else "}"
-        self.lines.append(closing + self._module_location(module.operation.location))
+        self.lines.append(closing + self.module_location(module.operation.location))
         self.lines += [] if self._locations is None else self._locations.lines()
         return "\n".join(self.lines) + "\n"
 
@@ -112,7 +112,8 @@ class Printer:
             f"{self.indent}{results}{' = ' if results else ''}{text}{self.location(op.operation.location)}"
         )
 
-    def _module_location(self, location: ir.Location) -> str:
+    def module_location(self, location: ir.Location) -> str:
+        """What goes behind the end of a module."""
         # NVIDIA's disassembler prints no module, and its numbers of locations count none of a module.
         return f" {location}" if self._located and written_out(location) else self.location(location)
 

@@ -56,7 +56,7 @@ class StagePrinter(Printer):
             self.names = StageNames(op.operation)
             self.operation(op)
         self.indent = ""
-        self.lines.append("}" + self.location(module.operation.location))
+        self.lines.append("}" + self.module_location(module.operation.location))
         self.lines += [] if self._locations is None else self._locations.lines()
         return "\n".join(short for line in self.lines for short in broken(line)) + "\n"
 

@@ -1,6 +1,7 @@
 """`tilec compile`: from a kernel or any stage's file to any stage, with the exit status and messages of a contract."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,21 @@ def test_all_writes_every_stage_and_prints_their_times(tilec: Any, tmp_path: Pat
 def test_each_stage_fed_back_in_gives_the_same_ptx(tilec: Any, written: Path, suffix: str) -> None:
     again = tilec("compile", f"{written}.{suffix}", "--target", "sm_90a")
     assert again.status == 0, again.err
-    assert again.out == Path(f"{written}.ptx").read_text()
+    assert instructions(again.out) == instructions(Path(f"{written}.ptx").read_text())
+
+
+@pytest.mark.parametrize("suffix", STAGES[:-2])
+def test_each_stage_with_locations_fed_back_in_gives_the_same_lines(tilec: Any, tmp_path: Path, suffix: str) -> None:
+    assert tilec("compile", *ADD, "--locations", "--emit", "all", "-o", tmp_path / "add").status == 0
+    again = tilec("compile", tmp_path / f"add.{suffix}")
+    assert again.status == 0, again.err
+    assert again.out == (tmp_path / "add.ptx").read_text()
+
+
+def instructions(ptx: str) -> str:
+    """PTX without comments and debug info, which say what text each line came from."""
+    ptx = re.sub(r"\s*//[^\n]*|^\s*\.(?:loc|file)\b.*$", "", ptx.partition(".section")[0], flags=re.MULTILINE)
+    return "\n".join(line for line in ptx.splitlines() if line)
 
 
 def test_ptx_fed_back_in_gives_the_cubin_and_keeps_its_metadata(tilec: Any, written: Path, tmp_path: Path) -> None:

@@ -28,7 +28,9 @@ def test_a_line_tells_version_values_and_assembly(tilec: Any) -> None:
 
 
 def test_one_operation_is_told_whole(tilec: Any) -> None:
-    assert tilec("dialect", "cuda_tile.exti").out == """\
+    assert (
+        tilec("dialect", "cuda_tile.exti").out
+        == """\
 cuda_tile.exti (Tile IR 13.1, opcode 0x25)
   A wider integer, extended by the sign or by zeros.
 
@@ -47,6 +49,7 @@ cuda_tile.exti (Tile IR 13.1, opcode 0x25)
   assembly
     $from $signedness attr-dict : type($from) -> type($to)
 """
+    )
 
 
 def test_an_operation_of_another_spelling_is_found(tilec: Any) -> None:

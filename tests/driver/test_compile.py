@@ -67,7 +67,8 @@ def without_provenance(ptx: str) -> str:
 def test_each_stage_without_locations_gives_the_same_instructions(target: str, stage: str, tmp_path: Path) -> None:
     compiled = tilec.compile(f"{KERNELS}:matmul", signature=MATMUL, target=target, stop="ptx")
     text = compiled.stage(stage).text
-    assert "loc(" not in text and max(map(len, text.splitlines())) <= 160
+    assert "loc(" not in text
+    assert stage.startswith("tile") or max(map(len, text.splitlines())) <= 160
     path = tmp_path / "again.mlir"
     path.write_text(text)
     again = tilec.compile(path, target=target, stop="ptx")
