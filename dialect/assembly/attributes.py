@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.assembly.debug_info_reader import is_debug_info, read_debug_info
-from tilec.dialect.assembly.lexer import END, is_name
 from tilec.dialect.assembly.hint_integers import HINT_BITS, fits_hint
+from tilec.dialect.assembly.lexer import END, is_name
 from tilec.dialect.assembly.limits import MAXIMUM_DIGITS
 from tilec.dialect.assembly.tokens import Tokens, shown, unescape
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr

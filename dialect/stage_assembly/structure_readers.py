@@ -66,7 +66,8 @@ def _roles(reader: StageReader, name: str, offset: int, count: int, point: ir.In
         warps.append(read_integer(tokens, bits=32))
         blocks.append(reader.block(carrier.regions[0], [], [], "tile_gpu.return"))
     if not 1 <= len(blocks) <= MAXIMUM_ROLES:
-        tokens.fail(f"expected 1 to {MAXIMUM_ROLES} roles (compute warps 4), but got {shown(tokens.peek())}")
+        found = len(blocks) or shown(tokens.peek())
+        tokens.fail(f"expected 1 to {MAXIMUM_ROLES} roles (compute warps 4), but got {found}")
     attributes = {"names": ir.ArrayAttr.get(names), "warps": ir.DenseI32ArrayAttr.get(warps)}
     attributes |= read_dictionary(tokens) if tokens.peek() == "{" else {}
     operation = create(reader, name, offset, point, attributes=attributes, regions=MAXIMUM_ROLES)

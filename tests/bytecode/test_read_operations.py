@@ -70,11 +70,13 @@ def test_ftoi_saturates_since_13_4(version: str, flags: str) -> None:
         # A hint of 64 bits, and a boolean in the form of each of the two writers.
         (
             "3D 06 07 02 00 01 01 0A 02 02 03 00 03 01 08 03 00",
-            "load_ptr_tko weak %p optimization_hints = <sm_100 = {allow_tma = false, latency = 3 : i64}> : tile<ptr<f32>>",
+            "load_ptr_tko weak %p optimization_hints = <sm_100 = {allow_tma = false, latency = 3 : i64}>"
+            " : tile<ptr<f32>>",
         ),
         (
             "3D 06 07 02 00 01 01 0A 02 02 01 04 00 03 01 08 03 00",
-            "load_ptr_tko weak %p optimization_hints = <sm_100 = {allow_tma = false, latency = 3 : i64}> : tile<ptr<f32>>",
+            "load_ptr_tko weak %p optimization_hints = <sm_100 = {allow_tma = false, latency = 3 : i64}>"
+            " : tile<ptr<f32>>",
         ),
     ],
 )
