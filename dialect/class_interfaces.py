@@ -108,7 +108,6 @@ class Dialect:
         def __init_subclass__(cls, *, name: str | None = None) -> None:
             raise AssertionError
 
-
     class Attribute(ir.Attribute, metaclass=Parametrized):
         """An attribute whose parameters are attributes."""
 

@@ -33,10 +33,7 @@ class MakeTensorMapOp(Operation, name="make_tensor_map", traits=[ext.Pure]):
     box: Integers32
     swizzle: Swizzle
     fill: Fill
-    assembly = (
-        "$element $base[$extents] strides [$strides] box [$box] swizzle word($swizzle) fill $fill"
-        " attr-dict"
-    )
+    assembly = "$element $base[$extents] strides [$strides] box [$box] swizzle word($swizzle) fill $fill attr-dict"
 
     def check(self) -> str | None:
         if len(self.extents) != len(self.box) or len(self.strides) != len(self.box) - 1:
@@ -131,6 +128,7 @@ class FenceAsyncOp(Operation, name="fence_async"):
     """
 
     global_memory: Flag
+    assembly = "{$global_memory }attr-dict"
 
 
 class BarrierOp(Operation, name="barrier"):
