@@ -54,7 +54,7 @@ class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
 
     def check(self) -> str | None:
         names = [name.value if isinstance(name, ir.StringAttr) else str(name) for name in self.names]
-        warps = list(self.warps_)
+        warps = list(self.warps)
         if not 1 <= len(names) <= MAXIMUM_ROLES:
             return f"expected 1 to {MAXIMUM_ROLES} roles, but got {len(names)}"
         if len(set(names)) != len(names):
@@ -66,8 +66,8 @@ class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
         kernel = self.operation.parent
         if kernel is None or kernel.name != KernelOp.OPERATION_NAME:
             return "expected roles in a kernel, outside of loops and branches"
-        if warps[0] != kernel.opview.warps_:
-            return f"expected {kernel.opview.warps_} warps of '{COMPUTE}', as the kernel has, but got {warps[0]}"
+        if warps[0] != kernel.opview.warps:
+            return f"expected {kernel.opview.warps} warps of '{COMPUTE}', as the kernel has, but got {warps[0]}"
         return None
 
     def check_regions(self) -> str | None:
