@@ -1,4 +1,4 @@
-"""Attributes that say themselves what they are, and those whose kind the field of an operation says."""
+"""Reads self-contained attributes, and attributes whose kind is given by the field of an operation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DEEPEST = 32
 _BYTE_BITS = 8
 _FIRST, _SECOND = 1, 2
 
-# What reads an attribute; None is one that says no more than its absence.
+# Reads one attribute; None stands for an attribute that equals its absence.
 Read = Callable[[Cursor], ir.Attribute | None]
 
 
@@ -37,13 +37,13 @@ class AttributeReader:
         self._depth = 0
 
     def field(self, field: AttributeField) -> Read:
-        """What reads the attribute of a field, which has no tag; elements are read by their type instead."""
+        """The reader of a field's attribute, which has no tag; elements are read by their type instead."""
         if field.numbering:
             return self._keyword(field)
         return functools.partial(_FIELDS[field.kind], self)
 
     def tagged(self, cursor: Cursor) -> ir.Attribute:
-        """The attribute that comes next, after its tag."""
+        """Reads the next attribute with its tag."""
         start, tag = cursor.at, cursor.number()
         reader = _TAGGED.get(tag)
         if reader is None:
@@ -56,14 +56,14 @@ class AttributeReader:
         return found
 
     def dictionary(self, cursor: Cursor) -> ir.DictAttr:
-        """The number of entries, then of each its key and its value."""
+        """Reads the number of entries, then the key and value of each."""
         entries: dict[str, ir.Attribute] = {}
         for _ in range(cursor.count("entries of a dictionary", 2)):
             start, key = cursor.at, self.strings.read(cursor)
             if not key:
                 cursor.fail("expected a key in a dictionary, but got an empty string", start)
             if "\0" in key:
-                # The bindings of MLIR give no more of a key than what stands before it.
+                # The bindings of MLIR cut a key at its first NUL byte.
                 cursor.fail(f"expected a key without zero bytes in a dictionary, but got {key!r}", start)
             if key in entries:
                 cursor.fail(f"duplicate key '{key}' in a dictionary", start)
@@ -71,7 +71,7 @@ class AttributeReader:
         return ir.DictAttr.get(entries)
 
     def hints(self, cursor: Cursor) -> ir.DictAttr:
-        """A dictionary from architectures to dictionaries of hints."""
+        """Reads a dictionary from architectures to dictionaries of hints."""
         start, found = cursor.at, self.dictionary(cursor)
         for each in found:
             if not isinstance(each.attr, ir.DictAttr):
@@ -79,11 +79,11 @@ class AttributeReader:
         return found
 
     def array(self, cursor: Cursor) -> ir.ArrayAttr:
-        """The number of elements, then each with its tag."""
+        """Reads the number of elements, then each with its tag."""
         return ir.ArrayAttr.get([self.tagged(cursor) for _ in range(cursor.count("elements of an array"))])
 
     def symbol(self, cursor: Cursor) -> str:
-        """A string that names something, which is not empty."""
+        """Reads a non-empty string."""
         start, name = cursor.at, self.strings.read(cursor)
         return name or cursor.fail("expected a name, but got an empty string", start)
 
@@ -145,7 +145,7 @@ def _of_width(width: int) -> Callable[[AttributeReader, Cursor], ir.Attribute]:
 
 
 def _wrapped(width: int, cursor: Cursor) -> int:
-    """A signed number out of its bits."""
+    """The signed number with these bits."""
     start, value = cursor.at, cursor.number()
     if value >> width:
         cursor.fail(f"value {value} does not fit in {width} bits", start)
@@ -204,7 +204,7 @@ def _float(reader: AttributeReader, cursor: Cursor) -> ir.Attribute:
     bits = cursor.byte() if width <= _BYTE_BITS else cursor.signed() & (1 << 64) - 1
     if bits >> width:
         cursor.fail(f"value {bits} does not fit in the {width} bits of {spell(type)}", start)
-    # The bindings take a Python float, which has no place for the bits of every NaN.
+    # The bindings take a Python float, which cannot hold the bits of every NaN.
     return ir.Attribute.parse(f"0x{bits:0{-(-width // 4)}X} : {type}")
 
 
@@ -225,7 +225,7 @@ def _bounded(_reader: AttributeReader, cursor: Cursor) -> ir.Attribute:
 
 
 def _pair(cursor: Cursor) -> tuple[int | None, int | None]:
-    """Two signed numbers, of which each has a bit that says that it is there."""
+    """Reads two optional signed numbers, each with a bit for its presence."""
     start, there = cursor.at, cursor.number()
     if there & ~(_FIRST | _SECOND):
         cursor.fail(f"unknown bits 0x{there & ~(_FIRST | _SECOND):x} among those of two numbers", start)

@@ -1,4 +1,4 @@
-"""Attributes: those of the fields of operations, whose kind is known, and those that say themselves what they are."""
+"""Writes attributes of fields, whose kind is known, and self-contained attributes."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ class AttributeWriter:
         self.constants = constants
 
     def field(self, field: AttributeField, attribute: ir.Attribute, encoder: Encoder) -> None:
-        """The attribute of a field, without a tag."""
+        """Writes the attribute of a field, without a tag."""
         if field.numbering:
             self._keyword(field, attribute.value, encoder)
         else:
             _FIELDS[field.kind](self, attribute, encoder)
 
     def tagged(self, attribute: ir.Attribute, encoder: Encoder) -> None:
-        """An attribute after its tag; raises InputError for a kind that the format has none for."""
+        """Writes an attribute with its tag; raises InputError for a kind that the format does not have."""
         write = _TAGGED.get(attribute.__class__)
         if write is None:
             self.gate.refuse(f"attribute {attribute} has no form in bytecode: {_EXPECTED}")
         write(self, attribute, encoder)
 
     def dictionary(self, attribute: ir.DictAttr, encoder: Encoder) -> None:
-        """The number of entries, then of each its key and its value."""
+        """Writes the number of entries, then the key and value of each."""
         encoder.varint(len(attribute))
         for entry in attribute:
             if not entry.name:
@@ -58,7 +58,7 @@ class AttributeWriter:
             self.tagged(entry.attr, encoder)
 
     def integers(self, values: list[int], width: int, encoder: Encoder) -> None:
-        """Their number, then each at its width in bits."""
+        """Writes the number of elements, then each at its width in bits."""
         limit = 1 << (width - 1)
         refused = next((value for value in values if value in (-limit, limit - 1)), None)
         if refused is not None:
@@ -161,7 +161,7 @@ def _typed_float(writer: AttributeWriter, attribute: ir.FloatAttr, encoder: Enco
     if attribute.type.width <= _BYTE_BITS:
         encoder.byte(bits)
     else:
-        # The readers of the format have 64 bits for the number, which doubling an unsigned one would not fit.
+        # Readers of the format use 64 bits, which a zigzag-encoded unsigned number of 64 bits exceeds.
         encoder.signed_varint(bits - (1 << 64) if bits >> 63 else bits)
 
 
@@ -196,7 +196,7 @@ def _optional_pair(first: int | None, second: int | None, encoder: Encoder) -> N
             encoder.signed_varint(value)
 
 
-# By the class of the attribute. A BoolAttr might be an integer of type i1 as well; the tag of its own is shorter.
+# By the class of the attribute. A BoolAttr is also an i1 integer; its own tag is shorter.
 _TAGGED: dict[type[ir.Attribute], Callable[[AttributeWriter, ir.Attribute, Encoder], None]] = {
     ir.IntegerAttr: _after(AttributeTag.INTEGER, _typed_integer),
     ir.FloatAttr: _after(AttributeTag.FLOAT, _typed_float),

@@ -14,7 +14,7 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote, spell
 
-# A constant is held once for each of its types, so that a small file could ask for any amount of memory.
+# A constant is stored once per type, so a small file could demand any amount of memory.
 _MOST_BYTES = 1 << 30
 
 
@@ -27,7 +27,7 @@ class ConstantReader:
         self._bytes = 0
 
     def read(self, type: ir.Type, cursor: Cursor) -> ir.Attribute:
-        """The elements whose index comes next, for a tile of a type; a splat stays one element."""
+        """Reads an index and returns the constant's elements for a tile type; a splat stays one element."""
         start, index = cursor.at, cursor.number()
         found = self._found.get((index, type))
         if found is None:
@@ -56,7 +56,7 @@ def _whole_bytes(payload: bytes, type: TileType, blob: Cursor) -> bytes:
         )
     if bits % 8 == 0:
         return payload
-    # What the highest byte of an element has above its bits means nothing.
+    # The unused high bits of an element's last byte are ignored.
     cleared = bytearray(payload)
     kept = (1 << bits % 8) - 1
     cleared[size - 1 :: size] = bytes(byte & kept for byte in payload[size - 1 :: size])
@@ -64,7 +64,7 @@ def _whole_bytes(payload: bytes, type: TileType, blob: Cursor) -> bytes:
 
 
 def _bits(payload: bytes, type: TileType, blob: Cursor) -> bytes:
-    """One byte for each i1, of which eight are packed into one, or 00 or FF where all are equal."""
+    """The bytes of i1 elements, one byte each, packed eight to a byte as MLIR stores them; a splat is 00 or FF."""
     count = prod(type.shape)
     if payload in (b"\x00", b"\xff"):
         return b"\x01" if payload[0] else b"\x00"

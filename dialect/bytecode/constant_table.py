@@ -1,4 +1,4 @@
-"""The constants of a file, each stored once as its bytes; their types stand where they are used."""
+"""The constants of a file, each stored once as bytes; types are given at the uses."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tilec.dialect.mlir import ir
 
 
 class ConstantTable:
-    """Constants in the order in which they were first asked for."""
+    """Constants in the order of first use."""
 
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
         self._known: dict[ir.DenseElementsAttr, int] = {}
 
     def index(self, elements: ir.DenseElementsAttr) -> int:
-        """The number of the constant with the bytes of these elements."""
+        """The index of the constant with these elements."""
         number = self._known.get(elements)
         if number is None:
             number = self._numbers.setdefault(dense_bytes(elements), len(self._numbers))
@@ -23,7 +23,7 @@ class ConstantTable:
         return number
 
     def payload(self) -> bytearray | None:
-        """The section: 64-bit offsets, then each constant after its size; None where there are none."""
+        """The section: 64-bit offsets, then the size and bytes of each constant; None if there are no constants."""
         if not self._numbers:
             return None
         return table([varint(len(content)) + content for content in self._numbers], 8, "Q")

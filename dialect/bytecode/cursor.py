@@ -1,4 +1,4 @@
-"""Reads numbers out of bytes that nobody has checked."""
+"""Reads numbers from unchecked bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NUMBER_BITS = (1 << 64) - 1
 
 
 class Malformed(Exception):
-    """Bytes that are no Tile IR bytecode: what is wrong, and at which byte of the file, in which section.
+    """Malformed bytecode: the message, the offset in the file and the section.
 
     Where that is found while a function is read, it is told of the name and the number of the operation too.
     """
@@ -22,7 +22,7 @@ class Malformed(Exception):
 
 
 class Cursor:
-    """A place in a section or a part of one, of which `base` is the offset in the file.
+    """A position in a section or a part of one; `base` is the offset of the first byte in the file.
 
     Every method raises Malformed where the bytes end before what it reads.
     """
@@ -35,15 +35,15 @@ class Cursor:
 
     @property
     def left(self) -> int:
-        """How many bytes there are to come."""
+        """The number of remaining bytes."""
         return len(self.data) - self.at
 
     def fail(self, message: str, at: int | None = None) -> NoReturn:
-        """Raises Malformed here, or at an earlier place of this cursor."""
+        """Raises Malformed at the current or an earlier position."""
         raise Malformed(message, self.base + (self.at if at is None else at), self.section)
 
     def byte(self) -> int:
-        """An unsigned number of one byte."""
+        """Reads an unsigned number of one byte."""
         try:
             found = self.data[self.at]
         except IndexError:
@@ -52,7 +52,7 @@ class Cursor:
         return found
 
     def number(self) -> int:
-        """An unsigned number of 64 bits (LEB128); longer forms than needed are welcome.
+        """Reads an unsigned 64-bit number (LEB128); overlong forms are accepted.
 
         Ten bytes have room for more bits, which NVIDIA's tools drop.
         """
@@ -76,12 +76,12 @@ class Cursor:
         self.fail(f"expected a number of at most {_LONGEST} bytes", start)
 
     def signed(self) -> int:
-        """A signed number of up to 64 bits (zigzag)."""
+        """Reads a signed number of up to 64 bits (zigzag)."""
         found = self.number()
         return (found >> 1) ^ -(found & 1)
 
     def fixed(self, size: int, signed: bool = False) -> int:
-        """A little-endian number of some bytes."""
+        """Reads a little-endian number of the given size in bytes."""
         return int.from_bytes(self.take(size), "little", signed=signed)
 
     def take(self, size: int) -> bytes:
@@ -93,23 +93,23 @@ class Cursor:
         return self.data[start : self.at]
 
     def part(self, size: int) -> Cursor:
-        """The next bytes as a cursor of their own."""
+        """A cursor over the next bytes."""
         start = self.base + self.at
         return Cursor(self.take(size), start, self.section)
 
     def count(self, words: str, least: int = 1) -> int:
-        """A number of things that take `least` bytes each, which must be there."""
+        """Reads a count of items of at least `least` bytes each and checks that so many bytes remain."""
         start, found = self.at, self.number()
         if found * least > self.left:
             self.fail(f"expected {found} {words}, but only {self.left} bytes are left", start)
         return found
 
     def integers(self, size: int, words: str) -> list[int]:
-        """A number of signed integers of some bytes each, after their count."""
+        """Reads a count, then so many signed integers of the given size in bytes."""
         return [self.fixed(size, signed=True) for _ in range(self.count(words, size))]
 
     def align(self, alignment: int) -> None:
-        """Passes over what fills the gap up to a multiple, counted from where the cursor began."""
+        """Skips padding up to an alignment, counted from the start of the cursor."""
         self.at += -self.at % alignment
 
     def _ends(self, words: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""How each entry of the debug section is laid out: its tag, then its parts in order."""
+"""Layout of the entries of the debug section: a tag, then the parts in order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tilec.dialect.mlir import ir
 
 @dataclass(frozen=True)
 class Part:
-    """One number of an entry: another entry, which is one of `kinds`, or a string, a line or a column, or flags."""
+    """One number of an entry: the index of another entry of one of `kinds`, a string, a line, a column, or flags."""
 
     words: str
     kinds: Any = None
@@ -37,7 +37,7 @@ LOCATION = Part("a location", ir.Location)
 
 @dataclass(frozen=True)
 class DebugLayout:
-    """`make` gives what an entry is from its parts (but flags), `take` these of what it is."""
+    """`make` builds the value of an entry from its parts (except flags); `take` returns the parts of a value."""
 
     tag: DebugTag
     words: str
@@ -81,6 +81,6 @@ LAYOUTS = {int(layout.tag): layout for layout in _LAYOUTS}
 
 
 def parts_of(layout: DebugLayout, version: Version) -> tuple[Part, ...]:
-    """The parts that a version has of an entry."""
+    """The parts of an entry in a version of the format."""
     flags = layout.tag == DebugTag.SUBPROGRAM and version >= SUBPROGRAM_FLAGS_SINCE
     return (*layout.parts, FLAGS) if flags else layout.parts

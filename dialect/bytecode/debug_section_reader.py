@@ -1,4 +1,4 @@
-"""The section of debug info, read: the location of each operation of a kernel."""
+"""Reads the debug section: the location of each operation of a kernel."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tilec.dialect.bytecode.version import Version
 from tilec.dialect.cuda_tile.debug_info import NESTING_LIMIT
 from tilec.dialect.mlir import ir
 
-# Lines and columns have 32 bits in the format, of which the bindings of MLIR take all but one.
+# Lines and columns have 32 bits in the format, but 31 in the bindings of MLIR.
 _PLACE_SIZE, _PLACE_LIMIT = 1 << 32, 1 << 31
 _NAMES = {layout.make.__self__: layout.words for layout in LAYOUTS.values() if hasattr(layout.make, "__self__")}
-# What NESTING_LIMIT counts.
+# The kinds that NESTING_LIMIT counts.
 _NESTING = (DebugTag.LOCATION, DebugTag.CALL_SITE, DebugTag.LEXICAL_BLOCK)
 
 
 @dataclass
 class _Entry:
-    """An entry whose parts are known; those that are entries themselves by their numbers."""
+    """An entry with its parts; parts that are entries are given by index."""
 
     index: int
     layout: DebugLayout
@@ -38,7 +38,7 @@ class _Entry:
 
 
 class DebugSectionReader:
-    """Lists of locations by the numbers that records of functions name them with.
+    """Lists of locations, by the numbers in function records.
 
     Entries are read when a location asks for them; every method raises Malformed where the bytes are none of this.
     """
@@ -53,11 +53,11 @@ class DebugSectionReader:
         self._places_at = cursor.base + cursor.at
         self._indices = struct.unpack(f"<{count}Q", cursor.take(8 * count))
         self._table = Table("debug info", cursor)
-        # What each entry is, and how many locations and blocks it has in it when written out in full.
+        # The value of each entry, and the number of locations and blocks in its expanded form.
         self._found: dict[int, tuple[Any, int]] = {0: (ir.Location.unknown(), 0)}
 
     def function(self, number: int) -> Iterator[ir.Location]:
-        """The location of the function, then of its operations, each before those in its regions; it does not end.
+        """Yields the location of the function, then those of its operations in pre-order, without end.
 
         Numbers count from one; 0 is a function without debug info, all of whose locations are unknown.
         """
@@ -84,11 +84,11 @@ class DebugSectionReader:
             at += 1
 
     def _user(self, at: int) -> Cursor:
-        """A cursor at a place of the lists, for what fails there."""
+        """A cursor at a position in the lists, for error messages."""
         return Cursor(b"", self._places_at + 8 * at, self._cursor.section)
 
     def _read(self, index: int, user: Cursor) -> None:
-        """Reads an entry after those that it needs."""
+        """Reads an entry and the entries it refers to."""
         nest = [self._entry(index, user)]
         opened = {index}
         while nest:
@@ -107,7 +107,7 @@ class DebugSectionReader:
         cursor = self._table.entry(index - 1, user)
         layout = LAYOUTS.get(cursor.byte())
         if layout is None:
-            # Tag 0 is an unknown location, and tags that do not exist are one for NVIDIA's tools, too.
+            # Tag 0 is an unknown location; NVIDIA's tools treat unknown tags the same way.
             return _Entry(index, _UNKNOWN, cursor, [])
         parts = []
         for part in parts_of(layout, self._version):

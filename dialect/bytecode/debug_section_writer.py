@@ -1,4 +1,4 @@
-"""The section of debug info, written: which location each operation has, and the scopes that locations lie in.
+"""Writes the debug section: the location of each operation, and the scopes of the locations.
 
 The format holds places in scopes and call sites of these; other locations have no form in it and become unknown.
 """
@@ -25,7 +25,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.errors import InputError
 
-# The number of what is not known; entries count from one.
+# The number of an unknown location; entries count from one.
 _UNKNOWN = 0
 _TAGS = {
     DIFileAttr: DebugTag.FILE,
@@ -42,7 +42,7 @@ class Strings(Protocol):
 
 
 class DebugSectionWriter:
-    """Lists of locations, one a kernel, over one table of locations and scopes."""
+    """Lists of locations, one per kernel, over one table of locations and scopes."""
 
     def __init__(self, strings: Strings, version: Version) -> None:
         self._strings, self._version = strings, version
@@ -51,7 +51,7 @@ class DebugSectionWriter:
         self._lists: list[list[int]] = []
 
     def function(self, entry_location: ir.Location, operation_locations: Iterable[ir.Location]) -> int:
-        """The number for the kernel's record: 0 where none of its locations has a form.
+        """The number for the kernel's record; 0 if the format can express none of its locations.
 
         Operations come in the order in which they are written, each before those in its regions. Raises InputError at
         the place of a location that holds a scope and yet has no form.
@@ -63,7 +63,7 @@ class DebugSectionWriter:
         return len(self._lists)
 
     def payload(self) -> bytes | None:
-        """The section, or None where no kernel has debug info."""
+        """The section, or None if no kernel has debug info."""
         if not self._lists:
             return None
         encoder = Encoder()
@@ -94,7 +94,7 @@ class DebugSectionWriter:
         return self._add(DebugTag.CALL_SITE, location)
 
     def _node(self, node: ir.OpView) -> int:
-        # Blocks are numbered from the outermost, so that a deep nest needs no deep recursion.
+        # Blocks are numbered from the outermost one, which avoids deep recursion.
         nest = [node]
         while isinstance(nest[-1], DILexicalBlockAttr) and nest[-1] not in self._numbers:
             nest.append(nest[-1].scope)
@@ -123,7 +123,7 @@ class DebugSectionWriter:
 
 
 def _offsets(encoder: Encoder, entries: Sequence[Sized]) -> None:
-    """The number of entries, and where each starts among all of them."""
+    """The number of entries and the start of each."""
     encoder.varint(len(entries))
     encoder.align(4)
     encoder.fixed([0, *accumulate(map(len, entries))][: len(entries)], "I")

@@ -1,4 +1,4 @@
-"""The bytes of constant elements and of float attributes, as MLIR holds them in memory."""
+"""The bytes of constant elements and float attributes in MLIR's memory format."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
-# The bindings give elements of these types as a buffer; of the others they give only the text.
+# The bindings expose elements of these types as a buffer; for other types only text is available.
 _BUFFERED = frozenset(("i8", "i16", "i32", "i64", "f16", "f32", "f64"))
-# MLIR prints more elements than this as their bytes, which are exact, and fewer as rounded numbers.
+# MLIR prints longer lists as bytes, which are exact, and shorter lists as rounded numbers.
 _PRINTED_AS_NUMBERS = 100
 _BYTES = re.compile(r'dense<"0x([0-9A-Fa-f]*)">')
 
 
 def element_bytes(element: str) -> int:
-    """The bytes of one element of a type by name: its bits rounded up, so f4E2M1FN fills one and tf32 three."""
+    """The size of an element in bytes: its bits rounded up, so f4E2M1FN has one and tf32 three."""
     return (ELEMENT_BITS[element] + 7) // 8
 
 
 def dense_bytes(elements: ir.DenseElementsAttr) -> bytes:
-    """All elements in row-major order, or one where all are equal.
+    """All elements in row-major order, or a single one for a splat.
 
     Eight of i1 fill a byte; where all are equal it is 00 or FF. See the specification of Tile IR, section "Binary
     format", and MLIR's DenseElementsAttr.
@@ -63,13 +63,13 @@ def _words(elements: ir.DenseElementsAttr) -> bytes:
 
 
 def _scalar_bytes(number: str, element: ir.Type) -> bytes:
-    """The bytes of a number as MLIR prints it."""
+    """The bytes of a number that MLIR prints as text."""
     return _parsed(number, str(element))[: element_bytes(spell(element))]
 
 
 @functools.lru_cache(maxsize=4096)
 def _parsed(number: str, element: str) -> bytes:
-    """The bytes of a number and of enough others that MLIR prints bytes; it has no other door to them."""
+    """The bytes of a number, printed with enough others that MLIR prints bytes; the bindings offer no other access."""
     others = ", ".join(["1, 2" if element == "i4" else "1.0, 2.0"] * (_PRINTED_AS_NUMBERS // 2))
     printed = ir.Attribute.parse(f"dense<[{number}, {others}]> : tensor<{_PRINTED_AS_NUMBERS + 1}x{element}>")
     stored = _BYTES.match(str(printed))

@@ -1,4 +1,4 @@
-"""Bytes of the format put together: fixed little-endian numbers, varints, padding."""
+"""Encodes the primitives of the format: fixed little-endian numbers, varints, padding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilec.dialect.bytecode.tags import PADDING
 
 
 def varint(value: int) -> bytes:
-    """An unsigned number as LEB128: seven bits a byte, the lowest first, the top bit set in all but the last."""
+    """Encodes an unsigned number as LEB128: seven bits per byte, lowest first, the top bit set except at the end."""
     if value < 0x80:
         return bytes((value,))
     found = bytearray()
@@ -21,12 +21,12 @@ def varint(value: int) -> bytes:
 
 
 def zigzag(value: int) -> int:
-    """A signed number as an unsigned one that is small where it is near zero: 0, -1, 1, -2 are 0, 1, 2, 3."""
+    """Encodes a signed number as an unsigned one (zigzag): 0, -1, 1, -2 become 0, 1, 2, 3."""
     return value << 1 if value >= 0 else (-value << 1) - 1
 
 
 class Encoder:
-    """A growing run of bytes; every alignment is counted from its start."""
+    """A growing buffer of bytes; alignments count from its start."""
 
     def __init__(self) -> None:
         self.data = bytearray()
@@ -50,27 +50,27 @@ class Encoder:
         self.varint(zigzag(value))
 
     def varints(self, values: Sequence[int]) -> None:
-        """Their number, then each of them."""
+        """Writes the number of values, then each value."""
         self.varint(len(values))
         for value in values:
             self.varint(value)
 
     def array(self, values: Sequence[int], format: str) -> None:
-        """Their number, then each at a fixed width: `i`, `q` (signed), `I` or `Q` as of struct."""
+        """Writes the number of values, then each at a fixed width: `i`, `q` (signed), `I` or `Q` of struct."""
         self.varint(len(values))
         self.fixed(values, format)
 
     def fixed(self, values: Sequence[int], format: str) -> None:
-        """Each value at a fixed width, little-endian."""
+        """Writes each value at a fixed width, little-endian."""
         self.data += struct.pack(f"<{len(values)}{format}", *values)
 
     def align(self, alignment: int) -> None:
-        """Fills up to a multiple of an alignment in bytes."""
+        """Pads to a multiple of an alignment in bytes."""
         self.data += bytes((PADDING,)) * (-len(self.data) % alignment)
 
 
 def table(entries: Sequence[bytes], alignment: int, format: str) -> bytearray:
-    """Entries of any length after their number and the place where each starts."""
+    """A table: the number of entries, the start of each, then the entries."""
     encoder = Encoder()
     encoder.varint(len(entries))
     encoder.align(alignment)

@@ -1,4 +1,4 @@
-"""Kernels and globals: the records of their sections as operations of the module."""
+"""Reads the records of the function section as kernels of the module."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote
 
 _KERNEL_FLAGS = FunctionFlag.PRIVATE | FunctionFlag.KERNEL
-# NVIDIA's tools pass over unknown flags in older files.
+# NVIDIA's tools ignore unknown flags in older files.
 _FLAGS_CHECKED_SINCE = Version(13, 4)
-# Gives the locations of a function from the number that comes next and its name: its own, then one an operation.
+# Returns the locations of a function, given the next number and its name: its own, then one per operation.
 Locations = Callable[[Cursor, str], Iterator[ir.Location]]
 
 
 class FunctionReader:
-    """Reads the kernels of a file into its module; names are those that are taken."""
+    """Reads the kernels of a file into a module; `names` are the symbols in use."""
 
     def __init__(self, plans: Plans, locations: Locations, names: set[str]) -> None:
         self._plans, self._locations, self._names = plans, locations, names
         self._attributes = plans.attributes
-        # Hints and attributes of arguments are always there.
+        # Hints and argument attributes are always present.
         self._recorded = self._attributes.version >= ARGUMENT_ATTRIBUTES_SINCE
 
     def read(self, cursor: Cursor, point: ir.InsertionPoint) -> None:
-        """All functions of the section."""
+        """Reads all functions of the section."""
         for _ in range(cursor.count("functions", 5)):
             self._function(cursor, point)
 
@@ -82,7 +82,7 @@ class FunctionReader:
             found.append(self._attributes.dictionary(cursor))
         if not any(len(each) for each in found):
             return {}
-        # Their number need not be that of the arguments.
+        # Their number may differ from that of the arguments.
         found = [*found, *[ir.DictAttr.get({})] * (arguments - len(found))][:arguments]
         return {"arg_attrs": ir.ArrayAttr.get(found)}
 
@@ -94,7 +94,7 @@ def _expect_tag(cursor: Cursor, tag: AttributeTag, words: str) -> None:
 
 
 def new_name(attributes: AttributeReader, cursor: Cursor, taken: set[str]) -> str:
-    """The name that comes next, which must be new to the module."""
+    """Reads a name, which must not be in use in the module."""
     start, name = cursor.at, attributes.symbol(cursor)
     if name in taken:
         cursor.fail(f"the name '{name}' is taken already", start)

@@ -1,4 +1,4 @@
-"""The section of kernels: each a record of its name, signature and hints around its operations."""
+"""Writes the function section: for each kernel its name, signature, hints and operations."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class FunctionWriter:
         return bytes(encoder.data) + b"".join(self._records)
 
     def debug_payload(self) -> bytes | None:
-        """The section of debug information; None where there is none."""
+        """The debug section, or None if there is no debug info."""
         return self._debug.payload()
 
     def _hints(self, hints: ir.Attribute, always: bool, encoder: Encoder) -> None:

@@ -1,4 +1,4 @@
-"""Globals: the records of their section as operations of the module."""
+"""Reads the records of the global section as operations of the module."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilec.dialect.bytecode.version import Version
 from tilec.dialect.cuda_tile.entry import GlobalOp
 from tilec.dialect.mlir import ir
 
-# Visibility and constness came with this version.
+# The first version with visibility and constness.
 _QUALIFIED = Version(13, 3)
 _FIELDS, _QUALIFIED_FIELDS = 4, 6
 

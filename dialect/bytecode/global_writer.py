@@ -1,4 +1,4 @@
-"""The section of globals."""
+"""Writes the global section."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilec.dialect.mlir import ir
 
 
 def write_globals(globals: Sequence[ir.OpView], attributes: AttributeWriter) -> bytes | None:
-    """The section; None where there are no globals."""
+    """The section, or None if there are no globals."""
     if not globals:
         return None
     encoder = Encoder()

@@ -1,4 +1,4 @@
-"""How each operation is laid out in bytecode, worked out from the fields of its class.
+"""The layout of each operation in bytecode, derived from the fields of its class.
 
 An operation is its opcode, then the number of results (where that varies), the result types, a number with one bit for
 each member that may be absent, the attributes in order, the operands, the regions. Members younger than the version of
@@ -24,7 +24,7 @@ FIXED, COUNTED, SEGMENTS = "fixed", "counted", "segments"
 
 @dataclass(frozen=True)
 class OperationLayout:
-    """The members of one operation that a version of the format has, in their order.
+    """The members of an operation in a version of the format, in order.
 
     `operand_layout` says how operands are written: FIXED, each one; COUNTED, all of them after their number; SEGMENTS,
     field by field, a variadic one after its number and an optional one where its bit in `flags` is set. `flags` names
@@ -45,14 +45,14 @@ class OperationLayout:
 
 @functools.cache
 def layouts(version: Version) -> dict[int, OperationLayout]:
-    """The layouts of the operations that a version has, by opcode."""
+    """The layouts of the operations in a version, by opcode."""
     found = (layout(cls, version) for cls in OPERATIONS.values() if cls.opcode is not None)
     return {each.opcode: each for each in found if each.since <= version}
 
 
 @functools.cache
 def layout(operation_class: type[Operation], version: Version) -> OperationLayout:
-    """The layout of an operation of Tile IR in a version, which may be older than the operation."""
+    """The layout of an operation in a version, which may be older than the operation."""
     cls = operation_class
     assert cls.opcode is not None, cls.OPERATION_NAME
     since = Version.parse(cls.since)
@@ -78,7 +78,7 @@ def layout(operation_class: type[Operation], version: Version) -> OperationLayou
 
 
 def member_since(operation_class: type[Operation], field: AttributeField | ValueField) -> Version:
-    """The version that brought a member of an operation."""
+    """The version that introduced a member of an operation."""
     return _since(field, Version.parse(operation_class.since))
 
 

@@ -1,4 +1,4 @@
-"""What a writer needs to know of an operation class in one version, worked out once, and what the version lacks."""
+"""How to write an operation class in one version, computed once, and the members that the version lacks."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class OperationPlan:
         return cls(found, younger, found.operand_layout == SEGMENTS or bool(younger), drops_results)
 
     def operand_places(self, operation: ir.Operation) -> Slices:
-        """Where the operands of each field stand; nothing where the layout does not ask for it."""
+        """The slice of operands of each field; empty if the layout does not need it."""
         return _places(self.layout.operation_class, "operand", operation) if self.grouped else {}
 
     def known_results(self, operation: ir.Operation) -> list[ir.Value]:
-        """The results that the version knows."""
+        """The results that exist in the version."""
         results = list(operation.results)
         if not self.drops_results:
             return results
@@ -53,7 +53,7 @@ class OperationPlan:
         return [value for field in self.layout.results for value in results[places[field.name]]]
 
     def check(self, operation: ir.Operation, gate: VersionGate) -> None:
-        """Raises InputError where a member that the version lacks says more than its absence would."""
+        """Raises InputError if a member that the version lacks differs from its default."""
         cls = self.layout.operation_class
         for field in self.younger:
             if isinstance(field, AttributeField):
@@ -70,7 +70,7 @@ def _places(operation_class: type[Operation], kind: str, operation: ir.Operation
 
 
 def _attribute(field: AttributeField, operation: ir.Operation) -> str | None:
-    """What an attribute says beyond its default, in words."""
+    """A description of an attribute that differs from its default."""
     if field.name not in operation.attributes:
         return None
     value = field.to_python(operation.attributes[field.name])
@@ -82,7 +82,7 @@ def _attribute(field: AttributeField, operation: ir.Operation) -> str | None:
 
 
 def _values(field: ValueField, operation: ir.Operation, place: slice) -> str | None:
-    """Operands that are there, and results that are used, in words."""
+    """A description of present operands and used results."""
     values = list(operation.operands if field.kind == "operand" else operation.results)[place]
     if field.kind == "operand":
         return f"operand '{field.name}'" if values else None

@@ -1,4 +1,4 @@
-"""The operations of a kernel, read one after another into its body."""
+"""Reads the operations of a kernel into its body."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilec.dialect.bytecode.tags import DEEPEST_REGIONS
 from tilec.dialect.bytecode.version import NEWEST
 from tilec.dialect.mlir import ir
 
-# Operations that are written in sections of their own.
+# Operations that have sections of their own.
 _NOT_IN_BODIES = ("entry", "global")
 
 
@@ -25,7 +25,7 @@ class Plans:
         self._made: dict[int, ReadingPlan] = {}
 
     def get(self, opcode: int, cursor: Cursor, at: int) -> ReadingPlan:
-        """The plan of an opcode; Malformed where the version has none of it."""
+        """The plan of an opcode; raises Malformed if the version does not have it."""
         found = self._made.get(opcode)
         if found is None:
             found = self._made[opcode] = self._make(opcode, cursor, at)
@@ -61,7 +61,7 @@ class BodyReader:
         self._depth = 0
 
     def read(self, block: ir.Block) -> None:
-        """All operations into a block, whose arguments come first among the values."""
+        """Reads all operations into a block; the block's arguments are the first values."""
         self._define(list(block.arguments))
         try:
             self._fill(block, None)
@@ -70,7 +70,7 @@ class BodyReader:
             raise
 
     def _fill(self, block: ir.Block, count: int | None) -> None:
-        """Reads a number of operations into a block, or all that there are."""
+        """Reads a number of operations, or all remaining ones, into a block."""
         cursor, point = self._cursor, ir.InsertionPoint(block)
         last: ReadingPlan | None = None
         while cursor.left if count is None else count:
@@ -108,7 +108,7 @@ class BodyReader:
         if plan.regions:
             self._regions(operation, location)
         if len(results) == 1 == len(types):
-            # Half the time of the list of one.
+            # Takes half the time of a list of one element.
             self._values.append(operation.result)
         elif types:
             self._values += list(operation.results)[: len(types)]
@@ -166,7 +166,7 @@ class BodyReader:
         return [read(cursor) for _ in range(count)]
 
     def _operands(self, plan: ReadingPlan, flags: int) -> tuple[list[int], list[int]]:
-        """The sizes of the groups of operands, and the numbers of the values in them."""
+        """Reads the sizes of the operand groups and the indices of the operands."""
         cursor, kind = self._cursor, plan.layout.operand_layout
         number = cursor.number
         if kind == FIXED:
@@ -188,7 +188,7 @@ class BodyReader:
         return sizes, numbers
 
     def _check_inbounds(self, plan: ReadingPlan, indices: int) -> None:
-        """All false is what absent says, so that nothing is left for the verifier to count."""
+        """An array of only false equals absence, so the verifier has no length to check."""
         given, plan.all_false = plan.all_false, None
         if given != indices:
             self._cursor.fail(f"expects one inbounds flag an index ({indices}), but got {given}")

@@ -1,4 +1,4 @@
-"""Operations as the layout of their class says, with their values numbered in the order of definition."""
+"""Writes operations by the layout of their class; values are numbered in the order of definition."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class OperationWriter:
         self._gate = attributes.gate
         self._types = attributes.types
         self._plans: dict[str, OperationPlan] = {}
-        # A value of a block that has ended keeps its entry, though its number is another value's by then.
+        # A value of a finished block keeps its entry, although its number is reused.
         self._numbers: dict[ir.Value, int] = {}
         self._next = 0
         self._depth = 0
@@ -101,7 +101,7 @@ class OperationWriter:
         if field.name in attributes:
             self._attributes.field(field, attributes[field.name], encoder)
         elif field.kind == Booleans.kind:
-            # Absent, they are all false: one for each index of the access.
+            # Absent flags are all false, one per index of the access.
             count = places["index"].stop - places["index"].start
             encoder.varint(count)
             encoder.bytes(bytes(count))

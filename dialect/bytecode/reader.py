@@ -1,4 +1,4 @@
-"""Reads Tile IR bytecode into a module; mistakes are InputErrors at their byte.
+"""Reads Tile IR bytecode into a module; malformed input raises InputError with the byte offset.
 
 The places of operations that the file has none for are `k.tileirbc:@matmul:17`: file, kernel, number of the operation.
 """
@@ -22,7 +22,7 @@ from tilec.dialect.bytecode.type_reader import TypeReader
 from tilec.dialect.mlir import context, ir
 from tilec.errors import InputError, SourceLocation
 
-# The format has no place for the name of a module: this is what NVIDIA's tools call it.
+# The format does not store the name of a module; NVIDIA's tools use this one.
 _NAME = "kernels"
 _PRODUCER = "cuda_tile.producer"
 
@@ -71,7 +71,7 @@ class _FileReader:
         return module
 
     def _locations(self, cursor: Cursor, function: str) -> Iterator[ir.Location]:
-        """Those of the debug section, or the number of each operation where it has none."""
+        """The locations in the debug section, or the number of each operation if there is none."""
         numbered = (ir.Location.file(f"{self._file}:@{function}", at, 0) for at in count())
         start, number = cursor.at, cursor.number()
         if not number:

@@ -1,4 +1,4 @@
-"""What reading an operation of one class takes, looked up once for a file."""
+"""How to read the operations of one class, computed once per file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.fields import MIXED, ONE, OPTIONAL, AttributeField, ValueField
 from tilec.dialect.mlir import ir
 
-# How a group of operands is stored: one value, a number of them, or a bit among the flags (its value) and one value.
+# How a group of operands is stored: one value, a count and values, or a bit of the flags (its value) and one value.
 SINGLE, MANY = 0, -1
 
 
 class Segments:
-    """The segment attributes for groups of operands or results, each made once."""
+    """The segment attributes for groups of operands or results, each created once."""
 
     def __init__(self, fields: tuple[ValueField, ...], name: str) -> None:
         self._fields, self._name = fields, name
@@ -24,7 +24,7 @@ class Segments:
         self._made: dict[tuple[object, ...], ir.Attribute] = {}
 
     def of(self, sizes: list[int], types: list[ir.Type]) -> ir.Attribute:
-        """The attribute for sizes of groups; ValueError where a mixed group has more runs of types than it may."""
+        """The attribute for group sizes; raises ValueError if a mixed group has too many runs of types."""
         key = (*sizes, *types) if self._mixed else tuple(sizes)
         found = self._made.get(key)
         if found is None:
@@ -40,7 +40,7 @@ class Segments:
 
 
 class ReadingPlan:
-    """The members of an operation in the order of the file, with what reads each.
+    """The members of an operation in file order, each with its reader.
 
     `attributes` are names with the bit among the flags that says that they are there (0: always) and a reader (None:
     elements of the type of the result). `groups` says for each operand field how it is stored.
@@ -54,7 +54,7 @@ class ReadingPlan:
         self.spelled: str = operation.spelled_name.removeprefix("cuda_tile.")
         self.fixed_results = sum(field.arity == ONE for field in layout.results)
         self.variadic_results = self.fixed_results < len(layout.results)
-        # Results that the version does not know are tokens, which nothing in the file can use.
+        # Results that the version lacks are tokens, which nothing in the file can use.
         self.younger_results = [TokenType.get() for field in operation.result_fields if field not in layout.results]
         self.result_segments = _segments(operation.result_fields, self.name)
         self.flags = bool(layout.flags)
@@ -63,7 +63,7 @@ class ReadingPlan:
         ]
         self.units = [(field.name, bits[field.name]) for field in layout.flags if field.kind == "flag"]
         self.defaults = _defaults(layout)
-        # How many flags an optional array of booleans had that were all false.
+        # The length of an optional array of booleans that were all false.
         self.all_false: int | None = None
         self.index = next((at for at, field in enumerate(operation.operand_fields) if field.name == "index"), None)
         self.fixed_operands = sum(field.arity == ONE for field in layout.operands)
@@ -84,7 +84,7 @@ class ReadingPlan:
         return None if self.all_false is not None else ir.DenseBoolArrayAttr.get([byte != 0 for byte in found])
 
     def operand_sizes(self, total: int) -> list[int]:
-        """The sizes of the groups where only the number of all operands is stored; the rest is of the variadic one."""
+        """The group sizes if only the total number of operands is stored: the variadic group has the rest."""
         return [1 if kind == SINGLE else total - self.fixed_operands for kind in self.groups]
 
     def result_sizes(self, total: int) -> list[int]:
@@ -99,7 +99,7 @@ def _segments(fields: tuple[ValueField, ...], name: str) -> Segments | None:
 
 
 def _defaults(layout: OperationLayout) -> dict[str, ir.Attribute]:
-    """The attributes that the version does not know, as they are without being written."""
+    """The default values of attributes that the version lacks."""
     fields = layout.operation_class.attribute_fields.values()
     known = {field.name for field in layout.attributes}
     younger = [field for field in fields if field.default is not None and field.name not in known]
@@ -108,6 +108,6 @@ def _defaults(layout: OperationLayout) -> dict[str, ir.Attribute]:
 
 def _stored(field: ValueField, bits: dict[str, int]) -> int:
     if field.arity == OPTIONAL:
-        # One that the version does not know has no bit, and so is not there.
+        # A group that the version lacks has no bit and is absent.
         return bits.get(field.name, 1 << 64)
     return SINGLE if field.arity == ONE else MANY

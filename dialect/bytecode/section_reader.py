@@ -1,4 +1,4 @@
-"""The outermost level of a file: its header, and where its sections are."""
+"""The outermost level of a file: its header and sections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TAG_SIZE = 2
 
 @dataclass(frozen=True)
 class Sections:
-    """The version of a file, whether it says that it holds preview content, and its sections."""
+    """The version of a file, its flag for preview content, and its sections."""
 
     version: Version
     preview: bool
@@ -28,14 +28,14 @@ class Sections:
 
 
 def read_sections(data: bytes) -> Sections:
-    """The sections of a file; raises Malformed."""
+    """Reads the sections of a file; raises Malformed."""
     cursor = Cursor(data, section="header")
     _magic(cursor)
     version, preview = _version(cursor)
     cursors: dict[Section, Cursor] = {}
     while (section := _next(cursor)) is not None:
         number, payload = section
-        # A section that comes again takes the place of the earlier one.
+        # A repeated section replaces the earlier one.
         cursors[number] = payload
     for needed in (Section.STRINGS, Section.FUNCTIONS):
         if needed not in cursors:
@@ -62,7 +62,7 @@ def _version(cursor: Cursor) -> tuple[Version, bool]:
 
 
 def _next(cursor: Cursor) -> tuple[Section, Cursor] | None:
-    """A section's number and payload, or None after the end of the file."""
+    """Reads a section's number and payload; None at the end of the file."""
     start, cursor.section = cursor.at, "section header"
     head = cursor.byte() if cursor.left else cursor.fail("expected another section or the end, but the file stops here")
     number, aligned = head & ~ALIGNED, bool(head & ALIGNED)

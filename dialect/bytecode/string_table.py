@@ -6,13 +6,13 @@ from tilec.dialect.bytecode.encoder import table
 
 
 class StringTable:
-    """Strings in the order in which they were first asked for."""
+    """Strings in the order of first use."""
 
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
 
     def index(self, text: str | bytes) -> int:
-        """The number of a string, which it keeps; bytes need not be UTF-8."""
+        """The index of a string; its bytes need not be UTF-8."""
         content = text.encode() if isinstance(text, str) else text
         return self._numbers.setdefault(content, len(self._numbers))
 

@@ -1,4 +1,4 @@
-"""Tables of entries that are found by offsets: strings, types and constants."""
+"""Reads tables whose entries are found by offset: strings, types and constants."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import struct
 from tilec.dialect.bytecode.cursor import Cursor
 
 _CODES = {4: "I", 8: "Q"}
-# Entries may overlap, as their offsets need not rise, so that a small file could ask for any amount of time and memory.
-# All those that are used may take so many bytes beyond the size of their table.
+# Offsets need not increase, so entries may overlap and a small file could demand any amount of time and memory.
+# The total size of the entries used may exceed the size of the table by so many bytes.
 _MOST_OVERLAP = 1 << 20
 
 
 class Table:
-    """The entries of a section by index; one that nothing asks for is not looked at."""
+    """The entries of a section by index, read on first use."""
 
     def __init__(self, words: str, cursor: Cursor | None = None, offset_size: int = 4) -> None:
         self.words = words
@@ -32,7 +32,7 @@ class Table:
         return len(self._offsets)
 
     def entry(self, index: int, user: Cursor, at: int | None = None) -> Cursor:
-        """The bytes of an entry; Malformed at the place of its user, or `at` of it, where there is none."""
+        """The bytes of an entry; raises Malformed at the position of its user, or at `at`, for a bad index."""
         if index >= len(self._offsets):
             user.fail(f"{self.words} index {index} is out of bounds: the table has {len(self._offsets)} entries", at)
         size = len(self._cursor.data) - self._start
@@ -62,12 +62,12 @@ class Strings:
         return len(self._table)
 
     def read(self, cursor: Cursor) -> str:
-        """The string whose index comes next."""
+        """Reads an index and returns the string."""
         start = cursor.at
         return self.get(cursor.number(), cursor, start)
 
     def get(self, index: int, user: Cursor, at: int | None = None) -> str:
-        """The string of an index; Malformed at the place of its user where there is none or it is not UTF-8."""
+        """The string of an index; raises Malformed at the position of its user for a bad index or invalid UTF-8."""
         found = self._found.get(index)
         if found is None:
             found = self._found[index] = self._decode(index, user, at)

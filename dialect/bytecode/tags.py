@@ -8,20 +8,20 @@ from typing import NamedTuple
 from tilec.dialect.bytecode.version import Version
 
 MAGIC = b"\x7fTileIR\x00"
-# What fills a gap before an aligned payload or table.
+# The padding byte before an aligned payload or table.
 PADDING = 0xCB
-# The bit of a section's number that says that its payload is aligned.
+# The bit of a section's number for an aligned payload.
 ALIGNED = 0x80
-# An extent or a stride known at run time only.
+# A dynamic extent or stride.
 DYNAMIC_EXTENT = 1 << 63
-# Regions in regions that we read and write: each level costs stack here, in the verifier and in the printer.
+# The depth limit of nested regions: each level uses stack here, in the verifier and in the printer.
 DEEPEST_REGIONS = 500
 # Bit 0 of the header's tag: content of the public preview.
 PREVIEW_TAG = 1
 
 
 def is_bytecode(content: bytes) -> bool:
-    """Whether bytes begin as bytecode does and no text can, be they more of it or not."""
+    """Whether bytes begin with the magic number of bytecode, which no text begins with."""
     return content[:1] == MAGIC[:1]
 
 
@@ -38,7 +38,7 @@ class Section(IntEnum):
     PRODUCER = 7
 
 
-# What the start of a section is a multiple of, in bytes.
+# The alignment of sections in bytes.
 SECTION_ALIGNMENT = {
     Section.STRINGS: 4,
     Section.FUNCTIONS: 8,
@@ -48,15 +48,15 @@ SECTION_ALIGNMENT = {
     Section.GLOBALS: 1,
     Section.PRODUCER: 1,
 }
-# The sections that are younger than the format, and what a function record holds since its last change.
+# The versions of later sections, and of the current form of function records.
 SECTION_SINCE = {Section.PRODUCER: Version(13, 3)}
 ARGUMENT_ATTRIBUTES_SINCE = Version(13, 5)
-# A number of flags, none of which means anything yet, at the end of a subprogram in the debug section.
+# The version that added flags, so far unused, to the end of a subprogram in the debug section.
 SUBPROGRAM_FLAGS_SINCE = Version(13, 5)
 
 
 class TypeTag(NamedTuple):
-    """The number of a type and the version that brought it."""
+    """The number of a type and the version that introduced it."""
 
     tag: int
     since: Version = Version(13, 1)
@@ -92,7 +92,7 @@ TYPE_TAGS = {
     "gather_scatter_view": TypeTag(20, Version(13, 3)),
     "strided_view": TypeTag(21, Version(13, 3)),
 }
-# Keywords in the order of their numbers, and the version of each that is younger than the types that hold it.
+# Keywords in numeric order, with the version of each keyword that is younger than its type.
 POINTER_ATTRIBUTES = ("none", "unicast", "multicast")
 POINTER_ATTRIBUTE_SINCE = {"none": Version(13, 4), "unicast": Version(13, 5), "multicast": Version(13, 5)}
 PADDING_VALUES = ("zero", "neg_zero", "nan", "pos_inf", "neg_inf")

@@ -1,4 +1,4 @@
-"""The types of a file: each is read when it is first asked for, and only once."""
+"""Reads the types of a file, each on first use and once."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _DEEPEST = 8
 _DYNAMIC = DYNAMIC_EXTENT - (1 << 64)
 _NAMES = {tag.tag: (name, tag) for name, tag in (NUMBER_TAGS | TYPE_TAGS).items()}
 _OPTION = 1
-# Where the padding of a view is said to be there: at the front since this version, before it where it stands.
+# The first version in which the presence of a view's padding is stored in front.
 _OPTIONS_SINCE = Version(13, 3)
 
 
 class TypeReader:
-    """The types by index; `known` holds those that have been read."""
+    """The types by index; `known` holds those already read."""
 
     def __init__(self, table: Table, version: Version) -> None:
         self.known: dict[int, ir.Type] = {}
@@ -47,7 +47,7 @@ class TypeReader:
         self._open: list[int] = []
 
     def read(self, cursor: Cursor) -> ir.Type:
-        """The type whose index comes next."""
+        """Reads an index and returns the type."""
         start, index = cursor.at, cursor.number()
         found = self.known.get(index)
         return found if found is not None else self._resolve(index, cursor, start)
@@ -83,7 +83,7 @@ class TypeReader:
             blob.fail(f"{words} needs Tile IR {tag.since} or newer, but the file is of {self._version}", 0)
 
     def _option(self, blob: Cursor, since: Version) -> bool:
-        """Whether the one parameter of a type that may be absent is there; nothing says so before a version."""
+        """Whether the optional parameter of a type is present; older versions do not store that."""
         start, bits = blob.at, blob.number() if self._version >= since else 0
         if bits & ~_OPTION:
             blob.fail(f"unknown bits 0x{bits & ~_OPTION:x} among the options of a type", start)

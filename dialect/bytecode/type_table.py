@@ -27,13 +27,13 @@ from tilec.dialect.cuda_tile.types import (
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote, spell
 
-# Pointers and tensor views got a number of options here, and partition views one before: it says if padding follows.
+# Pointers and tensor views have an options number since this version; for partition views it tells if padding follows.
 _POINTER_OPTIONS = Version(13, 4)
 _PADDING_OPTIONS = Version(13, 3)
 
 
 class TypeTable:
-    """Types in the order in which they were first asked for, the parts of a type before it."""
+    """Types in the order of first use, after their component types."""
 
     def __init__(self, gate: VersionGate) -> None:
         self._gate = gate
@@ -41,7 +41,7 @@ class TypeTable:
         self._entries: list[bytes] = []
 
     def index(self, type: ir.Type) -> int:
-        """The number of a type; raises InputError where the version has no form for it."""
+        """The index of a type; raises InputError if the version cannot express it."""
         number = self._numbers.get(type)
         if number is None:
             entry = self._entry(type)
@@ -71,14 +71,14 @@ class TypeTable:
         return [self.index(type) for type in types]
 
     def pointer_attribute(self, type: ir.Type) -> int | None:
-        """The number of the attribute of a pointer or tensor view; None where it has none."""
+        """The number of the attribute of a pointer or tensor view, or None."""
         if type.attribute is None:
             return None
         self._gate.need(f"type {quote(type)}", POINTER_ATTRIBUTE_SINCE[type.attribute])
         return POINTER_ATTRIBUTES.index(type.attribute)
 
     def since(self, version: Version) -> bool:
-        """Whether the file is of a version or a later one."""
+        """Whether the file has this version or a later one."""
         return self._gate.version >= version
 
 

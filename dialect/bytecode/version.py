@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Version(NamedTuple):
-    """A version of Tile IR; they compare by age, and print as `13.3`."""
+    """A version of Tile IR, ordered by age and printed as `13.3`."""
 
     major: int
     minor: int
 
     @classmethod
     def parse(cls, text: str) -> Version:
-        """The version of a text such as "13.3"; raises ValueError where it is none that exists."""
+        """Parses a version such as "13.3"; raises ValueError for an unknown version."""
         found = {str(version): version for version in VERSIONS}.get(text)
         if found is None:
             raise ValueError(f"unknown version '{text}' of Tile IR: expected one of {', '.join(map(str, VERSIONS))}")

@@ -1,4 +1,4 @@
-"""Refuses what a version of the format has no form for, at the place in the user's file."""
+"""Refuses content that a version of the format cannot express, at the line in the user's file."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from tilec.errors import InputError, SourceLocation
 
 
 class VersionGate:
-    """The version that is written, and the operation that is being written; unnamed text is called `file`."""
+    """The version and the operation being written; unnamed text is called `file`."""
 
     def __init__(self, version: Version, file: str | None = None) -> None:
         self.version = version
         self._file = file
         self.operation: ir.Operation | None = None
 
-    def need(self, what: str, since: Version) -> None:
-        """Raises InputError where `what` came with a later version."""
+    def need(self, feature: str, since: Version) -> None:
+        """Raises InputError if `feature` needs a later version."""
         if since > self.version:
             self.refuse(
-                f"{what} needs bytecode version {since} or later, but version {self.version} is to be written:"
+                f"{feature} needs bytecode version {since} or later, but version {self.version} is to be written:"
                 f" write version {since} or later"
             )
 
     def refuse(self, message: str) -> NoReturn:
-        """Raises InputError at the operation that is being written."""
+        """Raises InputError at the operation being written."""
         raise InputError(message, self._place())
 
     def _place(self) -> SourceLocation | None:

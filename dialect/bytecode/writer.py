@@ -22,7 +22,7 @@ _PRODUCER = "cuda_tile.producer"
 
 
 def write_module(module: ir.Module, version: Version = NEWEST, file: str | None = None) -> bytes:
-    """The file of a verified module in a version of the format; equal modules give equal bytes.
+    """Writes a verified module in a version of the format; equal modules have equal bytes.
 
     Raises InputError at the operation for what the version has no form for; `file` names the text that the module came
     from where its locations do not. A producer is left out before 13.3.
@@ -44,7 +44,7 @@ def _write(module: ir.Module, gate: VersionGate) -> bytes:
             globals.append(op)
         else:
             gate.refuse(f"'{operation.name}' has no form in bytecode, which holds kernels and globals of Tile IR")
-    # The order of NVIDIA's Python front end; the tables come last, as the other sections fill them.
+    # The section order of NVIDIA's Python front end; the tables come last, because other sections fill them.
     payloads = {
         Section.FUNCTIONS: functions.payload(),
         Section.GLOBALS: write_globals(globals, attributes),
