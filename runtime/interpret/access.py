@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.element import ELEMENTS, Element
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.global_memory import AccessFault, Memory
 
@@ -20,6 +20,12 @@ def poison(element: Element) -> np.ndarray:
         return np.asarray(True)
     bits = np.frombuffer(bytes([_POISON_BYTE]) * 8, f"u{max(element.bits, 8) // 8}")[0]
     return np.asarray(element.from_bits(np.asarray(bits & 15 if element.bits == 4 else bits)))
+
+
+def may_be_poison(tile: np.ndarray, element: Element) -> np.ndarray:
+    """Which integers have the bits of poison of their type, or of an i32 that was extended."""
+    patterns = {int(poison(element)), int(poison(ELEMENTS["i32"]))} if element.bits >= 32 else {int(poison(element))}
+    return np.isin(np.asarray(tile), list(patterns))
 
 
 def load(

@@ -9,6 +9,7 @@ import numpy as np
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.intervals import Intervals
 from tilec.runtime.interpret.mapped_memory import MappedMemory
+from tilec.runtime.interpret.masked_pointers import NO_ADDRESS, POISON
 from tilec.runtime.interpret.ordering import Ordering
 
 Range = tuple[int, int, bool]
@@ -33,6 +34,9 @@ class Memory:
         self._mapped = MappedMemory() if ranges is None else None
         self.ordering = ordering
         self.changes = 0
+        # Of the checks of offsets: why NO_ADDRESS stands for an address, and addresses that come from poison.
+        self.unreachable = ""
+        self.poisoned: set[int] = set()
         self._join()
 
     def add(self, address: int, size_bytes: int, writable: bool) -> None:
@@ -74,6 +78,9 @@ class Memory:
         window[offsets] = words
 
     def _check(self, addresses: np.ndarray, size: int, action: str) -> None:
+        unreachable = (addresses == NO_ADDRESS) | (addresses == NO_ADDRESS >> np.uint64(1))
+        if self.unreachable and unreachable.any():
+            raise AccessFault(self.unreachable, int(np.argmax(unreachable)))
         misaligned = addresses % np.uint64(size) != 0
         if misaligned.any():
             position = int(np.argmax(misaligned))
@@ -85,7 +92,8 @@ class Memory:
         if outside.any():
             position = int(np.argmax(outside))
             address = int(addresses.flat[position])
-            raise AccessFault(f"{action} of {size} bytes at {address:#x} {self._where(address, action)}", position)
+            why = f"; {POISON}" if address in self.poisoned else ""
+            raise AccessFault(f"{action} of {size} bytes at {address:#x} {self._where(address, action)}{why}", position)
 
     def _outside(self, addresses: np.ndarray, size: int, writing: bool) -> np.ndarray:
         if self._mapped is not None:

@@ -14,6 +14,7 @@ from tilec.errors import UnsupportedError
 from tilec.runtime.interpret.constants import array_of_elements
 from tilec.runtime.interpret.element import ELEMENTS, Element
 from tilec.runtime.interpret.location import place
+from tilec.runtime.interpret.masked_pointers import OFFSET, is_masked
 from tilec.runtime.interpret.op_groups import MEANINGS
 from tilec.runtime.interpret.step import Block, Step, TensorViewType, TileType, TileViewType
 from tilec.runtime.interpret.stride_promises import ASSUME, MAKE_TENSOR_VIEW, is_about_a_stride, stride_promises
@@ -108,6 +109,8 @@ def _attributes(op: Any) -> dict[str, Any]:
             found[name] = False if field.kind == "flag" else field.default
     if op.operation.name == ASSUME:
         found["is_about_a_stride"] = is_about_a_stride(op)
+    if op.operation.name == OFFSET:
+        found["is_masked"] = is_masked(op)
     if op.operation.name == MAKE_TENSOR_VIEW:
         found["stride_promises"] = stride_promises(op)
     return found

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tilec.runtime.interpret import access
 from tilec.runtime.interpret.element import ELEMENTS, Element
 from tilec.runtime.interpret.integer import scalar, signed, wrap
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.masked_pointers import NO_ADDRESS, POISON
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Step
 
@@ -103,16 +105,22 @@ def _unpack(op: Step, _machine: Machine, source: Tile) -> Tile:
 def _offset(op: Step, machine: Machine, ptr: Tile, offset: Tile) -> Tile:
     elements = np.asarray(signed(offset, op.types[1].element)).astype(np.int64)
     moved = ptr + (elements * op.element.target.steps).view(np.uint64)
-    if machine.check:
-        _check_moved(op, machine, ptr, elements, moved)
-    return moved
+    return _checked(op, machine, ptr, elements, moved) if machine.check else moved
 
 
-def _check_moved(op: Step, machine: Machine, ptr: Tile, elements: Tile, moved: Tile) -> None:
+def _checked(op: Step, machine: Machine, ptr: Tile, elements: Tile, moved: Tile) -> Tile:
     """Addresses that leave the 64 bits come back on the wrong side, or from too large a product."""
-    target = op.element.target
+    target, memory = op.element.target, machine.memory
+    poisoned = access.may_be_poison(elements, op.types[1].element)
     too_far = np.abs(elements) > (2**63 - 1) // target.steps
     wrong = np.asarray(too_far | (((moved < ptr) != (elements < 0)) & (elements != 0)))
     if wrong.any():
-        found, start = elements[wrong].flat[0], ptr[wrong].flat[0] // np.uint64(target.steps_per_byte)
-        machine.undefined(f"{found} elements from {start:#x} is no address")
+        number, start = elements[wrong].flat[0], ptr[wrong].flat[0] // np.uint64(target.steps_per_byte)
+        message = f"{number} elements from {start:#x} is no address"
+        if np.any(wrong & poisoned):
+            message += f"; {POISON}"
+        if not op["is_masked"]:
+            machine.undefined(message)
+        memory.unreachable = message
+    memory.poisoned.update(np.asarray(moved)[poisoned].tolist())
+    return np.where(wrong | (ptr == NO_ADDRESS), NO_ADDRESS, moved)

@@ -13,6 +13,7 @@ from tilec.runtime.interpret.element import Element
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.integer import limits, scalar, unsigned, wrap
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.masked_pointers import POISON
 from tilec.runtime.interpret.memory import unwritten
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Step, TileType, TileViewType
@@ -106,7 +107,8 @@ def _check_index(machine: Machine, view: TileView, index: tuple[Tile, ...], type
         number = scalar(index[axis], types[axis].element, "unsigned")
         if number >= count:
             shown = scalar(index[axis], types[axis].element)
-            machine.undefined(f"index {axis} of the view needs to be at least 0 and below {count}, got {shown}")
+            why = f"; {POISON}" if access.may_be_poison(index[axis], types[axis].element).any() else ""
+            machine.undefined(f"index {axis} of the view needs to be at least 0 and below {count}, got {shown}{why}")
 
 
 def locate(

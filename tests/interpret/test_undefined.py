@@ -266,3 +266,54 @@ def test_the_document_names_every_case():
     alone = ("memory of alloca after its block", "a counter that overflows")
     tested = {*(case.what for case in CASES), *POISONED, *ENDLESS, *alone}
     assert set(rows) - {"what", "---", "access"} == tested
+
+
+GATHER = """%none = constant <i32: -1> : tile<4xi32>
+    %i = iota : tile<4xi64>
+    %four64 = constant <i64: 4> : tile<4xi64>
+    %inside = cmpi less_than %indices, %four64, unsigned : tile<4xi64> -> tile<4xi1>
+    %source = reshape %p : tile<ptr<i32>> -> tile<1xptr<i32>>
+    %sources = broadcast %source : tile<1xptr<i32>> -> tile<4xptr<i32>>
+    %at = offset %sources, %indices : tile<4xptr<i32>>, tile<4xi64> -> tile<4xptr<i32>>
+    %x, %k = load_ptr_tko weak %at, {mask}, %none : tile<4xptr<i32>>, tile<4xi1>, tile<4xi32> -> tile<4xi32>, token
+    %out = reshape %q : tile<ptr<i32>> -> tile<1xptr<i32>>
+    %outs = broadcast %out : tile<1xptr<i32>> -> tile<4xptr<i32>>
+    %places = offset %outs, %i : tile<4xptr<i32>>, tile<4xi64> -> tile<4xptr<i32>>
+    %k2 = store_ptr_tko weak %places, %x : tile<4xptr<i32>>, tile<4xi32> -> token"""
+EVERYWHERE = "%all = constant <i1: true> : tile<4xi1>\n"
+
+
+@pytest.mark.parametrize("far", [1000, -5, 2**40, 2**61, -(2**62), -(2**63), 2**63 - 1])
+def test_what_a_mask_leaves_out_may_be_anywhere(execute, far):
+    source, out = np.array([10, 11, 12, 13], np.int32), np.zeros(4, np.int32)
+    indices = f"%indices = constant <i64: [3, {far}, 0, {far}]> : tile<4xi64>\n"
+    execute("%p: tile<ptr<i32>>, %q: tile<ptr<i32>>", indices + GATHER.format(mask="%inside"), source, out, check=True)
+    assert out.tolist() == [13, -1, 10, -1]
+
+
+@pytest.mark.parametrize("far", [2**61, -(2**62)])
+def test_what_no_mask_leaves_out_is_found_at_its_element(execute, far):
+    indices = f"{EVERYWHERE}%indices = constant <i64: [3, 1, {far}, 0]> : tile<4xi64>\n"
+    with pytest.raises(SimulationError, match=rf"element \[2\]: {far} elements from 0x[0-9a-f]+ is no address\n"):
+        body = indices + GATHER.format(mask="%all")
+        execute(
+            "%p: tile<ptr<i32>>, %q: tile<ptr<i32>>", body, np.zeros(4, np.int32), np.zeros(4, np.int32), check=True
+        )
+
+
+@pytest.mark.parametrize("pattern", [-0x5555555555555556, -0x55555556], ids=["i64", "an i32 made wider"])
+def test_poison_as_an_index_is_called_so(execute, pattern):
+    indices = f"{EVERYWHERE}%indices = constant <i64: [3, 1, {pattern}, 0]> : tile<4xi64>\n"
+    with pytest.raises(SimulationError, match=r"element \[2\]: .*; the index has the bits of poison"):
+        body = indices + GATHER.format(mask="%all")
+        execute(
+            "%p: tile<ptr<i32>>, %q: tile<ptr<i32>>", body, np.zeros(4, np.int32), np.zeros(4, np.int32), check=True
+        )
+
+
+def test_poison_as_an_index_of_a_view_is_called_so(execute):
+    body = viewed(STRIDED, "make_strided_view", "")
+    with pytest.raises(
+        SimulationError, match="index 0 of the view .* got -1431655766; the index has the bits of poison"
+    ):
+        execute(PARAMETERS, body, np.zeros(12, np.int32), -0x55555556, 0, check=True)
