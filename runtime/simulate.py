@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -23,7 +23,9 @@ Range = tuple[int, int, bool]
 @dataclass(frozen=True)
 class Settings:
     """How a simulation runs: `seed` orders warps and asynchronous work, `checks` looks for races and lost waits,
-    `step_limit` ends it after so many instructions of a warp (0 is never).
+    `step_limit` ends it after so many instructions of a warp (0 is never). `same_value_races` reports concurrent
+    stores of one value, `read_fences` an asynchronous write after generic reads without a proxy fence; `print` takes
+    the output of the kernel's printf (None is sys.stdout).
     """
 
     seed: int = 0
@@ -31,6 +33,9 @@ class Settings:
     allow_unconfirmed: bool = False
     unchecked_global: bool = False
     step_limit: int = 0
+    same_value_races: bool = False
+    read_fences: bool = True
+    print: Callable[[str], object] | None = None
 
 
 DEFAULT_SETTINGS = Settings()
@@ -134,6 +139,9 @@ def run_text(
             allow_unconfirmed=settings.allow_unconfirmed,
             unchecked_global=settings.unchecked_global,
             step_limit=settings.step_limit,
+            same_value_races=settings.same_value_races,
+            read_fences=settings.read_fences,
+            print=settings.print,
         )
     except _native.Trap as trap:
         raise _error(trap, ptx, name) from None

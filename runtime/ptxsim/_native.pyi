@@ -1,6 +1,6 @@
 """The PTX simulator: programs are parsed once and run on the host's own memory."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 class PtxError(Exception):
@@ -52,4 +52,7 @@ class Program:
         allow_unconfirmed: bool = False,
         unchecked_global: bool = False,
         step_limit: int = 0,
+        same_value_races: bool = False,
+        read_fences: bool = True,
+        print: Callable[[str], object] | None = None,
     ) -> Any: ...

@@ -22,7 +22,7 @@ struct Origin {
   uint32_t lane = 0;
 };
 
-enum class QueueKind : uint8_t { TensorCore, TensorLoad, TensorStore, WarpgroupMma, BulkGroup, CopyAsync };
+enum class QueueKind : uint8_t { TensorCore, TensorLoad, TensorStore, WarpgroupMma, Warpgroup, BulkGroup, CopyAsync };
 
 /// A register that an operation at this position still reads, or is still to write.
 struct RegisterFlight {

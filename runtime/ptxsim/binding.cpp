@@ -58,7 +58,8 @@ std::array<uint32_t, 3> triple(nb::sequence values) {
 std::map<std::string, uint64_t> run(Program &program, const std::string &entry, nb::sequence grid, nb::sequence block,
                                     nb::sequence cluster, uint32_t shared_bytes, nb::bytes parameters,
                                     const std::vector<std::tuple<uint64_t, uint64_t, bool>> &ranges, uint64_t seed,
-                                    bool checks, bool allow_unconfirmed, bool unchecked_global, uint64_t step_limit) {
+                                    bool checks, bool allow_unconfirmed, bool unchecked_global, uint64_t step_limit,
+                                    bool same_value_races, bool read_fences, nb::object print) {
   LaunchOptions options;
   options.grid = triple(grid);
   options.block = triple(block);
@@ -72,6 +73,14 @@ std::map<std::string, uint64_t> run(Program &program, const std::string &entry, 
   options.allow_unconfirmed = allow_unconfirmed;
   options.unchecked_global = unchecked_global;
   options.step_limit = step_limit;
+  options.same_value_races = same_value_races;
+  options.read_fences = read_fences;
+  options.print = [&print](const std::string &text) {
+    nb::gil_scoped_acquire held;
+    nb::object write = print.is_none() ? nb::module_::import_("sys").attr("stdout").attr("write") : print;
+    // The bytes are the program's own and need not be UTF-8.
+    write(nb::steal(PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "replace")));
+  };
   options.poll = [] {
     nb::gil_scoped_acquire held;
     if (PyErr_CheckSignals())
@@ -149,8 +158,10 @@ NB_MODULE(_native, module) {
            nb::arg("parameters") = nb::bytes("", 0),
            nb::arg("ranges") = std::vector<std::tuple<uint64_t, uint64_t, bool>>(), nb::arg("seed") = 0,
            nb::arg("checks") = true, nb::arg("allow_unconfirmed") = false, nb::arg("unchecked_global") = false,
-           nb::arg("step_limit") = 0,
+           nb::arg("step_limit") = 0, nb::arg("same_value_races") = false, nb::arg("read_fences") = true,
+           nb::arg("print") = nb::none(),
            "Runs a grid and returns what was counted. `ranges` are the (address, size, writable) that may be touched. "
+           "`print` takes the output of vprintf, block by block; sys.stdout.write if it is None. "
            "Raises Trap, and PtxError for a launch that the driver would refuse.");
 
   module.def(

@@ -34,6 +34,15 @@ public:
         epochs[agent] = other.epochs[agent];
   }
 
+  /// Keeps what both clocks have.
+  void meet(const VectorClock &other) {
+    if (epochs.size() > other.epochs.size())
+      epochs.resize(other.epochs.size());
+    for (size_t agent = 0; agent < epochs.size(); ++agent)
+      if (other.epochs[agent] < epochs[agent])
+        epochs[agent] = other.epochs[agent];
+  }
+
 private:
   std::vector<Epoch> epochs;
 };
@@ -57,6 +66,9 @@ public:
   explicit WarpClock(Agent agent) : agent(agent) { known.happened.raise(agent, 1); }
 
   Epoch now() const { return known.happened[agent]; }
+
+  /// Later accesses of this warp count as later than what an asynchronous operation knew when it was issued.
+  void begin_epoch() { advance(); }
 
   /// What a release publishes; later accesses of this warp are not part of it.
   Knowledge release();

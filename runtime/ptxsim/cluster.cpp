@@ -39,6 +39,8 @@ static const char *queue_name(QueueKind kind) {
     return "tcgen05.st";
   case QueueKind::WarpgroupMma:
     return "wgmma";
+  case QueueKind::Warpgroup:
+    return "wgmma of the warpgroup";
   case QueueKind::BulkGroup:
     return "bulk stores";
   default:

@@ -21,6 +21,7 @@ Cta::Cta(Machine &machine, Cluster &cluster, std::array<uint32_t, 3> index, uint
       shadow(machine.shared_bytes() / 16 + 1), tensor_memory(std::make_unique<TensorMemory>()),
       holds_mbarrier(machine.shared_bytes() / 16 + 1) {
   uint32_t threads = thread_count();
+  warpgroups.resize(threads / (warpgroup_warps * lane_count));
   warps.reserve((threads + lane_count - 1) / lane_count);
   // The content of shared memory is undefined: a pattern that no program expects.
   std::fill(shared.begin(), shared.end(), uint8_t(0xCB));

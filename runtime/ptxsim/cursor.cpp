@@ -13,8 +13,21 @@ static bool is_name_start(char c) {
 }
 static bool is_name_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
 
+/// PTX is ASCII; other bytes are shown by their number.
+static std::string ascii(const std::string &message) {
+  std::string result;
+  for (unsigned char c : message) {
+    constexpr char digits[] = "0123456789ABCDEF";
+    if (c < 0x80 && (c >= ' ' || c == '\t'))
+      result += char(c);
+    else
+      result += std::string("\\x") + digits[c >> 4] + digits[c & 15];
+  }
+  return result;
+}
+
 void Cursor::error(const std::string &message) const {
-  throw PtxError(line_number, uint32_t(position - line_start) + 1, message);
+  throw PtxError(line_number, uint32_t(position - line_start) + 1, ascii(message));
 }
 
 void Cursor::advance(size_t count) {

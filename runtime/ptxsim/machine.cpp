@@ -1,5 +1,6 @@
 #include "machine.h"
 
+#include "launch_limits.h"
 #include "opcode.h"
 
 #include <algorithm>
@@ -9,40 +10,9 @@ namespace ptxsim {
 
 static uint64_t volume(const std::array<uint32_t, 3> &size) { return uint64_t(size[0]) * size[1] * size[2]; }
 
-static std::string text_of(const std::array<uint32_t, 3> &size) {
-  return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
-}
-
-static void refuse(const std::string &message) { throw PtxError(0, 0, message); }
-
-/// What the driver would refuse to launch.
-static void check_launch(const Function &entry, const LaunchOptions &options) {
-  if (!volume(options.grid) || !volume(options.block) || !volume(options.cluster))
-    refuse("grid, block and cluster need at least 1 in each dimension");
-  if (volume(options.block) > 1024)
-    refuse("a block has at most 1024 threads, found " + text_of(options.block));
-  if (volume(options.cluster) > 16)
-    refuse("a cluster has at most 16 CTAs, found " + text_of(options.cluster));
-  if (volume(entry.required_threads) && volume(entry.required_threads) != volume(options.block))
-    refuse("'" + entry.name + "' requires " + text_of(entry.required_threads) + " threads (.reqntid), found " +
-           text_of(options.block));
-  if (volume(entry.max_threads) && volume(entry.max_threads) < volume(options.block))
-    refuse("'" + entry.name + "' allows " + text_of(entry.max_threads) + " threads (.maxntid), found " +
-           text_of(options.block));
-  if (volume(entry.cluster) && entry.cluster != options.cluster)
-    refuse("'" + entry.name + "' requires clusters of " + text_of(entry.cluster) + ", found " +
-           text_of(options.cluster));
-  for (size_t i = 0; i < 3; ++i)
-    if (options.grid[i] % options.cluster[i])
-      refuse("the grid " + text_of(options.grid) + " is no multiple of the cluster " + text_of(options.cluster));
-  if (options.parameters.size() != entry.parameter_bytes)
-    refuse("'" + entry.name + "' takes " + std::to_string(entry.parameter_bytes) + " bytes of parameters, found " +
-           std::to_string(options.parameters.size()));
-}
-
 Machine::Machine(Program &program, const Function &entry, LaunchOptions given)
     : program(program), entry(entry), options(std::move(given)), random(options.seed * 0x9E3779B97F4A7C15u + 1) {
-  check_launch(entry, options);
+  check_launch(program, entry, options);
   opcode_counts.assign(opcode_table().size(), 0);
   lane_counts.assign(opcode_table().size(), 0);
   // Seed 0 completes asynchronous work as late as possible; others mix eager and late, long and short slices.
@@ -74,13 +44,7 @@ void Machine::prepare_memory() {
     }
 }
 
-uint32_t Machine::dynamic_shared_offset() const {
-  uint32_t alignment = 16;
-  for (const Variable &variable : program.variables)
-    if (variable.external && variable.space == Space::SharedCta)
-      alignment = std::max(alignment, variable.alignment);
-  return (shared_base + entry.shared_bytes + alignment - 1) / alignment * alignment;
-}
+uint32_t Machine::dynamic_shared_offset() const { return uint32_t(dynamic_shared_begin(program, entry)); }
 
 uint32_t Machine::shared_bytes() const { return dynamic_shared_offset() + options.dynamic_shared_bytes; }
 
@@ -134,8 +98,10 @@ bool Machine::run_slice(Cluster &cluster) {
     if (options.step_limit && steps > options.step_limit)
       trap(chosen.origin(), trap_kind::step_limit, "more than " + std::to_string(options.step_limit) + " instructions");
   }
-  if (!cluster.async.empty() && (ready.empty() || random() % 256 < eagerness))
+  if (!cluster.async.empty() && (ready.empty() || random() % 256 < eagerness)) {
     cluster.async.perform_one(random);
+    changed();
+  }
   return true;
 }
 
@@ -180,6 +146,12 @@ void Machine::deadlock(const std::string &message) {
                           (fragment.state == Fragment::State::Converging ? ", for other lanes of the warp" : ""));
         }
       }
+  for (const auto &cluster : resident)
+    for (const auto &cta : cluster->ctas)
+      for (size_t group = 0; group < cta->warpgroups.size(); ++group)
+        if (std::string missing = cta->warpgroups[group].missing(uint32_t(group) * warpgroup_warps); !missing.empty())
+          trap({cta->warpgroups[group].oldest(), cta->warps[group * warpgroup_warps].get(), 0}, trap_kind::divergence,
+               missing, std::move(notes));
   trap(origin, torn ? trap_kind::divergence : trap_kind::deadlock, message, std::move(notes));
 }
 
@@ -192,26 +164,58 @@ void Machine::finish_cluster(size_t index) {
   resident.erase(resident.begin() + ptrdiff_t(index));
 }
 
-/// Now and then: signals of the process, and blocks that spin for one that has not started.
-void Machine::look_around() {
+/// Periodic housekeeping: signals of the process, blocks that spin for one that has not started, and deadlocks.
+void Machine::poll() {
   if (options.poll)
     options.poll();
-  if (progress() != progress_at_look) {
-    progress_at_look = progress();
+  if (progress() != progress_at_poll) {
+    progress_at_poll = progress();
     latest_write = steps;
-    return;
   }
   constexpr uint64_t patience = 100'000'000, soon = 20'000;
-  if (next_cluster < cluster_count) {
-    if (steps - latest_write > soon)
-      launch_cluster();
+  if (steps - latest_write <= soon) {
+    spin_watch.stop();
     return;
   }
+  if (next_cluster < cluster_count) {
+    launch_cluster();
+    return;
+  }
+  spin_watch.active = true;
+  const bool stuck =
+      std::all_of(resident.begin(), resident.end(), [&](const auto &cluster) { return spin_watch.is_stuck(*cluster); });
+  if (stuck && !wake_polls())
+    deadlock("no thread can go on: those that run repeat the same state, and nothing is left that could change it");
   if (!options.step_limit && steps - latest_write > patience)
     deadlock("no thread has written memory or passed a barrier in 100 million instructions (a step_limit allows more)");
 }
 
+void Machine::print(const Cta &cta, const std::string &text) {
+  changed();
+  const auto &grid = options.grid;
+  printed[(uint64_t(cta.index[2]) * grid[1] + cta.index[1]) * grid[0] + cta.index[0]] += text;
+}
+
+void Machine::flush_printed() {
+  if (options.print)
+    for (const auto &[block, text] : printed)
+      options.print(text);
+  printed.clear();
+}
+
 Counters Machine::run() {
+  try {
+    run_clusters();
+  } catch (const Trap &) {
+    flush_printed();
+    throw;
+  }
+  flush_printed();
+  collect_counters();
+  return counters;
+}
+
+void Machine::run_clusters() {
   constexpr size_t usually_resident = 2;
   while (next_cluster < cluster_count || !resident.empty()) {
     while (resident.size() < usually_resident && next_cluster < cluster_count)
@@ -228,7 +232,7 @@ Counters Machine::run() {
     }
     constexpr uint64_t slices_between_polls = 1 << 8;
     if (++slices % slices_between_polls == 0)
-      look_around();
+      poll();
     if (moved)
       continue;
     // The others may wait for a cluster that has not started.
@@ -237,8 +241,6 @@ Counters Machine::run() {
     else if (!wake_polls())
       deadlock("no thread can go on");
   }
-  collect_counters();
-  return counters;
 }
 
 void Machine::collect_counters() {

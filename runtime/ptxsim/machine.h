@@ -6,6 +6,8 @@
 #include "memory.h"
 #include "program.h"
 #include "shadow.h"
+#include "spin_watch.h"
+#include "tensor/warpgroup.h"
 #include "tma/tensor_map_proxy.h"
 #include "warp.h"
 
@@ -31,8 +33,11 @@ struct LaunchOptions {
   bool checks = true;             // races, initialisation, protocol
   bool allow_unconfirmed = false; // behaviour that NVIDIA does not document
   bool unchecked_global = false;
-  uint64_t step_limit = 0;    // warp instructions; 0: none
-  std::function<void()> poll; // called now and then; may throw to stop the run
+  bool same_value_races = false;                  // two stores of the same value at once are races too
+  bool read_fences = true;                        // generic reads need fence.proxy.async before an asynchronous write
+  uint64_t step_limit = 0;                        // warp instructions; 0: none
+  std::function<void()> poll;                     // called periodically; may throw to stop the run
+  std::function<void(const std::string &)> print; // takes the output of vprintf
 };
 
 /// Counted over a launch; names are those the Python side shows.
@@ -79,6 +84,7 @@ public:
   Shadow shadow;               // of `shared`
   std::unique_ptr<TensorMemory> tensor_memory;
   std::array<NamedBarrier, 16> barriers;
+  std::vector<Warpgroup> warpgroups;              // of 128 threads each
   std::map<uint32_t, Mbarrier> mbarriers;         // by offset
   std::map<uint32_t, Mbarrier> retired_mbarriers; // before mbarrier.init and after mbarrier.inval: their agents
 
@@ -138,7 +144,18 @@ public:
   std::vector<uint64_t> parameter_storage; // the entry's parameters, 64-byte aligned within
   uint8_t *parameters = nullptr;
   uint64_t steps = 0;        // warp instructions
-  uint64_t latest_write = 0; // the step of it: of a store or atomic operation
+  uint64_t latest_write = 0; // the step at which memory last changed
+  uint64_t changes = 0;      // of memory, of barriers, and of what special registers hold
+  SpinWatch spin_watch;
+
+  /// A store, an atomic operation or a barrier has changed what other threads can see.
+  void changed() {
+    latest_write = steps;
+    ++changes;
+  }
+
+  /// Output of vprintf: shown by block, when the run ends.
+  void print(const Cta &cta, const std::string &text);
 
   uint32_t shared_bytes() const; // static and dynamic, with the system's part
   uint32_t dynamic_shared_offset() const;
@@ -153,14 +170,17 @@ private:
   bool run_slice(Cluster &cluster); // false: nothing in it can go on
   bool wake_polls();
   void finish_cluster(size_t index);
-  void look_around();
+  void poll();
+  void run_clusters();
+  void flush_printed();
   [[noreturn]] void deadlock(const std::string &message);
   uint64_t progress() const;
   void collect_counters();
 
   std::vector<std::unique_ptr<Cluster>> resident;
   uint64_t slices = 0;
-  uint64_t progress_at_look = 0;
+  std::map<uint64_t, std::string> printed; // by the linear index of the block
+  uint64_t progress_at_poll = 0;
   uint64_t progress_at_wake = 0;
   uint32_t wakes = 0;
   uint32_t slice = 256;   // warp instructions

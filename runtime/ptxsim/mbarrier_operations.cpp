@@ -19,6 +19,7 @@ static void trap_if(const Origin &origin, Cta &cta, const std::string &wrong, ui
 
 static void changed(const Origin &origin, Cta &cta, Mbarrier &mbarrier, uint64_t phase_before) {
   mbarrier.line = origin.instruction->line;
+  cta.machine.changed();
   if (mbarrier.phase != phase_before)
     ++cta.cluster.progress;
 }
@@ -65,7 +66,7 @@ void drop_mbarrier(const Origin &origin, Cta &cta, uint64_t offset, int64_t coun
 void expect_transactions(const Origin &origin, Cta &cta, uint64_t offset, int64_t bytes) {
   Mbarrier &mbarrier = object_at(origin, cta, offset);
   trap_if(origin, cta, mbarrier.expect_transactions(bytes), mbarrier.line);
-  mbarrier.line = origin.instruction->line;
+  changed(origin, cta, mbarrier, mbarrier.phase);
 }
 
 Mbarrier &mbarrier_for_async(Warp &warp, Cta &owner, uint64_t offset, uint32_t lane) {

@@ -196,6 +196,7 @@ void Parser::body(int32_t index) {
 }
 
 void Parser::statement() {
+  const Nesting nesting(*this);
   if (cursor.peek() == '{') {
     cursor.take('{');
     scopes.emplace_back();

@@ -5,6 +5,7 @@
 #include "program.h"
 
 #include <map>
+#include <set>
 #include <unordered_map>
 
 namespace ptxsim {
@@ -34,6 +35,22 @@ private:
     std::unordered_map<std::string, std::vector<std::string>> tables; // .branchtargets
     std::unordered_map<std::string, int32_t> variables;
     uint32_t first = 0; // instruction
+  };
+
+  /// Braces, brackets and signs within each other; the parser calls itself for each.
+  class Nesting {
+  public:
+    explicit Nesting(Parser &parser) : depth(parser.depth) {
+      constexpr uint32_t most = 256;
+      if (++depth > most)
+        parser.cursor.error("nesting of more than " + std::to_string(most) + " levels");
+    }
+    ~Nesting() { --depth; }
+    Nesting(const Nesting &) = delete;
+    Nesting &operator=(const Nesting &) = delete;
+
+  private:
+    uint32_t &depth;
   };
 
   void top_level();
@@ -71,9 +88,11 @@ private:
 
   Program &program;
   Cursor cursor;
-  std::vector<Scope> scopes; // [0] is the module
+  std::vector<Scope> scopes;       // [0] is the module
+  std::set<int32_t> declared_only; // variables of the module that are .extern so far
   std::map<uint32_t, std::string> files;
   std::vector<uint32_t> location_files; // by location
+  uint32_t depth = 0;
   uint32_t current_location = 0;
   int32_t current_function = -1;
 };

@@ -5,6 +5,7 @@
 namespace ptxsim {
 
 Operand Parser::operand() {
+  const Nesting nesting(*this);
   if (cursor.take('!')) {
     Operand result = operand();
     result.negated = !result.negated;
@@ -34,7 +35,7 @@ Operand Parser::operand() {
         result.value = uint64_t(constant_sum(constant_product(int64_t(result.value))));
     } else {
       int64_t value = constant_expression();
-      result.value = uint64_t(negative ? -value : value);
+      result.value = negative ? 0 - uint64_t(value) : uint64_t(value);
     }
     return result;
   }
@@ -122,10 +123,11 @@ int64_t Parser::constant_expression() {
 /// What follows a first term, or a first factor.
 int64_t Parser::constant_sum(int64_t value) {
   for (;;) {
+    // Constants wrap at 64 bits.
     if (cursor.take('+'))
-      value += constant_product(constant_primary());
+      value = int64_t(uint64_t(value) + uint64_t(constant_product(constant_primary())));
     else if (cursor.take('-'))
-      value -= constant_product(constant_primary());
+      value = int64_t(uint64_t(value) - uint64_t(constant_product(constant_primary())));
     else
       return value;
   }
@@ -139,14 +141,18 @@ int64_t Parser::constant_product(int64_t value) {
     int64_t right = constant_primary();
     if (divide && right == 0)
       cursor.error("division by zero in a constant expression");
-    value = divide ? value / right : int64_t(uint64_t(value) * uint64_t(right));
+    if (divide && right == -1)
+      value = int64_t(0 - uint64_t(value)); // the least value divided by -1 wraps, too
+    else
+      value = divide ? value / right : int64_t(uint64_t(value) * uint64_t(right));
   }
   return value;
 }
 
 int64_t Parser::constant_primary() {
+  const Nesting nesting(*this);
   if (cursor.take('-'))
-    return -constant_primary();
+    return int64_t(0 - uint64_t(constant_primary()));
   if (cursor.take('~'))
     return ~constant_primary();
   if (cursor.take('(')) {

@@ -2,6 +2,7 @@
 
 #include "memory.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace ptxsim {
@@ -79,6 +80,10 @@ void Parser::declare_registers() {
 
 uint64_t Parser::allocate_local(uint64_t size, uint32_t alignment) {
   uint64_t offset = align_up(program.local_bytes, alignment);
+  // PTX ISA 5.1.5: local memory of a thread.
+  constexpr uint64_t maximum_local_bytes = 512 * 1024;
+  if (size > maximum_local_bytes - std::min(offset, maximum_local_bytes))
+    cursor.error("more than " + std::to_string(maximum_local_bytes) + " bytes of local memory and parameters");
   program.local_bytes = uint32_t(offset + size);
   return offset;
 }
@@ -133,15 +138,27 @@ void Parser::variable(Space space, int32_t function, bool external) {
       result.address = allocate_local(result.size, result.alignment);
     int32_t index = int32_t(program.variables.size());
     auto [place, fresh] = scopes.back().variables.emplace(result.name, index);
-    if (!fresh) // an .extern declaration before or after the definition
-      program.variables[size_t(place->second)] = std::move(result);
-    else
+    if (!fresh) {
+      Variable &earlier = program.variables[size_t(place->second)];
+      // A variable of the module may be declared .extern before or after its definition.
+      const bool only_declared = declared_only.count(place->second) != 0;
+      if (function >= 0 || !(external || only_declared))
+        cursor.error("a second variable '" + result.name + "'");
+      if (!external || only_declared)
+        earlier = std::move(result);
+      if (!external)
+        declared_only.erase(place->second);
+    } else {
+      if (external)
+        declared_only.insert(index);
       program.variables.push_back(std::move(result));
+    }
   } while (cursor.take(','));
   cursor.expect(';');
 }
 
 void Parser::initialiser_list(Variable &variable, Type type, size_t &element) {
+  const Nesting nesting(*this);
   cursor.expect('{');
   if (cursor.take('}'))
     return;
@@ -285,6 +302,16 @@ std::vector<Operand> Parser::formals(Scope &scope, int32_t index) {
   return result;
 }
 
+/// ptxas refuses more static shared memory than every GPU has.
+static uint32_t checked_shared_bytes(const Function &function, uint64_t bytes) {
+  constexpr uint64_t maximum_static_shared_bytes = 48 * 1024;
+  if (bytes > maximum_static_shared_bytes)
+    throw PtxError(0, 0,
+                   "'" + function.name + "' declares " + std::to_string(bytes) +
+                       " bytes of static shared memory, of at most " + std::to_string(maximum_static_shared_bytes));
+  return uint32_t(bytes);
+}
+
 /// Variables of the module and of device functions come first, then those of each entry; entries overlap.
 void Parser::lay_out_shared() {
   auto place = [](Variable &variable, uint64_t &end) {
@@ -304,7 +331,7 @@ void Parser::lay_out_shared() {
       if (variable.space == Space::SharedCta && !variable.external && of_entry(variable) &&
           variable.function == int32_t(i))
         place(variable, end);
-    program.functions[i].shared_bytes = uint32_t(end - shared_base);
+    program.functions[i].shared_bytes = checked_shared_bytes(program.functions[i], end - shared_base);
   }
 }
 

@@ -11,6 +11,14 @@ static size_t part_count(std::string_view mnemonic) {
   return size_t(std::count(mnemonic.begin(), mnemonic.end(), '.')) + 1;
 }
 
+/// The groups whose instructions only compute: an undefined source makes their result undefined. All others use their
+/// sources as guards, addresses, descriptors, data to store or operands of a barrier.
+static bool propagates_undefined(std::string_view group) {
+  static constexpr std::string_view groups[] = {"arithmetic", "integer", "logic", "compare",
+                                                "float",      "convert", "move"};
+  return std::find(std::begin(groups), std::end(groups), group) != std::end(groups);
+}
+
 static void decode(Program &program, Instruction &instruction) {
   int row = find_opcode(instruction.text);
   if (row >= 0) {
@@ -20,6 +28,7 @@ static void decode(Program &program, Instruction &instruction) {
   }
   std::string reason = "no such instruction in the table";
   if (instruction.opcode) {
+    instruction.propagates_undefined = propagates_undefined(instruction.opcode->group);
     Decoder decoder(program, instruction, part_count(instruction.opcode->mnemonic));
     try {
       Execute execute = instruction.opcode->decode(decoder);

@@ -17,6 +17,7 @@ namespace ptxsim {
 class Warp;
 struct Instruction;
 struct Opcode;
+struct Operand;
 
 /// What the warp does after an instruction.
 enum class Outcome : uint8_t {
@@ -26,6 +27,10 @@ enum class Outcome : uint8_t {
 };
 
 using Execute = Outcome (*)(Warp &, const Instruction &);
+
+/// The bytes of `destination` in a lane that have a defined value, as a mask, where a source of the instruction has
+/// undefined bytes. Called before the destination counts as written.
+using DefinedBytes = uint16_t (*)(Warp &, const Instruction &, const Operand &destination, uint32_t lane);
 
 inline constexpr uint32_t lane_count = 32;
 
@@ -71,7 +76,8 @@ struct Instruction {
   uint8_t mask_operand = 0;
   bool guarded = false;
   bool guard_negated = false;
-  bool propagates_undefined = false; // copies: reading a never written register is no error yet
+  bool propagates_undefined = false;    // an undefined source makes the result undefined instead of a trap
+  DefinedBytes defined_bytes = nullptr; // what of the result is defined nevertheless; nullptr: nothing
   uint32_t guard_slot = 0;
   uint32_t guard_number = 0;
   Space space = Space::Generic;

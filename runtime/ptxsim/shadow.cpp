@@ -69,34 +69,84 @@ std::optional<Conflict> Shadow::read(size_t index, uint16_t mask, const Actor &a
 }
 
 static std::optional<Conflict> after_read(const Access &read, uint16_t mask, const Actor &actor) {
-  if ((read.mask & mask) && !(read.strong && actor.strong) && !happened_before(read, actor))
+  if (!(read.mask & mask) || (read.strong && actor.strong))
+    return std::nullopt;
+  if (!happened_before(read, actor))
     return Conflict{Conflict::Kind::WriteAfterRead, read, false};
+  // The async proxy may write before a generic read is performed, unless a fence orders the two.
+  if (actor.fences_reads && !visible_to(read, actor))
+    return Conflict{Conflict::Kind::WriteAfterRead, read, true};
   return std::nullopt;
+}
+
+/// Two generic stores of the same value at once leave that value, in whatever order they are performed.
+static bool stores_same_value(size_t block, uint16_t mask, const Conflict &conflict, const Actor &actor) {
+  if (!actor.before || conflict.kind != Conflict::Kind::WriteAfterWrite || conflict.needs_proxy_fence ||
+      actor.asynchronous || conflict.earlier.asynchronous)
+    return false;
+  for (size_t unit = 0; unit < 16; ++unit) {
+    const size_t at = block * 16 + unit - actor.first_byte;
+    if ((mask & conflict.earlier.mask) >> unit & 1 && actor.before[at] != actor.after[at])
+      return false;
+  }
+  return true;
+}
+
+static void remove_units(std::vector<Access> &accesses, uint16_t mask) {
+  for (Access &access : accesses)
+    access.mask &= uint16_t(~mask);
+  accesses.erase(std::remove_if(accesses.begin(), accesses.end(), [](const Access &access) { return !access.mask; }),
+                 accesses.end());
+}
+
+/// Keeps the concurrent writes of the same value beside this one.
+void Shadow::add_concurrent_write(Block &block, uint16_t mask, const Actor &actor) {
+  if (!block.more)
+    block.more = std::make_unique<Overflow>();
+  block.read.mask &= uint16_t(~mask);
+  remove_units(block.more->reads, mask);
+  const auto supersede = [&](Access &write) {
+    if (happened_before(write, actor))
+      write.mask &= uint16_t(~mask);
+  };
+  supersede(block.write);
+  for (Access &write : block.more->writes)
+    supersede(write);
+  remove_units(block.more->writes, 0);
+  block.more->writes.push_back(stamp(mask, actor));
 }
 
 std::optional<Conflict> Shadow::write(size_t index, uint16_t mask, const Actor &actor) {
   Block &block = blocks[index];
-  if (auto conflict = after_write(block.write, mask, actor, Conflict::Kind::WriteAfterWrite))
+  bool concurrent = false;
+  const auto after_earlier_write = [&](const Access &write) {
+    auto conflict = after_write(write, mask, actor, Conflict::Kind::WriteAfterWrite);
+    if (conflict && stores_same_value(index, mask, *conflict, actor)) {
+      concurrent = true;
+      conflict.reset();
+    }
+    return conflict;
+  };
+  if (auto conflict = after_earlier_write(block.write))
     return conflict;
   if (auto conflict = after_read(block.read, mask, actor))
     return conflict;
-  block.read.mask &= uint16_t(~mask);
   if (block.more) {
-    auto remove = [&](std::vector<Access> &accesses) {
-      for (Access &access : accesses)
-        access.mask &= uint16_t(~mask);
-      accesses.erase(
-          std::remove_if(accesses.begin(), accesses.end(), [](const Access &access) { return !access.mask; }),
-          accesses.end());
-    };
     for (const Access &write : block.more->writes)
-      if (auto conflict = after_write(write, mask, actor, Conflict::Kind::WriteAfterWrite))
+      if (auto conflict = after_earlier_write(write))
         return conflict;
     for (const Access &read : block.more->reads)
       if (auto conflict = after_read(read, mask, actor))
         return conflict;
-    remove(block.more->writes);
-    remove(block.more->reads);
+  }
+  if (concurrent) {
+    add_concurrent_write(block, mask, actor);
+    return std::nullopt;
+  }
+  block.read.mask &= uint16_t(~mask);
+  if (block.more) {
+    remove_units(block.more->writes, mask);
+    remove_units(block.more->reads, mask);
   }
   Access access = stamp(mask, actor);
   auto same_moment = [&](const Access &write) {

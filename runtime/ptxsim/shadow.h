@@ -17,8 +17,12 @@ struct Actor {
   bool asynchronous = false; // async proxy: TMA, tcgen05, wgmma
   bool in_order = true;      // accesses of this agent are ordered among themselves (not so for an mbarrier's)
   bool strong = false;       // atomic, volatile, relaxed, acquire or release: no race with another strong one
+  bool fences_reads = false; // an asynchronous write needs fence.proxy.async after earlier generic reads
   const VectorClock *happened = nullptr;
   const VectorClock *proxied = nullptr; // needed where asynchronous
+  const uint8_t *before = nullptr;      // of a generic store: the bytes from `first_byte` on before it; else nullptr
+  const uint8_t *after = nullptr;       // and after it
+  size_t first_byte = 0;
 };
 
 struct Access {
@@ -54,6 +58,9 @@ public:
   bool initialised(size_t block, uint16_t mask) const;
 
 private:
+  struct Block;
+  void add_concurrent_write(Block &block, uint16_t mask, const Actor &actor);
+
   struct Overflow {
     std::vector<Access> writes, reads;
   };

@@ -135,7 +135,7 @@ uint64_t Warp::run(uint64_t steps) {
     ++done;
     if (next.guarded) {
       if ((written[next.guard_number] & mask) != mask)
-        trap(trap_kind::uninitialised, "the guard of '" + next.text + "' reads a predicate that was never written");
+        trap(trap_kind::uninitialised, "the guard of '" + next.text + "' reads a predicate without a defined value");
       uint32_t guard;
       std::memcpy(&guard, &registers[next.guard_slot], 4);
       uint32_t passing = mask & (next.guard_negated ? ~guard : guard);
@@ -156,6 +156,7 @@ uint64_t Warp::run(uint64_t steps) {
       trap(trap_kind::unsupported, "'" + next.text + "' is not supported");
     running.state = Fragment::State::Runnable;
     uint32_t executing_lanes = mask;
+    undefined_lanes = 0;
     Outcome outcome = next.execute(*this, next);
     if (outcome != Outcome::Wait) {
       ++machine.opcode_counts[next.row];
@@ -182,18 +183,50 @@ uint64_t Warp::run(uint64_t steps) {
 void Warp::jump(uint32_t target, uint32_t taken) {
   Fragment &running = fragments[current];
   uint32_t others = running.mask & ~taken;
+  const bool back = target <= running.pc;
   if (!others) {
-    running.back_jumps += target <= running.pc;
+    running.back_jumps += back;
     running.pc = target;
+    if (back && machine.spin_watch.active)
+      machine.spin_watch.jumped_back(*this);
     return;
   }
   Fragment other = running;
   other.mask = others;
   ++other.pc;
   running.mask = taken;
-  running.back_jumps += target <= running.pc;
+  running.back_jumps += back;
   running.pc = target;
   fragments.push_back(std::move(other));
+  if (back && machine.spin_watch.active)
+    machine.spin_watch.jumped_back(*this);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9E37'79B9'7F4A'7C15u; // 2^64 divided by the golden ratio
+  return hash ^ hash >> 29;
+}
+
+static uint64_t hash_bytes(uint64_t hash, const std::vector<uint8_t> &bytes) {
+  size_t at = 0;
+  for (; at + 8 <= bytes.size(); at += 8)
+    hash = mix(hash, load_value<uint64_t>(bytes.data() + at));
+  for (; at < bytes.size(); ++at)
+    hash = mix(hash, bytes[at]);
+  return hash;
+}
+
+uint64_t Warp::state_hash() const {
+  uint64_t hash = mix(mix(live, carry), cluster_arrived);
+  // The order of the fragments does not matter.
+  uint64_t all = 0;
+  for (const Fragment &fragment : fragments) {
+    uint64_t one = mix(mix(mix(1, fragment.pc), fragment.mask), uint64_t(fragment.state));
+    for (uint32_t back : fragment.stack)
+      one = mix(one, back);
+    all += one;
+  }
+  return hash_bytes(hash_bytes(mix(hash, all), registers), local_memory);
 }
 
 void Warp::call(uint32_t target) {
@@ -220,6 +253,8 @@ void Warp::exit_lanes() {
   running.mask &= ~leaving;
   ++running.pc;
   remove_empty_fragments();
+  if (!live && index / warpgroup_warps < cta.warpgroups.size())
+    cta.warpgroups[index / warpgroup_warps].check_exit(*this);
   ++cluster.progress;
   cta.threads_left(*this);
 }
@@ -254,15 +289,64 @@ void Warp::set_bits(const Operand &operand, uint32_t lane, uint64_t value) {
   std::memcpy(&registers[operand.slot + lane * size], wide, size);
 }
 
-void Warp::undefined_register(const Operand &operand) {
+uint16_t Warp::defined_bytes(const Operand &operand, uint32_t lane) const {
+  if (written[operand.number] >> lane & 1)
+    return uint16_t((1u << operand.size) - 1);
+  auto partly = partly_written.find(operand.number);
+  return partly == partly_written.end() ? uint16_t(0) : partly->second[lane];
+}
+
+void Warp::set_defined_bytes(const Operand &operand, uint32_t lane, uint16_t bytes) {
+  uint16_t all = uint16_t((1u << operand.size) - 1);
+  if (!operand.number)
+    return;
+  if (operand.size && (bytes & all) == all) {
+    written[operand.number] |= 1u << lane;
+    return;
+  }
+  written[operand.number] &= ~(1u << lane);
+  partly_written[operand.number][lane] = bytes;
+}
+
+void Warp::forget_register(const Operand &operand, uint32_t lanes_forgotten) {
+  for (uint32_t lane = 0; lane < lane_count; ++lane)
+    if (lanes_forgotten >> lane & 1)
+      set_defined_bytes(operand, lane, 0);
+}
+
+void Warp::wrote_undefined(const Operand &operand, uint32_t lanes_written) {
+  DefinedBytes defined = executing->defined_bytes;
+  for (uint32_t lane = 0; lane < lane_count; ++lane) {
+    if (!(lanes_written >> lane & 1))
+      continue;
+    if (!(undefined_lanes >> lane & 1))
+      written[operand.number] |= 1u << lane;
+    else
+      set_defined_bytes(operand, lane, defined ? defined(*this, *executing, operand, lane) : uint16_t(0));
+  }
+}
+
+void Warp::undefined_register(const Operand &operand, uint32_t size) {
   auto flight = flights.find(operand.number);
   if (flight != flights.end() && flight->second.will_be_written)
     trap(trap_kind::in_flight, "'" + operand.text + "' is read before " + flight->second.until + " has completed it",
          {"written by line " + std::to_string(flight->second.line)});
-  if (executing->propagates_undefined || !machine.options.checks)
+  if (!machine.options.checks)
     return;
-  uint32_t lane = uint32_t(__builtin_ctz(mask & ~written[operand.number]));
-  trap_lane(lane, trap_kind::uninitialised, "register '" + operand.text + "' is read but was never written");
+  if (executing->propagates_undefined) {
+    undefined_lanes |= mask & ~written[operand.number];
+    return;
+  }
+  const uint16_t needed = uint16_t((1u << size) - 1);
+  for (uint32_t lane = 0; lane < lane_count; ++lane) {
+    if (!(mask >> lane & 1))
+      continue;
+    uint16_t defined = defined_bytes(operand, lane);
+    if (size ? (defined & needed) != needed : !(written[operand.number] >> lane & 1))
+      trap_lane(lane, trap_kind::uninitialised,
+                (operand.text.empty() ? "the address register of '" + executing->text : "register '" + operand.text) +
+                    "' is read but " + (defined ? "only some of its bytes are defined" : "has no defined value"));
+  }
 }
 
 void Warp::touch_for_write(const Operand &operand) {
@@ -282,8 +366,10 @@ void Warp::begin_flight(const Operand &operand, bool will_be_written, const char
   ++place->second.count;
   if (!fresh && will_be_written)
     place->second.will_be_written = true;
-  if (will_be_written)
+  if (will_be_written) {
     written[operand.number] &= ~mask;
+    partly_written.erase(operand.number);
+  }
   tracking = true;
 }
 

@@ -7,6 +7,7 @@
 #include "program.h"
 #include "shadow.h"
 
+#include <array>
 #include <cstring>
 #include <unordered_map>
 
@@ -50,6 +51,10 @@ public:
   /// Executes up to `steps` instructions; returns how many. Fewer: every fragment waits, or all lanes have exited.
   uint64_t run(uint64_t steps);
   bool runnable() const;
+  bool can_run(const Fragment &fragment) const { return const_cast<Warp *>(this)->eligible(fragment); }
+  /// Of registers, local memory and program counters: equal states go on alike while memory does not change.
+  uint64_t state_hash() const;
+  size_t state_bytes() const { return registers.size() + local_memory.size(); }
 
   // Registers. A slot holds 32 values side by side.
   template <class T> T *lanes(const Operand &operand) { return reinterpret_cast<T *>(registers.data() + operand.slot); }
@@ -59,23 +64,37 @@ public:
   uint64_t bits(const Operand &operand, uint32_t lane) const;
   /// Stores into one lane, truncated to the size of the register. `wrote` is left to the caller.
   void set_bits(const Operand &operand, uint32_t lane, uint64_t value);
-  /// Traps unless every active lane has written the register, or the instruction propagates undefined values.
+  /// Traps unless the register is defined in every active lane; if the instruction propagates undefined values, the
+  /// lanes count as undefined in what the instruction writes.
   void require(const Operand &operand) {
     if (tracking)
       touched_registers[operand.number] = true;
     if ((written[operand.number] & mask) != mask)
-      undefined_register(operand);
+      undefined_register(operand, operand.size);
+  }
+  /// The same for the low `size` bytes only.
+  void require_low_bytes(const Operand &operand, uint32_t size) {
+    if (tracking)
+      touched_registers[operand.number] = true;
+    if ((written[operand.number] & mask) != mask)
+      undefined_register(operand, size);
   }
   void wrote(const Operand &operand) { wrote(operand, mask); }
   void wrote(const Operand &operand, uint32_t lanes_written) {
     if (tracking)
       touch_for_write(operand);
-    written[operand.number] |= lanes_written;
+    if (undefined_lanes)
+      wrote_undefined(operand, lanes_written);
+    else
+      written[operand.number] |= lanes_written;
   }
+  /// Lanes in which all bytes of the register are defined.
   uint32_t written_lanes(const Operand &operand) const { return written[operand.number]; }
-  void forget_register(const Operand &operand, uint32_t lanes_forgotten) {
-    written[operand.number] &= ~lanes_forgotten;
-  }
+  /// The defined bytes of the register in a lane, as a mask.
+  uint16_t defined_bytes(const Operand &operand, uint32_t lane) const;
+  /// Makes the register undefined in these lanes.
+  void forget_register(const Operand &operand, uint32_t lanes_forgotten);
+  void set_defined_bytes(const Operand &operand, uint32_t lane, uint16_t bytes);
 
   /// The value that all active lanes agree on; Trap otherwise.
   template <class T> T uniform(const Operand &operand) {
@@ -147,7 +166,8 @@ private:
   bool eligible(const Fragment &candidate);
   void merge_fragments();
   void remove_empty_fragments();
-  void undefined_register(const Operand &operand);
+  void undefined_register(const Operand &operand, uint32_t size);
+  void wrote_undefined(const Operand &operand, uint32_t lanes_written);
   void touch_for_write(const Operand &operand);
   void check_exit_pending();
   bool may_converge(const Instruction &next, uint32_t lanes);
@@ -160,7 +180,9 @@ private:
     uint32_t count;
   };
   std::vector<uint8_t> registers;
-  std::vector<uint32_t> written; // lanes, by register number
+  std::vector<uint32_t> written;                                                 // lanes, by register number
+  std::unordered_map<uint32_t, std::array<uint16_t, lane_count>> partly_written; // bytes, of lanes not in `written`
+  uint32_t undefined_lanes = 0; // lanes of the running instruction that have read an undefined register
   std::vector<uint8_t> local_memory;
   uint32_t local_stride = 0;
   std::unordered_map<uint32_t, Flight> flights;

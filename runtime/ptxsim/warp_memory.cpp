@@ -96,6 +96,7 @@ Actor Warp::actor(bool strong) const {
   result.strong = strong;
   result.happened = &clock.known.happened;
   result.proxied = &clock.known.proxied;
+  result.fences_reads = machine.options.read_fences;
   return result;
 }
 
@@ -137,7 +138,9 @@ static std::string describe(const Conflict &conflict, const std::string &where) 
                ? "writes " + where + " through the async proxy, but no fence.proxy.async follows an earlier write"
                : "writes " + where + " while an earlier write of it is not known to be complete";
   default:
-    return "writes " + where + " while a read of it is not known to be complete";
+    return conflict.needs_proxy_fence
+               ? "writes " + where + " through the async proxy, but no fence.proxy.async follows an earlier read"
+               : "writes " + where + " while a read of it is not known to be complete";
   }
 }
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tilec.runtime.ptxsim import _native
+
+# The programs that tests share are modules beside them.
+sys.path.insert(0, str(Path(__file__).parent))
 
 _ELEMENT_NAMES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
 # tf32 is f32 with a flag of its own.

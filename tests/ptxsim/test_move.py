@@ -81,10 +81,8 @@ def test_special_registers(program, register, expected):
 
 def test_clocks_never_run_back(over_lanes):
     got = over_lanes(
-
-            "mov.u64 %rd1, %clock64; mov.u32 %r2, %clock; mov.u64 %rd2, %globaltimer; "
-            "setp.ge.u64 %p1, %rd2, %rd1; selp.u32 %r1, 1, 0, %p1;"
-
+        "mov.u64 %rd1, %clock64; mov.u32 %r2, %clock; mov.u64 %rd2, %globaltimer; "
+        "setp.ge.u64 %p1, %rd2, %rd1; selp.u32 %r1, 1, 0, %p1;"
     )
     assert got.all()
 

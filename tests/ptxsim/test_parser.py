@@ -102,7 +102,7 @@ def test_all_unsupported_instructions_are_listed():
 LAUNCHES = [
     ({"grid": (0,)}, "at least 1"),
     ({"block": (2048,)}, "at most 1024 threads"),
-    ({"cluster": (2,)}, "no multiple of the cluster"),
+    ({"cluster": (2,)}, "not a multiple of the cluster"),
     ({"parameters": b"1234"}, "takes 8 bytes of parameters, found 4"),
     ({"entry": "other"}, "no entry 'other', found k"),
 ]
@@ -178,3 +178,97 @@ def test_runs_with_the_same_seed_are_equal(simulate):
 def test_types_mix_only_where_ptx_has_it():
     program = _native.Program(ENTRY.format(".reg .b16 h; mul.f32.f16 %f1, h, %f2;"))
     assert "no such combination of types" in program.unsupported[0][1]
+
+
+@pytest.mark.parametrize(
+    ("nest", "close"),
+    [("(", ")"), ("{", "}"), ("-", ""), ("~", ""), ("!", "")],
+)
+@pytest.mark.parametrize("depth", [300, 100_000])
+def test_deep_nesting_is_an_error_with_a_position(nest, close, depth):
+    body = f"mov.u32 %r1, {nest * depth}1{close * depth};" if nest != "{" else nest * depth + close * depth
+    with pytest.raises(_native.PtxError, match="nesting of more than 256 levels") as caught:
+        _native.Program(ENTRY.format(body))
+    assert caught.value.line == BODY_LINE and caught.value.column > 1
+
+
+def test_nesting_that_compilers_emit():
+    _native.Program(ENTRY.format("{" * 100 + "mov.u32 %r1, -" + "(" * 100 + "1" + ")" * 100 + ";" + "}" * 100))
+
+
+@pytest.mark.parametrize("text", ["é", "mov.u32 %r1, é;", "mov.u32 é, 1;", "\x80", "日本: ;"])
+def test_text_that_is_not_ascii(text):
+    with pytest.raises(_native.PtxError, match=r"\\x") as caught:
+        _native.Program(ENTRY.format(text))
+    assert (caught.value.line, caught.value.column >= 1) == (BODY_LINE, True)
+
+
+def test_comments_need_not_be_ascii():
+    _native.Program(ENTRY.format("// Größe 日本\n"))
+
+
+CONSTANTS = {
+    "9223372036854775807+1": 1 << 63,
+    "-9223372036854775807-2": (1 << 63) - 1,
+    "-(9223372036854775807+1)": 1 << 63,
+    "-9223372036854775808/-1": 1 << 63,
+}
+
+
+@pytest.mark.parametrize("expression", CONSTANTS)
+def test_constants_wrap_at_64_bits(simulate, expression):
+    out = np.zeros(1, np.uint64)
+    simulate(f"ld.param.u64 %rd1, [p0]; mov.u64 %rd2, {expression}; st.global.u64 [%rd1], %rd2;", out, block=1)
+    assert out[0] == CONSTANTS[expression]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (".shared .b32 x; .shared .b32 x;", "x"),
+        (".local .b32 y; .shared .b32 y;", "y"),
+    ],
+)
+def test_a_second_variable_of_one_name(text, name):
+    with pytest.raises(_native.PtxError, match=f"a second variable '{name}'"):
+        _native.Program(ENTRY.format(text))
+
+
+def test_a_variable_declared_extern_and_defined():
+    text = ENTRY.format("").replace(
+        ".visible", ".extern .global .b32 v; .global .b32 v = 5; .extern .global .b32 v;\n.visible", 1
+    )
+    _native.Program(text)
+    with pytest.raises(_native.PtxError, match="a second variable 'v'"):
+        _native.Program(text.replace("= 5;", "= 5; .global .b32 v = 6;"))
+
+
+def test_static_shared_memory_is_limited():
+    _native.Program(ENTRY.format(".shared .b8 a[49152];"))
+    with pytest.raises(_native.PtxError, match="declares 49153 bytes of static shared memory, of at most 49152"):
+        _native.Program(ENTRY.format(".shared .b8 a[49153];"))
+    # The sum of the sizes is taken in 64 bits.
+    with pytest.raises(_native.PtxError, match="declares 4294967296 bytes"):
+        _native.Program(ENTRY.format("".join(f".shared .b8 a{i}[1073741824];" for i in range(4))))
+
+
+LIMITS = [
+    ({"shared_bytes": 227 * 1024 + 1}, "at most 232448 bytes of shared memory, found 232449"),
+    ({"shared_bytes": 2**32 - 1}, "at most 232448 bytes of shared memory"),
+    ({"grid": (1, 65536)}, "at most 65535 in dimension y"),
+    ({"grid": (1, 1, 65536)}, "at most 65535 in dimension z"),
+    ({"grid": (2**31,)}, "at most 2147483647 in dimension x"),
+    ({"block": (1, 1, 128)}, "at most 64 in dimension z"),
+    ({"block": (64, 64)}, "at most 1024 threads"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), LIMITS)
+def test_limits_of_a_launch(change, message):
+    options = {"entry": "k", "grid": (1,), "block": (32,), "parameters": bytes(8)} | change
+    with pytest.raises(_native.PtxError, match=message):
+        _native.Program(ENTRY.format("")).run(**options)
+
+
+def test_the_largest_launch_is_accepted():
+    _native.Program(ENTRY.format("")).run("k", (1,), (16, 1, 64), parameters=bytes(8), shared_bytes=227 * 1024)

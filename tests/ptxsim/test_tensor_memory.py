@@ -179,9 +179,7 @@ add.u32 %r8, %r8, %r9;
 add.u32 %r8, %r8, %r6;
 mul.lo.u32 %r9, %r0, 100;
 """
-COPY += "\n".join(
-    f"add.u32 %r10, %r9, {i};\nst.shared.b32 [%r8+{i % 4 * 4 + i // 4 * 128}], %r10;" for i in range(8)
-)
+COPY += "\n".join(f"add.u32 %r10, %r9, {i};\nst.shared.b32 [%r8+{i % 4 * 4 + i // 4 * 128}], %r10;" for i in range(8))
 COPY += """
 fence.proxy.async.shared::cta;
 tcgen05.fence::before_thread_sync;

@@ -168,8 +168,11 @@ def test_the_barrier_before_a_store_is_needed(simulate, tensor_map, matrix):
 
 def test_a_prefetch_checks_its_map(simulate, tensor_map, matrix, aligned):
     image = aligned(np.zeros((16, 64), np.uint16))
-    body = load_body().replace("bar.sync 0;", "bar.sync 0;\n@%p0 prefetch.param.tensormap [p0];\n"
-                               "@%p0 cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%rd20, {0, 0}];")
+    body = load_body().replace(
+        "bar.sync 0;",
+        "bar.sync 0;\n@%p0 prefetch.param.tensormap [p0];\n"
+        "@%p0 cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%rd20, {0, 0}];",
+    )
     simulate(body, tensor_map(), image, block=128, reached=[matrix])
     with pytest.raises(ptxsim.Trap, match="at most 64 bytes with swizzle 64B") as trap:
         simulate(body, tensor_map(swizzle="64B"), image, block=128, reached=[matrix])

@@ -134,6 +134,7 @@ Outcome atomic(Warp &warp, const Instruction &in) {
     for (const Operand &element : in.operands[i].elements)
       warp.require(element);
   Actor actor = warp.actor(true);
+  bool changes = false;
   for_each_lane(warp.mask, [&](uint32_t lane) {
     uint64_t address = warp.address(a, lane);
     Place place = warp.locate(in.space, address, total, total, lane, true);
@@ -152,12 +153,14 @@ Outcome atomic(Warp &warp, const Instruction &in) {
       Word c = swap ? read_register(warp, in.operands[at + 2].elements[i], lane) : Word();
       std::memcpy(&old, place.bytes + i * size, size);
       Word result = apply(in, old, b, c);
+      changes = changes || std::memcmp(&old, &result, size) != 0;
       std::memcpy(place.bytes + i * size, &result, size);
       if (at)
         std::memcpy(warp.lanes<uint8_t>(in.operands[0].elements[i]) + size_t(lane) * size, &old, size);
     }
   });
-  warp.machine.latest_write = warp.machine.steps;
+  if (changes)
+    warp.machine.changed();
   if (at)
     for (const Operand &element : in.operands[0].elements)
       warp.wrote(element);

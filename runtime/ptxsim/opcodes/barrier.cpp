@@ -42,6 +42,7 @@ void arrive(Warp &warp, const Instruction &in, NamedBarrier &barrier) {
   barrier.expected = expected;
   barrier.line = in.line;
   barrier.arrived += threads_of(warp, aligned, counted);
+  warp.machine.changed();
   barrier.gathering.join(warp.clock.release());
   if (counted && barrier.arrived > expected)
     warp.trap(trap_kind::barrier, std::to_string(barrier.arrived) + " threads arrive at a barrier that waits for " +
@@ -148,6 +149,7 @@ Outcome cluster_arrive(Warp &warp, const Instruction &in) {
     warp.trap(trap_kind::barrier, "a second barrier.cluster.arrive without a barrier.cluster.wait between");
   warp.cluster_arrived |= warp.mask;
   warp.cluster_ticket = barrier.generation + 1;
+  warp.machine.changed();
   barrier.arrived += uint32_t(__builtin_popcount(warp.mask));
   if (in.settings[0])
     barrier.gathering.join(warp.clock.fence_released()); // relaxed: only what an earlier fence released

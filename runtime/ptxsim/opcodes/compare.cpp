@@ -1,4 +1,5 @@
 // Comparison and selection (PTX ISA 9.7.6), testp and copysign.
+#include "defined_bytes.h"
 #include "lanewise.h"
 #include "small_float.h"
 
@@ -271,18 +272,19 @@ Execute decode_set(Decoder &d) {
 template <class T> Outcome selp(Warp &warp, const Instruction &in) {
   const Operand &d = in.operands[0], &a = in.operands[1], &b = in.operands[2], &p = in.operands[3];
   warp.require(p);
+  warp.require(a);
+  warp.require(b);
   uint32_t choose = warp.predicate(p);
-  uint32_t defined = (choose & warp.written_lanes(a)) | (~choose & warp.written_lanes(b));
   T *result = warp.lanes<T>(d), *first = warp.lanes<T>(a), *second = warp.lanes<T>(b);
   for_each_lane(warp.mask, [&](uint32_t lane) { result[lane] = choose >> lane & 1 ? first[lane] : second[lane]; });
-  warp.wrote(d, warp.mask & defined);
-  warp.forget_register(d, warp.mask & ~defined);
+  warp.wrote(d);
   return Outcome::Next;
 }
 
 Execute decode_selp(Decoder &d) {
   Type type = d.instruction.type = d.take_type();
   d.expect_operands(4, 4);
+  d.instruction.defined_bytes = &defined_bytes::selected;
   d.destination(0, type);
   d.source(1, type);
   d.source(2, type);

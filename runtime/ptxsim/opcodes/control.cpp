@@ -1,4 +1,5 @@
 // Control flow (PTX ISA 9.7.12): branches, calls, exit.
+#include "formatted_print.h"
 #include "lanewise.h"
 #include "machine.h"
 
@@ -21,6 +22,13 @@ Execute decode_bra(Decoder &d) {
   return &branch;
 }
 
+/// Fragments that hold any of these lanes execute the instruction at `pc` next.
+void return_to(Warp &warp, uint32_t lanes, uint32_t pc) {
+  for (Fragment &fragment : warp.fragments)
+    if (fragment.mask & lanes)
+      fragment.pc = pc;
+}
+
 /// Each lane's index chooses its target; lanes with the same one stay together.
 Outcome branch_indexed(Warp &warp, const Instruction &in) {
   warp.require(in.operands[0]);
@@ -37,9 +45,7 @@ Outcome branch_indexed(Warp &warp, const Instruction &in) {
   uint32_t others = warp.mask & ~same;
   warp.jump(targets[index[first]].target, same);
   if (others)
-    for (Fragment &fragment : warp.fragments)
-      if (fragment.mask & others)
-        fragment.pc = here;
+    return_to(warp, others, here);
   return Outcome::Jump;
 }
 
@@ -60,12 +66,14 @@ Execute decode_brx(Decoder &d) {
 // function cannot be active twice in one thread.
 
 enum CallOperand { Results, Callee, Arguments };
+enum CallSetting { Uniform };
 
 void copy_value(Warp &warp, const Operand &to, const Operand &from) {
   const Program &program = warp.machine.program;
   auto variable = [&](const Operand &operand) { return program.variables[size_t(operand.variable)]; };
   if (to.kind == Operand::Kind::Predicate) {
     warp.set_predicate(to, warp.predicate(from));
+    warp.forget_register(to, warp.mask & ~warp.written_lanes(from));
     return;
   }
   uint64_t size = to.variable >= 0 ? variable(to).size : to.size;
@@ -78,8 +86,12 @@ void copy_value(Warp &warp, const Operand &to, const Operand &from) {
         to.variable >= 0 ? warp.local(lane) + variable(to).address : warp.lanes<uint8_t>(to) + lane * to.size;
     std::memcpy(target, source, size);
   });
-  if (to.variable < 0)
-    warp.wrote(to);
+  if (to.variable >= 0)
+    return;
+  warp.wrote(to);
+  if (from.variable < 0)
+    for_each_lane(warp.mask & ~warp.written_lanes(from),
+                  [&](uint32_t lane) { warp.set_defined_bytes(to, lane, warp.defined_bytes(from, lane)); });
 }
 
 bool contains(const Function &function, uint32_t pc) { return pc >= function.first && pc < function.last; }
@@ -93,20 +105,67 @@ void check_recursion(Warp &warp, const Function &callee) {
     warp.trap(trap_kind::unsupported, "recursive call of '" + callee.name + "'");
 }
 
+/// The bits of an argument: a register, or a variable of parameter space.
+uint64_t argument_bits(Warp &warp, const Operand &argument, uint32_t lane) {
+  if (argument.variable < 0)
+    return warp.bits(argument, lane);
+  return load_value<uint64_t>(warp.local(lane) + warp.machine.program.variables[size_t(argument.variable)].address);
+}
+
+/// vprintf(format, arguments) gives the number of arguments printed.
+Outcome print(Warp &warp, const Instruction &in) {
+  const auto &arguments = in.operands[Arguments].elements;
+  const auto &results = in.operands[Results].elements;
+  if (arguments.size() != 2 || results.size() > 1)
+    warp.trap(trap_kind::illegal, "vprintf takes two arguments and has one result");
+  for (const Operand &argument : arguments)
+    if (argument.variable < 0)
+      warp.require(argument);
+  for_each_lane(warp.mask, [&](uint32_t lane) {
+    const Formatted formatted =
+        format_print(warp, lane, argument_bits(warp, arguments[0], lane), argument_bits(warp, arguments[1], lane));
+    warp.machine.print(warp.cta, formatted.text);
+    if (results.empty())
+      return;
+    if (results[0].variable >= 0)
+      store_value(warp.local(lane) + warp.machine.program.variables[size_t(results[0].variable)].address,
+                  formatted.arguments);
+    else
+      warp.set_bits(results[0], lane, uint64_t(formatted.arguments));
+  });
+  if (!results.empty() && results[0].variable < 0)
+    warp.wrote(results[0]);
+  return Outcome::Next;
+}
+
+/// The function that the register names. Without .uni each lane may name its own: those with the same one go together
+/// as warp.mask, and the others come back to this instruction.
+uint32_t indirect_callee(Warp &warp, const Instruction &in, uint32_t &others) {
+  const Operand &target = in.operands[Callee];
+  warp.require(target);
+  const uint64_t *functions = warp.lanes<uint64_t>(target);
+  const uint64_t chosen = in.settings[Uniform] ? warp.uniform<uint64_t>(target) : functions[warp.first_lane()];
+  if (chosen >= warp.machine.program.functions.size())
+    warp.trap(trap_kind::illegal, "call through a register that does not hold the address of a function");
+  uint32_t same = 0;
+  for_each_lane(warp.mask, [&](uint32_t lane) { same |= uint32_t(functions[lane] == chosen) << lane; });
+  others = warp.mask & ~same;
+  warp.mask = same;
+  return uint32_t(chosen);
+}
+
 Outcome call(Warp &warp, const Instruction &in) {
   const Operand &target = in.operands[Callee];
-  uint32_t index = target.target;
-  if (target.kind == Operand::Kind::Register) {
-    index = uint32_t(warp.uniform<uint64_t>(target));
-    if (index >= warp.machine.program.functions.size())
-      warp.trap(trap_kind::illegal, "call through a register that holds no function");
-  }
+  const uint32_t here = warp.fragment().pc;
+  uint32_t index = target.target, others = 0;
+  if (target.kind == Operand::Kind::Register)
+    index = indirect_callee(warp, in, others);
   const Function &callee = warp.machine.program.functions[index];
   if (!callee.defined) {
     if (callee.name == "__assertfail" || callee.name == "__assert_fail")
       warp.trap(trap_kind::program, "assertion failed");
     if (callee.name == "vprintf")
-      return Outcome::Next;
+      return print(warp, in);
     warp.trap(trap_kind::unsupported, "call of '" + callee.name + "', which has no body");
   }
   check_recursion(warp, callee);
@@ -119,11 +178,13 @@ Outcome call(Warp &warp, const Instruction &in) {
   for (size_t i = 0; i < arguments.size(); ++i)
     copy_value(warp, callee.formals[i], arguments[i]);
   warp.call(callee.first);
+  if (others)
+    return_to(warp, others, here);
   return Outcome::Jump;
 }
 
 Execute decode_call(Decoder &d) {
-  d.take("uni");
+  d.instruction.settings[Uniform] = d.take("uni");
   auto &operands = d.instruction.operands;
   Operand nothing;
   nothing.kind = Operand::Kind::Vector;

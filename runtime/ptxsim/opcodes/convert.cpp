@@ -1,4 +1,5 @@
 // cvt and cvt.pack (PTX ISA 9.7.9.21). Compiled with -frounding-math.
+#include "defined_bytes.h"
 #include "lanewise.h"
 #include "small_float.h"
 
@@ -287,6 +288,8 @@ Execute decode_packed(Decoder &d) {
     d.source(1, Type::F32);
     d.source(2, Type::F32);
     d.destination_wide(0, to);
+    if (packed_bits(to) >= 8)
+      d.instruction.defined_bytes = &defined_bytes::halves;
     return &pack_floats;
   }
   if (!packed_bits(d.instruction.from_type))
@@ -328,6 +331,8 @@ Execute decode_cvt(Decoder &d) {
   d.expect_operands(2, 2);
   d.destination_wide(0, in.type);
   d.source_wide(1, in.from_type);
+  if (!is_float(in.from_type) && !is_float(in.type) && !in.settings[Sat])
+    in.defined_bytes = &defined_bytes::resized;
   bool exact_sizes = in.operands[0].size == type_size(in.type) && in.operands[1].size == type_size(in.from_type);
   bool plain = !in.settings[Rounded] && !in.settings[Ftz] && !in.settings[Sat] && !in.settings[Relu] &&
                !in.settings[SatFinite] && exact_sizes;

@@ -1,4 +1,5 @@
 // Logic, shifts and bit fields (PTX ISA 9.7.1 and 9.7.7).
+#include "defined_bytes.h"
 #include "lanewise.h"
 
 #include <algorithm>
@@ -146,7 +147,8 @@ template <auto Function> Outcome predicate_logic(Warp &warp, const Instruction &
   return Outcome::Next;
 }
 
-template <auto F16, auto F32, auto F64, size_t Sources> Execute bitwise(Decoder &d) {
+template <auto F16, auto F32, auto F64, size_t Sources, DefinedBytes Defined> Execute bitwise(Decoder &d) {
+  d.instruction.defined_bytes = Defined;
   Type type = d.instruction.type = d.take_type();
   if (type == Type::Pred) {
     d.expect_operands(Sources + 1, Sources + 1);
@@ -168,8 +170,8 @@ template <auto F16, auto F32, auto F64, size_t Sources> Execute bitwise(Decoder 
   }
 }
 
-#define OPCODE(name, sources, Function)                                                                                \
-  {name, "logic", bitwise<Function<uint16_t>, Function<uint32_t>, Function<uint64_t>, sources>}
+#define OPCODE(name, sources, Function, defined)                                                                       \
+  {name, "logic", bitwise<Function<uint16_t>, Function<uint32_t>, Function<uint64_t>, sources, defined>}
 
 template <class Select> Execute decode_count(Decoder &d, Select select) {
   Type type = d.instruction.type = d.take_type();
@@ -205,6 +207,7 @@ template <bool Left> Execute decode_shift(Decoder &d) {
   d.destination(0, type);
   d.source(1, type);
   d.source(2, Type::U32);
+  d.instruction.defined_bytes = Left ? &defined_bytes::shifted_left : &defined_bytes::shifted_right;
   return select_integer(type, [](auto zero) -> Execute { return &shift<decltype(zero), Left>; });
 }
 
@@ -244,12 +247,12 @@ bool take_wrap(Decoder &d) {
 
 const OpcodeTable &logic_opcodes() {
   static const OpcodeTable table = {
-      OPCODE("and", 2, And),
-      OPCODE("or", 2, Or),
-      OPCODE("xor", 2, Xor),
-      OPCODE("not", 1, Not),
-      OPCODE("cnot", 1, CNot),
-      OPCODE("brev", 1, Brev),
+      OPCODE("and", 2, And, &defined_bytes::conjunction),
+      OPCODE("or", 2, Or, &defined_bytes::bytewise),
+      OPCODE("xor", 2, Xor, &defined_bytes::bytewise),
+      OPCODE("not", 1, Not, &defined_bytes::copied),
+      OPCODE("cnot", 1, CNot, nullptr),
+      OPCODE("brev", 1, Brev, nullptr),
       {"popc", "logic", [](Decoder &d) { return decode_count(d, COUNT(Popc)); }},
       {"clz", "logic", [](Decoder &d) { return decode_count(d, COUNT(Clz)); }},
       {"bfind", "logic",

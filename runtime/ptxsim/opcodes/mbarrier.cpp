@@ -64,6 +64,7 @@ Outcome init(Warp &warp, const Instruction &in) {
     mbarrier.init_line = mbarrier.line = in.line;
     cta.mbarriers[uint32_t(place.offset)] = mbarrier;
     cta.holds_mbarrier[place.offset / 16] = true;
+    warp.machine.changed();
   });
   return Outcome::Next;
 }

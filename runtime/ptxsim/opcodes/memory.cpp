@@ -3,6 +3,8 @@
 #include "machine.h"
 #include "opcodes/ordering.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace ptxsim {
@@ -18,12 +20,15 @@ public:
   SharedChecks(Warp &warp, bool write, bool strong) : warp(warp), actor(warp.actor(strong)), write(write) {}
   void add(const Place &place, uint64_t size, uint32_t at_lane) {
     if (owner == place.cta && place.offset == offset + length) {
+      keep_old(place, size);
       length += size;
       return;
     }
     flush();
     owner = place.cta;
     offset = place.offset;
+    length = 0;
+    keep_old(place, size);
     length = size;
     lane = at_lane;
   }
@@ -32,6 +37,8 @@ public:
       return;
     Cta &cta = *owner;
     owner = nullptr;
+    actor.first_byte = offset;
+    actor.after = cta.shared.data() + offset;
     if (write)
       warp.check_shared_write(cta, offset, length, actor, lane);
     else
@@ -39,6 +46,15 @@ public:
   }
 
 private:
+  /// The bytes before the store: a store that changes nothing may meet another one of the same value.
+  void keep_old(const Place &place, uint64_t size) {
+    if (!write || warp.machine.options.same_value_races)
+      return;
+    std::memcpy(old.data() + length, place.bytes, size);
+    actor.before = old.data();
+  }
+
+  std::array<uint8_t, lane_count * 32> old; // 32 bytes: the widest access of a lane
   Warp &warp;
   Actor actor;
   bool write;
@@ -130,8 +146,9 @@ Outcome store(Warp &warp, const Instruction &in) {
   warp.require(a);
   uint32_t size = uint32_t(in.settings[ElementSize]), count = uint32_t(in.settings[Elements]), total = size * count;
   for (uint32_t i = 0; i < count; ++i)
-    warp.require(register_of(s, i));
+    warp.require_low_bytes(register_of(s, i), size);
   SharedChecks checks(warp, true, is_strong(in.settings[Order]));
+  bool changes = false;
   uint64_t offsets[lane_count];
   Space space = Space::Global;
   if (is_release(in.settings[Order]))
@@ -145,13 +162,16 @@ Outcome store(Warp &warp, const Instruction &in) {
     offsets[lane] = place.offset;
     for (uint32_t i = 0; i < count; ++i) {
       const Operand &from = register_of(s, i);
-      std::memcpy(place.bytes + i * size, warp.lanes<uint8_t>(from) + lane * from.size, size);
+      const uint8_t *value = warp.lanes<uint8_t>(from) + lane * from.size;
+      changes = changes || std::memcmp(place.bytes + i * size, value, size) != 0;
+      std::memcpy(place.bytes + i * size, value, size);
     }
   });
   checks.flush();
   if (space == Space::SharedCta)
     warp.clock.wrote_shared(warp.mask);
-  warp.machine.latest_write = warp.machine.steps;
+  if (changes && space != Space::Local)
+    warp.machine.changed();
   count_traffic(warp, space, uint64_t(total) * uint32_t(__builtin_popcount(warp.mask)), true);
   if (space == Space::SharedCta)
     count_bank_conflicts(warp, offsets, warp.mask, total);

@@ -1,4 +1,5 @@
 // Moves, address conversions and byte permutation (PTX ISA 9.7.9).
+#include "defined_bytes.h"
 #include "lanewise.h"
 #include "machine.h"
 #include "special.h"
@@ -10,12 +11,6 @@ namespace ptxsim {
 
 namespace {
 
-/// A copy keeps undefined lanes undefined: compilers copy values that no path uses.
-void copy_defined(Warp &warp, const Operand &d, uint32_t defined) {
-  warp.wrote(d, warp.mask & defined);
-  warp.forget_register(d, warp.mask & ~defined);
-}
-
 template <class T> Outcome move(Warp &warp, const Instruction &in) {
   const Operand &d = in.operands[0], &a = in.operands[1];
   warp.require(a);
@@ -24,7 +19,7 @@ template <class T> Outcome move(Warp &warp, const Instruction &in) {
     std::memmove(to, from, sizeof(T) * lane_count);
   else
     for_each_lane(warp.mask, [&](uint32_t lane) { to[lane] = from[lane]; });
-  copy_defined(warp, d, warp.written_lanes(a));
+  warp.wrote(d);
   return Outcome::Next;
 }
 
@@ -35,12 +30,13 @@ struct Bytes16 {
 Outcome move_predicate(Warp &warp, const Instruction &in) {
   warp.require(in.operands[1]);
   warp.set_predicate(in.operands[0], warp.predicate(in.operands[1]));
-  copy_defined(warp, in.operands[0], warp.written_lanes(in.operands[1]));
   return Outcome::Next;
 }
 
 Outcome move_changing(Warp &warp, const Instruction &in) {
   uint64_t value = special_value(Special(in.settings[0]), warp, 0);
+  // A loop that reads a clock may end by it.
+  ++warp.machine.changes;
   for_each_lane(warp.mask, [&](uint32_t lane) { warp.set_bits(in.operands[0], lane, value); });
   warp.wrote(in.operands[0]);
   return Outcome::Next;
@@ -50,20 +46,18 @@ Outcome move_changing(Warp &warp, const Instruction &in) {
 Outcome pack(Warp &warp, const Instruction &in) {
   const Operand &d = in.operands[0];
   uint8_t *to = warp.lanes<uint8_t>(d);
-  uint32_t defined = ~0u;
   // All parts are read before the destination is written: it may be one of them.
   uint8_t whole[lane_count * 16];
   size_t at = 0;
   for (const Operand &part : in.operands[1].elements) {
     warp.require(part);
-    defined &= warp.written_lanes(part);
     const uint8_t *from = warp.lanes<uint8_t>(part);
     for (uint32_t lane = 0; lane < lane_count; ++lane)
       std::memcpy(whole + lane * d.size + at, from + lane * part.size, part.size);
     at += part.size;
   }
   for_each_lane(warp.mask, [&](uint32_t lane) { std::memcpy(to + lane * d.size, whole + lane * d.size, d.size); });
-  copy_defined(warp, d, defined);
+  warp.wrote(d);
   return Outcome::Next;
 }
 
@@ -73,13 +67,12 @@ Outcome unpack(Warp &warp, const Instruction &in) {
   warp.require(a);
   uint8_t whole[lane_count * 16];
   std::memcpy(whole, warp.lanes<uint8_t>(a), size_t(a.size) * lane_count);
-  uint32_t defined = warp.written_lanes(a);
   size_t at = 0;
   for (const Operand &part : in.operands[0].elements) {
     uint8_t *to = warp.lanes<uint8_t>(part);
     for_each_lane(warp.mask,
                   [&](uint32_t lane) { std::memcpy(to + lane * part.size, whole + lane * a.size + at, part.size); });
-    copy_defined(warp, part, defined);
+    warp.wrote(part);
     at += part.size;
   }
   return Outcome::Next;
@@ -102,7 +95,7 @@ Type part_type(Decoder &d, Type whole, size_t count) {
 
 Execute decode_mov(Decoder &d) {
   Instruction &in = d.instruction;
-  in.propagates_undefined = true;
+  in.defined_bytes = &defined_bytes::copied;
   Type type = in.type = d.take_type();
   d.expect_operands(2, 2);
   if (type == Type::Pred) {
@@ -116,12 +109,14 @@ Execute decode_mov(Decoder &d) {
     size_t count = in.operands[1].elements.size();
     d.destination(0, type);
     d.vector(1, part_type(d, type, count), count, true);
+    in.defined_bytes = &defined_bytes::packed;
     return &pack;
   }
   if (d.is_vector(0)) {
     size_t count = in.operands[0].elements.size();
     d.vector(0, part_type(d, type, count), count, false);
     d.source(1, type);
+    in.defined_bytes = &defined_bytes::unpacked;
     return &unpack;
   }
   d.destination(0, type);
@@ -241,6 +236,8 @@ Execute decode_prmt(Decoder &d) {
   d.take_type();
   int mode = d.take_one_of({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"});
   same_type_operands(d, Type::B32, 3);
+  if (mode < 0)
+    d.instruction.defined_bytes = &defined_bytes::permuted;
   switch (mode) {
   case 0:
     return &lanewise<uint32_t, uint32_t, 3, Prmt<Permutation::Forward4>>;

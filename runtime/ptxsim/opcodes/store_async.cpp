@@ -113,6 +113,7 @@ Outcome store_bulk(Warp &warp, const Instruction &in) {
       warp.trap_lane(lane, trap_kind::illegal, "st.bulk writes shared memory only");
     warp.check_shared_write(*place.cta, place.offset, bytes, warp.actor(), lane);
     std::memset(place.bytes, 0, bytes);
+    warp.machine.changed();
   });
   return Outcome::Next;
 }

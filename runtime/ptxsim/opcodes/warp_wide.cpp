@@ -33,7 +33,12 @@ Outcome shfl(Warp &warp, const Instruction &in) {
   const Operand &a = in.operands[1];
   for (size_t i = 2; i < 5; ++i)
     warp.require(in.operands[i]);
-  warp.require(a);
+  // An undefined value is undefined in the lanes that receive it.
+  const uint32_t defined = warp.written_lanes(a);
+  const bool all_defined = (defined & warp.mask) == warp.mask;
+  if (all_defined || warp.in_flight(a))
+    warp.require(a);
+  uint32_t received = 0;
   uint32_t values[lane_count];
   std::memcpy(values, warp.lanes<uint32_t>(a), sizeof values);
   const Operand &d = in.operands[0].kind == Operand::Kind::Vector ? in.operands[0].elements[0] : in.operands[0];
@@ -70,9 +75,12 @@ Outcome shfl(Warp &warp, const Instruction &in) {
       warp.trap_lane(lane, trap_kind::divergence,
                      "shfl reads lane " + std::to_string(from) + ", which does not execute it");
     result[lane] = values[from];
+    received |= (defined >> from & 1) << lane;
     inside |= uint32_t(ok) << lane;
   });
   warp.wrote(d);
+  if (!all_defined && warp.machine.options.checks)
+    warp.forget_register(d, warp.mask & ~received);
   if (in.operands[0].kind == Operand::Kind::Vector)
     warp.set_predicate(in.operands[0].elements[1], inside);
   return Outcome::Next;

@@ -30,10 +30,12 @@ Spot spot_of(uint32_t lane, uint32_t part, bool transposed) {
 /// The row that lane 8 * matrix + row addresses.
 Place row_place(Warp &warp, const Operand &address, uint32_t lane, bool write) {
   const Place place = warp.locate(Space::SharedCta, warp.address(address, lane), row_bytes, row_bytes, lane, write);
-  if (write)
+  if (write) {
+    warp.machine.changed();
     warp.check_shared_write(*place.cta, place.offset, row_bytes, warp.actor(), lane);
-  else
+  } else {
     warp.check_shared_read(*place.cta, place.offset, row_bytes, warp.actor(), lane);
+  }
   return place;
 }
 

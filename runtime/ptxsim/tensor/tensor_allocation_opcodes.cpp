@@ -26,6 +26,7 @@ Outcome allocate(Warp &warp, const Instruction &in) {
   actor.asynchronous = warp.machine.options.allow_unconfirmed;
   warp.check_shared_write(*place.cta, place.offset, 4, actor, lane);
   store_value<uint32_t>(place.bytes, *base);
+  warp.machine.changed();
   return Outcome::Next;
 }
 

@@ -1,4 +1,8 @@
-// wgmma.mma_async, wgmma.fence and its groups (PTX ISA 9.7.15). Each warp of the warpgroup does its 16 rows.
+// wgmma.mma_async, wgmma.fence and its groups (PTX ISA 9.7.15).
+//
+// The four warps of a warpgroup execute each of these instructions together. The simulator runs warps one by one, so a
+// wgmma.mma_async is issued when the last of the four has executed it: the operation then reads A and B once, and all
+// four warps must have known of the writes of A and B when they executed it.
 //
 // settings of an instruction: the enumerators of Setting, in order; `type` is that of D, `from_type` that of A.
 #include "machine.h"
@@ -8,7 +12,9 @@
 #include "tensor/register_flight.h"
 #include "tensor/register_matrix.h"
 #include "tensor/tensor_core.h"
+#include "tensor/warpgroup.h"
 
+#include <array>
 #include <memory>
 
 namespace ptxsim {
@@ -16,8 +22,8 @@ namespace {
 
 enum Setting : uint8_t { Columns, TypeOfB, NegateA, NegateB, TransposeA, TransposeB, Saturate };
 
-constexpr uint32_t fragment_rows = 16;  // of a warp, of the 64 of its warpgroup
-constexpr uint32_t warpgroup_warps = 4; // of a warpgroup
+constexpr uint32_t fragment_rows = 16; // of a warp
+constexpr uint32_t group_rows = fragment_rows * warpgroup_warps;
 constexpr char wait_name[] = "wgmma.wait_group";
 
 // fp8 on Hopper keeps 13 fraction bits and gives f32 with 13 (measured; PTX leaves it open).
@@ -48,28 +54,45 @@ NumberFormat result_format(Type type) {
   return type == Type::F16 ? NumberFormat::F16 : type == Type::S32 ? NumberFormat::S32 : NumberFormat::F32;
 }
 
+} // namespace
+
+/// One wgmma.mma_async of a warpgroup.
 struct WarpgroupMma {
-  const Instruction *instruction;
-  Warp *warp;
-  SharedOperand a, b;
-  bool a_in_registers, accumulate, saturate;
-  NumberFormat d;
+  const Instruction *instruction = nullptr;
+  std::array<Warp *, warpgroup_warps> warps{};
+  std::array<Epoch, warpgroup_warps> positions{}; // in the queues of the warps
+  uint64_t a_descriptor = 0, b_descriptor = 0;
+  SharedOperand a, b; // all rows of the warpgroup
+  bool a_in_registers = false, accumulate = false, saturate = false;
+  NumberFormat d = NumberFormat::F32;
 
   const std::vector<Operand> &result() const { return instruction->operands[0].elements; }
   void perform() const;
+
+private:
+  void perform_rows(Warp &warp, uint32_t member, const ElementMatrix &right) const;
 };
 
 void WarpgroupMma::perform() const {
-  ElementMatrix left(a.format, fragment_rows, a.depth, a.negate), right(b.format, b.depth, b.rows, b.negate);
-  const uint8_t *shared = warp->cta.shared.data();
+  ElementMatrix right(b.format, b.depth, b.rows, b.negate);
+  load_operand(b, warps[0]->cta.shared.data(), right, 0, true);
+  for (uint32_t member = 0; member < warpgroup_warps; ++member)
+    perform_rows(*warps[member], member, right);
+}
+
+/// The 16 rows of one warp.
+void WarpgroupMma::perform_rows(Warp &warp, uint32_t member, const ElementMatrix &right) const {
+  SharedOperand part = a;
+  part.rows = fragment_rows;
+  part.begin = member * fragment_rows;
+  ElementMatrix left(a.format, fragment_rows, a.depth, a.negate);
   if (a_in_registers)
-    load_a_fragment(*warp, instruction->operands[1].elements, left);
+    load_a_fragment(warp, instruction->operands[1].elements, left);
   else
-    load_operand(a, shared, left, 0, false);
-  load_operand(b, shared, right, 0, true);
+    load_operand(part, warp.cta.shared.data(), left, 0, false);
   std::vector<uint32_t> sums(size_t{fragment_rows} * b.rows);
   if (accumulate)
-    sums = load_accumulator(*warp, result(), d, b.rows);
+    sums = load_accumulator(warp, result(), d, b.rows);
   const uint32_t *addend = accumulate ? sums.data() : nullptr;
   SumRule rule;
   rule.result = d;
@@ -79,12 +102,13 @@ void WarpgroupMma::perform() const {
     integer_multiply_add(left, right, addend, sums.data(), b.rows, saturate);
   else
     fused_multiply_add(left, right, addend, sums.data(), b.rows, rule);
-  store_accumulator(*warp, result(), d, b.rows, sums);
+  store_accumulator(warp, result(), d, b.rows, sums);
 }
 
-SharedOperand shared_operand(Warp &warp, const Operand &operand, Type type, uint32_t rows, bool transposed,
-                             bool negate) {
-  const DecodedDescriptor decoded = decode_wgmma_descriptor(warp.uniform<uint64_t>(operand));
+namespace {
+
+SharedOperand shared_operand(Warp &warp, uint64_t descriptor, Type type, uint32_t rows, bool transposed, bool negate) {
+  const DecodedDescriptor decoded = decode_wgmma_descriptor(descriptor);
   if (!decoded.violation.empty())
     warp.trap(trap_kind::descriptor, decoded.violation);
   if (!decoded.unconfirmed.empty())
@@ -121,61 +145,134 @@ void check_shared(Warp &warp, const WarpgroupMma &mma, const Actor &actor) {
   visit_units(mma.b, check);
 }
 
-Outcome execute_mma(Warp &warp, const Instruction &in) {
-  if (warp.index / warpgroup_warps * warpgroup_warps + warpgroup_warps > warp.cta.warps.size())
+Warpgroup &warpgroup_of(Warp &warp) {
+  const size_t group = warp.index / warpgroup_warps;
+  if (group >= warp.cta.warpgroups.size())
     warp.trap(trap_kind::illegal, "expected a warpgroup of 4 warps");
+  return warp.cta.warpgroups[group];
+}
+
+/// What the asynchronous operations of the warpgroup read, as one agent.
+AsyncQueue &group_queue(Warp &warp) {
+  Warp &first = *warp.cta.warps[warp.index / warpgroup_warps * warpgroup_warps];
+  return warp.cluster.queue(QueueKind::Warpgroup, first, 0);
+}
+
+/// The immediates are those of the instruction, which is one for all warps; descriptors and scale-d are read here.
+std::shared_ptr<WarpgroupMma> read_operands(Warp &warp, const Instruction &in) {
   auto mma = std::make_shared<WarpgroupMma>();
   mma->instruction = &in;
-  mma->warp = &warp;
   mma->d = result_format(in.type);
   mma->saturate = in.settings[Saturate];
   mma->a_in_registers = in.operands[1].kind == Operand::Kind::Vector;
-  if (mma->a_in_registers)
-    mma->a = {{},   *operand_format(in.from_type), fragment_rows, 32 / container_bytes(*operand_format(in.from_type)),
-              true, in.settings[NegateA] != 0};
-  else
-    mma->a = shared_operand(warp, in.operands[1], in.from_type, fragment_rows, in.settings[TransposeA],
+  if (mma->a_in_registers) {
+    const NumberFormat format = *operand_format(in.from_type);
+    mma->a = {{}, format, group_rows, 32 / container_bytes(format), true, in.settings[NegateA] != 0};
+  } else {
+    mma->a_descriptor = warp.uniform<uint64_t>(in.operands[1]);
+    mma->a = shared_operand(warp, mma->a_descriptor, in.from_type, group_rows, in.settings[TransposeA],
                             in.settings[NegateA]);
-  mma->a.begin = warp.index % warpgroup_warps * fragment_rows;
-  mma->b = shared_operand(warp, in.operands[2], static_cast<Type>(in.settings[TypeOfB]), in.settings[Columns],
+  }
+  mma->b_descriptor = warp.uniform<uint64_t>(in.operands[2]);
+  mma->b = shared_operand(warp, mma->b_descriptor, static_cast<Type>(in.settings[TypeOfB]), in.settings[Columns],
                           in.settings[TransposeB], in.settings[NegateB]);
   warp.require(in.operands[3]);
   const uint32_t accumulates = warp.predicate(in.operands[3]);
   if (accumulates != 0 && accumulates != ~0u)
     warp.trap(trap_kind::divergence, "expected one value of scale-d in all lanes");
   mma->accumulate = accumulates;
-  check_registers(warp, in, *mma);
+  return mma;
+}
+
+void expect_equal(Warp &warp, const char *what, uint64_t expected, uint64_t found) {
+  if (expected != found)
+    warp.trap(trap_kind::divergence, std::string("expected the same ") + what +
+                                         " in all four warps of the warpgroup, got " + std::to_string(expected) +
+                                         " and " + std::to_string(found));
+}
+
+void check_same_operands(Warp &warp, const WarpgroupMma &first, const WarpgroupMma &own) {
+  expect_equal(warp, "descriptor of A", first.a_descriptor, own.a_descriptor);
+  expect_equal(warp, "descriptor of B", first.b_descriptor, own.b_descriptor);
+  expect_equal(warp, "scale-d", first.accumulate, own.accumulate);
+}
+
+/// The last warp has arrived: reads of shared memory are checked against what all four knew.
+void submit(Warp &warp, const WarpgroupStep &step) {
+  const std::shared_ptr<WarpgroupMma> mma = step.mma;
+  AsyncQueue &queue = group_queue(warp);
+  const Epoch position = queue.issue(warp.clock.known);
+  Actor actor = warp.queue_actor(queue, position);
+  actor.happened = &step.happened;
+  actor.proxied = &step.proxied;
+  check_shared(warp, *mma, actor);
+  submit_in_order(warp, 0, queue, position, [mma] {
+    mma->perform();
+    for (uint32_t member = 0; member < warpgroup_warps; ++member)
+      mma->warps[member]->queue(QueueKind::WarpgroupMma).unfinished.erase(mma->positions[member]);
+  });
+}
+
+Outcome execute_mma(Warp &warp, const Instruction &in) {
+  Warpgroup &group = warpgroup_of(warp);
+  const std::shared_ptr<WarpgroupMma> own = read_operands(warp, in);
+  check_registers(warp, in, *own);
+  WarpgroupStep &step = group.arrive(warp, in);
+  if (!step.mma)
+    step.mma = own;
+  check_same_operands(warp, *step.mma, *own);
   AsyncQueue &queue = warp.queue(QueueKind::WarpgroupMma);
   const Epoch position = queue.issue(warp.clock.known);
-  check_shared(warp, *mma, warp.queue_actor(queue, position));
-  for (const Operand &operand : mma->result())
+  for (const Operand &operand : own->result())
     begin_register_flight(warp, queue, position, operand, true, wait_name);
-  if (mma->a_in_registers)
+  if (own->a_in_registers)
     for (const Operand &operand : in.operands[1].elements)
       begin_register_flight(warp, queue, position, operand, false, wait_name);
-  submit_in_order(warp, 0, queue, position, [mma] { mma->perform(); });
-  warp.machine.counters["tensor_core_multiply_adds"] += uint64_t{fragment_rows} * mma->b.rows * mma->b.depth;
+  const uint32_t member = warp.index % warpgroup_warps;
+  step.mma->warps[member] = &warp;
+  step.mma->positions[member] = position;
+  // What the warp writes from here on must not count as written before the operation.
+  warp.clock.begin_epoch();
+  if (step.complete())
+    submit(warp, step);
+  group.retire();
+  warp.machine.counters["tensor_core_multiply_adds"] += uint64_t{fragment_rows} * own->b.rows * own->b.depth;
   return Outcome::Next;
 }
 
-Outcome execute_fence(Warp &warp, const Instruction &) {
+Outcome execute_fence(Warp &warp, const Instruction &in) {
+  Warpgroup &group = warpgroup_of(warp);
+  group.arrive(warp, in);
+  group.retire();
   warp.queue(QueueKind::WarpgroupMma);
   warp.forget_touched();
   return Outcome::Next;
 }
 
-Outcome execute_commit(Warp &warp, const Instruction &) {
+Outcome execute_commit(Warp &warp, const Instruction &in) {
+  Warpgroup &group = warpgroup_of(warp);
+  group.arrive(warp, in);
+  group.retire();
   AsyncQueue &queue = warp.queue(QueueKind::WarpgroupMma);
   queue.groups.push_back(queue.issued);
   return Outcome::Next;
 }
 
+/// The first try is the warp's arrival; the operations end when all four warps have issued them.
 Outcome execute_wait(Warp &warp, const Instruction &in) {
+  Fragment &fragment = warp.fragment();
+  if (!fragment.ticket) {
+    Warpgroup &group = warpgroup_of(warp);
+    group.arrive(warp, in);
+    group.retire();
+    fragment.ticket = 1;
+  }
   AsyncQueue &queue = warp.queue(QueueKind::WarpgroupMma);
   const Epoch through = queue.group_position(static_cast<uint32_t>(in.operands[0].value));
   if (!queue.finished(through))
     return Outcome::Wait;
-  warp.clock.known.happened.raise(queue.agent, through);
+  fragment.ticket = 0;
+  warp.clock.known.happened.raise(group_queue(warp).agent, through);
   end_register_flights(warp, queue, through);
   return Outcome::Next;
 }

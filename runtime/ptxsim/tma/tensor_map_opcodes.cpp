@@ -29,6 +29,7 @@ Outcome replace(Warp &warp, const Instruction &in) {
         replace_field(place.bytes, static_cast<TensorMapField>(in.settings[Field]), ordinal, warp.bits(value, lane));
     if (!wrong.empty())
       warp.trap_lane(lane, trap_kind::descriptor, wrong);
+    warp.machine.changed();
   });
   return Outcome::Next;
 }

@@ -1,0 +1,63 @@
+"""Attention on sm_90a writes P to shared memory for wgmma: its fence.proxy.async must come before the arrival."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilec
+from tilec.errors import SimulationError
+from tilec.signature import Signature
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "kernels"))
+import programs
+
+SEEDS = range(20)
+TILE = 64
+_FENCE = re.compile(r"\s*fence\.proxy\.async\S*;")
+_ARRIVE = re.compile(r".*mbarrier\.arrive\.(?!expect_tx).*;")
+
+
+@pytest.fixture(scope="module")
+def attention():
+    random = np.random.default_rng(0)
+    arrays = [random.standard_normal((2 * TILE, TILE)).astype(np.float16) for _ in range(4)]
+    args = (*arrays, 0.125, TILE, TILE, TILE)
+    compiled = tilec.compile(
+        programs.attention, target="sm_90a", signature=Signature.from_arguments(programs.attention, args), hints={}
+    )
+    return compiled.artifact, args
+
+
+def _fence_behind_arrival(ptx: str) -> list[str]:
+    """Each fence that stands within three lines before an arrival of its threads, moved behind it."""
+    lines = ptx.splitlines()
+    moved = []
+    for number, line in enumerate(lines):
+        if not _FENCE.match(line):
+            continue
+        after = next((i for i in range(number + 1, number + 4) if _ARRIVE.match(lines[i])), None)
+        if after is not None:
+            moved.append("\n".join([*lines[:number], *lines[number + 1 : after + 1], line, *lines[after + 1 :]]) + "\n")
+    return moved
+
+
+def _run(attention, ptx: str | None, seed: int) -> None:
+    artifact, args = attention
+    changed = artifact if ptx is None else dataclasses.replace(artifact, ptx=ptx)
+    tilec.run(changed, (2,), args, backend="simulate", seed=seed)
+
+
+def test_the_fence_moved_behind_the_arrival(attention):
+    mutants = _fence_behind_arrival(attention[0].ptx)
+    assert mutants
+    for seed in SEEDS:
+        _run(attention, None, seed)
+        for ptx in mutants:
+            with pytest.raises(SimulationError, match=r"race: .* no fence\.proxy\.async follows"):
+                _run(attention, ptx, seed)
