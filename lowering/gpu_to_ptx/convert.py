@@ -33,6 +33,8 @@ def truncf(lowering: Lowering, operation: ir.Operation) -> None:
 
 def _convert_floats(lowering: Lowering, operation: ir.Operation, mode: str) -> None:
     source, target = element(operation.operands[0]), element(operation.results[0])
+    if target.name == "f8E8M0FNU" and source != target:
+        raise lowering.unsupported(operation, f"conversion of {source.name} to f8E8M0FNU has no lowering to PTX")
     each(lowering, operation, lambda a: converted_float(lowering, source, target, mode, a))
 
 

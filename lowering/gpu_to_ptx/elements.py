@@ -59,6 +59,7 @@ ELEMENTS = {
         Element("f64", "f64", 64, "float", "f64"),
         Element("f8E4M3FN", "i16", 8, "float", "e4m3"),
         Element("f8E5M2", "i16", 8, "float", "e5m2"),
+        Element("f8E8M0FNU", "i16", 8, "float", "ue8m0"),
     )
 }
 

@@ -15,8 +15,8 @@ _WIDTH = {"bf16": 16, "f16": 16, "f32": 32, "f64": 64}
 def converted_float(lowering: Lowering, source: Element, target: Element, mode: str, register: ir.Value) -> ir.Value:
     """The element in another float type; `mode` (rn, rz, rm, rp, rna) is used where the conversion rounds."""
     name, register = _plain(lowering, source, register)
-    # What comes from 8 bits is exact in all wider types, so any mode will do where cvt wants one.
-    mode = "rn" if source.bits == 8 else mode
+    # What comes from these is exact in all wider types, so any mode will do where cvt wants one.
+    mode = "rn" if source.name in _FROM_8 else mode
     if target.name == name:
         return register
     if target.bits == 8:
@@ -33,11 +33,24 @@ def converted_float(lowering: Lowering, source: Element, target: Element, mode: 
 
 
 def _plain(lowering: Lowering, source: Element, register: ir.Value) -> tuple[str, ir.Value]:
-    """What cvt can read: 8-bit floats become f16, tf32 is an f32."""
+    """What cvt can read: 8-bit floats become f16, exponents and tf32 are f32."""
+    if source.name == "f8E8M0FNU":
+        return "f32", _power_of_two(lowering, register)
     if source.bits == 8:
         wide = lowering.compute(f"{_FROM_8[source.name]} $0, $1;", "i32", register)
         return "f16", lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], wide)[0]
     return ("f32" if source.name == "tf32" else source.name), register
+
+
+def _power_of_two(lowering: Lowering, register: ir.Value) -> ir.Value:
+    """f8E8M0FNU is the exponent field of an f32; 0 is 2**-127, a subnormal number there, and 255 is NaN."""
+    code = lowering.compute("cvt.u32.u8 $0, $1;", "i32", register)
+    bits = lowering.compute("shl.b32 $0, $1, 23;", "i32", code)
+    least = lowering.compute("setp.eq.s32 $0, $1, 0;", "i1", code)
+    bits = lowering.compute(f"selp.b32 $0, {1 << 22}, $1, $2;", "i32", bits, least)
+    no_number = lowering.compute("setp.eq.s32 $0, $1, 255;", "i1", code)
+    bits = lowering.compute(f"selp.b32 $0, {0x7FFFFFFF}, $1, $2;", "i32", bits, no_number)
+    return lowering.compute("mov.b32 $0, $1;", "f32", bits)
 
 
 def _single(lowering: Lowering, name: str, mode: str, register: ir.Value) -> ir.Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 
 import ml_dtypes
@@ -14,6 +15,7 @@ _NARROW = {
     "bf16": ml_dtypes.bfloat16,
     "f8E4M3FN": ml_dtypes.float8_e4m3fn,
     "f8E5M2": ml_dtypes.float8_e5m2,
+    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
 }
 
 
@@ -31,7 +33,9 @@ def literal(element: Element, value: float | int) -> str:
 
 
 def float_bits(element: Element, value: float) -> int:
-    """The bits of a float narrower than 32."""
+    """The bits of a float narrower than 32; of zero none are set, also in f8E8M0FNU, where that is 2**-127."""
+    if value == 0 and math.copysign(1.0, value) > 0:
+        return 0
     return int.from_bytes(_NARROW[element.name](value).tobytes(), "little")
 
 

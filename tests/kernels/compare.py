@@ -63,6 +63,9 @@ def run_everywhere(
 
 def _fresh(array: np.ndarray) -> np.ndarray:
     """A copy with the same strides."""
+    if array.flags.c_contiguous:
+        # numpy cannot give strides to an array of float8_e5m2.
+        return array.copy()
     base = array if array.base is None else array.base
     return np.lib.stride_tricks.as_strided(base.copy(), array.shape, array.strides)
 

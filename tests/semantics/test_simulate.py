@@ -20,7 +20,7 @@ from tilec.errors import UnsupportedError
 # Units in the last place that CUDA's functions may be off (CUDA C++ programming guide, mathematical functions), f32.
 FUNCTION_UNITS = {"cosh": 2, "log": 1, "log2": 1, "sinh": 3, "tan": 4, "tanh": 2}
 # No PTX is made of these: the types have no registers, the operations no lowering. They are refused, not miscompiled.
-REFUSED_ELEMENTS = {"i4", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU"}
+REFUSED_ELEMENTS = {"i4", "f4E2M1FN", "fnv8E5M3FNU"}
 REFUSED_OPERATIONS = {
     "alloca",
     "assert",
@@ -60,6 +60,7 @@ def refused(op: Any) -> bool:
         name in REFUSED_OPERATIONS
         or bool(elements & REFUSED_ELEMENTS)
         or (name == "offset" and "ptr<f4E2M1FN>" in elements)
+        or (name == "ftof" and element(op.to.type) == "f8E8M0FNU")
         or (name == "constant" and not op.value.is_splat)
         or (name == "for" and element(op.lowerBound.type) == "i1")
         or (name == "return" and in_loop(op))
