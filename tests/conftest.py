@@ -1,9 +1,23 @@
-"""Which tests need a GPU: they run where there is one of the target they name, and are the only ones ever skipped."""
+"""Which tests need a GPU, and how `.mlir` files with CHECK lines are run.
+
+Tests of a GPU run where there is one of the target they name, and are the only ones ever skipped.
+"""
 
 from __future__ import annotations
 
-import pytest
+import contextlib
+import io
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+from filecheck.finput import FInput
+from filecheck.matcher import Matcher
+from filecheck.options import Options
+from filecheck.parser import Parser
+
+from tilec.commands.command_line import main
 from tilec.errors import LaunchError
 from tilec.runtime.devices import device_for
 
@@ -14,3 +28,59 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             device_for(mark.args[0])
         except LaunchError as error:
             pytest.skip(error.message)
+
+
+RUN = "// RUN: "
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """A `.mlir` file whose first line says what to run is a test."""
+    if file_path.suffix != ".mlir" or not file_path.read_text(errors="replace").startswith(RUN):
+        return None
+    return CheckedFile.from_parent(parent, path=file_path)
+
+
+class CheckedFile(pytest.File):
+    """A file whose first lines are `// RUN: tilec opt %s ..` or `// RUN: tilec compile %s ..`, with CHECK lines."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        commands = [line.removeprefix(RUN) for line in self.path.read_text().splitlines() if line.startswith(RUN)]
+        for number, command in enumerate(commands):
+            yield CheckedRun.from_parent(self, name=f"run{number}" if number else "run", command=command)
+
+
+class CheckedRun(pytest.Item):
+    """One command, run in this process, whose output FileCheck compares; `not` before it asks for a failure."""
+
+    def __init__(self, *, command: str, **keywords: object) -> None:
+        super().__init__(**keywords)  # type: ignore[arg-type]
+        self.words = [str(self.path) if word == "%s" else word for word in shlex.split(command)]
+
+    def runtest(self) -> None:
+        words, prefix = self.words, "CHECK"
+        if words[-1].startswith("--check-prefix="):
+            words, prefix = words[:-1], words[-1].partition("=")[2]
+        refused = words[0] == "not"
+        out, err = io.TextIOWrapper(io.BytesIO(), write_through=True), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = main(words[1 + refused :])
+        if bool(status) != refused:
+            raise CheckFailedError(f"{shlex.join(words)} ended with status {status}\n{err.getvalue()}")
+        printed = out.buffer.getvalue().decode()  # type: ignore[attr-defined]
+        options = Options(match_filename=str(self.path), check_prefixes=prefix)  # type: ignore[arg-type]
+        matcher = Matcher(options, FInput("<output>", printed + err.getvalue()), Parser.from_opts(options))
+        matcher.stderr = io.StringIO()
+        if matcher.run():
+            raise CheckFailedError(f"{matcher.stderr.getvalue()}\n{printed}{err.getvalue()}")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: str | None = None) -> object:
+        if isinstance(excinfo.value, CheckFailedError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, shlex.join(self.words)
+
+
+class CheckFailedError(Exception):
+    """The output is not what the file's CHECK lines say."""

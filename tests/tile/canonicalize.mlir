@@ -1,0 +1,12 @@
+// RUN: tilec opt %s --passes canonicalize
+// An operation without effects whose result is not used goes.
+
+entry @k(%x: tile<i32>) {
+  %0 = addi %x, %x : tile<i32>
+  %1 = muli %x, %x : tile<i32>
+  print_tko "%d\n", %1 : tile<i32> -> token
+  return
+}
+
+// CHECK-NOT: addi
+// CHECK: muli

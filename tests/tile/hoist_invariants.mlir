@@ -1,0 +1,18 @@
+// RUN: tilec opt %s --passes hoist-invariants
+// A product that is the same in each iteration is computed before the loop.
+
+entry @k(%n: tile<i32>, %x: tile<i32>) {
+  %0 = constant <i32: 0> : tile<i32>
+  %1 = constant <i32: 1> : tile<i32>
+  for %i in (%0 to %n, step %1) : tile<i32> {
+    %2 = muli %x, %x : tile<i32>
+    %3 = addi %2, %i : tile<i32>
+    print_tko "%d\n", %3 : tile<i32> -> token
+    continue
+  }
+  return
+}
+
+// CHECK: [[P:%.*]] = muli [[X:%.*]], [[X]]
+// CHECK: for %
+// CHECK: addi [[P]]

@@ -1,0 +1,17 @@
+// RUN: tilec opt %s --passes hoist-invariants
+// A division may be undefined: it is not moved to where it may run although the loop does not.
+
+entry @k(%n: tile<i32>, %x: tile<i32>) {
+  %0 = constant <i32: 0> : tile<i32>
+  %1 = constant <i32: 1> : tile<i32>
+  for %i in (%0 to %n, step %1) : tile<i32> {
+    %2 = divi %x, %n signed : tile<i32>
+    print_tko "%d\n", %2 : tile<i32> -> token
+    continue
+  }
+  return
+}
+
+// CHECK-NOT: divi
+// CHECK: for %
+// CHECK: divi

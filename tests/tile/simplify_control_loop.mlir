@@ -1,0 +1,25 @@
+// RUN: tilec opt %s --passes simplify-control
+// A loop of one iteration is its body, one of none is nothing; others stay.
+
+entry @k(%n: tile<i32>) {
+  %0 = constant <i32: 0> : tile<i32>
+  %1 = constant <i32: 1> : tile<i32>
+  for %i in (%0 to %1, step %1) : tile<i32> {
+    print_tko "once %d\n", %i : tile<i32> -> token
+    continue
+  }
+  for %i in (%1 to %0, step %1) : tile<i32> {
+    print_tko "never %d\n", %i : tile<i32> -> token
+    continue
+  }
+  for %i in (%0 to %n, step %1) : tile<i32> {
+    print_tko "some %d\n", %i : tile<i32> -> token
+    continue
+  }
+  return
+}
+
+// CHECK: print_tko "once {{.*}}", %cst_0_i32
+// CHECK-NOT: never
+// CHECK: for %
+// CHECK: print_tko "some

@@ -1,0 +1,18 @@
+// RUN: tilec compile %s --emit gpu-raw --target sm_100a
+// Without a token nothing orders the accesses, and no barrier stands between them.
+
+entry @k(%p: tile<ptr<f32>>) {
+  %l = iota : tile<128xi32>
+  %r = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %b = broadcast %r : tile<1xptr<f32>> -> tile<128xptr<f32>>
+  %o = offset %b, %l : tile<128xptr<f32>>, tile<128xi32> -> tile<128xptr<f32>>
+  %x = constant <f32: 1.0> : tile<128xf32>
+  %s = store_ptr_tko weak %o, %x : tile<128xptr<f32>>, tile<128xf32> -> token
+  %y, %t = load_ptr_tko weak %o : tile<128xptr<f32>> -> tile<128xf32>, token
+  %u = store_ptr_tko weak %o, %y : tile<128xptr<f32>>, tile<128xf32> -> token
+  return
+}
+
+// CHECK: tile_gpu.store_global
+// CHECK-NOT: tile_gpu.barrier
+// CHECK: tile_gpu.load_global
