@@ -1,6 +1,7 @@
-"""Feeds one of the readers damaged inputs, guided by the code they reach: `python tests/fuzz/fuzz.py assembly`.
+"""Feeds one of the readers damaged inputs, or the whole compiler random programs: `python tests/fuzz/fuzz.py assembly`.
 
-Needs `atheris` (`pip install atheris`). It goes in rounds, each a process of its own that starts from the inputs that
+`programs` compares what random programs do in three ways (see programs.py); a failure is written to the working folder.
+The readers' inputs are guided by the code that they reach, which needs `atheris` (`pip install atheris`). It goes in rounds, each a process of its own that starts from the inputs that
 reached new code so far, for a context of MLIR keeps every type it has ever seen. An input that breaks a reader ends the
 run with status 1 and stays in the working folder as `crash-*`, `timeout-*` or `oom-*`; feed it again with `--input`.
 """
@@ -16,15 +17,15 @@ import tempfile
 import time
 from pathlib import Path
 
-TARGETS = ("assembly", "bytecode")
+READERS = ("assembly", "bytecode")
 ROUND = 10_000
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("target", choices=TARGETS)
+    parser.add_argument("target", choices=(*READERS, "programs"))
     parser.add_argument("--inputs", type=int, default=200_000, help="how many inputs to try (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the first round (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first round or program (default: %(default)s)")
     parser.add_argument("--work", type=Path, help="folder for the corpus and for what breaks (default: a new one)")
     parser.add_argument("--input", type=Path, help="try this one input and say what happens")
     parser.add_argument("--round", nargs=2, type=int, help=argparse.SUPPRESS)
@@ -33,6 +34,9 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     given = arguments()
+    if given.target == "programs":
+        work = given.work or Path(tempfile.mkdtemp(prefix="fuzz-programs-"))
+        return importlib.import_module("programs").main(given.inputs, given.seed, work)
     if given.input is not None:
         importlib.import_module(given.target).check(given.input.read_bytes())
         print(f"{given.input}: no complaint")

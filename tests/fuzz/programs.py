@@ -1,0 +1,194 @@
+"""Random programs, each by numpy, by the interpreter, and compiled and simulated for both targets: one answer.
+
+`python tests/fuzz/fuzz.py programs --inputs 3000 --seed 1` runs 3,000 programs from seed 1 on; `--inputs 1 --seed N`
+runs the one again and writes it, made as small as it gets, where `--work` says.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import signal
+import sys
+import time
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+from program_text import Program
+from random_program import random_program
+from shrinking import smallest
+
+import tilec
+from tilec.dialect.mlir import context
+from tilec.driver.stages import STAGES
+from tilec.errors import InternalError, TilecError, UnsupportedError
+
+TARGETS = ("sm_100a", "sm_90a")
+# More than any of these programs runs, so that a loop that does not end is found in a second.
+STEP_LIMIT = 2_000_000
+SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a program on one target: `agreed`, `refused`, or the kind of failure; `reason` groups alike ones."""
+
+    target: str
+    kind: str
+    reason: str = ""
+    detail: str = ""
+
+    @property
+    def failed(self) -> bool:
+        return self.kind not in ("agreed", "refused")
+
+
+def outcomes(program: Program, targets: tuple[str, ...] = TARGETS) -> list[Outcome]:
+    """Runs a program everywhere. The interpreter is held against numpy, the PTX against the interpreter."""
+    text = program.text()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = program.expected()
+            module = tilec.Module.parse(text)
+            given = program.arguments()
+            with np.errstate(all="ignore"):
+                tilec.run(module, (program.grid,), given, backend="interpret", check=True)
+    except TilecError as error:
+        return [Outcome("interpret", type(error).__name__, _reason(error), str(error))]
+    wrong = _difference(program, program.outputs(given), expected)
+    if wrong:
+        return [Outcome("interpret", "differs from numpy", "", wrong)]
+    return [_simulated(program, module, target, expected) for target in targets]
+
+
+def _simulated(program: Program, module: tilec.Module, target: str, expected: dict[str, np.ndarray]) -> Outcome:
+    # What TMA does to tf32 is not documented; to small integers nothing can happen.
+    unconfirmed = "xtf32" in program.text()
+    try:
+        compiled = tilec.compile(module, target=target, stop="ptx", hints=program.hints)
+        given = program.arguments()
+        tilec.run(compiled, (program.grid,), given, backend="simulate", step_limit=STEP_LIMIT, allow_unconfirmed=unconfirmed)
+    except UnsupportedError as error:
+        return Outcome(target, "refused", _reason(error), str(error))
+    except InternalError as error:
+        return Outcome(target, "InternalError", _reason(error), str(error))
+    except Exception as error:
+        return Outcome(target, type(error).__name__, _reason(error), str(error))
+    wrong = _difference(program, program.outputs(given), expected)
+    return Outcome(target, "wrong", "", wrong) if wrong else Outcome(target, "agreed")
+
+
+def outcomes_apart(program: Program, targets: tuple[str, ...] = TARGETS) -> list[Outcome]:
+    """As outcomes(), in a process of its own: a crash or a program without end is an outcome too."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reader)
+        signal.alarm(SECONDS)
+        try:
+            with os.fdopen(writer, "wb") as file:
+                pickle.dump(outcomes(program, targets), file)
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as file:
+        answer = file.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status < 0:
+        name = signal.Signals(-status).name
+        if len(targets) == 1:
+            return [Outcome(targets[0], "no end" if name == "SIGALRM" else "crash", name, name)]
+        return [outcome for target in targets for outcome in outcomes_apart(program, (target,))]
+    return pickle.loads(answer)
+
+
+def _reason(error: Exception) -> str:
+    """The first line of a message without its numbers, names and places."""
+    message = error.message if isinstance(error, TilecError) else str(error)
+    line = (message.splitlines() or [""])[0]
+    return re.sub(r"\d+", "#", re.sub(r"0x[0-9a-f]+|%\w+|/\S+", "..", line))[:160]
+
+
+def _difference(program: Program, found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> str:
+    """The first element that differs, or nothing. NaN equals NaN; zeros of both signs are equal after sums."""
+    for name, array in found.items():
+        wanted = expected[name]
+        if np.issubdtype(wanted.dtype, np.integer) or wanted.dtype == np.bool_:
+            same = array.view(wanted.dtype) == wanted
+        else:
+            with np.errstate(all="ignore"):
+                a, b = array.astype(np.float64), wanted.astype(np.float64)
+            same = (a == b) | (np.isnan(a) & np.isnan(b))
+            if not program.sums:
+                same &= (np.signbit(a) == np.signbit(b)) | np.isnan(a)
+        if not same.all():
+            at = tuple(map(int, np.argwhere(~same)[0]))
+            return f"{np.sum(~same)} of {same.size} elements of {name}: at {at} expected {wanted[at]}, found {array[at]}"
+    return ""
+
+
+def main(count: int, seed: int, work: Path) -> int:
+    """Runs programs, prints how far it is, and writes one small program for each kind of failure."""
+    work.mkdir(parents=True, exist_ok=True)
+    counts: Counter[tuple[str, str]] = Counter()
+    started, failures = time.monotonic(), 0
+    _load_the_compiler()
+    for number in range(seed, seed + count):
+        program = random_program(number)
+        for outcome in outcomes_apart(program):
+            key = (outcome.kind, outcome.reason)
+            counts[key] += 1
+            if outcome.failed:
+                failures += 1
+                # A wrong value has no message that tells causes apart, so each is kept.
+                if counts[key] <= (12 if outcome.kind.startswith(("wrong", "differs")) else 3):
+                    _write(work, number, program, outcome)
+                print(f"seed {number}, {outcome.target}: {outcome.kind}: {outcome.detail.splitlines()[0][:200]}", flush=True)
+        done = number - seed + 1
+        if done % 50 == 0 or done == count:
+            print(f"{done} of {count} programs, {failures} failures, {time.monotonic() - started:.0f} s", flush=True)
+    for (kind, reason), times in sorted(counts.items(), key=lambda item: -item[1]):
+        print(f"{times:6} {kind}{': ' if reason else ''}{reason}")
+    return 1 if failures else 0
+
+
+def _load_the_compiler() -> None:
+    """Once, for the processes of all programs."""
+    with context():
+        for stage in STAGES[:-1]:
+            for module in stage.modules:
+                import_module(module)
+
+
+def _write(work: Path, number: int, program: Program, outcome: Outcome) -> None:
+    targets = (outcome.target,) if outcome.target != "interpret" else ()
+
+    def fails(smaller: Program) -> bool:
+        found = outcomes_apart(smaller, targets)
+        return any((one.kind, one.reason) == (outcome.kind, outcome.reason) for one in found)
+
+    small = smallest(program, fails)
+    found = next(one for one in outcomes_apart(small, targets) if one.kind == outcome.kind)
+    path = work / f"seed-{number}-{outcome.target}.txt"
+    lines = [f"seed {number}, {outcome.target}, grid {small.grid}, hints {small.hints}", f"{found.kind}: {found.detail}"]
+    for parameter in small.parameters:
+        shown = parameter.value if isinstance(parameter.value, int) else _array(parameter.value)
+        lines.append(f"{parameter.name}: {shown}{' (output)' if parameter.output else ''}")
+    path.write_text("\n".join([*lines, "", small.text()]))
+    print(f"seed {number}: {path}", flush=True)
+
+
+def _array(array: np.ndarray) -> str:
+    if array.size <= 64:
+        return f"{array.dtype} {array.tolist()}"
+    return f"{array.dtype} {array.shape}, from {array.reshape(-1)[:8].tolist()}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])))

@@ -1,0 +1,322 @@
+"""Loads and stores of random programs: through views with static and dynamic extents, and through pointers with masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from elements import ELEMENTS
+from program_text import Environment, Shape, Step, Value, tile_type
+from random_values import LARGEST_BOUND, Builder
+
+PADDINGS = {"zero": 0.0, "neg_zero": -0.0, "nan": np.nan, "pos_inf": np.inf, "neg_inf": -np.inf}
+# Stored over, so that an element that nobody writes shows.
+SENTINEL = 5
+
+
+def random_array(build: Builder, element: str, shape: Shape, bound: int | None) -> np.ndarray:
+    """Integers of all sizes; floats that are small integers, or where nothing bounds them also fractions."""
+    kind = ELEMENTS[element]
+    if element == "i1":
+        return build.arrays.integers(0, 2, shape).astype(np.bool_)
+    if not kind.is_float:
+        raw = build.arrays.integers(-(2**63), 2**63 - 1, shape, dtype=np.int64).astype(kind.dtype)
+        small = build.arrays.integers(-9, 100, shape).astype(kind.dtype)
+        return np.where(build.arrays.integers(0, 2, shape) == 0, raw, small)
+    if bound is None and element not in ("tf32", "f8E4M3FN", "f8E5M2"):
+        return (build.arrays.standard_normal(shape) * 3).astype(kind.dtype)
+    most = min(bound if bound is not None else LARGEST_BOUND, LARGEST_BOUND)
+    return build.arrays.integers(-most, most + 1, shape).astype(np.float32).astype(kind.dtype)
+
+
+def _float_bound(element: str, bound: int | None) -> int | None:
+    """The bound of what `random_array` gives."""
+    if bound is None and element not in ("tf32", "f8E4M3FN", "f8E5M2"):
+        return None
+    return min(bound if bound is not None else LARGEST_BOUND, LARGEST_BOUND)
+
+
+@dataclass
+class View:
+    """A tile view: its name and type, and where each tile begins. `order` is the tensor dimension of each tile dimension."""
+
+    name: str
+    type: str
+    tile: Shape
+    steps: Shape
+    order: tuple[int, ...]
+    extents: Shape
+    operands: Sequence[Value]
+
+    def counts(self) -> list[int]:
+        return [-(-self.extents[dim] // step) for dim, step in zip(self.order, self.steps, strict=True)]
+
+
+def make_view(
+    build: Builder, base: str, element: str, tile: Shape, extents: Shape, strides: Shape, order: Sequence[int],
+    steps: Shape, padding: str = "",
+) -> View:  # fmt: skip
+    """Lines that make a view; extents and strides become dynamic at random, with and without promises."""
+    source = build.source
+    pointer = base
+    if source.random() < 0.7:
+        pointer = build.name()
+        build.add(_line(f"{pointer} = assume div_by<{source.choice((16, 128))}>, {base} : {tile_type(f'ptr<{element}>')}"))
+    width = source.choice(("i32", "i64"))
+    dynamic = source.random() < 0.5
+    shown: list[list[str]] = [[], []]
+    types: list[list[str]] = [[], []]
+    for number, values in enumerate((extents, strides)):
+        for value in values:
+            innermost = number == 1 and value == 1
+            if dynamic and not innermost and source.random() < 0.7:
+                shown[number].append(_dynamic(build, width, value, number == 1))
+                types[number].append("?")
+            else:
+                shown[number].append(str(value))
+                types[number].append(str(value))
+    some = "?" in types[0] + types[1]
+    sizes = "".join(f"{extent}x" for extent in types[0])
+    tensor = f"tensor_view<{sizes}{element}, strides=[{','.join(types[1])}]>"
+    name, view = build.name(), build.name()
+    lists = f"shape = [{', '.join(shown[0])}], strides = [{', '.join(shown[1])}]"
+    build.add(_line(f"{name} = make_tensor_view {pointer}, {lists} :{f' tile<{width}> ->' if some else ''} {tensor}"))
+    words = [f"tile=({'x'.join(map(str, tile))})"]
+    kind = "partition_view" if steps == tile and source.random() < 0.9 else "strided_view"
+    if kind == "strided_view":
+        words.append(f"traversal_strides=[{','.join(map(str, steps))}]")
+    words += [f"padding_value = {padding}"] * bool(padding)
+    words.append(tensor)
+    if tuple(order) != tuple(range(len(order))):
+        words.append(f"dim_map=[{', '.join(map(str, order))}]")
+    type = f"{kind}<{', '.join(words)}>"
+    build.add(_line(f"{view} = make_{kind} {name} : {type}"))
+    return View(view, type, tile, steps, tuple(order), extents, [])
+
+
+def _line(text: str) -> Step:
+    """A line that computes no tile; it stays where it is."""
+    return Step(text, lambda _environment: None, effect=True)
+
+
+def _dynamic(build: Builder, width: str, value: int, promised: bool) -> str:
+    name = build.parameter(tile_type(width), value)
+    largest = value & -value
+    if promised and largest > 1 and build.source.random() < 0.7:
+        better = build.name()
+        build.add(_line(f"{better} = assume div_by<{largest}>, {name} : {tile_type(width)}"))
+        return better
+    return name
+
+
+def loaded(build: Builder, element: str, shape: Shape, bound: int | None) -> Value:
+    """A tile of an array through a view: some lie partly outside, and their rows may be padded or lie in columns."""
+    source = build.source
+    rank = len(shape)
+    order = list(range(rank))
+    if rank > 1 and source.random() < 0.2:
+        source.shuffle(order)
+    steps = shape
+    if source.random() < 0.15:
+        steps = tuple(max(1, extent * source.choice((1, 2, 4)) // 2) for extent in shape)
+    counts = [source.choice((1, 1, 2)) for _ in shape]
+    extents = [0] * rank
+    ragged = source.random() < 0.35
+    for axis, dim in enumerate(order):
+        extents[dim] = (counts[axis] - 1) * steps[axis] + shape[axis]
+        if ragged and source.random() < 0.5:
+            extents[dim] = max(1, extents[dim] - source.randrange(shape[axis]))
+    layout = list(range(rank))
+    if rank > 1 and source.random() < 0.3:
+        source.shuffle(layout)
+    array, strides = _strided(build, element, tuple(extents), layout, bound)
+    base = build.parameter(tile_type(f"ptr<{element}>"), array)
+    padding, fill = _padding(build, element, bound)
+    view = make_view(build, base, element, shape, tuple(extents), strides, order, steps, padding)
+    index = _index(build, view)
+    result = build.value(element, shape, None if bound is None and padding not in ("", "zero") else _float_bound(element, bound))
+    token = build.name()
+    names = ", ".join(value.name for value in index)
+    at = "i32" if not index else index[0].element
+    text = f"{result.name}, {token} = load_view_tko weak {view.name}[{names}] : {view.type}, tile<{at}> -> {result.type}, token"
+
+    def run(environment: Environment) -> None:
+        offsets = np.zeros(tuple(extents), np.int64)
+        for stride, positions in zip(strides, np.indices(tuple(extents)), strict=True):
+            offsets += stride * positions
+        tensor = environment.memory[base][offsets]
+        environment[result] = _tile(tensor, view, [int(environment[i]) for i in index], fill)
+
+    build.add(Step(text, run, [result], index))
+    return result
+
+
+def _strided(
+    build: Builder, element: str, extents: Shape, layout: Sequence[int], bound: int | None
+) -> tuple[np.ndarray, Shape]:
+    """A flat array and strides for a tensor in it: dimension layout[-1] is contiguous, rows may have a gap."""
+    gap = build.source.choice((0, 0, 0, 8, 1))
+    strides, stride = [0] * len(extents), 1
+    for number, dim in enumerate(reversed(layout)):
+        strides[dim] = stride
+        stride *= extents[dim]
+        if number == 0:
+            stride = -(-stride // 16) * 16 if build.source.random() < 0.5 else stride
+            stride += gap
+    return random_array(build, element, (stride,), bound), tuple(strides)
+
+
+def _padding(build: Builder, element: str, bound: int | None) -> tuple[str, float]:
+    """Always given, for what lies outside of a view without padding is undefined."""
+    if not ELEMENTS[element].is_float or bound is not None or element in ("f8E4M3FN", "f8E5M2", "tf32"):
+        return "zero", 0
+    return build.source.choice(list(PADDINGS.items()))
+
+
+def _index(build: Builder, view: View) -> list[Value]:
+    """Indices of a tile that the view has."""
+    element = build.source.choice(("i32", "i32", "i64"))
+    indices = []
+    for count in view.counts():
+        if count in (1, 2, 4) and count > 1 and build.source.random() < 0.5:
+            indices.append(build.masked(build.want(element, (), 1), count - 1))
+        else:
+            indices.append(build.constant(element, build.source.randrange(count)))
+    return indices
+
+
+def _tile(tensor: np.ndarray, view: View, index: Sequence[int], fill: float) -> np.ndarray:
+    turned = np.transpose(tensor, view.order)
+    result = np.full(view.tile, fill, tensor.dtype)
+    starts = [number * step for number, step in zip(index, view.steps, strict=True)]
+    part = turned[tuple(slice(s, s + e) for s, e in zip(starts, view.tile, strict=True))]
+    result[tuple(slice(0, extent) for extent in part.shape)] = part
+    return result
+
+
+def gathered(build: Builder, element: str, shape: Shape, bound: int | None) -> Value:
+    """Elements of an array at computed offsets, some of them masked."""
+    count = build.source.choice((1, 16, 64))
+    array = random_array(build, element, (count,), bound)
+    base = build.parameter(tile_type(f"ptr<{element}>"), array)
+    offset = build.source.choice(("i32", "i64"))
+    at = build.masked(build.want(offset, shape, 1), count - 1)
+    pointers = pointer_tile(build, base, element, at)
+    result, token = build.value(element, shape, _float_bound(element, bound)), build.name()
+    pointer_type = tile_type(f"ptr<{element}>", shape)
+    if build.source.random() < 0.4:
+        text = f"{result.name}, {token} = load_ptr_tko weak {pointers} : {pointer_type} -> {result.type}, token"
+        build.add(Step(text, lambda env: env.__setitem__(result, env.memory[base][env[at]]), [result], [at]))
+        return result
+    mask = build.want("i1", shape, 1)
+    fill = build.constant(element, *_plain(build, element), shape)  # type: ignore[call-arg]
+    text = f"{result.name}, {token} = load_ptr_tko weak {pointers}, {mask.name}, {fill.name} : "
+    text += f"{pointer_type}, {mask.type}, {fill.type} -> {result.type}, token"
+
+    def run(environment: Environment) -> None:
+        environment[result] = np.where(environment[mask], environment.memory[base][environment[at]], environment[fill])
+
+    build.add(Step(text, run, [result], [at, mask, fill]))
+    return result
+
+
+def _plain(build: Builder, element: str) -> list:
+    if element == "i1":
+        return [False]
+    return [1.0 if ELEMENTS[element].is_float else -1]
+
+
+def pointer_tile(build: Builder, base: str, element: str, at: Value) -> str:
+    """The name of a tile of pointers to base[at]."""
+    kind, shape = f"ptr<{element}>", at.shape
+    name, lone = base, (1,) * len(shape)
+    if shape:
+        name = build.name()
+        build.add(_line(f"{name} = reshape {base} : {tile_type(kind)} -> {tile_type(kind, lone)}"))
+        if shape != lone:
+            wide = build.name()
+            build.add(_line(f"{wide} = broadcast {name} : {tile_type(kind, lone)} -> {tile_type(kind, shape)}"))
+            name = wide
+    result = build.name()
+    many = tile_type(kind, shape)
+    build.add(
+        Step(f"{result} = offset {name}, {at.name} : {many}, {at.type} -> {many}", lambda _e: None, (), [at], True)
+    )
+    return result
+
+
+def store(build: Builder, value: Value, slot: Value | None = None, slots: int = 1) -> None:
+    """Stores a value to an array of its own: at the block's number, and in loops at `slot` of `slots`."""
+    if not value.shape or build.source.random() < 0.3:
+        _store_by_pointer(build, value, slot, slots)
+    else:
+        _store_by_view(build, value, slot, slots)
+
+
+def _place(build: Builder, slot: Value | None, slots: int) -> Value:
+    """Which of the parts of an output a block writes."""
+    block = build.block_number()
+    if slot is None:
+        return block
+    many = build.constant("i32", slots)
+    return build.binary("addi", build.binary("muli", block, many, np.multiply), slot, np.add)
+
+
+def _store_by_view(build: Builder, value: Value, slot: Value | None, slots: int) -> None:
+    place = _place(build, slot, slots)
+    shape, element = value.shape, value.element
+    extents = (build.grid * slots * shape[0], *shape[1:])
+    ragged = build.source.random() < 0.3
+    if ragged:
+        extents = (extents[0], *(max(1, e - build.source.randrange(e)) for e in extents[1:]))
+    strides = tuple(prod(extents[dim + 1 :]) for dim in range(len(extents)))
+    array = np.full(extents, SENTINEL, np.float32).astype(ELEMENTS[element].dtype)
+    base = build.parameter(tile_type(f"ptr<{element}>"), array, output=True)
+    view = make_view(build, base, element, shape, extents, strides, range(len(shape)), shape)
+    index = [place, *(build.constant("i32", 0) for _ in shape[1:])]
+    token = build.name()
+    names = ", ".join(one.name for one in index)
+    text = f"{token} = store_view_tko weak {value.name}, {view.name}[{names}] : {value.type}, {view.type}, tile<i32> -> token"
+
+    def run(environment: Environment) -> None:
+        start = int(environment[place]) * shape[0]
+        part = environment[value][tuple(slice(0, extent) for extent in (shape[0], *extents[1:]))]
+        environment.memory[base][start : start + shape[0]] = part
+
+    build.add(Step(text, run, (), [value, *index], True))
+
+
+def _store_by_pointer(build: Builder, value: Value, slot: Value | None, slots: int) -> None:
+    place = _place(build, slot, slots)
+    count, element = prod(value.shape), value.element
+    array = np.full((build.grid * slots * count,), SENTINEL, np.float32).astype(ELEMENTS[element].dtype)
+    base = build.parameter(tile_type(f"ptr<{element}>"), array, output=True)
+    size = build.constant("i32", count)
+    at = build.binary("muli", place, size, np.multiply)
+    if value.shape:
+        ramp = build.value("i32", (count,))
+        numbers = np.arange(count, dtype=np.int32)
+        build.compute(f"iota : {ramp.type}", ramp, [], lambda: numbers)
+        ramp = build.reshape(ramp, value.shape)
+        at = build.binary("addi", build.splat_of(at, value.shape), ramp, np.add)
+    pointers = pointer_tile(build, base, element, at)
+    token = build.name()
+    pointer_type = tile_type(f"ptr<{element}>", value.shape)
+    if build.source.random() < 0.5:
+        text = f"{token} = store_ptr_tko weak {pointers}, {value.name} : {pointer_type}, {value.type} -> token"
+
+        def run(environment: Environment) -> None:
+            environment.memory[base][environment[at]] = environment[value]
+
+        build.add(Step(text, run, (), [value, at], True))
+        return
+    mask = build.want("i1", value.shape, 1)
+    text = f"{token} = store_ptr_tko weak {pointers}, {value.name}, {mask.name} : {pointer_type}, {value.type}, {mask.type} -> token"
+
+    def run_masked(environment: Environment) -> None:
+        chosen = environment[mask]
+        environment.memory[base][environment[at][chosen]] = environment[value][chosen]
+
+    build.add(Step(text, run_masked, (), [value, at, mask], True))

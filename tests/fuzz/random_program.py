@@ -1,0 +1,388 @@
+"""Whole random programs of Tile IR: tiles from everywhere, loops with bounds at the ends of their types, branches, multiplies."""
+
+from __future__ import annotations
+
+import numpy as np
+from elements import ELEMENTS, INTEGERS
+from program_text import Block, Environment, Left, Program, Region, Shape, Value, tile_type
+from random_memory import random_array, store
+from random_reductions import MULTIPLIES, multiplied
+from random_values import Builder
+
+STORED = ("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2")
+# More often what kernels use.
+WEIGHTS = (1, 3, 2, 4, 2, 4, 3, 4, 1, 1, 1, 1)
+MOST_TRIPS = 4
+
+
+def random_program(seed: int) -> Program:
+    """The program of a seed."""
+    build = Builder(seed)
+    source = build.source
+    for _ in range(source.choice((1, 1, 2, 3))):
+        source.choice((_plain, _plain, _for, _for, _if, _loop, _multiply, _multiply_in_loop))(build, 2)
+    hints: dict[str, bool | int] = {}
+    for name in ("roles", "pipeline", "tma"):
+        if source.random() < 0.2:
+            hints[name] = False
+    if source.random() < 0.1:
+        hints["warps"] = source.choice((4, 8))
+    return Program(build.parameters, build.blocks[0], build.grid, hints, build.sums)
+
+
+def _element(build: Builder) -> str:
+    return build.source.choices(STORED, WEIGHTS)[0]
+
+
+def _shape(build: Builder) -> Shape:
+    rank = build.source.choice((1, 1, 2, 2, 2, 3))
+    while True:
+        shape = tuple(build.source.choice((1, 2, 4, 8, 16, 32, 32, 64, 64, 128)) for _ in range(rank))
+        if int(np.prod(shape)) <= 4096:
+            return shape
+
+
+def _plain(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
+    store(build, build.want(_element(build), _shape(build), build.source.choice((2, 3, 4))), slot, slots)
+
+
+def _statement(build: Builder, depth: int, slot: Value | None, slots: int) -> None:
+    if depth > 0 and build.source.random() < 0.4:
+        build.source.choice((_for, _if, _loop))(build, depth - 1, slot, slots)
+    else:
+        _plain(build, depth, slot, slots)
+
+
+class _Inside:
+    """A block that is being filled, with a scope of its own."""
+
+    def __init__(self, build: Builder, end: str, values: list[Value] = []) -> None:  # noqa: B006
+        self._build, self.block, self._values = build, Block(end=end), values
+
+    def __enter__(self) -> Block:
+        self._build.blocks.append(self.block)
+        self._build.scopes.append(list(self._values))
+        return self.block
+
+    def __exit__(self, *_: object) -> None:
+        self._build.blocks.pop()
+        self._build.scopes.pop()
+
+
+def _carried(build: Builder) -> list[Value]:
+    """Initial values of a loop: integers of any size, floats that single operations change."""
+    values = []
+    for _ in range(build.source.choice((0, 1, 1, 2))):
+        element = build.source.choice(("i8", "i16", "i32", "i64", "i1", "f16", "f32", "bf16"))
+        values.append(build.want(element, build.source.choice(((), _shape(build))), 1))
+    return values
+
+
+def _anonymous(build: Builder, values: list[Value]) -> list[Value]:
+    """Names of the same types, of which nothing else is known."""
+    return [build.value(value.element, value.shape) for value in values]
+
+
+def _slots(build: Builder, counter: Value, slot: Value | None, slots: int) -> tuple[Value, int]:
+    """Where the stores of an iteration go."""
+    if slot is None:
+        return counter, MOST_TRIPS
+    many = build.constant("i32", MOST_TRIPS)
+    return build.binary("addi", build.binary("muli", slot, many, np.multiply), counter, np.add), slots * MOST_TRIPS
+
+
+def _for(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
+    source = build.source
+    element, trips = source.choice(INTEGERS), source.randrange(MOST_TRIPS + 1)
+    no_sign = source.random() < 0.4
+    lower, upper, step = (_scalar_of(build, element, number) for number in _bounds(build, element, no_sign, trips))
+    initial = [build.constant("i32", 0), *_carried(build)]
+    counter = build.value(element, ())
+    inner = _anonymous(build, initial)
+    with _Inside(build, "continue", [counter, *inner]) as block:
+        place, many = _slots(build, inner[0], slot, slots)
+        for _ in range(source.choice((0, 1, 1, 2))):
+            _statement(build, depth, place, many)
+        block.operands = [_plus_one(build, inner[0]), *(build.want(v.element, v.shape, 2) for v in inner[1:])]
+    results = _anonymous(build, initial)
+    _add_for(build, block, no_sign, (lower, upper, step), counter, initial, inner, results)
+    for value in results[1:]:
+        if source.random() < 0.7:
+            store(build, value, slot, slots)
+
+
+def _plus_one(build: Builder, value: Value) -> Value:
+    return build.binary("addi", value, build.constant("i32", 1), np.add)
+
+
+def _bounds(build: Builder, element: str, no_sign: bool, trips: int) -> tuple[int, int, int]:
+    """Lower, upper and step of a loop that runs so often; counting past the end of the type is undefined, so it never does."""
+    bits = ELEMENTS[element].bits
+    least, most = (0, 2**bits - 1) if no_sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    source = build.source
+    step = source.choice((1, 1, 1, 2, 3, 7))
+    if trips == 0:
+        lower = source.choice((least, 0, most, most - 1, 3))
+        return lower, source.choice((least, lower, max(least, lower - 3))), step
+    span = (trips - 1) * step
+    # The last count is lower + span, and one step more must still be a value of the type.
+    starts = [0, 1, 5, least, most - span - step, most - span - step - 1]
+    middle = 2 ** (bits - 1)
+    starts += [middle - 1, middle - 2, middle] if no_sign else [-1, -step, least + 1]
+    lower = source.choice([start for start in starts if least <= start <= most - span - step])
+    return lower, min(most, lower + span + source.randrange(1, step + 1)), step
+
+
+def _scalar_of(build: Builder, element: str, number: int) -> Value:
+    """A number as a constant, as an argument, or from memory."""
+    bits = ELEMENTS[element].bits
+    signed = (number + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+    kind = build.source.randrange(4)
+    if kind == 0:
+        array = np.full((1,), signed, ELEMENTS[element].dtype)
+        base = build.parameter(tile_type(f"ptr<{element}>"), array)
+        result, token = build.value(element, ()), build.name()
+        text = f"{result.name}, {token} = load_ptr_tko weak {base} : {tile_type(f'ptr<{element}>')} -> {result.type}, token"
+        from program_text import Step
+
+        build.add(Step(text, lambda env: env.__setitem__(result, env.memory[base][0].reshape(())), [result]))
+        return result
+    if kind == 1:
+        name = build.parameter(tile_type(element), signed)
+        result, zero = build.value(element, ()), build.constant(element, 0)
+        made = np.array(signed, ELEMENTS[element].dtype)
+        return build.compute(f"addi {name}, {{0}} : {result.type}", result, [zero], lambda _: made)
+    return build.constant(element, signed)
+
+
+def _assignments(inner: list[Value], outer: list[Value]) -> str:
+    return ", ".join(f"{one.name} = {other.name}" for one, other in zip(inner, outer, strict=True))
+
+
+def _types(values: list[Value]) -> str:
+    return ", ".join(value.type for value in values)
+
+
+def _results(build: Builder, results: list[Value]) -> str:
+    """The left side of an operation; several results share one name in text."""
+    return ", ".join(value.name for value in results)
+
+
+def _add_for(
+    build: Builder,
+    block: Block,
+    no_sign: bool,
+    bounds: tuple[Value, Value, Value],
+    counter: Value,
+    initial: list[Value],
+    inner: list[Value],
+    results: list[Value],
+) -> None:
+    lower, upper, step = bounds
+    head = f"{_results(build, results)} = for {'unsigned ' if no_sign else ''}{counter.name} in "
+    head += f"({lower.name} to {upper.name}, step {step.name}) : {counter.type} "
+    head += f"iter_values({_assignments(inner, initial)}) -> ({_types(results)})"
+    dtype = ELEMENTS[counter.element].dtype
+
+    def run(environment: Environment) -> None:
+        wrapped = 2 ** (8 * dtype.itemsize)
+        first, last, by = (int(environment[bound]) for bound in bounds)
+        if no_sign:
+            first, last, by = first % wrapped, last % wrapped, by % wrapped
+        carried = [environment[value] for value in initial]
+        for number in range(first, last, by):
+            environment[counter] = np.array(number, np.dtype(object)).astype(f"u{dtype.itemsize}" if no_sign else dtype).view(dtype)
+            for value, array in zip(inner, carried, strict=True):
+                environment[value] = array
+            try:
+                carried = block.run(environment)
+            except Left as left:
+                carried = left.arrays
+        for value, array in zip(results, carried, strict=True):
+            environment[value] = array
+
+    build.add(Region(head, [block], run, results, [*bounds, *initial], True))
+
+
+def _condition(build: Builder) -> Value:
+    return build.want("i1", (), 2)
+
+
+def _if(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
+    condition = _condition(build)
+    results = _anonymous(build, _carried(build))
+    blocks = []
+    for _ in range(2):
+        with _Inside(build, "yield") as block:
+            for _ in range(build.source.choice((0, 1))):
+                _statement(build, depth - 1, slot, slots)
+            block.operands = [build.want(value.element, value.shape, 2) for value in results]
+        blocks.append(block)
+    left = f"{_results(build, results)} = " if results else ""
+    right = f" -> ({_types(results)})" if results else ""
+
+    def run(environment: Environment) -> None:
+        arrays = blocks[0 if environment[condition] else 1].run(environment)
+        for value, array in zip(results, arrays, strict=True):
+            environment[value] = array
+
+    build.add(Region(f"{left}if {condition.name}{right}", blocks, run, results, [condition], True, "else"))
+    for value in results:
+        store(build, value, slot, slots)
+
+
+def _loop(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
+    """A loop that breaks after a number of iterations or on a condition, and sometimes continues early."""
+    source = build.source
+    initial = [build.constant("i32", 0), *_carried(build)]
+    inner, results = _anonymous(build, initial), _anonymous(build, initial)
+    most = _scalar_of(build, "i32", source.randrange(MOST_TRIPS))
+    with _Inside(build, "continue", inner) as block:
+        _leave(build, "break", _reached(build, inner[0], most), inner)
+        place, many = _slots(build, inner[0], slot, slots)
+        if source.random() < 0.5:
+            _plain(build, depth, place, many)
+        after = _plus_one(build, inner[0])
+        if source.random() < 0.4:
+            _leave(build, "continue", _condition(build), inner, after)
+        if source.random() < 0.4:
+            _leave(build, "break", _condition(build), inner, after)
+        if source.random() < 0.4:
+            _statement(build, depth - 1, place, many)
+        block.operands = [after, *(build.want(value.element, value.shape, 2) for value in inner[1:])]
+
+    def run(environment: Environment) -> None:
+        carried = [environment[value] for value in initial]
+        while True:
+            for value, array in zip(inner, carried, strict=True):
+                environment[value] = array
+            try:
+                carried = block.run(environment)
+            except Left as left:
+                carried = left.arrays
+                if left.kind == "break":
+                    break
+        for value, array in zip(results, carried, strict=True):
+            environment[value] = array
+
+    head = f"{_results(build, results)} = loop iter_values({_assignments(inner, initial)}) : {_types(inner)} -> {_types(results)}"
+    build.add(Region(head, [block], run, results, [*initial, most], True))
+    for value in results[1:]:
+        store(build, value, slot, slots)
+
+
+def _reached(build: Builder, counter: Value, most: Value) -> Value:
+    result = build.value("i1", ())
+    text = "cmpi greater_than_or_equal {0}, {1}, signed : tile<i32> -> tile<i1>"
+    return build.compute(text, result, [counter, most], np.greater_equal)
+
+
+def _leave(build: Builder, kind: str, condition: Value, inner: list[Value], after: Value | None = None) -> None:
+    """`if` a condition holds, break or continue with values like the carried ones."""
+    with _Inside(build, kind) as block:
+        block.leaves = True
+        first = inner[0] if after is None else after
+        block.operands = [first, *(build.want(value.element, value.shape, 1) for value in inner[1:])]
+
+    def run(environment: Environment) -> None:
+        if environment[condition]:
+            block.run(environment)
+
+    build.add(Region(f"if {condition.name}", [block], run, (), [condition], True))
+
+
+def _sizes(build: Builder) -> tuple[int, int, int]:
+    source = build.source
+    if source.random() < 0.5:
+        return source.choice((64, 128)), source.choice((16, 32, 64)), source.choice((16, 32, 64))
+    return tuple(source.choice((1, 4, 8, 16, 32)) for _ in range(3))  # type: ignore[return-value]
+
+
+def _operand(build: Builder, element: str, shape: Shape, bound: int) -> Value:
+    """From a load, a transposed load, or a computation."""
+    kind = build.source.randrange(5)
+    if kind < 2:
+        return build._leaf(element, shape, bound)
+    if kind == 2:
+        return build.permute(build._leaf(element, shape[::-1], bound), [1, 0])
+    if element == "tf32" and kind == 3:
+        value = build.want("f32", shape, 1, bound)
+        result = build.value("tf32", shape, value.bound)
+        return build.compute(f"ftof {{0}} : {value.type} -> {result.type}", result, [value], lambda array: array)
+    return build.want(element, shape, 2, bound)
+
+
+def _multiply(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
+    """A multiply, whose result may be an operand of the next."""
+    kind = build.source.choice(MULTIPLIES)
+    rows, columns, inner = _sizes(build)
+    left, right = _operand(build, kind[0], (rows, inner), kind[2]), _operand(build, kind[0], (inner, columns), kind[2])
+    start = build.want(kind[1], (rows, columns), 1, kind[2])
+    total = inner * kind[2] * kind[2] + kind[2]
+    result = multiplied(build, kind, left, right, start, total)
+    for _ in range(build.source.choice((0, 0, 1, 2))):
+        result = multiplied(build, kind, left, right, result, min(2 * total, ELEMENTS[kind[1]].exact))
+        total *= 2
+    store(build, _finished(build, result), slot, slots)
+
+
+def _finished(build: Builder, result: Value) -> Value:
+    """The result, or something made of it."""
+    if build.source.random() < 0.5:
+        return result
+    if build.source.random() < 0.5:
+        return build.permute(result, [1, 0])
+    other = build.want(result.element, result.shape, 1)
+    return build.binary("addf", result, other, np.add)
+
+
+def _multiply_in_loop(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
+    """A chain through an accumulator, by the classic loop over K or with operands of any other kind."""
+    source = build.source
+    kind = source.choice(MULTIPLIES)
+    rows, columns, inner_extent = _sizes(build)
+    element = source.choice(INTEGERS)
+    no_sign, trips = source.random() < 0.3, source.randrange(MOST_TRIPS + 1)
+    bounds = tuple(_scalar_of(build, element, number) for number in _bounds(build, element, no_sign, trips))
+    initial = [build.constant("i32", 0), build.want(kind[1], (rows, columns), 1, kind[2])]
+    counter, inner = build.value(element, ()), _anonymous(build, initial)
+    total = MOST_TRIPS * inner_extent * kind[2] * kind[2] + kind[2]
+    with _Inside(build, "continue", [counter, *inner]) as block:
+        left = _along_k(build, kind[0], (rows, inner_extent), kind[2], inner[0], 1)
+        right = _along_k(build, kind[0], (inner_extent, columns), kind[2], inner[0], 0)
+        result = multiplied(build, kind, left, right, inner[1], total)
+        if source.random() < 0.2:
+            place, many = _slots(build, inner[0], slot, slots)
+            _plain(build, 0, place, many)
+        block.operands = [_plus_one(build, inner[0]), result]
+    ends = [build.value("i32", ()), build.value(kind[1], (rows, columns), total)]
+    _add_for(build, block, no_sign, bounds, counter, initial, inner, ends)  # type: ignore[arg-type]
+    store(build, _finished(build, ends[1]), slot, slots)
+
+
+def _along_k(build: Builder, element: str, shape: Shape, bound: int, counter: Value, axis: int) -> Value:
+    """Mostly a load of the iteration's own tile, as in a matrix multiply."""
+    if build.source.random() < 0.3:
+        return _operand(build, element, shape, bound)
+    from program_text import Step
+    from random_memory import make_view
+
+    extents = tuple(extent * MOST_TRIPS if dim == axis else extent for dim, extent in enumerate(shape))
+    columns = build.source.random() < 0.4
+    strides = (1, extents[0]) if columns else (extents[1], 1)
+    array = random_array(build, element, (extents[0] * extents[1],), bound)
+    base = build.parameter(tile_type(f"ptr<{element}>"), array)
+    view = make_view(build, base, element, shape, extents, strides, (0, 1), shape, "zero")
+    zero = build.constant("i32", 0)
+    index = [counter if dim == axis else zero for dim in range(2)]
+    result, token = build.value(element, shape, bound), build.name()
+    text = f"{result.name}, {token} = load_view_tko weak {view.name}[{index[0].name}, {index[1].name}] : {view.type}, tile<i32> -> {result.type}, token"
+
+    def run(environment: Environment) -> None:
+        whole = environment.memory[base].reshape(extents[::-1]).T if columns else environment.memory[base].reshape(extents)
+        starts = [int(environment[one]) * extent for one, extent in zip(index, shape, strict=True)]
+        part = whole[starts[0] : starts[0] + shape[0], starts[1] : starts[1] + shape[1]]
+        environment[result] = np.ascontiguousarray(part)
+
+    build.add(Step(text, run, [result], index))
+    return result

@@ -1,0 +1,188 @@
+"""Reductions, scans and matrix multiplies of random programs, over numbers whose sums are exact in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+from elements import ARITHMETIC_FLOATS, ELEMENTS, INTEGERS, unsigned
+from program_text import Environment, Shape, Step, Value, tile_type
+from random_values import Builder
+
+# Operation, its words after the operands, identity, numpy's reduction; of integers by width.
+LOGICAL = {"andi": ("true", np.logical_and), "ori": ("false", np.logical_or), "xori": ("false", np.logical_xor)}
+
+
+def _integer_case(build: Builder, element: str) -> tuple[str, str, str, Callable]:
+    bits = ELEMENTS[element].bits
+    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    return build.source.choice(
+        (
+            ("addi", "", "0", np.add),
+            ("muli", "", "1", np.multiply),
+            ("andi", "", "-1", np.bitwise_and),
+            ("ori", "", "0", np.bitwise_or),
+            ("xori", "", "0", np.bitwise_xor),
+            ("mini", " signed", str(most), np.minimum),
+            ("maxi", " signed", str(least), np.maximum),
+            ("maxi", " unsigned", "0", None),
+        )
+    )
+
+
+def _unsigned_maximum(array: np.ndarray, axis: int, accumulate: bool) -> np.ndarray:
+    function = np.maximum.accumulate if accumulate else np.maximum.reduce
+    return np.asarray(function(unsigned(np.ascontiguousarray(array)), axis=axis)).view(array.dtype)
+
+
+def _float_case(build: Builder, element: str, count: int, bound: int | None) -> tuple[str, str, str, Callable, int, int] | None:
+    """Also the bound of the elements and of the result."""
+    exact = ELEMENTS[element].exact
+    most = min(8, exact // count, 8 if bound is None else bound // count)
+    if most >= 1 and build.source.random() < 0.6:
+        return "addf", "", "0.0", np.add, most, most * count
+    if bound is not None and bound < 1:
+        return None
+    most = 8 if bound is None else min(8, bound)
+    name, word, function = build.source.choice((("minf", "0x", np.minimum), ("maxf", "-", np.maximum)))
+    return name, "", f"{'' if name == 'minf' else '-'}100.0", function, most, most
+
+
+def _case(build: Builder, element: str, count: int, bound: int | None):
+    if element == "i1":
+        name = build.source.choice(list(LOGICAL))
+        return name, "", LOGICAL[name][0], LOGICAL[name][1], None, None
+    if ELEMENTS[element].is_float:
+        return _float_case(build, element, count, bound)
+    return (*_integer_case(build, element), None, None)
+
+
+def _body(name: str, words: str, element: str) -> tuple[str, str]:
+    scalar = tile_type(element)
+    return f"(%l: {scalar}, %r: {scalar})", f"%s = {name} %l, %r{words} : {scalar}\n  yield %s : {scalar}"
+
+
+def _identity(element: str, identity: str) -> str:
+    return identity if element == "i1" else f"{identity} : {element}"
+
+
+def reduced(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
+    """A tile with one dimension less than its operand."""
+    if element not in (*INTEGERS, "i1", *ARITHMETIC_FLOATS):
+        return None
+    axis = build.source.randrange(len(shape) + 1)
+    count = build.source.choice((1, 2, 4, 8, 16, 32, 64, 128))
+    while prod(shape) * count > 8192:
+        count //= 2
+    whole = (*shape[:axis], count, *shape[axis:])
+    if element == "i32" and build.source.random() < 0.3:
+        return _index_of_most(build, shape, whole, axis, depth)
+    case = _case(build, element, count, bound)
+    if case is None:
+        return None
+    name, words, identity, function, most, result_bound = case
+    build.sums |= ELEMENTS[element].is_float
+    value = build.want(element, whole, depth, most)
+    result = build.value(element, shape, result_bound)
+    parameters, body = _body(name, words, element)
+    text = f"reduce {{0}} dim={axis} identities=[{_identity(element, identity)}] : {value.type} -> {result.type}\n"
+    text += f"{parameters} {{{{\n  {body}\n}}}}"
+
+    def compute(array: np.ndarray) -> np.ndarray:
+        if function is None:
+            return _unsigned_maximum(array, axis, False)
+        if ELEMENTS[element].is_float:
+            return function.reduce(array.astype(np.float64), axis=axis)
+        return function.reduce(array, axis=axis, dtype=array.dtype)
+
+    return build.compute(text, result, [value], compute)
+
+
+def scanned(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
+    """Prefixes along a dimension, from either end."""
+    if element not in (*INTEGERS, *ARITHMETIC_FLOATS):
+        return None
+    axis = build.source.randrange(len(shape))
+    case = _case(build, element, shape[axis], bound)
+    if case is None:
+        return None
+    name, words, identity, function, most, result_bound = case
+    build.sums |= ELEMENTS[element].is_float
+    value = build.want(element, shape, depth, most)
+    result = build.value(element, shape, result_bound)
+    reverse = build.source.random() < 0.4
+    parameters, body = _body(name, words, element)
+    text = f"scan {{0}} dim={axis} reverse={str(reverse).lower()} identities=[{_identity(element, identity)}]"
+    text += f" : {value.type} -> {result.type}\n{parameters} {{{{\n  {body}\n}}}}"
+
+    def compute(array: np.ndarray) -> np.ndarray:
+        array = np.flip(array, axis) if reverse else array
+        if function is None:
+            found = _unsigned_maximum(array, axis, True)
+        elif ELEMENTS[element].is_float:
+            found = function.accumulate(array.astype(np.float64), axis=axis)
+        else:
+            found = function.accumulate(array, axis=axis, dtype=array.dtype)
+        return np.flip(found, axis) if reverse else found
+
+    return build.compute(text, result, [value], compute)
+
+
+def _index_of_most(build: Builder, shape: Shape, whole: Shape, axis: int, depth: int) -> Value:
+    """A reduction of two operands: the largest element and the first index that has it."""
+    element = build.source.choice((*INTEGERS, *ARITHMETIC_FLOATS))
+    is_float = ELEMENTS[element].is_float
+    values = build.want(element, whole, depth, 8 if is_float else None)
+    ramp = build.value("i32", (whole[axis],))
+    numbers = np.arange(whole[axis], dtype=np.int32)
+    build.compute(f"iota : {ramp.type}", ramp, [], lambda: numbers)
+    lone = tuple(extent if dim == axis else 1 for dim, extent in enumerate(whole))
+    indices = build.broadcast(build.reshape(ramp, lone), whole)
+    largest, index = build.value(element, shape, values.bound), build.value("i32", shape)
+    pair = build.name()
+    scalar = tile_type(element)
+    compare, end, least = ("cmpf", "", "-100.0") if is_float else ("cmpi", ", signed", str(-(2 ** (ELEMENTS[element].bits - 1))))
+    ordered = "ordered " if is_float else ""
+    lines = [
+        f"{pair}:2 = reduce {values.name}, {indices.name} dim={axis} "
+        f"identities=[{least} : {element}, {2**31 - 1} : i32] : {values.type}, {indices.type} -> {largest.type}, {index.type}",
+        f"(%l0: {scalar}, %r0: {scalar}, %l1: tile<i32>, %r1: tile<i32>) {{",
+        f"  %g = {compare} greater_than {ordered}%l0, %r0{end} : {scalar} -> tile<i1>",
+        f"  %e = {compare} equal {ordered}%l0, %r0{end} : {scalar} -> tile<i1>",
+        "  %f = cmpi less_than %l1, %r1, signed : tile<i32> -> tile<i1>",
+        "  %t = andi %e, %f : tile<i1>",
+        "  %c = ori %g, %t : tile<i1>",
+        f"  %v = select %c, %l0, %r0 : tile<i1>, {scalar}",
+        "  %i = select %c, %l1, %r1 : tile<i1>, tile<i32>",
+        f"  yield %v, %i : {scalar}, tile<i32>",
+        "}",
+    ]
+    largest = Value(f"{pair}#0", element, shape, values.bound)
+    index = Value(f"{pair}#1", "i32", shape)
+
+    def run(environment: Environment) -> None:
+        array = environment[values]
+        environment[largest] = np.asarray(array.max(axis=axis))
+        environment[index] = np.asarray(array.astype(np.float64 if is_float else array.dtype).argmax(axis=axis), np.int32)
+
+    build.sums |= is_float
+    build.add(Step("\n".join(lines), run, [largest, index], [values, indices]))
+    return index
+
+
+# Operand type, accumulator type and the bound of operands for which every sum here is exact.
+MULTIPLIES = (
+    ("f16", "f32", 4), ("f16", "f16", 2), ("bf16", "f32", 4), ("tf32", "f32", 4), ("f32", "f32", 4), ("f64", "f64", 4),
+)  # fmt: skip
+
+
+def multiplied(build: Builder, kind: tuple[str, str, int], left: Value, right: Value, accumulator: Value, bound: int) -> Value:
+    build.sums = True
+    result = build.value(kind[1], accumulator.shape, bound)
+    text = f"mmaf {{0}}, {{1}}, {{2}} : {left.type}, {right.type}, {result.type}"
+
+    def compute(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        return a.astype(np.float64) @ b.astype(np.float64) + c.astype(np.float64)
+
+    return build.compute(text, result, [left, right, accumulator], compute)

@@ -1,0 +1,109 @@
+"""Makes a failing program smaller in place: stores and loops go, values become constants, what nothing uses goes."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+from elements import ELEMENTS
+from program_text import Block, Environment, Program, Step, Value, every_block
+
+SECONDS = 60.0
+_DEFINED = re.compile(r"^((?:%\w+(?::\d+)?(?:, )?)+) = ")
+Saved = list[tuple[Block, list[Step]]]
+
+
+def smallest(program: Program, fails: Callable[[Program], bool]) -> Program:
+    """The program after every change that leaves it failing."""
+    deadline = time.monotonic() + SECONDS
+    plain = replace(program, hints={})
+    if program.hints and _fails(plain, fails):
+        program = plain
+    changed = True
+    while changed:
+        changed = False
+        for block, step, instead in list(_changes(program)):
+            if time.monotonic() > deadline:
+                return _without_unused_parameters(program)
+            if not any(one is step for one in block.steps):
+                continue
+            saved = [(one, list(one.steps)) for one in every_block(program.body)]
+            at = next(number for number, one in enumerate(block.steps) if one is step)
+            block.steps[at : at + 1] = instead
+            _remove_dead(program)
+            if _fails(_without_unused_parameters(program), fails):
+                changed = True
+            else:
+                for one, steps in saved:
+                    one.steps = steps
+    return _without_unused_parameters(program)
+
+
+def _fails(program: Program, fails: Callable[[Program], bool]) -> bool:
+    try:
+        return fails(program)
+    except Exception:
+        # A candidate that lost something that it needs does not run at all.
+        return False
+
+
+def _changes(program: Program) -> Iterator[tuple[Block, Step, list[Step]]]:
+    """A step and what to put in its place: first stores and regions, then single operations, the last first."""
+    blocks = list(every_block(program.body))
+    for block in blocks:
+        for step in reversed(block.steps):
+            if "store_" in step.text:
+                yield block, step, []
+            elif step.blocks():
+                yield block, step, [_plain(value) for value in step.results]
+    for block in blocks:
+        for step in reversed(block.steps):
+            if step.operands and len(step.results) == 1 and not step.blocks():
+                yield block, step, [_plain(step.results[0])]
+
+
+def _plain(value: Value) -> Step:
+    """A constant in place of what was computed."""
+    array = np.zeros(value.shape, ELEMENTS[value.element].dtype)
+    literal = "false" if value.element == "i1" else "0.0" if ELEMENTS[value.element].is_float else "0"
+
+    def run(environment: Environment) -> None:
+        environment[value] = array
+
+    return Step(f"{value.name} = constant <{value.element}: {literal}> : {value.type}", run, [value])
+
+
+def _remove_dead(program: Program) -> None:
+    while _removed_dead(program):
+        pass
+
+
+def _removed_dead(program: Program) -> bool:
+    """Whether a step went whose names appear nowhere else and that stores nothing."""
+    uses: dict[str, int] = {}
+    for name in re.findall(r"%\w+", program.text()):
+        uses[name] = uses.get(name, 0) + 1
+    for block in every_block(program.body):
+        for step in reversed(block.steps):
+            text = "\n".join(step.lines(""))
+            defined = _DEFINED.match(text)
+            names = re.findall(r"%\w+", defined[1]) if defined else []
+            if "store_" not in text and "break" not in text and "continue" not in _own(step, text):
+                if all(uses[name] == 1 for name in names):
+                    block.steps = [one for one in block.steps if one is not step]
+                    return True
+    return False
+
+
+def _own(step: Step, text: str) -> str:
+    """The text that may hold a `continue` of the loop around: not that of a loop itself."""
+    return "" if " for " in step.text or "loop iter" in step.text else text
+
+
+def _without_unused_parameters(program: Program) -> Program:
+    text = "\n".join(program.body.lines(""))
+    used = set(re.findall(r"%\w+", text))
+    return replace(program, parameters=[one for one in program.parameters if one.name in used])
