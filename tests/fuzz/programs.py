@@ -151,7 +151,7 @@ def main(count: int, seed: int, work: Path) -> int:
                     _write(work, number, program, outcome)
                 print(f"seed {number}, {outcome.target}: {outcome.kind}: {outcome.detail.splitlines()[0][:200]}", flush=True)
         done = number - seed + 1
-        if done % 50 == 0 or done == count:
+        if done % 10 == 0 or done == count:
             print(f"{done} of {count} programs, {failures} failures, {time.monotonic() - started:.0f} s", flush=True)
     for (kind, reason), times in sorted(counts.items(), key=lambda item: -item[1]):
         print(f"{times:6} {kind}{': ' if reason else ''}{reason}")

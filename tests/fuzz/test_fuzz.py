@@ -11,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 INPUTS = 1_000
+FIRST_PROGRAM, PROGRAMS, TOGETHER = 2_000, 40, 4
 
 
 @pytest.mark.parametrize("target", ["assembly", "bytecode"])
@@ -20,3 +21,12 @@ def test_nothing_escapes(target: str) -> None:
     seeds = list(module.seeds())
     for _ in range(INPUTS):
         module.check(module.mutated(source.choice(seeds), source))
+
+
+@pytest.mark.parametrize("first", range(FIRST_PROGRAM, FIRST_PROGRAM + PROGRAMS, TOGETHER))
+def test_random_programs_have_one_answer(first: int) -> None:
+    programs = importlib.import_module("programs")
+    random_program = importlib.import_module("random_program").random_program
+    for seed in range(first, first + TOGETHER):
+        failed = [one for one in programs.outcomes_apart(random_program(seed)) if one.failed]
+        assert not failed, f"python tests/fuzz/fuzz.py programs --inputs 1 --seed {seed}: {failed}"
