@@ -147,7 +147,7 @@ def main(count: int, seed: int, work: Path) -> int:
             if outcome.failed:
                 failures += 1
                 # A wrong value has no message that tells causes apart, so each is kept.
-                if counts[key] <= (12 if outcome.kind.startswith(("wrong", "differs")) else 3):
+                if counts[key] <= (12 if outcome.kind.startswith(("wrong", "differs")) else 1):
                     _write(work, number, program, outcome)
                 print(f"seed {number}, {outcome.target}: {outcome.kind}: {outcome.detail.splitlines()[0][:200]}", flush=True)
         done = number - seed + 1

@@ -1,0 +1,85 @@
+"""Sizes that the lowering chooses: slots of rings, accumulators in tensor memory, bytes of an access, warps.
+
+Each is a number in a stage dump or in PTX. A change of one is a change of speed: it comes with its reason.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import tilec as ct
+
+TARGETS = ("sm_100a", "sm_90a")
+
+
+@ct.kernel
+def matmul(A, B, C, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    acc = ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (tm, tk))):
+        acc = ct.mma(ct.load(A, (ct.bid(0), k), (tm, tk)), ct.load(B, (k, 0), (tk, tn)), acc)
+    ct.store(C, (ct.bid(0), 0), acc.astype(C.dtype))
+
+
+@ct.kernel
+def persistent(A, B, C, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    for tile in range(ct.bid(0), ct.num_tiles(A, 0, (tm, tk)), ct.num_blocks(0)):
+        acc = ct.zeros((tm, tn), ct.float32)
+        for k in range(ct.num_tiles(A, 1, (tm, tk))):
+            acc = ct.mma(ct.load(A, (tile, k), (tm, tk)), ct.load(B, (k, 0), (tk, tn)), acc)
+        ct.store(C, (tile, 0), acc.astype(C.dtype))
+
+
+@ct.kernel
+def copied(x, y, tile: ct.Constant[int]):
+    ct.store(y, (ct.bid(0),), ct.load(x, (ct.bid(0),), (tile,)) + ct.load(x, (ct.bid(0),), (tile,)))
+
+
+def stages(kernel: object, tile: tuple[int, int, int], target: str, **hints: int) -> list[tuple[str, int]]:
+    """Producer and slots of each ring of a matmul of f16."""
+    signature = "A: f16[?,?], B: f16[?,?], C: f16[?,?], tm={}, tn={}, tk={}".format(*tile)
+    text = ct.compile(kernel, target=target, signature=signature, hints=hints, stop="gpu").gpu
+    made = [line for line in text.splitlines() if "tile_gpu.make_channel" in line]
+    found = [(re.search(r"producer = (?:#tile_gpu\S*<)?\"?(\w+)", line), re.search(r"stages = (\d+)", line)) for line in made]
+    return [(producer[1], int(number[1])) for producer, number in found if producer and number]
+
+
+# 227 KB hold A and B of each slot, the tile that is stored, and 16 KB for scratch, without which conversions go in parts.
+@pytest.mark.parametrize(
+    ("tile", "most", "slots"),
+    [
+        ((128, 128, 64), {}, 4),
+        ((128, 128, 64), {"stages": 16}, 5),
+        ((64, 64, 64), {"stages": 16}, 12),
+        ((128, 128, 128), {}, 2),
+        ((128, 256, 64), {}, 3),
+        ((128, 128, 64), {"stages": 2}, 2),
+    ],
+)
+@pytest.mark.parametrize("target", TARGETS)
+def test_slots_of_a_ring(tile, most, slots, target):
+    assert [number for producer, number in stages(matmul, tile, target, **most) if producer == "tma"] == [slots]
+
+
+# 512 columns of tensor memory hold two accumulators of up to 256, so one is stored while the other is computed.
+@pytest.mark.parametrize(("tile", "slots"), [((128, 64, 64), 2), ((128, 256, 64), 2), ((256, 256, 64), 1)])
+def test_accumulators_of_a_loop_over_tiles(tile, slots):
+    assert [number for producer, number in stages(persistent, tile, "sm_100a") if producer == "mma"] == [slots]
+
+
+@pytest.mark.parametrize("element", ["i8", "f16", "f32", "f64"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_access_moves_16_bytes(element, target):
+    signature = f"x: {element}[4096], y: {element}[4096], tile=4096"
+    ptx = ct.compile(copied, target=target, signature=signature, stop="ptx", hints={"tma": False}).ptx
+    sizes = {int(count or 1) * int(bits) // 8 for count, bits in re.findall(r"ld\.global\S*?(?:\.v(\d))?\.[a-z]+(\d+) ", ptx)}
+    sizes |= {int(count or 1) * int(bits) // 8 for count, bits in re.findall(r"st\.global\S*?(?:\.v(\d))?\.[a-z]+(\d+) ", ptx)}
+    assert sizes == {16}, ptx
+
+
+@pytest.mark.parametrize(("tile", "warps"), [(4096, 4), (32768, 8), (65536, 16)])
+def test_a_large_tile_gets_more_warps(tile, warps):
+    signature = f"x: f32[{tile}], y: f32[{tile}], tile={tile}"
+    text = ct.compile(copied, target="sm_100a", signature=signature, stop="gpu-raw").stage("gpu-raw").text
+    assert f"warps = {warps} : i32" in text
