@@ -174,7 +174,8 @@ def _write(work: Path, number: int, program: Program, outcome: Outcome) -> None:
         return any((one.kind, one.reason) == (outcome.kind, outcome.reason) for one in found)
 
     small = smallest(program, fails)
-    found = next(one for one in outcomes_apart(small, targets) if one.kind == outcome.kind)
+    alike = [one for one in outcomes_apart(small, targets) if one.kind == outcome.kind]
+    found = alike[0] if alike else outcome
     path = work / f"seed-{number}-{outcome.target}.txt"
     lines = [f"seed {number}, {outcome.target}, grid {small.grid}, hints {small.hints}", f"{found.kind}: {found.detail}"]
     for parameter in small.parameters:

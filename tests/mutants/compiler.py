@@ -1,0 +1,72 @@
+"""Changes one decision of the compiler at a time and says which changes no test sees: `python tests/mutants/compiler.py`.
+
+Each mutation runs the fast tests of its stage, in a process of its own, until one fails. A survivor is printed with its
+file, line and text; so is a count at the end. `make mutants` calls it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from compiler_mutations import Mutation, sampled
+
+TESTS = Path(__file__).parents[1]
+# By folder of lowering: the tests that run, the ones that see most and take least first.
+PIPELINE = (
+    "tile_gpu/test_sizes.py",
+    "tile_to_gpu",
+    "driver/test_compile.py",
+    "kernels/test_matmul_ptx.py",
+    "fuzz/test_fuzz.py::test_random_programs_have_one_answer",
+)
+FAST = {
+    "tile": ("tile", "driver/test_compile.py"),
+    "layout": ("layout", "gpu_to_ptx", "tile_gpu/test_layouts.py"),
+    "tile_to_gpu": PIPELINE,
+    "gpu": ("tile_gpu", *PIPELINE),
+    "gpu_to_ptx": ("gpu_to_ptx", "tile_gpu", *PIPELINE),
+}
+# Tests whose subject is not what a mutation changes, or that take long.
+LEFT_OUT = ("tile/test_fold_vectors.py", "tile/test_all_modules.py", "tile/test_pointer_vectors.py")
+# A mutation may make a compile endless.
+LONGEST_S = 300
+
+
+def is_caught(mutation: Mutation) -> bool:
+    """Whether a test of its stage fails, or does not end."""
+    folder = mutation.module.split(".")[2]
+    words = [sys.executable, str(Path(__file__).with_name("mutated_import.py"))]
+    words += [mutation.module, str(mutation.start), str(mutation.length), mutation.written]
+    words += ["-q", "-x", "-p", "no:cacheprovider", *(f"--ignore={TESTS / path}" for path in LEFT_OUT)]
+    words += [str(TESTS / path) for path in FAST[folder]]
+    try:
+        done = subprocess.run(words, capture_output=True, timeout=LONGEST_S, check=False, cwd=TESTS.parent)
+    except subprocess.TimeoutExpired:
+        return True
+    # 4 and 5 are calls that run no test at all.
+    assert done.returncode not in (4, 5), done.stdout.decode()
+    return done.returncode != 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=60, help="how many mutations (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="which ones (default: %(default)s)")
+    parser.add_argument("--first", type=int, default=0, help="leave out so many of them (default: %(default)s)")
+    given = parser.parse_args()
+    chosen = sampled(given.count, given.seed)[given.first :]
+    survivors, started = [], time.monotonic()
+    for number, mutation in enumerate(chosen, 1):
+        if not is_caught(mutation):
+            survivors.append(mutation)
+            print(f"survives: {mutation}", flush=True)
+        print(f"{number} of {len(chosen)}, {len(survivors)} survive, {time.monotonic() - started:.0f} s", flush=True)
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

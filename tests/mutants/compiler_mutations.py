@@ -1,0 +1,164 @@
+"""Every way to change one decision of the compiler: a number, a comparison, a condition, a minimum, the order of two steps.
+
+A mutation is found in the syntax tree of a module and is a piece of its text with another in its place, so that
+the installed files stay as they are: the changed text is compiled where the module is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import util
+from pathlib import Path
+
+FOLDERS = ("tile", "tile_to_gpu", "gpu", "gpu_to_ptx", "layout")
+_COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
+    ast.Lt: ("<", "<="),
+    ast.LtE: ("<=", "<"),
+    ast.Gt: (">", ">="),
+    ast.GtE: (">=", ">"),
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+    ast.In: ("in", "not in"),
+    ast.NotIn: ("not in", "in"),
+    ast.Is: ("is", "is not"),
+    ast.IsNot: ("is not", "is"),
+}
+_ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "//"),
+    ast.FloorDiv: ("//", "*"),
+    ast.Mod: ("%", "//"),
+}
+_CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """`length` characters from `start` of a module's text become `written`."""
+
+    module: str
+    path: str
+    line: int
+    kind: str
+    start: int
+    length: int
+    written: str
+
+    def apply(self, text: str) -> str:
+        return text[: self.start] + self.written + text[self.start + self.length :]
+
+    def __str__(self) -> str:
+        text = Path(self.path).read_text()
+        before = text.splitlines()[self.line - 1].strip()
+        after = self.apply(text).splitlines()[self.line - 1].strip()
+        short = "/".join(Path(self.path).parts[-3:])
+        return f"{short}:{self.line}: {self.kind}\n    - {before}\n    + {after}"
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """Names and files of the modules that decide, wherever the package is installed."""
+    for folder in FOLDERS:
+        spec = util.find_spec(f"tilec.lowering.{folder}")
+        assert spec is not None and spec.submodule_search_locations
+        for path in sorted(Path(spec.submodule_search_locations[0]).glob("*.py")):
+            if path.stem != "__init__":
+                yield f"tilec.lowering.{folder}.{path.stem}", path
+
+
+def all_mutations() -> list[Mutation]:
+    """In the order of modules and lines."""
+    return [mutation for name, path in modules() for mutation in mutations_of(name, path)]
+
+
+def sampled(count: int, seed: int) -> list[Mutation]:
+    """The same ones for the same seed: as many of each folder as can be, at most two of a function."""
+    source = random.Random(seed)
+    by_folder: dict[str, list[Mutation]] = {}
+    for mutation in all_mutations():
+        by_folder.setdefault(mutation.module.split(".")[2], []).append(mutation)
+    chosen: list[Mutation] = []
+    for folder in FOLDERS:
+        chosen += source.sample(by_folder[folder], count // len(FOLDERS))
+    return chosen
+
+
+def mutations_of(module: str, path: Path) -> Iterator[Mutation]:
+    """The mutations of the functions of a module; messages of errors and docstrings are left alone."""
+    text = path.read_text()
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+
+    def offset(line: int, column: int) -> int:
+        return starts[line - 1] + len(text[starts[line - 1] : starts[line]].encode()[:column].decode())
+
+    def made(node: ast.expr | ast.stmt, kind: str, written: str) -> Mutation:
+        start, end = offset(node.lineno, node.col_offset), offset(node.end_lineno or 0, node.end_col_offset or 0)
+        return Mutation(module, str(path), node.lineno, kind, start, end - start, written)
+
+    def operator(left: ast.expr, right: ast.expr, old: str, new: str, kind: str) -> Iterator[Mutation]:
+        start = offset(left.end_lineno or 0, left.end_col_offset or 0)
+        between = text[start : offset(right.lineno, right.col_offset)]
+        if between.count(old) == 1:
+            at = start + between.index(old)
+            yield Mutation(module, str(path), text.count("\n", 0, at) + 1, kind, at, len(old), new)
+
+    for node in _decisive(ast.parse(text)):
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            old, new = _COMPARISONS[type(node.ops[0])]
+            yield from operator(node.left, node.comparators[0], old, new, "comparison")
+        elif isinstance(node, ast.BoolOp):
+            old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
+            yield from operator(node.values[0], node.values[1], old, new, "and, or")
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            whole, operand = made(node, "not", ""), made(node.operand, "not", "")
+            yield made(node, "not", text[operand.start : whole.start + whole.length])
+        elif isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC and not _is_text(node):
+            old, new = _ARITHMETIC[type(node.op)]
+            yield from operator(node.left, node.right, old, new, "arithmetic")
+        elif isinstance(node, ast.Constant) and type(node.value) is bool:
+            yield made(node, "bool", str(not node.value))
+        elif isinstance(node, ast.Constant) and type(node.value) is int:
+            yield made(node, "number", str(node.value + 1))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CALLS:
+            yield made(node.func, "call", _CALLS[node.func.id])
+        elif isinstance(node, ast.IfExp):
+            yield made(node.test, "condition", "True")
+        elif isinstance(node, ast.If) and _leaves(node):
+            yield made(node.test, "guard", "False")
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and node.lineno == node.end_lineno:
+            yield made(node, "step left out", "pass")
+
+
+def _leaves(node: ast.If) -> bool:
+    """A guard that returns early; one that raises an error only says what is refused."""
+    return isinstance(node.body[-1], ast.Return | ast.Continue | ast.Break)
+
+
+def _is_text(node: ast.BinOp) -> bool:
+    return any(isinstance(side, ast.JoinedStr | ast.List | ast.Tuple) for side in (node.left, node.right))
+
+
+def _decisive(tree: ast.Module) -> Iterator[ast.expr | ast.stmt]:
+    """Nodes of functions, and the numbers that module constants are."""
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            yield from _below(statement)
+        elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
+            yield statement.value
+
+
+def _below(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
+    skipped: list[ast.AST] = []
+    if isinstance(node, ast.FunctionDef):
+        skipped = [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
+    for child in ast.iter_child_nodes(node):
+        if child in skipped or isinstance(child, ast.Raise | ast.Assert | ast.JoinedStr | ast.AnnAssign):
+            continue
+        if isinstance(child, ast.expr | ast.stmt):
+            yield child
+        yield from _below(child)

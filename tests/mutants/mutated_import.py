@@ -1,0 +1,44 @@
+"""Runs pytest with one module of tilec changed: `python mutated_import.py MODULE START LENGTH WRITTEN pytest-arguments`."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import sys
+from collections.abc import Sequence
+from types import CodeType, ModuleType
+from typing import Any
+
+import pytest
+
+
+class _Changed(importlib.machinery.SourceFileLoader):
+    """Compiles the changed text; what is cached is of the original."""
+
+    change: tuple[int, int, str]
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        start, length, written = self.change
+        text = self.get_data(path).decode()
+        return compile(text[:start] + written + text[start + length :], path, "exec", dont_inherit=True)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def __init__(self, module: str, change: tuple[int, int, str]) -> None:
+        self._module, self._change = module, change
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
+        if name != self._module:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is not None and spec.origin is not None:
+            spec.loader = _Changed(name, spec.origin)
+            spec.loader.change = self._change
+        return spec
+
+
+if __name__ == "__main__":
+    module, start, length, written, *arguments = sys.argv[1:]
+    sys.meta_path.insert(0, _Finder(module, (int(start), int(length), written)))
+    sys.exit(pytest.main(arguments))

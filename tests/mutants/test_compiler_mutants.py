@@ -1,0 +1,61 @@
+"""The mutations of the compiler apply, and those of its sizes are caught; compiler.py runs the many."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from compiler_mutations import FOLDERS, Mutation, all_mutations, modules, sampled
+
+HERE = Path(__file__).parent
+SIZES = HERE.parent / "tile_gpu" / "test_sizes.py"
+# Text of a decision, wherever it stands, and what it becomes. A decision that is written otherwise gets its row changed.
+DECISIONS = {
+    "no room for scratch": ("SCRATCH_RESERVE_BYTES = 16384", "SCRATCH_RESERVE_BYTES = 0"),
+    "narrow vectors": ("VECTOR_BYTES = 16", "VECTOR_BYTES = 4"),
+    "one accumulator": ("if needed + columns <= target.tensor_memory_columns", "if False"),
+    "always four warps": ("WARP_COUNTS = (4, 8, 16)", "WARP_COUNTS = (4,)"),
+}
+
+
+def named(old: str, new: str) -> Mutation:
+    for module, path in modules():
+        text = path.read_text()
+        start = text.find(f"\n{old}") + 1 or text.find(f" {old}") + 1
+        if start:
+            return Mutation(module, str(path), text.count("\n", 0, start) + 1, "named", start, len(old), new)
+    raise AssertionError(f"no module holds '{old}'")
+
+
+def passes(mutation: Mutation) -> bool:
+    words = [sys.executable, str(HERE / "mutated_import.py")]
+    words += [mutation.module, str(mutation.start), str(mutation.length), mutation.written]
+    words += [str(SIZES), "-q", "-x", "-p", "no:cacheprovider"]
+    done = subprocess.run(words, capture_output=True, check=False, cwd=HERE.parents[1])
+    assert done.returncode in (0, 1), done.stdout.decode()
+    return done.returncode == 0
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_a_size_cannot_change_unseen(decision: str) -> None:
+    assert not passes(named(*DECISIONS[decision]))
+
+
+def test_a_mutation_that_changes_nothing_passes() -> None:
+    old, _ = DECISIONS["narrow vectors"]
+    assert passes(named(old, old))
+
+
+def test_mutations_are_programs_and_differ() -> None:
+    for mutation in sampled(100, 1):
+        text = Path(mutation.path).read_text()
+        assert ast.dump(ast.parse(mutation.apply(text))) != ast.dump(ast.parse(text)), str(mutation)
+
+
+def test_every_stage_has_mutations_and_a_sample_is_the_same_again() -> None:
+    stages = [mutation.module.split(".")[2] for mutation in all_mutations()]
+    assert all(stages.count(folder) >= 100 for folder in FOLDERS)
+    assert sampled(60, 3) == sampled(60, 3) != sampled(60, 4)
