@@ -10,8 +10,11 @@ extras_test := [test]
 extras_peers := [test,peers]
 extras_fuzz := [test,fuzz]
 FUZZ_INPUTS ?= 200000
+FUZZ_PROGRAMS ?= 3000
+MUTANTS ?= 60
+SEED ?= 1
 
-.PHONY: demo test test-peers soak fuzz lint format clean
+.PHONY: demo test test-peers soak fuzz mutants lint format clean
 
 demo: build/venv-demo/.installed
 	build/venv-demo/bin/python examples/matmul.py --out build/demo
@@ -28,6 +31,10 @@ soak: build/venv-test/.installed $(CHECK)/.copied
 fuzz: build/venv-fuzz/.installed $(CHECK)/.copied
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py assembly --inputs $(FUZZ_INPUTS) --work build/fuzz-assembly
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py bytecode --inputs $(FUZZ_INPUTS) --work build/fuzz-bytecode
+	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py programs --inputs $(FUZZ_PROGRAMS) --seed $(SEED) --work build/fuzz-programs
+
+mutants: build/venv-test/.installed $(CHECK)/.copied
+	build/venv-test/bin/python $(CHECK)/tests/mutants/compiler.py --count $(MUTANTS) --seed $(SEED)
 
 lint: build/venv-lint/.installed build/typecheck/.linked
 	build/venv-lint/bin/ruff check .

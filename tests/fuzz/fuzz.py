@@ -1,9 +1,10 @@
 """Feeds one of the readers damaged inputs, or the whole compiler random programs: `python tests/fuzz/fuzz.py assembly`.
 
 `programs` compares what random programs do in three ways (see programs.py); a failure is written to the working folder.
-The readers' inputs are guided by the code that they reach, which needs `atheris` (`pip install atheris`). It goes in rounds, each a process of its own that starts from the inputs that
-reached new code so far, for a context of MLIR keeps every type it has ever seen. An input that breaks a reader ends the
-run with status 1 and stays in the working folder as `crash-*`, `timeout-*` or `oom-*`; feed it again with `--input`.
+The readers' inputs are guided by the code that they reach, which needs `atheris` (`pip install atheris`). A run goes in
+rounds, each a process of its own that starts from the inputs that reached new code so far, for a context of MLIR keeps
+every type it has ever seen. An input that breaks a reader ends the run with status 1 and
+stays in the working folder as `crash-*`, `timeout-*` or `oom-*`; feed it again with `--input`.
 """
 
 from __future__ import annotations

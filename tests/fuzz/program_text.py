@@ -13,7 +13,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """An SSA value. `bound`: of a float, that it is an integer of at most this magnitude, None where it may be anything."""
+    """An SSA value. `bound`: a float that is an integer of at most this magnitude; None: it may be anything."""
 
     name: str
     element: str
@@ -52,7 +52,7 @@ class Left(Exception):
 
 @dataclass(eq=False)
 class Step:
-    """An operation without regions: its text, and what it does to an environment. A step with an effect always stays."""
+    """An operation without regions: its text, and what it does to an environment."""
 
     text: str
     run: Callable[[Environment], None]

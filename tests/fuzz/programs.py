@@ -36,7 +36,7 @@ SECONDS = 120
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a program on one target: `agreed`, `refused`, or the kind of failure; `reason` groups alike ones."""
+    """The result on one target: `agreed`, `refused`, or the kind of failure; `reason` groups similar ones."""
 
     target: str
     kind: str
@@ -73,7 +73,8 @@ def _simulated(program: Program, module: tilec.Module, target: str, expected: di
     try:
         compiled = tilec.compile(module, target=target, stop="ptx", hints=program.hints)
         given = program.arguments()
-        tilec.run(compiled, (program.grid,), given, backend="simulate", step_limit=STEP_LIMIT, allow_unconfirmed=unconfirmed)
+        settings = {"step_limit": STEP_LIMIT, "allow_unconfirmed": unconfirmed}
+        tilec.run(compiled, (program.grid,), given, backend="simulate", **settings)
     except UnsupportedError as error:
         return Outcome(target, "refused", _reason(error), str(error))
     except InternalError as error:
@@ -129,7 +130,8 @@ def _difference(program: Program, found: dict[str, np.ndarray], expected: dict[s
                 same &= (np.signbit(a) == np.signbit(b)) | np.isnan(a)
         if not same.all():
             at = tuple(map(int, np.argwhere(~same)[0]))
-            return f"{np.sum(~same)} of {same.size} elements of {name}: at {at} expected {wanted[at]}, found {array[at]}"
+            wrong = f"{np.sum(~same)} of {same.size} elements of {name}"
+            return f"{wrong}: at {at} expected {wanted[at]}, found {array[at]}"
     return ""
 
 
@@ -149,7 +151,8 @@ def main(count: int, seed: int, work: Path) -> int:
                 # A wrong value has no message that tells causes apart, so each is kept.
                 if counts[key] <= (12 if outcome.kind.startswith(("wrong", "differs")) else 1):
                     _write(work, number, program, outcome)
-                print(f"seed {number}, {outcome.target}: {outcome.kind}: {outcome.detail.splitlines()[0][:200]}", flush=True)
+                first = outcome.detail.splitlines()[0][:200]
+                print(f"seed {number}, {outcome.target}: {outcome.kind}: {first}", flush=True)
         done = number - seed + 1
         if done % 10 == 0 or done == count:
             print(f"{done} of {count} programs, {failures} failures, {time.monotonic() - started:.0f} s", flush=True)
@@ -177,7 +180,8 @@ def _write(work: Path, number: int, program: Program, outcome: Outcome) -> None:
     alike = [one for one in outcomes_apart(small, targets) if one.kind == outcome.kind]
     found = alike[0] if alike else outcome
     path = work / f"seed-{number}-{outcome.target}.txt"
-    lines = [f"seed {number}, {outcome.target}, grid {small.grid}, hints {small.hints}", f"{found.kind}: {found.detail}"]
+    lines = [f"seed {number}, {outcome.target}, grid {small.grid}, hints {small.hints}"]
+    lines.append(f"{found.kind}: {found.detail}")
     for parameter in small.parameters:
         shown = parameter.value if isinstance(parameter.value, int) else _array(parameter.value)
         lines.append(f"{parameter.name}: {shown}{' (output)' if parameter.output else ''}")

@@ -1,4 +1,4 @@
-"""Loads and stores of random programs: through views with static and dynamic extents, and through pointers with masks."""
+"""Loads and stores of random programs: through views of static and dynamic extents, and by pointers with masks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _float_bound(element: str, bound: int | None) -> int | None:
 
 @dataclass
 class View:
-    """A tile view: its name and type, and where each tile begins. `order` is the tensor dimension of each tile dimension."""
+    """A tile view. Tile dimension i walks tensor dimension order[i], in steps of steps[i]."""
 
     name: str
     type: str
@@ -63,7 +63,8 @@ def make_view(
     pointer = base
     if source.random() < 0.7:
         pointer = build.name()
-        build.add(_line(f"{pointer} = assume div_by<{source.choice((16, 128))}>, {base} : {tile_type(f'ptr<{element}>')}"))
+        kind = tile_type(f"ptr<{element}>")
+        build.add(_line(f"{pointer} = assume div_by<{source.choice((16, 128))}>, {base} : {kind}"))
     width = source.choice(("i32", "i64"))
     dynamic = source.random() < 0.5
     shown: list[list[str]] = [[], []]
@@ -136,11 +137,13 @@ def loaded(build: Builder, element: str, shape: Shape, bound: int | None) -> Val
     padding, fill = _padding(build, element, bound)
     view = make_view(build, base, element, shape, tuple(extents), strides, order, steps, padding)
     index = _index(build, view)
-    result = build.value(element, shape, None if bound is None and padding not in ("", "zero") else _float_bound(element, bound))
+    unknown = bound is None and padding != "zero"
+    result = build.value(element, shape, None if unknown else _float_bound(element, bound))
     token = build.name()
     names = ", ".join(value.name for value in index)
     at = "i32" if not index else index[0].element
-    text = f"{result.name}, {token} = load_view_tko weak {view.name}[{names}] : {view.type}, tile<{at}> -> {result.type}, token"
+    text = f"{result.name}, {token} = load_view_tko weak {view.name}[{names}] : "
+    text += f"{view.type}, tile<{at}> -> {result.type}, token"
 
     def run(environment: Environment) -> None:
         offsets = np.zeros(tuple(extents), np.int64)
@@ -211,7 +214,7 @@ def gathered(build: Builder, element: str, shape: Shape, bound: int | None) -> V
         build.add(Step(text, lambda env: env.__setitem__(result, env.memory[base][env[at]]), [result], [at]))
         return result
     mask = build.want("i1", shape, 1)
-    fill = build.constant(element, *_plain(build, element), shape)  # type: ignore[call-arg]
+    fill = build.constant(element, _filling(element), shape)
     text = f"{result.name}, {token} = load_ptr_tko weak {pointers}, {mask.name}, {fill.name} : "
     text += f"{pointer_type}, {mask.type}, {fill.type} -> {result.type}, token"
 
@@ -222,10 +225,11 @@ def gathered(build: Builder, element: str, shape: Shape, bound: int | None) -> V
     return result
 
 
-def _plain(build: Builder, element: str) -> list:
+def _filling(element: str) -> bool | float | int:
+    """What masked elements become."""
     if element == "i1":
-        return [False]
-    return [1.0 if ELEMENTS[element].is_float else -1]
+        return False
+    return 1.0 if ELEMENTS[element].is_float else -1
 
 
 def pointer_tile(build: Builder, base: str, element: str, at: Value) -> str:
@@ -278,7 +282,8 @@ def _store_by_view(build: Builder, value: Value, slot: Value | None, slots: int)
     index = [place, *(build.constant("i32", 0) for _ in shape[1:])]
     token = build.name()
     names = ", ".join(one.name for one in index)
-    text = f"{token} = store_view_tko weak {value.name}, {view.name}[{names}] : {value.type}, {view.type}, tile<i32> -> token"
+    text = f"{token} = store_view_tko weak {value.name}, {view.name}[{names}] : "
+    text += f"{value.type}, {view.type}, tile<i32> -> token"
 
     def run(environment: Environment) -> None:
         start = int(environment[place]) * shape[0]
@@ -313,7 +318,8 @@ def _store_by_pointer(build: Builder, value: Value, slot: Value | None, slots: i
         build.add(Step(text, run, (), [value, at], True))
         return
     mask = build.want("i1", value.shape, 1)
-    text = f"{token} = store_ptr_tko weak {pointers}, {value.name}, {mask.name} : {pointer_type}, {value.type}, {mask.type} -> token"
+    text = f"{token} = store_ptr_tko weak {pointers}, {value.name}, {mask.name} : "
+    text += f"{pointer_type}, {value.type}, {mask.type} -> token"
 
     def run_masked(environment: Environment) -> None:
         chosen = environment[mask]

@@ -1,11 +1,11 @@
-"""Whole random programs of Tile IR: tiles from everywhere, loops with bounds at the ends of their types, branches, multiplies."""
+"""Whole random programs of Tile IR: loops with bounds at the ends of their types, branches, multiplies, stores."""
 
 from __future__ import annotations
 
 import numpy as np
 from elements import ELEMENTS, INTEGERS
-from program_text import Block, Environment, Left, Program, Region, Shape, Value, tile_type
-from random_memory import random_array, store
+from program_text import Block, Environment, Left, Program, Region, Shape, Step, Value, tile_type
+from random_memory import make_view, random_array, store
 from random_reductions import MULTIPLIES, multiplied
 from random_values import Builder
 
@@ -116,7 +116,7 @@ def _plus_one(build: Builder, value: Value) -> Value:
 
 
 def _bounds(build: Builder, element: str, no_sign: bool, trips: int) -> tuple[int, int, int]:
-    """Lower, upper and step of a loop that runs so often; counting past the end of the type is undefined, so it never does."""
+    """Lower, upper and step of a loop of so many iterations, whose counter never passes the end of its type."""
     bits = ELEMENTS[element].bits
     least, most = (0, 2**bits - 1) if no_sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     source = build.source
@@ -142,9 +142,8 @@ def _scalar_of(build: Builder, element: str, number: int) -> Value:
         array = np.full((1,), signed, ELEMENTS[element].dtype)
         base = build.parameter(tile_type(f"ptr<{element}>"), array)
         result, token = build.value(element, ()), build.name()
-        text = f"{result.name}, {token} = load_ptr_tko weak {base} : {tile_type(f'ptr<{element}>')} -> {result.type}, token"
-        from program_text import Step
-
+        pointer = tile_type(f"ptr<{element}>")
+        text = f"{result.name}, {token} = load_ptr_tko weak {base} : {pointer} -> {result.type}, token"
         build.add(Step(text, lambda env: env.__setitem__(result, env.memory[base][0].reshape(())), [result]))
         return result
     if kind == 1:
@@ -191,7 +190,8 @@ def _add_for(
             first, last, by = first % wrapped, last % wrapped, by % wrapped
         carried = [environment[value] for value in initial]
         for number in range(first, last, by):
-            environment[counter] = np.array(number, np.dtype(object)).astype(f"u{dtype.itemsize}" if no_sign else dtype).view(dtype)
+            bits = np.array(number % wrapped, object).astype(f"u{dtype.itemsize}")
+            environment[counter] = bits.view(dtype)
             for value, array in zip(inner, carried, strict=True):
                 environment[value] = array
             try:
@@ -265,7 +265,8 @@ def _loop(build: Builder, depth: int, slot: Value | None = None, slots: int = 1)
         for value, array in zip(results, carried, strict=True):
             environment[value] = array
 
-    head = f"{_results(build, results)} = loop iter_values({_assignments(inner, initial)}) : {_types(inner)} -> {_types(results)}"
+    head = f"{_results(build, results)} = loop iter_values({_assignments(inner, initial)})"
+    head += f" : {_types(inner)} -> {_types(results)}"
     build.add(Region(head, [block], run, results, [*initial, most], True))
     for value in results[1:]:
         store(build, value, slot, slots)
@@ -364,9 +365,6 @@ def _along_k(build: Builder, element: str, shape: Shape, bound: int, counter: Va
     """Mostly a load of the iteration's own tile, as in a matrix multiply."""
     if build.source.random() < 0.3:
         return _operand(build, element, shape, bound)
-    from program_text import Step
-    from random_memory import make_view
-
     extents = tuple(extent * MOST_TRIPS if dim == axis else extent for dim, extent in enumerate(shape))
     columns = build.source.random() < 0.4
     strides = (1, extents[0]) if columns else (extents[1], 1)
@@ -376,10 +374,12 @@ def _along_k(build: Builder, element: str, shape: Shape, bound: int, counter: Va
     zero = build.constant("i32", 0)
     index = [counter if dim == axis else zero for dim in range(2)]
     result, token = build.value(element, shape, bound), build.name()
-    text = f"{result.name}, {token} = load_view_tko weak {view.name}[{index[0].name}, {index[1].name}] : {view.type}, tile<i32> -> {result.type}, token"
+    text = f"{result.name}, {token} = load_view_tko weak {view.name}[{index[0].name}, {index[1].name}] : "
+    text += f"{view.type}, tile<i32> -> {result.type}, token"
 
     def run(environment: Environment) -> None:
-        whole = environment.memory[base].reshape(extents[::-1]).T if columns else environment.memory[base].reshape(extents)
+        array = environment.memory[base]
+        whole = array.reshape(extents[::-1]).T if columns else array.reshape(extents)
         starts = [int(environment[one]) * extent for one, extent in zip(index, shape, strict=True)]
         part = whole[starts[0] : starts[0] + shape[0], starts[1] : starts[1] + shape[1]]
         environment[result] = np.ascontiguousarray(part)

@@ -36,7 +36,10 @@ def _unsigned_maximum(array: np.ndarray, axis: int, accumulate: bool) -> np.ndar
     return np.asarray(function(unsigned(np.ascontiguousarray(array)), axis=axis)).view(array.dtype)
 
 
-def _float_case(build: Builder, element: str, count: int, bound: int | None) -> tuple[str, str, str, Callable, int, int] | None:
+Case = tuple[str, str, str, Callable | None, int | None, int | None]
+
+
+def _float_case(build: Builder, element: str, count: int, bound: int | None) -> Case | None:
     """Also the bound of the elements and of the result."""
     exact = ELEMENTS[element].exact
     most = min(8, exact // count, 8 if bound is None else bound // count)
@@ -45,8 +48,8 @@ def _float_case(build: Builder, element: str, count: int, bound: int | None) -> 
     if bound is not None and bound < 1:
         return None
     most = 8 if bound is None else min(8, bound)
-    name, word, function = build.source.choice((("minf", "0x", np.minimum), ("maxf", "-", np.maximum)))
-    return name, "", f"{'' if name == 'minf' else '-'}100.0", function, most, most
+    name, word, function = build.source.choice((("minf", "", np.minimum), ("maxf", "-", np.maximum)))
+    return name, "", f"{word}100.0", function, most, most
 
 
 def _case(build: Builder, element: str, count: int, bound: int | None):
@@ -142,11 +145,13 @@ def _index_of_most(build: Builder, shape: Shape, whole: Shape, axis: int, depth:
     largest, index = build.value(element, shape, values.bound), build.value("i32", shape)
     pair = build.name()
     scalar = tile_type(element)
-    compare, end, least = ("cmpf", "", "-100.0") if is_float else ("cmpi", ", signed", str(-(2 ** (ELEMENTS[element].bits - 1))))
+    lowest = str(-(2 ** (ELEMENTS[element].bits - 1)))
+    compare, end, least = ("cmpf", "", "-100.0") if is_float else ("cmpi", ", signed", lowest)
     ordered = "ordered " if is_float else ""
     lines = [
         f"{pair}:2 = reduce {values.name}, {indices.name} dim={axis} "
-        f"identities=[{least} : {element}, {2**31 - 1} : i32] : {values.type}, {indices.type} -> {largest.type}, {index.type}",
+        f"identities=[{least} : {element}, {2**31 - 1} : i32]"
+        f" : {values.type}, {indices.type} -> {largest.type}, {index.type}",
         f"(%l0: {scalar}, %r0: {scalar}, %l1: tile<i32>, %r1: tile<i32>) {{",
         f"  %g = {compare} greater_than {ordered}%l0, %r0{end} : {scalar} -> tile<i1>",
         f"  %e = {compare} equal {ordered}%l0, %r0{end} : {scalar} -> tile<i1>",
@@ -164,7 +169,8 @@ def _index_of_most(build: Builder, shape: Shape, whole: Shape, axis: int, depth:
     def run(environment: Environment) -> None:
         array = environment[values]
         environment[largest] = np.asarray(array.max(axis=axis))
-        environment[index] = np.asarray(array.astype(np.float64 if is_float else array.dtype).argmax(axis=axis), np.int32)
+        comparable = array.astype(np.float64 if is_float else array.dtype)
+        environment[index] = np.asarray(comparable.argmax(axis=axis), np.int32)
 
     build.sums |= is_float
     build.add(Step("\n".join(lines), run, [largest, index], [values, indices]))
@@ -177,7 +183,10 @@ MULTIPLIES = (
 )  # fmt: skip
 
 
-def multiplied(build: Builder, kind: tuple[str, str, int], left: Value, right: Value, accumulator: Value, bound: int) -> Value:
+def multiplied(
+    build: Builder, kind: tuple[str, str, int], left: Value, right: Value, accumulator: Value, bound: int
+) -> Value:
+    """lhs @ rhs + accumulator."""
     build.sums = True
     result = build.value(kind[1], accumulator.shape, bound)
     text = f"mmaf {{0}}, {{1}}, {{2}} : {left.type}, {right.type}, {result.type}"

@@ -335,9 +335,11 @@ def _signed(source: random.Random, function: Callable, like: Value) -> tuple[Cal
     if source.random() < 0.5:
         return function, None, " signed"
     dtype = ELEMENTS[like.element].dtype
-    return (lambda a, b: np.asarray(function(unsigned(a), unsigned(b))).astype(f"u{dtype.itemsize}").view(dtype)), None, (
-        " unsigned"
-    )
+
+    def of_bits(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.asarray(function(unsigned(a), unsigned(b))).astype(f"u{dtype.itemsize}").view(dtype)
+
+    return of_bits, None, " unsigned"
 
 
 def _shifted(build: Builder, left: Value, amount: Value) -> Value:

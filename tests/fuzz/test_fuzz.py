@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 INPUTS = 1_000
-FIRST_PROGRAM, PROGRAMS, TOGETHER = 2_000, 40, 4
+FIRST_PROGRAM, PROGRAMS, TOGETHER = 2_046, 40, 4
 
 
 @pytest.mark.parametrize("target", ["assembly", "bytecode"])

@@ -1,7 +1,7 @@
-"""Changes one decision of the compiler at a time and says which changes no test sees: `python tests/mutants/compiler.py`.
+"""Changes one decision of the compiler at a time and prints the changes that no test sees: `make mutants`.
 
 Each mutation runs the fast tests of its stage, in a process of its own, until one fails. A survivor is printed with its
-file, line and text; so is a count at the end. `make mutants` calls it.
+file, line and text.
 """
 
 from __future__ import annotations

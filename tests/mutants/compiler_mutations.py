@@ -1,4 +1,4 @@
-"""Every way to change one decision of the compiler: a number, a comparison, a condition, a minimum, the order of two steps.
+"""Every way to change one decision of the compiler: a number, a comparison, a condition, a minimum, a step left out.
 
 A mutation is found in the syntax tree of a module and is a piece of its text with another in its place, so that
 the installed files stay as they are: the changed text is compiled where the module is imported.

@@ -1,4 +1,4 @@
-"""Runs pytest with one module of tilec changed: `python mutated_import.py MODULE START LENGTH WRITTEN pytest-arguments`."""
+"""Runs pytest with one module changed: `python mutated_import.py MODULE START LENGTH WRITTEN pytest-arguments`."""
 
 from __future__ import annotations
 

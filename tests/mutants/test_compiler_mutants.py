@@ -12,22 +12,23 @@ from compiler_mutations import FOLDERS, Mutation, all_mutations, modules, sample
 
 HERE = Path(__file__).parent
 SIZES = HERE.parent / "tile_gpu" / "test_sizes.py"
-# Text of a decision, wherever it stands, and what it becomes. A decision that is written otherwise gets its row changed.
+# The module of a decision, its text, and what it becomes. A decision that is written otherwise gets its row changed.
 DECISIONS = {
-    "no room for scratch": ("SCRATCH_RESERVE_BYTES = 16384", "SCRATCH_RESERVE_BYTES = 0"),
-    "narrow vectors": ("VECTOR_BYTES = 16", "VECTOR_BYTES = 4"),
-    "one accumulator": ("if needed + columns <= target.tensor_memory_columns", "if False"),
-    "always four warps": ("WARP_COUNTS = (4, 8, 16)", "WARP_COUNTS = (4,)"),
+    "no room for scratch": ("gpu.pipeline", "SCRATCH_RESERVE_BYTES = 16384", "SCRATCH_RESERVE_BYTES = 0"),
+    "narrow vectors": ("tile_to_gpu.layout_assignment", "VECTOR_BYTES = 16", "VECTOR_BYTES = 4"),
+    "narrow accesses": ("tile_to_gpu.alignment", "VECTOR_BYTES = 16", "VECTOR_BYTES = 4"),
+    "one accumulator": ("gpu.pipeline", "if needed + columns <= target.tensor_memory_columns", "if False"),
+    "always four warps": ("tile_to_gpu.warp_choice", "WARP_COUNTS = (4, 8, 16)", "WARP_COUNTS = (4,)"),
 }
 
 
-def named(old: str, new: str) -> Mutation:
-    for module, path in modules():
-        text = path.read_text()
-        start = text.find(f"\n{old}") + 1 or text.find(f" {old}") + 1
-        if start:
-            return Mutation(module, str(path), text.count("\n", 0, start) + 1, "named", start, len(old), new)
-    raise AssertionError(f"no module holds '{old}'")
+def named(name: str, old: str, new: str) -> Mutation:
+    module = f"tilec.lowering.{name}"
+    path = dict(modules())[module]
+    text = path.read_text()
+    assert text.count(old) == 1, f"{path}: expected '{old}' once"
+    start = text.index(old)
+    return Mutation(module, str(path), text.count("\n", 0, start) + 1, "named", start, len(old), new)
 
 
 def passes(mutation: Mutation) -> bool:
@@ -45,8 +46,8 @@ def test_a_size_cannot_change_unseen(decision: str) -> None:
 
 
 def test_a_mutation_that_changes_nothing_passes() -> None:
-    old, _ = DECISIONS["narrow vectors"]
-    assert passes(named(old, old))
+    module, old, _ = DECISIONS["narrow vectors"]
+    assert passes(named(module, old, old))
 
 
 def test_mutations_are_programs_and_differ() -> None:
