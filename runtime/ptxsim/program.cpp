@@ -19,6 +19,24 @@ static bool propagates_undefined(std::string_view group) {
   return std::find(std::begin(groups), std::end(groups), group) != std::end(groups);
 }
 
+/// The matrix units of one architecture: ptxas refuses their instructions for any other.
+static void check_target(const Program &program, const Instruction &instruction) {
+  struct Row {
+    std::string_view prefix;
+    std::initializer_list<std::string_view> targets;
+  };
+  static const Row rows[] = {
+      {"wgmma.", {"sm_90a"}},
+      {"tcgen05.", {"sm_100a", "sm_100f", "sm_101a", "sm_101f", "sm_103a", "sm_103f", "sm_110a", "sm_110f"}},
+  };
+  for (const Row &row : rows)
+    if (instruction.opcode->mnemonic.substr(0, row.prefix.size()) == row.prefix &&
+        std::find(row.targets.begin(), row.targets.end(), program.target) == row.targets.end())
+      throw PtxError(instruction.line, 1,
+                     "'" + instruction.text + "' does not exist on target " + program.target + ", only on " +
+                         std::string(*row.targets.begin()));
+}
+
 static void decode(Program &program, Instruction &instruction) {
   int row = find_opcode(instruction.text);
   if (row >= 0) {
@@ -27,6 +45,8 @@ static void decode(Program &program, Instruction &instruction) {
     program.uses_wgmma |= instruction.opcode->mnemonic.substr(0, 5) == "wgmma";
   }
   std::string reason = "no such instruction in the table";
+  if (instruction.opcode && !program.target.empty())
+    check_target(program, instruction);
   if (instruction.opcode) {
     instruction.propagates_undefined = propagates_undefined(instruction.opcode->group);
     Decoder decoder(program, instruction, part_count(instruction.opcode->mnemonic));

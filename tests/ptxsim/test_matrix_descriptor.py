@@ -110,6 +110,10 @@ def test_instruction_descriptors_of_the_fact_sheet(bits, kind, group):
         (0x10400490, "f16", 1, "M 64 or 128, got 256"),
         (0x08000010, "f16", 1, "N that kind and cta_group allow, got 0"),
         (0x08200050, "f16", 1, "bits 6, 23 and 29"),
+        (0x08200011, "f16", 1, "bits 0 and 1"),
+        (0x08200012, "f16", 1, "bits 0 and 1"),
+        (0x08200010 | 1 << 30, "f16", 1, "bits 30 and 31"),
+        (0x08200010 | 1 << 31, "f16", 1, "bits 30 and 31"),
     ],
 )
 def test_illegal_instruction_descriptors(bits, kind, group, message):

@@ -183,26 +183,89 @@ template <class T, class From> Outcome set(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-void take_comparison(Decoder &d) {
-  static constexpr std::pair<const char *, Comparison> names[] = {
-      {"eq", Comparison::Eq},   {"ne", Comparison::Ne},   {"lt", Comparison::Lt},   {"le", Comparison::Le},
-      {"gt", Comparison::Gt},   {"ge", Comparison::Ge},   {"lo", Comparison::Lt},   {"ls", Comparison::Le},
-      {"hi", Comparison::Gt},   {"hs", Comparison::Ge},   {"equ", Comparison::Equ}, {"neu", Comparison::Neu},
-      {"ltu", Comparison::Ltu}, {"leu", Comparison::Leu}, {"gtu", Comparison::Gtu}, {"geu", Comparison::Geu},
-      {"num", Comparison::Num}, {"nan", Comparison::Nan}};
-  for (const auto &[name, which] : names)
-    if (d.take(name)) {
-      d.instruction.settings[Compare] = int32_t(which);
+/// Which operand types a comparison takes (PTX ISA 9.7.6.2): bits, unsigned, signed and floating-point ones.
+struct ComparisonRow {
+  const char *name;
+  Comparison which;
+  bool bits, is_unsigned, is_signed, is_float;
+};
+
+constexpr ComparisonRow comparison_rows[] = {
+    {"eq", Comparison::Eq, true, true, true, true},      {"ne", Comparison::Ne, true, true, true, true},
+    {"lt", Comparison::Lt, false, true, true, true},     {"le", Comparison::Le, false, true, true, true},
+    {"gt", Comparison::Gt, false, true, true, true},     {"ge", Comparison::Ge, false, true, true, true},
+    {"lo", Comparison::Lt, false, true, false, false},   {"ls", Comparison::Le, false, true, false, false},
+    {"hi", Comparison::Gt, false, true, false, false},   {"hs", Comparison::Ge, false, true, false, false},
+    {"equ", Comparison::Equ, false, false, false, true}, {"neu", Comparison::Neu, false, false, false, true},
+    {"ltu", Comparison::Ltu, false, false, false, true}, {"leu", Comparison::Leu, false, false, false, true},
+    {"gtu", Comparison::Gtu, false, false, false, true}, {"geu", Comparison::Geu, false, false, false, true},
+    {"num", Comparison::Num, false, false, false, true}, {"nan", Comparison::Nan, false, false, false, true},
+};
+
+const ComparisonRow &take_comparison(Decoder &d) {
+  for (const ComparisonRow &row : comparison_rows)
+    if (d.take(row.name)) {
+      d.instruction.settings[Compare] = int32_t(row.which);
       d.instruction.settings[Combine] = d.take_one_of({"and", "or", "xor"});
       d.instruction.settings[Ftz] = d.take("ftz");
-      return;
+      return row;
     }
   d.malformed("'" + d.instruction.text + "' names no comparison");
 }
 
+bool compares(const ComparisonRow &row, Type type) {
+  switch (type) {
+  case Type::B16:
+  case Type::B32:
+  case Type::B64:
+    return row.bits;
+  case Type::U16:
+  case Type::U32:
+  case Type::U64:
+    return row.is_unsigned;
+  case Type::S16:
+  case Type::S32:
+  case Type::S64:
+    return row.is_signed;
+  case Type::F16:
+  case Type::F16x2:
+  case Type::BF16:
+  case Type::BF16x2:
+  case Type::F32:
+  case Type::F64:
+    return row.is_float;
+  default:
+    return false;
+  }
+}
+
+void check_comparison(Decoder &d, const ComparisonRow &row, Type type) {
+  const bool flushes = type == Type::F16 || type == Type::F16x2 || type == Type::F32;
+  if (d.empty() && (!compares(row, type) || (d.instruction.settings[Ftz] && !flushes)))
+    d.malformed("'" + d.instruction.text + "' is not a form of this comparison: operands of type ." +
+                std::string(type_name(type)));
+}
+
+/// The types of the result of set, by those of its operands.
+void check_set_result(Decoder &d, Type to, Type from) {
+  const bool from_16_bits = from == Type::F16 || from == Type::BF16;
+  bool exists = to == Type::U32 || to == Type::S32;
+  if (to == Type::U16)
+    exists = from_16_bits;
+  else if (to == Type::F16)
+    exists = from != Type::BF16;
+  else if (to == Type::BF16)
+    exists = !d.instruction.settings[Ftz];
+  else if (to == Type::F32)
+    exists = !from_16_bits;
+  if (d.empty() && !exists)
+    d.malformed("'" + d.instruction.text + "' is not a form of set");
+}
+
 Execute decode_setp(Decoder &d) {
-  take_comparison(d);
+  const ComparisonRow &row = take_comparison(d);
   Type type = d.instruction.type = d.take_type();
+  check_comparison(d, row, type);
   bool combines = d.instruction.settings[Combine] >= 0;
   d.expect_operands(combines ? 4 : 3, combines ? 4 : 3);
   d.source(1, type);
@@ -244,9 +307,13 @@ Execute decode_setp(Decoder &d) {
 }
 
 Execute decode_set(Decoder &d) {
-  take_comparison(d);
+  const ComparisonRow &row = take_comparison(d);
   Type to = d.instruction.type = d.take_type();
   Type type = d.take_type();
+  if (type == Type::F16x2 || type == Type::BF16x2)
+    d.unsupported("set of packed types");
+  check_comparison(d, row, type);
+  check_set_result(d, to, type);
   bool combines = d.instruction.settings[Combine] >= 0;
   d.expect_operands(combines ? 4 : 3, combines ? 4 : 3);
   d.destination(0, to);

@@ -1,6 +1,7 @@
 // cvt and cvt.pack (PTX ISA 9.7.9.21). Compiled with -frounding-math.
 #include "defined_bytes.h"
 #include "lanewise.h"
+#include "opcodes/conversion_forms.h"
 #include "small_float.h"
 
 #include <algorithm>
@@ -310,22 +311,35 @@ Execute decode_cvt(Decoder &d) {
   static constexpr std::pair<const char *, Rounding> to_integer[] = {
       {"rni", Rounding::NearestEven}, {"rzi", Rounding::Zero}, {"rmi", Rounding::Down}, {"rpi", Rounding::Up}};
   bool rounded = false;
+  ConversionForm form;
+  const auto take_rounding = [&](const char *name, Rounding rounding) {
+    if (!d.take(name))
+      return false;
+    if (!form.rounding.empty())
+      d.malformed("'" + in.text + "' names two roundings");
+    form.rounding = name;
+    in.settings[Rounded] = int32_t(rounding);
+    return true;
+  };
   for (const auto &[name, rounding] : to_float)
-    if (d.take(name)) {
-      in.settings[Rounded] = int32_t(rounding);
-      rounded = true;
-    }
+    rounded |= take_rounding(name, rounding);
   for (const auto &[name, rounding] : to_integer)
-    if (d.take(name)) {
-      in.settings[Rounded] = int32_t(rounding);
+    if (take_rounding(name, rounding))
       in.settings[ToInteger] = true;
-    }
   in.settings[Ftz] = d.take("ftz");
   in.settings[Sat] = d.take("sat");
   in.settings[Relu] = d.take("relu");
   in.settings[SatFinite] = d.take("satfinite");
   in.type = d.take_type();
   in.from_type = d.take_type();
+  form.to = in.type;
+  form.from = in.from_type;
+  form.ftz = in.settings[Ftz];
+  form.sat = in.settings[Sat];
+  form.relu = in.settings[Relu];
+  form.satfinite = in.settings[SatFinite];
+  if (d.empty() && !conversion_exists(form))
+    d.malformed("'" + in.text + "' is not a form of cvt");
   if (packed_bits(in.type))
     return decode_packed(d);
   d.expect_operands(2, 2);

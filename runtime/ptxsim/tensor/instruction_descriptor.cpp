@@ -116,6 +116,10 @@ DecodedInstruction decode_instruction_descriptor(uint32_t bits, TensorKind kind,
   descriptor.d = *d;
   if (bits_of(bits, 6, 1) || bits_of(bits, 23, 1) || bits_of(bits, 29, 1))
     decoded.violation = "expected bits 6, 23 and 29 of the instruction descriptor to be zero";
+  else if (descriptor.maximum_shift)
+    decoded.violation = "expected bits 30 and 31 (maximum shift of .ws) of the instruction descriptor to be zero";
+  else if (!descriptor.sparse && bits_of(bits, 0, 2))
+    decoded.violation = "expected bits 0 and 1 (sparsity selector) of a dense instruction descriptor to be zero";
   else
     decoded.violation = violation_of(descriptor, cta_group);
   return decoded;
