@@ -33,6 +33,12 @@ def stem(path: str | Path) -> Path:
     return path.with_name(path.name.removesuffix(suffix))
 
 
+def metadata_path(path: str | Path) -> Path:
+    """The `.launch.json` that belongs to the artifact at `path`."""
+    base = stem(path)
+    return base.with_name(base.name + METADATA_SUFFIX)
+
+
 def load(path: str | Path) -> Artifact:
     """The artifact at `path`, which may be any of its files or their common stem; needs no compiler.
 
@@ -55,8 +61,7 @@ def load(path: str | Path) -> Artifact:
 
 def load_metadata(path: str | Path) -> Metadata:
     """The metadata of the artifact at `path`, whatever became of its PTX."""
-    base = stem(path)
-    described = base.with_name(base.name + METADATA_SUFFIX)
+    described = metadata_path(path)
     return launch_metadata.read(Record.parse(read(described).decode(errors="replace"), str(described)))
 
 
@@ -70,9 +75,8 @@ def save(artifact: Artifact, path: str | Path) -> Artifact:
 
 def save_metadata(artifact: Artifact, path: str | Path) -> Metadata:
     """Writes the `.launch.json` that belongs beside `path`, with the digest of the artifact's PTX, and returns it."""
-    base = stem(path)
     metadata = replace(artifact.metadata, ptx_sha256=digest(artifact.ptx)) if artifact.ptx else artifact.metadata
-    write(base.with_name(base.name + METADATA_SUFFIX), launch_metadata.to_text(metadata).encode())
+    write(metadata_path(path), launch_metadata.to_text(metadata).encode())
     return metadata
 
 
@@ -81,8 +85,17 @@ def digest(ptx: str) -> str:
     return hashlib.sha256(ptx.encode()).hexdigest()
 
 
+def check_folder(path: Path) -> None:
+    """Raises InputError if the folder of `path` does not exist."""
+    if not path.parent.exists():
+        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist, make it first")
+
+
 def write(path: Path, content: bytes) -> None:
-    """Writes the whole file or nothing; empty content writes no file. InputError where the folder cannot be written."""
+    """Writes the whole file or nothing; empty content writes no file.
+
+    Raises InputError if the folder does not exist or cannot be written.
+    """
     if not content:
         return
     path = Path(os.path.realpath(path))
@@ -92,7 +105,7 @@ def write(path: Path, content: bytes) -> None:
         return
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        check_folder(path)
         temporary.write_bytes(content)
         temporary.replace(path)
     except OSError as error:

@@ -119,8 +119,18 @@ def _write_parameter(parameter: ValueParameter | TensorMapParameter) -> dict[str
 
 
 def to_text(metadata: Metadata) -> str:
-    """The text of a `.launch.json`: one field a line, one parameter and one tensor map a line."""
-    fields: dict[str, object] = {
+    """The text of a `.launch.json`: one field per line, one parameter and one tensor map per line."""
+    lines = [f"  {json.dumps(name)}: {_spread(value)}" for name, value in _fields(metadata).items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def to_line(metadata: Metadata) -> str:
+    """The same JSON in one line."""
+    return json.dumps(_fields(metadata))
+
+
+def _fields(metadata: Metadata) -> dict[str, object]:
+    return {
         "schema": SCHEMA,
         "entry": metadata.entry,
         "target": metadata.target,
@@ -136,8 +146,6 @@ def to_text(metadata: Metadata) -> str:
         "shared_bytes": metadata.shared_bytes,
         "allow_unconfirmed": metadata.allow_unconfirmed,
     }
-    lines = [f"  {json.dumps(name)}: {_spread(value)}" for name, value in fields.items()]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _spread(value: object) -> str:

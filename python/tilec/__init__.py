@@ -3,7 +3,7 @@
     import tilec as ct
 
 is the namespace of kernels: the names of cuTile Python with the same meaning. Beside it stands the compiler's own
-interface: compile, run, load, Module. Importing this package does not load MLIR.
+interface: compile, run, load_artifact, Module. Importing this package does not load MLIR.
 """
 
 # ruff: noqa: F401  (the imports are the namespace)
@@ -120,7 +120,7 @@ from tilec.version import VERSION as __version__
 TileError = TilecError
 
 if TYPE_CHECKING:
-    from tilec.driver.backends import preload, run
+    from tilec.driver.backends import load_artifact, preload, run
     from tilec.driver.compiled import Compiled
     from tilec.driver.kernel_launch import launch
     from tilec.driver.stages import compile
@@ -133,6 +133,7 @@ _LAZY = {
     "compile": "tilec.driver.stages",
     "run": "tilec.driver.backends",
     "preload": "tilec.driver.backends",
+    "load_artifact": "tilec.driver.backends",
     "Module": "tilec.text_input.module",
     "Compiled": "tilec.driver.compiled",
     "Signature": "tilec.signature",

@@ -71,7 +71,7 @@ def test_operations_of_plain_ext_classes_are_told(tilec: Any) -> None:
 def test_irdl_defines_every_dialect_once(tilec: Any, tmp_path: Path) -> None:
     printed = tilec("dialect", "--irdl")
     assert (printed.status, printed.err) == (0, "")
-    written = tmp_path / "out" / "tilec.irdl.mlir"
+    written = tmp_path / "tilec.irdl.mlir"
     assert tilec("dialect", "--irdl", "-o", written).out == ""
     assert written.read_text() == printed.out
     one_by_one = "".join(tilec("dialect", "--irdl", d.DIALECT_NAMESPACE).out for d in dialects())

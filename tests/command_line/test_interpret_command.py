@@ -77,8 +77,8 @@ def test_without_checks_it_does_what_a_gpu_does(tilec: Any, module: Path, data: 
         (("--entry", "none"), 2, "the module has no entry 'none' (entries: shift, nothing)"),
         (("--entry", "shift"), 1, "the kernel needs 3 arguments"),
         (("--entry", "nothing", "--grid", "x"), 2, "--grid needs one to three integers separated by commas, got 'x'"),
-        (("--entry", "nothing", "--arg", "x"), 2, "'x' is no argument: expected FILE.npy"),
-        (("--entry", "nothing", "--grid", "0"), 1, "grid"),
+        (("--entry", "nothing", "--arg", "x"), 2, "cannot parse argument 'x': expected FILE.npy"),
+        (("--entry", "nothing", "--grid", "1,1,1,1"), 1, "--grid needs one to three integers of at least 0"),
     ],
 )
 def test_bad_command_is_refused(tilec: Any, module: Path, words: tuple[str, ...], status: int, message: str) -> None:

@@ -45,7 +45,7 @@ def test_foreign_ptx(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.nd
         ((), 2, "the following arguments are required: --grid"),
         (("--grid", "1", "--block", "128"), 1, "declares 28 bytes of parameters, got 0"),
         (("--grid", "1", "--block", "128", "--arg", "3"), 1, "argument '3' needs its type"),
-        (("--grid", "1", "--block", "128", "--arg", "x"), 2, "'x' is no argument: expected FILE.npy"),
+        (("--grid", "1", "--block", "128", "--arg", "x"), 2, "cannot parse argument 'x': expected FILE.npy"),
         (("--grid", "1", "--block", "128", "--arg", "no.npy"), 1, "cannot read no.npy"),
         (("--grid", "1", "--block", "128", "--arg", "c.npy:f31[4]"), 2, "unknown element type in 'c.npy:f31[4]'"),
         (("--grid", "1", "--block", "128", "--entry", "sub"), 2, "has no entry 'sub' (entries: add)"),

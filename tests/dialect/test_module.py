@@ -108,9 +108,9 @@ def test_broken_bytecode_is_refused_at_its_byte() -> None:
 
 
 def test_noise_is_refused() -> None:
-    with pytest.raises(InputError, match="neither text nor Tile IR bytecode: byte 0 is no UTF-8"):
+    with pytest.raises(InputError, match="neither text nor Tile IR bytecode: invalid UTF-8 at offset 0"):
         Module.parse(b"\xff\xfe", "k.bin")
-    with pytest.raises(InputError, match="neither text nor Tile IR bytecode: byte 6 is 0, which no text holds"):
+    with pytest.raises(InputError, match="neither text nor Tile IR bytecode: NUL byte at offset 6"):
         Module.parse(b"TileIR\0\r\1", "k.bin")
 
 

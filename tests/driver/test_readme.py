@@ -30,6 +30,7 @@ def commands() -> list[list[str]]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the examples, and the matrices of the README's example."""
+    (tmp_path / "out").mkdir()
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     random = np.random.default_rng(0)
     np.save(tmp_path / "A.npy", random.standard_normal((1000, 776), np.float32).astype(np.float16))

@@ -31,7 +31,7 @@ import numpy as np
 import tilec
 
 x, y = np.load(sys.argv[2]), np.zeros(300, np.float32)
-tilec.run(tilec.load(sys.argv[1]), 2, [x, y, 256])
+tilec.run(tilec.load_artifact(sys.argv[1]), 2, [x, y, 256])
 np.save(sys.argv[3], y)
 """
 

@@ -1,8 +1,16 @@
-"""Kernel arguments written on a command line: files of arrays, arrays to be made, and numbers."""
+"""Kernel arguments written on a command line: files of arrays, arrays to be made, and numbers.
+
+A.npy               an array read from a file
+A.npy:bf16          the same, its elements taken for that type
+C.npy:f16[128,256]  an array of zeros, written to the file after the run
+3, -1, 0.5, true    a scalar
+"""
 
 from __future__ import annotations
 
+import argparse
 import re
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,8 +18,17 @@ from typing import Any
 import numpy as np
 
 from tilec.errors import InputError, UsageError
+from tilec.runtime.artifact import check_folder
 from tilec.runtime.elements import ELEMENTS, PARAMETER_DTYPES
 from tilec.runtime.grid import Dimensions, dimensions
+
+# What the help of a command says of --arg: the last paragraph above.
+ARGUMENT_FORMS = __doc__.partition("\n\n")[2] if __doc__ else ""
+
+
+def define_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds --arg."""
+    parser.add_argument("--arg", metavar="ARG", action="append", default=[], help="an argument, see above")
 
 
 @dataclass(frozen=True)
@@ -43,7 +60,10 @@ _WORDS = {"true": True, "false": False}
 
 
 def read_argument(text: str) -> GivenArgument:
-    """The argument behind a text; UsageError where it is of no known form, InputError where its file cannot be read."""
+    """The argument behind a text.
+
+    Raises UsageError for an unknown form, InputError if the file cannot be read or the array does not fit into memory.
+    """
     made = _MADE.fullmatch(text)
     if made is not None:
         return GivenArgument(text, _zeros(made, text), output=Path(made["file"]))
@@ -58,17 +78,21 @@ def read_argument(text: str) -> GivenArgument:
     return GivenArgument(text, _number(text, text))
 
 
-def grid_argument(text: str, option: str) -> Dimensions:
-    """The one to three numbers of a grid, a block or a cluster; UsageError where they are none."""
+def grid_argument(text: str, option: str, least: int = 1) -> Dimensions:
+    """The one to three numbers of a grid, a block or a cluster; UsageError if they are not."""
     parts = text.split(",")
     if not all(part.strip().isdigit() for part in parts):
         raise UsageError(f"{option} needs one to three integers separated by commas, got '{text}'")
-    return dimensions([int(part) for part in parts], option)
+    return dimensions([int(part) for part in parts], option, least)
 
 
 def _zeros(made: re.Match[str], text: str) -> np.ndarray:
     shape = [int(extent) for extent in made["shape"].split(",") if extent.strip()]
-    return np.zeros(shape, _dtype(made["element"], text))
+    check_folder(Path(made["file"]))
+    try:
+        return np.zeros(shape, _dtype(made["element"], text))
+    except (MemoryError, ValueError):
+        raise InputError(f"cannot make the array '{text}': it does not fit into memory") from None
 
 
 def _dtype(element: str, text: str) -> np.dtype:
@@ -78,7 +102,7 @@ def _dtype(element: str, text: str) -> np.dtype:
 
 
 def _seen_as(array: np.ndarray, element: str, text: str) -> np.ndarray:
-    """The array with its elements taken for `element`: numpy's files know no bf16 and keep its bytes only."""
+    """The array with its elements taken for `element`: files of numpy do not know bf16 and keep its bytes only."""
     dtype = _dtype(element, text)
     if array.itemsize != dtype.itemsize:
         raise InputError(f"elements of {array.dtype} in {text.rpartition(':')[0]} cannot be taken for {element}")
@@ -87,11 +111,17 @@ def _seen_as(array: np.ndarray, element: str, text: str) -> np.ndarray:
 
 def _array(file: str) -> np.ndarray:
     try:
-        return np.load(file)
+        with open(file, "rb") as opened:
+            array = np.load(opened)
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror or error}") from None
-    except ValueError as error:
-        raise InputError(f"{file} holds no array: {error}") from None
+    except MemoryError:
+        raise InputError(f"cannot read {file}: its array does not fit into memory") from None
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"{file} is not a .npy file: {error}") from None
+    if not isinstance(array, np.ndarray):
+        raise InputError(f"{file} is not a .npy file: it is an archive of several arrays")
+    return array
 
 
 def _number(text: str, whole: str) -> bool | int | float:
@@ -102,4 +132,4 @@ def _number(text: str, whole: str) -> bool | int | float:
             return read()
         except ValueError:
             continue
-    raise UsageError(f"'{whole}' is no argument: expected FILE.npy, FILE.npy:f32[4,4], a number, or TYPE:NUMBER")
+    raise UsageError(f"cannot parse argument '{whole}': expected FILE.npy, FILE.npy:f32[4,4], a number, or TYPE:NUMBER")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
+from tilec.driver.failure_folder import new_failure_folder
 from tilec.errors import TilecError
 from tilec.version import VERSION
 
@@ -45,7 +45,7 @@ def parser(command: str | None) -> argparse.ArgumentParser:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Runs a command and returns its exit status; nothing but SystemExit of argparse comes out."""
+    """Runs a command and returns its exit status; raises only argparse's SystemExit."""
     words = sys.argv[1:] if words is None else words
     arguments = parser(words[0] if words else None).parse_args(words)
     try:
@@ -67,7 +67,6 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _fault(error: Exception) -> str:
-    handle, path = tempfile.mkstemp(prefix="tilec-failure-", suffix=".txt")
-    with os.fdopen(handle, "w") as file:
-        file.write("".join(traceback.format_exception(error)))
+    path = new_failure_folder() / "traceback.txt"
+    path.write_text("".join(traceback.format_exception(error)))
     return f"error: {type(error).__name__}: {error}\nnote: this is a fault of tilec; the traceback is in {path}"

@@ -1,4 +1,7 @@
-"""`tilec compile`: a kernel or any stage's file, down to the stage that is asked for."""
+"""`tilec compile`: compiles a kernel, or the file of any stage, as far as the stage that --emit names.
+
+PTX in a file has its launch metadata in the .launch.json beside it, PTX on standard output in a comment at its end.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,13 @@ from pathlib import Path
 
 from tilec import compile_options
 from tilec.driver.compiled import Compiled, StageResult, total_seconds
+from tilec.driver.stages import STAGE_NAMES
 from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError
 from tilec.runtime import artifact as artifacts
+from tilec.runtime.launch_comment import with_launch_comment
 
-EMITS = ("tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir", "ptx", "cubin", "all")
+EMITS = (*STAGE_NAMES, "all")
 _HINTS = "; ".join(
     [f"{name}=on|off: {what}" for name, what in compile_options.SWITCHES.items()]
     + [f"{name}=N: {what}" for name, (what, _) in compile_options.SIZES.items()]
@@ -21,10 +26,12 @@ _HINTS = "; ".join(
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("source", metavar="SRC", help="file.py:kernel, or the file of any stage (told by its content)")
-    parser.add_argument("--entry", metavar="NAME", help="the entry, where a module has several")
+    parser.add_argument("source", metavar="SRC", help="file.py:kernel, or the file of any stage, - for standard input")
+    parser.add_argument("--entry", metavar="NAME", help="the entry of a module that has several")
     parser.add_argument("--target", metavar="ARCH", help="sm_100a or sm_90a (default: TILEC_TARGET, else sm_100a)")
-    parser.add_argument("--emit", choices=EMITS, default="ptx", help="what to write (default: ptx)")
+    parser.add_argument(
+        "--emit", choices=EMITS, default="ptx", help="the stage to write, or every stage (default: ptx)"
+    )
     parser.add_argument(
         "--sig", metavar="TEXT", help="signature, e.g. 'A: f16[?,?], B: f16[?,?] strides (1,?), TM=128'"
     )
@@ -34,13 +41,23 @@ def define(parser: argparse.ArgumentParser) -> None:
         "--remarks", action="store_true", help="say on stderr what is not as fast or as hinted as one may expect"
     )
     parser.add_argument(
-        "-o", dest="output", metavar="PATH", help="file, - for stdout (default); for all a stem or a folder"
+        "-o",
+        dest="output",
+        metavar="PATH",
+        help="file, - for standard output (default); for all a folder or the stem of the files (default: the entry)",
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Compiles, then writes what was asked for; nothing is written where the compile fails."""
     emit = arguments.emit
+    to_file = arguments.output not in (None, "-")
+    if to_file:
+        artifacts.check_folder(Path(arguments.output))
+    elif emit == "all" and arguments.output == "-":
+        raise UsageError("--emit all writes several files: give -o a folder or the stem of their names")
+    elif emit == "cubin" and sys.stdout.isatty():
+        raise UsageError("a cubin is not for a terminal: name a file with -o, or redirect the output")
     compiled = compile_entry(
         arguments.source,
         entry=arguments.entry,
@@ -66,12 +83,16 @@ def _result(compiled: Compiled, emit: str) -> StageResult:
 
 
 def _write_one(result: StageResult, compiled: Compiled, output: str | None, locations: bool) -> None:
-    if output == "-" or (output is None and result.name != "cubin"):
-        sys.stdout.buffer.write(result.content(locations))
+    described = result.name in ("ptx", "cubin") and compiled.metadata is not None
+    if output in (None, "-"):
+        content = result.content(locations)
+        if described and result.name == "ptx":
+            content = with_launch_comment(result.text, compiled.artifact.metadata).encode()
+        sys.stdout.buffer.write(content)
         return
-    path = Path(output) if output else Path(_default_stem(compiled) + result.suffix)
+    path = Path(output)
     artifacts.write(path, result.content(locations))
-    if result.name in ("ptx", "cubin") and compiled.metadata is not None:
+    if described:
         artifacts.save_metadata(compiled.artifact, path)
 
 

@@ -1,12 +1,8 @@
-"""`tilec interpret`: runs Tile IR, text or bytecode, on the processor as its manual means it, one tile block at a time.
+"""`tilec interpret`: runs Tile IR, text or bytecode, on the processor by its manual, one tile block after another.
 
 What Tile IR leaves undefined is an error at its line, unless --no-checks (docs/checking.md). Each --arg is one argument
 of the kernel, in order:
 
-  A.npy               an array read from a file
-  A.npy:bf16          the same, its elements taken for that type
-  C.npy:f16[128,256]  an array of zeros, written to the file after the run
-  3, -1, 0.5, true    a scalar
 """
 
 from __future__ import annotations
@@ -15,9 +11,8 @@ import argparse
 import sys
 import time
 
-from tilec.commands.argument import grid_argument, read_argument
+from tilec.commands.argument import ARGUMENT_FORMS, define_arguments, grid_argument, read_argument
 from tilec.driver.backends import run as run_entry
-from tilec.errors import UsageError
 
 # A run that takes longer than this tells how far it is, so often.
 _SILENT_S, _PERIOD_S = 2.0, 0.5
@@ -25,18 +20,17 @@ _SILENT_S, _PERIOD_S = 2.0, 0.5
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("file", metavar="FILE", help="Tile IR: .mlir or .tileirbc")
-    parser.add_argument("--arg", metavar="ARG", action="append", default=[], help="an argument, see above")
+    parser.description = f"{__doc__}{ARGUMENT_FORMS}"
+    parser.add_argument("file", metavar="FILE", help="Tile IR as text or bytecode, - for standard input")
+    define_arguments(parser)
     parser.add_argument("--grid", metavar="X[,Y[,Z]]", default="1", help="tile blocks (default: 1)")
-    parser.add_argument("--entry", metavar="NAME", help="where the module has several")
-    parser.add_argument("--no-checks", action="store_true", help="let pass what Tile IR leaves undefined")
+    parser.add_argument("--entry", metavar="NAME", help="the entry of a module that has several")
+    parser.add_argument("--no-checks", action="store_true", help="accept what Tile IR leaves undefined")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Interprets, writes the arrays that are to be written; what the kernel prints goes to the standard output."""
-    if arguments.file == "-":
-        raise UsageError("expected a file of Tile IR, got '-'")
-    grid = grid_argument(arguments.grid, "--grid")
+    """Interprets and writes the output arrays; what the kernel prints goes to the standard output."""
+    grid = grid_argument(arguments.grid, "--grid", least=0)
     given = [read_argument(text) for text in arguments.arg]
     progress = _Progress() if sys.stderr.isatty() else None
     run_entry(

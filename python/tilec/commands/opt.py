@@ -11,7 +11,6 @@ import argparse
 import sys
 from pathlib import Path
 
-from tilec.dialect.bytecode.tags import is_bytecode
 from tilec.dialect.bytecode.version import NEWEST, VERSIONS, Version
 from tilec.errors import UsageError
 
@@ -70,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("tilec opt needs a file, or - for standard input")
     version = _bytecode_version(arguments)
     module = passes.optimise(
-        _read(arguments.file),
+        arguments.file,
         _names(arguments.passes) + (["annotate-analysis"] if arguments.print_analysis else []),
         arguments.target,
         arguments.hints,
@@ -97,16 +96,6 @@ def _bytecode_version(arguments: argparse.Namespace) -> Version | None:
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _read(file: str) -> str | bytes:
-    if file != "-":
-        return file
-    content = sys.stdin.buffer.read()
-    if is_bytecode(content):
-        return content
-    # A newline tells text from a path.
-    return content.decode(errors="replace") + "\n"
 
 
 def _write(content: bytes, output: str) -> None:

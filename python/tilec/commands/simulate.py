@@ -1,11 +1,9 @@
-"""`tilec simulate`: runs a PTX file on the processor and prints what it counted.
+"""`tilec simulate`: runs PTX on the processor, checks it, and prints the simulator's counters.
 
-Each --arg is one argument of the kernel, in order:
+The file is PTX, or of any earlier stage, which is compiled as far as PTX first. The arguments are described by the
+.launch.json beside the PTX, by the comment at its end that `tilec compile` writes to a pipe, or else by their types:
+u32:3 or f32:0.5 in place of 3 or 0.5. Each --arg is one argument of the kernel, in order:
 
-  A.npy               an array read from a file
-  A.npy:bf16          the same, its elements taken for that type
-  C.npy:f16[128,256]  an array of zeros, written to the file after the run
-  3, -1, 0.5, true    a scalar; for PTX without a .launch.json beside it with its type, as in u32:3 or f32:0.5
 """
 
 from __future__ import annotations
@@ -13,58 +11,74 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from tilec import options
-from tilec.commands.argument import GivenArgument, grid_argument, read_argument
+from tilec.commands.argument import ARGUMENT_FORMS, GivenArgument, define_arguments, grid_argument, read_argument
+from tilec.driver.stages import compile_source
 from tilec.errors import InputError, UsageError
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.arrays import view
+from tilec.runtime.artifact import Artifact
 from tilec.runtime.grid import Dimensions
 from tilec.runtime.parameters import block, pack_value
 from tilec.runtime.simulate import Settings, Shape, program, run_text
 from tilec.runtime.simulate import simulate as simulate_artifact
+from tilec.text_input.source import Source, open_source
 
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("file", metavar="FILE.ptx")
-    parser.add_argument("--arg", metavar="ARG", action="append", default=[], help="an argument, see above")
-    parser.add_argument("--grid", metavar="X[,Y[,Z]]", required=True)
-    parser.add_argument("--block", metavar="X[,Y[,Z]]", help="default: what the PTX requires")
-    parser.add_argument("--cluster", metavar="X[,Y[,Z]]", help="default: what the PTX requires")
+    parser.description = f"{__doc__}{ARGUMENT_FORMS}"
+    parser.add_argument("file", metavar="FILE", help="PTX or the file of any stage, - for standard input")
+    define_arguments(parser)
+    parser.add_argument("--grid", metavar="X[,Y[,Z]]", required=True, help="blocks")
+    parser.add_argument("--block", metavar="X[,Y[,Z]]", help="threads of a block (default: what the PTX requires)")
+    parser.add_argument("--cluster", metavar="X[,Y[,Z]]", help="blocks of a cluster (default: what the PTX requires)")
     parser.add_argument("--shared", metavar="BYTES", type=int, help="dynamic shared memory")
-    parser.add_argument("--entry", metavar="NAME", help="where the PTX has several")
+    parser.add_argument("--entry", metavar="NAME", help="the entry of a module or PTX that has several")
+    parser.add_argument("--target", metavar="ARCH", help="for Tile IR: sm_100a or sm_90a (default: TILEC_TARGET)")
     parser.add_argument("--seed", type=int, help="orders warps and asynchronous work (default: TILEC_SEED, else 0)")
-    parser.add_argument("--no-checks", action="store_true", help="look for no races and lost waits")
+    parser.add_argument("--no-checks", action="store_true", help="do not look for races and lost waits")
     parser.add_argument("--allow-unconfirmed", action="store_true", help="run what NVIDIA leaves undocumented")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Simulates, writes the arrays that are to be written, prints the counters."""
-    grid = grid_argument(arguments.grid, "--grid")
+    """Simulates, writes the output arrays, prints the counters."""
+    grid = grid_argument(arguments.grid, "--grid", least=0)
     given = [read_argument(text) for text in arguments.arg]
     seed = options.from_environment().seed if arguments.seed is None else arguments.seed
     settings = Settings(seed, not arguments.no_checks, arguments.allow_unconfirmed)
-    path = Path(arguments.file)
-    described = artifacts.stem(path).with_name(artifacts.stem(path).name + artifacts.METADATA_SUFFIX)
-    if described.exists():
-        counters = _run_artifact(arguments, path, grid, given, settings)
+    source, artifact = _opened(arguments)
+    if artifact is not None:
+        counters = _run_artifact(arguments, artifact, grid, given, settings)
     else:
-        counters = _run_bare(arguments, path, grid, given, settings)
+        counters = _run_bare(arguments, source.value, source.name, grid, given, settings)
     for argument in given:
         argument.save()
-    for name, value in counters_of(counters).items():
+    for name, value in counters.items():
         print(f"{name:28}{value}")
 
 
+def _opened(arguments: argparse.Namespace) -> tuple[Source, Artifact | None]:
+    """The source, and the artifact of its PTX if its launch is described; an earlier stage is compiled for it."""
+    source = open_source(arguments.file)
+    if source.stage is None:
+        raise UsageError(f"{arguments.file} needs a signature: compile it with tilec compile, and simulate its PTX")
+    if source.stage != "ptx":
+        return source, compile_source(source, entry=arguments.entry, target=arguments.target, stop="ptx").artifact
+    if source.metadata is not None:
+        return source, Artifact(source.metadata, source.value)
+    if source.path is not None and artifacts.metadata_path(source.path).exists():
+        return source, artifacts.load(source.path)
+    return source, None
+
+
 def _run_artifact(
-    arguments: argparse.Namespace, path: Path, grid: Dimensions, given: list[GivenArgument], settings: Settings
-) -> object:
-    artifact = artifacts.load(path)
+    arguments: argparse.Namespace, artifact: Artifact, grid: Dimensions, given: list[GivenArgument], settings: Settings
+) -> dict[str, int]:
     metadata = artifact.metadata
     if arguments.entry not in (None, metadata.entry):
-        raise UsageError(f"{path} was compiled for entry '{metadata.entry}', got '{arguments.entry}'")
+        raise UsageError(f"{arguments.file} was compiled for entry '{metadata.entry}', got '{arguments.entry}'")
     changed = replace(
         metadata,
         block=_given(arguments.block, "--block", metadata.block),
@@ -75,15 +89,19 @@ def _run_artifact(
 
 
 def _run_bare(
-    arguments: argparse.Namespace, path: Path, grid: Dimensions, given: list[GivenArgument], settings: Settings
-) -> object:
-    ptx = artifacts.read(path).decode(errors="replace")
-    entries = {entry.name: entry for entry in program(ptx, str(path)).entries}
+    arguments: argparse.Namespace,
+    ptx: str,
+    file: str,
+    grid: Dimensions,
+    given: list[GivenArgument],
+    settings: Settings,
+) -> dict[str, int]:
+    entries = {entry.name: entry for entry in program(ptx, file).entries}
     if arguments.entry is None and len(entries) != 1:
-        raise UsageError(f"{path} has {len(entries)} entries, name one of them with --entry: {', '.join(entries)}")
+        raise UsageError(f"{file} has {len(entries)} entries, name one of them with --entry: {', '.join(entries)}")
     name = arguments.entry or next(iter(entries))
     if name not in entries:
-        raise UsageError(f"{path} has no entry '{name}' (entries: {', '.join(entries)})")
+        raise UsageError(f"{file} has no entry '{name}' (entries: {', '.join(entries)})")
     entry = entries[name]
     threads = _given(arguments.block, "--block", tuple(entry.required_threads))
     if not all(threads):
@@ -98,7 +116,7 @@ def _run_bare(
             ranges.append((*array.byte_range(), array.writable))
         else:
             contents.append(pack_value(_parameter_type(argument), argument.value))
-    return run_text(ptx, name, shape, block(contents), ranges, settings, str(path))
+    return run_text(ptx, name, shape, block(contents), ranges, settings, file)
 
 
 def _parameter_type(argument: GivenArgument) -> str:
@@ -114,11 +132,3 @@ def _at_least_one(extents: Sequence[int]) -> Dimensions:
 
 def _given(text: str | None, option: str, otherwise: Dimensions) -> Dimensions:
     return otherwise if text is None else grid_argument(text, option)
-
-
-def counters_of(counters: object) -> dict[str, object]:
-    """The counters by name, whether they come as a dictionary or as attributes."""
-    if isinstance(counters, dict):
-        return counters
-    names = [name for name in dir(counters) if not name.startswith("_")]
-    return {name: value for name in names if not callable(value := getattr(counters, name))}

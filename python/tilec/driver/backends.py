@@ -1,19 +1,18 @@
-"""Runs a compiled entry in one of three ways: interpreted, simulated, or launched on a GPU."""
+"""Runs a compiled entry on one of three backends: interpret, simulate, or launch on a GPU."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from tilec import options
 from tilec.driver.compiled import Compiled
 from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError
-from tilec.runtime import artifact as artifacts
 from tilec.runtime.arrays import is_array, view
 from tilec.runtime.artifact import Artifact
+from tilec.runtime.artifact import load as load_artifact  # noqa: F401  (a name of the public interface)
 from tilec.runtime.binding import Binding, bind
 from tilec.runtime.grid import grid_of
 
@@ -23,11 +22,6 @@ BACKENDS = {
     "simulate": ("seed", "checks", "allow_unconfirmed", "unchecked_global", "step_limit"),
     "launch": (),
 }
-
-
-def load(path: str | Path) -> Artifact:
-    """The artifact at `path` (its stem or any of its files), ready for `run`; no compiler is needed or imported."""
-    return artifacts.load(path)
 
 
 def preload(compiled: Compiled | Artifact, ordinal: int | None = None) -> None:
@@ -50,23 +44,55 @@ def run(
     target: str | None = None,
     stream: Any = None,
     **settings: Any,
-) -> Any:
-    """Runs a Compiled, an artifact, a Module, or a stage's text or path on `args`, arrays being changed in place.
+) -> dict[str, int] | None:
+    """Runs a compiled kernel on `args` over `grid`; arrays are changed in place.
 
-    A pointer argument may be an array or a plain address of the host. In the interpreter a kernel may touch its arrays
-    and those in the setting `memory`, to which addresses in memory may lead; given a plain address and no `memory`,
-    whatever the process may. Without `backend` (or `TILEC_BACKEND`) host arrays are simulated and device arrays
-    launched. `settings` are those of the backend: see BACKENDS, and tilec.runtime.simulate.Settings and
-    tilec.runtime.interpret.run for what they mean. Returns the simulator's counters, else None. Raises UsageError for
-    a wrong call, InputError for arguments that do not fit.
+    Args:
+        compiled_or_module: a kernel (compiled for `args`), a Compiled, an artifact, a Module, or the text or path of a
+            stage.
+        grid: one to three numbers of blocks.
+        args: the arguments in the order of the parameters, with or without the constants. A pointer may be given as an
+            array or as a plain address of the host.
+        backend: "interpret", "simulate" or "launch"; by default `TILEC_BACKEND`, else "launch" if an array lies on a
+            device, else "simulate".
+        entry: the entry of a module that has several.
+        target: what a module is compiled for (default: `TILEC_TARGET`).
+        stream: the stream of a launch, see ct.launch.
+        settings: those of the backend (BACKENDS). simulate: tilec.runtime.simulate.Settings. interpret:
+            tilec.runtime.interpret.run, and `memory`: further arrays that the kernel reaches by addresses in memory;
+            given a plain address and no `memory` it may touch whatever the process may.
+
+    Returns:
+        The simulator's counters by name, None from the other backends.
+
+    Raises:
+        UsageError: the call is wrong: an unknown backend or setting, or something that cannot be run.
+        InputError: the arguments do not fit.
+        SimulationError: the kernel does what the simulator or the interpreter reports.
+        LaunchError: no GPU can run the kernel.
+
+    Example:
+        >>> import numpy as np
+        >>> import tilec
+        >>> @tilec.kernel
+        ... def double(x, tile: tilec.Constant[int]):
+        ...     block = (tilec.bid(0),)
+        ...     tilec.store(x, block, tilec.load(x, block, (tile,)) * 2)
+        >>> compiled = tilec.compile(double, signature="x: f32[?], tile=4", stop="ptx")
+        >>> x = np.arange(4, dtype=np.float32)
+        >>> counters = tilec.run(compiled, 1, (x, 4))
+        >>> x
+        array([0., 2., 4., 6.], dtype=float32)
     """
-    chosen = backend or options.from_environment().backend or default_backend(args)
-    if chosen not in BACKENDS:
-        raise UsageError(f"unknown backend '{chosen}': expected one of {', '.join(BACKENDS)}")
+    chosen = chosen_backend(backend, args)
     for name in settings:
         if name not in BACKENDS[chosen]:
             known = ", ".join(BACKENDS[chosen]) or "none"
             raise UsageError(f"backend '{chosen}' has no setting '{name}': its settings are {known}")
+    if hasattr(compiled_or_module, "to_tile"):
+        from tilec.driver.specialized import specialized
+
+        compiled_or_module = specialized(compiled_or_module, chosen, args, target=target)
     if chosen == "interpret":
         return _interpret(compiled_or_module, grid, args, entry, settings)
     artifact = _artifact(compiled_or_module, entry, target, "ptx" if chosen == "simulate" else "cubin")
@@ -77,6 +103,14 @@ def run(
     from tilec.runtime.simulate import Settings, simulate
 
     return simulate(artifact, grid, args, replace(Settings(options.from_environment().seed), **settings))
+
+
+def chosen_backend(backend: str | None, args: Sequence[Any]) -> str:
+    """The backend of a run: the one given, else `TILEC_BACKEND`, else the default for the arguments."""
+    chosen = backend or options.from_environment().backend or default_backend(args)
+    if chosen not in BACKENDS:
+        raise UsageError(f"unknown backend '{chosen}': expected one of {', '.join(BACKENDS)}")
+    return chosen
 
 
 def default_backend(args: Sequence[Any]) -> str:
@@ -91,7 +125,9 @@ def _artifact(given: Any, entry: str | None, target: str | None, stop: str) -> A
     return compiled.artifact
 
 
-def _interpret(given: Any, grid: Sequence[int] | int, args: Sequence[Any], entry: str | None, settings: Any) -> None:
+def _interpret(
+    given: Any, grid: Sequence[int] | int, args: Sequence[Any], entry: str | None, settings: dict[str, Any]
+) -> None:
     if isinstance(given, Artifact):
         raise UsageError("an artifact holds no Tile IR to interpret; simulate it, or interpret the module")
     from tilec.driver.entries import arguments_of, chosen

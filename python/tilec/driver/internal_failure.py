@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 import traceback
-from pathlib import Path
 from typing import Any
 
 from tilec.driver.compiled import StageResult
+from tilec.driver.failure_folder import new_failure_folder
 from tilec.errors import InternalError, Note
 from tilec.text_input.source import Source
 
 
 def internal_error(stage: str, error: Exception, before: StageResult | None, source: Source, job: Any) -> InternalError:
     """The error to raise; the module that the stage was given and the traceback lie in a new folder."""
-    folder = Path(tempfile.mkdtemp(prefix="tilec-failure-"))
+    folder = new_failure_folder()
     (folder / "traceback.txt").write_text("".join(traceback.format_exception(error)))
     saved = str(before.save(folder / "kernel", locations=True)) if before is not None else source.name
     message = f"stage '{stage}' failed on {source.name}: {type(error).__name__}: {error}"

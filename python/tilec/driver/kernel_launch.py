@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tilec import options
-from tilec.compile_options import CompileOptions
-from tilec.driver.backends import default_backend, run
-from tilec.driver.compiled import Compiled
-from tilec.driver.stages import compile as compile_kernel
+from tilec.driver.backends import chosen_backend, run
+from tilec.driver.specialized import specialized
 from tilec.errors import InputError, UsageError
 from tilec.language.kernel import Kernel
-from tilec.runtime.arrays import is_array, view
-from tilec.signature import Signature
-
-# How far a backend needs a kernel to be compiled.
-_LAST_STAGE = {"interpret": "tile", "simulate": "ptx", "launch": "cubin"}
 
 
 def launch(
@@ -29,43 +21,44 @@ def launch(
     hints: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Any:
-    """Run `kernel` on every block of `grid` (one to three extents); arrays in `args` are changed in place.
+    """Runs `kernel` on every block of `grid`; arrays in `args` are changed in place.
 
-    Host arrays run in the simulator for `TILEC_TARGET`, device arrays in `stream` on their device; `backend` or
-    `TILEC_BACKEND` (interpret, simulate, launch) decides otherwise. A kernel is compiled once for each signature its
-    arguments have. `hints` are options of tilec.compile_options by name, which stand before those of the kernel.
-    `settings` are those of tilec.run. Gives the simulator's counters, else None.
+    Args:
+        stream: the stream of a launch on a GPU: a handle, or a stream of torch, cupy or `__cuda_stream__`. None is the
+            current stream of the arrays' library, and the default stream for other arrays.
+        grid: one to three numbers of blocks.
+        kernel: a function decorated with `@ct.kernel`. It is compiled once for each signature its arguments have.
+        args: the arguments in the order of the parameters: arrays, numbers, values of constants.
+        backend: "interpret", "simulate" or "launch"; by default `TILEC_BACKEND`, else "launch" if an array lies on a
+            device, else "simulate" (for `TILEC_TARGET`).
+        hints: options of tilec.compile_options by name; they take precedence over those of the kernel.
+        settings: those of the backend, see tilec.run.
 
-    Raises CompileError at the user's line, InputError for arguments that do not fit, SimulationError for what the
-    simulator finds.
+    Returns:
+        The simulator's counters by name, None from the other backends.
+
+    Raises:
+        CompileError: the kernel breaks a rule, at the user's line.
+        InputError: the arguments do not fit.
+        SimulationError: the kernel does what the simulator or the interpreter reports.
+        LaunchError: no GPU can run the kernel.
+
+    Example:
+        >>> import numpy as np
+        >>> import tilec as ct
+        >>> @ct.kernel
+        ... def double(x, tile: ct.Constant[int]):
+        ...     block = (ct.bid(0),)
+        ...     ct.store(x, block, ct.load(x, block, (tile,)) * 2)
+        >>> x = np.arange(4, dtype=np.float32)
+        >>> counters = ct.launch(None, (1,), double, (x, 4))
+        >>> x
+        array([0., 2., 4., 6.], dtype=float32)
     """
     if not isinstance(kernel, Kernel):
         raise UsageError(f"ct.launch takes a function decorated with @ct.kernel, got {type(kernel).__name__}")
     if not isinstance(args, tuple | list):
         raise InputError(f"ct.launch takes the kernel's arguments as a tuple, got {type(args).__name__}")
-    chosen = backend or options.from_environment().backend or default_backend(args)
-    if chosen not in _LAST_STAGE:
-        raise UsageError(f"unknown backend '{chosen}': expected one of {', '.join(_LAST_STAGE)}")
-    compiled = _compiled(kernel, Signature.from_arguments(kernel, args), chosen, args, hints or {})
-    return run(compiled, grid, args, backend=chosen, entry=kernel.name, stream=stream, **settings)
-
-
-def _compiled(
-    kernel: Kernel, signature: Signature, backend: str, args: Sequence[Any], hints: Mapping[str, Any]
-) -> Compiled:
-    target = _target(backend, args)
-    stop = _LAST_STAGE[backend]
-    key = str(signature), target, stop, CompileOptions.of(hints)
-    if key not in kernel.compiled:
-        kernel.compiled[key] = compile_kernel(kernel, target=target, signature=signature, hints=hints, stop=stop)
-    return kernel.compiled[key]
-
-
-def _target(backend: str, args: Sequence[Any]) -> str:
-    """The target of the device that the arrays lie on, else the one of the environment."""
-    on_device = [array for array in args if is_array(array) and view(array, "").on_device]
-    if backend != "launch" or not on_device:
-        return options.from_environment().target
-    from tilec.runtime.devices import devices, ordinal_of
-
-    return f"{devices()[ordinal_of(view(on_device[0], '').address)].architecture}a"
+    chosen = chosen_backend(backend, args)
+    compiled = specialized(kernel, chosen, args, hints=hints)
+    return run(compiled, grid, args, backend=chosen, stream=stream, **settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tilec.driver.stage_text import ptx_version
@@ -18,12 +19,14 @@ LAUNCH = "tilec.launch"
 
 
 def metadata_of(compiled: Compiled) -> Metadata | None:
-    """From the `tilec.launch` of the ptx module, or from the `.launch.json` beside a PTX file, or None."""
+    """From the `tilec.launch` of the ptx module, or from a PTX file: its comment, else the `.launch.json` beside it."""
     lowered = compiled.stage("ptx-mlir")
     if lowered is not None and compiled.ptx:
         return _completed(_launch_text(lowered.value), compiled)
+    if compiled.source.metadata is not None:
+        return replace(compiled.source.metadata, ptx_sha256=artifacts.digest(compiled.ptx))
     path = compiled.source.path
-    if path is not None and artifacts.stem(path).with_name(artifacts.stem(path).name + ".launch.json").exists():
+    if path is not None and artifacts.metadata_path(path).exists():
         return artifacts.load_metadata(path)
     return None
 

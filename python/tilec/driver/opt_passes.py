@@ -1,4 +1,4 @@
-"""The passes of `tilec opt` by name: upstream ones, each conversion of the road, and each pass of its levels."""
+"""The passes of `tilec opt` by name: upstream ones, each conversion between stages, and each pass of its levels."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ PASSES: dict[str, Pass] = {
     "tile-to-gpu": Pass("tile", "layouts, instruction choice, buffers and channels", _tile_to_gpu),
     "gpu": Pass("gpu", f"in this order, with canonicalize and cse around them: {', '.join(gpu_passes.PASSES)}", _gpu),
     **{name: _one_gpu_pass(name) for name in gpu_passes.PASSES},
-    "gpu-to-ptx": Pass("gpu", "one operation a PTX instruction", _gpu_to_ptx),
+    "gpu-to-ptx": Pass("gpu", "one operation per PTX instruction", _gpu_to_ptx),
 }
 
 
@@ -110,7 +110,7 @@ def optimise(
             raise UsageError(f"unknown pass '{name}': expected one of {', '.join(PASSES)}")
     opened = open_source(source)
     if opened.stage in (None, "ptx"):
-        raise InputError(f"{opened.name} is no module of MLIR")
+        raise InputError(f"{opened.name} is not an MLIR module")
     bound = target or opened.target or options.from_environment().target
     module = opened.value
     if opened.stage == "tile":

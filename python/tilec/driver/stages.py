@@ -1,4 +1,4 @@
-"""The whole road, from a kernel or the text of any stage to PTX and cubin, as one table of stages."""
+"""The stages of a compile, from a kernel or the text of any stage to PTX and cubin, as one table."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Stage:
-    """A step of the road: its name, the suffix of its file, the code it needs, what makes it from the step before."""
+    """A stage: its name, the suffix of its file, the modules it imports, and what makes it from the stage before."""
 
     name: str
     suffix: str
@@ -42,7 +42,7 @@ class Stage:
     make: Callable[[Any, Job], Any]
 
 
-# Each imports its code when it runs, so that a start further down the road loads no earlier stage.
+# Each imports its code when it runs, so that a compile that starts at a later stage loads no earlier one.
 
 
 def _kernel_to_tile(kernel: Any, job: Job) -> Any:
@@ -125,16 +125,56 @@ def compile(
     hints: Mapping[str, Any] | None = None,
     stop: str | None = None,
 ) -> Compiled:
-    """Every stage of one entry, from what is given (a kernel, a Module, a stage's text or path) down to `stop`.
+    """Compiles one entry, from what is given as far as the stage `stop`.
 
-    A kernel needs a `signature` (text or tilec.Signature); a module of several entries needs `entry`. `target` is
-    `TILEC_TARGET` where it is not given; `hints` are options of tilec.compile_options by name, which stand before
-    those of the kernel. Raises TilecError for what the user can mend, InternalError for a fault of the compiler.
+    Args:
+        kernel_or_module: a kernel, a Module, the text of any stage, bytecode, or a path: `file.py:kernel`, the file of
+            any stage, or `-` for standard input.
+        entry: the entry of a module that has several.
+        target: "sm_100a" or "sm_90a" (default: `TILEC_TARGET`, else "sm_100a").
+        signature: what a kernel is compiled for, as text (docs/signature.md) or tilec.Signature.
+        hints: options of tilec.compile_options by name; they take precedence over those of the kernel.
+        stop: the last stage, one of STAGE_NAMES (default: "cubin").
+
+    Returns:
+        Every stage from the given one to `stop`, with its text and time.
+
+    Raises:
+        UsageError: the call is wrong: an unknown stage, target or hint, or a kernel without a signature.
+        CompileError, InputError, VerificationError: the source is wrong, at its line.
+        UnsupportedError: the source has no lowering, at its line.
+        InternalError: a stage failed; the message says how to repeat it.
+
+    Example:
+        >>> import tilec
+        >>> @tilec.kernel
+        ... def copy(x, y, tile: tilec.Constant[int]):
+        ...     block = (tilec.bid(0),)
+        ...     tilec.store(y, block, tilec.load(x, block, (tile,)))
+        >>> compiled = tilec.compile(copy, signature="x: f32[?], y: f32[?], tile=128", target="sm_90a", stop="ptx")
+        >>> [stage.name for stage in compiled.stages]
+        ['tile', 'tile-opt', 'gpu-raw', 'gpu', 'ptx-mlir', 'ptx']
+        >>> ".target sm_90a" in compiled.ptx
+        True
     """
+    return compile_source(
+        open_source(kernel_or_module), entry=entry, target=target, signature=signature, hints=hints, stop=stop
+    )
+
+
+def compile_source(
+    source: Source,
+    *,
+    entry: str | None = None,
+    target: str | None = None,
+    signature: Any = None,
+    hints: Mapping[str, Any] | None = None,
+    stop: str | None = None,
+) -> Compiled:
+    """`compile` of a source that is already open."""
     settings = options.from_environment()
     if stop is not None and stop not in STAGE_NAMES:
         raise UsageError(f"unknown stage '{stop}': expected one of {', '.join(STAGE_NAMES)}")
-    source = open_source(kernel_or_module)
     bound = source.target or target or settings.target
     job = Job(bound, entry, signature, _options(source, bound, CompileOptions.of(hints or {})), [])
     _check_target(job.target, source, target)

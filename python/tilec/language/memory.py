@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from tilec.errors import CompileError
 from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode
 from tilec.language.stub import kernel_function
 
@@ -21,14 +24,16 @@ def num_tiles(array, /, axis, shape, order="C"):
     """How many tiles of `shape` cover the array along `axis`, the last one perhaps in part, int32."""
 
 
-def _load_artifact(path):
-    # On the host the same name reads what `tilec compile` wrote.
+def _load_on_host(*arguments, **keywords):
+    # One name for two things that cannot be confused: on the host the only argument is a path.
+    if len(arguments) != 1 or keywords or not isinstance(arguments[0], str | Path):
+        raise CompileError("'load' of an array can be called inside a kernel only; on the host tilec.load takes a path")
     from tilec.runtime.artifact import load
 
-    return load(path)
+    return load(arguments[0])
 
 
-@kernel_function(on_host=_load_artifact)
+@kernel_function(on_host=_load_on_host)
 def load(
     array,
     /,
@@ -46,7 +51,7 @@ def load(
     """tile[x, y] = array[index[0] * shape[0] + x, index[1] * shape[1] + y]; outside the array what `padding_mode` says.
 
     `order` ("C", "F" or a permutation) says which axis of the array each axis of the tile runs along.
-    On the host, `tilec.load(path)` is a compiled kernel read from its files.
+    On the host, `tilec.load(path)` is `tilec.load_artifact(path)`: a compiled kernel, read from its files.
     """
 
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tilec.driver.stage_text import ptx_target, read_module, stage_of
 from tilec.errors import InputError, UsageError
+from tilec.runtime.launch_comment import split_launch_comment
+from tilec.runtime.metadata import Metadata
 from tilec.text_input.decoding import decoded
+
+# The name of the standard input in place of a path.
+STANDARD_INPUT = "-"
 
 
 @dataclass(frozen=True)
 class Source:
-    """The value of the stage it is of (None: a kernel), how messages call it, and the target it is already bound to."""
+    """The value of the stage it is of (None: a kernel), how messages call it, and the target it is already bound to.
+
+    `metadata` are the launch metadata that PTX carries with it.
+    """
 
     value: Any
     stage: str | None
@@ -21,10 +30,11 @@ class Source:
     text: str | None = None
     target: str | None = None
     path: Path | None = None
+    metadata: Metadata | None = None
 
 
 def open_source(given: Any) -> Source:
-    """The source behind a kernel, a Module, an ir.Module, text, bytes, a path, or `file.py:kernel`.
+    """The source behind a kernel, a Module, an ir.Module, text, bytes, a path, `file.py:kernel`, or `-`.
 
     Raises InputError for a file that cannot be read or a text with a mistake, UsageError for anything else.
     """
@@ -40,6 +50,8 @@ def open_source(given: Any) -> Source:
 
 
 def _from_path(path: str) -> Source:
+    if path == STANDARD_INPUT:
+        return _from_text(_text_or_bytecode(sys.stdin.buffer.read(), "<stdin>"), "<stdin>", None)
     file, colon, name = path.rpartition(":")
     if path.endswith(".py") or (colon and file.endswith(".py")):
         from tilec.language.kernel import find
@@ -53,19 +65,27 @@ def _read(path: Path) -> str | bytes:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
+    return _text_or_bytecode(content, str(path))
+
+
+def _text_or_bytecode(content: bytes, name: str) -> str | bytes:
     # Artifacts run where the dialects are not installed, so that these are imported by who compiles.
     from tilec.dialect.bytecode.tags import is_bytecode
 
     if is_bytecode(content):
         return content
-    return decoded(content, str(path))
+    return decoded(content, name)
 
 
 def _from_text(text: str | bytes, name: str, path: Path | None) -> Source:
-    stage = "tile" if isinstance(text, bytes) else stage_of(text)
+    if isinstance(text, bytes):
+        stage = "tile"
+    else:
+        stage = "ptx" if path is not None and path.suffix == ".ptx" else stage_of(text)
     if stage == "ptx":
         assert isinstance(text, str)
-        return Source(text, stage, name, text, ptx_target(text, name), path)
+        ptx, metadata = split_launch_comment(text, name)
+        return Source(ptx, stage, name, ptx, ptx_target(ptx, name), path, metadata)
     module = read_module(text, stage, name)
     return Source(module, stage, name, text if isinstance(text, str) else None, _bound_target(module), path)
 

@@ -1,0 +1,48 @@
+"""A kernel compiled for the arguments of a call, once per signature, target and backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tilec import options
+from tilec.compile_options import CompileOptions
+from tilec.driver.compiled import Compiled
+from tilec.driver.stages import compile as compile_kernel
+from tilec.language.kernel import Kernel
+from tilec.runtime.arrays import is_array, view
+from tilec.signature import Signature
+
+# How far a backend needs a kernel to be compiled.
+LAST_STAGE = {"interpret": "tile", "simulate": "ptx", "launch": "cubin"}
+
+
+def specialized(
+    kernel: Kernel,
+    backend: str,
+    args: Sequence[Any],
+    *,
+    target: str | None = None,
+    hints: Mapping[str, Any] | None = None,
+) -> Compiled:
+    """The kernel compiled for these arguments as far as the backend needs it.
+
+    `target` is by default that of the device the arrays lie on, else `TILEC_TARGET`; `hints` are those of a compile.
+    """
+    signature = Signature.from_arguments(kernel, args)
+    chosen = target or _target(backend, args)
+    stop = LAST_STAGE[backend]
+    key = str(signature), chosen, stop, CompileOptions.of(hints or {})
+    if key not in kernel.compiled:
+        kernel.compiled[key] = compile_kernel(kernel, target=chosen, signature=signature, hints=hints, stop=stop)
+    return kernel.compiled[key]
+
+
+def _target(backend: str, args: Sequence[Any]) -> str:
+    """The target of the device that the arrays lie on, else the one of the environment."""
+    on_device = [array for array in args if is_array(array) and view(array, "").on_device]
+    if backend != "launch" or not on_device:
+        return options.from_environment().target
+    from tilec.runtime.devices import devices, ordinal_of
+
+    return f"{devices()[ordinal_of(view(on_device[0], '').address)].architecture}a"

@@ -1,0 +1,107 @@
+"""Files and arrays that no command can use are errors of the user, never faults of tilec."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tilec.driver.failure_folder import KEPT_FOLDERS, new_failure_folder
+
+KERNELS = Path(__file__).parent / "kernels.py"
+FOREIGN = Path(__file__).parent / "foreign.ptx"
+ADD = (f"{KERNELS}:add", "--sig", "a: f32[?], b: f32[?], c: f32[?], tile=256")
+
+
+@pytest.mark.parametrize("suffix", ["ptx", "mlir", "tileirbc"])
+@pytest.mark.parametrize("command", ["compile", "opt", "interpret", "simulate"])
+@pytest.mark.parametrize("seed", range(3))
+def test_random_bytes_are_refused(tilec: Any, tmp_path: Path, command: str, suffix: str, seed: int) -> None:
+    file = tmp_path / f"noise.{suffix}"
+    file.write_bytes(np.random.default_rng(seed).bytes(200))
+    outcome = tilec(command, file, *(("--grid", 1) if command in ("interpret", "simulate") else ()))
+    assert (outcome.status, outcome.out) == (1, "")
+    assert f"{file} is neither text nor Tile IR bytecode" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        (
+            "c.npy:f32[999999999999999]",
+            "cannot make the array 'c.npy:f32[999999999999999]': it does not fit into memory",
+        ),
+        ("c.npy:f32[99999999999999999999]", "it does not fit into memory"),
+        ("none/c.npy:f32[4]", "the folder none does not exist, make it first"),
+        ("empty.npy", "empty.npy is not a .npy file"),
+        ("noise.npy", "noise.npy is not a .npy file"),
+        ("zip.npy", "zip.npy is not a .npy file"),
+        ("archive.npy", "archive.npy is not a .npy file: it is an archive of several arrays"),
+        ("objects.npy", "objects.npy is not a .npy file"),
+    ],
+)
+def test_arrays_that_cannot_be_used(
+    tilec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argument: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty.npy").write_bytes(b"")
+    Path("noise.npy").write_bytes(bytes(range(256)))
+    Path("zip.npy").write_bytes(b"PK\x03\x04" + bytes(40))
+    with open("archive.npy", "wb") as file:
+        np.savez(file, a=np.zeros(3))
+    np.save("objects.npy", np.array([None]), allow_pickle=True)
+    outcome = tilec("simulate", FOREIGN, "--grid", 1, "--block", 32, "--arg", argument)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert message in outcome.err and "fault of tilec" not in outcome.err
+
+
+@pytest.mark.parametrize("emit", ["ptx", "all"])
+def test_a_folder_that_does_not_exist_is_not_made(tilec: Any, tmp_path: Path, emit: str) -> None:
+    outcome = tilec("compile", *ADD, "--emit", emit, "-o", tmp_path / "none" / "add.ptx")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert f"the folder {tmp_path / 'none'} does not exist, make it first" in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_all_needs_files(tilec: Any) -> None:
+    outcome = tilec("compile", *ADD, "--emit", "all", "-o", "-")
+    assert (outcome.status, "give -o a folder or the stem of their names" in outcome.err) == (2, True)
+
+
+def test_the_newest_failures_are_kept_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEC_CACHE", str(tmp_path))
+    made = []
+    for second in range(KEPT_FOLDERS + 5):
+        made.append(new_failure_folder())
+        (made[-1] / "traceback.txt").write_text("")
+        os.utime(made[-1], (second, second))
+    assert {folder.parent for folder in made} == {tmp_path / "failures"}
+    left = set((tmp_path / "failures").iterdir())
+    # The last one is newer than its time says while it is made.
+    assert left == set(made[-KEPT_FOLDERS:])
+
+
+def test_without_a_cache_a_failure_lies_in_the_temporary_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TILEC_CACHE", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert new_failure_folder().parent == tmp_path
+
+
+def test_a_fault_of_a_command_leaves_its_traceback_in_the_cache(
+    tilec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILEC_CACHE", str(tmp_path))
+
+    def fail(*_: object) -> None:
+        raise KeyError("gone")
+
+    monkeypatch.setattr("tilec.driver.opt_passes.optimise", fail)
+    outcome = tilec("opt", "k.mlir")
+    (file,) = (tmp_path / "failures").rglob("*.txt")
+    assert (outcome.status, str(file) in outcome.err, "KeyError" in file.read_text()) == (1, True, True)
