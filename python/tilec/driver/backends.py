@@ -94,12 +94,14 @@ def run(
 
         compiled_or_module = specialized(compiled_or_module, chosen, args, target=target)
     if chosen == "interpret":
-        return _interpret(compiled_or_module, grid, args, entry, settings)
+        _interpret(compiled_or_module, grid, args, entry, settings)
+        return None
     artifact = _artifact(compiled_or_module, entry, target, "ptx" if chosen == "simulate" else "cubin")
     if chosen == "launch":
         from tilec.runtime.launch import launch
 
-        return launch(artifact, grid, args, stream)
+        launch(artifact, grid, args, stream)
+        return None
     from tilec.runtime.simulate import Settings, simulate
 
     return simulate(artifact, grid, args, replace(Settings(options.from_environment().seed), **settings))
