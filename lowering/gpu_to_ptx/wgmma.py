@@ -25,7 +25,7 @@ def _wgmma(lowering: KernelLowering, operation: ir.Operation) -> None:
             operation, f"the accumulator must have the layout of wgmma, but has {tile.encoding.value}"
         )
     lhs, rhs = MatrixOperand(shared_layout(op.lhs.type), 1), MatrixOperand(shared_layout(op.rhs.type), 0)
-    cells = _packed(lowering, lowering.get(op.accumulator), str(tile.element_type))
+    cells = _fenced(lowering, _packed(lowering, lowering.get(op.accumulator), str(tile.element_type)))
     blocks = tile.shape[0] // (ROWS * (lowering.warps // WARPS_OF_A_GROUP))
     size = len(cells) // blocks
     lhs_start = _group_start(lowering, descriptor(lowering, lowering.scalar(op.lhs), lhs, WGMMA_DESCRIPTOR), lhs)
@@ -39,11 +39,23 @@ def _wgmma(lowering: KernelLowering, operation: ir.Operation) -> None:
                 moved(lowering, start, lhs.step_offset(step)),
                 moved(lowering, rhs_start, rhs.step_offset(step)),
             )
-            own = _issue(lowering, op, own, descriptors, lhs, rhs, first=step == 0)
+            own = _issue(lowering, op, own, descriptors, lhs, rhs)
         done += own
     lowering.b.execute("wgmma.commit_group.sync.aligned;")
     lowering.set(operation.results[0], _unpacked(lowering, done, str(tile.element_type)))
     lowering.flying[operation.results[0]] = done
+
+
+def _fenced(lowering: KernelLowering, cells: list[ir.Value]) -> list[ir.Value]:
+    """The accumulator behind the fence that PTX ISA 9.7.15.7.1 asks for, since other instructions wrote it.
+
+    The registers pass through the fence, so that their copies stand before it: ptxas 13.5 waits for the multiplies in
+    flight (C7517) where a copy stands between those of two blocks of rows.
+    """
+    made = lowering.b.execute(
+        "wgmma.fence.sync.aligned;", [c.type for c in cells], *cells, tied=list(range(len(cells)))
+    )
+    return list(made) if isinstance(made, tuple) else [made]
 
 
 def _group_start(lowering: KernelLowering, start: ir.Value, lhs: MatrixOperand) -> ir.Value:
@@ -64,7 +76,6 @@ def _issue(
     descriptors: tuple[ir.Value, ir.Value],
     lhs: MatrixOperand,
     rhs: MatrixOperand,
-    first: bool,
 ) -> list[ir.Value]:
     accumulator, count = str(op.accumulator.type.element_type), len(cells)
     columns = op.accumulator.type.shape[1]
@@ -75,9 +86,6 @@ def _issue(
         f"wgmma.mma_async.sync.aligned.m64n{columns}k{lhs.step_elements}.{accumulator}.{op.kind}.{op.kind} "
         f"{{{listed}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1{transposes};"
     )
-    if first:
-        # PTX ISA 9.7.15.7.1: other instructions wrote the accumulator. One text, so that no move comes in between.
-        text = f"wgmma.fence.sync.aligned;\n{text}"
     made = lowering.b.execute(text, [cell.type for cell in cells], *cells, *descriptors, tied=list(range(count)))
     return list(made)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Any
 
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.origin import error_place
+from tilec.dialect.tile_gpu.channel import slot_results
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.target import Target
@@ -18,6 +18,7 @@ from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.pointer_vectors import PointerVectors
+from tilec.lowering.tile_to_gpu.slot_use import HeldSlot
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
 
 
@@ -46,8 +47,9 @@ class Conversion:
         self.tile_views: dict[ir.Value, TileView] = {}
         # The slot that holds a TMA load, by the load's tile and the consumer that has waited for it.
         self.buffers: dict[tuple[ir.Value, str], ir.Value] = {}
-        self.before: dict[Any, list[Callable[[], None]]] = defaultdict(list)
-        self.after: dict[Any, list[Callable[[], None]]] = defaultdict(list)
+        # Slots to get just before an operation, and to release just after it.
+        self.before: dict[ir.Operation, list[HeldSlot]] = defaultdict(list)
+        self.after: dict[ir.Operation, list[HeldSlot]] = defaultdict(list)
         self.declarations: ir.Operation | None = None
         self.arguments: dict[ir.Value, ir.Value] = {}
         self.shared_maps: dict[Any, ir.Value] = {}
@@ -66,8 +68,8 @@ class Conversion:
         """Converts one operation, with what has to come just before and after it."""
         operation = op.operation
         with named_location(op):
-            for step in self.before.pop(operation, ()):
-                step()
+            for slot in self.before.pop(operation, ()):
+                self.get_slot(slot)
             if not self._is_absorbed(operation):
                 rule = RULES.get(operation.name)
                 if rule is None:
@@ -76,8 +78,8 @@ class Conversion:
                         error_place(op.operation.location),
                     )
                 rule(op, self)
-            for step in self.after.pop(operation, ()):
-                step()
+            for slot in self.after.pop(operation, ()):
+                self.release_slot(slot)
 
     def _is_absorbed(self, operation: ir.Operation) -> bool:
         return (
@@ -85,6 +87,17 @@ class Conversion:
             and len(operation.results) == 1
             and operation.results[0] in self.plan.absorbed
         )
+
+    def get_slot(self, slot: HeldSlot) -> ir.Value:
+        """Waits for a slot, which the multiplies of its consumer then find in `buffers`."""
+        index = slot.use.index
+        (held,) = emitter.gpu("get", [slot.channel], slot_results([slot.buffer]), consumer=index).results
+        self.buffers[slot.tile, slot.use.consumer] = held
+        return held
+
+    def release_slot(self, slot: HeldSlot) -> None:
+        with slot.location:
+            emitter.gpu("release", [slot.channel], consumer=slot.use.index)
 
     def get(self, value: ir.Value) -> ir.Value:
         """What a scalar or tile became, in its own layout."""

@@ -12,6 +12,7 @@ from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop, named_location
 from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map
 from tilec.lowering.tile_to_gpu.matrix_plan import Multiply, Operand
+from tilec.lowering.tile_to_gpu.slot_use import HeldSlot, slot_uses
 from tilec.lowering.tile_to_gpu.tensor_maps import swizzle_for
 
 
@@ -19,12 +20,9 @@ def put_by_tma(op: Any, conversion: Conversion) -> None:
     """Fills a slot from global memory and plans its get and release around the multiplies, and a copy to registers."""
     tile = op.operation.results[0]
     map = conversion.plan.maps[tile]
-    multiplies = conversion.plan.loads[tile]
     view = conversion.tile_views[op.view]
-    consumers = list(dict.fromkeys(multiply.unit.consumer for multiply in multiplies))
-    in_registers = tile not in conversion.plan.absorbed
-    if in_registers and THREADS not in consumers:
-        consumers.append(THREADS)
+    uses = slot_uses(op, conversion.plan)
+    consumers = [use.consumer for use in uses]
     buffer = buffer_type(view.type.tile_shape, view.type.element, map)
     channel = declare_channel(conversion, [buffer], TMA, consumers, ring=in_loop(op))
     handle = declare_map(map, view, conversion)
@@ -32,57 +30,17 @@ def put_by_tma(op: Any, conversion: Conversion) -> None:
     (slot,) = emitter.gpu("put_begin", [channel], slot_results([buffer])).results
     emitter.gpu("tma_load", [handle, start, slot, channel])
     emitter.gpu("put_commit", [channel])
-    for index, consumer in enumerate(consumers):
-        users = [multiply for multiply in multiplies if multiply.unit.consumer == consumer]
-        hold = _Hold(op, channel, buffer, index, consumer, users, conversion)
-        if not (in_registers and consumer == THREADS):
-            conversion.before[hold.first].append(hold.get)
-            conversion.after[hold.last].append(hold.release)
-            continue
-        held = hold.get()
-        conversion.set(tile, emitter.gpu("load_shared", [held], [conversion.type(tile)]).result)
-        if users:
-            conversion.after[hold.last].append(hold.release)
+    for use in uses:
+        slot_held = HeldSlot(tile, channel, buffer, use, named_location(op))
+        if use.in_registers:
+            held = conversion.get_slot(slot_held)
+            conversion.set(tile, emitter.gpu("load_shared", [held], [conversion.type(tile)]).result)
         else:
-            hold.release()
-
-
-class _Hold:
-    """A consumer's stay in a slot: `first` and `last` are the operations of the load's block that contain its users."""
-
-    def __init__(
-        self,
-        op: Any,
-        channel: ir.Value,
-        buffer: Any,
-        index: int,
-        consumer: str,
-        users: list[Multiply],
-        conversion: Conversion,
-    ) -> None:
-        self._op, self._channel, self._buffer, self._index = op, channel, buffer, index
-        self._consumer, self._conversion = consumer, conversion
-        users_in_block = [_ancestor_in_block(multiply.op.operation, op.operation.block) for multiply in users]
-        order = {operation.operation: number for number, operation in enumerate(op.operation.block.operations)}
-        self.first = min(users_in_block, key=order.__getitem__, default=None)
-        self.last = max(users_in_block, key=order.__getitem__, default=None)
-
-    def get(self) -> ir.Value:
-        """Waits for the slot, which the multiplies of this consumer then find in `conversion.buffers`."""
-        (held,) = emitter.gpu("get", [self._channel], slot_results([self._buffer]), consumer=self._index).results
-        self._conversion.buffers[self._op.operation.results[0], self._consumer] = held
-        return held
-
-    def release(self) -> None:
-        with named_location(self._op):
-            emitter.gpu("release", [self._channel], consumer=self._index)
-
-
-def _ancestor_in_block(operation: ir.Operation, block: ir.Block) -> ir.Operation:
-    """The operation of `block` that contains, or is, an operation further in."""
-    while operation.block != block:
-        operation = operation.parent.operation
-    return operation
+            conversion.before[use.first].append(slot_held)
+        if use.last is None:
+            conversion.release_slot(slot_held)
+        else:
+            conversion.after[use.last].append(slot_held)
 
 
 def declare_channel(

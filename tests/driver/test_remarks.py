@@ -49,6 +49,17 @@ def test_a_matmul_that_loses_nothing_has_no_remarks():
         assert remarks(ct.kernel(matmul), MATMUL.format(128, 128, 64), target=target, stop="cubin") == []
 
 
+@ct.kernel
+def single(A, B, C):
+    a, b = ct.load(A, (0, 0), (128, 64)), ct.load(B, (0, 0), (64, 128))
+    ct.store(C, (0, 0), ct.mma(a, b, ct.zeros((128, 128), ct.float32)))
+
+
+def test_ptxas_does_not_wait_between_the_row_blocks_of_one_multiply():
+    """Two blocks of 64 rows on sm_90a: copies of their accumulators stand before the first wgmma (C7517 otherwise)."""
+    assert remarks(single, "A: f16[?,?], B: f16[?,?], C: f32[?,?]", target="sm_90a", stop="cubin") == []
+
+
 def test_a_slower_unit_is_said_at_the_multiply():
     compiled = ct.compile(ct.kernel(matmul), target="sm_90a", signature=MATMUL.format(32, 32, 32), stop="gpu")
     (remark,) = [remark for remark in compiled.remarks if remark.topic == "matrix-unit"]

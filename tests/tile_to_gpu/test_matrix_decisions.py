@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -12,8 +14,9 @@ from tilec.errors import UsageError
 from tilec.lowering.matrix_unit import UNITS
 from tilec.lowering.target import TARGETS, target_named
 from tilec.lowering.tile_to_gpu import mma
-from tilec.lowering.tile_to_gpu.matrix_plan import matrix_plan, operations_below
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan, operations_below
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.slot_use import slot_uses
 from tilec.lowering.tile_to_gpu.warp_choice import registers_per_thread
 from tilec.runtime.cubin import assemble
 
@@ -35,12 +38,17 @@ def routes(A, B, C):
     ct.store(C, (0, 0), ct.mma(a, b, ct.zeros((128, 128), ct.float32)))
 
 
-def decisions(kernel: Any, signature: str, target: str, warps: int = 4) -> list[str]:
+@contextmanager
+def planned(kernel: Any, signature: str, target: str, warps: int = 4) -> Iterator[MatrixPlan]:
     module = ct.compile(kernel, target=target, signature=signature, stop="tile-opt").stages[-1].value
     with module.context, ir.Location.unknown():
         (entry,) = [op for op in module.body.operations if op.operation.name == "cuda_tile.entry"]
         order = MemoryOrder(list(operations_below(entry)))
-        plan = matrix_plan(entry, target_named(target), warps, order)
+        yield matrix_plan(entry, target_named(target), warps, order)
+
+
+def decisions(kernel: Any, signature: str, target: str, warps: int = 4) -> list[str]:
+    with planned(kernel, signature, target, warps) as plan:
         return [str(multiply) for multiply in plan.multiplies.values()]
 
 
@@ -51,6 +59,25 @@ def test_a_decision_prints():
         "  lhs contiguous=1 by registers, since the operand is computed by 'cuda_tile.mulf'\n"
         "  rhs contiguous=1 by TMA, swizzle 128B"
     ]
+
+
+@ct.kernel
+def shared_tile(A, B, C, D):
+    """Two multiplies and a sum read A; each of the multiplies reads B."""
+    a, b = ct.load(A, (0, 0), (128, 64)), ct.load(B, (0, 0), (64, 128))
+    zero = ct.zeros((128, 128), ct.float32)
+    c = ct.mma(a, b, zero)
+    ct.store(D, (0, 0), ct.sum(a, axis=1, keepdims=True))
+    if ct.bid(0) > 0:
+        c = ct.mma(a, b, c)
+    ct.store(C, (0, 0), c)
+
+
+def test_slots_are_held_from_the_first_reader_to_the_last():
+    signature = "A: f16[128,64], B: f16[64,128], C: f32[128,128], D: f16[128,1]"
+    with planned(shared_tile, signature, "sm_100a") as plan:
+        held = [[str(use) for use in slot_uses(tile.owner, plan)] for tile in plan.loads]
+    assert held == [["0 mma: mmaf to if", "1 threads: the load to the load"], ["0 mma: mmaf to if"]]
 
 
 def test_wgmma_reads_tf32_along_k_only():

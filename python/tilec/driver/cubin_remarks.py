@@ -8,7 +8,7 @@ from tilec.errors import SourceLocation
 from tilec.remarks import Remark
 from tilec.runtime.cubin import Cubin
 
-_LINE = re.compile(r" in line (\d+)")
+_LINE = re.compile(r"\bline (\d+)")
 _LOCATION = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]+)"', re.MULTILINE)
 
