@@ -14,13 +14,17 @@ FUZZ_PROGRAMS ?= 3000
 MUTANTS ?= 60
 SEED ?= 1
 
-.PHONY: demo test test-peers soak fuzz mutants lint format clean
+.PHONY: demo test test-peers golden soak fuzz mutants lint format clean
 
 demo: build/venv-demo/.installed
 	build/venv-demo/bin/python examples/matmul.py --out build/demo
 
 test: build/venv-test/.installed $(CHECK)/.copied
 	cd $(CHECK) && ../venv-test/bin/python -m pytest -n $(JOBS)
+
+# Writes the PTX that tests/golden compares with; the commit says which line changed, and why.
+golden: build/venv-test/.installed
+	build/venv-test/bin/python tests/golden/golden_ptx.py
 
 test-peers: build/venv-peers/.installed $(CHECK)/.copied
 	cd $(CHECK) && ../venv-peers/bin/python -m pytest -n $(JOBS) -m peers
