@@ -22,11 +22,27 @@ def _spelled(switches: dict[str, bool]) -> str:
     return " ".join(f"{'' if on else 'no-'}{name}" for name, on in switches.items())
 
 
-@pytest.fixture(params=TARGETS)
-def target(request: pytest.FixtureRequest) -> str:
-    return request.param
+def _is_covering(target: str, switches: dict[str, bool]) -> bool:
+    """Half of the product, in which any three values meet, and beside it what users get on both targets."""
+    off = [target != TARGETS[0], *(not on for on in switches.values())]
+    return sum(off) % 2 == 0 or all(switches.values())
 
 
-@pytest.fixture(params=SWITCHES, ids=_spelled)
-def switches(request: pytest.FixtureRequest) -> dict[str, bool]:
-    return request.param
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Targets, alone or combined with the switches: combinations beside the covering half are for `make soak`."""
+    if {"target", "switches"} <= set(metafunc.fixturenames):
+        rows = [
+            pytest.param(
+                target, switches, id=f"{target}-{_spelled(switches)}",
+                marks=() if _is_covering(target, switches) else pytest.mark.soak,
+            )
+            for target, switches in itertools.product(TARGETS, SWITCHES)
+        ]  # fmt: skip
+        metafunc.parametrize(("target", "switches"), rows)
+    elif "target" in metafunc.fixturenames and not _given(metafunc, "target"):
+        metafunc.parametrize("target", TARGETS)
+
+
+def _given(metafunc: pytest.Metafunc, name: str) -> bool:
+    names = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    return any(name in (given.replace(" ", "").split(",") if isinstance(given, str) else given) for given in names)

@@ -39,6 +39,7 @@ SHAPES = [
     (64, 48, 640),
     (200, 136, 576),
 ]
+TARGETS = ("sm_100a", "sm_90a")
 ORDERS = list(itertools.product((False, True), repeat=2))
 # Rounding a float16 accumulator after each multiply loses half a unit of float16 of the largest partial sum.
 HALF_ACCUMULATOR = 2.0**-11
@@ -67,15 +68,36 @@ def check(
         assert_within(found[0][0].astype(np.float64), found[-1][0].astype(np.float64), 2 * tolerance)
 
 
-@pytest.mark.parametrize("orders", ORDERS, ids=lambda orders: "".join("ft"[order] for order in orders))
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "x".join(map(str, shape)))
-@pytest.mark.parametrize("kind", KINDS)
+def _covering() -> list[tuple[str, tuple[int, int, int], tuple[bool, bool], str]]:
+    """Every kind with every shape on both targets, each with one order: so that any two values also meet."""
+    rows = []
+    for (k, kind), (s, shape), (t, target) in itertools.product(*map(enumerate, (KINDS, SHAPES, TARGETS))):
+        rows.append((kind, shape, ORDERS[(k + s + 2 * t) % len(ORDERS)], target))
+    return rows
+
+
+def test_any_two_values_meet() -> None:
+    rows = _covering()
+    for first, second in itertools.combinations(range(4), 2):
+        values = [{row[axis] for row in rows} for axis in (first, second)]
+        assert len({(row[first], row[second]) for row in rows}) == len(values[0]) * len(values[1])
+
+
+@pytest.mark.parametrize(("kind", "shape", "orders", "target"), _covering(), ids=str)
 def test_right_for_one_adversarial_seed(kind, shape, orders, target):
+    # The other three quarters of the product run in test_the_full_product.
     check(kind, shape, orders, target, range(1, 2), interpret=orders == (False, False))
 
 
-@pytest.mark.parametrize("shape", [s for s in SHAPES if max(s) <= 256], ids=lambda shape: "x".join(map(str, shape)))
-@pytest.mark.parametrize("kind", KINDS)
+SMALL = [shape for shape in SHAPES if max(shape) <= 256]
+# Each kind and each shape on both targets, in turns.
+TWENTY_SEEDS = [
+    (kind, shape, TARGETS[(k + s) % 2])
+    for (k, kind), (s, shape) in itertools.product(enumerate(KINDS), enumerate(SMALL))
+]
+
+
+@pytest.mark.parametrize(("kind", "shape", "target"), TWENTY_SEEDS, ids=str)
 def test_right_for_twenty_seeds(kind, shape, target):
     check(kind, shape, (False, False), target, range(20), interpret=False)
 
