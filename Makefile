@@ -54,12 +54,14 @@ clean:
 
 # The wheel is built once and installed afresh wherever its sources change, so what is tested is what is shipped.
 $(WHEEL): $(SOURCES)
+	@echo "building the wheel of tilec, which compiles the simulator (some minutes)"
 	rm -rf build/wheel
 	$(PYTHON) -m venv --clear build/venv-build
 	build/venv-build/bin/pip --quiet wheel --no-deps --wheel-dir build/wheel .
 	touch $@
 
 build/venv-%/.installed: $(WHEEL)
+	@echo "installing tilec and its dependencies into build/venv-$*"
 	$(PYTHON) -m venv --clear build/venv-$*
 	build/venv-$*/bin/pip --quiet install "$$(echo build/wheel/*.whl)$(extras_$*)"
 	touch $@
