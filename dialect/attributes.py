@@ -14,7 +14,7 @@ def _is(kind: type, words: str) -> Any:
 
 
 def Enumeration(*keywords: str, of: tuple[str, ...] = (), called: str = "") -> AttributeField:
-    """One of some keywords, stored as a string; `of` is the whole enumeration in the order of its numbers.
+    """A field for one of the keywords, stored as a string; `of` is the whole enumeration in numeric order.
 
     `called` names it in the generic form of NVIDIA's tools: `#cuda_tile.rounding<zero>`.
     """
@@ -40,7 +40,7 @@ def Enumeration(*keywords: str, of: tuple[str, ...] = (), called: str = "") -> A
 
 
 def Integer(width: int) -> AttributeField:
-    """An integer of a width in bits."""
+    """A field for an integer of the given width in bits."""
 
     def problem(attribute: ir.Attribute) -> str | None:
         if isinstance(attribute, ir.IntegerAttr) and str(attribute.type) == f"i{width}":
@@ -64,7 +64,7 @@ def _dense(kind: Any, words: str) -> AttributeField:
     return AttributeField(lambda value: kind.get(list(value)), list, _is(kind, words), DenseArray, kind=words)
 
 
-# Whole attributes, seen from Python as they are.
+# Fields whose value in Python is the attribute itself.
 def _whole(kind: Any, words: str, declared: Any = Any) -> AttributeField:
     return AttributeField(lambda value: value, lambda attribute: attribute, _is(kind, words), declared, kind=words)
 

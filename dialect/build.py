@@ -1,4 +1,4 @@
-"""Creates operations from names and Python values; the one builder of front end, passes and readers."""
+"""Creates operations from names and Python values, for the front end, passes and readers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def build(
     loc: ir.Location | None = None,
     segments: Sequence[int] | None = None,
 ) -> ir.Operation:
-    """The new operation at the current insertion point; it is not verified here.
+    """Creates an operation at the current insertion point, without verifying it.
 
     A name without a dot is of `cuda_tile`. Attributes may be MLIR attributes or the Python values the accessors give;
     defaults are filled in. Operands are either flat, or one entry a field (a value, None, or a list of values), which
@@ -75,7 +75,7 @@ def _grouped(
 def group_lengths(
     fields: tuple[ValueField, ...], sizes: Sequence[int], values: Sequence[Any]
 ) -> tuple[int | tuple[int, ...], ...]:
-    """What `segment_attribute` asks for: the lengths of each group of values, or of types of results."""
+    """The lengths of each group of values or result types, as `segment_attribute` takes them."""
     types = [value.type if isinstance(value, ir.Value) else value for value in values]
     ends = accumulate(sizes)
     return tuple(field.lengths(types[end - size : end]) for field, size, end in zip(fields, sizes, ends, strict=True))
@@ -88,14 +88,14 @@ def _only_sizes(fields: tuple[ValueField, ...], count: int, kind: str, name: str
     raise ValueError(f"'{name}' has several optional groups of {kind}s: give one entry a field, or segments")
 
 
-# One attribute for equal sizes: making one anew takes longer than making the operation.
+# Cached by sizes, because creating the attribute takes longer than creating the operation.
 _SEGMENTS: dict[Any, ir.Attribute] = table()
 
 
 def segment_attribute(
     fields: tuple[ValueField, ...], lengths: tuple[int | tuple[int, ...], ...], name: str
 ) -> ir.Attribute:
-    """The segment attribute for the lengths of groups; raises ValueError for a mixed group of too many runs."""
+    """The segment attribute for group lengths; raises ValueError for a mixed group of too many runs."""
     key = (name, fields[0].kind, lengths, ir.Context.current)
     if key not in _SEGMENTS:
         _SEGMENTS[key] = ir.DenseI32ArrayAttr.get(_segment_sizes(fields, lengths, name))

@@ -1,4 +1,4 @@
-"""Caches of what belongs to an MLIR context, in one place, because a cached type keeps its context alive."""
+"""Caches of objects of an MLIR context, in one place, because a cached type keeps its context alive."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _CLEAR: list[Callable[[], None]] = []
 
 
 def cached(function: Function) -> Function:
-    """`functools.cache` that `forget` empties; arguments that name no context need one among them."""
+    """`functools.cache` that `forget` empties."""
     remembering = functools.cache(function)
     _CLEAR.append(remembering.cache_clear)
     return remembering  # type: ignore[return-value]
 
 
 def recent(limit: int) -> Callable[[Function], Function]:
-    """`functools.lru_cache` that `forget` empties, for what may come in any number."""
+    """`functools.lru_cache` that `forget` empties, for an unbounded number of arguments."""
 
     def bounded(function: Function) -> Function:
         remembering = functools.lru_cache(maxsize=limit)(function)
@@ -37,6 +37,6 @@ def table() -> dict[Any, Any]:
 
 
 def forget() -> None:
-    """Empties every cache, so that a context whose modules are gone is freed; what is asked for again is made again."""
+    """Empties every cache, so that a context without modules can be freed."""
     for clear in _CLEAR:
         clear()

@@ -1,4 +1,4 @@
-"""What operations there are, in words: a line for each, or all that one declares."""
+"""Descriptions of operations: one line each, or the full declaration of one."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _TRAITS = {
 _MARKS = {ONE: "", OPTIONAL: "?", UNIFORM: "...", MIXED: "..."}
 _COUNTS = {ONE: "", OPTIONAL: "at most one: ", UNIFORM: "any number, all of one type: ", MIXED: "any number: "}
 _INDENT = "  "
-# Longer lists of names in a line of the table show their ends only.
+# Longer lists of names are abbreviated in the table.
 MAXIMUM_LISTED = 8
 
 
 def table(operations: Iterable[Any]) -> Iterator[str]:
-    """Lines of name, version of Tile IR, `operands -> results`, assembly; aligned."""
+    """Aligned lines with name, version of Tile IR, `operands -> results` and assembly format."""
     rows = [_row(operation) for operation in operations]
     widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -63,7 +63,7 @@ def _assembly(operation: Any) -> str:
 
 
 def describe(operation: Any) -> str:
-    """Everything that an operation declares; the words of its types are those of its diagnostics."""
+    """The full declaration of an operation; types are described as in diagnostics."""
     lines = [_title(operation), *_paragraph(inspect.cleandoc(operation.__dict__.get("__doc__") or ""))]
     fields = getattr(operation, "fields", None)
     if fields is None:

@@ -1,4 +1,4 @@
-"""Constraints of IRDL that the bindings have no name for.
+"""IRDL constraints that the bindings do not name.
 
 An alternative of `any_of` is a value or a parametrised type, never a bare class: the loader of LLVM 22 knows no other,
 and a build of it with assertions aborts.
@@ -33,21 +33,21 @@ _ELEMENTS: dict[str, Any] = {
 
 
 def any_of(constraints: Iterable[Any]) -> Any:
-    """One of several constraints; the constraint itself where it is alone."""
+    """The disjunction of constraints."""
     return Union[tuple(constraints)]  # noqa: UP007
 
 
 def number(names: Iterable[str]) -> Any:
-    """One of the element types of these names; any type where LLVM 22 has no word for one, as it would not load."""
+    """One of the element types of these names; any type if LLVM 22 cannot name one of them."""
     listed = list(names)
     return any_of(_ELEMENTS[name] for name in listed) if _ELEMENTS.keys() >= set(listed) else Any
 
 
 def keyword(keywords: Iterable[str]) -> Any:
-    """One of some strings."""
+    """One of the strings."""
     return any_of(ir.StringAttr[each] for each in keywords)
 
 
 def keyword_or_unit(keywords: Iterable[str]) -> Any:
-    """One of some strings, or `unit`, which stands for an absent parameter."""
+    """One of the strings, or `unit` for an absent parameter."""
     return any_of([ir.UnitAttr[()], *(ir.StringAttr[each] for each in keywords)])

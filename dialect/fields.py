@@ -1,4 +1,4 @@
-"""The vocabulary in which an operation declares what it is made of: operands, results, attributes, regions.
+"""Field declarations of operations: operands, results, attributes, regions.
 
 An annotation of an operation class is one of
 
@@ -6,10 +6,10 @@ An annotation of an operation class is one of
     mask: Operand[BoolTile] | None          at most one
     tokens: Sequence[Operand[Token]]        any number, all of one type
     inits: Mixed[Operand[AnyType], 256]     any number of any types, in at most so many runs of equal type
-    dim: Int64                              an attribute that must be there
-    memory_scope: Scope | None              an attribute that may be absent
+    dim: Int64                              a required attribute
+    memory_scope: Scope | None              an optional attribute
     rounding_mode: Rounding = "zero"        an attribute with a default: always stored
-    flush_to_zero: Flag                     there or not
+    flush_to_zero: Flag                     a unit attribute, present or absent
     body: Region
     else_: OptionalRegion
     fast_acc: Flag = since("13.3")          a field that is younger than its operation
@@ -26,8 +26,8 @@ from typing import Any, get_args, get_origin
 
 from tilec.dialect.mlir import ir
 
-# IRDL gives all elements of a variadic group one type, so a group of mixed types is several variadic ones, each a run
-# of values of equal type. So many runs cost a verification 1 us, and a line of the generic form 800 characters.
+# In IRDL all elements of a variadic group have one type, so a group of mixed types is declared as several variadic
+# groups, one per run of equal types. This many runs cost 1 us per verification and 800 characters of the generic form.
 MANY_RUNS = 256
 
 ONE, OPTIONAL, UNIFORM, MIXED = "one", "optional", "uniform", "mixed"
@@ -35,7 +35,7 @@ ONE, OPTIONAL, UNIFORM, MIXED = "one", "optional", "uniform", "mixed"
 
 @dataclass(frozen=True)
 class TypeSet:
-    """A set of types with the words that a diagnostic uses for it."""
+    """A set of types and its description in diagnostics."""
 
     name: str
     description: str
@@ -47,7 +47,7 @@ class TypeSet:
 
 @dataclass(frozen=True)
 class TypeVariable:
-    """A type out of a set, the same one wherever the variable occurs in an operation."""
+    """A type of a set, equal for all uses of the variable in an operation."""
 
     name: str
     bound: TypeSet
@@ -62,7 +62,7 @@ class ValueField:
     arity: str = ONE
     name: str = ""
     since: str = ""
-    # Of a mixed group: how many runs of equal type it may have.
+    # The number of runs of equal type in a mixed group.
     runs: int = 1
 
     def __or__(self, none: None) -> ValueField:
@@ -78,12 +78,12 @@ class ValueField:
         return self.runs
 
     def lengths(self, types: Sequence[ir.Type]) -> int | tuple[int, ...]:
-        """How many values of these types the group has, or of a mixed one how many each of its runs has."""
+        """The number of values in the group, or in each run of a mixed group."""
         return run_lengths(types) if self.arity == MIXED else len(types)
 
 
 def run_lengths(types: Sequence[ir.Type]) -> tuple[int, ...]:
-    """How many equal types follow each other, from the first one on."""
+    """The lengths of the runs of equal types."""
     return tuple(len(list(run)) for _, run in groupby(types))
 
 
@@ -105,16 +105,16 @@ class Mixed:
 
 @dataclass(frozen=True)
 class AttributeField:
-    """An attribute: how a Python value becomes one, and back; `problem` says what is wrong with a stored one."""
+    """An attribute, its conversions from and to Python, and `problem`, which checks a stored one."""
 
     to_attribute: Callable[[Any], ir.Attribute]
     to_python: Callable[[ir.Attribute], Any]
     problem: Callable[[ir.Attribute], str | None]
     irdl: Any = Any
     keywords: tuple[str, ...] = ()
-    # Keywords in the order of their numbers, where `keywords` are only some of an enumeration.
+    # All keywords of the enumeration in numeric order.
     numbering: tuple[str, ...] = ()
-    # What the generic form of NVIDIA's tools calls the enumeration: #cuda_tile.rounding<zero>.
+    # The enumeration's name in the generic form of NVIDIA's tools, as in #cuda_tile.rounding<zero>.
     enumeration: str = ""
     kind: str = "attribute"
     required: bool = True
@@ -155,7 +155,7 @@ def since(version: str, default: Any = None) -> Any:
 
 
 def field_of(name: str, annotation: Any, default: Any) -> Field:
-    """The field that an annotation declares; raises TypeError where it declares none."""
+    """The field declared by an annotation; raises TypeError if it does not declare one."""
     name = name.removesuffix("_")
     if isinstance(default, Since):
         field = field_of(name, annotation, default.default)
@@ -172,7 +172,7 @@ def field_of(name: str, annotation: Any, default: Any) -> Field:
 
 
 def group_sizes(fields: tuple[ValueField, ...], segments: ir.Attribute | None) -> list[int] | None:
-    """How many values each field has by the segment attribute, or None where the attribute does not fit the fields."""
+    """The number of values of each field by the segment attribute, or None if the attribute does not fit the fields."""
     if segments is None:
         return [1] * len(fields) if all(field.arity == ONE for field in fields) else None
     stored = list(segments) if isinstance(segments, ir.DenseI32ArrayAttr) else []

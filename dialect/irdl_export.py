@@ -1,4 +1,4 @@
-"""The definition of dialects as text of IRDL, which `mlir-opt --irdl-file` loads."""
+"""Exports dialects as IRDL text, which `mlir-opt --irdl-file` loads."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tilec.dialect.mlir import ext, ir, irdl, passmanager
 
 
 def definition(dialects: Iterable[Any]) -> str:
-    """The text that defines dialects (classes of `registry.dialects`); docs/irdl.md tells what it cannot say."""
-    # The definition is that of the classes, so it needs no context that has them loaded.
+    """The IRDL definition of dialects (classes of `registry.dialects`); docs/irdl.md lists what IRDL cannot express."""
+    # The definition comes from the classes and needs no context with loaded dialects.
     with ir.Context() as made, ir.Location.unknown():
         made.enable_multithreading(False)
         module = ir.Module.create()
@@ -41,7 +41,7 @@ def _parameters(made: Any, kind: Any) -> None:
 
 
 def _one_block_each(made: Any, operation: Any) -> None:
-    """Regions that must have a block have one; of the others, and where the class does not tell, nothing is said."""
+    """Adds the constraint of one block to required regions; other regions are unconstrained."""
     regions = [op for op in made.operation.regions[0].blocks[0].operations if op.operation.name == "irdl.region"]
     fields = getattr(operation, "region_fields", (None,) * len(regions))
     for region, field in zip(regions, fields, strict=True):

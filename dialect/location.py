@@ -1,21 +1,21 @@
-"""The place in the user's file that a location of MLIR tells of, the innermost one where code was inlined."""
+"""The innermost file position in an MLIR location."""
 
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.errors import SourceLocation
 
-# The name that MLIR gives to text without one.
+# MLIR's name for unnamed text.
 UNNAMED = "-"
 # Operations whose arguments have locations of their own in a text; those of others are where their operation is.
 KERNELS = frozenset(("cuda_tile.entry", "tile_gpu.kernel", "ptx.entry"))
 
 
 def innermost(location: ir.Location) -> ir.FileLineColLoc | None:
-    """The first place in a file that there is: of a call site in what was called, of others in the order of parts."""
-    # Diagnostics hold locations whose kind Python does not know yet.
+    """The first file position: in the callee of a call site, otherwise in the order of the parts."""
+    # Locations in diagnostics are not yet downcast.
     location = ir.Location.from_attr(location.attr, location.context)
-    # Each part once: locations can be made of one another so that they are huge when written out.
+    # Locations share parts, so the expanded form can be exponential: each part is visited once.
     stack, seen = [location], set[ir.Attribute]()
     while stack:
         found = stack.pop()
@@ -29,7 +29,7 @@ def innermost(location: ir.Location) -> ir.FileLineColLoc | None:
 
 
 def source_location(location: ir.Location) -> SourceLocation | None:
-    """The innermost place, or None where it is not known or is one in unnamed text."""
+    """The innermost position, or None if it is unknown or in unnamed text."""
     found = innermost(location)
     if found is None or found.filename == UNNAMED:
         return None
@@ -37,7 +37,7 @@ def source_location(location: ir.Location) -> SourceLocation | None:
 
 
 def parts(location: ir.Location) -> list[ir.Location]:
-    """The locations that a location is made of, those of a call site from the callee to the caller."""
+    """The component locations of a location; for a call site the callee, then the caller."""
     if isinstance(location, ir.CallSiteLoc):
         return [location.callee, location.caller]
     if isinstance(location, ir.NameLoc):

@@ -1,4 +1,4 @@
-"""The one door to the upstream MLIR bindings, and to contexts with the dialects of tilec in them.
+"""The only module that imports the upstream MLIR bindings; creates contexts with the dialects of tilec.
 
 with register(ir.Context()):
     module = ir.Module.parse(text)
@@ -31,7 +31,7 @@ def _module(name: str) -> ModuleType:
 
 
 PACKAGE = _package()
-# A type checker is shown one of the packages by name; at run time it is whichever is installed.
+# The type checker sees one package by name; at run time it is the installed one.
 if TYPE_CHECKING:
     from torch_mlir import ir, passmanager, rewrite
     from torch_mlir.dialects import ext, irdl
@@ -47,26 +47,26 @@ _module("dialects._ods_common")._cext.globals.append_dialect_search_prefix("tile
 
 
 def register(context: ir.Context) -> ir.Context:
-    """The context itself with the dialects of tilec loaded, next to whatever else is in it; again does no harm.
+    """Loads the dialects of tilec into a context and returns it; idempotent.
 
     It is of one thread from then on. Raises UsageError for a context of other bindings than the ones in use.
     """
     if not isinstance(context, ir.Context):
         given = f"{type(context).__module__}.{type(context).__name__}"
         raise UsageError(f"expected a context of {ir.Context.__module__}, but got {given}")
-    # Python verifiers and effects deadlock under the pass manager's threads.
+    # Python verifiers and effects deadlock with the pass manager's threads.
     context.enable_multithreading(False)
     with context:
         for dialect in _dialects():
             if not context.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
                 dialect.load()
-                # The definition that `load` leaves behind would keep this context alive until the next one.
+                # The definition that `load` stores would keep this context alive until the next load.
                 dialect._mlir_module = None
     return context
 
 
 def context() -> ir.Context:
-    """The context to build in: the entered one where it is registered, else that of this process; enter it as well."""
+    """The entered context if it is registered, otherwise the process-wide one, which the caller has to enter."""
     current = ir.Context.current
     if current is not None and all(current.is_dialect_loaded(dialect.DIALECT_NAMESPACE) for dialect in _dialects()):
         return current
@@ -75,7 +75,7 @@ def context() -> ir.Context:
 
 @functools.cache
 def _own() -> ir.Context:
-    """One for all, because loading the dialects costs milliseconds."""
+    """The process-wide context; loading the dialects takes milliseconds."""
     return register(ir.Context())
 
 

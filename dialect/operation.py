@@ -1,4 +1,4 @@
-"""What every operation class of our dialects inherits: fields from annotations, accessors, verification.
+"""The base class of all operation classes: fields from annotations, accessors, verification.
 
     class CmpIOp(Operation, name="cmpi", opcode=0x0F, traits=[ext.Pure]):
         \"\"\"result[i] = lhs[i] <predicate> rhs[i].\"\"\"
@@ -40,12 +40,12 @@ from tilec.dialect.verify import OperationVerifier
 
 # Every operation class of our dialects by its full name.
 OPERATIONS: dict[str, Any] = {}
-# The names in OPERATIONS by what texts call the operations (`cuda_tile.preview$call`, and `cuda_tile.pow` of 13.3).
+# Spellings in text that differ from the key in OPERATIONS (`cuda_tile.preview$call`, and `cuda_tile.pow` of 13.3).
 SPELLED: dict[str, str] = {}
 
 
 def operation_base(dialect: Any, discardable: bool = False) -> Any:
-    """The class that the operations of a dialect derive from; subclasses with a `name` are operations.
+    """Creates the base class of a dialect's operations; subclasses with a `name` are operations.
 
     `discardable`: they take attributes that are no fields, as operations of MLIR do. The class is made for each dialect
     because classes of the bindings cannot have two bases.
@@ -80,8 +80,8 @@ def operation_base(dialect: Any, discardable: bool = False) -> Any:
             **keywords: Any,
         ) -> None:
             if name is not None:
-                # The number in bytecode, the version of Tile IR that brought the operation, and whether files need
-                # the tag of the public preview to hold it.
+                # The bytecode number, the version of Tile IR that added the operation, and whether files need the
+                # public preview tag.
                 cls.opcode, cls.since, cls.preview = opcode, since, preview
                 _declare(cls)
             super().__init_subclass__(name=name, traits=traits, **keywords)
@@ -92,7 +92,7 @@ def operation_base(dialect: Any, discardable: bool = False) -> Any:
                 cls.spelled_name = cls.OPERATION_NAME.removesuffix(name) + (spelled or name)
                 SPELLED[cls.spelled_name] = cls.OPERATION_NAME
                 if formerly is not None:
-                    # What older texts call it.
+                    # The name in older texts.
                     SPELLED[cls.OPERATION_NAME.removesuffix(name) + formerly] = cls.OPERATION_NAME
 
         @classmethod
@@ -105,23 +105,23 @@ def operation_base(dialect: Any, discardable: bool = False) -> Any:
             return {}
 
         def has_assembly(self) -> bool:
-            """Whether the assembly line can say the operation, which else is printed in the generic form."""
+            """Whether the assembly format can express the operation; otherwise the generic form is printed."""
             return True
 
         def check_types(self) -> str | None:
-            """What is wrong with the types beyond fields and rules, or None; asked once for equal types."""
+            """The problem with the types beyond fields and rules, or None; cached by types."""
             return None
 
         def check(self) -> str | None:
-            """What is wrong with the attributes or the place of the operation, or None; called when the rest holds."""
+            """The problem with the attributes or the parent of the operation, or None; called after other checks."""
             return None
 
         def check_location(self, location: ir.Location) -> str | None:
-            """What is wrong with a location that is more than a place in a file, or None; called last."""
+            """The problem with a location that is not a plain file position, or None; called last."""
             return None
 
         def check_regions(self) -> str | None:
-            """What is wrong with the regions, or None; called when their operations hold."""
+            """The problem with the regions, or None; called after their operations are verified."""
             return None
 
     return Operation
@@ -155,7 +155,7 @@ def _take_fields(cls: Any) -> tuple[Field, ...]:
     fields = []
     for key, annotation in cls.__dict__.get("__annotations__", {}).items():
         fields.append(field_of(key, annotation, cls.__dict__.get(key)))
-        # ext would take a default for one of its own specifiers.
+        # ext would interpret a default as one of its own specifiers.
         if key in cls.__dict__:
             delattr(cls, key)
     return tuple(fields)
@@ -167,7 +167,7 @@ def _irdl_annotations(fields: tuple[Field, ...]) -> dict[str, Any]:
         if isinstance(field, ValueField):
             annotations.update(_irdl_values(field))
         elif isinstance(field, AttributeField):
-            # Optional attributes stay undeclared: IRDL has no words for them and ignores what it does not know.
+            # IRDL cannot express optional attributes and ignores undeclared ones.
             if field.required:
                 annotations[field.name] = one_of_keywords(field.keywords) if field.keywords else field.irdl
         else:
@@ -189,17 +189,17 @@ def _irdl_values(field: ValueField) -> dict[str, Any]:
 
 
 def _irdl_name(name: str) -> str:
-    # IRDL refuses capitals, and ext makes the name a parameter of a Python constructor.
+    # IRDL rejects capitals, and ext uses the name as a parameter of a Python constructor.
     snake = re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", name)
     return f"{snake}_" if keyword.iskeyword(snake) else snake
 
 
-# Where the values of each field stand, by operation, kind and segment attribute.
+# The slices of values of each field, by operation, kind and segment attribute.
 _SLICES: dict[Any, dict[str, slice] | None] = table()
 
 
 def group_slices(cls: Any, kind: str, segments: ir.Attribute | None) -> dict[str, slice] | None:
-    """The place of each field among the operands or results, or None where the segments do not fit the fields."""
+    """The slice of each field among the operands or results, or None if the segments do not fit the fields."""
     key = (cls.OPERATION_NAME, kind, segments)
     if key not in _SLICES:
         fields = cls.operand_fields if kind == "operand" else cls.result_fields
@@ -214,7 +214,7 @@ def _slices(fields: tuple[ValueField, ...], sizes: list[int]) -> dict[str, slice
 
 
 def groups(op: Any, kind: str) -> dict[str, list[ir.Value]] | None:
-    """The values of an operation by field, or None where the segments are broken."""
+    """The values of an operation by field, or None if the segments are malformed."""
     values = list(op.operation.operands if kind == "operand" else op.operation.results)
     slices = group_slices(type(op), kind, _segments(op, kind))
     return None if slices is None else {name: values[place] for name, place in slices.items()}
@@ -234,7 +234,7 @@ def _add_accessors(cls: Any) -> None:
             accessor = _value_accessor(cls, field)
         else:
             accessor = _region_accessor(cls.region_fields.index(field))
-        # Fields called operands, results or name keep MLIR's own accessor, which gives the same or is needed.
+        # Fields named operands, results or name keep MLIR's accessor, which is equal or needed.
         if not hasattr(ir.OpView, name):
             setattr(cls, name, accessor)
         setattr(cls, f"{name}_", accessor)

@@ -1,4 +1,4 @@
-"""Types as the user writes them, for diagnostics and for the printer."""
+"""Types as written in Tile IR, for diagnostics and the printer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 
-# Builtin types whose spelling in Tile IR differs from MLIR's.
+# Builtin types with another spelling in Tile IR than in MLIR.
 _RENAMED = {"f8E5M3FNU": "fnv8E5M3FNU"}
 
 
@@ -19,7 +19,7 @@ def spell(type: ir.Type) -> str:
         try:
             return spelled()
         except ValueError:
-            # Generic text can hold a type whose parameters are of the wrong kind.
+            # Generic text can contain a type with parameters of the wrong kind.
             return str(type)
     text = str(type)
     return _RENAMED.get(text, text)

@@ -1,4 +1,4 @@
-"""Checks an operation against its fields and rules; every message speaks of the user's types."""
+"""Checks an operation against its fields and rules, with types in messages as the user writes them."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote, spell
 
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
-# Locations of which there is nothing to check, as are nearly all.
+# Location classes that need no check, as nearly all.
 _PLAIN = (ir.FileLineColLoc, ir.UnknownLoc)
 
 
 def types_only(rule: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
-    """Marks a rule whose answer depends on types alone, so that it is asked once for each combination of them."""
+    """Marks a rule that depends on types alone, so that its result is cached by types."""
     rule.types_only = True  # type: ignore[attr-defined]
     return rule
 
 
 def noted(problem: str, note: str, at: ir.Operation) -> str:
-    """A problem with a note at the place of another operation, which the bindings have no words for."""
+    """A problem with a note at another operation; the bindings cannot attach notes."""
     return f"{problem}\nnote: {note} at {at.location}"
 
 
 class OperationVerifier:
-    """The checks of one operation class, with the combinations of types that already passed."""
+    """The checks of one operation class, with a cache of combinations of types that passed."""
 
     def __init__(self, operation_class: Any) -> None:
         rules = operation_class.rules
@@ -37,7 +37,7 @@ class OperationVerifier:
         self._passed: dict[Any, None] = table()
 
     def problem(self, op: Any) -> str | None:
-        """The first thing wrong with an operation, or None; runs before MLIR has checked anything."""
+        """The first problem with an operation, or None; runs before MLIR's own checks."""
         operation = op.operation
         stored = dict(operation.attributes.items())
         key = (
@@ -56,7 +56,7 @@ class OperationVerifier:
         return found if found or type(location) in _PLAIN else op.check_location(location)
 
     def region_problem(self, op: Any) -> str | None:
-        """What is wrong with the regions of an operation whose own fields and inner operations hold."""
+        """The problem with the regions of an operation whose fields and nested operations are valid, or None."""
         for index, (field, region) in enumerate(zip(self._operation_class.region_fields, op.regions, strict=True)):
             blocks = len(list(region.blocks))
             if blocks > 1 or (blocks == 0 and field.required):
@@ -106,7 +106,7 @@ class OperationVerifier:
 
 
 def is_stray(operation_class: Any, name: str) -> bool:
-    """Whether an attribute is no field of an operation, and of no other dialect (which a dot in its name tells)."""
+    """Whether an attribute is neither a field of the operation nor of another dialect, whose names contain a dot."""
     return name not in operation_class.attribute_fields and "." not in name and name not in _SEGMENTS
 
 

@@ -1,4 +1,4 @@
-"""The rules that accesses to memory share."""
+"""Rules shared by memory accesses."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from tilec.dialect.cuda_tile.types import GatherScatterViewType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote, spell, spell_list
 
-# The indices of a view are of one type, but for the one along the sparse dimension of a gather.
+# The indices of a view have one type, except the index along the sparse dimension of a gather.
 INDEX_RUNS = 3
 
 
 def ordering_problem(op: ir.OpView, words: str, allowed: tuple[str, ...]) -> str | None:
-    """A weak access has no scope, every other one has; only some orderings fit an access."""
+    """Checks the ordering of an access: weak accesses have no scope, all others have one."""
     ordering, scope = op.memory_ordering_semantics, op.memory_scope
     if ordering not in allowed:
         listed = f"{', '.join(allowed[:-1])}, or {allowed[-1]}"
@@ -24,7 +24,7 @@ def ordering_problem(op: ir.OpView, words: str, allowed: tuple[str, ...]) -> str
 
 
 def pointee_problem(pointers: ir.Value, elements: ir.Value, multicast: str) -> str | None:
-    """Pointers must point to the elements they are accessed as, and not to all devices at once."""
+    """Checks that pointers point to the accessed element type and are not multicast pointers."""
     pointer = pointers.type.element
     element = elements.type.element
     if pointer.element != element:
@@ -33,7 +33,7 @@ def pointee_problem(pointers: ir.Value, elements: ir.Value, multicast: str) -> s
 
 
 def mask_problem(mask: ir.Value | None, pointers: ir.Value) -> str | None:
-    """A mask has one bit for each pointer."""
+    """Checks that a mask has one element per pointer."""
     if mask is not None and mask.type.shape != pointers.type.shape:
         return (
             f"expects the mask to have the shape of the pointers, but got {quote(mask.type)} for {quote(pointers.type)}"
@@ -42,7 +42,7 @@ def mask_problem(mask: ir.Value | None, pointers: ir.Value) -> str | None:
 
 
 def view_problem(op: ir.OpView, tile: ir.Type) -> str | None:
-    """What is wrong with the view, the indices or the tile of an access to a view, or None."""
+    """The problem with the view, indices or tile of a view access, or None."""
     view = op.view.type
     if tile != view.tile_type:
         return f"expects a tile of type {quote(view.tile_type)}, as the view has, but got {quote(tile)}"
@@ -50,7 +50,7 @@ def view_problem(op: ir.OpView, tile: ir.Type) -> str | None:
 
 
 def index_problem(op: ir.OpView, one_type: bool = True) -> str | None:
-    """Views take one integer index a dimension; a gather takes a vector of them along its sparse one."""
+    """Checks for one integer index per dimension; a gather takes a vector along its sparse dimension."""
     view, indices = op.view.type, [value.type for value in op.index]
     if len(indices) != view.rank:
         return f"expected {view.rank} index operands (based on the view), but got {len(indices)}"
@@ -70,14 +70,14 @@ def index_problem(op: ir.OpView, one_type: bool = True) -> str | None:
 
 
 def inbounds_problem(op: ir.OpView) -> str | None:
-    """`inbounds` promises for each index that its tile lies within the tensor."""
+    """Checks `inbounds`, which asserts for each index that its tile lies inside the tensor."""
     if op.inbounds is not None and len(op.inbounds) != len(op.index):
         return f"expects one inbounds flag an index ({len(op.index)}), but got {len(op.inbounds)}"
     return None
 
 
 def multicast_problem(view: ir.Type) -> str | None:
-    """Ordinary accesses go to one device."""
+    """Ordinary accesses do not take multicast views."""
     return "multicast ptr_attr is not allowed" if view.tensor_view.attribute == "multicast" else None
 
 

@@ -19,7 +19,7 @@ class AbsIOp(Operation, name="absi", opcode=0x01, traits=[ext.Pure]):
 
 
 class AddIOp(Operation, name="addi", opcode=0x03, traits=[ext.Pure]):
-    """lhs + rhs modulo 2^width; `overflow` promises that it does not wrap."""
+    """lhs + rhs modulo 2^width; `overflow` asserts that it does not wrap."""
 
     result: Result[Int]
     lhs: Operand[Int]
@@ -29,7 +29,7 @@ class AddIOp(Operation, name="addi", opcode=0x03, traits=[ext.Pure]):
 
 
 class SubIOp(Operation, name="subi", opcode=0x68, traits=[ext.Pure]):
-    """lhs - rhs modulo 2^width; `overflow` promises that it does not wrap."""
+    """lhs - rhs modulo 2^width; `overflow` asserts that it does not wrap."""
 
     result: Result[Int]
     lhs: Operand[Int]
@@ -39,7 +39,7 @@ class SubIOp(Operation, name="subi", opcode=0x68, traits=[ext.Pure]):
 
 
 class MulIOp(Operation, name="muli", opcode=0x4E, traits=[ext.Pure]):
-    """The low half of lhs * rhs; `overflow` promises that nothing is lost."""
+    """The low half of lhs * rhs; `overflow` asserts that the high half is not needed."""
 
     result: Result[Int]
     lhs: Operand[Int]
@@ -58,7 +58,7 @@ class MulhiIOp(Operation, name="mulhii", opcode=0x4D, traits=[ext.Pure]):
 
 
 class NegIOp(Operation, name="negi", opcode=0x50, traits=[ext.Pure]):
-    """-source modulo 2^width, signed; `overflow` promises that source is not the least integer."""
+    """-source modulo 2^width, signed; `overflow` asserts that source is not the least integer."""
 
     result: Result[Int]
     source: Operand[Int]
@@ -118,7 +118,7 @@ class MinIOp(Operation, name="mini", opcode=0x48, traits=[ext.Pure]):
 
 
 class CmpIOp(Operation, name="cmpi", opcode=0x0F, traits=[ext.Pure]):
-    """lhs <predicate> rhs, element by element."""
+    """lhs <predicate> rhs, elementwise."""
 
     result: Result[BoolTile]
     lhs: Operand[Int]
@@ -150,7 +150,7 @@ class ShrIOp(Operation, name="shri", opcode=0x61, traits=[ext.Pure]):
 
 
 class AndIOp(Operation, name="andi", opcode=0x04, traits=[ext.Pure]):
-    """lhs & rhs, bit by bit."""
+    """lhs & rhs, bitwise."""
 
     result: Result[Int]
     lhs: Operand[Int]
@@ -159,7 +159,7 @@ class AndIOp(Operation, name="andi", opcode=0x04, traits=[ext.Pure]):
 
 
 class OrIOp(Operation, name="ori", opcode=0x52, traits=[ext.Pure]):
-    """lhs | rhs, bit by bit."""
+    """lhs | rhs, bitwise."""
 
     result: Result[Int]
     lhs: Operand[Int]
@@ -168,7 +168,7 @@ class OrIOp(Operation, name="ori", opcode=0x52, traits=[ext.Pure]):
 
 
 class XOrIOp(Operation, name="xori", opcode=0x6C, traits=[ext.Pure]):
-    """lhs ^ rhs, bit by bit."""
+    """lhs ^ rhs, bitwise."""
 
     result: Result[Int]
     lhs: Operand[Int]

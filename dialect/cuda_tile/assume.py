@@ -1,4 +1,4 @@
-"""Promises about values."""
+"""Assumptions about values."""
 
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, Predicate, SameElementsAttr
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS, INTEGERS
@@ -13,7 +13,7 @@ _MAXIMUM_DIVISOR = 1 << 62
 
 
 class AssumeOp(Operation, name="assume", opcode=0x06, traits=[NoMemoryEffect]):
-    """The value, of which the predicate holds; a broken promise is undefined."""
+    """The value, assuming that the predicate holds; otherwise the behaviour is undefined."""
 
     result: Result[Any_]
     value: Operand[Any_]

@@ -19,7 +19,7 @@ from tilec.dialect.spelling import quote, spell
 
 Number = TypeVariable("Number", NumberTile)
 
-# Indices of this operation, unlike those of others, may be of any types (tileirdisasm and tileiras 13.5).
+# Unlike other operations, this one takes indices of different types (tileirdisasm and tileiras 13.5).
 _INDEX_RUNS = 8
 _ORDERINGS = ("relaxed", "acquire", "release", "acq_rel")
 _EXCHANGED = ("i32", "i64", "f32", "f64")
@@ -36,7 +36,7 @@ def _ordering_problem(op: ir.OpView) -> str | None:
 
 
 def mode_problem(mode: str, element: str) -> str | None:
-    """Which elements an atomic mode can work on."""
+    """Checks that an atomic mode supports an element type."""
     allowed = {"addf": _ADDED, "xchg": _EXCHANGED}.get(mode, _INTEGERS)
     if element not in allowed:
         return f"mode {mode} expects elements of {' or '.join(allowed)}, but got {element}"
@@ -44,7 +44,7 @@ def mode_problem(mode: str, element: str) -> str | None:
 
 
 class AtomicCasTkoOp(Operation, name="atomic_cas_tko", opcode=0x07):
-    """Writes val where memory equals cmp bit by bit; gives what memory held (cmp where the mask is false)."""
+    """Writes val if memory equals cmp bitwise; the result is the previous content (cmp where the mask is false)."""
 
     result: Result[Number]
     result_token: Result[Token]
@@ -73,7 +73,7 @@ class AtomicCasTkoOp(Operation, name="atomic_cas_tko", opcode=0x07):
 
 
 class AtomicRmwTkoOp(Operation, name="atomic_rmw_tko", opcode=0x08):
-    """Combines memory with arg; gives what memory held (anything where the mask is false)."""
+    """Combines memory with arg; the result is the previous content (undefined where the mask is false)."""
 
     result: Result[Number]
     result_token: Result[Token]

@@ -1,4 +1,4 @@
-"""Attributes of Tile IR's own: optimization hints and the promises of assume."""
+"""Attributes of Tile IR: optimization hints and the predicates of assume."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ def _hints_problem(attribute: ir.Attribute) -> str | None:
     return Dictionary.problem(attribute)
 
 
-# A dictionary from architecture (sm_100, default) to a dictionary of hints; hints.py tells which there are.
+# A dictionary from architecture (sm_100, default) to a dictionary of hints; hints.py lists them.
 Hints = replace(Dictionary, problem=_hints_problem)
 
 
@@ -67,7 +67,7 @@ class SameElementsAttr(CudaTile.Attribute, name="same_elements"):
 
 
 class BoundedAttr(CudaTile.Attribute, name="bounded"):
-    """Each element lies between two signed bounds, both included; None is no bound."""
+    """Each element lies between two signed bounds, both inclusive; None means unbounded."""
 
     low: Any
     high: Any

@@ -1,4 +1,4 @@
-"""Branches, loops, and how they are left."""
+"""Branches, loops and their terminators."""
 
 from tilec.dialect.attributes import Flag
 from tilec.dialect.cuda_tile.nesting import ancestor_problem, carried_problem, first_ancestor
@@ -54,7 +54,7 @@ def _branch_problem(name: str, block: ir.Block, expected: list[ir.Type]) -> str 
 
 
 class ForOp(Operation, name="for", opcode=0x29):
-    """The body for lowerBound, lowerBound + step, .. below upperBound; results are the values carried last."""
+    """Runs the body for lowerBound, lowerBound + step, .. below upperBound; results are the last carried values."""
 
     resultValues: Mixed[Result[AnyType], MANY_RUNS]
     lowerBound: Operand[Bound]
@@ -86,7 +86,7 @@ class ForOp(Operation, name="for", opcode=0x29):
 
 
 class LoopOp(Operation, name="loop", opcode=0x41):
-    """The body again and again until a break, whose operands are the results."""
+    """Repeats the body until a break, whose operands are the results."""
 
     resultValues: Mixed[Result[AnyType], MANY_RUNS]
     initValues: Mixed[Operand[AnyType], MANY_RUNS]
@@ -157,7 +157,7 @@ class ContinueOp(Operation, name="continue", opcode=0x11, traits=[ir.IsTerminato
 
 
 class YieldOp(Operation, name="yield", opcode=0x6D, traits=[ir.IsTerminatorTrait, ext.Pure]):
-    """Gives values to the operation around it."""
+    """Yields values to the parent operation."""
 
     operands: Mixed[Operand[AnyType], MANY_RUNS]
     assembly = "values"

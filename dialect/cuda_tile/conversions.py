@@ -1,4 +1,4 @@
-"""Which rounding modes a conversion between two float types has."""
+"""The rounding modes of conversions between float types."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _ROWS = {
 
 
 def rounding_modes(source: str, target: str) -> tuple[str, ...]:
-    """The modes of a conversion between two element types, none where the types are equal."""
+    """The modes of a conversion between two element types; empty if the types are equal."""
     letters = _ROWS[source].split()[_COLUMNS.index(target)]
     return tuple(_LETTERS[letter] for letter in letters if letter != "-")
 
 
 def ftof_problem(source: str, target: str, mode: str) -> str | None:
-    """What is wrong with a conversion, or None."""
+    """The problem with a conversion, or None."""
     if source == target:
         return f"converting tiles of {source} and {target} is not supported: the types must differ"
     modes = rounding_modes(source, target)

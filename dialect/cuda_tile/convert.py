@@ -30,7 +30,7 @@ def _bits(value: ir.Value) -> int:
 
 
 class BitcastOp(Operation, name="bitcast", opcode=0x09, traits=[ext.Pure]):
-    """The same bits as another number type of the same width."""
+    """The same bits as another number type of equal width."""
 
     result: Result[NumberTile]
     source: Operand[NumberTile]
@@ -59,7 +59,7 @@ class ExtIOp(Operation, name="exti", opcode=0x25, traits=[ext.Pure]):
 
 
 class TruncIOp(Operation, name="trunci", opcode=0x6B, traits=[ext.Pure]):
-    """The low bits of an integer; `overflow` promises that the others hold nothing."""
+    """The low bits of an integer; `overflow` asserts that the value is preserved."""
 
     to: Result[NarrowIntegerTile]
     from_: Operand[NarrowIntegerTile]
@@ -74,7 +74,7 @@ class TruncIOp(Operation, name="trunci", opcode=0x6B, traits=[ext.Pure]):
 
 
 class FToFOp(Operation, name="ftof", opcode=0x2A, traits=[ext.Pure]):
-    """Another float type, rounded once; which rounding modes exist depends on the pair of types."""
+    """Conversion to another float type, rounded once; the legal rounding modes depend on the pair of types."""
 
     to: Result[AnyFloatTile]
     from_: Operand[AnyFloatTile]

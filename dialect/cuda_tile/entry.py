@@ -62,7 +62,7 @@ class EntryOp(Operation, name="entry", opcode=0x16, traits=[ir.IsIsolatedFromAbo
 
 
 class GlobalOp(Operation, name="global", opcode=0x31):
-    """An initialised array in global memory, alive as long as the loaded module."""
+    """An initialized array in global memory with the lifetime of the loaded module."""
 
     sym_name: Symbol
     value: Elements
@@ -123,7 +123,7 @@ class GetTileBlockIdOp(Operation, name="get_tile_block_id", opcode=0x30, traits=
 
 
 class GetNumTileBlocksOp(Operation, name="get_num_tile_blocks", opcode=0x2E, traits=[ext.Pure]):
-    """The extents of the grid; axes that a launch leaves out have one."""
+    """The extents of the grid; axes omitted by a launch have extent one."""
 
     x: Result[ScalarInt32]
     y: Result[ScalarInt32]

@@ -49,7 +49,7 @@ FloatConversionRounding = Enumeration(
 ToIntegerRounding = Enumeration("nearest_int_to_zero", **_ROUNDING)
 FromIntegerRounding = Enumeration("nearest_even", **_ROUNDING)
 
-# What the generic form of NVIDIA's tools calls each enumeration, with its keywords.
+# The enumerations by their names in the generic form of NVIDIA's tools.
 ENUMERATIONS: dict[str, tuple[str, ...]] = {
     field.enumeration: field.numbering
     for field in (Signedness, Overflow, Predicate, Ordering, Visibility, MultimemReduction, IeeeRounding)

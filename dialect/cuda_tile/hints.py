@@ -1,4 +1,4 @@
-"""Optimization hints: what each operation may ask for, and in which range.
+"""Optimization hints: the keys of each operation and their ranges.
 
 NVIDIA's tools pass over hints that they do not know unless they are asked to check them; so do we.
 """
@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from tilec.dialect.mlir import ir
 
 ARCHITECTURES = tuple(f"sm_{number}" for number in (80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121))
-# These have no clusters, so a CTA is alone in its group.
+# Architectures without clusters: one CTA per group.
 _WITHOUT_CLUSTERS = ("sm_80", "sm_86", "sm_87", "sm_88", "sm_89")
 
 Check = Callable[[str, ir.Attribute], str | None]
 
 
 def _integer(attribute: ir.Attribute) -> int | None:
-    # A boolean is an integer of one bit to MLIR.
+    # MLIR represents booleans as one-bit integers.
     return attribute.value if isinstance(attribute, ir.IntegerAttr) and str(attribute.type) != "i1" else None
 
 
@@ -70,7 +70,7 @@ HINTS: dict[str, dict[str, Check]] = {
 
 
 def hint_problems(op: ir.OpView) -> Iterator[str]:
-    """What is wrong with the hints of an operation: unknown keys, and values of the wrong kind or out of range."""
+    """The problems with the hints of an operation: unknown keys, values of the wrong kind or out of range."""
     known = HINTS.get(op.OPERATION_NAME, {})
     for architecture in op.optimization_hints if "optimization_hints" in op.attributes else ():
         if architecture.name != "default" and architecture.name not in ARCHITECTURES:

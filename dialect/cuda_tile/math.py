@@ -137,7 +137,7 @@ class FPowFOp(Operation, name="fpowf", formerly="pow", opcode=0x54, traits=[ext.
 
 
 class FPowIOp(Operation, name="fpowi", opcode=0x79, since="13.4", traits=[ext.Pure]):
-    """source to an integer power, by squaring: each product rounds, and a negative exponent takes 1 over the last."""
+    """source to an integer power by repeated squaring, each product rounded; negative powers are reciprocals."""
 
     result: Result[Float]
     source: Operand[Float]

@@ -1,4 +1,4 @@
-"""Memory through pointers, and the tokens that order accesses."""
+"""Memory access through pointers, and tokens that order accesses."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ class MakeTokenOp(Operation, name="make_token", opcode=0x44, traits=[ext.Pure]):
 
 
 class JoinTokensOp(Operation, name="join_tokens", opcode=0x3C, traits=[ext.Pure]):
-    """A token after all of its operands."""
+    """A token that depends on all operands."""
 
     result: Result[Token]
     tokens: Sequence[Operand[Token]]
@@ -39,7 +39,7 @@ class JoinTokensOp(Operation, name="join_tokens", opcode=0x3C, traits=[ext.Pure]
 
 
 class LoadPtrTkoOp(Operation, name="load_ptr_tko", opcode=0x3D):
-    """The elements that pointers show; where the mask is false, paddingValue or, without one, anything."""
+    """Loads the elements at pointers; where the mask is false, the result is paddingValue or undefined."""
 
     result: Result[AnyTile]
     result_token: Result[Token]
@@ -57,7 +57,7 @@ class LoadPtrTkoOp(Operation, name="load_ptr_tko", opcode=0x3D):
     )
 
     def has_assembly(self) -> bool:
-        # The first value behind the pointers is taken for the mask where it may be one.
+        # In the assembly form the first operand after the pointers is the mask if its type allows it.
         padding = self.paddingValue
         return self.mask is not None or padding is None or not BoolTile.contains(padding.type)
 
@@ -75,7 +75,7 @@ class LoadPtrTkoOp(Operation, name="load_ptr_tko", opcode=0x3D):
 
 
 class StorePtrTkoOp(Operation, name="store_ptr_tko", opcode=0x65):
-    """Writes elements where pointers show and the mask is true."""
+    """Stores elements at pointers where the mask is true."""
 
     result_token: Result[Token]
     destination: Operand[PointerTile]
@@ -101,7 +101,7 @@ class StorePtrTkoOp(Operation, name="store_ptr_tko", opcode=0x65):
 
 
 class AllocaOp(Operation, name="alloca", opcode=0x71, since="13.3"):
-    """Memory for num_elem elements until the block around it ends; `global` makes it visible to other tile blocks."""
+    """Memory for num_elem elements until the end of the enclosing block; `global` makes it visible to other blocks."""
 
     result: Result[ScalarPointer]
     num_elem: Int64
@@ -111,7 +111,7 @@ class AllocaOp(Operation, name="alloca", opcode=0x71, since="13.3"):
 
     def check(self) -> str | None:
         element = spell(self.result.type.element.element)
-        # tf32 counts its 19 bits here: three bytes, so its least alignment is 4.
+        # tf32 counts as 19 bits here, which is three bytes, so its least alignment is 4.
         natural = -(-ELEMENT_BITS[element] // 8) if ELEMENT_BITS[element] >= 8 or element == "i1" else 0
         if self.num_elem < 0:
             return f"num_elem must not be negative, but got {self.num_elem}"
@@ -131,7 +131,7 @@ class MemoryFenceAliasTkoOp(Operation, name="memory_fence_alias_tko", opcode=0x7
 
 
 class GdcLaunchDependentsTkoOp(Operation, name="gdc_launch_dependents_tko", opcode=0x77, since="13.4"):
-    """Lets the dependent grid start."""
+    """Allows the dependent grid to start."""
 
     result_token: Result[Token]
     token: Operand[Token] | None

@@ -22,7 +22,7 @@ Accumulator = TypeVariable("Accumulator", MatrixAccumulator)
 IntegerAccumulator = TypeVariable("Accumulator", Int32Tile)
 FloatAccumulator = TypeVariable("Accumulator", Float32Tile)
 
-# Element types of the inputs and the accumulators that go with them.
+# The legal accumulator types of each input element type.
 ACCUMULATORS = {
     "f8E4M3FN": ("f16", "f32"),
     "f8E5M2": ("f16", "f32"),
@@ -33,7 +33,7 @@ ACCUMULATORS = {
     "f64": ("f64",),
 }
 
-# How many elements share a scale, by element types of inputs and scales.
+# The number of elements per scale, by element types of inputs and scales.
 SCALED_ELEMENTS = {
     ("f8E4M3FN", "f8E8M0FNU"): (32,),
     ("f8E5M2", "f8E8M0FNU"): (32,),
@@ -100,7 +100,7 @@ class MmaIOp(Operation, name="mmai", opcode=0x4A, traits=[ext.Pure]):
 
 
 class MmaFScaledOp(Operation, name="mmaf_scaled", opcode=0x72, since="13.3", traits=[ext.Pure]):
-    """(lhs * lhs_scale) @ (rhs * rhs_scale) + acc, where V neighbours along K share a scale."""
+    """(lhs * lhs_scale) @ (rhs * rhs_scale) + acc, with one scale per V elements along K."""
 
     result: Result[FloatAccumulator]
     lhs: Operand[ScaledInput]

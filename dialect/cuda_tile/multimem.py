@@ -1,4 +1,4 @@
-"""Accesses to the same memory of several devices at once."""
+"""Accesses to a multicast address: the same memory of several devices."""
 
 import math
 
@@ -51,7 +51,7 @@ def _reduction_problem(op: ir.OpView, float_kinds: tuple[str, ...]) -> str | Non
 
 
 class MultimemLoadReduceViewTkoOp(Operation, name="multimem_load_reduce_view_tko", opcode=0x7B, since="13.5"):
-    """The tile at index of every device, combined."""
+    """Loads the tile at index from every device and reduces it."""
 
     reduced_values: Result[AnyTile]
     result_token: Result[Token]
@@ -75,7 +75,7 @@ class MultimemLoadReduceViewTkoOp(Operation, name="multimem_load_reduce_view_tko
 
 
 class MultimemReduceViewTkoOp(Operation, name="multimem_reduce_view_tko", opcode=0x7C, since="13.5"):
-    """Combines a tile into the memory of every device at index."""
+    """Reduces a tile into the memory of every device at index."""
 
     result_token: Result[Token]
     view: Operand[PartitionView]

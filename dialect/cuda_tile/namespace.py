@@ -1,4 +1,4 @@
-"""The namespace `cuda_tile`; types and operations attach themselves to it."""
+"""The dialect class `cuda_tile`, to which types and operations are attached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where operations of control flow may stand, and what loops may carry."""
+"""Legal parents of control-flow operations, and legal types of loop-carried values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tilec.dialect.verify import noted
 
 
 def ancestor_problem(op: ir.OpView, through: tuple[str, ...], to: tuple[str, ...]) -> str | None:
-    """What stands between an operation and the one it belongs to other than `through`, or None."""
+    """The problem with the ancestors of an operation up to `to`, of which only `through` may lie between; or None."""
     parent = op.operation.parent
     while parent is not None and parent.operation.name in through:
         parent = parent.operation.parent
@@ -26,7 +26,7 @@ def ancestor_problem(op: ir.OpView, through: tuple[str, ...], to: tuple[str, ...
 
 
 def first_ancestor(op: ir.OpView, names: tuple[str, ...]) -> ir.Operation:
-    """The innermost operation around an operation that has one of the names."""
+    """The innermost ancestor of an operation with one of the names."""
     parent = op.operation.parent.operation
     while parent.name not in names:
         parent = parent.parent.operation
@@ -34,7 +34,7 @@ def first_ancestor(op: ir.OpView, names: tuple[str, ...]) -> ir.Operation:
 
 
 def carried_problem(words: str, types: Sequence[ir.Type]) -> str | None:
-    """Views describe memory and are no values to carry from one iteration or branch to another."""
+    """Checks that no view is carried between iterations or branches."""
     for index, type in enumerate(types):
         if isinstance(type, TensorViewType):
             return f"{words} {index} is a tensor_view, which is not supported"

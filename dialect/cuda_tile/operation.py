@@ -15,7 +15,7 @@ else:
 
 
 class NoMemoryEffect:
-    """Touches no memory, but may be undefined for some operands: removed when unused, merged, never moved up."""
+    """No memory effect, but undefined for some operands: removed if unused and merged, but never speculated."""
 
     class Effects(ir.MemoryEffectsOpInterface):
         @staticmethod

@@ -1,4 +1,4 @@
-"""What NVIDIA's tools read only with a preview feature switched on; the text and the layout are settled, no more."""
+"""Operations that NVIDIA's tools read only with a preview feature enabled; only text and layout are specified."""
 
 from tilec.dialect.attributes import Array, Symbol
 from tilec.dialect.cuda_tile.operation import Operation
@@ -7,7 +7,7 @@ from tilec.dialect.fields import MANY_RUNS, Mixed, Operand, Result
 
 
 class PreviewCallOp(Operation, name="preview_call", spelled="preview$call", opcode=0x4002, since="13.5", preview=True):
-    """Calls a function that is written for single threads."""
+    """Calls a function written for single threads."""
 
     results: Mixed[Result[AnyType], MANY_RUNS]
     operands: Mixed[Operand[AnyType], MANY_RUNS]

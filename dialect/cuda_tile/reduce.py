@@ -1,8 +1,8 @@
-"""Folds of a tile along a dimension."""
+"""Reductions and scans of a tile along a dimension."""
 
 from tilec.dialect.attributes import Array, Boolean, Int32
-from tilec.dialect.cuda_tile.folds import body_problem, reduced_type, shape_problem
 from tilec.dialect.cuda_tile.operation import NoMemoryEffect, Operation
+from tilec.dialect.cuda_tile.reduction_rules import body_problem, reduced_type, shape_problem
 from tilec.dialect.cuda_tile.sets import AnyTile
 from tilec.dialect.fields import MANY_RUNS, Mixed, Operand, Region, Result
 

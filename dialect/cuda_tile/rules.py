@@ -1,4 +1,4 @@
-"""Rules that several operations share; each gives what is wrong with an operation, or None."""
+"""Rules shared by operations; each returns the problem with an operation, or None."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def _agree(names: tuple[str, ...], what: str, fact: Callable[[TileType], Any]) -
 
 
 def same_shape(*names: str) -> Rule:
-    """The fields, all tiles, have one shape."""
+    """The rule that the fields, all tiles, have equal shapes."""
     return _agree(names, "shape", lambda type: type.shape)
 
 
 def same_rank(*names: str) -> Rule:
-    """The fields, all tiles, have one rank."""
+    """The rule that the fields, all tiles, have equal ranks."""
     return _agree(names, "rank", lambda type: type.rank)
 
 
 def same_element(*names: str) -> Rule:
-    """The fields, all tiles, have one element type."""
+    """The rule that the fields, all tiles, have equal element types."""
     return _agree(names, "element type", lambda type: type.element)
 
 
 def only_for_f32(flag: str, result: str = "result") -> Rule:
-    """A flag (`flush_to_zero`) or the keywords of `approx` and `full` rounding ask for f32 elements."""
+    """The rule that a flag such as `flush_to_zero` requires f32 elements."""
 
     def rule(op: ir.OpView) -> str | None:
         element = spell(getattr(op, result).type.element)
@@ -54,7 +54,7 @@ def only_for_f32(flag: str, result: str = "result") -> Rule:
 
 
 def approximate_only_for_f32(*modes: str) -> Rule:
-    """Fast rounding modes exist for f32 only."""
+    """The rule that approximate rounding modes require f32 elements."""
 
     def rule(op: ir.OpView) -> str | None:
         element = spell(op.result.type.element)

@@ -1,4 +1,4 @@
-"""What holds of the locations of kernels, their operations and globals: Tile IR, section "Debug info"."""
+"""Rules for the locations of kernels, their operations and globals (Tile IR, section "Debug info")."""
 
 from tilec.dialect.cache import table
 from tilec.dialect.cuda_tile.debug_info import (
@@ -11,12 +11,12 @@ from tilec.dialect.cuda_tile.debug_info import (
 from tilec.dialect.mlir import ir
 
 _KERNEL = "cuda_tile.entry"
-# The subprograms of kernels by their locations, as every operation of a kernel asks for its own.
+# The subprograms of kernels by location; every operation of a kernel needs its kernel's.
 _KERNELS = table()
 
 
 def kernel_scope_problem(name: str, location: ir.Location) -> str | None:
-    """What is wrong with the location of a kernel, or None."""
+    """The problem with the location of a kernel, or None."""
     if is_call_site(location):
         return "function location must not be a CallSiteLoc"
     scope = scope_of(location)
@@ -30,12 +30,12 @@ def kernel_scope_problem(name: str, location: ir.Location) -> str | None:
 
 
 def global_scope_problem(location: ir.Location) -> str | None:
-    """What is wrong with the location of a global, or None."""
+    """The problem with the location of a global, or None."""
     return "global variables must not have scope" if scope_of(location) is not None else None
 
 
 def operation_scope_problem(op: ir.OpView, location: ir.Location) -> str | None:
-    """What is wrong with the location of an operation in a kernel, or None."""
+    """The problem with the location of an operation in a kernel, or None."""
     scope = scope_of(location)
     if scope is None:
         return None
@@ -45,7 +45,7 @@ def operation_scope_problem(op: ir.OpView, location: ir.Location) -> str | None:
     kernel = op.operation.parent
     while kernel is not None and kernel.operation.name != _KERNEL:
         kernel = kernel.operation.parent
-    # Passes build operations outside of a kernel for a while.
+    # Passes build operations that are temporarily outside a kernel.
     if kernel is None:
         return None
     expected = _subprogram_at(kernel.operation.location)

@@ -1,4 +1,4 @@
-"""The sets of types that operations of Tile IR ask for, and the variables over them."""
+"""Type constraints of the operations of Tile IR, and type variables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tilec.dialect.fields import TypeSet, TypeVariable
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
-# Floats with arithmetic; the others are only stored, moved, converted and multiplied as matrices.
+# Floats with arithmetic; the others support only storage, movement, conversion and mma.
 ARITHMETIC_FLOATS = ("f16", "bf16", "f32", "f64")
 VIEWS = (PartitionViewType, StridedViewType, GatherScatterViewType)
 
@@ -98,7 +98,7 @@ MatrixAccumulator = tile_of("MatrixAccumulator", ("f16", "f32", "f64"))
 ScaledInput = tile_of("ScaledInput", ("f8E4M3FN", "f8E5M2", "f4E2M1FN"))
 ScaleTile = tile_of("ScaleTile", ("f8E4M3FN", "f8E8M0FNU", "fnv8E5M3FNU"))
 
-# The same variable twice in an operation means the same type.
+# A variable used twice in an operation means equal types.
 T = TypeVariable("T", AnyTile)
 Int = TypeVariable("Int", IntegerTile)
 Float = TypeVariable("Float", FloatTile)

@@ -1,4 +1,4 @@
-"""Creation of tiles, and everything that moves elements without changing them."""
+"""Creation of tiles, and movement of elements."""
 
 from collections.abc import Sequence
 from math import prod
@@ -26,7 +26,7 @@ from tilec.dialect.spelling import quote, spell
 
 
 class ConstantOp(Operation, name="constant", opcode=0x10, traits=[ext.Pure]):
-    """A tile of known elements."""
+    """A constant tile."""
 
     result: Result[NumberTile]
     value: Elements
@@ -57,7 +57,7 @@ class IotaOp(Operation, name="iota", opcode=0x3A, traits=[ext.Pure]):
 
 
 class BroadcastOp(Operation, name="broadcast", opcode=0x0B, traits=[ext.Pure]):
-    """Extents of one stretched to those of the result."""
+    """Repeats elements along dimensions of extent one."""
 
     result: Result[AnyTile]
     source: Operand[AnyTile]
@@ -73,7 +73,7 @@ class BroadcastOp(Operation, name="broadcast", opcode=0x0B, traits=[ext.Pure]):
 
 
 class ReshapeOp(Operation, name="reshape", opcode=0x5B, traits=[ext.Pure]):
-    """The same elements in row-major order, in another shape."""
+    """The same elements in row-major order with another shape."""
 
     result: Result[AnyTile]
     source: Operand[AnyTile]
@@ -134,7 +134,7 @@ class CatOp(Operation, name="cat", opcode=0x0C, traits=[ext.Pure]):
 
 
 class ExtractOp(Operation, name="extract", opcode=0x26, traits=[ext.Pure]):
-    """Sub-tile number [indices] of the grid of result-sized sub-tiles; outside the grid is undefined."""
+    """The sub-tile at [indices] in the grid of result-sized sub-tiles; undefined outside the grid."""
 
     result: Result[AnyTile]
     source: Operand[AnyTile]
@@ -147,7 +147,7 @@ class ExtractOp(Operation, name="extract", opcode=0x26, traits=[ext.Pure]):
 
 
 class InsertOp(Operation, name="insert", opcode=0x76, since="13.4", traits=[ext.Pure]):
-    """destination with its sub-tile number [indices] replaced by source."""
+    """destination with the sub-tile at [indices] replaced by source."""
 
     result: Result[T]
     source: Operand[AnyTile]
@@ -186,7 +186,7 @@ class SelectOp(Operation, name="select", opcode=0x5F, traits=[ext.Pure]):
 
 
 class PackOp(Operation, name="pack", opcode=0x6F, since="13.3", traits=[ext.Pure]):
-    """The bytes of a whole tile, little-endian; of elements below a byte the first has the low bits."""
+    """The bytes of a tile, little-endian; the first of several elements in a byte has the low bits."""
 
     result: Result[ByteTile]
     source: Operand[AnyNumberTile]
@@ -212,7 +212,7 @@ class UnpackOp(Operation, name="unpack", opcode=0x70, since="13.3", traits=[ext.
 def _bytes_problem(tile: TileType, stored: TileType) -> str | None:
     if tile.rank != 1:
         return f"expects rank-1 tiles, but got {quote(tile)}"
-    # tf32 fills four bytes, whatever its 19 bits say elsewhere.
+    # tf32 occupies four bytes here, although it has 19 bits.
     width = 32 if spell(tile.element) == "tf32" else ELEMENT_BITS[spell(tile.element)]
     if width == 8:
         return f"expects elements of other than 8 bits beside the bytes, but got {quote(tile)}"

@@ -1,4 +1,4 @@
-"""The rules of types that their parameters must keep; each gives what is wrong, or None."""
+"""Rules for the parameters of types; each returns the problem, or None."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ POINTER_ATTRIBUTES = ("none", "unicast", "multicast")
 
 
 def pointer_problem(element: ir.Type, attribute: str | None) -> str | None:
-    """Pointers show numbers."""
+    """Checks the pointee of a pointer."""
     if spell(element) not in NUMBERS:
         return f"pointee must be a number type, but got '{spell(element)}'"
     if attribute is not None and attribute not in POINTER_ATTRIBUTES:
@@ -23,7 +23,7 @@ def pointer_problem(element: ir.Type, attribute: str | None) -> str | None:
 
 
 def tile_problem(shape: Sequence[int], element: ir.Type) -> str | None:
-    """What keeps a shape and an element type from being a tile, or None."""
+    """The problem with the shape and element type of a tile, or None."""
     listed = f"[{', '.join(map(str, shape))}]"
     if not spell(element).startswith("ptr<") and spell(element) not in ELEMENT_BITS:
         return f"tile element must be a number type or a pointer, but got '{spell(element)}'"
@@ -31,7 +31,7 @@ def tile_problem(shape: Sequence[int], element: ir.Type) -> str | None:
         return f"all dimensions must be positive constants, got {listed}"
     if any(extent & (extent - 1) for extent in shape):
         return f"all dimensions must be powers of two, got {listed}"
-    # Of powers of two the exponents add up; the product of very many of them would be no number to compute.
+    # Adds the exponents of the powers of two, because the product of many extents could be huge.
     if sum(extent.bit_length() - 1 for extent in shape) > MAXIMUM_TILE_ELEMENTS.bit_length() - 1:
         return f"tile would exceed the maximum of {MAXIMUM_TILE_ELEMENTS} elements"
     if shape and spell(element).startswith("ptr<f4E2M1FN"):
@@ -42,7 +42,7 @@ def tile_problem(shape: Sequence[int], element: ir.Type) -> str | None:
 
 
 def tensor_view_problem(shape: Sequence[int], element: ir.Type, strides: Sequence[int]) -> str | None:
-    """What keeps extents (DYNAMIC allowed), an element type and strides from being a tensor view, or None."""
+    """The problem with the extents (DYNAMIC allowed), element type and strides of a tensor view, or None."""
     if spell(element) not in NUMBERS:
         return f"tensor_view element must be a number type, but got '{spell(element)}'"
     if len(shape) != len(strides):
@@ -110,7 +110,7 @@ def traversal_problem(strides: Sequence[int], rank: int) -> str | None:
 
 
 def sparse_dim_problem(dimension: int, rank: int) -> str | None:
-    """The dimension whose rows are picked is one of the view's."""
+    """Checks that the sparse dimension is a dimension of the view."""
     if not 0 <= dimension < rank:
         return f"gather dimension is outside of tensor view dimensions, expected less than {rank}, got {dimension}"
     return None

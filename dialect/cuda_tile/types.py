@@ -1,4 +1,4 @@
-"""The types of Tile IR; `get` refuses what its type rules refuse (ValueError), properties give plain Python values.
+"""The types of Tile IR; `get` raises ValueError if a type rule is violated, properties return plain Python values.
 
 `irdl` is what the exported definition says of the parameters, in their order. It is not loaded here, because IRDL would
 refuse a type of generic text without words for what is wrong with it.
@@ -27,7 +27,7 @@ from tilec.dialect.spelling import spell
 
 
 def _optional(text: str | None, context: ir.Context) -> ir.Attribute:
-    # IRDL has no optional parameters; `unit` stands for absent.
+    # IRDL has no optional parameters; `unit` stands for an absent one.
     return ir.UnitAttr.get(context) if text is None else ir.StringAttr.get(text, context)
 
 
@@ -100,7 +100,7 @@ class TileType(CudaTile.Type, name="tile"):
 @cached
 def _tile(shape: tuple[int, ...], element: ir.Type) -> TileType:
     _refuse(tile_problem(shape, element))
-    # Types are made in the context of their parts, whichever is entered: verifiers run without any.
+    # Types are created in the context of their components, because verifiers run without an entered context.
     made = element.context
     parameters = [ir.DenseI64ArrayAttr.get(shape, made), ir.TypeAttr.get(element, made)]
     return TileType(ir.DynamicType.get("cuda_tile.tile", parameters, made))
@@ -113,7 +113,7 @@ def _tile_facts(tile: TileType) -> tuple[tuple[int, ...], ir.Type]:
 
 
 class TensorViewType(CudaTile.Type, name="tensor_view"):
-    """A strided tensor in global memory; None is an extent or a stride (in elements) known at run time only."""
+    """A strided tensor in global memory; None is a dynamic extent or stride (in elements)."""
 
     extents: Any
     element_type: Any
@@ -162,7 +162,7 @@ def _tensor_view_facts(view: TensorViewType) -> tuple[Any, ...]:
 
 
 class _TileView(CudaTile.Type):
-    """What the views that cut a tensor view into tiles have in common."""
+    """Common properties of the views that divide a tensor view into tiles."""
 
     tile_shape = property(lambda self: _view_facts(self)["tile_shape"])
     tensor_view = property(lambda self: _view_facts(self)["tensor_view"])
@@ -187,7 +187,7 @@ class _TileView(CudaTile.Type):
 
 
 class PartitionViewType(_TileView, name="partition_view"):
-    """Tiles side by side: tile I starts at I * tile_shape, and its dim k walks dim dim_map[k] of the tensor view."""
+    """Adjacent tiles: tile I starts at I * tile_shape, and its dim k is dim dim_map[k] of the tensor view."""
 
     tile: Any
     view: Any
@@ -214,7 +214,7 @@ class PartitionViewType(_TileView, name="partition_view"):
 
 
 class StridedViewType(_TileView, name="strided_view"):
-    """Tiles that start every traversal_strides elements, so that they may overlap or leave gaps."""
+    """Tiles that start every traversal_strides elements, with overlaps or gaps."""
 
     tile: Any
     traversal: Any
@@ -246,7 +246,7 @@ class StridedViewType(_TileView, name="strided_view"):
 
 
 class GatherScatterViewType(_TileView, name="gather_scatter_view"):
-    """Tiles whose rows along sparse_dim are named one by one; the other indices are offsets in elements."""
+    """Tiles whose rows along sparse_dim are selected individually; the other indices are offsets in elements."""
 
     tile: Any
     view: Any
@@ -303,7 +303,7 @@ _VIEW_PARAMETERS: dict[str, list[tuple[str, Any]]] = {
 
 
 class TokenType(CudaTile.Type, name="token"):
-    """Order between memory operations."""
+    """The type of tokens, which order memory operations."""
 
     __annotations__ = {}
 
@@ -321,7 +321,7 @@ def _token(context: ir.Context) -> TokenType:
 
 
 def _remade(type: ir.Type) -> Any:
-    """The same type made by `get`, which checks it."""
+    """The same type, created and checked by `get`."""
     if isinstance(type, PointerType):
         return PointerType.get(type.element, type.attribute)
     if isinstance(type, TileType):
@@ -333,11 +333,11 @@ def _remade(type: ir.Type) -> Any:
 
 @cached
 def type_problem(type: ir.Type) -> str | None:
-    """What is wrong with a type that was not made by `get` (MLIR does not check the types of generic text), or None."""
+    """The problem with a type from generic text, which MLIR does not check, or None."""
     try:
         return None if _remade(type) == type else f"malformed type {type}"
     except ValueError as error:
-        # The bindings refuse a parameter of another kind with a ValueError of several lines.
+        # The bindings raise a ValueError of several lines for a parameter of the wrong kind.
         message = str(error)
         return f"malformed type {type}" if message.startswith("Cannot cast") else message
 

@@ -1,4 +1,4 @@
-"""Tensors in global memory, their tiles, and how they are loaded and stored."""
+"""Tensor views and tile views of global memory, with their loads and stores."""
 
 from collections.abc import Sequence
 
@@ -34,7 +34,7 @@ _TAIL = "{ token = $token}{ optimization_hints = $optimization_hints}{ inbounds 
 
 
 class MakeTensorViewOp(Operation, name="make_tensor_view", opcode=0x43, traits=[NoMemoryEffect]):
-    """A strided tensor at base; run-time extents and strides are unsigned, one for each `?` of the type in order."""
+    """A strided tensor at base; dynamic extents and strides are unsigned, one operand per `?` of the type in order."""
 
     result: Result[TensorView]
     base: Operand[ScalarPointer]
@@ -63,7 +63,7 @@ class MakeTensorViewOp(Operation, name="make_tensor_view", opcode=0x43, traits=[
 
 
 class MakePartitionViewOp(Operation, name="make_partition_view", opcode=0x42, traits=[ext.Pure]):
-    """A tensor view cut into tiles side by side."""
+    """A tensor view divided into adjacent tiles."""
 
     result: Result[PartitionView]
     tensor_view: Operand[TensorView]
@@ -74,7 +74,7 @@ class MakePartitionViewOp(Operation, name="make_partition_view", opcode=0x42, tr
 
 
 class MakeStridedViewOp(Operation, name="make_strided_view", opcode=0x74, since="13.3", traits=[ext.Pure]):
-    """A tensor view cut into tiles that start at steps of their own."""
+    """A tensor view divided into tiles at given traversal strides."""
 
     result: Result[StridedView]
     tensor_view: Operand[TensorView]
@@ -85,7 +85,7 @@ class MakeStridedViewOp(Operation, name="make_strided_view", opcode=0x74, since=
 
 
 class MakeGatherScatterViewOp(Operation, name="make_gather_scatter_view", opcode=0x73, since="13.3", traits=[ext.Pure]):
-    """A tensor view whose rows along one dimension are picked one by one."""
+    """A tensor view whose rows along one dimension are selected individually."""
 
     result: Result[GatherScatterView]
     tensor_view: Operand[TensorView]
@@ -103,14 +103,14 @@ def _inner_problem(op: ir.OpView) -> str | None:
 
 
 class GetTensorShapeOp(Operation, name="get_tensor_shape", opcode=0x2F, traits=[NoMemoryEffect]):
-    """The extents of a tensor, unsigned; undefined where one does not fit."""
+    """The extents of a tensor, unsigned; undefined if one does not fit."""
 
     result: Sequence[Result[ScalarInteger]]
     src: Operand[TensorView]
     assembly = "$src attr-dict : type($src) -> type($result)"
 
     def has_assembly(self) -> bool:
-        # A tensor of rank 0 has no extents, and the line no type then.
+        # A tensor of rank 0 has no extents, so the assembly form would have no result type.
         return bool(len(self.results))
 
     def check_types(self) -> str | None:
@@ -118,7 +118,7 @@ class GetTensorShapeOp(Operation, name="get_tensor_shape", opcode=0x2F, traits=[
 
 
 class GetIndexSpaceShapeOp(Operation, name="get_index_space_shape", opcode=0x2D, traits=[NoMemoryEffect]):
-    """How many tiles a view has along each of its dimensions."""
+    """The number of tiles of a view along each dimension."""
 
     result: Sequence[Result[ScalarInteger]]
     src: Operand[TileView]
@@ -135,7 +135,7 @@ def _rank_problem(op: ir.OpView) -> str | None:
 
 
 class LoadViewTkoOp(Operation, name="load_view_tko", opcode=0x3E):
-    """The tile at index (unsigned); elements outside of the tensor are the view's padding or, without one, anything."""
+    """Loads the tile at index (unsigned); elements outside the tensor are the view's padding or undefined."""
 
     tile: Result[AnyTile]
     result_token: Result[Token]
@@ -156,7 +156,7 @@ class LoadViewTkoOp(Operation, name="load_view_tko", opcode=0x3E):
 
 
 class StoreViewTkoOp(Operation, name="store_view_tko", opcode=0x66):
-    """Writes a tile at index (unsigned); elements outside of the tensor are dropped."""
+    """Stores a tile at index (unsigned); elements outside the tensor are dropped."""
 
     result_token: Result[Token]
     tile: Operand[AnyTile]

@@ -1,4 +1,4 @@
-"""What a valid module says that is likely a mistake: misspelt fields, and hints that nothing follows."""
+"""Likely mistakes in valid modules: misspelt fields and unsupported hints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
 from tilec.dialect.verify import is_stray
 
-# How alike a name must be to a field's to be taken for a slip.
+# The similarity to a field name above which an attribute counts as misspelt.
 _ALIKE = 0.8
 
 
@@ -18,12 +18,12 @@ Warning = tuple[ir.Location, str]
 
 
 def hint_warnings(module: ir.Module) -> list[Warning]:
-    """Where and what hints are wrong; NVIDIA's tools too look only on request."""
+    """The locations and problems of hints; as in NVIDIA's tools, checked only on request."""
     return _collected(module, hint_problems)
 
 
 def slip_warnings(module: ir.Module) -> list[Warning]:
-    """Where and what attributes are none of the operation's, and look like one."""
+    """The locations and names of attributes that resemble a field of their operation but are not one."""
     return _collected(module, _slips)
 
 

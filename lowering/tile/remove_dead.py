@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from tilec.dialect.cuda_tile.folds import effect_free
+from tilec.dialect.cuda_tile.reduction_rules import effect_free
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import inner_operations, operations_named
 from tilec.lowering.tile.terminators import YIELD

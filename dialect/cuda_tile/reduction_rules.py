@@ -1,4 +1,4 @@
-"""The rules that reduce and scan share."""
+"""Rules shared by reduce and scan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote, spell, spell_list
 
-# Operations without memory effects that are not marked pure because they may be undefined for some operands.
+# Operations without memory effects that are not marked pure, because some operands make them undefined.
 _EFFECT_FREE = frozenset(
     f"cuda_tile.{name}"
     for name in (
@@ -26,12 +26,12 @@ _LEAVES_PURE_WORLD = frozenset(f"cuda_tile.{name}" for name in ("for", "loop", "
 
 
 def reduced_type(tile: TileType, dim: int) -> TileType:
-    """The tile without dimension dim."""
+    """The tile type without dimension dim."""
     return TileType.get(tile.shape[:dim] + tile.shape[dim + 1 :], tile.element)
 
 
 def shape_problem(op: ir.OpView, result_type: Callable[[TileType, int], TileType]) -> str | None:
-    """What is wrong with operands, identities and results of a fold, or None."""
+    """The problem with operands, identities and results of a reduction or scan, or None."""
     operands, results = [v.type for v in op.operands], [v.type for v in op.results]
     identities = list(op.identities)
     if not operands:
@@ -63,7 +63,7 @@ def _identity_problem(index: int, element: ir.Type, identity: ir.Attribute) -> s
 
 
 def body_problem(op: ir.OpView) -> str | None:
-    """What is wrong with the body of a fold, or None."""
+    """The problem with the body of a reduction or scan, or None."""
     block = op.body.blocks[0]
     elements = [value.type.element for value in op.operands]
     expected = [TileType.get((), element) for element in elements for _ in range(2)]
@@ -81,7 +81,7 @@ def body_problem(op: ir.OpView) -> str | None:
 
 
 def effect_free(op: ir.OpView) -> bool:
-    """Whether an operation, with all inside it, touches no memory; one of another dialect does unless it tells."""
+    """Whether an operation and all nested ones have no memory effect; those of other dialects count as having one."""
     from_traits = any(trait.__name__ in ("Pure", "NoMemoryEffect") for trait in getattr(op, "_traits", ()))
     if not from_traits and op.operation.name not in _EFFECT_FREE:
         return False
