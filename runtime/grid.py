@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tilec.errors import InputError
 
@@ -14,7 +14,7 @@ MAX_GRID = (2**31 - 1, 65535, 65535)
 
 def dimensions(value: Sequence[int] | int, what: str, least: int = 1) -> Dimensions:
     """One to three extents, the rest 1; InputError if any extent is not an integer of at least `least`."""
-    extents = (value,) if isinstance(value, int) else tuple(value)
+    extents = tuple(value) if isinstance(value, Iterable) else (value,)
     fits = 1 <= len(extents) <= 3 and all(isinstance(extent, int) and extent >= least for extent in extents)
     if not fits:
         raise InputError(f"{what} needs one to three integers of at least {least}, got {value!r}")

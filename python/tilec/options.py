@@ -24,7 +24,7 @@ class Options:
 def from_environment() -> Options:
     """`TILEC_TARGET`, `TILEC_BACKEND` (interpret, simulate, launch), `TILEC_DUMP` (a folder), `TILEC_SEED`.
 
-    Raises UsageError for a seed that is no number.
+    Raises UsageError for a seed that is not a number.
     """
     dump = os.environ.get("TILEC_DUMP")
     return Options(
@@ -39,6 +39,11 @@ def _seed(text: str) -> int:
     if not text.isdecimal():
         raise UsageError(f"TILEC_SEED needs a number from 0 on, got '{text}'")
     return int(text)
+
+
+def full_traceback() -> bool:
+    """Whether errors keep the frames of this package: `TILEC_TRACEBACK=full`. Every other value means no."""
+    return os.environ.get("TILEC_TRACEBACK") == "full"
 
 
 def cache_folder() -> Path:

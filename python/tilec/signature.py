@@ -131,7 +131,7 @@ def _checked(kernel: Kernel, name: str, argument: Argument | None) -> Argument:
         raise _mismatch(kernel, f"parameter '{name}' {needs}, got '{argument}'")
     if not constant and isinstance(argument, ConstantArgument):
         annotation = f"ct.Constant[{type(argument.value).__name__}]"
-        needs = f"is no ct.Constant: give its type, as in '{name}: i32', or annotate it as {annotation}"
+        needs = f"is not a ct.Constant: give its type, as in '{name}: i32', or annotate it as {annotation}"
         raise _mismatch(kernel, f"parameter '{name}' {needs}")
     return argument
 

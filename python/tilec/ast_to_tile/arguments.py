@@ -82,7 +82,7 @@ def shape(value: Any, parameter: str = "shape", *, rank: int | None = None, powe
             nearest = f" (the next is {1 << extent.bit_length()})" if powers and extent > 0 else ""
             raise BadArgument(parameter, f"expected extents that are {wanted}, got {extent} in {extents}{nearest}")
     if rank is not None and len(extents) != rank and extents != ():
-        raise BadArgument(parameter, f"expected one extent a dimension, {rank} in all, got {extents}")
+        raise BadArgument(parameter, f"expected one extent per dimension, {rank} in all, got {extents}")
     return extents
 
 
@@ -132,7 +132,7 @@ def index(value: Any, rank: int, parameter: str = "index") -> tuple[Any, ...]:
     """One integer scalar a dimension."""
     items = value if isinstance(value, tuple) else (value,)
     if len(items) != rank:
-        raise BadArgument(parameter, f"expected one index a dimension, {rank} in all, got {len(items)}")
+        raise BadArgument(parameter, f"expected one index per dimension, {rank} in all, got {len(items)}")
     for item in items:
         _integer_scalar(item, parameter)
     return items

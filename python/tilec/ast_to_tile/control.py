@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.ast_to_tile import arguments
+from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Array, Tile, TiledView, describe
+from tilec.ast_to_tile.values import Array, Text, Tile, TiledView, describe
 from tilec.errors import TileStaticAssertionError, TileSyntaxError
 from tilec.language import control as language
 from tilec.language import datatypes
@@ -27,8 +28,15 @@ def _static_assert(emitter: Emitter, condition: Any, message: Any) -> None:
         raise arguments.BadArgument(
             "condition", f"expected a condition known while compiling, got {describe(condition)}"
         )
-    if not arguments.known(condition):
-        raise TileStaticAssertionError("static assertion failed" + (f": {message}" if message is not None else ""))
+    if not known(condition):
+        raise TileStaticAssertionError("static assertion failed" + ("" if message is None else f": {_text(message)}"))
+
+
+def _text(message: Any) -> str:
+    """A message as the user reads it; values at run time appear by their types."""
+    if isinstance(message, Text):
+        return "".join(piece if isinstance(piece, str) else f"<{piece[0]}>" for piece in message.pieces)
+    return str(known(message)) if is_static(message) else f"<{describe(message)}>"
 
 
 @implements(language.static_eval)

@@ -145,7 +145,7 @@ def _flattened_bytes(tile: Tile, width: int) -> int:
     """How many elements of `width` bits the bits of a tile make; raises CompileError where some are left."""
     bits = math.prod(tile.shape) * (1 if tile.dtype.is_boolean else tile.dtype.bitwidth)
     if bits % width or bits % 8:
-        raise TileTypeError(f"the {bits} bits of {describe(tile)} are no whole number of elements of {width} bits")
+        raise TileTypeError(f"size of {describe(tile)} ({bits} bits) is not a multiple of {width} bits")
     return bits // width
 
 

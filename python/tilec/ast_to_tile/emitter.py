@@ -104,7 +104,7 @@ def element_attribute(value: bool | int | float, dtype: DType) -> ir.Attribute:
     if dtype.is_boolean:
         return ir.IntegerAttr.get(element, int(bool(value)))
     if isinstance(value, float) and not value.is_integer():
-        raise TileValueError(f"the constant {value} is no integer and cannot become {dtype}")
+        raise TileValueError(f"cannot convert non-integer constant {value} to {dtype}")
     integer = int(value)
     least, greatest = dtype.range
     if not least <= integer <= greatest:

@@ -33,7 +33,7 @@ def addresses(
 def _integer_tiles(emitter: Emitter, array: Array, indices: Any) -> list[Tile]:
     items = indices if isinstance(indices, tuple) else (indices,)
     if len(items) != len(array.shape):
-        raise BadArgument("indices", f"expected one index a dimension, {len(array.shape)} in all, got {len(items)}")
+        raise BadArgument("indices", f"expected one index per dimension, {len(array.shape)} in all, got {len(items)}")
     tiles = [emitter.as_tile(arguments.tile_like(item, "indices")) for item in items]
     for tile in tiles:
         if not tile.dtype.is_integral:

@@ -47,7 +47,9 @@ def read(function: FunctionType) -> Source:
     """Raises CompileError for functions whose source is not at hand, as those typed into an interactive session."""
     # By the code: a function that functools.wraps another is itself, not the other.
     code = function.__code__
-    place = SourceLocation(code.co_filename, code.co_firstlineno)
+    # Names such as <string> are shared by all code that no file holds.
+    shared = code.co_filename.startswith("<")
+    place = None if shared else SourceLocation(code.co_filename, code.co_firstlineno)
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     found = [node for node in _definitions(text).get(code.co_firstlineno, ()) if _name(node) == code.co_name]
     if not found:

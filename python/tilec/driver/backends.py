@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tilec import options
+from tilec.diagnostics.user_traceback import public
 from tilec.driver.compiled import Compiled
 from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError
@@ -34,6 +35,7 @@ def preload(compiled: Compiled | Artifact, ordinal: int | None = None) -> None:
     load_on_device(compiled.artifact if isinstance(compiled, Compiled) else compiled, ordinal)
 
 
+@public
 def run(
     compiled_or_module: Any,
     grid: Sequence[int] | int,

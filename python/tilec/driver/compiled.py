@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tilec.diagnostics.user_traceback import public
 from tilec.driver.launch_metadata import metadata_of
 from tilec.driver.stage_text import module_text
 from tilec.errors import UsageError
@@ -117,6 +118,7 @@ class Compiled:
             raise UsageError(f"{self.source.name} has no launch metadata; compile an earlier stage as far as ptx")
         return Artifact(self.metadata, self.ptx, self.cubin)
 
+    @public
     def save(self, path: str | Path, locations: bool = False) -> Path:
         """Writes every stage beside the artifact's files, all with the stem `path`, and returns the stem.
 

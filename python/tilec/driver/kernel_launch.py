@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tilec.diagnostics.user_traceback import public
 from tilec.driver.backends import chosen_backend, run
 from tilec.driver.specialized import specialized
 from tilec.errors import InputError, UsageError
 from tilec.language.kernel import Kernel
 
 
+@public
 def launch(
     stream: Any,
     grid: Sequence[int] | int,

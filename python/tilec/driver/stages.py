@@ -10,6 +10,7 @@ from typing import Any
 
 from tilec import options
 from tilec.compile_options import CompileOptions
+from tilec.diagnostics.user_traceback import public
 from tilec.driver.compiled import Compiled, StageResult
 from tilec.driver.dump import Dump
 from tilec.driver.internal_failure import internal_error
@@ -116,6 +117,7 @@ STAGES = (
 STAGE_NAMES = tuple(stage.name for stage in STAGES)
 
 
+@public
 def compile(
     kernel_or_module: Any,
     *,

@@ -7,7 +7,7 @@ from tilec.language.stub import kernel_function
 
 @kernel_function
 def printf(format, *args):
-    """Print tiles by a constant format as of C's printf, one directive a tile."""
+    """Print tiles by a constant format as of C's printf, one directive per tile."""
 
 
 @kernel_function

@@ -13,6 +13,7 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tilec.ast_to_tile.source import read
+from tilec.diagnostics.user_traceback import public
 from tilec.errors import CompileError, InputError, SourceLocation
 from tilec.language.annotations import ArrayAnnotation, ConstantAnnotation, ScalarAnnotation
 from tilec.language.hints import NO_HINTS, Hints
@@ -32,7 +33,7 @@ class Kernel:
         functools.update_wrapper(self, function)
         self.function = function
         self.hints = hints
-        self.name = function.__name__
+        self.name = _symbol(function.__name__)
         self.parameters = _parameters(function)
         metadata = {name: _metadata(function, hint) for name, hint in _annotations(function).items()}
         self.constants = frozenset(_having(metadata, ConstantAnnotation))
@@ -55,10 +56,12 @@ class Kernel:
         source = read(self.function)
         return source.place(source.node)
 
+    @public
     def replace_hints(self, **hints: Any) -> Kernel:
         """The same kernel with other hints."""
         return Kernel(self.function, self.hints.replace(**hints))
 
+    @public
     def to_tile(self, signature: Signature, *, target: str | None = None) -> Module:
         """The verified `cuda_tile` module of this kernel for one signature.
 
@@ -72,6 +75,7 @@ class Kernel:
         return Module(kernel_to_tile(self, signature.bind(self)))
 
 
+@public
 def kernel(function: FunctionType | None = None, /, **hints: Any) -> Any:
     """Decorator, with or without hints: num_ctas, occupancy, opt_level, num_worker_warps (a value or a ct.ByTarget).
 
@@ -83,6 +87,7 @@ def kernel(function: FunctionType | None = None, /, **hints: Any) -> Any:
     return Kernel(_plain(function), made)
 
 
+@public
 def function(function: Callable[..., Any] | None = None, /, *, host: bool = False, tile: bool = True) -> Any:
     """Decorator of a helper for kernels; with `host=True` it can be called on the host too.
 
@@ -114,6 +119,13 @@ def _plain(function: Any) -> FunctionType:
     if not isinstance(function, FunctionType):
         raise CompileError(f"ct.kernel decorates a Python function, got {type(function).__name__}")
     return function
+
+
+def _symbol(name: str) -> str:
+    """The name of the entry: PTX takes ASCII letters, digits and underscores only."""
+    if name == "<lambda>":
+        return "lambda_kernel"
+    return "".join(letter if letter.isascii() else f"_u{ord(letter):x}" for letter in name)
 
 
 def _parameters(function: FunctionType) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tilec.diagnostics.user_traceback import public
 from tilec.errors import CompileError
 
 
@@ -20,6 +21,7 @@ def kernel_function(
     if function is None:
         return lambda decorated: kernel_function(decorated, on_host=on_host)
 
+    @public
     @functools.wraps(function)
     def outside(*arguments: Any, **keywords: Any) -> Any:
         if on_host is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilec.diagnostics.mlir_diagnostics import place, verification_error
+from tilec.diagnostics.user_traceback import public
 from tilec.dialect.assembly.limits import check_limits
 from tilec.dialect.assembly.printer import print_module
 from tilec.dialect.assembly.reader import is_tile_assembly, read_module
@@ -29,6 +30,7 @@ class Module:
         self._file = file
 
     @classmethod
+    @public
     @suspended_garbage_collector()
     @deep_recursion()
     def parse(cls, text: str | bytes, file: str = "<string>") -> Module:
@@ -50,6 +52,7 @@ class Module:
         return module
 
     @classmethod
+    @public
     def read(cls, path: str | Path) -> Module:
         """`parse` of a file; raises InputError where it cannot be read."""
         try:
@@ -57,6 +60,7 @@ class Module:
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from None
 
+    @public
     @deep_recursion()
     def verify(self, hints: bool = False) -> None:
         """Raises VerificationError with the place of the first operation that breaks a rule.
@@ -83,6 +87,7 @@ class Module:
         found = [*slip_warnings(self.ir), *(hint_warnings(self.ir) if hints else ())]
         return [CompilerWarning(message, place(location, self._file)) for location, message in found]
 
+    @public
     @deep_recursion()
     def to_text(self, generic: bool | str = False, locations: bool = False) -> str:
         """Tile IR assembly, or a generic form; `locations` keeps where each operation came from.
@@ -96,6 +101,7 @@ class Module:
                 return text if text.endswith("\n") else text + "\n"
             return print_module(self.ir, locations, generic == "nvidia")
 
+    @public
     @deep_recursion()
     def to_bytecode(self, version: str | None = None) -> bytes:
         """The verified module as Tile IR bytecode of a version such as "13.1"; the newest one leaves the least out.
