@@ -15,7 +15,7 @@ from tilec.dialect.origin import error_place
 from tilec.dialect.tile_gpu.channel import MMA, TMA
 from tilec.dialect.tile_gpu.kernel import COMPUTE
 from tilec.dialect.tile_gpu.sets import is_scalar
-from tilec.lowering.gpu_to_ptx.kernel_lowering import operations_below
+from tilec.dialect.walk import operations_below
 from tilec.remarks import Remark
 
 LOAD, MULTIPLY = "load", "mma"
@@ -83,7 +83,7 @@ def _above(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
 
 
 def _roles_of(operations: Sequence[ir.Operation]) -> list[str]:
-    found = {role_of(op) for outer in operations for op in (outer, *operations_below(outer))}
+    found = {role_of(op.operation) for outer in operations for op in (outer, *operations_below(outer.opview))}
     return [name for name in (COMPUTE, LOAD, MULTIPLY) if name == COMPUTE or name in found]
 
 
@@ -167,7 +167,7 @@ class _Role:
             self._if(op)
         elif self._name == COMPUTE:
             self._copy_whole(op)
-        elif any(role_of(inner) == self._name for inner in operations_below(op)):
+        elif any(role_of(inner.operation) == self._name for inner in operations_below(op.opview)):
             raise _NotSeparableError(f"role '{self._name}' has work in a loop without a known end", op.location)
         else:
             self._missing.update(op.results)
@@ -175,11 +175,12 @@ class _Role:
     def _takes_part(self, op: ir.Operation) -> bool:
         """Whether the role runs something inside, or may need the scalars that come out."""
         return any(
-            role_of(inner) in (self._name, None) and inner.name != "scf.yield" for inner in operations_below(op)
+            role_of(inner.operation) in (self._name, None) and inner.operation.name != "scf.yield"
+            for inner in operations_below(op.opview)
         ) or bool(op.results)
 
     def _copy_whole(self, op: ir.Operation) -> None:
-        if any(role_of(inner) not in (COMPUTE, None) for inner in operations_below(op)):
+        if any(role_of(inner.operation) not in (COMPUTE, None) for inner in operations_below(op.opview)):
             raise _NotSeparableError("asynchronous work is in a loop without a known end", op.location)
         self._copy(op)
 

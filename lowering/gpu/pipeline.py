@@ -10,9 +10,9 @@ from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, TMA
+from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.partition_roles import is_free
-from tilec.lowering.gpu_to_ptx.kernel_lowering import operations_below
-from tilec.lowering.gpu_to_ptx.shared_plan import shared_plan, tensor_columns
+from tilec.lowering.gpu.shared_plan import shared_plan, tensor_columns
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 
@@ -29,7 +29,7 @@ def pipeline(kernel: Any, target: Target, stages: int | None = None) -> None:
     deep = _deepen_tma(kernel, [op for op in channels if op.producer == TMA], target, stages or DEFAULT_STAGES)
     _deepen_accumulators(kernel, [op for op in channels if op.producer == MMA], target)
     if not any(op.operation.name == "tile_gpu.roles" for op in block.operations):
-        for op in list(operations_below(kernel.operation)):
+        for op in [inner.operation for inner in operations_below(kernel)]:
             if op.name == "scf.for":
                 _run_ahead(op, {channel.operation.results[0] for channel in deep}, deep)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA
 from tilec.dialect.tile_gpu.types import TENSOR
+from tilec.lowering.gpu.shared_plan import PRODUCER, ChannelPlan, Party
 from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
-from tilec.lowering.gpu_to_ptx.shared_plan import PRODUCER, ChannelPlan, Party
 
 FENCE_ASYNC = "fence.proxy.async.shared::cta;"
 ARRIVE = "mbarrier.arrive.shared::cta.b64 _, [$0];"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.gpu.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
 from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
-from tilec.lowering.gpu_to_ptx.shared_plan import shared_layout
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.shared_layout import SharedLayout

@@ -9,10 +9,10 @@ from typing import Any
 from tilec.dialect.mlir import ir, passmanager
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
 from tilec.dialect.tile_gpu.kernel import COMPUTE
+from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, SharedPlan, check_shared_bytes, shared_plan
 from tilec.lowering.gpu_to_ptx.kernel_lowering import SHARED_SYMBOL, KernelLowering
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
 from tilec.lowering.gpu_to_ptx.lowers import Role, named_location
-from tilec.lowering.gpu_to_ptx.shared_plan import BARRIER_BYTES, SharedPlan, check_shared_bytes, shared_plan
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import target_named

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.dialect.tile_gpu.kernel import COMPUTE
+from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, PRODUCER, ChannelPlan, Party, SharedPlan
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, Role
-from tilec.lowering.gpu_to_ptx.shared_plan import BARRIER_BYTES, PRODUCER, ChannelPlan, Party, SharedPlan
 from tilec.lowering.target import Target
 
 SHARED_SYMBOL = "shared_memory"
@@ -20,15 +21,6 @@ def party_of(operation: ir.Operation) -> Party:
     if "consumer" not in operation.attributes:
         return PRODUCER
     return Party(ir.IntegerAttr(operation.attributes["consumer"]).value)
-
-
-def operations_below(operation: ir.Operation) -> Iterator[ir.Operation]:
-    """All operations in the regions of an operation."""
-    for region in operation.operation.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield inner.operation
-                yield from operations_below(inner.operation)
 
 
 class KernelLowering(Lowering):
@@ -82,7 +74,7 @@ class KernelLowering(Lowering):
     def _parties(self, operations: Iterable[ir.Operation]) -> list[tuple[str, ChannelPlan, bool]]:
         found: dict[str, tuple[str, ChannelPlan, bool]] = {}
         for operation in operations:
-            for op in [operation, *operations_below(operation)]:
+            for op in [operation.opview, *operations_below(operation.opview)]:
                 if op.operation.name in _PARTIES:
                     channel = self.plan.channels[op.operation.operands[0]]
                     party = party_of(op.operation)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.gpu.shared_plan import TENSOR_LANES, shared_layout
 from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
 from tilec.lowering.gpu_to_ptx.matrix_descriptor import MatrixOperand, descriptor, moved
 from tilec.lowering.gpu_to_ptx.registry import lowers
-from tilec.lowering.gpu_to_ptx.shared_plan import TENSOR_LANES, shared_layout
 from tilec.lowering.matrix_unit import TCGEN05_DESCRIPTOR
 
 # PTX ISA 9.7.16.4.2: A and B formats of kind::f16 and kind::tf32; D formats.

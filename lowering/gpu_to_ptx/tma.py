@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.gpu.shared_plan import PRODUCER, shared_layout
 from tilec.lowering.gpu_to_ptx.channel import FENCE_ASYNC
 from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
-from tilec.lowering.gpu_to_ptx.shared_plan import PRODUCER, shared_layout
 
 
 def _map_address(lowering: KernelLowering, map: ir.Value) -> ir.Value:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.tile.divisibility import divisibility
 
 VECTOR_BYTES = 16
-_BYTES = {"i1": 1, "i8": 1, "i16": 2, "f16": 2, "bf16": 2, "i32": 4, "f32": 4, "tf32": 4, "i64": 8, "f64": 8}
+# In memory tf32 fills four bytes, though its values have 19 bits.
+_BYTES = {name: max(1, bits // 8) for name, bits in ELEMENT_BITS.items()} | {"tf32": 4}
 
 
 def element_bytes(element: ir.Type) -> int:
-    """Bytes of an element in memory; addresses have eight."""
-    return 8 if isinstance(element, PointerType) else _BYTES.get(spell(element), 1)
+    """Bytes of an element in memory, one for elements of less; addresses have eight."""
+    return 8 if isinstance(element, PointerType) else _BYTES[spell(element)]
 
 
 def tensor_maker(view: ir.Value) -> Any:

@@ -6,10 +6,11 @@ from typing import Any
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.origin import error_place
+from tilec.dialect.walk import operations_below
 from tilec.lowering.kernel_hints import OCCUPANCY, STAGES
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.conversion import in_loop
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, operations_below
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.tile_hints import tile_hint
 from tilec.lowering.tile_to_gpu.warp_choice import (
     REGISTER_FILE,

@@ -7,6 +7,7 @@ from typing import Any
 
 from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
 from tilec.lowering.target import Target, target_named
 from tilec.lowering.tile_to_gpu import emitter
@@ -14,7 +15,7 @@ from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type, name
 from tilec.lowering.tile_to_gpu.exits import convert_block
 from tilec.lowering.tile_to_gpu.followed_hints import carried_hints, entry_options, hint_remarks
 from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan, operations_below
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.plan_remarks import plan_remarks
 from tilec.lowering.tile_to_gpu.pointer_vectors import pointer_vectors

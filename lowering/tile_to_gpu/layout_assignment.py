@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_below
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.halves import doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 from tilec.lowering.tile_to_gpu.alignment import access_vector, element_bytes
 from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, operations_below
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 
 VECTOR_BYTES = 16
 

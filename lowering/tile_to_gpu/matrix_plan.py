@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.origin import error_place
 from tilec.dialect.spelling import spell
+from tilec.dialect.walk import operations_below
 from tilec.errors import UnsupportedError
 from tilec.lowering.matrix_unit import UNITS, MatrixUnit
 from tilec.lowering.target import Target
@@ -83,15 +83,6 @@ def matrix_plan(entry: Any, target: Target, warps: int, order: MemoryOrder | Non
             raise UnsupportedError(f"'{name}' cannot be compiled for {target.name}", error_place(op.operation.location))
     _absorb(plan)
     return plan
-
-
-def operations_below(op: Any) -> Iterator[Any]:
-    """All operations inside an operation, in program order, outer before inner."""
-    for region in op.operation.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield inner
-                yield from operations_below(inner)
 
 
 def _add(plan: MatrixPlan, multiply: Multiply) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tilec.dialect.origin import error_place
+from tilec.dialect.walk import operations_below
 from tilec.lowering.target import Target
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, operations_below
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.tensor_maps import tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.remarks import Remark

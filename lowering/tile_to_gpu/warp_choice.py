@@ -10,9 +10,10 @@ from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.origin import error_place
 from tilec.dialect.spelling import spell
+from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
 from tilec.lowering.tile_to_gpu.layouts import is_tile
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply, operations_below
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
 
 WARP_COUNTS = (4, 8, 16)
 # 32-bit registers that one thread may spend on the largest tile, so that others fit beside it.

@@ -12,10 +12,10 @@ from tilec.dialect.origin import error_place
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA
 from tilec.dialect.tile_gpu.types import SHARED, BufferType
 from tilec.errors import UnsupportedError
-from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
 from tilec.lowering.layout.layout_text import parse_shared_layout
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES, SharedLayout
 from tilec.lowering.target import Target
+from tilec.lowering.tile_to_gpu.alignment import element_bytes
 
 BARRIER_BYTES = 8
 # PTX ISA 9.7.16.7.1: columns are allocated in powers of two from 32 on.
@@ -86,7 +86,7 @@ class SharedPlan:
 
 def shared_layout(buffer: BufferType) -> SharedLayout:
     """The layout of a shared buffer."""
-    return parse_shared_layout(buffer.layout, buffer.shape, ELEMENTS[str(buffer.element)].bytes)
+    return parse_shared_layout(buffer.layout, buffer.shape, element_bytes(buffer.element))
 
 
 def tensor_columns(buffer: BufferType) -> int:
