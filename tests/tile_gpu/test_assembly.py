@@ -6,6 +6,7 @@ import pytest
 
 from tilec.dialect.operation import OPERATIONS
 from tilec.dialect.stage_assembly.structure_printers import STRUCTURES
+from tilec.dialect.tile_gpu import dialect  # noqa: F401
 
 NAMES = [name for name in OPERATIONS if name.startswith("tile_gpu.")]
 

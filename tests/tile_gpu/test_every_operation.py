@@ -1,0 +1,112 @@
+"""Each operation of tile_gpu is verified, printed and read back; the table has a line for every one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tilec.dialect.operation import OPERATIONS
+from tilec.dialect.stage_assembly.printer import print_stage
+from tilec.dialect.tile_gpu import dialect  # noqa: F401
+from tilec.text_input.stage_module import read_stage_module, stage_module_text
+
+HEAD = """
+#rows = "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64"
+#thin = "register=(0,0)(0,0)(0,0)(0,0)(0,0)(0,0) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x1"
+#line = "register=none lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=128"
+!t = tensor<128x64xf32, #rows>
+!h = tensor<128x64xf16, #rows>
+!l = tensor<128xf32, #line>
+!a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
+!b = buffer<64x64xf16, shared, contiguous=1 swizzle=128B>
+!s = buffer<128x64xf32, shared, contiguous=1 swizzle=128B>
+!d = buffer<128x64xf32, tensor, lanes=128>
+!c = channel<[!a, !b]>
+tile_gpu.kernel @k(%p: i64, %n: i32, %f: f32) target "sm_100a" warps 4 {
+  %yes = arith.constant true
+  %x = arith.constant dense<0.0> : !t
+  %y = arith.constant dense<0.0> : !l
+  %at = arith.constant dense<0> : tensor<128xi64, #line>
+  %in = arith.constant dense<true> : tensor<128xi1, #line>
+  %map = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 128] swizzle 128B fill zero
+  %c = tile_gpu.make_channel stages 2 producer tma consumers [threads, mma] reuse ring : !c
+  %e = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse once : channel<[!d]>
+  %w = tile_gpu.shared : !s
+  %slot:2 = tile_gpu.put_begin %c : !c
+  %d = tile_gpu.put_begin %e : channel<[!d]>
+"""
+# By operation, a line of a kernel that begins as above.
+LINES = {
+    "barrier": "tile_gpu.barrier",
+    "broadcast": "%z = arith.constant dense<0.0> : tensor<128x1xf32, #thin>\n"
+    "%r = tile_gpu.broadcast %z : tensor<128x1xf32, #thin> -> !t",
+    "cat": '%r = tile_gpu.cat %y, %y dimension 0 : !l, !l -> tensor<256xf32, "register=(128) lane=(1)(2)(4)(8)(16) '
+    'warp=(32)(64) shape=256">',
+    "convert_layout": '%r = tile_gpu.convert_layout %y : !l -> tensor<128xf32, "register=(1) lane=(2)(4)(8)(16)(32) '
+    'warp=(64)(0) shape=128">',
+    "dot": "%r = tile_gpu.dot %slot#0, %slot#1, %x : !a, !b -> !t",
+    "extract": "%r = tile_gpu.extract %y[%n] : !l -> f32",
+    "fence_async": "tile_gpu.fence_async global_memory",
+    "get": "%r:2 = tile_gpu.get %c consumer 1 : !c",
+    "iota": "%r = tile_gpu.iota : tensor<128xi32, #line>",
+    "kernel": "",
+    "load_global": "%r = tile_gpu.load_global %at, mask %in, other %y vector 1 : tensor<128xi64, #line> -> !l",
+    "load_shared": "%r = tile_gpu.load_shared %w : !s -> !t",
+    "load_tensor_memory": "%r = tile_gpu.load_tensor_memory %d : !d -> !t",
+    "load_view": '%r = tile_gpu.load_view %p[%n] extents [%n] strides [%n] vector 1 padding "nan"'
+    " inbounds [false] : !l",
+    "make_channel": "%r = tile_gpu.make_channel stages 1 producer threads consumers [mma] reuse once shares %e"
+    " : channel<[!d]>",
+    "make_tensor_map": '%r = tile_gpu.make_tensor_map "f32" %p[%n] strides [] box [32] swizzle none fill nan',
+    "math": '%r = tile_gpu.math "exp2.approx.ftz" %x : !t -> !t',
+    "num_programs": "%r = tile_gpu.num_programs 2",
+    "program_id": "%r = tile_gpu.program_id 1",
+    "put_begin": "%r:2 = tile_gpu.put_begin %c first_round : !c",
+    "put_commit": "tile_gpu.put_commit %c first_round : !c",
+    "reduce": "%r = tile_gpu.reduce %y dimension 0 identities [0.0 : f32] : !l -> f32 (%i: f32, %j: f32) {\n"
+    "%k = arith.addf %i, %j : f32\ntile_gpu.yield %k : f32\n}",
+    "release": "tile_gpu.release %c consumer 0 : !c",
+    "reshape": "%r = tile_gpu.reshape %y : !l -> tensor<128x1xf32, "
+    '"register=none lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x1">',
+    "return": "tile_gpu.return",
+    "roles": "tile_gpu.roles compute warps 4 { } load warps 1 { }",
+    "scan": "%r = tile_gpu.scan %y dimension 0 reverse true identities [0.0 : f32] : !l -> !l (%i: f32, %j: f32) {\n"
+    "%k = arith.addf %i, %j : f32\ntile_gpu.yield %k : f32\n}",
+    "shared": "%r = tile_gpu.shared : !a",
+    "splat": "%r = tile_gpu.splat %f : f32 -> !l",
+    "store_global": "tile_gpu.store_global %y -> %at, mask %in vector 1 order relaxed scope device"
+    " : !l -> tensor<128xi64, #line>",
+    "store_shared": "tile_gpu.store_shared %x, %w : !t -> !s",
+    "store_tensor_memory": "tile_gpu.store_tensor_memory %x, %d : !t -> !d",
+    "store_view": "tile_gpu.store_view %y -> %p[%n] extents [%n] strides [%n] vector 1 : !l",
+    "store_wait": "tile_gpu.store_wait read",
+    "tcgen05_mma": "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1 into %d accumulate %yes : !a, !b -> !d",
+    "tma_load": "tile_gpu.tma_load %map[%n, %n] -> %slot#0 of %c : !a",
+    "tma_store": "tile_gpu.tma_store %w -> %map[%n, %n] : !s",
+    "transpose": "%r = tile_gpu.transpose %x [1, 0] : !t -> tensor<64x128xf32, "
+    '"register=(1,0)(2,0)(4,0)(8,0)(16,0)(32,0) lane=(0,1)(0,2)(0,4)(0,8)(0,16) warp=(0,32)(0,64) shape=64x128">',
+    "view_buffer": "%r = tile_gpu.view_buffer %slot#0 : !a -> buffer<64x128xf16, shared, contiguous=0 swizzle=128B>",
+    "wgmma": "%r = tile_gpu.wgmma f16 %slot#0, %slot#1, %x : !a, !b -> !t",
+    "wgmma_wait": "%r = tile_gpu.wgmma_wait %x pending 0 : !t",
+    "yield": "%r = tile_gpu.reduce %y dimension 0 identities [0.0 : f32] : !l -> f32 (%i: f32, %j: f32) {\n"
+    "tile_gpu.yield %i : f32\n}",
+}
+NAMES = [name.removeprefix("tile_gpu.") for name in OPERATIONS if name.startswith("tile_gpu.")]
+
+
+def test_the_table_has_every_operation() -> None:
+    assert sorted(LINES) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_read_back_as_printed(name: str) -> None:
+    module = read_stage_module(f"{HEAD}  {LINES[name]}\n}}\n", "<k>")
+    assert module.operation.verify()
+    text = print_stage(module)
+    assert re.search(rf"tile_gpu\.{name}\b", text) or name == "return"
+    again = read_stage_module(text, "<k>")
+    assert stage_module_text(again, generic=True) == stage_module_text(module, generic=True)
+    # The generic form is the same module too.
+    generic = stage_module_text(module, generic=True)
+    assert stage_module_text(read_stage_module(generic, "<k>")) == text
