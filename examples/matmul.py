@@ -82,7 +82,7 @@ def main() -> int:
     stop = "tile" if options.backend == "interpret" else None
     compiled = ct.compile(matmul_kernel, target=options.target, signature=signature, stop=stop)
     for stage in compiled.stages:
-        size = f"{len(stage.text.splitlines()):6} lines" if stage.text else f"{len(stage.content):6} bytes"
+        size = f"{len(stage.text.splitlines()):6} lines" if stage.text else f"{len(stage.content()):6} bytes"
         print(f"  {stage.name:<10}{stage.seconds * 1e3:8.1f} ms  {size}")
     options.out.mkdir(parents=True, exist_ok=True)
     base = compiled.save(options.out / "matmul")

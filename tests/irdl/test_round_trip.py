@@ -113,5 +113,5 @@ def test_every_stage_is_unchanged_when_it_is_not_verified(mlir_opt_22: MlirOpt, 
     compiled = compile(source, target=target, signature=KERNELS[name], stop="ptx-mlir")
     assert [stage.name for stage in compiled.stages] == ["tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir"]
     for stage in compiled.stages:
-        module = read_module(stage.content, stage.name.removesuffix("-opt"), stage.name)
+        module = read_module(stage.content(), stage.name.removesuffix("-opt"), stage.name)
         assert_unchanged(mlir_opt_22, module.operation.get_asm(print_generic_op_form=True), *UNVERIFIED)
