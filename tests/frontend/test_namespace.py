@@ -6,13 +6,16 @@ import importlib.util
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tilec as ct
 from tilec.ast_to_tile import entry  # noqa: F401  (registers every op group)
 from tilec.ast_to_tile.registry import HANDLERS, implements
 from tilec.language import arith, atomic, control, convert, debug, math, memory, mma, reduce, scan, shape, view
+from tilec.language.stub import methods, properties
 
 OP_GROUPS = (arith, atomic, control, convert, debug, math, memory, mma, reduce, scan, shape)
 FUNCTIONS = [
@@ -24,8 +27,7 @@ FUNCTIONS = [
 METHODS = [
     (f"{kind.__name__}.{name}", value)
     for kind in (view.Array, view.Tile, view.TiledView)
-    for name, value in vars(kind).items()
-    if not name.startswith("_")
+    for name, value in methods(kind).items()
 ]
 
 
@@ -82,3 +84,23 @@ def test_the_errors_of_cutile_are_distinct_classes_below_one() -> None:
 def test_functions_of_kernels_say_so_on_the_host() -> None:
     with pytest.raises(ct.TileError, match="'zeros' can be called inside a kernel only"):
         ct.zeros((4,), ct.float32)
+
+
+@ct.kernel
+def members(x, seen: ct.Constant[str]):
+    view = x.tiled_view((4,))
+    value = x if seen == "Array" else view if seen == "TiledView" else view.load(0)
+    value.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("kind", [view.Array, view.TiledView, view.Tile])
+def test_the_classes_for_editors_list_what_kernels_know(kind: type) -> None:
+    with pytest.raises(ct.TileTypeError) as caught:
+        ct.launch(None, 1, members, (np.zeros(4, np.float32), kind.__name__), backend="interpret")
+    known = set(caught.value.message.partition("they have: ")[2].split(", "))
+    assert known == {*methods(kind), *properties(kind)}
+    assert all(getattr(kind, name).__doc__ for name in known)
+
+
+def test_the_package_says_that_it_has_types() -> None:
+    assert (Path(ct.__file__).parent / "py.typed").is_file()

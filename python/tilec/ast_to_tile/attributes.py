@@ -13,16 +13,10 @@ from tilec.ast_to_tile.shape import index_with_new_axes
 from tilec.ast_to_tile.values import Array, Method, Range, Tile, TiledView, TypedConstant, describe, is_number, plain
 from tilec.ast_to_tile.view import array_attribute, view_attribute
 from tilec.errors import TileTypeError
-from tilec.language import convert, datatypes, shape, view
+from tilec.language import datatypes, view
+from tilec.language.stub import methods
 
-_TILE_METHODS = {
-    "astype": convert.astype,
-    "extract": shape.extract,
-    "reshape": shape.reshape,
-    "permute": shape.permute,
-    "transpose": shape.transpose,
-    "item": view.Tile.item,
-}
+_TILE_METHODS = methods(view.Tile)
 
 
 def attribute(value: Any, name: str) -> Any:

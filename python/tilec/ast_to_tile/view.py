@@ -19,6 +19,7 @@ from tilec.language import datatypes
 from tilec.language import view as language
 from tilec.language.datatypes import DType
 from tilec.language.modes import PaddingMode
+from tilec.language.stub import methods
 
 
 def make_array(
@@ -74,7 +75,7 @@ def tiles_along(emitter: Emitter, extent: Any, step: int) -> Any:
     return binary(emitter, "cdiv", extent, step)
 
 
-_METHODS = {name: getattr(language.Array, name) for name in ("slice", "tiled_view")}
+_METHODS = methods(language.Array)
 
 
 def array_attribute(array: Array, name: str) -> Any:
@@ -90,7 +91,7 @@ def array_attribute(array: Array, name: str) -> Any:
     )
 
 
-_VIEW_METHODS = {name: getattr(language.TiledView, name) for name in ("num_tiles", "load", "store")}
+_VIEW_METHODS = methods(language.TiledView)
 
 
 def view_attribute(view: TiledView, name: str) -> Any:

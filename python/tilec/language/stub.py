@@ -5,10 +5,21 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 from tilec.diagnostics.user_traceback import public
 from tilec.errors import CompileError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def kernel_function(function: Callable[P, R], /) -> Callable[P, R]: ...
+
+
+@overload
+def kernel_function(*, on_host: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
 def kernel_function(
@@ -19,7 +30,11 @@ def kernel_function(
     On the host it raises CompileError, or does what `on_host` does.
     """
     if function is None:
-        return lambda decorated: kernel_function(decorated, on_host=on_host)
+        return lambda decorated: _stub(decorated, on_host)
+    return _stub(function, on_host)
+
+
+def _stub(function: Callable[..., Any], on_host: Callable[..., Any] | None) -> Callable[..., Any]:
 
     @public
     @functools.wraps(function)
@@ -30,3 +45,13 @@ def kernel_function(
 
     outside.signature = inspect.signature(function)  # type: ignore[attr-defined]
     return outside
+
+
+def methods(kind: type) -> dict[str, Callable[..., Any]]:
+    """The methods of a class that kernels know, by name."""
+    return {name: value for name, value in vars(kind).items() if hasattr(value, "signature")}
+
+
+def properties(kind: type) -> list[str]:
+    """The names of the properties of a class that kernels know."""
+    return [name for name, value in vars(kind).items() if isinstance(value, property)]
