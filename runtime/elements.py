@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
+from tilec.element_types import ELEMENT_TYPES, FLOAT
+
 
 @dataclass(frozen=True)
 class Element:
@@ -23,39 +25,23 @@ class Element:
         return self.dtypes[0].itemsize
 
 
-def _element(name: str, *dtypes: type) -> Element:
-    return Element(name, tuple(np.dtype(dtype) for dtype in dtypes))
-
-
-ELEMENTS: dict[str, Element] = {
-    element.name: element
-    for element in (
-        _element("i1", np.bool_),
-        _element("i8", np.int8, np.uint8),
-        _element("i16", np.int16, np.uint16),
-        _element("i32", np.int32, np.uint32),
-        _element("i64", np.int64, np.uint64),
-        _element("u8", np.uint8),
-        _element("u16", np.uint16),
-        _element("u32", np.uint32),
-        _element("u64", np.uint64),
-        _element("f16", np.float16),
-        _element("bf16", ml_dtypes.bfloat16),
-        _element("f32", np.float32),
-        _element("tf32", np.float32),
-        _element("f64", np.float64),
-        _element("f8E4M3FN", ml_dtypes.float8_e4m3fn),
-        _element("f8E5M2", ml_dtypes.float8_e5m2),
-        _element("f8E8M0FNU", ml_dtypes.float8_e8m0fnu),
-    )
-}
-
 # What lies behind a pointer may also be of types that numpy has none for, in an array of their bytes.
+_IN_BYTES = ("i4", "f4E2M1FN", "fnv8E5M3FNU")
+_UNSIGNED = tuple(f"u{bits}" for bits in (8, 16, 32, 64))
+
+
+def _elements() -> list[Element]:
+    """Integers, unsigned integers (which only signatures tell apart), floats."""
+    rows = [row for row in ELEMENT_TYPES.values() if row.name not in _IN_BYTES]
+    unsigned = [Element(name, (np.dtype(f"uint{name[1:]}"),)) for name in _UNSIGNED]
+    integers, floats = ([Element(row.name, row.dtypes) for row in rows if (row.kind == FLOAT) == b] for b in (0, 1))
+    return [*integers, *unsigned, *floats]
+
+
+ELEMENTS: dict[str, Element] = {element.name: element for element in _elements()}
 POINTEES: dict[str, tuple[np.dtype, ...]] = {
     **{name: element.dtypes for name, element in ELEMENTS.items()},
-    "i4": (np.dtype(np.uint8), np.dtype(np.int8)),
-    "f4E2M1FN": (np.dtype(np.uint8),),
-    "fnv8E5M3FNU": (np.dtype(np.uint8),),
+    **{name: ELEMENT_TYPES[name].dtypes for name in _IN_BYTES},
 }
 
 # PTX ISA 5.2.1: the fundamental types a kernel parameter can have here, with the host type of the same bits.

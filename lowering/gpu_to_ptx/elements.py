@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
+from tilec.element_types import ELEMENT_TYPES, PREDICATE, ElementType
 from tilec.errors import UnsupportedError
 
 
@@ -44,24 +45,13 @@ class Element:
         return {"i1": 1, "i16": 16, "i32": 32, "f32": 32, "i64": 64, "f64": 64}[self.register]
 
 
-ELEMENTS = {
-    element.name: element
-    for element in (
-        Element("i1", "i1", 1, "predicate", "pred"),
-        Element("i8", "i16", 8, "integer", "s16"),
-        Element("i16", "i16", 16, "integer", "s16"),
-        Element("i32", "i32", 32, "integer", "s32"),
-        Element("i64", "i64", 64, "integer", "s64"),
-        Element("f16", "i16", 16, "float", "f16"),
-        Element("bf16", "i16", 16, "float", "bf16"),
-        Element("tf32", "f32", 32, "float", "tf32"),
-        Element("f32", "f32", 32, "float", "f32"),
-        Element("f64", "f64", 64, "float", "f64"),
-        Element("f8E4M3FN", "i16", 8, "float", "e4m3"),
-        Element("f8E5M2", "i16", 8, "float", "e5m2"),
-        Element("f8E8M0FNU", "i16", 8, "float", "ue8m0"),
-    )
-}
+def _element(row: ElementType) -> Element | None:
+    if row.register is None or row.ptx is None:
+        return None
+    return Element(row.name, row.register, 1 if row.kind == PREDICATE else row.storage_bits, row.kind, row.ptx)
+
+
+ELEMENTS = {row.name: element for row in ELEMENT_TYPES.values() if (element := _element(row)) is not None}
 
 
 def element_named(name: str) -> Element:

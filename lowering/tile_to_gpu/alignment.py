@@ -5,20 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.element_types import element_type
 from tilec.lowering.tile.divisibility import divisibility
 
 VECTOR_BYTES = 16
-# In memory tf32 fills four bytes, though its values have 19 bits.
-_BYTES = {name: max(1, bits // 8) for name, bits in ELEMENT_BITS.items()} | {"tf32": 4}
 
 
 def element_bytes(element: ir.Type) -> int:
-    """Bytes of an element in memory, one for elements of less; addresses have eight."""
-    return 8 if isinstance(element, PointerType) else _BYTES[spell(element)]
+    """Bytes of an element in memory, one where several share a byte; addresses have eight."""
+    return 8 if isinstance(element, PointerType) else max(1, element_type(spell(element)).storage_bits // 8)
 
 
 def tensor_maker(view: ir.Value) -> Any:
