@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, WGMMA
+from tilec.dialect.tile_gpu.matrix import KINDS
+from tilec.element_types import element_type
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
@@ -102,8 +104,8 @@ def _wgmma_registers(columns: int) -> int:
 
 
 _HALVES = {"f16": MnMajor(), "bf16": MnMajor()}
-_TENSOR_CORE_BYTES = {"f16": 2, "bf16": 2, "tf32": 4}
-_FMA_BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "f64": 8}
+_TENSOR_CORE_BYTES = {name: element_type(name).storage_bytes for name in KINDS}
+_FMA_BYTES = {name: element_type(name).storage_bytes for name in (*KINDS, "f32", "f64")}
 
 # PTX ISA 9.7.16.4.1: swizzle in bits 63:61, and 0b001 in bits 48:46.
 TCGEN05_DESCRIPTOR = DescriptorFormat({"none": 0, "128B_atom_32B": 1, "128B": 2, "64B": 4, "32B": 6}, 61, 1 << 46)

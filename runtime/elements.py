@@ -11,7 +11,7 @@ from tilec.element_types import ELEMENT_TYPES, FLOAT
 
 
 @dataclass(frozen=True)
-class Element:
+class ArrayElement:
     """An element type and the numpy types whose memory holds it, the usual one first.
 
     Integers of Tile IR have no sign, so a pointer to i8 takes arrays of both; signatures say u8 where Python did.
@@ -30,15 +30,17 @@ _IN_BYTES = ("i4", "f4E2M1FN", "fnv8E5M3FNU")
 _UNSIGNED = tuple(f"u{bits}" for bits in (8, 16, 32, 64))
 
 
-def _elements() -> list[Element]:
+def _elements() -> list[ArrayElement]:
     """Integers, unsigned integers (which only signatures tell apart), floats."""
     rows = [row for row in ELEMENT_TYPES.values() if row.name not in _IN_BYTES]
-    unsigned = [Element(name, (np.dtype(f"uint{name[1:]}"),)) for name in _UNSIGNED]
-    integers, floats = ([Element(row.name, row.dtypes) for row in rows if (row.kind == FLOAT) == b] for b in (0, 1))
+    unsigned = [ArrayElement(name, (np.dtype(f"uint{name[1:]}"),)) for name in _UNSIGNED]
+    integers, floats = (
+        [ArrayElement(row.name, row.dtypes) for row in rows if (row.kind == FLOAT) == b] for b in (0, 1)
+    )
     return [*integers, *unsigned, *floats]
 
 
-ELEMENTS: dict[str, Element] = {element.name: element for element in _elements()}
+ELEMENTS: dict[str, ArrayElement] = {element.name: element for element in _elements()}
 POINTEES: dict[str, tuple[np.dtype, ...]] = {
     **{name: element.dtypes for name, element in ELEMENTS.items()},
     **{name: ELEMENT_TYPES[name].dtypes for name in _IN_BYTES},

@@ -5,8 +5,11 @@ from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Boolean, RegisterTile, SharedBuffer, TensorBuffer
+from tilec.element_types import ELEMENT_TYPES
 
-KINDS = ("f16", "bf16", "tf32")
+# The kinds of tcgen05.mma that tile_gpu has operations for.
+_MMA_KINDS = ("f16", "tf32")
+KINDS = tuple(row.name for row in ELEMENT_TYPES.values() if row.mma_kind in _MMA_KINDS)
 T = TypeVariable("T", RegisterTile)
 Kind = Enumeration(*KINDS)
 

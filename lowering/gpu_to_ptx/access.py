@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.lowers import Lowering
 from tilec.lowering.gpu_to_ptx.words import pack, unpack, word_type
 
@@ -13,7 +13,7 @@ from tilec.lowering.gpu_to_ptx.words import pack, unpack, word_type
 def load(
     lowering: Lowering,
     space: str,
-    element: Element,
+    element: PtxElement,
     count: int,
     address: ir.Value,
     offset: int,
@@ -41,7 +41,7 @@ def load(
 def store(
     lowering: Lowering,
     space: str,
-    element: Element,
+    element: PtxElement,
     values: Sequence[ir.Value],
     address: ir.Value,
     offset: int,
@@ -58,7 +58,7 @@ def store(
         lowering.b.execute(f"@${1 + len(words)} {text}", (), address, *words, guard)
 
 
-def widest(element: Element) -> int:
+def widest(element: PtxElement) -> int:
     """Elements in an access of 16 bytes, the widest of both targets."""
     return 16 // element.bytes
 
@@ -67,7 +67,7 @@ def _vector(words: int) -> str:
     return f".v{words}" if words > 1 else ""
 
 
-def _width(element: Element, register: str, per_word: int) -> str:
+def _width(element: PtxElement, register: str, per_word: int) -> str:
     """The type suffix: f32 and f64 as they are, all else as bits of its size in memory."""
     if register in ("f32", "f64"):
         return register

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, Element
+from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction
 from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
@@ -116,13 +116,13 @@ def product_halves(lowering: Lowering, operation: ir.Operation) -> None:
         lowering.set(result, [half(lowering, kind, a, b) for a, b in columns])
 
 
-def _low_half(lowering: Lowering, kind: Element, a: ir.Value, b: ir.Value) -> ir.Value:
+def _low_half(lowering: Lowering, kind: PtxElement, a: ir.Value, b: ir.Value) -> ir.Value:
     if kind.kind == "predicate":
         return lowering.compute("and.pred $0, $1, $2;", "i1", a, b)
     return lowering.compute(f"mul.lo.u{kind.register_bits} $0, $1, $2;", kind.register, a, b)
 
 
-def _high_half(lowering: Lowering, kind: Element, a: ir.Value, b: ir.Value) -> ir.Value:
+def _high_half(lowering: Lowering, kind: PtxElement, a: ir.Value, b: ir.Value) -> ir.Value:
     if kind.kind == "predicate":
         return lowering.constant(kind, 0)
     if kind.bits > 8:
@@ -169,7 +169,7 @@ def rounded_division(lowering: Lowering, operation: ir.Operation) -> None:
     """Shifts for powers of two; else a step from the quotient toward zero where it is not exact."""
     up = operation.name == "arith.ceildivsi"
 
-    def divide(lowering: Lowering, kind: Element, a: ir.Value, b: ir.Value) -> ir.Value:
+    def divide(lowering: Lowering, kind: PtxElement, a: ir.Value, b: ir.Value) -> ir.Value:
         divisor = lowering.number(b)
         if divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
             return _shifted(lowering, kind, up, a, divisor)
@@ -178,7 +178,7 @@ def rounded_division(lowering: Lowering, operation: ir.Operation) -> None:
     each_integer(lowering, operation, True, divide)
 
 
-def _shifted(lowering: Lowering, kind: Element, up: bool, a: ir.Value, divisor: int) -> ir.Value:
+def _shifted(lowering: Lowering, kind: PtxElement, up: bool, a: ir.Value, divisor: int) -> ir.Value:
     """An arithmetic shift rounds down; up is one more where a bit that it drops is set."""
     bits, register, shift = kind.register_bits, kind.register, divisor.bit_length() - 1
     quotient = lowering.compute(f"shr.s{bits} $0, $1, {shift};", register, a) if shift else a
@@ -189,7 +189,7 @@ def _shifted(lowering: Lowering, kind: Element, up: bool, a: ir.Value, divisor: 
     return lowering.compute(f"add.s{bits} $0, $1, $2;", register, quotient, one)
 
 
-def _stepped(lowering: Lowering, kind: Element, up: bool, a: ir.Value, b: ir.Value) -> ir.Value:
+def _stepped(lowering: Lowering, kind: PtxElement, up: bool, a: ir.Value, b: ir.Value) -> ir.Value:
     """Down where a remainder is left and the signs differ, up where they agree."""
     bits, register = kind.register_bits, kind.register
     quotient = lowering.compute(f"div.s{bits} $0, $1, $2;", register, a, b)
@@ -203,7 +203,7 @@ def _stepped(lowering: Lowering, kind: Element, up: bool, a: ir.Value, b: ir.Val
 
 @lowers("arith.ceildivui")
 def unsigned_ceiling_division(lowering: Lowering, operation: ir.Operation) -> None:
-    def divide(lowering: Lowering, kind: Element, a: ir.Value, b: ir.Value) -> ir.Value:
+    def divide(lowering: Lowering, kind: PtxElement, a: ir.Value, b: ir.Value) -> ir.Value:
         bits, register = kind.register_bits, kind.register
         quotient = lowering.compute(f"div.u{bits} $0, $1, $2;", register, a, b)
         product = lowering.compute(f"mul.lo.u{bits} $0, $1, $2;", register, quotient, b)
@@ -232,7 +232,7 @@ def shift(lowering: Lowering, operation: ir.Operation) -> None:
     each(lowering, operation, step)
 
 
-def _amount(lowering: Lowering, kind: Element, amount: ir.Value) -> ir.Value | int:
+def _amount(lowering: Lowering, kind: PtxElement, amount: ir.Value) -> ir.Value | int:
     known = lowering.number(amount)
     if known is not None:
         return known
@@ -274,7 +274,7 @@ def select(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.set(operation.results[0], chosen)
 
 
-def choose(lowering: Lowering, kind: Element, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
+def choose(lowering: Lowering, kind: PtxElement, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
     """a where the condition holds, else b."""
     if kind.kind == "predicate":
         words = [lowering.compute("selp.b32 $0, 1, 0, $1;", "i32", x) for x in (a, b)]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.errors import InternalError
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.extension import extended
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
 from tilec.lowering.gpu_to_ptx.registry import lowers
@@ -44,7 +44,7 @@ def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _advance(
-    lowering: Lowering, kind: Element, suffix: str, counter: ir.Value, upper: ir.Value, step: ir.Value
+    lowering: Lowering, kind: PtxElement, suffix: str, counter: ir.Value, upper: ir.Value, step: ir.Value
 ) -> tuple[ir.Value, ir.Value]:
     """The next counter, and whether it is below the upper bound, also where counter + step does not fit the type."""
     following = lowering.compute(f"add.{suffix} $0, $1, $2;", kind.register, counter, step)

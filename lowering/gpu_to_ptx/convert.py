@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, Element
+from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction
 from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit, widened
 from tilec.lowering.gpu_to_ptx.float_conversion import converted_float
@@ -66,7 +66,9 @@ def integer_to_float(lowering: Lowering, operation: ir.Operation) -> None:
     each(lowering, operation, lambda a: _converted_integer(lowering, source, target, signed, a))
 
 
-def _converted_integer(lowering: Lowering, source: Element, target: Element, signed: bool, a: ir.Value) -> ir.Value:
+def _converted_integer(
+    lowering: Lowering, source: PtxElement, target: PtxElement, signed: bool, a: ir.Value
+) -> ir.Value:
     """What cvt does not make goes by way of a float that holds it, or of f64 rounded to odd for 64 bits."""
     sign = "s" if signed else "u"
     a = extended(lowering, source, signed, a)
@@ -101,8 +103,8 @@ def float_to_integer(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _truncated(
-    lowering: Lowering, source: Element, target: Element, signed: bool, a: ir.Value
-) -> tuple[ir.Value, Element, ir.Value]:
+    lowering: Lowering, source: PtxElement, target: PtxElement, signed: bool, a: ir.Value
+) -> tuple[ir.Value, PtxElement, ir.Value]:
     """The integer, and the float type and register that cvt read; bf16 and narrower floats go by way of f32."""
     readable = source if source.name in ("f16", "f32", "f64") else ELEMENTS["f32"]
     a = converted_float(lowering, source, readable, "rn", a)
@@ -110,7 +112,7 @@ def _truncated(
     return lowering.compute(text, target.register, a), readable, a
 
 
-def _is_not_zero(lowering: Lowering, source: Element, a: ir.Value) -> ir.Value:
+def _is_not_zero(lowering: Lowering, source: PtxElement, a: ir.Value) -> ir.Value:
     """What a float is as an i1; NaN is true."""
     readable = ELEMENTS["f64" if source.name == "f64" else "f32"]
     a = converted_float(lowering, source, readable, "rn", a)
@@ -151,7 +153,7 @@ def extend(lowering: Lowering, operation: ir.Operation) -> None:
     each(lowering, operation, lambda a: _extend_known(lowering, source, target, signed, a))
 
 
-def _extend_known(lowering: Lowering, source: Element, target: Element, signed: bool, a: ir.Value) -> ir.Value:
+def _extend_known(lowering: Lowering, source: PtxElement, target: PtxElement, signed: bool, a: ir.Value) -> ir.Value:
     known = lowering.number(a)
     if known is not None:
         return lowering.constant(target, known if signed else known % (1 << source.bits))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.arith import choose
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import read_some, write
 from tilec.lowering.gpu_to_ptx.linear_index import linear_index
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
@@ -29,7 +29,7 @@ def convert_layout(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def converted(
-    lowering: Lowering, kind: Element, registers: list[ir.Value], source: LinearLayout, target: LinearLayout
+    lowering: Lowering, kind: PtxElement, registers: list[ir.Value], source: LinearLayout, target: LinearLayout
 ) -> list[ir.Value]:
     """The registers of the target layout."""
     way = conversion(source, target)
@@ -40,7 +40,7 @@ def converted(
     return _through_shared(lowering, kind, registers, source, target)
 
 
-def _shuffled(lowering: Lowering, kind: Element, registers: list[ir.Value], way: Shuffle) -> list[ir.Value]:
+def _shuffled(lowering: Lowering, kind: PtxElement, registers: list[ir.Value], way: Shuffle) -> list[ir.Value]:
     """One shuffle a register; two and a choice where the register to read depends on the reading lane."""
     low = _received(lowering, kind, [registers[r] for r in way.sources], way)
     step = next((column for column in way.selected.columns if column), 0)
@@ -52,7 +52,7 @@ def _shuffled(lowering: Lowering, kind: Element, registers: list[ir.Value], way:
     return [choose(lowering, kind, takes_high, b, a) for a, b in zip(low, high, strict=True)]
 
 
-def _received(lowering: Lowering, kind: Element, wanted: list[ir.Value], way: Shuffle) -> list[ir.Value]:
+def _received(lowering: Lowering, kind: PtxElement, wanted: list[ir.Value], way: Shuffle) -> list[ir.Value]:
     """wanted[r] from lane way.lane(lane) ^ way.flips[r], those with one flip together."""
     by_flip: dict[int, list[int]] = {}
     for register, flip in enumerate(way.flips):
@@ -65,7 +65,9 @@ def _received(lowering: Lowering, kind: Element, wanted: list[ir.Value], way: Sh
     return received
 
 
-def _from_lane(lowering: Lowering, kind: Element, wanted: list[ir.Value], lane: BitMatrix, flip: int) -> list[ir.Value]:
+def _from_lane(
+    lowering: Lowering, kind: PtxElement, wanted: list[ir.Value], lane: BitMatrix, flip: int
+) -> list[ir.Value]:
     if lane == BitMatrix.identity(len(lane.columns)):
         return from_lane_xor(lowering, kind, wanted, flip) if flip else wanted
     reads = linear_index(lowering, lane, lowering.lane) or lowering.compute("mov.b32 $0, 0;", "i32")
@@ -84,7 +86,7 @@ def _odd(lowering: Lowering, lanes: int) -> ir.Value:
 
 
 def _through_shared(
-    lowering: Lowering, kind: Element, registers: list[ir.Value], source: LinearLayout, target: LinearLayout
+    lowering: Lowering, kind: PtxElement, registers: list[ir.Value], source: LinearLayout, target: LinearLayout
 ) -> list[ir.Value]:
     plan = chunks(source, target, SCRATCH_LIMIT_BYTES // kind.bytes)
     places = scratch_matrix(plan.source, plan.target, kind.bytes)

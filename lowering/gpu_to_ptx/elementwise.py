@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.lowers import Lowering
 
 Step = Callable[..., ir.Value]
@@ -23,7 +23,7 @@ def each(lowering: Lowering, operation: ir.Operation, step: Step) -> None:
     lowering.set(operation.results[0], registers)
 
 
-def instruction(lowering: Lowering, text: str, element: Element) -> Step:
+def instruction(lowering: Lowering, text: str, element: PtxElement) -> Step:
     """A step of one instruction whose result is an element."""
     return lambda *registers: lowering.compute(text, element.register, *registers)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.lowers import Lowering
 from tilec.lowering.gpu_to_ptx.shared_access import SharedPlace
 from tilec.lowering.gpu_to_ptx.shared_address import SharedAddress
@@ -16,7 +16,7 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 
 def write(
     lowering: Lowering,
-    kind: Element,
+    kind: PtxElement,
     base: SharedAddress,
     layout: LinearLayout,
     registers: list[ir.Value],
@@ -35,7 +35,7 @@ def write(
 
 def read(
     lowering: Lowering,
-    kind: Element,
+    kind: PtxElement,
     base: SharedAddress,
     layout: LinearLayout,
     places: BitMatrix,
@@ -48,7 +48,7 @@ def read(
 
 def read_some(
     lowering: Lowering,
-    kind: Element,
+    kind: PtxElement,
     base: SharedAddress,
     layout: LinearLayout,
     places: BitMatrix,
@@ -59,7 +59,7 @@ def read_some(
     return place.load(layout.register_count, wanted)
 
 
-def row_major(elements: int, kind: Element) -> BitMatrix:
+def row_major(elements: int, kind: PtxElement) -> BitMatrix:
     """Element i at byte i * size."""
     bits = elements.bit_length() - 1
     shift = kind.bytes.bit_length() - 1
@@ -67,7 +67,7 @@ def row_major(elements: int, kind: Element) -> BitMatrix:
 
 
 def _place(
-    lowering: Lowering, kind: Element, base: SharedAddress, layout: LinearLayout, places: BitMatrix
+    lowering: Lowering, kind: PtxElement, base: SharedAddress, layout: LinearLayout, places: BitMatrix
 ) -> SharedPlace:
     registers, threads = places @ layout.register_matrix, places @ layout.thread_matrix
     return SharedPlace(lowering, kind, base, registers, threads)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.lowers import Lowering
 
 
-def extended(lowering: Lowering, kind: Element, signed: bool, register: ir.Value) -> ir.Value:
+def extended(lowering: Lowering, kind: PtxElement, signed: bool, register: ir.Value) -> ir.Value:
     """The register with all its bits meant: 8 bits sign- or zero-extended to 16, an i1 to 32, others as they are."""
     if kind.kind == "predicate":
         return lowering.compute(f"selp.b32 $0, {-1 if signed else 1}, 0, $1;", "i32", register)
@@ -18,7 +18,7 @@ def extended(lowering: Lowering, kind: Element, signed: bool, register: ir.Value
     return lowering.compute("and.b16 $0, $1, 0xff;", "i16", register)
 
 
-def widened(lowering: Lowering, kind: Element, signed: bool, register: ir.Value, bits: int) -> ir.Value:
+def widened(lowering: Lowering, kind: PtxElement, signed: bool, register: ir.Value, bits: int) -> ir.Value:
     """The integer sign- or zero-extended to a register of 16, 32 or 64 bits."""
     register = extended(lowering, kind, signed, register)
     known = 32 if kind.kind == "predicate" else kind.register_bits
@@ -28,7 +28,7 @@ def widened(lowering: Lowering, kind: Element, signed: bool, register: ir.Value,
     return lowering.compute(f"cvt.{sign}{bits}.{sign}{known} $0, $1;", f"i{bits}", register)
 
 
-def lowest_bit(lowering: Lowering, kind: Element, register: ir.Value) -> ir.Value:
+def lowest_bit(lowering: Lowering, kind: PtxElement, register: ir.Value) -> ir.Value:
     """An integer as an i1."""
     bit = lowering.compute(f"and.b{kind.register_bits} $0, $1, 1;", kind.register, register)
     return lowering.compute(f"setp.ne.s{kind.register_bits} $0, $1, 0;", "i1", bit)

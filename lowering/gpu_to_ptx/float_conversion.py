@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.lowers import Lowering
 
 # Two at a time, the first source in the upper half; f32 is their only source, and they saturate.
@@ -12,7 +12,9 @@ _FROM_8 = {"f8E4M3FN": "cvt.rn.f16x2.e4m3x2", "f8E5M2": "cvt.rn.f16x2.e5m2x2"}
 _WIDTH = {"bf16": 16, "f16": 16, "f32": 32, "f64": 64}
 
 
-def converted_float(lowering: Lowering, source: Element, target: Element, mode: str, register: ir.Value) -> ir.Value:
+def converted_float(
+    lowering: Lowering, source: PtxElement, target: PtxElement, mode: str, register: ir.Value
+) -> ir.Value:
     """The element in another float type; `mode` (rn, rz, rm, rp, rna) is used where the conversion rounds."""
     name, register = _plain(lowering, source, register)
     # What comes from these is exact in all wider types, so any mode will do where cvt wants one.
@@ -32,7 +34,7 @@ def converted_float(lowering: Lowering, source: Element, target: Element, mode: 
     return lowering.compute(f"cvt.{rounding}{target.suffix}.{name} $0, $1;", target.register, register)
 
 
-def _plain(lowering: Lowering, source: Element, register: ir.Value) -> tuple[str, ir.Value]:
+def _plain(lowering: Lowering, source: PtxElement, register: ir.Value) -> tuple[str, ir.Value]:
     """What cvt can read: 8-bit floats become f16, exponents and tf32 are f32."""
     if source.name == "f8E8M0FNU":
         return "f32", _power_of_two(lowering, register)

@@ -5,21 +5,13 @@ from __future__ import annotations
 import math
 import struct
 
-import ml_dtypes
 import numpy as np
 
-from tilec.lowering.gpu_to_ptx.elements import Element
-
-_NARROW = {
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-    "f8E5M2": ml_dtypes.float8_e5m2,
-    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
-}
+from tilec.element_types import element_type
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 
 
-def literal(element: Element, value: float | int) -> str:
+def literal(element: PtxElement, value: float | int) -> str:
     """The immediate for a value: 0fXXXXXXXX, 0dX.., the bits of narrower floats, decimal integers."""
     if element.name in ("f32", "tf32"):
         return f"0f{struct.unpack('<I', np.float32(value).tobytes())[0]:08X}"
@@ -32,11 +24,11 @@ def literal(element: Element, value: float | int) -> str:
     return str(_signed(int(value), element.bits))
 
 
-def float_bits(element: Element, value: float) -> int:
+def float_bits(element: PtxElement, value: float) -> int:
     """The bits of a float narrower than 32; of zero none are set, also in f8E8M0FNU, where that is 2**-127."""
     if value == 0 and math.copysign(1.0, value) > 0:
         return 0
-    return int.from_bytes(_NARROW[element.name](value).tobytes(), "little")
+    return int.from_bytes(element_type(element.name).dtypes[0].type(value).tobytes(), "little")
 
 
 def _signed(value: int, bits: int) -> int:

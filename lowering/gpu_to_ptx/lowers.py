@@ -12,7 +12,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.origin import error_place
 from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.errors import CompileError, UnsupportedError
-from tilec.lowering.gpu_to_ptx.elements import Element, element_of
+from tilec.lowering.gpu_to_ptx.elements import PtxElement, element_of
 from tilec.lowering.gpu_to_ptx.literals import literal
 from tilec.lowering.gpu_to_ptx.registry import RULES
 from tilec.lowering.gpu_to_ptx.scratch_turns import SLOT_BYTES, ScratchTurns
@@ -117,7 +117,7 @@ class Lowering:
         """The builtin type of a register class by name."""
         return self._types[name]
 
-    def constant(self, element: Element, value: int | float) -> ir.Value:
+    def constant(self, element: PtxElement, value: int | float) -> ir.Value:
         """A register with a constant, one for each block."""
         text = literal(element, value)
         return self.once((element.register, text), lambda: self._constant(element.register, text))
@@ -199,7 +199,7 @@ def layout_of(type: ir.Type) -> LinearLayout:
     return parse_layout(type.encoding.value) if isinstance(type, ir.RankedTensorType) else SCALAR
 
 
-def element(value: ir.Value) -> Element:
+def element(value: ir.Value) -> PtxElement:
     """The element row of a scalar or register tile."""
     return element_of(value.type)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.convert import CONVERSIONS
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction, operands_text
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element
 from tilec.lowering.gpu_to_ptx.narrow_float import from_f32, in_f32, to_f32
@@ -94,7 +94,7 @@ def tile_gpu_math(lowering: Lowering, operation: ir.Operation) -> None:
     each(lowering, operation, instruction(lowering, f"{text} {operands_text(len(operation.operands))};", kind))
 
 
-def _exp_approx(lowering: Lowering, operation: ir.Operation, kind: Element, modifiers: str) -> None:
+def _exp_approx(lowering: Lowering, operation: ir.Operation, kind: PtxElement, modifiers: str) -> None:
     """exp(x) = 2^(x log2 e), as __expf of CUDA."""
 
     def step(a: ir.Value) -> ir.Value:

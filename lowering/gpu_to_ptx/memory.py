@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.access import load, store, widest
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
 from tilec.lowering.gpu_to_ptx.ordered_access import access_order, broadcast
 from tilec.lowering.gpu_to_ptx.registry import lowers
@@ -60,7 +60,7 @@ class _Access:
 def _loaded(
     lowering: Lowering,
     op: ir.OpView,
-    kind: Element,
+    kind: PtxElement,
     layout: LinearLayout,
     groups: list[list[int]],
     access: Callable[[list[int]], _Access],
@@ -86,7 +86,7 @@ def _loaded(
 def _store(
     lowering: Lowering,
     op: ir.OpView,
-    kind: Element,
+    kind: PtxElement,
     layout: LinearLayout,
     groups: list[list[int]],
     access: Callable[[list[int]], _Access],
@@ -110,14 +110,14 @@ def _view(lowering: Lowering, op: ir.OpView) -> View:
     return View(lowering.scalar(op.base), offsets, extents, strides, list(inbounds))
 
 
-def _groups(lowering: Lowering, op: ir.OpView, kind: Element, layout: LinearLayout) -> list[list[int]]:
+def _groups(lowering: Lowering, op: ir.OpView, kind: PtxElement, layout: LinearLayout) -> list[list[int]]:
     """The registers of each access: `vector` of them along the last dimension of stride one."""
     unit = [d for d, stride in enumerate(op.strides) if lowering.number(lowering.scalar(stride)) == 1]
     bits = global_vector(layout, unit[-1], min(op.vector, widest(kind))) if unit else ()
     return vector_groups(layout.register_count, bits)
 
 
-def _padding(lowering: Lowering, operation: ir.Operation, kind: Element, name: str) -> ir.Value:
+def _padding(lowering: Lowering, operation: ir.Operation, kind: PtxElement, name: str) -> ir.Value:
     if name not in _PADDINGS:
         raise lowering.unsupported(operation, f"unknown padding '{name}', expected one of {', '.join(_PADDINGS)}")
     if name != "zero" and not kind.is_float:
@@ -155,7 +155,7 @@ def _optional(lowering: Lowering, tile: ir.Value | None) -> list[ir.Value] | Non
     return None if tile is None else lowering.get(tile)
 
 
-def _pointer_groups(op: ir.OpView, kind: Element, layout: LinearLayout) -> list[list[int]]:
+def _pointer_groups(op: ir.OpView, kind: PtxElement, layout: LinearLayout) -> list[list[int]]:
     """`vector` successive elements of the last dimension are consecutive in memory and share their mask."""
     bits = global_vector(layout, len(layout.shape) - 1, min(op.vector, widest(kind))) if layout.shape else ()
     return vector_groups(layout.register_count, bits)

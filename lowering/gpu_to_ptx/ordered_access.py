@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx import exchange
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.lowers import Lowering
 from tilec.lowering.gpu_to_ptx.shared_address import writable_scratch
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -44,7 +44,7 @@ def access_order(op: ir.OpView) -> AccessOrder:
     return AccessOrder(op.order, op.scope)
 
 
-def broadcast(lowering: Lowering, kind: Element, layout: LinearLayout, registers: list[ir.Value]) -> list[ir.Value]:
+def broadcast(lowering: Lowering, kind: PtxElement, layout: LinearLayout, registers: list[ir.Value]) -> list[ir.Value]:
     """What the first holder of each element loaded, in all its holders: another load could give another value."""
     if not layout.free_thread_mask:
         return registers

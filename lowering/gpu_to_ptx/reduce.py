@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import read, row_major, write
 from tilec.lowering.gpu_to_ptx.fold_body import FoldBody
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
@@ -39,7 +39,7 @@ def reduce(lowering: Lowering, operation: ir.Operation) -> None:
 class _Fold:
     """One reduction and the three places where it folds."""
 
-    def __init__(self, lowering: Lowering, operation: ir.Operation, plan: FoldPlan, kinds: list[Element]) -> None:
+    def __init__(self, lowering: Lowering, operation: ir.Operation, plan: FoldPlan, kinds: list[PtxElement]) -> None:
         self.lowering = lowering
         self.body = FoldBody(lowering, operation)
         self.plan = plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.arith import choose
 from tilec.lowering.gpu_to_ptx.convert_layout import converted
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.fold_body import FoldBody
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
 from tilec.lowering.gpu_to_ptx.registry import lowers
@@ -40,7 +40,7 @@ class _Scan:
         self,
         lowering: Lowering,
         body: FoldBody,
-        kinds: list[Element],
+        kinds: list[PtxElement],
         layout: LinearLayout,
         dimension: int,
         reverse: bool,
@@ -84,7 +84,7 @@ class _Scan:
         registers = len(self.layout.register)
         return source & (1 << registers) - 1, source >> registers & (1 << LANE_BITS) - 1
 
-    def _moved(self, kind: Element, column: list[ir.Value], register_mask: int, lane_mask: int) -> list[ir.Value]:
+    def _moved(self, kind: PtxElement, column: list[ir.Value], register_mask: int, lane_mask: int) -> list[ir.Value]:
         column = [column[register ^ register_mask] for register in range(len(column))]
         return from_lane_xor(self.lowering, kind, column, lane_mask) if lane_mask else column
 
@@ -96,7 +96,7 @@ class _Scan:
         masked = self.lowering.compute(f"and.b32 $0, $1, {lanes};", "i32", self.lowering.lane)
         return self.lowering.compute(f"setp.{'eq' if self.reverse else 'ne'}.s32 $0, $1, 0;", "i1", masked)
 
-    def _either(self, kind: Element, condition: bool | ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
+    def _either(self, kind: PtxElement, condition: bool | ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
         if isinstance(condition, bool):
             return a if condition else b
         return choose(self.lowering, kind, condition, a, b)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import read, row_major, write
 from tilec.lowering.gpu_to_ptx.linear_index import image_bits, linear_index, split_constant
 from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
@@ -94,7 +94,7 @@ def cat(lowering: Lowering, operation: ir.Operation) -> None:
 
 def _cat_through_shared(
     lowering: Lowering,
-    kind: Element,
+    kind: PtxElement,
     sides: list[list[ir.Value]],
     source: LinearLayout,
     layout: LinearLayout,
@@ -140,7 +140,7 @@ def _picked(registers: list[ir.Value], source: LinearLayout, part: LinearLayout,
 
 def _extract_through_shared(
     lowering: Lowering,
-    kind: Element,
+    kind: PtxElement,
     registers: list[ir.Value],
     source: LinearLayout,
     part: LinearLayout,

@@ -6,7 +6,7 @@ from collections.abc import Container
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.access import load, store, widest
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.linear_index import image_bits, linear_index, split_constant
 from tilec.lowering.gpu_to_ptx.lowers import Lowering
 from tilec.lowering.gpu_to_ptx.shared_address import SharedAddress
@@ -20,7 +20,7 @@ class SharedPlace:
     def __init__(
         self,
         lowering: Lowering,
-        element: Element,
+        element: PtxElement,
         base: SharedAddress,
         registers: BitMatrix,
         threads: BitMatrix,

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.lowers import Lowering
 
 _ALL_LANES = "0xffffffff"
 
 
-def from_lane_xor(lowering: Lowering, element: Element, registers: Sequence[ir.Value], mask: int) -> list[ir.Value]:
+def from_lane_xor(lowering: Lowering, element: PtxElement, registers: Sequence[ir.Value], mask: int) -> list[ir.Value]:
     """The same registers of lane ^ mask."""
     text = f"shfl.sync.bfly.b32 $0, $1, {mask}, 31, {_ALL_LANES};"
     return _by_words(lowering, element, registers, lambda word: lowering.b.execute(text, word.type, word))
 
 
-def from_lane(lowering: Lowering, element: Element, registers: Sequence[ir.Value], lane: ir.Value) -> list[ir.Value]:
+def from_lane(lowering: Lowering, element: PtxElement, registers: Sequence[ir.Value], lane: ir.Value) -> list[ir.Value]:
     """The same registers of the lane whose number this lane holds in `lane`."""
     text = f"shfl.sync.idx.b32 $0, $1, $2, 31, {_ALL_LANES};"
     return _by_words(lowering, element, registers, lambda word: lowering.b.execute(text, word.type, word, lane))
 
 
-def _by_words(lowering: Lowering, element: Element, registers: Sequence[ir.Value], move) -> list[ir.Value]:
+def _by_words(lowering: Lowering, element: PtxElement, registers: Sequence[ir.Value], move) -> list[ir.Value]:
     distinct = list(dict.fromkeys(registers))
     if element.register == "i16":
         moved = [half for pair in _pairs(distinct) for half in _moved_pair(lowering, pair, move)]

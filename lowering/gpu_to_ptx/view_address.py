@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.linear_index import image_bits, linear_index, split_constant
 from tilec.lowering.gpu_to_ptx.lowers import Lowering
 from tilec.lowering.gpu_to_ptx.writers import both
@@ -30,7 +30,7 @@ class View:
 class ViewAddress:
     """Per thread once: the start along each dimension. Per register: an addition for each row, else immediates."""
 
-    def __init__(self, lowering: Lowering, element: Element, layout: LinearLayout, view: View) -> None:
+    def __init__(self, lowering: Lowering, element: PtxElement, layout: LinearLayout, view: View) -> None:
         self.lowering = lowering
         self.element = element
         self.layout = layout

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.elements import Element
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.lowers import Lowering
 
 
-def word_type(element: Element, count: int) -> tuple[str, int]:
+def word_type(element: PtxElement, count: int) -> tuple[str, int]:
     """The register type that carries `count` successive elements in memory accesses, and how many one carries."""
     if element.bits >= 32:
         return element.register, 1
@@ -15,7 +15,7 @@ def word_type(element: Element, count: int) -> tuple[str, int]:
     return ("i32", per_word) if count >= per_word else ("i16", count)
 
 
-def pack(lowering: Lowering, element: Element, registers: list[ir.Value]) -> list[ir.Value]:
+def pack(lowering: Lowering, element: PtxElement, registers: list[ir.Value]) -> list[ir.Value]:
     """Successive elements in as few registers as memory takes them in."""
     if element.kind == "predicate":
         registers = [lowering.compute("selp.b16 $0, 1, 0, $1;", "i16", register) for register in registers]
@@ -24,7 +24,7 @@ def pack(lowering: Lowering, element: Element, registers: list[ir.Value]) -> lis
     return [_word(lowering, element, group) for group in groups]
 
 
-def unpack(lowering: Lowering, element: Element, words: list[ir.Value], count: int) -> list[ir.Value]:
+def unpack(lowering: Lowering, element: PtxElement, words: list[ir.Value], count: int) -> list[ir.Value]:
     """The elements in registers that `pack` filled."""
     _, per_word = word_type(element, count)
     registers = [register for word in words for register in _elements(lowering, element, word, per_word)]
@@ -34,7 +34,7 @@ def unpack(lowering: Lowering, element: Element, words: list[ir.Value], count: i
     return [lowering.compute("setp.ne.s16 $0, $1, 0;", "i1", byte) for byte in bytes_]
 
 
-def _word(lowering: Lowering, element: Element, group: list[ir.Value]) -> ir.Value:
+def _word(lowering: Lowering, element: PtxElement, group: list[ir.Value]) -> ir.Value:
     if len(group) == 1:
         return group[0]
     if element.bytes == 1:
@@ -50,7 +50,7 @@ def _two_bytes(lowering: Lowering, low: ir.Value, high: ir.Value) -> ir.Value:
     return lowering.compute("or.b16 $0, $1, $2;", "i16", low, high)
 
 
-def _elements(lowering: Lowering, element: Element, word: ir.Value, per_word: int) -> list[ir.Value]:
+def _elements(lowering: Lowering, element: PtxElement, word: ir.Value, per_word: int) -> list[ir.Value]:
     if per_word == 1:
         return [word]
     halves = [word]

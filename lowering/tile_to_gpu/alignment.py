@@ -16,7 +16,7 @@ VECTOR_BYTES = 16
 
 def element_bytes(element: ir.Type) -> int:
     """Bytes of an element in memory, one where several share a byte; addresses have eight."""
-    return 8 if isinstance(element, PointerType) else max(1, element_type(spell(element)).storage_bits // 8)
+    return 8 if isinstance(element, PointerType) else element_type(spell(element)).storage_bytes
 
 
 def tensor_maker(view: ir.Value) -> Any:

@@ -1,4 +1,4 @@
-"""Every rule that a tiled tensor map must keep, checked on what is known of it: all at launch, a part when compiling.
+"""The rules of tiled tensor maps, checked on the known fields: all of them at launch, some when compiling.
 
 Source: CUDA driver API, "Tensor Map Object Management", cuTensorMapEncodeTiled; PTX ISA 5.5 and 9.7.9.27.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+
+from tilec.element_types import ELEMENT_TYPES
 
 
 @dataclass(frozen=True)
@@ -20,28 +22,30 @@ class TensorElement:
     padded: bool = False
 
 
-# The types of the *_ALIGN16B enumerators are `padded`: 128 values are one indivisible group.
+# By the name of the CUtensorMapDataType. The *_ALIGN16B types are `padded`: 128 values are one indivisible group.
+DATA_TYPES: dict[str, TensorElement] = {
+    "UINT8": TensorElement(0, 0, 8),
+    "UINT16": TensorElement(1, 1, 16),
+    "UINT32": TensorElement(2, 2, 32),
+    "INT32": TensorElement(3, 3, 32),
+    "UINT64": TensorElement(4, 4, 64),
+    "INT64": TensorElement(5, 5, 64),
+    "FLOAT16": TensorElement(6, 6, 16, is_float=True),
+    "FLOAT32": TensorElement(7, 7, 32, is_float=True),
+    "FLOAT64": TensorElement(8, 9, 64, is_float=True),
+    "BFLOAT16": TensorElement(9, 10, 16, is_float=True),
+    "TFLOAT32": TensorElement(11, 7, 32, is_float=True),
+    "16U4_ALIGN8B": TensorElement(13, 11, 4),
+    "16U4_ALIGN16B": TensorElement(14, 12, 4, padded=True),
+    "16U6_ALIGN16B": TensorElement(15, 13, 6, padded=True),
+}
+# The names of launch records: those of Tile IR, unsigned integers, and the sub-byte types of the driver.
 ELEMENTS: dict[str, TensorElement] = {
-    "i1": TensorElement(0, 0, 8),
-    "i8": TensorElement(0, 0, 8),
-    "u8": TensorElement(0, 0, 8),
-    "f8E4M3FN": TensorElement(0, 0, 8),
-    "f8E5M2": TensorElement(0, 0, 8),
-    "f8E8M0FNU": TensorElement(0, 0, 8),
-    "i16": TensorElement(1, 1, 16),
-    "u16": TensorElement(1, 1, 16),
-    "u32": TensorElement(2, 2, 32),
-    "i32": TensorElement(3, 3, 32),
-    "u64": TensorElement(4, 4, 64),
-    "i64": TensorElement(5, 5, 64),
-    "f16": TensorElement(6, 6, 16, is_float=True),
-    "f32": TensorElement(7, 7, 32, is_float=True),
-    "f64": TensorElement(8, 9, 64, is_float=True),
-    "bf16": TensorElement(9, 10, 16, is_float=True),
-    "tf32": TensorElement(11, 7, 32, is_float=True),
-    "u4_align8b": TensorElement(13, 11, 4),
-    "u4_align16b": TensorElement(14, 12, 4, padded=True),
-    "u6_align16b": TensorElement(15, 13, 6, padded=True),
+    **{row.name: DATA_TYPES[row.tensor_map] for row in ELEMENT_TYPES.values() if row.tensor_map is not None},
+    **{f"u{bits}": DATA_TYPES[f"UINT{bits}"] for bits in (8, 16, 32, 64)},
+    "u4_align8b": DATA_TYPES["16U4_ALIGN8B"],
+    "u4_align16b": DATA_TYPES["16U4_ALIGN16B"],
+    "u6_align16b": DATA_TYPES["16U6_ALIGN16B"],
 }
 
 
@@ -79,7 +83,7 @@ PADDED_GROUP = 128
 
 @dataclass(frozen=True)
 class TensorMap:
-    """A tiled tensor map; dimension 0 is contiguous, strides are in bytes from dimension 1 on, None is unknown."""
+    """A tiled tensor map: dimension 0 is contiguous, strides are in bytes from dimension 1 on, None is unknown."""
 
     element: str
     extents: tuple[int | None, ...]
@@ -98,13 +102,13 @@ class TensorMap:
 
     @property
     def granule_bytes(self) -> int:
-        """What must divide the base address and every stride."""
+        """Bytes that the base address and every stride must be a multiple of."""
         return 32 if self.interleave == "32B" or ELEMENTS[self.element].padded else 16
 
 
 @dataclass(frozen=True)
 class Violation:
-    """A broken rule: the field and dimension it is about, what is needed and what was found."""
+    """A broken rule: the field, its dimension, the expected value and the value found."""
 
     field: str
     dimension: int | None
@@ -113,7 +117,7 @@ class Violation:
 
 
 def with_usable_strides(tensor_map: TensorMap) -> TensorMap:
-    """The map with a stride that keeps the rules along each extent of one element, whose stride means nothing."""
+    """The map with a valid stride along each extent of one element, where the stride has no effect."""
     strides = tuple(
         tensor_map.granule_bytes if extent == 1 else stride
         for extent, stride in zip(tensor_map.extents[1:], tensor_map.strides, strict=True)
@@ -122,9 +126,9 @@ def with_usable_strides(tensor_map: TensorMap) -> TensorMap:
 
 
 def violations(tensor_map: TensorMap, target: str | None = None, unconfirmed: bool = False) -> Iterator[Violation]:
-    """Each rule that the tensor map breaks as far as its fields are known.
+    """Yields the rules that the known fields of a tensor map break.
 
-    With `unconfirmed`, what NVIDIA leaves undocumented but does not forbid passes.
+    With `unconfirmed`, values pass that NVIDIA neither documents nor forbids.
     """
     yield from _shape(tensor_map)
     if tensor_map.rank == len(tensor_map.box) == len(tensor_map.element_strides) == len(tensor_map.strides) + 1:
@@ -147,7 +151,7 @@ def _shape(tensor_map: TensorMap) -> Iterator[Violation]:
 def _memory(tensor_map: TensorMap, unconfirmed: bool) -> Iterator[Violation]:
     granule, element = tensor_map.granule_bytes, ELEMENTS[tensor_map.element]
     if tensor_map.base is not None and tensor_map.base % granule:
-        yield Violation("base", None, f"an address that {granule} bytes divide", f"{tensor_map.base:#x}")
+        yield Violation("base", None, f"an address that is a multiple of {granule} bytes", f"{tensor_map.base:#x}")
     for dimension, extent in enumerate(tensor_map.extents):
         if extent is not None and not 1 <= extent <= MAX_EXTENT:
             yield Violation("extents", dimension, "1 to 2**32 elements", str(extent))
@@ -224,4 +228,4 @@ def _interleave(tensor_map: TensorMap) -> Iterator[Violation]:
 
 def _fill(tensor_map: TensorMap) -> Iterator[Violation]:
     if tensor_map.fill == "nan" and not ELEMENTS[tensor_map.element].is_float:
-        yield Violation("fill", None, "zero for elements that are no floats", "nan")
+        yield Violation("fill", None, "zero for elements other than floats", "nan")

@@ -12,12 +12,19 @@ PREDICATE, INTEGER, FLOAT = "predicate", "integer", "float"
 
 @dataclass(frozen=True)
 class ElementType:
-    """A row: what the stages know of an element type by its name in Tile IR.
+    """A row of the table: the facts about one element type.
 
-    `value_bits` are the bits of a value (19 of tf32, one of i1), `storage_bits` those it takes in memory. `dtypes`
-    are the numpy types of such memory, the usual one first: Tile IR integers have no sign. `register` is the builtin
-    type of the PTX register that holds one element, and `ptx` its suffix in PTX instructions (PTX ISA 5.2); an
-    element of 8 bits is the low half of a register of 16; None where PTX has neither.
+    Attributes:
+        name: The name in Tile IR.
+        kind: `PREDICATE`, `INTEGER` or `FLOAT`.
+        value_bits: Bits of a value: 19 for tf32, 1 for i1.
+        storage_bits: Bits in memory: 32 for tf32, 8 for i1.
+        dtypes: The numpy types of such memory, the default first; integers of Tile IR have no sign.
+        register: The builtin type of the PTX register that holds one element, or None. An element of 8 bits occupies
+            the low half of a 16-bit register.
+        ptx: The type suffix of PTX instructions (PTX ISA 5.2), or None.
+        tensor_map: The CUtensorMapDataType of tensor maps, without its prefix, or None.
+        mma_kind: The kind of tcgen05.mma that multiplies this type (PTX ISA 9.7.16.2), or None.
     """
 
     name: str
@@ -27,6 +34,13 @@ class ElementType:
     dtypes: tuple[np.dtype, ...]
     register: str | None
     ptx: str | None
+    tensor_map: str | None = None
+    mma_kind: str | None = None
+
+    @property
+    def storage_bytes(self) -> int:
+        """Bytes in memory; 1 for types of which several share a byte."""
+        return max(1, self.storage_bits // 8)
 
 
 def _dtypes(*types: type) -> tuple[np.dtype, ...]:
@@ -35,31 +49,29 @@ def _dtypes(*types: type) -> tuple[np.dtype, ...]:
 
 _E8M0, _E4M3, _E5M2 = ml_dtypes.float8_e8m0fnu, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
 
-ELEMENT_TYPES: dict[str, ElementType] = {
-    row.name: row
-    for row in (
-        ElementType("i1", PREDICATE, 1, 8, _dtypes(np.bool_), "i1", "pred"),
-        ElementType("i4", INTEGER, 4, 4, _dtypes(np.uint8, np.int8), None, None),
-        ElementType("i8", INTEGER, 8, 8, _dtypes(np.int8, np.uint8), "i16", "s16"),
-        ElementType("i16", INTEGER, 16, 16, _dtypes(np.int16, np.uint16), "i16", "s16"),
-        ElementType("i32", INTEGER, 32, 32, _dtypes(np.int32, np.uint32), "i32", "s32"),
-        ElementType("i64", INTEGER, 64, 64, _dtypes(np.int64, np.uint64), "i64", "s64"),
-        ElementType("f16", FLOAT, 16, 16, _dtypes(np.float16), "i16", "f16"),
-        ElementType("bf16", FLOAT, 16, 16, _dtypes(ml_dtypes.bfloat16), "i16", "bf16"),
-        ElementType("f32", FLOAT, 32, 32, _dtypes(np.float32), "f32", "f32"),
-        ElementType("tf32", FLOAT, 19, 32, _dtypes(np.float32), "f32", "tf32"),
-        ElementType("f64", FLOAT, 64, 64, _dtypes(np.float64), "f64", "f64"),
-        ElementType("f8E4M3FN", FLOAT, 8, 8, _dtypes(_E4M3), "i16", "e4m3"),
-        ElementType("f8E5M2", FLOAT, 8, 8, _dtypes(_E5M2), "i16", "e5m2"),
-        ElementType("f8E8M0FNU", FLOAT, 8, 8, _dtypes(_E8M0), "i16", "ue8m0"),
-        ElementType("f4E2M1FN", FLOAT, 4, 4, _dtypes(np.uint8), None, None),
-        ElementType("fnv8E5M3FNU", FLOAT, 8, 8, _dtypes(np.uint8), None, None),
-    )
-}
+_ROWS = (
+    ElementType("i1", PREDICATE, 1, 8, _dtypes(np.bool_), "i1", "pred", "UINT8"),
+    ElementType("i4", INTEGER, 4, 4, _dtypes(np.uint8, np.int8), None, None),
+    ElementType("i8", INTEGER, 8, 8, _dtypes(np.int8, np.uint8), "i16", "s16", "UINT8", "i8"),
+    ElementType("i16", INTEGER, 16, 16, _dtypes(np.int16, np.uint16), "i16", "s16", "UINT16"),
+    ElementType("i32", INTEGER, 32, 32, _dtypes(np.int32, np.uint32), "i32", "s32", "INT32"),
+    ElementType("i64", INTEGER, 64, 64, _dtypes(np.int64, np.uint64), "i64", "s64", "INT64"),
+    ElementType("f16", FLOAT, 16, 16, _dtypes(np.float16), "i16", "f16", "FLOAT16", "f16"),
+    ElementType("bf16", FLOAT, 16, 16, _dtypes(ml_dtypes.bfloat16), "i16", "bf16", "BFLOAT16", "f16"),
+    ElementType("f32", FLOAT, 32, 32, _dtypes(np.float32), "f32", "f32", "FLOAT32"),
+    ElementType("tf32", FLOAT, 19, 32, _dtypes(np.float32), "f32", "tf32", "TFLOAT32", "tf32"),
+    ElementType("f64", FLOAT, 64, 64, _dtypes(np.float64), "f64", "f64", "FLOAT64"),
+    ElementType("f8E4M3FN", FLOAT, 8, 8, _dtypes(_E4M3), "i16", "e4m3", "UINT8", "f8f6f4"),
+    ElementType("f8E5M2", FLOAT, 8, 8, _dtypes(_E5M2), "i16", "e5m2", "UINT8", "f8f6f4"),
+    ElementType("f8E8M0FNU", FLOAT, 8, 8, _dtypes(_E8M0), "i16", "ue8m0", "UINT8"),
+    ElementType("f4E2M1FN", FLOAT, 4, 4, _dtypes(np.uint8), None, None, None, "f8f6f4"),
+    ElementType("fnv8E5M3FNU", FLOAT, 8, 8, _dtypes(np.uint8), None, None),
+)
+ELEMENT_TYPES: dict[str, ElementType] = {row.name: row for row in _ROWS}
 
 
 def element_type(name: str) -> ElementType:
-    """The row of a name; ValueError for a name without one."""
+    """The row of an element type; raises ValueError for an unknown name."""
     if name not in ELEMENT_TYPES:
         raise ValueError(f"unknown element type '{name}', expected one of {', '.join(ELEMENT_TYPES)}")
     return ELEMENT_TYPES[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilec.runtime.interpret.element import ELEMENTS, Element
+from tilec.runtime.interpret.element import ELEMENTS, TileElement
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.global_memory import AccessFault, Memory
 
@@ -12,7 +12,7 @@ from tilec.runtime.interpret.global_memory import AccessFault, Memory
 _POISON_BYTE = 0xAA
 
 
-def poison(element: Element) -> np.ndarray:
+def poison(element: TileElement) -> np.ndarray:
     """A value that is seen in results: NaN, or alternating bits where a type has none."""
     if element.is_float and element.format.has_nan:
         return element.format.encode(np.asarray(np.nan))
@@ -22,14 +22,14 @@ def poison(element: Element) -> np.ndarray:
     return np.asarray(element.from_bits(np.asarray(bits & 15 if element.bits == 4 else bits)))
 
 
-def may_be_poison(tile: np.ndarray, element: Element) -> np.ndarray:
+def may_be_poison(tile: np.ndarray, element: TileElement) -> np.ndarray:
     """Which integers have the bits of poison of their type, or of an i32 that was extended."""
     patterns = {int(poison(element)), int(poison(ELEMENTS["i32"]))} if element.bits >= 32 else {int(poison(element))}
     return np.isin(np.asarray(tile), list(patterns))
 
 
 def load(
-    memory: Memory, addresses: np.ndarray, mask: np.ndarray | None, element: Element, fill: np.ndarray
+    memory: Memory, addresses: np.ndarray, mask: np.ndarray | None, element: TileElement, fill: np.ndarray
 ) -> np.ndarray:
     """The elements at addresses where the mask holds, `fill` elsewhere; Fault names the element that cannot be read."""
     if mask is None or mask.all():
@@ -39,7 +39,9 @@ def load(
     return tile
 
 
-def store(memory: Memory, addresses: np.ndarray, mask: np.ndarray | None, element: Element, tile: np.ndarray) -> None:
+def store(
+    memory: Memory, addresses: np.ndarray, mask: np.ndarray | None, element: TileElement, tile: np.ndarray
+) -> None:
     """Writes the elements where the mask holds; Fault names the element that cannot be written."""
     if mask is not None:
         addresses, tile = addresses[mask], tile[mask]
@@ -56,14 +58,14 @@ def _at_positions(action, memory: Memory, addresses: np.ndarray, mask: np.ndarra
         raise Fault(f"{where}{problem}") from None
 
 
-def _read(memory: Memory, addresses: np.ndarray, element: Element) -> np.ndarray:
+def _read(memory: Memory, addresses: np.ndarray, element: TileElement) -> np.ndarray:
     if element.bits >= 8:
         return element.from_bits(memory.read(addresses, element.bits // 8))
     stored = memory.read(addresses >> np.uint64(1), 1)
     return element.from_bits(stored >> _shift(addresses) & np.uint8(15))
 
 
-def _write(memory: Memory, addresses: np.ndarray, element: Element, tile: np.ndarray) -> None:
+def _write(memory: Memory, addresses: np.ndarray, element: TileElement, tile: np.ndarray) -> None:
     bits = element.to_bits(tile)
     if element.bits >= 8:
         memory.write(addresses, bits)

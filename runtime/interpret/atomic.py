@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilec.runtime.interpret import access
-from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.integer import unsigned, wrap
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.memory import unwritten
@@ -20,11 +20,11 @@ from tilec.runtime.interpret.view import TileView, locate
 Tile = np.ndarray
 
 
-def _unsigned(choose: Callable[..., Any]) -> Callable[[Tile, Tile, Element], Tile]:
+def _unsigned(choose: Callable[..., Any]) -> Callable[[Tile, Tile, TileElement], Tile]:
     return lambda old, new, element: wrap(choose(unsigned(old, element), unsigned(new, element)), element)
 
 
-MODES: dict[str, Callable[[Tile, Tile, Element], Tile]] = {
+MODES: dict[str, Callable[[Tile, Tile, TileElement], Tile]] = {
     "and": lambda old, new, _: old & new,
     "or": lambda old, new, _: old | new,
     "xor": lambda old, new, _: old ^ new,
@@ -56,7 +56,7 @@ class _Access:
     machine: Machine
     addresses: Tile
     mask: Tile | None
-    element: Element
+    element: TileElement
 
     def update(self, combine: Callable[[Tile], Tile], fill: Tile) -> Tile:
         """Replaces what memory holds by `combine` of it and gives the old values, `fill` where the mask is false."""

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from tilec.dialect.mlir import ir
-from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.integer import wrap
 from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
 
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|[-+]?\d[\d.eE+-]*")
 _TF32_BYTES, _TF32_SHIFT = 3, 13
 
 
-def array_of_elements(attribute: ir.DenseElementsAttr, element: Element) -> np.ndarray:
+def array_of_elements(attribute: ir.DenseElementsAttr, element: TileElement) -> np.ndarray:
     """The tile that dense elements stand for."""
     shape = tuple(ir.RankedTensorType(attribute.type).shape)
     if attribute.is_splat:
@@ -33,33 +33,33 @@ def array_of_elements(attribute: ir.DenseElementsAttr, element: Element) -> np.n
     return tile.reshape(shape)
 
 
-def scalar_of_attribute(attribute: ir.Attribute, element: Element) -> np.ndarray:
+def scalar_of_attribute(attribute: ir.Attribute, element: TileElement) -> np.ndarray:
     """The 0-D tile of an integer or float attribute, whose type may be wider than the element's."""
     if element.is_float:
         return element.format.encode(np.asarray(attribute.value, np.float64))
     return np.asarray(wrap(np.asarray(int(attribute.value) % 2**64, np.uint64), element))
 
 
-def _of_numbers(text: str, element: Element) -> np.ndarray:
+def _of_numbers(text: str, element: TileElement) -> np.ndarray:
     words = _NUMBER.findall(text[: text.rindex(" : ")])
     return np.stack([_of_word(word, element) for word in words])
 
 
-def _of_word(word: str, element: Element) -> np.ndarray:
+def _of_word(word: str, element: TileElement) -> np.ndarray:
     if not word.startswith("0x"):
         # MLIR prints so many digits that the number is right when rounded to its format.
         return element.format.encode(round_to(np.asarray(float(word)), element.format, NEAREST_EVEN))
     return _of_codes(np.asarray(int(word, 16), np.uint32), element)
 
 
-def _of_bytes(stored: bytes, element: Element) -> np.ndarray:
+def _of_bytes(stored: bytes, element: TileElement) -> np.ndarray:
     if element.name == "tf32":
         codes = np.frombuffer(stored, np.uint8).reshape(-1, _TF32_BYTES).astype(np.uint32)
         return _of_codes(codes[:, 0] | codes[:, 1] << 8 | codes[:, 2] << 16, element)
     return _of_codes(np.frombuffer(stored, f"u{element.dtype.itemsize}"), element)
 
 
-def _of_codes(codes: np.ndarray, element: Element) -> np.ndarray:
+def _of_codes(codes: np.ndarray, element: TileElement) -> np.ndarray:
     if element.name == "tf32":
         return element.from_bits(codes.astype(np.uint32) << np.uint32(_TF32_SHIFT))
     return element.from_bits(codes.astype(f"u{element.dtype.itemsize}"))

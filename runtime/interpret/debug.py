@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.integer import reading
 from tilec.runtime.interpret.machine import Machine
@@ -45,7 +45,7 @@ def _print(op: Step, machine: Machine, args: tuple[Tile, ...], _token: None) -> 
     return (None,)
 
 
-def _numbers(tile: Tile, element: Element, conversion: str) -> Tile:
+def _numbers(tile: Tile, element: TileElement, conversion: str) -> Tile:
     if element.pointee is not None:
         return tile // np.uint64(element.target.steps_per_byte)
     if element.is_float:

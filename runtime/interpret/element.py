@@ -7,26 +7,27 @@ from functools import cached_property
 
 import numpy as np
 
+from tilec.element_types import ELEMENT_TYPES, element_type
 from tilec.runtime.interpret.float_format import FORMATS, FloatFormat
 
 
 @dataclass(frozen=True)
-class Element:
+class TileElement:
     """A number type, or with `pointee` a pointer to one.
 
     Tiles hold integers as signed numpy integers (i1 as bool, i4 within int8), floats in the format's numpy type
-    (tf32 in float32) and pointers as uint64, in steps of `Element.step_bits` of the pointee.
+    (tf32 in float32) and pointers as uint64, in steps of `TileElement.step_bits` of the pointee.
     """
 
     name: str
-    pointee: Element | None = None
+    pointee: TileElement | None = None
 
     @property
     def format(self) -> FloatFormat:
         return FORMATS[self.name]
 
     @property
-    def target(self) -> Element:
+    def target(self) -> TileElement:
         """The pointee of a pointer."""
         assert self.pointee is not None
         return self.pointee
@@ -48,7 +49,7 @@ class Element:
     @cached_property
     def bits(self) -> int:
         """The bits of an element in memory: a whole byte for i1, four bytes for tf32."""
-        return {"i4": 4, "f4E2M1FN": 4}.get(self.name) or 8 * self.dtype.itemsize
+        return 64 if self.pointee is not None else element_type(self.name).storage_bits
 
     @property
     def step_bits(self) -> int:
@@ -58,7 +59,7 @@ class Element:
     @cached_property
     def width(self) -> int:
         """The bits of an integer's value."""
-        return int(self.name[1:])
+        return element_type(self.name).value_bits
 
     @cached_property
     def dtype(self) -> np.dtype:
@@ -66,9 +67,7 @@ class Element:
             return np.dtype(np.uint64)
         if self.is_float:
             return self.format.dtype
-        if self.name == "i1":
-            return np.dtype(np.bool_)
-        return np.dtype(np.int8) if self.name == "i4" else np.dtype(f"i{self.width // 8}")
+        return np.dtype(np.int8) if self.name == "i4" else element_type(self.name).dtypes[0]
 
     def __str__(self) -> str:
         return f"ptr<{self.pointee}>" if self.pointee else self.name
@@ -88,4 +87,4 @@ class Element:
         return np.asarray(tile, order="C").view(f"u{max(self.bits, 8) // 8}")
 
 
-ELEMENTS = {name: Element(name) for name in ("i1", "i4", "i8", "i16", "i32", "i64", *FORMATS)}
+ELEMENTS = {name: TileElement(name) for name in ELEMENT_TYPES}

@@ -10,7 +10,7 @@ from tilec.dialect.fields import ONE, OPTIONAL, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
 from tilec.runtime.interpret.constants import array_of_elements, scalar_of_attribute
-from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.prepare import Preparation, element_of
@@ -65,7 +65,7 @@ def _constant(result: Any, kind: TileType, type: ir.Type) -> ir.Attribute | None
     return elements_of_array(tile, element, ir.RankedTensorType.get(kind.shape, type.element))
 
 
-def elements_of_array(tile: np.ndarray, element: Element, tensor: ir.RankedTensorType) -> ir.Attribute:
+def elements_of_array(tile: np.ndarray, element: TileElement, tensor: ir.RankedTensorType) -> ir.Attribute:
     """The dense elements that a tile is, bit for bit; a 0-D tile fills any tensor."""
     words = element.to_bits(np.asarray(tile, order="C")).reshape(-1)
     if (words == words[0]).all():
@@ -78,7 +78,7 @@ def elements_of_array(tile: np.ndarray, element: Element, tensor: ir.RankedTenso
     return ir.Attribute.parse(f'dense<"0x{_stored(words, element).hex()}"> : {tensor}')
 
 
-def _stored(words: np.ndarray, element: Element) -> bytes:
+def _stored(words: np.ndarray, element: TileElement) -> bytes:
     if element.name != "tf32":
         return words.tobytes()
     codes = (words >> np.uint32(_TF32_SHIFT)).astype("<u4")

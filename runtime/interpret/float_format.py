@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import ml_dtypes
 import numpy as np
+
+from tilec.element_types import element_type
 
 
 @dataclass(frozen=True)
@@ -63,35 +65,34 @@ def _ue5m3_values() -> np.ndarray:
     return values
 
 
-def _ieee(name: str, precision: int, max_exponent: int, dtype: type) -> FloatFormat:
+# numpy holds one 4-bit float per byte in a tile; arrays in memory hold two.
+_UNPACKED = {"f4E2M1FN": np.dtype(ml_dtypes.float4_e2m1fn)}
+
+
+def _format(name: str, precision: int, exponents: tuple[int, int], largest: float, **properties: bool) -> FloatFormat:
+    dtype = _UNPACKED[name] if name in _UNPACKED else element_type(name).dtypes[0]
+    return FloatFormat(name, precision, *exponents, largest, dtype, **properties)
+
+
+def _ieee(name: str, precision: int, max_exponent: int, saturates: bool = False) -> FloatFormat:
     largest = float(np.ldexp(2.0 - 2.0 ** (1 - precision), max_exponent))
-    return FloatFormat(name, precision, 1 - max_exponent, max_exponent, largest, np.dtype(dtype))
+    return _format(name, precision, (1 - max_exponent, max_exponent), largest, saturates=saturates)
 
-
-_F8E5M2 = replace(_ieee("f8E5M2", 3, 15, ml_dtypes.float8_e5m2), saturates=True)
 
 FORMATS: dict[str, FloatFormat] = {
     form.name: form
     for form in (
-        _ieee("f16", 11, 15, np.float16),
-        _ieee("bf16", 8, 127, ml_dtypes.bfloat16),
-        _ieee("tf32", 11, 127, np.float32),
-        _ieee("f32", 24, 127, np.float32),
-        _ieee("f64", 53, 1023, np.float64),
-        _F8E5M2,
-        FloatFormat(
-            "f8E4M3FN", 4, -6, 8, 448.0, np.dtype(ml_dtypes.float8_e4m3fn), saturates=True, has_infinity=False
+        _ieee("f16", 11, 15),
+        _ieee("bf16", 8, 127),
+        _ieee("tf32", 11, 127),
+        _ieee("f32", 24, 127),
+        _ieee("f64", 53, 1023),
+        _ieee("f8E5M2", 3, 15, saturates=True),
+        _format("f8E4M3FN", 4, (-6, 8), 448.0, saturates=True, has_infinity=False),
+        _format(
+            "f8E8M0FNU", 1, (-127, 127), 2.0**127, saturates=True, has_infinity=False, has_zero=False, has_sign=False
         ),
-        FloatFormat(
-            "f8E8M0FNU", 1, -127, 127, 2.0**127, np.dtype(ml_dtypes.float8_e8m0fnu),
-            saturates=True, has_infinity=False, has_zero=False, has_sign=False,
-        ),
-        FloatFormat(
-            "f4E2M1FN", 2, 0, 2, 6.0, np.dtype(ml_dtypes.float4_e2m1fn),
-            saturates=True, has_nan=False, has_infinity=False,
-        ),
-        FloatFormat(
-            UE5M3, 4, -14, 16, 114688.0, np.dtype(np.uint8), saturates=True, has_infinity=False, has_sign=False
-        ),
+        _format("f4E2M1FN", 2, (0, 2), 6.0, saturates=True, has_nan=False, has_infinity=False),
+        _format(UE5M3, 4, (-14, 16), 114688.0, saturates=True, has_infinity=False, has_sign=False),
     )
-}  # fmt: skip
+}

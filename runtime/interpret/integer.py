@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.element import TileElement
 
 
-def unsigned(tile: np.ndarray, element: Element) -> np.ndarray:
+def unsigned(tile: np.ndarray, element: TileElement) -> np.ndarray:
     """The tile read as unsigned, in numpy's type of that width."""
     if element.name == "i4":
         return tile.view(np.uint8) & np.uint8(15)
     return np.asarray(tile).view(f"u{tile.dtype.itemsize}")
 
 
-def signed(tile: np.ndarray, element: Element) -> np.ndarray:
+def signed(tile: np.ndarray, element: TileElement) -> np.ndarray:
     """The tile read as signed; the one bit of i1 is the sign, so true is -1."""
     return -np.asarray(tile).view(np.int8) if element.name == "i1" else tile
 
 
-def reading(tile: np.ndarray, element: Element, signedness: str) -> np.ndarray:
+def reading(tile: np.ndarray, element: TileElement, signedness: str) -> np.ndarray:
     """The tile read as the attribute `signedness` says."""
     return signed(tile, element) if signedness == "signed" else unsigned(tile, element)
 
 
-def wrap(values: np.ndarray, element: Element) -> np.ndarray:
+def wrap(values: np.ndarray, element: TileElement) -> np.ndarray:
     """The low bits of integers of any type, as a tile."""
     if element.name == "i1":
         return (values & values.dtype.type(1)) != 0
@@ -34,13 +34,13 @@ def wrap(values: np.ndarray, element: Element) -> np.ndarray:
     return values.astype(f"u{element.dtype.itemsize}").view(element.dtype)
 
 
-def limits(element: Element, signedness: str) -> tuple[int, int]:
+def limits(element: TileElement, signedness: str) -> tuple[int, int]:
     """The least and the greatest integer of an element type."""
     if signedness == "unsigned":
         return 0, 2**element.width - 1
     return -(2 ** (element.width - 1)), 2 ** (element.width - 1) - 1
 
 
-def scalar(tile: np.ndarray, element: Element, signedness: str = "signed") -> int:
+def scalar(tile: np.ndarray, element: TileElement, signedness: str = "signed") -> int:
     """A 0-D tile as a Python integer."""
     return int(reading(tile, element, signedness))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.integer import reading, wrap
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.registry import interprets
@@ -22,7 +22,7 @@ Tile = np.ndarray
 _SINGLE_THREADED = 4 * 65536
 
 
-def _operand(tile: Tile, element: Element) -> Tile:
+def _operand(tile: Tile, element: TileElement) -> Tile:
     if element.name == "tf32":
         # What was loaded as tf32 may have low bits, which the tensor cores ignore.
         tile = (np.asarray(tile, order="C").view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.integer import limits, reading
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.step import Step
@@ -38,7 +38,7 @@ def check_overflow(op: Step, machine: Machine, *tiles: np.ndarray) -> None:
 
 
 def _integers(op: Step, signedness: str, tiles: tuple[np.ndarray, ...]) -> list[np.ndarray]:
-    element: Element = op.types[0].element
+    element: TileElement = op.types[0].element
     # The amount of a shift comes as u64, unsigned whatever the promise is about.
     read = [t if t.dtype == np.uint64 else reading(t, element, signedness) for t in tiles]
     return [np.asarray(tile).astype(object) for tile in read]

@@ -12,7 +12,7 @@ from tilec.dialect.operation import groups
 from tilec.dialect.spelling import spell
 from tilec.errors import UnsupportedError
 from tilec.runtime.interpret.constants import array_of_elements
-from tilec.runtime.interpret.element import ELEMENTS, Element
+from tilec.runtime.interpret.element import ELEMENTS, TileElement
 from tilec.runtime.interpret.location import place
 from tilec.runtime.interpret.masked_pointers import OFFSET, is_masked
 from tilec.runtime.interpret.op_groups import MEANINGS
@@ -21,10 +21,10 @@ from tilec.runtime.interpret.stride_promises import ASSUME, MAKE_TENSOR_VIEW, is
 
 
 @cached
-def element_of(type: ir.Type) -> Element:
+def element_of(type: ir.Type) -> TileElement:
     """The element that an MLIR number or pointer type stands for."""
     if isinstance(type, types.PointerType):
-        return Element("ptr", element_of(type.element))
+        return TileElement("ptr", element_of(type.element))
     return ELEMENTS[spell(type)]
 
 

@@ -12,7 +12,7 @@ from tilec.dialect.mlir import ir
 from tilec.errors import InputError
 from tilec.process.recursion_limit import deep_recursion
 from tilec.runtime.grid import Dimensions, grid_of
-from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.global_memory import Memory, Range
 from tilec.runtime.interpret.global_values import GlobalValues
 from tilec.runtime.interpret.integer import wrap
@@ -90,7 +90,7 @@ def _arguments(function: Any, entry: str, values: Sequence[Value]) -> list[np.nd
     return [_argument(index, kind.element, value) for index, (kind, value) in enumerate(pairs)]
 
 
-def _argument(index: int, element: Element, value: Value) -> np.ndarray:
+def _argument(index: int, element: TileElement, value: Value) -> np.ndarray:
     if element.is_float:
         return np.asarray(_float(element, value))
     if isinstance(value, float | np.floating):
@@ -103,7 +103,7 @@ def _argument(index: int, element: Element, value: Value) -> np.ndarray:
     return np.asarray(wrap(np.asarray(int(value) % 2**64, np.uint64), element))
 
 
-def _float(element: Element, value: Value) -> np.ndarray:
+def _float(element: TileElement, value: Value) -> np.ndarray:
     form = element.format
     with np.errstate(all="ignore"):
         return form.encode(round_to(np.asarray(value, np.float64), form, NEAREST_EVEN))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilec.runtime.interpret import access
-from tilec.runtime.interpret.element import ELEMENTS, Element
+from tilec.runtime.interpret.element import ELEMENTS, TileElement
 from tilec.runtime.interpret.integer import scalar, signed, wrap
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.masked_pointers import NO_ADDRESS, POISON
@@ -77,7 +77,7 @@ def _select(_op: Step, _machine: Machine, cond: Tile, val_if_true: Tile, val_if_
     return np.where(cond, val_if_true, val_if_false)
 
 
-def bytes_of(tile: Tile, element: Element) -> Tile:
+def bytes_of(tile: Tile, element: TileElement) -> Tile:
     """The bytes of a tile of rank 1 as memory holds them, little-endian."""
     bits = np.ascontiguousarray(element.to_bits(tile))
     return bits[0::2] | bits[1::2] << np.uint8(4) if element.bits == 4 else bits.view(np.uint8)

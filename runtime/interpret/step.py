@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tilec.errors import Note, SourceLocation
-from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.registry import Meaning
 
 
@@ -15,7 +15,7 @@ class TileType:
     """A tile's shape and element type."""
 
     shape: tuple[int, ...]
-    element: Element
+    element: TileElement
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class TensorViewType:
 
     shape: tuple[int | None, ...]
     strides: tuple[int | None, ...]
-    element: Element
+    element: TileElement
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Step:
         return self.blocks[0]
 
     @property
-    def element(self) -> Element:
+    def element(self) -> TileElement:
         """The element type of the first result."""
         return self.result_types[0].element
 

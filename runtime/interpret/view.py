@@ -9,7 +9,7 @@ import numpy as np
 
 from tilec.runtime.interpret import access
 from tilec.runtime.interpret.assume import check_promise
-from tilec.runtime.interpret.element import Element
+from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.integer import limits, scalar, unsigned, wrap
 from tilec.runtime.interpret.machine import Machine
@@ -35,7 +35,7 @@ class TensorView:
     base: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
-    element: Element
+    element: TileElement
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _extents(op: Step, machine: Machine, values: list[int]) -> tuple[Tile, ...]:
     return tuple(wrap(np.asarray(value, np.uint64), op.element) for value in values)
 
 
-def _positions(view: TileView, axis: int, index: Tile, element: Element) -> Tile:
+def _positions(view: TileView, axis: int, index: Tile, element: TileElement) -> Tile:
     """Where the elements of a tile lie along the tensor dimension that tile dimension `axis` walks."""
     if view.type.sparse_dim == axis:
         return np.minimum(unsigned(index, element).astype(np.uint64), np.uint64(_FAR)).astype(np.int64)

@@ -4,27 +4,62 @@ from __future__ import annotations
 
 import pytest
 
+from tilec.dialect.bytecode.tags import NUMBER_TAGS
 from tilec.dialect.mlir import context, ir
+from tilec.dialect.tile_gpu.matrix import KINDS
 from tilec.element_types import ELEMENT_TYPES, element_type
+from tilec.language import datatypes
+from tilec.lowering.gpu_to_ptx.elements import ELEMENTS as REGISTER_ELEMENTS
+from tilec.lowering.tma.contract import DATA_TYPES
+from tilec.runtime.elements import ELEMENTS as ARRAY_ELEMENTS
+from tilec.runtime.interpret.element import ELEMENTS as TILE_ELEMENTS
 
 # Several of these share a byte.
 NARROW = ("i4", "f4E2M1FN")
 
 
 @pytest.mark.parametrize("name", [name for name in ELEMENT_TYPES if name not in NARROW])
-def test_memory_holds_what_numpy_says(name):
+def test_numpy_types_have_the_storage_size(name):
     row = element_type(name)
     assert {8 * dtype.itemsize for dtype in row.dtypes} == {row.storage_bits}
     assert row.value_bits <= row.storage_bits
 
 
 @pytest.mark.parametrize("name", [name for name, row in ELEMENT_TYPES.items() if row.register is not None])
-def test_a_register_holds_the_value(name):
+def test_the_register_is_at_least_as_wide_as_the_value(name):
     row = element_type(name)
     with context():
         register = ir.Type.parse(row.register)
     assert register.width >= row.value_bits
     assert isinstance(register, ir.FloatType) <= (row.kind == "float")
+
+
+@pytest.mark.parametrize("name", [name for name, row in ELEMENT_TYPES.items() if row.tensor_map is not None])
+def test_a_tensor_map_element_has_the_size_in_memory(name):
+    assert DATA_TYPES[element_type(name).tensor_map].bits == element_type(name).storage_bits
+
+
+# PTX ISA 9.7.16.2: kind::f8f6f4 multiplies floats of 4 to 8 bits, kind::i8 bytes.
+@pytest.mark.parametrize(
+    "kind, names",
+    [
+        ("f16", ["f16", "bf16"]),
+        ("tf32", ["tf32"]),
+        ("i8", ["i8"]),
+        ("f8f6f4", ["f8E4M3FN", "f8E5M2", "f4E2M1FN"]),
+        (None, ["i1", "i4", "i16", "i32", "i64", "f32", "f64", "f8E8M0FNU", "fnv8E5M3FNU"]),
+    ],
+)
+def test_the_mma_kind_of_each_type(kind, names):
+    assert [name for name, row in ELEMENT_TYPES.items() if row.mma_kind == kind] == names
+
+
+def test_every_stage_indexes_the_same_names():
+    assert set(NUMBER_TAGS) == set(TILE_ELEMENTS) == set(ELEMENT_TYPES)
+    assert {dtype.element for dtype in datatypes.ALL if dtype.element[0] != "u"} <= set(ELEMENT_TYPES)
+    assert {name for name in ARRAY_ELEMENTS if name[0] != "u"} <= set(ELEMENT_TYPES)
+    assert set(REGISTER_ELEMENTS) == {name for name, row in ELEMENT_TYPES.items() if row.register is not None}
+    assert set(KINDS) == {"f16", "bf16", "tf32"}
 
 
 @pytest.mark.parametrize("name", ["u8", "f128", "i2", ""])

@@ -17,6 +17,7 @@ ORDER = (
     # What every level obeys and says, and the bound of recursion that passes and interpreter raise.
     (
         *("tilec.errors", "tilec.options", "tilec.compile_options", "tilec.remarks", "tilec.version"),
+        "tilec.element_types",
         "tilec.process.recursion_limit",
     ),
     ("tilec.dialect",),

@@ -60,7 +60,6 @@ TO_DO: set[str] = {
     "lowering/tile_to_gpu/operand_source.py",
     "lowering/tile_to_gpu/slot_use.py",
     "lowering/tile_to_gpu/warp_choice.py",
-    "lowering/tma/contract.py",
     "options.py",
     "runtime/binding.py",
     "runtime/devices.py",

@@ -67,7 +67,7 @@ def shifted() -> np.ndarray:
         (np.zeros((8, 4), np.float16).T, "'A' needs stride 1 to be 1, as compiled, got 4"),
         (np.zeros((4, 12), np.float16)[:, :8], "'A' needs stride 0 to be a multiple of 8, as compiled, got 12"),
         (matrix()[::-1], r"'A' needs strides that are not negative, got \(-8, 1\)"),
-        (shifted(), "'A' needs an address that 16 bytes divide"),
+        (shifted(), "'A' needs an address that is a multiple of 16 bytes"),
         ([[1.0]], r"'A' needs an array \(numpy, DLPack or __cuda_array_interface__\), got list"),
     ],
 )
@@ -87,7 +87,7 @@ def test_a_pointer_takes_an_array_or_an_address() -> None:
     assert bind(pointer, [array]).arrays[0].byte_range() == (array.ctypes.data, 16)
     given = bind(pointer, [array.ctypes.data])
     assert (given.values, given.plain_addresses, given.ranges()) == ([array.ctypes.data], [0], [])
-    with pytest.raises(InputError, match="'p' needs an address that 4 bytes divide"):
+    with pytest.raises(InputError, match="'p' needs an address that is a multiple of 4 bytes"):
         bind(pointer, [array.ctypes.data + 1])
     with pytest.raises(InputError, match="'p' needs an array or an address, got str"):
         bind(pointer, ["0x10"])

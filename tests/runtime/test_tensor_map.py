@@ -44,7 +44,7 @@ def test_broken_rule_names_argument_rule_and_line() -> None:
 
 def test_misaligned_base_is_refused() -> None:
     with pytest.raises(
-        InputError, match="over 'A' needs for the base address an address that 16 bytes divide, got 0x1008"
+        InputError, match="over 'A' needs for the base address an address that is a multiple of 16 bytes, got 0x1008"
     ):
         make(RECIPE, [0x1008, 1000, 776, 776, 1], NAMES)
 

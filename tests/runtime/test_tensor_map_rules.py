@@ -44,8 +44,8 @@ def test_map_that_keeps_every_rule(tensor_map: TensorMap) -> None:
         (replace(VALID, box=(64,)), Violation("box", None, "2 values", "1")),
         (replace(VALID, strides=()), Violation("strides", None, "1 values", "0")),
         (replace(VALID, element_strides=(1,)), Violation("element_strides", None, "2 values", "1")),
-        (replace(VALID, base=0x1008), Violation("base", None, "an address that 16 bytes divide", "0x1008")),
-        (replace(PACKED, base=0x1010), Violation("base", None, "an address that 32 bytes divide", "0x1010")),
+        (replace(VALID, base=0x1008), Violation("base", None, "an address that is a multiple of 16 bytes", "0x1008")),
+        (replace(PACKED, base=0x1010), Violation("base", None, "an address that is a multiple of 32 bytes", "0x1010")),
         (replace(VALID, extents=(200, 0)), Violation("extents", 1, "1 to 2**32 elements", "0")),
         (replace(VALID, extents=(2**32 + 1, 1)), Violation("extents", 0, "1 to 2**32 elements", str(2**32 + 1))),
         (replace(PACKED, extents=(192, 8)), Violation("extents", 0, "a multiple of 128 elements", "192")),
@@ -93,7 +93,7 @@ def test_map_that_keeps_every_rule(tensor_map: TensorMap) -> None:
         ),
         (
             replace(VALID, element="u16", fill="nan"),
-            Violation("fill", None, "zero for elements that are no floats", "nan"),
+            Violation("fill", None, "zero for elements other than floats", "nan"),
         ),
     ],
 )

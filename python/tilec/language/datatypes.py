@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-import ml_dtypes
 import numpy as np
 
+from tilec.element_types import element_type
 from tilec.errors import CompileError, TileTypeError, TileValueError
 
 
@@ -75,19 +75,22 @@ def _integer(width: int, signed: bool) -> DType:
     return DType(f"{prefix}{width}", f"{letter}{width}", width, Category.INTEGRAL, signed)
 
 
-# One byte in memory, as numpy and DLPack store it.
-bool_ = DType("bool_", "i1", 8, Category.BOOLEAN, signed=False)
+def _plain(name: str, element: str, category: Category, signed: bool = True) -> DType:
+    return DType(name, element, element_type(element).storage_bits, category, signed)
+
+
+bool_ = _plain("bool_", "i1", Category.BOOLEAN, signed=False)
 uint8, uint16, uint32, uint64 = (_integer(width, False) for width in (8, 16, 32, 64))
 int8, int16, int32, int64 = (_integer(width, True) for width in (8, 16, 32, 64))
-float16 = DType("float16", "f16", 16, Category.FLOAT)
-bfloat16 = DType("bfloat16", "bf16", 16, Category.FLOAT)
-float32 = DType("float32", "f32", 32, Category.FLOAT)
-float64 = DType("float64", "f64", 64, Category.FLOAT)
-tfloat32 = DType("tfloat32", "tf32", 32, Category.RESTRICTED)
-float8_e4m3fn = DType("float8_e4m3fn", "f8E4M3FN", 8, Category.RESTRICTED)
-float8_e5m2 = DType("float8_e5m2", "f8E5M2", 8, Category.RESTRICTED)
-float8_e8m0fnu = DType("float8_e8m0fnu", "f8E8M0FNU", 8, Category.RESTRICTED)
-float4_e2m1fn = DType("float4_e2m1fn", "f4E2M1FN", 4, Category.RESTRICTED)
+float16 = _plain("float16", "f16", Category.FLOAT)
+bfloat16 = _plain("bfloat16", "bf16", Category.FLOAT)
+float32 = _plain("float32", "f32", Category.FLOAT)
+float64 = _plain("float64", "f64", Category.FLOAT)
+tfloat32 = _plain("tfloat32", "tf32", Category.RESTRICTED)
+float8_e4m3fn = _plain("float8_e4m3fn", "f8E4M3FN", Category.RESTRICTED)
+float8_e5m2 = _plain("float8_e5m2", "f8E5M2", Category.RESTRICTED)
+float8_e8m0fnu = _plain("float8_e8m0fnu", "f8E8M0FNU", Category.RESTRICTED)
+float4_e2m1fn = _plain("float4_e2m1fn", "f4E2M1FN", Category.RESTRICTED)
 
 UNSIGNED = (uint8, uint16, uint32, uint64)
 SIGNED = (int8, int16, int32, int64)
@@ -95,12 +98,13 @@ FLOATS = (float16, bfloat16, float32, float64)
 ALL = (bool_, *UNSIGNED, *SIGNED, *FLOATS, tfloat32, float8_e4m3fn, float8_e5m2, float8_e8m0fnu, float4_e2m1fn)
 
 _BY_ELEMENT = {dtype.element: dtype for dtype in ALL}
+# numpy has neither tf32 nor arrays of 4-bit elements.
 _NUMPY = {
-    bool_: np.dtype(np.bool_),
-    **{dtype: np.dtype(dtype.name) for dtype in (*UNSIGNED, *SIGNED, float16, float32, float64)},
+    **{dtype: np.dtype(dtype.name) for dtype in UNSIGNED},
     **{
-        dtype: np.dtype(getattr(ml_dtypes, dtype.name))
-        for dtype in (bfloat16, float8_e4m3fn, float8_e5m2, float8_e8m0fnu)
+        dtype: element_type(dtype.element).dtypes[0]
+        for dtype in ALL
+        if dtype not in (*UNSIGNED, tfloat32, float4_e2m1fn)
     },
 }
 _BY_NUMPY = {numpy_dtype: dtype for dtype, numpy_dtype in _NUMPY.items()}
