@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.cache import table
 from tilec.dialect.fields import ONE, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
+
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
 
 
 def build(
@@ -37,7 +40,7 @@ def build(
     return ir.Operation.create(full, results, operands, stored, regions=count, loc=loc)
 
 
-def _attributes(cls: Any, given: Mapping[str, Any] | None) -> dict[str, ir.Attribute]:
+def _attributes(cls: type[Operation], given: Mapping[str, Any] | None) -> dict[str, ir.Attribute]:
     fields = cls.attribute_fields
     stored = {name: field.to_attribute(field.default) for name, field in fields.items() if field.default is not None}
     for name, value in (given or {}).items():

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.structure_printers import STRUCTURES
 from tilec.dialect.cuda_tile.operation import NoMemoryEffect
 from tilec.dialect.fields import MIXED, ONE, OPTIONAL, UNIFORM, AttributeField, RegionField, TypeVariable, ValueField
 from tilec.dialect.mlir import ext, ir
+
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
 
 _TRAITS = {
     ext.Pure: "no effect, and may run at any time: removed when unused, merged, moved",
@@ -25,7 +28,7 @@ _INDENT = "  "
 MAXIMUM_LISTED = 8
 
 
-def table(operations: Iterable[Any]) -> Iterator[str]:
+def table(operations: Iterable[type[Operation]]) -> Iterator[str]:
     """Aligned lines with name, version of Tile IR, `operands -> results` and assembly format."""
     rows = [_row(operation) for operation in operations]
     widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
@@ -33,21 +36,21 @@ def table(operations: Iterable[Any]) -> Iterator[str]:
         yield _INDENT + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _row(operation: Any) -> tuple[str, str, str, str]:
+def _row(operation: type[Operation]) -> tuple[str, str, str, str]:
     name = getattr(operation, "spelled_name", operation.OPERATION_NAME).partition(".")[2]
     return name, _since(operation), _signature(operation), _assembly(operation)
 
 
-def _since(operation: Any) -> str:
+def _since(operation: type[Operation]) -> str:
     return operation.since if operation.OPERATION_NAME.startswith("cuda_tile.") else ""
 
 
-def _signature(operation: Any) -> str:
+def _signature(operation: type[Operation]) -> str:
     operands, results = map(_names, ("operand", "result"), (operation, operation))
     return f"{operands} -> {results}".strip() if results else operands
 
 
-def _names(kind: str, operation: Any) -> str:
+def _names(kind: str, operation: type[Operation]) -> str:
     if hasattr(operation, "fields"):
         names = [f.name + _MARKS[f.arity] for f in operation.fields if isinstance(f, ValueField) and f.kind == kind]
     else:
@@ -56,13 +59,13 @@ def _names(kind: str, operation: Any) -> str:
     return ", ".join(names if len(names) <= MAXIMUM_LISTED else [names[0], "...", names[-1]])
 
 
-def _assembly(operation: Any) -> str:
+def _assembly(operation: type[Operation]) -> str:
     if operation.OPERATION_NAME in STRUCTURES:
         return "(a syntax of its own)"
     return getattr(operation, "assembly", "")
 
 
-def describe(operation: Any) -> str:
+def describe(operation: type[Operation]) -> str:
     """The full declaration of an operation; types are described as in diagnostics."""
     lines = [_title(operation), *_paragraph(inspect.cleandoc(operation.__dict__.get("__doc__") or ""))]
     fields = getattr(operation, "fields", None)
@@ -79,7 +82,7 @@ def describe(operation: Any) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _title(operation: Any) -> str:
+def _title(operation: type[Operation]) -> str:
     name, since = getattr(operation, "spelled_name", operation.OPERATION_NAME), _since(operation)
     preview = ", a preview feature" if getattr(operation, "preview", False) else ""
     return f"{name} (Tile IR {since}{preview}, opcode 0x{operation.opcode:02x})" if since else name

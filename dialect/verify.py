@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.cache import table
 from tilec.dialect.fields import ONE, OPTIONAL, UNIFORM, TypeVariable, ValueField, group_sizes
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote, spell
 
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
+
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 # Location classes that need no check, as nearly all.
 _PLAIN = (ir.FileLineColLoc, ir.UnknownLoc)
 
 
-def types_only(rule: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
+def types_only(rule: Callable[[ir.OpView], str | None]) -> Callable[[ir.OpView], str | None]:
     """Marks a rule that depends on types alone, so that its result is cached by types."""
     rule.types_only = True  # type: ignore[attr-defined]
     return rule
@@ -29,14 +32,14 @@ def noted(problem: str, note: str, at: ir.Operation) -> str:
 class OperationVerifier:
     """The checks of one operation class, with a cache of combinations of types that passed."""
 
-    def __init__(self, operation_class: Any) -> None:
+    def __init__(self, operation_class: type[Operation]) -> None:
         rules = operation_class.rules
         self._operation_class = operation_class
         self._type_rules = [rule for rule in rules if getattr(rule, "types_only", False)]
         self._other_rules = [rule for rule in rules if not getattr(rule, "types_only", False)]
         self._passed: dict[Any, None] = table()
 
-    def problem(self, op: Any) -> str | None:
+    def problem(self, op: ir.OpView) -> str | None:
         """The first problem with an operation, or None; runs before MLIR's own checks."""
         operation = op.operation
         stored = dict(operation.attributes.items())
@@ -55,7 +58,7 @@ class OperationVerifier:
         location = operation.location
         return found if found or type(location) in _PLAIN else op.check_location(location)
 
-    def region_problem(self, op: Any) -> str | None:
+    def region_problem(self, op: ir.OpView) -> str | None:
         """The problem with the regions of an operation whose fields and nested operations are valid, or None."""
         for index, (field, region) in enumerate(zip(self._operation_class.region_fields, op.regions, strict=True)):
             blocks = len(list(region.blocks))
@@ -63,7 +66,7 @@ class OperationVerifier:
                 return f"region #{index} ('{field.name}') must have exactly one block, but has {blocks}"
         return op.check_regions()
 
-    def _other_problem(self, op: Any) -> str | None:
+    def _other_problem(self, op: ir.OpView) -> str | None:
         for rule in self._other_rules:
             found = rule(op)
             if found is not None:
@@ -86,7 +89,7 @@ class OperationVerifier:
                 return f"has no attribute '{name}'"
         return None
 
-    def _type_problem(self, op: Any, key: tuple[Any, ...]) -> str | None:
+    def _type_problem(self, op: ir.OpView, key: tuple[Any, ...]) -> str | None:
         cls = self._operation_class
         bound: dict[str, tuple[str, ir.Type]] = {}
         for kind, fields, types, segments in (
@@ -105,7 +108,7 @@ class OperationVerifier:
         return op.check_types()
 
 
-def is_stray(operation_class: Any, name: str) -> bool:
+def is_stray(operation_class: type[Operation], name: str) -> bool:
     """Whether an attribute is neither a field of the operation nor of another dialect, whose names contain a dot."""
     return name not in operation_class.attribute_fields and "." not in name and name not in _SEGMENTS
 

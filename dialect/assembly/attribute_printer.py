@@ -1,4 +1,4 @@
-"""Spells attributes as Tile IR assembly has them."""
+"""Prints attributes in the form of Tile IR assembly."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 
 
 def spell_symbol(name: str) -> str:
-    """`@name`, quoted where the name is no bare word."""
+    """`@name`, quoted if the name is not a bare identifier."""
     return f"@{name}" if _BARE_NAME.fullmatch(name) else f"@{ir.StringAttr.get(name)}"
 
 
 def spell_attribute(attribute: ir.Attribute) -> str:
-    """An attribute; integers of 64 bits show their type as MLIR does."""
+    """Prints an attribute; 64-bit integers show their type as in MLIR."""
     if isinstance(attribute, PREDICATES):
         return attribute.spelled()
     if isinstance(attribute, _DEBUG_INFO):
@@ -38,7 +38,7 @@ def spell_attribute(attribute: ir.Attribute) -> str:
 
 
 def spell_dictionary(attributes: Mapping[str, ir.Attribute], opening: str = "{", closing: str = "}") -> str:
-    """`{name = attribute, name}`: a unit attribute is its name alone; 32-bit integers of hints have no type."""
+    """`{name = attribute, name}`: unit attributes have no value; 32-bit integers of hints have no type."""
     entries = []
     for name, attribute in attributes.items():
         name = spell_key(name)
@@ -53,7 +53,7 @@ def spell_dictionary(attributes: Mapping[str, ir.Attribute], opening: str = "{",
 
 
 def spell_fields(fields: Mapping[str, AttributeField], attributes: Mapping[str, ir.Attribute]) -> str:
-    """`{name = attribute}` where names may be those of fields, whose keywords stand in their enumeration."""
+    """`{name = attribute}`, with keywords of fields in their enumeration."""
     spelled = []
     for name, attribute in attributes.items():
         field = fields.get(name)
@@ -65,12 +65,12 @@ def spell_fields(fields: Mapping[str, AttributeField], attributes: Mapping[str, 
 
 
 def spell_key(name: str) -> str:
-    """The key of a dictionary, quoted where it is not a bare word."""
+    """The key of a dictionary, quoted if it is not a bare identifier."""
     return name if _BARE_NAME.fullmatch(name) else str(ir.StringAttr.get(name))
 
 
 def _bare_type(value: int) -> str:
-    """The type that an integer without one is read as."""
+    """The type of an integer printed without one."""
     return f"i{HINT_BITS}" if fits_hint(value) else "i64"
 
 

@@ -1,4 +1,4 @@
-"""Reads attributes: MLIR's builtin ones, and those of Tile IR."""
+"""Reads attributes: builtin ones of MLIR and those of Tile IR."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PREDICATES = ("div_by", "same_elements", "bounded")
 
 
 def read_attribute(tokens: Tokens) -> ir.Attribute:
-    """The attribute that starts at the next token."""
+    """Reads an attribute."""
     token = tokens.peek()
     if token[:1] == '"':
         return ir.StringAttr.get(tokens.string())
@@ -45,7 +45,7 @@ def read_attribute(tokens: Tokens) -> ir.Attribute:
 
 
 def read_dictionary(tokens: Tokens) -> dict[str, ir.Attribute]:
-    """`{name = attribute, name}`; a name alone is a unit attribute."""
+    """`{name = attribute, name}`; a name without a value is a unit attribute."""
     found: dict[str, ir.Attribute] = {}
 
     def entry() -> None:
@@ -64,14 +64,14 @@ def _key(tokens: Tokens) -> str:
         tokens.fail(f"expected a key, a bare word or a string, but got {shown(token)}")
     key = unescape(token) if token[:1] == '"' else token
     if not key or "\0" in key:
-        # MLIR ends a name at its first zero, and bytecode has no form for an empty one.
-        tokens.fail(f"expected a key of at least one byte and without zero bytes, but got {token}")
+        # MLIR ends a name at its first NUL byte, and bytecode cannot express an empty one.
+        tokens.fail(f"expected a non-empty key without NUL bytes, but got {token}")
     tokens.next()
     return key
 
 
 def read_integer(tokens: Tokens, words: str = "expected integer value", bits: int = 64) -> int:
-    """A signed integer of so many bits, decimal or hexadecimal."""
+    """Reads a signed integer of the given width in bits, decimal or hexadecimal."""
     negative = tokens.take("-")
     token = tokens.peek()
     if not token[:1].isdigit() or "." in token:
@@ -85,14 +85,14 @@ def read_integer(tokens: Tokens, words: str = "expected integer value", bits: in
 
 
 def to_integer(tokens: Tokens, token: str, start: int) -> int:
-    """The number of an integer token, decimal (zeros may lead) or hexadecimal."""
+    """The value of an integer token, decimal (with leading zeros) or hexadecimal."""
     if len(token) > MAXIMUM_DIGITS:
         tokens.fail_at(start, "integer constant out of range for type")
     return int(token, 16 if token.startswith("0x") else 10)
 
 
 def read_number(tokens: Tokens) -> ir.Attribute:
-    """A number with its type; without one an integer has 64 bits and a float is f64."""
+    """Reads a number with its type; the default is a 64-bit integer or f64."""
     sign = "-" if tokens.take("-") else ""
     start, token = tokens.offset(), tokens.next()
     type = tokens.type() if tokens.take(":") else None
@@ -115,7 +115,7 @@ def _whole(tokens: Tokens, sign: str, token: str, start: int) -> int:
 
 
 def read_predicate(tokens: Tokens) -> ir.Attribute:
-    """What an assume promises: div_by, same_elements or bounded, with or without its prefix."""
+    """Reads the predicate of an assume: div_by, same_elements or bounded, with or without its prefix."""
     start = tokens.offset()
     word = tokens.next()
     if word[:1] == "#" and word.removeprefix("#cuda_tile.") not in PREDICATES:
@@ -172,7 +172,7 @@ def read_hints(tokens: Tokens) -> ir.Attribute:
 
 
 def _read_hint(tokens: Tokens) -> ir.Attribute:
-    """`{latency = 3}`, whose integers without a type have 32 bits where they fit, as NVIDIA's tools print them."""
+    """`{latency = 3}`, whose integers without a type have 32 bits if they fit, as NVIDIA's tools print them."""
     if tokens.peek() != "{":
         return read_attribute(tokens)
     found: dict[str, ir.Attribute] = {}
@@ -225,7 +225,7 @@ def _named(tokens: Tokens) -> ir.Attribute:
 
 
 def _shaped(type: ir.Type) -> str:
-    # NVIDIA's tiles are shaped types to MLIR; ours are not, so elements are stored as those of a tensor.
+    # In NVIDIA's tools tiles are shaped types; here they are not, so elements are stored as those of a tensor.
     if not isinstance(type, TileType):
         return str(type)
     return f"tensor<{''.join(f'{extent}x' for extent in type.shape)}{type.element}>"
@@ -247,6 +247,6 @@ def _sliced(tokens: Tokens) -> ir.Attribute:
 
 
 def check_end(tokens: Tokens) -> Any:
-    """The text must end here."""
+    """Checks that the text ends."""
     if tokens.peek() != END:
         tokens.fail(f"expected the end of the text, but got '{tokens.peek()}'")

@@ -1,4 +1,4 @@
-"""Spells the attributes of debug info as Tile IR assembly has them."""
+"""Prints the attributes of debug info in the form of Tile IR assembly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilec.dialect.mlir import ir
 
 
 def spell_debug_info(node: Any, part: Callable[[Any], str] | None = None) -> str:
-    """`#cuda_tile.di_file<"k.py" in "/src">`; `part` spells the attributes that an attribute is made of."""
+    """`#cuda_tile.di_file<"k.py" in "/src">`; `part` prints nested attributes."""
     part = part or spell_debug_info
     if isinstance(node, DIFileAttr):
         return f"#{node.attr_name}<{_quoted(node.name)} in {_quoted(node.directory)}>"

@@ -1,4 +1,4 @@
-"""Reads the attributes of debug info: `#cuda_tile.di_file<"k.py" in "/src">` and those that are made of it."""
+"""Reads the attributes of debug info: `#cuda_tile.di_file<"k.py" in "/src">` and the attributes that contain it."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ from tilec.dialect.cuda_tile.debug_info import (
 from tilec.dialect.mlir import ir
 
 _PREFIX = "#cuda_tile."
-# Written out inside one another; aliases make any depth.
+# The limit for attributes written inline; aliases may nest to any depth.
 _DEPTH_LIMIT = 64
-# What the bindings of MLIR take as a line.
+# The limit of line numbers in the bindings of MLIR.
 _NUMBER_LIMIT = 1 << 31
 
 
 @dataclass(frozen=True)
 class _Parameter:
-    """A parameter of a struct: how it is read, and what it is where it is left out."""
+    """A parameter of a struct: its reader and its default."""
 
     read: Callable[[Tokens, int], Any]
     default: Any = None
 
 
 def is_debug_info(token: str) -> bool:
-    """Whether a token begins an attribute of debug info."""
+    """Whether a token starts an attribute of debug info."""
     return token[:1] == "#" and token.removeprefix(_PREFIX) in NODES
 
 
 def read_debug_info(tokens: Tokens, depth: int = 0) -> ir.Attribute:
-    """The attribute that starts at the next token, whose name says which it is."""
+    """Reads an attribute of debug info, selected by its name."""
     mnemonic = tokens.next().removeprefix(_PREFIX)
     return _body(tokens, mnemonic, depth)
 
 
 def read_scope(tokens: Tokens, depth: int = 0) -> Any:
-    """A subprogram or a lexical block, or an alias of one."""
+    """Reads a subprogram, a lexical block, or an alias of one."""
     return _node(tokens, depth, Scope, "a subprogram or a lexical block", None)
 
 
 def _body(tokens: Tokens, mnemonic: str, depth: int) -> ir.Attribute:
     if depth > _DEPTH_LIMIT:
-        tokens.fail(f"debug info is nested more than {_DEPTH_LIMIT} levels deep, give names to its parts")
+        tokens.fail(f"debug info is nested more than {_DEPTH_LIMIT} levels deep: use aliases for its parts")
     tokens.expect("<")
     if mnemonic == "di_file":
         name = _string(tokens, depth)
@@ -64,7 +64,7 @@ def _body(tokens: Tokens, mnemonic: str, depth: int) -> ir.Attribute:
 
 
 def _struct(tokens: Tokens, parameters: dict[str, _Parameter], depth: int) -> dict[str, Any]:
-    """`name = value, ..` in any order, by the names that Python gives the parameters."""
+    """`name = value, ..` in any order, by parameter name."""
     found: dict[str, Any] = {}
     while True:
         name = tokens.peek()
@@ -106,7 +106,7 @@ def _string(tokens: Tokens, _depth: int) -> str:
 
 
 def read_place(tokens: Tokens) -> int:
-    """A line or a column."""
+    """Reads a line or a column number."""
     token = tokens.peek()
     if not token.isdecimal():
         tokens.fail(f"expected a line or a column, but got '{token}'")

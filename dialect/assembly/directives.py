@@ -1,4 +1,4 @@
-"""Parts of assembly lines that a template has no words for; each reads what its printer writes."""
+"""Readers of directives: parts of an assembly format that a template cannot express."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _index_types(reader: OperationReader, field: str, parts: Parts) -> None:
     while tokens.take(","):
         types.append(tokens.type())
     if len(types) > 1 and isinstance(types[-1], TokenType) and parts.operands.get("token"):
-        # Of accesses to several devices NVIDIA's tools tell the type of the token too.
+        # For multicast accesses NVIDIA's tools also print the type of the token.
         types.pop()
     if len(types) not in (1, count):
         tokens.fail(f"expected {count} index types, got {len(types)}")
@@ -45,7 +45,7 @@ def _index_types(reader: OperationReader, field: str, parts: Parts) -> None:
 
 
 def _extents(reader: OperationReader, _: str, parts: Parts) -> None:
-    """`shape = [%n, 64], strides = [%s, 1]`: values for what the type leaves open, numbers for the rest."""
+    """`shape = [%n, 64], strides = [%s, 1]`: values for dynamic extents and strides, numbers for static ones."""
     tokens = reader.tokens
     for words, field in (("shape", "dynamicShape"), ("strides", "dynamicStrides")):
         if words == "strides":
@@ -68,7 +68,7 @@ def _extent(reader: OperationReader) -> Any:
 
 
 def _view_types(reader: OperationReader, _: str, parts: Parts) -> None:
-    """`tile<ptr<f32, <none>>>, tile<i32> -> tensor_view<..>`: the view, and before it two types that may be missing.
+    """`tile<ptr<f32, <none>>>, tile<i32> -> tensor_view<..>`: the view, preceded by two optional types.
 
     The first is that of the base, which is printed where its pointers have an attribute; the second is that of the
     run-time extents, which must be there where there are any.
@@ -118,7 +118,7 @@ def _shown(extent: int | None) -> str:
 
 
 def _function_type(reader: OperationReader, _: str, parts: Parts) -> None:
-    """`(tile<i32>) -> tile<i32>`: the types of all operands, then those of all results."""
+    """`(tile<i32>) -> tile<i32>`: the types of all operands and results."""
     cls = OPERATIONS[parts.name]
     start, function = reader.tokens.offset(), reader.tokens.type()
     if not isinstance(function, ir.FunctionType):
@@ -131,14 +131,14 @@ def _function_type(reader: OperationReader, _: str, parts: Parts) -> None:
 
 
 def _lone_padding(reader: OperationReader, _: str, parts: Parts) -> None:
-    """A padding value without a mask stands where masks do, as NVIDIA's disassembler prints it; its type tells."""
+    """A padding value without a mask has the mask's position in NVIDIA's text; the type tells them apart."""
     mask = parts.operands.get("mask")
     if mask and not parts.operands.get("paddingValue") and not BoolTile.contains(mask[0].type):
         parts.operands["mask"], parts.operands["paddingValue"] = [], mask
 
 
 def _word(reader: OperationReader, field: str, parts: Parts) -> None:
-    """`128B_atom_32B`: a keyword that begins with a digit and is several tokens for that."""
+    """`128B_atom_32B`: a keyword that starts with a digit and therefore consists of several tokens."""
     tokens = reader.tokens
     declared = OPERATIONS[parts.name].attribute_fields[field]
     start, found = tokens.offset(), tokens.next()

@@ -15,7 +15,7 @@ from tilec.dialect.spelling import spell
 
 
 def read_elements(tokens: Tokens) -> tuple[ir.Attribute, TileType]:
-    """The elements and the type of their tile."""
+    """Reads elements and the type of their tile."""
     start = tokens.offset()
     tokens.expect("<")
     if tokens.peek() not in NUMBERS:
@@ -55,7 +55,7 @@ def _dense(literal: str, tile: TileType) -> ir.Attribute:
 
 
 def _literal(tokens: Tokens, element: str) -> tuple[int, ...] | None:
-    """Passes over a literal; its shape, or None for one that fits any: a scalar or raw bytes."""
+    """Skips a literal and returns its shape, or None for a scalar or raw bytes, which fit any shape."""
     if tokens.peek() == "[":
         return _list(tokens, element)
     if tokens.peek()[:1] == '"':
@@ -97,20 +97,20 @@ def _check_integer(tokens: Tokens, start: int, token: str, negative: bool, bits:
     if "." in token:
         tokens.fail_at(start, "expected integer value")
     value = to_integer(tokens, token, start) * (-1 if negative else 1)
-    # Both readings of the bits are welcome; of 64 bits only the signed one, except in hexadecimal.
+    # Signed and unsigned readings of the bits are accepted; for 64 bits only signed, except in hexadecimal.
     highest = (1 << bits) - 1 if bits < 64 or token.startswith("0x") else (1 << 63) - 1
     if not -(1 << (bits - 1)) <= value <= highest:
         tokens.fail_at(start, "integer constant out of range for type")
 
 
 def spell_elements(value: ir.Attribute) -> str:
-    """Elements with their type as the text has them."""
+    """Prints elements with their type."""
     literal, tile = spell_literal(value)
     return f"<{spell(ir.RankedTensorType(value.type).element_type)}: {literal}> : {tile}"
 
 
 def spell_literal(value: ir.Attribute) -> tuple[str, str]:
-    """The elements without their type, and the tile that they fill."""
+    """The elements without their type, and the type of their tile."""
     tensor = ir.RankedTensorType(value.type)
     text = str(value)
     shape = "".join(f"{extent}x" for extent in tensor.shape)

@@ -1,4 +1,4 @@
-"""Reads the attributes of an operation as their fields say."""
+"""Reads the attributes of an operation by their fields."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_field(tokens: Tokens, field: AttributeField, parts: Parts) -> None:
 
 
 def _says_nothing(field: AttributeField, booleans: ir.Attribute, parts: Parts) -> bool:
-    """Whether all are false, which is what an optional array says that is not there."""
+    """Whether all flags are false, which equals an absent array."""
     values = list(booleans)
     indices = parts.operands.get("index")
     return not field.required and not any(values) and indices is not None and len(values) == len(indices)
@@ -42,7 +42,7 @@ def _keyword(tokens: Tokens, field: AttributeField) -> ir.Attribute:
 
 
 def _check_weak(tokens: Tokens, field: AttributeField, parts: Parts) -> None:
-    """The text of accesses to views allows no scope after `weak`."""
+    """Reads a scope, which must not follow `weak` in the text of view accesses."""
     ordering = parts.attributes.get("memory_ordering_semantics")
     weak = ordering is not None and ordering.value == "weak"
     if field.name == "memory_scope" and not field.required and weak and "view" in parts.name:

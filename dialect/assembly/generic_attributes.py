@@ -1,4 +1,4 @@
-"""Attributes of the generic form of other tools as we store them."""
+"""Converts attributes of NVIDIA's generic form to the stored form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilec.dialect.mlir import ir
 
 
 def normalised(cls: Any, attributes: Mapping[str, ir.Attribute]) -> dict[str, ir.Attribute]:
-    """Keywords for the numbers of enumerations, names for references to symbols, defaults filled in.
+    """Replaces numbers of enumerations by keywords and symbol references by names, and adds defaults.
 
     What cannot be turned into ours is kept, for the verifier to refuse.
     """
@@ -34,14 +34,14 @@ def _keyword(field: AttributeField, attribute: ir.Attribute) -> ir.Attribute:
 
 
 def _flag(_: AttributeField, attribute: ir.Attribute) -> ir.Attribute | None:
-    """A boolean says whether a flag is there."""
+    """A boolean encodes the presence of a flag."""
     if not isinstance(attribute, ir.BoolAttr):
         return attribute
     return ir.UnitAttr.get() if attribute.value else None
 
 
 def _integer(field: AttributeField, attribute: ir.Attribute) -> ir.Attribute:
-    """A number of another width; it is kept where ours cannot hold it."""
+    """Converts an integer to the stored width; it is kept if it does not fit."""
     width = int(field.kind[1:])
     if isinstance(attribute, ir.IntegerAttr) and -(1 << width - 1) <= attribute.value < 1 << width - 1:
         return field.to_attribute(attribute.value)
@@ -64,7 +64,7 @@ _CONVERT: dict[str, Callable[[AttributeField, Any], ir.Attribute | None]] = {
 def group_sizes_of(
     fields: tuple[ValueField, ...], given: ir.Attribute | None, count: int, kind: str
 ) -> tuple[list[int], str | None]:
-    """How many of `count` values each field has, and what is wrong with the sizes given.
+    """The number of values of each field, and the problem with the given sizes.
 
     NVIDIA's tools write one size a field, and none where the number of values tells them; ours one a run.
     """

@@ -18,8 +18,8 @@ from tilec.dialect.spelling import spell
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
-def print_generic_operation(printer: Any, op: Any) -> None:
-    """An operation with all inside it."""
+def print_generic_operation(printer: Any, op: ir.OpView) -> None:
+    """Prints an operation with its regions."""
     results = printer.names.results(op.operation)
     head = f'{results}{" = " if results else ""}"{op.spelled_name}"({printer.values(op.operation.operands)})'
     head += _dictionary(op, "<{", "}>", _properties(op))
@@ -51,7 +51,7 @@ def spell_function(operands: Iterable[ir.Value], results: Iterable[ir.Value]) ->
 
 
 def prefixed(type: ir.Type) -> str:
-    """A type as it stands outside of assembly."""
+    """A type with its dialect prefix."""
     return f"!cuda_tile.{spell(type)}" if hasattr(type, "spelled") else spell(type)
 
 
@@ -66,24 +66,24 @@ def _print_block(printer: Any, block: ir.Block) -> None:
     printer.indent = outer
 
 
-def _dictionary(op: Any, opening: str, closing: str, entries: list[str]) -> str:
+def _dictionary(op: ir.OpView, opening: str, closing: str, entries: list[str]) -> str:
     return f" {opening}{', '.join(entries)}{closing}" if entries else ""
 
 
-def _properties(op: Any) -> list[str]:
+def _properties(op: ir.OpView) -> list[str]:
     entries = []
     for name in sorted(op.attribute_fields):
         if name in op.attributes:
             entries.append(_named(name, op.attribute_fields[name], op.attributes[name]))
     for kind, fields in (("operand", op.operand_fields), ("result", op.result_fields)):
-        # MLIR needs the sizes only where they are not told by the number of values.
+        # MLIR needs the sizes only if the number of values does not determine them.
         if sum(field.arity != ONE for field in fields) > 1:
             sizes = ", ".join(str(len(group)) for group in (groups(op, kind) or {}).values())
             entries.append(f"{kind}SegmentSizes = array<i32: {sizes}>")
     return entries
 
 
-def _discardable(op: Any) -> list[str]:
+def _discardable(op: ir.OpView) -> list[str]:
     shown = {key: op.attributes[key] for key in op.attributes if key not in op.attribute_fields}
     return [spell_dictionary({name: each})[1:-1] for name, each in shown.items() if name not in _SEGMENTS]
 

@@ -1,4 +1,4 @@
-"""Reads the generic form as NVIDIA's tools print it: `"cuda_tile.op"(%a) <{..}> ({..}) {..} : (..) -> ..`."""
+"""Reads the generic form of NVIDIA's tools: `"cuda_tile.op"(%a) <{..}> ({..}) {..} : (..) -> ..`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.assembly.attributes import read_dictionary
 from tilec.dialect.assembly.generic_attributes import group_sizes_of, normalised
-from tilec.dialect.assembly.unknown_operation import unknown_operation
+from tilec.dialect.assembly.operation_suggestions import unknown_operation
 from tilec.dialect.build import group_lengths, segment_attribute
 from tilec.dialect.fields import ONE, ValueField
 from tilec.dialect.mlir import ir
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ArgumentPlaces:
-    """The locations of a block's arguments, which may be known before the block is made or after."""
+    """The locations of a block's arguments, known before or after the block is created."""
 
     def __init__(self) -> None:
         self._known: dict[int, ir.Location] = {}
@@ -38,14 +38,14 @@ class ArgumentPlaces:
             arguments[index].set_location(location)
 
     def others(self, location: ir.Location) -> None:
-        """Puts the arguments that have no location of their own at a location."""
+        """Assigns a location to arguments without one."""
         for index, argument in enumerate(self._arguments):
             if index not in self._known:
                 argument.set_location(location)
 
 
 class GenericReader:
-    """The generic form says types last, so regions are read before the operation exists and moved into it."""
+    """In the generic form types come last, so regions are read before the operation exists and moved into it."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -111,7 +111,7 @@ class GenericReader:
             self.reader.scope.check(start + 2 * index, value, type)
 
     def _regions(self) -> list[ir.Operation]:
-        """Each region inside an operation that only carries it."""
+        """Reads each region into a temporary operation."""
         return self.tokens.comma_list("(", ")", self._region)
 
     def _region(self) -> ir.Operation:

@@ -1,4 +1,4 @@
-"""The type of an integer in an optimization hint whose text has none."""
+"""The type of integers in optimization hints written without one."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ HINT_BITS = 32
 
 
 def fits_hint(value: int) -> bool:
-    """Whether an integer without a type is read as one of HINT_BITS bits; a larger one has 64."""
+    """Whether an integer without a type has HINT_BITS bits; larger ones have 64."""
     return -(1 << HINT_BITS - 1) <= value < 1 << HINT_BITS - 1

@@ -1,4 +1,4 @@
-"""What a reader says to a word that is none of an enumeration's keywords."""
+"""Diagnostics for unknown keywords of enumerations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tilec.dialect.fields import AttributeField
 
 
 def keyword_problem(field: AttributeField, word: str) -> str:
-    """The diagnostic for a word in the place of a keyword."""
+    """The diagnostic for an unknown keyword."""
     name, keywords = field.name, field.keywords
     quoted = ", ".join(f"'{keyword}'" for keyword in keywords)
     if name.startswith("rounding"):

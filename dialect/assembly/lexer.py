@@ -1,4 +1,4 @@
-"""Cuts Tile IR assembly into tokens. A whole type (`tile<4x2xf32>`) is one token, which makes reading fast."""
+"""Splits Tile IR assembly into tokens. A whole type (`tile<4x2xf32>`) is one token, which makes reading fast."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def _nested(depth: int) -> str:
     return r"[^<>]*" if depth == 0 else rf"[^<>]*(?:<{_nested(depth - 1)}>[^<>]*)*"
 
 
-# The skipped part never gives back what it took (`++`), or the end of a last comment would be read as a token.
+# Skipped text uses possessive quantifiers (`++`); backtracking would turn the end of a last comment into a token.
 # The deepest type is a view over a tensor_view of pointers with an attribute: four levels.
 _TYPE = rf"(?:!cuda_tile\.)?(?:tile|ptr|tensor_view|partition_view|strided_view|gather_scatter_view)<{_nested(4)}>"
 _NAME = r"[A-Za-z_][A-Za-z0-9_$.]*"
@@ -34,13 +34,13 @@ _TOKEN = re.compile(
 )
 
 END = ""
-# Readers look this far ahead without asking whether the text goes on.
+# The number of END tokens, which readers may look ahead to without a bounds check.
 LOOKAHEAD = 4
 _PUNCTUATION = ",:()[]{}=<>?|*+-_"
 
 
 def tokenize(source: Source) -> tuple[list[str], list[int]]:
-    """Tokens and their offsets, both closed by some END; raises InputError at a character that starts no token."""
+    """Tokens and their offsets, both terminated by END entries; raises InputError at an invalid character."""
     matches = list(_TOKEN.finditer(source.text))
     tokens = [match[1] for match in matches]
     offsets = [match.start(1) for match in matches]
@@ -53,5 +53,5 @@ def tokenize(source: Source) -> tuple[list[str], list[int]]:
 
 
 def is_name(token: str) -> bool:
-    """Whether a token is a bare word."""
+    """Whether a token is a bare identifier."""
     return token[:1].isalpha() or token[:1] == "_"

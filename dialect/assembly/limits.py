@@ -1,4 +1,4 @@
-"""What holds of every text before it is read: strings are UTF-8, and brackets nest no deeper than readers can follow.
+"""Limits checked before a text is read: UTF-8 strings, known escapes, bounded nesting of brackets.
 
 MLIR's own parser has no such bounds: it runs over its stack, and strings in other encodings have no Python value.
 """
@@ -12,7 +12,7 @@ from tilec.dialect.assembly.source import Source
 
 # Regions, attributes, types and locations all nest in brackets. NVIDIA's disassembler follows 240 nested branches.
 MAXIMUM_DEPTH = 512
-# Digits beyond those of any number that a field or a type can hold.
+# More digits than any number in a field or a type has.
 MAXIMUM_DIGITS = 64
 _NO_BRACKETS = bytes(set(range(256)) - set(b"()[]{}<>"))
 _PAIRS = (b"()", b"[]", b"{}", b"<>")
@@ -27,7 +27,7 @@ _LETTERS = {b"n": b"\n", b"t": b"\t"}
 
 
 def check_limits(text: str, file: str) -> None:
-    """Raises InputError at a string that is not UTF-8 or has an unknown escape, or where brackets nest too deep.
+    """Raises InputError at a string with invalid UTF-8 or an unknown escape, and at brackets nested too deeply.
 
     Of operations in the generic form, which have two brackets around a region, as many may nest as of others.
     """
@@ -41,7 +41,7 @@ def check_limits(text: str, file: str) -> None:
 
 
 def _may_be_deep(text: str) -> bool:
-    """Whether the brackets of a text, those in strings and comments too, nest deep; a rough answer at little cost."""
+    """A cheap conservative test for deeply nested brackets, which also counts those in strings and comments."""
     left = text.replace("->", "").encode().translate(None, _NO_BRACKETS)
     for _ in range(MAXIMUM_DEPTH // 8):
         before = len(left)
@@ -53,7 +53,7 @@ def _may_be_deep(text: str) -> bool:
 
 
 def _check_aliases(text: str, file: str, most: int) -> None:
-    """Aliases nest as what they stand for; the last one is used by nothing but operations."""
+    """Aliases nest as deeply as their definitions; the last one is used only by operations."""
     depths: dict[str, int] = {}
     found = list(_DEFINITION.finditer(text))
     for alias, following in pairwise(found):

@@ -1,4 +1,4 @@
-"""Names for the locations and the debug info of a text, and the lines at its end that say what they are.
+"""Aliases for the locations and debug info of a text, and their definitions at its end.
 
 Numbers follow MLIR's printer, so that text of NVIDIA's disassembler comes back with the same names: what is made of
 other named things comes after them, and among equals the order is that of the text.
@@ -24,10 +24,10 @@ _NODES = tuple(NODES.values())
 
 
 class LocationNames:
-    """The names of all locations that a text shows."""
+    """The aliases of all locations in a text."""
 
     def __init__(self, locations: Iterable[ir.Location]) -> None:
-        # What is named by its attribute, how far it is above what is made of nothing else, in the order of the text.
+        # The height of each aliased attribute above the leaves, in text order.
         self._depths: dict[ir.Attribute, int] = {}
         self._named: list[Any] = []
         self._names: dict[ir.Attribute, str] = {}
@@ -43,7 +43,7 @@ class LocationNames:
         return self._names[_key(node)]
 
     def lines(self) -> list[str]:
-        """What each name stands for, each after those it is made of."""
+        """The definitions of the aliases, each after those it uses."""
         return [f"{self.of(node)} = {self._spelled(node)}" for node in self._named]
 
     def _visit(self, node: Any) -> int:
@@ -93,7 +93,7 @@ def _word(node: Any) -> str:
 
 
 def _children(node: Any) -> list[Any]:
-    """What a location or an attribute of debug info is made of, in the order of the text."""
+    """The components of a location or an attribute of debug info, in text order."""
     if isinstance(node, DILexicalBlockAttr):
         return [node.scope, node.file]
     if isinstance(node, DISubprogramAttr):
@@ -114,12 +114,12 @@ def _children(node: Any) -> list[Any]:
 
 
 def written_out(location: ir.Location) -> bool:
-    """Whether a location is short enough to stand where it is used once."""
+    """Whether a location is short enough to be printed inline if used once."""
     return isinstance(location, ir.FileLineColLoc | ir.UnknownLoc)
 
 
 def shown_locations(module: ir.Module) -> Iterator[ir.Location]:
-    """The locations that the text of a module shows by name, in its order; that of the module stands at its end."""
+    """The locations that a module's text shows by alias, in text order; the module's own comes last."""
     for op in module.body.operations:
         yield from _shown(op.operation)
     if not written_out(module.operation.location):

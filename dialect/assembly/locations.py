@@ -1,4 +1,4 @@
-"""Reads `loc(...)`: places in files, names, call sites, and places in the scopes of debug info."""
+"""Reads `loc(...)`: file positions, names, call sites, and positions in debug info scopes."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from tilec.dialect.mlir import ir
 Setter = Callable[[ir.Location], None]
 
 _SCOPED = "#cuda_tile.di_loc"
-# Written out inside one another; aliases make any depth that the number of parts allows.
+# The limit for locations written inline; aliases may nest to any depth.
 _DEPTH_LIMIT = 100
 
 
 class LocationReader:
-    """Locations may name aliases that stand at the end of the text, so these are looked up when all is read."""
+    """Reads locations; aliases defined at the end of the text are resolved when everything is read."""
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
         self._pending: list[tuple[int, Setter]] = []
-        # Of the operations that are being read, the innermost last: an operation has no hash that outlives a change.
+        # A stack for the operations being read, innermost last; operations have no stable hash.
         self._followers: list[Setter] = []
         self._sizes: dict[ir.Attribute, int] = {}
         self._depth = 0
 
     def starts(self) -> bool:
-        """Whether a location, or an attribute of debug info, comes next."""
+        """Whether the next token starts a location or an attribute of debug info."""
         token = self.tokens.peek()
         return token in ("loc", _SCOPED) or is_debug_info(token)
 
     def begin(self) -> int:
-        """What `suffix` is given at the end of the operation that begins now."""
+        """Starts an operation; the result is passed to `suffix` at its end."""
         return len(self._followers)
 
     def suffix(self, operation: ir.Operation, begun: int = 0) -> None:
-        """Takes the location that may come behind an operation."""
+        """Reads the optional location after an operation."""
         followers = self._followers[begun:]
         del self._followers[begun:]
         self.take(lambda location: _place(operation, location, followers))
 
     def take(self, place: Setter) -> bool:
-        """Gives what it locates to `place`, now or when all is read, and says whether a location came next at all."""
+        """Reads an optional location, passes it to `place` now or at the end of the text; returns if there was one."""
         if self.tokens.peek() != "loc" or self.tokens.peek(1) != "(":
             return False
         start = self.tokens.at
@@ -60,7 +60,7 @@ class LocationReader:
         return True
 
     def follow(self, place: Setter) -> None:
-        """Has something without a location take that of the operation around it, where this has one in the text."""
+        """Uses the location of the enclosing operation, if the text has one, for an item without a location."""
         self._followers.append(place)
 
     def skip(self) -> None:
@@ -69,7 +69,7 @@ class LocationReader:
             self.tokens.skip_balanced("(", ")")
 
     def resolve(self) -> None:
-        """Reads the locations whose aliases may have come later."""
+        """Resolves the locations whose aliases were defined later."""
         end = self.tokens.at
         for start, place in self._pending:
             self.tokens.at = start
@@ -77,7 +77,7 @@ class LocationReader:
         self.tokens.at = end
 
     def scoped_or_attribute(self) -> Any:
-        """What an alias of debug info stands for: a location or an attribute."""
+        """The location or attribute that an alias of debug info is defined as."""
         if self.tokens.peek() == "loc":
             return self.location()
         return self._scoped() if self.tokens.peek() == _SCOPED else read_debug_info(self.tokens)
@@ -188,7 +188,7 @@ class LocationReader:
 
 
 def _place(operation: ir.Operation, location: ir.Location, followers: list[Setter]) -> None:
-    """Puts an operation, the arguments of its regions except a kernel's own, and what follows it at a location."""
+    """Sets the location of an operation, its region arguments (except a kernel's) and its omitted terminator."""
     operation.location = location
     for follower in followers:
         follower(location)
@@ -201,7 +201,7 @@ def _place(operation: ir.Operation, location: ir.Location, followers: list[Sette
 
 
 def _blocks(location: ir.Location) -> int:
-    """How many lexical blocks are around a location, counted as far as it matters."""
+    """The number of lexical blocks around a location, up to a limit."""
     scope, count = own_scope(location), 0
     while isinstance(scope, DILexicalBlockAttr) and count <= NESTING_LIMIT:
         scope, count = scope.scope, count + 1

@@ -1,4 +1,4 @@
-"""Names for the values of a kernel: what operations suggest, made unique in the order in which MLIR does it.
+"""Names for the values of a kernel: suggested by operations and made unique in the order that MLIR uses.
 
 A block is named as a whole before the regions inside it, and what a region used is free again for the next one, so that
 a text of NVIDIA's disassembler comes back with the same names.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
@@ -28,18 +27,18 @@ _RESULTS: dict[str, tuple[str, ...]] = {
     "cuda_tile.atomic_rmw_tko": ("result", "result_token"),
     "cuda_tile.multimem_load_reduce_view_tko": ("reduced_values", "result_token"),
 }
-# Operations whose results are a pack of one name: %for:2.
+# Operations whose results share one name: %for:2.
 _PACKS = {"cuda_tile.reduce": "reduce", "cuda_tile.for": "for"}
 
 
-# Integral numbers that every f64 holds exactly.
+# Integers that f64 represents exactly.
 _EXACT = 1 << 53
 
 
 class Names:
-    """The names of all values in an operation that stands for itself: a kernel."""
+    """The names of all values in a kernel."""
 
-    def __init__(self, kernel: Any) -> None:
+    def __init__(self, kernel: ir.OpView) -> None:
         self._given: dict[ir.Value, str] = {}
         self._suggested: dict[ir.Value, str] = {}
         self._definitions: dict[ir.Value, str] = {}
@@ -48,21 +47,21 @@ class Names:
         self._name_regions(kernel)
 
     def of(self, value: ir.Value) -> str:
-        """`%name`, or `%name#1` for one of a pack."""
+        """`%name`, or `%name#1` for one of several results."""
         return self._given[value]
 
     def results(self, op: ir.Operation) -> str:
-        """What goes before ` = `, empty without results."""
+        """The text before ` = `; empty without results."""
         return self._definitions[op.results[0]] if len(op.results) else ""
 
-    def _name_regions(self, op: Any) -> None:
+    def _name_regions(self, op: ir.OpView) -> None:
         for region in op.regions:
             for block in region.blocks:
                 state = set(self._used), self._conflicts, self._numbers, self._arguments
                 self._name_block(op, block)
                 self._used, self._conflicts, self._numbers, self._arguments = state
 
-    def _name_block(self, op: Any, block: ir.Block) -> None:
+    def _name_block(self, op: ir.OpView, block: ir.Block) -> None:
         arguments = list(block.arguments)
         for argument, suggestion in zip(arguments, _argument_names(op, len(arguments)), strict=True):
             if not suggestion:
@@ -119,8 +118,8 @@ class Names:
         return f"%{name}"
 
 
-def _argument_names(op: Any, count: int) -> Sequence[str]:
-    """What an operation calls the arguments of its regions; empty ones are numbered."""
+def _argument_names(op: ir.OpView, count: int) -> Sequence[str]:
+    """The names that an operation suggests for its region arguments; empty ones are numbered."""
     if op.OPERATION_NAME == "cuda_tile.for":
         return ["loopIdx", *(f"iterArg{index}" for index in range(count - 1))]
     if op.OPERATION_NAME == "cuda_tile.reduce":
@@ -130,7 +129,7 @@ def _argument_names(op: Any, count: int) -> Sequence[str]:
 
 
 def constant_name(value: ir.Attribute) -> str:
-    """`cst_1_f32` for a splat of one integral number (of floats none below 0), else `cst_f32`; bits by their word."""
+    """`cst_1_f32` for a splat of an integer (non-negative for floats), otherwise `cst_f32`; `true`, `false` for i1."""
     element = spell(ir.RankedTensorType(value.type).element_type)
     if not value.is_splat:
         return f"cst_{element}"

@@ -1,4 +1,4 @@
-"""What has been read of an operation, and the operation that is made of it."""
+"""The parsed parts of an operation, and the operation created from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tilec.dialect.operation import OPERATIONS
 
 
 class Parts:
-    """What has been read of an operation."""
+    """The parsed parts of an operation."""
 
     __slots__ = ("attributes", "count", "extents", "name", "offset", "operands", "places", "types")
 
@@ -26,13 +26,13 @@ class Parts:
         self.places: dict[str, int] = {}
         self.types: dict[str, list[ir.Type]] = {}
         self.attributes: dict[str, ir.Attribute] = {}
-        # Entries of shape and strides with the tokens they start at.
+        # Entries of shape and strides with the indices of their first tokens.
         self.extents: dict[str, list[tuple[int, ir.Value | int]]] = {}
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What making an operation of a class needs, looked up once."""
+    """Data for creating operations of a class, computed once."""
 
     operands: tuple[ValueField, ...]
     results: tuple[ValueField, ...]
@@ -40,9 +40,9 @@ class _Plan:
     defaults: dict[str, ir.Attribute]
     operand_segments: bool
     result_segments: bool
-    # Operands that must have the type of the result at this place, because they share its variable.
+    # Operands that share the type variable of the result with this index.
     shared: tuple[tuple[ValueField, int], ...]
-    # Operands that must have the type of another one, because they share a variable that no result has.
+    # Operands that share a type variable with another operand, but with no result.
     alike: tuple[tuple[ValueField, str], ...]
 
 
@@ -83,7 +83,7 @@ def _alike(operands: tuple[ValueField, ...], results: tuple[ValueField, ...]) ->
 
 
 class OperationMaker:
-    """Makes operations of parts: the types of results are inferred from those that the text names."""
+    """Creates operations from parts; result types are inferred from the types in the text."""
 
     def __init__(self, tokens: Tokens, scope: Scope) -> None:
         self.tokens = tokens
@@ -91,7 +91,7 @@ class OperationMaker:
         self.context = ir.Context.current
 
     def create(self, parts: Parts, point: ir.InsertionPoint) -> ir.Operation:
-        """The operation, with result types inferred from the types that were read."""
+        """Creates the operation, with result types inferred from the types that were read."""
         plan = _plan(parts.name, self.context)
         operands: list[ir.Value] = []
         lengths: list[int | tuple[int, ...]] = []
@@ -139,7 +139,7 @@ class OperationMaker:
             return []
         if field.set.only:
             return [ir.Type.parse(field.set.only)]
-        # A variable is one type; and several results of one kind (x, y, z of get_tile_block_id) are written with one.
+        # A type variable is one type, and several results of one kind (x, y, z of get_tile_block_id) have one type.
         alike = [*plan.operands, *plan.results] if isinstance(field.constraint, TypeVariable) else plan.results
         for other in alike:
             if other.constraint is field.constraint:
@@ -149,12 +149,12 @@ class OperationMaker:
         self.tokens.fail_at(parts.offset, f"expected a type for '{field.name}'")
 
     def check_operands(self, field: ValueField, types: list[ir.Type], parts: Parts) -> None:
-        """Operands must have the types that the text says."""
+        """Checks that operands have the types in the text."""
         operands = parts.operands.get(field.name, [])
         if len(operands) != len(types):
             self.tokens.fail(
                 f"expected as many types as operands of '{field.name}' ({len(operands)}), but got {len(types)}"
             )
         for index, (value, expected) in enumerate(zip(operands, types, strict=True)):
-            # Operands of a group are two tokens apart: a name and a comma.
+            # Operands of a group are two tokens apart: name and comma.
             self.scope.check(parts.places[field.name] + 2 * index, value, expected)

@@ -1,4 +1,4 @@
-"""Reads one operation by the elements of its assembly line."""
+"""Reads operations by the elements of their assembly format."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tilec.dialect.assembly.field_reader import read_field
 from tilec.dialect.assembly.generic_reader import GenericReader
 from tilec.dialect.assembly.lexer import END, is_name
 from tilec.dialect.assembly.operation_parts import OperationMaker, Parts
+from tilec.dialect.assembly.operation_suggestions import unknown_operation
 from tilec.dialect.assembly.structure_reader import STRUCTURES
 from tilec.dialect.assembly.template import (
     AttributeDictionary,
@@ -23,7 +24,6 @@ from tilec.dialect.assembly.template import (
     TypeElement,
     compile_template,
 )
-from tilec.dialect.assembly.unknown_operation import unknown_operation
 from tilec.dialect.fields import ONE, OPTIONAL, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
@@ -50,7 +50,7 @@ class OperationReader:
         self.generic = GenericReader(reader)
 
     def read_all(self, point: ir.InsertionPoint, terminator: str = "") -> None:
-        """Operations up to the closing bracket; where the text has no terminator, one of the given name is added."""
+        """Reads operations up to the closing bracket; a missing terminator is added under the given name."""
         tokens = self.tokens
         last = ""
         while (token := tokens.tokens[tokens.at]) != "}":
@@ -64,7 +64,7 @@ class OperationReader:
             self.reader.locations.follow(lambda location: setattr(added, "location", location))
 
     def read(self, point: ir.InsertionPoint) -> str:
-        """One operation; its full name."""
+        """Reads one operation and returns its full name."""
         tokens, begun = self.tokens, self.reader.locations.begin()
         names = self._result_names() if tokens.tokens[tokens.at][0] == "%" else []
         token, offset = tokens.tokens[tokens.at], tokens.offsets[tokens.at]
@@ -168,7 +168,7 @@ class OperationReader:
                 self.tokens.expect(",")
                 found.append(self.tokens.type())
         if many and field.kind == "result":
-            # One type stands for all results; their number is that of the names, else the rank of the view.
+            # One type for all results, whose number is that of the names, otherwise the rank of the view.
             found *= parts.count or _rank(parts)
         parts.types[field.name] = found
         if field.kind == "operand":

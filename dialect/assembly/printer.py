@@ -34,7 +34,7 @@ _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
 def print_module(module: ir.Module, locations: bool = False, generic: bool = False) -> str:
-    """The text of a module of kernels and globals, in assembly or in the generic form of NVIDIA's tools.
+    """Prints a module of kernels and globals, as assembly or in the generic form of NVIDIA's tools.
 
     `locations` adds where each operation came from.
     """
@@ -42,7 +42,7 @@ def print_module(module: ir.Module, locations: bool = False, generic: bool = Fal
 
 
 class Printer:
-    """Lines of a text, and the names that values have in it."""
+    """The lines of a text and the names of its values."""
 
     def __init__(self, locations: bool) -> None:
         self._located = locations
@@ -77,7 +77,7 @@ class Printer:
         return "\n".join(self.lines) + "\n"
 
     def block(self, block: ir.Block, hidden: str = "") -> None:
-        """The operations of a block, one level deeper; a last one called `hidden` without operands is left out."""
+        """Prints the operations of a block, one level deeper; a terminator `hidden` without operands is omitted."""
         outer, self.indent = self.indent, self.indent + "  "
         operations = list(block.operations)
         if hidden and operations and _says_nothing(operations[-1], hidden) and self._follows(operations[-1]):
@@ -86,7 +86,7 @@ class Printer:
             self.operation(op)
         self.indent = outer
 
-    def operation(self, op: Any) -> None:
+    def operation(self, op: ir.OpView) -> None:
         if not op.operation.name.startswith(_DIALECT):
             message = f"'{op.operation.name}' has no form in Tile IR assembly: print the generic form"
             raise InputError(message, source_location(op.location))
@@ -105,34 +105,34 @@ class Printer:
         else:
             self.line(op, words[0] + text)
 
-    def line(self, op: Any, text: str) -> None:
-        """A whole operation on a line of its own, after the names of its results."""
+    def line(self, op: ir.OpView, text: str) -> None:
+        """Prints an operation on a line, after the names of its results."""
         results = self.names.results(op.operation)
         self.lines.append(
             f"{self.indent}{results}{' = ' if results else ''}{text}{self.location(op.operation.location)}"
         )
 
     def module_location(self, location: ir.Location) -> str:
-        """What goes behind the end of a module."""
-        # NVIDIA's disassembler prints no module, and its numbers of locations count none of a module.
+        """The location suffix of a module."""
+        # NVIDIA's disassembler prints no module and does not count a module's location.
         return f" {location}" if self._located and written_out(location) else self.location(location)
 
     def location(self, location: ir.Location) -> str:
-        """What goes behind something that is located."""
+        """The location suffix of an item."""
         return "" if self._locations is None else self._locations.suffix(location)
 
-    def _follows(self, terminator: Any) -> bool:
-        """Whether a terminator that the text leaves out gets its own location back, which is that of what it ends."""
+    def _follows(self, terminator: ir.OpView) -> bool:
+        """Whether an omitted terminator has the location of its parent, which the reader assigns."""
         return self._locations is None or terminator.operation.location == terminator.operation.parent.location
 
     def values(self, values: Sequence[ir.Value]) -> str:
         return ", ".join(map(self.names.of, values))
 
     def type(self, type: ir.Type) -> str:
-        """A type as the text spells it."""
+        """A type as printed in the text."""
         return spell(type)
 
-    def _elements(self, op: Any, elements: tuple[Any, ...], facts: Facts) -> str:
+    def _elements(self, op: ir.OpView, elements: tuple[Any, ...], facts: Facts) -> str:
         text = ""
         for element in elements:
             kind = type(element)
@@ -155,7 +155,7 @@ class Printer:
 
     def _types(self, field: ValueField, facts: Facts) -> str:
         types = [self.type(value.type) for value in facts.group(field)]
-        # One type stands for all results of a group.
+        # One type for all results of a group.
         return types[0] if field.kind == "result" and field.arity == UNIFORM else ", ".join(types)
 
     def _dictionary(self, keyed: bool, facts: Facts) -> str:
@@ -169,12 +169,12 @@ class Printer:
             return ""
         return f" {'attributes ' if keyed else ''}{self.fields(op, shown)}"
 
-    def fields(self, op: Any, attributes: Mapping[str, ir.Attribute]) -> str:
-        """The dictionary of the attributes without a place of their own."""
+    def fields(self, op: ir.OpView, attributes: Mapping[str, ir.Attribute]) -> str:
+        """The dictionary of the attributes that the assembly format does not place."""
         return spell_fields(op.attribute_fields, attributes)
 
 
-def _check_item(op: Any) -> None:
+def _check_item(op: ir.OpView) -> None:
     name = op.operation.name
     if name not in _ITEMS:
         where = " outside of a kernel" if name.startswith(_DIALECT) else ""
@@ -187,14 +187,14 @@ def _opening(name: str, attributes: dict[str, ir.Attribute]) -> str:
     return f"cuda_tile.module {spell_symbol(name)}{suffix} {{"
 
 
-def _says_nothing(op: Any, name: str) -> bool:
+def _says_nothing(op: ir.OpView, name: str) -> bool:
     return op.operation.name == name and not len(op.operation.operands) and not set(op.attributes) - set(_SEGMENTS)
 
 
 class Facts:
-    """The attributes and groups of an operation, looked up once."""
+    """The attributes and groups of an operation, computed once."""
 
-    def __init__(self, op: Any) -> None:
+    def __init__(self, op: ir.OpView) -> None:
         self.op = op
         self.attributes = {key: op.attributes[key] for key in op.attributes}
         self._operands: dict[str, list[ir.Value]] | None = None

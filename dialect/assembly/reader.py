@@ -1,4 +1,4 @@
-"""Reads Tile IR assembly into a module; mistakes are InputErrors at their line and column."""
+"""Reads Tile IR assembly into a module; errors are InputErrors with line and column."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from tilec.dialect.assembly.attributes import check_end, read_attribute, read_di
 from tilec.dialect.assembly.lexer import END
 from tilec.dialect.assembly.locations import LocationReader
 from tilec.dialect.assembly.operation_reader import OperationReader
+from tilec.dialect.assembly.operation_suggestions import unknown_operation
 from tilec.dialect.assembly.scope import Scope
 from tilec.dialect.assembly.source import Source
 from tilec.dialect.assembly.tokens import Tokens, shown
-from tilec.dialect.assembly.unknown_operation import unknown_operation
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.operation import SPELLED
 
-# A module or a kernel, any operation at the start of a line, or what has no module around it.
+# A module or a kernel, an operation at the start of a line, or items without a module.
 _TILE_MODULE = re.compile(
     r"^[^/\n\"]*\bcuda_tile\.(module|entry)\b|^\s*(%[^\n\"=]*=\s*)?cuda_tile\.\w|\"cuda_tile\.module\"\s*\("
     r"|^\s*(entry|global)\s[^\n\"]*@",
     re.MULTILINE,
 )
 _ITEMS = ("cuda_tile.entry", "cuda_tile.global")
-# The name of a module that the text gives none: that of the disassembler of NVIDIA.
+# The name of a module without one in the text, as in NVIDIA's disassembler.
 _UNNAMED = "kernels"
 
 
 def is_tile_assembly(text: str) -> bool:
-    """Whether a text is Tile IR assembly, not the generic form of MLIR."""
+    """Whether a text is Tile IR assembly rather than MLIR's generic form."""
     return _TILE_MODULE.search(text) is not None
 
 
 def read_module(text: str, file: str = "<string>") -> ir.Module:
-    """The module that a text of Tile IR assembly describes, not verified; raises InputError."""
+    """Reads a module, without verifying it; raises InputError."""
     with context():
         return Reader(Source(text, file)).module()
 
 
 class Reader:
-    """One reading of one text: tokens, names, and where the next operation goes."""
+    """The state of reading a text: tokens, names and the insertion point."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -67,7 +67,7 @@ class Reader:
         return found
 
     def _wrapper(self) -> tuple[str, ...]:
-        """Passes over the start of a `builtin.module` around the module; the tokens that end it."""
+        """Skips the start of an enclosing `builtin.module` and returns the tokens that end it."""
         tokens = self.tokens
         if tokens.take('"builtin.module"'):
             tokens.skip_balanced("(", ")")
@@ -118,7 +118,7 @@ class Reader:
         return module
 
     def _bare_items(self) -> ir.Module:
-        """Kernels and globals without a module around them, as NVIDIA's disassembler prints them."""
+        """Reads kernels and globals without a module, as NVIDIA's disassembler prints them."""
         module = ir.Module.create(loc=self.source.location(self.tokens.offset()))
         module.operation.attributes["sym_name"] = ir.StringAttr.get(_UNNAMED)
         point = ir.InsertionPoint(module.body)
@@ -127,7 +127,7 @@ class Reader:
         return module
 
     def items(self, point: ir.InsertionPoint) -> None:
-        """Kernels and globals up to the closing bracket."""
+        """Reads kernels and globals up to the closing bracket."""
         while self.tokens.peek() not in ("}", END):
             self._item(point)
 
@@ -140,7 +140,7 @@ class Reader:
         self.operations.read(point)
 
     def full_name(self, word: str) -> str:
-        """The name of an operation with its dialect."""
+        """Reads the name of an operation with its dialect."""
         return SPELLED.get(f"cuda_tile.{word}") or SPELLED.get(word, word)
 
     def block(

@@ -1,4 +1,4 @@
-"""The SSA names that are visible at a place of the text."""
+"""The SSA names visible at a position in the text."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tilec.dialect.spelling import quote
 
 
 class Scope:
-    """Values by name; regions open and close, and what a region defined goes with it."""
+    """Values by name; the names defined in a region disappear at its end."""
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
         self._values: dict[str, ir.Value] = {}
         self._opened: list[list[str]] = [[]]
-        # Where each name was last defined, also in regions that have ended.
+        # The last definition of each name, including closed regions.
         self._definitions: dict[str, int] = {}
 
     def open(self) -> None:
@@ -28,7 +28,7 @@ class Scope:
             del self._values[name]
 
     def define(self, name: str, values: Sequence[ir.Value], offset: int) -> None:
-        """Binds `%name`, and `%name#i` where it stands for several values; a name cannot be bound twice."""
+        """Binds `%name`, or `%name#i` for several values; a name cannot be bound twice."""
         if name in self._values:
             before = self._definitions[name], "previously defined here"
             self._tokens.fail_at(offset, f"redefinition of SSA value '{name}'", before)
@@ -41,7 +41,7 @@ class Scope:
             self._opened[-1] += numbered
 
     def use(self) -> ir.Value:
-        """The value that the next token names."""
+        """Reads a name and returns its value."""
         tokens = self._tokens
         name = tokens.tokens[tokens.at]
         value = self._values.get(name)
@@ -57,7 +57,7 @@ class Scope:
         tokens.fail_at(tokens.offset(), f"use of undeclared SSA value name '{name}'", *self._elsewhere(name))
 
     def _elsewhere(self, name: str) -> Iterator[tuple[int, str]]:
-        """Where a name that is not visible is defined, if it is."""
+        """The definition of a name that is not visible, if there is one."""
         pack, _, index = name.partition("#")
         if pack in self._values:
             yield self._definitions[pack], f"'{pack}' has no value number {index}"
@@ -77,7 +77,7 @@ class Scope:
         return tokens[at] == "="
 
     def check(self, at: int, value: ir.Value, expected: ir.Type) -> None:
-        """The value named by the token `at` must have the type that the text says."""
+        """Checks that the value named by the token `at` has the type in the text."""
         if value.type != expected:
             name = self._tokens.tokens[at]
             self._tokens.fail_at(

@@ -1,4 +1,4 @@
-"""A text with the places in it: offsets become lines and columns, mistakes become errors there."""
+"""A source text: converts offsets to lines and columns, and raises errors there."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tilec.errors import InputError, Note, SourceLocation
 
 
 def remember(text: str, file: str) -> None:
-    """Lets errors show excerpts of a text whose name (`<string>`) is not that of a file."""
+    """Registers a text whose name is not a file (`<string>`), so that errors can show excerpts."""
     if file.startswith("<"):
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
 
 
 @dataclass
 class Source:
-    """Text and the file it came from."""
+    """A text and its file name."""
 
     text: str
     file: str
@@ -34,7 +34,7 @@ class Source:
         remember(self.text, self.file)
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """Both counted from one."""
+        """The line and column of an offset, counted from one."""
         line = bisect_right(self._lines, offset)
         return line, offset - self._lines[line - 1] + 1
 

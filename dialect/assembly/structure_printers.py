@@ -1,13 +1,16 @@
-"""The printers of what structure_reader.py reads."""
+"""Prints the operations that structure_reader.py reads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_symbol
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+
+if TYPE_CHECKING:
+    from tilec.dialect.assembly.printer import Printer
 
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
@@ -16,28 +19,28 @@ def _types(values: Iterable[ir.Value]) -> str:
     return ", ".join(spell(value.type) for value in values)
 
 
-def _extra(op: Any, *fields: str) -> str:
-    """The attributes without a place of their own: those that are no fields, and some that are."""
+def _extra(op: ir.OpView, *fields: str) -> str:
+    """The attributes that the text does not place: non-field attributes and some fields."""
     names = [name for name in op.attributes if name not in op.attribute_fields or name in fields]
     shown = {name: op.attributes[name] for name in names if name not in _SEGMENTS}
     return f" {spell_dictionary(shown)}" if shown else ""
 
 
-def _values(printer: Any, op: Any) -> None:
+def _values(printer: Printer, op: ir.OpView) -> None:
     values = list(op.operation.operands)
     suffix = f" {printer.values(values)} : {_types(values)}" if values else ""
     printer.line(op, f"{op.operation.name.removeprefix('cuda_tile.')}{_extra(op)}{suffix}")
 
 
-def _close(printer: Any, op: Any, extra: str = "") -> None:
+def _close(printer: Printer, op: ir.OpView, extra: str = "") -> None:
     printer.lines.append(f"{printer.indent}}}{extra}{printer.location(op.operation.location)}")
 
 
-def _open(printer: Any, results: str, text: str) -> None:
+def _open(printer: Printer, results: str, text: str) -> None:
     printer.lines.append(f"{printer.indent}{results}{' = ' if results else ''}{text} {{")
 
 
-def _if(printer: Any, op: Any) -> None:
+def _if(printer: Printer, op: ir.OpView) -> None:
     results = printer.names.results(op.operation)
     types = f" -> ({_types(op.results)})" if len(op.results) else ""
     _open(printer, results, f"if {printer.names.of(op.condition)}{types}")
@@ -49,7 +52,7 @@ def _if(printer: Any, op: Any) -> None:
     _close(printer, op, _extra(op))
 
 
-def _carried(printer: Any, arguments: list[ir.Value], values: list[ir.Value]) -> str:
+def _carried(printer: Printer, arguments: list[ir.Value], values: list[ir.Value]) -> str:
     pairs = [
         f"{printer.names.of(argument)} = {printer.names.of(value)}"
         for argument, value in zip(arguments, values, strict=True)
@@ -57,7 +60,7 @@ def _carried(printer: Any, arguments: list[ir.Value], values: list[ir.Value]) ->
     return f"iter_values({', '.join(pairs)})"
 
 
-def _for(printer: Any, op: Any) -> None:
+def _for(printer: Printer, op: ir.OpView) -> None:
     lower, upper, step, *initial = list(op.operation.operands)
     of = printer.names.of
     bounds = f"({of(lower)} to {of(upper)}, step {of(step)}) : {spell(lower.type)}"
@@ -70,7 +73,7 @@ def _for(printer: Any, op: Any) -> None:
     _close(printer, op, _extra(op))
 
 
-def _loop(printer: Any, op: Any) -> None:
+def _loop(printer: Printer, op: ir.OpView) -> None:
     initial = list(op.operation.operands)
     text = "loop"
     if initial:
@@ -83,7 +86,7 @@ def _loop(printer: Any, op: Any) -> None:
     _close(printer, op, _extra(op))
 
 
-def _fold(printer: Any, op: Any) -> None:
+def _fold(printer: Printer, op: ir.OpView) -> None:
     operands = list(op.operation.operands)
     reverse = f" reverse={'true' if op.reverse else 'false'}" if op.operation.name == "cuda_tile.scan" else ""
     word = op.operation.name.removeprefix("cuda_tile.")
@@ -99,7 +102,7 @@ def _fold(printer: Any, op: Any) -> None:
     _close(printer, op)
 
 
-def _entry(printer: Any, op: Any) -> None:
+def _entry(printer: Printer, op: ir.OpView) -> None:
     arguments = []
     block = op.body.blocks[0]
     dictionaries = op.arg_attrs
@@ -108,7 +111,7 @@ def _entry(printer: Any, op: Any) -> None:
         text = f"{printer.names.of(argument)}: {spell(argument.type)}"
         if placed and len(dictionaries[index]):
             text += f" {spell_attribute(dictionaries[index])}"
-        # Without one of its own an argument is where its kernel is.
+        # An argument without a location of its own has that of its kernel.
         if argument.location != op.operation.location:
             text += printer.location(argument.location)
         arguments.append(text)
@@ -121,7 +124,7 @@ def _entry(printer: Any, op: Any) -> None:
     _close(printer, op, _extra(op, "res_attrs", *(() if placed else ("arg_attrs",))))
 
 
-STRUCTURES: dict[str, Callable[[Any, Any], None]] = {
+STRUCTURES: dict[str, Callable[[Printer, ir.OpView], None]] = {
     "cuda_tile.entry": _entry,
     "cuda_tile.if": _if,
     "cuda_tile.for": _for,

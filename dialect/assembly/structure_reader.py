@@ -1,4 +1,4 @@
-"""Reads the operations whose text has a shape of its own: kernels, branches, loops, folds, terminators."""
+"""Reads operations with a custom syntax: kernels, branches, loops, reductions, terminators."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _values(reader: Reader, name: str, offset: int, point: ir.InsertionPoint) ->
 
 
 def _check_types(reader: Reader, values: list[ir.Value], types: list[ir.Type], start: int, stride: int = 2) -> None:
-    """Values, the first of which is the token `start` and each next one `stride` tokens on, have these types."""
+    """Checks the types of values, whose names are at token `start` and every `stride` tokens after it."""
     if len(values) != len(types):
         reader.tokens.fail(f"expected as many types as values ({len(values)}), but got {len(types)}")
     for index, (value, type) in enumerate(zip(values, types, strict=True)):
@@ -79,7 +79,7 @@ def _argument_name(reader: Reader) -> tuple[str, int]:
 
 
 def _carried(reader: Reader) -> tuple[list[tuple[str, int]], list[ir.Value], int]:
-    """`iter_values(%a = %x, ..)`: names, values, and where the first value stands."""
+    """`iter_values(%a = %x, ..)`: names, values, and the index of the first value's token."""
     tokens = reader.tokens
     names: list[tuple[str, int]] = []
     values: list[ir.Value] = []
@@ -185,7 +185,7 @@ def _fold(name: str) -> Callable[..., ir.Operation]:
 
 
 class _ArgumentLocations:
-    """Where the arguments of a kernel come from, which is known before they exist or after the whole text is read."""
+    """The locations of a kernel's arguments, known before they exist or after the whole text is read."""
 
     def __init__(self) -> None:
         self.known: list[ir.Location] = []
@@ -193,7 +193,7 @@ class _ArgumentLocations:
         self._arguments: list[Any] = []
 
     def read(self, reader: Reader, start: int) -> None:
-        """Takes the location that may come next; without one it is that of the text, or of the kernel if it has one."""
+        """Reads an optional argument location; the default is the position in the text, or the kernel's location."""
         index = len(self.known)
         self.known.append(reader.source.location(start))
         if not reader.locations.take(lambda location: self._place(index, location)):
@@ -205,7 +205,7 @@ class _ArgumentLocations:
             self._arguments[index].set_location(location)
 
     def give(self, reader: Reader, block: ir.Block) -> None:
-        """The arguments are there now."""
+        """Assigns the locations to the created arguments."""
         self._arguments = list(block.arguments)
         for index in self._without:
             reader.locations.follow(self._arguments[index].set_location)

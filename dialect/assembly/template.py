@@ -1,4 +1,4 @@
-"""The language of `assembly` lines, compiled to elements that reader and printer walk.
+"""The `assembly` format language, compiled to elements for reader and printer.
 
     $name            an operand, a keyword, a number, .. as the field says; a flag is its own name
     type($name)      the type of a field
@@ -15,16 +15,19 @@ import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.assembly.lexer import END, tokenize
 from tilec.dialect.assembly.source import Source
 from tilec.dialect.fields import AttributeField, ValueField
 
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
+
 
 @dataclass(frozen=True)
 class Literal:
-    """Fixed text; `tokens` is what a reader sees."""
+    """Fixed text and its tokens."""
 
     text: str
     tokens: tuple[str, ...]
@@ -58,7 +61,7 @@ class Directive:
 
 @dataclass(frozen=True)
 class Group:
-    """Elements that stand together or not at all."""
+    """Elements that are all present or all absent."""
 
     elements: tuple[Any, ...]
 
@@ -67,8 +70,8 @@ _PIECE = re.compile(r"type\(\$(\w+)\)|(\w+)\((?:\$(\w+))?\)|\$(\w+)| ?(keyed-att
 
 
 @functools.cache
-def compile_template(operation_class: Any) -> tuple[Any, ...]:
-    """The elements of an operation's assembly line; raises ValueError where the line names no field of it."""
+def compile_template(operation_class: type[Operation]) -> tuple[Any, ...]:
+    """The elements of an operation's assembly format; raises ValueError for an unknown field."""
     elements, end = _elements(operation_class, operation_class.assembly, 0)
     if end != len(operation_class.assembly):
         raise ValueError(f"{operation_class.OPERATION_NAME}: unbalanced '}}' in its assembly line")
@@ -76,9 +79,9 @@ def compile_template(operation_class: Any) -> tuple[Any, ...]:
 
 
 @functools.cache
-def placed_attributes(operation_class: Any) -> frozenset[str]:
-    """The attributes that have a place of their own in the assembly line."""
-    return frozenset(_placed(compile_template(operation_class)))
+def placed_attributes(operation_class: type[Operation]) -> frozenset[str]:
+    """The attributes that the assembly format places."""
+    return frozenset(_placed(compile_template(operation_class)))  # type: ignore[arg-type]
 
 
 def _placed(elements: tuple[Any, ...]) -> Iterator[str]:
@@ -91,7 +94,7 @@ def _placed(elements: tuple[Any, ...]) -> Iterator[str]:
             yield from _placed(element.elements)
 
 
-def _elements(cls: Any, text: str, at: int) -> tuple[list[Any], int]:
+def _elements(cls: type[Operation], text: str, at: int) -> tuple[list[Any], int]:
     found: list[Any] = []
     while at < len(text):
         match = _PIECE.search(text, at)
@@ -124,7 +127,7 @@ def _literal(text: str) -> Literal:
     return Literal(text, tuple(token for token in tokens if token != END))
 
 
-def _field(cls: Any, name: str) -> Any:
+def _field(cls: type[Operation], name: str) -> Any:
     for field in cls.fields:
         if field.name == name:
             return field

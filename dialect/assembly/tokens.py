@@ -1,4 +1,4 @@
-"""A position in the tokens of a text, with the questions every reader asks there."""
+"""A cursor over the tokens of a text."""
 
 from __future__ import annotations
 
@@ -71,16 +71,16 @@ class Tokens:
         return unescape(token[1:]) if token[1] == '"' else token[1:]
 
     def string(self) -> str:
-        """The text of the string token that comes next."""
+        """Reads a string."""
         return unescape(self.next())
 
     def dialect_attribute(self) -> ir.Attribute:
-        """An attribute of a dialect other than cuda_tile, which Tile IR knows only by an alias."""
+        """Reads an alias of an attribute of another dialect."""
         start = self.offset()
         return self.alias(self.next(), start)
 
     def comma_list(self, opening: str, closing: str, read: Callable[[], T]) -> list[T]:
-        """What `read` gives between two brackets, separated by commas, none after the last one."""
+        """Reads a comma-separated list between brackets."""
         self.expect(opening)
         if self.take(closing):
             return []
@@ -89,19 +89,19 @@ class Tokens:
         return found
 
     def separated(self, read: Callable[[], T]) -> list[T]:
-        """What `read` gives, at least once, separated by commas."""
+        """Reads a non-empty comma-separated list."""
         found = [read()]
         while self.take(","):
             found.append(read())
         return found
 
     def skip_balanced(self, opening: str, closing: str) -> None:
-        """Passes over brackets and all between them."""
+        """Skips brackets and their content."""
         start, depth = self.offset(), 1
         self.expect(opening)
         while depth:
             token = self.next() if self.peek() != END else self.fail_at(start, f"'{opening}' without '{closing}'")
-            # A whole type is one token and balanced in itself.
+            # A whole type is one token, in which brackets are balanced.
             depth += (token == opening) - (token == closing)
 
     def alias(self, name: str, offset: int) -> Any:
@@ -110,7 +110,7 @@ class Tokens:
         return self.aliases[name]
 
     def type(self) -> ir.Type:
-        """The type that starts at the next token."""
+        """Reads a type."""
         start, token = self.offsets[self.at], self.tokens[self.at]
         if token[-1:] == ">" and "!" not in token:
             self.at += 1
@@ -151,10 +151,10 @@ class Tokens:
 
 
 def unescape(token: str) -> str:
-    """The text of a string token, whose escapes are MLIR's (`\\n`, `\\0A`, `\\\\`)."""
+    """The value of a string token with MLIR's escapes (`\\n`, `\\0A`, `\\\\`)."""
     return ir.StringAttr(ir.Attribute.parse(token)).value if "\\" in token else token[1:-1]
 
 
 def shown(token: str) -> str:
-    """A token as messages quote it."""
+    """A token quoted for a message."""
     return "the end of the text" if token == END else f"'{token}'"

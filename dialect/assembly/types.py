@@ -1,4 +1,4 @@
-"""Reads the spelling of a type: Tile IR's own, NVIDIA's generic form (`!cuda_tile.tile<4xf32>`), and MLIR's."""
+"""Parses types: Tile IR's own, NVIDIA's generic form (`!cuda_tile.tile<4xf32>`), and MLIR's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SPACE = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+)*+")
 
 
 class TypeSyntaxError(Exception):
-    """A type is misspelt or breaks a type rule: a message, and the offset within the spelling."""
+    """An invalid type: a message, and the offset within the text of the type."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ def _element_type(name: str, made: ir.Context) -> ir.Type:
 
 
 def parse_type(text: str) -> ir.Type:
-    """The type that a text spells; raises TypeSyntaxError."""
+    """Parses a type; raises TypeSyntaxError."""
     return _parse_type(text, ir.Context.current or context())
 
 
@@ -129,7 +129,7 @@ class _TypeReader:
             raise TypeSyntaxError(str(error), start) from None
 
     def _is_parametric(self) -> bool:
-        # What MLIR prints for dialects defined in Python: parameters, the first one an array or a prefixed type.
+        # MLIR's form for dialects defined in Python: parameters, of which the first is an array or a prefixed type.
         return (
             re.match(r"\s*<\s*(array<i|!cuda_tile\.tensor_view|f?\w+,\s*(unit|\"))", self.text[self.at :]) is not None
         )
@@ -159,7 +159,7 @@ class _TypeReader:
         return element_type(name)
 
     def _dimension(self, dynamic: bool) -> int | None | bool:
-        """A dimension with its `x`, or False where the element type starts."""
+        """Reads a dimension and its `x`; False if the element type starts."""
         self.skip()
         if dynamic and self.text.startswith("?", self.at):
             self.at += 1
@@ -171,7 +171,7 @@ class _TypeReader:
                 self.fail("expected 'x' after the dimension")
             return False
         extent = self._number(found.group(1))
-        # The least number there is stands for `?` in a type, which text spells so.
+        # The least number encodes `?` in a type and must be written `?` in text.
         if dynamic and extent <= 0:
             self.fail(f"dimensions must have strictly positive constant sizes but got [{extent}]")
         self.at = found.end()

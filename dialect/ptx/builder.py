@@ -1,4 +1,4 @@
-"""Writes instructions one after another, with the attributes cached: a microsecond or two each."""
+"""Builds instructions with cached attributes, in one or two microseconds each."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tilec.dialect.mlir import context, ir
 from tilec.dialect.ptx.instruction import MAXIMUM_OPERANDS, MAXIMUM_RESULTS
 from tilec.dialect.ptx.segments import segments
 
-# What a conditional or unconditional branch calls its targets in the printed text.
+# The attribute with the labels of a branch's targets in the text.
 LABELS = "ptx.labels"
 UNIFORM = "ptx.uniform"
 
 
 def _names(kind: str) -> list[list[str]]:
-    """By results and operands; the last one takes any number."""
+    """Operation names by number of results and operands; the last one takes any number."""
     fixed = [[f"ptx.{kind}_{r}_{n}" for n in range(MAXIMUM_OPERANDS + 1)] for r in range(MAXIMUM_RESULTS + 1)]
     return [*fixed, [f"ptx.{kind}_many"]]
 
@@ -43,17 +43,17 @@ class PtxBuilder:
         self.at(self.region.blocks[0] if len(self.region.blocks) else self.block())
 
     def at(self, block: ir.Block) -> None:
-        """Continue at the end of a block."""
+        """Moves the insertion point to the end of a block."""
         self.current = block
         self._point = ir.InsertionPoint(block)
 
     def before(self, operation: ir.Operation) -> None:
-        """Continue in front of an operation, as for what a whole role needs at its start."""
+        """Moves the insertion point before an operation, for example to the start of a role."""
         self.current = operation.block
         self._point = ir.InsertionPoint(operation)
 
     def block(self, types: Sequence[ir.Type] = (), label: str | None = None) -> ir.Block:
-        """A new block at the end of the body; `label` is its name in the text (numbered where two are alike)."""
+        """Creates a block at the end of the body; `label` is its name in the text, numbered if not unique."""
         made = self.region.blocks.append(*types, arg_locs=[self.location] * len(types))
         if label:
             self._labels[made] = label
@@ -67,7 +67,7 @@ class PtxBuilder:
         tied: Sequence[int] | None = None,
         loc: ir.Location | None = None,
     ) -> Any:
-        """An instruction without effects; the value for one type in `results`, a tuple for a sequence of types.
+        """Creates an instruction without effects; returns one value for a type, a tuple for a sequence of types.
 
         `tied` gives for each result the index of the operand whose register it takes, or -1.
         """
@@ -81,11 +81,11 @@ class PtxBuilder:
         tied: Sequence[int] | None = None,
         loc: ir.Location | None = None,
     ) -> Any:
-        """An instruction with effects, which stays where it is; else as compute()."""
+        """Creates an instruction with effects, which keeps its position; otherwise as compute()."""
         return self._instruction(_EXECUTE, text, results, operands, tied, loc)
 
     def branch(self, target: ir.Block, *operands: ir.Value, loc: ir.Location | None = None) -> None:
-        """Go on at a block with values for its arguments."""
+        """Branches to a block with values for its arguments."""
         ir.Operation.create(
             "cf.br",
             operands=list(operands),
@@ -106,7 +106,7 @@ class PtxBuilder:
         uniform: bool = False,
         loc: ir.Location | None = None,
     ) -> None:
-        """Go on at one of two blocks; `uniform` promises that all threads of a warp decide alike (`bra.uni`)."""
+        """Branches to one of two blocks; `uniform` asserts that the threads of a warp do not diverge (`bra.uni`)."""
         attributes = self._branch_attributes((then, otherwise))
         sizes = [1, len(then_operands), len(otherwise_operands)]
         attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes, self.entry.context)
@@ -122,7 +122,7 @@ class PtxBuilder:
         )
 
     def leave(self, loc: ir.Location | None = None) -> None:
-        """The thread leaves the kernel (`ptx.return`)."""
+        """Ends the kernel for the thread (`ptx.return`)."""
         ir.Operation.create("ptx.return", loc=loc or self.location, ip=self._point)
 
     def _instruction(
@@ -177,7 +177,7 @@ def entry(
     launch: dict[str, Any] | None = None,
     loc: ir.Location | None = None,
 ) -> ir.Operation:
-    """A new `ptx.entry` at the end of the module, with one empty block.
+    """Creates a `ptx.entry` at the end of the module, with one empty block.
 
     `parameters` are (name, type), `shared` are {"name", "bytes", "alignment", "dynamic": bool}; see EntryOp.
     """
@@ -209,7 +209,7 @@ def entry(
 
 
 def function(module: ir.Module, name: str, text: str) -> ir.Operation:
-    """A device function given as PTX text, at the start of the module."""
+    """Creates a device function from PTX text at the start of the module."""
     with module.context:
         return ir.Operation.create(
             "ptx.function",
@@ -220,7 +220,7 @@ def function(module: ir.Module, name: str, text: str) -> ir.Operation:
 
 
 def shared_attribute(buffers: Sequence[dict[str, Any]]) -> ir.ArrayAttr:
-    """The attribute `shared` of an entry, for who learns late how much it needs."""
+    """The attribute `shared` of an entry, for sizes that are known only after the body is built."""
     with context():
         return ir.ArrayAttr.get([_shared(**buffer) for buffer in buffers])
 

@@ -1,4 +1,4 @@
-"""The operations around instructions: kernels, device functions as text, and the way out of a kernel."""
+"""Operations for kernels, device functions as text, and the return from a kernel."""
 
 # No `from __future__ import annotations` here: ext reads annotations as objects.
 
@@ -46,4 +46,4 @@ class FunctionOp(Ptx.Operation, name="function"):
 
 
 class ReturnOp(Ptx.Operation, name="return", traits=[ir.IsTerminatorTrait]):
-    """The thread leaves the kernel."""
+    """Ends the kernel for the thread."""

@@ -1,4 +1,4 @@
-"""What a kernel's head must look like before it can be printed."""
+"""Rules for the attributes of kernels and device functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+")
 
 
 def entry_problem(operation: ir.Operation) -> str | None:
-    """What is wrong with a ptx.entry, or None."""
+    """The problem with a ptx.entry, or None."""
     attributes = operation.attributes
     for name, kind, words in _HEAD:
         if name not in attributes or not isinstance(attributes[name], kind):
@@ -38,7 +38,7 @@ def entry_problem(operation: ir.Operation) -> str | None:
 
 
 def function_problem(operation: ir.Operation) -> str | None:
-    """What is wrong with a ptx.function, or None."""
+    """The problem with a ptx.function, or None."""
     attributes = operation.attributes
     for name in ("sym_name", "text"):
         if name not in attributes or not isinstance(attributes[name], ir.StringAttr):

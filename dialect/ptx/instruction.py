@@ -1,11 +1,11 @@
-"""One operation a PTX instruction.
+"""One operation per PTX instruction.
 
 `ptx.compute_R_N` has R results and N operands and no effect but its results: equal ones merge, unused ones vanish.
 `ptx.execute_R_N` has effects and stays where it is. `ptx.compute_many` and `ptx.execute_many` take more values than
 that: up to eight operands of any types, then any number of one type, then again eight of any types (and the results
 alike, with four), because a variadic group of IRDL has one type.
 
-Attributes: `text` (template.py), and where wanted `tied`: for each result the operand whose register it lives in, or
+Attributes: `text` (template.py), and optionally `tied`: for each result the operand whose register it shares, or
 -1. A text need not name what is tied: the operand's register is the result's.
 """
 
@@ -21,7 +21,7 @@ from tilec.dialect.ptx.namespace import Ptx
 
 MAXIMUM_RESULTS = 4
 MAXIMUM_OPERANDS = 8
-# Values of any types on each side of the long run of one type.
+# Values of any type before and after the run of one type.
 SINGLE_OPERANDS = 8
 SINGLE_RESULTS = 4
 

@@ -1,4 +1,4 @@
-"""What makes an instruction well formed, as far as it is cheap to know; ptxas and the simulator know the rest."""
+"""Cheap well-formedness rules of instructions; ptxas and the simulator check the rest."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _UNIFORM = re.compile(
 _VALUE = re.compile(r"\$(\d+)")
 
 
-# Texts and types recur in a kernel, and each question to the bindings costs a tenth of a microsecond.
+# Cached, because texts and types recur in a kernel and each call to the bindings costs a tenth of a microsecond.
 _known: dict[tuple[Any, ...], str | None] = table()
 _KNOWN_LIMIT = 100_000
 
 
 def problem(operation: ir.Operation) -> str | None:
-    """What is wrong with a compute or execute operation, or None."""
+    """The problem with a compute or execute operation, or None."""
     attributes = operation.attributes
     if "text" not in attributes:
         return "needs a string attribute 'text'"
@@ -85,7 +85,7 @@ def _placeholder_problem(text: str, results: int, operands: int, tied: tuple[int
     beyond = sorted(index for index in named if index >= total)
     if beyond:
         return f"names ${beyond[0]}, but has {results} results and {operands} operands: {text}"
-    # What waits for registers to be filled, as tcgen05.wait::ld, names neither a result nor the operand it is tied to.
+    # Instructions that wait for registers, such as tcgen05.wait::ld, name neither a result nor its tied operand.
     pairs = [(result, results + operand) for result, operand in enumerate(tied or ()) if operand != -1]
     silent = {index for pair in pairs for index in pair}
     missing = sorted(set(range(total)) - named - silent)

@@ -1,4 +1,4 @@
-"""The namespace `ptx`; operations attach themselves to it."""
+"""The dialect class `ptx`, to which operations are attached."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RegisterClass:
-    """A row of the table: how a class is declared, named and moved."""
+    """A row of the table: declaration, prefix and move instruction of a register class."""
 
     declaration: str
     prefix: str

@@ -1,4 +1,4 @@
-"""How the values of `ptx.compute_many` and `ptx.execute_many` fall into their groups."""
+"""The operand and result groups of `ptx.compute_many` and `ptx.execute_many`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilec.dialect.ptx.instruction import SINGLE_OPERANDS, SINGLE_RESULTS
 
 
 def segments(results: Sequence[ir.Type], operands: Sequence[ir.Value], context: ir.Context) -> dict[str, ir.Attribute]:
-    """The two segment attributes; raises ValueError where no run of one type leaves few enough values beside it."""
+    """The two segment attributes; raises ValueError if too many values lie outside every run of one type."""
     kinds = [value.type for value in operands]
     return {
         "resultSegmentSizes": ir.DenseI32ArrayAttr.get(_split(results, SINGLE_RESULTS), context),

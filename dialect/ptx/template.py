@@ -15,7 +15,7 @@ _PLACEHOLDER = re.compile(r"\$(\d+)(?:\.\.\$(\d+))?")
 
 @functools.lru_cache(maxsize=65536)
 def pieces(text: str) -> tuple[str | tuple[int, ...], ...]:
-    """The text cut at its placeholders: literal strings, and the values that stand between them."""
+    """The text split at its placeholders: literal strings and the values between them."""
     found: list[str | tuple[int, ...]] = []
     end = 0
     for match in _PLACEHOLDER.finditer(text):
@@ -27,13 +27,13 @@ def pieces(text: str) -> tuple[str | tuple[int, ...], ...]:
 
 @functools.lru_cache(maxsize=65536)
 def mentioned(text: str) -> frozenset[int]:
-    """The values that the text names."""
+    """The values named in the text."""
     return frozenset(index for piece in pieces(text) if isinstance(piece, tuple) for index in piece)
 
 
 @functools.lru_cache(maxsize=65536)
 def format_string(text: str) -> str:
-    """The text as a template of str.format, which fills ten thousand instructions in milliseconds."""
+    """The text as a template for str.format, which formats ten thousand instructions in milliseconds."""
     parts = []
     for piece in pieces(text):
         if isinstance(piece, str):

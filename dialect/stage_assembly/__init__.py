@@ -1,1 +1,1 @@
-"""Assembly of tile_gpu and ptx, with the upstream operations that stand among theirs."""
+"""Assembly of tile_gpu and ptx modules, including upstream operations."""

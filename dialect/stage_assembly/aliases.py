@@ -1,4 +1,4 @@
-"""Names for the types of a module: register tiles with their layouts, buffers, channels."""
+"""Aliases for the types of a module: register tiles with layouts, buffers, channels."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType
 
-# Layouts of buffers that stand in a type without quotes.
+# Buffer layouts that are printed in a type without quotes.
 _BARE_LAYOUT = re.compile(r"[\w=.\-]+(?: [\w=.\-]+)*")
 
 
 class TypeAliases:
-    """`!tile_128x64xf32` for each type that is long written out, in the order of the text."""
+    """Aliases such as `!tile_128x64xf32` for long types, in text order."""
 
     def __init__(self, module: ir.Module) -> None:
         self._names: dict[ir.Type, str] = {}
@@ -25,12 +25,12 @@ class TypeAliases:
             self._add(type)
 
     def spell(self, type: ir.Type) -> str:
-        """A type by its alias, else written out."""
+        """A type by its alias, otherwise in full."""
         name = self._names.get(type)
         return name if name is not None else _written_out(type)
 
     def lines(self) -> list[str]:
-        """The definitions, each after those it names."""
+        """The definitions, each after those it uses."""
         return self._lines
 
     def _add(self, type: ir.Type) -> None:
@@ -71,7 +71,7 @@ class TypeAliases:
 
 
 def _written_out(type: ir.Type) -> str:
-    """A type in the spelling of its dialect where that says all of it."""
+    """A type in the syntax of its dialect if that is complete."""
     if isinstance(type, BufferType) and not _BARE_LAYOUT.fullmatch(type.layout):
         return str(type)
     return spell(type)

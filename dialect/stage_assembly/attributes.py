@@ -1,4 +1,4 @@
-"""Spells the attributes of a stage; raises NoAssembly for kinds that the reader does not know."""
+"""Prints attributes; raises NoAssembly for kinds that the reader does not support."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _ARRAYS = (ir.DenseI32ArrayAttr, ir.DenseI64ArrayAttr, ir.DenseBoolArrayAttr)
 
 
 class NoAssembly(Exception):
-    """Something has no form in the assembly of a stage, and the module is printed by MLIR."""
+    """The assembly cannot express something, so MLIR prints the module."""
 
 
 def spell_string(attribute: ir.Attribute) -> str:
-    """A string with quotes and line breaks as one writes them by hand."""
+    """A string with escaped quotes and line breaks."""
     return _ESCAPE.sub(lambda escape: _ESCAPES[escape[1]], str(attribute))
 
 
 def spell_stage_attribute(attribute: ir.Attribute) -> str:
-    """An attribute as `read_attribute` reads it back."""
+    """Prints an attribute in the form that `read_attribute` reads."""
     if isinstance(attribute, ir.StringAttr):
         return spell_string(attribute)
     if isinstance(attribute, ir.DictAttr):
@@ -43,7 +43,7 @@ def spell_stage_attribute(attribute: ir.Attribute) -> str:
 
 
 def spell_stage_dictionary(attributes: Mapping[str, ir.Attribute]) -> str:
-    """`{name = attribute, name}`: a unit attribute is its name alone."""
+    """`{name = attribute, name}`: unit attributes are printed as the name alone."""
     entries = [
         spell_key(name) if isinstance(each, ir.UnitAttr) else f"{spell_key(name)} = {spell_stage_attribute(each)}"
         for name, each in attributes.items()

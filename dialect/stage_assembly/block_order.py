@@ -1,4 +1,4 @@
-"""Reads the blocks of a kernel, each after those that dominate it, whatever their order in the text."""
+"""Reads the blocks of a kernel in dominance order, independent of their order in the text."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tilec.dialect.stage_assembly.upstream_reader import named_arguments
 if TYPE_CHECKING:
     from tilec.dialect.stage_assembly.reader import StageReader
 
-# The tokens before a `^bb1` that is the target of a branch and not the name of a block.
+# The tokens that precede a `^bb1` used as a branch target rather than a block label.
 _BEFORE_TARGET = ("cf.br", ",")
 _FIRST = "^bb0"
 
 
 @dataclass(frozen=True)
 class _Range:
-    """The tokens of a block, after its name and up to its end, and the names of the blocks it branches to."""
+    """The tokens of a block after its label, and the names of its successors."""
 
     name: str
     start: int
@@ -61,7 +61,7 @@ def read_blocks(reader: StageReader, region: ir.Region) -> None:
 
 
 def _ranges(reader: StageReader) -> list[_Range]:
-    """The blocks in the order of the text; the first one may have no name."""
+    """The blocks in text order; the first one may have no label."""
     tokens, at, depth = reader.tokens.tokens, reader.tokens.at, 0
     name, start, targets = _FIRST, at, list[str]()
     found = []
@@ -81,7 +81,7 @@ def _ranges(reader: StageReader) -> list[_Range]:
 
 
 def _dominators_first(ranges: list[_Range]) -> list[_Range]:
-    """Reverse postorder from the first block; then blocks that nothing reaches."""
+    """Reverse postorder from the first block, then unreachable blocks."""
     by_name = {each.name: each for each in ranges}
     order: list[str] = []
     seen = {ranges[0].name}

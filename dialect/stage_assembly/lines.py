@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# A line of a dump fits into a terminal window of this many columns beside another one.
+# The width of dumps in columns.
 MAXIMUM_COLUMNS = 140
 _INDENT = "    "
 _PIECE = re.compile(r'\s*(?:"(?:[^"\\]|\\.)*"|[^\s"])+')
@@ -13,7 +13,7 @@ _UNIT = re.compile(r"\\[0-9A-Fa-f]{2}|\\.|.")
 
 
 def broken(line: str) -> Iterator[str]:
-    """The lines that a line becomes, none longer than MAXIMUM_COLUMNS where it has places to break."""
+    """Breaks a line into lines of at most MAXIMUM_COLUMNS if it has tokens to break at."""
     if len(line) <= MAXIMUM_COLUMNS:
         yield line
         return
@@ -29,7 +29,7 @@ def broken(line: str) -> Iterator[str]:
 
 
 def _pieces(text: str, room: int) -> Iterator[str]:
-    """The text in pieces that keep their leading blank, strings longer than a line cut."""
+    """Splits a line into pieces with their leading space; strings longer than a line are split."""
     for match in _PIECE.finditer(text):
         piece = match[0]
         if len(piece) <= room or '"' not in piece:
@@ -40,12 +40,12 @@ def _pieces(text: str, room: int) -> Iterator[str]:
             yield before
         parts = list(_cut(literal[1:-1], room - len(after) - 3))
         for index, part in enumerate(parts):
-            # A blank before each part, where a line may end; a reader joins the parts.
+            # A space before each part, where a line may end; the reader joins the parts.
             yield f' "{part}"' + (after if index + 1 == len(parts) else "")
 
 
 def _cut(content: str, room: int) -> Iterator[str]:
-    """Parts of a string, which end after a line break or a blank where they can."""
+    """Splits a string, preferably after a line break or a space."""
     part, last_blank = "", 0
     for unit in _UNIT.findall(content):
         if len(part) + len(unit) > room:

@@ -18,7 +18,7 @@ _RESULTS = {
 
 
 class StageNames:
-    """What each value and block of a kernel is called."""
+    """The names of the values and blocks of a kernel."""
 
     def __init__(self, kernel: ir.Operation) -> None:
         self._values: dict[ir.Value, str] = {}
@@ -37,7 +37,7 @@ class StageNames:
         return self._blocks[block]
 
     def results(self, op: ir.Operation) -> str:
-        """What goes before ` = `, empty without results."""
+        """The text before ` = `; empty without results."""
         return self._definitions[op.results[0]] if len(op.results) else ""
 
     def _name_regions(self, op: ir.Operation) -> None:

@@ -22,7 +22,7 @@ _OURS = ("tile_gpu.", "ptx.")
 
 
 def print_stage(module: ir.Module, locations: bool = False) -> str:
-    """The text of a module of a stage below Tile IR; with operations that have no assembly, what MLIR prints.
+    """Prints a module of tile_gpu or ptx; MLIR prints modules with operations that have no assembly.
 
     `locations` adds where each operation came from.
     """
@@ -60,7 +60,7 @@ class StagePrinter(Printer):
         self.lines += [] if self._locations is None else self._locations.lines()
         return "\n".join(short for line in self.lines for short in broken(line)) + "\n"
 
-    def operation(self, op: Any) -> None:
+    def operation(self, op: ir.OpView) -> None:
         name = op.operation.name
         structure = STRUCTURES.get(name) or UPSTREAM.get(name)
         if name.startswith(INSTRUCTIONS):
@@ -78,7 +78,7 @@ class StagePrinter(Printer):
     def type(self, type: ir.Type) -> str:
         return self._aliases.spell(type)
 
-    def fields(self, op: Any, attributes: Mapping[str, ir.Attribute]) -> str:
+    def fields(self, op: ir.OpView, attributes: Mapping[str, ir.Attribute]) -> str:
         return spell_stage_dictionary(attributes)
 
     def types(self, values: Any) -> str:
@@ -95,15 +95,15 @@ class StagePrinter(Printer):
         return ", ".join(spelled)
 
     def opening(self, op: ir.Operation, text: str) -> None:
-        """The line that begins an operation with regions, after the names of its results."""
+        """Prints the first line of an operation with regions, after the names of its results."""
         results = self.names.results(op)
         self.lines.append(f"{self.indent}{results}{' = ' if results else ''}{text} {{")
 
     def between(self, text: str) -> None:
-        """The line between two regions."""
+        """Prints the line between two regions."""
         self.lines.append(f"{self.indent}}} {text} {{")
 
     def closing(self, op: ir.Operation, attributes: Mapping[str, ir.Attribute] | None = None) -> None:
-        """The line that ends an operation with regions."""
+        """Prints the last line of an operation with regions."""
         extra = f" {spell_stage_dictionary(attributes)}" if attributes else ""
         self.lines.append(f"{self.indent}}}{extra}{self.location(op.location)}")

@@ -1,4 +1,4 @@
-"""Reads the assembly of tile_gpu and ptx into a module; mistakes are InputErrors at their line and column."""
+"""Reads the assembly of tile_gpu and ptx into a module; errors are InputErrors with line and column."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _TERMINATORS = frozenset(("tile_gpu.return", "tile_gpu.yield", "scf.yield", "scf
 
 
 def read_stage(text: str, file: str = "<string>") -> ir.Module:
-    """The module that a text of tile_gpu or ptx describes, not verified; raises InputError."""
+    """Reads a module of tile_gpu or ptx, without verifying it; raises InputError."""
     with context():
         return StageReader(Source(text, file)).module()
 
 
 class StageReader(Reader):
-    """One reading of one text of tile_gpu or ptx."""
+    """The state of reading a text of tile_gpu or ptx."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -38,7 +38,7 @@ class StageReader(Reader):
         self.scope = Scope(self.tokens)
         self.locations = LocationReader(self.tokens)
         self.operations = StageOperationReader(self)
-        # The blocks of the kernel that is being read, by name.
+        # The blocks of the current kernel, by name.
         self.blocks: dict[str, ir.Block] = {}
 
     def module(self) -> ir.Module:

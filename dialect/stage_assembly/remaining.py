@@ -1,4 +1,4 @@
-"""The attributes that have no place in the text of an operation with a syntax of its own."""
+"""The attributes that the custom syntax of an operation does not place."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from tilec.dialect.mlir import ir
 
 
 def remaining(op: ir.Operation, *placed: str) -> dict[str, ir.Attribute]:
-    """The attributes other than those placed."""
+    """The attributes except the placed ones."""
     return {key: op.attributes[key] for key in op.attributes if key not in placed}

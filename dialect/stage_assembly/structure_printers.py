@@ -1,9 +1,9 @@
-"""Prints the operations of tile_gpu and ptx with a syntax of their own: kernels, roles, reductions, instructions."""
+"""Prints the operations of tile_gpu and ptx with a custom syntax: kernels, roles, reductions, instructions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.attribute_printer import spell_symbol
 from tilec.dialect.mlir import ir
@@ -15,8 +15,11 @@ from tilec.dialect.stage_assembly.attributes import (
 )
 from tilec.dialect.stage_assembly.remaining import remaining
 
+if TYPE_CHECKING:
+    from tilec.dialect.stage_assembly.printer import StagePrinter
+
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
-# How the names of instructions begin, the numbers of whose results and operands follow.
+# Prefixes of instruction names; the numbers of results and operands follow.
 INSTRUCTIONS = ("ptx.compute_", "ptx.execute_")
 _PARAMETER = {"name", "type"}
 
@@ -25,7 +28,7 @@ def _keyed(attributes: dict[str, ir.Attribute]) -> str:
     return f" attributes {spell_stage_dictionary(attributes)}" if attributes else ""
 
 
-def _kernel(printer: Any, op: Any) -> None:
+def _kernel(printer: StagePrinter, op: ir.OpView) -> None:
     operation, block = op.operation, op.body.blocks[0]
     placed = ["sym_name", "target", "warps"]
     if op.function_type == ir.FunctionType.get([argument.type for argument in block.arguments], []):
@@ -37,7 +40,7 @@ def _kernel(printer: Any, op: Any) -> None:
     printer.closing(operation)
 
 
-def _roles(printer: Any, op: Any) -> None:
+def _roles(printer: StagePrinter, op: ir.OpView) -> None:
     operation = op.operation
     names, regions = [name.value for name in op.names], [region for region in op.regions if len(region.blocks)]
     if not len(names) == len(op.warps) == len(regions) or any(len(region.blocks) != 1 for region in regions):
@@ -51,7 +54,7 @@ def _roles(printer: Any, op: Any) -> None:
     printer.closing(operation, remaining(operation, "names", "warps", *_SEGMENTS))
 
 
-def _fold(printer: Any, op: Any) -> None:
+def _fold(printer: StagePrinter, op: ir.OpView) -> None:
     operation, block = op.operation, op.body.blocks[0]
     reverse = f" reverse {str(op.reverse).lower()}" if operation.name == "tile_gpu.scan" else ""
     text = f"{operation.name} {printer.values(operation.operands)} dimension {op.dimension}{reverse}"
@@ -63,12 +66,12 @@ def _fold(printer: Any, op: Any) -> None:
     printer.closing(operation)
 
 
-def _yield(printer: Any, op: Any) -> None:
+def _yield(printer: StagePrinter, op: ir.OpView) -> None:
     values = list(op.operation.operands)
     printer.line(op, f"tile_gpu.yield {printer.values(values)} : {printer.types(values)}")
 
 
-def _entry(printer: Any, op: Any) -> None:
+def _entry(printer: StagePrinter, op: ir.OpView) -> None:
     operation = op.operation
     attributes = operation.attributes
     parameters = list(attributes["parameters"])
@@ -88,13 +91,13 @@ def _entry(printer: Any, op: Any) -> None:
     printer.closing(operation)
 
 
-def _function(printer: Any, op: Any) -> None:
+def _function(printer: StagePrinter, op: ir.OpView) -> None:
     attributes = op.operation.attributes
     name, text = spell_symbol(attributes["sym_name"].value), spell_string(attributes["text"])
     printer.line(op, f"ptx.function {name} {text}{_keyed(remaining(op.operation, 'sym_name', 'text'))}")
 
 
-def print_instruction(printer: Any, op: Any) -> None:
+def print_instruction(printer: StagePrinter, op: ir.OpView) -> None:
     """`%2 = ptx.compute "add.s32 $0, $1, 1;"(%1) tied [0] : i32`, with the types of the results."""
     operation = op.operation
     kind, *_ = operation.name.removeprefix("ptx.").split("_")
@@ -108,7 +111,7 @@ def print_instruction(printer: Any, op: Any) -> None:
     printer.line(op, text)
 
 
-STRUCTURES: dict[str, Callable[[Any, Any], None]] = {
+STRUCTURES: dict[str, Callable[[StagePrinter, ir.OpView], None]] = {
     "tile_gpu.kernel": _kernel,
     "tile_gpu.roles": _roles,
     "tile_gpu.reduce": _fold,

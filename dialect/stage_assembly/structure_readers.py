@@ -1,4 +1,4 @@
-"""Reads what structure_printers.py prints."""
+"""Reads the operations that structure_printers.py prints."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _roles(reader: StageReader, name: str, offset: int, count: int, point: ir.In
     blocks: list[ir.Block] = []
     names: list[ir.Attribute] = []
     warps: list[int] = []
-    # How many regions there are is known at the end, so that blocks are read elsewhere and moved.
+    # The number of regions is known at the end, so blocks are read into a temporary region and moved.
     while is_name(tokens.peek()) and tokens.peek(1) == "warps":
         names.append(ir.StringAttr.get(tokens.next()))
         tokens.next()

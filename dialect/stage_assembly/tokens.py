@@ -18,10 +18,10 @@ _BUFFER = re.compile(
 
 
 class StageTokens(Tokens):
-    """Tokens whose types and attributes are those of tile_gpu and of MLIR."""
+    """A cursor that reads types and attributes of tile_gpu and of MLIR."""
 
     def string(self) -> str:
-        """One string token or several next to each other, which are one string."""
+        """Reads a string, which may consist of several adjacent literals."""
         found = unescape(self.next())
         while self.peek()[:1] == '"':
             found += unescape(self.next())
@@ -58,7 +58,7 @@ class StageTokens(Tokens):
         return self._parsed_by_mlir(ir.Attribute, self._balanced(), start)
 
     def _balanced(self) -> str:
-        """The text of the next token and of the angle brackets behind it, with aliases replaced."""
+        """The text of the next token and its angle brackets, with aliases expanded."""
         start = self.offset()
         self.at += 1
         if self.peek() == "<":

@@ -1,13 +1,13 @@
-"""What the text of upstream operations leaves out or spells by a word."""
+"""Default attributes and keywords of upstream operations."""
 
 from __future__ import annotations
 
-# Attributes that the operations of arith and math have anyway.
+# Default attributes of arith and math operations, which are not printed.
 DEFAULTS = {
     "fastmath": "#arith.fastmath<none>",
     "overflowFlags": "#arith.overflow<none>",
 }
-# By operation, the words of its `predicate` in the order of their numbers (MLIR, ArithBase.td).
+# The keywords of the `predicate` of each operation in numeric order (MLIR, ArithBase.td).
 PREDICATES = {
     "arith.cmpi": ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"),
     "arith.cmpf": (

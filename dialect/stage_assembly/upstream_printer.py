@@ -8,16 +8,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.stage_assembly.attributes import NoAssembly, spell_stage_attribute, spell_stage_dictionary
 from tilec.dialect.stage_assembly.remaining import remaining
 from tilec.dialect.stage_assembly.upstream import DEFAULTS, PREDICATES, SEGMENTS
 
+if TYPE_CHECKING:
+    from tilec.dialect.stage_assembly.printer import StagePrinter
 
-def print_upstream(printer: Any, op: Any) -> None:
-    """An operation without regions and successors."""
+
+def print_upstream(printer: StagePrinter, op: ir.OpView) -> None:
+    """Prints an operation without regions and successors."""
     operation = op.operation
     if len(operation.regions) or len(operation.successors):
         raise NoAssembly(operation.name)
@@ -34,7 +37,7 @@ def print_upstream(printer: Any, op: Any) -> None:
     printer.line(op, " ".join(words))
 
 
-def _types(printer: Any, op: ir.Operation) -> str:
+def _types(printer: StagePrinter, op: ir.Operation) -> str:
     operands, results = [value.type for value in op.operands], [value.type for value in op.results]
     if not results:
         return printer.types(op.operands)
@@ -44,7 +47,7 @@ def _types(printer: Any, op: ir.Operation) -> str:
     return f"{printer.types(op.operands)} {arrow} {printer.types(op.results)}".strip()
 
 
-def _constant(printer: Any, op: Any) -> None:
+def _constant(printer: StagePrinter, op: ir.OpView) -> None:
     value, attributes = op.operation.attributes["value"], remaining(op.operation, "value")
     if getattr(value, "type", None) != op.operation.results[0].type:
         raise NoAssembly("arith.constant")
@@ -55,7 +58,7 @@ def _constant(printer: Any, op: Any) -> None:
     printer.line(op, f"arith.constant {extra}{text}")
 
 
-def _for(printer: Any, op: Any) -> None:
+def _for(printer: StagePrinter, op: ir.OpView) -> None:
     operation, of = op.operation, printer.names.of
     block = operation.regions[0].blocks[0]
     lower, upper, step, *initial = list(operation.operands)
@@ -69,7 +72,7 @@ def _for(printer: Any, op: Any) -> None:
     printer.closing(operation, remaining(operation, SEGMENTS))
 
 
-def _if(printer: Any, op: Any) -> None:
+def _if(printer: StagePrinter, op: ir.OpView) -> None:
     operation = op.operation
     results = f" -> ({printer.types(operation.results)})" if len(operation.results) else ""
     printer.opening(operation, f"scf.if {printer.names.of(operation.operands[0])}{results}")
@@ -81,7 +84,7 @@ def _if(printer: Any, op: Any) -> None:
     printer.closing(operation, remaining(operation))
 
 
-def _while(printer: Any, op: Any) -> None:
+def _while(printer: StagePrinter, op: ir.OpView) -> None:
     operation, of = op.operation, printer.names.of
     before, after = (region.blocks[0] for region in operation.regions)
     pairs = zip(before.arguments, operation.operands, strict=True)
@@ -94,7 +97,7 @@ def _while(printer: Any, op: Any) -> None:
     printer.closing(operation, remaining(operation))
 
 
-def _condition(printer: Any, op: Any) -> None:
+def _condition(printer: StagePrinter, op: ir.OpView) -> None:
     first, *passed = list(op.operation.operands)
     values = f"({printer.names.of(first)})"
     values += f" {printer.values(passed)} : {printer.types(passed)}" if passed else ""
@@ -103,7 +106,7 @@ def _condition(printer: Any, op: Any) -> None:
     printer.line(op, f"scf.condition{values}")
 
 
-def _branch(printer: Any, op: Any) -> None:
+def _branch(printer: StagePrinter, op: ir.OpView) -> None:
     operation = op.operation
     attributes = remaining(operation, SEGMENTS)
     values, sizes = list(operation.operands), [len(operation.operands)]
@@ -120,7 +123,7 @@ def _branch(printer: Any, op: Any) -> None:
     printer.line(op, " ".join(words))
 
 
-UPSTREAM: dict[str, Callable[[Any, Any], None]] = {
+UPSTREAM: dict[str, Callable[[StagePrinter, ir.OpView], None]] = {
     "arith.constant": _constant,
     "scf.for": _for,
     "scf.if": _if,

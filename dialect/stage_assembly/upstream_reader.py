@@ -1,4 +1,4 @@
-"""Reads what upstream_printer.py prints."""
+"""Reads the operations that upstream_printer.py prints."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def create(
     regions: int = 0,
     successors: Sequence[ir.Block] = (),
 ) -> ir.Operation:
-    """The operation at its place in the text."""
+    """Creates the operation at its location in the text."""
     try:
         return ir.Operation.create(
             name,
@@ -45,7 +45,7 @@ def create(
 
 
 def values_and_places(reader: StageReader) -> tuple[list[ir.Value], list[int]]:
-    """`%a, %b`, possibly none, with the index of the token of each."""
+    """`%a, %b`, possibly empty, with the token index of each."""
     values: list[ir.Value] = []
     places: list[int] = []
     while reader.tokens.peek()[:1] == "%":
@@ -57,7 +57,7 @@ def values_and_places(reader: StageReader) -> tuple[list[ir.Value], list[int]]:
 
 
 def check_types(reader: StageReader, values: list[ir.Value], places: list[int], types: Sequence[ir.Type]) -> None:
-    """The values have the types that the text says."""
+    """Checks the types of values."""
     if len(values) != len(types):
         reader.tokens.fail(f"expected as many types as values ({len(values)}), but got {len(types)}")
     for at, value, type in zip(places, values, types, strict=True):
@@ -65,12 +65,12 @@ def check_types(reader: StageReader, values: list[ir.Value], places: list[int], 
 
 
 def dictionary(reader: StageReader) -> dict[str, ir.Attribute]:
-    """The dictionary that may come next."""
+    """Reads an optional dictionary."""
     return read_dictionary(reader.tokens) if reader.tokens.peek() == "{" else {}
 
 
 def read_upstream(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
-    """An operation without regions and successors."""
+    """Reads an operation without regions and successors."""
     tokens = reader.tokens
     attributes: dict[str, ir.Attribute] = {}
     if name in PREDICATES:
@@ -99,7 +99,7 @@ def read_upstream(reader: StageReader, name: str, offset: int, count: int, point
 
 
 def _compared(reader: StageReader, values: list[ir.Value], places: list[int]) -> list[ir.Type]:
-    """`: i32`, the type of what is compared; the result has its shape."""
+    """`: i32`, the type of the compared operands; the result has their shape."""
     reader.tokens.expect(":")
     type = reader.tokens.type()
     check_types(reader, values, places, [type] * len(values))
@@ -127,7 +127,7 @@ def _argument(reader: StageReader) -> tuple[str, int]:
 
 
 def _initial(reader: StageReader) -> tuple[list[tuple[str, int]], list[ir.Value], list[int]]:
-    """`(%a = %x, ..)`: names, values, and where each value stands."""
+    """`(%a = %x, ..)`: names, values, and the token index of each value."""
     names: list[tuple[str, int]] = []
     values: list[ir.Value] = []
     places: list[int] = []
@@ -145,7 +145,7 @@ def _initial(reader: StageReader) -> tuple[list[tuple[str, int]], list[ir.Value]
 def named_arguments(
     reader: StageReader, places: ArgumentPlaces | None = None
 ) -> tuple[list[tuple[str, int]], list[ir.Type]]:
-    """`(%a: i32, ..)`, each with a location where `places` are asked for."""
+    """`(%a: i32, ..)`, each with an optional location if `places` is set."""
     names: list[tuple[str, int]] = []
 
     def entry() -> ir.Type:

@@ -14,14 +14,14 @@ TMA, THREADS, MMA, WGMMA = "tma", "threads", "mma", "wgmma"
 PRODUCERS = (TMA, THREADS, MMA)
 CONSUMERS = (THREADS, MMA, WGMMA)
 _SLOT = ("first", "second", "third", "fourth")
-# Buffers of a slot.
+# The maximum number of buffers per slot.
 MAXIMUM_BUFFERS = len(_SLOT)
 Producer = Enumeration(*PRODUCERS)
 Reuse = Enumeration("ring", "once")
 
 
 def slot_results(buffers: Sequence[Any]) -> list[Any]:
-    """The results of put_begin and get for the builder: one entry a field."""
+    """The results of put_begin and get for the builder, one entry per field."""
     return [*buffers, *[None] * (MAXIMUM_BUFFERS - len(buffers))]
 
 
@@ -74,7 +74,7 @@ class MakeChannelOp(Operation, name="make_channel"):
 
 
 class PutBeginOp(Operation, name="put_begin"):
-    """The buffers of the next slot, once it is empty; in the `first_round`, which never fills the last slot, it is."""
+    """Waits until the next slot is empty and returns its buffers; in the `first_round` no wait is needed."""
 
     first: Result[Buffer]
     second: Result[Buffer] | None
@@ -91,7 +91,7 @@ class PutBeginOp(Operation, name="put_begin"):
 
 
 class PutCommitOp(Operation, name="put_commit"):
-    """The slot is full once what was put is complete; `first_round` as of put_begin."""
+    """Marks the slot as full once the writes to it are complete; `first_round` is as in put_begin."""
 
     channel: Operand[Channel]
     first_round: Flag
@@ -99,7 +99,7 @@ class PutCommitOp(Operation, name="put_commit"):
 
 
 class GetOp(Operation, name="get"):
-    """The buffers of the next slot, once it is full."""
+    """Waits until the next slot is full and returns its buffers."""
 
     first: Result[Buffer]
     second: Result[Buffer] | None
@@ -116,7 +116,7 @@ class GetOp(Operation, name="get"):
 
 
 class ReleaseOp(Operation, name="release"):
-    """This consumer is done with its slot once what it issued is complete."""
+    """Marks the slot as released by this consumer once its operations on the slot are complete."""
 
     channel: Operand[Channel]
     consumer: Int32

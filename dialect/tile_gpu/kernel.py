@@ -27,14 +27,14 @@ class ReturnOp(Operation, name="return", traits=[ir.IsTerminatorTrait]):
     """The end of a kernel or of a role."""
 
 
-# IRDL asks for a fixed number of regions; those beyond the names have no block.
+# IRDL needs a fixed number of regions; those beyond the names have no block.
 MAXIMUM_ROLES = 8
 # The role that computes on register tiles: its warps come first, as tensor memory and named barriers count from them.
 COMPUTE = "compute"
 
 
 class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
-    """Groups of whole warps that run side by side: region i is the role called `names[i]`, of `warps[i]` warps."""
+    """Groups of whole warps that run concurrently: region i is the role called `names[i]`, of `warps[i]` warps."""
 
     names: Array
     warps: Integers32

@@ -1,16 +1,15 @@
-"""Register tiles that one operation reads element by element have one layout."""
+"""Rules for equal layouts of the register tiles of an operation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.sets import is_register_tile
 
 
 def unlike_layouts(values: Iterable[ir.Value]) -> str | None:
-    """What is wrong where two tiles of one shape have different layouts; None where none do."""
+    """The problem if two tiles of one shape have different layouts, or None."""
     tiles = [value.type for value in values if is_register_tile(value.type)]
     for tile in tiles[1:]:
         if tile.encoding != tiles[0].encoding:
@@ -21,18 +20,18 @@ def unlike_layouts(values: Iterable[ir.Value]) -> str | None:
     return None
 
 
-def operands_agree(op: Any) -> str | None:
-    """A rule: all tile operands have one layout."""
+def operands_agree(op: ir.OpView) -> str | None:
+    """The rule that all tile operands have equal layouts."""
     return unlike_layouts(op.operation.operands)
 
 
-def operands_and_results_agree(op: Any) -> str | None:
-    """A rule: all tile operands and results have one layout."""
+def operands_and_results_agree(op: ir.OpView) -> str | None:
+    """The rule that all tile operands and results have equal layouts."""
     return unlike_layouts([*op.operation.operands, *op.operation.results])
 
 
-def upstream_disagreement(kernel: Any) -> str | None:
-    """What is wrong with the layouts of the first operation of arith or math in a kernel that mixes several."""
+def upstream_disagreement(kernel: ir.OpView) -> str | None:
+    """The problem with the first operation of arith or math in a kernel that mixes layouts, or None."""
     for operation in _below(kernel.operation):
         if operation.name.startswith(_ELEMENTWISE_DIALECTS):
             wrong = operands_and_results_agree(operation)

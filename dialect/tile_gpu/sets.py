@@ -21,17 +21,16 @@ def _buffer_in(memory: str) -> Any:
     return lambda type: isinstance(type, BufferType) and type.memory == memory
 
 
-Anything = TypeSet("Anything", "any type", lambda type: True, Any)
-RegisterTile = TypeSet("RegisterTile", "a register tile (a tensor with a layout)", is_register_tile, Any)
-Scalar = TypeSet("Scalar", "a scalar", is_scalar, Any)
-Integer32 = TypeSet("Integer32", "i32", lambda type: str(type) == "i32", Any, "i32")
-Index = TypeSet("Index", "i32 or i64", lambda type: str(type) in ("i32", "i64"), Any)
-Integer64 = TypeSet("Integer64", "i64", lambda type: str(type) == "i64", Any, "i64")
-Boolean = TypeSet("Boolean", "i1", lambda type: str(type) == "i1", Any, "i1")
-Buffer = TypeSet("Buffer", "a buffer", lambda type: isinstance(type, BufferType), Any)
-SharedBuffer = TypeSet("SharedBuffer", "a buffer in shared memory", _buffer_in(SHARED), Any)
-TensorBuffer = TypeSet("TensorBuffer", "a buffer in tensor memory", _buffer_in(TENSOR), Any)
-Channel = TypeSet("Channel", "a channel", lambda type: isinstance(type, ChannelType), Any)
+Anything = TypeSet("Anything", "any type", lambda type: True)
+RegisterTile = TypeSet("RegisterTile", "a register tile (a tensor with a layout)", is_register_tile)
+Scalar = TypeSet("Scalar", "a scalar", is_scalar)
+Integer32 = TypeSet("Integer32", "i32", lambda type: str(type) == "i32", only="i32")
+Index = TypeSet("Index", "i32 or i64", lambda type: str(type) in ("i32", "i64"))
+Integer64 = TypeSet("Integer64", "i64", lambda type: str(type) == "i64", only="i64")
+Boolean = TypeSet("Boolean", "i1", lambda type: str(type) == "i1", only="i1")
+Buffer = TypeSet("Buffer", "a buffer", lambda type: isinstance(type, BufferType))
+SharedBuffer = TypeSet("SharedBuffer", "a buffer in shared memory", _buffer_in(SHARED))
+TensorBuffer = TypeSet("TensorBuffer", "a buffer in tensor memory", _buffer_in(TENSOR))
+Channel = TypeSet("Channel", "a channel", lambda type: isinstance(type, ChannelType))
 TensorMap = TypeSet(
-    "TensorMap", "a tensor map", lambda type: isinstance(type, TensorMapType), Any, "!tile_gpu.tensor_map"
-)
+    "TensorMap", "a tensor map", lambda type: isinstance(type, TensorMapType), only="!tile_gpu.tensor_map")

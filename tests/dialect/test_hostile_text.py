@@ -133,7 +133,7 @@ def test_escapes_in_comments_mean_nothing() -> None:
 
 @pytest.mark.parametrize("key", ["", "\\00", "a\\00b"])
 def test_keys_are_names(key: str) -> None:
-    with pytest.raises(InputError, match="expected a key of at least one byte and without zero bytes, but got "):
+    with pytest.raises(InputError, match="expected a non-empty key without NUL bytes, but got "):
         kernel(ABSI.format(f'{{"{key}" = 1 : i32}}'))
 
 

@@ -1,4 +1,4 @@
-"""What a reader says to a word that is no operation."""
+"""Diagnostics for unknown operation names."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from tilec.dialect.assembly.lexer import is_name
 from tilec.dialect.assembly.tokens import shown
 from tilec.dialect.operation import SPELLED
 
-# How alike a name must be to that of an operation to be taken for a slip.
+# The similarity to an operation name above which a correction is suggested.
 _ALIKE = 0.75
 
 
 def unknown_operation(token: str) -> str:
-    """The diagnostic for what is no operation of ours."""
+    """The diagnostic for an unknown operation name."""
     if not is_name(token):
         return f"expected an operation, but got {shown(token)}"
     if token.removeprefix("cuda_tile.").startswith("testing$"):
