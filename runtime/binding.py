@@ -134,7 +134,7 @@ def _check_element(argument: ArrayArgument | PointerArgument, array: ArrayView) 
 
 def _check_alignment(argument: ArrayArgument | PointerArgument, address: int) -> None:
     if address % argument.alignment:
-        needs = f"an address that {argument.alignment} bytes divide"
+        needs = f"an address that is a multiple of {argument.alignment} bytes"
         raise InputError(f"argument '{argument.name}' needs {needs}, got {address:#x}")
 
 
