@@ -11,7 +11,7 @@ from typing import Any
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, TMA
 from tilec.dialect.walk import operations_below
-from tilec.lowering.gpu.partition_roles import is_free
+from tilec.lowering.gpu.operation_role import is_rematerializable
 from tilec.lowering.gpu.shared_plan import shared_plan, tensor_columns
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
@@ -147,7 +147,7 @@ def _slice(puts: list[ir.Operation], body: ir.Block) -> list[ir.Operation] | Non
             if owner == body and value != body.arguments[0]:
                 return None
         elif owner.operation.block == body and owner.operation not in needed and owner.operation not in puts:
-            if not is_free(owner.operation):
+            if not is_rematerializable(owner.operation):
                 return None
             needed.append(owner.operation)
             work += list(owner.operation.operands)

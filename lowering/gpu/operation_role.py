@@ -1,0 +1,53 @@
+"""The role that runs an operation of a kernel, and the operations that every role may repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import MMA, TMA
+from tilec.dialect.tile_gpu.kernel import COMPUTE
+from tilec.dialect.tile_gpu.sets import is_scalar
+from tilec.dialect.walk import operations_below
+
+LOAD, MULTIPLY = "load", "mma"
+DECLARATIONS = ("tile_gpu.make_channel", "tile_gpu.make_tensor_map", "tile_gpu.shared")
+CONTROL_FLOW = ("scf.for", "scf.if", "scf.while")
+_SCALAR_DIALECTS = ("arith.", "math.")
+_SCALAR_OPERATIONS = ("tile_gpu.program_id", "tile_gpu.num_programs", "tile_gpu.view_buffer")
+
+
+def is_rematerializable(op: ir.Operation) -> bool:
+    """Whether an operation is scalar arithmetic, which any role may repeat."""
+    if op.name in _SCALAR_OPERATIONS:
+        return True
+    return op.name.startswith(_SCALAR_DIALECTS) and all(is_scalar(result.type) for result in op.results)
+
+
+def role_of(op: ir.Operation) -> str | None:
+    """The role that runs an operation; None for control flow and for what every role may repeat."""
+    if op.name in CONTROL_FLOW or op.name in DECLARATIONS or is_rematerializable(op) or op.name == "scf.yield":
+        return None
+    if op.name == "tile_gpu.tma_load":
+        return LOAD
+    if op.name == "tile_gpu.tcgen05_mma":
+        return MULTIPLY
+    if op.name in ("tile_gpu.put_begin", "tile_gpu.put_commit"):
+        producer = ir.StringAttr(op.operands[0].owner.operation.attributes["producer"]).value
+        return {TMA: LOAD, MMA: MULTIPLY}.get(producer, COMPUTE)
+    if op.name in ("tile_gpu.get", "tile_gpu.release"):
+        consumers = ir.ArrayAttr(op.operands[0].owner.operation.attributes["consumers"])
+        consumer = ir.StringAttr(consumers[ir.IntegerAttr(op.attributes["consumer"]).value]).value
+        return MULTIPLY if consumer == MMA else COMPUTE
+    return COMPUTE
+
+
+def roles_inside(op: ir.Operation) -> set[str | None]:
+    """The roles of the operations inside an operation, without terminators."""
+    return {role_of(inner.operation) for inner in operations_below(op.opview) if inner.operation.name != "scf.yield"}
+
+
+def roles_of(operations: Iterable[ir.Operation]) -> list[str]:
+    """The roles that a kernel body needs, `compute` first."""
+    found = {role for op in operations for role in (role_of(op), *roles_inside(op))}
+    return [name for name in (COMPUTE, LOAD, MULTIPLY) if name == COMPUTE or name in found]

@@ -1,0 +1,67 @@
+"""The values of a kernel that a role cannot compute, because another role runs the operations behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import COMPUTE
+from tilec.dialect.tile_gpu.sets import is_scalar
+from tilec.lowering.gpu.operation_role import is_rematerializable, role_of
+
+
+def unknown_values(role: str, operations: Sequence[ir.Operation]) -> set[ir.Value]:
+    """Iterates to a fixed point, as a value yielded at the end of a loop body may be unknown at its start."""
+    unknown: set[ir.Value] = set()
+    size = -1
+    while len(unknown) != size:
+        size = len(unknown)
+        for op in operations:
+            _visit(op, role, unknown)
+    return unknown
+
+
+def _visit(op: ir.Operation, role: str, unknown: set[ir.Value]) -> None:
+    """Adds the results and block arguments that are unknown if the values in `unknown` are."""
+    if op.name == "scf.for":
+        _visit_for(op, role, unknown)
+    elif op.name == "scf.if":
+        _visit_if(op, role, unknown)
+    elif op.name == "scf.while":
+        if role != COMPUTE:
+            unknown.update(op.results)
+    elif is_rematerializable(op):
+        if any(operand in unknown for operand in op.operands):
+            unknown.update(op.results)
+    elif role_of(op) != role:
+        unknown.update(op.results)
+
+
+def _visit_for(op: ir.Operation, role: str, unknown: set[ir.Value]) -> None:
+    body = op.regions[0].blocks[0]
+    initial = list(op.operands)[3:]
+    yielded = _visit_block(body, role, unknown)
+    for result, argument, sources in zip(
+        op.results, list(body.arguments)[1:], zip(initial, yielded, strict=True), strict=True
+    ):
+        if not _may_carry(role, result) or any(source in unknown for source in sources):
+            unknown.update((result, argument))
+
+
+def _visit_if(op: ir.Operation, role: str, unknown: set[ir.Value]) -> None:
+    yielded = [_visit_block(region.blocks[0], role, unknown) for region in op.regions if len(region.blocks)]
+    for index, result in enumerate(op.results):
+        if not _may_carry(role, result) or any(values[index] in unknown for values in yielded):
+            unknown.add(result)
+
+
+def _visit_block(block: ir.Block, role: str, unknown: set[ir.Value]) -> list[ir.Value]:
+    """Visits the operations of a block and returns the values that it yields."""
+    *operations, terminator = [op.operation for op in block.operations]
+    for op in operations:
+        _visit(op, role, unknown)
+    return list(terminator.operands)
+
+
+def _may_carry(role: str, value: ir.Value) -> bool:
+    return role == COMPUTE or is_scalar(value.type)
