@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from tilec.errors import UsageError
 
+# Threads of a warp, which PTX calls WARP_SZ.
+LANES = 32
 # PTX ISA 9.7.16.1: columns of 32 bits by 128 lanes.
 TENSOR_MEMORY_COLUMNS = 512
 

@@ -15,7 +15,7 @@ from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_typ
 from tilec.lowering.gpu_to_ptx.lowers import Role, named_location
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
-from tilec.lowering.target import target_named
+from tilec.lowering.target import LANES, target_named
 
 # Each registers the lowerings of its operations.
 OP_GROUPS = (
@@ -43,7 +43,6 @@ for _group in OP_GROUPS:
 
 # Merges the address arithmetic that each operation wrote for itself.
 CLEAN_UP = "builtin.module(canonicalize,cse)"
-LANES = 32
 # Named barrier of the compute role where other roles run beside it; 0 is that of the whole block.
 COMPUTE_BARRIER = 1
 

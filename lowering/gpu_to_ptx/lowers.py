@@ -18,7 +18,7 @@ from tilec.lowering.gpu_to_ptx.registry import RULES
 from tilec.lowering.gpu_to_ptx.scratch_turns import SLOT_BYTES, ScratchTurns
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LANE_BITS, LinearLayout
-from tilec.lowering.target import Target
+from tilec.lowering.target import LANES, Target
 
 # Registers whose constants may stand in an instruction; 16-bit floats have no immediates (PTX ISA 4.5.2).
 _IMMEDIATE = ("i32", "i64", "f32", "f64")
@@ -35,7 +35,7 @@ class Role:
 
     @property
     def threads(self) -> int:
-        return 32 * self.warps
+        return LANES * self.warps
 
 
 class Lowering:
@@ -62,7 +62,7 @@ class Lowering:
         """Starts the code of a role at the current place: thread, lane and warp count inside it."""
         self.role = role
         thread = self.compute("mov.u32 $0, %tid.x;", "i32")
-        first = 32 * role.first_warp
+        first = LANES * role.first_warp
         self.thread = self.compute("sub.s32 $0, $1, $2;", "i32", thread, first) if first else thread
         self.lane = self.compute("mov.u32 $0, %laneid;", "i32")
         self.warp = self.compute("shr.u32 $0, $1, 5;", "i32", self.thread)

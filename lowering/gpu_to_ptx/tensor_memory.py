@@ -10,11 +10,11 @@ from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
+from tilec.lowering.target import LANES
 
 # Registers of one ld or st: few enough for the scheduler, many enough to need few of them.
 LARGEST_ACCESS_REGISTERS = 64
 LANE_SHIFT = 16
-LANES_OF_A_WARP = 32
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _address(lowering: KernelLowering, buffer: ir.Value) -> ir.Value:
     """The address of this warp's lanes, at its first column."""
     base = lowering.scalar(buffer)
     within = lowering.compute("and.b32 $0, $1, $2;", "i32", lowering.warp, 3)
-    lanes = lowering.compute("shl.b32 $0, $1, $2;", "i32", within, (LANES_OF_A_WARP << LANE_SHIFT).bit_length() - 1)
+    lanes = lowering.compute("shl.b32 $0, $1, $2;", "i32", within, (LANES << LANE_SHIFT).bit_length() - 1)
     address = lowering.compute("add.s32 $0, $1, $2;", "i32", base, lanes)
     if lowering.warps == 4:
         return address

@@ -11,6 +11,7 @@ from tilec.dialect.spelling import spell
 from tilec.element_types import element_type
 from tilec.lowering.tile.divisibility import divisibility
 
+# ld.v4.b32 and st.v4.b32, the widest accesses that both targets have.
 VECTOR_BYTES = 16
 
 

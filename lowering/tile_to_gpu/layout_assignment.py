@@ -11,11 +11,9 @@ from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.halves import doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
-from tilec.lowering.tile_to_gpu.alignment import access_vector, element_bytes
+from tilec.lowering.tile_to_gpu.alignment import VECTOR_BYTES, access_vector, element_bytes
 from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
-
-VECTOR_BYTES = 16
 
 
 def assign_layouts(entry: Any, plan: MatrixPlan, warps: int, vectors: Mapping[ir.Operation, int]) -> Layouts:

@@ -12,13 +12,13 @@ from tilec.dialect.origin import error_place
 from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
+from tilec.lowering.target import LANES
 from tilec.lowering.tile_to_gpu.layouts import is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
 
 WARP_COUNTS = (4, 8, 16)
 # 32-bit registers that one thread may spend on the largest tile, so that others fit beside it.
 TILE_REGISTERS = 128
-LANES = 32
 # CUDA programming guide, technical specifications: 32-bit registers of an SM, most of one thread.
 REGISTER_FILE = 65536
 MAXIMUM_REGISTERS = 255

@@ -15,8 +15,7 @@ SIZES = HERE.parent / "tile_gpu" / "test_sizes.py"
 # The module of a decision, its text, and what it becomes. A decision that is written otherwise gets its row changed.
 DECISIONS = {
     "no room for scratch": ("gpu.pipeline", "SCRATCH_RESERVE_BYTES = 16384", "SCRATCH_RESERVE_BYTES = 0"),
-    "narrow vectors": ("tile_to_gpu.layout_assignment", "VECTOR_BYTES = 16", "VECTOR_BYTES = 4"),
-    "narrow accesses": ("tile_to_gpu.alignment", "VECTOR_BYTES = 16", "VECTOR_BYTES = 4"),
+    "narrow vectors": ("tile_to_gpu.alignment", "VECTOR_BYTES = 16", "VECTOR_BYTES = 4"),
     "one accumulator": ("gpu.pipeline", "if needed + columns <= target.tensor_memory_columns", "if False"),
     "always four warps": ("tile_to_gpu.warp_choice", "WARP_COUNTS = (4, 8, 16)", "WARP_COUNTS = (4,)"),
 }
