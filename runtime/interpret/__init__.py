@@ -1,1 +1,1 @@
-"""The meaning of Tile IR in numpy: every operation as the manual states it, one tile block after another."""
+"""A reference interpreter of Tile IR in numpy: every operation as the manual defines it, one tile block at a time."""

@@ -1,6 +1,9 @@
-"""Loads and stores of tiles of elements, in whole bytes or below, with a mask."""
+"""Masked loads and stores of tiles, also of elements smaller than a byte."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
@@ -8,12 +11,14 @@ from tilec.runtime.interpret.element import ELEMENTS, TileElement
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.global_memory import AccessFault, Memory
 
-# Alternating bits: what checking runs put where the language leaves an integer undefined.
+T = TypeVar("T")
+
+# Alternating bits: the value of an undefined integer in checking runs.
 _POISON_BYTE = 0xAA
 
 
 def poison(element: TileElement) -> np.ndarray:
-    """A value that is seen in results: NaN, or alternating bits where a type has none."""
+    """A value that stands out in results: NaN, or alternating bits if the type has no NaN."""
     if element.is_float and element.format.has_nan:
         return element.format.encode(np.asarray(np.nan))
     if element.name == "i1":
@@ -23,7 +28,7 @@ def poison(element: TileElement) -> np.ndarray:
 
 
 def may_be_poison(tile: np.ndarray, element: TileElement) -> np.ndarray:
-    """Which integers have the bits of poison of their type, or of an i32 that was extended."""
+    """A mask of the integers whose bits equal the poison of their type, or that of an extended i32."""
     patterns = {int(poison(element)), int(poison(ELEMENTS["i32"]))} if element.bits >= 32 else {int(poison(element))}
     return np.isin(np.asarray(tile), list(patterns))
 
@@ -31,31 +36,35 @@ def may_be_poison(tile: np.ndarray, element: TileElement) -> np.ndarray:
 def load(
     memory: Memory, addresses: np.ndarray, mask: np.ndarray | None, element: TileElement, fill: np.ndarray
 ) -> np.ndarray:
-    """The elements at addresses where the mask holds, `fill` elsewhere; Fault names the element that cannot be read."""
+    """The elements at `addresses` where the mask is true, `fill` elsewhere.
+
+    Raises Fault, naming the element, for an invalid address.
+    """
     if mask is None or mask.all():
-        return np.asarray(_at_positions(_read, memory, addresses, None, element))
+        return np.asarray(_at_positions(lambda: _read(memory, addresses, element), addresses, None))
     tile = np.array(np.broadcast_to(fill, addresses.shape))
-    tile[mask] = _at_positions(_read, memory, addresses[mask], mask, element)
+    tile[mask] = _at_positions(lambda: _read(memory, addresses[mask], element), addresses[mask], mask)
     return tile
 
 
 def store(
     memory: Memory, addresses: np.ndarray, mask: np.ndarray | None, element: TileElement, tile: np.ndarray
 ) -> None:
-    """Writes the elements where the mask holds; Fault names the element that cannot be written."""
+    """Writes the elements where the mask is true; raises Fault, naming the element, for an invalid address."""
     if mask is not None:
         addresses, tile = addresses[mask], tile[mask]
-    _at_positions(_write, memory, addresses, mask, element, tile)
+    _at_positions(lambda: _write(memory, addresses, element, tile), addresses, mask)
 
 
-def _at_positions(action, memory: Memory, addresses: np.ndarray, mask: np.ndarray | None, *rest):
+def _at_positions(access: Callable[[], T], addresses: np.ndarray, mask: np.ndarray | None) -> T:
+    """The result of `access`; a fault names the position of its element in the tile."""
     try:
-        return action(memory, addresses, *rest)
-    except AccessFault as problem:
-        places = np.ndindex(addresses.shape) if mask is None else map(tuple, np.argwhere(mask).tolist())
-        place = next(place for position, place in enumerate(places) if position == problem.position)
-        where = f"element {list(place)}: " if place else ""
-        raise Fault(f"{where}{problem}") from None
+        return access()
+    except AccessFault as fault:
+        indices = np.ndindex(addresses.shape) if mask is None else map(tuple, np.argwhere(mask).tolist())
+        index = next(index for position, index in enumerate(indices) if position == fault.position)
+        element = f"element {list(index)}: " if index else ""
+        raise Fault(f"{element}{fault}") from None
 
 
 def _read(memory: Memory, addresses: np.ndarray, element: TileElement) -> np.ndarray:
@@ -70,12 +79,12 @@ def _write(memory: Memory, addresses: np.ndarray, element: TileElement, tile: np
     if element.bits >= 8:
         memory.write(addresses, bits)
         return
-    # The halves of a byte go one after the other, so that neither undoes the other.
+    # Two elements of one byte are written one after the other, so that neither overwrites the other.
     for half in (0, 1):
         chosen = addresses & np.uint64(1) == half
-        places, shift = addresses[chosen] >> np.uint64(1), np.uint8(4 * half)
-        kept = memory.read(places, 1) & np.uint8(0xF0 >> shift)
-        memory.write(places, kept | bits[chosen] << shift)
+        bytes_, shift = addresses[chosen] >> np.uint64(1), np.uint8(4 * half)
+        kept = memory.read(bytes_, 1) & np.uint8(0xF0 >> shift)
+        memory.write(bytes_, kept | bits[chosen] << shift)
 
 
 def _shift(addresses: np.ndarray) -> np.ndarray:

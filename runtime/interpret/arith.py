@@ -1,9 +1,6 @@
-"""Integer and bitwise arithmetic. What is undefined gives what the GPU gives, and an error when checking."""
+"""Integer and bitwise arithmetic. Undefined results are those of a GPU, and an error when checking."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -15,13 +12,13 @@ from tilec.runtime.interpret.step import Step
 
 Tile = np.ndarray
 
-_WRAPPING: dict[str, Callable[..., Any]] = {
+_WRAPPING: dict[str, np.ufunc] = {
     "cuda_tile.addi": np.add, "cuda_tile.subi": np.subtract, "cuda_tile.muli": np.multiply,
 }  # fmt: skip
-_BITWISE: dict[str, Callable[..., Any]] = {
+_BITWISE: dict[str, np.ufunc] = {
     "cuda_tile.andi": np.bitwise_and, "cuda_tile.ori": np.bitwise_or, "cuda_tile.xori": np.bitwise_xor,
 }  # fmt: skip
-PREDICATES: dict[str, Callable[..., Any]] = {
+PREDICATES: dict[str, np.ufunc] = {
     "equal": np.equal,
     "not_equal": np.not_equal,
     "less_than": np.less,
@@ -66,13 +63,13 @@ def _mulhii(op: Step, _machine: Machine, x: Tile, y: Tile) -> Tile:
 
 
 def _magnitudes(op: Step, lhs: Tile, rhs: Tile) -> tuple[Tile, Tile, Tile, Tile]:
-    """Absolute values as u64 (with 1 for a divisor of 0), and which operands are negative."""
+    """Absolute values as u64 (1 for a divisor of 0), and masks of the negative operands."""
     a, b = (np.asarray(reading(tile, op.element, op["signedness"])) for tile in (lhs, rhs))
     negative_a, negative_b = a < 0, b < 0
-    # A negative integer read as u64 and negated there is its magnitude, also for the least one.
-    wide_a, wide_b = a.astype(np.uint64), b.astype(np.uint64)
-    magnitude_a = np.where(negative_a, np.negative(wide_a), wide_a)
-    magnitude_b = np.where(negative_b, np.negative(wide_b), wide_b)
+    # Converting a negative integer to u64 and negating it gives its magnitude, also for the most negative one.
+    raw_a, raw_b = a.astype(np.uint64), b.astype(np.uint64)
+    magnitude_a = np.where(negative_a, np.negative(raw_a), raw_a)
+    magnitude_b = np.where(negative_b, np.negative(raw_b), raw_b)
     return magnitude_a, np.where(b == 0, np.uint64(1), magnitude_b), negative_a, negative_b
 
 
@@ -81,10 +78,10 @@ def _check_division(op: Step, machine: Machine, lhs: Tile, rhs: Tile) -> None:
         return
     if np.any(unsigned(rhs, op.element) == 0):
         machine.undefined("division by zero is undefined")
-    least = -(2 ** (op.element.width - 1))
+    lowest = -(2 ** (op.element.width - 1))
     signed_division = op["signedness"] == "signed" and op.name == "cuda_tile.divi"
-    if signed_division and np.any((signed(lhs, op.element) == least) & (signed(rhs, op.element) == -1)):
-        machine.undefined(f"dividing the least {op.element} by -1 is undefined")
+    if signed_division and np.any((signed(lhs, op.element) == lowest) & (signed(rhs, op.element) == -1)):
+        machine.undefined(f"dividing the most negative {op.element} by -1 is undefined")
 
 
 @interprets("divi", elementwise=True)
@@ -109,7 +106,7 @@ def _remi(op: Step, machine: Machine, lhs: Tile, rhs: Tile) -> Tile:
 
 
 @interprets("maxi", "mini", elementwise=True)
-def _extreme(op: Step, _machine: Machine, lhs: Tile, rhs: Tile) -> Tile:
+def _minimum_or_maximum(op: Step, _machine: Machine, lhs: Tile, rhs: Tile) -> Tile:
     choose = np.maximum if op.name == "cuda_tile.maxi" else np.minimum
     return wrap(choose(*(reading(tile, op.element, op["signedness"]) for tile in (lhs, rhs))), op.element)
 
@@ -121,12 +118,12 @@ def _cmpi(op: Step, _machine: Machine, lhs: Tile, rhs: Tile) -> Tile:
 
 
 def _amount(op: Step, machine: Machine, rhs: Tile) -> tuple[Tile, Tile]:
-    """The shift, at most width - 1, and where it is more: there a GPU shifts every bit out."""
+    """The shift amounts, clamped to width - 1, and a mask of the larger ones, for which a GPU shifts every bit out."""
     amount = np.asarray(unsigned(rhs, op.element)).astype(np.uint64)
     over = amount >= op.element.width
     if machine.check and over.any():
         found = amount[over].flat[0]
-        machine.undefined(f"a shift of {op.element} needs an amount below {op.element.width}, got {found}")
+        machine.undefined(f"shift amount of {op.element} must be below {op.element.width}, got {found}")
     return np.where(over, np.uint64(op.element.width - 1), amount), over
 
 

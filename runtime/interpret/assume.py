@@ -1,4 +1,4 @@
-"""The promises of assume, which are looked at only when checking."""
+"""The assumptions of `assume`, verified only when checking."""
 
 from __future__ import annotations
 
@@ -6,33 +6,34 @@ from typing import Any
 
 import numpy as np
 
-from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr
+from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr
 from tilec.runtime.interpret.integer import signed
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Step, TensorViewType, TileType
 
 Tile = np.ndarray
+Predicate = BoundedAttr | DivByAttr | SameElementsAttr
 
 
 @interprets("assume")
-def _assume(op: Step, machine: Machine, value: Any) -> Any:
-    if not op["is_about_a_stride"]:
-        check_promise(machine, op["predicate"], value, op.types[0])
+def _assume(op: Step, machine: Machine, value: object) -> object:
+    if not op["is_stride"]:
+        check_assumption(machine, op["predicate"], value, op.types[0])
     return value
 
 
-def check_promise(machine: Machine, predicate: Any, value: Any, kind: TileType | TensorViewType) -> None:
-    """Faults where a promise about a value does not hold, when checking."""
+def check_assumption(machine: Machine, predicate: Predicate, value: object, kind: TileType | TensorViewType) -> None:
+    """When checking, raises Fault if an assumption about a value does not hold."""
     if machine.check and not _holds(predicate, value, kind):
-        machine.undefined(f"the promise {predicate.spelled()} does not hold{_example(value)}")
+        machine.undefined(f"the assumption {predicate.spelled()} does not hold{_example(value)}")
 
 
-def _example(value: Any) -> str:
+def _example(value: object) -> str:
     return f": the value is {value.item()}" if isinstance(value, np.ndarray) and value.ndim == 0 else ""
 
 
-def _holds(predicate: Any, value: Any, kind: TileType | TensorViewType) -> bool:
+def _holds(predicate: Predicate, value: Any, kind: TileType | TensorViewType) -> bool:
     if isinstance(kind, TensorViewType):
         return value.base // kind.element.steps_per_byte % predicate.divisor == 0
     if isinstance(predicate, BoundedAttr):
@@ -45,15 +46,15 @@ def _holds(predicate: Any, value: Any, kind: TileType | TensorViewType) -> bool:
 
 
 def _divisible(predicate: DivByAttr, value: Tile, kind: TileType) -> bool:
-    """Divisors are powers of two, so what counts is the low bits, whatever the width and sign of the numbers."""
+    """Tests the low bits only, whatever the width and sign of the numbers: divisors are powers of two."""
     pointee = kind.element.pointee
     numbers = np.asarray(value if pointee else signed(value, kind.element))
     if predicate.every is not None:
         along = np.moveaxis(numbers, predicate.along, -1)
-        place = np.arange(along.shape[-1])
-        within = place % max(predicate.every, 1)
-        # The last group may be cut short by the end of the tile.
-        numbers = along[..., place - within]
+        positions = np.arange(along.shape[-1])
+        within = positions % max(predicate.every, 1)
+        # The end of the tile may truncate the last group.
+        numbers = along[..., positions - within]
         if not np.array_equal(along, numbers + (within * (pointee.steps if pointee else 1)).astype(numbers.dtype)):
             return False
     low = np.uint64(predicate.divisor * (pointee.steps_per_byte if pointee else 1) - 1)

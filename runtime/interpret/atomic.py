@@ -1,10 +1,9 @@
-"""Atomic accesses: one tile block runs at a time, and elements of a tile go in row-major order."""
+"""Atomic accesses: one tile block runs at a time, and the elements of a tile are updated in row-major order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from tilec.runtime.interpret.view import TileView, locate
 Tile = np.ndarray
 
 
-def _unsigned(choose: Callable[..., Any]) -> Callable[[Tile, Tile, TileElement], Tile]:
+def _unsigned(choose: np.ufunc) -> Callable[[Tile, Tile, TileElement], Tile]:
     return lambda old, new, element: wrap(choose(unsigned(old, element), unsigned(new, element)), element)
 
 
@@ -40,7 +39,7 @@ MODES: dict[str, Callable[[Tile, Tile, TileElement], Tile]] = {
 
 
 def _rounds(addresses: Tile) -> list[Tile]:
-    """Positions in groups whose addresses differ, such that equal addresses keep their order."""
+    """Positions in groups of distinct addresses; positions of equal addresses keep their order."""
     order = np.argsort(addresses, kind="stable")
     ordered = addresses[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -51,7 +50,7 @@ def _rounds(addresses: Tile) -> list[Tile]:
 
 @dataclass(frozen=True)
 class _Access:
-    """Elements of memory to be updated: where they are, which of them, and their type."""
+    """The elements of memory to update: their addresses, an optional mask, and their type."""
 
     machine: Machine
     addresses: Tile
@@ -59,7 +58,7 @@ class _Access:
     element: TileElement
 
     def update(self, combine: Callable[[Tile], Tile], fill: Tile) -> Tile:
-        """Replaces what memory holds by `combine` of it and gives the old values, `fill` where the mask is false."""
+        """Replaces the elements by `combine` of them; returns the old values, `fill` where the mask is false."""
         old = np.array(np.broadcast_to(fill, self.addresses.shape))
         mask = np.ones(self.addresses.shape, np.bool_) if self.mask is None else self.mask
         updated = np.flatnonzero(mask)
@@ -74,15 +73,17 @@ class _Access:
 
 @interprets("atomic_rmw_tko")
 def _rmw(op: Step, machine: Machine, pointers: Tile, arg: Tile, mask: Tile | None, _token: None) -> tuple[Tile, None]:
-    mode, place = MODES[op["mode"]], _Access(machine, pointers, mask, op.element)
-    return place.update(lambda old: mode(old, arg, op.element), unwritten(op, machine)), None
+    mode, target = MODES[op["mode"]], _Access(machine, pointers, mask, op.element)
+    return target.update(lambda old: mode(old, arg, op.element), unwritten(op, machine)), None
 
 
 @interprets("atomic_cas_tko")
-def _cas(op: Step, machine: Machine, pointers: Tile, cmp: Tile, val: Tile, mask: Tile | None, _token: None) -> Any:
-    """Compares bits, so that NaN equals itself and the two zeros differ."""
-    wanted, place = op.element.to_bits(cmp), _Access(machine, pointers, mask, op.element)
-    old = place.update(
+def _cas(
+    op: Step, machine: Machine, pointers: Tile, cmp: Tile, val: Tile, mask: Tile | None, _token: None
+) -> tuple[Tile, None]:
+    """Compares bit patterns, so that a NaN equals itself and the two zeros differ."""
+    wanted, target = op.element.to_bits(cmp), _Access(machine, pointers, mask, op.element)
+    old = target.update(
         lambda old: np.where(op.element.to_bits(old) == wanted, val, old), np.zeros((), op.element.dtype)
     )
     return old if mask is None else np.where(mask, old, cmp), None
@@ -95,7 +96,7 @@ def _red(op: Step, machine: Machine, view: TileView, index: tuple[Tile, ...], va
 
 
 def update_view(machine: Machine, view: TileView, located: tuple[Tile, Tile], mode: str, value: Tile) -> None:
-    """Combines the `located` elements of a view (addresses, and which lie inside) with a tile."""
+    """Combines the `located` elements of a view (addresses, and a mask of those inside) with a tile."""
     element = view.tensor.element
     combine = MODES[mode]
     _Access(machine, *located, element).update(lambda old: combine(old, value, element), np.zeros((), element.dtype))

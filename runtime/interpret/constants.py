@@ -1,4 +1,4 @@
-"""Constants of MLIR as tiles."""
+"""MLIR constants as tiles."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.integer import wrap
 from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
 
-# The types whose elements the bindings give as a buffer; of the others they give only the text.
+# The element types that the bindings expose as a buffer; the others are available only as text.
 _BUFFERED = frozenset(("i1", "i8", "i16", "i32", "i64", "f16", "f32", "f64"))
-# MLIR prints long lists as their bytes, and in short ones infinities and NaN as their bits.
+# MLIR prints long lists as hexadecimal bytes, and infinities and NaN in short lists as hexadecimal bits.
 _BYTES = re.compile(r'^dense<"0x([0-9A-Fa-f]*)">')
 _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|[-+]?\d[\d.eE+-]*")
-# The bytes of an element there; where they are not those of memory, a tf32 is the upper 19 bits of an f32.
+# A tf32 constant has three bytes: the upper 19 bits of an f32.
 _TF32_BYTES, _TF32_SHIFT = 3, 13
 
 
 def array_of_elements(attribute: ir.DenseElementsAttr, element: TileElement) -> np.ndarray:
-    """The tile that dense elements stand for."""
+    """The tile of a dense elements attribute."""
     shape = tuple(ir.RankedTensorType(attribute.type).shape)
     if attribute.is_splat:
         return np.broadcast_to(scalar_of_attribute(attribute.get_splat_value(), element), shape)
@@ -34,22 +34,22 @@ def array_of_elements(attribute: ir.DenseElementsAttr, element: TileElement) -> 
 
 
 def scalar_of_attribute(attribute: ir.Attribute, element: TileElement) -> np.ndarray:
-    """The 0-D tile of an integer or float attribute, whose type may be wider than the element's."""
+    """The 0-D tile of an integer or float attribute; the attribute's type may be wider than the element."""
     if element.is_float:
         return element.format.encode(np.asarray(attribute.value, np.float64))
     return np.asarray(wrap(np.asarray(int(attribute.value) % 2**64, np.uint64), element))
 
 
 def _of_numbers(text: str, element: TileElement) -> np.ndarray:
-    words = _NUMBER.findall(text[: text.rindex(" : ")])
-    return np.stack([_of_word(word, element) for word in words])
+    numbers = _NUMBER.findall(text[: text.rindex(" : ")])
+    return np.stack([_of_number(number, element) for number in numbers])
 
 
-def _of_word(word: str, element: TileElement) -> np.ndarray:
-    if not word.startswith("0x"):
-        # MLIR prints so many digits that the number is right when rounded to its format.
-        return element.format.encode(round_to(np.asarray(float(word)), element.format, NEAREST_EVEN))
-    return _of_codes(np.asarray(int(word, 16), np.uint32), element)
+def _of_number(number: str, element: TileElement) -> np.ndarray:
+    if not number.startswith("0x"):
+        # MLIR prints enough digits that rounding to the format restores the value.
+        return element.format.encode(round_to(np.asarray(float(number)), element.format, NEAREST_EVEN))
+    return _of_codes(np.asarray(int(number, 16), np.uint32), element)
 
 
 def _of_bytes(stored: bytes, element: TileElement) -> np.ndarray:

@@ -1,8 +1,6 @@
-"""Branches, loops, and how they are left."""
+"""Branches, loops and their terminators."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +10,7 @@ from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Leave, Step
 
-Values = tuple[Any, ...]
+Values = tuple[object, ...]
 
 
 @interprets("yield", "continue", "break", "return", elementwise=True)
@@ -30,22 +28,24 @@ def _if(op: Step, machine: Machine, condition: np.ndarray) -> Values | Leave:
 
 
 @interprets("for")
-def _for(op: Step, machine: Machine, lower: np.ndarray, upper: np.ndarray, step: np.ndarray, carried: Values) -> Any:
+def _for(
+    op: Step, machine: Machine, lower: np.ndarray, upper: np.ndarray, step: np.ndarray, carried: Values
+) -> Values | Leave:
     element = op.types[0].element
     signedness = "unsigned" if op["unsignedCmp"] else "signed"
     start, stop, stride = (scalar(bound, element, signedness) for bound in (lower, upper, step))
     if stride <= 0:
         raise Fault(f"a for loop needs a positive step, got {stride}")
-    counts = range(start, stop, stride)
-    for count in counts:
-        induction = wrap(np.asarray(count % 2**64, np.uint64), element)
+    counters = range(start, stop, stride)
+    for counter in counters:
+        induction = wrap(np.asarray(counter % 2**64, np.uint64), element)
         leave = machine.run(op.body, (induction, *carried))
         if leave.kind != "continue":
             return leave
         carried = leave.values
-    if counts and counts[-1] + stride > limits(element, signedness)[1]:
+    if counters and counters[-1] + stride > limits(element, signedness)[1]:
         machine.undefined(
-            f"the counter of this loop overflows: after its last iteration {counts[-1]} + {stride} does not fit "
+            f"the counter of this loop overflows: after its last iteration {counters[-1]} + {stride} does not fit "
             f"{signedness} {element.name}"
         )
     return carried
@@ -62,17 +62,17 @@ def _loop(op: Step, machine: Machine, carried: Values) -> Values | Leave:
             return leave
         if machine.memory.changes == changes and _same(carried, leave.values):
             raise Fault(
-                "this loop never ends: an iteration changed neither its values nor memory, "
-                "and no tile block can wait here for a later one. Compiled code may skip it, "
-                "because a loop without effects is assumed to end"
+                "infinite loop: an iteration changed neither the carried values nor memory, "
+                "and the interpreter runs one tile block at a time, so no other block can end the wait. "
+                "Compiled code may remove this loop, because a loop without effects is assumed to end"
             )
         carried = leave.values
 
 
 def _same(before: Values, after: Values) -> bool:
-    """Whether values are equal bit for bit; tokens always are."""
+    """Whether all values are bitwise equal; tokens always are."""
     return all(_bytes(old) == _bytes(new) for old, new in zip(before, after, strict=True))
 
 
-def _bytes(value: Any) -> Any:
+def _bytes(value: object) -> bytes | type:
     return value.tobytes() if isinstance(value, np.ndarray) else type(value)

@@ -33,7 +33,7 @@ def _trunci(op: Step, machine: Machine, source: Tile) -> Tile:
 @interprets("ftof", elementwise=True)
 def _ftof(op: Step, machine: Machine, source: Tile) -> Tile:
     origin, target, mode = op.types[0].element, op.element, op["rounding_mode"]
-    # Tensor cores read f32 that nothing converted by ignoring its low 13 bits, which is rounding toward zero.
+    # Tensor cores ignore the low 13 bits of an unconverted f32, which rounds it toward zero.
     if machine.truncate_tf32 and origin.name == "f32" and target.name == "tf32":
         mode = ZERO
     return target.format.encode(round_to(origin.format.decode(source), target.format, mode))
@@ -41,18 +41,18 @@ def _ftof(op: Step, machine: Machine, source: Tile) -> Tile:
 
 @interprets("ftoi", elementwise=True)
 def _ftoi(op: Step, machine: Machine, source: Tile) -> Tile:
-    """Out of range gives the nearest integer and NaN gives 0: with `saturating` promised, without as a GPU does.
+    """Clamps to the range of the integer type and converts NaN to 0: defined with `saturating`, else as a GPU does.
 
-    To i1 there is no range: all but zero is true, NaN too.
+    A conversion to i1 compares with zero; NaN is true.
     """
     decoded = op.types[0].element.format.decode(source)
     if op.element.name == "i1":
         return decoded != 0
     values = np.trunc(decoded)
     low, high = limits(op.element, op["signedness"])
-    # 2**63 - 1 is no f64; the first value above the range is one for every width.
-    below, above, no_number = values < float(low), values >= float(high + 1), np.isnan(values)
-    outside = below | above | no_number
+    # 2**63 - 1 is not an f64, but the first value above the range is one for every width.
+    below, above, is_nan = values < float(low), values >= float(high + 1), np.isnan(values)
+    outside = below | above | is_nan
     if not op["saturating"] and np.any(outside):
         found = np.asarray(values)[outside].flat[0]
         machine.undefined(f"converting {found} to {op['signedness']} {op.element} is undefined")
@@ -72,10 +72,10 @@ def _itof(op: Step, _machine: Machine, source: Tile) -> Tile:
 
 
 def _to_odd(integers: Tile) -> Tile:
-    """f64 values that round as the integers do: what does not fit into 53 bits sets the last one."""
+    """f64 values that round like the integers: bits beyond the 53 of the significand set its last bit."""
     negative = integers < 0
-    wide = integers.astype(np.uint64)
-    magnitude = np.where(negative, np.negative(wide), wide)
+    raw = integers.astype(np.uint64)
+    magnitude = np.where(negative, np.negative(raw), raw)
     low = np.uint64(2**11 - 1)
     sticky = np.where(magnitude & low != 0, np.uint64(2**11), np.uint64(0))
     shortened = np.where(magnitude < np.uint64(2**53), magnitude, (magnitude & ~low) | sticky)

@@ -1,4 +1,4 @@
-"""What a kernel tells the host while it runs."""
+"""Assertions and printing."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _DIRECTIVE = re.compile(r"%[^diuoxXeEfFgGaAcsSpn%]*[diuoxXeEfFgGaAcsSpn%]")
 def _assert(op: Step, _machine: Machine, condition: Tile) -> tuple[()]:
     failed = np.argwhere(~condition)
     if len(failed):
-        places = ", ".join(str(place) for place in failed[:4].tolist()) if condition.ndim else "its value"
+        indices = ", ".join(str(index) for index in failed[:4].tolist()) if condition.ndim else "its value"
         more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
-        raise Fault(f"assertion failed: {op['message']} (at {places}{more})")
+        raise Fault(f"assertion failed: {op['message']} (at {indices}{more})")
     return ()
 
 
 @interprets("print_tko")
 def _print(op: Step, machine: Machine, args: tuple[Tile, ...], _token: None) -> tuple[None]:
-    """Each directive formats every element of its tile; the elements of a tile stand in brackets, row by row."""
+    """Each directive formats every element of its tile, row by row in brackets."""
     rest = iter(zip(args, op.types[0], strict=True))
 
     def text(match: re.Match[str]) -> str:
@@ -54,7 +54,7 @@ def _numbers(tile: Tile, element: TileElement, conversion: str) -> Tile:
         return np.asarray(reading(tile, element, "signed"))
     if element.width in (1, 64):
         return np.asarray(reading(tile, element, "unsigned"))
-    # C and NVIDIA's tools hand narrower integers on as an int, sign and all; see the vectors of the semantics.
+    # C and NVIDIA's tools promote narrower integers to int with their sign (tests/semantics/debug_vectors.py).
     return np.asarray(reading(tile, element, "signed")).astype(np.int64) & 0xFFFFFFFF
 
 

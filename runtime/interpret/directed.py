@@ -1,9 +1,8 @@
-"""add, subtract, multiply, divide, fma and sqrt of every format and rounding mode, each rounded exactly once."""
+"""Correctly rounded add, subtract, multiply, divide, fma and sqrt in every format and rounding mode."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -48,9 +47,9 @@ _OPERATIONS: dict[str, Callable[..., np.ndarray]] = {
 }
 
 
-# numpy and ml_dtypes round these once to nearest even: f32 and f64 by the processor, f16 and bf16 by way of f32, which
-# has more than twice their precision plus two bits, so that rounding twice is rounding once.
-_DIRECT: dict[str, Callable[..., Any]] = {
+# numpy and ml_dtypes round these to nearest even: f32 and f64 in hardware, f16 and bf16 through f32. f32 has more than
+# twice their precision plus two bits, so the second rounding has no effect.
+_DIRECT: dict[str, np.ufunc] = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "sqrt": np.sqrt,
 }  # fmt: skip
 
@@ -58,8 +57,8 @@ _DIRECT: dict[str, Callable[..., Any]] = {
 def operate(name: str, tiles: tuple[np.ndarray, ...], form: FloatFormat, mode: str, flush: bool = False) -> np.ndarray:
     """`name` (add, subtract, multiply, divide, fma, sqrt) of tiles of one format, rounded in `mode`.
 
-    The fast modes `approx` and `full` are as good here as nearest_even.
-    `flush` replaces subnormal operands and, after rounding, subnormal results by zeros of their sign (Tile IR 5.1.3).
+    The fast modes `approx` and `full` round as nearest_even here.
+    `flush` replaces subnormal operands and rounded subnormal results by zeros of the same sign (Tile IR 5.1.3).
     """
     mode = NEAREST_EVEN if mode in ("approx", "full") else mode
     if mode == NEAREST_EVEN and not flush and name in _DIRECT:

@@ -1,4 +1,4 @@
-"""Element types of tiles: how the interpreter holds an element, and how memory does."""
+"""Element types of tiles: their representation in numpy and in memory."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class TileElement:
 
     @property
     def steps(self) -> int:
-        """By how much an address of this pointee grows from one element to the next."""
+        """The distance of two adjacent elements, in steps."""
         return self.bits // self.step_bits
 
     @property
     def steps_per_byte(self) -> int:
-        """How many steps of an address of this pointee make a byte."""
+        """The number of address steps per byte for this pointee."""
         return 8 // self.step_bits
 
     @cached_property
@@ -48,17 +48,17 @@ class TileElement:
 
     @cached_property
     def bits(self) -> int:
-        """The bits of an element in memory: a whole byte for i1, four bytes for tf32."""
+        """The size of an element in memory, in bits: 8 for i1, 32 for tf32."""
         return 64 if self.pointee is not None else element_type(self.name).storage_bits
 
     @property
     def step_bits(self) -> int:
-        """What 1 means in an address of this pointee: a byte, or half of one so that neighbours differ."""
+        """The unit of an address of this pointee: a byte, or four bits for elements of four bits."""
         return min(self.bits, 8)
 
     @cached_property
     def width(self) -> int:
-        """The bits of an integer's value."""
+        """The width of an integer, in bits."""
         return element_type(self.name).value_bits
 
     @cached_property
@@ -73,7 +73,7 @@ class TileElement:
         return f"ptr<{self.pointee}>" if self.pointee else self.name
 
     def from_bits(self, bits: np.ndarray) -> np.ndarray:
-        """A tile from unsigned integers of the storage size; i1 is true for every byte but zero."""
+        """A tile from unsigned integers of the storage size; an i1 is true for every nonzero byte."""
         if self.name == "i1":
             return bits != 0
         if self.name == "i4":

@@ -1,4 +1,4 @@
-"""Where a tile block stands, and the globals of its module."""
+"""Coordinates of the tile block in the grid, and addresses of globals."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""What an operation gives for constant operands, as constants again: the interpreter's own meaning of it."""
+"""Constant folding of one operation by the interpreter."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -21,9 +19,9 @@ _TF32_BYTES, _TF32_SHIFT = 3, 13
 
 
 def evaluate(op: ir.OpView) -> list[ir.Attribute] | None:
-    """The elements of each result of a pure operation without regions whose operands all are constants.
+    """The elements of each result of a pure operation without regions whose operands are all constants.
 
-    None where a result is undefined, breaks a promise of the operation or holds a NaN: which NaN is not specified.
+    None if a result is undefined, violates an assumption of the operation or holds a NaN, whose bits are unspecified.
     """
     step = Preparation().step(op)
     constants = {name: [value.owner.value for value in group] for name, group in (groups(op, "operand") or {}).items()}
@@ -42,7 +40,9 @@ def evaluate(op: ir.OpView) -> list[ir.Attribute] | None:
     return whole if len(whole) == len(made) else None
 
 
-def _operand(field: ValueField, constants: list[ir.DenseElementsAttr], as_scalars: bool) -> Any:
+def _operand(
+    field: ValueField, constants: list[ir.DenseElementsAttr], as_scalars: bool
+) -> np.ndarray | tuple[np.ndarray, ...] | None:
     tiles = [_tile(constant, as_scalars) for constant in constants]
     if field.arity == ONE:
         return tiles[0]
@@ -58,7 +58,7 @@ def _tile(constant: ir.DenseElementsAttr, as_scalar: bool) -> np.ndarray:
     return array_of_elements(constant, element)
 
 
-def _constant(result: Any, kind: TileType, type: ir.Type) -> ir.Attribute | None:
+def _constant(result: object, kind: TileType, type: ir.Type) -> ir.Attribute | None:
     tile, element = np.asarray(result), kind.element
     if element.is_float and np.isnan(element.format.decode(tile)).any():
         return None
@@ -66,20 +66,20 @@ def _constant(result: Any, kind: TileType, type: ir.Type) -> ir.Attribute | None
 
 
 def elements_of_array(tile: np.ndarray, element: TileElement, tensor: ir.RankedTensorType) -> ir.Attribute:
-    """The dense elements that a tile is, bit for bit; a 0-D tile fills any tensor."""
-    words = element.to_bits(np.asarray(tile, order="C")).reshape(-1)
-    if (words == words[0]).all():
-        words = words[:1]
+    """The dense elements attribute of a tile, bitwise equal; a 0-D tile makes a splat."""
+    patterns = element.to_bits(np.asarray(tile, order="C")).reshape(-1)
+    if (patterns == patterns[0]).all():
+        patterns = patterns[:1]
     if element.name == "i1":
-        truths = [ir.BoolAttr.get(bool(word)) for word in words]
+        truths = [ir.BoolAttr.get(bool(pattern)) for pattern in patterns]
         if len(truths) == 1:
             return ir.DenseElementsAttr.get_splat(tensor, truths[0])
         return ir.DenseElementsAttr.get(truths, tensor)
-    return ir.Attribute.parse(f'dense<"0x{_stored(words, element).hex()}"> : {tensor}')
+    return ir.Attribute.parse(f'dense<"0x{_stored(patterns, element).hex()}"> : {tensor}')
 
 
-def _stored(words: np.ndarray, element: TileElement) -> bytes:
+def _stored(patterns: np.ndarray, element: TileElement) -> bytes:
     if element.name != "tf32":
-        return words.tobytes()
-    codes = (words >> np.uint32(_TF32_SHIFT)).astype("<u4")
+        return patterns.tobytes()
+    codes = (patterns >> np.uint32(_TF32_SHIFT)).astype("<u4")
     return codes.view(np.uint8).reshape(-1, 4)[:, :_TF32_BYTES].tobytes()

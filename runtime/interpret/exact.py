@@ -1,7 +1,7 @@
-"""Sum, product, quotient, root and fused product of f64 values as (rounded to nearest even, sign of what is left).
+"""Sum, product, quotient, square root and fused multiply-add of f64 as (rounded to nearest even, sign of the residue).
 
-The sign says on which side of the rounded value the exact result lies: -1 below, 0 exact, 1 above. Error-free
-transformations (Dekker, Knuth) give it where no intermediate leaves the range of f64, exact integers elsewhere.
+The sign is -1 if the exact result lies below the rounded value, 0 if they are equal, 1 if it lies above. It comes from
+error-free transformations (Dekker, Knuth) if no intermediate value overflows or underflows, else from exact fractions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SAFE_LARGE, _SAFE_SMALL = 2.0**480, 2.0**-480
 
 
 def two_sum(a: np.ndarray, b: np.ndarray) -> Rounded:
-    """a + b rounded, and the error of it exactly (Knuth)."""
+    """a + b rounded, and its exact rounding error (Knuth)."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
@@ -32,7 +32,7 @@ def _split(a: np.ndarray) -> Rounded:
 
 
 def two_product(a: np.ndarray, b: np.ndarray) -> Rounded:
-    """a * b rounded, and the error of it exactly where nothing over- or underflows (Dekker)."""
+    """a * b rounded, and its rounding error, exact unless a value overflows or underflows (Dekker)."""
     p = a * b
     a1, a2 = _split(a)
     b1, b2 = _split(b)
@@ -45,9 +45,13 @@ def _safe(*operands: np.ndarray) -> np.ndarray:
 
 
 def _finish(
-    rounded: np.ndarray, error: np.ndarray, safe: np.ndarray, exactly: Callable, *operands: np.ndarray
+    rounded: np.ndarray,
+    error: np.ndarray,
+    safe: np.ndarray,
+    exactly: Callable[..., tuple[float, int]],
+    *operands: np.ndarray,
 ) -> Rounded:
-    """Put exact integers in the place of what the transformations could not do."""
+    """Replaces the elements outside the safe range by results of exact fractions."""
     rounded, sign = np.array(rounded), np.array(np.sign(np.where(safe, error, 0.0)))
     finite = np.logical_and.reduce([np.isfinite(x) for x in operands])
     for index in np.argwhere(~safe & finite):
@@ -57,7 +61,7 @@ def _finish(
 
 
 def _side(exact: Fraction, rounded: float) -> int:
-    """On which side of `rounded` the exact value lies; an infinity lies beyond every value."""
+    """The sign of `exact - rounded`; an infinity lies beyond every value."""
     if np.isinf(rounded):
         return -1 if rounded > 0 else 1
     return (exact > Fraction(rounded)) - (exact < Fraction(rounded))
@@ -125,14 +129,14 @@ def fused(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Rounded:
         return nearest, _side(exact, nearest)
 
     rounded, side = _finish(rounded, np.where(left != 0, left, lost), _safe(a, b, c), exactly, a, b, c)
-    # The transformations lose the sign of an exact zero and make NaN of infinities; plain arithmetic has both right.
+    # The transformations lose the sign of an exact zero and turn infinities into NaN; plain arithmetic handles both.
     finite = np.isfinite(a) & np.isfinite(b)
     plain = ((rounded == 0) & (side == 0)) | ~(finite & np.isfinite(c))
     return np.where(plain, np.where(finite & np.isinf(c), c, a * b + c), rounded), side
 
 
 def to_odd(rounded: np.ndarray, side: np.ndarray) -> np.ndarray:
-    """The exact value rounded to odd: inexact results get an odd last bit, so that a second rounding is right."""
+    """The exact value rounded to odd: inexact results get an odd last bit, so that a second rounding is correct."""
     even = (np.asarray(rounded, order="C").view(np.uint64) & 1) == 0
     neighbour = np.nextafter(rounded, np.where(side > 0, np.inf, -np.inf))
     return np.where(even & (side != 0) & np.isfinite(rounded), neighbour, rounded)

@@ -1,4 +1,4 @@
-"""What a kernel does wrong while it runs."""
+"""Errors of a running kernel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tilec.errors import Note
 
 
 class Fault(Exception):
-    """The kernel broke a rule; the machine adds the user's line and the tile block. `notes` name other places."""
+    """An error of the kernel; the machine adds the source location and the tile block. `notes` name other locations."""
 
     def __init__(self, message: str, notes: list[Note] | None = None) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Floating-point arithmetic: each result is rounded once, in the mode asked for. `approx` and `full` are exact here."""
+"""Floating-point arithmetic: each result is rounded once, in its mode; `approx` and `full` are exact."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def _rounded(op: Step, _machine: Machine, *tiles: Tile) -> Tile:
 @interprets("remf", elementwise=True)
 def _remf(op: Step, _machine: Machine, lhs: Tile, rhs: Tile) -> Tile:
     form = op.element.format
-    # The remainder is exact in f64, and representable in the operands' format.
+    # The remainder is exact in f64 and representable in the format of the operands.
     return form.encode(np.asarray(np.fmod(form.decode(lhs), form.decode(rhs))))
 
 
 @interprets("maxf", "minf", elementwise=True)
-def _extreme(op: Step, _machine: Machine, lhs: Tile, rhs: Tile) -> Tile:
+def _minimum_or_maximum(op: Step, _machine: Machine, lhs: Tile, rhs: Tile) -> Tile:
     form, largest = op.element.format, op.name == "cuda_tile.maxf"
     a, b = form.decode(lhs), form.decode(rhs)
     if op["flush_to_zero"]:

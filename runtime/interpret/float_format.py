@@ -31,8 +31,8 @@ class FloatFormat:
     def smallest_normal(self) -> float:
         return float(np.ldexp(1.0, self.min_exponent))
 
-    def can_be(self, special: float) -> bool:
-        """Whether the format has this NaN, infinity or signed zero."""
+    def represents(self, special: float) -> bool:
+        """Whether the format can represent this NaN, infinity or signed zero."""
         if np.isnan(special):
             return self.has_nan
         return self.has_infinity if np.isinf(special) else self.has_zero and (self.has_sign or not np.signbit(special))
@@ -44,14 +44,14 @@ class FloatFormat:
         return tile.astype(np.float64)
 
     def encode(self, values: np.ndarray) -> np.ndarray:
-        """A tile of f64 values that this format represents exactly; `round_to` makes them so."""
+        """A tile of f64 values, which must be representable in this format (see `round_to`)."""
         if self.name == UE5M3:
             codes = np.searchsorted(_ue5m3_values()[:-1], values)
             return np.where(np.isnan(values), 0xFF, codes).astype(np.uint8)
         return values.astype(self.dtype)
 
 
-# The MLIR type is Float8E5M3FNU; numpy and ml_dtypes have none, so tiles hold the codes.
+# The MLIR type is Float8E5M3FNU; numpy and ml_dtypes have no such type, so tiles hold the codes.
 UE5M3 = "fnv8E5M3FNU"
 
 

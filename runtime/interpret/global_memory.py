@@ -1,4 +1,4 @@
-"""The host's memory at its real addresses, read and written many elements at once."""
+"""Host memory at its real addresses, read and written many elements at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Range = tuple[int, int, bool]
 
 
 class AccessFault(Fault):
-    """An access that cannot be, of the element whose address is at `position` of those given."""
+    """An invalid access by the element at `position` of the addresses passed."""
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__(message)
@@ -24,9 +24,9 @@ class AccessFault(Fault):
 
 
 class Memory:
-    """Reads and writes; with `ranges` (address, bytes, writable) only what they cover, else what the process may.
+    """Reads and writes within `ranges` (address, bytes, writable); without, within the mappings of the process.
 
-    `ordering` watches the accesses; `changes` counts the stores that changed something.
+    `ordering` records the accesses; `changes` counts the stores that changed memory.
     """
 
     def __init__(self, ranges: Iterable[Range] | None = None, ordering: Ordering | None = None) -> None:
@@ -34,7 +34,7 @@ class Memory:
         self._mapped = MappedMemory() if ranges is None else None
         self.ordering = ordering
         self.changes = 0
-        # Of the checks of offsets: why NO_ADDRESS stands for an address, and addresses that come from poison.
+        # Set by the checks of `offset`: the message for NO_ADDRESS, and the addresses computed from poison.
         self.unreachable = ""
         self.poisoned: set[int] = set()
         self._join()
@@ -46,7 +46,7 @@ class Memory:
             self._join()
 
     def remove(self, address: int, size_bytes: int, writable: bool) -> None:
-        """Takes back a range that `add` allowed."""
+        """Removes a range added by `add`."""
         if self.ordering is not None:
             self.ordering.forget(address, size_bytes)
         if self._ranges is not None:
@@ -63,19 +63,19 @@ class Memory:
         self._check(addresses, size, "load")
         if self.ordering is not None:
             self.ordering.read(addresses, size)
-        words, offsets = _window(addresses, size)
-        return words[offsets]
+        window, offsets = _window(addresses, size)
+        return window[offsets]
 
-    def write(self, addresses: np.ndarray, words: np.ndarray) -> None:
-        """Stores unsigned integers; of two at one address the later in row-major order stays. Raises AccessFault."""
-        size = words.dtype.itemsize
+    def write(self, addresses: np.ndarray, values: np.ndarray) -> None:
+        """Stores unsigned integers; of two at one address, the later in row-major order wins. Raises AccessFault."""
+        size = values.dtype.itemsize
         self._check(addresses, size, "store")
         if self.ordering is not None:
-            _refuse_repeated(addresses, words)
+            _refuse_repeated(addresses, values)
             self.ordering.write(addresses, size)
         window, offsets = _window(addresses, size)
-        self.changes += not np.array_equal(window[offsets], words)
-        window[offsets] = words
+        self.changes += not np.array_equal(window[offsets], values)
+        window[offsets] = values
 
     def _check(self, addresses: np.ndarray, size: int, action: str) -> None:
         unreachable = (addresses == NO_ADDRESS) | (addresses == NO_ADDRESS >> np.uint64(1))
@@ -85,7 +85,7 @@ class Memory:
         if misaligned.any():
             position = int(np.argmax(misaligned))
             raise AccessFault(
-                f"{action} of {size} bytes needs an address that {size} divides, got {addresses.flat[position]:#x}",
+                f"{action} of {size} bytes needs an address divisible by {size}, got {addresses.flat[position]:#x}",
                 position,
             )
         outside = self._outside(addresses, size, action == "store")
@@ -102,35 +102,36 @@ class Memory:
 
     def _where(self, address: int, action: str) -> str:
         if self._ranges is None:
-            return "is in no memory that the process may " + ("write" if action == "store" else "read")
+            return "is not mapped " + ("writable" if action == "store" else "readable") + " in this process"
         below = [(start, size) for start, size, _ in self._ranges if start <= address]
         if not below:
-            return "is in no array of the launch"
+            return "is outside all arrays of the launch"
         start, size = max(below)
         if address < start + size and action == "store":
-            return f"is in an array that must not be written, {address - start} bytes from its start"
-        return f"is in no array of the launch; the one below has {size} bytes and starts {address - start} bytes before"
+            return f"is in a read-only array, {address - start} bytes from its start"
+        below_it = f"the nearest array below has {size} bytes and starts {address - start} bytes lower"
+        return f"is outside all arrays of the launch; {below_it}"
 
 
-def _refuse_repeated(addresses: np.ndarray, words: np.ndarray) -> None:
-    """Of different values for one place in one store, any may stay."""
+def _refuse_repeated(addresses: np.ndarray, values: np.ndarray) -> None:
+    """Raises AccessFault if one store has different values for one address: which one remains is undefined."""
     order = np.argsort(addresses, axis=None, kind="stable")
-    places, values = addresses.reshape(-1)[order], words.reshape(-1)[order]
-    differing = (places[1:] == places[:-1]) & (values[1:] != values[:-1])
+    sorted_addresses, stored = addresses.reshape(-1)[order], values.reshape(-1)[order]
+    differing = (sorted_addresses[1:] == sorted_addresses[:-1]) & (stored[1:] != stored[:-1])
     if differing.any():
         position = int(order[1:][np.argmax(differing)])
-        raise AccessFault("another element of this store has a different value for the same place", position)
+        raise AccessFault("two elements of this store write different values to one address", position)
 
 
 class _Bytes:
-    """Raw memory for numpy."""
+    """Raw memory as numpy's array interface."""
 
     def __init__(self, address: int, count: int, size: int) -> None:
         self.__array_interface__ = {"data": (address, False), "shape": (count,), "typestr": f"<u{size}", "version": 3}
 
 
 def _window(addresses: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """An array from the lowest to the highest address, and the place of each address in it."""
+    """An array from the lowest to the highest address, and the index of each address in it."""
     if not addresses.size:
         return np.zeros(0, f"u{size}"), addresses.astype(np.int64)
     low = addresses.min()

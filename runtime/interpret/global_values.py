@@ -1,4 +1,4 @@
-"""The globals of a module in memory."""
+"""Globals of a module in memory."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tilec.runtime.interpret.global_memory import Memory, Range
 from tilec.runtime.interpret.prepare import element_of
 from tilec.runtime.interpret.shape import bytes_of
 
-# What NVIDIA's allocator of device memory aligns to, and more than any element needs.
+# The alignment of cuMemAlloc, more than any element needs.
 _ALIGNMENT = 256
 
 
 class GlobalValues:
-    """While entered, the initialised globals of a module lie in memory; gives their addresses by name."""
+    """A context in which the globals of a module are in memory; entering it returns their addresses by name."""
 
     def __init__(self, module: ir.Module, memory: Memory) -> None:
         self._memory = memory
@@ -26,9 +26,9 @@ class GlobalValues:
         self._ranges: list[Range] = []
 
     def __enter__(self) -> dict[str, int]:
-        return {op.sym_name: self._place(op) for op in self._globals}
+        return {op.sym_name: self._allocate(op) for op in self._globals}
 
-    def _place(self, op: ir.OpView) -> int:
+    def _allocate(self, op: ir.OpView) -> int:
         element = element_of(ir.RankedTensorType(op.value.type).element_type)
         content = bytes_of(array_of_elements(op.value, element), element)
         alignment = max(op.alignment, _ALIGNMENT)
@@ -41,5 +41,5 @@ class GlobalValues:
         return self._ranges[-1][0]
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for reach in self._ranges:
-            self._memory.remove(*reach)
+        for allocated in self._ranges:
+            self._memory.remove(*allocated)

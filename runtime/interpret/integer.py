@@ -1,4 +1,4 @@
-"""Integers of every width as numpy computes with them: unsigned and signed readings of a tile, and wrapping back."""
+"""Integers of every width in numpy: a tile read as unsigned or signed integers, and truncation to the width."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def unsigned(tile: np.ndarray, element: TileElement) -> np.ndarray:
 
 
 def signed(tile: np.ndarray, element: TileElement) -> np.ndarray:
-    """The tile read as signed; the one bit of i1 is the sign, so true is -1."""
+    """The tile read as signed; the only bit of an i1 is its sign, so true is -1."""
     return -np.asarray(tile).view(np.int8) if element.name == "i1" else tile
 
 
 def reading(tile: np.ndarray, element: TileElement, signedness: str) -> np.ndarray:
-    """The tile read as the attribute `signedness` says."""
+    """The tile read as signed or unsigned integers, by the attribute `signedness`."""
     return signed(tile, element) if signedness == "signed" else unsigned(tile, element)
 
 
@@ -29,13 +29,13 @@ def wrap(values: np.ndarray, element: TileElement) -> np.ndarray:
     if element.name == "i1":
         return (values & values.dtype.type(1)) != 0
     if element.name == "i4":
-        # Shifts, unlike a difference that wraps, draw no warning from numpy for a single number.
+        # numpy warns about a scalar subtraction that wraps, but not about shifts.
         return np.asarray(values.astype(np.uint8) << np.uint8(4)).view(np.int8) >> np.int8(4)
     return values.astype(f"u{element.dtype.itemsize}").view(element.dtype)
 
 
 def limits(element: TileElement, signedness: str) -> tuple[int, int]:
-    """The least and the greatest integer of an element type."""
+    """The smallest and the largest integer of an element type."""
     if signedness == "unsigned":
         return 0, 2**element.width - 1
     return -(2 ** (element.width - 1)), 2 ** (element.width - 1) - 1

@@ -1,4 +1,4 @@
-"""Ranges of addresses, and which accesses lie inside of one."""
+"""Address ranges and membership tests."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import numpy as np
 
 
 class Intervals:
-    """Ranges (address, bytes), joined where they overlap."""
+    """Ranges (address, bytes), overlapping ones merged."""
 
     def __init__(self, ranges: Iterable[tuple[int, int]]) -> None:
-        joined: list[list[int]] = []
+        merged: list[list[int]] = []
         for start, size in sorted(ranges):
             if size <= 0:
                 continue
-            if joined and start < joined[-1][1]:
-                joined[-1][1] = max(joined[-1][1], start + size)
+            if merged and start < merged[-1][1]:
+                merged[-1][1] = max(merged[-1][1], start + size)
             else:
-                joined.append([start, start + size])
-        self._starts = np.array([start for start, _ in joined], np.uint64)
-        self._ends = np.array([end for _, end in joined], np.uint64)
+                merged.append([start, start + size])
+        self._starts = np.array([start for start, _ in merged], np.uint64)
+        self._ends = np.array([end for _, end in merged], np.uint64)
 
     def outside(self, addresses: np.ndarray, size: int) -> np.ndarray:
-        """Which accesses of `size` bytes are not inside one interval."""
+        """A mask of the accesses of `size` bytes that no single interval contains."""
         if not len(self._starts):
             return np.ones(addresses.shape, np.bool_)
         at = np.searchsorted(self._starts, addresses, side="right") - 1

@@ -1,10 +1,9 @@
-"""Runs the steps of one tile block."""
+"""Execution of one tile block."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -12,24 +11,23 @@ from tilec.errors import Note, SimulationError
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.global_memory import Memory, Range
 from tilec.runtime.interpret.ordering import Ordering
-from tilec.runtime.interpret.step import Block, Leave, Step
+from tilec.runtime.interpret.step import Block, Leave, Slots, Step
 
 Dimensions = tuple[int, int, int]
 
 
 @dataclass(slots=True)
 class Machine:
-    """A tile block: where it is in the grid, its values by slot, and what it shares with the others.
+    """A tile block: its coordinates in the grid, its values by slot, and the state shared by all tile blocks.
 
-    With `check`, what the language leaves undefined is an error or gives poison: NaN for floats and a pattern of
-    alternating bits for integers. With `truncate_tf32`, f32 becomes tf32 by dropping bits. `write` takes what the
-    kernel prints.
+    With `check`, undefined behaviour is an error or yields poison: NaN for floats, a pattern of alternating bits for
+    integers. With `truncate_tf32`, f32 is converted to tf32 by dropping bits. `write` receives printed text.
     """
 
     memory: Memory
     index: Dimensions
     grid: Dimensions
-    values: list[Any]
+    values: list[object]
     globals: dict[str, int]
     write: Callable[[str], object]
     check: bool = False
@@ -37,9 +35,9 @@ class Machine:
     _allocations: list[Range] = field(default_factory=list)
     _storage: list[np.ndarray] = field(default_factory=list)
 
-    def run(self, block: Block, arguments: Sequence[Any] = ()) -> Leave:
-        """Runs a block to its terminator; raises SimulationError at the user's line for what the kernel does wrong."""
-        values, allocated = self.values, len(self._allocations)
+    def run(self, block: Block, arguments: Sequence[object] = ()) -> Leave:
+        """Runs a block to its terminator; raises SimulationError, with the source location, for its errors."""
+        values, first_allocation = self.values, len(self._allocations)
         for slot, argument in zip(block.arguments, arguments, strict=True):
             values[slot] = argument
         for step in block.steps:
@@ -51,7 +49,7 @@ class Machine:
                 notes = [*step.notes, *fault.notes, self._here()]
                 raise SimulationError(str(fault), step.location, notes) from None
             if isinstance(outcome, Leave):
-                self._release(allocated)
+                self._release(first_allocation)
                 return outcome
             self._store(step, outcome, history)
         raise AssertionError("a verified block ends in a terminator")
@@ -61,38 +59,41 @@ class Machine:
         return self.memory.ordering
 
     def undefined(self, message: str) -> None:
-        """Says that the kernel relies on what is undefined, which is a fault when checking."""
+        """Reports undefined behaviour of the kernel: a Fault when checking, else ignored."""
         if self.check:
             raise Fault(message)
 
     def allocate(self, size_bytes: int, alignment: int) -> int:
-        """The address of memory for the block of operations under way: zeros, or poison when checking. Raises Fault."""
-        # Bytes of ones are a NaN in every format that has one.
+        """The address of new memory that lives as long as the running block: zeros, or poison when checking.
+
+        Raises Fault if the host has too little memory.
+        """
+        # All bits set is a NaN in every format that has NaN.
         try:
             storage = np.full(size_bytes + alignment, 0xFF if self.check else 0, np.uint8)
         except (MemoryError, ValueError):
-            raise Fault(f"there is no memory of {size_bytes} bytes, aligned to {alignment}") from None
+            raise Fault(f"cannot allocate {size_bytes} bytes, aligned to {alignment}") from None
         address = -(-storage.ctypes.data // alignment) * alignment
-        reach = (address, size_bytes, True)
+        allocated = (address, size_bytes, True)
         self._storage.append(storage)
-        self._allocations.append(reach)
-        self.memory.add(*reach)
+        self._allocations.append(allocated)
+        self.memory.add(*allocated)
         return address
 
     def _release(self, first: int) -> None:
-        """Ends the life of allocations from the given one on; the bytes stay, so that no other use of them is hit."""
-        for reach in self._allocations[first:]:
-            self.memory.remove(*reach)
+        """Ends the lifetime of the allocations from index `first` on; storage is kept, so addresses stay unique."""
+        for allocated in self._allocations[first:]:
+            self.memory.remove(*allocated)
         del self._allocations[first:]
 
-    def _operand(self, entry: Any) -> Any:
+    def _operand(self, entry: Slots) -> object:
         if entry is None:
             return None
         if isinstance(entry, tuple):
             return tuple(self.values[slot] for slot in entry)
         return self.values[entry]
 
-    def _store(self, step: Step, outcome: Any, history: int) -> None:
+    def _store(self, step: Step, outcome: object, history: int) -> None:
         results = outcome if isinstance(outcome, tuple) else (outcome,) if step.results else ()
         for slot, result in zip(step.results, results, strict=True):
             value = np.asarray(result) if isinstance(result, np.generic) else result

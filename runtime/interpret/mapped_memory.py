@@ -1,4 +1,4 @@
-"""What of the address space the process may read and write, as Linux tells it."""
+"""The readable and writable mappings of the process, as Linux lists them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import numpy as np
 
 from tilec.runtime.interpret.intervals import Intervals
 
-# proc_pid_maps(5): a line for each mapping, with its addresses in hexadecimal and its permissions.
+# proc_pid_maps(5): one line per mapping, with its addresses in hexadecimal and its permissions.
 _MAPS = Path("/proc/self/maps")
-# No system maps the first page, and most give no list of what they map.
+# The first page is never mapped; other systems have no list of mappings.
 _FIRST_ADDRESS, _END = 4096, 2**64 - 1
 _ALL = [(_FIRST_ADDRESS, _END - _FIRST_ADDRESS)]
 
 
 class MappedMemory:
-    """The mappings as they were when an access last missed them, or everything but the first page where none are told.
+    """The mappings, read again after each miss; without a list, all addresses but the first page.
 
-    Memory that is unmapped in between still counts, so this finds wrong addresses, not all dangling ones.
+    Memory that was unmapped since counts as mapped, so not every dangling address is found.
     """
 
     def __init__(self) -> None:
         self._read()
 
     def outside(self, addresses: np.ndarray, size: int, writing: bool) -> np.ndarray:
-        """Which accesses of `size` bytes would end the process; they are aligned, so none lies across two mappings."""
+        """A mask of the accesses of `size` bytes outside all mappings; aligned accesses never straddle two mappings."""
         missed = self._intervals(writing).outside(addresses, size)
         if not missed.any():
             return missed

@@ -1,8 +1,6 @@
-"""Memory through pointers, and tokens. Operations run in program order, one of those that tokens allow."""
+"""Accesses through pointers, and tokens. Operations run in program order, one of the orders that tokens allow."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -15,17 +13,19 @@ Tile = np.ndarray
 
 
 @interprets("make_token", "join_tokens", "memory_fence_alias_tko", "gdc_launch_dependents_tko", "gdc_wait_tko")
-def _token(_op: Step, _machine: Machine, *_tokens: Any) -> tuple[None]:
+def _token(_op: Step, _machine: Machine, *_tokens: object) -> tuple[None]:
     return (None,)
 
 
 def unwritten(op: Step, machine: Machine) -> np.ndarray:
-    """What stands for an element that the language leaves undefined: zero, or poison when checking."""
+    """The value of an undefined element: zero, or poison when checking."""
     return access.poison(op.element) if machine.check else np.zeros((), op.element.dtype)
 
 
 @interprets("load_ptr_tko")
-def _load(op: Step, machine: Machine, source: Tile, mask: Tile | None, padding: Tile | None, _token: None) -> Any:
+def _load(
+    op: Step, machine: Machine, source: Tile, mask: Tile | None, padding: Tile | None, _token: None
+) -> tuple[Tile, None]:
     fill = unwritten(op, machine) if padding is None else padding
     return access.load(machine.memory, source, mask, op.element, fill), None
 

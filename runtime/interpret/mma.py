@@ -1,7 +1,7 @@
-"""Matrix multiply-accumulate: products and sums in f64, rounded once to the accumulator's type for each operation.
+"""Matrix multiply-accumulate: products and sums in f64, rounded once per operation to the type of the accumulator.
 
 Products of f16, bf16, tf32, f32 and smaller types are exact in f64, so the only other error is that of summing in f64;
-for f64 operands products round as well. The order of summation is that of numpy's matrix product.
+products of f64 operands round as well. numpy's matrix product determines the order of summation.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from tilec.runtime.interpret.step import Step
 
 Tile = np.ndarray
 
-# From here on OpenBLAS shares a product out over threads (GEMM_MULTITHREAD_THRESHOLD times 65536), whose waiting for
-# each other costs more than products of tiles do, and whose number would decide how sums round.
+# The size from which OpenBLAS splits a product over threads (GEMM_MULTITHREAD_THRESHOLD times 65536). Their
+# synchronisation costs more than the product of two tiles, and their number would affect the rounding of sums.
 _SINGLE_THREADED = 4 * 65536
 
 
 def _operand(tile: Tile, element: TileElement) -> Tile:
     if element.name == "tf32":
-        # What was loaded as tf32 may have low bits, which the tensor cores ignore.
+        # A tf32 loaded from memory may have low bits set, which tensor cores ignore.
         tile = (np.asarray(tile, order="C").view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
     return element.format.decode(tile)
 
@@ -35,10 +35,10 @@ def _accumulate(op: Step, lhs: Tile, rhs: Tile, acc: Tile) -> Tile:
 
 
 def _product(lhs: Tile, rhs: Tile) -> Tile:
-    """The matrix product, some rows at a time; extents are powers of two."""
+    """The matrix product, computed in groups of rows; extents are powers of two."""
     *batch, rows, depth = lhs.shape
-    some = max(1, min(rows, _SINGLE_THREADED // (depth * rhs.shape[-1])))
-    parts = np.matmul(lhs.reshape(*batch, rows // some, some, depth), rhs[..., np.newaxis, :, :])
+    group = max(1, min(rows, _SINGLE_THREADED // (depth * rhs.shape[-1])))
+    parts = np.matmul(lhs.reshape(*batch, rows // group, group, depth), rhs[..., np.newaxis, :, :])
     return parts.reshape(*batch, rows, rhs.shape[-1])
 
 
@@ -63,5 +63,5 @@ def _mmaf_scaled(
 def _mmai(op: Step, _machine: Machine, lhs: Tile, rhs: Tile, acc: Tile) -> Tile:
     left = reading(lhs, op.types[0].element, op["signedness_lhs"]).astype(np.float64)
     right = reading(rhs, op.types[1].element, op["signedness_rhs"]).astype(np.float64)
-    # Sums of products of bytes stay far below 2**53, so the float product is exact.
+    # Sums of products of bytes stay below 2**53, so the product in f64 is exact.
     return wrap(_product(left, right).astype(np.int64) + acc, op.element)

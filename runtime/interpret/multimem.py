@@ -1,8 +1,6 @@
-"""Accesses to the memory of several devices at once; the interpreter has one, which stands for all of them."""
+"""Multimem accesses, which address the memory of several devices at once; the interpreter has a single device."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +25,7 @@ def _store(op: Step, machine: Machine, view: TileView, tile: Tile, index: Tiles,
 
 
 @interprets("multimem_reduce_view_tko")
-def _reduce(op: Step, machine: Machine, view: TileView, tile: Tile, index: Tiles, _token: None) -> Any:
+def _reduce(op: Step, machine: Machine, view: TileView, tile: Tile, index: Tiles, _token: None) -> tuple[None]:
     mode = "addf" if view.tensor.element.is_float else op["reduction"]
     update_view(machine, view, locate(op, machine, view, index, op.types[2]), mode, tile)
     return (None,)

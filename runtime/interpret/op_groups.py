@@ -1,4 +1,4 @@
-"""All op groups of meanings; importing this fills the registry."""
+"""Imports every op group of the interpreter, which fills the registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The promise of `overflow<...>`: that the exact result fits, as signed, as unsigned, or as both."""
+"""The assumption of `overflow<...>`: the exact result fits the type as signed, as unsigned, or as both."""
 
 from __future__ import annotations
 
@@ -19,26 +19,28 @@ _EXACT: dict[str, Callable[..., np.ndarray]] = {
     "cuda_tile.shli": lambda a, b: a << b,
     "cuda_tile.trunci": lambda a: a,
 }
-_PROMISES = {
+_SIGNEDNESS = {
     "none": (), "no_signed_wrap": ("signed",), "no_unsigned_wrap": ("unsigned",), "no_wrap": ("signed", "unsigned"),
 }  # fmt: skip
 
 
 def check_overflow(op: Step, machine: Machine, *tiles: np.ndarray) -> None:
-    """Faults where the promise is broken; looks only when checking, with Python's integers."""
+    """When checking, raises Fault if an exact result, computed in Python integers, does not fit."""
     if not machine.check:
         return
-    for signedness in _PROMISES[op["overflow"]]:
+    for signedness in _SIGNEDNESS[op["overflow"]]:
         exact = _EXACT[op.name](*_integers(op, signedness, tiles))
         low, high = limits(op.element, signedness)
-        broken = np.asarray((exact < low) | (exact > high), np.bool_)
-        if broken.any():
-            value = np.asarray(exact, object)[broken].flat[0]
-            machine.undefined(f"the result {value} does not fit {signedness} {op.element}, against {op['overflow']}")
+        outside = np.asarray((exact < low) | (exact > high), np.bool_)
+        if outside.any():
+            value = np.asarray(exact, object)[outside].flat[0]
+            machine.undefined(
+                f"the result {value} does not fit {signedness} {op.element}, which violates {op['overflow']}"
+            )
 
 
 def _integers(op: Step, signedness: str, tiles: tuple[np.ndarray, ...]) -> list[np.ndarray]:
     element: TileElement = op.types[0].element
-    # The amount of a shift comes as u64, unsigned whatever the promise is about.
+    # A shift amount is passed as u64: always unsigned.
     read = [t if t.dtype == np.uint64 else reading(t, element, signedness) for t in tiles]
     return [np.asarray(tile).astype(object) for tile in read]

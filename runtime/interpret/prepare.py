@@ -1,8 +1,9 @@
-"""Makes the steps of an entry from its MLIR operations."""
+"""Translation of the MLIR operations of an entry to steps."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from tilec.dialect.cache import cached
 from tilec.dialect.cuda_tile import types
@@ -13,16 +14,18 @@ from tilec.dialect.spelling import spell
 from tilec.errors import UnsupportedError
 from tilec.runtime.interpret.constants import array_of_elements
 from tilec.runtime.interpret.element import ELEMENTS, TileElement
-from tilec.runtime.interpret.location import place
+from tilec.runtime.interpret.location import source_location
 from tilec.runtime.interpret.masked_pointers import OFFSET, is_masked
 from tilec.runtime.interpret.op_groups import MEANINGS
 from tilec.runtime.interpret.step import Block, Step, TensorViewType, TileType, TileViewType
-from tilec.runtime.interpret.stride_promises import ASSUME, MAKE_TENSOR_VIEW, is_about_a_stride, stride_promises
+from tilec.runtime.interpret.stride_assumptions import ASSUME, MAKE_TENSOR_VIEW, is_stride, stride_assumptions
+
+T = TypeVar("T")
 
 
 @cached
 def element_of(type: ir.Type) -> TileElement:
-    """The element that an MLIR number or pointer type stands for."""
+    """The element of an MLIR number or pointer type."""
     if isinstance(type, types.PointerType):
         return TileElement("ptr", element_of(type.element))
     return ELEMENTS[spell(type)]
@@ -45,7 +48,7 @@ def plain_type(type: ir.Type) -> Any:
 
 
 class Preparation:
-    """Numbers the values of one entry and turns its operations into steps."""
+    """Numbers the values of one entry and translates its operations to steps."""
 
     def __init__(self) -> None:
         self._slots: dict[ir.Value, int] = {}
@@ -55,7 +58,7 @@ class Preparation:
         return len(self._slots)
 
     def block(self, block: ir.Block) -> Block:
-        """The steps of a block; raises UnsupportedError, with the user's line, for an operation without a meaning."""
+        """The steps of a block; raises UnsupportedError, with the source location, for an unsupported operation."""
         made = Block(tuple(self._slot(argument) for argument in block.arguments))
         made.steps.extend(self.step(op) for op in block.operations)
         made.vectorisable = all(step.elementwise and not step.blocks for step in made.steps)
@@ -64,12 +67,12 @@ class Preparation:
     def _slot(self, value: ir.Value) -> int:
         return self._slots.setdefault(value, len(self._slots))
 
-    def step(self, op: Any) -> Step:
-        """One operation; raises UnsupportedError where it has no meaning."""
+    def step(self, op: ir.OpView) -> Step:
+        """The step of one operation; raises UnsupportedError if the interpreter does not support it."""
         name = op.operation.name
-        location, notes = place(op.location)
+        location, notes = source_location(op.location)
         if name not in MEANINGS:
-            raise UnsupportedError(f"the interpreter has no meaning for '{name}'", location, notes)
+            raise UnsupportedError(f"the interpreter does not support '{name}'", location, notes)
         found = MEANINGS[name]
         operands = groups(op, "operand") or {}
         return Step(
@@ -91,32 +94,32 @@ def _type(value: ir.Value) -> Any:
     return plain_type(value.type)
 
 
-def _entry(field: ValueField, values: list[ir.Value], fact: Any) -> Any:
-    """What `fact` says of a field's values: one for a single value, None for an absent one, a tuple for a group."""
+def _entry(field: ValueField, values: list[ir.Value], map_value: Callable[[ir.Value], T]) -> T | tuple[T, ...] | None:
+    """`map_value` of the values of a field: None for an absent optional, a tuple for a variadic group."""
     if field.arity == ONE:
-        return fact(values[0])
+        return map_value(values[0])
     if field.arity == OPTIONAL:
-        return fact(values[0]) if values else None
-    return tuple(fact(value) for value in values)
+        return map_value(values[0]) if values else None
+    return tuple(map_value(value) for value in values)
 
 
-def _attributes(op: Any) -> dict[str, Any]:
-    found = {}
+def _attributes(op: ir.OpView) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for name, field in op.attribute_fields.items():
         if name in op.attributes:
             found[name] = _plain(field.to_python(op.attributes[name]))
         else:
             found[name] = False if field.kind == "flag" else field.default
     if op.operation.name == ASSUME:
-        found["is_about_a_stride"] = is_about_a_stride(op)
+        found["is_stride"] = is_stride(op)
     if op.operation.name == OFFSET:
         found["is_masked"] = is_masked(op)
     if op.operation.name == MAKE_TENSOR_VIEW:
-        found["stride_promises"] = stride_promises(op)
+        found["stride_assumptions"] = stride_assumptions(op)
     return found
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, ir.DenseElementsAttr):
         element = element_of(ir.RankedTensorType(value.type).element_type)
         return array_of_elements(value, element)

@@ -1,8 +1,8 @@
-"""Folds of a tile along a dimension.
+"""Reductions and scans of a tile along a dimension.
 
-reduce is a balanced tree over neighbours: the right one of each pair is the body's element, the left one its
-accumulator, so that a body which is associative only gives the right answer too. scan goes step by step. Neither
-uses the identities: they promise that the body gives back what it combines with them.
+reduce is a balanced tree over adjacent elements: the right one of each pair is the element of the body, the left one
+its accumulator, so the body needs to be associative but not commutative. scan is sequential. Neither uses the
+identities: combining a value with the identity yields that value, by assumption.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Tiles = tuple[np.ndarray, ...]
 
 
 def _combine(machine: Machine, body: Block, elements: Tiles, accumulators: Tiles) -> Tiles:
-    """The body on every element of tiles of one shape."""
+    """Applies the body to the elements of tiles of one shape."""
     shape = elements[0].shape
     if body.vectorisable or not shape:
         yielded = machine.run(body, _pairs(elements, accumulators)).values

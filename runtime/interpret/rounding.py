@@ -1,4 +1,4 @@
-"""Rounding of f64 values to a format in each mode, once and exactly."""
+"""Correct rounding of f64 values to a format in each mode."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ TO_INTEGRAL: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def round_to(values: np.ndarray, target: FloatFormat, mode: str) -> np.ndarray:
-    """The values of `target` (as f64) that `values` round to.
+    """Rounds `values` to the format `target`, as f64.
 
-    Too large values become what IEEE 754 section 7.4 says for the mode; formats of 8 bits and fewer saturate
-    instead, infinities included (Tile IR 5.1.3). NaN stays NaN, and is the largest value where there is no NaN.
+    Overflow follows IEEE 754 section 7.4; formats of at most 8 bits saturate instead, infinities included (Tile IR
+    5.1.3). NaN becomes the largest value if the format has no NaN.
     """
     values = np.asarray(values, np.float64)
     if target.name == "f64":

@@ -1,13 +1,13 @@
-"""Runs an entry of a `cuda_tile` module on the host's memory: one tile block after another, as the manual means it."""
+"""Interpretation of an entry of a `cuda_tile` module in host memory, one tile block at a time."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
+from tilec.dialect.cuda_tile.entry import EntryOp
 from tilec.dialect.mlir import ir
 from tilec.errors import InputError
 from tilec.process.recursion_limit import deep_recursion
@@ -37,18 +37,25 @@ def run(
     progress: Callable[[int, int], object] | None = None,
     write: Callable[[str], object] | None = None,
 ) -> None:
-    """Runs `entry` once for each tile block of `grid`; memory is the host's own, at its real addresses.
+    """Runs `entry` once per tile block of `grid`, on host memory at its real addresses.
 
-    `values` has one number for each parameter: an integer or float for a number, an address for a pointer. With
-    `ranges` (address, bytes, writable) every access must lie in one of them; without, in what the process has mapped.
-    `check` makes an error of what the language leaves undefined (a broken promise of assume or overflow, a division by
-    zero, a conversion out of range, accesses of the same memory in an order that no token or atomic gives) and fills
-    what a load leaves undefined with NaN or alternating bits, not zero.
-    `truncate_tf32` converts f32 to tf32 by dropping bits, as tensor cores do with unconverted f32. `progress` is called
-    with the number of tile blocks done and of all; `write` takes what the kernel prints, in place of standard output.
+    Args:
+        module: a module of `cuda_tile`.
+        entry: the name of the entry.
+        grid: one to three extents.
+        values: one number per parameter; an address for a pointer.
+        ranges: (address, bytes, writable), one of which must contain each access; None is all memory of the process.
+        check: reports undefined behaviour (a violated assumption of `assume` or `overflow`, division by zero, a
+            conversion out of range, unordered accesses of the same memory) and fills undefined elements with NaN or
+            alternating bits instead of zero.
+        truncate_tf32: converts f32 to tf32 by dropping bits, as tensor cores treat unconverted f32.
+        progress: called with the number of completed tile blocks and their total.
+        write: receives printed text instead of standard output.
 
-    Raises InputError for an entry, a grid or values that do not fit, UnsupportedError for an operation without a
-    meaning here, SimulationError at the user's line for what the kernel does wrong.
+    Raises:
+        InputError: the entry, the grid or the values do not fit.
+        UnsupportedError: the interpreter does not support an operation.
+        SimulationError: an error of the kernel, with its source location.
     """
     function = _entry(module, entry)
     extents = grid_of(grid)
@@ -62,7 +69,7 @@ def run(
     print_text = write or sys.stdout.write
     with np.errstate(all="ignore"), GlobalValues(module, memory) as addresses:
         for done, index in enumerate(_blocks(extents), 1):
-            slots = [None] * preparation.slot_count
+            slots: list[object] = [None] * preparation.slot_count
             machine = Machine(memory, index, extents, slots, addresses, print_text, check, truncate_tf32)
             machine.run(body, arguments)
             if ordering is not None:
@@ -75,14 +82,14 @@ def _blocks(grid: Dimensions) -> Iterable[Dimensions]:
     return ((x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0]))
 
 
-def _entry(module: ir.Module, name: str) -> Any:
-    entries = {op.sym_name: op for op in module.body.operations if op.operation.name == "cuda_tile.entry"}
+def _entry(module: ir.Module, name: str) -> EntryOp:
+    entries = {op.sym_name: op for op in module.body.operations if isinstance(op, EntryOp)}
     if name not in entries:
         raise InputError(f"the module has no entry '{name}'; its entries are: {', '.join(entries) or 'none'}")
     return entries[name]
 
 
-def _arguments(function: Any, entry: str, values: Sequence[Value]) -> list[np.ndarray]:
+def _arguments(function: EntryOp, entry: str, values: Sequence[Value]) -> list[np.ndarray]:
     types = [plain_type(argument.type) for argument in function.body.blocks[0].arguments]
     if len(values) != len(types):
         raise InputError(f"entry '{entry}' has {len(types)} parameters, got {len(values)} values")

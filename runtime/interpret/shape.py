@@ -1,4 +1,4 @@
-"""Creation of tiles, and everything that moves elements without changing them."""
+"""Creation of tiles, and operations that move elements without changing them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tilec.runtime.interpret.step import Step
 
 Tile = np.ndarray
 
-# extract and insert take their indices in this type only.
+# The index type of extract and insert.
 _INDEX = ELEMENTS["i32"]
 
 
@@ -49,7 +49,7 @@ def _cat(op: Step, _machine: Machine, lhs: Tile, rhs: Tile) -> Tile:
 
 
 def _part(machine: Machine, whole: Tile, part: tuple[int, ...], indices: tuple[Tile, ...]) -> tuple[slice, ...]:
-    """The place of sub-tile number `indices`; an index beyond the last one is undefined and taken as the last one."""
+    """The slices of the sub-tile at `indices`; an index beyond the last sub-tile is undefined and clamped."""
     found = []
     for axis, (extent, size, index) in enumerate(zip(whole.shape, part, indices, strict=True)):
         number, count = scalar(index, _INDEX, "unsigned"), extent // size
@@ -78,7 +78,7 @@ def _select(_op: Step, _machine: Machine, cond: Tile, val_if_true: Tile, val_if_
 
 
 def bytes_of(tile: Tile, element: TileElement) -> Tile:
-    """The bytes of a tile of rank 1 as memory holds them, little-endian."""
+    """The bytes of a tile of rank 1 in memory, little-endian."""
     bits = np.ascontiguousarray(element.to_bits(tile))
     return bits[0::2] | bits[1::2] << np.uint8(4) if element.bits == 4 else bits.view(np.uint8)
 
@@ -86,7 +86,7 @@ def bytes_of(tile: Tile, element: TileElement) -> Tile:
 @interprets("pack")
 def _pack(op: Step, _machine: Machine, source: Tile) -> Tile:
     element = op.types[0].element
-    # Here i1 counts one bit, unlike in memory.
+    # An i1 is packed to one bit, unlike in memory.
     stored = np.packbits(source, bitorder="little") if element.name == "i1" else bytes_of(source, element)
     return stored.view(np.int8)
 
@@ -105,18 +105,18 @@ def _unpack(op: Step, _machine: Machine, source: Tile) -> Tile:
 def _offset(op: Step, machine: Machine, ptr: Tile, offset: Tile) -> Tile:
     elements = np.asarray(signed(offset, op.types[1].element)).astype(np.int64)
     moved = ptr + (elements * op.element.target.steps).view(np.uint64)
-    return _checked(op, machine, ptr, elements, moved) if machine.check else moved
+    return _check_addresses(op, machine, ptr, elements, moved) if machine.check else moved
 
 
-def _checked(op: Step, machine: Machine, ptr: Tile, elements: Tile, moved: Tile) -> Tile:
-    """Addresses that leave the 64 bits come back on the wrong side, or from too large a product."""
+def _check_addresses(op: Step, machine: Machine, ptr: Tile, elements: Tile, moved: Tile) -> Tile:
+    """The moved pointers, those that overflow 64 bits replaced by NO_ADDRESS; Fault unless the accesses are masked."""
     target, memory = op.element.target, machine.memory
     poisoned = access.may_be_poison(elements, op.types[1].element)
     too_far = np.abs(elements) > (2**63 - 1) // target.steps
     wrong = np.asarray(too_far | (((moved < ptr) != (elements < 0)) & (elements != 0)))
     if wrong.any():
         number, start = elements[wrong].flat[0], ptr[wrong].flat[0] // np.uint64(target.steps_per_byte)
-        message = f"{number} elements from {start:#x} is no address"
+        message = f"{number} elements from {start:#x} exceeds the 64-bit address space"
         if np.any(wrong & poisoned):
             message += f"; {POISON}"
         if not op["is_masked"]:

@@ -1,4 +1,4 @@
-"""A module made ready to run: operations as steps with numbered values, types and attributes as plain Python."""
+"""A module prepared for execution: steps with numbered values, types and attributes as plain Python objects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilec.runtime.interpret.registry import Meaning
 
 @dataclass(frozen=True)
 class TileType:
-    """A tile's shape and element type."""
+    """The shape and element type of a tile."""
 
     shape: tuple[int, ...]
     element: TileElement
@@ -20,7 +20,7 @@ class TileType:
 
 @dataclass(frozen=True)
 class TensorViewType:
-    """A strided tensor; None is an extent or stride that an operand gives."""
+    """A strided tensor; None is an extent or stride passed as an operand."""
 
     shape: tuple[int | None, ...]
     strides: tuple[int | None, ...]
@@ -31,7 +31,7 @@ class TensorViewType:
 class TileViewType:
     """Tiles of a tensor: along tile dim k, index i starts at i * steps[k] of tensor dim dim_map[k].
 
-    A gather_scatter_view has steps of 1 (its dense indices count elements) and names its rows along `sparse_dim`.
+    A gather_scatter_view has steps of 1 (its dense indices count elements) and indexes each row along `sparse_dim`.
     """
 
     tile: TileType
@@ -41,18 +41,22 @@ class TileViewType:
     sparse_dim: int | None = None
 
 
+# The slots of an operand field.
+Slots = int | tuple[int, ...] | None
+
+
 @dataclass(slots=True)
 class Step:
-    """One operation: what it does, which values it takes and gives.
+    """One operation: its interpretation, operands, results and attributes.
 
-    `operands` has one entry a field: a slot, None where absent, a tuple of slots for a group. `types` are those of the
-    present operands in order, `result_types` those of the results; None stands for a token.
+    `operands` has one entry per field: a slot, None if absent, a tuple of slots for a variadic group; `types` has the
+    same structure. A token has the type None.
     """
 
     name: str
     meaning: Meaning
     elementwise: bool
-    operands: tuple[Any, ...]
+    operands: tuple[Slots, ...]
     results: tuple[int, ...]
     types: tuple[Any, ...]
     result_types: tuple[Any, ...]
@@ -78,7 +82,7 @@ class Step:
 
 @dataclass(slots=True)
 class Block:
-    """A straight list of steps; `vectorisable` blocks of 0-D tiles may run on whole tiles at once."""
+    """A sequence of steps; a `vectorisable` block of 0-D tiles also runs on whole tiles."""
 
     arguments: tuple[int, ...]
     steps: list[Step] = field(default_factory=list)
@@ -87,7 +91,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Leave:
-    """How a block ended: `kind` is yield, continue, break or return."""
+    """The terminator of a block and its operands: `kind` is yield, continue, break or return."""
 
     kind: str
     values: tuple[Any, ...] = ()

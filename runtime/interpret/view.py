@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tilec.runtime.interpret import access
-from tilec.runtime.interpret.assume import check_promise
+from tilec.runtime.interpret.assume import check_assumption
 from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.integer import limits, scalar, unsigned, wrap
@@ -20,10 +19,10 @@ from tilec.runtime.interpret.step import Step, TileType, TileViewType
 
 Tile = np.ndarray
 
-# Positions from here on lie outside of every tensor, whose extents count elements of at least half a byte.
-_FAR = 2**62
-# Beyond this many elements from its start an offset into a tensor is undefined (Tile IR 5.6.1).
-_FARTHEST = 2**63 - 1
+# A position outside every tensor: extents count elements of at least 4 bits.
+_OUTSIDE = 2**62
+# The largest defined offset into a tensor, in elements (Tile IR 5.6.1).
+_MAX_OFFSET = 2**63 - 1
 
 _PADDING = {"neg_zero": -0.0, "nan": np.nan, "pos_inf": np.inf, "neg_inf": -np.inf}
 
@@ -40,13 +39,13 @@ class TensorView:
 
 @dataclass(frozen=True)
 class TileView:
-    """A tensor with the way it is cut into tiles."""
+    """A tensor partitioned into tiles."""
 
     tensor: TensorView
     type: TileViewType
 
     def index_space(self) -> list[int]:
-        """How many tiles there are along each dimension of the tile."""
+        """The number of tiles along each tile dimension."""
         extents = [self.tensor.shape[dim] for dim in self.type.dim_map]
         return [-(-extent // step) for extent, step in zip(extents, self.type.steps, strict=True)]
 
@@ -54,13 +53,13 @@ class TileView:
 @interprets("make_tensor_view")
 def _make_tensor_view(
     op: Step, machine: Machine, base: Tile, shape: tuple[Tile, ...], strides: tuple[Tile, ...]
-) -> Any:
+) -> TensorView:
     kind = op.result_types[0]
     extents = _filled(kind.shape, shape, op.types[1])
     dynamic = [extent for extent, stride in zip(extents, kind.strides, strict=True) if stride is None]
-    for extent, value, type, promises in zip(dynamic, strides, op.types[2], op["stride_promises"], strict=True):
-        for predicate in promises if extent != 1 else ():
-            check_promise(machine, predicate, value, type)
+    for extent, value, type, predicates in zip(dynamic, strides, op.types[2], op["stride_assumptions"], strict=True):
+        for predicate in predicates if extent != 1 else ():
+            check_assumption(machine, predicate, value, type)
     return TensorView(int(base), extents, _filled(kind.strides, strides, op.types[2]), kind.element)
 
 
@@ -92,73 +91,73 @@ def _extents(op: Step, machine: Machine, values: list[int]) -> tuple[Tile, ...]:
 
 
 def _positions(view: TileView, axis: int, index: Tile, element: TileElement) -> Tile:
-    """Where the elements of a tile lie along the tensor dimension that tile dimension `axis` walks."""
+    """The positions of the elements of a tile along the tensor dimension of tile dimension `axis`."""
     if view.type.sparse_dim == axis:
-        return np.minimum(unsigned(index, element).astype(np.uint64), np.uint64(_FAR)).astype(np.int64)
-    start = min(scalar(index, element, "unsigned") * view.type.steps[axis], _FAR)
+        return np.minimum(unsigned(index, element).astype(np.uint64), np.uint64(_OUTSIDE)).astype(np.int64)
+    start = min(scalar(index, element, "unsigned") * view.type.steps[axis], _OUTSIDE)
     return start + np.arange(view.type.tile.shape[axis], dtype=np.int64)
 
 
 def _check_index(machine: Machine, view: TileView, index: tuple[Tile, ...], types: tuple[TileType, ...]) -> None:
-    """A tile may reach beyond the tensor, its index may not lie beyond the tiles (Tile IR 5.6.1 to 5.6.3)."""
+    """Faults for an index outside the index space; the tile itself may exceed the tensor (Tile IR 5.6.1 to 5.6.3)."""
     for axis, count in enumerate(view.index_space()):
         if axis == view.type.sparse_dim:
             continue
         number = scalar(index[axis], types[axis].element, "unsigned")
         if number >= count:
             shown = scalar(index[axis], types[axis].element)
-            why = f"; {POISON}" if access.may_be_poison(index[axis], types[axis].element).any() else ""
-            machine.undefined(f"index {axis} of the view needs to be at least 0 and below {count}, got {shown}{why}")
+            note = f"; {POISON}" if access.may_be_poison(index[axis], types[axis].element).any() else ""
+            machine.undefined(f"index {axis} of the view needs to be at least 0 and below {count}, got {shown}{note}")
 
 
 def locate(
     op: Step, machine: Machine, view: TileView, index: tuple[Tile, ...], types: tuple[TileType, ...]
 ) -> tuple[Tile, Tile]:
-    """The address of each element of the tile at `index` (of `types`), and which elements lie inside of the tensor."""
+    """The address of each element of the tile at `index` (of `types`), and a mask of those inside the tensor."""
     tensor, shape = view.tensor, view.type.tile.shape
     if machine.check:
         _check_index(machine, view, index, types)
-    offsets, inside, reach = np.zeros(shape, np.uint64), np.ones(shape, np.bool_), 0
-    promised = op["inbounds"] or [False] * len(shape)
+    offsets, inside, offset = np.zeros(shape, np.uint64), np.ones(shape, np.bool_), 0
+    assumed = op["inbounds"] or [False] * len(shape)
     for axis, dim in enumerate(view.type.dim_map):
         positions = _positions(view, axis, index[axis], types[axis].element)
         within = positions < tensor.shape[dim]
-        if promised[axis] and not within.all():
+        if assumed[axis] and not within.all():
             extent = tensor.shape[dim]
-            machine.undefined(f"index {axis} is promised to stay inside of {extent} elements, got {positions.max()}")
+            machine.undefined(f"index {axis} is marked as within bounds of {extent} elements, got {positions.max()}")
         along = [1] * len(shape)
         along[axis] = shape[axis]
         positions = np.where(within, positions, 0)
         offsets = offsets + (positions.astype(np.uint64) * np.uint64(tensor.strides[dim])).reshape(along)
         inside = inside & within.reshape(along)
-        reach += int(positions.max()) * tensor.strides[dim]
-    if reach > _FARTHEST:
-        machine.undefined(f"the tile reaches {reach} elements from the start of the tensor, beyond 2**63 - 1")
+        offset += int(positions.max()) * tensor.strides[dim]
+    if offset > _MAX_OFFSET:
+        machine.undefined(f"the offset of {offset} elements from the start of the tensor exceeds 2**63 - 1")
     return offsets * np.uint64(tensor.element.steps) + np.uint64(tensor.base), inside
 
 
 def padding(op: Step, machine: Machine, view: TileView) -> np.ndarray:
-    """What stands for elements outside of the tensor."""
+    """The value of elements outside the tensor."""
     kind, element = view.type.padding, view.tensor.element
     if kind is None:
         return unwritten(op, machine)
     if kind == "zero":
-        # Also where a format has no zero: bits of zero, which are the least power of two in f8E8M0FNU.
+        # All bits zero, also in f8E8M0FNU, which has no zero.
         return np.zeros((), element.dtype)
-    if not element.format.can_be(_PADDING[kind]):
-        raise Fault(f"{element} has no value that is {kind}, the padding of this view")
+    if not element.format.represents(_PADDING[kind]):
+        raise Fault(f"{element} cannot represent the padding value {kind} of this view")
     return element.format.encode(np.asarray(_PADDING[kind]))
 
 
 @interprets("load_view_tko")
 def load_tile(op: Step, machine: Machine, view: TileView, index: tuple[Tile, ...], _token: None) -> tuple[Tile, None]:
-    """The tile of a view at an index, with the view's padding outside of the tensor."""
+    """The tile of a view at an index, with the padding of the view outside the tensor."""
     addresses, inside = locate(op, machine, view, index, op.types[1])
     return access.load(machine.memory, addresses, inside, op.element, padding(op, machine, view)), None
 
 
 def store_tile(op: Step, machine: Machine, view: TileView, tile: Tile, index: tuple[Tile, ...]) -> tuple[None]:
-    """Writes the tile of a view at an index, the third operand; what is outside of the tensor is dropped."""
+    """Writes the tile of a view at an index, the third operand; elements outside the tensor are dropped."""
     addresses, inside = locate(op, machine, view, index, op.types[2])
     access.store(machine.memory, addresses, inside, view.tensor.element, tile)
     return (None,)

@@ -110,11 +110,11 @@ def test_addresses_in_memory_lead_to_the_arrays_of_the_setting_memory() -> None:
     result = np.zeros(1, np.float32)
     table = np.array([result.ctypes.data])
     module = tilec.Module.parse(INDIRECT)
-    with pytest.raises(SimulationError, match="is in no array of the launch"):
+    with pytest.raises(SimulationError, match="is outside all arrays of the launch"):
         tilec.run(module, 1, [table], backend="interpret")
     tilec.run(module, 1, [table], backend="interpret", memory=[result])
     assert result[0] == 2.5
-    with pytest.raises(SimulationError, match="is in no array of the launch"):
+    with pytest.raises(SimulationError, match="is outside all arrays of the launch"):
         tilec.run(module, 1, [table], backend="interpret", memory=[np.zeros(1)])
     with pytest.raises(InputError, match=r"argument 'memory\[0\]' needs an array"):
         tilec.run(module, 1, [table], backend="interpret", memory=[3])

@@ -13,15 +13,15 @@ LEAST, GREATEST = -(2**31), 2**31 - 1
 
 CASES = [
     ("divi %a, %b signed", 7, 0, -1, "division by zero is undefined"),
-    ("divi %a, %b signed", LEAST, -1, LEAST, "dividing the least i32 by -1 is undefined"),
+    ("divi %a, %b signed", LEAST, -1, LEAST, "dividing the most negative i32 by -1 is undefined"),
     ("remi %a, %b unsigned", 7, 0, 7, "division by zero is undefined"),
-    ("shli %a, %b", 1, 32, 0, "a shift of i32 needs an amount below 32, got 32"),
-    ("shri %a, %b signed", -8, 99, -1, "needs an amount below 32, got 99"),
-    ("shri %a, %b unsigned", -8, 40, 0, "needs an amount below 32, got 40"),
+    ("shli %a, %b", 1, 32, 0, "shift amount of i32 must be below 32, got 32"),
+    ("shri %a, %b signed", -8, 99, -1, "must be below 32, got 99"),
+    ("shri %a, %b unsigned", -8, 40, 0, "must be below 32, got 40"),
     ("addi %a, %b overflow<no_signed_wrap>", GREATEST, 1, LEAST, "the result 2147483648 does not fit signed i32"),
     ("addi %a, %b overflow<no_unsigned_wrap>", -1, 2, 1, "the result 4294967297 does not fit unsigned i32"),
     ("subi %a, %b overflow<no_unsigned_wrap>", 1, 2, -1, "the result -1 does not fit unsigned i32"),
-    ("muli %a, %b overflow<no_wrap>", 65536, 65536, 0, "against no_wrap"),
+    ("muli %a, %b overflow<no_wrap>", 65536, 65536, 0, "which violates no_wrap"),
     ("shli %a, %b overflow<no_signed_wrap>", 2**30, 1, LEAST, "the result 2147483648 does not fit signed i32"),
 ]
 
@@ -117,7 +117,7 @@ def test_a_promise_about_a_number(execute, predicate, kind, kept, broken):
     assert result[0] == kept
     execute(PARAMETERS, body, result, broken, 0)
     with pytest.raises(
-        SimulationError, match=f"the promise {predicate.replace('?', '.')} does not hold: the value is {broken}"
+        SimulationError, match=f"the assumption {predicate.replace('?', '.')} does not hold: the value is {broken}"
     ):
         execute(PARAMETERS, body, result, broken, 0, check=True)
 

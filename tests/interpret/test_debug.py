@@ -44,11 +44,11 @@ def test_print(execute, call, expected):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ('"%n", %i : tile<i32> -> token', "'%n' is no directive of C for one number"),
-        ('"%*d", %i : tile<i32> -> token', r"'%\*d' is no directive of C for one number"),
-        ('"%!d", %i : tile<i32> -> token', "'%!d' is no directive of C for one number"),
-        ('"%4096d", %i : tile<i32> -> token', "'%4096d' asks for more than 4095 characters"),
-        ('"%.4096f", %x : tile<f32> -> token', r"'%.4096f' asks for more than 4095 characters"),
+        ('"%n", %i : tile<i32> -> token', "'%n' is not a printf directive for one number"),
+        ('"%*d", %i : tile<i32> -> token', r"'%\*d' is not a printf directive for one number"),
+        ('"%!d", %i : tile<i32> -> token', "'%!d' is not a printf directive for one number"),
+        ('"%4096d", %i : tile<i32> -> token', "'%4096d' exceeds the limit of 4095 characters"),
+        ('"%.4096f", %x : tile<f32> -> token', r"'%.4096f' exceeds the limit of 4095 characters"),
         ('"%d", %x : tile<f32> -> token', "'%d' prints integers, got a float"),
     ],
 )

@@ -37,8 +37,8 @@ def unordered(execute, body, message, **settings):
     return caught.value
 
 
-NO_TOKEN = "this access has no order: no token or value leads to it from"
-RACE = "this access has no order: it races with"
+NO_TOKEN = "unordered access: no token or value orders it after"
+RACE = "unordered access: it races with"
 
 
 def test_a_load_after_a_store_needs_its_token(execute):

@@ -9,7 +9,7 @@ from tilec.dialect.assembly.reader import read_module
 from tilec.dialect.build import build
 from tilec.dialect.mlir import context, ir
 from tilec.errors import InputError, SimulationError, UnsupportedError
-from tilec.runtime.interpret.location import place
+from tilec.runtime.interpret.location import source_location
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.run import run
 
@@ -62,9 +62,7 @@ def test_an_operation_without_a_meaning_is_unsupported(module, monkeypatch):
     from tilec.runtime.interpret.registry import MEANINGS
 
     monkeypatch.delitem(MEANINGS, "cuda_tile.store_ptr_tko")
-    with pytest.raises(
-        UnsupportedError, match="the interpreter has no meaning for 'cuda_tile.store_ptr_tko'"
-    ) as caught:
+    with pytest.raises(UnsupportedError, match="the interpreter does not support 'cuda_tile.store_ptr_tko'") as caught:
         run(module, "first", 1, [4096, 1.0, 1, 0])
     assert caught.value.location.line == 3
 
@@ -82,7 +80,7 @@ def test_a_second_meaning_is_refused_and_both_are_named():
 def test_calls_that_lead_to_a_place_become_notes():
     with context():
         helper, caller = ir.Location.file("k.py", 3, 5), ir.Location.file("k.py", 9, 2)
-        found, notes = place(ir.Location.callsite(ir.Location.name("x", helper), [caller]))
+        found, notes = source_location(ir.Location.callsite(ir.Location.name("x", helper), [caller]))
     assert str(found) == "k.py:3:5"
     assert [(note.message, str(note.location)) for note in notes] == [("called from here", "k.py:9:2")]
 
@@ -90,8 +88,8 @@ def test_calls_that_lead_to_a_place_become_notes():
 def test_the_first_known_place_of_a_fused_location_counts():
     with context():
         fused = ir.Location.fused([ir.Location.unknown(), ir.Location.file("k.py", 4, 1)])
-        assert str(place(fused)[0]) == "k.py:4:1"
-        assert place(ir.Location.unknown()) == (None, [])
+        assert str(source_location(fused)[0]) == "k.py:4:1"
+        assert source_location(ir.Location.unknown()) == (None, [])
 
 
 def test_an_error_inside_a_helper_shows_the_call():
@@ -119,5 +117,5 @@ def test_an_error_inside_a_helper_shows_the_call():
 def test_what_a_preview_calls_is_not_known():
     call = "%r = preview$call @f(%a) : (tile<i32>) -> tile<i32>"
     text = f"cuda_tile.module @m {{ entry @k(%a: tile<i32>) {{ {call} return }} }}"
-    with pytest.raises(UnsupportedError, match=r"the interpreter has no meaning for 'cuda_tile\.preview.call'"):
+    with pytest.raises(UnsupportedError, match=r"the interpreter does not support 'cuda_tile\.preview.call'"):
         run(read_module(text), "k", 1, [1])

@@ -53,16 +53,16 @@ LEAST, GREATEST = -(2**31), 2**31 - 1
 CASES = [
     Case("division by zero", arithmetic("divi %a, %b signed"), 7, 0, "division by zero is undefined"),
     Case("division by zero", arithmetic("remi %a, %b unsigned"), 7, 0, "division by zero is undefined"),
-    Case("a quotient that does not fit", arithmetic("divi %a, %b signed"), LEAST, -1, "dividing the least i32 by -1"),
-    Case("a shift by the width or more", arithmetic("shli %a, %b"), 1, 32, "needs an amount below 32, got 32"),
+    Case("a quotient that does not fit", arithmetic("divi %a, %b signed"), LEAST, -1, "dividing the most negative i32"),
+    Case("a shift by the width or more", arithmetic("shli %a, %b"), 1, 32, "must be below 32, got 32"),
     Case("a shift by the width or more", arithmetic("shri %a, %b signed"), 1, -1, "below 32, got 4294967295"),
     Case(
         "a broken promise of overflow", arithmetic("addi %a, %b overflow<no_signed_wrap>"), GREATEST, 1,
-        "the result 2147483648 does not fit signed i32, against no_signed_wrap",
+        "the result 2147483648 does not fit signed i32, which violates no_signed_wrap",
     ),
     Case(
         "a broken promise of assume", f"%r = assume bounded<0, ?>, %a : tile<i32> {STORE}", -1, 0,
-        r"the promise bounded<0, \?> does not hold: the value is -1",
+        r"the assumption bounded<0, \?> does not hold: the value is -1",
     ),
     Case(
         "a float that no integer of the type is near",
@@ -91,7 +91,7 @@ CASES = [
     ),
     Case(
         "a broken promise of inbounds", viewed(STRIDED, "make_strided_view", " inbounds = [true]"), 3, 0,
-        "index 0 is promised to stay inside of 12 elements, got 12",
+        "index 0 is marked as within bounds of 12 elements, got 12",
     ),
     Case(
         "an extent that does not fit",
@@ -103,13 +103,13 @@ CASES = [
         "an address beyond all memory",
         "%big = constant <i64: 0x2000000000000000> : tile<i64> "
         "%q = offset %p, %big : tile<ptr<i32>>, tile<i64> -> tile<ptr<i32>>", 0, 0,
-        "2305843009213693952 elements from 0x[0-9a-f]+ is no address",
+        "2305843009213693952 elements from 0x[0-9a-f]+ exceeds the 64-bit address space",
     ),
     Case(
         "an address beyond all memory",
         "%null = constant <i64: 8> : tile<i64> %q = int_to_ptr %null : tile<i64> -> tile<ptr<i32>> "
         "%s = offset %q, %a : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>", -3, 0,
-        "-3 elements from 0x8 is no address",
+        "-3 elements from 0x8 exceeds the 64-bit address space",
     ),
     Case(
         "an address beyond all memory",
@@ -118,18 +118,18 @@ CASES = [
         %v = make_partition_view %t : partition_view<tile=(4), tensor_view<12xi32, strides=[?]>>
         %x, %k = load_view_tko weak %v[%a]
           : partition_view<tile=(4), tensor_view<12xi32, strides=[?]>>, tile<i32> -> tile<4xi32>, token""", 1, 0,
-        f"the tile reaches {7 * 2**62} elements from the start of the tensor",
+        f"the offset of {7 * 2**62} elements from the start of the tensor",
     ),
     Case(
         "stores to one place in one operation",
         f"{FOUR} %k = store_ptr_tko weak %four, %numbers : tile<4xptr<i32>>, tile<4xi32> -> token", 0, 0,
-        r"element \[1\]: another element of this store has a different value for the same place",
+        r"element \[1\]: two elements of this store write different values to one address",
     ),
     Case(
         "accesses without an order",
         "%k = store_ptr_tko weak %p, %a : tile<ptr<i32>>, tile<i32> -> token "
         "%x, %l = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token", 0, 0,
-        "this access has no order: no token or value leads to it from 'cuda_tile.store_ptr_tko' on the same memory",
+        "unordered access: no token or value orders it after 'cuda_tile.store_ptr_tko' on the same memory",
     ),
 ]  # fmt: skip
 
@@ -194,7 +194,7 @@ ENDLESS = {
 @pytest.mark.parametrize("what", ENDLESS)
 def test_a_loop_in_which_nothing_changes_is_an_error_always(execute, what):
     for check in (False, True):
-        with pytest.raises(SimulationError, match="this loop never ends: an iteration changed neither"):
+        with pytest.raises(SimulationError, match="infinite loop: an iteration changed neither"):
             execute(PARAMETERS, ENDLESS[what], np.ones(1, np.int32), 3, 0, check=check)
 
 
@@ -256,7 +256,9 @@ def test_memory_of_alloca_ends_with_its_block(execute):
     }} else {{ yield %p : tile<ptr<i32>> }}
     %r, %l = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token
     {STORE}"""
-    with pytest.raises(SimulationError, match="load of 4 bytes at 0x[0-9a-f]+ is in no array of the launch") as caught:
+    with pytest.raises(
+        SimulationError, match="load of 4 bytes at 0x[0-9a-f]+ is outside all arrays of the launch"
+    ) as caught:
         execute(PARAMETERS, body, np.zeros(1, np.int32), 5, 0)
     assert caught.value.location.line == 8
 
@@ -294,7 +296,9 @@ def test_what_a_mask_leaves_out_may_be_anywhere(execute, far):
 @pytest.mark.parametrize("far", [2**61, -(2**62)])
 def test_what_no_mask_leaves_out_is_found_at_its_element(execute, far):
     indices = f"{EVERYWHERE}%indices = constant <i64: [3, 1, {far}, 0]> : tile<4xi64>\n"
-    with pytest.raises(SimulationError, match=rf"element \[2\]: {far} elements from 0x[0-9a-f]+ is no address\n"):
+    with pytest.raises(
+        SimulationError, match=rf"element \[2\]: {far} elements from 0x[0-9a-f]+ exceeds the 64-bit address space\n"
+    ):
         body = indices + GATHER.format(mask="%all")
         execute(
             "%p: tile<ptr<i32>>, %q: tile<ptr<i32>>", body, np.zeros(4, np.int32), np.zeros(4, np.int32), check=True

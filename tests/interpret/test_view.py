@@ -214,7 +214,7 @@ def test_a_broken_inbounds_promise_is_an_error_when_checking(execute):
     %x, %k = load_view_tko weak %v[%one] inbounds = [true] : {kind}, tile<i32> -> tile<4xf32>, token"""
     source = np.ones(6, np.float32)
     execute("%p: tile<ptr<f32>>", body, source)
-    with pytest.raises(SimulationError, match="index 0 is promised to stay inside of 6 elements, got 7"):
+    with pytest.raises(SimulationError, match="index 0 is marked as within bounds of 6 elements, got 7"):
         execute("%p: tile<ptr<f32>>", body, source, check=True)
 
 
@@ -273,7 +273,9 @@ def test_padding_of_narrow_floats(execute, element, padding, code):
       : tile<8x{element}>, partition_view<tile=(8), {tensor}>, tile<i32> -> token"""
     parameters = f"%p: tile<ptr<{element}>>, %q: tile<ptr<{element}>>"
     if code is None:
-        with pytest.raises(SimulationError, match=f"{element} has no value that is {padding}, the padding of this vie"):
+        with pytest.raises(
+            SimulationError, match=f"{element} cannot represent the padding value {padding} of this vie"
+        ):
             execute(parameters, body, source, result)
         return
     execute(parameters, body, source, result)

@@ -68,14 +68,14 @@ def test_the_promise_is_broken_where_there_are_two_rows(target):
     out = aligned(128)
     with pytest.raises(TilecError, match="a multiple of 16 bytes"):
         tilec.run(tilec.compile(module(MARKED_STRIDE), target=target), (1,), [out, 2], backend="simulate")
-    with pytest.raises(TilecError, match="the promise div_by<4> does not hold: the value is 1"):
+    with pytest.raises(TilecError, match="the assumption div_by<4> does not hold: the value is 1"):
         tilec.run(module(MARKED_STRIDE), (1,), [out, 2], backend="interpret", check=True)
 
 
 def test_a_promise_with_another_use_is_looked_at():
     body = f"{MARKED_STRIDE}\n%k2 = store_ptr_tko weak %p, %c : tile<ptr<f32>>, tile<f32> -> token"
     used = body.replace("%t = make", "%c = itof %s1 signed : tile<i32> -> tile<f32>\n%t = make")
-    with pytest.raises(TilecError, match="the promise div_by<4> does not hold: the value is 1"):
+    with pytest.raises(TilecError, match="the assumption div_by<4> does not hold: the value is 1"):
         tilec.run(module(used), (1,), [aligned(64), 1], backend="interpret", check=True)
 
 
