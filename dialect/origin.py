@@ -48,11 +48,6 @@ def origin_of(location: ir.Location) -> Origin:
     return _read(location, {}, 0)
 
 
-def error_place(location: ir.Location) -> SourceLocation | None:
-    """The user's line of a location, for a diagnostic."""
-    return origin_of(location).source
-
-
 def _short(source: SourceLocation) -> str:
     return f"{os.path.basename(source.file)}:{source.line}"
 

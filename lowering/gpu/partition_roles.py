@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.build import build
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.origin import error_place
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.operation_role import (
@@ -62,7 +62,7 @@ def partition_roles(kernel: KernelOp, remarks: list[Remark] | None = None) -> bo
             made.erase()
             if remarks is not None:
                 remarks.append(
-                    Remark("roles", f"the kernel is not split into roles: {error}", error_place(error.location))
+                    Remark("roles", f"the kernel is not split into roles: {error}", source_location(error.location))
                 )
             return False
     for op in reversed(work):

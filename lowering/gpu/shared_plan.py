@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.origin import error_place
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA
 from tilec.dialect.tile_gpu.types import SHARED, BufferType
 from tilec.errors import UnsupportedError
@@ -158,7 +158,7 @@ def _check(kernel: Any, plan: SharedPlan, end: int, columns: int, target: Target
         raise UnsupportedError(
             f"the accumulators need {columns} columns of tensor memory, "
             f"{target.name} has {target.tensor_memory_columns}: use smaller tiles",
-            error_place(kernel.operation.location),
+            source_location(kernel.operation.location),
         )
 
 
@@ -168,5 +168,5 @@ def check_shared_bytes(kernel: Any, size_bytes: int, target: Target) -> None:
         raise UnsupportedError(
             f"the kernel needs {size_bytes} bytes of shared memory, {target.name} has {target.shared_bytes}: "
             "use smaller tiles, or fewer stages",
-            error_place(kernel.operation.location),
+            source_location(kernel.operation.location),
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.origin import error_place
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
 
@@ -65,7 +65,7 @@ def _parameters(kernel: Any, maps: int) -> list[dict[str, Any]]:
 
 def _map(op: Any) -> dict[str, Any]:
     size = ELEMENTS[op.element].bytes
-    place = error_place(op.operation.location)
+    place = source_location(op.operation.location)
     return {
         "base": _expression(op.base),
         "element": op.element,
@@ -102,5 +102,5 @@ def _expression(value: ir.Value) -> Any:
             "arguments": [_expression(operand) for operand in operation.operands],
         }
     raise UnsupportedError(
-        f"the launcher cannot compute '{operation.name}' for a tensor map", error_place(operation.location)
+        f"the launcher cannot compute '{operation.name}' for a tensor map", source_location(operation.location)
     )

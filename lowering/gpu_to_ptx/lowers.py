@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.cache import cached
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.origin import error_place
 from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu_to_ptx.elements import PtxElement, element_of
@@ -177,16 +177,16 @@ class Lowering:
         rule = RULES.get(operation.name)
         self.b.location = named_location(operation)
         if rule is None:
-            raise UnsupportedError(f"'{operation.name}' has no lowering to PTX", error_place(operation.location))
+            raise UnsupportedError(f"'{operation.name}' has no lowering to PTX", source_location(operation.location))
         try:
             rule(self, operation)
         except ValueError as error:
-            raise CompileError(f"'{operation.name}': {error}", error_place(operation.location)) from error
+            raise CompileError(f"'{operation.name}': {error}", source_location(operation.location)) from error
         self.b.location = named_location(operation)
 
     def unsupported(self, operation: ir.Operation, message: str) -> UnsupportedError:
         """The error to raise where an operation is legal and has no lowering."""
-        return UnsupportedError(f"'{operation.name}': {message}", error_place(operation.location))
+        return UnsupportedError(f"'{operation.name}': {message}", source_location(operation.location))
 
 
 SCALAR = LinearLayout((), ((),) * LANE_BITS, (), ())

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.origin import error_place
 from tilec.dialect.ptx.builder import LABELS, UNIFORM
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.dialect.ptx.template import format_string
@@ -127,7 +127,9 @@ def _class_name(kind: ir.Type) -> str:
 def _upstream(operation: ir.Operation) -> str:
     text = upstream_text(operation)
     if text is None:
-        raise CompileError(f"'{operation.name}' has no PTX form in the ptx dialect", error_place(operation.location))
+        raise CompileError(
+            f"'{operation.name}' has no PTX form in the ptx dialect", source_location(operation.location)
+        )
     return format_string(text)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.origin import error_place
 from tilec.errors import UnsupportedError
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD
 from tilec.lowering.tile_to_gpu import emitter
@@ -71,7 +71,7 @@ def _handed_on(end: Any, *names: str) -> list[ir.Value]:
     """The operands of a terminator that may stand here."""
     if end.operation.name not in names:
         raise UnsupportedError(
-            f"'{end.operation.name}' cannot leave this block when compiling", error_place(end.operation.location)
+            f"'{end.operation.name}' cannot leave this block when compiling", source_location(end.operation.location)
         )
     return list(end.operation.operands)
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 from typing import Any
 
 from tilec.dialect.cuda_tile.types import PointerType, TileType
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.origin import error_place
 from tilec.dialect.tile_gpu.channel import slot_results
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -75,7 +75,7 @@ class Conversion:
                 if rule is None:
                     raise UnsupportedError(
                         f"'{operation.name}' cannot be compiled for {self.target.name}",
-                        error_place(op.operation.location),
+                        source_location(op.operation.location),
                     )
                 rule(op, self)
             for slot in self.after.pop(operation, ()):

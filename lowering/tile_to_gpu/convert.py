@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.origin import error_place
 from tilec.dialect.spelling import spell
 from tilec.errors import UnsupportedError
 from tilec.lowering.tile_to_gpu import emitter
@@ -87,7 +87,7 @@ def _address(op: Any, conversion: Conversion) -> None:
 def _offset(op: Any, conversion: Conversion) -> None:
     pointee = op.operation.operands[0].type.element.element
     if spell(pointee) == "f4E2M1FN":
-        raise UnsupportedError("pointers to halves of bytes cannot be compiled", error_place(op.operation.location))
+        raise UnsupportedError("pointers to halves of bytes cannot be compiled", source_location(op.operation.location))
     pointer, offset = operands_in_result_layout(op, conversion)
     wide = emitter.element_of(offset.type).width
     if wide < 64:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilec.compile_options import CompileOptions
-from tilec.dialect.origin import error_place
+from tilec.dialect.location import source_location
 from tilec.dialect.walk import operations_below
 from tilec.lowering.kernel_hints import OCCUPANCY, STAGES
 from tilec.lowering.target import Target
@@ -61,7 +61,7 @@ def _occupancy_refusal(plan: MatrixPlan, warps: int, occupancy: int) -> str | No
 
 def hint_remarks(entry: Any, plan: MatrixPlan, warps: int, target: Target, options: CompileOptions) -> list[Remark]:
     """A remark for each hint that is not followed."""
-    place = error_place(entry.operation.location)
+    place = source_location(entry.operation.location)
     found = []
     if options.num_ctas not in (None, 1):
         found.append(
@@ -78,7 +78,7 @@ def hint_remarks(entry: Any, plan: MatrixPlan, warps: int, target: Target, optio
         latency = tile_hint(op, "latency", target) if op.operation.name in _ACCESSES else None
         if latency is not None and not _is_ring(op, plan):
             message = f"latency={latency} is not followed: the access is not a load by TMA in a loop"
-            found.append(Remark("hint", message, error_place(op.operation.location)))
+            found.append(Remark("hint", message, source_location(op.operation.location)))
     return found
 
 

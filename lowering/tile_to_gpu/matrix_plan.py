@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.origin import error_place
 from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_below
 from tilec.errors import UnsupportedError
@@ -80,7 +80,9 @@ def matrix_plan(entry: Any, target: Target, warps: int, order: MemoryOrder | Non
         if name == "cuda_tile.mmaf":
             _add(plan, _decide(op, target, warps, order, plan))
         elif name in ("cuda_tile.mmai", "cuda_tile.mmaf_scaled"):
-            raise UnsupportedError(f"'{name}' cannot be compiled for {target.name}", error_place(op.operation.location))
+            raise UnsupportedError(
+                f"'{name}' cannot be compiled for {target.name}", source_location(op.operation.location)
+            )
     _absorb(plan)
     return plan
 
@@ -108,7 +110,7 @@ def _decide(op: Any, target: Target, warps: int, order: MemoryOrder | None, plan
 
 def _unit(op: Any, target: Target, warps: int) -> tuple[MatrixUnit, tuple[str, ...]]:
     """The first unit of the target that can do a multiply, and the reasons of those before it."""
-    place = error_place(op.operation.location)
+    place = source_location(op.operation.location)
     if op.lhs.type.rank != 2:
         raise UnsupportedError("a batched 'mmaf' cannot be compiled: multiply tiles of two dimensions", place)
     element, (rows, columns) = spell(op.lhs.type.element), op.acc.type.shape

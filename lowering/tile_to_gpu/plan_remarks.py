@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tilec.dialect.origin import error_place
+from tilec.dialect.location import source_location
 from tilec.dialect.walk import operations_below
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
@@ -17,7 +17,7 @@ from tilec.remarks import Remark
 def plan_remarks(entry: Any, plan: MatrixPlan, use_tma: bool, target: Target) -> Iterator[Remark]:
     """A remark for each multiply on a slower unit, each operand that registers prepare, each access without TMA."""
     for multiply in plan.multiplies.values():
-        place = error_place(multiply.op.operation.location)
+        place = source_location(multiply.op.operation.location)
         if multiply.refusals:
             message = f"the multiply is done by {multiply.unit.name}: {'; '.join(multiply.refusals)}"
             yield Remark("matrix-unit", message, place)
@@ -27,7 +27,7 @@ def plan_remarks(entry: Any, plan: MatrixPlan, use_tma: bool, target: Target) ->
     for op in operations_below(entry):
         reason = _access_reason(op, plan, use_tma, target)
         if reason is not None:
-            yield Remark("tma", reason, error_place(op.operation.location))
+            yield Remark("tma", reason, source_location(op.operation.location))
 
 
 def _access_reason(op: Any, plan: MatrixPlan, use_tma: bool, target: Target) -> str | None:

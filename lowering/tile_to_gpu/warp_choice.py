@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from tilec.dialect.cuda_tile.types import PointerType
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.origin import error_place
 from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
@@ -71,7 +71,7 @@ def warps_refusal(plan: MatrixPlan, warps: int) -> UsageError | None:
     return UsageError(
         f"hint warps: {warps} warps leave {registers_per_thread(block_warps(plan, warps))} registers per thread, "
         f"'mma' needs {needed}: use fewer warps or a tile of fewer columns",
-        error_place(op.operation.location),
+        source_location(op.operation.location),
     )
 
 
