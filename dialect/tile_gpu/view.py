@@ -26,6 +26,15 @@ def _scope_of_order(op: ir.OpView) -> str | None:
     return None
 
 
+def _vector_has_a_dimension(op: ir.OpView) -> str | None:
+    """Two dimensions can have a stride of one, so a vector names the dimension that it runs along."""
+    if (op.vector > 1) != (op.vector_dimension is not None):
+        return f"a vector and its dimension come together, but got vector {op.vector}, dimension {op.vector_dimension}"
+    if op.vector_dimension is not None and not 0 <= op.vector_dimension < len(op.strides):
+        return f"expected a vector dimension below {len(op.strides)}, but got {op.vector_dimension}"
+    return None
+
+
 def _one_each(op: ir.OpView) -> str | None:
     tile = op.results[0] if len(op.results) else op.operands[0]
     rank = len(tile.type.shape)
@@ -37,8 +46,8 @@ class LoadViewOp(Operation, name="load_view"):
     """result[c] = element at base + sum_d (offset_d + c_d) * stride_d; elements outside [0, extent) give `padding`.
 
     Strides in elements. What has 32 bits is read as signed, so a number that may not fit has 64. `vector` consecutive
-    elements along the dimension of stride one are proven aligned to their own size and never straddle an extent.
-    `inbounds[d]` promises that no element lies outside in d.
+    elements along `vector_dimension`, whose stride is one, are proven aligned to their own size and never straddle an
+    extent. `inbounds[d]` promises that no element lies outside in d.
     """
 
     result: Result[RegisterTile]
@@ -47,15 +56,16 @@ class LoadViewOp(Operation, name="load_view"):
     extents: Sequence[Operand[Index]]
     strides: Sequence[Operand[Index]]
     vector: Int32
+    vector_dimension: Int32 | None
     padding: Text = "zero"
     inbounds: Booleans | None
     order: LoadOrder | None
     scope: Scope | None
     assembly = (
-        "$base[$offsets] extents [$extents] strides [$strides] vector $vector{ padding $padding}{"
-        " inbounds [$inbounds]}{ order $order}{ scope $scope} attr-dict : type($result)"
+        "$base[$offsets] extents [$extents] strides [$strides] vector $vector{ along $vector_dimension}{"
+        " padding $padding}{ inbounds [$inbounds]}{ order $order}{ scope $scope} attr-dict : type($result)"
     )
-    rules = [_one_each, _scope_of_order]
+    rules = [_one_each, _vector_has_a_dimension, _scope_of_order]
 
 
 class StoreViewOp(Operation, name="store_view"):
@@ -67,14 +77,15 @@ class StoreViewOp(Operation, name="store_view"):
     extents: Sequence[Operand[Index]]
     strides: Sequence[Operand[Index]]
     vector: Int32
+    vector_dimension: Int32 | None
     inbounds: Booleans | None
     order: StoreOrder | None
     scope: Scope | None
     assembly = (
-        "$value -> $base[$offsets] extents [$extents] strides [$strides] vector $vector{ inbounds"
-        " [$inbounds]}{ order $order}{ scope $scope} attr-dict : type($value)"
+        "$value -> $base[$offsets] extents [$extents] strides [$strides] vector $vector{ along $vector_dimension}{"
+        " inbounds [$inbounds]}{ order $order}{ scope $scope} attr-dict : type($value)"
     )
-    rules = [_one_each, _scope_of_order]
+    rules = [_one_each, _vector_has_a_dimension, _scope_of_order]
 
 
 class LoadGlobalOp(Operation, name="load_global"):

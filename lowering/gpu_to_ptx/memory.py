@@ -31,7 +31,7 @@ def load_view(lowering: Lowering, operation: ir.Operation) -> None:
         place, offset = address.address(group[0])
         return _Access(place, offset, address.guard(group[0]), [padding] * len(group))
 
-    lowering.set(result, _loaded(lowering, op, kind, layout, _groups(lowering, op, kind, layout), access))
+    lowering.set(result, _loaded(lowering, op, kind, layout, _groups(op, kind, layout), access))
 
 
 @lowers("tile_gpu.store_view")
@@ -44,7 +44,7 @@ def store_view(lowering: Lowering, operation: ir.Operation) -> None:
         place, offset = address.address(group[0])
         return _Access(place, offset, address.guard(group[0]))
 
-    _store(lowering, op, kind, layout, _groups(lowering, op, kind, layout), access)
+    _store(lowering, op, kind, layout, _groups(op, kind, layout), access)
 
 
 @dataclass(frozen=True)
@@ -110,10 +110,11 @@ def _view(lowering: Lowering, op: ir.OpView) -> View:
     return View(lowering.scalar(op.base), offsets, extents, strides, list(inbounds))
 
 
-def _groups(lowering: Lowering, op: ir.OpView, kind: PtxElement, layout: LinearLayout) -> list[list[int]]:
-    """The registers of each access: `vector` of them along the last dimension of stride one."""
-    unit = [d for d, stride in enumerate(op.strides) if lowering.number(lowering.scalar(stride)) == 1]
-    bits = global_vector(layout, unit[-1], min(op.vector, widest(kind))) if unit else ()
+def _groups(op: ir.OpView, kind: PtxElement, layout: LinearLayout) -> list[list[int]]:
+    """The registers of each access."""
+    if op.vector_dimension is None:
+        return vector_groups(layout.register_count, ())
+    bits = global_vector(layout, op.vector_dimension, min(op.vector, widest(kind)))
     return vector_groups(layout.register_count, bits)
 
 

@@ -67,7 +67,7 @@ def _load_view(op: Any, conversion: Conversion) -> None:
         put_by_tma(op, conversion)
         return
     view = conversion.tile_views[op.view]
-    attributes = {"vector": _vector(op), "padding": view.type.padding or "zero", "inbounds": proven_inbounds(op)}
+    attributes = {**_vector(op), "padding": view.type.padding or "zero", "inbounds": proven_inbounds(op)}
     conversion.meet(op)
     loaded = emitter.gpu(
         "load_view", _access(view, op, conversion), [conversion.type(tile)], **attributes, **order_of(op)
@@ -91,13 +91,16 @@ def _store_view(op: Any, conversion: Conversion) -> None:
         return
     value = conversion.get(op.tile)
     conversion.meet(op)
-    attributes = {"vector": _vector(op), "inbounds": proven_inbounds(op), **order_of(op)}
+    attributes = {**_vector(op), "inbounds": proven_inbounds(op), **order_of(op)}
     emitter.gpu("store_view", [value, *_access(view, op, conversion)], [], **attributes)
 
 
-def _vector(op: Any) -> int:
-    """The elements of one access; ordered accesses take one at a time."""
-    return access_vector(op.view, None)[1] if op.memory_ordering_semantics == "weak" else 1
+def _vector(op: Any) -> dict[str, int]:
+    """The elements of one access and the dimension they run along; ordered accesses take one at a time."""
+    dimension, vector = access_vector(op.view, None)
+    if vector == 1 or op.memory_ordering_semantics != "weak":
+        return {"vector": 1}
+    return {"vector": vector, "vector_dimension": dimension}
 
 
 def _store_map(op: Any, conversion: Conversion) -> TensorMap | None:

@@ -57,7 +57,7 @@ def store_view(
 
 def _attributes(options: dict) -> str:
     options = {"vector": 1, **options}
-    words = [f"vector = {options.pop('vector')} : i32"]
+    words = [f"{name} = {options.pop(name)} : i32" for name in ("vector", "vector_dimension") if name in options]
     if "inbounds" in options:
         words.append(f"inbounds = array<i1: {', '.join(str(b).lower() for b in options.pop('inbounds'))}>")
     return ", ".join(words + [f'{name} = "{value}"' for name, value in options.items()])

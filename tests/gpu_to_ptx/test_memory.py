@@ -40,7 +40,7 @@ def copy_kernel(element: str, layout: LinearLayout, **options) -> str:
         %id = "tile_gpu.program_id"() {{axis = 0 : i32}} : () -> i32
         %o = arith.muli %id, %rows : i32
         {load_view("%x", type, "%a", offsets, extents, strides, **options)}
-        {store_view("%x", type, "%b", offsets, extents, strides, vector=options.get("vector", 1))}""",
+        {store_view("%x", type, "%b", offsets, extents, strides, **options)}""",
     )
 
 
@@ -50,7 +50,7 @@ def test_vectors_of_every_element_type(element):
     layout = blocked((16, 64), 4, 1, vector)
     a = numbers((40, 64), DTYPES[element])
     b = np.zeros_like(a)
-    run(copy_kernel(element, layout, vector=vector), [a, b, 40, 64, 64, 0], grid=(3,))
+    run(copy_kernel(element, layout, vector=vector, vector_dimension=1), [a, b, 40, 64, 64, 0], grid=(3,))
     assert np.array_equal(a, b)
 
 
@@ -146,8 +146,8 @@ def test_instructions_of_a_full_tile():
         "%a: i64, %b: i64, %m: i32, %n: i32",
         f"""{SCALARS}
         %w = arith.constant 64 : i32
-        {load_view("%x", type, "%a", *place, vector=8, inbounds=(True, True))}
-        {store_view("%x", type, "%b", *place, vector=8, inbounds=(True, True))}""",
+        {load_view("%x", type, "%a", *place, vector=8, vector_dimension=1, inbounds=(True, True))}
+        {store_view("%x", type, "%b", *place, vector=8, vector_dimension=1, inbounds=(True, True))}""",
     )
     lines = [line.split("//")[0].strip() for line in ptx_of(text).splitlines()]
     assert sum(line.startswith("ld.global.v4.b32") for line in lines) == 1

@@ -93,3 +93,46 @@ def test_two_strides_of_one_and_an_unknown_extent_are_no_tensor_map(extents, tar
     %k = store_view_tko weak %x, %v[%z, %z] : tile<16x64xf32>, {view}, tile<i32> -> token"""
     compiled = tilec.compile(module(body), target=target, stop="ptx")
     assert "cp.async.bulk.tensor" not in compiled.ptx
+
+
+LAST_OF_ONE = "tensor_view<64x30x1xf32, strides=[30,1,1]>"
+LAST_OF_ONE_VIEW = f"partition_view<tile=(64x32x2), {LAST_OF_ONE}>"
+# The last dimension has a stride of one too, and one element.
+VECTORS_BESIDE_ONE_ELEMENT = f"""
+    %t = make_tensor_view %p, shape = [64, 30, 1], strides = [30, 1, 1] : {LAST_OF_ONE}
+    %v = make_partition_view %t : {LAST_OF_ONE_VIEW}
+    %x, %k0 = load_view_tko weak %v[%z, %z, %z] : {LAST_OF_ONE_VIEW}, tile<i32> -> tile<64x32x2xf32>, token
+    %y = addf %x, %x rounding<nearest_even> : tile<64x32x2xf32>
+    %k = store_view_tko weak %y, %v[%z, %z, %z] : tile<64x32x2xf32>, {LAST_OF_ONE_VIEW}, tile<i32> -> token"""
+
+NO_TMA = "optimization_hints = <sm_100 = {allow_tma = false}, sm_90 = {allow_tma = false}>"
+COLUMNS = "tensor_view<?x64xf32, strides=[?,1]>"
+COLUMNS_VIEW = f"partition_view<tile=(64x2), {COLUMNS}, dim_map=[1, 0]>"
+# The stride of the row is the constant one; the row is the last dimension of the tile.
+VECTORS_BESIDE_A_MARKED_STRIDE = f"""
+    %one = constant <i32: 1> : tile<i32>
+    %n1 = assume bounded<0, ?>, %n : tile<i32>
+    %s1 = assume div_by<4>, %one : tile<i32>
+    %t = make_tensor_view %p, shape = [%n1, 64], strides = [%s1, 1] : tile<i32> -> {COLUMNS}
+    %v = make_partition_view %t : {COLUMNS_VIEW}
+    %x, %k0 = load_view_tko weak %v[%z, %z] : {COLUMNS_VIEW}, tile<i32> -> tile<64x2xf32>, token
+    %y = addf %x, %x rounding<nearest_even> : tile<64x2xf32>
+    %k = store_view_tko weak %y, %v[%z, %z] {NO_TMA} : tile<64x2xf32>, {COLUMNS_VIEW}, tile<i32> -> token"""
+
+VECTORS = {
+    "the last dimension has one element": (VECTORS_BESIDE_ONE_ELEMENT, 64 * 30, "v2.f32"),
+    "a marked stride": (VECTORS_BESIDE_A_MARKED_STRIDE, 64, "v4.f32"),
+}
+
+
+@pytest.mark.parametrize("what", VECTORS)
+def test_vectors_run_along_the_dimension_of_many_elements(what, target):
+    body, count, vector = VECTORS[what]
+    compiled = tilec.compile(module(body), target=target, stop="ptx")
+    assert f"ld.global.{vector}" in compiled.ptx
+    assert f"st.global.{vector}" in compiled.ptx
+    array = aligned(count + 64)
+    array[:] = np.arange(count + 64)
+    expected = array * np.where(np.arange(count + 64) < count, 2, 1)
+    tilec.run(compiled, (1,), [array, 1], backend="simulate")
+    assert np.array_equal(array, expected)

@@ -68,6 +68,17 @@ REFUSALS = {
         "operandSegmentSizes = array<i32: 1, 1, 1, 1>} : (i64, i32, i32, i32) -> !half\n",
         "expected 2 offsets, extents and strides each",
     ),
+    "vector without a dimension": (
+        '%t = "tile_gpu.load_view"(%p, %n, %n, %n, %n, %n, %n) {vector = 4 : i32, padding = "zero", '
+        "operandSegmentSizes = array<i32: 1, 2, 2, 2>} : (i64, i32, i32, i32, i32, i32, i32) -> !half\n",
+        "a vector and its dimension come together, but got vector 4, dimension None",
+    ),
+    "vector along a dimension that the tile lacks": (
+        '%t = "tile_gpu.load_view"(%p, %n, %n, %n, %n, %n, %n) {vector = 4 : i32, vector_dimension = 2 : i32, '
+        'padding = "zero", operandSegmentSizes = array<i32: 1, 2, 2, 2>} '
+        ": (i64, i32, i32, i32, i32, i32, i32) -> !half\n",
+        "expected a vector dimension below 2, but got 2",
+    ),
     "layouts of two shapes": (
         f'%t = "tile_gpu.splat"(%n) : (i32) -> tensor<1xi32, "{LAYOUT}">\n'
         f'%c = "tile_gpu.convert_layout"(%t) : (tensor<1xi32, "{LAYOUT}">) -> tensor<2xi32, "{LAYOUT}">\n',
