@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
-from tilec.dialect.constraints import DenseArray
+from tilec.dialect.constraints import Constraint, DenseArray, Unconstrained
 from tilec.dialect.fields import AttributeField
 from tilec.dialect.mlir import ir
 
 
-def _is(kind: type, words: str) -> Any:
+def _is(kind: type, words: str) -> Callable[[ir.Attribute], str | None]:
     return lambda attribute: None if isinstance(attribute, kind) else f"must be {words}, but got {attribute}"
 
 
@@ -60,12 +60,12 @@ Int32 = Integer(32)
 Int64 = Integer(64)
 
 
-def _dense(kind: Any, words: str) -> AttributeField:
+def _dense(kind: type[ir.Attribute], words: str) -> AttributeField:
     return AttributeField(lambda value: kind.get(list(value)), list, _is(kind, words), DenseArray, kind=words)
 
 
 # Fields whose value in Python is the attribute itself.
-def _whole(kind: Any, words: str, declared: Any = Any) -> AttributeField:
+def _whole(kind: type[ir.Attribute], words: str, declared: Constraint = Unconstrained) -> AttributeField:
     return AttributeField(lambda value: value, lambda attribute: attribute, _is(kind, words), declared, kind=words)
 
 

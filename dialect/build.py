@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from tilec.dialect.cache import table
 from tilec.dialect.fields import ONE, ValueField
@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from tilec.dialect.class_interfaces import Operation
 
 
+# A value or a result type, a group of them, or None for an absent one.
+Group: TypeAlias = "ir.Value | ir.Type | Sequence[ir.Value | ir.Type] | None"
+
+
 def build(
     name: str,
-    operands: Sequence[Any] = (),
-    results: Sequence[Any] = (),
-    attributes: Mapping[str, Any] | None = None,
+    operands: Sequence[Group] = (),
+    results: Sequence[Group] = (),
+    attributes: Mapping[str, object] | None = None,
     regions: int | None = None,
     loc: ir.Location | None = None,
     segments: Sequence[int] | None = None,
@@ -40,7 +44,7 @@ def build(
     return ir.Operation.create(full, results, operands, stored, regions=count, loc=loc)
 
 
-def _attributes(cls: type[Operation], given: Mapping[str, Any] | None) -> dict[str, ir.Attribute]:
+def _attributes(cls: type[Operation], given: Mapping[str, object] | None) -> dict[str, ir.Attribute]:
     fields = cls.attribute_fields
     stored = {name: field.to_attribute(field.default) for name, field in fields.items() if field.default is not None}
     for name, value in (given or {}).items():
@@ -53,12 +57,12 @@ def _attributes(cls: type[Operation], given: Mapping[str, Any] | None) -> dict[s
 
 def _grouped(
     fields: tuple[ValueField, ...],
-    given: Sequence[Any],
+    given: Sequence[Group],
     sizes: Sequence[int] | None,
     kind: str,
     name: str,
     stored: dict[str, ir.Attribute],
-) -> list[Any]:
+) -> list[ir.Value | ir.Type]:
     if all(field.arity == ONE for field in fields):
         return list(given)
     flat = list(given)
@@ -76,7 +80,7 @@ def _grouped(
 
 
 def group_lengths(
-    fields: tuple[ValueField, ...], sizes: Sequence[int], values: Sequence[Any]
+    fields: tuple[ValueField, ...], sizes: Sequence[int], values: Sequence[ir.Value | ir.Type]
 ) -> tuple[int | tuple[int, ...], ...]:
     """The lengths of each group of values or result types, as `segment_attribute` takes them."""
     types = [value.type if isinstance(value, ir.Value) else value for value in values]
@@ -92,7 +96,7 @@ def _only_sizes(fields: tuple[ValueField, ...], count: int, kind: str, name: str
 
 
 # Cached by sizes, because creating the attribute takes longer than creating the operation.
-_SEGMENTS: dict[Any, ir.Attribute] = table()
+_SEGMENTS: dict[object, ir.Attribute] = table()
 
 
 def segment_attribute(

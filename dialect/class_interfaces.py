@@ -33,6 +33,9 @@ class Operation:
     discardable_attributes: ClassVar[bool]
     spelled_name: ClassVar[str]
     verifier: ClassVar[OperationVerifier]
+    verify_region_invariants: ClassVar[object]
+    # A function of operand types and attributes that returns the result types, or None.
+    result_types: Any
 
     operation: ir.Operation
     operands: Sequence[ir.Value]

@@ -7,9 +7,14 @@ and a build of it with assertions aborts.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Union
+from typing import Any, TypeAlias, Union
 
 from tilec.dialect.mlir import ir
+
+# A parameter of a type or attribute, or a value, without constraint.
+Unconstrained: TypeAlias = Any
+# A constraint of IRDL: a type, a parametrized type or a union of them, which type checkers do not know.
+Constraint: TypeAlias = Any
 
 
 class DenseArray(ir.Attribute):
@@ -18,7 +23,7 @@ class DenseArray(ir.Attribute):
     attr_name = "builtin.dense_array"
 
 
-_ELEMENTS: dict[str, Any] = {
+_ELEMENTS: dict[str, Constraint] = {
     "bf16": ir.BF16Type[()],
     "f16": ir.F16Type[()],
     "f32": ir.F32Type[()],
@@ -32,22 +37,22 @@ _ELEMENTS: dict[str, Any] = {
 }
 
 
-def any_of(constraints: Iterable[Any]) -> Any:
+def any_of(constraints: Iterable[Constraint]) -> Constraint:
     """The disjunction of constraints."""
     return Union[tuple(constraints)]  # noqa: UP007
 
 
-def number(names: Iterable[str]) -> Any:
+def number(names: Iterable[str]) -> Constraint:
     """One of the element types of these names; any type if LLVM 22 cannot name one of them."""
     listed = list(names)
-    return any_of(_ELEMENTS[name] for name in listed) if _ELEMENTS.keys() >= set(listed) else Any
+    return any_of(_ELEMENTS[name] for name in listed) if _ELEMENTS.keys() >= set(listed) else Unconstrained
 
 
-def keyword(keywords: Iterable[str]) -> Any:
+def keyword(keywords: Iterable[str]) -> Constraint:
     """One of the strings."""
     return any_of(ir.StringAttr[each] for each in keywords)
 
 
-def keyword_or_unit(keywords: Iterable[str]) -> Any:
+def keyword_or_unit(keywords: Iterable[str]) -> Constraint:
     """One of the strings, or `unit` for an absent parameter."""
     return any_of([ir.UnitAttr[()], *(ir.StringAttr[each] for each in keywords)])

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, get_args, get_origin
 
+from tilec.dialect.constraints import Constraint, Unconstrained
 from tilec.dialect.mlir import ir
 
 # In IRDL all elements of a variadic group have one type, so a group of mixed types is declared as several variadic
@@ -40,7 +41,7 @@ class TypeSet:
     name: str
     description: str
     contains: Callable[[ir.Type], bool]
-    irdl: Any = Any
+    irdl: Constraint = Unconstrained
     # The spelling of the only type in the set, which assembly leaves out.
     only: str = ""
 
@@ -108,9 +109,9 @@ class AttributeField:
     """An attribute, its conversions from and to Python, and `problem`, which checks a stored one."""
 
     to_attribute: Callable[[Any], ir.Attribute]
-    to_python: Callable[[ir.Attribute], Any]
+    to_python: Callable[[ir.Attribute], object]
     problem: Callable[[ir.Attribute], str | None]
-    irdl: Any = Any
+    irdl: Constraint = Unconstrained
     keywords: tuple[str, ...] = ()
     # All keywords of the enumeration in numeric order.
     numbering: tuple[str, ...] = ()
@@ -118,7 +119,7 @@ class AttributeField:
     enumeration: str = ""
     kind: str = "attribute"
     required: bool = True
-    default: Any = None
+    default: object = None
     name: str = ""
     since: str = ""
 
@@ -146,7 +147,7 @@ class Since:
     """The version of Tile IR that added a field to its operation, and the field's default."""
 
     version: str
-    default: Any = None
+    default: object = None
 
 
 def since(version: str, default: Any = None) -> Any:
@@ -154,7 +155,7 @@ def since(version: str, default: Any = None) -> Any:
     return Since(version, default)
 
 
-def field_of(name: str, annotation: Any, default: Any) -> Field:
+def field_of(name: str, annotation: object, default: object) -> Field:
     """The field declared by an annotation; raises TypeError if it does not declare one."""
     name = name.removesuffix("_")
     if isinstance(default, Since):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tilec.dialect.constraints import Unconstrained
 from tilec.dialect.mlir import ext, ir, irdl, passmanager
 
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
 
-def definition(dialects: Iterable[Any]) -> str:
+
+def definition(dialects: Iterable[type[ext.Dialect]]) -> str:
     """The IRDL definition of dialects (classes of `registry.dialects`); docs/irdl.md lists what IRDL cannot express."""
     # The definition comes from the classes and needs no context with loaded dialects.
     with ir.Context() as made, ir.Location.unknown():
@@ -21,7 +25,7 @@ def definition(dialects: Iterable[Any]) -> str:
         return f"{module}\n".replace(" \n", "\n")
 
 
-def _dialect(dialect: Any) -> None:
+def _dialect(dialect: type[ext.Dialect]) -> None:
     with ir.InsertionPoint(irdl.dialect(dialect.DIALECT_NAMESPACE).body):
         for type in dialect.types:
             _parameters(irdl.type_(type._name), type)
@@ -32,15 +36,15 @@ def _dialect(dialect: Any) -> None:
             _one_block_each(ir.InsertionPoint.current.block.operations[-1], operation)
 
 
-def _parameters(made: Any, kind: Any) -> None:
+def _parameters(made: ir.OpView, kind: Any) -> None:
     names = [field.name for field in kind._fields]
-    constraints = getattr(kind, "irdl", (Any,) * len(names))
+    constraints = getattr(kind, "irdl", (Unconstrained,) * len(names))
     with ir.InsertionPoint(made.body):
         lower = ext.ConstraintLoweringContext().lower
         irdl.parameters([lower(constraint) for constraint in constraints], names)
 
 
-def _one_block_each(made: Any, operation: Any) -> None:
+def _one_block_each(made: ir.OpView, operation: type[Operation]) -> None:
     """Adds the constraint of one block to required regions; other regions are unconstrained."""
     regions = [op for op in made.operation.regions[0].blocks[0].operations if op.operation.name == "irdl.region"]
     fields = getattr(operation, "region_fields", (None,) * len(regions))

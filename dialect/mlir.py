@@ -10,7 +10,7 @@ import functools
 import importlib
 from importlib.util import find_spec
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tilec.errors import UsageError
 
@@ -80,6 +80,6 @@ def _own() -> ir.Context:
 
 
 @functools.cache
-def _dialects() -> list[Any]:
+def _dialects() -> list[type[ext.Dialect]]:
     # The registry imports the operations, which import this module.
     return importlib.import_module("tilec.dialect.registry").dialects()

@@ -19,9 +19,10 @@ import keyword
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tilec.dialect.cache import table
+from tilec.dialect.constraints import Constraint
 from tilec.dialect.constraints import keyword as one_of_keywords
 from tilec.dialect.fields import (
     MIXED,
@@ -38,8 +39,11 @@ from tilec.dialect.fields import (
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.verify import OperationVerifier
 
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
+
 # Every operation class of our dialects by its full name.
-OPERATIONS: dict[str, Any] = {}
+OPERATIONS: dict[str, type[Operation]] = {}
 # Spellings in text that differ from the key in OPERATIONS (`cuda_tile.preview$call`, and `cuda_tile.pow` of 13.3).
 SPELLED: dict[str, str] = {}
 
@@ -71,7 +75,7 @@ def operation_base(dialect: Any, discardable: bool = False) -> Any:
             cls,
             *,
             name: str | None = None,
-            traits: list[Any] | None = None,
+            traits: list[type] | None = None,
             opcode: int | None = None,
             since: str = "13.1",
             preview: bool = False,
@@ -96,7 +100,7 @@ def operation_base(dialect: Any, discardable: bool = False) -> Any:
                     SPELLED[cls.OPERATION_NAME.removesuffix(name) + formerly] = cls.OPERATION_NAME
 
         @classmethod
-        def verify_invariants(cls, op: Any) -> bool:
+        def verify_invariants(cls, op: ir.OpView) -> bool:
             return _emit(op, cls.verifier.problem(op))
 
         @staticmethod
@@ -127,7 +131,7 @@ def operation_base(dialect: Any, discardable: bool = False) -> Any:
     return Operation
 
 
-def _declare(cls: Any) -> None:
+def _declare(cls: type[Operation]) -> None:
     fields = _take_fields(cls)
     cls.fields = fields
     cls.operand_fields = tuple(f for f in fields if isinstance(f, ValueField) and f.kind == "operand")
@@ -140,18 +144,18 @@ def _declare(cls: Any) -> None:
         cls.verify_region_invariants = classmethod(_verify_regions)
 
 
-def _verify_regions(cls: Any, op: Any) -> bool:
+def _verify_regions(cls: type[Operation], op: ir.OpView) -> bool:
     return _emit(op, cls.verifier.region_problem(op))
 
 
-def _emit(op: Any, problem: str | None) -> bool:
+def _emit(op: ir.OpView, problem: str | None) -> bool:
     if problem is None:
         return True
     op.location.emit_error(f"'{op.spelled_name}' op {problem}")
     return False
 
 
-def _take_fields(cls: Any) -> tuple[Field, ...]:
+def _take_fields(cls: type[Operation]) -> tuple[Field, ...]:
     fields = []
     for key, annotation in cls.__dict__.get("__annotations__", {}).items():
         fields.append(field_of(key, annotation, cls.__dict__.get(key)))
@@ -161,8 +165,8 @@ def _take_fields(cls: Any) -> tuple[Field, ...]:
     return tuple(fields)
 
 
-def _irdl_annotations(fields: tuple[Field, ...]) -> dict[str, Any]:
-    annotations: dict[str, Any] = {}
+def _irdl_annotations(fields: tuple[Field, ...]) -> dict[str, Constraint]:
+    annotations: dict[str, Constraint] = {}
     for field in fields:
         if isinstance(field, ValueField):
             annotations.update(_irdl_values(field))
@@ -175,7 +179,7 @@ def _irdl_annotations(fields: tuple[Field, ...]) -> dict[str, Any]:
     return annotations
 
 
-def _irdl_values(field: ValueField) -> dict[str, Any]:
+def _irdl_values(field: ValueField) -> dict[str, Constraint]:
     constraint = field.set.irdl
     if isinstance(field.constraint, TypeVariable) and field.arity == ONE:
         constraint = TypeVar(field.constraint.name, bound=constraint)  # type: ignore[misc]
@@ -195,10 +199,10 @@ def _irdl_name(name: str) -> str:
 
 
 # The slices of values of each field, by operation, kind and segment attribute.
-_SLICES: dict[Any, dict[str, slice] | None] = table()
+_SLICES: dict[object, dict[str, slice] | None] = table()
 
 
-def group_slices(cls: Any, kind: str, segments: ir.Attribute | None) -> dict[str, slice] | None:
+def group_slices(cls: type[Operation], kind: str, segments: ir.Attribute | None) -> dict[str, slice] | None:
     """The slice of each field among the operands or results, or None if the segments do not fit the fields."""
     key = (cls.OPERATION_NAME, kind, segments)
     if key not in _SLICES:
@@ -213,19 +217,19 @@ def _slices(fields: tuple[ValueField, ...], sizes: list[int]) -> dict[str, slice
     return {field.name: slice(end - size, end) for field, size, end in zip(fields, sizes, ends, strict=True)}
 
 
-def groups(op: Any, kind: str) -> dict[str, list[ir.Value]] | None:
+def groups(op: ir.OpView, kind: str) -> dict[str, list[ir.Value]] | None:
     """The values of an operation by field, or None if the segments are malformed."""
     values = list(op.operation.operands if kind == "operand" else op.operation.results)
     slices = group_slices(type(op), kind, _segments(op, kind))
     return None if slices is None else {name: values[place] for name, place in slices.items()}
 
 
-def _segments(op: Any, kind: str) -> ir.Attribute | None:
+def _segments(op: ir.OpView, kind: str) -> ir.Attribute | None:
     attributes, name = op.attributes, f"{kind}SegmentSizes"
     return attributes[name] if name in attributes else None
 
 
-def _add_accessors(cls: Any) -> None:
+def _add_accessors(cls: type[Operation]) -> None:
     for field in cls.fields:
         name = field.name
         if isinstance(field, AttributeField):
@@ -250,7 +254,7 @@ def _attribute_accessor(field: AttributeField) -> property:
     return property(lambda op: to_python(op.attributes[name]) if name in op.attributes else absent)
 
 
-def _value_accessor(cls: Any, field: ValueField) -> property:
+def _value_accessor(cls: type[Operation], field: ValueField) -> property:
     fields = cls.operand_fields if field.kind == "operand" else cls.result_fields
     at, kind, many = fields.index(field), field.kind, field.arity not in (ONE, OPTIONAL)
     if all(f.arity == ONE for f in fields):
@@ -258,7 +262,7 @@ def _value_accessor(cls: Any, field: ValueField) -> property:
 
     name = field.name
 
-    def accessor(op: Any) -> Any:
+    def accessor(op: ir.OpView) -> Any:
         values = op.operation.operands if kind == "operand" else op.operation.results
         place = group_slices(cls, kind, _segments(op, kind))[name]  # type: ignore[index]
         if many:

@@ -37,7 +37,7 @@ class OperationVerifier:
         self._operation_class = operation_class
         self._type_rules = [rule for rule in rules if getattr(rule, "types_only", False)]
         self._other_rules = [rule for rule in rules if not getattr(rule, "types_only", False)]
-        self._passed: dict[Any, None] = table()
+        self._passed: dict[object, None] = table()
 
     def problem(self, op: ir.OpView) -> str | None:
         """The first problem with an operation, or None; runs before MLIR's own checks."""

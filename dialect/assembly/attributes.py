@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.assembly.debug_info_reader import is_debug_info, read_debug_info
 from tilec.dialect.assembly.hint_integers import HINT_BITS, fits_hint
 from tilec.dialect.assembly.lexer import END, is_name
@@ -246,7 +244,7 @@ def _sliced(tokens: Tokens) -> ir.Attribute:
         )
 
 
-def check_end(tokens: Tokens) -> Any:
+def check_end(tokens: Tokens) -> None:
     """Checks that the text ends."""
     if tokens.peek() != END:
         tokens.fail(f"expected the end of the text, but got '{tokens.peek()}'")

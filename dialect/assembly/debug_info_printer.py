@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from tilec.dialect.cuda_tile.debug_info import DICompileUnitAttr, DIFileAttr, DILexicalBlockAttr, DISubprogramAttr
 from tilec.dialect.mlir import ir
 
 
-def spell_debug_info(node: Any, part: Callable[[Any], str] | None = None) -> str:
+def spell_debug_info(node: ir.Attribute, part: Callable[[ir.Attribute], str] | None = None) -> str:
     """`#cuda_tile.di_file<"k.py" in "/src">`; `part` prints nested attributes."""
     part = part or spell_debug_info
     if isinstance(node, DIFileAttr):
@@ -17,7 +16,7 @@ def spell_debug_info(node: Any, part: Callable[[Any], str] | None = None) -> str
     return f"#{node.attr_name}<{', '.join(f'{name} = {value}' for name, value in _struct(node, part))}>"
 
 
-def _struct(node: Any, part: Callable[[Any], str]) -> Iterator[tuple[str, Any]]:
+def _struct(node: ir.Attribute, part: Callable[[ir.Attribute], str]) -> Iterator[tuple[str, object]]:
     if isinstance(node, DILexicalBlockAttr):
         yield "scope", part(node.scope)
     yield "file", part(node.file)

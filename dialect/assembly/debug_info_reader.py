@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from types import UnionType
 
 from tilec.dialect.assembly.lexer import END, is_name
 from tilec.dialect.assembly.tokens import Tokens, unescape
@@ -29,8 +29,8 @@ _NUMBER_LIMIT = 1 << 31
 class _Parameter:
     """A parameter of a struct: its reader and its default."""
 
-    read: Callable[[Tokens, int], Any]
-    default: Any = None
+    read: Callable[[Tokens, int], ir.Attribute]
+    default: ir.Attribute = None
 
 
 def is_debug_info(token: str) -> bool:
@@ -44,7 +44,7 @@ def read_debug_info(tokens: Tokens, depth: int = 0) -> ir.Attribute:
     return _body(tokens, mnemonic, depth)
 
 
-def read_scope(tokens: Tokens, depth: int = 0) -> Any:
+def read_scope(tokens: Tokens, depth: int = 0) -> ir.Attribute:
     """Reads a subprogram, a lexical block, or an alias of one."""
     return _node(tokens, depth, Scope, "a subprogram or a lexical block", None)
 
@@ -63,9 +63,9 @@ def _body(tokens: Tokens, mnemonic: str, depth: int) -> ir.Attribute:
     return made.get(**_struct(tokens, parameters, depth))
 
 
-def _struct(tokens: Tokens, parameters: dict[str, _Parameter], depth: int) -> dict[str, Any]:
+def _struct(tokens: Tokens, parameters: dict[str, _Parameter], depth: int) -> dict[str, ir.Attribute]:
     """`name = value, ..` in any order, by parameter name."""
-    found: dict[str, Any] = {}
+    found: dict[str, ir.Attribute] = {}
     while True:
         name = tokens.peek()
         if not is_name(name):
@@ -84,7 +84,9 @@ def _struct(tokens: Tokens, parameters: dict[str, _Parameter], depth: int) -> di
     return {_PYTHON.get(name, name): value for name, value in found.items()}
 
 
-def _node(tokens: Tokens, depth: int, kind: Any, words: str, mnemonic: str | None) -> Any:
+def _node(
+    tokens: Tokens, depth: int, kind: type[ir.Attribute] | UnionType, words: str, mnemonic: str | None
+) -> ir.Attribute:
     start, token = tokens.offset(), tokens.peek()
     if mnemonic is not None and token == "<":
         return _body(tokens, mnemonic, depth + 1)
@@ -116,7 +118,7 @@ def read_place(tokens: Tokens) -> int:
     return int(token)
 
 
-def _typed(kind: Any, words: str, mnemonic: str | None = None) -> _Parameter:
+def _typed(kind: type[ir.Attribute] | UnionType, words: str, mnemonic: str | None = None) -> _Parameter:
     return _Parameter(lambda tokens, depth: _node(tokens, depth, kind, words, mnemonic))
 
 
@@ -126,7 +128,7 @@ _FILE = _typed(DIFileAttr, "a file", "di_file")
 _UNIT = _typed(DICompileUnitAttr, "a compile unit", "di_compile_unit")
 _SCOPE = _typed(Scope, "a subprogram or a lexical block")
 _PYTHON = {"linkageName": "linkage_name", "compileUnit": "compile_unit", "scopeLine": "scope_line"}
-_STRUCTS: dict[str, tuple[Any, dict[str, _Parameter]]] = {
+_STRUCTS: dict[str, tuple[type[ir.Attribute], dict[str, _Parameter]]] = {
     "di_compile_unit": (DICompileUnitAttr, {"file": _FILE}),
     "di_subprogram": (
         DISubprogramAttr,

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.elements import spell_elements
 from tilec.dialect.assembly.generic_printer import spell_function
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
+if TYPE_CHECKING:
+    from tilec.dialect.assembly.printer import Printer
 
-def _elements(printer: Any, op: ir.OpView, field: str) -> str:
+
+def _elements(printer: Printer, op: ir.OpView, field: str) -> str:
     return spell_elements(op.attributes[field])
 
 
-def _index_types(printer: Any, op: ir.OpView, field: str) -> str:
+def _index_types(printer: Printer, op: ir.OpView, field: str) -> str:
     types = [spell(value.type) for value in getattr(op, field)]
     if not types:
         return ""
     return f", {types[0]}" if len(set(types)) == 1 else f", {', '.join(types)}"
 
 
-def _extents(printer: Any, op: ir.OpView, _: str) -> str:
+def _extents(printer: Printer, op: ir.OpView, _: str) -> str:
     view = op.result.type
     parts = []
     for words, extents, values in (
@@ -35,26 +38,26 @@ def _extents(printer: Any, op: ir.OpView, _: str) -> str:
     return ", ".join(parts)
 
 
-def _view_types(printer: Any, op: ir.OpView, _: str) -> str:
+def _view_types(printer: Printer, op: ir.OpView, _: str) -> str:
     before = [op.base] if op.result.type.attribute is not None else []
     before += [*op.dynamicShape, *op.dynamicStrides][:1]
     types = ", ".join(spell(value.type) for value in before)
     return f"{types}{' -> ' if types else ''}{spell(op.result.type)}"
 
 
-def _function_type(printer: Any, op: ir.OpView, _: str) -> str:
+def _function_type(printer: Printer, op: ir.OpView, _: str) -> str:
     return spell_function(op.operation.operands, op.operation.results)
 
 
-def _word(printer: Any, op: ir.OpView, field: str) -> str:
+def _word(printer: Printer, op: ir.OpView, field: str) -> str:
     return op.operation.attributes[field].value
 
 
-def _word_list(printer: Any, op: ir.OpView, field: str) -> str:
+def _word_list(printer: Printer, op: ir.OpView, field: str) -> str:
     return f"[{', '.join(each.value for each in op.operation.attributes[field])}]"
 
 
-PRINTERS: dict[str, Callable[[Any, Any, str], str]] = {
+PRINTERS: dict[str, Callable[[Printer, ir.OpView, str], str]] = {
     "elements": _elements,
     "function_type": _function_type,
     "index_types": _index_types,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.attributes import read_integer
 from tilec.dialect.assembly.elements import read_elements
@@ -17,6 +17,7 @@ from tilec.dialect.spelling import spell
 if TYPE_CHECKING:
     from tilec.dialect.assembly.operation_parts import Parts
     from tilec.dialect.assembly.operation_reader import OperationReader
+    from tilec.dialect.assembly.tokens import Tokens
 
 
 def _elements(reader: OperationReader, field: str, parts: Parts) -> None:
@@ -58,7 +59,7 @@ def _extents(reader: OperationReader, _: str, parts: Parts) -> None:
         parts.extents[words] = written
 
 
-def _extent(reader: OperationReader) -> Any:
+def _extent(reader: OperationReader) -> int | ir.Value:
     token = reader.tokens.peek()
     if token[:1] == "%":
         return reader.scope.use()
@@ -96,7 +97,13 @@ def _view_types(reader: OperationReader, _: str, parts: Parts) -> None:
     parts.types["result"] = [view]
 
 
-def _check_extents(tokens: Any, words: str, written: Any, extents: Any, offset: int) -> None:
+def _check_extents(
+    tokens: Tokens,
+    words: str,
+    written: Sequence[tuple[int, int | ir.Value]],
+    extents: Sequence[int | None],
+    offset: int,
+) -> None:
     if len(written) != len(extents):
         tokens.fail_at(
             offset,
@@ -155,7 +162,7 @@ def _word_list(reader: OperationReader, field: str, parts: Parts) -> None:
     parts.attributes[field] = ir.ArrayAttr.get([ir.StringAttr.get(name) for name in names])
 
 
-READERS: dict[str, Callable[[Any, str, Any], None]] = {
+READERS: dict[str, Callable[[OperationReader, str, Parts], None]] = {
     "elements": _elements,
     "function_type": _function_type,
     "index_types": _index_types,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tilec.dialect.fields import ONE, AttributeField, ValueField
 from tilec.dialect.mlir import ir
 
+if TYPE_CHECKING:
+    from tilec.dialect.class_interfaces import Operation
 
-def normalised(cls: Any, attributes: Mapping[str, ir.Attribute]) -> dict[str, ir.Attribute]:
+
+def normalised(cls: type[Operation], attributes: Mapping[str, ir.Attribute]) -> dict[str, ir.Attribute]:
     """Replaces numbers of enumerations by keywords and symbol references by names, and adds defaults.
 
     What cannot be turned into ours is kept, for the verifier to refuse.
@@ -18,7 +21,7 @@ def normalised(cls: Any, attributes: Mapping[str, ir.Attribute]) -> dict[str, ir
     for name, attribute in attributes.items():
         field = cls.attribute_fields.get(name)
         convert = None if field is None else _CONVERT.get(field.kind)
-        converted = attribute if convert is None else convert(field, attribute)
+        converted = attribute if field is None or convert is None else convert(field, attribute)
         if converted is not None:
             stored[name] = converted
     for name, field in cls.attribute_fields.items():
@@ -52,7 +55,7 @@ def _symbol(_: AttributeField, attribute: ir.Attribute) -> ir.Attribute:
     return ir.StringAttr.get(attribute.value) if isinstance(attribute, ir.FlatSymbolRefAttr) else attribute
 
 
-_CONVERT: dict[str, Callable[[AttributeField, Any], ir.Attribute | None]] = {
+_CONVERT: dict[str, Callable[[AttributeField, ir.Attribute], ir.Attribute | None]] = {
     "keyword": _keyword,
     "flag": _flag,
     "i32": _integer,

@@ -6,7 +6,7 @@ It is said of whole modules on request, and in assembly of the few operations th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_symbol
 from tilec.dialect.assembly.elements import spell_literal
@@ -15,10 +15,13 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
 from tilec.dialect.spelling import spell
 
+if TYPE_CHECKING:
+    from tilec.dialect.assembly.printer import Printer
+
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
 
-def print_generic_operation(printer: Any, op: ir.OpView) -> None:
+def print_generic_operation(printer: Printer, op: ir.OpView) -> None:
     """Prints an operation with its regions."""
     results = printer.names.results(op.operation)
     head = f'{results}{" = " if results else ""}"{op.spelled_name}"({printer.values(op.operation.operands)})'
@@ -55,7 +58,7 @@ def prefixed(type: ir.Type) -> str:
     return f"!cuda_tile.{spell(type)}" if hasattr(type, "spelled") else spell(type)
 
 
-def _print_block(printer: Any, block: ir.Block) -> None:
+def _print_block(printer: Printer, block: ir.Block) -> None:
     if len(block.arguments):
         of = printer.names.of
         arguments = [f"{of(each)}: {prefixed(each.type)}{printer.location(each.location)}" for each in block.arguments]
@@ -126,7 +129,7 @@ def _type(_: AttributeField, attribute: ir.Attribute) -> str:
     return f"({inputs}) -> ({results})"
 
 
-_SPELLERS: dict[str, Callable[[AttributeField, Any], str]] = {
+_SPELLERS: dict[str, Callable[[AttributeField, ir.Attribute], str]] = {
     "keyword": _keyword,
     "symbol": _symbol,
     "a dictionary": _hints,

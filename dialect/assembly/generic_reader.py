@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.attributes import read_dictionary
 from tilec.dialect.assembly.generic_attributes import group_sizes_of, normalised
@@ -160,7 +160,7 @@ class GenericReader:
         stored = normalised(cls, attributes)
         if len(regions) != len(cls.region_fields):
             self.tokens.fail_at(offset, f"'{name}' has {len(cls.region_fields)} regions, but got {len(regions)}")
-        groups: tuple[tuple[str, tuple[ValueField, ...], Sequence[Any]], ...] = (
+        groups: tuple[tuple[str, tuple[ValueField, ...], Sequence[ir.Value | ir.Type]], ...] = (
             ("operand", cls.operand_fields, operands),
             ("result", cls.result_fields, results),
         )

@@ -7,7 +7,6 @@ other named things comes after them, and among equals the order is that of the t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from tilec.dialect.assembly.debug_info_printer import spell_debug_info
 from tilec.dialect.cuda_tile.debug_info import (
@@ -29,7 +28,7 @@ class LocationNames:
     def __init__(self, locations: Iterable[ir.Location]) -> None:
         # The height of each aliased attribute above the leaves, in text order.
         self._depths: dict[ir.Attribute, int] = {}
-        self._named: list[Any] = []
+        self._named: list[ir.Location | ir.Attribute] = []
         self._names: dict[ir.Attribute, str] = {}
         for location in locations:
             self._visit(location)
@@ -39,14 +38,14 @@ class LocationNames:
         """` loc(#loc5)`."""
         return f" loc({self.of(location)})"
 
-    def of(self, node: Any) -> str:
+    def of(self, node: ir.Location | ir.Attribute) -> str:
         return self._names[_key(node)]
 
     def lines(self) -> list[str]:
         """The definitions of the aliases, each after those it uses."""
         return [f"{self.of(node)} = {self._spelled(node)}" for node in self._named]
 
-    def _visit(self, node: Any) -> int:
+    def _visit(self, node: ir.Location | ir.Attribute) -> int:
         key = _key(node)
         if key in self._depths:
             return self._depths[key]
@@ -63,7 +62,7 @@ class LocationNames:
             number = counts[word] = counts.get(word, -1) + 1
             self._names[_key(node)] = f"#{word}{number or ''}"
 
-    def _spelled(self, node: Any) -> str:
+    def _spelled(self, node: ir.Location | ir.Attribute) -> str:
         if not isinstance(node, ir.Location):
             return spell_debug_info(node, self.of)
         placed = placed_scope(node)
@@ -84,15 +83,15 @@ class LocationNames:
         return self.of(metadata) if isinstance(metadata, _NODES) else str(metadata)
 
 
-def _key(node: Any) -> ir.Attribute:
+def _key(node: ir.Location | ir.Attribute) -> ir.Attribute:
     return node.attr if isinstance(node, ir.Location) else node
 
 
-def _word(node: Any) -> str:
+def _word(node: ir.Location | ir.Attribute) -> str:
     return "loc" if isinstance(node, ir.Location) else node.attr_name.removeprefix("cuda_tile.")
 
 
-def _children(node: Any) -> list[Any]:
+def _children(node: ir.Location | ir.Attribute) -> list[ir.Location | ir.Attribute]:
     """The components of a location or an attribute of debug info, in text order."""
     if isinstance(node, DILexicalBlockAttr):
         return [node.scope, node.file]

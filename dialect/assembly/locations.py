@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tilec.dialect.assembly.attributes import read_attribute
 from tilec.dialect.assembly.debug_info_reader import is_debug_info, read_debug_info, read_place, read_scope
@@ -76,7 +75,7 @@ class LocationReader:
             place(self.location())
         self.tokens.at = end
 
-    def scoped_or_attribute(self) -> Any:
+    def scoped_or_attribute(self) -> ir.Location | ir.Attribute:
         """The location or attribute that an alias of debug info is defined as."""
         if self.tokens.peek() == "loc":
             return self.location()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.attributes import (
     read_dictionary,
@@ -30,6 +30,7 @@ from tilec.dialect.operation import OPERATIONS
 
 if TYPE_CHECKING:
     from tilec.dialect.assembly.reader import Reader
+    from tilec.dialect.assembly.template import Template
 
 _TERMINATORS = frozenset(f"cuda_tile.{name}" for name in ("return", "yield", "continue", "break"))
 
@@ -112,10 +113,10 @@ class OperationReader:
 
     def _by_template(self, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
         parts = Parts(name, offset, count)
-        self.read_elements(compile_template(OPERATIONS[name]), parts)
+        self.read_elements(compile_template(OPERATIONS[name]), parts)  # type: ignore[arg-type]
         return self.maker.create(parts, point)
 
-    def read_elements(self, elements: tuple[Any, ...], parts: Parts) -> None:
+    def read_elements(self, elements: Template, parts: Parts) -> None:
         tokens = self.tokens
         for element in elements:
             kind = type(element)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_fields, spell_symbol
 from tilec.dialect.assembly.directive_printers import PRINTERS
@@ -21,12 +21,15 @@ from tilec.dialect.assembly.template import (
     compile_template,
     placed_attributes,
 )
-from tilec.dialect.fields import OPTIONAL, UNIFORM, ValueField
+from tilec.dialect.fields import OPTIONAL, UNIFORM, AttributeField, ValueField
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
 from tilec.dialect.spelling import spell
 from tilec.errors import InputError
+
+if TYPE_CHECKING:
+    from tilec.dialect.assembly.template import Template
 
 _DIALECT = "cuda_tile."
 _ITEMS = ("cuda_tile.entry", "cuda_tile.global")
@@ -132,7 +135,7 @@ class Printer:
         """A type as printed in the text."""
         return spell(type)
 
-    def _elements(self, op: ir.OpView, elements: tuple[Any, ...], facts: Facts) -> str:
+    def _elements(self, op: ir.OpView, elements: Template, facts: Facts) -> str:
         text = ""
         for element in elements:
             kind = type(element)
@@ -210,7 +213,7 @@ class Facts:
         return self._results[field.name]
 
 
-def _attribute(field: Any, facts: Facts) -> str:
+def _attribute(field: AttributeField, facts: Facts) -> str:
     if field.kind == "flag":
         return field.name
     attribute = facts.attributes[field.name]

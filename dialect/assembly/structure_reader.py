@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.attributes import read_attribute, read_dictionary, read_hints, read_integer
 from tilec.dialect.build import build
@@ -20,7 +20,7 @@ def _build(
     point: ir.InsertionPoint,
     operands: Sequence[ir.Value] = (),
     results: Sequence[ir.Type] = (),
-    attributes: Mapping[str, Any] | None = None,
+    attributes: Mapping[str, object] | None = None,
 ) -> ir.Operation:
     try:
         with point:
@@ -160,7 +160,7 @@ def _fold(name: str) -> Callable[..., ir.Operation]:
     def read(reader: Reader, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
         tokens, start = reader.tokens, reader.tokens.at
         values = reader.tokens.separated(reader.scope.use)
-        attributes: dict[str, Any] = read_dictionary(tokens) if tokens.peek() == "{" else {}
+        attributes: dict[str, object] = read_dictionary(tokens) if tokens.peek() == "{" else {}
         tokens.expect("dim")
         tokens.expect("=")
         attributes["dim"] = read_integer(tokens, bits=32)
@@ -190,7 +190,7 @@ class _ArgumentLocations:
     def __init__(self) -> None:
         self.known: list[ir.Location] = []
         self._without: list[int] = []
-        self._arguments: list[Any] = []
+        self._arguments: list[ir.Value] = []
 
     def read(self, reader: Reader, start: int) -> None:
         """Reads an optional argument location; the default is the position in the text, or the kernel's location."""
@@ -213,7 +213,7 @@ class _ArgumentLocations:
 
 def _entry(reader: Reader, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
-    attributes: dict[str, Any] = {"sym_name": tokens.symbol()}
+    attributes: dict[str, object] = {"sym_name": tokens.symbol()}
     names: list[tuple[str, int]] = []
     types: list[ir.Type] = []
     dictionaries: list[dict[str, ir.Attribute]] = []

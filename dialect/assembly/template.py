@@ -15,7 +15,7 @@ import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tilec.dialect.assembly.lexer import END, tokenize
 from tilec.dialect.assembly.source import Source
@@ -63,14 +63,19 @@ class Directive:
 class Group:
     """Elements that are all present or all absent."""
 
-    elements: tuple[Any, ...]
+    elements: Template
+
+
+# One of the classes in this module. Readers and printers dispatch on the class through tables.
+Element: TypeAlias = Any
+Template: TypeAlias = tuple[Element, ...]
 
 
 _PIECE = re.compile(r"type\(\$(\w+)\)|(\w+)\((?:\$(\w+))?\)|\$(\w+)| ?(keyed-attr-dict|attr-dict)|(\{)|(\})")
 
 
 @functools.cache
-def compile_template(operation_class: type[Operation]) -> tuple[Any, ...]:
+def compile_template(operation_class: type[Operation]) -> Template:
     """The elements of an operation's assembly format; raises ValueError for an unknown field."""
     elements, end = _elements(operation_class, operation_class.assembly, 0)
     if end != len(operation_class.assembly):
@@ -84,7 +89,7 @@ def placed_attributes(operation_class: type[Operation]) -> frozenset[str]:
     return frozenset(_placed(compile_template(operation_class)))  # type: ignore[arg-type]
 
 
-def _placed(elements: tuple[Any, ...]) -> Iterator[str]:
+def _placed(elements: Template) -> Iterator[str]:
     for element in elements:
         if isinstance(element, AttributeElement):
             yield element.field.name
@@ -94,8 +99,8 @@ def _placed(elements: tuple[Any, ...]) -> Iterator[str]:
             yield from _placed(element.elements)
 
 
-def _elements(cls: type[Operation], text: str, at: int) -> tuple[list[Any], int]:
-    found: list[Any] = []
+def _elements(cls: type[Operation], text: str, at: int) -> tuple[list[Element], int]:
+    found: list[Element] = []
     while at < len(text):
         match = _PIECE.search(text, at)
         literal = text[at : match.start() if match else len(text)]

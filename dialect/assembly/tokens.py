@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from tilec.dialect.assembly.lexer import END, tokenize
 from tilec.dialect.assembly.source import Source
@@ -24,7 +24,7 @@ class Tokens:
         self.source = source
         self.tokens, self.offsets = tokenize(source)
         self.at = 0
-        self.aliases: dict[str, Any] = {}
+        self.aliases: dict[str, ir.Attribute | ir.Type] = {}
 
     def peek(self, ahead: int = 0) -> str:
         return self.tokens[self.at + ahead]
@@ -104,7 +104,7 @@ class Tokens:
             # A whole type is one token, in which brackets are balanced.
             depth += (token == opening) - (token == closing)
 
-    def alias(self, name: str, offset: int) -> Any:
+    def alias(self, name: str, offset: int) -> ir.Attribute:
         if name not in self.aliases:
             self.fail_at(offset, f"undefined alias: {name}")
         return self.aliases[name]

@@ -42,11 +42,11 @@ class DebugLayout:
     tag: DebugTag
     words: str
     parts: tuple[Part, ...]
-    make: Callable[..., Any]
-    take: Callable[[Any], tuple[Any, ...]]
+    make: Callable[..., ir.Location | ir.Attribute]
+    take: Callable[[ir.Location | ir.Attribute], tuple[object, ...]]
 
 
-def _location_parts(location: ir.Location) -> tuple[Any, ...]:
+def _location_parts(location: ir.Location) -> tuple[object, ...]:
     scope, place = placed_scope(location) or (None, location)
     return scope, place.filename, place.start_line, place.start_col
 

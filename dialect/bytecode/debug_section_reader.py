@@ -54,7 +54,7 @@ class DebugSectionReader:
         self._indices = struct.unpack(f"<{count}Q", cursor.take(8 * count))
         self._table = Table("debug info", cursor)
         # The value of each entry, and the number of locations and blocks in its expanded form.
-        self._found: dict[int, tuple[Any, int]] = {0: (ir.Location.unknown(), 0)}
+        self._found: dict[int, tuple[ir.Location | ir.Attribute, int]] = {0: (ir.Location.unknown(), 0)}
 
     def function(self, number: int) -> Iterator[ir.Location]:
         """Yields the location of the function, then those of its operations in pre-order, without end.
@@ -128,7 +128,7 @@ class DebugSectionReader:
             cursor.fail(f"unknown flags 0x{found:x} of a subprogram", start)
         return found
 
-    def _made(self, entry: _Entry) -> tuple[Any, int]:
+    def _made(self, entry: _Entry) -> tuple[ir.Location | ir.Attribute, int]:
         values, size = [], int(entry.layout.tag in _NESTING)
         for part, value, at in entry.parts:
             if part.kinds is not None:
@@ -149,5 +149,5 @@ class DebugSectionReader:
 _UNKNOWN = DebugLayout(DebugTag.UNKNOWN, "an unknown location", (), ir.Location.unknown, lambda _location: ())
 
 
-def _mistaken(part: Part, index: int, found: Any) -> str:
+def _mistaken(part: Part, index: int, found: object) -> str:
     return f"expected {part.words}, but debug info {index} is {_NAMES.get(type(found), 'a location')}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
 from itertools import accumulate
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from tilec.dialect.bytecode.debug_layout import FLAGS, LAYOUTS, LOCATION, TEXT, parts_of
 from tilec.dialect.bytecode.encoder import Encoder
@@ -24,6 +24,9 @@ from tilec.dialect.cuda_tile.debug_info import (
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.errors import InputError
+
+if TYPE_CHECKING:
+    from tilec.dialect.bytecode.debug_layout import Part
 
 # The number of an unknown location; entries count from one.
 _UNKNOWN = 0
@@ -103,7 +106,7 @@ class DebugSectionWriter:
                 self._numbers[each] = self._add(_TAGS[type(each)], each)
         return self._numbers[node]
 
-    def _add(self, tag: DebugTag, value: Any) -> int:
+    def _add(self, tag: DebugTag, value: object) -> int:
         layout = LAYOUTS[tag]
         numbers = [self._part(part, each) for part, each in zip(layout.parts, layout.take(value), strict=True)]
         numbers += [0 for part in parts_of(layout, self._version) if part is FLAGS]
@@ -114,7 +117,7 @@ class DebugSectionWriter:
         self._entries.append(bytes(encoder.data))
         return len(self._entries)
 
-    def _part(self, part: Any, value: Any) -> int:
+    def _part(self, part: Part, value: Any) -> int:
         if part is TEXT:
             return self._strings.index(value)
         if part is LOCATION:

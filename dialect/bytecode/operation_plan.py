@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.attributes import Booleans
 from tilec.dialect.bytecode.layout import SEGMENTS, OperationLayout, layout, member_since
@@ -73,7 +73,7 @@ def _attribute(field: AttributeField, operation: ir.Operation) -> str | None:
     """A description of an attribute that differs from its default."""
     if field.name not in operation.attributes:
         return None
-    value = field.to_python(operation.attributes[field.name])
+    value: Any = field.to_python(operation.attributes[field.name])
     if field.kind == Booleans.kind:
         return f"'true' in {field.name}" if any(value) else None
     if field.kind == "flag":

@@ -1,10 +1,10 @@
 """Attributes of Tile IR: optimization hints and the predicates of assume."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from tilec.dialect.attributes import Dictionary
-from tilec.dialect.constraints import DenseArray, any_of
+from tilec.dialect.constraints import DenseArray, Unconstrained, any_of
 from tilec.dialect.cuda_tile.namespace import CudaTile
 from tilec.dialect.fields import AttributeField
 from tilec.dialect.mlir import ir
@@ -33,9 +33,9 @@ def _value(parameter: ir.Attribute) -> int | None:
 class DivByAttr(CudaTile.Attribute, name="div_by"):
     """Each element (bytes for pointers), or the first of each `every` along dim `along`, is a multiple of `divisor`."""
 
-    factor: Any
-    group: Any
-    dimension: Any
+    factor: Unconstrained
+    group: Unconstrained
+    dimension: Unconstrained
 
     @classmethod
     def get(cls, divisor: int, every: int | None = None, along: int | None = None) -> "DivByAttr":
@@ -53,11 +53,11 @@ class DivByAttr(CudaTile.Attribute, name="div_by"):
 class SameElementsAttr(CudaTile.Attribute, name="same_elements"):
     """Along each dimension, elements are equal within groups of this size."""
 
-    groups: Any
+    groups: Unconstrained
     irdl = (DenseArray,)
 
     @classmethod
-    def get(cls, values: Any) -> "SameElementsAttr":
+    def get(cls, values: Sequence[int]) -> "SameElementsAttr":
         return super().get(ir.DenseI64ArrayAttr.get(list(values)))
 
     values = property(lambda self: tuple(ir.DenseI64ArrayAttr(self.params[0])))
@@ -69,8 +69,8 @@ class SameElementsAttr(CudaTile.Attribute, name="same_elements"):
 class BoundedAttr(CudaTile.Attribute, name="bounded"):
     """Each element lies between two signed bounds, both inclusive; None means unbounded."""
 
-    low: Any
-    high: Any
+    low: Unconstrained
+    high: Unconstrained
 
     @classmethod
     def get(cls, lower: int | None, upper: int | None) -> "BoundedAttr":
@@ -100,6 +100,6 @@ Predicate = AttributeField(
     lambda value: value,
     lambda attribute: attribute,
     _problem,
-    any_of([DivByAttr[Any, Any, Any], SameElementsAttr[Any], BoundedAttr[Any, Any]]),
+    any_of([DivByAttr[(Unconstrained,) * 3], SameElementsAttr[Unconstrained], BoundedAttr[(Unconstrained,) * 2]]),
     kind="predicate",
 )

@@ -7,6 +7,7 @@ IR spells it `#cuda_tile.di_loc<loc("k.py":6:7) in #scope>`.
 from collections.abc import Iterator
 from typing import Any
 
+from tilec.dialect.constraints import Unconstrained
 from tilec.dialect.cuda_tile.namespace import CudaTile
 from tilec.dialect.location import parts
 from tilec.dialect.mlir import ir
@@ -91,7 +92,7 @@ class DILexicalBlockAttr(CudaTile.Attribute, name="di_lexical_block"):
     """A block of statements in a subprogram or in another block; a column of 0 is none."""
 
     # A subprogram or a block: IRDL cannot say so of what is not defined yet, so the verifier of operations does.
-    outer: Any
+    outer: Unconstrained
     source: DIFileAttr
     first: ir.IntegerAttr
     offset: ir.IntegerAttr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
@@ -13,7 +12,7 @@ from tilec.dialect.verify import types_only
 Rule = Callable[[ir.OpView], str | None]
 
 
-def _agree(names: tuple[str, ...], what: str, fact: Callable[[TileType], Any]) -> Rule:
+def _agree(names: tuple[str, ...], what: str, fact: Callable[[TileType], object]) -> Rule:
     @types_only
     def rule(op: ir.OpView) -> str | None:
         types = [getattr(op, name).type for name in names]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from tilec.dialect.cache import cached
-from tilec.dialect.constraints import any_of, number
+from tilec.dialect.constraints import Constraint, Unconstrained, any_of, number
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS, FLOATS, INTEGERS, NUMBERS
 from tilec.dialect.cuda_tile.types import (
     GatherScatterViewType,
@@ -37,8 +36,8 @@ def tile_of(name: str, elements: tuple[str, ...], words: str = "", scalar: bool 
     return TypeSet(name, described, contains, TileType[_shape(scalar), number(elements)])
 
 
-def _shape(scalar: bool) -> Any:
-    return ir.DenseI64ArrayAttr[((),)] if scalar else Any
+def _shape(scalar: bool) -> Constraint:
+    return ir.DenseI64ArrayAttr[((),)] if scalar else Unconstrained
 
 
 def _pointer_tile(scalar: bool) -> TypeSet:
@@ -50,11 +49,11 @@ def _pointer_tile(scalar: bool) -> TypeSet:
         "ScalarPointer" if scalar else "PointerTile",
         f"{'0D ' if scalar else ''}tile of pointer values",
         contains,
-        TileType[_shape(scalar), PointerType[Any, Any]],
+        TileType[_shape(scalar), PointerType[Unconstrained, Unconstrained]],
     )
 
 
-def _instances(name: str, described: str, kinds: Any, irdl: Any = Any) -> TypeSet:
+def _instances(name: str, described: str, kinds: type | tuple[type, ...], irdl: Constraint = Unconstrained) -> TypeSet:
     return TypeSet(name, described, lambda type: isinstance(type, kinds), irdl)
 
 
@@ -70,7 +69,13 @@ TileView = _instances(
     "TileView",
     "a partition_view, strided_view or gather_scatter_view",
     VIEWS,
-    any_of([PartitionViewType[(Any,) * 4], StridedViewType[(Any,) * 5], GatherScatterViewType[(Any,) * 4]]),
+    any_of(
+        [
+            PartitionViewType[(Unconstrained,) * 4],
+            StridedViewType[(Unconstrained,) * 5],
+            GatherScatterViewType[(Unconstrained,) * 4],
+        ]
+    ),
 )
 AnyType = _instances("AnyType", "a type of Tile IR", (TileType, TokenType, TensorViewType, *VIEWS))
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilec.dialect.cache import cached
-from tilec.dialect.constraints import DenseArray, keyword_or_unit, number
+from tilec.dialect.constraints import DenseArray, Unconstrained, keyword_or_unit, number
 from tilec.dialect.cuda_tile.element import DYNAMIC, ELEMENT_BITS, NUMBERS, spell_extent
 from tilec.dialect.cuda_tile.namespace import CudaTile
 from tilec.dialect.cuda_tile.type_rules import (
@@ -44,11 +44,11 @@ def _type(parameter: ir.Attribute) -> ir.Type:
     return ir.TypeAttr(parameter).value
 
 
-def _extents(values: Sequence[Any]) -> tuple[int, ...]:
+def _extents(values: Sequence[int | None]) -> tuple[int, ...]:
     return tuple(DYNAMIC if value is None or value is ... else int(value) for value in values)
 
 
-def _plain(values: Any) -> tuple[int | None, ...]:
+def _plain(values: Sequence[int]) -> tuple[int | None, ...]:
     return tuple(None if value == DYNAMIC else value for value in values)
 
 
@@ -60,8 +60,8 @@ def _refuse(problem: str | None) -> None:
 class PointerType(CudaTile.Type, name="ptr"):
     """Address of an element in global memory."""
 
-    pointee: Any
-    kind: Any
+    pointee: Unconstrained
+    kind: Unconstrained
     irdl = (number(NUMBERS), keyword_or_unit(POINTER_ATTRIBUTES))
 
     @classmethod
@@ -81,8 +81,8 @@ class PointerType(CudaTile.Type, name="ptr"):
 class TileType(CudaTile.Type, name="tile"):
     """A tile of numbers or pointers; every extent is a power of two, rank 0 is a scalar."""
 
-    extents: Any
-    element_type: Any
+    extents: Unconstrained
+    element_type: Unconstrained
     irdl = (DenseArray, number(ELEMENT_BITS))
 
     @classmethod
@@ -115,15 +115,15 @@ def _tile_facts(tile: TileType) -> tuple[tuple[int, ...], ir.Type]:
 class TensorViewType(CudaTile.Type, name="tensor_view"):
     """A strided tensor in global memory; None is a dynamic extent or stride (in elements)."""
 
-    extents: Any
-    element_type: Any
-    steps: Any
-    kind: Any
+    extents: Unconstrained
+    element_type: Unconstrained
+    steps: Unconstrained
+    kind: Unconstrained
     irdl = (DenseArray, number(NUMBERS), DenseArray, keyword_or_unit(POINTER_ATTRIBUTES))
 
     @classmethod
     def get(
-        cls, shape: Sequence[Any], element: ir.Type, strides: Sequence[Any], attribute: str | None = None
+        cls, shape: Sequence[int | None], element: ir.Type, strides: Sequence[int | None], attribute: str | None = None
     ) -> "TensorViewType":
         return _tensor_view(_extents(shape), element, _extents(strides), attribute)
 
@@ -189,10 +189,10 @@ class _TileView(CudaTile.Type):
 class PartitionViewType(_TileView, name="partition_view"):
     """Adjacent tiles: tile I starts at I * tile_shape, and its dim k is dim dim_map[k] of the tensor view."""
 
-    tile: Any
-    view: Any
-    mapping: Any
-    pad: Any
+    tile: Unconstrained
+    view: Unconstrained
+    mapping: Unconstrained
+    pad: Unconstrained
     irdl = (DenseArray, TensorViewType, DenseArray, keyword_or_unit(PADDING_VALUES))
 
     @classmethod
@@ -216,11 +216,11 @@ class PartitionViewType(_TileView, name="partition_view"):
 class StridedViewType(_TileView, name="strided_view"):
     """Tiles that start every traversal_strides elements, with overlaps or gaps."""
 
-    tile: Any
-    traversal: Any
-    view: Any
-    mapping: Any
-    pad: Any
+    tile: Unconstrained
+    traversal: Unconstrained
+    view: Unconstrained
+    mapping: Unconstrained
+    pad: Unconstrained
     irdl = (DenseArray, DenseArray, TensorViewType, DenseArray, keyword_or_unit(PADDING_VALUES))
 
     @classmethod
@@ -248,10 +248,10 @@ class StridedViewType(_TileView, name="strided_view"):
 class GatherScatterViewType(_TileView, name="gather_scatter_view"):
     """Tiles whose rows along sparse_dim are selected individually; the other indices are offsets in elements."""
 
-    tile: Any
-    view: Any
-    sparse: Any
-    pad: Any
+    tile: Unconstrained
+    view: Unconstrained
+    sparse: Unconstrained
+    pad: Unconstrained
     irdl = (DenseArray, TensorViewType, ir.IntegerAttr, keyword_or_unit(PADDING_VALUES))
 
     @classmethod

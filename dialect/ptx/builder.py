@@ -174,7 +174,7 @@ def entry(
     cluster: Sequence[int] | None = None,
     maxnreg: int | None = None,
     min_ctas: int | None = None,
-    launch: dict[str, Any] | None = None,
+    launch: dict[str, object] | None = None,
     loc: ir.Location | None = None,
 ) -> ir.Operation:
     """Creates a `ptx.entry` at the end of the module, with one empty block.

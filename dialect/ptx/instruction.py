@@ -13,8 +13,8 @@ Attributes: `text` (template.py), and optionally `tied`: for each result the ope
 
 import types
 from collections.abc import Sequence
-from typing import Any
 
+from tilec.dialect.constraints import Constraint, Unconstrained
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.ptx.instruction_rules import problem
 from tilec.dialect.ptx.namespace import Ptx
@@ -35,27 +35,27 @@ def _verify(op: ir.OpView) -> bool:
     return False
 
 
-def _define(name: str, fields: dict[str, Any], pure: bool) -> None:
+def _define(name: str, fields: dict[str, Constraint], pure: bool) -> None:
     body = {"__annotations__": {**fields, "text": ir.StringAttr}, "verify_invariants": staticmethod(_verify)}
     traits = [ext.Pure] if pure else []
     types.new_class(name, (Ptx.Operation,), {"name": name, "traits": traits}, lambda namespace: namespace.update(body))
 
 
-def _fixed(results: int, operands: int) -> dict[str, Any]:
-    values = {f"result_{index}": ext.Result[Any] for index in range(results)}
-    return values | {f"operand_{index}": ext.Operand[Any] for index in range(operands)}
+def _fixed(results: int, operands: int) -> dict[str, Constraint]:
+    values = {f"result_{index}": ext.Result[Unconstrained] for index in range(results)}
+    return values | {f"operand_{index}": ext.Operand[Unconstrained] for index in range(operands)}
 
 
-def _optional(stem: str, kind: Any, count: int) -> dict[str, Any]:
-    return {f"{stem}_{index}": kind[Any] | None for index in range(count)}
+def _optional(stem: str, kind: Constraint, count: int) -> dict[str, Constraint]:
+    return {f"{stem}_{index}": kind[Unconstrained] | None for index in range(count)}
 
 
-_MANY: dict[str, Any] = {
+_MANY: dict[str, Constraint] = {
     **_optional("result_before", ext.Result, SINGLE_RESULTS),
-    "run_of_results": Sequence[ext.Result[Any]],
+    "run_of_results": Sequence[ext.Result[Unconstrained]],
     **_optional("result_after", ext.Result, SINGLE_RESULTS),
     **_optional("operand_before", ext.Operand, SINGLE_OPERANDS),
-    "run_of_operands": Sequence[ext.Operand[Any]],
+    "run_of_operands": Sequence[ext.Operand[Unconstrained]],
     **_optional("operand_after", ext.Operand, SINGLE_OPERANDS),
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from tilec.dialect.cache import table
 from tilec.dialect.mlir import ir
@@ -20,7 +19,7 @@ _VALUE = re.compile(r"\$(\d+)")
 
 
 # Cached, because texts and types recur in a kernel and each call to the bindings costs a tenth of a microsecond.
-_known: dict[tuple[Any, ...], str | None] = table()
+_known: dict[tuple[object, ...], str | None] = table()
 _KNOWN_LIMIT = 100_000
 
 

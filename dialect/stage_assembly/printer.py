@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from tilec.dialect.assembly.attribute_printer import spell_symbol
 from tilec.dialect.assembly.location_printer import LocationNames, shown_locations
@@ -81,7 +80,7 @@ class StagePrinter(Printer):
     def fields(self, op: ir.OpView, attributes: Mapping[str, ir.Attribute]) -> str:
         return spell_stage_dictionary(attributes)
 
-    def types(self, values: Any) -> str:
+    def types(self, values: Sequence[ir.Value]) -> str:
         """The types of values, separated by commas."""
         return ", ".join(self.type(value.type) for value in values)
 

@@ -96,7 +96,7 @@ class StageOperationReader(OperationReader):
             operation = structure(self.reader, name, offset, count, point)
         elif name in OPERATIONS and name.startswith("tile_gpu."):
             parts = Parts(name, offset, count)
-            self.read_elements(compile_template(OPERATIONS[name]), parts)
+            self.read_elements(compile_template(OPERATIONS[name]), parts)  # type: ignore[arg-type]
             operation = self.maker.create(parts, point)
         elif _is_upstream(name):
             operation = read_upstream(self.reader, name, offset, count, point)

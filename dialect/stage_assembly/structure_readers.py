@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.attributes import read_attribute, read_dictionary, read_integer
 from tilec.dialect.assembly.generic_reader import ArgumentPlaces
@@ -80,7 +80,7 @@ def _fold(reader: StageReader, name: str, offset: int, count: int, point: ir.Ins
     tokens = reader.tokens
     values, places = values_and_places(reader)
     tokens.expect("dimension")
-    attributes: dict[str, Any] = {"dimension": read_integer(tokens, bits=32)}
+    attributes: dict[str, object] = {"dimension": read_integer(tokens, bits=32)}
     if name == "tile_gpu.scan":
         tokens.expect("reverse")
         attributes["reverse"] = read_attribute(tokens)
@@ -160,7 +160,7 @@ def _return(reader: StageReader, name: str, offset: int, count: int, point: ir.I
     return create(reader, name, offset, point, attributes=_keyed(reader))
 
 
-STRUCTURES: dict[str, Callable[[Any, str, int, int, ir.InsertionPoint], ir.Operation]] = {
+STRUCTURES: dict[str, Callable[[StageReader, str, int, int, ir.InsertionPoint], ir.Operation]] = {
     "tile_gpu.kernel": _kernel,
     "tile_gpu.roles": _roles,
     "tile_gpu.reduce": _fold,

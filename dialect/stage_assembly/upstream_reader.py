@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.attributes import read_attribute, read_dictionary
 from tilec.dialect.assembly.generic_reader import ArgumentPlaces
@@ -112,7 +112,7 @@ def _compared(reader: StageReader, values: list[ir.Value], places: list[int]) ->
 def _constant(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
     attributes = dictionary(reader)
     start = reader.tokens.offset()
-    value: Any = read_attribute(reader.tokens)
+    value: ir.Attribute = read_attribute(reader.tokens)
     type = getattr(value, "type", None)
     if not isinstance(value, ir.IntegerAttr | ir.FloatAttr | ir.BoolAttr | ir.DenseElementsAttr):
         reader.tokens.fail_at(start, f"expected a number or elements with their type, but got {value}")
@@ -252,7 +252,7 @@ def _target(reader: StageReader) -> tuple[ir.Block, list[ir.Value]]:
     return reader.blocks[name], values
 
 
-UPSTREAM: dict[str, Callable[[Any, str, int, int, ir.InsertionPoint], ir.Operation]] = {
+UPSTREAM: dict[str, Callable[[StageReader, str, int, int, ir.InsertionPoint], ir.Operation]] = {
     "arith.constant": _constant,
     "scf.for": _for,
     "scf.if": _if,

@@ -1,7 +1,6 @@
 """Channels: rings of buffers with full and empty barriers between the parties of a kernel."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tilec.dialect.attributes import Array, Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand, Result
@@ -20,7 +19,7 @@ Producer = Enumeration(*PRODUCERS)
 Reuse = Enumeration("ring", "once")
 
 
-def slot_results(buffers: Sequence[Any]) -> list[Any]:
+def slot_results(buffers: Sequence[ir.Type]) -> list[ir.Type | None]:
     """The results of put_begin and get for the builder, one entry per field."""
     return [*buffers, *[None] * (MAXIMUM_BUFFERS - len(buffers))]
 

@@ -1,6 +1,6 @@
 """The sets of types that operations of tile_gpu take."""
 
-from typing import Any
+from collections.abc import Callable
 
 from tilec.dialect.fields import TypeSet
 from tilec.dialect.mlir import ir
@@ -17,7 +17,7 @@ def is_scalar(type: ir.Type) -> bool:
     return isinstance(type, ir.IntegerType | ir.FloatType)
 
 
-def _buffer_in(memory: str) -> Any:
+def _buffer_in(memory: str) -> Callable[[ir.Type], bool]:
     return lambda type: isinstance(type, BufferType) and type.memory == memory
 
 

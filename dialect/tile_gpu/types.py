@@ -1,10 +1,9 @@
 """Buffers, channels and tensor maps."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from tilec.dialect.cache import cached
-from tilec.dialect.constraints import DenseArray, keyword
+from tilec.dialect.constraints import DenseArray, Unconstrained, keyword
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.namespace import TileGpu
 
@@ -15,11 +14,11 @@ MEMORIES = (SHARED, TENSOR)
 class BufferType(TileGpu.Type, name="buffer"):
     """One slot of shared or tensor memory that holds a tile; the layout says where each element lies."""
 
-    extents: Any
-    element_type: Any
-    space: Any
-    arrangement: Any
-    irdl = (DenseArray, Any, keyword(MEMORIES), ir.StringAttr)
+    extents: Unconstrained
+    element_type: Unconstrained
+    space: Unconstrained
+    arrangement: Unconstrained
+    irdl = (DenseArray, Unconstrained, keyword(MEMORIES), ir.StringAttr)
 
     @classmethod
     def get(cls, shape: Sequence[int], element: ir.Type, memory: str, layout: str) -> "BufferType":
@@ -52,7 +51,7 @@ def _buffer(shape: tuple[int, ...], element: ir.Type, memory: str, layout: str) 
 class ChannelType(TileGpu.Type, name="channel"):
     """A ring of slots, each holding the listed buffers."""
 
-    slot: Any
+    slot: Unconstrained
     irdl = (ir.ArrayAttr,)
 
     @classmethod

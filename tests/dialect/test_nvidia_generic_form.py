@@ -154,7 +154,7 @@ def test_hints_globals_and_symbols() -> None:
     assert Module.parse(text).to_text().splitlines() == [
         'cuda_tile.module @kernels attributes {producer = "me"} {',
         "  global private constant @g alignment = 8 <f32: 1.500000e+00> : tile<4xf32>",
-        "  entry @k(%arg0: tile<i1> {cuda_tile.foo}) optimization_hints=<sm_100 = {occupancy = 2}> {",
+        "  entry @k(%arg0: tile<i1> {cuda_tile.foo}) optimization_hints=<sm_100 = {occupancy = 2 : i64}> {",
         "    %0 = get_global @g : tile<ptr<f32>>",
         "    if %arg0 {",
         "    }",
