@@ -21,7 +21,10 @@ from h200_cases import Case, cases
 HERE = Path(__file__).resolve().parent
 TARGET = "sm_90a"
 # What a launch needs of the package; everything else is the compiler.
-PARTS = ("errors.py", "options.py", "version.py", "runtime/*.py", "lowering/__init__.py", "lowering/tma/*.py")
+PARTS = (
+    *("errors.py", "element_types.py", "options.py", "version.py"),
+    *("runtime/*.py", "lowering/__init__.py", "lowering/tma/*.py"),
+)
 
 
 def make(folder: Path) -> None:
