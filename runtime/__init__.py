@@ -1,1 +1,1 @@
-"""What runs a compiled kernel: simulator, interpreter, GPU."""
+"""Execution of compiled kernels: simulator, interpreter, GPU launch."""

@@ -1,4 +1,4 @@
-"""Host memory at an aligned address, which Python's allocators do not give."""
+"""Host memory at an aligned address, which Python's allocators do not provide."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes
 
 
 class AlignedBuffer:
-    """`size_bytes` of zeroed memory whose `address` is a multiple of `alignment`, alive as long as this object."""
+    """`size_bytes` of zeroed memory whose `address` is a multiple of `alignment`, valid as long as this object."""
 
     def __init__(self, size_bytes: int, alignment: int) -> None:
         self._memory = ctypes.create_string_buffer(size_bytes + alignment)
@@ -18,7 +18,7 @@ class AlignedBuffer:
         return ctypes.string_at(self.address, self.size_bytes)
 
     def write(self, content: bytes) -> None:
-        """Puts `content`, of at most `size_bytes`, at the start."""
+        """Writes `content`, of at most `size_bytes`, at the start; raises ValueError if it is longer."""
         if len(content) > self.size_bytes:
             raise ValueError(f"{len(content)} bytes do not fit into {self.size_bytes}")
         ctypes.memmove(self.address, content, len(content))

@@ -1,14 +1,13 @@
-"""The arguments of a kernel as Python sees them, each with the entry arguments it becomes, its text and its JSON.
+"""The Python arguments of a kernel, each with its entry arguments, its text and its JSON.
 
-An array of rank r is a pointer, r extents and r strides in elements; a pointer and a scalar are one value; a constant
-is compiled into the kernel and leaves none. Elements go by their names in signatures (tilec.runtime.elements).
+An array of rank r has a pointer, r extents and r strides in elements; a pointer or a scalar has one value; a constant
+is compiled into the kernel and has none. `element` is a name of tilec.runtime.elements.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from tilec.runtime.elements import ELEMENTS, POINTEES
 from tilec.runtime.json_record import Record
@@ -16,10 +15,10 @@ from tilec.runtime.json_record import Record
 
 @dataclass(frozen=True)
 class ArrayArgument:
-    """An array; an extent or stride that is None is known only at the launch, strides count elements.
+    """An array; an extent or stride of None is known only at launch, strides count elements.
 
-    The kernel assumes that `alignment` bytes divide the address, and `shape_divisors` and `stride_divisors` each extent
-    and stride; no divisors are 1 on each axis.
+    The kernel assumes that the address is a multiple of `alignment` bytes, and each extent and stride a multiple of its
+    divisor in `shape_divisors` and `stride_divisors`; the default divisors are 1.
     """
 
     name: str
@@ -40,10 +39,11 @@ class ArrayArgument:
         return len(self.shape)
 
     def value_names(self) -> tuple[str, ...]:
+        """The names of the entry arguments."""
         axes = range(self.rank)
         return (self.name, *(f"{self.name}.shape[{i}]" for i in axes), *(f"{self.name}.strides[{i}]" for i in axes))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "name": self.name,
             "kind": "array",
@@ -67,7 +67,7 @@ def _extent_text(value: int | None, divisor: int) -> str:
 
 @dataclass(frozen=True)
 class PointerArgument:
-    """An address of elements: given as an array that starts there, or as a plain integer."""
+    """An address of elements, passed as an array that starts there or as an integer."""
 
     name: str
     element: str
@@ -76,13 +76,13 @@ class PointerArgument:
     def value_names(self) -> tuple[str, ...]:
         return (self.name,)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {"name": self.name, "kind": "pointer", "element": self.element, "alignment": self.alignment}
 
 
 @dataclass(frozen=True)
 class ScalarArgument:
-    """One number, passed at launch; a `signless` integer may be given as signed or as unsigned."""
+    """One number, passed at launch; a `signless` integer accepts signed and unsigned values."""
 
     name: str
     element: str
@@ -91,8 +91,8 @@ class ScalarArgument:
     def value_names(self) -> tuple[str, ...]:
         return (self.name,)
 
-    def to_json(self) -> dict[str, Any]:
-        known = {"name": self.name, "kind": "scalar", "element": self.element}
+    def to_json(self) -> dict[str, object]:
+        known: dict[str, object] = {"name": self.name, "kind": "scalar", "element": self.element}
         return {**known, "signless": True} if self.signless else known
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ class ScalarArgument:
 
 @dataclass(frozen=True)
 class ElementConstant:
-    """An element type as the value of a constant."""
+    """An element type that is the value of a constant."""
 
     element: str
 
@@ -111,7 +111,7 @@ ConstantValue = bool | int | float | str | None | ElementConstant
 
 @dataclass(frozen=True)
 class ConstantArgument:
-    """A value that the kernel was compiled for."""
+    """A value compiled into the kernel."""
 
     name: str
     value: ConstantValue
@@ -119,7 +119,7 @@ class ConstantArgument:
     def value_names(self) -> tuple[str, ...]:
         return ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         value = {"dtype": self.value.element} if isinstance(self.value, ElementConstant) else self.value
         return {"name": self.name, "kind": "constant", "value": value}
 
@@ -141,7 +141,7 @@ def to_text(arguments: tuple[Argument, ...]) -> str:
 
 
 def read_arguments(record: Record) -> tuple[Argument, ...]:
-    """The arguments in a JSON list; InputError names what is missing or wrong."""
+    """The arguments in a JSON list; raises InputError, naming a missing or invalid field."""
     return tuple(_read_argument(item) for item in record.items())
 
 
@@ -195,5 +195,5 @@ def _optional_integers(record: Record, rank: int) -> tuple[int | None, ...]:
 
 
 def _divisors(record: Record, rank: int) -> tuple[int, ...]:
-    """One divisor for each axis; an absent or empty list says nothing, which is 1 everywhere."""
+    """One divisor per axis; an empty list means 1 for each axis."""
     return tuple(item.integer(1) for item in record.items(rank)) if record.items() else (1,) * rank

@@ -1,4 +1,4 @@
-"""Arrays of any library as addresses: numpy arrays, DLPack exporters (torch, jax, cupy), `__cuda_array_interface__`."""
+"""Memory of arrays of any library: numpy arrays, DLPack exporters (torch, jax, cupy), `__cuda_array_interface__`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tilec.errors import InputError
 
 @dataclass(frozen=True)
 class ArrayView:
-    """Where an array lies, on the host or on a device; strides count elements, `owner` keeps the memory alive."""
+    """The memory of an array, on the host or on a device; strides count elements, `owner` keeps the memory alive."""
 
     address: int
     shape: tuple[int, ...]
@@ -22,10 +22,10 @@ class ArrayView:
     dtype: np.dtype
     writable: bool
     on_device: bool
-    owner: Any
+    owner: object
 
     def byte_range(self) -> tuple[int, int]:
-        """Address and size in bytes of the smallest range that holds every element; strides must not be negative."""
+        """The address and size in bytes of the smallest range of all elements; strides must not be negative."""
         if 0 in self.shape:
             return self.address, 0
         last = sum((extent - 1) * stride for extent, stride in zip(self.shape, self.strides, strict=True))
@@ -33,16 +33,16 @@ class ArrayView:
 
 
 def is_array(value: object) -> bool:
-    """Whether `view` can read it."""
+    """Whether `view` accepts the value."""
     return isinstance(value, np.ndarray) or hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")
 
 
 def view(array: Any, name: str) -> ArrayView:
-    """The array's place in memory, without a copy; InputError names the argument `name` where it has none."""
+    """The memory of an array, without a copy; raises InputError, naming the argument `name`, for other values."""
     if isinstance(array, np.ndarray):
         return _from_numpy(array, name)
     if hasattr(array, "__dlpack__"):
-        # torch exports no tensor that autograd records; a detached one shares its memory.
+        # torch refuses to export a tensor that requires gradients; the detached tensor shares its memory.
         return _from_dlpack(array.detach() if getattr(array, "requires_grad", False) else array, name)
     if hasattr(array, "__cuda_array_interface__"):
         return _from_cuda_array_interface(array, name)
@@ -58,7 +58,9 @@ def _from_numpy(array: np.ndarray, name: str) -> ArrayView:
 
 
 def _strides_error(name: str, byte_strides: tuple[int, ...], dtype: np.dtype) -> InputError:
-    return InputError(f"argument '{name}' needs strides of whole elements, got {byte_strides} bytes for {dtype}")
+    return InputError(
+        f"argument '{name}' needs strides that are multiples of the element size, got {byte_strides} bytes for {dtype}"
+    )
 
 
 def _from_cuda_array_interface(array: Any, name: str) -> ArrayView:
@@ -80,7 +82,7 @@ def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class _DLTensor(ctypes.Structure):
-    """DLTensor of dlpack.h 1.0, which is where an unversioned DLManagedTensor begins."""
+    """DLTensor of dlpack.h 1.0, the first field of an unversioned DLManagedTensor."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -96,7 +98,7 @@ class _DLTensor(ctypes.Structure):
     ]
 
 
-# DLDeviceType: memory that the processor reads, and memory that a CUDA device reads.
+# DLDeviceType: host memory (kDLCPU, kDLCUDAHost) and device memory (kDLCUDA, kDLCUDAManaged).
 _HOST_DEVICES = {1, 3}
 _CUDA_DEVICES = {2, 13}
 # DLDataTypeCode: kDLInt 0, kDLUInt 1, kDLFloat 2, kDLBfloat 4, kDLBool 6, and the float8 kinds of DLPack 1.1.
@@ -121,7 +123,7 @@ def _from_dlpack(array: Any, name: str) -> ArrayView:
     if not on_device and array.__dlpack_device__()[0] not in _HOST_DEVICES:
         raise InputError(f"argument '{name}' needs memory of the host or of a CUDA device")
     try:
-        # Array API standard, __dlpack__: -1 asks for no synchronisation, since the kernel runs in the caller's stream.
+        # Array API standard, __dlpack__: stream -1 means no synchronisation: the kernel runs in the caller's stream.
         capsule = array.__dlpack__(stream=-1) if on_device else array.__dlpack__()
     except (BufferError, RuntimeError, TypeError) as error:
         raise InputError(f"argument '{name}' cannot be exported by DLPack: {error}") from None

@@ -1,4 +1,4 @@
-"""A compiled entry on disk: `NAME.ptx`, `NAME.cubin`, `NAME.launch.json`; simulate and launch need nothing else."""
+"""A compiled entry on disk: `NAME.ptx`, `NAME.cubin`, `NAME.launch.json`; the input of simulate and launch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUFFIXES = (METADATA_SUFFIX, ".ptx", ".cubin")
 
 @dataclass(frozen=True)
 class Artifact:
-    """A compiled entry; `ptx` is empty where only the cubin was shipped, `cubin` where none was made."""
+    """A compiled entry; `ptx` or `cubin` is empty if the artifact does not contain it."""
 
     metadata: Metadata
     ptx: str = ""
@@ -27,14 +27,14 @@ class Artifact:
 
 
 def stem(path: str | Path) -> Path:
-    """The path that the three files of an artifact share, from it or any of them."""
+    """The common stem of the three files of an artifact, from the stem or any of them."""
     path = Path(path)
     suffix = next((suffix for suffix in SUFFIXES if path.name.endswith(suffix)), "")
     return path.with_name(path.name.removesuffix(suffix))
 
 
 def metadata_path(path: str | Path) -> Path:
-    """The `.launch.json` that belongs to the artifact at `path`."""
+    """The path of the `.launch.json` of the artifact at `path`."""
     base = stem(path)
     return base.with_name(base.name + METADATA_SUFFIX)
 
@@ -42,7 +42,7 @@ def metadata_path(path: str | Path) -> Path:
 def load(path: str | Path) -> Artifact:
     """The artifact at `path`, which may be any of its files or their common stem; needs no compiler.
 
-    Raises InputError where the metadata is missing or wrong, or where the PTX is not the one it was written for.
+    Raises InputError if the metadata is missing or invalid, or if its digest does not match the PTX.
     """
     base = stem(path)
     metadata = load_metadata(base)
@@ -53,14 +53,14 @@ def load(path: str | Path) -> Artifact:
         raise InputError(f"{base} has neither .ptx nor .cubin beside its {METADATA_SUFFIX}")
     if ptx and metadata.ptx_sha256 and digest(ptx) != metadata.ptx_sha256:
         raise InputError(
-            f"{ptx_file} is not the text that its {METADATA_SUFFIX} was written for: their SHA-256 differ; "
+            f"{ptx_file} does not match the SHA-256 in its {METADATA_SUFFIX}; "
             f"'tilec compile {ptx_file} --emit cubin -o {cubin_file}' makes the three files agree"
         )
     return Artifact(metadata, ptx, cubin, base)
 
 
 def load_metadata(path: str | Path) -> Metadata:
-    """The metadata of the artifact at `path`, whatever became of its PTX."""
+    """The metadata of the artifact at `path`; its digest is not compared with the PTX."""
     described = metadata_path(path)
     return launch_metadata.read(Record.parse(read(described).decode(errors="replace"), str(described)))
 
@@ -74,7 +74,7 @@ def save(artifact: Artifact, path: str | Path) -> Artifact:
 
 
 def save_metadata(artifact: Artifact, path: str | Path) -> Metadata:
-    """Writes the `.launch.json` that belongs beside `path`, with the digest of the artifact's PTX, and returns it."""
+    """Writes the `.launch.json` of `path`, with the digest of the PTX, and returns the metadata."""
     metadata = replace(artifact.metadata, ptx_sha256=digest(artifact.ptx)) if artifact.ptx else artifact.metadata
     write(metadata_path(path), launch_metadata.to_text(metadata).encode())
     return metadata
@@ -100,7 +100,7 @@ def write(path: Path, content: bytes) -> None:
         return
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file() and not path.is_dir():
-        # A pipe or a device is written to, never replaced.
+        # Pipes and devices must not be replaced.
         path.write_bytes(content)
         return
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -115,7 +115,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def read(path: Path) -> bytes:
-    """The file's content; InputError where it cannot be read."""
+    """The content of the file; raises InputError if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:

@@ -1,10 +1,9 @@
-"""Python arguments of a launch, checked against what the kernel was compiled for, as values of entry arguments."""
+"""Values of the entry arguments from the Python arguments of a launch, checked against the signature."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ MAX_EXTENT = 2**31 - 1
 
 @dataclass
 class Binding:
-    """The entry's arguments: `values[i]` is the number or address of argument i, `arrays[i]` the memory there."""
+    """The entry arguments: `values[i]` is a number or an address, `arrays[i]` the array at that address."""
 
     names: list[str] = field(default_factory=list)
     values: list[int | float] = field(default_factory=list)
@@ -34,18 +33,18 @@ class Binding:
     plain_addresses: list[int] = field(default_factory=list)
 
     def ranges(self) -> list[tuple[int, int, bool]]:
-        """Address, size in bytes and whether it may be written, of each array."""
+        """The address, size in bytes and writability of each array."""
         return [(*array.byte_range(), array.writable) for array in self.arrays.values()]
 
     def integers(self) -> list[int]:
-        """The values for expressions; those that are no integers are zero, no expression reads them."""
+        """The values for expressions, which read integers only; others are 0."""
         return [value if isinstance(value, int) else 0 for value in self.values]
 
 
-def bind(arguments: Sequence[Argument], given: Sequence[Any]) -> Binding:
-    """The values of the entry's arguments for the Python arguments `given`, with or without the constants.
+def bind(arguments: Sequence[Argument], given: Sequence[object]) -> Binding:
+    """The values of the entry arguments from the Python arguments `given`, with or without the constants.
 
-    Raises InputError that names the argument, what the kernel needs of it and what it got.
+    Raises InputError, naming the argument, its requirement and the value.
     """
     runtime = [argument for argument in arguments if not isinstance(argument, ConstantArgument)]
     if len(given) not in (len(arguments), len(runtime)):
@@ -62,7 +61,7 @@ def _listing(arguments: Sequence[Argument]) -> str:
     return f"{len(arguments)} arguments ({', '.join(argument.name for argument in arguments)})"
 
 
-def _bind_one(argument: Argument, value: Any, binding: Binding) -> None:
+def _bind_one(argument: Argument, value: object, binding: Binding) -> None:
     if isinstance(argument, ConstantArgument):
         _check_constant(argument, value)
     elif isinstance(argument, ScalarArgument):
@@ -73,15 +72,15 @@ def _bind_one(argument: Argument, value: Any, binding: Binding) -> None:
         _bind_array(argument, value, binding)
 
 
-def _check_constant(argument: ConstantArgument, value: Any) -> None:
-    """The element types of the language, which runtime does not import, have their name in `element`."""
+def _check_constant(argument: ConstantArgument, value: object) -> None:
+    """Compares a constant; an element type of the language has its name in `element`."""
     found = ElementConstant(value.element) if hasattr(value, "element") else value
     if type(found) is not type(argument.value) or found != argument.value:
         shown = found.element if isinstance(found, ElementConstant) else repr(found)
         raise InputError(f"the kernel was compiled for {argument}, got {shown}")
 
 
-def _bind_pointer(argument: PointerArgument, value: Any, binding: Binding) -> None:
+def _bind_pointer(argument: PointerArgument, value: object, binding: Binding) -> None:
     if is_array(value):
         array = view(value, argument.name)
         _check_element(argument, array)
@@ -96,12 +95,12 @@ def _bind_pointer(argument: PointerArgument, value: Any, binding: Binding) -> No
     binding.values.append(int(value))
 
 
-def _bind_array(argument: ArrayArgument, value: Any, binding: Binding) -> None:
+def _bind_array(argument: ArrayArgument, value: object, binding: Binding) -> None:
     array = view(value, argument.name)
     _check_element(argument, array)
     if len(array.shape) != len(argument.shape):
         raise InputError(f"argument '{argument.name}' needs {len(argument.shape)} axes, got shape {array.shape}")
-    strides = _kept_strides(argument, array)
+    strides = _effective_strides(argument, array)
     if strides and min(strides) < 0:
         raise InputError(f"argument '{argument.name}' needs strides that are not negative, got {array.strides}")
     _check_axes(argument, "extent", array.shape, argument.shape, argument.shape_divisors)
@@ -111,11 +110,8 @@ def _bind_array(argument: ArrayArgument, value: Any, binding: Binding) -> None:
     binding.values.extend((array.address, *array.shape, *strides))
 
 
-def _kept_strides(argument: ArrayArgument, array: ArrayView) -> tuple[int, ...]:
-    """The strides, but for those that no element is reached by: they are what the kernel was compiled for.
-
-    Libraries give the axes of extent 1 and those of arrays without elements any stride.
-    """
+def _effective_strides(argument: ArrayArgument, array: ArrayView) -> tuple[int, ...]:
+    """The strides; those of axes of extent 1 and of empty arrays, which are arbitrary, become the compiled ones."""
     empty = 0 in array.shape
     return tuple(
         stride if extent > 1 and not empty else divisor if fixed is None else fixed
@@ -139,24 +135,28 @@ def _check_alignment(argument: ArrayArgument | PointerArgument, address: int) ->
 
 
 def _check_axes(
-    argument: ArrayArgument, what: str, found: tuple[int, ...], fixed: tuple[int | None, ...], divisors: tuple[int, ...]
+    argument: ArrayArgument,
+    property: str,
+    found: tuple[int, ...],
+    fixed: tuple[int | None, ...],
+    divisors: tuple[int, ...],
 ) -> None:
     for axis, (value, expected) in enumerate(zip(found, fixed, strict=True)):
         if expected is not None and value != expected:
-            raise _axis_error(argument, what, axis, f"to be {expected}, as compiled", value)
+            raise _axis_error(argument, property, axis, f"to be {expected}, as compiled", value)
         if value > MAX_EXTENT:
-            raise _axis_error(argument, what, axis, "below 2**31", value)
+            raise _axis_error(argument, property, axis, "below 2**31", value)
     for axis, (value, divisor) in enumerate(zip(found, divisors, strict=False)):
         if value % divisor:
-            raise _axis_error(argument, what, axis, f"to be a multiple of {divisor}, as compiled", value)
+            raise _axis_error(argument, property, axis, f"to be a multiple of {divisor}, as compiled", value)
 
 
-def _axis_error(argument: ArrayArgument, what: str, axis: int, needs: str, found: int) -> InputError:
-    return InputError(f"argument '{argument.name}' needs {what} {axis} {needs}, got {found}")
+def _axis_error(argument: ArrayArgument, property: str, axis: int, needs: str, found: int) -> InputError:
+    return InputError(f"argument '{argument.name}' needs {property} {axis} {needs}, got {found}")
 
 
-def scalar(argument: ScalarArgument, value: Any) -> int | float:
-    """The number for a scalar argument; InputError where it has no such value."""
+def scalar(argument: ScalarArgument, value: object) -> int | float:
+    """The number for a scalar argument; raises InputError if the value is not valid for it."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if argument.element == "i1":
@@ -170,7 +170,7 @@ def scalar(argument: ScalarArgument, value: Any) -> int | float:
     return float(value)
 
 
-def _integer(argument: ScalarArgument, value: Any) -> int:
+def _integer(argument: ScalarArgument, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InputError(f"argument '{argument.name}' needs an integer, got {value!r}")
     bits = int(argument.element[1:])

@@ -1,4 +1,4 @@
-"""PTX to cubin in process, by nvJitLink; no GPU and no driver is needed."""
+"""Assembly of PTX to cubin in process, by nvJitLink; needs neither GPU nor driver."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tilec.errors import CompileError, Note
 
 @dataclass(frozen=True)
 class Cubin:
-    """A cubin with what ptxas said of it; the counts are of the whole module, spills in bytes per thread.
+    """A cubin and the log of ptxas; the counts cover the whole module, spills are in bytes per thread.
 
-    `warnings` are those of ptxas and its notes C75xx, which say that it serialised or dropped instructions.
+    `warnings` contains the warnings of ptxas and its notes C75xx about serialised or dropped instructions.
     """
 
     content: bytes = field(repr=False)
@@ -23,7 +23,7 @@ class Cubin:
     registers: int
     spill_bytes: int
     warnings: tuple[str, ...]
-    # The program and version that made it.
+    # The name and version of the assembler.
     assembler: str = ""
 
 
@@ -33,7 +33,7 @@ DEFAULT_OPT_LEVEL = 3
 def assemble(ptx: str, target: str, name: str = "kernel.ptx", opt_level: int = DEFAULT_OPT_LEVEL) -> Cubin:
     """The cubin of PTX text for `target`, with line information.
 
-    Raises CompileError that quotes ptxas and the lines of `name` it complains about.
+    Raises CompileError with the messages of ptxas and the lines of `name` they refer to.
     """
     encoded = ptx.encode()
     handle = _create(target, opt_level)
@@ -45,7 +45,7 @@ def assemble(ptx: str, target: str, name: str = "kernel.ptx", opt_level: int = D
         return _with_usage(bytes(content), _log(handle, nvjitlink.get_info_log_size, nvjitlink.get_info_log))
     except nvjitlink.nvJitLinkError as error:
         log = _log(handle, nvjitlink.get_error_log_size, nvjitlink.get_error_log)
-        raise _refusal(log or str(error), ptx, name) from None
+        raise _ptxas_error(log or str(error), ptx, name) from None
     finally:
         nvjitlink.destroy(handle)
 
@@ -61,7 +61,7 @@ def _create(target: str, opt_level: int) -> int:
     try:
         return nvjitlink.create(len(options), options)
     except nvjitlink.nvJitLinkError as error:
-        raise CompileError(f"nvJitLink cannot build for target '{target}': {error}") from None
+        raise CompileError(f"nvJitLink does not support target '{target}': {error}") from None
 
 
 def _log(handle: int, size_of: Callable[[int], int], read: Callable[[int, bytearray], None]) -> str:
@@ -83,13 +83,13 @@ def _with_usage(content: bytes, log: str) -> Cubin:
 
 
 # "ptxas application ptx input, line 7; error   : Unknown modifier '.foo'", "error   : Entry function 'f' uses too ..."
-_COMPLAINT = re.compile(r"^(?:ptxas .*?line (?P<line>\d+); *)?(?:error|fatal) *: *(?P<text>.*)$", re.MULTILINE)
+_ERROR = re.compile(r"^(?:ptxas .*?line (?P<line>\d+); *)?(?:error|fatal) *: *(?P<text>.*)$", re.MULTILINE)
 
 
-def _refusal(log: str, ptx: str, name: str) -> CompileError:
-    complaints = [(match["line"], match["text"]) for match in _COMPLAINT.finditer(log)]
-    if not complaints:
+def _ptxas_error(log: str, ptx: str, name: str) -> CompileError:
+    errors = [(match["line"], match["text"]) for match in _ERROR.finditer(log)]
+    if not errors:
         return CompileError(f"ptxas refuses {name}: {log}")
     lines = ptx.splitlines()
-    notes = [Note(f"{name}:{line}: {text}: {lines[int(line) - 1].strip()}") for line, text in complaints if line]
-    return CompileError(f"ptxas refuses {name}: {complaints[0][1]}", notes=notes)
+    notes = [Note(f"{name}:{line}: {text}: {lines[int(line) - 1].strip()}") for line, text in errors if line]
+    return CompileError(f"ptxas refuses {name}: {errors[0][1]}", notes=notes)

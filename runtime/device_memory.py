@@ -1,4 +1,4 @@
-"""Host arrays on a device for the time of one launch: copied there, and back where the kernel may have written them."""
+"""Device copies of host arrays for one launch; writable arrays are copied back."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from cuda.bindings import driver
 from tilec.runtime.arrays import ArrayView
 from tilec.runtime.devices import checked
 
-# Device allocations are aligned to 256 bytes, and an array keeps its host address modulo this.
+# The alignment of cuMemAlloc. The copy of an array keeps the host address modulo this.
 GRANULE_BYTES = 256
 
 
 @dataclass(frozen=True)
 class HostRange:
-    """Host memory that one device allocation stands for."""
+    """A range of host memory that one device allocation mirrors."""
 
     address: int
     size_bytes: int
@@ -25,12 +25,12 @@ class HostRange:
 
     @property
     def padding(self) -> int:
-        """Bytes before the copy that keep its address equal to the host's modulo GRANULE_BYTES."""
+        """Bytes before the copy, so that its address equals the host address modulo GRANULE_BYTES."""
         return self.address % GRANULE_BYTES
 
 
 def host_ranges(arrays: Iterable[ArrayView]) -> list[HostRange]:
-    """The memory of host arrays; arrays that share memory share a range, as they do on the host."""
+    """The memory ranges of host arrays; overlapping arrays share a range."""
     merged: list[HostRange] = []
     spans = sorted((*array.byte_range(), array.writable) for array in arrays if not array.on_device)
     for address, size, writable in spans:
@@ -45,9 +45,9 @@ def host_ranges(arrays: Iterable[ArrayView]) -> list[HostRange]:
 
 @contextmanager
 def on_device(arrays: Iterable[ArrayView], stream: int) -> Iterator[dict[int, int]]:
-    """Device addresses of the host arrays by host address.
+    """The device addresses of host arrays, by host address.
 
-    Leaving waits for the stream and copies back what is writable; without host arrays it waits for nothing.
+    On exit, synchronizes the stream and copies writable ranges back; without host arrays it does not synchronize.
     """
     arrays = [array for array in arrays if not array.on_device]
     ranges = host_ranges(arrays)

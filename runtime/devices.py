@@ -1,4 +1,4 @@
-"""The CUDA devices of this machine, and the driver's answers as errors."""
+"""The CUDA devices of this machine, and status codes of the driver as errors."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Device:
         return f"sm_{self.capability[0]}{self.capability[1]}"
 
 
-def checked(answer: tuple[Any, ...]) -> Any:
-    """The driver's result without its status; LaunchError with the driver's name for what went wrong."""
-    status, *results = answer
+def checked(result_tuple: tuple[Any, ...]) -> Any:
+    """The results of a driver call without its status; raises LaunchError with the name of an error status."""
+    status, *results = result_tuple
     if status != driver.CUresult.CUDA_SUCCESS:
         raise LaunchError(f"the CUDA driver reports {status.name}")
     return results[0] if len(results) == 1 else tuple(results)
@@ -36,12 +36,12 @@ def checked(answer: tuple[Any, ...]) -> Any:
 
 @cache
 def devices() -> tuple[Device, ...]:
-    """Every CUDA device; none where there is no driver or no GPU."""
+    """All CUDA devices; empty without a driver or GPU."""
     try:
         checked(driver.cuInit(0))
         count = checked(driver.cuDeviceGetCount())
     except (RuntimeError, LaunchError):
-        # cuda-bindings raises a RuntimeError where it finds no driver library.
+        # cuda-bindings raises RuntimeError if it finds no driver library.
         return ()
     return tuple(_describe(ordinal) for ordinal in range(count))
 
@@ -56,9 +56,9 @@ def _describe(ordinal: int) -> Device:
 
 
 def ordinal_of(address: int) -> int:
-    """The ordinal of the device that memory at this address belongs to; the thread needs no context."""
+    """The ordinal of the device that owns the memory at `address`; works in a thread without a context."""
     if not devices():
-        raise LaunchError("an array says it lies on a GPU, and this machine has none")
+        raise LaunchError("an argument is a device array, but this machine has no GPU")
     query = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
     with _any_context():
         return int(checked(driver.cuPointerGetAttribute(query, address)))
@@ -66,7 +66,7 @@ def ordinal_of(address: int) -> int:
 
 @contextmanager
 def primary_context(ordinal: int) -> Iterator[None]:
-    """The device's primary context, which other libraries use too, made current for the time of the block."""
+    """Makes the primary context of the device, which other libraries use too, current inside the `with` block."""
     checked(driver.cuCtxPushCurrent(_retained(ordinal)))
     try:
         yield
@@ -81,26 +81,25 @@ def _retained(ordinal: int) -> driver.CUcontext:
 
 @contextmanager
 def _any_context() -> Iterator[None]:
-    """The thread's context where it has one, else a primary context.
+    """Makes a primary context current if the thread has no context, because pointer queries need one.
 
-    Queries of pointers fail in a thread without a context. A device whose primary context is in use comes first,
-    because making one on another device takes memory there.
+    Prefers a device whose primary context is active: creating one allocates device memory.
     """
     if int(checked(driver.cuCtxGetCurrent())):
         yield
         return
     ordinals = [device.ordinal for device in devices()]
-    with primary_context(next(filter(_in_use, ordinals), ordinals[0])):
+    with primary_context(next(filter(_is_active, ordinals), ordinals[0])):
         yield
 
 
-def _in_use(ordinal: int) -> bool:
+def _is_active(ordinal: int) -> bool:
     _flags, active = checked(driver.cuDevicePrimaryCtxGetState(checked(driver.cuDeviceGet(ordinal))))
     return bool(active)
 
 
 def device_for(target: str, ordinal: int | None = None) -> Device:
-    """The device of this ordinal, or the first that runs kernels of `target`; LaunchError where it cannot run them."""
+    """The device of this ordinal, or the first that supports `target`; raises LaunchError if it does not support it."""
     candidates = devices()
     if ordinal is not None:
         candidates = tuple(device for device in candidates if device.ordinal == ordinal)

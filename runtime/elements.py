@@ -1,4 +1,4 @@
-"""Element types of arrays and parameters: their Tile IR names, their host types, their sizes."""
+"""Element types of arrays and parameters: Tile IR names, host types, sizes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tilec.element_types import ELEMENT_TYPES, FLOAT
 
 @dataclass(frozen=True)
 class ArrayElement:
-    """An element type and the numpy types whose memory holds it, the usual one first.
+    """An element type and the numpy types of its arrays, the default one first.
 
-    Integers of Tile IR have no sign, so a pointer to i8 takes arrays of both; signatures say u8 where Python did.
+    Integers of Tile IR are signless, so a pointer to i8 accepts int8 and uint8; signatures have u8 for a Python uint8.
     """
 
     name: str
@@ -25,7 +25,7 @@ class ArrayElement:
         return self.dtypes[0].itemsize
 
 
-# What lies behind a pointer may also be of types that numpy has none for, in an array of their bytes.
+# Pointees also include types without a numpy type, stored in arrays of bytes.
 _IN_BYTES = ("i4", "f4E2M1FN", "fnv8E5M3FNU")
 _UNSIGNED = tuple(f"u{bits}" for bits in (8, 16, 32, 64))
 
@@ -46,7 +46,7 @@ POINTEES: dict[str, tuple[np.dtype, ...]] = {
     **{name: ELEMENT_TYPES[name].dtypes for name in _IN_BYTES},
 }
 
-# PTX ISA 5.2.1: the fundamental types a kernel parameter can have here, with the host type of the same bits.
+# PTX ISA 5.2.1: the fundamental types of kernel parameters, with a host type of the same representation.
 PARAMETER_DTYPES: dict[str, np.dtype] = {
     "u8": np.dtype(np.uint8),
     "s8": np.dtype(np.int8),
@@ -68,5 +68,5 @@ PARAMETER_DTYPES: dict[str, np.dtype] = {
 
 
 def element_of(dtype: np.dtype) -> str | None:
-    """The element type that an array of this numpy type has, or None where there is none."""
+    """The element type of arrays of this numpy type, None if unsupported."""
     return next((element.name for element in ELEMENTS.values() if dtype == element.dtypes[0]), None)

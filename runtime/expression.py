@@ -1,4 +1,4 @@
-"""Integer expressions of the entry's arguments, as launch metadata writes them for tensor maps."""
+"""Integer expressions of the entry arguments, used by launch metadata for tensor maps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilec.errors import InputError
 
 @dataclass(frozen=True)
 class Parameter:
-    """The value of one entry argument: an integer, or the address an array starts at."""
+    """The value of one entry argument: an integer or the address of an array."""
 
     index: int
 
@@ -49,7 +49,7 @@ _SIGNS = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//"}
 
 
 def evaluate(expression: Expression, arguments: Sequence[int]) -> int:
-    """The expression's value for these entry arguments, exact, in Python integers."""
+    """The exact value of the expression for these entry arguments."""
     if isinstance(expression, Parameter):
         return arguments[expression.index]
     if isinstance(expression, Operation):
@@ -58,7 +58,7 @@ def evaluate(expression: Expression, arguments: Sequence[int]) -> int:
 
 
 def to_text(expression: Expression, names: Sequence[str]) -> str:
-    """The expression as a person writes it, arguments by their names, for messages."""
+    """The expression in infix notation with argument names, for messages."""
     if isinstance(expression, Parameter):
         return names[expression.index]
     if isinstance(expression, int):
@@ -69,7 +69,7 @@ def to_text(expression: Expression, names: Sequence[str]) -> str:
 
 
 def to_json(expression: Expression) -> object:
-    """The form that launch metadata holds."""
+    """The JSON representation in launch metadata."""
     if isinstance(expression, Parameter):
         return {"parameter": expression.index}
     if isinstance(expression, Operation):
@@ -78,7 +78,7 @@ def to_json(expression: Expression) -> object:
 
 
 def largest_parameter(expression: Expression) -> int:
-    """The highest entry argument that the expression reads, -1 where it reads none."""
+    """The largest index of an entry argument in the expression, -1 if it has none."""
     if isinstance(expression, Parameter):
         return expression.index
     if isinstance(expression, Operation):

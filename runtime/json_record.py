@@ -1,4 +1,4 @@
-"""Reading JSON whose shape is a contract: each misfit names its place in the file, what it needs and what it got."""
+"""Validated access to JSON; errors name the path in the file, the expected value and the value found."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tilec.errors import InputError
 
 
 class Record:
-    """One JSON value with its path from the root of the file, so that each check can say where it failed."""
+    """One JSON value and its path from the root of the file, which error messages contain."""
 
     def __init__(self, value: Any, file: str, path: str = "") -> None:
         self.value = value
@@ -20,18 +20,18 @@ class Record:
 
     @classmethod
     def parse(cls, text: str, file: str) -> Record:
-        """The root of the file; an InputError with line and column where it is no JSON."""
+        """The root of the file; raises InputError, with line and column, if it is not valid JSON."""
         try:
             return cls(json.loads(text), file)
         except json.JSONDecodeError as error:
-            raise InputError(f"{file}:{error.lineno}:{error.colno} is no JSON: {error.msg}") from None
+            raise InputError(f"{file}:{error.lineno}:{error.colno} is not valid JSON: {error.msg}") from None
 
     def error(self, needs: str) -> InputError:
         shown = textwrap.shorten(json.dumps(self.value), 60, placeholder=" ...")
         return InputError(f"{self.file}: '{self.path or 'the file'}' needs {needs}, got {shown}")
 
-    def _needs(self, fits: bool, needs: str) -> Any:
-        if not fits:
+    def _needs(self, is_valid: bool, needs: str) -> Any:
+        if not is_valid:
             raise self.error(needs)
         return self.value
 
@@ -41,22 +41,22 @@ class Record:
             raise self.error(f"a field '{name}'")
         return Record(fields[name], self.file, f"{self.path}.{name}" if self.path else name)
 
-    def get(self, name: str, default: Any) -> Record:
+    def get(self, name: str, default: object) -> Record:
         """The field, or a record of the default where it is absent."""
         return self[name] if name in self.fields() else Record(default, self.file, f"{self.path}.{name}")
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, object]:
         return self._needs(isinstance(self.value, dict), "an object")
 
     def only(self, names: Collection[str]) -> Record:
-        """Itself; an InputError where it has a field that is none of `names`."""
+        """This record; raises InputError for a field that is not in `names`."""
         for name in self.fields():
             if name not in names:
                 raise self.error(f"no field '{name}' (known fields: {', '.join(sorted(names))})")
         return self
 
     def items(self, length: int | range | None = None) -> list[Record]:
-        """The elements of a list, whose length may be prescribed."""
+        """The elements of a list, of `length` if passed."""
         values = self._needs(isinstance(self.value, list), "a list")
         if isinstance(length, int) and len(values) != length:
             raise self.error(f"a list of {length}")
@@ -65,16 +65,16 @@ class Record:
         return [Record(value, self.file, f"{self.path}[{index}]") for index, value in enumerate(values)]
 
     def text(self, among: Collection[str] | None = None) -> str:
-        """A string, one of `among` where that is given."""
+        """A string, one of `among` if passed."""
         self._needs(isinstance(self.value, str), "a string")
         return self._needs(among is None or self.value in among, f"one of {', '.join(among or ())}")
 
     def integer(self, low: int | None = None, high: int | None = None) -> int:
-        """An integer from `low` to `high`, both included."""
-        fits = isinstance(self.value, int) and not isinstance(self.value, bool)
-        fits = fits and (low is None or self.value >= low) and (high is None or self.value <= high)
+        """An integer from `low` to `high`, inclusive."""
+        is_valid = isinstance(self.value, int) and not isinstance(self.value, bool)
+        is_valid = is_valid and (low is None or self.value >= low) and (high is None or self.value <= high)
         bounds = "" if low is None else f" of at least {low}" if high is None else f" of {low} to {high}"
-        return self._needs(fits, f"an integer{bounds}")
+        return self._needs(is_valid, f"an integer{bounds}")
 
     def boolean(self) -> bool:
         return self._needs(isinstance(self.value, bool), "true or false")

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
 
 from cuda.bindings import driver
 
@@ -25,17 +24,17 @@ from tilec.runtime.padding_memory import PADDING_BYTES
 from tilec.runtime.parameters import block, offsets, pack
 from tilec.runtime.streams import current_stream, stream_handle
 
-# CUDA programming guide, "Thread Block Clusters": more blocks need a function attribute.
+# CUDA programming guide, "Thread Block Clusters": larger clusters need a function attribute.
 PORTABLE_CLUSTER = 8
 
 
-def launch(artifact: Artifact, grid: Sequence[int] | int, given: Sequence[Any], stream: Any = None) -> None:
+def launch(artifact: Artifact, grid: Sequence[int] | int, given: Sequence[object], stream: object = None) -> None:
     """Launches in `stream` (a handle, or an object of torch, cupy or `__cuda_stream__`) on the arrays' device.
 
-    Without `stream` it is the current stream of the arrays' library, torch's for example; other arrays take the default
-    stream. Device arrays are used in place and the call does not wait; host arrays are copied to the device and, after
-    the kernel, back. A grid without blocks launches nothing. Raises InputError for arguments that do not fit,
-    LaunchError where no GPU can run the kernel.
+    The default `stream` is the current stream of the library of the arrays (torch, cupy), for other libraries the
+    default stream. Device arrays are used in place and the call is asynchronous; host arrays are copied to the device
+    and, after the kernel, back. A grid without blocks launches nothing. Raises InputError for arguments that do not
+    match the signature, LaunchError if no GPU can run the kernel.
     """
     metadata = artifact.metadata
     binding = bind(metadata.arguments, given)
@@ -49,34 +48,40 @@ def launch(artifact: Artifact, grid: Sequence[int] | int, given: Sequence[Any], 
         with on_device(binding.arrays.values(), handle) as addresses:
             padding = partial(_padding_address, int(function), device.ordinal, handle)
             encode = partial(encode_by_driver, capability=device.capability)
-            _launch(function, metadata, shape, pack(metadata, _moved(binding, addresses), encode, padding), handle)
+            _launch(
+                function,
+                metadata,
+                shape,
+                pack(metadata, _with_device_addresses(binding, addresses), encode, padding),
+                handle,
+            )
 
 
 def preload(artifact: Artifact, ordinal: int | None = None) -> None:
-    """Loads the kernel on a device (default: the first that can run it), so that its first launch has only to launch.
+    """Loads the kernel on a device (default: the first that supports it), so that the first launch need not load it.
 
-    Raises LaunchError where no GPU can run the kernel.
+    Raises LaunchError if no GPU can run the kernel.
     """
     device = device_for(artifact.metadata.target, ordinal)
     with primary_context(device.ordinal):
         _loaded(artifact, device)
 
 
-def _device_arrays(binding: Binding) -> list[Any]:
+def _device_arrays(binding: Binding) -> list[object]:
     owners = [array.owner for array in binding.arrays.values() if array.on_device]
-    # A view through DLPack owns the array and its capsule.
+    # The owner of a DLPack view is the pair of the array and its capsule.
     return [owner[0] if isinstance(owner, tuple) else owner for owner in owners]
 
 
 def _ordinal_of(binding: Binding) -> int | None:
-    """The one device that the arrays lie on, None where all are host arrays."""
+    """The ordinal of the device of the arrays, None if all are host arrays."""
     ordinals = {
         binding.names[index]: ordinal_of(array.address)
         for index, array in binding.arrays.items()
         if array.on_device and array.address
     }
     if len(set(ordinals.values())) > 1:
-        raise InputError(f"the arrays of one launch need to lie on one device, got {ordinals}")
+        raise InputError(f"the arrays of one launch must be on one device, got {ordinals}")
     return next(iter(ordinals.values()), None)
 
 
@@ -96,7 +101,7 @@ def _loaded(artifact: Artifact, device: Device) -> driver.CUfunction:
 
 @cache
 def _function(image: bytes, entry: str, shared_bytes: int, cluster: Dimensions, ordinal: int) -> driver.CUfunction:
-    """The loaded function, allowed the shared memory and the cluster it needs; loaded once per device."""
+    """The loaded function with its shared memory and cluster attributes; loaded once per device."""
     with _allowed_in_capture():
         function = checked(driver.cuModuleGetFunction(checked(driver.cuModuleLoadData(image)), entry.encode()))
     attribute = driver.CUfunction_attribute
@@ -110,9 +115,9 @@ def _function(image: bytes, entry: str, shared_bytes: int, cluster: Dimensions, 
 
 @contextmanager
 def _allowed_in_capture() -> Iterator[None]:
-    """Lets this thread load code and allocate while a stream is captured, which otherwise invalidates the capture.
+    """Allows loading and allocation in this thread during a stream capture, which they would otherwise invalidate.
 
-    CUDA driver API, cuThreadExchangeStreamCaptureMode: neither is itself captured.
+    CUDA driver API, cuThreadExchangeStreamCaptureMode: neither is captured.
     """
     relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
     before = checked(driver.cuThreadExchangeStreamCaptureMode(relaxed))
@@ -123,7 +128,7 @@ def _allowed_in_capture() -> Iterator[None]:
 
 
 def _padding_address(function: int, ordinal: int, stream: int, index: int, byte: int) -> int:
-    """Memory behind the map of an array without elements, filled in the stream before the kernel runs."""
+    """The address of memory for the map of an array without elements, filled in the stream before the kernel runs."""
     address = _padding_memory(function, ordinal, index)
     checked(driver.cuMemsetD8Async(address, byte, PADDING_BYTES, stream))
     return address
@@ -131,7 +136,7 @@ def _padding_address(function: int, ordinal: int, stream: int, index: int, byte:
 
 @cache
 def _padding_memory(_function: int, _ordinal: int, _index: int) -> int:
-    """Kept for good, because captured graphs hold its address; no two kernels and no two maps of one share it."""
+    """Allocated once per kernel and map, and never freed, because captured graphs contain its address."""
     with _allowed_in_capture():
         return int(checked(driver.cuMemAlloc(PADDING_BYTES)))
 
@@ -140,8 +145,8 @@ def _blocks(cluster: Dimensions) -> int:
     return cluster[0] * cluster[1] * cluster[2]
 
 
-def _moved(binding: Binding, addresses: dict[int, int]) -> Binding:
-    """The binding with host addresses replaced by those of their copies."""
+def _with_device_addresses(binding: Binding, addresses: dict[int, int]) -> Binding:
+    """The binding with the host addresses replaced by those of the device copies."""
     values = list(binding.values)
     for index, array in binding.arrays.items():
         if not array.on_device:

@@ -1,4 +1,4 @@
-"""What a launch needs to know of a compiled entry: the schema `tilec.launch/1`, read with every field checked."""
+"""Launch metadata of a compiled entry: the schema `tilec.launch/1`, every field validated."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class ValueParameter:
 
 @dataclass(frozen=True)
 class TensorMapParameter:
-    """A kernel parameter of 128 bytes that holds a tensor map, made by the recipe of this index."""
+    """A kernel parameter of 128 bytes that holds the tensor map of the recipe `index`."""
 
     index: int
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """Everything about an entry that is not in its PTX."""
+    """The launch metadata of an entry."""
 
     entry: str
     target: str
@@ -50,7 +50,7 @@ class Metadata:
     ptx_version: str = ""
     ptx_sha256: str = ""
     tilec_version: str = ""
-    # The program and version that made the cubin; empty without one.
+    # The name and version of the assembler of the cubin; empty without a cubin.
     assembler: str = ""
 
     @property
@@ -62,7 +62,7 @@ FIELDS = {"schema", *Metadata.__dataclass_fields__}
 
 
 def read(record: Record) -> Metadata:
-    """The metadata in a `.launch.json`; InputError names the field that is missing or wrong."""
+    """The metadata in a `.launch.json`; raises InputError, naming a missing or invalid field."""
     if record["schema"].text() != SCHEMA:
         raise record["schema"].error(f"'{SCHEMA}'")
     record.only(FIELDS)
@@ -90,7 +90,7 @@ def _check_counts(record: Record, metadata: Metadata) -> None:
     flattened = sum(len(argument.value_names()) for argument in metadata.arguments)
     values = len(metadata.values)
     if values != flattened:
-        raise record["parameters"].error(f"{flattened} values, one for each entry argument,")
+        raise record["parameters"].error(f"{flattened} values, one per entry argument,")
     for index, recipe in enumerate(metadata.tensor_maps):
         for expressed in (recipe.base, *recipe.extents, *recipe.strides):
             if expression.largest_parameter(expressed) >= values:
@@ -125,7 +125,7 @@ def to_text(metadata: Metadata) -> str:
 
 
 def to_line(metadata: Metadata) -> str:
-    """The same JSON in one line."""
+    """The JSON of the metadata on one line."""
     return json.dumps(_fields(metadata))
 
 

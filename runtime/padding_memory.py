@@ -1,8 +1,8 @@
 """Tensor maps over tensors without elements.
 
-Each extent of a tensor map is at least 1 (CUDA driver API, cuTensorMapEncodeTiled), so a tensor with an extent of 0 has
-none of its own. Its map is one of a single element in memory that holds the value of elements outside of the tensor:
-then every element that TMA reads is one outside, and every store goes to memory that belongs to nobody.
+Each extent of a tensor map is at least 1 (CUDA driver API, cuTensorMapEncodeTiled), so a tensor with an extent of 0 is
+replaced by one element in memory filled with the padding value: every element that TMA reads has this value, and
+stores go to memory that nothing else uses.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from dataclasses import replace
 
 from tilec.lowering.tma.contract import ELEMENTS, PADDED_GROUP, TensorMap
 
-# The largest group of elements that one extent is a multiple of, and an alignment that serves every interleave.
+# The largest required multiple of an extent, in bytes, and an alignment that satisfies every interleave.
 PADDING_BYTES = 128
-# Bits that are all ones are a NaN in every floating-point type that TMA fills.
+# All bits set is a NaN in every floating-point type that TMA fills.
 _FILL_BYTES = {"zero": 0x00, "nan": 0xFF}
 
 
 def has_no_elements(tensor_map: TensorMap) -> bool:
-    """Whether an extent is 0, as far as the extents are known."""
+    """Whether a known extent is 0."""
     return 0 in tensor_map.extents
 
 
 def padding_byte(tensor_map: TensorMap) -> int:
-    """The byte that the memory behind the map of an empty tensor consists of."""
+    """The byte that fills the memory of the map of an empty tensor."""
     return _FILL_BYTES[tensor_map.fill]
 
 
 def over_padding(tensor_map: TensorMap, address: int) -> TensorMap:
-    """The map for a tensor without elements, over PADDING_BYTES at `address` that are all `padding_byte`."""
+    """The map of a tensor without elements, over PADDING_BYTES at `address` filled with `padding_byte`."""
     element = ELEMENTS[tensor_map.element]
     first = PADDED_GROUP if element.padded else 2 if element.bits == 4 else 1
     return replace(

@@ -1,4 +1,4 @@
-"""The values of a kernel's parameters, in bytes: arguments by their PTX types, tensor maps as their reader wants."""
+"""The bytes of kernel parameters: arguments by their PTX types, encoded tensor maps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilec.runtime.metadata import Metadata, TensorMapParameter
 from tilec.runtime.padding_memory import has_no_elements, over_padding, padding_byte
 from tilec.runtime.tensor_map import SIZE_BYTES, make
 
-# The alignment of a tensor map among the parameters of an entry, as the PTX declares it.
+# The alignment of tensor map parameters in the generated PTX.
 ALIGNMENT_BYTES = 64
 
 
@@ -31,10 +31,10 @@ def pack(
     encode: Callable[[TensorMap], bytes],
     padding: Callable[[int, int], int],
 ) -> list[bytes]:
-    """The content of each parameter in order, tensor maps checked and then as `encode` writes them.
+    """The bytes of each parameter in order; tensor maps are verified and encoded by `encode`.
 
-    `padding` gives the address of memory for the map of this index, over a tensor without elements: PADDING_BYTES that
-    consist of the byte. Raises InputError where the arguments make a tensor map that TMA cannot use.
+    `padding(index, byte)` returns the address of PADDING_BYTES filled with `byte`, for map `index` of a tensor without
+    elements. Raises InputError if the arguments yield a tensor map that TMA does not support.
     """
     integers = binding.integers()
     values = iter(binding.values)
@@ -42,17 +42,17 @@ def pack(
     for parameter in metadata.parameters:
         if isinstance(parameter, TensorMapParameter):
             recipe = metadata.tensor_maps[parameter.index]
-            made = make(recipe, integers, binding.names, metadata.target, metadata.allow_unconfirmed)
-            if has_no_elements(made):
-                made = over_padding(made, padding(parameter.index, padding_byte(made)))
-            contents.append(encode(made))
+            tensor_map = make(recipe, integers, binding.names, metadata.target, metadata.allow_unconfirmed)
+            if has_no_elements(tensor_map):
+                tensor_map = over_padding(tensor_map, padding(parameter.index, padding_byte(tensor_map)))
+            contents.append(encode(tensor_map))
         else:
             contents.append(pack_value(parameter.type, next(values)))
     return contents
 
 
 def block(contents: Sequence[bytes], tensor_map_alignment: int = ALIGNMENT_BYTES) -> bytes:
-    """The parameters in one block, each at its natural alignment, tensor maps at 64 bytes (PTX ISA 5.2.2, 5.5.8)."""
+    """The parameter block: each parameter aligned to its size, tensor maps to 64 bytes (PTX ISA 5.2.2, 5.5.8)."""
     laid_out = bytearray()
     for content, offset in zip(contents, offsets(contents, tensor_map_alignment), strict=True):
         laid_out.extend(bytes(offset - len(laid_out)))
@@ -61,7 +61,7 @@ def block(contents: Sequence[bytes], tensor_map_alignment: int = ALIGNMENT_BYTES
 
 
 def offsets(contents: Sequence[bytes], tensor_map_alignment: int = ALIGNMENT_BYTES) -> list[int]:
-    """Where each parameter starts in `block`."""
+    """The offset of each parameter in `block`."""
     found, end = [], 0
     for content in contents:
         end += -end % (tensor_map_alignment if len(content) == SIZE_BYTES else len(content))

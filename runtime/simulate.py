@@ -1,11 +1,10 @@
-"""Runs PTX on the processor, in the simulator that also checks it."""
+"""Simulation of PTX on the host."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 from tilec.errors import InputError, Note, SimulationError, SourceLocation, UnsupportedError
 from tilec.runtime.aligned_buffer import AlignedBuffer
@@ -22,10 +21,17 @@ Range = tuple[int, int, bool]
 
 @dataclass(frozen=True)
 class Settings:
-    """How a simulation runs: `seed` orders warps and asynchronous work, `checks` looks for races and lost waits,
-    `step_limit` ends it after so many instructions of a warp (0 is never). `same_value_races` reports concurrent
-    stores of one value, `read_fences` an asynchronous write after generic reads without a proxy fence; `print` takes
-    the output of the kernel's printf (None is sys.stdout).
+    """Options of a simulation.
+
+    Attributes:
+        seed: determines the order of warps and asynchronous operations.
+        checks: reports races and missing waits.
+        allow_unconfirmed: accepts forms that the manual does not document for the target.
+        unchecked_global: allows accesses outside the arrays of the launch.
+        step_limit: the maximum number of instructions per warp; 0 is unlimited.
+        same_value_races: also reports concurrent stores of equal values.
+        read_fences: reports an asynchronous write after generic reads without a proxy fence.
+        print: receives the output of printf; None is sys.stdout.
     """
 
     seed: int = 0
@@ -43,7 +49,7 @@ DEFAULT_SETTINGS = Settings()
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape of a launch; `shared_bytes` are the dynamic ones."""
+    """The dimensions of a launch; `shared_bytes` is the size of dynamic shared memory."""
 
     grid: Dimensions
     block: Dimensions
@@ -52,19 +58,19 @@ class Shape:
 
 
 def simulate(
-    artifact: Artifact, grid: Sequence[int] | int, given: Sequence[Any], settings: Settings = DEFAULT_SETTINGS
+    artifact: Artifact, grid: Sequence[int] | int, given: Sequence[object], settings: Settings = DEFAULT_SETTINGS
 ) -> dict[str, int]:
     """Runs the artifact's PTX on host arrays, in place, and returns the simulator's counters.
 
-    Raises InputError for arguments that do not fit, SimulationError for what the kernel does wrong.
+    Raises InputError for arguments that do not match the signature, SimulationError for an error of the kernel.
     """
     if not artifact.ptx:
-        raise InputError(f"{artifact.path or artifact.metadata.entry} has no PTX, and the simulator runs nothing else")
+        raise InputError(f"{artifact.path or artifact.metadata.entry} has no PTX, which the simulator requires")
     metadata = artifact.metadata
     binding = bind(metadata.arguments, given)
     for index, array in binding.arrays.items():
         if array.on_device:
-            raise InputError(f"argument '{binding.names[index]}' lies on a GPU; the simulator needs host arrays")
+            raise InputError(f"argument '{binding.names[index]}' is a device array; the simulator needs host arrays")
     shape = Shape(grid_of(grid, metadata.cluster), metadata.block, metadata.cluster, metadata.shared_bytes)
     settings = replace(
         settings,
@@ -96,15 +102,15 @@ class _Padding:
 
 
 @lru_cache(maxsize=16)
-def program(ptx: str, name: str = "kernel.ptx") -> Any:
-    """The parsed PTX; InputError at a mistake, UnsupportedError with every instruction that cannot be run."""
+def program(ptx: str, name: str = "kernel.ptx") -> _native.Program:
+    """The parsed PTX; raises InputError for a syntax error, UnsupportedError with all unsupported instructions."""
     try:
         parsed = _native.Program(ptx)
     except _native.PtxError as error:
         raise InputError(error.message, SourceLocation(name, error.line, error.column)) from None
     if parsed.unsupported:
         lines = [Note(text, SourceLocation(name, line)) for line, text in parsed.unsupported]
-        raise UnsupportedError(f"the simulator cannot run {len(lines)} instructions of {name}", notes=lines)
+        raise UnsupportedError(f"the simulator does not support {len(lines)} instructions of {name}", notes=lines)
     return parsed
 
 
@@ -117,9 +123,9 @@ def run_text(
     settings: Settings,
     name: str = "kernel.ptx",
 ) -> dict[str, int]:
-    """Runs an entry of any PTX with this parameter block on host memory; `ranges` are what it may touch.
+    """Runs an entry of any PTX with this parameter block on host memory, within `ranges`.
 
-    Returns the counters by name; a grid without blocks counts nothing.
+    Returns the counters by name, none for a grid without blocks.
     """
     parsed = program(ptx, name)
     _check_block(parsed, entry, parameters, name)
@@ -151,7 +157,7 @@ def run_text(
         ) from None
 
 
-def _check_block(parsed: Any, entry: str, parameters: bytes, name: str) -> None:
+def _check_block(parsed: _native.Program, entry: str, parameters: bytes, name: str) -> None:
     declared = next((candidate for candidate in parsed.entries if candidate.name == entry), None)
     if declared is None:
         known = ", ".join(candidate.name for candidate in parsed.entries) or "none"
@@ -162,14 +168,14 @@ def _check_block(parsed: Any, entry: str, parameters: bytes, name: str) -> None:
 
 
 def block_size(parameters: Sequence[tuple[str, int, int]]) -> int:
-    """Bytes of the parameters (name, size, alignment) laid out in order."""
+    """The size in bytes of a block of parameters (name, size, alignment)."""
     end = 0
     for _, size, alignment in parameters:
         end += -end % alignment + size
     return end
 
 
-def _error(trap: Any, ptx: str, name: str) -> SimulationError:
+def _error(trap: _native.Trap, ptx: str, name: str) -> SimulationError:
     location = SourceLocation(trap.file, trap.source_line) if trap.file else None
     notes = []
     if trap.line:

@@ -1,6 +1,6 @@
-"""Tensor maps at launch: a recipe and the arguments give the map, the map is checked, and encoded for the simulator.
+"""Tensor maps at launch: evaluated from a recipe and the arguments, verified, and encoded for the simulator.
 
-The simulator reads the 128 bytes that ptxas' lowering of tensormap.replace reveals; a GPU gets what its driver encodes
+The simulator reads the layout of ptxas' lowering of tensormap.replace; for a GPU, the driver encodes the map
 (driver_tensor_map.py).
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tilec.errors import InputError, Note, SourceLocation
 from tilec.lowering.tma.contract import (
@@ -36,7 +35,7 @@ SIZE_BYTES = 128
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a launch makes a tensor map from the entry's arguments; base and strides (dimensions 1 on) are in bytes."""
+    """The expressions of a tensor map in the entry arguments; base and strides (from dimension 1) are in bytes."""
 
     base: Expression
     element: str
@@ -55,7 +54,7 @@ _RECIPE_FIELDS = frozenset(Recipe.__dataclass_fields__)
 
 
 def read_recipe(record: Record) -> Recipe:
-    """The recipe in launch metadata; InputError names what is missing or wrong."""
+    """The recipe in launch metadata; raises InputError, naming a missing or invalid field."""
     record.only(_RECIPE_FIELDS)
     extents = record["extents"].items(range(1, MAX_RANK + 1))
     rank = len(extents)
@@ -87,21 +86,22 @@ def _read_expression(record: Record) -> Expression:
     return Operation(name, _read_expression(left), _read_expression(right))
 
 
-def write_recipe(recipe: Recipe) -> dict[str, Any]:
+def write_recipe(recipe: Recipe) -> dict[str, object]:
     """The JSON of launch metadata for this recipe."""
-    fields: dict[str, Any] = {name: getattr(recipe, name) for name in Recipe.__dataclass_fields__}
+    fields: dict[str, object] = {name: getattr(recipe, name) for name in Recipe.__dataclass_fields__}
     fields["base"] = expression.to_json(recipe.base)
-    for name in ("extents", "strides"):
-        fields[name] = [expression.to_json(item) for item in fields[name]]
+    fields["extents"] = [expression.to_json(extent) for extent in recipe.extents]
+    fields["strides"] = [expression.to_json(stride) for stride in recipe.strides]
     return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
 
 def make(
     recipe: Recipe, values: Sequence[int], names: Sequence[str], target: str | None = None, unconfirmed: bool = False
 ) -> TensorMap:
-    """The tensor map for these entry arguments; InputError names the argument, the rule and the user's line.
+    """The tensor map for these entry arguments.
 
-    An extent may be 0, which no encoded map has: see tilec.runtime.padding_memory.
+    An extent may be 0, which cannot be encoded: see tilec.runtime.padding_memory. Raises InputError, with the source
+    location, for a violated rule.
     """
     tensor_map = TensorMap(
         element=recipe.element,
@@ -117,20 +117,20 @@ def make(
     )
     if has_no_elements(tensor_map):
         return tensor_map
-    tensor_map = replace(tensor_map, strides=_reaching(tensor_map))
+    tensor_map = replace(tensor_map, strides=_effective_strides(tensor_map))
     tensor_map = with_usable_strides(tensor_map)
     for violation in violations(tensor_map, target, unconfirmed):
         raise _error(recipe, violation, names)
     return tensor_map
 
 
-def _reaching(tensor_map: TensorMap) -> tuple[int | None, ...]:
-    """The strides, but for those of dimensions of extent 1, which reach no element: they are valid ones."""
+def _effective_strides(tensor_map: TensorMap) -> tuple[int | None, ...]:
+    """The strides; those of dimensions of extent 1, which are arbitrary, become valid ones."""
     steps = zip(tensor_map.extents[1:], tensor_map.strides, strict=True)
     return tuple(tensor_map.granule_bytes if extent == 1 else stride for extent, stride in steps)
 
 
-_WHAT = {
+_FIELD_NAMES = {
     "base": "base address",
     "extents": "extent",
     "strides": "stride",
@@ -140,26 +140,26 @@ _WHAT = {
 
 
 def _error(recipe: Recipe, violation: Violation, names: Sequence[str]) -> InputError:
-    what = _WHAT.get(violation.field, violation.field)
-    place = what if violation.dimension is None else f"{what} of dimension {violation.dimension}"
+    field = _FIELD_NAMES.get(violation.field, violation.field)
+    subject = field if violation.dimension is None else f"{field} of dimension {violation.dimension}"
     over = expression.to_text(recipe.base, names)
-    message = f"the tensor map over '{over}' needs for the {place} {violation.needs}, got {violation.found}"
+    message = f"the tensor map over '{over}' needs for the {subject} {violation.needs}, got {violation.found}"
     return InputError(message, location_of(recipe.location), _origin(recipe, violation, names))
 
 
 def _origin(recipe: Recipe, violation: Violation, names: Sequence[str]) -> list[Note]:
-    """Which expression of the arguments gave the value, where it is not plainly one of them."""
+    """A note with the expression of the arguments for the value in violation."""
     if violation.field == "base":
         expressed = recipe.base
     elif violation.field in ("extents", "strides") and violation.dimension is not None:
         expressed = getattr(recipe, violation.field)[violation.dimension - (violation.field == "strides")]
     else:
         return []
-    return [Note(f"it is {expression.to_text(expressed, names)}")]
+    return [Note(f"its value is {expression.to_text(expressed, names)}")]
 
 
 def location_of(text: str) -> SourceLocation | None:
-    """`file:line:column` or `file:line` as a location, None where the text is neither."""
+    """The location of `file:line:column` or `file:line`, None for other text."""
     file, *numbers = text.rsplit(":", 2)
     if len(numbers) == 2 and not numbers[0].isdigit():
         file, numbers = f"{file}:{numbers[0]}", numbers[1:]
@@ -169,7 +169,7 @@ def location_of(text: str) -> SourceLocation | None:
 
 
 def encode_for_simulator(tensor_map: TensorMap) -> bytes:
-    """The 128 bytes as ptxas' lowering of tensormap.replace lays them out; what it never touches is zero."""
+    """The 128 bytes in the layout of ptxas' lowering of tensormap.replace; bytes it never writes are zero."""
     element, swizzle = ELEMENTS[tensor_map.element], SWIZZLES[tensor_map.swizzle]
     kind = (
         (tensor_map.rank - 1) << 4
@@ -191,6 +191,6 @@ def encode_for_simulator(tensor_map: TensorMap) -> bytes:
     return packed.ljust(SIZE_BYTES, b"\0")
 
 
-def _known(values: Sequence[int | None], length: int, rest: int) -> list[int]:
+def _known(values: Sequence[int | None], length: int, padding: int) -> list[int]:
     known = [value for value in values if value is not None]
-    return known + [rest] * (length - len(known))
+    return known + [padding] * (length - len(known))

@@ -72,9 +72,7 @@ def instructions(ptx: str) -> str:
 def test_ptx_fed_back_in_gives_the_cubin_and_keeps_its_metadata(tilec: Any, written: Path, tmp_path: Path) -> None:
     text = Path(f"{written}.ptx").read_text()
     Path(f"{written}.ptx").write_text(f"// edited\n{text}")
-    assert (
-        "is not the text that its .launch.json was written for" in tilec("simulate", f"{written}.ptx", "--grid", 1).err
-    )
+    assert "does not match the SHA-256 in its .launch.json" in tilec("simulate", f"{written}.ptx", "--grid", 1).err
     assert tilec("compile", f"{written}.ptx", "--emit", "cubin", "-o", f"{written}.cubin").status == 0
     described = json.loads(Path(f"{written}.launch.json").read_text())
     assert described["entry"] == "add"

@@ -79,7 +79,9 @@ def test_cuda_array_interface() -> None:
 
 
 def test_strides_within_an_element_are_refused() -> None:
-    with pytest.raises(InputError, match=r"'A' needs strides of whole elements, got \(12, 6\) bytes for float32"):
+    with pytest.raises(
+        InputError, match=r"'A' needs strides that are multiples of the element size, got \(12, 6\) bytes for float32"
+    ):
         view(CudaArray(strides=(12, 6)), "A")
 
 

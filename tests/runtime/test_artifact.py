@@ -47,7 +47,7 @@ def test_cubin_alone_is_enough(tmp_path: Path) -> None:
 def test_changed_ptx_is_noticed(tmp_path: Path) -> None:
     artifact.save(VECTOR_ADD, tmp_path / "k")
     (tmp_path / "k.ptx").write_text(PTX.replace("add.rn", "sub.rn"))
-    with pytest.raises(InputError, match=r"k.ptx is not the text that its .launch.json was written for"):
+    with pytest.raises(InputError, match=r"k.ptx does not match the SHA-256 in its .launch.json"):
         artifact.load(tmp_path / "k")
 
 

@@ -36,7 +36,7 @@ def test_too_much_shared_memory_is_told() -> None:
 
 
 def test_unknown_target_is_told() -> None:
-    with pytest.raises(CompileError, match="cannot build for target 'sm_33'"):
+    with pytest.raises(CompileError, match="does not support target 'sm_33'"):
         assemble(VECTOR_ADD, "sm_33")
 
 

@@ -239,8 +239,8 @@ def test_unlike_current_streams_are_refused(recorded) -> None:
     arrays = "torch.Tensor(a), cupy.ndarray(b), OnDevice(c)"
     program = f"try: launch(VECTOR_ADD, 2, [{arrays}, 200])\nexcept TilecError as error: print(error)"
     assert recorded(FRAMEWORKS + program)[-1] == (
-        "error: the arrays' libraries have unlike current streams (torch: 0x50, cupy: 0x60): "
-        "give the stream of the launch"
+        "error: the current streams of the libraries of the arrays differ (torch: 0x50, cupy: 0x60): "
+        "pass the stream of the launch"
     )
 
 
@@ -276,7 +276,7 @@ for _ in range(2):
         ("launch(changed(entry='missing'), 2, [a, b, c, 200])", "error: the CUDA driver reports CUDA_ERROR_NOT_FOUND"),
         (
             "launch(VECTOR_ADD, 2, [a, b, c, 200], stream='main')",
-            "error: a stream needs to be a handle or an object with __cuda_stream__, got str",
+            "error: a stream must be a handle or an object with __cuda_stream__, got str",
         ),
     ],
 )

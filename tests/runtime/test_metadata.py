@@ -106,7 +106,7 @@ def changed(path: list[Any], value: Any) -> dict[str, Any]:
         (["arguments", 1, "element"], "f128", r"'arguments\[1\].element' needs one of"),
         (["parameters", 0, "type"], "ptr", r"'parameters\[0\].type' needs one of"),
         (["parameters", 6, "index"], 1, r"'parameters\[6\].index' needs an integer of 0 to 0, got 1"),
-        (["parameters"], [], "'parameters' needs 6 values, one for each entry argument"),
+        (["parameters"], [], "'parameters' needs 6 values, one per entry argument"),
         (["tensor_maps", 0, "box"], [64], r"'tensor_maps\[0\].box' needs a list of 2"),
         (["tensor_maps", 0, "box", 1], 257, r"'tensor_maps\[0\].box\[1\]' needs an integer of 1 to 256, got 257"),
         (["tensor_maps", 0, "swizzle"], "256B", r"'tensor_maps\[0\].swizzle' needs one of none, 32B"),
@@ -128,5 +128,5 @@ def test_missing_field_is_named(name: str) -> None:
 
 
 def test_what_is_no_json_is_placed() -> None:
-    with pytest.raises(InputError, match="scale.launch.json:2:3 is no JSON"):
+    with pytest.raises(InputError, match="scale.launch.json:2:3 is not valid JSON"):
         metadata.read(Record.parse('{"schema": 1,\n  x}', "scale.launch.json"))

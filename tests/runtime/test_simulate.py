@@ -89,7 +89,7 @@ def test_grid_that_cannot_be(grid: object, message: str) -> None:
 def test_grid_is_a_multiple_of_the_cluster() -> None:
     clustered = replace(VECTOR_ADD, metadata=replace(VECTOR_ADD.metadata, cluster=(2, 1, 1)))
     with pytest.raises(
-        InputError, match=r"the grid needs extents that the cluster \(2, 1, 1\) divides, got \(3, 1, 1\)"
+        InputError, match=r"the grid needs extents that are multiples of the cluster \(2, 1, 1\), got \(3, 1, 1\)"
     ):
         simulate(clustered, 3, [*arrays(), 200])
 
@@ -99,13 +99,13 @@ class DeviceArray:
 
 
 def test_device_arrays_are_refused() -> None:
-    with pytest.raises(InputError, match="argument 'b' lies on a GPU; the simulator needs host arrays"):
+    with pytest.raises(InputError, match="argument 'b' is a device array; the simulator needs host arrays"):
         a, _, c = arrays()
         simulate(VECTOR_ADD, 2, [a, DeviceArray(), c, 200])
 
 
 def test_artifact_without_ptx_is_refused() -> None:
-    with pytest.raises(InputError, match="vector_add has no PTX, and the simulator runs nothing else"):
+    with pytest.raises(InputError, match="vector_add has no PTX, which the simulator requires"):
         simulate(replace(VECTOR_ADD, ptx="", cubin=b"\x7fELF"), 2, [*arrays(), 200])
 
 
@@ -132,6 +132,6 @@ def test_what_is_no_ptx_is_placed() -> None:
 
 def test_unsupported_instructions_are_all_listed_before_the_run() -> None:
     ptx = PTX.replace("    add.rn.f32", "    suld.b.1d.b32.trap %r5, [surface, {%r1}];\n    add.warp.f32")
-    with pytest.raises(UnsupportedError, match="the simulator cannot run 2 instructions of k.ptx") as raised:
+    with pytest.raises(UnsupportedError, match="the simulator does not support 2 instructions of k.ptx") as raised:
         program(ptx, "k.ptx")
     assert len(raised.value.notes) == 2

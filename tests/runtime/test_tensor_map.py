@@ -38,7 +38,7 @@ def test_broken_rule_names_argument_rule_and_line() -> None:
     assert str(raised.value).splitlines() == [
         "gemm.py:12:9: error: the tensor map over 'A' needs for the stride of dimension 1 "
         "a multiple of 16 bytes from 0 to 2**40, got 1554 bytes",
-        "note: it is (A.strides[0] * 2)",
+        "note: its value is (A.strides[0] * 2)",
     ]
 
 

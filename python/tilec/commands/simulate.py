@@ -103,7 +103,7 @@ def _run_bare(
     if name not in entries:
         raise UsageError(f"{file} has no entry '{name}' (entries: {', '.join(entries)})")
     entry = entries[name]
-    threads = _given(arguments.block, "--block", tuple(entry.required_threads))
+    threads = _given(arguments.block, "--block", entry.required_threads)
     if not all(threads):
         raise UsageError(f"entry '{name}' does not say its block size, give --block")
     cluster = _given(arguments.cluster, "--cluster", _at_least_one(entry.cluster))
