@@ -9,7 +9,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.tile.divisibility import divisibility
 from tilec.lowering.tile_to_gpu.alignment import contiguous_dimension, tensor_maker
-from tilec.lowering.tile_to_gpu.index import is_narrow
+from tilec.lowering.tile_to_gpu.index import MAXIMUM_NARROW, is_narrow
 from tilec.lowering.tma.contract import ELEMENTS, MAX_BOX, MAX_RANK
 
 ALIGNMENT_BYTES = 16
@@ -89,8 +89,9 @@ def _address_reason(tensor: Any, type: Any, contiguous: int, bits: int) -> str |
         return f"the base address is not known to be a multiple of {ALIGNMENT_BYTES} bytes"
     extents = list(tensor.dynamicShape)
     for k, known in enumerate(type.tensor_view.shape):
-        if not is_narrow(extents.pop(0) if known is None else known):
-            return f"extent {k} is not known to be less than 2**31"
+        extent = extents.pop(0) if known is None else known
+        if not is_narrow(extent):
+            return f"extent {k} is not known to be less than 2**31{_bound_to_assume(extent)}"
     dynamic = list(tensor.dynamicStrides)
     for k, stride in enumerate(type.tensor_view.strides):
         factor = divisibility(dynamic.pop(0)) if stride is None else stride
@@ -99,6 +100,14 @@ def _address_reason(tensor: Any, type: Any, contiguous: int, bits: int) -> str |
     if any(not at_launch(value) for value in tensor.operation.operands):
         return "base, extents or strides are computed in the kernel"
     return None
+
+
+def _bound_to_assume(extent: ir.Value | int) -> str:
+    """The assumption to add: Tile IR reads extents as unsigned, so an i32 without one may be 2**31 or more."""
+    if isinstance(extent, int):
+        return ""
+    high = "?" if extent.type.element.width == 32 else str(MAXIMUM_NARROW)
+    return f": add 'assume bounded<0, {high}>' for it"
 
 
 def at_launch(value: ir.Value) -> bool:

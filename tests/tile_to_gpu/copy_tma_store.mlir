@@ -18,6 +18,7 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
 
 // CHECK: [[S:%.*]] = tile_gpu.shared : !shared_64x64xf32
 // CHECK: tile_gpu.store_shared %{{.*}}, [[S]]
+// CHECK-NOT: tile_gpu.fence_async global_memory
 // CHECK: tile_gpu.fence_async
 // CHECK: tile_gpu.barrier
 // CHECK: tile_gpu.tma_store [[S]] ->
