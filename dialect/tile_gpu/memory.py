@@ -1,5 +1,6 @@
 """Shared and tensor memory, tensor maps and TMA."""
 
+import math
 from collections.abc import Sequence
 
 from tilec.dialect.attributes import Enumeration, Flag, Integers32, Text
@@ -92,6 +93,22 @@ class StoreTensorMemoryOp(Operation, name="store_tensor_memory"):
     rules = [_same_shape]
 
 
+def _box_of_map(op: ir.OpView) -> str | None:
+    """The problem with the coordinates or the buffer of a TMA copy, by the map of its tensor, or None."""
+    made, buffer = op.map.owner, op.buffer.type
+    if isinstance(made, ir.Block):
+        return "expected the result of tile_gpu.make_tensor_map in the kernel"
+    box = list(made.box)
+    if len(op.coordinates) != len(box):
+        return f"expected {len(box)} coordinates for box {box}, but got {len(op.coordinates)}"
+    if made.element != str(buffer.element):
+        return f"expected a buffer of {made.element}, the element of the map, but got {buffer.spelled()}"
+    # A buffer wider than the swizzle span consists of several panels of one box each.
+    if math.prod(buffer.shape) % math.prod(box):
+        return f"expected a buffer of whole boxes {box}, but got {buffer.spelled()}"
+    return None
+
+
 class TmaLoadOp(Operation, name="tma_load"):
     """Copies the box at `coordinates` (innermost first, in elements) into a buffer of the slot being filled.
 
@@ -103,6 +120,7 @@ class TmaLoadOp(Operation, name="tma_load"):
     buffer: Operand[SharedBuffer]
     channel: Operand[Channel]
     assembly = "$map[$coordinates] -> $buffer of $channel attr-dict : type($buffer)"
+    rules = [_box_of_map]
 
 
 class TmaStoreOp(Operation, name="tma_store"):
@@ -112,6 +130,7 @@ class TmaStoreOp(Operation, name="tma_store"):
     coordinates: Sequence[Operand[Integer32]]
     buffer: Operand[SharedBuffer]
     assembly = "$buffer -> $map[$coordinates] attr-dict : type($buffer)"
+    rules = [_box_of_map]
 
 
 class StoreWaitOp(Operation, name="store_wait"):
@@ -132,11 +151,11 @@ class FenceAsyncOp(Operation, name="fence_async"):
 
 
 class BarrierOp(Operation, name="barrier"):
-    """All threads of the role meet."""
+    """A barrier of all threads of the role."""
 
 
 class ViewBufferOp(Operation, name="view_buffer", traits=[ext.Pure]):
-    """The same bytes as a buffer of permuted dimensions, with dimensions of one element added or left out."""
+    """The same bytes as a buffer of permuted dimensions, with dimensions of one element added or removed."""
 
     result: Result[SharedBuffer]
     source: Operand[SharedBuffer]

@@ -9,10 +9,10 @@ from tilec.dialect.tile_gpu.sets import Anything, RegisterTile
 
 
 class ReduceOp(Operation, name="reduce"):
-    """Folds along `dimension`; the body takes (element, accumulator) of each operand and yields the new accumulators.
+    """Reduces along `dimension`; the body takes (element, accumulator) of each operand and yields the new accumulators.
 
-    The result layout is the operand layout without the dimension; a tile of one dimension gives a scalar.
-    `identities` promise body(x, identity) = x; no result contains them.
+    The result layout is the operand layout without the dimension; the result of a tile of one dimension is a scalar.
+    `identities` assert body(x, identity) = x; no result contains them.
     """
 
     folded: Mixed[Result[Anything], 32]
@@ -24,7 +24,7 @@ class ReduceOp(Operation, name="reduce"):
 
 
 class ScanOp(Operation, name="scan"):
-    """Inclusive prefix fold along `dimension`, from the last index down where `reverse`."""
+    """Inclusive prefix reduction along `dimension`, from the last index down if `reverse`."""
 
     folded: Mixed[Result[RegisterTile], 32]
     sources: Mixed[Operand[RegisterTile], 32]

@@ -1,5 +1,7 @@
 """Register tiles made from scalars, relabelled, and moved between layouts."""
 
+import math
+
 from tilec.dialect.attributes import Int32, Integers32, Text
 from tilec.dialect.fields import Mixed, Operand, Result
 from tilec.dialect.mlir import ext, ir
@@ -21,6 +23,20 @@ def _same_element(op: ir.OpView) -> str | None:
     )
 
 
+def _broadcast_shape(op: ir.OpView) -> str | None:
+    source, result = op.operands[0].type.shape, op.results[0].type.shape
+    if len(source) == len(result) and all(old in (1, new) for old, new in zip(source, result, strict=True)):
+        return None
+    return f"expected each source extent to be 1 or that of the result, but got {source} and {result}"
+
+
+def _reshape_shape(op: ir.OpView) -> str | None:
+    source, result = op.operands[0].type.shape, op.results[0].type.shape
+    if math.prod(source) == math.prod(result):
+        return None
+    return f"source and result must have equally many elements, but got {source} and {result}"
+
+
 class SplatOp(Operation, name="splat", traits=[ext.Pure]):
     """result[i] = source."""
 
@@ -36,33 +52,47 @@ class IotaOp(Operation, name="iota", traits=[ext.Pure]):
     result: Result[RegisterTile]
     assembly = "attr-dict : type($result)"
 
+    def check(self) -> str | None:
+        type = self.result.type
+        if len(type.shape) == 1 and isinstance(type.element_type, ir.IntegerType):
+            return None
+        return f"expected a tile of one dimension with integer elements, but got {type}"
+
 
 class BroadcastOp(Operation, name="broadcast", traits=[ext.Pure]):
-    """Stretches extents of one; the source layout is the result layout with the stretched dimensions projected."""
+    """Repeats extents of one; the source layout is the result layout with the repeated dimensions projected."""
 
     result: Result[RegisterTile]
     source: Operand[RegisterTile]
     assembly = "$source attr-dict : type($source) -> type($result)"
-    rules = [_same_element]
+    rules = [_same_element, _broadcast_shape]
 
 
 class ReshapeOp(Operation, name="reshape", traits=[ext.Pure]):
-    """The same elements in row-major order under another shape; registers keep their place."""
+    """The same elements in row-major order under another shape; no register moves."""
 
     result: Result[RegisterTile]
     source: Operand[RegisterTile]
     assembly = "$source attr-dict : type($source) -> type($result)"
-    rules = [_same_element]
+    rules = [_same_element, _reshape_shape]
 
 
 class TransposeOp(Operation, name="transpose", traits=[ext.Pure]):
-    """Result dimension i is source dimension permutation[i]; registers keep their place."""
+    """Result dimension i is source dimension permutation[i]; no register moves."""
 
     result: Result[RegisterTile]
     source: Operand[RegisterTile]
     permutation: Integers32
     assembly = "$source [$permutation] attr-dict : type($source) -> type($result)"
     rules = [_same_element]
+
+    def check(self) -> str | None:
+        source, result, permutation = self.source.type.shape, self.result.type.shape, list(self.permutation)
+        if sorted(permutation) != list(range(len(source))):
+            return f"expected a permutation of {len(source)} dimensions, but got {permutation}"
+        if [source[dimension] for dimension in permutation] != list(result):
+            return f"permutation {permutation} of {source} does not give {result}"
+        return None
 
 
 class ConvertLayoutOp(Operation, name="convert_layout", traits=[ext.Pure]):
@@ -81,16 +111,27 @@ class ConvertLayoutOp(Operation, name="convert_layout", traits=[ext.Pure]):
 
 
 class ExtractOp(Operation, name="extract", traits=[ext.Pure]):
-    """Sub-tile number [indices] of the grid of result-sized sub-tiles of the source."""
+    """The sub-tile at [indices] in the grid of result-sized sub-tiles of the source."""
 
     result: Result[Anything]
     source: Operand[RegisterTile]
     indices: Mixed[Operand[Scalar], 32]
     assembly = "$source[$indices] attr-dict : type($source) -> type($result)"
 
+    def check(self) -> str | None:
+        source = self.source.type.shape
+        if len(self.indices) != len(source):
+            return f"expected {len(source)} indices, but got {len(self.indices)}"
+        if not isinstance(self.result.type, ir.RankedTensorType):
+            return None
+        result = self.result.type.shape
+        if len(result) != len(source) or any(whole % part for whole, part in zip(source, result, strict=True)):
+            return f"expected result extents that divide those of the source, but got {source} and {result}"
+        return None
+
 
 class CatOp(Operation, name="cat", traits=[ext.Pure]):
-    """lhs and rhs one after the other along `dimension`."""
+    """The concatenation of lhs and rhs along `dimension`."""
 
     result: Result[RegisterTile]
     lhs: Operand[RegisterTile]
@@ -99,9 +140,18 @@ class CatOp(Operation, name="cat", traits=[ext.Pure]):
     assembly = "$lhs, $rhs dimension $dimension attr-dict : type($lhs), type($rhs) -> type($result)"
     rules = [_same_element, operands_agree]
 
+    def check(self) -> str | None:
+        lhs, rhs, result = (value.type.shape for value in (self.lhs, self.rhs, self.result))
+        if not 0 <= self.dimension < len(lhs):
+            return f"expected a dimension below {len(lhs)}, but got {self.dimension}"
+        expected = [extent * 2 if axis == self.dimension else extent for axis, extent in enumerate(lhs)]
+        if lhs != rhs or list(result) != expected:
+            return f"expected two tiles of {lhs} and a result of {expected}, but got {rhs} and {result}"
+        return None
+
 
 class MathOp(Operation, name="math", traits=[ext.Pure]):
-    """An element-wise function that upstream has no word for: another rounding, flush to zero, an approximate form.
+    """An elementwise function that upstream lacks: another rounding, flush to zero, an approximate form.
 
     `function` is "name.modifier...", for example "add.rz", "div.full", "exp2.approx.ftz".
     """

@@ -83,7 +83,7 @@ LINES = {
     "store_wait": "tile_gpu.store_wait read",
     "tcgen05_mma": "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1 into %d accumulate %yes : !a, !b -> !d",
     "tma_load": "tile_gpu.tma_load %map[%n, %n] -> %slot#0 of %c : !a",
-    "tma_store": "tile_gpu.tma_store %w -> %map[%n, %n] : !s",
+    "tma_store": "tile_gpu.tma_store %slot#0 -> %map[%n, %n] : !a",
     "transpose": "%r = tile_gpu.transpose %x [1, 0] : !t -> tensor<64x128xf32, "
     '"register=(1,0)(2,0)(4,0)(8,0)(16,0)(32,0) lane=(0,1)(0,2)(0,4)(0,8)(0,16) warp=(0,32)(0,64) shape=64x128">',
     "view_buffer": "%r = tile_gpu.view_buffer %slot#0 : !a -> buffer<64x128xf16, shared, contiguous=0 swizzle=128B>",
