@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.lowers import Lowering
-from tilec.lowering.gpu_to_ptx.words import pack, unpack, word_type
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.packed_registers import pack, packed_type, unpack
 
 
 def load(
@@ -24,7 +24,7 @@ def load(
 
     `space` is the head of the instruction up to the type, as in `global` or `shared`.
     """
-    register, per_word = word_type(element, count)
+    register, per_word = packed_type(element, count)
     words = count // per_word
     results = [lowering.type(register)] * words
     text = f"ld.{space}{_vector(words)}.{_width(element, register, per_word)} {_braced(0, words)}, "
@@ -48,7 +48,7 @@ def store(
     guard: ir.Value | None = None,
 ) -> None:
     """Successive elements to address + offset bytes, where the guard holds."""
-    register, per_word = word_type(element, len(values))
+    register, per_word = packed_type(element, len(values))
     words = pack(lowering, element, list(values))
     head = f"st.{space}{_vector(len(words))}.{_width(element, register, per_word)}"
     text = f"{head} [$0{_signed(offset)}], {_braced(1, len(words))};"

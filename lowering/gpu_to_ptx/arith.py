@@ -8,8 +8,9 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction
 from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit
-from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 
 F32 = ELEMENTS["f32"]
 

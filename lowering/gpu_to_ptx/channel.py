@@ -6,7 +6,8 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.lowering.gpu.shared_plan import PRODUCER, ChannelPlan, Party
-from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
+from tilec.lowering.gpu_to_ptx.channel_position import advance, barrier_address, slot_address, wait
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 
 FENCE_ASYNC = "fence.proxy.async.shared::cta;"
@@ -17,34 +18,34 @@ AFTER_SYNC = "tcgen05.fence::after_thread_sync;"
 
 
 @lowers("tile_gpu.make_channel", "tile_gpu.make_tensor_map")
-def _declared(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _declared(lowering: Lowering, operation: ir.Operation) -> None:
     """Placed by the shared plan, initialised at the start of the kernel."""
 
 
 @lowers("tile_gpu.put_begin")
-def _put_begin(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _put_begin(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
     if channel.is_ring and FIRST_ROUND not in operation.attributes:
-        lowering.wait(channel, channel.empty, PRODUCER)
+        wait(lowering, channel, channel.empty, PRODUCER)
         if channel.producer == MMA:
             # PTX ISA 9.7.16.6.2: the readers of tensor memory synchronised through the barrier.
             lowering.b.execute(AFTER_SYNC)
     if channel.producer == TMA:
-        full = lowering.barrier_address(channel, channel.full, PRODUCER)
+        full = barrier_address(lowering, channel, channel.full, PRODUCER)
         text = f"@$0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$1], {channel.bytes_expected};"
         lowering.b.execute(text, (), lowering.elected, full)
     _set_buffers(lowering, operation, channel, PRODUCER)
 
 
-def _set_buffers(lowering: KernelLowering, operation: ir.Operation, channel: ChannelPlan, party: Party) -> None:
+def _set_buffers(lowering: Lowering, operation: ir.Operation, channel: ChannelPlan, party: Party) -> None:
     for number, result in enumerate(operation.results):
-        lowering.set(result, [lowering.slot_address(channel, number, party)])
+        lowering.set(result, [slot_address(lowering, channel, number, party)])
 
 
 @lowers("tile_gpu.put_commit")
-def _put_commit(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _put_commit(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
-    full = lowering.barrier_address(channel, channel.full, PRODUCER)
+    full = barrier_address(lowering, channel, channel.full, PRODUCER)
     if channel.producer == THREADS:
         if channel.buffers[0].memory == TENSOR:
             lowering.b.execute(BEFORE_SYNC)
@@ -54,10 +55,10 @@ def _put_commit(lowering: KernelLowering, operation: ir.Operation) -> None:
         lowering.b.execute(ARRIVE, (), full)
     elif channel.producer == MMA:
         commit(lowering, full)
-    lowering.advance(channel, PRODUCER, first_round=FIRST_ROUND in operation.attributes)
+    advance(lowering, channel, PRODUCER, first_round=FIRST_ROUND in operation.attributes)
 
 
-def commit(lowering: KernelLowering, barrier: ir.Value) -> None:
+def commit(lowering: Lowering, barrier: ir.Value) -> None:
     """Arrives at a barrier once all tensor core work that the elected thread issued is complete."""
     text = "@$0 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [$1];"
     lowering.b.execute(text, (), lowering.elected, barrier)
@@ -68,23 +69,23 @@ def _consumer(operation: ir.Operation) -> int:
 
 
 @lowers("tile_gpu.get")
-def _get(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _get(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
     number = _consumer(operation)
     party = Party(number)
-    lowering.wait(channel, channel.full, party)
+    wait(lowering, channel, channel.full, party)
     if channel.buffers[0].memory == TENSOR:
         lowering.b.execute(AFTER_SYNC)
     _set_buffers(lowering, operation, channel, party)
 
 
 @lowers("tile_gpu.release")
-def _release(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _release(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[operation.operands[0]]
     number = _consumer(operation)
     party = Party(number)
     if channel.is_ring:
-        empty = lowering.barrier_address(channel, channel.empty, party)
+        empty = barrier_address(lowering, channel, channel.empty, party)
         if channel.consumers[number] == MMA:
             commit(lowering, empty)
         else:
@@ -94,4 +95,4 @@ def _release(lowering: KernelLowering, operation: ir.Operation) -> None:
                 # PTX ISA 9.7.9.25: the barrier alone does not order generic reads before the writes of TMA.
                 lowering.b.execute(FENCE_ASYNC)
             lowering.b.execute(ARRIVE, (), empty)
-    lowering.advance(channel, party)
+    advance(lowering, channel, party)

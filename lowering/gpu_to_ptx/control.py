@@ -11,8 +11,9 @@ from tilec.dialect.mlir import ir
 from tilec.errors import InternalError
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.extension import extended
-from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 
 
 @lowers("scf.for")

@@ -8,8 +8,9 @@ from tilec.lowering.gpu_to_ptx.elementwise import each, instruction
 from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit, widened
 from tilec.lowering.gpu_to_ptx.float_conversion import converted_float
 from tilec.lowering.gpu_to_ptx.literals import literal
-from tilec.lowering.gpu_to_ptx.lowers import Lowering, element
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.value_types import element
 
 # Narrow floats that cvt makes two at a time, the first source in the upper half (PTX ISA 9.7.9.22).
 _PAIRED = {"f16": "cvt.rn.f16x2.f32", "bf16": "cvt.rn.bf16x2.f32"}

@@ -7,10 +7,11 @@ from tilec.lowering.gpu_to_ptx.arith import choose
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import read_some, write
 from tilec.lowering.gpu_to_ptx.linear_index import linear_index
-from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shared_address import writable_scratch
 from tilec.lowering.gpu_to_ptx.shuffle import from_lane, from_lane_xor
+from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 from tilec.lowering.layout.bit_matrix import BitMatrix, bits_of
 from tilec.lowering.layout.chunks import chunks
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion

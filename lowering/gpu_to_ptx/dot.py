@@ -7,7 +7,7 @@ from typing import Any
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
-from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -15,7 +15,7 @@ from tilec.lowering.layout.shared_layout import SharedLayout
 
 
 @lowers("tile_gpu.dot")
-def _dot(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _dot(lowering: Lowering, operation: ir.Operation) -> None:
     op: Any = operation.opview
     tile = op.accumulator.type
     layout = parse_layout(tile.encoding.value)
@@ -53,7 +53,7 @@ def _offset(shared: SharedLayout, dimension: int, coordinate: int) -> int:
     return shared.offset(*position)
 
 
-def _xor_of_bits(lowering: KernelLowering, value: ir.Value, steps: list[int]) -> ir.Value:
+def _xor_of_bits(lowering: Lowering, value: ir.Value, steps: list[int]) -> ir.Value:
     """XOR of steps[i] over the bits i that are set in a value."""
     b = lowering.b
     total = b.compute("mov.b32 $0, 0;", b.i32)
@@ -67,7 +67,7 @@ def _xor_of_bits(lowering: KernelLowering, value: ir.Value, steps: list[int]) ->
 
 
 def _thread_parts(
-    lowering: KernelLowering, buffer: ir.Value, layout: LinearLayout, shared: SharedLayout, dimension: int
+    lowering: Lowering, buffer: ir.Value, layout: LinearLayout, shared: SharedLayout, dimension: int
 ) -> ir.Value:
     """The part of the address offset that the thread's number decides."""
     steps = [_offset(shared, dimension, basis[dimension]) for basis in (*layout.lane, *layout.warp)]
@@ -75,7 +75,7 @@ def _thread_parts(
 
 
 def _elements(
-    lowering: KernelLowering,
+    lowering: Lowering,
     buffer: ir.Value,
     shared: SharedLayout,
     thread_part: ir.Value,
@@ -100,7 +100,7 @@ def _elements(
     return found
 
 
-def _wide(lowering: KernelLowering, value: ir.Value, element: str) -> ir.Value:
+def _wide(lowering: Lowering, value: ir.Value, element: str) -> ir.Value:
     if element in ("f16", "bf16"):
         return lowering.b.compute(f"cvt.f32.{element} $0, $1;", lowering.b.f32, value)
     if element == "tf32":
@@ -112,7 +112,7 @@ def _wide(lowering: KernelLowering, value: ir.Value, element: str) -> ir.Value:
 
 
 def _products(
-    lowering: KernelLowering,
+    lowering: Lowering,
     layout: LinearLayout,
     carried: list[ir.Value],
     left: dict[int, ir.Value],
@@ -130,13 +130,13 @@ def _products(
     return summed
 
 
-def _widened(lowering: KernelLowering, registers: list[ir.Value], element: str) -> list[ir.Value]:
+def _widened(lowering: Lowering, registers: list[ir.Value], element: str) -> list[ir.Value]:
     if element != "f16":
         return registers
     return [lowering.b.compute("cvt.f32.f16 $0, $1;", lowering.b.f32, register) for register in registers]
 
 
-def _narrowed(lowering: KernelLowering, registers: list[ir.Value], element: str) -> list[ir.Value]:
+def _narrowed(lowering: Lowering, registers: list[ir.Value], element: str) -> list[ir.Value]:
     if element != "f16":
         return registers
     return [lowering.b.compute("cvt.rn.f16.f32 $0, $1;", lowering.b.i16, register) for register in registers]

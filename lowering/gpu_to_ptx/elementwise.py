@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.lowers import Lowering
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
 Step = Callable[..., ir.Value]
 

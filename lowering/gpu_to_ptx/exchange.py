@@ -6,10 +6,10 @@ from collections.abc import Container
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.lowers import Lowering
-from tilec.lowering.gpu_to_ptx.shared_access import SharedPlace
+from tilec.lowering.gpu_to_ptx.guards import first_holder
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.shared_access import SharedAccess
 from tilec.lowering.gpu_to_ptx.shared_address import SharedAddress
-from tilec.lowering.gpu_to_ptx.writers import first_holder
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.linear_layout import LinearLayout
 
@@ -68,6 +68,6 @@ def row_major(elements: int, kind: PtxElement) -> BitMatrix:
 
 def _place(
     lowering: Lowering, kind: PtxElement, base: SharedAddress, layout: LinearLayout, places: BitMatrix
-) -> SharedPlace:
+) -> SharedAccess:
     registers, threads = places @ layout.register_matrix, places @ layout.thread_matrix
-    return SharedPlace(lowering, kind, base, registers, threads)
+    return SharedAccess(lowering, kind, base, registers, threads)

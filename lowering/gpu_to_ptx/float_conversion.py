@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.lowers import Lowering
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
 # Two at a time, the first source in the upper half; f32 is their only source, and they saturate.
 _TO_8 = {"f8E4M3FN": "cvt.rn.satfinite.e4m3x2.f32", "f8E5M2": "cvt.rn.satfinite.e5m2x2.f32"}

@@ -10,9 +10,10 @@ from tilec.dialect.mlir import ir, passmanager
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
 from tilec.dialect.tile_gpu.kernel import COMPUTE
 from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, SharedPlan, check_shared_bytes, shared_plan
-from tilec.lowering.gpu_to_ptx.kernel_lowering import SHARED_SYMBOL, KernelLowering
+from tilec.lowering.gpu_to_ptx.channel_position import start_parties
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
-from tilec.lowering.gpu_to_ptx.lowers import Role, named_location
+from tilec.lowering.gpu_to_ptx.lowering import SHARED_SYMBOL, Lowering, Role, named_location
+from tilec.lowering.gpu_to_ptx.registry import RULES
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import LANES, target_named
@@ -83,7 +84,7 @@ def _kernel(kernel: Any, made: ir.Module, target_name: str | None) -> None:
         min_ctas=kernel_hint(kernel, OCCUPANCY),
         loc=location,
     )
-    lowering = KernelLowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps)
+    lowering = Lowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps, RULES)
     for number, op in enumerate(maps):
         lowering.maps[op.operation.results[0]] = parameters[len(types) + number][0]
     _load_parameters(lowering, block, parameters)
@@ -92,7 +93,7 @@ def _kernel(kernel: Any, made: ir.Module, target_name: str | None) -> None:
     _finish(lowering, written, kernel, maps, threads)
 
 
-def _load_parameters(lowering: KernelLowering, block: ir.Block, parameters: list[tuple[str, str]]) -> None:
+def _load_parameters(lowering: Lowering, block: ir.Block, parameters: list[tuple[str, str]]) -> None:
     for argument, (name, kind) in zip(block.arguments, parameters, strict=False):
         bits = kind[1:]
         register = {"1": "i16", "8": "i16", "16": "i16", "32": "i32", "64": "i64"}[bits]
@@ -104,7 +105,7 @@ def _load_parameters(lowering: KernelLowering, block: ir.Block, parameters: list
         lowering.set(argument, [loaded])
 
 
-def _set_up(lowering: KernelLowering, compute_warps: int) -> None:
+def _set_up(lowering: Lowering, compute_warps: int) -> None:
     """Barriers by one thread, tensor memory by the first warp; then the whole block may use both."""
     b, plan = lowering.b, lowering.plan
     # The whole block for the time being: what comes before the roles is run by every thread.
@@ -123,7 +124,7 @@ def _set_up(lowering: KernelLowering, compute_warps: int) -> None:
         lowering.tensor_base = b.execute("ld.shared.b32 $0, [$1];", b.i32, address)
 
 
-def _initialise_barriers(lowering: KernelLowering) -> None:
+def _initialise_barriers(lowering: Lowering) -> None:
     b, plan = lowering.b, lowering.plan
     for channel in plan.channels.values():
         groups = [(channel.full, channel.full_arrivals(lowering.compute_threads))]
@@ -138,7 +139,7 @@ def _initialise_barriers(lowering: KernelLowering) -> None:
     b.execute("@$0 fence.mbarrier_init.release.cluster;", (), lowering.elected)
 
 
-def _allocate_tensor_memory(lowering: KernelLowering) -> None:
+def _allocate_tensor_memory(lowering: Lowering) -> None:
     b, plan = lowering.b, lowering.plan
     first = lowering.compute("setp.eq.s32 $0, $1, $2;", "i1", lowering.warp, 0)
     allocate, after = b.block(label="allocate_tensor_memory"), b.block(label="allocated")
@@ -152,9 +153,9 @@ def _allocate_tensor_memory(lowering: KernelLowering) -> None:
     lowering.at(after)
 
 
-def _run(lowering: KernelLowering, kernel: Any, operations: list[Any], roles: Any | None) -> None:
+def _run(lowering: Lowering, kernel: Any, operations: list[Any], roles: Any | None) -> None:
     if roles is None:
-        lowering.start_parties(op.operation for op in operations)
+        start_parties(lowering, [op.operation for op in operations])
     for op in operations:
         if op.operation.name == "tile_gpu.return":
             return
@@ -164,7 +165,7 @@ def _run(lowering: KernelLowering, kernel: Any, operations: list[Any], roles: An
             lowering.lower(op.operation)
 
 
-def _roles(lowering: KernelLowering, roles: Any) -> None:
+def _roles(lowering: Lowering, roles: Any) -> None:
     """Each warp goes to its role's code; all meet after it."""
     b = lowering.b
     bodies = roles.bodies
@@ -182,14 +183,14 @@ def _roles(lowering: KernelLowering, roles: Any) -> None:
             b.branch(body)
         lowering.at(body)
         lowering.begin_role(Role(name, count, first, COMPUTE_BARRIER if name == COMPUTE else 0))
-        lowering.start_parties(op.operation for op in region.blocks[0].operations)
+        start_parties(lowering, [op.operation for op in region.blocks[0].operations])
         lowering.lower_block(region.blocks[0])
         b.branch(meet)
         lowering.at(following)
         first += count
 
 
-def _finish(lowering: KernelLowering, written: ir.Operation, kernel: Any, maps: list[Any], threads: int) -> None:
+def _finish(lowering: Lowering, written: ir.Operation, kernel: Any, maps: list[Any], threads: int) -> None:
     if lowering.plan.tensor_columns:
         _free_tensor_memory(lowering)
     lowering.b.leave()
@@ -206,7 +207,7 @@ def _dynamic_bytes(plan: SharedPlan, scratch: int) -> int:
     return plan.scratch + scratch if scratch else plan.tensor_address + (BARRIER_BYTES if plan.tensor_columns else 0)
 
 
-def _free_tensor_memory(lowering: KernelLowering) -> None:
+def _free_tensor_memory(lowering: Lowering) -> None:
     """All roles have ended; the warp that allocated frees."""
     b, plan = lowering.b, lowering.plan
     b.execute("tcgen05.fence::before_thread_sync;")

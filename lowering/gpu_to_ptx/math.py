@@ -6,10 +6,11 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.convert import CONVERSIONS
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction, operands_text
-from tilec.lowering.gpu_to_ptx.lowers import Lowering, element
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.narrow_float import from_f32, in_f32, to_f32
 from tilec.lowering.gpu_to_ptx.precise import called
 from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.value_types import element
 
 _LOG2_E = "0f3FB8AA3B"
 

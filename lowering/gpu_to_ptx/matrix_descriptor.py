@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.matrix_unit import STEP_BYTES, DescriptorFormat
 
@@ -56,9 +56,7 @@ class MatrixOperand:
         return bits | format.constant_bits | format.swizzles[self.layout.swizzle] << format.swizzle_shift
 
 
-def descriptor(
-    lowering: KernelLowering, address: ir.Value, operand: MatrixOperand, format: DescriptorFormat
-) -> ir.Value:
+def descriptor(lowering: Lowering, address: ir.Value, operand: MatrixOperand, format: DescriptorFormat) -> ir.Value:
     """The descriptor of a whole buffer; add `offset >> 4` for another start."""
     b = lowering.b
     masked = b.compute(f"and.b32 $0, $1, {_ADDRESS_MASK};", b.i32, address)
@@ -67,7 +65,7 @@ def descriptor(
     return b.compute(f"or.b64 $0, $1, 0x{operand.constant_bits(format):016x};", b.i64, wide)
 
 
-def moved(lowering: KernelLowering, start: ir.Value, offset: int) -> ir.Value:
+def moved(lowering: Lowering, start: ir.Value, offset: int) -> ir.Value:
     """The descriptor of what lies `offset` bytes further."""
     if not offset:
         return start

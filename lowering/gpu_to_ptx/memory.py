@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.access import load, store, widest
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
+from tilec.lowering.gpu_to_ptx.guards import conjunction, first_holder
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.ordered_access import access_order, broadcast
 from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 from tilec.lowering.gpu_to_ptx.view_address import View, ViewAddress
-from tilec.lowering.gpu_to_ptx.writers import both, first_holder
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.vector_width import global_vector, vector_groups
 
@@ -72,7 +73,7 @@ def _loaded(
     registers: list[ir.Value | None] = [None] * layout.register_count
     for group in distinct:
         one = access(group)
-        guard = both(lowering, one.guard, holder)
+        guard = conjunction(lowering, one.guard, holder)
         head = order.head(len(distinct))
         otherwise = one.otherwise if guard is not None else None
         loaded = load(lowering, head, kind, len(group), one.address, one.offset, guard, otherwise)
@@ -99,7 +100,7 @@ def _store(
     order.fence(lowering, "release", len(distinct))
     for group in distinct:
         one = access(group)
-        guard, head = both(lowering, one.guard, holder), order.head(len(distinct))
+        guard, head = conjunction(lowering, one.guard, holder), order.head(len(distinct))
         store(lowering, head, kind, [values[r] for r in group], one.address, one.offset, guard)
 
 

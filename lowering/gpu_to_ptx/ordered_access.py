@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx import exchange
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.lowers import Lowering
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.shared_address import writable_scratch
 from tilec.lowering.layout.linear_layout import LinearLayout
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elementwise import each
 from tilec.lowering.gpu_to_ptx.extension import widened
-from tilec.lowering.gpu_to_ptx.lowers import Lowering, element
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.narrow_float import from_f32, to_f32
 from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.value_types import element
 from tilec.lowering.math.functions import function, integer_power
 
 _FUNCTIONS = {

@@ -5,15 +5,16 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import read, row_major, write
-from tilec.lowering.gpu_to_ptx.fold_body import FoldBody
-from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.reduction_body import ReductionBody
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shared_address import SharedAddress, writable_scratch
 from tilec.lowering.gpu_to_ptx.shuffle import from_lane_xor
+from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.blocked import blocked
-from tilec.lowering.layout.folds import FoldPlan, fold_plan
 from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.reduction_plan import ReductionPlan, reduction_plan
 from tilec.lowering.layout.vector_width import MAXIMUM_VECTOR_BYTES
 
 Registers = list[list[ir.Value]]
@@ -27,7 +28,7 @@ def reduce(lowering: Lowering, operation: ir.Operation) -> None:
     """Several operands fold together: registers[i] are the registers of operand i."""
     op = operation.opview
     sources = list(op.sources)
-    plan = fold_plan(layout_of(sources[0].type), op.dimension)
+    plan = reduction_plan(layout_of(sources[0].type), op.dimension)
     fold = _Fold(lowering, operation, plan, [element(source) for source in sources])
     partial = fold.in_registers([lowering.get(source) for source in sources])
     partial = fold.across_lanes(partial)
@@ -39,9 +40,11 @@ def reduce(lowering: Lowering, operation: ir.Operation) -> None:
 class _Fold:
     """One reduction and the three places where it folds."""
 
-    def __init__(self, lowering: Lowering, operation: ir.Operation, plan: FoldPlan, kinds: list[PtxElement]) -> None:
+    def __init__(
+        self, lowering: Lowering, operation: ir.Operation, plan: ReductionPlan, kinds: list[PtxElement]
+    ) -> None:
         self.lowering = lowering
-        self.body = FoldBody(lowering, operation)
+        self.body = ReductionBody(lowering, operation)
         self.plan = plan
         self.kinds = kinds
 
@@ -59,7 +62,7 @@ class _Fold:
 
     def across_lanes(self, partial: Registers) -> Registers:
         """Butterfly: every lane of the row ends with the result."""
-        for lane_mask, register_mask in self.plan.lane_folds:
+        for lane_mask, register_mask in self.plan.lane_steps:
             other = [
                 from_lane_xor(self.lowering, kind, [column[r ^ register_mask] for r in range(len(column))], lane_mask)
                 for kind, column in zip(self.kinds, partial, strict=True)
@@ -121,7 +124,7 @@ class _Fold:
         if rows.free_thread_mask:
             bases = self._scratch(places)
         else:
-            lowering.turns.write_over()
+            lowering.scratch_slots.overwrite()
         for kind, base, column, matrix in zip(self.kinds, bases, total, places, strict=True):
             write(lowering, kind, base, rows, column, matrix)
         lowering.barrier()

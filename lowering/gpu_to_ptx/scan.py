@@ -6,10 +6,11 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.arith import choose
 from tilec.lowering.gpu_to_ptx.convert_layout import converted
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.fold_body import FoldBody
-from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.reduction_body import ReductionBody
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shuffle import from_lane_xor
+from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 from tilec.lowering.layout.blocked import within_warp
 from tilec.lowering.layout.linear_layout import LANE_BITS, LinearLayout
 
@@ -28,7 +29,7 @@ def scan(lowering: Lowering, operation: ir.Operation) -> None:
         converted(lowering, kind, lowering.get(source), own, layout)
         for kind, source in zip(kinds, sources, strict=True)
     ]
-    folder = _Scan(lowering, FoldBody(lowering, operation), kinds, layout, op.dimension, op.reverse)
+    folder = _Scan(lowering, ReductionBody(lowering, operation), kinds, layout, op.dimension, op.reverse)
     for result, kind, tile in zip(operation.results, kinds, folder.folded(tiles), strict=True):
         lowering.set(result, converted(lowering, kind, tile, layout, own))
 
@@ -39,7 +40,7 @@ class _Scan:
     def __init__(
         self,
         lowering: Lowering,
-        body: FoldBody,
+        body: ReductionBody,
         kinds: list[PtxElement],
         layout: LinearLayout,
         dimension: int,

@@ -8,13 +8,13 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.access import load, store, widest
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.linear_index import image_bits, linear_index, split_constant
-from tilec.lowering.gpu_to_ptx.lowers import Lowering
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.shared_address import SharedAddress
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.vector_width import register_vector, vector_groups
 
 
-class SharedPlace:
+class SharedAccess:
     """Byte offsets from `base`: registers(r) ^ threads(thread). No access is wider than the base is aligned."""
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.lowers import Lowering
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 
 

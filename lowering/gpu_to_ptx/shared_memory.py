@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.exchange import read, write
-from tilec.lowering.gpu_to_ptx.lowers import Lowering, element, layout_of
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shared_address import SharedAddress
+from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 from tilec.lowering.layout.layout_text import parse_shared_layout
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.lowers import Lowering
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
 _ALL_LANES = "0xffffffff"
 

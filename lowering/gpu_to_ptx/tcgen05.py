@@ -6,7 +6,7 @@ from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu.shared_plan import TENSOR_LANES, shared_layout
-from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.matrix_descriptor import MatrixOperand, descriptor, moved
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.matrix_unit import TCGEN05_DESCRIPTOR
@@ -32,7 +32,7 @@ def instruction_descriptor(
 
 
 @lowers("tile_gpu.tcgen05_mma")
-def _mma(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     op: Any = operation.opview
     b, buffer = lowering.b, op.accumulator.type
     rows, columns = buffer.shape

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.types import BufferType
-from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
@@ -50,7 +50,7 @@ def _narrow(own: int) -> list[Access]:
     ]
 
 
-def _address(lowering: KernelLowering, buffer: ir.Value) -> ir.Value:
+def _address(lowering: Lowering, buffer: ir.Value) -> ir.Value:
     """The address of this warp's lanes, at its first column."""
     base = lowering.scalar(buffer)
     within = lowering.compute("and.b32 $0, $1, $2;", "i32", lowering.warp, 3)
@@ -63,7 +63,7 @@ def _address(lowering: KernelLowering, buffer: ir.Value) -> ir.Value:
     return lowering.compute("mad.lo.s32 $0, $1, $2, $3;", "i32", group, own, address)
 
 
-def _check_layout(lowering: KernelLowering, operation: ir.Operation, tile: ir.Value, buffer: BufferType) -> None:
+def _check_layout(lowering: Lowering, operation: ir.Operation, tile: ir.Value, buffer: BufferType) -> None:
     make = tensor_memory_16x256b if buffer.shape[0] == 64 else tensor_memory_32x32b
     if parse_layout(tile.type.encoding.value) != make(buffer.shape, lowering.warps):
         raise lowering.unsupported(
@@ -71,12 +71,12 @@ def _check_layout(lowering: KernelLowering, operation: ir.Operation, tile: ir.Va
         )
 
 
-def _cell_type(lowering: KernelLowering, buffer: BufferType) -> ir.Type:
+def _cell_type(lowering: Lowering, buffer: BufferType) -> ir.Type:
     return lowering.b.f32 if str(buffer.element) == "f32" else lowering.b.i32
 
 
 @lowers("tile_gpu.load_tensor_memory")
-def _load(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _load(lowering: Lowering, operation: ir.Operation) -> None:
     buffer, result = operation.operands[0], operation.results[0]
     _check_layout(lowering, operation, result, buffer.type)
     cell, address = _cell_type(lowering, buffer.type), _address(lowering, buffer)
@@ -98,7 +98,7 @@ def _several(made: object) -> list[ir.Value]:
     return list(made) if isinstance(made, tuple) else [made]
 
 
-def _elements(lowering: KernelLowering, cells: list[ir.Value], buffer: BufferType) -> list[ir.Value]:
+def _elements(lowering: Lowering, cells: list[ir.Value], buffer: BufferType) -> list[ir.Value]:
     """16-bit elements are the low halves of their cells."""
     if str(buffer.element) == "f32":
         return cells
@@ -106,7 +106,7 @@ def _elements(lowering: KernelLowering, cells: list[ir.Value], buffer: BufferTyp
 
 
 @lowers("tile_gpu.store_tensor_memory")
-def _store(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _store(lowering: Lowering, operation: ir.Operation) -> None:
     tile, buffer = operation.operands
     _check_layout(lowering, operation, tile, buffer.type)
     cells = lowering.get(tile)

@@ -7,19 +7,18 @@ from typing import Any
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu.shared_plan import PRODUCER, shared_layout
 from tilec.lowering.gpu_to_ptx.channel import FENCE_ASYNC
-from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
+from tilec.lowering.gpu_to_ptx.channel_position import barrier_address
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 
 
-def _map_address(lowering: KernelLowering, map: ir.Value) -> ir.Value:
+def _map_address(lowering: Lowering, map: ir.Value) -> ir.Value:
     """The generic address of a tensor map among the parameters."""
     symbol = lowering.b.compute(f"mov.b64 $0, {lowering.maps[map]};", lowering.b.i64)
     return lowering.b.compute("cvta.param.u64 $0, $1;", lowering.b.i64, symbol)
 
 
-def _panels(
-    lowering: KernelLowering, operation: ir.Operation, buffer: ir.Value
-) -> list[tuple[ir.Value, list[ir.Value]]]:
+def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> list[tuple[ir.Value, list[ir.Value]]]:
     """For each panel of a buffer its address and the coordinates of its box."""
     layout = shared_layout(buffer.type)
     given = list(operation.operands)
@@ -43,11 +42,11 @@ def _box(first: int, rank: int) -> str:
 
 
 @lowers("tile_gpu.tma_load")
-def _tma_load(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
     op: Any = operation.opview
     channel = lowering.plan.channels[op.channel]
     map = _map_address(lowering, op.map)
-    barrier = lowering.barrier_address(channel, channel.full, PRODUCER)
+    barrier = barrier_address(lowering, channel, channel.full, PRODUCER)
     for address, coordinates in _panels(lowering, operation, op.buffer):
         rank = len(coordinates)
         text = (
@@ -58,7 +57,7 @@ def _tma_load(lowering: KernelLowering, operation: ir.Operation) -> None:
 
 
 @lowers("tile_gpu.tma_store")
-def _tma_store(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _tma_store(lowering: Lowering, operation: ir.Operation) -> None:
     op: Any = operation.opview
     map = _map_address(lowering, op.map)
     for address, coordinates in _panels(lowering, operation, op.buffer):
@@ -69,29 +68,29 @@ def _tma_store(lowering: KernelLowering, operation: ir.Operation) -> None:
 
 
 @lowers("tile_gpu.store_wait")
-def _store_wait(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _store_wait(lowering: Lowering, operation: ir.Operation) -> None:
     read = "read" in operation.attributes
     lowering.b.execute(f"@$0 cp.async.bulk.wait_group{'.read' if read else ''} 0;", (), lowering.elected)
 
 
 @lowers("tile_gpu.fence_async")
-def _fence_async(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _fence_async(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.b.execute(FENCE_ASYNC)
     if "global_memory" in operation.attributes:
         lowering.b.execute("fence.proxy.async.global;")
 
 
 @lowers("tile_gpu.barrier")
-def _barrier(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _barrier(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.barrier()
 
 
 @lowers("tile_gpu.shared")
-def _shared(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _shared(lowering: Lowering, operation: ir.Operation) -> None:
     result = operation.results[0]
     lowering.set(result, [lowering.shared_address(lowering.plan.buffers[result])])
 
 
 @lowers("tile_gpu.view_buffer")
-def _view_buffer(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _view_buffer(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.set(operation.results[0], lowering.get(operation.operands[0]))

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.guards import conjunction
 from tilec.lowering.gpu_to_ptx.linear_index import image_bits, linear_index, split_constant
-from tilec.lowering.gpu_to_ptx.lowers import Lowering
-from tilec.lowering.gpu_to_ptx.writers import both
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.linear_layout import LinearLayout
 
@@ -69,7 +69,7 @@ class ViewAddress:
         guard = None
         for dimension, (swizzled, added) in enumerate(self._split(register)):
             if not self.view.inbounds[dimension]:
-                guard = both(self.lowering, guard, self._inside(dimension, swizzled, added))
+                guard = conjunction(self.lowering, guard, self._inside(dimension, swizzled, added))
         return guard
 
     def _split(self, register: int) -> list[tuple[int, int]]:

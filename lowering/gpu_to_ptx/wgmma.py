@@ -6,7 +6,7 @@ from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu.shared_plan import shared_layout
-from tilec.lowering.gpu_to_ptx.kernel_lowering import KernelLowering
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.matrix_descriptor import MatrixOperand, descriptor, moved
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.layout.layout_text import parse_layout
@@ -17,7 +17,7 @@ ROWS = 64
 
 
 @lowers("tile_gpu.wgmma")
-def _wgmma(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _wgmma(lowering: Lowering, operation: ir.Operation) -> None:
     op: Any = operation.opview
     tile = op.accumulator.type
     if parse_layout(tile.encoding.value) != wgmma_accumulator(tile.shape, lowering.warps):
@@ -43,10 +43,10 @@ def _wgmma(lowering: KernelLowering, operation: ir.Operation) -> None:
         done += own
     lowering.b.execute("wgmma.commit_group.sync.aligned;")
     lowering.set(operation.results[0], _unpacked(lowering, done, str(tile.element_type)))
-    lowering.flying[operation.results[0]] = done
+    lowering.in_flight[operation.results[0]] = done
 
 
-def _fenced(lowering: KernelLowering, cells: list[ir.Value]) -> list[ir.Value]:
+def _fenced(lowering: Lowering, cells: list[ir.Value]) -> list[ir.Value]:
     """The accumulator behind the fence that PTX ISA 9.7.15.7.1 asks for, since other instructions wrote it.
 
     The registers pass through the fence, so that their copies stand before it: ptxas 13.5 waits for the multiplies in
@@ -58,7 +58,7 @@ def _fenced(lowering: KernelLowering, cells: list[ir.Value]) -> list[ir.Value]:
     return list(made) if isinstance(made, tuple) else [made]
 
 
-def _group_start(lowering: KernelLowering, start: ir.Value, lhs: MatrixOperand) -> ir.Value:
+def _group_start(lowering: Lowering, start: ir.Value, lhs: MatrixOperand) -> ir.Value:
     """Each warpgroup multiplies its own 64 rows."""
     if lowering.warps == WARPS_OF_A_GROUP:
         return start
@@ -70,7 +70,7 @@ def _group_start(lowering: KernelLowering, start: ir.Value, lhs: MatrixOperand) 
 
 
 def _issue(
-    lowering: KernelLowering,
+    lowering: Lowering,
     op: Any,
     cells: list[ir.Value],
     descriptors: tuple[ir.Value, ir.Value],
@@ -91,17 +91,17 @@ def _issue(
 
 
 @lowers("tile_gpu.wgmma_wait")
-def _wait(lowering: KernelLowering, operation: ir.Operation) -> None:
+def _wait(lowering: Lowering, operation: ir.Operation) -> None:
     pending = ir.IntegerAttr(operation.attributes["pending"]).value
     source, result = operation.operands[0], operation.results[0]
     element = str(source.type.element_type)
-    cells = lowering.flying.pop(source, None) or _packed(lowering, lowering.get(source), element)
+    cells = lowering.in_flight.pop(source, None) or _packed(lowering, lowering.get(source), element)
     text = f"wgmma.wait_group.sync.aligned {pending};"
     waited = lowering.b.execute(text, [cell.type for cell in cells], *cells, tied=list(range(len(cells))))
     lowering.set(result, _unpacked(lowering, list(waited), element))
 
 
-def _packed(lowering: KernelLowering, registers: list[ir.Value], element: str) -> list[ir.Value]:
+def _packed(lowering: Lowering, registers: list[ir.Value], element: str) -> list[ir.Value]:
     """f16 accumulators are pairs of neighbouring columns in one register."""
     if element != "f16":
         return registers
@@ -111,7 +111,7 @@ def _packed(lowering: KernelLowering, registers: list[ir.Value], element: str) -
     ]
 
 
-def _unpacked(lowering: KernelLowering, cells: list[ir.Value], element: str) -> list[ir.Value]:
+def _unpacked(lowering: Lowering, cells: list[ir.Value], element: str) -> list[ir.Value]:
     if element != "f16":
         return cells
     halves: list[ir.Value] = []

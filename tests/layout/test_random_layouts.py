@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.chunks import chunks
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
-from tilec.lowering.layout.folds import fold_plan
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout, unflatten
+from tilec.lowering.layout.reduction_plan import reduction_plan
 from tilec.lowering.layout.scratch import scratch_matrix
 
 BITS = 9
@@ -88,7 +88,7 @@ def test_chunks_cover_the_tile_once(source, target, limit):
 @settings(deadline=None, max_examples=25)
 def test_folds_within_a_warp_meet_each_element_once(layout, dimension):
     """Folding sets: no element twice in what a thread ends with, none of another row."""
-    plan = fold_plan(layout, dimension)
+    plan = reduction_plan(layout, dimension)
     rows = plan.result.register_matrix(np.arange(layout.register_count))[:, None] ^ plan.result.thread_matrix(
         np.arange(32 * layout.warps)
     )
@@ -96,7 +96,7 @@ def test_folds_within_a_warp_meet_each_element_once(layout, dimension):
     for first, members in plan.register_rows:
         sets[first] = [_union([sets_of[t] for sets_of in (sets[m] for m in members)]) for t in range(32 * layout.warps)]
     sets = [sets[first] for first in plan.row_of_register]
-    for lane_mask, register_mask in plan.lane_folds:
+    for lane_mask, register_mask in plan.lane_steps:
         sets = [
             [_union([line[t], sets[r ^ register_mask][t ^ lane_mask]]) for t in range(len(line))]
             for r, line in enumerate(sets)

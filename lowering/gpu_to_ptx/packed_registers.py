@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.lowers import Lowering
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
 
-def word_type(element: PtxElement, count: int) -> tuple[str, int]:
+def packed_type(element: PtxElement, count: int) -> tuple[str, int]:
     """The register type that carries `count` successive elements in memory accesses, and how many one carries."""
     if element.bits >= 32:
         return element.register, 1
@@ -19,14 +19,14 @@ def pack(lowering: Lowering, element: PtxElement, registers: list[ir.Value]) -> 
     """Successive elements in as few registers as memory takes them in."""
     if element.kind == "predicate":
         registers = [lowering.compute("selp.b16 $0, 1, 0, $1;", "i16", register) for register in registers]
-    _, per_word = word_type(element, len(registers))
+    _, per_word = packed_type(element, len(registers))
     groups = [registers[first : first + per_word] for first in range(0, len(registers), per_word)]
     return [_word(lowering, element, group) for group in groups]
 
 
 def unpack(lowering: Lowering, element: PtxElement, words: list[ir.Value], count: int) -> list[ir.Value]:
     """The elements in registers that `pack` filled."""
-    _, per_word = word_type(element, count)
+    _, per_word = packed_type(element, count)
     registers = [register for word in words for register in _elements(lowering, element, word, per_word)]
     if element.kind != "predicate":
         return registers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.lowers import Lowering
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
 
 def first_holder(lowering: Lowering, free_thread_mask: int) -> ir.Value | None:
@@ -14,7 +14,7 @@ def first_holder(lowering: Lowering, free_thread_mask: int) -> ir.Value | None:
     return lowering.compute("setp.eq.s32 $0, $1, 0;", "i1", free)
 
 
-def both(lowering: Lowering, left: ir.Value | None, right: ir.Value | None) -> ir.Value | None:
+def conjunction(lowering: Lowering, left: ir.Value | None, right: ir.Value | None) -> ir.Value | None:
     """Two guards at once; None is no guard."""
     if left is None or right is None:
         return left if right is None else right

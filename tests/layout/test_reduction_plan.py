@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tilec.lowering.layout.blocked import blocked
-from tilec.lowering.layout.folds import FoldPlan, fold_plan
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.reduction_plan import ReductionPlan, reduction_plan
 from tilec.lowering.layout.tensor_memory import tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 
@@ -28,7 +28,7 @@ LAYOUTS = {
 }
 
 
-def carried_out(layout: LinearLayout, plan: FoldPlan, tile: np.ndarray) -> np.ndarray:
+def carried_out(layout: LinearLayout, plan: ReductionPlan, tile: np.ndarray) -> np.ndarray:
     """Sums by [register, thread] as the plan says."""
     threads = np.arange(32 * layout.warps)
     held = np.array([tile[layout.apply(r, threads % 32, threads // 32)] for r in range(layout.register_count)])
@@ -36,7 +36,7 @@ def carried_out(layout: LinearLayout, plan: FoldPlan, tile: np.ndarray) -> np.nd
     for row, members in plan.register_rows:
         sums[row] = sum(held[member] for member in members)
     sums = sums[list(plan.row_of_register)]
-    for lane_mask, register_mask in plan.lane_folds:
+    for lane_mask, register_mask in plan.lane_steps:
         registers = np.arange(layout.register_count)[:, None] ^ register_mask
         sums = sums + sums[registers, threads[None, :] ^ lane_mask]
     if plan.warp_parts == 1:
@@ -61,8 +61,8 @@ def test_every_thread_ends_with_the_sum_of_its_rows(name, dimension):
         dimension = 0
     assert layout.is_surjective
     tile = np.random.default_rng(0).integers(0, 1 << 20, layout.shape).astype(float)
-    sums = carried_out(layout, fold_plan(layout, dimension), tile)
-    result = fold_plan(layout, dimension).result
+    sums = carried_out(layout, reduction_plan(layout, dimension), tile)
+    result = reduction_plan(layout, dimension).result
     expected = tile.sum(axis=dimension)
     for register in range(layout.register_count):
         for thread in range(32 * layout.warps):
@@ -70,16 +70,16 @@ def test_every_thread_ends_with_the_sum_of_its_rows(name, dimension):
 
 
 def test_a_row_in_one_thread_needs_no_exchange():
-    plan = fold_plan(tensor_memory_32x32b((128, 64), 4), 1)
-    assert plan.lane_folds == () and plan.warp_parts == 1
+    plan = reduction_plan(tensor_memory_32x32b((128, 64), 4), 1)
+    assert plan.lane_steps == () and plan.warp_parts == 1
     assert [len(members) for _, members in plan.register_rows] == [64]
 
 
 def test_a_row_in_a_quad_takes_two_shuffles():
-    plan = fold_plan(wgmma_accumulator((64, 64), 4), 1)
-    assert plan.lane_folds == ((1, 0), (2, 0)) and plan.warp_parts == 1
+    plan = reduction_plan(wgmma_accumulator((64, 64), 4), 1)
+    assert plan.lane_steps == ((1, 0), (2, 0)) and plan.warp_parts == 1
 
 
 def test_a_column_over_all_warps_goes_through_shared_memory():
-    plan = fold_plan(wgmma_accumulator((64, 64), 4), 0)
-    assert [lane for lane, _ in plan.lane_folds] == [4, 8, 16] and plan.warp_parts == 4
+    plan = reduction_plan(wgmma_accumulator((64, 64), 4), 0)
+    assert [lane for lane, _ in plan.lane_steps] == [4, 8, 16] and plan.warp_parts == 4

@@ -10,7 +10,7 @@ from tilec.lowering.layout.linear_layout import LANE_BITS, Basis, LinearLayout
 
 
 @dataclass(frozen=True)
-class FoldPlan:
+class ReductionPlan:
     """`register_rows`: for the first register of each row of a thread, the registers to fold (each element once).
 
     `row_of_register[r]` is the first register of r's row. A lane fold (lane mask, register mask) exchanges register
@@ -20,7 +20,7 @@ class FoldPlan:
     result: LinearLayout
     register_rows: tuple[tuple[int, tuple[int, ...]], ...]
     row_of_register: tuple[int, ...]
-    lane_folds: tuple[tuple[int, int], ...]
+    lane_steps: tuple[tuple[int, int], ...]
     warp_parts: int
     written: LinearLayout
 
@@ -32,7 +32,7 @@ class FoldPlan:
 
 
 @functools.lru_cache(maxsize=1024)
-def fold_plan(layout: LinearLayout, dimension: int) -> FoldPlan:
+def reduction_plan(layout: LinearLayout, dimension: int) -> ReductionPlan:
     """The plan for folding `dimension`."""
     result = layout.drop(dimension)
     registers = len(layout.register)
@@ -43,7 +43,7 @@ def fold_plan(layout: LinearLayout, dimension: int) -> FoldPlan:
     in_lanes = tuple(fold for fold in folds if fold >> registers and fold >> within_lanes == 0)
     across = tuple(fold for fold in folds if fold >> within_lanes)
     rows = result.representatives
-    return FoldPlan(
+    return ReductionPlan(
         result,
         tuple((row, tuple(row ^ member for member in _span(in_registers))) for row in sorted(set(rows))),
         rows,

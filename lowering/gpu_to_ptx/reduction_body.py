@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.lowers import Lowering
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
 
-class FoldBody:
+class ReductionBody:
     """Its arguments are (element, accumulator) for each operand; it yields the new accumulators."""
 
     def __init__(self, lowering: Lowering, operation: ir.Operation) -> None:

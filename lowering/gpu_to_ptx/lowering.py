@@ -1,0 +1,258 @@
+"""The state of lowering one kernel: registers of each tile, shared memory, the current role and block."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.ptx.builder import PtxBuilder
+from tilec.dialect.tile_gpu.kernel import COMPUTE
+from tilec.errors import CompileError, UnsupportedError
+from tilec.lowering.gpu.shared_plan import SharedPlan
+from tilec.lowering.gpu_to_ptx.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.literals import literal
+from tilec.lowering.gpu_to_ptx.scratch_slots import SLOT_BYTES, ScratchSlots
+from tilec.lowering.target import LANES, Target
+
+# Register types with immediate operands; 16-bit floats have none (PTX ISA 4.5.2).
+_IMMEDIATE = ("i32", "i64", "f32", "f64")
+
+
+SHARED_SYMBOL = "shared_memory"
+
+
+@dataclass(frozen=True)
+class Role:
+    """A group of warps that executes a region of the kernel, with its own named barrier (0 to 15)."""
+
+    name: str
+    warps: int
+    first_warp: int = 0
+    barrier: int = 0
+
+    @property
+    def threads(self) -> int:
+        return LANES * self.warps
+
+
+Rule = Callable[["Lowering", ir.Operation], None]
+
+
+class Lowering:
+    """The state that the op groups share.
+
+    Attributes:
+        values: The registers of each tile_gpu value, in the order of its layout.
+        literals: The text of the constant that a register holds.
+        packed: The 32-bit register from which the halves (low, high) were extracted.
+        state: Registers that operations update, by name; loops and branches carry them.
+        tensor_base: The base address in tensor memory.
+        maps: The parameter of each tensor map.
+        elected: The predicate of the thread that issues asynchronous operations for its role.
+        issuing_warp: The predicate of the warp of that thread; None in roles of one warp.
+        in_flight: Accumulators of wgmma in flight, by the value that is not yet complete.
+    """
+
+    role: Role
+    thread: ir.Value
+    lane: ir.Value
+    warp: ir.Value
+    elected: ir.Value
+
+    def __init__(
+        self, builder: PtxBuilder, target: Target, plan: SharedPlan, compute_threads: int, rules: Mapping[str, Rule]
+    ) -> None:
+        self.b = builder
+        self.target = target
+        self.plan = plan
+        self.compute_threads = compute_threads
+        self._rules = rules
+        self.values: dict[ir.Value, list[ir.Value]] = {}
+        self.literals: dict[ir.Value, str] = {}
+        self.packed: dict[tuple[ir.Value, ...], ir.Value] = {}
+        self.state: dict[str, list[ir.Value]] = {}
+        self.scratch_slots = ScratchSlots()
+        self.scratch_size_bytes = 0
+        self.tensor_base: ir.Value | None = None
+        self.maps: dict[ir.Value, str] = {}
+        self.issuing_warp: ir.Value | None = None
+        self.in_flight: dict[ir.Value, list[ir.Value]] = {}
+        self._cached: dict[Hashable, ir.Value | None] = {}
+        self._types = {"i1": self.b.i1, "i16": self.b.i16, "i32": self.b.i32, "i64": self.b.i64, "f32": self.b.f32}
+        self._types["f64"] = self.b.f64
+
+    # ---- roles
+
+    def begin_role(self, role: Role) -> None:
+        """Starts the code of a role: computes its thread, lane and warp numbers and elects one thread."""
+        self.role = role
+        thread = self.compute("mov.u32 $0, %tid.x;", "i32")
+        first = LANES * role.first_warp
+        self.thread = self.compute("sub.s32 $0, $1, $2;", "i32", thread, first) if first else thread
+        self.lane = self.compute("mov.u32 $0, %laneid;", "i32")
+        self.warp = self.compute("shr.u32 $0, $1, 5;", "i32", self.thread)
+        if role.name == COMPUTE:
+            # The same thread commits and waits for bulk stores, so it is thread 0 in the whole role.
+            self.elected = self.compute("setp.eq.s32 $0, $1, $2;", "i1", self.thread, 0)
+        else:
+            self.elected = self.b.execute("elect.sync _|$0, 0xffffffff;", self.b.i1)
+        self.issuing_warp = self.compute("setp.eq.s32 $0, $1, $2;", "i1", self.warp, 0) if role.warps > 1 else None
+        self.state.clear()
+
+    @property
+    def warps(self) -> int:
+        return self.role.warps
+
+    def barrier(self) -> None:
+        """Synchronizes the threads of the role and makes their writes to shared memory visible to each other."""
+        self.b.execute(f"bar.sync {self.role.barrier}, {self.role.threads};")
+        self.scratch_slots.after_barrier()
+
+    # ---- shared memory
+
+    def shared_address(self, offset: int) -> ir.Value:
+        """The shared address at an offset in the kernel's memory."""
+        base = self.b.compute(f"mov.b32 $0, {SHARED_SYMBOL};", self.b.i32)
+        return self.b.compute(f"add.s32 $0, $1, {offset};", self.b.i32, base) if offset else base
+
+    def writable_scratch(self, size_bytes: int) -> ir.Value:
+        """Scratch memory that no thread reads, after a barrier if necessary; callers call barrier() after writing."""
+        if self.scratch_slots.idle_slot(size_bytes) is None:
+            self.barrier()
+        slot = self.scratch_slots.idle_slot(size_bytes)
+        assert slot is not None
+        self.scratch_slots.write(slot, size_bytes)
+        start = SLOT_BYTES * slot
+        self.scratch_size_bytes = max(self.scratch_size_bytes, start + size_bytes)
+        base = self.shared_address(self.plan.scratch)
+        return self.compute(f"add.s32 $0, $1, {start};", "i32", base) if start else base
+
+    # ---- values
+
+    def get(self, value: ir.Value) -> list[ir.Value]:
+        """The registers of a tile, or the single register of a scalar."""
+        return self.values[value]
+
+    def scalar(self, value: ir.Value) -> ir.Value:
+        """The register of a scalar."""
+        return self.values[value][0]
+
+    def set(self, result: ir.Value, registers: Sequence[ir.Value]) -> None:
+        """Records the registers of a result."""
+        self.values[result] = list(registers)
+
+    def number(self, register: ir.Value) -> int | None:
+        """The constant integer that a register holds; None if unknown."""
+        text = self.literals.get(register, "")
+        return int(text) if text.lstrip("-").isdigit() else None
+
+    def type(self, name: str) -> ir.Type:
+        """The builtin type of a register class by name."""
+        return self._types[name]
+
+    def constant(self, element: PtxElement, value: int | float) -> ir.Value:
+        """A register that holds a constant, one per block."""
+        text = literal(element, value)
+        key = (element.register, text)
+        made = self._cached.get(key) or self._constant(element.register, text)
+        self._cached[key] = made
+        return made
+
+    def once(self, key: Hashable, make: Callable[[], ir.Value | None]) -> ir.Value | None:
+        """The result of make(), called once per key and block."""
+        if key not in self._cached:
+            self._cached[key] = make()
+        return self._cached[key]
+
+    def _constant(self, register: str, text: str) -> ir.Value:
+        if register == "i1":
+            return self.b.compute(f"setp.ne.b32 $0, {text}, 0;", self.b.i1)
+        made = self.b.compute(
+            f"mov.{'f' if register[0] == 'f' else 'b'}{register[1:]} $0, {text};", self._types[register]
+        )
+        if register in _IMMEDIATE:
+            self.literals[made] = text
+        return made
+
+    # ---- instructions
+
+    def compute(self, text: str, register: str, *operands: ir.Value | int) -> ir.Value:
+        """Builds a pure instruction; integers and registers that hold constants become immediates."""
+        text, result, values = self._immediates(text, register, operands)
+        return self.b.compute(text, result, *values)
+
+    def compute_all(self, text: str, registers: Iterable[str], *operands: ir.Value) -> tuple[ir.Value, ...]:
+        """Builds a pure instruction with several results."""
+        return self.b.compute(text, [self._types[register] for register in registers], *operands)
+
+    def _immediates(
+        self, text: str, register: str, operands: tuple[ir.Value | int, ...]
+    ) -> tuple[str, ir.Type, tuple[ir.Value, ...]]:
+        spelled = tuple(str(o) if isinstance(o, int) else self.literals.get(o) for o in operands)
+        if any(spelled):
+            text = _with_immediates(text, spelled)
+        values = tuple(o for o, immediate in zip(operands, spelled, strict=True) if immediate is None)
+        return text, self._types[register], values
+
+    # ---- blocks
+
+    def at(self, block: ir.Block) -> None:
+        """Sets the insertion point to the end of a block."""
+        self.b.at(block)
+        self._cached.clear()
+        self.scratch_slots.enter_block()
+
+    def lower_block(self, block: ir.Block) -> list[ir.Value]:
+        """Lowers the operations of a block in order; returns the operands of its terminator."""
+        for view in block.operations:
+            operation = view.operation
+            if operation.name in TERMINATORS:
+                return list(operation.operands)
+            self.lower(operation)
+        return []
+
+    def lower(self, operation: ir.Operation) -> None:
+        """Lowers one operation.
+
+        Raises:
+            UnsupportedError: if no op group lowers the operation.
+            CompileError: if the layouts of its operands do not match.
+        """
+        rule = self._rules.get(operation.name)
+        self.b.location = named_location(operation)
+        if rule is None:
+            raise UnsupportedError(f"'{operation.name}' has no lowering to PTX", source_location(operation.location))
+        try:
+            rule(self, operation)
+        except ValueError as error:
+            raise CompileError(f"'{operation.name}': {error}", source_location(operation.location)) from error
+        self.b.location = named_location(operation)
+
+    def unsupported(self, operation: ir.Operation, message: str) -> UnsupportedError:
+        """The error to raise for a legal operation without a lowering."""
+        return UnsupportedError(f"'{operation.name}': {message}", source_location(operation.location))
+
+
+TERMINATORS = ("scf.yield", "scf.condition", "tile_gpu.yield", "tile_gpu.return")
+
+
+def named_location(operation: ir.Operation) -> ir.Location:
+    """The location of an operation, named after its tile operation or else after itself."""
+    location = operation.location
+    if isinstance(location, ir.NameLoc):
+        return location
+    return ir.Location.name(operation.name, location, operation.context)
+
+
+@functools.cache
+def _with_immediates(text: str, spelled: tuple[str | None, ...]) -> str:
+    """The text with immediates inserted and the remaining registers renumbered; $0 is the result."""
+    names, following = ["$0"], 1
+    for immediate in spelled:
+        names.append(immediate if immediate is not None else f"${following}")
+        following += immediate is None
+    return re.sub(r"\$(\d+)", lambda match: names[int(match[1])], text)
