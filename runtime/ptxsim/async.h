@@ -39,10 +39,10 @@ struct AsyncQueue {
   std::set<Epoch> unread;     // of these, whose shared-memory source is still to be read (bulk stores)
   std::vector<Epoch> groups;  // the newest position at each commit_group
   std::vector<uint32_t> group_lanes;
-  std::vector<RegisterFlight> flights; // of operations that nobody has waited for
-  Knowledge knowledge;                 // what its operations were ordered after when issued
+  std::vector<RegisterFlight> flights; // of operations without a wait so far
+  Knowledge knowledge;                 // of the issuers of its operations, at the time of issue
 
-  /// Takes the next position, after joining what the issuer knows.
+  /// Takes the next position, after joining the knowledge of the issuer.
   Epoch issue(const Knowledge &issuer);
   bool finished(Epoch through) const { return unfinished.empty() || *unfinished.begin() > through; }
   bool was_read(Epoch through) const { return unread.empty() || *unread.begin() > through; }

@@ -127,7 +127,7 @@ NB_MODULE(_native, module) {
                                           "The text is not PTX: line, column, message.", PyExc_ValueError, nullptr));
   nb::object trap = nb::steal(PyErr_NewExceptionWithDoc(
       "tilec.runtime.ptxsim._native.Trap",
-      "The program did what PTX forbids: kind, message, line, file, source_line, block, thread, notes.",
+      "The program executed behaviour that PTX forbids: kind, message, line, file, source_line, block, thread, notes.",
       PyExc_RuntimeError, nullptr));
   ptx_error_type = ptx_error.ptr();
   trap_type = trap.ptr();
@@ -160,7 +160,7 @@ NB_MODULE(_native, module) {
            nb::arg("checks") = true, nb::arg("allow_unconfirmed") = false, nb::arg("unchecked_global") = false,
            nb::arg("step_limit") = 0, nb::arg("same_value_races") = false, nb::arg("read_fences") = true,
            nb::arg("print") = nb::none(),
-           "Runs a grid and returns what was counted. `ranges` are the (address, size, writable) that may be touched. "
+           "Runs a grid and returns the counters. `ranges` are the (address, size, writable) that may be accessed. "
            "`print` takes the output of vprintf, block by block; sys.stdout.write if it is None. "
            "Raises Trap, and PtxError for a launch that the driver would refuse.");
 

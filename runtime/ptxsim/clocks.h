@@ -1,4 +1,4 @@
-// Vector clocks: who knows what to have happened, whatever the schedule was.
+// Vector clocks: the accesses that each agent knows to have happened, independent of the schedule.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +34,8 @@ public:
         epochs[agent] = other.epochs[agent];
   }
 
-  /// Keeps what both clocks have.
-  void meet(const VectorClock &other) {
+  /// The minimum of both clocks, agent by agent.
+  void intersect(const VectorClock &other) {
     if (epochs.size() > other.epochs.size())
       epochs.resize(other.epochs.size());
     for (size_t agent = 0; agent < epochs.size(); ++agent)
@@ -67,7 +67,7 @@ public:
 
   Epoch now() const { return known.happened[agent]; }
 
-  /// Later accesses of this warp count as later than what an asynchronous operation knew when it was issued.
+  /// Later accesses of this warp count as later than the knowledge of an asynchronous operation at its issue.
   void begin_epoch() { advance(); }
 
   /// What a release publishes; later accesses of this warp are not part of it.
@@ -77,7 +77,7 @@ public:
     lone_writers = 0;
   }
 
-  /// A relaxed wait: tcgen05 operations become known to a later fence::after_thread_sync, nothing else does.
+  /// A relaxed wait: tcgen05 operations become known to a later fence::after_thread_sync; no other access does.
   void acquire_relaxed(const Knowledge &knowledge) { known.tensor.join(knowledge.tensor); }
 
   /// Lanes that have written shared memory since lanes last synchronised. A fence of other lanes does not cover it.

@@ -54,12 +54,12 @@ AsyncQueue *Cluster::find_queue(QueueKind kind, Warp &warp, uint32_t discriminat
 }
 
 AsyncQueue &Cluster::queue(QueueKind kind, Warp &warp, uint32_t discriminator) {
-  std::unique_ptr<AsyncQueue> &place = queues[queue_key(kind, warp, discriminator)];
-  if (!place) {
-    place = std::make_unique<AsyncQueue>();
-    place->agent = new_agent(std::string(queue_name(kind)) + " of " + agent_names[warp.clock.agent]);
+  std::unique_ptr<AsyncQueue> &queue = queues[queue_key(kind, warp, discriminator)];
+  if (!queue) {
+    queue = std::make_unique<AsyncQueue>();
+    queue->agent = new_agent(std::string(queue_name(kind)) + " of " + agent_names[warp.clock.agent]);
   }
-  return *place;
+  return *queue;
 }
 
 bool Cluster::finished() const {

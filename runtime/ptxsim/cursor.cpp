@@ -96,10 +96,10 @@ std::string_view Cursor::name(bool dotted) {
   return result;
 }
 
-std::string_view Cursor::expect_name(const char *what) {
+std::string_view Cursor::expect_name(const char *expected) {
   std::string_view result = name();
   if (result.empty())
-    error(std::string("expected ") + what + ", found '" + peek() + "'");
+    error(std::string("expected ") + expected + ", found '" + peek() + "'");
   return result;
 }
 

@@ -29,7 +29,7 @@ public:
 
   /// Letters, digits, _, $, %; with `dotted`, also a following ".x" as in %tid.x. Empty if none comes next.
   std::string_view name(bool dotted = false);
-  std::string_view expect_name(const char *what);
+  std::string_view expect_name(const char *expected);
   /// ".directive" without the dot; empty if none comes next.
   std::string_view directive();
   /// An instruction's mnemonic with its modifiers: "mbarrier.try_wait.parity.shared::cta.b64".

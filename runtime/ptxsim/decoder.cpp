@@ -109,15 +109,15 @@ void Decoder::expect_operands(size_t least, size_t most) {
 /// The slot of this value; equal ones share it.
 uint32_t Decoder::constant(const Constant &value) {
   std::array<uint64_t, 3> key = {uint64_t(value.kind) << 8 | value.size, value.value, value.special};
-  auto [place, fresh] = program.constant_slots.emplace(key, 0);
+  auto [entry, fresh] = program.constant_slots.emplace(key, 0);
   if (fresh) {
     program.register_bytes = (program.register_bytes + 31) / 32 * 32;
     Constant stored = value;
-    stored.slot = place->second = program.register_bytes;
+    stored.slot = entry->second = program.register_bytes;
     program.register_bytes += value.size ? value.size * lane_count : 4;
     program.constants.push_back(stored);
   }
-  return place->second;
+  return entry->second;
 }
 
 /// The bits of a literal as a value of this type.
@@ -158,7 +158,7 @@ void Decoder::resolve_symbol(Operand &operand, bool as_address) {
                               [&](const Function &function) { return function.name == operand.text; });
     if (found == program.functions.end())
       malformed("'" + operand.text + "' is not declared");
-    value.value += uint64_t(found - program.functions.begin());
+    value.value += function_address(size_t(found - program.functions.begin()));
   } else {
     const Variable &variable = program.variables[size_t(operand.variable)];
     value.value += variable.address;
@@ -238,6 +238,12 @@ void Decoder::address(Operand &operand) {
   }
 }
 
+void Decoder::expect_sync_aligned() {
+  if (!take("sync") || !take("aligned"))
+    malformed("expected .sync.aligned");
+  instruction.converge = Converge::All;
+}
+
 Operand &Decoder::operand_at(size_t index) const {
   if (index >= instruction.operands.size())
     malformed("'" + instruction.text + "' has too few operands, found " + std::to_string(count()));
@@ -250,23 +256,8 @@ void Decoder::destination(size_t index, Type type) { destination(operand_at(inde
 void Decoder::destination_wide(size_t index, Type type) { destination(operand_at(index), type, true); }
 void Decoder::address(size_t index) { address(operand_at(index)); }
 
-static Type bits_type(uint32_t size) {
-  switch (size) {
-  case 1:
-    return Type::B8;
-  case 2:
-    return Type::B16;
-  case 4:
-    return Type::B32;
-  case 8:
-    return Type::B64;
-  default:
-    return Type::B128;
-  }
-}
-
-void Decoder::source_bytes(size_t index, uint32_t size) { source(index, bits_type(size)); }
-void Decoder::destination_bytes(size_t index, uint32_t size) { destination(index, bits_type(size)); }
+void Decoder::source_bytes(size_t index, uint32_t size) { source(index, bits_type(size).value()); }
+void Decoder::destination_bytes(size_t index, uint32_t size) { destination(index, bits_type(size).value()); }
 
 void Decoder::predicate(size_t index) {
   Operand &operand = operand_at(index);

@@ -1,4 +1,4 @@
-// What a row's decode function works with: the modifiers and operands of one instruction.
+// The modifiers and operands of one instruction, for the decode function of its row.
 #pragma once
 
 #include "opcode.h"
@@ -7,7 +7,7 @@
 
 namespace ptxsim {
 
-/// The instruction exists but this form of it has no meaning here yet; listed in Program::unsupported.
+/// This form of the instruction is not implemented; listed in Program::unsupported.
 struct UnsupportedForm {
   std::string reason;
 };
@@ -18,7 +18,7 @@ public:
 
   Instruction &instruction;
 
-  // Modifiers: each is taken once; what is left at the end makes the form unsupported.
+  // Modifiers: each is taken once; the form is unsupported if any is left at the end.
   bool has(std::string_view modifier) const;
   bool take(std::string_view modifier);
   /// The index of the first of `choices` that is present, taken; -1 if none is.
@@ -30,10 +30,12 @@ public:
   Space take_space();
   /// Takes and returns the first modifier that begins with `prefix`, without the prefix.
   std::optional<std::string> take_prefixed(std::string_view prefix);
+  /// Takes .sync.aligned: all live lanes of the warp execute the instruction together.
+  void expect_sync_aligned();
   bool empty() const { return rest.empty(); }
   std::string remaining() const;
 
-  // Operands. Each call checks operand `index` and turns it into its final form; PtxError says what was expected.
+  // Operands. Each call checks operand `index` and converts it to its final form; PtxError names the expected operand.
   size_t count() const { return instruction.operands.size(); }
   void expect_operands(size_t least, size_t most);
   void source(size_t index, Type type);

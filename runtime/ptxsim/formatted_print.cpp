@@ -69,7 +69,7 @@ public:
 
 private:
   void number(const std::string &format, size_t &at, Arguments &arguments, int32_t &count) {
-    // More digits than this say nothing about text that anybody reads.
+    // Wider or more precise output is not useful.
     constexpr size_t most_digits = 6;
     if (at < format.size() && format[at] == '*') {
       ++at;

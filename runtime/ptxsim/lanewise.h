@@ -1,4 +1,4 @@
-// Instructions that do the same in every lane: one function of the sources gives the destination.
+// Instructions that compute each lane by one function of the sources.
 #pragma once
 
 #include "decoder.h"

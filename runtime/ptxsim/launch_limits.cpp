@@ -23,10 +23,10 @@ std::string text_of(const Extents &size) {
 
 [[noreturn]] void refuse(const std::string &message) { throw PtxError(0, 0, message); }
 
-void check_extents(const char *what, const Extents &size, const Extents &maximum) {
+void check_extents(const char *subject, const Extents &size, const Extents &maximum) {
   for (size_t i = 0; i < 3; ++i)
     if (size[i] > maximum[i])
-      refuse(std::string("a ") + what + " has at most " + std::to_string(maximum[i]) + " in dimension " + "xyz"[i] +
+      refuse(std::string("a ") + subject + " has at most " + std::to_string(maximum[i]) + " in dimension " + "xyz"[i] +
              ", found " + text_of(size));
 }
 

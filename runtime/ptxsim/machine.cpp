@@ -31,7 +31,7 @@ void Machine::prepare_memory() {
     global.add(range);
   if (options.unchecked_global)
     global.allow_everything();
-  // Parameters stand at an address of 128 bytes alignment, as tensor maps among them need 64.
+  // The parameters are aligned to 128 bytes, since tensor maps among them need 64.
   parameter_storage.resize(options.parameters.size() / 8 + 18);
   uint64_t start = (reinterpret_cast<uint64_t>(parameter_storage.data()) + 127) / 128 * 128;
   parameters = reinterpret_cast<uint8_t *>(start);
@@ -105,7 +105,7 @@ bool Machine::run_slice(Cluster &cluster) {
   return true;
 }
 
-/// Polls that wait may return false instead: a program may do something else then. False if that has led nowhere.
+/// Makes waiting polls return false, since a program may then do something else. False if that brought no progress.
 bool Machine::wake_polls() {
   if (progress() != progress_at_wake)
     wakes = 0;
@@ -117,8 +117,7 @@ bool Machine::wake_polls() {
     for (const auto &cta : cluster->ctas)
       for (const auto &warp : cta->warps)
         for (Fragment &fragment : warp->fragments)
-          if (warp->live && fragment.state == Fragment::State::Waiting &&
-              program.code[fragment.pc].text.rfind("mbarrier.t", 0) == 0) {
+          if (warp->live && fragment.state == Fragment::State::Waiting && program.code[fragment.pc].is_poll) {
             fragment.release_poll = woken = true;
             fragment.state = Fragment::State::Runnable;
           }
@@ -128,13 +127,13 @@ bool Machine::wake_polls() {
 void Machine::deadlock(const std::string &message) {
   std::vector<std::string> notes;
   Origin origin;
-  bool torn = false; // lanes of a warp wait for each other at different places
+  bool split = false; // lanes of a warp wait for each other at different instructions
   for (const auto &cluster : resident)
     for (const auto &cta : cluster->ctas)
       for (const auto &warp : cta->warps) {
-        torn |= warp->live && std::all_of(warp->fragments.begin(), warp->fragments.end(), [](const Fragment &fragment) {
-                  return fragment.state == Fragment::State::Converging;
-                });
+        split |= warp->live &&
+                 std::all_of(warp->fragments.begin(), warp->fragments.end(),
+                             [](const Fragment &fragment) { return fragment.state == Fragment::State::Converging; });
         for (const Fragment &fragment : warp->fragments) {
           if (!warp->live)
             continue;
@@ -152,7 +151,7 @@ void Machine::deadlock(const std::string &message) {
         if (std::string missing = cta->warpgroups[group].missing(uint32_t(group) * warpgroup_warps); !missing.empty())
           trap({cta->warpgroups[group].oldest(), cta->warps[group * warpgroup_warps].get(), 0}, trap_kind::divergence,
                missing, std::move(notes));
-  trap(origin, torn ? trap_kind::divergence : trap_kind::deadlock, message, std::move(notes));
+  trap(origin, split ? trap_kind::divergence : trap_kind::deadlock, message, std::move(notes));
 }
 
 void Machine::finish_cluster(size_t index) {
@@ -185,7 +184,7 @@ void Machine::poll() {
   const bool stuck =
       std::all_of(resident.begin(), resident.end(), [&](const auto &cluster) { return spin_watch.is_stuck(*cluster); });
   if (stuck && !wake_polls())
-    deadlock("no thread can go on: those that run repeat the same state, and nothing is left that could change it");
+    deadlock("no thread can make progress: the running ones repeat the same state, and no asynchronous work is left");
   if (!options.step_limit && steps - latest_write > patience)
     deadlock("no thread has written memory or passed a barrier in 100 million instructions (a step_limit allows more)");
 }

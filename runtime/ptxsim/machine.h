@@ -1,4 +1,4 @@
-// A launch: the grid, its clusters and CTAs, the scheduler, and what is counted.
+// A launch: the grid, its clusters and CTAs, the scheduler and the counters.
 #pragma once
 
 #include "async.h"
@@ -90,6 +90,7 @@ public:
 
   bool finished() const;
   std::vector<bool> holds_mbarrier; // by block of 16 bytes
+  uint32_t free_registers = 0;      // per lane of a warp: the pool that setmaxnreg.dec fills and .inc takes from
 
   /// Threads that exit no longer count in barriers of the whole CTA and cluster.
   void threads_left(Warp &warp);
@@ -108,9 +109,9 @@ public:
   std::vector<std::unique_ptr<Cta>> ctas; // by rank
   AsyncEngine async;
   NamedBarrier barrier;
-  uint64_t progress = 1; // raised by whatever may let a waiting fragment go on
+  uint64_t progress = 1; // raised by every event that may let a waiting fragment continue
   std::vector<std::string> agent_names;
-  std::map<uint64_t, Knowledge> released_at; // by address: what releases to it published
+  std::map<uint64_t, Knowledge> released_at; // by address: the knowledge that releases to it have published
 
   Agent new_agent(std::string name);
   Cta *cta_of(uint64_t shared_address); // nullptr if the rank is none of this cluster
@@ -118,7 +119,7 @@ public:
   AsyncQueue *find_queue(QueueKind kind, Warp &warp, uint32_t discriminator);
   bool finished() const;
   void threads_left();
-  /// What may not be left when all threads have exited: tensor memory, copies that nobody waited for.
+  /// Traps if tensor memory or copies without a wait are left when all threads have exited.
   void check_finished();
 
 private:
@@ -145,10 +146,10 @@ public:
   uint8_t *parameters = nullptr;
   uint64_t steps = 0;        // warp instructions
   uint64_t latest_write = 0; // the step at which memory last changed
-  uint64_t changes = 0;      // of memory, of barriers, and of what special registers hold
+  uint64_t changes = 0;      // of memory, of barriers and of special registers
   SpinWatch spin_watch;
 
-  /// A store, an atomic operation or a barrier has changed what other threads can see.
+  /// A store, an atomic operation or a barrier has changed state that other threads can see.
   void changed() {
     latest_write = steps;
     ++changes;
@@ -167,7 +168,7 @@ public:
 private:
   void prepare_memory();
   void launch_cluster();
-  bool run_slice(Cluster &cluster); // false: nothing in it can go on
+  bool run_slice(Cluster &cluster); // false: no warp of it can continue
   bool wake_polls();
   void finish_cluster(size_t index);
   void poll();

@@ -2,8 +2,8 @@
 
 namespace ptxsim {
 
-static std::string out_of_range(const char *what, int64_t least, int64_t found) {
-  return std::string(what) + " must be within " + std::to_string(least) + " and " +
+static std::string out_of_range(const char *quantity, int64_t least, int64_t found) {
+  return std::string(quantity) + " must be within " + std::to_string(least) + " and " +
          std::to_string(Mbarrier::count_limit) + ", found " + std::to_string(found);
 }
 

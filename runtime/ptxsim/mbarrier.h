@@ -20,18 +20,18 @@ struct Mbarrier {
   uint64_t observed_phases = 0;  // completed phases that some successful wait has seen
   uint64_t latest_copy = 0;      // 1 + the phase that the newest copy signalled; 0 for none
   uint32_t copy_instruction = 0; // that issued it, an index into Program::code
-  Agent init_agent = 0;          // who initialised it, and when
+  Agent init_agent = 0;          // the agent that initialised it, and its epoch
   Epoch init_epoch = 0;
   uint32_t init_line = 0;
   bool init_fenced = false; // the init was made visible to the async proxy and the cluster
   Knowledge gathering;      // of the arrivals so far
-  Knowledge complete;       // what a successful acquire wait learns
+  Knowledge complete;       // acquired by a successful wait
   Epoch first_epoch = 0;    // epoch of phase 0 (an address may be initialised more than once)
   uint32_t line = 0;        // of the instruction that changed it last
 
   Epoch epoch() const { return first_epoch + Epoch(phase); }
 
-  // Each returns what is wrong, or an empty string.
+  // Each returns an error message, empty if there is no error.
   std::string init(int64_t count);
   std::string expect_transactions(int64_t bytes);
   std::string complete_transactions(int64_t bytes, uint64_t issued_in_phase);

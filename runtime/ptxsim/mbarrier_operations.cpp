@@ -45,22 +45,23 @@ static void check_observed(const Origin &origin, Cta &cta, const Mbarrier &mbarr
                      {"the mbarrier was changed before by line " + std::to_string(mbarrier.line)});
 }
 
-void signal_mbarrier(const Origin &origin, Cta &cta, uint64_t offset, int64_t count, const Knowledge &knowledge) {
+/// An arrival that publishes `knowledge`: Mbarrier::arrive or arrive_drop.
+static void arrive(const Origin &origin, Cta &cta, uint64_t offset, int64_t count, const Knowledge &knowledge,
+                   std::string (Mbarrier::*arrival)(int64_t)) {
   Mbarrier &mbarrier = object_at(origin, cta, offset);
   check_observed(origin, cta, mbarrier);
   uint64_t phase = mbarrier.phase;
   mbarrier.gathering.join(knowledge);
-  trap_if(origin, cta, mbarrier.arrive(count), mbarrier.line);
+  trap_if(origin, cta, (mbarrier.*arrival)(count), mbarrier.line);
   changed(origin, cta, mbarrier, phase);
 }
 
+void signal_mbarrier(const Origin &origin, Cta &cta, uint64_t offset, int64_t count, const Knowledge &knowledge) {
+  arrive(origin, cta, offset, count, knowledge, &Mbarrier::arrive);
+}
+
 void drop_mbarrier(const Origin &origin, Cta &cta, uint64_t offset, int64_t count, const Knowledge &knowledge) {
-  Mbarrier &mbarrier = object_at(origin, cta, offset);
-  check_observed(origin, cta, mbarrier);
-  uint64_t phase = mbarrier.phase;
-  mbarrier.gathering.join(knowledge);
-  trap_if(origin, cta, mbarrier.arrive_drop(count), mbarrier.line);
-  changed(origin, cta, mbarrier, phase);
+  arrive(origin, cta, offset, count, knowledge, &Mbarrier::arrive_drop);
 }
 
 void expect_transactions(const Origin &origin, Cta &cta, uint64_t offset, int64_t bytes) {

@@ -1,4 +1,4 @@
-// The memories a program can touch, and who may touch them.
+// The memories a program can touch, and their access rights.
 #pragma once
 
 #include "type.h"
@@ -12,7 +12,7 @@ namespace ptxsim {
 
 class Cta;
 
-/// Windows of the generic address space. Global and constant memory stand at their host addresses.
+/// Windows of the generic address space. Global and constant memory keep their host addresses.
 inline constexpr uint64_t shared_window = 0xF000'0000'0000'0000;
 inline constexpr uint64_t local_window = 0xE000'0000'0000'0000;
 inline constexpr uint64_t parameter_window = 0xD000'0000'0000'0000; // of an entry
@@ -54,7 +54,7 @@ template <class T> T load_value(const void *from) {
 template <class T> void store_value(void *to, T value) { std::memcpy(to, &value, sizeof(T)); }
 
 /// Where an address points to: `bytes` is the memory itself.
-struct Place {
+struct MemoryLocation {
   Space space = Space::Global; // Global, SharedCta, Local or Param
   Cta *cta = nullptr;          // whose shared memory
   uint64_t offset = 0;         // within its space, or the address

@@ -1,4 +1,4 @@
-// The table of instructions: a row says which mnemonic and how to decode it; one function says what it means.
+// The table of instructions: a row holds a mnemonic and its decode function; one function executes it.
 #pragma once
 
 #include "program.h"
@@ -13,14 +13,14 @@ class Decoder;
 using Decode = std::function<Execute(Decoder &)>;
 
 struct Opcode {
-  std::string_view mnemonic; // leading parts of the name: "add", "mbarrier.try_wait"; the longest match counts
+  std::string_view mnemonic; // leading parts of the name: "add", "mbarrier.try_wait"; the longest match is used
   std::string_view group;    // of the counters: "integer", "float", "memory", ...
   Decode decode;
 };
 
 using OpcodeTable = std::vector<Opcode>;
 
-// One function a file of opcodes/, tensor/ and tma/; all of them are listed in opcode_table.cpp.
+// One function per file of opcodes/, tensor/ and tma/; all of them are listed in opcode_table.cpp.
 const OpcodeTable &integer_opcodes();
 const OpcodeTable &logic_opcodes();
 const OpcodeTable &compare_opcodes();

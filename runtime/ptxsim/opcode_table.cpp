@@ -9,14 +9,14 @@ namespace ptxsim {
 const std::vector<const Opcode *> &opcode_table() {
   static const std::vector<const Opcode *> table = [] {
     std::vector<const Opcode *> rows;
-    for (const OpcodeTable *chapter :
+    for (const OpcodeTable *group :
          {&integer_opcodes(),     &logic_opcodes(),      &compare_opcodes(),       &float_opcodes(),
           &convert_opcodes(),     &move_opcodes(),       &memory_opcodes(),        &atomic_opcodes(),
           &control_opcodes(),     &warp_opcodes(),       &barrier_opcodes(),       &mbarrier_opcodes(),
           &fence_opcodes(),       &copy_async_opcodes(), &store_async_opcodes(),   &bulk_copy_opcodes(),
           &tensor_copy_opcodes(), &tensor_map_opcodes(), &tensor_memory_opcodes(), &tcgen05_opcodes(),
           &wgmma_opcodes(),       &mma_sync_opcodes(),   &matrix_opcodes()})
-      for (const Opcode &row : *chapter)
+      for (const Opcode &row : *group)
         rows.push_back(&row);
     return rows;
   }();

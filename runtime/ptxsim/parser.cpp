@@ -1,5 +1,7 @@
 #include "parser.h"
 
+#include <algorithm>
+
 namespace ptxsim {
 
 static bool one_of(std::string_view word, std::initializer_list<std::string_view> words) {
@@ -112,7 +114,21 @@ std::array<uint32_t, 3> Parser::triple() {
   return values;
 }
 
+/// What ptxas 13.5 starts the kernel with: .maxnreg, or an equal share of the register file where .minnctapersm and the
+/// number of threads are given. Registers are allocated in units of 8 per thread.
+static uint32_t launch_registers(const Function &function, uint64_t max_registers, uint64_t min_ctas) {
+  constexpr uint64_t register_file = 64 * 1024;
+  constexpr uint64_t unit = 8, maximum = 256;
+  if (max_registers)
+    return uint32_t(std::min((max_registers + unit - 1) / unit * unit, maximum));
+  const std::array<uint32_t, 3> &block =
+      function.required_threads[0] ? function.required_threads : function.max_threads;
+  const uint64_t threads = uint64_t(block[0]) * block[1] * block[2] * min_ctas;
+  return threads ? uint32_t(std::min(register_file / threads / unit * unit, maximum)) : 0;
+}
+
 void Parser::performance_directives(Function &function) {
+  uint64_t max_registers = 0, min_ctas = 0;
   for (std::string_view word = cursor.directive(); !word.empty(); word = cursor.directive()) {
     if (word == "maxntid")
       function.max_threads = triple();
@@ -120,14 +136,18 @@ void Parser::performance_directives(Function &function) {
       function.required_threads = triple();
     else if (word == "reqnctapercluster")
       function.cluster = triple();
-    else if (one_of(word, {"minnctapersm", "maxnctapersm", "maxnreg", "maxclusterrank", "abi_preserve",
-                           "abi_preserve_control"}))
+    else if (word == "maxnreg")
+      max_registers = cursor.literal().bits;
+    else if (word == "minnctapersm")
+      min_ctas = cursor.literal().bits;
+    else if (one_of(word, {"maxnctapersm", "maxclusterrank", "abi_preserve", "abi_preserve_control"}))
       cursor.literal();
     else if (word == "pragma")
       cursor.skip_past(';');
     else if (!one_of(word, {"explicitcluster", "noreturn", "blocksareclusters", "unique"}))
       cursor.error("expected a performance directive, found '." + std::string(word) + "'");
   }
+  function.launch_registers = launch_registers(function, max_registers, min_ctas);
 }
 
 void Parser::function(bool entry) {

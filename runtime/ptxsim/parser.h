@@ -83,6 +83,7 @@ private:
   uint64_t allocate_local(uint64_t size, uint32_t alignment);
   void resolve_names(Operand &operand, const Scope &scope);
   void lay_out_shared();
+  uint64_t symbol_address(const Variable &initialised, const std::string &name) const;
   void place_globals();
   std::array<uint32_t, 3> triple();
 

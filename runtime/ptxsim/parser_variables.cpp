@@ -137,17 +137,17 @@ void Parser::variable(Space space, int32_t function, bool external) {
     if (space == Space::Local || space == Space::Param)
       result.address = allocate_local(result.size, result.alignment);
     int32_t index = int32_t(program.variables.size());
-    auto [place, fresh] = scopes.back().variables.emplace(result.name, index);
+    auto [known, fresh] = scopes.back().variables.emplace(result.name, index);
     if (!fresh) {
-      Variable &earlier = program.variables[size_t(place->second)];
+      Variable &earlier = program.variables[size_t(known->second)];
       // A variable of the module may be declared .extern before or after its definition.
-      const bool only_declared = declared_only.count(place->second) != 0;
+      const bool only_declared = declared_only.count(known->second) != 0;
       if (function >= 0 || !(external || only_declared))
         cursor.error("a second variable '" + result.name + "'");
       if (!external || only_declared)
         earlier = std::move(result);
       if (!external)
-        declared_only.erase(place->second);
+        declared_only.erase(known->second);
     } else {
       if (external)
         declared_only.insert(index);
@@ -314,7 +314,7 @@ static uint32_t checked_shared_bytes(const Function &function, uint64_t bytes) {
 
 /// Variables of the module and of device functions come first, then those of each entry; entries overlap.
 void Parser::lay_out_shared() {
-  auto place = [](Variable &variable, uint64_t &end) {
+  auto assign_address = [](Variable &variable, uint64_t &end) {
     variable.address = align_up(end, variable.alignment);
     end = variable.address + variable.size;
   };
@@ -324,15 +324,26 @@ void Parser::lay_out_shared() {
   uint64_t common = shared_base;
   for (Variable &variable : program.variables)
     if (variable.space == Space::SharedCta && !variable.external && !of_entry(variable))
-      place(variable, common);
+      assign_address(variable, common);
   for (size_t i = 0; i < program.functions.size(); ++i) {
     uint64_t end = common;
     for (Variable &variable : program.variables)
       if (variable.space == Space::SharedCta && !variable.external && of_entry(variable) &&
           variable.function == int32_t(i))
-        place(variable, end);
+        assign_address(variable, end);
     program.functions[i].shared_bytes = checked_shared_bytes(program.functions[i], end - shared_base);
   }
+}
+
+/// The address of a variable or function that an initialiser names.
+uint64_t Parser::symbol_address(const Variable &initialised, const std::string &name) const {
+  const auto &variables = scopes.front().variables;
+  if (auto found = variables.find(name); found != variables.end())
+    return program.variables[size_t(found->second)].address;
+  for (size_t i = 0; i < program.functions.size(); ++i)
+    if (program.functions[i].name == name)
+      return function_address(i);
+  throw PtxError(0, 0, "'" + name + "' in the initialiser of '" + initialised.name + "' is not declared");
 }
 
 void Parser::place_globals() {
@@ -346,10 +357,7 @@ void Parser::place_globals() {
   }
   for (Variable &variable : program.variables)
     for (const Variable::Reference &reference : variable.references) {
-      auto found = scopes.front().variables.find(reference.name);
-      if (found == scopes.front().variables.end())
-        throw PtxError(0, 0, "'" + reference.name + "' in the initialiser of '" + variable.name + "' is not declared");
-      uint64_t value = program.variables[size_t(found->second)].address + uint64_t(reference.addend);
+      uint64_t value = symbol_address(variable, reference.name) + uint64_t(reference.addend);
       std::memcpy(variable.bytes.data() + reference.offset, &value, 8);
     }
 }

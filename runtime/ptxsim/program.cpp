@@ -42,7 +42,6 @@ static void decode(Program &program, Instruction &instruction) {
   if (row >= 0) {
     instruction.row = uint32_t(row);
     instruction.opcode = opcode_table()[size_t(row)];
-    program.uses_wgmma |= instruction.opcode->mnemonic.substr(0, 5) == "wgmma";
   }
   std::string reason = "no such instruction in the table";
   if (instruction.opcode && !program.target.empty())

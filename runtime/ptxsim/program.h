@@ -36,8 +36,8 @@ inline constexpr uint32_t lane_count = 32;
 
 struct Operand {
   enum class Kind : uint8_t {
-    Register,  // slot, number, size: a variable, an immediate or a special register, one value a lane
-    Predicate, // slot, number: 32 bits, one a lane; `negated` for !p
+    Register,  // slot, number, size: a variable, an immediate or a special register, one value per lane
+    Predicate, // slot, number: 32 bits, one per lane; `negated` for !p
     Address,   // the register of slot (or none: number 0 and slot 0 hold zero) plus offset
     Vector,    // {a, b, ...}: elements
     Label,     // target: index into Program::code
@@ -46,7 +46,7 @@ struct Operand {
     Unresolved // before decoding
   };
   Kind kind = Kind::Unresolved;
-  uint8_t size = 0; // bytes a lane
+  uint8_t size = 0; // bytes per lane
   bool negated = false;
   bool constant = false; // an immediate; its bits are in `value`
   uint32_t slot = 0;     // byte offset of lane 0 in the register file of a warp
@@ -56,7 +56,7 @@ struct Operand {
   uint32_t target = 0;
   int32_t variable = -1;         // index into Program::variables of the symbol in `text`
   std::string text;              // as written
-  std::vector<Operand> elements; // of a Vector; of an Address [map, {c0, c1}] what follows the base
+  std::vector<Operand> elements; // of a Vector; of an Address [map, {c0, c1}] the operands after the base
 };
 
 /// Which lanes must execute an instruction together.
@@ -74,16 +74,17 @@ struct Instruction {
   uint32_t location = 0; // index into Program::locations, 0 for none
   Converge converge = Converge::None;
   uint8_t mask_operand = 0;
+  bool is_poll = false; // mbarrier.test_wait and try_wait: may return false instead of waiting
   bool guarded = false;
   bool guard_negated = false;
   bool propagates_undefined = false;    // an undefined source makes the result undefined instead of a trap
-  DefinedBytes defined_bytes = nullptr; // what of the result is defined nevertheless; nullptr: nothing
+  DefinedBytes defined_bytes = nullptr; // the defined bytes of such a result; nullptr: none
   uint32_t guard_slot = 0;
   uint32_t guard_number = 0;
   Space space = Space::Generic;
   Type type = Type::B32;             // of the operation
   Type from_type = Type::B32;        // of the source, where it differs
-  std::array<int32_t, 8> settings{}; // what the row decoded from the modifiers; each row documents its own
+  std::array<int32_t, 8> settings{}; // decoded modifiers; the enum of each file names the indices
   std::vector<Operand> operands;
   std::string text; // the mnemonic with its modifiers
 };
@@ -104,13 +105,17 @@ struct Variable {
   int32_t function = -1;      // that declares it; -1 for the module
   uint64_t address = 0;       // of a global or constant: the host address; else the offset within its space
   std::vector<uint8_t> bytes; // initial content
-  struct Reference {          // 8 bytes of the content that hold the address of a variable
+  struct Reference {          // 8 bytes of the content that hold the address of a variable or function
     uint64_t offset;
     std::string name;
     int64_t addend;
   };
   std::vector<Reference> references;
 };
+
+/// The address of a function, by its index in Program::functions: they are 16 bytes apart, and none is null.
+inline constexpr uint64_t function_alignment = 16;
+inline uint64_t function_address(size_t index) { return (index + 1) * function_alignment; }
 
 struct Parameter {
   std::string name;
@@ -133,6 +138,7 @@ struct Function {
   std::array<uint32_t, 3> max_threads{};      // .maxntid
   std::array<uint32_t, 3> cluster{};          // .reqnctapercluster
   uint32_t shared_bytes = 0;                  // static
+  uint32_t launch_registers = 0;              // per thread; 0: ptxas does not know them and ignores setmaxnreg
 };
 
 /// A value of the register file that is set once when a warp starts.
@@ -141,7 +147,7 @@ struct Constant {
   Kind kind = Kind::Value;
   uint8_t size = 4;
   uint32_t slot = 0;
-  uint64_t value = 0; // the value, or the offset from what `kind` names
+  uint64_t value = 0; // the value, or the offset from the base that `kind` names
   uint32_t special = 0;
 };
 

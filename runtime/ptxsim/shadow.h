@@ -1,4 +1,4 @@
-// Shadow of a memory: what was written, by whom, and who has read it since.
+// Shadow of a memory: the last writes of each byte, and the agents that have read it since.
 #pragma once
 
 #include "clocks.h"
@@ -9,7 +9,7 @@
 
 namespace ptxsim {
 
-/// Who accesses, in which proxy, and what that agent knows to have happened.
+/// The agent of an access, its proxy, and the accesses that it knows to have happened.
 struct Actor {
   Agent agent = 0;
   Epoch epoch = 0;
@@ -37,7 +37,7 @@ struct Access {
 struct Conflict {
   enum class Kind { Uninitialised, ReadAfterWrite, WriteAfterWrite, WriteAfterRead };
   Kind kind;
-  Access earlier;                 // nothing for Uninitialised
+  Access earlier;                 // empty for Uninitialised
   bool needs_proxy_fence = false; // ordered, but without fence.proxy.async between
 };
 

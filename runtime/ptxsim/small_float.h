@@ -8,7 +8,7 @@ namespace ptxsim {
 enum class Rounding : uint8_t { NearestEven, Zero, Down, Up, NearestAway };
 
 struct SmallFloat {
-  enum class Top : uint8_t { InfinityAndNan, NanOnly, Numbers }; // what the largest exponent holds
+  enum class Top : uint8_t { InfinityAndNan, NanOnly, Numbers }; // the values with the largest exponent
   int exponent_bits;
   int fraction_bits;
   int bias;

@@ -13,7 +13,7 @@ bool SpinWatch::is_current(const Warp &warp, const Seen &seen) const {
   return seen.changes == warp.machine.changes && seen.progress == warp.cluster.progress;
 }
 
-/// Each fragment that can run must have jumped back since the anchor: one that has not had its turn may change memory.
+/// Each fragment that can run must have jumped back since the anchor: one that has not run yet may change memory.
 static bool all_have_run(const Warp &warp, const std::unordered_map<uint32_t, uint32_t> &back_jumps) {
   return std::all_of(warp.fragments.begin(), warp.fragments.end(), [&](const Fragment &fragment) {
     auto earlier = back_jumps.find(fragment.mask);

@@ -1,5 +1,5 @@
 // Finds threads that can only repeat themselves: a warp that comes back to the same registers at the same instruction,
-// with nothing changed in memory between, does so for ever.
+// with memory unchanged in between, repeats itself for ever.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How the simulator reports what is wrong: with the text (PtxError) or with a run of it (Trap).
+// Errors of the simulator: in the PTX text (PtxError) or during a run (Trap).
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct PtxError : std::exception {
   std::string message;
 };
 
-/// The program did what PTX forbids or leaves undefined.
+/// The program executed behaviour that PTX forbids or leaves undefined.
 struct Trap : std::exception {
   const char *what() const noexcept override { return message.c_str(); }
   std::string kind;    // one of trap_kind

@@ -50,6 +50,13 @@ std::optional<Type> parse_type(std::string_view name) {
 
 std::string_view type_name(Type type) { return row_of(type).name; }
 uint32_t type_size(Type type) { return row_of(type).size; }
+std::optional<Type> bits_type(uint32_t size) {
+  for (Type type : {Type::B8, Type::B16, Type::B32, Type::B64, Type::B128})
+    if (type_size(type) == size)
+      return type;
+  return std::nullopt;
+}
+
 bool is_float(Type type) { return row_of(type).kind == 'f'; }
 bool is_signed(Type type) { return row_of(type).kind == 's'; }
 

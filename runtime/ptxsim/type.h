@@ -64,6 +64,9 @@ std::string_view type_name(Type type);
 /// Bytes of a register or memory cell of this type; 0 for predicates and types narrower than a byte.
 uint32_t type_size(Type type);
 
+/// The untyped type of this many bytes: .b8, .b16, ..., .b128.
+std::optional<Type> bits_type(uint32_t size);
+
 bool is_float(Type type);
 bool is_signed(Type type);
 

@@ -16,6 +16,7 @@ Warp::Warp(Machine &machine, Cluster &cluster, Cta &cta, uint32_t index, uint32_
   first.mask = live;
   fragments.push_back(std::move(first));
   const Program &program = machine.program;
+  owned_registers = machine.entry.launch_registers;
   local_stride = program.local_bytes;
   local_memory.resize(size_t(local_stride) * lane_count);
   written.assign(program.register_count, 0);
@@ -362,10 +363,10 @@ void Warp::touch_for_write(const Operand &operand) {
 void Warp::begin_flight(const Operand &operand, bool will_be_written, const char *until) {
   if (!operand.number)
     return;
-  auto [place, fresh] = flights.emplace(operand.number, Flight{will_be_written, until, executing->line, 0});
-  ++place->second.count;
+  auto [flight, fresh] = flights.emplace(operand.number, Flight{will_be_written, until, executing->line, 0});
+  ++flight->second.count;
   if (!fresh && will_be_written)
-    place->second.will_be_written = true;
+    flight->second.will_be_written = true;
   if (will_be_written) {
     written[operand.number] &= ~mask;
     partly_written.erase(operand.number);
@@ -400,9 +401,9 @@ void Warp::trap_lane(uint32_t lane, const char *kind, const std::string &message
   machine.trap(origin(lane), kind, message, std::move(notes));
 }
 
-void Warp::unconfirmed(const std::string &what) {
+void Warp::unconfirmed(const std::string &behaviour) {
   if (!machine.options.allow_unconfirmed)
-    trap(trap_kind::unconfirmed, what + ": NVIDIA does not document this (allow_unconfirmed permits it)");
+    trap(trap_kind::unconfirmed, behaviour + ": NVIDIA does not document this (allow_unconfirmed permits it)");
 }
 
 } // namespace ptxsim

@@ -27,7 +27,7 @@ struct Fragment {
   bool release_poll = false;   // a poll that fails goes on, instead of waiting
   uint32_t failed_polls = 0;   // in a row
   uint32_t back_jumps = 0;     // for fairness between fragments
-  uint64_t ticket = 0;         // of what it waits for; the waiting instruction's own note, 0 when it begins
+  uint64_t ticket = 0;         // state of the waiting instruction; 0 before its first try
   uint64_t waiting_since = 0;  // progress count at the last try
   std::vector<uint32_t> stack; // return addresses
 };
@@ -65,7 +65,7 @@ public:
   /// Stores into one lane, truncated to the size of the register. `wrote` is left to the caller.
   void set_bits(const Operand &operand, uint32_t lane, uint64_t value);
   /// Traps unless the register is defined in every active lane; if the instruction propagates undefined values, the
-  /// lanes count as undefined in what the instruction writes.
+  /// lanes count as undefined in the registers that the instruction writes.
   void require(const Operand &operand) {
     if (tracking)
       touched_registers[operand.number] = true;
@@ -120,10 +120,10 @@ public:
   // Addresses.
   uint64_t address(const Operand &operand, uint32_t lane) const;
   uint64_t uniform_address(const Operand &operand);
-  /// Checks range and alignment, and says where the bytes are. For Generic the window decides.
-  Place locate(Space space, uint64_t address, uint64_t size, uint32_t alignment, uint32_t lane, bool write);
+  /// Checks range and alignment and returns the location of the bytes. A Generic address is resolved by its window.
+  MemoryLocation locate(Space space, uint64_t address, uint64_t size, uint32_t alignment, uint32_t lane, bool write);
   /// The same for a shared::cluster (or shared::cta) address, without a lane's access size rules.
-  Place locate_shared(uint64_t address, uint64_t size, uint32_t alignment, uint32_t lane);
+  MemoryLocation locate_shared(uint64_t address, uint64_t size, uint32_t alignment, uint32_t lane);
 
   // Race checks: an access by the warp itself, or by a queue it feeds.
   Actor actor(bool strong = false) const;
@@ -136,7 +136,7 @@ public:
   void check(const std::optional<Conflict> &conflict, const std::string &where, uint32_t lane = 0);
 
   AsyncQueue &queue(QueueKind kind, uint32_t discriminator = 0);
-  AsyncQueue *find_queue(QueueKind kind, uint32_t discriminator = 0); // nullptr if nothing was ever issued
+  AsyncQueue *find_queue(QueueKind kind, uint32_t discriminator = 0); // nullptr if no operation was ever issued
 
   const Instruction &instruction() const { return *executing; }
   Origin origin() const { return origin(first_lane()); }
@@ -144,8 +144,8 @@ public:
   [[noreturn]] void trap(const char *kind, const std::string &message, std::vector<std::string> notes = {});
   [[noreturn]] void trap_lane(uint32_t lane, const char *kind, const std::string &message,
                               std::vector<std::string> notes = {});
-  /// Traps "unconfirmed" unless the run allows what NVIDIA does not document.
-  void unconfirmed(const std::string &what);
+  /// Traps "unconfirmed" unless the run allows undocumented behaviour.
+  void unconfirmed(const std::string &behaviour);
 
   // Control flow.
   void jump(uint32_t target, uint32_t taken); // lanes `taken` go to target, the other active ones to the next
@@ -155,12 +155,14 @@ public:
 
   uint32_t cluster_arrived = 0; // lanes between barrier.cluster.arrive and .wait
   uint64_t cluster_ticket = 0;
-  uint32_t carry = 0; // the CC flag of each lane
+  uint32_t carry = 0;           // the CC flag of each lane
+  uint32_t owned_registers = 0; // per lane, as setmaxnreg counts them; 0: unknown
 
   uint8_t *local(uint32_t lane) { return local_memory.data() + size_t(lane) * local_stride; }
   uint32_t local_size() const { return local_stride; }
 
 private:
+  void check_shared(bool write, Cta &owner, uint64_t offset, uint64_t size, const Actor &actor, uint32_t lane);
   void initialise_registers();
   bool select_fragment();
   bool eligible(const Fragment &candidate);
@@ -186,7 +188,7 @@ private:
   std::vector<uint8_t> local_memory;
   uint32_t local_stride = 0;
   std::unordered_map<uint32_t, Flight> flights;
-  bool tracking = false; // flights or touched registers have to be looked after
+  bool tracking = false; // registers in flight or touched registers are recorded
   std::vector<bool> touched_registers;
   const Instruction *executing = nullptr;
 };

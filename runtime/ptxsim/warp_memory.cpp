@@ -27,7 +27,8 @@ uint64_t Warp::uniform_address(const Operand &operand) {
   return first;
 }
 
-Place Warp::locate(Space space, uint64_t address, uint64_t size, uint32_t alignment, uint32_t lane, bool write) {
+MemoryLocation Warp::locate(Space space, uint64_t address, uint64_t size, uint32_t alignment, uint32_t lane,
+                            bool write) {
   if (address & (alignment - 1))
     trap_lane(lane, trap_kind::misaligned,
               "'" + executing->text + "' needs an address aligned to " + std::to_string(alignment) + " bytes, found " +
@@ -69,7 +70,7 @@ Place Warp::locate(Space space, uint64_t address, uint64_t size, uint32_t alignm
   return {Space::Global, nullptr, address, reinterpret_cast<uint8_t *>(address)};
 }
 
-Place Warp::locate_shared(uint64_t address, uint64_t size, uint32_t alignment, uint32_t lane) {
+MemoryLocation Warp::locate_shared(uint64_t address, uint64_t size, uint32_t alignment, uint32_t lane) {
   if (address & (alignment - 1))
     trap_lane(lane, trap_kind::misaligned,
               "'" + executing->text + "' needs a shared address aligned to " + std::to_string(alignment) +
@@ -170,22 +171,24 @@ static std::string shared_bytes_at(const Cta &owner, uint64_t offset, uint64_t s
          std::to_string(size) + " bytes)";
 }
 
-void Warp::check_shared_read(Cta &owner, uint64_t offset, uint64_t size, const Actor &actor, uint32_t lane) {
+void Warp::check_shared(bool write, Cta &owner, uint64_t offset, uint64_t size, const Actor &actor, uint32_t lane) {
   if (!machine.options.checks)
     return;
   if (touches_mbarrier(owner, offset, size))
-    trap_lane(lane, trap_kind::mbarrier, "'" + executing->text + "' reads an mbarrier object as plain memory");
-  if (auto conflict = owner.shadow.read_bytes(offset, size, actor))
+    trap_lane(lane, trap_kind::mbarrier,
+              "'" + executing->text +
+                  (write ? "' overwrites an mbarrier object" : "' reads an mbarrier object as plain memory"));
+  Shadow &shadow = owner.shadow;
+  if (auto conflict = write ? shadow.write_bytes(offset, size, actor) : shadow.read_bytes(offset, size, actor))
     check(conflict, shared_bytes_at(owner, offset, size), lane);
 }
 
+void Warp::check_shared_read(Cta &owner, uint64_t offset, uint64_t size, const Actor &actor, uint32_t lane) {
+  check_shared(false, owner, offset, size, actor, lane);
+}
+
 void Warp::check_shared_write(Cta &owner, uint64_t offset, uint64_t size, const Actor &actor, uint32_t lane) {
-  if (!machine.options.checks)
-    return;
-  if (touches_mbarrier(owner, offset, size))
-    trap_lane(lane, trap_kind::mbarrier, "'" + executing->text + "' overwrites an mbarrier object");
-  if (auto conflict = owner.shadow.write_bytes(offset, size, actor))
-    check(conflict, shared_bytes_at(owner, offset, size), lane);
+  check_shared(true, owner, offset, size, actor, lane);
 }
 
 AsyncQueue &Warp::queue(QueueKind kind, uint32_t discriminator) { return cluster.queue(kind, *this, discriminator); }

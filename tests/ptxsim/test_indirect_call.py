@@ -31,9 +31,11 @@ MODULE = """
 """
 
 
-def _run(seed: int, uni: str = "", second: str = "%rd1", active: int = 32, block: int = 64) -> np.ndarray:
+def _run(
+    seed: int, uni: str = "", second: str = "%rd1", active: int = 32, block: int = 64, module: str = MODULE
+) -> np.ndarray:
     out = np.zeros(block, np.uint32)
-    _native.Program(MODULE.format(uni=uni, second=second, active=active)).run(
+    _native.Program(module.format(uni=uni, second=second, active=active)).run(
         "k", (1,), (block,), parameters=out.ctypes.data.to_bytes(8, "little"),
         ranges=[(out.ctypes.data, out.nbytes, True)], seed=seed,
     )  # fmt: skip
@@ -49,13 +51,34 @@ def test_each_lane_has_its_own_target(seed, active):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_uni_promises_one_target(seed):
+def test_uni_requires_one_target(seed):
     np.testing.assert_array_equal(_run(seed, ".uni", second="%rd0", active=64), np.arange(64) + 100)
     with pytest.raises(_native.Trap) as caught:
         _run(seed, ".uni")
     assert caught.value.kind == "divergence"
 
 
-def test_a_register_that_holds_no_function():
+@pytest.mark.parametrize("value", ["0", "24", "999999"])
+def test_a_register_without_the_address_of_a_function(value):
+    """A null pointer, an address between two functions, an address behind all of them."""
     with pytest.raises(_native.Trap, match="does not hold the address of a function"):
-        _run(0, second="999999")
+        _run(0, second=value)
+
+
+TABLE = MODULE.replace(".visible", ".global .align 8 .u64 table[3] = {{two, one, generic(two)}};\n.visible").replace(
+    "mov.u64 %rd0, one; mov.u64 %rd1, two; selp.b64 %rd2, %rd0, {second}, %p0;",
+    """mov.u64 %rd0, table; rem.u32 %r4, %r0, 3; mul.wide.u32 %rd1, %r4, 8; add.u64 %rd0, %rd0, %rd1;
+  ld.global.u64 %rd2, [%rd0];""",
+)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_addresses_of_functions_in_an_initialiser(seed):
+    lanes = np.arange(64)
+    expected = np.choose(lanes % 3, [lanes * 3, lanes + 100, lanes * 3])
+    np.testing.assert_array_equal(_run(seed, active=64, module=TABLE), expected)
+
+
+def test_an_initialiser_with_an_undeclared_name():
+    with pytest.raises(_native.PtxError, match="'three' in the initialiser of 'table' is not declared"):
+        _run(0, module=TABLE.replace("generic(two)", "three"))

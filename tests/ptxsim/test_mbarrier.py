@@ -165,7 +165,7 @@ TRAPS = {
     "mbarrier.arrive.noComplete.shared.b64 _, [bar], 2;": "completes the phase",
     "ld.shared.u32 %r1, [bar];": "reads an mbarrier object",
     "st.shared.u32 [bar+4], %r0;": "overwrites an mbarrier object",
-    "mbarrier.arrive.shared.b64 _, [bar]; mbarrier.inval.shared.b64 [bar];": "while a phase is under way",
+    "mbarrier.arrive.shared.b64 _, [bar]; mbarrier.inval.shared.b64 [bar];": "while a phase is incomplete",
     "mbarrier.arrive.shared.b64 _, [bar], 2; mbarrier.arrive.shared.b64 _, [bar];": "no wait has seen phase 0",
     (
         "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 8; "

@@ -1,4 +1,5 @@
 // atom and red (PTX ISA 9.7.13.6 and 9.7.13.7): each lane's operation happens on its own, in the order of lanes.
+#include "bit_cast.h"
 #include "lanewise.h"
 #include "machine.h"
 #include "opcodes/ordering.h"
@@ -21,17 +22,6 @@ struct Word {
   uint64_t low = 0, high = 0;
 };
 
-template <class T> T as(uint64_t bits) {
-  T value;
-  std::memcpy(&value, &bits, sizeof(T));
-  return value;
-}
-template <class T> uint64_t bits_of(T value) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(T));
-  return bits;
-}
-
 uint64_t add(Type type, uint64_t a, uint64_t b) {
   auto half = [&](int shift) {
     return uint64_t(to_f16(double(from_f16(uint16_t(a >> shift))) + from_f16(uint16_t(b >> shift)))) << shift;
@@ -41,9 +31,9 @@ uint64_t add(Type type, uint64_t a, uint64_t b) {
   };
   switch (type) {
   case Type::F32:
-    return bits_of(as<float>(a) + as<float>(b));
+    return to_bits(from_bits<float>(a) + from_bits<float>(b));
   case Type::F64:
-    return bits_of(as<double>(a) + as<double>(b));
+    return to_bits(from_bits<double>(a) + from_bits<double>(b));
   case Type::F16:
     return half(0);
   case Type::F16x2:
@@ -84,7 +74,7 @@ uint64_t extreme(Type type, bool least, uint64_t a, uint64_t b) {
   case Type::BF16x2:
     return packed(from_bf16);
   case Type::F32:
-    take_b = std::isnan(as<float>(a)) || pick(as<float>(a), as<float>(b));
+    take_b = std::isnan(from_bits<float>(a)) || pick(from_bits<float>(a), from_bits<float>(b));
     break;
   default:
     take_b = pick(a, b);
@@ -137,24 +127,24 @@ Outcome atomic(Warp &warp, const Instruction &in) {
   bool changes = false;
   for_each_lane(warp.mask, [&](uint32_t lane) {
     uint64_t address = warp.address(a, lane);
-    Place place = warp.locate(in.space, address, total, total, lane, true);
-    if (place.space == Space::Local)
+    MemoryLocation location = warp.locate(in.space, address, total, total, lane, true);
+    if (location.space == Space::Local)
       warp.trap_lane(lane, trap_kind::illegal, "an atomic operation on local memory");
     if (is_release(in.settings[Order]))
       release_to(warp, in.space, address, in.settings[Order]);
     if (is_acquire(in.settings[Order]))
       acquire_from(warp, in.space, address, in.settings[Order]);
-    if (place.space == Space::SharedCta) {
-      warp.check_shared_read(*place.cta, place.offset, total, actor, lane);
-      warp.check_shared_write(*place.cta, place.offset, total, actor, lane);
+    if (location.space == Space::SharedCta) {
+      warp.check_shared_read(*location.cta, location.offset, total, actor, lane);
+      warp.check_shared_write(*location.cta, location.offset, total, actor, lane);
     }
     for (uint32_t i = 0; i < count; ++i) {
       Word old, b = read_register(warp, in.operands[at + 1].elements[i], lane);
       Word c = swap ? read_register(warp, in.operands[at + 2].elements[i], lane) : Word();
-      std::memcpy(&old, place.bytes + i * size, size);
+      std::memcpy(&old, location.bytes + i * size, size);
       Word result = apply(in, old, b, c);
       changes = changes || std::memcmp(&old, &result, size) != 0;
-      std::memcpy(place.bytes + i * size, &result, size);
+      std::memcpy(location.bytes + i * size, &result, size);
       if (at)
         std::memcpy(warp.lanes<uint8_t>(in.operands[0].elements[i]) + size_t(lane) * size, &old, size);
     }

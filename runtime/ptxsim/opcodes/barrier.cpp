@@ -8,7 +8,7 @@ namespace ptxsim {
 
 namespace {
 
-/// settings: what the instruction does, the reduction of .red, the operand of the count (0: none).
+/// settings: the action, the reduction of .red, the operand of the count (0: none).
 enum Setting { Action, Reduce, CountOperand, BarrierOperand };
 enum class Does { Sync, Arrive, Red };
 enum class Reduction { Popc, And, Or };
@@ -143,6 +143,8 @@ Execute decode_barrier(Decoder &d, bool aligned) {
   return &barrier_cta;
 }
 
+enum ClusterSetting { RelaxedArrival };
+
 Outcome cluster_arrive(Warp &warp, const Instruction &in) {
   NamedBarrier &barrier = warp.cluster.barrier;
   if (warp.cluster_arrived & warp.mask)
@@ -151,8 +153,8 @@ Outcome cluster_arrive(Warp &warp, const Instruction &in) {
   warp.cluster_ticket = barrier.generation + 1;
   warp.machine.changed();
   barrier.arrived += uint32_t(__builtin_popcount(warp.mask));
-  if (in.settings[0])
-    barrier.gathering.join(warp.clock.fence_released()); // relaxed: only what an earlier fence released
+  if (in.settings[RelaxedArrival])
+    barrier.gathering.join(warp.clock.fence_released()); // relaxed: only the accesses that an earlier fence released
   else
     barrier.gathering.join(warp.clock.release());
   uint32_t everyone = 0;
@@ -184,7 +186,7 @@ const OpcodeTable &barrier_opcodes() {
       {"barrier.cluster.arrive", "barrier",
        [](Decoder &d) {
          d.take("release");
-         d.instruction.settings[0] = d.take("relaxed");
+         d.instruction.settings[RelaxedArrival] = d.take("relaxed");
          if (d.take("aligned"))
            d.instruction.converge = Converge::All;
          d.expect_operands(0, 0);

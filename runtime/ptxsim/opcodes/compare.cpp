@@ -392,6 +392,8 @@ Execute decode_slct(Decoder &d) {
   return by == Type::F32 ? &slct<float> : &slct<int32_t>;
 }
 
+enum TestpSetting { Test };
+
 template <class T> Outcome testp(Warp &warp, const Instruction &in) {
   warp.require(in.operands[1]);
   T *a = warp.lanes<T>(in.operands[1]);
@@ -400,15 +402,15 @@ template <class T> Outcome testp(Warp &warp, const Instruction &in) {
     int kind = std::fpclassify(a[lane]);
     const bool tests[] = {std::isfinite(a[lane]), kind == FP_INFINITE, kind != FP_NAN,
                           kind == FP_NAN,         kind == FP_NORMAL,   kind == FP_SUBNORMAL};
-    result |= uint32_t(tests[in.settings[0]]) << lane;
+    result |= uint32_t(tests[in.settings[Test]]) << lane;
   });
   warp.set_predicate(in.operands[0], result);
   return Outcome::Next;
 }
 
 Execute decode_testp(Decoder &d) {
-  d.instruction.settings[0] = d.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
-  if (d.instruction.settings[0] < 0)
+  d.instruction.settings[Test] = d.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+  if (d.instruction.settings[Test] < 0)
     d.malformed("'" + d.instruction.text + "' names no test");
   Type type = d.instruction.type = d.take_type();
   d.expect_operands(2, 2);

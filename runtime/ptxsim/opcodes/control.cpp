@@ -62,7 +62,7 @@ Execute decode_brx(Decoder &d) {
   return &branch_indexed;
 }
 
-// Calls. Operands: {results}, function, {arguments}. Registers and parameter variables have fixed places, so a
+// Calls. Operands: {results}, function, {arguments}. Registers and parameter variables have fixed addresses, so a
 // function cannot be active twice in one thread.
 
 enum CallOperand { Results, Callee, Arguments };
@@ -112,7 +112,7 @@ uint64_t argument_bits(Warp &warp, const Operand &argument, uint32_t lane) {
   return load_value<uint64_t>(warp.local(lane) + warp.machine.program.variables[size_t(argument.variable)].address);
 }
 
-/// vprintf(format, arguments) gives the number of arguments printed.
+/// vprintf(format, arguments) returns the number of arguments printed.
 Outcome print(Warp &warp, const Instruction &in) {
   const auto &arguments = in.operands[Arguments].elements;
   const auto &results = in.operands[Results].elements;
@@ -138,20 +138,21 @@ Outcome print(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-/// The function that the register names. Without .uni each lane may name its own: those with the same one go together
-/// as warp.mask, and the others come back to this instruction.
+/// The function that the register names. Without .uni each lane may name its own: those with the same one call it
+/// together as warp.mask, and the others execute this instruction again.
 uint32_t indirect_callee(Warp &warp, const Instruction &in, uint32_t &others) {
   const Operand &target = in.operands[Callee];
   warp.require(target);
   const uint64_t *functions = warp.lanes<uint64_t>(target);
   const uint64_t chosen = in.settings[Uniform] ? warp.uniform<uint64_t>(target) : functions[warp.first_lane()];
-  if (chosen >= warp.machine.program.functions.size())
+  const uint64_t index = chosen / function_alignment - 1;
+  if (index >= warp.machine.program.functions.size() || function_address(index) != chosen)
     warp.trap(trap_kind::illegal, "call through a register that does not hold the address of a function");
   uint32_t same = 0;
   for_each_lane(warp.mask, [&](uint32_t lane) { same |= uint32_t(functions[lane] == chosen) << lane; });
   others = warp.mask & ~same;
   warp.mask = same;
-  return uint32_t(chosen);
+  return uint32_t(index);
 }
 
 Outcome call(Warp &warp, const Instruction &in) {
@@ -186,14 +187,14 @@ Outcome call(Warp &warp, const Instruction &in) {
 Execute decode_call(Decoder &d) {
   d.instruction.settings[Uniform] = d.take("uni");
   auto &operands = d.instruction.operands;
-  Operand nothing;
-  nothing.kind = Operand::Kind::Vector;
+  Operand empty_list;
+  empty_list.kind = Operand::Kind::Vector;
   if (operands.empty())
     d.malformed("call expects a function");
   if (operands[0].kind != Operand::Kind::Vector)
-    operands.insert(operands.begin(), nothing);
+    operands.insert(operands.begin(), empty_list);
   if (operands.size() == 2)
-    operands.push_back(nothing);
+    operands.push_back(empty_list);
   if (operands.size() == 4)
     operands.pop_back(); // the prototype of an indirect call
   d.expect_operands(3, 3);
@@ -211,19 +212,19 @@ Execute decode_call(Decoder &d) {
   } else {
     d.malformed("function '" + callee.text + "' is not declared");
   }
-  auto settle = [&](Operand &operand, const std::vector<Operand> *formals, size_t i) {
+  auto resolve = [&](Operand &operand, const std::vector<Operand> *formals, size_t i) {
     if (operand.variable >= 0 || operand.kind == Operand::Kind::Register || operand.kind == Operand::Kind::Predicate ||
         operand.kind == Operand::Kind::Sink)
       return;
     if (!operand.constant || !formals || i >= formals->size())
-      d.malformed("call with '" + operand.text + "', which is no parameter, register or literal");
+      d.malformed("call with '" + operand.text + "': expected a parameter, register or literal");
     uint8_t size = (*formals)[i].size;
     d.source(operand, size == 8 ? Type::B64 : size == 2 ? Type::B16 : Type::B32);
   };
   for (size_t i = 0; i < operands[Arguments].elements.size(); ++i)
-    settle(operands[Arguments].elements[i], known ? &known->formals : nullptr, i);
+    resolve(operands[Arguments].elements[i], known ? &known->formals : nullptr, i);
   for (Operand &result : operands[Results].elements)
-    settle(result, nullptr, 0);
+    resolve(result, nullptr, 0);
   return &call;
 }
 
@@ -263,25 +264,30 @@ template <Outcome (*Function)(Warp &, const Instruction &)> Execute plain(Decode
   return Function;
 }
 
-Outcome pass(Warp &, const Instruction &) { return Outcome::Next; }
+Outcome no_operation(Warp &, const Instruction &) { return Outcome::Next; }
 
-/// Nothing is timed: nanosleep, pmevent and griddepcontrol pass.
-Execute decode_pass(Decoder &d) {
+/// Time is not simulated: nanosleep, pmevent and griddepcontrol have no effect.
+Execute decode_without_effect(Decoder &d) {
   d.take_one_of({"u32", "mask", "launch_dependents", "wait"});
   for (Operand &operand : d.instruction.operands)
     d.source(operand, Type::U32);
-  return &pass;
+  return &no_operation;
 }
 
 } // namespace
 
 const OpcodeTable &control_opcodes() {
   static const OpcodeTable table = {
-      {"bra", "control", decode_bra},           {"brx.idx", "control", decode_brx},
-      {"call", "control", decode_call},         {"ret", "control", decode_ret},
-      {"exit", "control", plain<exit_threads>}, {"trap", "control", plain<trap>},
-      {"brkpt", "control", plain<trap>},        {"nanosleep", "control", decode_pass},
-      {"pmevent", "control", decode_pass},      {"griddepcontrol", "control", decode_pass},
+      {"bra", "control", decode_bra},
+      {"brx.idx", "control", decode_brx},
+      {"call", "control", decode_call},
+      {"ret", "control", decode_ret},
+      {"exit", "control", plain<exit_threads>},
+      {"trap", "control", plain<trap>},
+      {"brkpt", "control", plain<trap>},
+      {"nanosleep", "control", decode_without_effect},
+      {"pmevent", "control", decode_without_effect},
+      {"griddepcontrol", "control", decode_without_effect},
   };
   return table;
 }

@@ -84,7 +84,7 @@ bool clamp_exists(Clamp clamp, const ConversionForm &form) {
   }
 }
 
-/// All values of `from` are values of `to`: nothing is left to saturate.
+/// All values of `from` are values of `to`: saturation has no effect.
 bool holds_all(Type to, Type from) {
   const uint32_t digits_to = type_size(to) * 8 - is_signed(to), digits_from = type_size(from) * 8 - is_signed(from);
   return digits_to >= digits_from && (is_signed(to) || !is_signed(from));

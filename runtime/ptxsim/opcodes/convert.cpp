@@ -1,4 +1,5 @@
 // cvt and cvt.pack (PTX ISA 9.7.9.21). Compiled with -frounding-math.
+#include "bit_cast.h"
 #include "defined_bytes.h"
 #include "lanewise.h"
 #include "opcodes/conversion_forms.h"
@@ -38,25 +39,14 @@ const SmallFloat &format_of(Type type) {
   }
 }
 
-template <class T> T reinterpret(uint64_t bits) {
-  T value;
-  std::memcpy(&value, &bits, sizeof(T));
-  return value;
-}
-template <class T> uint64_t bits_of(T value) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(T));
-  return bits;
-}
-
 double float_value(Type type, uint64_t bits, bool ftz) {
   switch (type) {
   case Type::F32: {
-    float value = reinterpret<float>(bits);
+    float value = from_bits<float>(bits);
     return ftz && std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0, value) : double(value);
   }
   case Type::F64:
-    return reinterpret<double>(bits);
+    return from_bits<double>(bits);
   default:
     return decode(format_of(type), uint32_t(bits));
   }
@@ -81,13 +71,13 @@ uint64_t float_bits(Type type, double value, const Instruction &in) {
   case Type::F32: {
     RoundingScope scope(rounding);
     volatile double wide = value;
-    float narrow = std::isnan(value) ? reinterpret<float>(0x7FFFFFFF) : float(wide);
+    float narrow = std::isnan(value) ? from_bits<float>(0x7FFFFFFF) : float(wide);
     if (in.settings[Ftz] && std::fpclassify(narrow) == FP_SUBNORMAL)
       narrow = std::copysign(0.0f, narrow);
-    return bits_of(narrow);
+    return to_bits(narrow);
   }
   case Type::F64:
-    return bits_of(value);
+    return to_bits(value);
   case Type::TF32:
     return uint64_t(encode(tf32_format, value, rounding, in.settings[SatFinite])) << 13;
   default:
@@ -135,10 +125,10 @@ uint64_t float_from_integer(Type type, uint64_t bits, bool sign, const Instructi
   volatile uint64_t without = bits;
   if (type == Type::F32) {
     float value = sign ? float(with_sign) : float(without);
-    return bits_of(in.settings[Sat] ? std::min(std::max(value, 0.0f), 1.0f) : value);
+    return to_bits(in.settings[Sat] ? std::min(std::max(value, 0.0f), 1.0f) : value);
   }
   double value = sign ? double(with_sign) : double(without);
-  return type == Type::F64 ? bits_of(value) : float_bits(type, value, in);
+  return type == Type::F64 ? to_bits(value) : float_bits(type, value, in);
 }
 
 /// An integer clamped to the range of another type.
@@ -364,11 +354,13 @@ Execute decode_cvt(Decoder &d) {
   return &convert_lanes;
 }
 
-/// d = {c or nothing, a, b}, the last two saturated to the type.
+enum PackSetting { PackedBits };
+
+/// d = {c if present, a, b}, the last two saturated to the type.
 Outcome pack_integers(Warp &warp, const Instruction &in) {
   for (size_t i = 1; i < in.operands.size(); ++i)
     warp.require(in.operands[i]);
-  uint32_t width = uint32_t(in.settings[7]);
+  uint32_t width = uint32_t(in.settings[PackedBits]);
   uint32_t keep = width == 32 ? ~0u : (1u << width) - 1;
   int32_t *a = warp.lanes<int32_t>(in.operands[1]), *b = warp.lanes<int32_t>(in.operands[2]);
   uint32_t *d = warp.lanes<uint32_t>(in.operands[0]);
@@ -394,14 +386,14 @@ Execute decode_pack(Decoder &d) {
   switch (type) {
   case Type::U16:
   case Type::S16:
-    d.instruction.settings[7] = 16;
+    d.instruction.settings[PackedBits] = 16;
     break;
   case Type::U8:
   case Type::S8:
-    d.instruction.settings[7] = 8;
+    d.instruction.settings[PackedBits] = 8;
     break;
   default:
-    d.instruction.settings[7] = 4;
+    d.instruction.settings[PackedBits] = 4;
   }
   d.expect_operands(3, 4);
   d.destination(0, Type::B32);

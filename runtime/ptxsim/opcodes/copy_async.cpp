@@ -41,8 +41,8 @@ Outcome copy(Warp &warp, const Instruction &in) {
       warp.require(in.operands[3]);
       bytes = warp.predicate(in.operands[3]) >> lane & 1 ? 0 : size;
     }
-    Place target = warp.locate(Space::SharedCta, warp.address(to, lane), size, size, lane, true);
-    Place source;
+    MemoryLocation target = warp.locate(Space::SharedCta, warp.address(to, lane), size, size, lane, true);
+    MemoryLocation source;
     if (bytes)
       source = warp.locate(Space::Global, warp.address(from, lane), bytes, size, lane, false);
     warp.check_shared_write(*target.cta, target.offset, size, actor, lane);
@@ -124,13 +124,13 @@ Outcome arrive(Warp &warp, const Instruction &in) {
   Epoch position = queue.issue(warp.clock.known);
   std::vector<std::pair<Cta *, uint64_t>> objects;
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    Place place = warp.locate(in.space, warp.address(in.operands[0], lane), 8, 8, lane, true);
-    if (place.cta != &warp.cta)
+    MemoryLocation location = warp.locate(in.space, warp.address(in.operands[0], lane), 8, 8, lane, true);
+    if (location.cta != &warp.cta)
       warp.trap_lane(lane, trap_kind::mbarrier, "cp.async.mbarrier.arrive needs an mbarrier of its own CTA");
-    Mbarrier &mbarrier = place.cta->mbarrier(warp, place.offset, lane);
+    Mbarrier &mbarrier = location.cta->mbarrier(warp, location.offset, lane);
     if (!in.settings[NoIncrement])
       ++mbarrier.pending;
-    objects.push_back({place.cta, place.offset});
+    objects.push_back({location.cta, location.offset});
   });
   Knowledge published = queue.knowledge;
   published.happened.raise(queue.agent, position);

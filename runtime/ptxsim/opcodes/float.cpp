@@ -147,7 +147,7 @@ template <class T, size_t Sources, auto Function> Outcome general(Warp &warp, co
   return Outcome::Next;
 }
 
-/// The common case: to nearest, nothing flushed, any NaN canonical.
+/// The common case: to nearest, no flush of subnormals, any NaN canonical.
 template <class T, size_t Sources, auto Function> T Plain(const T *s) {
   T result = Function(s);
   return __builtin_expect(result != result, 0) ? canonical_nan<T>() : result;
@@ -278,7 +278,7 @@ template <size_t Sources, auto Function> Execute mixed_float(Decoder &d, Type na
   return narrow == Type::F16 ? &mixed<F16, Sources, Function> : &mixed<BF16, Sources, Function>;
 }
 
-/// add, sub, mul, fma and what else exists in every format. `Double` and `Single` are the meaning for 16 bits.
+/// add, sub, mul, fma and others that exist in every format. `Double` and `Single` are the functions for 16 bits.
 template <size_t Sources, auto ForFloat, auto ForDouble, class SmallWide, auto ForSmall> Execute any_float(Decoder &d) {
   Type type = d.instruction.type;
   take_float_modifiers(d);

@@ -1,4 +1,4 @@
-// Integer arithmetic (PTX ISA 9.7.1) and, where the mnemonic is shared, the way to floating point.
+// Integer arithmetic (PTX ISA 9.7.1) and the decoders of mnemonics shared with floating point.
 #include "lanewise.h"
 #include "opcodes/float.h"
 
@@ -104,9 +104,11 @@ template <class T, T (*Function)(const T *)> uint32_t Packed(const uint32_t *s) 
   : d.instruction.type == Type::S16x2 ? &lanewise<uint32_t, uint32_t, 2, Packed<int16_t, Function<int16_t>>>           \
                                       : select_integer(d.instruction.type, SELECT(2, Function))
 
+enum CarrySetting { CarryIn, CarryOut };
+
 // Extended precision: the carry of each lane is one bit of the warp's CC register.
 template <class T, bool Subtract> Outcome carry_add(Warp &warp, const Instruction &in) {
-  bool carry_in = in.settings[0], carry_out = in.settings[1];
+  bool carry_in = in.settings[CarryIn], carry_out = in.settings[CarryOut];
   warp.require(in.operands[1]);
   warp.require(in.operands[2]);
   T *d = warp.lanes<T>(in.operands[0]), *a = warp.lanes<T>(in.operands[1]), *b = warp.lanes<T>(in.operands[2]);
@@ -125,8 +127,8 @@ template <class T, bool Subtract> Outcome carry_add(Warp &warp, const Instructio
 }
 
 template <bool Subtract> Execute decode_carry(Decoder &d, bool carry_in) {
-  d.instruction.settings[0] = carry_in;
-  d.instruction.settings[1] = d.take("cc");
+  d.instruction.settings[CarryIn] = carry_in;
+  d.instruction.settings[CarryOut] = d.take("cc");
   same_type_operands(d, d.instruction.type, 2);
   return type_size(d.instruction.type) == 8 ? &carry_add<uint64_t, Subtract> : &carry_add<uint32_t, Subtract>;
 }
@@ -134,7 +136,7 @@ template <bool Subtract> Execute decode_carry(Decoder &d, bool carry_in) {
 template <class T, bool High> Outcome carry_mad(Warp &warp, const Instruction &in) {
   using Double = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
   using Unsigned = std::make_unsigned_t<T>;
-  bool carry_in = in.settings[0], carry_out = in.settings[1];
+  bool carry_in = in.settings[CarryIn], carry_out = in.settings[CarryOut];
   for (size_t i = 1; i < 4; ++i)
     warp.require(in.operands[i]);
   T *d = warp.lanes<T>(in.operands[0]), *a = warp.lanes<T>(in.operands[1]), *b = warp.lanes<T>(in.operands[2]),
@@ -156,8 +158,8 @@ Execute decode_carry_mad(Decoder &d, bool carry_in) {
   bool high = d.take("hi");
   if (!high)
     d.take("lo");
-  d.instruction.settings[0] = carry_in;
-  d.instruction.settings[1] = d.take("cc");
+  d.instruction.settings[CarryIn] = carry_in;
+  d.instruction.settings[CarryOut] = d.take("cc");
   same_type_operands(d, d.instruction.type, 3);
   return select_integer(d.instruction.type, [&](auto zero) -> Execute {
     using T = decltype(zero);

@@ -126,12 +126,15 @@ uint32_t lut(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
   return result;
 }
 
+enum Lop3Setting { TruthTable };
+
 Outcome lop3(Warp &warp, const Instruction &in) {
   for (size_t i = 1; i < 4; ++i)
     warp.require(in.operands[i]);
   uint32_t *d = warp.lanes<uint32_t>(in.operands[0]), *a = warp.lanes<uint32_t>(in.operands[1]),
            *b = warp.lanes<uint32_t>(in.operands[2]), *c = warp.lanes<uint32_t>(in.operands[3]);
-  for_each_lane(warp.mask, [&](uint32_t lane) { d[lane] = lut(a[lane], b[lane], c[lane], uint32_t(in.settings[0])); });
+  for_each_lane(warp.mask,
+                [&](uint32_t lane) { d[lane] = lut(a[lane], b[lane], c[lane], uint32_t(in.settings[TruthTable])); });
   warp.wrote(in.operands[0]);
   return Outcome::Next;
 }
@@ -232,7 +235,7 @@ Execute decode_lop3(Decoder &d) {
   d.destination(0, Type::B32);
   for (size_t i = 1; i < 4; ++i)
     d.source(i, Type::B32);
-  d.instruction.settings[0] = int32_t(d.immediate(4));
+  d.instruction.settings[TruthTable] = int32_t(d.immediate(4));
   return &lop3;
 }
 

@@ -9,17 +9,18 @@ namespace {
 /// settings of this file.
 enum Setting { Relaxed, ExpectBytes, Drop, NoComplete, Parity, CountOperand, AddressOperand, Blocks };
 
-/// A token holds the phase before the arrival and what was pending then. Its layout is our own (PTX: opaque).
+/// A token holds the phase before the arrival and its pending count. The layout is specific to the simulator (PTX:
+/// opaque).
 constexpr uint64_t token_pending_bits = 20;
 uint64_t make_token(const Mbarrier &mbarrier) {
   return mbarrier.phase << token_pending_bits | uint64_t(mbarrier.pending);
 }
 
-Place object_place(Warp &warp, const Instruction &in, const Operand &address, uint32_t lane) {
-  Place place = warp.locate(in.space, warp.address(address, lane), 8, 8, lane, true);
-  if (place.space != Space::SharedCta)
+MemoryLocation object_location(Warp &warp, const Instruction &in, const Operand &address, uint32_t lane) {
+  MemoryLocation location = warp.locate(in.space, warp.address(address, lane), 8, 8, lane, true);
+  if (location.space != Space::SharedCta)
     warp.trap_lane(lane, trap_kind::mbarrier, "an mbarrier must be in shared memory");
-  return place;
+  return location;
 }
 
 /// A barrier is used by all at once; only its initialisation must come before.
@@ -44,26 +45,26 @@ Outcome init(Warp &warp, const Instruction &in) {
   warp.require(in.operands[0]);
   warp.require(in.operands[1]);
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    Place place = object_place(warp, in, in.operands[0], lane);
-    Cta &cta = *place.cta;
+    MemoryLocation location = object_location(warp, in, in.operands[0], lane);
+    Cta &cta = *location.cta;
     if (&cta != &warp.cta)
       warp.trap_lane(lane, trap_kind::mbarrier, "mbarrier.init in the shared memory of another CTA");
-    if (cta.mbarriers.count(uint32_t(place.offset)) && warp.machine.options.checks)
+    if (cta.mbarriers.count(uint32_t(location.offset)) && warp.machine.options.checks)
       warp.trap_lane(lane, trap_kind::mbarrier, "a second mbarrier.init without mbarrier.inval between",
-                     {"initialised by line " + std::to_string(cta.mbarriers[uint32_t(place.offset)].init_line)});
-    warp.check_shared_write(cta, place.offset, 8, warp.actor(), lane);
-    Mbarrier &mbarrier = cta.retired_mbarriers[uint32_t(place.offset)];
+                     {"initialised by line " + std::to_string(cta.mbarriers[uint32_t(location.offset)].init_line)});
+    warp.check_shared_write(cta, location.offset, 8, warp.actor(), lane);
+    Mbarrier &mbarrier = cta.retired_mbarriers[uint32_t(location.offset)];
     if (!mbarrier.agent)
-      mbarrier.agent =
-          warp.cluster.new_agent("mbarrier at " + std::to_string(place.offset) + " of CTA " + std::to_string(cta.rank));
+      mbarrier.agent = warp.cluster.new_agent("mbarrier at " + std::to_string(location.offset) + " of CTA " +
+                                              std::to_string(cta.rank));
     std::string wrong = mbarrier.init(int64_t(warp.bits(in.operands[1], lane)));
     if (!wrong.empty())
       warp.trap_lane(lane, trap_kind::mbarrier, wrong);
     mbarrier.init_agent = warp.clock.agent;
     mbarrier.init_epoch = warp.clock.now();
     mbarrier.init_line = mbarrier.line = in.line;
-    cta.mbarriers[uint32_t(place.offset)] = mbarrier;
-    cta.holds_mbarrier[place.offset / 16] = true;
+    cta.mbarriers[uint32_t(location.offset)] = mbarrier;
+    cta.holds_mbarrier[location.offset / 16] = true;
     warp.machine.changed();
   });
   return Outcome::Next;
@@ -72,18 +73,18 @@ Outcome init(Warp &warp, const Instruction &in) {
 Outcome invalidate(Warp &warp, const Instruction &in) {
   warp.require(in.operands[0]);
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    Place place = object_place(warp, in, in.operands[0], lane);
-    Cta &cta = *place.cta;
-    check_initialised(warp, cta, place.offset, lane);
-    Mbarrier &mbarrier = cta.mbarrier(warp, place.offset, lane);
+    MemoryLocation location = object_location(warp, in, in.operands[0], lane);
+    Cta &cta = *location.cta;
+    check_initialised(warp, cta, location.offset, lane);
+    Mbarrier &mbarrier = cta.mbarrier(warp, location.offset, lane);
     if (mbarrier.pending != mbarrier.expected || mbarrier.transactions)
-      warp.trap_lane(lane, trap_kind::mbarrier, "mbarrier.inval while a phase is under way",
+      warp.trap_lane(lane, trap_kind::mbarrier, "mbarrier.inval while a phase is incomplete",
                      {"changed before by line " + std::to_string(mbarrier.line)});
-    cta.retired_mbarriers[uint32_t(place.offset)] = mbarrier;
-    cta.mbarriers.erase(uint32_t(place.offset));
-    auto neighbour = cta.mbarriers.lower_bound(uint32_t(place.offset / 16 * 16));
-    cta.holds_mbarrier[place.offset / 16] =
-        neighbour != cta.mbarriers.end() && neighbour->first < place.offset / 16 * 16 + 16;
+    cta.retired_mbarriers[uint32_t(location.offset)] = mbarrier;
+    cta.mbarriers.erase(uint32_t(location.offset));
+    auto neighbour = cta.mbarriers.lower_bound(uint32_t(location.offset / 16 * 16));
+    cta.holds_mbarrier[location.offset / 16] =
+        neighbour != cta.mbarriers.end() && neighbour->first < location.offset / 16 * 16 + 16;
   });
   return Outcome::Next;
 }
@@ -95,21 +96,21 @@ Outcome arrive(Warp &warp, const Instruction &in) {
     warp.require(in.operands[size_t(in.settings[CountOperand])]);
   Knowledge published = in.settings[Relaxed] ? warp.clock.fence_released() : warp.clock.release();
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    Place place = object_place(warp, in, a, lane);
-    check_initialised(warp, *place.cta, place.offset, lane);
-    Mbarrier &mbarrier = place.cta->mbarrier(warp, place.offset, lane);
+    MemoryLocation location = object_location(warp, in, a, lane);
+    check_initialised(warp, *location.cta, location.offset, lane);
+    Mbarrier &mbarrier = location.cta->mbarrier(warp, location.offset, lane);
     Origin origin = warp.origin(lane);
     if (in.settings[AddressOperand])
       warp.set_bits(in.operands[0], lane, make_token(mbarrier));
     int64_t count = in.settings[ExpectBytes] ? 1 : count_of(warp, in, lane, 1);
     if (in.settings[ExpectBytes])
-      expect_transactions(origin, *place.cta, place.offset, count_of(warp, in, lane, 0));
+      expect_transactions(origin, *location.cta, location.offset, count_of(warp, in, lane, 0));
     if (in.settings[NoComplete] && count >= mbarrier.pending)
       warp.trap_lane(lane, trap_kind::mbarrier, "arrive.noComplete completes the phase");
     if (in.settings[Drop])
-      drop_mbarrier(origin, *place.cta, place.offset, count, published);
+      drop_mbarrier(origin, *location.cta, location.offset, count, published);
     else
-      signal_mbarrier(origin, *place.cta, place.offset, count, published);
+      signal_mbarrier(origin, *location.cta, location.offset, count, published);
   });
   if (in.settings[AddressOperand])
     warp.wrote(in.operands[0]);
@@ -120,24 +121,24 @@ Outcome change_transactions(Warp &warp, const Instruction &in) {
   warp.require(in.operands[0]);
   warp.require(in.operands[1]);
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    Place place = object_place(warp, in, in.operands[0], lane);
-    check_initialised(warp, *place.cta, place.offset, lane);
+    MemoryLocation location = object_location(warp, in, in.operands[0], lane);
+    check_initialised(warp, *location.cta, location.offset, lane);
     int64_t bytes = int64_t(warp.bits(in.operands[1], lane));
     if (in.settings[ExpectBytes])
-      expect_transactions(warp.origin(lane), *place.cta, place.offset, bytes);
+      expect_transactions(warp.origin(lane), *location.cta, location.offset, bytes);
     else
-      complete_transactions(warp.origin(lane), *place.cta, place.offset, uint64_t(bytes),
-                            place.cta->mbarrier(warp, place.offset, lane).phase, false);
+      complete_transactions(warp.origin(lane), *location.cta, location.offset, uint64_t(bytes),
+                            location.cta->mbarrier(warp, location.offset, lane).phase, false);
   });
   return Outcome::Next;
 }
 
-/// Whether the asked phase has completed; traps where PTX leaves the answer open.
+/// Whether the phase of operand 2 has completed; traps where PTX leaves the result undefined.
 bool test(Warp &warp, const Instruction &in, const Mbarrier &mbarrier, uint32_t lane) {
-  uint64_t asked = warp.bits(in.operands[2], lane);
+  uint64_t waited = warp.bits(in.operands[2], lane);
   if (in.settings[Parity])
-    return mbarrier.test_parity(uint32_t(asked) & 1);
-  uint64_t phase = asked >> token_pending_bits;
+    return mbarrier.test_parity(uint32_t(waited) & 1);
+  uint64_t phase = waited >> token_pending_bits;
   if (phase > mbarrier.phase || mbarrier.phase - phase > 1)
     warp.trap_lane(lane, trap_kind::mbarrier,
                    "waits with the token of phase " + std::to_string(phase) + ", but the mbarrier is in phase " +
@@ -152,12 +153,12 @@ Outcome wait(Warp &warp, const Instruction &in) {
     warp.require(in.operands[i]);
   uint32_t done = 0;
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    Place place = object_place(warp, in, a, lane);
-    if (place.cta != &warp.cta)
+    MemoryLocation location = object_location(warp, in, a, lane);
+    if (location.cta != &warp.cta)
       warp.trap_lane(lane, trap_kind::mbarrier,
                      "waits on an mbarrier of another CTA: only shared::cta may be waited on");
-    check_initialised(warp, *place.cta, place.offset, lane);
-    done |= uint32_t(test(warp, in, place.cta->mbarrier(warp, place.offset, lane), lane)) << lane;
+    check_initialised(warp, *location.cta, location.offset, lane);
+    done |= uint32_t(test(warp, in, location.cta->mbarrier(warp, location.offset, lane), lane)) << lane;
   });
   Fragment &fragment = warp.fragment();
   // A poll that fails waits until something changes; so does test_wait once it has been asked often.
@@ -170,10 +171,10 @@ Outcome wait(Warp &warp, const Instruction &in) {
   fragment.release_poll = false;
   fragment.failed_polls = done == warp.mask ? 0 : fragment.failed_polls + 1;
   for_each_lane(done, [&](uint32_t lane) {
-    Place place = object_place(warp, in, a, lane);
-    Mbarrier &mbarrier = place.cta->mbarrier(warp, place.offset, lane);
+    MemoryLocation location = object_location(warp, in, a, lane);
+    Mbarrier &mbarrier = location.cta->mbarrier(warp, location.offset, lane);
     if (mbarrier.phase == 0)
-      return; // the phase before the first: nothing has happened in it
+      return; // the phase before the first: no access is ordered by it
     mbarrier.observed = true;
     mbarrier.observed_phases = mbarrier.phase;
     if (in.settings[Relaxed])
@@ -251,6 +252,7 @@ Execute decode_transactions(Decoder &d, bool expect) {
 
 Execute decode_wait(Decoder &d, bool blocks) {
   Instruction &in = d.instruction;
+  in.is_poll = true;
   in.settings[Blocks] = blocks;
   in.settings[Parity] = d.take("parity");
   take_object(d);

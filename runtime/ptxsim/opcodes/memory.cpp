@@ -18,17 +18,17 @@ enum Setting { ElementSize, Elements, Order };
 class SharedChecks {
 public:
   SharedChecks(Warp &warp, bool write, bool strong) : warp(warp), actor(warp.actor(strong)), write(write) {}
-  void add(const Place &place, uint64_t size, uint32_t at_lane) {
-    if (owner == place.cta && place.offset == offset + length) {
-      keep_old(place, size);
+  void add(const MemoryLocation &location, uint64_t size, uint32_t at_lane) {
+    if (owner == location.cta && location.offset == offset + length) {
+      keep_old(location, size);
       length += size;
       return;
     }
     flush();
-    owner = place.cta;
-    offset = place.offset;
+    owner = location.cta;
+    offset = location.offset;
     length = 0;
-    keep_old(place, size);
+    keep_old(location, size);
     length = size;
     lane = at_lane;
   }
@@ -46,11 +46,11 @@ public:
   }
 
 private:
-  /// The bytes before the store: a store that changes nothing may meet another one of the same value.
-  void keep_old(const Place &place, uint64_t size) {
+  /// The bytes before the store: concurrent stores of one value do not conflict.
+  void keep_old(const MemoryLocation &location, uint64_t size) {
     if (!write || warp.machine.options.same_value_races)
       return;
-    std::memcpy(old.data() + length, place.bytes, size);
+    std::memcpy(old.data() + length, location.bytes, size);
     actor.before = old.data();
   }
 
@@ -66,7 +66,7 @@ private:
 
 const Operand &register_of(const Operand &vector, size_t i) { return vector.elements[i]; }
 
-/// How many ways the 32 banks of 4 bytes are taken by one access: wavefronts beyond the least possible.
+/// Bank conflicts of one access to the 32 banks of 4 bytes: wavefronts beyond the least possible.
 void count_bank_conflicts(Warp &warp, const uint64_t *offsets, uint32_t mask, uint32_t size) {
   uint32_t lanes_at_once = size <= 4 ? 32 : size == 8 ? 16 : 8;
   uint64_t conflicts = 0;
@@ -111,19 +111,19 @@ Outcome load(Warp &warp, const Instruction &in) {
   uint64_t offsets[lane_count];
   Space space = Space::Global;
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    Place place = warp.locate(in.space, warp.address(a, lane), total, total, lane, false);
-    if (place.space == Space::SharedCta)
-      checks.add(place, total, lane);
-    space = place.space;
-    offsets[lane] = place.offset;
+    MemoryLocation location = warp.locate(in.space, warp.address(a, lane), total, total, lane, false);
+    if (location.space == Space::SharedCta)
+      checks.add(location, total, lane);
+    space = location.space;
+    offsets[lane] = location.offset;
     for (uint32_t i = 0; i < count; ++i) {
       const Operand &to = register_of(d, i);
       if (to.size == size) {
-        std::memcpy(warp.lanes<uint8_t>(to) + lane * size, place.bytes + i * size, size);
+        std::memcpy(warp.lanes<uint8_t>(to) + lane * size, location.bytes + i * size, size);
         continue;
       }
       uint64_t value = 0;
-      std::memcpy(&value, place.bytes + i * size, size);
+      std::memcpy(&value, location.bytes + i * size, size);
       if (sign)
         value = uint64_t(int64_t(value << (64 - size * 8)) >> (64 - size * 8));
       warp.set_bits(to, lane, value);
@@ -155,16 +155,16 @@ Outcome store(Warp &warp, const Instruction &in) {
     for_each_lane(warp.mask,
                   [&](uint32_t lane) { release_to(warp, in.space, warp.address(a, lane), in.settings[Order]); });
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    Place place = warp.locate(in.space, warp.address(a, lane), total, total, lane, true);
-    if (place.space == Space::SharedCta)
-      checks.add(place, total, lane);
-    space = place.space;
-    offsets[lane] = place.offset;
+    MemoryLocation location = warp.locate(in.space, warp.address(a, lane), total, total, lane, true);
+    if (location.space == Space::SharedCta)
+      checks.add(location, total, lane);
+    space = location.space;
+    offsets[lane] = location.offset;
     for (uint32_t i = 0; i < count; ++i) {
       const Operand &from = register_of(s, i);
       const uint8_t *value = warp.lanes<uint8_t>(from) + lane * from.size;
-      changes = changes || std::memcmp(place.bytes + i * size, value, size) != 0;
-      std::memcpy(place.bytes + i * size, value, size);
+      changes = changes || std::memcmp(location.bytes + i * size, value, size) != 0;
+      std::memcpy(location.bytes + i * size, value, size);
     }
   });
   checks.flush();
@@ -178,7 +178,7 @@ Outcome store(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-/// Hints for caches change nothing here.
+/// Cache hints have no effect in the simulator.
 void take_cache_hints(Decoder &d) {
   d.take_one_of({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
   d.take("nc");
@@ -196,7 +196,7 @@ void take_size(Decoder &d) {
 }
 
 /// A parameter of an entry is read at its host address; those of calls are local variables.
-void settle_parameter_space(Decoder &d, size_t operand) {
+void resolve_parameter_space(Decoder &d, size_t operand) {
   Instruction &in = d.instruction;
   const Operand &address = in.operands[operand];
   if (in.space != Space::Param && address.variable < 0)
@@ -210,7 +210,8 @@ void settle_parameter_space(Decoder &d, size_t operand) {
   }
 }
 
-Execute decode_ld(Decoder &d) {
+/// ld d, [a] and st [a], b: `address` and `data` are operand indices.
+void decode_access(Decoder &d, size_t address, size_t data, bool is_store) {
   Instruction &in = d.instruction;
   bool hint = d.has("L2::cache_hint");
   take_cache_hints(d);
@@ -218,31 +219,24 @@ Execute decode_ld(Decoder &d) {
   in.space = d.take_space();
   take_size(d);
   d.expect_operands(2, hint ? 3 : 2);
-  d.vector(0, in.type, size_t(in.settings[Elements]), false, true);
-  settle_parameter_space(d, 1);
-  d.address(1);
+  d.vector(data, in.type, size_t(in.settings[Elements]), is_store, true);
+  resolve_parameter_space(d, address);
+  d.address(address);
   if (hint)
     d.source(2, Type::B64);
+}
+
+Execute decode_ld(Decoder &d) {
+  decode_access(d, 1, 0, false);
   return &load;
 }
 
 Execute decode_st(Decoder &d) {
-  Instruction &in = d.instruction;
-  bool hint = d.has("L2::cache_hint");
-  take_cache_hints(d);
-  in.settings[Order] = take_ordering(d);
-  in.space = d.take_space();
-  take_size(d);
-  d.expect_operands(2, hint ? 3 : 2);
-  d.vector(1, in.type, size_t(in.settings[Elements]), true, true);
-  settle_parameter_space(d, 0);
-  d.address(0);
-  if (hint)
-    d.source(2, Type::B64);
+  decode_access(d, 0, 1, true);
   return &store;
 }
 
-Outcome nothing(Warp &, const Instruction &) { return Outcome::Next; }
+Outcome no_operation(Warp &, const Instruction &) { return Outcome::Next; }
 
 /// Hints: prefetch, prefetchu, applypriority, discard, createpolicy.
 Execute decode_hint(Decoder &d) {
@@ -254,7 +248,7 @@ Execute decode_hint(Decoder &d) {
   for (size_t i = 0; i < d.count(); ++i)
     if (d.instruction.operands[i].kind == Operand::Kind::Address)
       d.address(i);
-  return &nothing;
+  return &no_operation;
 }
 
 /// A cache policy is opaque; here it is zero.

@@ -33,8 +33,10 @@ Outcome move_predicate(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
+enum MoveSetting { SpecialRegister };
+
 Outcome move_changing(Warp &warp, const Instruction &in) {
-  uint64_t value = special_value(Special(in.settings[0]), warp, 0);
+  uint64_t value = special_value(Special(in.settings[SpecialRegister]), warp, 0);
   // A loop that reads a clock may end by it.
   ++warp.machine.changes;
   for_each_lane(warp.mask, [&](uint32_t lane) { warp.set_bits(in.operands[0], lane, value); });
@@ -79,18 +81,10 @@ Outcome unpack(Warp &warp, const Instruction &in) {
 }
 
 Type part_type(Decoder &d, Type whole, size_t count) {
-  switch (count ? type_size(whole) / count : 0) {
-  case 1:
-    return Type::B8;
-  case 2:
-    return Type::B16;
-  case 4:
-    return Type::B32;
-  case 8:
-    return Type::B64;
-  default:
+  const std::optional<Type> part = count ? bits_type(uint32_t(type_size(whole) / count)) : std::nullopt;
+  if (!part || *part == Type::B128)
     d.malformed("'" + d.instruction.text + "' cannot have " + std::to_string(count) + " parts");
-  }
+  return *part;
 }
 
 Execute decode_mov(Decoder &d) {
@@ -122,7 +116,7 @@ Execute decode_mov(Decoder &d) {
   d.destination(0, type);
   auto special = in.operands[1].kind == Operand::Kind::Unresolved ? find_special(in.operands[1].text) : std::nullopt;
   if (special && special->changes()) {
-    in.settings[0] = int32_t(special->special);
+    in.settings[SpecialRegister] = int32_t(special->special);
     return &move_changing;
   }
   d.source(1, type);
@@ -146,12 +140,14 @@ uint64_t window_of(Space space) {
   return space == Space::Local ? local_window : space == Space::Param ? parameter_window : 0;
 }
 
+enum CvtaSetting { ToSpace };
+
 /// Global and constant addresses are generic addresses already.
 Outcome cvta(Warp &warp, const Instruction &in) {
   const Operand &d = in.operands[0], &a = in.operands[1];
   warp.require(a);
   uint64_t window = window_of(in.space);
-  bool to_space = in.settings[0];
+  bool to_space = in.settings[ToSpace];
   for_each_lane(warp.mask, [&](uint32_t lane) {
     uint64_t address = warp.bits(a, lane);
     warp.set_bits(d, lane, !window ? address : to_space ? address & ~window_mask : address | window);
@@ -161,7 +157,7 @@ Outcome cvta(Warp &warp, const Instruction &in) {
 }
 
 Execute decode_cvta(Decoder &d) {
-  d.instruction.settings[0] = d.take("to");
+  d.instruction.settings[ToSpace] = d.take("to");
   d.instruction.space = d.take_space();
   Type type = d.take_type();
   d.expect_operands(2, 2);

@@ -43,11 +43,11 @@ void acquire_from(Warp &warp, Space space, uint64_t address, int32_t ordering) {
 
 void release_to(Warp &warp, Space space, uint64_t address, int32_t ordering) {
   Ordering order = Ordering(ordering);
-  Knowledge &place = warp.cluster.released_at[key(space, address)];
+  Knowledge &location = warp.cluster.released_at[key(space, address)];
   if (order == Ordering::Release || order == Ordering::AcquireRelease)
-    place.join(warp.clock.release());
+    location.join(warp.clock.release());
   else
-    place.join(warp.clock.fence_released());
+    location.join(warp.clock.fence_released());
 }
 
 } // namespace ptxsim

@@ -47,16 +47,16 @@ Outcome store(Warp &warp, const Instruction &in) {
     warp.require(element);
   uint32_t size = type_size(in.type), count = uint32_t(in.settings[Elements]), total = size * count;
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    Place place = warp.locate(Space::SharedCluster, warp.address(to, lane), total, total, lane, true);
-    Place object = warp.locate(Space::SharedCluster, warp.address(signal, lane), 8, 8, lane, true);
-    if (object.cta != place.cta)
+    MemoryLocation location = warp.locate(Space::SharedCluster, warp.address(to, lane), total, total, lane, true);
+    MemoryLocation object = warp.locate(Space::SharedCluster, warp.address(signal, lane), 8, 8, lane, true);
+    if (object.cta != location.cta)
       warp.trap_lane(lane, trap_kind::mbarrier,
                      "the mbarrier of '" + in.text + "' is in another CTA than its destination");
     Mbarrier &mbarrier = mbarrier_for_async(warp, *object.cta, object.offset, lane);
     Actor actor = warp.transaction_actor(mbarrier);
     actor.asynchronous = false;
     actor.strong = Operation(in.settings[What]) != Operation::Store;
-    warp.check_shared_write(*place.cta, place.offset, total, actor, lane);
+    warp.check_shared_write(*location.cta, location.offset, total, actor, lane);
     std::vector<uint64_t> values;
     for (const Operand &element : value.elements)
       values.push_back(warp.bits(element, lane));
@@ -66,9 +66,9 @@ Outcome store(Warp &warp, const Instruction &in) {
     warp.cluster.async.submit({origin, nullptr, false, [=] {
                                  for (size_t i = 0; i < values.size(); ++i) {
                                    uint64_t old = 0;
-                                   std::memcpy(&old, place.bytes + i * size, size);
+                                   std::memcpy(&old, location.bytes + i * size, size);
                                    uint64_t result = combine(*instruction, old, values[i]);
-                                   std::memcpy(place.bytes + i * size, &result, size);
+                                   std::memcpy(location.bytes + i * size, &result, size);
                                  }
                                  complete_transactions(origin, *object.cta, object.offset, total, phase);
                                  ++object.cta->cluster.progress;
@@ -108,11 +108,11 @@ Outcome store_bulk(Warp &warp, const Instruction &in) {
     uint64_t bytes = warp.bits(size, lane);
     if (bytes % 8 || !bytes)
       warp.trap_lane(lane, trap_kind::illegal, "st.bulk takes a multiple of 8 bytes, found " + std::to_string(bytes));
-    Place place = warp.locate(in.space, warp.address(to, lane), bytes, 8, lane, true);
-    if (place.space != Space::SharedCta)
+    MemoryLocation location = warp.locate(in.space, warp.address(to, lane), bytes, 8, lane, true);
+    if (location.space != Space::SharedCta)
       warp.trap_lane(lane, trap_kind::illegal, "st.bulk writes shared memory only");
-    warp.check_shared_write(*place.cta, place.offset, bytes, warp.actor(), lane);
-    std::memset(place.bytes, 0, bytes);
+    warp.check_shared_write(*location.cta, location.offset, bytes, warp.actor(), lane);
+    std::memset(location.bytes, 0, bytes);
     warp.machine.changed();
   });
   return Outcome::Next;

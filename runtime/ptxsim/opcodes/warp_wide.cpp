@@ -1,4 +1,5 @@
 // Instructions over the lanes of a warp: shfl, vote, match, redux, elect (PTX ISA 9.7.9 and 9.7.13).
+#include "bit_cast.h"
 #include "lanewise.h"
 #include "machine.h"
 
@@ -27,6 +28,8 @@ uint32_t members_of(Warp &warp, const Operand &operand, uint32_t lane) {
   return members & warp.mask;
 }
 
+/// settings: one of Shuffle, Vote or Reduction.
+enum Setting { Mode, AbsoluteValue, PropagatesNan };
 enum class Shuffle { Up, Down, Butterfly, Index };
 
 Outcome shfl(Warp &warp, const Instruction &in) {
@@ -52,7 +55,7 @@ Outcome shfl(Warp &warp, const Instruction &in) {
     uint32_t lowest = lane & segment;
     int32_t from = 0;
     bool ok = false;
-    switch (Shuffle(in.settings[0])) {
+    switch (Shuffle(in.settings[Mode])) {
     case Shuffle::Up:
       from = int32_t(lane) - int32_t(offset);
       ok = from >= int32_t(highest);
@@ -106,7 +109,7 @@ Execute decode_shfl(Decoder &d) {
   int mode = d.take_one_of({"up", "down", "bfly", "idx"});
   if (mode < 0)
     d.malformed("'" + d.instruction.text + "' names no mode");
-  d.instruction.settings[0] = mode;
+  d.instruction.settings[Mode] = mode;
   d.expect_operands(5, 5);
   destination_with_predicate(d, Type::B32);
   d.source(1, Type::B32);
@@ -126,7 +129,7 @@ Outcome vote(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
     uint32_t members = members_of(warp, in.operands[2], lane);
     uint32_t set = value & members;
-    switch (Vote(in.settings[0])) {
+    switch (Vote(in.settings[Mode])) {
     case Vote::All:
       result |= uint32_t(set == members) << lane;
       break;
@@ -140,7 +143,7 @@ Outcome vote(Warp &warp, const Instruction &in) {
       warp.lanes<uint32_t>(d)[lane] = set;
     }
   });
-  if (Vote(in.settings[0]) == Vote::Ballot)
+  if (Vote(in.settings[Mode]) == Vote::Ballot)
     warp.wrote(d);
   else
     warp.set_predicate(d, result);
@@ -152,7 +155,7 @@ Execute decode_vote(Decoder &d) {
   d.take_one_of({"pred", "b32"});
   if (mode < 0)
     d.malformed("'" + d.instruction.text + "' names no mode");
-  d.instruction.settings[0] = mode;
+  d.instruction.settings[Mode] = mode;
   d.expect_operands(3, 3);
   if (Vote(mode) == Vote::Ballot)
     d.destination(0, Type::B32);
@@ -170,10 +173,12 @@ Outcome activemask(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
+enum MatchSetting { MatchAll };
+
 Outcome match(Warp &warp, const Instruction &in) {
   const Operand &a = in.operands[1];
   warp.require(a);
-  bool all = in.settings[0];
+  bool all = in.settings[MatchAll];
   const Operand &d = in.operands[0].kind == Operand::Kind::Vector ? in.operands[0].elements[0] : in.operands[0];
   uint32_t everywhere = 0;
   for_each_lane(warp.mask, [&](uint32_t lane) {
@@ -192,7 +197,7 @@ Outcome match(Warp &warp, const Instruction &in) {
 }
 
 Execute decode_match(Decoder &d) {
-  d.instruction.settings[0] = d.take("all");
+  d.instruction.settings[MatchAll] = d.take("all");
   d.take("any");
   d.take("sync");
   Type type = d.take_type();
@@ -207,7 +212,7 @@ enum class Reduction { Add, Min, Max, And, Or, Xor };
 
 uint32_t reduce(const Instruction &in, uint32_t a, uint32_t b) {
   bool sign = in.type == Type::S32;
-  switch (Reduction(in.settings[0])) {
+  switch (Reduction(in.settings[Mode])) {
   case Reduction::Add:
     return a + b;
   case Reduction::Min:
@@ -224,23 +229,18 @@ uint32_t reduce(const Instruction &in, uint32_t a, uint32_t b) {
 }
 
 uint32_t reduce_float(const Instruction &in, uint32_t a, uint32_t b) {
-  float x, y;
-  std::memcpy(&x, &a, 4);
-  std::memcpy(&y, &b, 4);
-  if (in.settings[1]) {
+  float x = from_bits<float>(a), y = from_bits<float>(b);
+  if (in.settings[AbsoluteValue]) {
     x = std::fabs(x);
     y = std::fabs(y);
   }
   if (std::isnan(x) || std::isnan(y)) {
-    if (in.settings[2] || (std::isnan(x) && std::isnan(y)))
+    if (in.settings[PropagatesNan] || (std::isnan(x) && std::isnan(y)))
       return 0x7FFFFFFF;
     x = std::isnan(x) ? y : x;
     y = x;
   }
-  float result = Reduction(in.settings[0]) == Reduction::Min ? std::fmin(x, y) : std::fmax(x, y);
-  uint32_t bits;
-  std::memcpy(&bits, &result, 4);
-  return bits;
+  return uint32_t(to_bits(Reduction(in.settings[Mode]) == Reduction::Min ? std::fmin(x, y) : std::fmax(x, y)));
 }
 
 Outcome redux(Warp &warp, const Instruction &in) {
@@ -263,9 +263,9 @@ Outcome redux(Warp &warp, const Instruction &in) {
 
 Execute decode_redux(Decoder &d) {
   Instruction &in = d.instruction;
-  in.settings[0] = d.take_one_of({"add", "min", "max", "and", "or", "xor"});
-  in.settings[1] = d.take("abs");
-  in.settings[2] = d.take("NaN");
+  in.settings[Mode] = d.take_one_of({"add", "min", "max", "and", "or", "xor"});
+  in.settings[AbsoluteValue] = d.take("abs");
+  in.settings[PropagatesNan] = d.take("NaN");
   in.type = d.take_type();
   d.expect_operands(3, 3);
   d.destination(0, Type::B32);
@@ -305,15 +305,33 @@ Outcome sync_lanes(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-Outcome setmaxnreg(Warp &, const Instruction &) { return Outcome::Next; }
+enum RegisterSetting { RegisterCount, Increase };
+
+/// Registers move between the warp and the pool of its CTA; .inc waits until the pool has enough.
+Outcome setmaxnreg(Warp &warp, const Instruction &in) {
+  const uint32_t count = uint32_t(in.settings[RegisterCount]);
+  uint32_t &owned = warp.owned_registers, &pool = warp.cta.free_registers;
+  if (!owned || (in.settings[Increase] ? count <= owned : count >= owned))
+    return Outcome::Next;
+  if (count > owned + pool)
+    return Outcome::Wait;
+  pool += owned - count;
+  owned = count;
+  ++warp.cluster.progress;
+  warp.machine.changed();
+  return Outcome::Next;
+}
 
 Execute decode_setmaxnreg(Decoder &d) {
-  if (d.take_one_of({"inc", "dec"}) < 0 || !d.take("sync") || !d.take("aligned") || !d.take("u32"))
+  const int direction = d.take_one_of({"dec", "inc"});
+  if (direction < 0 || !d.take("sync") || !d.take("aligned") || !d.take("u32"))
     d.malformed("expected setmaxnreg.inc or .dec, .sync.aligned.u32");
   d.expect_operands(1, 1);
   int64_t count = d.immediate(0);
   if (count < 24 || count > 256 || count % 8)
     d.malformed("setmaxnreg takes a multiple of 8 within 24 and 256, found " + std::to_string(count));
+  d.instruction.settings[RegisterCount] = int32_t(count);
+  d.instruction.settings[Increase] = direction;
   d.instruction.converge = Converge::All;
   return &setmaxnreg;
 }

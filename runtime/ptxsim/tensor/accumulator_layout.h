@@ -1,4 +1,4 @@
-// Where the rows and columns of a tcgen05.mma result lie in tensor memory (PTX ISA, "Data path layout").
+// The rows and columns of a tcgen05.mma result in tensor memory (PTX ISA, "Data path layout").
 #pragma once
 
 #include <cstdint>

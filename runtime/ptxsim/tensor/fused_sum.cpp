@@ -27,7 +27,7 @@ struct Addends {
   alignas(64) int32_t exponent[block_columns];
 };
 
-/// One value a column of a block; compilers of the LLVM and GCC families give it the operators of an integer.
+/// One value per column of a block; Clang and GCC define the operators of an integer for it.
 typedef int32_t Lanes __attribute__((vector_size(block_columns * sizeof(int32_t))));
 typedef uint32_t UnsignedLanes __attribute__((vector_size(block_columns * sizeof(uint32_t))));
 
@@ -100,7 +100,7 @@ void align_addends(const Addends &addends, const int32_t *largest, int32_t drop,
   }
 }
 
-/// The f32 toward zero of value, keeping `fraction_bits`; overflow gives infinity.
+/// The f32 toward zero of value, keeping `fraction_bits`; infinity on overflow.
 uint32_t truncate_to_f32(double value, int fraction_bits) {
   const double magnitude = std::fabs(value);
   const uint32_t sign = std::signbit(value) ? 0x80000000u : 0;

@@ -8,7 +8,7 @@
 
 namespace ptxsim {
 
-/// Where a matrix of 8-row core matrices lies in shared memory; all in bytes.
+/// The layout of a matrix of 8-row core matrices in shared memory; all in bytes.
 struct MatrixLayout {
   uint32_t start = 0;
   uint32_t leading = 0; ///< leading-dimension byte offset (LBO)
@@ -21,7 +21,7 @@ struct MatrixLayout {
   uint32_t address(uint32_t row, uint32_t depth, uint32_t bytes, bool depth_major) const;
 };
 
-/// What a descriptor holds, or what is wrong with it ("expected ..., got ...").
+/// The content of a descriptor, or an error message ("expected ..., got ...").
 struct DecodedDescriptor {
   MatrixLayout layout;
   std::string violation;

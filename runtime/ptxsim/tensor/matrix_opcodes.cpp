@@ -28,15 +28,16 @@ Spot spot_of(uint32_t lane, uint32_t part, bool transposed) {
 }
 
 /// The row that lane 8 * matrix + row addresses.
-Place row_place(Warp &warp, const Operand &address, uint32_t lane, bool write) {
-  const Place place = warp.locate(Space::SharedCta, warp.address(address, lane), row_bytes, row_bytes, lane, write);
+MemoryLocation row_place(Warp &warp, const Operand &address, uint32_t lane, bool write) {
+  const MemoryLocation location =
+      warp.locate(Space::SharedCta, warp.address(address, lane), row_bytes, row_bytes, lane, write);
   if (write) {
     warp.machine.changed();
-    warp.check_shared_write(*place.cta, place.offset, row_bytes, warp.actor(), lane);
+    warp.check_shared_write(*location.cta, location.offset, row_bytes, warp.actor(), lane);
   } else {
-    warp.check_shared_read(*place.cta, place.offset, row_bytes, warp.actor(), lane);
+    warp.check_shared_read(*location.cta, location.offset, row_bytes, warp.actor(), lane);
   }
-  return place;
+  return location;
 }
 
 Outcome load(Warp &warp, const Instruction &in) {
@@ -88,14 +89,8 @@ Outcome move(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-void decode_aligned(Decoder &decoder) {
-  if (!decoder.take("sync") || !decoder.take("aligned"))
-    decoder.malformed("expected .sync.aligned");
-  decoder.instruction.converge = Converge::All;
-}
-
 void decode_shape(Decoder &decoder) {
-  decode_aligned(decoder);
+  decoder.expect_sync_aligned();
   if (!decoder.take("m8n8"))
     decoder.unsupported("a matrix shape other than .m8n8");
   const int count = decoder.take_one_of({"x1", "x2", "x4"});
@@ -125,7 +120,7 @@ Execute decode_store(Decoder &decoder) {
 }
 
 Execute decode_move(Decoder &decoder) {
-  decode_aligned(decoder);
+  decoder.expect_sync_aligned();
   if (!decoder.take("m8n8") || !decoder.take("trans") || !decoder.take("b16"))
     decoder.malformed("expected .m8n8.trans.b16");
   decoder.expect_operands(2, 2);

@@ -66,9 +66,7 @@ const TypeRow *find_types(Type a, Type b, Type d, Type c) {
 
 Execute decode(Decoder &decoder) {
   Instruction &in = decoder.instruction;
-  if (!decoder.take("sync") || !decoder.take("aligned"))
-    decoder.malformed("expected .sync.aligned");
-  in.converge = Converge::All;
+  decoder.expect_sync_aligned();
   const auto shape = decoder.take_prefixed("m16n8k");
   if (!shape || !decoder.take("row") || !decoder.take("col"))
     decoder.unsupported("mma.sync of this shape");

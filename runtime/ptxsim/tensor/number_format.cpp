@@ -10,7 +10,7 @@
 namespace ptxsim {
 namespace {
 
-/// What the largest exponent code stands for.
+/// The meaning of the largest exponent code.
 enum class Top { Numbers, NanAtEnd, InfinityAndNan };
 
 struct FloatFacts {
@@ -32,7 +32,7 @@ constexpr FloatFacts float_facts[] = {
 
 const FloatFacts &facts(NumberFormat format) { return float_facts[static_cast<uint8_t>(format)]; }
 
-/// The stored fields; tf32 lies in the upper bits of its word.
+/// The stored fields; tf32 is in the upper bits of its 32 bits.
 struct Fields {
   bool negative;
   int exponent, fraction;
@@ -91,7 +91,7 @@ bool take_apart(NumberFormat format, bool negate, const uint32_t *bits, size_t c
   const FloatFacts f = facts(format);
   const uint32_t unused = format == NumberFormat::TF32 ? 13 : 0;
   const uint32_t top = (1u << f.exponent_bits) - 1, fractions = (1u << f.fraction_bits) - 1;
-  // The least fraction that makes the top exponent stand for no number.
+  // The least fraction of the top exponent that is not a number.
   const uint32_t least = f.top == Top::Numbers ? fractions + 1 : f.top == Top::NanAtEnd ? fractions : 0;
   const uint32_t up = operand_fraction_bits - f.fraction_bits, sign_at = f.exponent_bits + f.fraction_bits;
   uint32_t specials = 0;

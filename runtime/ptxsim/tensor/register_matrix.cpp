@@ -16,7 +16,7 @@ void visit_parts(Warp &warp, const std::vector<Operand> &registers, uint32_t byt
         visit(lane, index, part, warp.lanes<uint32_t>(registers[index])[lane] >> part * 8 * bytes & mask);
 }
 
-/// Calls visit(lane, index, part, at) with the place of each element in a row-major array.
+/// Calls visit(lane, index, part, at) with the position of each element in a row-major array.
 template <class Visit>
 void visit_accumulator(const std::vector<Operand> &registers, NumberFormat format, uint32_t columns, Visit visit) {
   const bool half = format == NumberFormat::F16;

@@ -12,7 +12,7 @@ void load_a_fragment(Warp &warp, const std::vector<Operand> &registers, ElementM
 /// Puts the B fragment into `matrix`, K x 8.
 void load_b_fragment(Warp &warp, const std::vector<Operand> &registers, ElementMatrix &matrix);
 
-/// C as a row-major array of 16 rows, one element a word.
+/// C as a row-major array of 16 rows, one element per 32 bits.
 std::vector<uint32_t> load_accumulator(Warp &warp, const std::vector<Operand> &registers, NumberFormat format,
                                        uint32_t columns);
 

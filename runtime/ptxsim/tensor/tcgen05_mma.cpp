@@ -10,7 +10,7 @@ namespace {
 /// Columns of tensor memory that the A of one instruction takes: 32 bytes of a row.
 constexpr uint32_t operand_columns = 8;
 
-/// The upper half of a cell that holds a 16-bit result is undefined; a pattern shows who reads it.
+/// The upper half of a cell that holds a 16-bit result is undefined; a pattern makes reads of it visible.
 constexpr uint32_t undefined_half = 0xdead0000;
 
 /// Runs of neighbouring lanes with the same columns, to check them at once.
@@ -32,7 +32,7 @@ std::vector<std::pair<uint32_t, TensorRegion>> regions_of(const Tcgen05Mma &mma)
   return regions;
 }
 
-/// An element of A in tensor memory: 4-bit formats stand at bits 5:2 of their byte.
+/// An element of A in tensor memory: 4-bit formats are in bits 5:2 of their byte.
 uint32_t element_in_cells(const uint32_t *cells, uint32_t index, NumberFormat format) {
   const uint32_t bytes = container_bytes(format);
   const uint32_t bits = cells[index * bytes / 4] >> index * bytes % 4 * 8;

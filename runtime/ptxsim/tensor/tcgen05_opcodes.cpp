@@ -26,11 +26,11 @@ SharedOperand shared_operand(Warp &warp, const Operand &operand, NumberFormat fo
                              bool transposed, bool negate, uint32_t lane) {
   warp.require(operand);
   const MatrixLayout layout = read_tcgen05_descriptor(warp, warp.lanes<uint64_t>(operand)[lane], lane);
-  const bool wide_atom = layout.swizzle == Swizzle::B128Atom32, words = container_bytes(format) == 4;
-  if (transposed && words != wide_atom)
+  const bool wide_atom = layout.swizzle == Swizzle::B128Atom32, is_32_bit = container_bytes(format) == 4;
+  if (transposed && is_32_bit != wide_atom)
     warp.trap_lane(lane, trap_kind::descriptor,
-                   words ? "expected swizzle 128B with 32-byte atoms for an MN-major matrix of 32-bit elements"
-                         : "expected no 32-byte atoms for an MN-major matrix of narrower elements");
+                   is_32_bit ? "expected swizzle 128B with 32-byte atoms for an MN-major matrix of 32-bit elements"
+                             : "expected no 32-byte atoms for an MN-major matrix of narrower elements");
   if (!transposed && wide_atom)
     warp.unconfirmed("a K-major matrix with 32-byte atoms");
   return {layout, format, rows, depth, !transposed, negate};
@@ -70,10 +70,10 @@ void check_lanes(Warp &warp, const Tcgen05Mma &mma, uint32_t lane) {
 void read_disabled_lanes(Warp &warp, const Instruction &in, Tcgen05Mma &mma, uint32_t lane) {
   if (in.settings[MaskOperand] == 0)
     return;
-  const std::vector<Operand> &words = in.operands[in.settings[MaskOperand]].elements;
-  for (uint32_t i = 0; i < words.size(); ++i) {
-    warp.require(words[i]);
-    mma.disabled[i / 4][i % 4] = warp.lanes<uint32_t>(words[i])[lane];
+  const std::vector<Operand> &mask_registers = in.operands[in.settings[MaskOperand]].elements;
+  for (uint32_t i = 0; i < mask_registers.size(); ++i) {
+    warp.require(mask_registers[i]);
+    mma.disabled[i / 4][i % 4] = warp.lanes<uint32_t>(mask_registers[i])[lane];
   }
 }
 

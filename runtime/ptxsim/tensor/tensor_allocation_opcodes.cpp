@@ -11,21 +11,21 @@ void refuse(Warp &warp, const std::string &wrong) {
     warp.trap(trap_kind::tensor_memory, wrong);
 }
 
-/// Waits while there is no room. Odd seeds place from the top, since the placement is not documented.
+/// Waits for enough free columns. Odd seeds allocate from the top, since the order is not documented.
 Outcome allocate(Warp &warp, const Instruction &in) {
   TensorMemory &memory = *warp.cta.tensor_memory;
   const auto count = warp.uniform<uint32_t>(in.operands[1]);
   refuse(warp, memory.may_allocate(count));
   const uint32_t lane = warp.first_lane();
-  const Place place = warp.locate_shared(warp.uniform_address(in.operands[0]), 4, 4, lane);
+  const MemoryLocation location = warp.locate_shared(warp.uniform_address(in.operands[0]), 4, 4, lane);
   const auto base = memory.allocate(count, warp.machine.options.seed & 1, in.line);
   if (!base)
     return Outcome::Wait;
   Actor actor = warp.actor();
   // The proxy of this write is not documented; Triton reuses the word for TMA without a fence.
   actor.asynchronous = warp.machine.options.allow_unconfirmed;
-  warp.check_shared_write(*place.cta, place.offset, 4, actor, lane);
-  store_value<uint32_t>(place.bytes, *base);
+  warp.check_shared_write(*location.cta, location.offset, 4, actor, lane);
+  store_value<uint32_t>(location.bytes, *base);
   warp.machine.changed();
   return Outcome::Next;
 }
@@ -57,9 +57,7 @@ Outcome relinquish(Warp &warp, const Instruction &) {
 
 void decode_collective(Decoder &decoder) {
   take_cta_group(decoder);
-  if (!decoder.take("sync") || !decoder.take("aligned"))
-    decoder.malformed("expected .sync.aligned");
-  decoder.instruction.converge = Converge::All;
+  decoder.expect_sync_aligned();
 }
 
 } // namespace

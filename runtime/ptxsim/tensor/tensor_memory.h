@@ -33,17 +33,17 @@ public:
   /// The cells of a lane, column by column.
   uint32_t *lane(uint32_t index) { return cells.data() + size_t{index} * columns; }
 
-  // Each returns what is wrong, or an empty string.
+  // Each returns an error message, empty if there is no error.
   std::string may_allocate(uint32_t count) const;
   std::string deallocate(uint32_t address, uint32_t count);
   std::string relinquish();
   /// Columns [first, first + count) belong to one allocation, and lanes [lane, lane + lane_count) exist.
   std::string outside(uint32_t lane, uint32_t lane_count, uint32_t first, uint32_t count) const;
-  /// Allocations that nobody has freed; asked when the CTA has exited.
+  /// Allocations that were never freed; read when the CTA has exited.
   std::string leak() const;
 
-  /// The base column, or nothing while there is no room. NVIDIA does not document the placement: `from_top`
-  /// takes the highest free columns.
+  /// The base column, or nullopt while there is not enough free space. NVIDIA does not document the placement:
+  /// `from_top` takes the highest free columns.
   std::optional<uint32_t> allocate(uint32_t count, bool from_top, uint32_t line);
 
   std::optional<Conflict> read(uint32_t lane, uint32_t lane_count, uint32_t column, const Actor &actor);

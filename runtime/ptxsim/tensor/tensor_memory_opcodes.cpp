@@ -153,9 +153,7 @@ Outcome wait_stores(Warp &warp, const Instruction &) { return wait_for(warp, Que
 
 void decode_shape(Decoder &decoder, const char *packing) {
   Instruction &in = decoder.instruction;
-  if (!decoder.take("sync") || !decoder.take("aligned"))
-    decoder.malformed("expected .sync.aligned");
-  in.converge = Converge::All;
+  decoder.expect_sync_aligned();
   in.settings[Shape] = decoder.take_one_of({"32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"});
   if (in.settings[Shape] < 0)
     decoder.malformed("expected a shape of tcgen05.ld and tcgen05.st");
@@ -206,9 +204,7 @@ Execute decode_store(Decoder &decoder) {
 }
 
 Execute decode_wait(Decoder &decoder, Execute execute) {
-  if (!decoder.take("sync") || !decoder.take("aligned"))
-    decoder.malformed("expected .sync.aligned");
-  decoder.instruction.converge = Converge::All;
+  decoder.expect_sync_aligned();
   decoder.expect_operands(0, 0);
   return execute;
 }

@@ -1,4 +1,4 @@
-// Which cells of tensor memory the registers of a lane stand for, in tcgen05.ld and tcgen05.st (PTX ISA,
+// The cells of tensor memory that the registers of a lane hold, in tcgen05.ld and tcgen05.st (PTX ISA,
 // "Data movement shape").
 #pragma once
 

@@ -25,8 +25,8 @@ WarpgroupStep &Warpgroup::arrive(Warp &warp, const Instruction &in) {
     step.happened = warp.clock.known.happened;
     step.proxied = warp.clock.known.proxied;
   } else {
-    step.happened.meet(warp.clock.known.happened);
-    step.proxied.meet(warp.clock.known.proxied);
+    step.happened.intersect(warp.clock.known.happened);
+    step.proxied.intersect(warp.clock.known.proxied);
   }
   step.arrived |= 1u << member;
   warp.machine.changed();

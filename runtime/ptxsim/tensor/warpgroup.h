@@ -20,7 +20,7 @@ inline constexpr uint32_t warpgroup_warps = 4;
 struct WarpgroupStep {
   const Instruction *instruction = nullptr;
   uint32_t arrived = 0;              // warps, as a mask
-  VectorClock happened;              // what all warps that have arrived knew
+  VectorClock happened;              // known to all warps that have arrived
   VectorClock proxied;               // the same of the async proxy
   std::shared_ptr<WarpgroupMma> mma; // of wgmma.mma_async
 

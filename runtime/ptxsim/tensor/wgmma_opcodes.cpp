@@ -26,7 +26,7 @@ constexpr uint32_t fragment_rows = 16; // of a warp
 constexpr uint32_t group_rows = fragment_rows * warpgroup_warps;
 constexpr char wait_name[] = "wgmma.wait_group";
 
-// fp8 on Hopper keeps 13 fraction bits and gives f32 with 13 (measured; PTX leaves it open).
+// fp8 on Hopper keeps 13 fraction bits and produces f32 with 13 (measured; PTX leaves it undefined).
 constexpr int narrow_fraction_bits = 13;
 
 std::optional<NumberFormat> operand_format(Type type) {
@@ -152,7 +152,7 @@ Warpgroup &warpgroup_of(Warp &warp) {
   return warp.cta.warpgroups[group];
 }
 
-/// What the asynchronous operations of the warpgroup read, as one agent.
+/// The queue of the warpgroup's asynchronous operations: their reads have one agent.
 AsyncQueue &group_queue(Warp &warp) {
   Warp &first = *warp.cta.warps[warp.index / warpgroup_warps * warpgroup_warps];
   return warp.cluster.queue(QueueKind::Warpgroup, first, 0);
@@ -184,9 +184,9 @@ std::shared_ptr<WarpgroupMma> read_operands(Warp &warp, const Instruction &in) {
   return mma;
 }
 
-void expect_equal(Warp &warp, const char *what, uint64_t expected, uint64_t found) {
+void expect_equal(Warp &warp, const char *operand, uint64_t expected, uint64_t found) {
   if (expected != found)
-    warp.trap(trap_kind::divergence, std::string("expected the same ") + what +
+    warp.trap(trap_kind::divergence, std::string("expected the same ") + operand +
                                          " in all four warps of the warpgroup, got " + std::to_string(expected) +
                                          " and " + std::to_string(found));
 }
@@ -197,7 +197,7 @@ void check_same_operands(Warp &warp, const WarpgroupMma &first, const WarpgroupM
   expect_equal(warp, "scale-d", first.accumulate, own.accumulate);
 }
 
-/// The last warp has arrived: reads of shared memory are checked against what all four knew.
+/// The last warp has arrived: reads of shared memory are checked against the knowledge of all four.
 void submit(Warp &warp, const WarpgroupStep &step) {
   const std::shared_ptr<WarpgroupMma> mma = step.mma;
   AsyncQueue &queue = group_queue(warp);
@@ -278,9 +278,8 @@ Outcome execute_wait(Warp &warp, const Instruction &in) {
 }
 
 void decode_aligned(Decoder &decoder) {
-  if (!decoder.take("sync") || !decoder.take("aligned"))
-    decoder.malformed("expected .sync.aligned");
-  decoder.instruction.converge = Converge::All;
+  decoder.expect_sync_aligned();
+  decoder.program.uses_wgmma = true;
 }
 
 /// m64nNkK of the operand type; K is 32 bytes.

@@ -11,7 +11,7 @@ using Coordinates = std::array<int64_t, maximum_rank>;
 
 /// One row of a shared-memory image: elements [first, first + count) of dimension 0 of a row in global memory.
 struct BoxRow {
-  uint64_t address = 0; ///< of element 0 of dimension 0; nothing is there unless `inside`
+  uint64_t address = 0; ///< of element 0 of dimension 0; valid only if `inside`
   int64_t first = 0;
   uint32_t count = 0;
   bool inside = true; ///< the coordinates of the outer dimensions are inside the tensor
@@ -32,7 +32,7 @@ std::vector<BoxRow> tile_rows(const TensorMap &map, const Coordinates &coordinat
 /// tile::gather4 and tile::scatter4: four rows of a matrix, `coordinates` being {column, row, row, row, row}.
 std::vector<BoxRow> gather_rows(const TensorMap &map, const Coordinates &coordinates);
 
-/// The pieces of `rows` at `shared_address`, swizzled. Each lies within one swizzle atom.
+/// The pieces of `rows` at `shared_address`, swizzled. Each is within one swizzle atom.
 std::vector<Piece> row_pieces(const TensorMap &map, const std::vector<BoxRow> &rows, uint32_t shared_address);
 
 } // namespace ptxsim

@@ -35,7 +35,7 @@ Transfer linear(uint32_t shared_offset, uint64_t global, uint32_t bytes) {
 
 void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint32_t bytes = size_of(warp, in.operands[2], lane);
-  const Place to = locate_bulk(warp, warp.address(in.operands[0], lane), bytes, bulk_alignment, lane);
+  const MemoryLocation to = locate_bulk(warp, warp.address(in.operands[0], lane), bytes, bulk_alignment, lane);
   const uint64_t from = warp.address(in.operands[1], lane);
   warp.locate(Space::Global, from, bytes, bulk_alignment, lane, false);
   const MbarrierPlace mbarrier = locate_mbarrier(warp, in.operands[3], lane);
@@ -64,7 +64,7 @@ void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint32_t bytes = size_of(warp, in.operands[2], lane);
   const uint64_t to = warp.address(in.operands[0], lane);
   warp.locate(Space::Global, to, bytes, bulk_alignment, lane, true);
-  const Place from = locate_bulk(warp, warp.address(in.operands[1], lane), bytes, bulk_alignment, lane);
+  const MemoryLocation from = locate_bulk(warp, warp.address(in.operands[1], lane), bytes, bulk_alignment, lane);
   if (from.cta != &warp.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected a source in the shared memory of the issuing CTA");
   const Combine combine =
@@ -80,8 +80,8 @@ Outcome bulk_store(Warp &warp, const Instruction &in) {
 /// Shared memory of one CTA to that of another (or a reduction into it), completing on an mbarrier there.
 void share_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint32_t bytes = size_of(warp, in.operands[2], lane);
-  const Place to = locate_bulk(warp, warp.address(in.operands[0], lane), bytes, bulk_alignment, lane);
-  const Place from = locate_bulk(warp, warp.address(in.operands[1], lane), bytes, bulk_alignment, lane);
+  const MemoryLocation to = locate_bulk(warp, warp.address(in.operands[0], lane), bytes, bulk_alignment, lane);
+  const MemoryLocation from = locate_bulk(warp, warp.address(in.operands[1], lane), bytes, bulk_alignment, lane);
   const MbarrierPlace mbarrier = locate_mbarrier(warp, in.operands[3], lane);
   if (mbarrier.cta != to.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected the mbarrier in the CTA of the destination");
@@ -123,7 +123,7 @@ Outcome commit_group(Warp &warp, const Instruction &) {
   return Outcome::Next;
 }
 
-/// A lane that has issued no bulk store has nothing to wait for.
+/// A lane that has issued no bulk store does not wait.
 Outcome wait_group(Warp &warp, const Instruction &in) {
   const auto pending = static_cast<uint32_t>(in.operands[0].value);
   bool done = true;

@@ -47,7 +47,7 @@ template <class T> bool is_nan(T x) {
     return false;
 }
 
-// min and max of a number and a NaN give the number (PTX ISA, min).
+// min and max of a number and a NaN return the number (PTX ISA, min).
 template <class T> T smaller(T x, T y) { return is_nan(x) ? y : is_nan(y) ? x : less(y, x) ? y : x; }
 template <class T> T larger(T x, T y) { return is_nan(x) ? y : is_nan(y) ? x : less(x, y) ? y : x; }
 template <class T> T increment(T x, T limit) { return x >= limit ? 0 : x + 1; }

@@ -116,13 +116,13 @@ void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   check_map_form(warp, in, map, lane);
   const Coordinates coordinates = coordinates_of(warp, in.operands[1], lane);
   const uint64_t address = warp.address(in.operands[0], lane);
-  const Place place = locate_bulk(warp, address, image_bytes(in, map), image_alignment, lane);
-  Transfer transfer = plan(in, map, coordinates, static_cast<uint32_t>(place.offset));
+  const MemoryLocation location = locate_bulk(warp, address, image_bytes(in, map), image_alignment, lane);
+  Transfer transfer = plan(in, map, coordinates, static_cast<uint32_t>(location.offset));
   transfer.rounds_to_tf32 = map.element == TensorElement::TF32;
   check_global_pieces(warp, transfer.pieces, false, lane);
   const MbarrierPlace mbarrier = locate_mbarrier(warp, in.operands[2], lane);
   if (!in.settings[Multicast]) {
-    submit_load(warp, lane, *place.cta, transfer, signalled_cta(warp, in, *place.cta, *mbarrier.cta, lane),
+    submit_load(warp, lane, *location.cta, transfer, signalled_cta(warp, in, *location.cta, *mbarrier.cta, lane),
                 mbarrier.offset);
     return;
   }
@@ -164,12 +164,12 @@ void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const Coordinates coordinates = coordinates_of(warp, in.operands[0], lane);
   check_store_coordinates(warp, in, coordinates, lane);
   if (map.element == TensorElement::TF32)
-    warp.unconfirmed("what a store through a tensor map of element type tf32 does to the numbers it moves");
+    warp.unconfirmed("the rounding of a store through a tensor map of element type tf32");
   const uint64_t address = warp.address(in.operands[1], lane);
-  const Place place = locate_bulk(warp, address, image_bytes(in, map), image_alignment, lane);
-  if (place.cta != &warp.cta)
+  const MemoryLocation location = locate_bulk(warp, address, image_bytes(in, map), image_alignment, lane);
+  if (location.cta != &warp.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected a source in the shared memory of the issuing CTA");
-  const Transfer transfer = plan(in, map, coordinates, static_cast<uint32_t>(place.offset));
+  const Transfer transfer = plan(in, map, coordinates, static_cast<uint32_t>(location.offset));
   check_global_pieces(warp, transfer.pieces, true, lane);
   submit_store(warp, lane, transfer, combination(warp, in, map, lane));
 }
@@ -179,7 +179,7 @@ Outcome tensor_store(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-/// A prefetch moves nothing that a program can see; its map must be legal all the same.
+/// A prefetch has no visible effect, but its map must be legal.
 Outcome tensor_prefetch(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
     check_map_form(warp, in, read_tensor_map(warp, warp.address(in.operands[0], lane), lane), lane);

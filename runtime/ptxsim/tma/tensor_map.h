@@ -60,7 +60,7 @@ TensorMap decode_tensor_map(const uint8_t *bytes);
 /// "expected ..., got ..."; empty if it is legal.
 std::string tensor_map_violation(const TensorMap &map);
 
-/// What the map uses that NVIDIA leaves undocumented; empty if nothing.
+/// The undocumented feature that the map uses; empty if none.
 std::string tensor_map_unconfirmed(const TensorMap &map);
 
 /// Elements that a tiled copy moves along dimension i: the box thinned by the element stride.

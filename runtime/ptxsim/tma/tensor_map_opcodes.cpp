@@ -19,14 +19,14 @@ Outcome replace(Warp &warp, const Instruction &in) {
   warp.require(value);
   for_each_lane(warp.mask, [&](uint32_t lane) {
     const uint64_t address = warp.address(in.operands[0], lane);
-    const Place place = warp.locate(in.space, address, tensor_map_bytes, tensor_map_alignment, lane, true);
-    if (place.space == Space::SharedCta)
-      warp.check_shared_write(*place.cta, place.offset, tensor_map_bytes, warp.actor(), lane);
+    const MemoryLocation location = warp.locate(in.space, address, tensor_map_bytes, tensor_map_alignment, lane, true);
+    if (location.space == Space::SharedCta)
+      warp.check_shared_write(*location.cta, location.offset, tensor_map_bytes, warp.actor(), lane);
     else
-      warp.machine.tensor_map_proxy.write(place.offset, in.line);
+      warp.machine.tensor_map_proxy.write(location.offset, in.line);
     const uint32_t ordinal = in.settings[HasOrdinal] ? static_cast<uint32_t>(in.operands[1].value) : 0;
     const std::string wrong =
-        replace_field(place.bytes, static_cast<TensorMapField>(in.settings[Field]), ordinal, warp.bits(value, lane));
+        replace_field(location.bytes, static_cast<TensorMapField>(in.settings[Field]), ordinal, warp.bits(value, lane));
     if (!wrong.empty())
       warp.trap_lane(lane, trap_kind::descriptor, wrong);
     warp.machine.changed();
@@ -62,9 +62,10 @@ Execute decode_replace(Decoder &decoder) {
 /// Shared to global, with the release to the tensormap proxy.
 Outcome copy_and_release(Warp &warp, const Instruction &in) {
   const uint32_t lane = warp.first_lane();
-  const Place to =
+  const MemoryLocation to =
       warp.locate(Space::Global, warp.address(in.operands[0], lane), tensor_map_bytes, tensor_map_bytes, lane, true);
-  const Place from = locate_bulk(warp, warp.address(in.operands[1], lane), tensor_map_bytes, tensor_map_bytes, lane);
+  const MemoryLocation from =
+      locate_bulk(warp, warp.address(in.operands[1], lane), tensor_map_bytes, tensor_map_bytes, lane);
   warp.check_shared_read(*from.cta, from.offset, tensor_map_bytes, warp.actor(), lane);
   std::memcpy(to.bytes, from.bytes, tensor_map_bytes);
   warp.machine.tensor_map_proxy.write(to.offset, in.line);

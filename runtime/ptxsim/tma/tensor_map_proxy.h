@@ -23,7 +23,7 @@ public:
       found->second.acquired.push_back({cluster, warp, epoch});
   }
 
-  /// What is missing before a warp that knows `happened` may use the map; empty if nothing is.
+  /// The synchronisation that is missing before a warp that knows `happened` may use the map; empty if none.
   std::string stale(uint64_t address, const Cluster *cluster, const VectorClock &happened) const {
     const auto found = written.find(address);
     if (found == written.end())

@@ -14,11 +14,11 @@ void set_bits(uint8_t *word_at, uint32_t low, uint32_t count, uint32_t value) {
   store_value<uint32_t>(word_at, (load_value<uint32_t>(word_at) & ~mask) | (value << low & mask));
 }
 
-std::string range(const char *what, uint64_t value, uint64_t least, uint64_t most) {
+std::string range(const char *quantity, uint64_t value, uint64_t least, uint64_t most) {
   if (value >= least && value <= most)
     return "";
-  return std::string("expected ") + what + " of " + std::to_string(least) + " to " + std::to_string(most) + ", got " +
-         std::to_string(value);
+  return std::string("expected ") + quantity + " of " + std::to_string(least) + " to " + std::to_string(most) +
+         ", got " + std::to_string(value);
 }
 
 void set_stride(uint8_t *map, uint32_t ordinal, uint64_t bytes) {
@@ -50,7 +50,7 @@ void set_swizzle(uint8_t *map, uint64_t mode) {
 }
 
 struct Limits {
-  const char *what;
+  const char *quantity;
   uint32_t ordinals; // 0: the field takes none
   uint64_t least, most;
 };
@@ -73,7 +73,7 @@ constexpr Limits field_limits[] = {
 
 std::string replace_field(uint8_t *map, TensorMapField field, uint32_t ordinal, uint64_t value) {
   const Limits &limits = field_limits[static_cast<uint8_t>(field)];
-  if (std::string wrong = range(limits.what, value, limits.least, limits.most); !wrong.empty())
+  if (std::string wrong = range(limits.quantity, value, limits.least, limits.most); !wrong.empty())
     return wrong;
   if (limits.ordinals && ordinal >= limits.ordinals)
     return range("a dimension", ordinal, 0, limits.ordinals - 1);

@@ -21,7 +21,7 @@ enum class TensorMapField : uint8_t {
 };
 
 /// Writes one field of the 128 bytes; `ordinal` chooses the dimension where there is one. Values are those of
-/// the instruction: rank counts from zero, strides are bytes, types are PTX's codes. Returns what is wrong
+/// the instruction: rank counts from zero, strides are bytes, types are PTX's codes. Returns an error message
 /// ("expected ..., got ..."), or an empty string.
 std::string replace_field(uint8_t *map, TensorMapField field, uint32_t ordinal, uint64_t value);
 

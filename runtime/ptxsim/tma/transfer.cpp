@@ -74,11 +74,12 @@ void scatter(const std::vector<uint8_t> &staged, const std::vector<Piece> &piece
 } // namespace
 
 TensorMap read_tensor_map(Warp &warp, uint64_t address, uint32_t lane) {
-  const Place place = warp.locate(Space::Generic, address, tensor_map_bytes, tensor_map_alignment, lane, false);
+  const MemoryLocation location =
+      warp.locate(Space::Generic, address, tensor_map_bytes, tensor_map_alignment, lane, false);
   if (std::string stale = warp.machine.tensor_map_proxy.stale(address, &warp.cluster, warp.clock.known.happened);
       !stale.empty() && warp.machine.options.checks)
     warp.trap_lane(lane, trap_kind::race, stale);
-  const TensorMap map = decode_tensor_map(place.bytes);
+  const TensorMap map = decode_tensor_map(location.bytes);
   if (std::string violation = tensor_map_violation(map); !violation.empty())
     warp.trap_lane(lane, trap_kind::descriptor, "the tensor map is illegal: " + violation);
   if (std::string open = tensor_map_unconfirmed(map); !open.empty())
@@ -149,13 +150,13 @@ void submit_store(Warp &warp, uint32_t lane, const Transfer &transfer, Combine c
   warp.machine.counters["bulk_store_bytes"] += bytes_of(*pieces, 0, pieces->size());
 }
 
-Place locate_bulk(Warp &warp, uint64_t address, uint64_t bytes, uint32_t alignment, uint32_t lane) {
+MemoryLocation locate_bulk(Warp &warp, uint64_t address, uint64_t bytes, uint32_t alignment, uint32_t lane) {
   return warp.locate_shared(address, bytes, alignment, lane);
 }
 
 MbarrierPlace locate_mbarrier(Warp &warp, const Operand &operand, uint32_t lane) {
-  const Place place = warp.locate_shared(warp.address(operand, lane), 8, 8, lane);
-  return {place.cta, static_cast<uint32_t>(place.offset)};
+  const MemoryLocation location = warp.locate_shared(warp.address(operand, lane), 8, 8, lane);
+  return {location.cta, static_cast<uint32_t>(location.offset)};
 }
 
 } // namespace ptxsim

@@ -11,15 +11,15 @@
 
 namespace ptxsim {
 
-/// A bulk copy that one lane issues, with the pieces it moves. All pieces lie in one CTA-relative shared image.
+/// A bulk copy that one lane issues, with the pieces it moves. All pieces are in one CTA-relative shared image.
 struct Transfer {
   std::vector<Piece> pieces;
-  uint32_t shared_offset = 0; // of the image, within its CTA
-  uint32_t bytes = 0;         // of the image
+  uint32_t shared_offset = 0;  // of the image, within its CTA
+  uint32_t bytes = 0;          // of the image
   bool rounds_to_tf32 = false; // a load through a map of tf32: each f32 becomes the nearest tf32, ties to even
 };
 
-/// Combines the bytes of a piece with what global or remote shared memory holds; null for a plain copy.
+/// Combines the bytes of a piece with the content of global or remote shared memory; null for a plain copy.
 using Combine = void (*)(uint8_t *to, const uint8_t *from, uint32_t bytes);
 
 /// Decodes the map at a generic address and checks every rule that a device can see. Traps "descriptor".
@@ -36,7 +36,7 @@ void submit_load(Warp &warp, uint32_t lane, Cta &destination, const Transfer &tr
 void submit_store(Warp &warp, uint32_t lane, const Transfer &transfer, Combine combine);
 
 /// Places one read or written by a bulk copy: 16-byte aligned parts of shared memory.
-Place locate_bulk(Warp &warp, uint64_t address, uint64_t bytes, uint32_t alignment, uint32_t lane);
+MemoryLocation locate_bulk(Warp &warp, uint64_t address, uint64_t bytes, uint32_t alignment, uint32_t lane);
 
 /// The CTA and offset of the mbarrier that an operand names.
 struct MbarrierPlace {
