@@ -1,10 +1,11 @@
-"""PTX that Triton makes, without a GPU, runs right on the simulator."""
+"""The simulator runs PTX of Triton, compiled without a GPU, with all checks."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -15,6 +16,7 @@ from tilec.runtime.simulate import Settings, Shape, run_text
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore:TRITON_DEFAULT_FP_FUSION")]
 
 ARCHITECTURES = (90, 100)
+SEEDS = range(20)
 # Triton asks for global scratch memory aligned to this.
 SCRATCH_ALIGNMENT = 128
 
@@ -81,9 +83,42 @@ def test_softmax(architecture: int, seed: int) -> None:
     assert (np.abs(y - exact) <= tolerance).all()
 
 
-def matmul(architecture: int, seed: int, settings: Settings) -> None:
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_histogram(architecture: int) -> None:
+    types = {"x": "*i32", "counts": "*i32", "n": "i32"}
+    kernel = compiled("histogram", types, {"BLOCK": 512, "BINS": 64}, architecture)
+    for seed in SEEDS:
+        x = np.random.default_rng(seed).integers(0, 64, 1000).astype(np.int32)
+        counts = np.zeros(64, np.int32)
+        run(kernel, 2, [x, counts, 1000], Settings(seed))
+        assert np.array_equal(counts, np.bincount(x, minlength=64))
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_sort(architecture: int) -> None:
+    kernel = compiled("sort", {"x": "*fp32", "y": "*fp32"}, {"COLUMNS": 256}, architecture)
+    for seed in SEEDS:
+        x = np.random.default_rng(seed).standard_normal((4, 256), np.float32)
+        y = np.zeros_like(x)
+        run(kernel, 4, [x, y], Settings(seed))
+        assert np.array_equal(y, np.sort(x, axis=1))
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_masked_cast_to_e4m3(architecture: int) -> None:
+    """Pairs of elements are converted by one instruction, in which one of them may be undefined."""
+    kernel = compiled("masked_cast", {"x": "*fp32", "y": "*fp8e4nv", "n": "i32"}, {"BLOCK": 256}, architecture)
+    assert "cvt.rn.satfinite.e4m3x2.f32" in kernel.asm["ptx"]
+    for seed in SEEDS:
+        x = np.random.default_rng(seed).standard_normal(1001, np.float32) * 100
+        y = np.zeros(1001, np.uint8)
+        run(kernel, 4, [x, y, 1001], Settings(seed))
+        assert np.array_equal(y, np.clip(x, -448, 448).astype(ml_dtypes.float8_e4m3fn).view(np.uint8))
+
+
+def matmul(architecture: int, seed: int, settings: Settings, name: str = "matmul") -> None:
     types = {"a": "*fp16", "b": "*fp16", "c": "*fp16", "M": "i32", "N": "i32", "K": "i32"}
-    kernel = compiled("matmul", types, {"BM": 128, "BN": 128, "BK": 64}, architecture)
+    kernel = compiled(name, types, {"BM": 128, "BN": 128, "BK": 64}, architecture)
     assert "cp.async.bulk.tensor" in kernel.asm["ptx"] and "tensormap.replace" in kernel.asm["ptx"]
     m, n, k = 200, 264, 304
     random = np.random.default_rng(seed)
@@ -104,8 +139,20 @@ def test_matmul_with_wgmma(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_matmul_with_tcgen05(seed: int) -> None:
     # Triton 3.9 clears the accumulator by tcgen05.st and waits for it, but has no tcgen05.fence on either side of the
-    # barrier before the mma of another warp (PTX ISA 9.7.16.6.4). The checks say so, unless what NVIDIA leaves
-    # unsaid, that a barrier alone orders them, is allowed.
+    # barrier before the mma of another warp (PTX ISA 9.7.16.6.4). That a barrier alone orders them is undocumented.
     with pytest.raises(SimulationError, match="race: 'tcgen05.mma.* writes tensor memory"):
         matmul(100, seed, Settings(seed))
     matmul(100, seed, Settings(seed, allow_unconfirmed=True))
+
+
+# Triton 3.9 does not fence the initialisation of an mbarrier before the TMA load that signals it (architecture 90),
+# and the accumulator as above (architecture 100). Both orders are undocumented; all other checks stay on.
+WARP_SPECIALIZED = {90: "uses an mbarrier outside the generic proxy", 100: "'tcgen05.mma.* writes tensor memory"}
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_warp_specialized_matmul(architecture: int, seed: int) -> None:
+    with pytest.raises(SimulationError, match=f"race: {WARP_SPECIALIZED[architecture]}"):
+        matmul(architecture, seed, Settings(seed), "warp_specialized_matmul")
+    matmul(architecture, seed, Settings(seed, allow_unconfirmed=True), "warp_specialized_matmul")

@@ -30,8 +30,14 @@ def attention(
     tiles = ct.cdiv(min(first + tm, keys) if causal else keys, tn)
     whole = min(first // tn, keys // tn) if causal else keys // tn
     for j in range(tiles):
-        k = ct.load(K, index=(batch, shared, 0, j), shape=(1, 1, width, tn), order=(0, 1, 3, 2), latency=2,
-                    padding_mode=ct.PaddingMode.ZERO)
+        k = ct.load(
+            K,
+            index=(batch, shared, 0, j),
+            shape=(1, 1, width, tn),
+            order=(0, 1, 3, 2),
+            latency=2,
+            padding_mode=ct.PaddingMode.ZERO,
+        )
         scores = ct.mma(q, ct.reshape(k, (width, tn)), ct.zeros((tm, tn), dtype=ct.float32))
         if (causal or not even) and j >= whole:
             key = (j * tn + ct.arange(tn, dtype=ct.int32))[None, :]
@@ -43,8 +49,9 @@ def attention(
         p = ct.exp2(scores * factor - above, flush_to_zero=True)
         shrink = ct.exp2(largest - above, flush_to_zero=True)
         weight = weight * shrink + ct.sum(p, axis=1, keepdims=True)
-        v = ct.load(V, index=(batch, shared, j, 0), shape=(1, 1, tn, width), latency=4,
-                    padding_mode=ct.PaddingMode.ZERO)
+        v = ct.load(
+            V, index=(batch, shared, j, 0), shape=(1, 1, tn, width), latency=4, padding_mode=ct.PaddingMode.ZERO
+        )
         total = ct.mma(p.astype(Q.dtype), ct.reshape(v, (tn, width)), total * shrink)
         largest = above
     total = ct.truediv(total, weight, flush_to_zero=True, rounding_mode=ct.RoundingMode.APPROX)

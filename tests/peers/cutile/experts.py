@@ -8,9 +8,7 @@ Flag = ct.Constant[bool]
 
 
 @ct.kernel
-def expert_matmul(
-    X, W, Y, shares, order, owners, replicas: int, weighted: Flag, tm: Extent, tn: Extent, tk: Extent
-):
+def expert_matmul(X, W, Y, shares, order, owners, replicas: int, weighted: Flag, tm: Extent, tn: Extent, tk: Extent):
     """Y[t] = X[t // replicas] @ W[expert of t].T, times shares[t] where `weighted`.
 
     `order` lists tokens by expert in whole tiles; a number beyond the last token fills a tile and is dropped.

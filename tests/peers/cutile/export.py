@@ -58,9 +58,7 @@ def export(kernel: Any, arguments: Sequence[Any], version: str, name: str = "ker
     file = io.BytesIO()
     # cuTile takes bytecode before 13.3 to be for one architecture.
     gpu = "sm_100" if version in ("13.1", "13.2") else None
-    export_kernel(
-        kernel, [signature], file, gpu_code=gpu, output_format="tileir_bytecode", bytecode_version=version
-    )
+    export_kernel(kernel, [signature], file, gpu_code=gpu, output_format="tileir_bytecode", bytecode_version=version)
     return file.getvalue()
 
 

@@ -12,7 +12,6 @@ from cutile.sampling import Comparisons, Launch, constants, random, tiles
 F8 = np.dtype(ml_dtypes.float8_e4m3fn)
 
 
-
 def factor(array: np.ndarray) -> Bounded:
     """An operand of the tensor cores: f32 goes through tf32."""
     return Bounded.exact(array).rounded(TF32 if array.dtype == np.float32 else 0.0)
@@ -37,9 +36,7 @@ def batch_matmul(launch: Launch, dtype: Any = np.float16, ragged: bool = False) 
     a, b = random(1, batch, m, k, dtype=dtype), random(2, batch, k, n, dtype=dtype)
     c = np.zeros((batch, m, n), out)
     launch("batch_matmul", (batch, tiles(m, tile[0]), tiles(n, tile[1])), [a, b, c, *constants(*tile)])
-    yield compare(
-        f"batch matmul {batch}x{m}x{n}x{k} {np.dtype(dtype)}", c, (factor(a) @ factor(b)).stored(out)
-    )
+    yield compare(f"batch matmul {batch}x{m}x{n}x{k} {np.dtype(dtype)}", c, (factor(a) @ factor(b)).stored(out))
 
 
 def gathered_matmul(launch: Launch, dtype: Any = np.float32) -> Comparisons:
