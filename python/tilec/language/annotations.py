@@ -1,4 +1,4 @@
-"""What a parameter of a kernel may be annotated with."""
+"""Annotations of the parameters of kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ T = TypeVar("T")
 
 
 class ConstantAnnotation:
-    """The parameter is a compile-time constant; the kernel is compiled once for each value."""
+    """A compile-time constant; the kernel is compiled once for each value. `ct.Constant[int]` is short for it.
+
+    Example:
+        >>> from typing import Annotated
+        >>> @ct.kernel
+        ... def example(n: Annotated[int, ct.ConstantAnnotation()]): print(ct.arange(n, dtype=ct.int32))
+        >>> ct.launch(None, 1, example, (4,), backend="interpret")
+        [0, 1, 2, 3]
+    """
 
     def __repr__(self) -> str:
         return "ConstantAnnotation()"
@@ -19,10 +27,24 @@ class ConstantAnnotation:
 
 @dataclass(frozen=True, kw_only=True)
 class ArrayAnnotation:
-    """Extents and strides that shall be compile-time constants, by dimension (negative counts from the end).
+    """Extents and strides that become compile-time constants, by dimension (negative ones count from the end).
 
-    Raises ValueError for an `index_dtype` other than int32: extents and strides are 32-bit integers; TypeError where
-    dimensions are not a tuple of integers.
+    Args:
+        index_dtype: the type of extents and strides, int32.
+        static_shape_dims: the dimensions whose extents are constants.
+        static_stride_dims: the dimensions whose strides are constants.
+
+    Raises:
+        ValueError: `index_dtype` is not int32.
+        TypeError: dimensions are not a tuple of integers.
+
+    Example:
+        >>> from typing import Annotated
+        >>> @ct.kernel
+        ... def example(x: Annotated[ct.Array, ct.ArrayAnnotation(static_shape_dims=(0,))]):
+        ...     print(ct.ones(x.shape[0], ct.int32))
+        >>> ct.launch(None, 1, example, (np.zeros(4),), backend="interpret")
+        [1, 1, 1, 1]
     """
 
     index_dtype: DType = int32

@@ -1,140 +1,647 @@
-"""Arithmetic, comparison and bits, element by element, broadcasting as numpy does."""
+"""Arithmetic, comparison and bits, element by element, broadcasting as numpy does.
+
+Operands are tiles, scalars or Python numbers. Two element types are promoted to their common one; a Python number takes
+the element type of the other operand unless its category is higher. Two constants produce a constant.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tilec.language.stub import kernel_function
 
-
-@kernel_function
-def add(x, y, /, *, rounding_mode=None, flush_to_zero=False):
-    """x + y."""
-
-
-@kernel_function
-def sub(x, y, /, *, rounding_mode=None, flush_to_zero=False):
-    """x - y."""
+if TYPE_CHECKING:
+    from tilec.language.modes import RoundingMode
+    from tilec.language.operands import Operand
+    from tilec.language.view import Tile
 
 
 @kernel_function
-def mul(x, y, /, *, rounding_mode=None, flush_to_zero=False):
-    """x * y."""
+def add(x: Operand, y: Operand, /, *, rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False) -> Tile:
+    """x + y.
+
+    Args:
+        x: the first operand, of integers or floats.
+        y: the second operand.
+        rounding_mode: RN (the default), RZ, RM or RP; floats only.
+        flush_to_zero: whether subnormal operands and results become zero; float32 only.
+
+    Returns:
+        The sums in the common element type and shape; integers wrap around.
+
+    Raises:
+        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
+        TileValueError: a Python number is out of range of the other operand's element type.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.add(ct.arange(4, dtype=ct.int32), 10), ct.arange(2, dtype=ct.int32) + 0.5)
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [10, 11, 12, 13] [0.500000, 1.500000]
+    """
 
 
 @kernel_function
-def truediv(x, y, /, *, rounding_mode=None, flush_to_zero=False):
-    """x / y, float32 where both are integers."""
+def sub(x: Operand, y: Operand, /, *, rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False) -> Tile:
+    """x - y.
+
+    Args:
+        x: the minuend, of integers or floats.
+        y: the subtrahend.
+        rounding_mode: RN (the default), RZ, RM or RP; floats only.
+        flush_to_zero: whether subnormal operands and results become zero; float32 only.
+
+    Returns:
+        The differences in the common element type and shape; integers wrap around.
+
+    Raises:
+        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
+        TileValueError: a Python number is out of range of the other operand's element type.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.sub(1, ct.arange(4, dtype=ct.int32)))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [1, 0, -1, -2]
+    """
 
 
 @kernel_function
-def floordiv(x, y, /):
-    """x // y, rounded towards negative infinity."""
+def mul(x: Operand, y: Operand, /, *, rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False) -> Tile:
+    """x * y.
+
+    Args:
+        x: the first factor, of integers or floats.
+        y: the second factor.
+        rounding_mode: RN (the default), RZ, RM or RP; floats only.
+        flush_to_zero: whether subnormal operands and results become zero; float32 only.
+
+    Returns:
+        The products in the common element type and shape; integers wrap around.
+
+    Raises:
+        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
+        TileValueError: a Python number is out of range of the other operand's element type.
+
+    Example:
+        >>> @ct.kernel
+        ... def example():
+        ...     row = ct.arange(2, dtype=ct.int32) + 1
+        ...     print(ct.mul(row[:, None], row * 10))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [[10, 20], [20, 40]]
+    """
 
 
 @kernel_function
-def mod(x, y, /):
-    """x % y, with the sign of y as in Python."""
+def truediv(
+    x: Operand, y: Operand, /, *, rounding_mode: RoundingMode | None = None, flush_to_zero: bool = False
+) -> Tile:
+    """x / y.
+
+    Args:
+        x: the dividend, of integers or floats.
+        y: the divisor.
+        rounding_mode: RN (the default), RZ, RM or RP; for float32 also FULL or APPROX, which are faster.
+        flush_to_zero: whether subnormal operands and results become zero; float32 only.
+
+    Returns:
+        The quotients in the common element type; float32 if both operands are integers.
+
+    Raises:
+        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
+        TileValueError: two constants are divided, and the divisor is zero.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.truediv(ct.arange(4, dtype=ct.int32), 2))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [0.000000, 0.500000, 1.000000, 1.500000]
+    """
 
 
 @kernel_function
-def divmod(x, y, /):
-    """(x // y, x % y)."""
+def floordiv(x: Operand, y: Operand, /) -> Tile:
+    """x // y, rounded towards negative infinity.
+
+    Args:
+        x: the dividend, of integers or floats.
+        y: the divisor.
+
+    Returns:
+        The quotients in the common element type and shape.
+
+    Raises:
+        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
+        TileValueError: two constants are divided, and the divisor is zero.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.floordiv(ct.arange(4, dtype=ct.int32, start=-4), 3))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [-2, -1, -1, -1]
+    """
 
 
 @kernel_function
-def pow(x, y, /):
-    """x ** y."""
+def mod(x: Operand, y: Operand, /) -> Tile:
+    """x % y, with the sign of y as in Python.
+
+    Args:
+        x: the dividend, of integers or floats.
+        y: the divisor.
+
+    Returns:
+        The remainders in the common element type and shape.
+
+    Raises:
+        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
+        TileValueError: two constants are divided, and the divisor is zero.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.mod(ct.arange(4, dtype=ct.int32, start=-4), 3))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [2, 0, 1, 2]
+    """
 
 
 @kernel_function
-def minimum(x, y, /, *, flush_to_zero=False, propagate_nan=False):
-    """The smaller of the two; a NaN loses, unless `propagate_nan`."""
+def divmod(x: Operand, y: Operand, /) -> tuple[Tile, Tile]:
+    """(x // y, x % y) of integers.
+
+    Args:
+        x: the dividend.
+        y: the divisor.
+
+    Returns:
+        The quotients and the remainders, in the common element type and shape.
+
+    Raises:
+        TileTypeError: an operand is not of integers, or element types or shapes do not combine.
+        TileValueError: two constants are divided, and the divisor is zero.
+
+    Example:
+        >>> @ct.kernel
+        ... def example():
+        ...     row, column = ct.divmod(ct.arange(4, dtype=ct.int32), 2)
+        ...     print(row, column)
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [0, 0, 1, 1] [0, 1, 0, 1]
+    """
 
 
 @kernel_function
-def maximum(x, y, /, *, flush_to_zero=False, propagate_nan=False):
-    """The larger of the two; a NaN loses, unless `propagate_nan`."""
+def pow(x: Operand, y: Operand, /) -> Tile:
+    """x ** y of floats.
+
+    Args:
+        x: the base.
+        y: the exponent.
+
+    Returns:
+        The powers in the common element type and shape; NaN for a negative base and a fractional exponent.
+
+    Raises:
+        TileTypeError: both operands are integers and one is a tile, or element types or shapes do not combine.
+        TileValueError: the power of two constants does not exist.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.pow(ct.arange(4, dtype=ct.float32), 2))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [0.000000, 1.000000, 4.000000, 9.000000]
+    """
 
 
-def cdiv(x, y, /):
-    """x / y rounded up, of integers; on the host too."""
+@kernel_function
+def minimum(x: Operand, y: Operand, /, *, flush_to_zero: bool = False, propagate_nan: bool = False) -> Tile:
+    """The smaller of x and y.
+
+    Args:
+        x: the first operand, of integers or floats.
+        y: the second operand.
+        flush_to_zero: whether subnormal operands and results become zero; float32 only.
+        propagate_nan: whether a NaN in either operand is the result; otherwise the other operand is.
+
+    Returns:
+        The minima in the common element type and shape.
+
+    Raises:
+        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
+        TileValueError: a Python number is out of range of the other operand's element type.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.minimum(ct.arange(4, dtype=ct.int32), 2))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [0, 1, 2, 2]
+    """
+
+
+@kernel_function
+def maximum(x: Operand, y: Operand, /, *, flush_to_zero: bool = False, propagate_nan: bool = False) -> Tile:
+    """The larger of x and y.
+
+    Args:
+        x: the first operand, of integers or floats.
+        y: the second operand.
+        flush_to_zero: whether subnormal operands and results become zero; float32 only.
+        propagate_nan: whether a NaN in either operand is the result; otherwise the other operand is.
+
+    Returns:
+        The maxima in the common element type and shape.
+
+    Raises:
+        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
+        TileValueError: a Python number is out of range of the other operand's element type.
+
+    Example:
+        >>> @ct.kernel
+        ... def example():
+        ...     x = ct.full((2,), float("nan"), ct.float32)
+        ...     print(ct.maximum(x, 1), ct.maximum(x, 1, propagate_nan=True))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [1.000000, 1.000000] [nan, nan]
+    """
+
+
+def cdiv(x: int, y: int, /) -> int:
+    """x / y rounded up, of integers; also on the host, for the number of blocks of a grid.
+
+    Args:
+        x: the dividend.
+        y: the divisor.
+
+    Returns:
+        The least integer that is at least x / y; in a kernel a tile if an operand is one.
+
+    Raises:
+        ZeroDivisionError: on the host, the divisor is zero.
+        TileTypeError: in a kernel, an operand is not of integers.
+
+    Example:
+        >>> ct.cdiv(1000, 128)
+        8
+    """
     return -(-x // y)
 
 
 @kernel_function
-def negative(x, /):
-    """-x."""
+def negative(x: Operand, /) -> Tile:
+    """-x.
+
+    Args:
+        x: the operand, of integers or floats.
+
+    Returns:
+        The negated elements, in the element type and shape of x; the least integer of a type stays as it is.
+
+    Raises:
+        TileTypeError: x is a bool tile, or not a tile or a number.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.negative(ct.arange(4, dtype=ct.int32)))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [0, -1, -2, -3]
+    """
 
 
 @kernel_function
-def abs(x, /):
-    """The absolute value."""
+def abs(x: Operand, /) -> Tile:
+    """The absolute value.
+
+    Args:
+        x: the operand, of integers or floats.
+
+    Returns:
+        |x| in the element type and shape of x.
+
+    Raises:
+        TileTypeError: x is a bool tile, or not a tile or a number.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.abs(ct.arange(4, dtype=ct.int32, start=-2)))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [2, 1, 0, 1]
+    """
 
 
 @kernel_function
-def greater(x, y, /):
-    """x > y."""
+def greater(x: Operand, y: Operand, /) -> Tile:
+    """x > y.
+
+    Args:
+        x: the first operand.
+        y: the second operand.
+
+    Returns:
+        A bool tile of the common shape; false where an operand is NaN.
+
+    Raises:
+        TileTypeError: element types or shapes do not combine.
+        TileValueError: a Python number is out of range of the other operand's element type.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.greater(ct.arange(4, dtype=ct.int32), 1))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [0, 0, 1, 1]
+    """
 
 
 @kernel_function
-def greater_equal(x, y, /):
-    """x >= y."""
+def greater_equal(x: Operand, y: Operand, /) -> Tile:
+    """x >= y.
+
+    Args:
+        x: the first operand.
+        y: the second operand.
+
+    Returns:
+        A bool tile of the common shape; false where an operand is NaN.
+
+    Raises:
+        TileTypeError: element types or shapes do not combine.
+        TileValueError: a Python number is out of range of the other operand's element type.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.greater_equal(ct.arange(4, dtype=ct.int32), 1))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [0, 1, 1, 1]
+    """
 
 
 @kernel_function
-def less(x, y, /):
-    """x < y."""
+def less(x: Operand, y: Operand, /) -> Tile:
+    """x < y.
+
+    Args:
+        x: the first operand.
+        y: the second operand.
+
+    Returns:
+        A bool tile of the common shape; false where an operand is NaN.
+
+    Raises:
+        TileTypeError: element types or shapes do not combine.
+        TileValueError: a Python number is out of range of the other operand's element type.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.less(ct.arange(4, dtype=ct.int32), 1))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [1, 0, 0, 0]
+    """
 
 
 @kernel_function
-def less_equal(x, y, /):
-    """x <= y."""
+def less_equal(x: Operand, y: Operand, /) -> Tile:
+    """x <= y.
+
+    Args:
+        x: the first operand.
+        y: the second operand.
+
+    Returns:
+        A bool tile of the common shape; false where an operand is NaN.
+
+    Raises:
+        TileTypeError: element types or shapes do not combine.
+        TileValueError: a Python number is out of range of the other operand's element type.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.less_equal(ct.arange(4, dtype=ct.int32), 1))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [1, 1, 0, 0]
+    """
 
 
 @kernel_function
-def equal(x, y, /):
-    """x == y."""
+def equal(x: Operand, y: Operand, /) -> Tile:
+    """x == y.
+
+    Args:
+        x: the first operand.
+        y: the second operand.
+
+    Returns:
+        A bool tile of the common shape; false where an operand is NaN.
+
+    Raises:
+        TileTypeError: element types or shapes do not combine.
+        TileValueError: a Python number is out of range of the other operand's element type.
+
+    Example:
+        >>> @ct.kernel
+        ... def example():
+        ...     row = ct.arange(2, dtype=ct.int32)
+        ...     print(ct.equal(row[:, None], row))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [[1, 0], [0, 1]]
+    """
 
 
 @kernel_function
-def not_equal(x, y, /):
-    """x != y."""
+def not_equal(x: Operand, y: Operand, /) -> Tile:
+    """x != y.
+
+    Args:
+        x: the first operand.
+        y: the second operand.
+
+    Returns:
+        A bool tile of the common shape; true where an operand is NaN.
+
+    Raises:
+        TileTypeError: element types or shapes do not combine.
+        TileValueError: a Python number is out of range of the other operand's element type.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.not_equal(ct.arange(4, dtype=ct.int32), 1))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [1, 0, 1, 1]
+    """
 
 
 @kernel_function
-def isnan(x, /):
-    """Whether x is not a number."""
+def isnan(x: Operand, /) -> Tile:
+    """Whether x is not a number.
+
+    Args:
+        x: the operand, of floats.
+
+    Returns:
+        A bool tile of the shape of x.
+
+    Raises:
+        TileTypeError: x is not of floats.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.isnan(ct.sqrt(ct.arange(4, dtype=ct.float32, start=-1))))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [1, 0, 0, 0]
+    """
 
 
 @kernel_function
-def bitwise_and(x, y, /):
-    """x & y."""
+def bitwise_and(x: Operand, y: Operand, /) -> Tile:
+    """x & y.
+
+    Args:
+        x: the first operand, of integers or bools.
+        y: the second operand, of the same element type or a Python number.
+
+    Returns:
+        The bits set in both operands, in their element type.
+
+    Raises:
+        TileTypeError: an operand is of floats, or element types or shapes differ.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.bitwise_and(ct.arange(4, dtype=ct.int32), 2))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [0, 0, 2, 2]
+    """
 
 
 @kernel_function
-def bitwise_or(x, y, /):
-    """x | y."""
+def bitwise_or(x: Operand, y: Operand, /) -> Tile:
+    """x | y.
+
+    Args:
+        x: the first operand, of integers or bools.
+        y: the second operand, of the same element type or a Python number.
+
+    Returns:
+        The bits set in either operand, in their element type.
+
+    Raises:
+        TileTypeError: an operand is of floats, or element types or shapes differ.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.bitwise_or(ct.arange(4, dtype=ct.int32), 2))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [2, 3, 2, 3]
+    """
 
 
 @kernel_function
-def bitwise_xor(x, y, /):
-    """x ^ y."""
+def bitwise_xor(x: Operand, y: Operand, /) -> Tile:
+    """x ^ y.
+
+    Args:
+        x: the first operand, of integers or bools.
+        y: the second operand, of the same element type or a Python number.
+
+    Returns:
+        The bits set in exactly one operand, in their element type.
+
+    Raises:
+        TileTypeError: an operand is of floats, or element types or shapes differ.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.bitwise_xor(ct.arange(4, dtype=ct.int32), 3))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [3, 2, 1, 0]
+    """
 
 
 @kernel_function
-def bitwise_lshift(x, y, /):
-    """x << y."""
+def bitwise_lshift(x: Operand, y: Operand, /) -> Tile:
+    """x << y.
+
+    Args:
+        x: the integers to shift.
+        y: the numbers of bits, of 0 to one less than the width of the element type.
+
+    Returns:
+        The shifted integers in the common element type.
+
+    Raises:
+        TileTypeError: an operand is not of integers, or element types or shapes do not combine.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.bitwise_lshift(1, ct.arange(4, dtype=ct.int32)))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [1, 2, 4, 8]
+    """
 
 
 @kernel_function
-def bitwise_rshift(x, y, /):
-    """x >> y; the sign is kept where x is signed."""
+def bitwise_rshift(x: Operand, y: Operand, /) -> Tile:
+    """x >> y; signed integers keep their sign.
+
+    Args:
+        x: the integers to shift.
+        y: the numbers of bits, of 0 to one less than the width of the element type.
+
+    Returns:
+        The shifted integers in the common element type.
+
+    Raises:
+        TileTypeError: an operand is not of integers, or element types or shapes do not combine.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.bitwise_rshift(ct.full((2,), -8, ct.int32), ct.arange(2, dtype=ct.int32) + 1))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [-4, -2]
+    """
 
 
 @kernel_function
-def bitwise_not(x, /):
-    """All bits flipped."""
+def bitwise_not(x: Operand, /) -> Tile:
+    """All bits inverted.
+
+    Args:
+        x: the operand, of integers or bools.
+
+    Returns:
+        ~x in the element type and shape of x.
+
+    Raises:
+        TileTypeError: x is of floats.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.bitwise_not(ct.arange(2, dtype=ct.int32)), ~(ct.arange(2, dtype=ct.int32) > 0))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [-1, -2] [1, 0]
+    """
 
 
 @kernel_function
-def where(cond, x, y, /):
-    """x where `cond` holds, else y."""
+def where(cond: Operand, x: Operand, y: Operand, /) -> Tile:
+    """x where `cond` holds, else y.
+
+    Args:
+        cond: a bool tile.
+        x: the elements where `cond` is true.
+        y: the elements where it is false.
+
+    Returns:
+        The chosen elements in the common element type of x and y and the common shape of all three.
+
+    Raises:
+        TileTypeError: `cond` is not of bools, or element types or shapes do not combine.
+        TileValueError: a Python number is out of range of the other operand's element type.
+
+    Example:
+        >>> @ct.kernel
+        ... def example():
+        ...     x = ct.arange(4, dtype=ct.int32, start=-2)
+        ...     print(ct.where(x < 0, 0, x))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [0, 0, 0, 1]
+    """

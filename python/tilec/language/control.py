@@ -1,30 +1,121 @@
-"""What is decided while the kernel is compiled."""
+"""Compile-time evaluation, and assertions at run time."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar
+
 from tilec.language.stub import kernel_function
 
+if TYPE_CHECKING:
+    from tilec.language.operands import Operand
 
-@kernel_function
-def static_assert(condition, message=None, /):
-    """Refuse to compile unless the constant `condition` holds."""
-
-
-@kernel_function
-def static_iter(iterable):
-    """`for x in ct.static_iter(...)`: the body is repeated for each element of a tuple or constant range."""
+T = TypeVar("T")
 
 
 @kernel_function
-def static_eval(expr, /):
-    """The value of an expression that is known while compiling."""
+def static_assert(condition: bool, message: object = None, /) -> None:
+    """Stops the compile unless a condition holds.
+
+    Args:
+        condition: a constant.
+        message: added to the error.
+
+    Raises:
+        TileStaticAssertionError: the condition does not hold.
+        TileTypeError: the condition is not a constant.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(n: ct.Constant[int]): ct.static_assert(n % 4 == 0, f"n is {n}")
+        >>> try: ct.launch(None, 1, example, (6,), backend="interpret")
+        ... except ct.TileStaticAssertionError as error: print(error.message)
+        static assertion failed: n is 6
+    """
 
 
 @kernel_function
-def ensure_constant(value, /):
-    """`value`, which must be known while compiling."""
+def static_iter(iterable: Iterable[T]) -> Iterable[T]:
+    """`for x in ct.static_iter(...)` repeats its body at compile time, with x as a constant.
+
+    Args:
+        iterable: a tuple, or a range of constants.
+
+    Returns:
+        The items, for the `for` statement.
+
+    Raises:
+        TileTypeError: `iterable` is not known at compile time.
+        TileSyntaxError: the call is not directly after the 'in' of a `for` statement.
+
+    Example:
+        >>> @ct.kernel
+        ... def example():
+        ...     for dtype in ct.static_iter((ct.int32, ct.float32)):
+        ...         print(ct.arange(2, dtype=dtype))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [0, 1]
+        [0.000000, 1.000000]
+    """
 
 
 @kernel_function
-def assert_(cond, /, message=None):
-    """Report every element that does not hold when the kernel runs."""
+def static_eval(expr: T, /) -> T:
+    """The value of an expression, which must be known at compile time.
+
+    Args:
+        expr: the expression.
+
+    Returns:
+        Its value, a constant.
+
+    Raises:
+        TileTypeError: the value is not known at compile time.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(n: ct.Constant[int]): print(ct.static_eval(n * 2 if n > 4 else n))
+        >>> ct.launch(None, 1, example, (8,), backend="interpret")
+        16
+    """
+
+
+@kernel_function
+def ensure_constant(value: T, /) -> T:
+    """`value`, which must be known at compile time.
+
+    Args:
+        value: the value.
+
+    Returns:
+        The value.
+
+    Raises:
+        TileTypeError: the value is not known at compile time.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(n: ct.Constant[int]): print(ct.arange(ct.ensure_constant(n), dtype=ct.int32))
+        >>> ct.launch(None, 1, example, (4,), backend="interpret")
+        [0, 1, 2, 3]
+    """
+
+
+@kernel_function
+def assert_(cond: Operand, /, message: str | None = None) -> None:
+    """Stops the kernel at run time if an element of a condition is false.
+
+    Args:
+        cond: a bool tile or scalar.
+        message: a constant string, added to the report.
+
+    Raises:
+        TileTypeError: `cond` is not of bools, or `message` is not a constant string.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(n): ct.assert_(n > 0, "n must be positive")
+        >>> try: ct.launch(None, 1, example, (-1,), backend="interpret")
+        ... except ct.TileError as error: print(error.message)
+        assertion failed: n must be positive (at its value)
+    """

@@ -1,4 +1,4 @@
-"""The element types of arrays and tiles: `ct.float16` and its kin, and how two of them combine."""
+"""The element types of arrays and tiles, such as `ct.float16`, and the promotion of two of them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,25 @@ class Category(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class DType:
-    """An element type; in a kernel, calling one (`ct.int16(5)`) makes a scalar of that type.
+    """An element type; in a kernel, a call of one (`ct.int16(5)`) is a scalar of that type.
 
-    `name` is the name in Python, `element` the name in signatures and Tile IR (unsigned integers keep their `u` in
-    signatures; Tile IR integers have no sign). `bitwidth` is the width in memory.
+    Args:
+        name: the name in Python.
+        element: the name in signatures and Tile IR; only signatures distinguish `u8` from `i8`.
+        bitwidth: the width in memory, in bits.
+        category: the category, which decides promotion.
+        signed: whether integers are signed.
+
+    Raises:
+        CompileError: a type is called on the host.
+
+    Example:
+        >>> ct.uint8.bitwidth, ct.uint8.range, ct.uint8.is_integral
+        (8, (0, 255), True)
+        >>> @ct.kernel
+        ... def example(): print(ct.uint8(3) - ct.uint8(5))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        254
     """
 
     name: str
@@ -40,7 +55,7 @@ class DType:
     def __repr__(self) -> str:
         return f"<DType '{self.name}'>"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[object, ...]:
         return by_element, (self.element,)
 
     def __call__(self, value: object, /) -> object:

@@ -1,11 +1,11 @@
-"""Hints of a kernel to the compiler, the same for every target or one by one."""
+"""Hints of a kernel to the compiler, for every target or by target."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 from tilec.errors import CompileError
 
@@ -14,12 +14,23 @@ _TARGET_NAME = re.compile(r"sm_[0-9]+")
 
 
 class ByTarget:
-    """A value that depends on the target: `ByTarget(sm_100=2, default=1)`; targets are named without suffix.
+    """The value of a hint that depends on the target.
 
-    Raises ValueError for a name that is not sm_<number>.
+    Args:
+        default: the value for every other target; None lets the compiler choose.
+        values: the values by target, whose names have no suffix: sm_90, sm_100.
+
+    Raises:
+        ValueError: a name is not sm_<number>.
+
+    Example:
+        >>> @ct.kernel(num_ctas=ct.ByTarget(sm_100=2, default=1))
+        ... def example(x): ct.store(x, 0, ct.ones(4, ct.int32))
+        >>> example.hints.num_ctas
+        ByTarget(default=1, sm_100=2)
     """
 
-    def __init__(self, *, default: Any = None, **values: Any) -> None:
+    def __init__(self, *, default: int | None = None, **values: int | None) -> None:
         for target in values:
             if not _TARGET_NAME.fullmatch(target):
                 raise ValueError(f"expected targets named sm_<number>, such as sm_100, got '{target}'")
@@ -31,16 +42,19 @@ class ByTarget:
         return f"ByTarget(default={self.default}{values})"
 
 
+Hint: TypeAlias = int | ByTarget | None
+
+
 @dataclass(frozen=True)
 class Hints:
-    """Each a value, a `ByTarget`, or None: let the compiler choose."""
+    """Each a value, a `ByTarget`, or None, which lets the compiler choose."""
 
-    num_ctas: Any = None
-    occupancy: Any = None
-    opt_level: Any = None
-    num_worker_warps: Any = None
+    num_ctas: Hint = None
+    occupancy: Hint = None
+    opt_level: Hint = None
+    num_worker_warps: Hint = None
 
-    def replace(self, **changes: Any) -> Hints:
+    def replace(self, **changes: Hint) -> Hints:
         """These hints with some changed; raises CompileError for an unknown name or a value out of range."""
         for name, value in changes.items():
             if name not in _LIMITS:
@@ -50,7 +64,7 @@ class Hints:
         return dataclasses.replace(self, **changes)
 
     def by_target(self) -> dict[str, dict[str, int]]:
-        """{target or "default": {key of Tile IR: value}}; opt_level is no matter of the module."""
+        """{target or "default": {key of Tile IR: value}}; the module does not hold opt_level."""
         table: dict[str, dict[str, int]] = {}
         for name, key in _KEYS.items():
             value = getattr(self, name)
@@ -61,7 +75,7 @@ class Hints:
         return table
 
     def opt_level_for(self, target: str) -> int | None:
-        """The optimisation level of ptxas for a target."""
+        """The optimization level of ptxas for a target."""
         level = self.opt_level
         return level.values.get(target.rstrip("a"), level.default) if isinstance(level, ByTarget) else level
 
@@ -78,7 +92,7 @@ _LIMITS = {"num_ctas": (1, 16), "occupancy": (1, 32), "opt_level": (0, 3), "num_
 _POWERS_OF_TWO = ("num_ctas", "num_worker_warps")
 
 
-def _check(name: str, value: Any) -> None:
+def _check(name: str, value: int | None) -> None:
     if value is None:
         return
     least, greatest = _LIMITS[name]

@@ -1,31 +1,90 @@
-"""Between arrays in global memory and tiles; where a block stands in the grid."""
+"""Loads, stores, and the position of a block in the grid."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tilec.errors import CompileError
 from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode
 from tilec.language.stub import kernel_function
 
-
-@kernel_function
-def bid(axis):
-    """The index of this block along `axis` (0, 1 or 2) of the grid, int32."""
-
-
-@kernel_function
-def num_blocks(axis):
-    """The number of blocks along `axis` (0, 1 or 2) of the grid, int32."""
+if TYPE_CHECKING:
+    from tilec.language.operands import AxisOrder, Index, IntegerScalar, Operand, Shape
+    from tilec.language.view import Array, Tile
+    from tilec.runtime.artifact import Artifact
 
 
 @kernel_function
-def num_tiles(array, /, axis, shape, order="C"):
-    """How many tiles of `shape` cover the array along `axis`, the last one perhaps in part, int32."""
+def bid(axis: int) -> int:
+    """The index of this block in the grid.
+
+    Args:
+        axis: the axis of the grid, 0, 1 or 2, a constant.
+
+    Returns:
+        An int32 scalar, from 0 to `num_blocks(axis) - 1`.
+
+    Raises:
+        TileTypeError: `axis` is not one of these constants.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x): ct.store(x, ct.bid(0), ct.bid(0) * 10)
+        >>> x = np.zeros(3, np.int32)
+        >>> ct.launch(None, 3, example, (x,), backend="interpret")
+        >>> x
+        array([ 0, 10, 20], dtype=int32)
+    """
 
 
-def _load_on_host(*arguments, **keywords):
-    # One name for two things that cannot be confused: on the host the only argument is a path.
+@kernel_function
+def num_blocks(axis: int) -> int:
+    """The number of blocks of the grid along an axis.
+
+    Args:
+        axis: the axis of the grid, 0, 1 or 2, a constant.
+
+    Returns:
+        An int32 scalar.
+
+    Raises:
+        TileTypeError: `axis` is not one of these constants.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.num_blocks(0), ct.num_blocks(1))
+        >>> ct.launch(None, (1, 1), example, (), backend="interpret")
+        1 1
+    """
+
+
+@kernel_function
+def num_tiles(array: Array, /, axis: int, shape: Shape, order: AxisOrder = "C") -> int:
+    """The number of tiles that cover an array along an axis; the last one may lie in it in part.
+
+    Args:
+        array: the array.
+        axis: the axis of the tile, a constant.
+        shape: the extents of a tile, one per dimension.
+        order: "C", "F" or a permutation: the axis of the array that each axis of the tile runs along.
+
+    Returns:
+        An int32 scalar; a constant if the extent of the array is one.
+
+    Raises:
+        TileTypeError: `axis`, `shape` or `order` does not fit the dimensions of the array.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x): print(ct.num_tiles(x, 0, (4,)))
+        >>> ct.launch(None, 1, example, (np.zeros(9, np.int32),), backend="interpret")
+        3
+    """
+
+
+def _load_on_host(*arguments: object, **keywords: object) -> Artifact:
+    # One name for two functions: on the host the only argument is a path.
     if len(arguments) != 1 or keywords or not isinstance(arguments[0], str | Path):
         raise CompileError("'load' of an array can be called inside a kernel only; on the host tilec.load takes a path")
     from tilec.runtime.artifact import load
@@ -35,56 +94,180 @@ def _load_on_host(*arguments, **keywords):
 
 @kernel_function(on_host=_load_on_host)
 def load(
-    array,
+    array: Array,
     /,
-    index,
-    shape,
+    index: Index,
+    shape: Shape,
     *,
-    order="C",
-    padding_mode=PaddingMode.UNDETERMINED,
-    check_bounds=True,
-    latency=None,
-    allow_tma=None,
-    memory_order=MemoryOrder.WEAK,
-    memory_scope=MemoryScope.NONE,
-):
-    """tile[x, y] = array[index[0] * shape[0] + x, index[1] * shape[1] + y]; outside the array what `padding_mode` says.
+    order: AxisOrder = "C",
+    padding_mode: PaddingMode = PaddingMode.UNDETERMINED,
+    check_bounds: bool = True,
+    latency: int | None = None,
+    allow_tma: bool | None = None,
+    memory_order: MemoryOrder = MemoryOrder.WEAK,
+    memory_scope: MemoryScope = MemoryScope.NONE,
+) -> Tile:
+    """tile[x, y] = array[index[0] * shape[0] + x, index[1] * shape[1] + y].
 
-    `order` ("C", "F" or a permutation) says which axis of the array each axis of the tile runs along.
-    On the host, `tilec.load(path)` is `tilec.load_artifact(path)`: a compiled kernel, read from its files.
+    On the host, `tilec.load(path)` is `tilec.load_artifact(path)`, which reads a compiled kernel.
+
+    Args:
+        array: the array.
+        index: the index of the tile, in tiles, one integer scalar per dimension.
+        shape: the extents of the tile, one constant power of two per dimension; () loads one element as a scalar.
+        order: "C", "F" or a permutation: the axis of the array that each axis of the tile runs along.
+        padding_mode: the value of elements outside the array.
+        check_bounds: False asserts that the tile lies in the array; otherwise the behavior is undefined.
+        latency: hint, from 1 (low) to 10 (high): how much latency the load is expected to have.
+        allow_tma: hint: whether TMA may be used.
+        memory_order: WEAK, RELAXED or ACQUIRE.
+        memory_scope: the scope of an order other than WEAK.
+
+    Returns:
+        A tile of the element type of the array.
+
+    Raises:
+        TileTypeError: `index`, `shape` or `order` does not fit the dimensions of the array, or an order lacks a scope.
+        TileValueError: `latency` is out of range.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x): print(ct.load(x, (1,), (4,), padding_mode=ct.PaddingMode.ZERO))
+        >>> ct.launch(None, 1, example, (np.arange(6, dtype=np.int32),), backend="interpret")
+        [4, 5, 0, 0]
     """
 
 
 @kernel_function
 def store(
-    array,
+    array: Array,
     /,
-    index,
-    tile,
+    index: Index,
+    tile: Operand,
     *,
-    order="C",
-    check_bounds=True,
-    latency=None,
-    allow_tma=None,
-    memory_order=MemoryOrder.WEAK,
-    memory_scope=MemoryScope.NONE,
-):
-    """array[index[0] * tile.shape[0] + x, ...] = tile[x, ...]; elements outside the array are dropped.
+    order: AxisOrder = "C",
+    check_bounds: bool = True,
+    latency: int | None = None,
+    allow_tma: bool | None = None,
+    memory_order: MemoryOrder = MemoryOrder.WEAK,
+    memory_scope: MemoryScope = MemoryScope.NONE,
+) -> None:
+    """array[index[0] * tile.shape[0] + x, index[1] * tile.shape[1] + y] = tile[x, y].
 
-    The tile is converted to the element type of the array where that loses nothing.
+    Args:
+        array: the array; elements of the tile outside of it are dropped.
+        index: the index of the tile, in tiles, one integer scalar per dimension.
+        tile: the tile; it is converted to the element type of the array if that type holds all of its values.
+        order: "C", "F" or a permutation: the axis of the array that each axis of the tile runs along.
+        check_bounds: False asserts that the tile lies in the array; otherwise the behavior is undefined.
+        latency: hint, from 1 (low) to 10 (high): how much latency the store is expected to have.
+        allow_tma: hint: whether TMA may be used.
+        memory_order: WEAK, RELAXED or RELEASE.
+        memory_scope: the scope of an order other than WEAK.
+
+    Raises:
+        TileTypeError: the tile does not fit the array in dimensions or element type, or an order lacks a scope.
+        TileValueError: `latency` is out of range.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x): ct.store(x, (1,), ct.ones((2,), ct.int32))
+        >>> x = np.zeros(6, np.int32)
+        >>> ct.launch(None, 1, example, (x,), backend="interpret")
+        >>> x
+        array([0, 0, 1, 1, 0, 0], dtype=int32)
     """
 
 
 @kernel_function
-def gather(array, indices, /, *, mask=None, padding_value=0, check_bounds=True, latency=None):
-    """result[i] = array[indices[0][i], indices[1][i], ...]; `padding_value` outside the array and the `mask`."""
+def gather(
+    array: Array,
+    indices: Index,
+    /,
+    *,
+    mask: Operand | None = None,
+    padding_value: Operand = 0,
+    check_bounds: bool = True,
+    latency: int | None = None,
+) -> Tile:
+    """result[i] = array[indices[0][i], indices[1][i], ...].
+
+    Args:
+        array: the array.
+        indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
+        mask: a bool tile that is true for the elements to load; None is all.
+        padding_value: the result for elements outside the array or the mask.
+        check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
+        latency: hint, from 1 (low) to 10 (high): how much latency the load is expected to have.
+
+    Returns:
+        A tile of the element type of the array and the common shape of the indices.
+
+    Raises:
+        TileTypeError: there is not one integer index per dimension, or shapes do not broadcast.
+        TileValueError: `latency` is out of range.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x): print(ct.gather(x, ct.arange(4, dtype=ct.int32, step=2), padding_value=-1))
+        >>> ct.launch(None, 1, example, (np.arange(6, dtype=np.int32),), backend="interpret")
+        [0, 2, 4, -1]
+    """
 
 
 @kernel_function
-def scatter(array, indices, value, /, *, mask=None, check_bounds=True, latency=None):
-    """array[indices[0][i], indices[1][i], ...] = value[i], where inside the array and in `mask`."""
+def scatter(
+    array: Array,
+    indices: Index,
+    value: Operand,
+    /,
+    *,
+    mask: Operand | None = None,
+    check_bounds: bool = True,
+    latency: int | None = None,
+) -> None:
+    """array[indices[0][i], indices[1][i], ...] = value[i].
+
+    Args:
+        array: the array; elements outside of it are dropped.
+        indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
+        value: the elements, broadcast to the common shape of the indices.
+        mask: a bool tile that is true for the elements to store; None is all.
+        check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
+        latency: hint, from 1 (low) to 10 (high): how much latency the store is expected to have.
+
+    Raises:
+        TileTypeError: there is not one integer index per dimension, or `value` does not fit the array.
+        TileValueError: `latency` is out of range.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x): ct.scatter(x, ct.arange(4, dtype=ct.int32, step=2), 7)
+        >>> x = np.zeros(6, np.int32)
+        >>> ct.launch(None, 1, example, (x,), backend="interpret")
+        >>> x
+        array([7, 0, 7, 0, 7, 0], dtype=int32)
+    """
 
 
 @kernel_function
-def assume_divisible_by(x, divisor):
-    """`x`, with the promise that it is a multiple of the constant `divisor`; breaking it is undefined behaviour."""
+def assume_divisible_by(x: IntegerScalar, divisor: int) -> int:
+    """x, assumed to be a multiple of `divisor`; if it is not, the behavior is undefined.
+
+    Args:
+        x: an integer scalar.
+        divisor: a constant power of two.
+
+    Returns:
+        x, with a fact that vectorizes accesses at addresses computed from it.
+
+    Raises:
+        TileTypeError: x is not an integer scalar, or `divisor` is not a constant power of two.
+        TileValueError: x is a constant and not a multiple.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(n): print(ct.assume_divisible_by(n, 16) + 1)
+        >>> ct.launch(None, 1, example, (64,), backend="interpret")
+        65
+    """

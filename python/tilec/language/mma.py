@@ -2,19 +2,88 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tilec.language.stub import kernel_function
 
-
-@kernel_function
-def mma(x, y, /, acc, *, use_fast_acc=False):
-    """x @ y + acc, in the element type of `acc`; float32 is multiplied as float32, for tf32 convert with astype."""
+if TYPE_CHECKING:
+    from tilec.language.view import Tile
 
 
 @kernel_function
-def matmul(x, y, /):
-    """x @ y in their common element type."""
+def mma(x: Tile, y: Tile, /, acc: Tile, *, use_fast_acc: bool = False) -> Tile:
+    """x @ y + acc, accumulated in the element type of `acc`.
+
+    float32 is multiplied as float32; for the tensor cores' tf32 convert both operands with `astype(ct.tfloat32)`.
+
+    Args:
+        x: a tile of shape (M, K) or (batch, M, K).
+        y: a tile of shape (K, N) or (batch, K, N), of the element type of x; int8 and uint8 may be mixed.
+        acc: a tile of shape (M, N) or (batch, M, N), of an accumulator type of the element type of x.
+        use_fast_acc: whether 8-bit floats may be accumulated with less precision.
+
+    Returns:
+        The products plus `acc`, in the type of `acc`.
+
+    Raises:
+        TileTypeError: shapes do not match, or the element types are not a supported combination.
+
+    Example:
+        >>> @ct.kernel
+        ... def example():
+        ...     x = ct.arange(4, dtype=ct.float16).reshape((2, 2))
+        ...     print(ct.mma(x, x, ct.ones((2, 2), ct.float32)))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [[3.000000, 4.000000], [7.000000, 12.000000]]
+    """
 
 
 @kernel_function
-def mma_scaled(x, x_scale, y, y_scale, /, acc):
-    """(x * x_scale) @ (y * y_scale) + acc, where a scale holds for a run of elements along K."""
+def matmul(x: Tile, y: Tile, /) -> Tile:
+    """x @ y in their common element type.
+
+    Args:
+        x: a tile of shape (M, K) or (batch, M, K); a vector is one row.
+        y: a tile of shape (K, N) or (batch, K, N); a vector is one column.
+
+    Returns:
+        The products; the axis that a vector lacks is missing in the result too.
+
+    Raises:
+        TileTypeError: shapes do not match, or the common element type cannot be multiplied.
+
+    Example:
+        >>> @ct.kernel
+        ... def example():
+        ...     x = ct.arange(4, dtype=ct.float32)
+        ...     print(ct.matmul(x, x), ct.matmul(x.reshape((2, 2)), ct.ones(2, ct.float32)))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        14.000000 [1.000000, 5.000000]
+    """
+
+
+@kernel_function
+def mma_scaled(x: Tile, x_scale: Tile, y: Tile, y_scale: Tile, /, acc: Tile) -> Tile:
+    """(x * x_scale) @ (y * y_scale) + acc, where one scale holds for 16 or 32 neighbors along K.
+
+    Args:
+        x: a tile of shape (M, K) or (batch, M, K), of 8-bit or 4-bit floats.
+        x_scale: the scales of x, of shape (M, K / 32) or (M, K / 16).
+        y: a tile of shape (K, N) or (batch, K, N), of the element type of x.
+        y_scale: the scales of y, of shape (K / 32, N) or (K / 16, N).
+        acc: a float32 tile of shape (M, N) or (batch, M, N).
+
+    Returns:
+        The products plus `acc`, float32.
+
+    Raises:
+        TileTypeError: shapes do not match, or the element types are not a supported combination.
+
+    Example:
+        >>> @ct.kernel
+        ... def example():
+        ...     x, two = ct.ones((2, 32), ct.float8_e4m3fn), ct.full((2, 1), 2.0, ct.float8_e8m0fnu)
+        ...     print(ct.mma_scaled(x, two, x.transpose(), two.transpose(), ct.zeros((2, 2), ct.float32)))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [[128.000000, 128.000000], [128.000000, 128.000000]]
+    """

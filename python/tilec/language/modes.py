@@ -1,4 +1,4 @@
-"""The keywords of operations: how to pad, how to round, how memory accesses are ordered."""
+"""Enumerations for padding, rounding and the order of memory accesses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from enum import Enum
 
 
 class PaddingMode(Enum):
-    """What a load gives for elements outside the array."""
+    """The value that a load returns for elements outside the array.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x): print(ct.load(x, 0, 4, padding_mode=ct.PaddingMode.NEG_INF))
+        >>> ct.launch(None, 1, example, (np.ones(3, np.float32),), backend="interpret")
+        [1.000000, 1.000000, 1.000000, -inf]
+    """
 
     UNDETERMINED = "undetermined"
     ZERO = "zero"
@@ -17,7 +24,14 @@ class PaddingMode(Enum):
 
 
 class RoundingMode(Enum):
-    """How a floating-point result is rounded; FULL and APPROX choose between the precise and the fast function."""
+    """The rounding of a floating-point result; FULL and APPROX choose between the precise and the fast function.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(f"{ct.truediv(ct.ones(2, ct.float32), 3, rounding_mode=ct.RoundingMode.RP):.10f}")
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [0.3333333433, 0.3333333433]
+    """
 
     RN = "nearest_even"
     RZ = "zero"
@@ -30,7 +44,14 @@ class RoundingMode(Enum):
 
 
 class MemoryOrder(Enum):
-    """How a memory access is ordered against those of other blocks; WEAK orders nothing."""
+    """The order of a memory access relative to those of other blocks; WEAK accesses are not ordered.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x): print(ct.atomic_add(x, 0, 5, memory_order=ct.MemoryOrder.RELAXED))
+        >>> ct.launch(None, 1, example, (np.ones(1, np.int32),), backend="interpret")
+        1
+    """
 
     WEAK = "weak"
     RELAXED = "relaxed"
@@ -40,7 +61,14 @@ class MemoryOrder(Enum):
 
 
 class MemoryScope(Enum):
-    """Among whom an order holds: the block, the GPU, the whole system."""
+    """The threads among which an order holds: those of the block, of the GPU, or of the whole system.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x): print(ct.load(x, 0, (), memory_order=ct.MemoryOrder.ACQUIRE, memory_scope=ct.MemoryScope.SYS))
+        >>> ct.launch(None, 1, example, (np.ones(1, np.int32),), backend="interpret")
+        1
+    """
 
     NONE = "none"
     BLOCK = "tl_blk"

@@ -1,20 +1,113 @@
-"""Inclusive prefix folds: element i of the result folds the elements up to i."""
+"""Inclusive scans: element i of the result reduces the elements up to i."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from tilec.language.stub import kernel_function
 
-
-@kernel_function
-def cumsum(x, /, axis=0, *, reverse=False, rounding_mode=None, flush_to_zero=False):
-    """Sums of the elements up to each one along `axis`, from the end if `reverse`."""
-
-
-@kernel_function
-def cumprod(x, /, axis=0, *, reverse=False, rounding_mode=None, flush_to_zero=False):
-    """Products of the elements up to each one along `axis`, from the end if `reverse`."""
+if TYPE_CHECKING:
+    from tilec.language.modes import RoundingMode
+    from tilec.language.operands import Operand
+    from tilec.language.view import Tile
 
 
 @kernel_function
-def scan(x, /, axis, func, identity, *, reverse=False):
-    """Prefixes folded by `func`, a function of two scalars; for a tuple of n tiles it takes 2n and gives n."""
+def cumsum(
+    x: Operand,
+    /,
+    axis: int = 0,
+    *,
+    reverse: bool = False,
+    rounding_mode: RoundingMode | None = None,
+    flush_to_zero: bool = False,
+) -> Tile:
+    """The sums of the elements up to each element along an axis.
+
+    Args:
+        x: the tile, of integers or floats.
+        axis: the axis.
+        reverse: whether to start at the end of the axis.
+        rounding_mode: RN (the default), RZ, RM or RP; floats only.
+        flush_to_zero: whether subnormal operands and results become zero; float32 only.
+
+    Returns:
+        The sums, in the element type and shape of x.
+
+    Raises:
+        TileTypeError: x is of bools, or the axis is out of range.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.cumsum(ct.arange(4, dtype=ct.int32)))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [0, 1, 3, 6]
+    """
+
+
+@kernel_function
+def cumprod(
+    x: Operand,
+    /,
+    axis: int = 0,
+    *,
+    reverse: bool = False,
+    rounding_mode: RoundingMode | None = None,
+    flush_to_zero: bool = False,
+) -> Tile:
+    """The products of the elements up to each element along an axis.
+
+    Args:
+        x: the tile, of integers or floats.
+        axis: the axis.
+        reverse: whether to start at the end of the axis.
+        rounding_mode: RN (the default), RZ, RM or RP; floats only.
+        flush_to_zero: whether subnormal operands and results become zero; float32 only.
+
+    Returns:
+        The products, in the element type and shape of x.
+
+    Raises:
+        TileTypeError: x is of bools, or the axis is out of range.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): print(ct.cumprod(ct.arange(4, dtype=ct.int32) + 1, reverse=True))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [24, 24, 12, 4]
+    """
+
+
+@kernel_function
+def scan(
+    x: Operand | tuple[Operand, ...],
+    /,
+    axis: int,
+    func: Callable[..., object],
+    identity: Operand | tuple[Operand, ...],
+    *,
+    reverse: bool = False,
+) -> Tile | tuple[Tile, ...]:
+    """A scan by a function of the user along one axis.
+
+    Args:
+        x: a tile, or a tuple of n tiles of one shape that are scanned together.
+        axis: the axis.
+        func: combines two scalars into one; for n tiles it takes 2n scalars and returns n. It must be associative.
+        identity: the constant that `func` combines with any x to x, one per tile.
+        reverse: whether to start at the end of the axis.
+
+    Returns:
+        The scanned tile, or a tuple of n of them.
+
+    Raises:
+        TileTypeError: shapes differ, or `func` does not return a scalar of the element type per tile.
+
+    Example:
+        >>> @ct.kernel
+        ... def example():
+        ...     print(ct.scan(ct.astile((1, 4, 2, 8), dtype=ct.int32), 0, lambda x, y: max(x, y), 0))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [1, 4, 4, 8]
+    """

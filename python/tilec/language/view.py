@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from tilec.errors import CompileError
 from tilec.language import convert
@@ -11,13 +11,23 @@ from tilec.language.datatypes import DType
 from tilec.language.modes import PaddingMode
 from tilec.language.stub import kernel_function
 
+if TYPE_CHECKING:
+    from tilec.language.operands import Index, IntegerScalar, Operand, Shape
+
 
 def _in_kernels_only(name: str) -> NoReturn:
     raise CompileError(f"'{name}' can be read inside a kernel only")
 
 
 class Array:
-    """An array in global memory; loads and stores reach it through tiles."""
+    """An array in global memory; loads and stores access it in tiles.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x): print(x.dtype, x.ndim, x.shape[0], x.strides[0])
+        >>> ct.launch(None, 1, example, (np.zeros((3, 5), np.int16),), backend="interpret")
+        int16 2 3 5
+    """
 
     @property
     def dtype(self) -> DType:
@@ -26,12 +36,12 @@ class Array:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents: constants where they are known while compiling, else int32 scalars."""
+        """The extents: constants if they are known at compile time, else int32 scalars."""
         _in_kernels_only("shape")
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """The strides in elements: constants where they are known while compiling, else int32 scalars."""
+        """The strides in elements: constants if they are known at compile time, else int32 scalars."""
         _in_kernels_only("strides")
 
     @property
@@ -40,30 +50,69 @@ class Array:
         _in_kernels_only("ndim")
 
     @kernel_function
-    def slice(self, axis: int, start: int, stop: int) -> Array:  # type: ignore[empty-body]
-        """The part from `start` to before `stop` along the constant `axis`; it shares the array's memory.
+    def slice(self, axis: int, start: IntegerScalar, stop: IntegerScalar) -> Array:
+        """The part from `start` to before `stop` along an axis; it shares the memory of the array.
 
-        Constant bounds give a constant extent. Bounds must lie in the array; a slice that ends before it starts is
-        empty, and refused where both bounds are constants.
+        Args:
+            axis: the axis, a constant.
+            start: the first index, in elements, from 0 to the extent.
+            stop: the index after the last, in elements, up to the extent; below `start` the slice is empty.
+
+        Returns:
+            An array, whose extent along `axis` is a constant if both bounds are.
+
+        Raises:
+            TileTypeError: a bound is not an integer scalar, or the axis is out of range.
+            TileValueError: constant bounds are negative or in the wrong order.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): print(ct.load(x.slice(0, 2, 6), 1, 2))
+            >>> ct.launch(None, 1, example, (np.arange(8, dtype=np.int32),), backend="interpret")
+            [4, 5]
         """
 
     @kernel_function
-    def tiled_view(  # type: ignore[empty-body]
+    def tiled_view(
         self,
-        tile_shape: int | tuple[int, ...],
+        tile_shape: Shape,
         *,
         padding_mode: PaddingMode = PaddingMode.UNDETERMINED,
-        traversal_steps: int | tuple[int, ...] | None = None,
+        traversal_steps: Shape | None = None,
     ) -> TiledView:
-        """The array as a grid of tiles.
+        """The array as a grid of tiles; tile (i, j) starts at (i * traversal_steps[0], j * traversal_steps[1]).
 
-        Tile (i, j) starts at element (i * traversal_steps[0], j * traversal_steps[1]); steps default to `tile_shape`,
-        smaller ones make tiles overlap, larger ones leave gaps.
+        Args:
+            tile_shape: the extents of each tile, one constant power of two per dimension.
+            padding_mode: the value of elements outside the array.
+            traversal_steps: the distances between tiles in elements, by default `tile_shape`; tiles overlap if they
+                are smaller, and have gaps between them if they are larger.
+
+        Returns:
+            The view.
+
+        Raises:
+            TileTypeError: `tile_shape` or `traversal_steps` does not fit the dimensions of the array.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): print(x.tiled_view(4, traversal_steps=2).load(1))
+            >>> ct.launch(None, 1, example, (np.arange(8, dtype=np.int32),), backend="interpret")
+            [2, 3, 4, 5]
         """
 
 
 class TiledView:
-    """A grid of tiles over an array."""
+    """A grid of tiles over an array.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x):
+        ...     view = x.tiled_view((2, 4))
+        ...     print(view.tile_shape, view.num_tiles(0), view.num_tiles(1))
+        >>> ct.launch(None, 1, example, (np.zeros((6, 9)),), backend="interpret")
+        (2, 4) 3 3
+    """
 
     @property
     def dtype(self) -> DType:
@@ -77,41 +126,105 @@ class TiledView:
 
     @property
     def traversal_steps(self) -> tuple[int, ...]:
-        """The distance of neighbouring tiles in elements, constants."""
+        """The distances between neighboring tiles in elements, constants."""
         _in_kernels_only("traversal_steps")
 
     @kernel_function
-    def num_tiles(self, axis: int) -> int:  # type: ignore[empty-body]
-        """The number of tiles along `axis`, int32."""
+    def num_tiles(self, axis: int) -> int:
+        """The number of tiles along an axis.
+
+        Args:
+            axis: the axis, a constant.
+
+        Returns:
+            An int32 scalar; a constant if the extent of the array is one.
+
+        Raises:
+            TileTypeError: the axis is out of range.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): print(x.tiled_view(4).num_tiles(0))
+            >>> ct.launch(None, 1, example, (np.zeros(9),), backend="interpret")
+            3
+        """
 
     @kernel_function
-    def load(  # type: ignore[empty-body]
+    def load(
         self,
-        index: int | tuple[int, ...],
+        index: Index,
         *,
         check_bounds: bool = True,
         latency: int | None = None,
         allow_tma: bool | None = None,
     ) -> Tile:
-        """The tile at `index` of the grid."""
+        """The tile at a position of the grid.
+
+        Args:
+            index: the index of the tile, one integer scalar per dimension.
+            check_bounds: False asserts that the tile lies in the array; otherwise the behavior is undefined.
+            latency: hint, from 1 (low) to 10 (high): how much latency the load is expected to have.
+            allow_tma: hint: whether TMA may be used.
+
+        Returns:
+            A tile of shape `tile_shape`.
+
+        Raises:
+            TileTypeError: `index` does not have one integer scalar per dimension.
+            TileValueError: `latency` is out of range.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): print(x.tiled_view(4, padding_mode=ct.PaddingMode.ZERO).load(1))
+            >>> ct.launch(None, 1, example, (np.arange(6, dtype=np.int32),), backend="interpret")
+            [4, 5, 0, 0]
+        """
 
     @kernel_function
     def store(
         self,
-        index: int | tuple[int, ...],
-        tile: Tile | float,
+        index: Index,
+        tile: Operand,
         *,
         check_bounds: bool = True,
         latency: int | None = None,
         allow_tma: bool | None = None,
     ) -> None:
-        """Write a tile, broadcast to `tile_shape`, at `index` of the grid."""
+        """Writes a tile at a position of the grid; elements outside the array are dropped.
+
+        Args:
+            index: the index of the tile, one integer scalar per dimension.
+            tile: the tile, broadcast to `tile_shape`.
+            check_bounds: False asserts that the tile lies in the array; otherwise the behavior is undefined.
+            latency: hint, from 1 (low) to 10 (high): how much latency the store is expected to have.
+            allow_tma: hint: whether TMA may be used.
+
+        Raises:
+            TileTypeError: the tile does not broadcast to `tile_shape` or does not fit the element type.
+            TileValueError: `latency` is out of range.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): x.tiled_view(2).store(1, 5)
+            >>> x = np.zeros(6, np.int32)
+            >>> ct.launch(None, 1, example, (x,), backend="interpret")
+            >>> x
+            array([0, 0, 5, 5, 0, 0], dtype=int32)
+        """
 
 
 class Tile:
     """An immutable block of elements whose shape is known at compile time; a scalar has shape ().
 
-    Operators work element by element, and promote and broadcast their operands as ct.add, ct.less and so on do.
+    Operators apply to each element, and promote and broadcast their operands as ct.add, ct.less and so on do.
+
+    Example:
+        >>> @ct.kernel
+        ... def example():
+        ...     x = ct.arange(4, dtype=ct.int32)
+        ...     print(x.dtype, x.shape, x.ndim, -x * 2 + 1, x >= 2)
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        int32 (4,) 1 [1, -1, -3, -5] [0, 0, 1, 1]
     """
 
     @property
@@ -137,8 +250,21 @@ class Tile:
     transpose = shapes.transpose
 
     @kernel_function
-    def item(self) -> Tile:  # type: ignore[empty-body]
-        """The only element, as a scalar."""
+    def item(self) -> Tile:
+        """The only element, as a scalar.
+
+        Returns:
+            A tile of shape ().
+
+        Raises:
+            TileTypeError: the tile has more than one element.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(): print(ct.full((1, 1), 7, ct.int32).item())
+            >>> ct.launch(None, 1, example, (), backend="interpret")
+            7
+        """
 
     def _binary(self, other: Tile | float, /) -> Tile:
         """Element by element; a number takes the type of the tile."""
