@@ -40,9 +40,26 @@ def metadata_path(path: str | Path) -> Path:
 
 
 def load(path: str | Path) -> Artifact:
-    """The artifact at `path`, which may be any of its files or their common stem; needs no compiler.
+    """Reads a compiled kernel from its files, without the compiler.
 
-    Raises InputError if the metadata is missing or invalid, or if its digest does not match the PTX.
+    Args:
+        path: one of the files, or their common stem.
+
+    Returns:
+        The artifact, which `tilec.run` runs.
+
+    Raises:
+        InputError: the metadata is missing or wrong, or was not written for this PTX.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> @ct.kernel
+        ... def example(x): ct.store(x, 0, ct.ones(4, ct.int32))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     stem = ct.compile(example, signature="x: i32[?]", stop="ptx").save(pathlib.Path(folder) / "example")
+        ...     artifact = ct.load_artifact(stem)
+        >>> artifact.metadata.entry
+        'example'
     """
     base = stem(path)
     metadata = load_metadata(base)

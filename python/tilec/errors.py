@@ -1,4 +1,4 @@
-"""What goes wrong, said in the user's terms: a cause, the user's line, and what would be right."""
+"""Errors that users see: the cause, the user's line, and what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LONGEST_EXCERPT = 200
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """A place in the user's file; line and column count from one, 0 means unknown: line 0 is the file as a whole."""
+    """A position in the user's file; line and column count from one, 0 is unknown: line 0 is the file as a whole."""
 
     file: str
     line: int
@@ -55,7 +55,7 @@ def _visible(text: str) -> str:
 
 @dataclass(frozen=True)
 class Note:
-    """A second place that explains the first: a call, a definition, a loop."""
+    """A second location that explains the first: a call, a definition, a loop."""
 
     message: str
     location: SourceLocation | None = None
@@ -63,7 +63,17 @@ class Note:
 
 @dataclass
 class TilecError(Exception):
-    """Base of every error a user can cause; `str()` is the whole message with excerpt and notes."""
+    """Base of every error that a user can cause; `str()` is the whole message with excerpt and notes.
+
+    Args:
+        message: what was expected and found, and what to do.
+        location: the user's line.
+        notes: further locations that explain the first.
+
+    Example:
+        >>> print(ct.TilecError("expected a tile", notes=[]))
+        error: expected a tile
+    """
 
     message: str
     location: SourceLocation | None = None
@@ -108,35 +118,92 @@ class InputError(TilecError):
 
 
 class CompileError(TilecError):
-    """The kernel breaks a rule of the language or of the target."""
+    """The kernel breaks a rule of the language or of the target.
+
+    Example:
+        >>> try: ct.zeros((4,), ct.int32)
+        ... except ct.CompileError as error: print(error.message)
+        'zeros' can be called inside a kernel only
+    """
 
 
 class TileSyntaxError(CompileError):
-    """The kernel has Python that kernels cannot use, or a name that nothing defines."""
+    """The kernel has Python that kernels cannot use, or a name that is not defined.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): import math
+        >>> try: ct.launch(None, 1, example, (), backend="interpret")
+        ... except ct.TileSyntaxError as error: print(error.message)
+        'import' cannot be used in a kernel: ...
+    """
 
 
 class TileTypeError(CompileError):
-    """A value in a kernel has the wrong type, element type, shape or rank."""
+    """A value in a kernel has the wrong type, element type, shape or rank.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): ct.ones(4, ct.int32) + ct.ones(4, ct.uint32)
+        >>> try: ct.launch(None, 1, example, (), backend="interpret")
+        ... except ct.TileTypeError as error: print(error.message)
+        int32 and uint32 have no common type: convert one of them with astype()
+    """
 
 
 class TileValueError(CompileError):
-    """A constant in a kernel has a value that is not allowed there."""
+    """A constant in a kernel has a value that is not valid.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): ct.full(4, 300, ct.int8)
+        >>> try: ct.launch(None, 1, example, (), backend="interpret")
+        ... except ct.TileValueError as error: print(error.message)
+        'full', argument 'fill_value': the constant 300 is out of range of int8 (-128 to 127)
+    """
 
 
 class TileRecursionError(CompileError):
-    """The functions that a kernel calls are nested too deeply."""
+    """The functions that a kernel calls are nested too deeply.
+
+    Example:
+        >>> def endless(n): return endless(n + 1)
+        >>> @ct.kernel
+        ... def example(): endless(0)
+        >>> try: ct.launch(None, 1, example, (), backend="interpret")
+        ... except ct.TileRecursionError as error: print(error.message)
+        calls are nested deeper than 64: 'endless' ...
+    """
 
 
 class TileStaticEvalError(CompileError):
-    """An expression of `ct.static_eval` cannot be evaluated while compiling."""
+    """An expression of `ct.static_eval` cannot be evaluated at compile time.
+
+    Example:
+        >>> issubclass(ct.TileStaticEvalError, ct.CompileError)
+        True
+    """
 
 
 class StaticException(TileStaticEvalError):
-    """Python code that runs while a kernel is compiled raised an exception."""
+    """Python code that runs at compile time raised an exception.
+
+    Example:
+        >>> issubclass(ct.StaticException, ct.TileStaticEvalError)
+        True
+    """
 
 
 class TileStaticAssertionError(CompileError):
-    """The condition of a `ct.static_assert` does not hold."""
+    """The condition of a `ct.static_assert` does not hold.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(): ct.static_assert(ct.float16.bitwidth == 32, "expected float32")
+        >>> try: ct.launch(None, 1, example, (), backend="interpret")
+        ... except ct.TileStaticAssertionError as error: print(error.message)
+        static assertion failed: expected float32
+    """
 
 
 class VerificationError(CompileError):
@@ -144,7 +211,12 @@ class VerificationError(CompileError):
 
 
 class UnsupportedError(CompileError):
-    """The kernel is legal, and this compiler cannot build it for this target."""
+    """The kernel is legal, but this compiler cannot build it for this target; programs may then take another kernel.
+
+    Example:
+        >>> issubclass(ct.TileUnsupportedFeatureError, ct.CompileError)
+        True
+    """
 
 
 class SimulationError(TilecError):
@@ -156,4 +228,9 @@ class LaunchError(TilecError):
 
 
 class InternalError(TilecError):
-    """A fault of the compiler; the message names the saved module and the command that repeats it."""
+    """A fault of the compiler; the message names the saved module and the command that repeats it.
+
+    Example:
+        >>> issubclass(ct.TileInternalError, ct.CompileError)
+        False
+    """

@@ -1,4 +1,4 @@
-"""What a kernel is compiled for: element types, ranks, and the facts about its arguments that the code may rely on.
+"""The specialization of a kernel: element types, ranks, and facts about its arguments on which the code relies.
 
 As text (`--sig`), arguments are separated by commas, in any order, each by its parameter's name:
 
@@ -12,8 +12,8 @@ As text (`--sig`), arguments are separated by commas, in any order, each by its 
     TM=128, flag=True, dtype=f16       compile-time constants (ct.Constant)
 
 An extent or stride is an integer, `?` (any) or `?%n` (any multiple of n). Without `strides` the last stride is 1 and
-the others are any. `align n` (16 if absent) promises that the base address and every stride written `?` are multiples
-of n bytes; whether an array keeps the promise is checked at each run. `i1`, `u8`..`u64`, `i8`..`i64`, `f16`, `bf16`,
+the others are any. `align n` (16 if absent) asserts that the base address and every stride written `?` are multiples
+of n bytes; each run checks it. `i1`, `u8`..`u64`, `i8`..`i64`, `f16`, `bf16`,
 `f32`, `f64`, `tf32`, `f8E4M3FN`, `f8E5M2` name the elements.
 """
 
@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tilec.errors import InputError, Note
 from tilec.language.datatypes import DType, by_element
@@ -44,7 +44,18 @@ DEFAULT_ALIGNMENT = 16
 
 @dataclass(frozen=True)
 class Signature:
-    """The arguments of one compiled kernel, in the order of its parameters."""
+    """The arguments of one compiled kernel, in the order of its parameters.
+
+    Args:
+        arguments: the arguments, see tilec.runtime.arguments.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x, n: ct.Constant[int]): ct.store(x, 0, ct.arange(n, dtype=ct.int32))
+        >>> signature = ct.Signature.from_arguments(example, (np.zeros(6, np.int32), 4))
+        >>> signature.names
+        ('x', 'n')
+    """
 
     arguments: tuple[Argument, ...]
 
@@ -56,20 +67,63 @@ class Signature:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the parameters."""
         return tuple(argument.name for argument in self.arguments)
 
     def to_json(self) -> str:
-        """The text that the attribute `tilec.signature` and the artifact hold."""
+        """The signature as JSON, as the attribute `tilec.signature` and the artifact hold it.
+
+        Returns:
+            JSON text, which `from_json` reads.
+
+        Raises:
+            InputError: an argument cannot be written.
+
+        Example:
+            >>> ct.Signature(()).to_json()
+            '{"arguments": []}'
+        """
         return to_text(self.arguments)
 
     @staticmethod
     def from_json(text: str) -> Signature:
-        """The signature that `to_json` wrote; raises InputError for anything else."""
+        """Reads the JSON text of a signature.
+
+        Args:
+            text: what `to_json` wrote.
+
+        Returns:
+            The signature.
+
+        Raises:
+            InputError: the text is not the JSON of a signature.
+
+        Example:
+            >>> ct.Signature.from_json('{"arguments": []}') == ct.Signature(())
+            True
+        """
         return Signature(from_text(text, "tilec.signature"))
 
     @staticmethod
-    def from_arguments(kernel: Kernel, arguments: Sequence[Any]) -> Signature:
-        """The signature of a call with `arguments`; see tilec.specialization.call_signature."""
+    def from_arguments(kernel: Kernel, arguments: Sequence[object]) -> Signature:
+        """The signature of a launch with these arguments.
+
+        Args:
+            kernel: the kernel.
+            arguments: arrays, numbers and values of constants, in the order of the parameters.
+
+        Returns:
+            Element types, ranks, unit strides and alignment of arrays; types of scalars; values of constants.
+
+        Raises:
+            InputError: an argument does not fit its parameter.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x, scale): ct.store(x, 0, ct.load(x, 0, 4) * scale)
+            >>> print(ct.Signature.from_arguments(example, (np.zeros(4, np.float32), 0.5)))
+            x: f32[?%1] strides (1) align 16, scale: f32
+        """
         # The readers of signatures build on this module.
         from tilec.specialization.call_signature import from_arguments
 
@@ -78,12 +132,26 @@ class Signature:
     def bind(self, kernel: Kernel) -> Signature:
         """The arguments in the order of the kernel's parameters.
 
-        Raises InputError where one is missing, unknown, given twice, or constant where it should not be.
+        Args:
+            kernel: the kernel.
+
+        Returns:
+            A signature with one argument per parameter.
+
+        Raises:
+            InputError: an argument is missing, unknown, specified twice, or a constant where the parameter is not.
+
+        Example:
+            >>> from tilec.signature import parse
+            >>> @ct.kernel
+            ... def example(x, n: ct.Constant[int]): ct.store(x, 0, ct.arange(n, dtype=ct.int32))
+            >>> parse("n=4, x: i32[?]").bind(example).names
+            ('x', 'n')
         """
         given = {argument.name: argument for argument in self.arguments}
         if len(given) != len(self.arguments):
             twice = next(name for name in given if self.names.count(name) > 1)
-            raise _mismatch(kernel, f"the signature gives '{twice}' twice")
+            raise _mismatch(kernel, f"the signature specifies '{twice}' twice")
         for name in given:
             if name not in kernel.parameters:
                 known = ", ".join(f"'{name}'" for name in kernel.parameters) or "none"
@@ -99,7 +167,7 @@ def parse(text: str) -> Signature:
 
 
 def elements_per(alignment: int, element: DType) -> int:
-    """How many elements a stride must be a multiple of so that it is a multiple of `alignment` bytes."""
+    """The number of elements of which a stride must be a multiple to be a multiple of `alignment` bytes."""
     return alignment * 8 // gcd(alignment * 8, element.bitwidth)
 
 
@@ -117,7 +185,7 @@ def python_value(constant: ConstantValue) -> bool | int | float | str | None | D
 
 
 def constant_value(value: bool | int | float | str | None | DType) -> ConstantValue:
-    """What a signature holds for a value of Python."""
+    """The form in which a signature holds a Python value."""
     return ElementConstant(value.element) if isinstance(value, DType) else value
 
 

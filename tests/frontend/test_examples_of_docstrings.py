@@ -28,7 +28,7 @@ def _public() -> Iterator[tuple[str, object]]:
 def _methods(name: str, kind: type) -> Iterator[tuple[str, object]]:
     for member, value in vars(kind).items():
         function = getattr(value, "__func__", value)
-        if not member.startswith("_") and callable(function) and not isinstance(function, type):
+        if not member.startswith("_") and inspect.isfunction(function):
             yield f"{name}.{member}", function
 
 

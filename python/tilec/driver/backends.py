@@ -26,9 +26,22 @@ BACKENDS = {
 
 
 def preload(compiled: Compiled | Artifact, ordinal: int | None = None) -> None:
-    """Loads a kernel on a GPU (default: the first of its target), so that its first launch has only to launch.
+    """Loads a kernel on a GPU, so that its first launch need not.
 
-    Raises UsageError for a compile that stopped before PTX, LaunchError where no GPU can run the kernel.
+    Args:
+        compiled: the kernel, compiled as far as PTX or read by `load_artifact`.
+        ordinal: the number of the GPU; None is the first of the kernel's target.
+
+    Raises:
+        UsageError: the compile stopped before PTX.
+        LaunchError: no GPU can run the kernel.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x): ct.store(x, 0, ct.ones(4, ct.int32))
+        >>> try: ct.preload(ct.compile(example, signature="x: i32[?]", stop="tile"))
+        ... except ct.TileError as error: print(error.message)
+        example has no launch metadata; compile an earlier stage as far as ptx
     """
     from tilec.runtime.launch import preload as load_on_device
 

@@ -63,6 +63,13 @@ class StageResult:
 class Compiled:
     """An entry as far as it was compiled; the text of a stage that was not reached is empty.
 
+    Example:
+        >>> @ct.kernel
+        ... def example(x): ct.store(x, 0, ct.ones(4, ct.int32))
+        >>> compiled = ct.compile(example, signature="x: i32[?]", stop="gpu")
+        >>> compiled.target, "entry @example" in compiled.tile, compiled.ptx
+        ('sm_100a', True, '')
+
     `remarks` say what could not be done as fast or as hinted as one may expect, with the reason.
     """
 
@@ -73,7 +80,24 @@ class Compiled:
     remarks: tuple[Remark, ...] = ()
 
     def stage(self, name: str) -> StageResult | None:
-        """The result of a stage, None where the compile started below it or stopped before it."""
+        """The result of a stage.
+
+        Args:
+            name: the name of the stage, such as "tile" or "ptx".
+
+        Returns:
+            The result; None if the compile started below the stage or stopped before it.
+
+        Raises:
+            Nothing: an unknown name has no result.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): ct.store(x, 0, ct.ones(4, ct.int32))
+            >>> compiled = ct.compile(example, signature="x: i32[?]", stop="tile")
+            >>> compiled.stage("tile").suffix, compiled.stage("ptx")
+            ('.tile.mlir', None)
+        """
         return next((result for result in self.stages if result.name == name), None)
 
     def _text(self, *names: str) -> str:
@@ -120,9 +144,27 @@ class Compiled:
 
     @public
     def save(self, path: str | Path, locations: bool = False) -> Path:
-        """Writes every stage beside the artifact's files, all with the stem `path`, and returns the stem.
+        """Writes the file of every stage and those of the artifact.
 
-        `locations` adds to the text of each stage where each operation came from.
+        Args:
+            path: the stem of the files, to which suffixes are added.
+            locations: whether the text of each stage holds the location of each operation.
+
+        Returns:
+            The stem.
+
+        Raises:
+            InputError: the folder does not exist or cannot be written.
+
+        Example:
+            >>> import tempfile, pathlib
+            >>> @ct.kernel
+            ... def example(x): ct.store(x, 0, ct.ones(4, ct.int32))
+            >>> compiled = ct.compile(example, signature="x: i32[?]", stop="tile")
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     stem = compiled.save(pathlib.Path(folder) / "example")
+            ...     [file.name for file in pathlib.Path(folder).iterdir()]
+            ['example.tile.mlir']
         """
         base = artifacts.stem(path)
         for result in self.stages:

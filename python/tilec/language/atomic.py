@@ -223,7 +223,8 @@ def atomic_and(
     Args:
         array: the array, of 32-bit or 64-bit integers.
         indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
-        update: the bits to keep, of the element type of the array or a Python number, broadcast to the common shape of the indices.
+        update: the bits to keep, of the element type of the array or a Python number; broadcast to the shape of
+            the indices.
         check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
         memory_order: RELAXED, ACQUIRE, RELEASE or ACQ_REL.
         memory_scope: the scope of the order.
@@ -261,7 +262,8 @@ def atomic_or(
     Args:
         array: the array, of 32-bit or 64-bit integers.
         indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
-        update: the bits to set, of the element type of the array or a Python number, broadcast to the common shape of the indices.
+        update: the bits to set, of the element type of the array or a Python number; broadcast to the shape of
+            the indices.
         check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
         memory_order: RELAXED, ACQUIRE, RELEASE or ACQ_REL.
         memory_scope: the scope of the order.
@@ -299,7 +301,8 @@ def atomic_xor(
     Args:
         array: the array, of 32-bit or 64-bit integers.
         indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
-        update: the bits to invert, of the element type of the array or a Python number, broadcast to the common shape of the indices.
+        update: the bits to invert, of the element type of the array or a Python number; broadcast to the shape of
+            the indices.
         check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
         memory_order: RELAXED, ACQUIRE, RELEASE or ACQ_REL.
         memory_scope: the scope of the order.

@@ -1,4 +1,4 @@
-"""`@ct.kernel`: a Python function that is compiled for a grid of blocks, and how to find one in a file."""
+"""`@ct.kernel`: a Python function that is compiled for a grid of blocks, and the search for one in a file."""
 
 from __future__ import annotations
 
@@ -7,26 +7,41 @@ import importlib.util
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec, TypeVar, overload
 
 from tilec.ast_to_tile.source import read
 from tilec.diagnostics.user_traceback import public
 from tilec.errors import CompileError, InputError, SourceLocation
 from tilec.language.annotations import ArrayAnnotation, ConstantAnnotation, ScalarAnnotation
-from tilec.language.hints import NO_HINTS, Hints
+from tilec.language.hints import NO_HINTS, Hint, Hints
 
 if TYPE_CHECKING:
+    from tilec.driver.compiled import Compiled
     from tilec.signature import Signature
     from tilec.text_input.module import Module
 
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
 
 class Kernel:
-    """A function that every block of a grid executes; start it with `ct.launch`, calling it raises.
+    """A function that every block of a grid executes; `ct.launch` starts it, a call raises CompileError.
 
     `parameters` are its names in order, `constants` those annotated with `ct.Constant`.
+
+    Args:
+        function: the Python function.
+        hints: hints to the compiler.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x, n: ct.Constant[int]): ct.store(x, 0, ct.arange(n, dtype=ct.int32))
+        >>> example, example.parameters, sorted(example.constants)
+        (<tilec kernel 'example'>, ('x', 'n'), ['n'])
     """
 
     def __init__(self, function: FunctionType, hints: Hints = NO_HINTS) -> None:
@@ -39,10 +54,10 @@ class Kernel:
         self.constants = frozenset(_having(metadata, ConstantAnnotation))
         self.array_annotations = _having(metadata, ArrayAnnotation)
         self.scalar_types = {name: found.dtype for name, found in _having(metadata, ScalarAnnotation).items()}
-        # What tilec.launch has compiled of this kernel.
-        self.compiled: dict[Any, Any] = {}
+        # The variants that tilec.launch has compiled.
+        self.compiled: dict[Hashable, Compiled] = {}
 
-    def __call__(self, *_arguments: Any, **_keywords: Any) -> None:
+    def __call__(self, *_arguments: object, **_keywords: object) -> None:
         raise CompileError(
             f"kernel '{self.name}' cannot be called: start it with ct.launch(stream, grid, kernel, args)"
         )
@@ -57,16 +72,47 @@ class Kernel:
         return source.place(source.node)
 
     @public
-    def replace_hints(self, **hints: Any) -> Kernel:
-        """The same kernel with other hints."""
+    def replace_hints(self, **hints: Hint) -> Kernel:
+        """The same kernel with other hints.
+
+        Args:
+            hints: hints by name, as in ct.kernel; the others stay.
+
+        Returns:
+            A new kernel.
+
+        Raises:
+            CompileError: a hint is unknown or out of range.
+
+        Example:
+            >>> @ct.kernel(occupancy=2)
+            ... def example(): pass
+            >>> example.replace_hints(occupancy=4).hints.occupancy
+            4
+        """
         return Kernel(self.function, self.hints.replace(**hints))
 
     @public
     def to_tile(self, signature: Signature, *, target: str | None = None) -> Module:
-        """The verified `cuda_tile` module of this kernel for one signature.
+        """The verified Tile IR of this kernel for one signature.
 
-        Raises CompileError with the user's line where the kernel breaks a rule, InputError where the signature does
-        not fit. The module is the same for every target.
+        Args:
+            signature: the signature.
+            target: ignored, as the module is the same for every target.
+
+        Returns:
+            The module.
+
+        Raises:
+            CompileError: the kernel breaks a rule, at the user's line.
+            InputError: the signature does not fit the kernel.
+
+        Example:
+            >>> from tilec.signature import parse
+            >>> @ct.kernel
+            ... def example(x): ct.store(x, 0, ct.ones(4, ct.int32))
+            >>> example.to_tile(parse("x: i32[?]")).entries
+            ['example']
         """
         # Importing tilec must not load MLIR.
         from tilec.ast_to_tile.entry import kernel_to_tile
@@ -75,11 +121,38 @@ class Kernel:
         return Module(kernel_to_tile(self, signature.bind(self)))
 
 
-@public
-def kernel(function: FunctionType | None = None, /, **hints: Any) -> Any:
-    """Decorator, with or without hints: num_ctas, occupancy, opt_level, num_worker_warps (a value or a ct.ByTarget).
+@overload
+def kernel(function: Callable[..., object], /, **hints: Hint) -> Kernel: ...
 
-    Raises CompileError for an unknown hint or something that is no Python function.
+
+@overload
+def kernel(function: None = None, /, **hints: Hint) -> Callable[[Callable[..., object]], Kernel]: ...
+
+
+@public
+def kernel(
+    function: Callable[..., object] | None = None, /, **hints: Hint
+) -> Kernel | Callable[[Callable[..., object]], Kernel]:
+    """Decorator of a kernel, with or without hints.
+
+    Args:
+        function: the Python function.
+        hints: num_ctas (1 to 16), occupancy (1 to 32), opt_level (0 to 3), num_worker_warps (1 to 32): an integer, a
+            ct.ByTarget, or None, which lets the compiler choose.
+
+    Returns:
+        The kernel.
+
+    Raises:
+        CompileError: a hint is unknown or out of range, or a Python function was expected.
+
+    Example:
+        >>> @ct.kernel(occupancy=2)
+        ... def example(x): ct.store(x, ct.bid(0), 1.5)
+        >>> x = np.zeros(3, np.float32)
+        >>> ct.launch(None, 2, example, (x,), backend="interpret")
+        >>> x
+        array([1.5, 1.5, 0. ], dtype=float32)
     """
     made = NO_HINTS.replace(**hints)
     if function is None:
@@ -87,11 +160,42 @@ def kernel(function: FunctionType | None = None, /, **hints: Any) -> Any:
     return Kernel(_plain(function), made)
 
 
-@public
-def function(function: Callable[..., Any] | None = None, /, *, host: bool = False, tile: bool = True) -> Any:
-    """Decorator of a helper for kernels; with `host=True` it can be called on the host too.
+@overload
+def function(function: Callable[P, R], /, *, host: bool = False, tile: bool = True) -> Callable[P, R]: ...
 
-    Helpers need no decorator: a kernel may call any Python function that keeps to the language of kernels.
+
+@overload
+def function(
+    function: None = None, /, *, host: bool = False, tile: bool = True
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+@public
+def function(
+    function: Callable[..., object] | None = None, /, *, host: bool = False, tile: bool = True
+) -> Callable[..., object]:
+    """Decorator of a function that kernels call; undecorated functions can be called from kernels too.
+
+    Args:
+        function: the Python function.
+        host: whether it can also be called on the host.
+        tile: whether it can be called from kernels; it always can.
+
+    Returns:
+        The decorated function, or the decorator if no function is passed.
+
+    Raises:
+        CompileError: a function without `host=True` is called on the host.
+
+    Example:
+        >>> @ct.function(host=True)
+        ... def square(x): return x * x
+        >>> @ct.kernel
+        ... def example(): print(square(ct.arange(4, dtype=ct.int32)))
+        >>> ct.launch(None, 1, example, (), backend="interpret")
+        [0, 1, 4, 9]
+        >>> square(5)
+        25
     """
     if function is None:
         return lambda decorated: _helper(decorated, host)
@@ -101,7 +205,7 @@ def function(function: Callable[..., Any] | None = None, /, *, host: bool = Fals
 def find(path: str | Path, name: str | None = None) -> Kernel:
     """The kernel `name` of a Python file, or its only kernel.
 
-    Raises InputError where the file cannot be read or run, or has no such kernel.
+    Raises InputError if the file cannot be read or run, or has no such kernel.
     """
     module = _run(Path(path))
     kernels = {attribute: value for attribute, value in vars(module).items() if isinstance(value, Kernel)}
@@ -115,14 +219,14 @@ def find(path: str | Path, name: str | None = None) -> Kernel:
     return next(iter(kernels.values()))
 
 
-def _plain(function: Any) -> FunctionType:
+def _plain(function: object) -> FunctionType:
     if not isinstance(function, FunctionType):
         raise CompileError(f"ct.kernel decorates a Python function, got {type(function).__name__}")
     return function
 
 
 def _symbol(name: str) -> str:
-    """The name of the entry: PTX takes ASCII letters, digits and underscores only."""
+    """The name of the entry: PTX names consist of ASCII letters, digits and underscores."""
     if name == "<lambda>":
         return "lambda_kernel"
     return "".join(letter if letter.isascii() else f"_u{ord(letter):x}" for letter in name)
@@ -140,31 +244,31 @@ def _parameters(function: FunctionType) -> tuple[str, ...]:
     return tuple(parameter.name for parameter in parameters)
 
 
-def _annotations(function: FunctionType) -> dict[str, Any]:
+def _annotations(function: FunctionType) -> dict[str, object]:
     return {name: hint for name, hint in function.__annotations__.items() if name != "return"}
 
 
-def _metadata(function: FunctionType, hint: Any) -> Iterable[Any]:
-    """What stands beside the type in `Annotated[...]`; annotations may be strings (PEP 563)."""
+def _metadata(function: FunctionType, hint: object) -> Iterable[object]:
+    """The metadata of `Annotated[...]`; annotations may be strings (PEP 563)."""
     if isinstance(hint, str):
         names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
         try:
             hint = eval(hint, names)
         except Exception:
             return ()
-    return hint.__metadata__ if typing.get_origin(hint) is Annotated else ()
+    return typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
 
 
-def _having(metadata: dict[str, Iterable[Any]], kind: type) -> dict[str, Any]:
+def _having(metadata: dict[str, Iterable[object]], kind: type[T]) -> dict[str, T]:
     return {name: item for name, items in metadata.items() for item in items if isinstance(item, kind)}
 
 
-def _helper(function: Callable[..., Any], host: bool) -> Callable[..., Any]:
+def _helper(function: Callable[..., object], host: bool) -> Callable[..., object]:
     if host:
         return function
 
     @functools.wraps(function)
-    def on_host(*_arguments: Any, **_keywords: Any) -> Any:
+    def on_host(*_arguments: object, **_keywords: object) -> NoReturn:
         raise CompileError(f"'{function.__name__}' can be called inside a kernel only; decorate it with host=True")
 
     on_host.in_kernel = function  # type: ignore[attr-defined]

@@ -65,7 +65,8 @@ class MemoryScope(Enum):
 
     Example:
         >>> @ct.kernel
-        ... def example(x): print(ct.load(x, 0, (), memory_order=ct.MemoryOrder.ACQUIRE, memory_scope=ct.MemoryScope.SYS))
+        ... def example(x):
+        ...     print(ct.load(x, 0, (), memory_order=ct.MemoryOrder.ACQUIRE, memory_scope=ct.MemoryScope.SYS))
         >>> ct.launch(None, 1, example, (np.ones(1, np.int32),), backend="interpret")
         1
     """

@@ -23,7 +23,17 @@ from tilec.text_input.decoding import decoded
 
 
 class Module:
-    """A module of `cuda_tile`; `ir` is the MLIR module underneath."""
+    """A Tile IR module; `ir` is its MLIR module.
+
+    Args:
+        module: the MLIR module.
+        file: the name of the file in messages.
+
+    Example:
+        >>> module = ct.Module.parse("cuda_tile.module @m { entry @nothing() { return } }")
+        >>> module.entries
+        ['nothing']
+    """
 
     def __init__(self, module: ir.Module, file: str = "<module>") -> None:
         self.ir = module
@@ -34,9 +44,23 @@ class Module:
     @suspended_garbage_collector()
     @deep_recursion()
     def parse(cls, text: str | bytes, file: str = "<string>") -> Module:
-        """The verified module of Tile IR bytecode or of a text, in assembly or generic form; messages call it `file`.
+        """Reads and verifies Tile IR.
 
-        Raises InputError where it cannot be read, VerificationError where it breaks a rule, both at their place.
+        Args:
+            text: bytecode, or text in assembly or generic form.
+            file: the name of the file in messages.
+
+        Returns:
+            The module.
+
+        Raises:
+            InputError: the text cannot be read, at its line.
+            VerificationError: the module breaks a rule, at its line.
+
+        Example:
+            >>> module = ct.Module.parse("cuda_tile.module @m { entry @nothing() { return } }")
+            >>> ct.Module.parse(module.to_bytecode()).entries
+            ['nothing']
         """
         if isinstance(text, bytes):
             if is_bytecode(text):
@@ -54,7 +78,26 @@ class Module:
     @classmethod
     @public
     def read(cls, path: str | Path) -> Module:
-        """`parse` of a file; raises InputError where it cannot be read."""
+        """Reads and verifies a file of Tile IR.
+
+        Args:
+            path: the path of bytecode or text.
+
+        Returns:
+            The module.
+
+        Raises:
+            InputError: the file cannot be read, at its line.
+            VerificationError: the module breaks a rule, at its line.
+
+        Example:
+            >>> import tempfile, pathlib
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     path = pathlib.Path(folder) / "nothing.mlir"
+            ...     size = path.write_text("cuda_tile.module @m { entry @nothing() { return } }")
+            ...     ct.Module.read(path).entries
+            ['nothing']
+        """
         try:
             return cls.parse(Path(path).read_bytes(), str(path))
         except OSError as error:
@@ -63,9 +106,20 @@ class Module:
     @public
     @deep_recursion()
     def verify(self, hints: bool = False) -> None:
-        """Raises VerificationError with the place of the first operation that breaks a rule.
+        """Checks the rules of the dialect.
 
-        `hints`: optimization hints that nothing follows break one too; NVIDIA's tools and we else pass over them.
+        Args:
+            hints: whether optimization hints that have no effect are errors too; by default they are ignored, as
+                NVIDIA's tools do.
+
+        Raises:
+            VerificationError: an operation breaks a rule, at its line.
+
+        Example:
+            >>> ct.Module.parse("cuda_tile.module @m { entry @nothing() { return } }").verify(hints=True)
+            >>> try: ct.Module.parse("cuda_tile.module @m { entry @a() { return } entry @a() { return } }")
+            ... except ct.TileError as error: print(error.message)
+            redefinition of symbol named 'a'
         """
         try:
             with self.ir.context:
@@ -83,17 +137,48 @@ class Module:
             raise VerificationError(message, place(location, self._file), notes)
 
     def warnings(self, hints: bool = False) -> list[CompilerWarning]:
-        """What is legal and likely a mistake, such as a misspelt field; with `hints` those that nothing follows too."""
+        """Reports what is legal but likely a mistake, such as a misspelled field.
+
+        Args:
+            hints: whether to report optimization hints that have no effect too.
+
+        Returns:
+            The warnings.
+
+        Raises:
+            Nothing: every module can be searched.
+
+        Example:
+            >>> ct.Module.parse("cuda_tile.module @m { entry @nothing() { return } }").warnings()
+            []
+        """
         found = [*slip_warnings(self.ir), *(hint_warnings(self.ir) if hints else ())]
         return [CompilerWarning(message, place(location, self._file)) for location, message in found]
 
     @public
     @deep_recursion()
     def to_text(self, generic: bool | str = False, locations: bool = False) -> str:
-        """Tile IR assembly, or a generic form; `locations` keeps where each operation came from.
+        """Prints the module; `parse` reads every form.
 
-        `generic`: True is the form that MLIR reads into any context with our dialects, "nvidia" that of NVIDIA's tools,
-        whose attributes and types are theirs. `parse` reads all of them.
+        Args:
+            generic: False is Tile IR assembly, True the generic form of MLIR with the dialects of tilec, "nvidia" the
+                generic form with the attributes and types of NVIDIA's tools.
+            locations: whether the text holds the location of each operation.
+
+        Returns:
+            The text.
+
+        Raises:
+            InputError: an attribute has no form in the text.
+
+        Example:
+            >>> print(ct.Module.parse("cuda_tile.module @m { entry @nothing() { return } }").to_text())
+            cuda_tile.module @m {
+              entry @nothing() {
+                return
+              }
+            }
+            <BLANKLINE>
         """
         with self.ir.context:
             if generic is True:
@@ -104,10 +189,25 @@ class Module:
     @public
     @deep_recursion()
     def to_bytecode(self, version: str | None = None) -> bytes:
-        """The verified module as Tile IR bytecode of a version such as "13.1"; the newest one leaves the least out.
+        """Writes Tile IR bytecode.
 
-        Not in the file: the module's name, the places of globals and arguments, attributes that are no fields of their
-        operation. Raises UsageError for an unknown version, InputError at the operation that needs a later one.
+        Bytecode lacks the name of the module, locations of globals and arguments, and attributes that are not fields
+        of their operation.
+
+        Args:
+            version: the version of the format, such as "13.1"; None is the newest.
+
+        Returns:
+            The bytes.
+
+        Raises:
+            UsageError: the version is unknown.
+            InputError: an operation needs a later version, at its line.
+            VerificationError: the module breaks a rule.
+
+        Example:
+            >>> ct.Module.parse("cuda_tile.module @m { entry @nothing() { return } }").to_bytecode("13.1")[1:7].decode()
+            'TileIR'
         """
         try:
             chosen = NEWEST if version is None else Version.parse(version)
