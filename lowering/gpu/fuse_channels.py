@@ -7,12 +7,12 @@ after:                                                        put (a, b), get (a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import TMA, slot_results
-from tilec.dialect.tile_gpu.types import ChannelType
+from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp, slot_results
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.types import BufferType, ChannelType
 
 # The order in which a party meets its operations.
 _STEPS = ("tile_gpu.put_begin", "tile_gpu.tma_load", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
@@ -22,7 +22,7 @@ _STEPS = ("tile_gpu.put_begin", "tile_gpu.tma_load", "tile_gpu.put_commit", "til
 class _Uses:
     """The only operation of each kind on a channel, all in one block."""
 
-    channel: Any
+    channel: MakeChannelOp
     put_begin: ir.Operation
     tma_load: ir.Operation
     put_commit: ir.Operation
@@ -34,7 +34,7 @@ class _Uses:
         return [self.put_begin, self.tma_load, self.put_commit, self.get, self.release]
 
 
-def fuse_channels(kernel: Any) -> None:
+def fuse_channels(kernel: KernelOp) -> None:
     """Rewrites a tile_gpu.kernel in place; run before roles are taken apart."""
     block = kernel.operation.regions[0].blocks[0]
     candidates = [uses for op in block.operations if (uses := _uses(op)) is not None]
@@ -46,7 +46,7 @@ def fuse_channels(kernel: Any) -> None:
             _fuse(first, partner)
 
 
-def _uses(op: Any) -> _Uses | None:
+def _uses(op: ir.OpView) -> _Uses | None:
     if (
         op.operation.name != "tile_gpu.make_channel"
         or op.producer != TMA
@@ -105,7 +105,7 @@ def _position(op: ir.Operation) -> int:
 
 
 def _replaced(
-    name: str, before: ir.Operation, channel: ir.Value, buffers: list[Any], **attributes: Any
+    name: str, before: ir.Operation, channel: ir.Value, buffers: list[BufferType], **attributes: object
 ) -> list[ir.Value]:
     with before.location, ir.InsertionPoint(before):
         return list(build(f"tile_gpu.{name}", [channel], slot_results(buffers), attributes).results)

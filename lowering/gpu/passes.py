@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.mlir import ir, passmanager
+from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.partition_roles import partition_roles
 from tilec.lowering.gpu.pipeline import pipeline
@@ -17,14 +17,14 @@ from tilec.remarks import Remark
 
 CLEAN_UP = "builtin.module(canonicalize,cse,loop-invariant-code-motion,canonicalize)"
 
-KernelPass = Callable[[Any, Target, CompileOptions, list[Remark]], object]
+KernelPass = Callable[[KernelOp, Target, CompileOptions, list[Remark]], object]
 
 
-def _roles(kernel: Any, _target: Target, _options: CompileOptions, remarks: list[Remark]) -> object:
+def _roles(kernel: KernelOp, _target: Target, _options: CompileOptions, remarks: list[Remark]) -> object:
     return partition_roles(kernel, remarks)
 
 
-def _rings(kernel: Any, target: Target, options: CompileOptions, _remarks: list[Remark]) -> None:
+def _rings(kernel: KernelOp, target: Target, options: CompileOptions, _remarks: list[Remark]) -> None:
     """Hints of the kernel stand for options that are not given; several blocks of an SM share its memory."""
     blocks = kernel_hint(kernel, OCCUPANCY) or 1
     shared = replace(target, shared_bytes=target.shared_bytes // blocks)
@@ -79,5 +79,5 @@ def clean_up(module: ir.Module) -> None:
     passmanager.PassManager.parse(CLEAN_UP).run(module.operation)
 
 
-def _kernels(module: ir.Module) -> Iterator[Any]:
+def _kernels(module: ir.Module) -> Iterator[KernelOp]:
     yield from [op for op in module.body.operations if op.operation.name == "tile_gpu.kernel"]

@@ -6,10 +6,9 @@ first turns before the loop, then one turn's in each turn.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, TMA
+from tilec.dialect.tile_gpu.channel import MMA, TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.operation_role import is_rematerializable
 from tilec.lowering.gpu.shared_plan import shared_plan, tensor_columns
@@ -22,7 +21,7 @@ SCRATCH_RESERVE_BYTES = 16384
 _PUTS = ("tile_gpu.put_begin", "tile_gpu.tma_load", "tile_gpu.put_commit")
 
 
-def pipeline(kernel: Any, target: Target, stages: int | None = None) -> None:
+def pipeline(kernel: KernelOp, target: Target, stages: int | None = None) -> None:
     """Deepens the rings of a tile_gpu.kernel in place, as far as memory goes; `stages` is the most slots of a ring."""
     block = kernel.operation.regions[0].blocks[0]
     channels = [op for op in block.operations if op.operation.name == "tile_gpu.make_channel" and op.reuse == "ring"]
@@ -34,7 +33,7 @@ def pipeline(kernel: Any, target: Target, stages: int | None = None) -> None:
                 _run_ahead(op, {channel.operation.results[0] for channel in deep}, deep)
 
 
-def _deepen_tma(kernel: Any, channels: list[Any], target: Target, most: int) -> list[Any]:
+def _deepen_tma(kernel: KernelOp, channels: list[MakeChannelOp], target: Target, most: int) -> list[MakeChannelOp]:
     plan = shared_plan(kernel, target)
     slots = sum(plan.channels[op.operation.results[0]].slot_bytes for op in channels)
     if not slots:
@@ -46,7 +45,7 @@ def _deepen_tma(kernel: Any, channels: list[Any], target: Target, most: int) -> 
     return channels if stages > 1 else []
 
 
-def _deepen_accumulators(kernel: Any, channels: list[Any], target: Target) -> None:
+def _deepen_accumulators(kernel: KernelOp, channels: list[MakeChannelOp], target: Target) -> None:
     """Two accumulators, so that one tile is stored while the next is multiplied."""
     needed = sum(
         tensor_columns(buffer)
@@ -62,7 +61,7 @@ def _deepen_accumulators(kernel: Any, channels: list[Any], target: Target) -> No
             needed += columns
 
 
-def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[Any]) -> None:
+def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChannelOp]) -> None:
     """Moves the copies that stand in a loop's body, and depend on its counter alone, some turns forward."""
     body = loop.regions[0].blocks[0]
     operations = [op.operation for op in body.operations]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA
+from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.layout_text import parse_shared_layout
@@ -94,7 +94,7 @@ def tensor_columns(buffer: BufferType) -> int:
     return buffer.shape[1] * max(1, buffer.shape[0] // TENSOR_LANES)
 
 
-def shared_plan(kernel: Any, target: Target) -> SharedPlan:
+def shared_plan(kernel: KernelOp, target: Target) -> SharedPlan:
     """Places everything the kernel declares; UnsupportedError where it does not fit the target."""
     plan = SharedPlan()
     at = columns = 0
@@ -119,11 +119,11 @@ def shared_plan(kernel: Any, target: Target) -> SharedPlan:
     return plan
 
 
-def _declarations(kernel: Any) -> Iterator[Any]:
+def _declarations(kernel: KernelOp) -> Iterator[ir.OpView]:
     yield from kernel.operation.regions[0].blocks[0].operations
 
 
-def _place_channel(op: Any, plan: SharedPlan, at: int, columns: int) -> tuple[int, int]:
+def _place_channel(op: ir.OpView, plan: SharedPlan, at: int, columns: int) -> tuple[int, int]:
     result = op.operation.results[0]
     channel = ChannelPlan(
         f"channel{len(plan.channels)}",
@@ -152,7 +152,7 @@ def _aligned(size_bytes: int) -> int:
     return math.ceil(size_bytes / BASE_ALIGNMENT_BYTES) * BASE_ALIGNMENT_BYTES
 
 
-def _check(kernel: Any, plan: SharedPlan, end: int, columns: int, target: Target) -> None:
+def _check(kernel: KernelOp, plan: SharedPlan, end: int, columns: int, target: Target) -> None:
     check_shared_bytes(kernel, end, target)
     if columns > target.tensor_memory_columns:
         raise UnsupportedError(
@@ -162,7 +162,7 @@ def _check(kernel: Any, plan: SharedPlan, end: int, columns: int, target: Target
         )
 
 
-def check_shared_bytes(kernel: Any, size_bytes: int, target: Target) -> None:
+def check_shared_bytes(kernel: KernelOp, size_bytes: int, target: Target) -> None:
     """UnsupportedError where a kernel needs more shared memory than the target has."""
     if size_bytes > target.shared_bytes:
         raise UnsupportedError(

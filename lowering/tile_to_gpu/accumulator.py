@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tilec.dialect.mlir import ir
 
@@ -12,8 +11,8 @@ from tilec.dialect.mlir import ir
 class Accumulator:
     """A loop whose carried value number `index` is touched by one multiply alone, or a single multiply (no loop)."""
 
-    multiply: Any
-    loop: Any | None = None
+    multiply: ir.OpView
+    loop: ir.OpView | None = None
     index: int = 0
 
     @property
@@ -29,7 +28,7 @@ class Accumulator:
         return is_zero(self.initial)
 
 
-def accumulator_of(multiply: Any) -> Accumulator:
+def accumulator_of(multiply: ir.OpView) -> Accumulator:
     """The widest run around a multiply."""
     carried = multiply.acc
     block = carried.owner

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
@@ -20,7 +19,7 @@ def element_bytes(element: ir.Type) -> int:
     return 8 if isinstance(element, PointerType) else element_type(spell(element)).storage_bytes
 
 
-def tensor_maker(view: ir.Value) -> Any:
+def tensor_maker(view: ir.Value) -> ir.OpView:
     """The make_tensor_view under a view, seen through assumptions."""
     maker = view.owner.operands[0].owner
     while maker.operation.name == "cuda_tile.assume":
@@ -28,7 +27,7 @@ def tensor_maker(view: ir.Value) -> Any:
     return maker
 
 
-def contiguous_dimension(type: Any) -> int | None:
+def contiguous_dimension(type: ir.Type) -> int | None:
     """The last tile dimension whose stride is the constant one, one of more than one element if possible."""
     extents, strides = type.tensor_view.shape, type.tensor_view.strides
     found = [k for k, dimension in enumerate(type.dim_map) if strides[dimension] == 1]
@@ -37,7 +36,7 @@ def contiguous_dimension(type: Any) -> int | None:
     return chosen[-1] if chosen else None
 
 
-def access_vector(view: ir.Value, operands: Any) -> tuple[int, int]:
+def access_vector(view: ir.Value) -> tuple[int, int]:
     """The tile dimension contiguous in memory (else the last), and the elements of the widest access along it."""
     type = view.type
     k = contiguous_dimension(type) if hasattr(type, "dim_map") else None
@@ -50,7 +49,7 @@ def access_vector(view: ir.Value, operands: Any) -> tuple[int, int]:
     return k, max(1, elements)
 
 
-def _tensor_factors(tensor: Any, type: Any, dimension: int) -> list[int]:
+def _tensor_factors(tensor: ir.OpView, type: ir.Type, dimension: int) -> list[int]:
     """Elements that divide the base, the extent along `dimension` and every other stride that is walked."""
     extents, strides = list(tensor.dynamicShape), list(tensor.dynamicStrides)
     factors = [max(1, divisibility(tensor.base) // element_bytes(type.element))]

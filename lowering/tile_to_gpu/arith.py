@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
@@ -42,59 +40,59 @@ _PREDICATES = {
 }
 
 
-def operands_in_result_layout(op: Any, conversion: Conversion) -> list[ir.Value]:
+def operands_in_result_layout(op: ir.OpView, conversion: Conversion) -> list[ir.Value]:
     """The operands of an elementwise operation, all in the layout of its first result."""
     layout = conversion.layouts.get(op.operation.results[0])
     return [conversion.tile(value, layout) for value in op.operation.operands]
 
 
-def _one(op: Any, conversion: Conversion, name: str) -> None:
+def _one(op: ir.OpView, conversion: Conversion, name: str) -> None:
     operands = operands_in_result_layout(op, conversion)
     result = op.operation.results[0]
     conversion.set(result, emitter.create(name, [conversion.type(result)], operands).result)
 
 
 @converts(*_PLAIN)
-def _plain(op: Any, conversion: Conversion) -> None:
+def _plain(op: ir.OpView, conversion: Conversion) -> None:
     _one(op, conversion, _PLAIN[op.operation.name.removeprefix("cuda_tile.")])
 
 
 @converts(*_SIGNED)
-def _signed(op: Any, conversion: Conversion) -> None:
+def _signed(op: ir.OpView, conversion: Conversion) -> None:
     _one(op, conversion, _SIGNED[op.operation.name.removeprefix("cuda_tile.")][op.signedness])
 
 
 @converts("divi")
-def _divi(op: Any, conversion: Conversion) -> None:
+def _divi(op: ir.OpView, conversion: Conversion) -> None:
     _one(op, conversion, _DIVISIONS[op.signedness, op.rounding])
 
 
 @converts("mulhii")
-def _mulhii(op: Any, conversion: Conversion) -> None:
+def _mulhii(op: ir.OpView, conversion: Conversion) -> None:
     operands = operands_in_result_layout(op, conversion)
     type = conversion.type(op.operation.results[0])
     conversion.set(op.operation.results[0], emitter.create("arith.mului_extended", [type, type], operands).results[1])
 
 
 @converts("negi")
-def _negi(op: Any, conversion: Conversion) -> None:
+def _negi(op: ir.OpView, conversion: Conversion) -> None:
     (source,) = operands_in_result_layout(op, conversion)
     conversion.set(op.operation.results[0], emitter.binary("arith.subi", emitter.zero(source.type), source))
 
 
 @converts("absi")
-def _absi(op: Any, conversion: Conversion) -> None:
+def _absi(op: ir.OpView, conversion: Conversion) -> None:
     (source,) = operands_in_result_layout(op, conversion)
     conversion.set(op.operation.results[0], emitter.unary("math.absi", source))
 
 
 @converts("cmpi")
-def _cmpi(op: Any, conversion: Conversion) -> None:
+def _cmpi(op: ir.OpView, conversion: Conversion) -> None:
     predicate = _PREDICATES[op.comparison_predicate][op.signedness]
     compare(op, conversion, "arith.cmpi", predicate)
 
 
-def compare(op: Any, conversion: Conversion, name: str, predicate: int) -> None:
+def compare(op: ir.OpView, conversion: Conversion, name: str, predicate: int) -> None:
     """arith.cmpi or arith.cmpf."""
     operands = operands_in_result_layout(op, conversion)
     attribute = ir.IntegerAttr.get(emitter.integer_type(64), predicate)
@@ -103,12 +101,12 @@ def compare(op: Any, conversion: Conversion, name: str, predicate: int) -> None:
 
 
 @converts("select")
-def _select(op: Any, conversion: Conversion) -> None:
+def _select(op: ir.OpView, conversion: Conversion) -> None:
     _one(op, conversion, "arith.select")
 
 
 @converts("assume")
-def _assume(op: Any, conversion: Conversion) -> None:
+def _assume(op: ir.OpView, conversion: Conversion) -> None:
     source, result = op.operation.operands[0], op.operation.results[0]
     if source in conversion.tensor_views:
         conversion.tensor_views[result] = conversion.tensor_views[source]

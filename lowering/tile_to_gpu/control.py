@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
@@ -17,7 +15,7 @@ from tilec.lowering.tile_to_gpu.mma import AccumulatorState
 
 
 @converts("for")
-def _for(op: Any, conversion: Conversion) -> None:
+def _for(op: ir.OpView, conversion: Conversion) -> None:
     operation = op.operation
     block = operation.regions[0].blocks[0]
     in_memory = conversion.plan.carried.get(operation, {})
@@ -33,7 +31,7 @@ def _for(op: Any, conversion: Conversion) -> None:
     for position, index in enumerate(carried):
         conversion.set(block.arguments[index + 1], body.arguments[position + 1])
 
-    def finish(end: Any) -> list[ir.Value]:
+    def finish(end: ir.OpView) -> list[ir.Value]:
         given = _handed_on(end, CONTINUE)
         return [_given(op, index, given[index], states, conversion) for index in carried]
 
@@ -53,21 +51,23 @@ def _scf_for(bounds: list[ir.Value], initial: list[ir.Value], unsigned: bool) ->
     return ir.Operation.create("scf.for", [value.type for value in initial], [*bounds, *initial], attributes, regions=1)
 
 
-def _initial(op: Any, index: int, states: dict[int, AccumulatorState], conversion: Conversion) -> ir.Value:
+def _initial(op: ir.OpView, index: int, states: dict[int, AccumulatorState], conversion: Conversion) -> ir.Value:
     if index in states:
         return emitter.boolean(not states[index].starts_at_zero)
     argument = op.operation.regions[0].blocks[0].arguments[index + 1]
     return conversion.tile(op.initValues[index], conversion.layouts.get(argument))
 
 
-def _given(op: Any, index: int, value: ir.Value, states: Any, conversion: Conversion) -> ir.Value:
+def _given(
+    op: ir.OpView, index: int, value: ir.Value, states: dict[int, AccumulatorState], conversion: Conversion
+) -> ir.Value:
     if index in states:
         return conversion.get(value)
     argument = op.operation.regions[0].blocks[0].arguments[index + 1]
     return conversion.tile(value, conversion.layouts.get(argument))
 
 
-def _handed_on(end: Any, *names: str) -> list[ir.Value]:
+def _handed_on(end: ir.OpView, *names: str) -> list[ir.Value]:
     """The operands of a terminator that may stand here."""
     if end.operation.name not in names:
         raise UnsupportedError(
@@ -77,7 +77,7 @@ def _handed_on(end: Any, *names: str) -> list[ir.Value]:
 
 
 @converts("loop")
-def _loop(op: Any, conversion: Conversion) -> None:
+def _loop(op: ir.OpView, conversion: Conversion) -> None:
     """scf.while: whether to go on, the carried values, and the results as the last break gave them."""
     operation, block = op.operation, op.operation.regions[0].blocks[0]
     carried = [i for i, value in enumerate(op.initValues) if isinstance(value.type, TileType)]
@@ -94,7 +94,7 @@ def _loop(op: Any, conversion: Conversion) -> None:
         conversion.set(block.arguments[index], turn.arguments[1 + position])
     now = list(turn.arguments)[1:]
 
-    def finish(end: Any) -> list[ir.Value]:
+    def finish(end: ir.OpView) -> list[ir.Value]:
         given = _handed_on(end, CONTINUE, BREAK)
         if end.operation.name == BREAK:
             results = [conversion.tile(given[i], conversion.layouts.get(operation.results[i])) for i in kept]
@@ -109,7 +109,7 @@ def _loop(op: Any, conversion: Conversion) -> None:
 
 
 @converts("if")
-def _if(op: Any, conversion: Conversion) -> None:
+def _if(op: ir.OpView, conversion: Conversion) -> None:
     operation = op.operation
     kept = [index for index, result in enumerate(operation.results) if isinstance(result.type, TileType)]
     types = [conversion.type(operation.results[index]) for index in kept]
@@ -130,7 +130,7 @@ def _if(op: Any, conversion: Conversion) -> None:
 
 
 @converts("make_token", "join_tokens")
-def _token(op: Any, conversion: Conversion) -> None:
+def _token(op: ir.OpView, conversion: Conversion) -> None:
     """Program order is kept, so tokens need no instruction."""
 
 
@@ -138,16 +138,16 @@ _AXES = (0, 1, 2)
 
 
 @converts("get_tile_block_id")
-def _block_id(op: Any, conversion: Conversion) -> None:
+def _block_id(op: ir.OpView, conversion: Conversion) -> None:
     _per_axis(op, "program_id", conversion)
 
 
 @converts("get_num_tile_blocks")
-def _num_blocks(op: Any, conversion: Conversion) -> None:
+def _num_blocks(op: ir.OpView, conversion: Conversion) -> None:
     _per_axis(op, "num_programs", conversion)
 
 
-def _per_axis(op: Any, name: str, conversion: Conversion) -> None:
+def _per_axis(op: ir.OpView, name: str, conversion: Conversion) -> None:
     for axis, result in zip(_AXES, op.operation.results, strict=True):
         if list(result.uses):
             conversion.set(result, emitter.gpu(name, [], [element_type(result.type.element)], axis=axis).result)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import slot_results
+from tilec.dialect.tile_gpu.types import BufferType
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.target import Target
@@ -20,6 +22,9 @@ from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.pointer_vectors import PointerVectors
 from tilec.lowering.tile_to_gpu.slot_use import HeldSlot
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
+
+if TYPE_CHECKING:
+    from tilec.lowering.tile_to_gpu.mma import AccumulatorState
 
 
 class Conversion:
@@ -52,9 +57,9 @@ class Conversion:
         self.after: dict[ir.Operation, list[HeldSlot]] = defaultdict(list)
         self.declarations: ir.Operation | None = None
         self.arguments: dict[ir.Value, ir.Value] = {}
-        self.shared_maps: dict[Any, ir.Value] = {}
-        self.accumulators: dict[ir.Value, Any] = {}
-        self.staging: dict[Any, ir.Value] = {}
+        self.shared_maps: dict[Hashable, ir.Value] = {}
+        self.accumulators: dict[ir.Value, AccumulatorState] = {}
+        self.staging: dict[BufferType, ir.Value] = {}
         # Whether a TMA store may still read a staging buffer.
         self.staged = False
 
@@ -64,7 +69,7 @@ class Conversion:
         for op in operations[:-1]:
             self.operation(op)
 
-    def operation(self, op: Any) -> None:
+    def operation(self, op: ir.OpView) -> None:
         """Converts one operation, with what has to come just before and after it."""
         operation = op.operation
         with named_location(op):
@@ -133,13 +138,15 @@ class Conversion:
         element = element_type(tile.element)
         return emitter.tile_type(tile.shape, element, self.layouts[value]) if is_tile(value) else element
 
-    def declare(self, name: str, operands: Any, results: Any, **attributes: Any) -> ir.Value:
+    def declare(
+        self, name: str, operands: Sequence[object], results: Sequence[ir.Type], **attributes: object
+    ) -> ir.Value:
         """A declaration at the top of the kernel."""
         assert self.declarations is not None
         with ir.InsertionPoint(self.declarations):
             return emitter.gpu(name, operands, results, **attributes).results[0]
 
-    def meet(self, op: Any) -> None:
+    def meet(self, op: ir.OpView) -> None:
         """Puts an access of all threads after those that its token names: other threads may have made them."""
         if self.order.needs_barrier(op):
             if self.use_tma and self.order.stores_before(op):
@@ -171,12 +178,12 @@ def element_type(element: ir.Type) -> ir.Type:
     return emitter.integer_type(64) if isinstance(element, PointerType) else element
 
 
-def named_location(op: Any) -> ir.Location:
+def named_location(op: ir.OpView) -> ir.Location:
     """The operation's own location under its name, which the PTX prints beside its instructions."""
     return ir.Location.name(op.operation.name.removeprefix("cuda_tile."), op.operation.location)
 
 
-def in_loop(op: Any) -> bool:
+def in_loop(op: ir.OpView) -> bool:
     """Whether an operation may run more than once."""
     parent = op.operation.parent
     while parent is not None and parent.operation.name != "cuda_tile.entry":

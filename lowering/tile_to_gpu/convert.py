@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
@@ -33,23 +31,23 @@ _WIDENING = {
 _NARROWING = {("f32", "f16"), ("f32", "bf16"), ("f64", "f32"), ("f64", "f16"), ("f64", "bf16")}
 
 
-def _convert(op: Any, conversion: Conversion, name: str, **attributes: ir.Attribute) -> None:
+def _convert(op: ir.OpView, conversion: Conversion, name: str, **attributes: ir.Attribute) -> None:
     operands, result = operands_in_result_layout(op, conversion), op.operation.results[0]
     conversion.set(result, emitter.create(name, [conversion.type(result)], operands, **attributes).result)
 
 
-def _own(op: Any, conversion: Conversion, function: str) -> None:
+def _own(op: ir.OpView, conversion: Conversion, function: str) -> None:
     operands, result = operands_in_result_layout(op, conversion), op.operation.results[0]
     conversion.set(result, emitter.gpu("math", operands, [conversion.type(result)], function=function).result)
 
 
 @converts("exti", "itof")
-def _signed(op: Any, conversion: Conversion) -> None:
+def _signed(op: ir.OpView, conversion: Conversion) -> None:
     _convert(op, conversion, _SIGNED[op.operation.name.removeprefix("cuda_tile.")][op.signedness])
 
 
 @converts("ftoi")
-def _ftoi(op: Any, conversion: Conversion) -> None:
+def _ftoi(op: ir.OpView, conversion: Conversion) -> None:
     if op.saturating:
         _own(op, conversion, f"ftoi.{op.signedness}.sat")
     else:
@@ -57,17 +55,17 @@ def _ftoi(op: Any, conversion: Conversion) -> None:
 
 
 @converts("trunci")
-def _trunci(op: Any, conversion: Conversion) -> None:
+def _trunci(op: ir.OpView, conversion: Conversion) -> None:
     _convert(op, conversion, "arith.trunci")
 
 
 @converts("bitcast")
-def _bitcast(op: Any, conversion: Conversion) -> None:
+def _bitcast(op: ir.OpView, conversion: Conversion) -> None:
     _convert(op, conversion, "arith.bitcast")
 
 
 @converts("ftof")
-def _ftof(op: Any, conversion: Conversion) -> None:
+def _ftof(op: ir.OpView, conversion: Conversion) -> None:
     pair = spell(op.operation.operands[0].type.element), spell(op.operation.results[0].type.element)
     if pair in _WIDENING:
         _convert(op, conversion, "arith.extf")
@@ -78,13 +76,13 @@ def _ftof(op: Any, conversion: Conversion) -> None:
 
 
 @converts("int_to_ptr", "ptr_to_int", "ptr_to_ptr")
-def _address(op: Any, conversion: Conversion) -> None:
+def _address(op: ir.OpView, conversion: Conversion) -> None:
     (source,) = operands_in_result_layout(op, conversion)
     conversion.set(op.operation.results[0], source)
 
 
 @converts("offset")
-def _offset(op: Any, conversion: Conversion) -> None:
+def _offset(op: ir.OpView, conversion: Conversion) -> None:
     pointee = op.operation.operands[0].type.element.element
     if spell(pointee) == "f4E2M1FN":
         raise UnsupportedError("pointers to halves of bytes cannot be compiled", source_location(op.operation.location))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tilec.dialect.mlir import ir
 from tilec.dialect.rule_table import RuleTable
 
 # rule(op, conversion)
-Rule = Callable[[Any, Any], None]
+Rule = Callable[[ir.OpView, Any], None]
 RULES: RuleTable[str, Rule] = RuleTable("converted")
 
 

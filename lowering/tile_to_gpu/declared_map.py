@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, TensorMapType
-from tilec.lowering.layout.shared_layout import swizzle_span_bytes
+from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.conversion import Conversion
@@ -16,7 +16,7 @@ from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.values import TileView
 
 
-def offsets(view: TileView, op: Any, conversion: Conversion) -> list[ir.Value]:
+def offsets(view: TileView, op: ir.OpView, conversion: Conversion) -> list[ir.Value]:
     """Where the tile starts, in elements, for each of its dimensions; i64 where an index or an extent is not narrow."""
     extents = view.tensor.extents
     is_wide = any(extent.type.width > 32 for extent in extents) or any(
@@ -29,9 +29,10 @@ def offsets(view: TileView, op: Any, conversion: Conversion) -> list[ir.Value]:
     ]
 
 
-def buffer_type(shape: Any, element: ir.Type, map: TensorMap) -> BufferType:
-    """The shared buffer that one TMA copy fills or reads."""
-    return BufferType.get(tuple(shape), element, SHARED, f"contiguous={map.contiguous} swizzle={map.swizzle}")
+def buffer_type(shape: Sequence[int], element: ir.Type, contiguous: int, swizzle: str) -> BufferType:
+    """A buffer in shared memory whose dimension `contiguous` is innermost."""
+    layout = SharedLayout(tuple(shape), element_bytes(element), contiguous, swizzle)
+    return BufferType.get(layout.shape, element, SHARED, str(layout))
 
 
 def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Value:
@@ -57,7 +58,7 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     return conversion.shared_maps[key]
 
 
-def _launch_values(source: Any, conversion: Conversion) -> tuple[list[ir.Value], list[ir.Value]]:
+def _launch_values(source: ir.OpView, conversion: Conversion) -> tuple[list[ir.Value], list[ir.Value]]:
     type = source.operation.results[0].type
     found = []
     for known, dynamic in ((type.shape, source.dynamicShape), (type.strides, source.dynamicStrides)):
@@ -67,7 +68,7 @@ def _launch_values(source: Any, conversion: Conversion) -> tuple[list[ir.Value],
         return of_one_width(found[0]), of_one_width(found[1])
 
 
-def coordinates(map: TensorMap, view: TileView, op: Any, conversion: Conversion) -> list[ir.Value]:
+def coordinates(map: TensorMap, view: TileView, op: ir.OpView, conversion: Conversion) -> list[ir.Value]:
     """Where the box starts, innermost first; coordinates of TMA have 32 bits, as do the extents of a map."""
     starts = [_coordinate(start) for start in offsets(view, op, conversion)]
     return [starts[k] for k in map.order]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
@@ -99,7 +98,9 @@ def less_than(lhs: ir.Value, rhs: ir.Value, unsigned: bool) -> ir.Value:
     return create("arith.cmpi", [integer_type(1)], [lhs, rhs], predicate=predicate).result
 
 
-def gpu(name: str, operands: Sequence[Any] = (), results: Sequence[ir.Type] = (), **attributes: Any) -> ir.Operation:
+def gpu(
+    name: str, operands: Sequence[object] = (), results: Sequence[ir.Type] = (), **attributes: object
+) -> ir.Operation:
     """An operation of tile_gpu."""
     return build(f"tile_gpu.{name}", operands, results, attributes)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
@@ -12,11 +11,11 @@ from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
 
 # What a block hands on when it ends with this terminator.
-Finish = Callable[[Any], list[ir.Value]]
+Finish = Callable[[ir.OpView], list[ir.Value]]
 
 
 def convert_block(
-    operations: list[Any], types: list[ir.Type], finish: Finish, conversion: Conversion
+    operations: list[ir.OpView], types: list[ir.Type], finish: Finish, conversion: Conversion
 ) -> list[ir.Value]:
     """Converts a block and gives what it hands on, values of `types`.
 
@@ -29,8 +28,10 @@ def convert_block(
     return finish(operations[-1])
 
 
-def _branch(op: Any, rest: list[Any], types: list[ir.Type], finish: Finish, conversion: Conversion) -> list[ir.Value]:
-    def go_on(end: Any) -> list[ir.Value]:
+def _branch(
+    op: ir.OpView, rest: list[ir.OpView], types: list[ir.Type], finish: Finish, conversion: Conversion
+) -> list[ir.Value]:
+    def go_on(end: ir.OpView) -> list[ir.Value]:
         if end.operation.name != YIELD:
             return finish(end)
         for result, value in zip(op.operation.results, end.operation.operands, strict=True):

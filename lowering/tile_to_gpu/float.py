@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tilec.dialect.mlir import ir
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.arith import compare, operands_in_result_layout
 from tilec.lowering.tile_to_gpu.conversion import Conversion
@@ -64,23 +63,23 @@ _PREDICATES = {
 }
 
 
-def _name(op: Any) -> str:
+def _name(op: ir.OpView) -> str:
     return op.operation.name.removeprefix("cuda_tile.")
 
 
-def _upstream(op: Any, conversion: Conversion, name: str) -> None:
+def _upstream(op: ir.OpView, conversion: Conversion, name: str) -> None:
     operands, result = operands_in_result_layout(op, conversion), op.operation.results[0]
     conversion.set(result, emitter.create(name, [conversion.type(result)], operands).result)
 
 
-def _own(op: Any, conversion: Conversion, *words: str) -> None:
+def _own(op: ir.OpView, conversion: Conversion, *words: str) -> None:
     operands, result = operands_in_result_layout(op, conversion), op.operation.results[0]
     function = ".".join(word for word in words if word)
     conversion.set(result, emitter.gpu("math", operands, [conversion.type(result)], function=function).result)
 
 
 @converts(*_ROUNDED)
-def _rounded(op: Any, conversion: Conversion) -> None:
+def _rounded(op: ir.OpView, conversion: Conversion) -> None:
     upstream, word = _ROUNDED[_name(op)]
     if op.rounding_mode == "nearest_even" and not op.flush_to_zero:
         _upstream(op, conversion, upstream)
@@ -89,12 +88,12 @@ def _rounded(op: Any, conversion: Conversion) -> None:
 
 
 @converts(*_PLAIN)
-def _plain(op: Any, conversion: Conversion) -> None:
+def _plain(op: ir.OpView, conversion: Conversion) -> None:
     _upstream(op, conversion, _PLAIN[_name(op)])
 
 
 @converts(*_FLUSHING)
-def _flushing(op: Any, conversion: Conversion) -> None:
+def _flushing(op: ir.OpView, conversion: Conversion) -> None:
     if op.flush_to_zero:
         _own(op, conversion, _name(op), "approx", "ftz")
     else:
@@ -102,7 +101,7 @@ def _flushing(op: Any, conversion: Conversion) -> None:
 
 
 @converts(*_FULL)
-def _full(op: Any, conversion: Conversion) -> None:
+def _full(op: ir.OpView, conversion: Conversion) -> None:
     if op.rounding_mode == "full":
         _upstream(op, conversion, _FULL[_name(op)])
     else:
@@ -110,7 +109,7 @@ def _full(op: Any, conversion: Conversion) -> None:
 
 
 @converts("maxf", "minf")
-def _extreme(op: Any, conversion: Conversion) -> None:
+def _extreme(op: ir.OpView, conversion: Conversion) -> None:
     if op.flush_to_zero:
         _own(op, conversion, _name(op).removesuffix("f"), "ftz", "NaN" if op.propagate_nan else "")
     else:
@@ -118,6 +117,6 @@ def _extreme(op: Any, conversion: Conversion) -> None:
 
 
 @converts("cmpf")
-def _cmpf(op: Any, conversion: Conversion) -> None:
+def _cmpf(op: ir.OpView, conversion: Conversion) -> None:
     ordered, unordered = _PREDICATES[op.comparison_predicate]
     compare(op, conversion, "arith.cmpf", ordered if op.comparison_ordering == "ordered" else unordered)

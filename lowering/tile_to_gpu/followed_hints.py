@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.lowering.kernel_hints import OCCUPANCY, STAGES
 from tilec.lowering.target import Target
@@ -30,7 +29,7 @@ _ENTRY_HINTS = {
 _ACCESSES = ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko", "cuda_tile.load_ptr_tko", "cuda_tile.store_ptr_tko")
 
 
-def entry_options(entry: Any, target: Target, options: CompileOptions) -> CompileOptions:
+def entry_options(entry: ir.OpView, target: Target, options: CompileOptions) -> CompileOptions:
     """The options, completed by the hints of the entry."""
     hints = {option: tile_hint(entry, name, target) for option, name in _ENTRY_HINTS.items()}
     return options.completed({option: int(value) for option, value in hints.items() if value is not None})
@@ -42,7 +41,9 @@ def ring_stages(plan: MatrixPlan, target: Target) -> int | None:
     return max((int(latency) for latency in latencies if latency is not None), default=None)
 
 
-def carried_hints(entry: Any, plan: MatrixPlan, warps: int, target: Target, options: CompileOptions) -> dict[str, int]:
+def carried_hints(
+    entry: ir.OpView, plan: MatrixPlan, warps: int, target: Target, options: CompileOptions
+) -> dict[str, int]:
     """The attributes of the tile_gpu.kernel that later stages follow."""
     stages = options.stages or ring_stages(plan, target)
     carried = {} if stages is None else {STAGES: stages}
@@ -59,7 +60,9 @@ def _occupancy_refusal(plan: MatrixPlan, warps: int, occupancy: int) -> str | No
     return None
 
 
-def hint_remarks(entry: Any, plan: MatrixPlan, warps: int, target: Target, options: CompileOptions) -> list[Remark]:
+def hint_remarks(
+    entry: ir.OpView, plan: MatrixPlan, warps: int, target: Target, options: CompileOptions
+) -> list[Remark]:
     """A remark for each hint that is not followed."""
     place = source_location(entry.operation.location)
     found = []
@@ -88,5 +91,5 @@ def _warps_reason(warps: int | None) -> str:
     return "the matrix instructions would lack registers, or rows for each warp"
 
 
-def _is_ring(op: Any, plan: MatrixPlan) -> bool:
+def _is_ring(op: ir.OpView, plan: MatrixPlan) -> bool:
     return in_loop(op) and any(result in plan.loads for result in op.operation.results)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
 
 from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.mlir import ir
@@ -48,7 +47,7 @@ def convert(
     return made
 
 
-def _kernel(entry: Any, target: Target, given: CompileOptions, remarks: list[Remark]) -> None:
+def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: list[Remark]) -> None:
     options, use_tma = entry_options(entry, target, given), given.tma
     order = MemoryOrder(list(operations_below(entry)))
     warps, plan = _plan(entry, target, given, options, order if use_tma else None)
@@ -86,7 +85,7 @@ def _kernel(entry: Any, target: Target, given: CompileOptions, remarks: list[Rem
 
 
 def _plan(
-    entry: Any, target: Target, given: CompileOptions, options: CompileOptions, order: MemoryOrder | None
+    entry: ir.OpView, target: Target, given: CompileOptions, options: CompileOptions, order: MemoryOrder | None
 ) -> tuple[int, MatrixPlan]:
     """The number of compute warps, and how the multiplies are done with them.
 

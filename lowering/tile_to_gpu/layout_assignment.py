@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
@@ -16,7 +15,7 @@ from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 
 
-def assign_layouts(entry: Any, plan: MatrixPlan, warps: int, vectors: Mapping[ir.Operation, int]) -> Layouts:
+def assign_layouts(entry: ir.OpView, plan: MatrixPlan, warps: int, vectors: Mapping[ir.Operation, int]) -> Layouts:
     """The layout of every tile value of rank one or more; `vectors` are the widths of accesses through pointers."""
     layouts = Layouts()
     operations = list(operations_below(entry))
@@ -32,7 +31,7 @@ def assign_layouts(entry: Any, plan: MatrixPlan, warps: int, vectors: Mapping[ir
     return layouts
 
 
-def _propagate(operations: list[Any], layouts: Layouts) -> None:
+def _propagate(operations: list[ir.OpView], layouts: Layouts) -> None:
     """Forward, then backward, until a pass over all operations adds nothing."""
     known = -1
     while known != len(layouts):
@@ -43,7 +42,7 @@ def _propagate(operations: list[Any], layouts: Layouts) -> None:
             _backward(op, layouts)
 
 
-def _tiles(operations: list[Any], entry: Any) -> list[ir.Value]:
+def _tiles(operations: list[ir.OpView], entry: ir.OpView) -> list[ir.Value]:
     found = []
     for op in operations:
         found += [value for value in op.operation.results if is_tile(value)]
@@ -57,25 +56,25 @@ def _default(value: ir.Value, warps: int) -> LinearLayout:
     return blocked(value.type.shape, warps, vector=max(1, VECTOR_BYTES // element_bytes(value.type.element)))
 
 
-def _anchor(op: Any, plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
+def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
     name = op.operation.name
     if name == "cuda_tile.mmaf":
         result = op.operation.results[0]
         layouts.propose(result, plan.multiplies[result].unit.accumulator_layout(result.type.shape, warps))
     elif name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
-        contiguous, vector = access_vector(op.view, op.operation.operands)
+        contiguous, vector = access_vector(op.view)
         layouts.propose(tile, blocked(tile.type.shape, warps, contiguous, vector))
 
 
-def _anchor_pointers(op: Any, vector: int, warps: int, layouts: Layouts) -> None:
+def _anchor_pointers(op: ir.OpView, vector: int, warps: int, layouts: Layouts) -> None:
     """A thread holds what one instruction loads or stores side by side."""
     if vector > 1:
         pointers = op.operation.operands[0]
         layouts.propose(pointers, blocked(pointers.type.shape, warps, vector=vector))
 
 
-def _forward(op: Any, layouts: Layouts) -> None:
+def _forward(op: ir.OpView, layouts: Layouts) -> None:
     """From operands to results."""
     name, operation = op.operation.name, op.operation
     if name == "cuda_tile.reduce":
@@ -100,7 +99,7 @@ def _forward(op: Any, layouts: Layouts) -> None:
             layouts.propose(result, known)
 
 
-def _backward(op: Any, layouts: Layouts) -> None:
+def _backward(op: ir.OpView, layouts: Layouts) -> None:
     """From the first result to operands."""
     name, operation = op.operation.name, op.operation
     if not operation.results or operation.results[0] not in layouts:
@@ -121,7 +120,7 @@ def _backward(op: Any, layouts: Layouts) -> None:
             layouts.propose(value, layouts[result])
 
 
-def projected(layout: LinearLayout, shape: Any) -> LinearLayout:
+def projected(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
     """The layout with the dimensions projected that have one element in `shape`."""
     for dimension, extent in enumerate(shape):
         if extent == 1:
@@ -129,12 +128,14 @@ def projected(layout: LinearLayout, shape: Any) -> LinearLayout:
     return layout
 
 
-def _derive(source: ir.Value, target: ir.Value, layouts: Layouts, derive: Any) -> None:
+def _derive(
+    source: ir.Value, target: ir.Value, layouts: Layouts, derive: Callable[[LinearLayout, ir.Type], LinearLayout | None]
+) -> None:
     if source in layouts and target not in layouts and is_tile(target):
         layouts.propose(target, derive(layouts[source], target.type))
 
 
-def _reduce_forward(op: Any, layouts: Layouts) -> None:
+def _reduce_forward(op: ir.OpView, layouts: Layouts) -> None:
     operands = list(op.operation.operands)
     _share(operands, layouts)
     for result in op.operation.results:
@@ -148,7 +149,7 @@ def _share(together: list[ir.Value], layouts: Layouts) -> None:
         layouts.propose(value, known)
 
 
-def _shared(op: Any) -> Iterator[list[ir.Value]]:
+def _shared(op: ir.OpView) -> Iterator[list[ir.Value]]:
     """Groups of values that share registers: a result, its operands of terminators, an argument, its initial value."""
     operation = op.operation
     ends = [end.operation for end in terminators(op)]
@@ -170,7 +171,7 @@ def _shared(op: Any) -> Iterator[list[ir.Value]]:
             yield [result, *given(BREAK, index)]
 
 
-def is_elementwise(op: Any) -> bool:
+def is_elementwise(op: ir.OpView) -> bool:
     """Whether all tiles of an operation have one shape and its elements correspond."""
     if op.operation.regions or not op.operation.results:
         return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
@@ -42,7 +41,7 @@ class Operand:
 class Multiply:
     """A multiply with the decisions about it; `refusals` are the reasons of the faster units that cannot do it."""
 
-    op: Any
+    op: ir.OpView
     unit: MatrixUnit
     lhs: Operand
     rhs: Operand
@@ -66,10 +65,10 @@ class MatrixPlan:
     # Tiles that nothing reads from registers.
     absorbed: set[ir.Value] = field(default_factory=set)
     # Loops by the carried values that live in tensor memory: (first operation's identity is the loop itself).
-    carried: dict[Any, dict[int, Multiply]] = field(default_factory=dict)
+    carried: dict[ir.Operation, dict[int, Multiply]] = field(default_factory=dict)
 
 
-def matrix_plan(entry: Any, target: Target, warps: int, order: MemoryOrder | None) -> MatrixPlan:
+def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder | None) -> MatrixPlan:
     """Decides for every multiply of an entry, without TMA where `order` is None.
 
     UnsupportedError names the first that no unit can do.
@@ -99,7 +98,7 @@ def _add(plan: MatrixPlan, multiply: Multiply) -> None:
         plan.carried.setdefault(accumulator.loop.operation, {})[accumulator.index] = multiply
 
 
-def _decide(op: Any, target: Target, warps: int, order: MemoryOrder | None, plan: MatrixPlan) -> Multiply:
+def _decide(op: ir.OpView, target: Target, warps: int, order: MemoryOrder | None, plan: MatrixPlan) -> Multiply:
     unit, refusals = _unit(op, target, warps)
     maps = dict(plan.maps)
     lhs = _operand(op.lhs, 1, unit, target, order, maps)
@@ -108,7 +107,7 @@ def _decide(op: Any, target: Target, warps: int, order: MemoryOrder | None, plan
     return Multiply(op, unit, lhs, rhs, accumulator, refusals)
 
 
-def _unit(op: Any, target: Target, warps: int) -> tuple[MatrixUnit, tuple[str, ...]]:
+def _unit(op: ir.OpView, target: Target, warps: int) -> tuple[MatrixUnit, tuple[str, ...]]:
     """The first unit of the target that can do a multiply, and the reasons of those before it."""
     place = source_location(op.operation.location)
     if op.lhs.type.rank != 2:
@@ -155,7 +154,7 @@ def _operand(
     return Operand(value, depth, refusal=refusal)
 
 
-def _runs_any_time(load: Any, order: MemoryOrder) -> bool:
+def _runs_any_time(load: ir.OpView, order: MemoryOrder) -> bool:
     """A slot that is filled is always read: control does not leave between the two."""
     return load.memory_ordering_semantics == "weak" and order.is_unordered(load) and not may_be_left(load)
 
@@ -198,7 +197,7 @@ def _absorb_value(plan: MatrixPlan, value: ir.Value) -> None:
         _absorb_value(plan, value.owner.operands[0])
 
 
-def _reads_shared_memory(plan: MatrixPlan, use: Any) -> bool:
+def _reads_shared_memory(plan: MatrixPlan, use: ir.OpOperand) -> bool:
     op = use.owner.operation
     if op.name in ABSORBED:
         return op.results[0] in plan.absorbed

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tilec.dialect.mlir import ir
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.tile_to_gpu import emitter
@@ -12,7 +11,7 @@ from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.memory_order import order_of
 
 
-def _operand(value: Any, layout: LinearLayout | None, conversion: Conversion) -> Any:
+def _operand(value: ir.Value | None, layout: LinearLayout | None, conversion: Conversion) -> ir.Value | None:
     """A tile in the layout; a single pointer, value or mask as a tile of one."""
     if value is None:
         return None
@@ -24,7 +23,7 @@ def _operand(value: Any, layout: LinearLayout | None, conversion: Conversion) ->
 
 
 @converts("load_ptr_tko")
-def _load_ptr(op: Any, conversion: Conversion) -> None:
+def _load_ptr(op: ir.OpView, conversion: Conversion) -> None:
     result = op.operation.results[0]
     layout = conversion.layouts.get(result)
     operands = [_operand(value, layout, conversion) for value in (op.source, op.mask, op.paddingValue)]
@@ -41,7 +40,7 @@ def _load_ptr(op: Any, conversion: Conversion) -> None:
 
 
 @converts("store_ptr_tko")
-def _store_ptr(op: Any, conversion: Conversion) -> None:
+def _store_ptr(op: ir.OpView, conversion: Conversion) -> None:
     layout = conversion.layouts.get(op.destination)
     operands = [_operand(value, layout, conversion) for value in (op.destination, op.value, op.mask)]
     conversion.meet(op)

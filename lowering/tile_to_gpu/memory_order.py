@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 
@@ -15,7 +13,7 @@ _STRUCTURES = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")
 _ACQUIRING = ("acquire", "acq_rel")
 
 
-def order_of(op: Any) -> dict[str, str]:
+def order_of(op: ir.OpView) -> dict[str, str]:
     """The attributes `order` and `scope` of a tile_gpu access for a memory operation; a weak one has neither."""
     if op.memory_ordering_semantics == "weak":
         return {}
@@ -25,7 +23,7 @@ def order_of(op: Any) -> dict[str, str]:
 class MemoryOrder:
     """The memory operations that come before each memory operation of an entry, through any chain of tokens."""
 
-    def __init__(self, operations: list[Any]) -> None:
+    def __init__(self, operations: list[ir.OpView]) -> None:
         self._before = {
             op.operation: _before(op.token)
             for op in operations
@@ -39,25 +37,25 @@ class MemoryOrder:
             if earlier.name in LOADS
         }
 
-    def before(self, op: Any) -> set[ir.Operation]:
+    def before(self, op: ir.OpView) -> set[ir.Operation]:
         """All that must be complete before an operation, itself included where a loop orders its turns."""
         return self._before.get(op.operation, set())
 
-    def stores_before(self, op: Any) -> set[ir.Operation]:
+    def stores_before(self, op: ir.OpView) -> set[ir.Operation]:
         return {earlier for earlier in self.before(op) if earlier.name not in LOADS}
 
-    def loads_before(self, op: Any) -> set[ir.Operation]:
+    def loads_before(self, op: ir.OpView) -> set[ir.Operation]:
         return self.before(op) - self.stores_before(op)
 
-    def is_unordered(self, load: Any) -> bool:
+    def is_unordered(self, load: ir.OpView) -> bool:
         """Whether a load may run at any time: no store or acquire comes before it, and no store waits for it."""
         return not self._orders(load) and load.operation not in self._loads_before_stores
 
-    def needs_barrier(self, op: Any) -> bool:
+    def needs_barrier(self, op: ir.OpView) -> bool:
         """Whether what other threads of the tile block did before an operation has to be complete when it starts."""
         return bool(self._orders(op) if op.operation.name in LOADS else self.before(op))
 
-    def _orders(self, load: Any) -> bool:
+    def _orders(self, load: ir.OpView) -> bool:
         return any(
             earlier.name not in LOADS or earlier.opview.memory_ordering_semantics in _ACQUIRING
             for earlier in self.before(load)
@@ -101,12 +99,12 @@ def _carried(token: ir.Value, block: ir.Block) -> list[ir.Value]:
     return [loop.initValues[index], *_handed_on(loop, CONTINUE, index)]
 
 
-def _given(op: Any, index: int) -> list[ir.Value]:
+def _given(op: ir.OpView, index: int) -> list[ir.Value]:
     """What reaches result number `index`."""
     if op.operation.name == "cuda_tile.for":
         return [op.initValues[index], *_handed_on(op, CONTINUE, index)]
     return _handed_on(op, YIELD if op.operation.name == "cuda_tile.if" else BREAK, index)
 
 
-def _handed_on(op: Any, name: str, index: int) -> list[ir.Value]:
+def _handed_on(op: ir.OpView, name: str, index: int) -> list[ir.Value]:
     return [end.operation.operands[index] for end in terminators(op) if end.operation.name == name]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, slot_results
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.accumulator import Accumulator
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.matrix_plan import Multiply
@@ -17,7 +17,7 @@ from tilec.lowering.tile_to_gpu.operand_channel import OperandBuffer, declare_ch
 
 
 @converts("mmaf")
-def _mmaf(op: Any, conversion: Conversion) -> None:
+def _mmaf(op: ir.OpView, conversion: Conversion) -> None:
     multiply = conversion.plan.multiplies[op.operation.results[0]]
     _ISSUE[multiply.unit.name](multiply, conversion)
 
@@ -86,7 +86,7 @@ class AccumulatorState:
             self._bring_in(accumulator)
         (self.slot,) = emitter.gpu("put_begin", [self._way_out], slot_results([self._buffer])).results
 
-    def _bring_in(self, accumulator: Any) -> None:
+    def _bring_in(self, accumulator: Accumulator) -> None:
         """Through a channel that shares the slot; whoever fills it again has waited for the way out (README.md)."""
         conversion = self._conversion
         way_in = declare_channel(conversion, [self._buffer], THREADS, [MMA], False, self._way_out)

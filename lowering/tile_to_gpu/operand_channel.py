@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.channel import THREADS, TMA, slot_results
-from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
+from tilec.dialect.tile_gpu.types import BufferType, ChannelType
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop, named_location
 from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map
@@ -16,14 +14,14 @@ from tilec.lowering.tile_to_gpu.slot_use import HeldSlot, slot_uses
 from tilec.lowering.tile_to_gpu.tensor_maps import swizzle_for
 
 
-def put_by_tma(op: Any, conversion: Conversion) -> None:
+def put_by_tma(op: ir.OpView, conversion: Conversion) -> None:
     """Fills a slot from global memory and plans its get and release around the multiplies, and a copy to registers."""
     tile = op.operation.results[0]
     map = conversion.plan.maps[tile]
     view = conversion.tile_views[op.view]
     uses = slot_uses(op, conversion.plan)
     consumers = [use.consumer for use in uses]
-    buffer = buffer_type(view.type.tile_shape, view.type.element, map)
+    buffer = buffer_type(view.type.tile_shape, view.type.element, map.contiguous, map.swizzle)
     channel = declare_channel(conversion, [buffer], TMA, consumers, ring=in_loop(op))
     handle = declare_map(map, view, conversion)
     start = coordinates(map, view, op, conversion)
@@ -45,7 +43,7 @@ def put_by_tma(op: Any, conversion: Conversion) -> None:
 
 def declare_channel(
     conversion: Conversion,
-    buffers: list[Any],
+    buffers: list[BufferType],
     producer: str,
     consumers: list[str],
     ring: bool,
@@ -78,16 +76,14 @@ class OperandBuffer:
         assert operand.source is not None and operand.map is not None
         held = self._conversion.buffers[operand.source.load.operation.results[0], multiply.unit.consumer]
         type = operand.value.type
-        wanted = BufferType.get(
-            tuple(type.shape), type.element, SHARED, _layout(operand.contiguous, operand.map.swizzle)
-        )
+        wanted = buffer_type(type.shape, type.element, operand.contiguous, operand.map.swizzle)
         return held if held.type == wanted else emitter.gpu("view_buffer", [held], [wanted]).result
 
     def _of_registers(self, operand: Operand, multiply: Multiply) -> ir.Value:
         conversion, type = self._conversion, operand.value.type
         row_bytes = type.shape[operand.contiguous] * multiply.unit.operand_bytes[spell(type.element)]
         swizzle = "none" if multiply.unit.descriptor is None else swizzle_for(row_bytes)
-        buffer = BufferType.get(tuple(type.shape), type.element, SHARED, _layout(operand.contiguous, swizzle))
+        buffer = buffer_type(type.shape, type.element, operand.contiguous, swizzle)
         ring = in_loop(multiply.op)
         self._channel = declare_channel(conversion, [buffer], THREADS, [multiply.unit.consumer], ring)
         tile = conversion.get(operand.value)
@@ -100,7 +96,3 @@ class OperandBuffer:
         """Gives the slot back, where it was taken for this multiply alone."""
         if self._channel is not None:
             emitter.gpu("release", [self._channel], consumer=0)
-
-
-def _layout(contiguous: int, swizzle: str) -> str:
-    return f"contiguous={contiguous} swizzle={swizzle}"

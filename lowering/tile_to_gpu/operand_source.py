@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
@@ -19,7 +19,7 @@ class OperandSource:
     With `rounds_to_tf32` the tile is of f32 and the operand is its rounding to the nearest tf32.
     """
 
-    load: Any
+    load: ir.OpView
     dimensions: tuple[int, int]
     rounds_to_tf32: bool = False
 
@@ -58,14 +58,14 @@ def _is_rounded_by_all(value: ir.Value) -> bool:
     return True
 
 
-def _rounds_to_tf32(op: Any) -> bool:
+def _rounds_to_tf32(op: ir.OpView) -> bool:
     """A TMA load through a map of tf32 rounds f32 to nearest even (DECISIONS.md, "tf32"), and in no other mode."""
     op = op.operation.opview
     elements = spell(op.from_.type.element), spell(op.to.type.element)
     return elements == ("f32", "tf32") and op.rounding_mode == "nearest_even"
 
 
-def _through(name: str, op: Any, source: ir.Value, dimensions: tuple[int, int]) -> tuple[int, int] | None:
+def _through(name: str, op: ir.OpView, source: ir.Value, dimensions: tuple[int, int]) -> tuple[int, int] | None:
     if name == "cuda_tile.permute":
         permutation = list(op.permutation)
         return permutation[dimensions[0]], permutation[dimensions[1]]
@@ -74,7 +74,9 @@ def _through(name: str, op: Any, source: ir.Value, dimensions: tuple[int, int]) 
     return dimensions if _rounds_to_tf32(op) else None
 
 
-def _through_reshape(source: Any, result: Any, dimensions: tuple[int, int]) -> tuple[int, int] | None:
+def _through_reshape(
+    source: Sequence[int], result: Sequence[int], dimensions: tuple[int, int]
+) -> tuple[int, int] | None:
     """Only extents of one come and go."""
     kept_source = [d for d, extent in enumerate(source) if extent != 1]
     kept_result = [d for d, extent in enumerate(result) if extent != 1]

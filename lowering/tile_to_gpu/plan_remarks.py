@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
@@ -14,7 +14,7 @@ from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.remarks import Remark
 
 
-def plan_remarks(entry: Any, plan: MatrixPlan, use_tma: bool, target: Target) -> Iterator[Remark]:
+def plan_remarks(entry: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target) -> Iterator[Remark]:
     """A remark for each multiply on a slower unit, each operand that registers prepare, each access without TMA."""
     for multiply in plan.multiplies.values():
         place = source_location(multiply.op.operation.location)
@@ -30,7 +30,7 @@ def plan_remarks(entry: Any, plan: MatrixPlan, use_tma: bool, target: Target) ->
             yield Remark("tma", reason, source_location(op.operation.location))
 
 
-def _access_reason(op: Any, plan: MatrixPlan, use_tma: bool, target: Target) -> str | None:
+def _access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target) -> str | None:
     """Why a load or store does not use TMA; a store may still find its memory ordered with other stores."""
     name = op.operation.name
     if name in ("cuda_tile.load_ptr_tko", "cuda_tile.store_ptr_tko"):
@@ -46,7 +46,7 @@ def _access_reason(op: Any, plan: MatrixPlan, use_tma: bool, target: Target) -> 
     return None
 
 
-def _view_reason(op: Any, use_tma: bool, target: Target) -> str | None:
+def _view_reason(op: ir.OpView, use_tma: bool, target: Target) -> str | None:
     if not use_tma:
         return "TMA is switched off"
     if not allows_tma(op, target):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.lowering.tile.contiguity import contiguity
+from tilec.lowering.tile.contiguity import Axes, contiguity
 from tilec.lowering.tile_to_gpu.alignment import VECTOR_BYTES, element_bytes
 from tilec.lowering.tile_to_gpu.layouts import is_tile
 
@@ -19,19 +18,19 @@ _POINTERS = {"cuda_tile.load_ptr_tko": "source", "cuda_tile.store_ptr_tko": "des
 _NARROW = ("f4E2M1FN",)
 
 
-def pointer_vectors(entry: Any, operations: Iterable[Any]) -> PointerVectors:
+def pointer_vectors(entry: ir.OpView, operations: Iterable[ir.OpView]) -> PointerVectors:
     """The width of each weak access of an entry through a tile of pointers; 1 for those that are not in it."""
     accesses = [op for op in operations if _is_candidate(op)]
     known = contiguity(entry) if accesses else {}
     return {op.operation: _vector(op, known) for op in accesses}
 
 
-def _is_candidate(op: Any) -> bool:
+def _is_candidate(op: ir.OpView) -> bool:
     field = _POINTERS.get(op.operation.name)
     return field is not None and is_tile(getattr(op, field)) and op.memory_ordering_semantics == "weak"
 
 
-def _vector(op: Any, known: Any) -> int:
+def _vector(op: ir.OpView, known: dict[ir.Value, Axes]) -> int:
     pointers = getattr(op, _POINTERS[op.operation.name])
     element = pointers.type.element.element
     if spell(element) in _NARROW or pointers not in known:

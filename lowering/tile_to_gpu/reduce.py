@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
@@ -11,32 +9,32 @@ from tilec.lowering.tile_to_gpu.converts import converts
 
 
 @converts("reduce")
-def _reduce(op: Any, conversion: Conversion) -> None:
-    _fold(op, conversion, "reduce", dimension=op.dim)
+def _reduce(op: ir.OpView, conversion: Conversion) -> None:
+    _convert(op, conversion, "reduce", dimension=op.dim)
 
 
 @converts("scan")
-def _scan(op: Any, conversion: Conversion) -> None:
-    _fold(op, conversion, "scan", dimension=op.dim, reverse=op.reverse)
+def _scan(op: ir.OpView, conversion: Conversion) -> None:
+    _convert(op, conversion, "scan", dimension=op.dim, reverse=op.reverse)
 
 
-def _fold(op: Any, conversion: Conversion, name: str, **attributes: Any) -> None:
+def _convert(op: ir.OpView, conversion: Conversion, name: str, **attributes: object) -> None:
     operands, results = list(op.operation.operands), list(op.operation.results)
     layout = conversion.layouts[operands[0]]
     sources = [conversion.tile(value, layout) for value in operands]
     types = [
-        _folded_type(source, result, op, name, conversion) for source, result in zip(sources, results, strict=True)
+        _result_type(source, result, op, name, conversion) for source, result in zip(sources, results, strict=True)
     ]
     identities = op.operation.attributes["identities"]
-    folded = emitter.gpu(name, sources, types, identities=identities, **attributes)
-    _body(op.operation.regions[0].blocks[0], folded, conversion)
-    for result, made in zip(results, folded.results, strict=True):
+    converted = emitter.gpu(name, sources, types, identities=identities, **attributes)
+    _body(op.operation.regions[0].blocks[0], converted, conversion)
+    for result, made in zip(results, converted.results, strict=True):
         conversion.set(result, made)
         conversion.set(result, conversion.tile(result, conversion.layouts.get(result)))
 
 
-def _folded_type(source: ir.Value, result: ir.Value, op: Any, name: str, conversion: Conversion) -> ir.Type:
-    """The layout that the fold leaves; the assigned one may be another."""
+def _result_type(source: ir.Value, result: ir.Value, op: ir.OpView, name: str, conversion: Conversion) -> ir.Type:
+    """The type of a result as tile_gpu computes it; its assigned layout may be another."""
     element = source.type.element_type
     if name == "scan":
         return source.type
@@ -45,9 +43,9 @@ def _folded_type(source: ir.Value, result: ir.Value, op: Any, name: str, convers
     return emitter.tile_type(result.type.shape, element, conversion.layouts[op.operation.operands[0]].drop(op.dim))
 
 
-def _body(block: ir.Block, folded: ir.Operation, conversion: Conversion) -> None:
+def _body(block: ir.Block, converted: ir.Operation, conversion: Conversion) -> None:
     arguments = [argument.type.element for argument in block.arguments]
-    body = folded.regions[0].blocks.append(*arguments)
+    body = converted.regions[0].blocks.append(*arguments)
     for old, new in zip(block.arguments, body.arguments, strict=True):
         conversion.set(old, new)
     with ir.InsertionPoint(body):

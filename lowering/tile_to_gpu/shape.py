@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.mlir import ir
 from tilec.lowering.layout.halves import doubled, halved
 from tilec.lowering.tile_to_gpu import emitter
@@ -14,7 +12,7 @@ from tilec.lowering.tile_to_gpu.layouts import is_tile
 
 
 @converts("constant")
-def _constant(op: Any, conversion: Conversion) -> None:
+def _constant(op: ir.OpView, conversion: Conversion) -> None:
     result = op.operation.results[0]
     elements = ir.DenseElementsAttr(op.operation.attributes["value"])
     type = conversion.type(result)
@@ -27,13 +25,13 @@ def _constant(op: Any, conversion: Conversion) -> None:
 
 
 @converts("iota")
-def _iota(op: Any, conversion: Conversion) -> None:
+def _iota(op: ir.OpView, conversion: Conversion) -> None:
     result = op.operation.results[0]
     conversion.set(result, emitter.gpu("iota", [], [conversion.type(result)]).result)
 
 
 @converts("broadcast")
-def _broadcast(op: Any, conversion: Conversion) -> None:
+def _broadcast(op: ir.OpView, conversion: Conversion) -> None:
     source, result = op.operation.operands[0], op.operation.results[0]
     if not is_tile(result):
         conversion.set(result, conversion.get(source))
@@ -44,7 +42,7 @@ def _broadcast(op: Any, conversion: Conversion) -> None:
 
 
 @converts("reshape")
-def _reshape(op: Any, conversion: Conversion) -> None:
+def _reshape(op: ir.OpView, conversion: Conversion) -> None:
     source, result = op.operation.operands[0], op.operation.results[0]
     made = conversion.get(source)
     if not is_tile(result):
@@ -65,7 +63,7 @@ def _reshape(op: Any, conversion: Conversion) -> None:
 
 
 @converts("permute")
-def _permute(op: Any, conversion: Conversion) -> None:
+def _permute(op: ir.OpView, conversion: Conversion) -> None:
     source, result = op.operation.operands[0], op.operation.results[0]
     permutation = list(op.permutation)
     inverse = [permutation.index(d) for d in range(len(permutation))]
@@ -74,7 +72,7 @@ def _permute(op: Any, conversion: Conversion) -> None:
 
 
 @converts("cat")
-def _cat(op: Any, conversion: Conversion) -> None:
+def _cat(op: ir.OpView, conversion: Conversion) -> None:
     """Both operands in the layout of half the result; where threads share out the halves, the result is converted."""
     result = op.operation.results[0]
     values = list(op.operation.operands)
@@ -86,7 +84,7 @@ def _cat(op: Any, conversion: Conversion) -> None:
 
 
 @converts("extract")
-def _extract(op: Any, conversion: Conversion) -> None:
+def _extract(op: ir.OpView, conversion: Conversion) -> None:
     result = op.operation.results[0]
     operands = [conversion.get(value) for value in op.operation.operands]
     conversion.set(result, emitter.gpu("extract", operands, [conversion.type(result)]).result)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import THREADS
+from tilec.dialect.tile_gpu.types import BufferType
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
 
 
@@ -34,12 +34,12 @@ class HeldSlot:
 
     tile: ir.Value
     channel: ir.Value
-    buffer: Any
+    buffer: BufferType
     use: SlotUse
     location: ir.Location
 
 
-def slot_uses(load: Any, plan: MatrixPlan) -> list[SlotUse]:
+def slot_uses(load: ir.OpView, plan: MatrixPlan) -> list[SlotUse]:
     """The consumers of the slot in the order of the channel."""
     tile = load.operation.results[0]
     multiplies = plan.loads[tile]
@@ -53,7 +53,7 @@ def slot_uses(load: Any, plan: MatrixPlan) -> list[SlotUse]:
     ]
 
 
-def _use(load: Any, index: int, consumer: str, multiplies: list[Multiply], in_registers: bool) -> SlotUse:
+def _use(load: ir.OpView, index: int, consumer: str, multiplies: list[Multiply], in_registers: bool) -> SlotUse:
     block = load.operation.block
     users = [
         _ancestor_in_block(multiply.op.operation, block)

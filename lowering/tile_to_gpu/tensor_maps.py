@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
@@ -68,7 +67,7 @@ def tensor_map_for(view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32
     )
 
 
-def _shape_reason(type: Any, contiguous: int, bits: int) -> str | None:
+def _shape_reason(type: ir.Type, contiguous: int, bits: int) -> str | None:
     if type.rank > MAX_RANK:
         return f"rank {type.rank} is more than {MAX_RANK}"
     row_bytes = type.tile_shape[contiguous] * bits // 8
@@ -82,7 +81,7 @@ def _shape_reason(type: Any, contiguous: int, bits: int) -> str | None:
     return None
 
 
-def _address_reason(tensor: Any, type: Any, contiguous: int, bits: int) -> str | None:
+def _address_reason(tensor: ir.OpView, type: ir.Type, contiguous: int, bits: int) -> str | None:
     """`contiguous` is a dimension of the tensor; the stride of an extent of one means nothing."""
     base = tensor.base
     if divisibility(base) % ALIGNMENT_BYTES:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tilec.dialect.mlir import ir
 from tilec.lowering.target import Target
 
 
-def tile_hint(op: Any, name: str, target: Target) -> int | bool | None:
+def tile_hint(op: ir.OpView, name: str, target: Target) -> int | bool | None:
     """A hint of an operation for this target, else for all targets."""
     attributes = op.operation.attributes
     if "optimization_hints" not in attributes:
@@ -19,6 +18,6 @@ def tile_hint(op: Any, name: str, target: Target) -> int | bool | None:
     return None
 
 
-def allows_tma(op: Any, target: Target) -> bool:
+def allows_tma(op: ir.OpView, target: Target) -> bool:
     """Whether the hints of an access leave TMA allowed."""
     return tile_hint(op, "allow_tma", target) is not False

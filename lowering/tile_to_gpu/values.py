@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tilec.dialect.mlir import ir
 
@@ -16,8 +15,8 @@ class TensorView:
     base: ir.Value
     extents: tuple[ir.Value, ...]
     strides: tuple[ir.Value, ...]
-    type: Any
-    source: Any
+    type: ir.Type
+    source: ir.OpView
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class TileView:
     """A view cut into tiles: how far apart they start, and which tensor dimension each tile dimension walks."""
 
     tensor: TensorView
-    type: Any
+    type: ir.Type
 
     @property
     def steps(self) -> tuple[int, ...]:

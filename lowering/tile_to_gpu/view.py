@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.layout.shared_layout import SharedLayout
@@ -21,7 +21,7 @@ from tilec.lowering.tile_to_gpu.values import TensorView, TileView
 
 
 @converts("make_tensor_view")
-def _make_tensor_view(op: Any, conversion: Conversion) -> None:
+def _make_tensor_view(op: ir.OpView, conversion: Conversion) -> None:
     type = op.operation.results[0].type
     view = TensorView(
         conversion.get(op.base),
@@ -33,26 +33,26 @@ def _make_tensor_view(op: Any, conversion: Conversion) -> None:
     conversion.tensor_views[op.operation.results[0]] = view
 
 
-def _scalars(known: Any, dynamic: Any, conversion: Conversion) -> tuple[ir.Value, ...]:
+def _scalars(known: Sequence[int | None], dynamic: Sequence[ir.Value], conversion: Conversion) -> tuple[ir.Value, ...]:
     given = [index_of(value, conversion.get(value)) for value in dynamic]
     return tuple(of_one_width([given.pop(0) if value is None else index_constant(value) for value in known]))
 
 
 @converts("make_partition_view", "make_strided_view")
-def _make_tile_view(op: Any, conversion: Conversion) -> None:
+def _make_tile_view(op: ir.OpView, conversion: Conversion) -> None:
     result = op.operation.results[0]
     conversion.tile_views[result] = TileView(conversion.tensor_views[op.operation.operands[0]], result.type)
 
 
 @converts("get_tensor_shape")
-def _get_tensor_shape(op: Any, conversion: Conversion) -> None:
+def _get_tensor_shape(op: ir.OpView, conversion: Conversion) -> None:
     view = conversion.tensor_views[op.operation.operands[0]]
     for result, extent in zip(op.operation.results, view.extents, strict=True):
         conversion.set(result, emitter.cast_integer(extent, result.type.element.width))
 
 
 @converts("get_index_space_shape")
-def _get_index_space_shape(op: Any, conversion: Conversion) -> None:
+def _get_index_space_shape(op: ir.OpView, conversion: Conversion) -> None:
     view = conversion.tile_views[op.operation.operands[0]]
     for k, result in enumerate(op.operation.results):
         extent = view.tensor.extents[view.dim_map[k]]
@@ -61,7 +61,7 @@ def _get_index_space_shape(op: Any, conversion: Conversion) -> None:
 
 
 @converts("load_view_tko")
-def _load_view(op: Any, conversion: Conversion) -> None:
+def _load_view(op: ir.OpView, conversion: Conversion) -> None:
     tile = op.operation.results[0]
     if tile in conversion.plan.loads:
         put_by_tma(op, conversion)
@@ -75,7 +75,7 @@ def _load_view(op: Any, conversion: Conversion) -> None:
     conversion.set(tile, loaded.result)
 
 
-def _access(view: TileView, op: Any, conversion: Conversion) -> list[Any]:
+def _access(view: TileView, op: ir.OpView, conversion: Conversion) -> list[ir.Value | list[ir.Value]]:
     """Base, offsets, extents and strides in the order of the tile's dimensions."""
     extents = [view.tensor.extents[d] for d in view.dim_map]
     strides = [view.tensor.strides[d] for d in view.dim_map]
@@ -83,7 +83,7 @@ def _access(view: TileView, op: Any, conversion: Conversion) -> list[Any]:
 
 
 @converts("store_view_tko")
-def _store_view(op: Any, conversion: Conversion) -> None:
+def _store_view(op: ir.OpView, conversion: Conversion) -> None:
     view = conversion.tile_views[op.view]
     map = _store_map(op, conversion)
     if map is not None:
@@ -95,15 +95,15 @@ def _store_view(op: Any, conversion: Conversion) -> None:
     emitter.gpu("store_view", [value, *_access(view, op, conversion)], [], **attributes)
 
 
-def _vector(op: Any) -> dict[str, int]:
+def _vector(op: ir.OpView) -> dict[str, int]:
     """The elements of one access and the dimension they run along; ordered accesses take one at a time."""
-    dimension, vector = access_vector(op.view, None)
+    dimension, vector = access_vector(op.view)
     if vector == 1 or op.memory_ordering_semantics != "weak":
         return {"vector": 1}
     return {"vector": vector, "vector_dimension": dimension}
 
 
-def _store_map(op: Any, conversion: Conversion) -> TensorMap | None:
+def _store_map(op: ir.OpView, conversion: Conversion) -> TensorMap | None:
     """The map for a store by TMA: not between stores of the same memory that go another way."""
     stores = [op, *(earlier.opview for earlier in conversion.order.stores_before(op))]
     if not conversion.use_tma or any(store.operation.name != "cuda_tile.store_view_tko" for store in stores):
@@ -120,13 +120,13 @@ def _store_map(op: Any, conversion: Conversion) -> TensorMap | None:
 STAGING_LIMIT_BYTES = 65536
 
 
-def _staging_fits(type: Any, map: TensorMap) -> bool:
+def _staging_fits(type: ir.Type, map: TensorMap) -> bool:
     """Plain stores serve small tiles and elements that TMA would need a buffer for beyond the limit."""
     size = SharedLayout(tuple(type.tile_shape), element_bytes(type.element), map.contiguous, map.swizzle).size_bytes
     return type.rank >= 2 and size <= STAGING_LIMIT_BYTES
 
 
-def _store_by_tma(op: Any, view: TileView, map: TensorMap, conversion: Conversion) -> None:
+def _store_by_tma(op: ir.OpView, view: TileView, map: TensorMap, conversion: Conversion) -> None:
     tile = conversion.get(op.tile)
     buffer = _staging(op, view, map, conversion)
     handle = declare_map(map, view, conversion)
@@ -142,9 +142,9 @@ def _store_by_tma(op: Any, view: TileView, map: TensorMap, conversion: Conversio
     emitter.gpu("tma_store", [handle, coordinates(map, view, op, conversion), buffer])
 
 
-def _staging(op: Any, view: TileView, map: TensorMap, conversion: Conversion) -> ir.Value:
+def _staging(op: ir.OpView, view: TileView, map: TensorMap, conversion: Conversion) -> ir.Value:
     """The staging buffer of that shape: one serves all stores, each waits for the one before."""
-    type = buffer_type(view.type.tile_shape, view.type.element, map)
+    type = buffer_type(view.type.tile_shape, view.type.element, map.contiguous, map.swizzle)
     if type not in conversion.staging:
         conversion.staging[type] = conversion.declare("shared", [], [type])
     return conversion.staging[type]

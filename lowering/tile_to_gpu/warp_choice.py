@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.location import source_location
@@ -45,7 +44,7 @@ def _instruction_registers(multiply: Multiply) -> int:
     return multiply.unit.instruction_registers(multiply.op.acc.type.shape[1])
 
 
-def choose_warps(entry: Any, plans: dict[int, MatrixPlan], hint: int | None = None) -> int:
+def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | None = None) -> int:
     """The number of warps among those planned for: the `hint` where it costs nothing of the following.
 
     A count that leaves more multiplies to slower units, or too few registers for a matrix instruction, is taken only
@@ -85,7 +84,7 @@ def block_warps(plan: MatrixPlan, warps: int) -> int:
     return warps + bool(plan.loads) + asynchronous
 
 
-def _missing_registers(plan: MatrixPlan, warps: int) -> tuple[Any, int] | None:
+def _missing_registers(plan: MatrixPlan, warps: int) -> tuple[ir.OpView, int] | None:
     """The first multiply whose instruction needs more registers than there are, and how many."""
     available = registers_per_thread(block_warps(plan, warps))
     for multiply in plan.multiplies.values():
@@ -95,13 +94,13 @@ def _missing_registers(plan: MatrixPlan, warps: int) -> tuple[Any, int] | None:
     return None
 
 
-def _largest_tile(entry: Any, plan: MatrixPlan) -> int:
+def _largest_tile(entry: ir.OpView, plan: MatrixPlan) -> int:
     """The 32-bit registers of the largest tile that is in registers: operands that only multiplies read are not."""
     tiles = (value for value in _results(entry) if is_tile(value) and value not in plan.absorbed)
     return max((math.prod(value.type.shape) * _registers(value.type.element) for value in tiles), default=1)
 
 
-def _results(entry: Any) -> Iterable[ir.Value]:
+def _results(entry: ir.OpView) -> Iterable[ir.Value]:
     for op in operations_below(entry):
         yield from op.operation.results
 
