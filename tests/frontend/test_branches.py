@@ -188,7 +188,7 @@ def test_values_that_cannot_meet_are_an_error_where_they_are_read(complaint: Any
         ct.store(out, (0,), tile)
 
     message = complaint(kernel, "n: i32, out: f32[?]")
-    assert "'tile' is not one thing after the branches of an 'if': a float32 tile of shape (4,)" in message
+    assert "'tile' has incompatible values after the branches of an 'if': a float32 tile of shape (4,)" in message
     assert message.count("note: assigned here") == 2
 
 

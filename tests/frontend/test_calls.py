@@ -112,7 +112,8 @@ def test_errors_in_helpers_tell_the_calls(complaint: Any) -> None:
         outer(ct.load(x, (0,), (4,)))
 
     message = complaint(kernel, "x: f32[?]").splitlines()
-    assert "'reshape', argument 'shape': a tile of shape (4,) has 4 elements and cannot become (7,)" in message[0]
+    found = "a tile of shape (4,) has 4 elements and cannot be reshaped to (7,)"
+    assert f"'reshape', argument 'shape': {found}" in message[0]
     assert message[1].strip() == "return ct.reshape(tile, (7,))"
     assert message[2].index("^") == message[1].index("(7,)")
     assert "note: in the call of 'reshaped'" in message[3] and message[4].strip() == "return reshaped(tile)"

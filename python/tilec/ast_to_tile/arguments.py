@@ -1,20 +1,36 @@
-"""What operations demand of their arguments, and how they say so."""
+"""Checks of the arguments of language functions; a failed check raises BadArgument."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, overload
 
-from tilec.ast_to_tile.values import Array, Shape, Tile, TypedConstant, describe, is_tile_like
+from tilec.ast_to_tile.values import (
+    Array,
+    Constant,
+    KernelValue,
+    Number,
+    Operand,
+    Shape,
+    Tile,
+    TypedConstant,
+    describe,
+    is_tile_like,
+)
 from tilec.errors import CompileError, TileTypeError
 from tilec.language.datatypes import DType
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
 E = TypeVar("E", bound=Enum)
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class BadArgument(CompileError):
-    """One argument of a call is wrong; the caller points at it."""
+    """An invalid argument of a call; the tracer adds the source location of the argument."""
 
     def __init__(self, parameter: str, message: str, kind: type[CompileError] = TileTypeError) -> None:
         super().__init__(message)
@@ -22,32 +38,38 @@ class BadArgument(CompileError):
         self.kind = kind
 
 
-def known(value: Any) -> Any:
-    """A typed constant as its number, anything else as it is."""
+@overload
+def known(value: Constant) -> Number: ...
+@overload
+def known(value: Operand) -> Number | Tile: ...
+@overload
+def known(value: KernelValue) -> KernelValue: ...
+def known(value: KernelValue) -> KernelValue:
+    """The number of a typed constant; any other value unchanged."""
     return value.value if isinstance(value, TypedConstant) else value
 
 
-def constant_int(value: Any, parameter: str) -> int:
-    """An integer known while compiling."""
+def constant_int(value: KernelValue, parameter: str) -> int:
+    """A compile-time integer."""
     number = known(value)
     if isinstance(number, int) and not isinstance(number, bool):
         return number
     raise BadArgument(parameter, f"expected a constant integer, got {describe(value)}{_how_constant(value)}")
 
 
-def constant_bool(value: Any, parameter: str) -> bool:
-    """True or False, known while compiling."""
+def constant_bool(value: KernelValue, parameter: str) -> bool:
+    """A compile-time boolean."""
     number = known(value)
     if isinstance(number, bool):
         return number
-    raise BadArgument(parameter, f"expected True or False known while compiling, got {describe(value)}")
+    raise BadArgument(parameter, f"expected a constant True or False, got {describe(value)}")
 
 
-def constant_int_or_none(value: Any, parameter: str) -> int | None:
+def constant_int_or_none(value: KernelValue, parameter: str) -> int | None:
     return None if value is None else constant_int(value, parameter)
 
 
-def keyword(value: Any, kind: type[E], parameter: str) -> E:
+def keyword(value: KernelValue, kind: type[E], parameter: str) -> E:
     """A member of an enumeration."""
     if isinstance(value, kind):
         return value
@@ -55,46 +77,46 @@ def keyword(value: Any, kind: type[E], parameter: str) -> E:
     raise BadArgument(parameter, f"expected one of {members}, got {describe(value)}")
 
 
-def keyword_or_none(value: Any, kind: type[E], parameter: str) -> E | None:
+def keyword_or_none(value: KernelValue, kind: type[E], parameter: str) -> E | None:
     return None if value is None else keyword(value, kind, parameter)
 
 
-def dtype(value: Any, parameter: str = "dtype") -> DType:
+def dtype(value: KernelValue, parameter: str = "dtype") -> DType:
     """An element type."""
     if isinstance(value, DType):
         return value
     raise BadArgument(parameter, f"expected an element type such as ct.float32, got {describe(value)}")
 
 
-def integers(value: Any, parameter: str) -> tuple[int, ...]:
+def integers(value: KernelValue, parameter: str) -> tuple[int, ...]:
     """A tuple of constant integers."""
     if not isinstance(value, tuple):
         raise BadArgument(parameter, f"expected a tuple of constant integers, got {describe(value)}")
     return tuple(constant_int(item, parameter) for item in value)
 
 
-def shape(value: Any, parameter: str = "shape", *, rank: int | None = None, powers: bool = True) -> Shape:
+def shape(value: KernelValue, parameter: str = "shape", *, rank: int | None = None, powers: bool = True) -> Shape:
     """A shape: a tuple of constant integers, or one integer; each a power of two unless `powers` is false."""
     extents = integers(value, parameter) if isinstance(value, tuple) else (constant_int(value, parameter),)
     for extent in extents:
         if extent < 1 or powers and extent & (extent - 1):
-            wanted = "powers of two" if powers else "positive"
+            expected = "powers of two" if powers else "positive"
             nearest = f" (the next is {1 << extent.bit_length()})" if powers and extent > 0 else ""
-            raise BadArgument(parameter, f"expected extents that are {wanted}, got {extent} in {extents}{nearest}")
+            raise BadArgument(parameter, f"expected extents that are {expected}, got {extent} in {extents}{nearest}")
     if rank is not None and len(extents) != rank and extents != ():
         raise BadArgument(parameter, f"expected one extent per dimension, {rank} in all, got {extents}")
     return extents
 
 
-def axis(value: Any, rank: int, parameter: str = "axis") -> int:
-    """An axis, where negative ones count from the end."""
+def axis(value: KernelValue, rank: int, parameter: str = "axis") -> int:
+    """A normalized axis; a negative argument counts from the last axis."""
     number = constant_int(value, parameter)
     if not -rank <= number < rank:
         raise BadArgument(parameter, f"expected an axis of {-rank} to {rank - 1}, got {number}")
     return number % rank
 
 
-def order(value: Any, rank: int, parameter: str = "order") -> tuple[int, ...]:
+def order(value: KernelValue, rank: int, parameter: str = "order") -> tuple[int, ...]:
     """ "C", "F" or a permutation."""
     if value in ("C", "F"):
         return tuple(range(rank)) if value == "C" else tuple(reversed(range(rank)))
@@ -104,58 +126,62 @@ def order(value: Any, rank: int, parameter: str = "order") -> tuple[int, ...]:
     return axes
 
 
-def describe_order(value: Any) -> str:
+def describe_order(value: KernelValue) -> str:
     return repr(value) if isinstance(value, tuple) and all(isinstance(item, int) for item in value) else describe(value)
 
 
-def array(value: Any, parameter: str = "array") -> Array:
+def array(value: KernelValue, parameter: str = "array") -> Array:
     if isinstance(value, Array):
         return value
     raise BadArgument(parameter, f"expected an array, got {describe(value)}")
 
 
-def tile(value: Any, parameter: str) -> Tile:
+def tile(value: KernelValue, parameter: str) -> Tile:
     """A tile of at least one dimension or a scalar at run time."""
     if isinstance(value, Tile):
         return value
     raise BadArgument(parameter, f"expected a tile, got {describe(value)}")
 
 
-def tile_like(value: Any, parameter: str) -> Any:
-    """A tile, or a number that can become one."""
+def tile_like(value: KernelValue, parameter: str) -> Operand:
+    """A tile, or a number that can be converted to one."""
     if is_tile_like(value):
         return value
     raise BadArgument(parameter, f"expected a tile or a number, got {describe(value)}")
 
 
-def index(value: Any, rank: int, parameter: str = "index") -> tuple[Any, ...]:
-    """One integer scalar a dimension."""
+def index(value: KernelValue, rank: int, parameter: str = "index") -> tuple[Operand, ...]:
+    """One integer scalar per dimension."""
     items = value if isinstance(value, tuple) else (value,)
     if len(items) != rank:
         raise BadArgument(parameter, f"expected one index per dimension, {rank} in all, got {len(items)}")
-    for item in items:
-        _integer_scalar(item, parameter)
-    return items
+    return tuple(_integer_scalar(item, parameter) for item in items)
 
 
-def _integer_scalar(value: Any, parameter: str) -> None:
+def is_integer_scalar(value: KernelValue) -> TypeIs[Operand]:
+    """Whether the value is an integer constant or an integer scalar at run time."""
     number = known(value)
     if isinstance(number, int) and not isinstance(number, bool):
-        return
-    if not isinstance(value, Tile) or value.shape != () or not value.dtype.is_integral:
-        raise BadArgument(parameter, f"expected integer scalars, got {describe(value)}")
+        return True
+    return isinstance(value, Tile) and value.shape == () and value.dtype.is_integral
 
 
-def _how_constant(value: Any) -> str:
+def _integer_scalar(value: KernelValue, parameter: str) -> Operand:
+    if is_integer_scalar(value):
+        return value
+    raise BadArgument(parameter, f"expected integer scalars, got {describe(value)}")
+
+
+def _how_constant(value: KernelValue) -> str:
     if isinstance(value, Tile) and value.shape == ():
         return " (annotate a parameter of the kernel as ct.Constant[int] to make it one)"
     return ""
 
 
-def at(parameter: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """`function(*arguments)`, whose complaint is one about `parameter`."""
+def at(parameter: str, function: Callable[P, R], *arguments: P.args, **keywords: P.kwargs) -> R:
+    """The result of a call whose errors are attributed to the argument `parameter`."""
     try:
-        return function(*arguments)
+        return function(*arguments, **keywords)
     except BadArgument:
         raise
     except CompileError as problem:

@@ -1,17 +1,27 @@
-"""Arithmetic, comparison and bits, on tiles and on numbers known while compiling."""
+"""Arithmetic, comparison and bitwise operations on tiles and compile-time numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import overload
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.convert import astype, signedness
-from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.emitter import AttributeValue, Emitter
 from tilec.ast_to_tile.fold import fold_numbers, fold_typed
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import common_shape, operand
-from tilec.ast_to_tile.values import Shape, Tile, TypedConstant, describe, is_number, is_tile_like
+from tilec.ast_to_tile.values import (
+    KernelValue,
+    Number,
+    Operand,
+    Tile,
+    TypedConstant,
+    describe,
+    is_number,
+    is_tile_like,
+    shape_of,
+)
 from tilec.errors import TileTypeError
 from tilec.language import arith as language
 from tilec.language import datatypes
@@ -31,40 +41,45 @@ _SHIFTS = ("lshift", "rshift")
 _ROUNDINGS = ("nearest_even", "zero", "negative_inf", "positive_inf")
 
 
-def binary(emitter: Emitter, name: str, x: Any, y: Any, **options: Any) -> Any:
-    """x <name> y with promotion and broadcasting; two constants give a constant."""
+@overload
+def binary(emitter: Emitter, name: str, x: Tile, y: KernelValue, **options: KernelValue) -> Tile: ...
+@overload
+def binary(emitter: Emitter, name: str, x: KernelValue, y: Tile, **options: KernelValue) -> Tile: ...
+@overload
+def binary(emitter: Emitter, name: str, x: KernelValue, y: KernelValue, **options: KernelValue) -> Operand: ...
+def binary(emitter: Emitter, name: str, x: KernelValue, y: KernelValue, **options: KernelValue) -> Operand:
+    """x <name> y with promotion and broadcasting; the result of two constants is a constant."""
     if is_number(x) and is_number(y):
         return fold_numbers(name, x, y)
-    dtype = _operand_dtype(name, x, y)
-    # Rounding modes and flushing are left to the operation.
-    if not isinstance(x, Tile) and not isinstance(y, Tile) and not any(options.values()):
-        return fold_typed(name, x, y, dtype)
-    shape = common_shape(_shape(x), _shape(y))
-    lhs, rhs = (operand(emitter, value, dtype, shape) for value in (x, y))
-    return _emit(emitter, name, lhs, rhs, options)
+    lhs, rhs = (_checked_operand(value) for value in (x, y))
+    dtype = _operand_dtype(name, lhs, rhs)
+    # Constants are not folded with a rounding mode or flush_to_zero: the operation implements both.
+    if not isinstance(lhs, Tile) and not isinstance(rhs, Tile) and not any(options.values()):
+        return fold_typed(name, lhs, rhs, dtype)
+    shape = common_shape(shape_of(lhs), shape_of(rhs))
+    return _emit(emitter, name, operand(emitter, lhs, dtype, shape), operand(emitter, rhs, dtype, shape), options)
 
 
-def _shape(value: Any) -> Shape:
-    return value.shape if isinstance(value, Tile) else ()
+def _checked_operand(value: KernelValue) -> Operand:
+    if not is_tile_like(value):
+        raise TileTypeError(f"expected tiles or numbers, got {describe(value)}")
+    return value
 
 
-def common_dtype(x: Any, y: Any) -> DType:
-    """The element type in which two operands meet."""
-    if is_number(x) and is_number(y):
-        return datatypes.promote(datatypes.of_literal(x), datatypes.of_literal(y))
+def common_dtype(x: Operand, y: Operand) -> DType:
+    """The element type to which two operands are promoted."""
     if is_number(x):
+        if is_number(y):
+            return datatypes.promote(datatypes.of_literal(x), datatypes.of_literal(y))
         return datatypes.promote_literal(y.dtype, x)
     return datatypes.promote_literal(x.dtype, y) if is_number(y) else datatypes.promote(x.dtype, y.dtype)
 
 
-def _operand_dtype(name: str, x: Any, y: Any) -> DType:
-    for value in (x, y):
-        if not is_tile_like(value):
-            raise TileTypeError(f"expected tiles or numbers, got {describe(value)}")
+def _operand_dtype(name: str, x: Operand, y: Operand) -> DType:
     if name in _BITWISE or name in _SHIFTS:
         _check_integers(name, x, y)
     if name == "truediv" and (is_number(x) or is_number(y)) and not (_is_float(x) or _is_float(y)):
-        # The number becomes a float whatever the range of the integer type.
+        # The number is converted to a float even if the integer type cannot represent it.
         return datatypes.float32
     dtype = common_dtype(x, y)
     if name == "truediv" and not dtype.is_float:
@@ -76,27 +91,27 @@ def _operand_dtype(name: str, x: Any, y: Any) -> DType:
     return dtype
 
 
-def _is_float(value: Any) -> bool:
+def _is_float(value: Operand) -> bool:
     return isinstance(value, float) if is_number(value) else value.dtype.is_float
 
 
-def _check_integers(name: str, x: Any, y: Any) -> None:
+def _check_integers(name: str, x: Operand, y: Operand) -> None:
     dtypes = [dtype_of(value) for value in (x, y)]
     for value, dtype in zip((x, y), dtypes, strict=True):
         if dtype.is_float or dtype.is_boolean and name in _SHIFTS:
             raise TileTypeError(f"expected integers, got {describe(value)}")
-    # cuTile joins the bits of unlike types only where one is a Python number, and never those of bool and int8.
+    # cuTile accepts different types only if one operand is a Python number, and never bool with int8.
     unlike = dtypes[0] is not dtypes[1] and not is_number(x) and not is_number(y)
     if name in _BITWISE and (unlike or set(dtypes) == {datatypes.bool_, datatypes.int8}):
         raise TileTypeError(f"expected one integer type, got {dtypes[0]} and {dtypes[1]}: convert one with astype()")
 
 
-def dtype_of(value: Any) -> DType:
-    """The element type of a tile or constant; that of a Python number is what it has by itself."""
+def dtype_of(value: Operand) -> DType:
+    """The element type of a tile or constant; for a Python number, its default element type."""
     return datatypes.of_literal(value) if is_number(value) else value.dtype
 
 
-def _emit(emitter: Emitter, name: str, lhs: Tile, rhs: Tile, options: dict[str, Any]) -> Tile:
+def _emit(emitter: Emitter, name: str, lhs: Tile, rhs: Tile, options: dict[str, KernelValue]) -> Tile:
     if name in _PREDICATES:
         return compare(emitter, name, lhs, rhs)
     if name == "mod":
@@ -106,7 +121,7 @@ def _emit(emitter: Emitter, name: str, lhs: Tile, rhs: Tile, options: dict[str, 
 
 
 def compare(emitter: Emitter, name: str, lhs: Tile, rhs: Tile) -> Tile:
-    """A bool tile; both operands have one type already. A NaN compares false, but for `ne`."""
+    """A bool tile; both operands have the same type. Comparisons with NaN are false, except `ne`."""
     if lhs.dtype.is_float:
         ordering = "unordered" if name == "ne" else "ordered"
         attributes = {"comparison_predicate": _PREDICATES[name], "comparison_ordering": ordering}
@@ -132,29 +147,29 @@ _INTEGER = {
 _SIGNED = ("divi", "mini", "maxi", "shri")
 
 
-def _integer(emitter: Emitter, name: str, lhs: Tile, rhs: Tile, options: dict[str, Any]) -> Tile:
+def _integer(emitter: Emitter, name: str, lhs: Tile, rhs: Tile, options: dict[str, KernelValue]) -> Tile:
     _no_float_options(name, options)
     if name not in _INTEGER:
         raise TileTypeError(f"'{name}' takes floats, got {lhs.dtype}: convert with astype() first")
     operation, fixed = _INTEGER[name]
-    attributes: dict[str, Any] = dict(fixed)
+    attributes: dict[str, AttributeValue] = dict(fixed)
     if operation in _SIGNED:
         attributes["signedness"] = signedness(lhs.dtype)
-    # Unsigned division rounds towards zero, which is down; Tile IR refuses negative_inf there.
+    # Unsigned division toward zero equals floor division; Tile IR does not allow negative_inf for unsigned types.
     if name == "floordiv" and not lhs.dtype.signed:
         attributes["rounding"] = "zero"
     return emitter.tile(operation, [lhs, rhs], lhs.dtype, lhs.shape, **attributes)
 
 
-def _no_float_options(name: str, options: dict[str, Any]) -> None:
+def _no_float_options(name: str, options: dict[str, KernelValue]) -> None:
     if options.get("rounding_mode") is not None or options.get("flush_to_zero"):
-        raise TileTypeError(f"rounding_mode and flush_to_zero are for floats, and '{name}' is on integers here")
+        raise TileTypeError(f"rounding_mode and flush_to_zero are for floats, but '{name}' has integer operands")
 
 
 _FLOAT = {"add": "addf", "sub": "subf", "mul": "mulf", "truediv": "divf", "min": "minf", "max": "maxf"}
 
 
-def _float(emitter: Emitter, name: str, lhs: Tile, rhs: Tile, options: dict[str, Any]) -> Tile:
+def _float(emitter: Emitter, name: str, lhs: Tile, rhs: Tile, options: dict[str, KernelValue]) -> Tile:
     if name == "floordiv":
         quotient = _float(emitter, "truediv", lhs, rhs, {})
         return emitter.tile("floor", [quotient], lhs.dtype, lhs.shape)
@@ -168,14 +183,16 @@ def _float(emitter: Emitter, name: str, lhs: Tile, rhs: Tile, options: dict[str,
     return emitter.tile(_FLOAT[name], [lhs, rhs], lhs.dtype, lhs.shape, **attributes)
 
 
-def float_attributes(name: str, dtype: DType, options: dict[str, Any], roundings: tuple[str, ...]) -> dict[str, Any]:
-    """rounding_mode, flush_to_zero and propagate_nan as attributes; raises BadArgument where the type forbids one."""
-    attributes: dict[str, Any] = {}
+def float_attributes(
+    name: str, dtype: DType, options: dict[str, KernelValue], roundings: tuple[str, ...]
+) -> dict[str, AttributeValue]:
+    """rounding_mode, flush_to_zero and propagate_nan as attributes; raises BadArgument for an invalid one."""
+    attributes: dict[str, AttributeValue] = {}
     rounding = arguments.keyword_or_none(options.get("rounding_mode"), RoundingMode, "rounding_mode")
     if rounding is not None:
         if rounding.value not in roundings:
             names = ", ".join(roundings)
-            raise arguments.BadArgument("rounding_mode", f"'{name}' rounds one of: {names}, got {rounding.value}")
+            raise arguments.BadArgument("rounding_mode", f"'{name}' takes one of {names}, got {rounding.value}")
         if rounding in (RoundingMode.APPROX, RoundingMode.FULL) and dtype is not datatypes.float32:
             raise arguments.BadArgument("rounding_mode", f"{rounding.value} is for float32, got {dtype}")
         attributes["rounding_mode"] = rounding.value
@@ -202,12 +219,12 @@ def _python_modulo(emitter: Emitter, lhs: Tile, rhs: Tile) -> Tile:
 
 
 def select(emitter: Emitter, condition: Tile, x: Tile, y: Tile) -> Tile:
-    """Element by element; all three have one shape."""
+    """Elementwise selection; all operands have the same shape."""
     return emitter.tile("select", [condition, x, y], x.dtype, x.shape)
 
 
-def as_signed_number(emitter: Emitter, x: Any) -> Any:
-    """The operand of a unary plus or minus: a bool counts as int32."""
+def as_signed_number(emitter: Emitter, x: Operand) -> Operand:
+    """The operand of a unary plus or minus; bool is converted to int32."""
     if is_number(x):
         return x
     if not x.dtype.is_arithmetic:
@@ -215,7 +232,7 @@ def as_signed_number(emitter: Emitter, x: Any) -> Any:
     return astype(emitter, x, datatypes.int32) if x.dtype.is_boolean else x
 
 
-def negate(emitter: Emitter, operand: Any) -> Any:
+def negate(emitter: Emitter, operand: Operand) -> Operand:
     """-x; integers wrap."""
     x = as_signed_number(emitter, operand)
     if is_number(x):
@@ -225,72 +242,50 @@ def negate(emitter: Emitter, operand: Any) -> Any:
     return emitter.tile("negf" if x.dtype.is_float else "negi", [x], x.dtype, x.shape)
 
 
-def invert(emitter: Emitter, x: Any) -> Any:
+def _inverted(x: Number) -> Number:
+    if isinstance(x, float):
+        raise TileTypeError(f"expected integers or booleans, got {describe(x)}")
+    return not x if isinstance(x, bool) else ~x
+
+
+@overload
+def invert(emitter: Emitter, x: Tile) -> Tile: ...
+@overload
+def invert(emitter: Emitter, x: Operand) -> Operand: ...
+def invert(emitter: Emitter, x: Operand) -> Operand:
+    """~x; logical negation of booleans."""
     if is_number(x):
-        return not x if isinstance(x, bool) else ~x
+        return _inverted(x)
     if x.dtype.is_float:
         raise TileTypeError(f"expected integers or booleans, got {describe(x)}")
     if isinstance(x, TypedConstant):
         return TypedConstant(not x.value if x.dtype.is_boolean else ~int(x.value), x.dtype)
-    tile = x
-    ones = emitter.constant(
-        1 if tile.dtype.is_boolean else -1 if tile.dtype.signed else tile.dtype.range[1], tile.dtype, tile.shape
-    )
-    return emitter.tile("xori", [tile, ones], tile.dtype, tile.shape)
+    all_ones = 1 if x.dtype.is_boolean else -1 if x.dtype.signed else x.dtype.range[1]
+    ones = emitter.constant(all_ones, x.dtype, x.shape)
+    return emitter.tile("xori", [x, ones], x.dtype, x.shape)
 
 
-def where(emitter: Emitter, condition: Any, x: Any, y: Any) -> Tile:
-    """x where the condition holds, else y, promoted and broadcast."""
+def where(emitter: Emitter, condition: Operand, x: Operand, y: Operand) -> Tile:
+    """x where the condition is true, else y, promoted and broadcast."""
     dtype = common_dtype(x, y)
-    shape = common_shape(_shape(condition), _shape(x), _shape(y))
+    shape = common_shape(shape_of(condition), shape_of(x), shape_of(y))
     chosen = operand(emitter, condition, datatypes.bool_, shape)
     lhs, rhs = (operand(emitter, value, dtype, shape) for value in (x, y))
     return select(emitter, chosen, lhs, rhs)
 
 
-@implements(language.add)
-def _add(emitter: Emitter, x: Any, y: Any, **options: Any) -> Any:
-    return binary(emitter, "add", x, y, **options)
-
-
-@implements(language.sub)
-def _sub(emitter: Emitter, x: Any, y: Any, **options: Any) -> Any:
-    return binary(emitter, "sub", x, y, **options)
-
-
-@implements(language.mul)
-def _mul(emitter: Emitter, x: Any, y: Any, **options: Any) -> Any:
-    return binary(emitter, "mul", x, y, **options)
-
-
-@implements(language.truediv)
-def _truediv(emitter: Emitter, x: Any, y: Any, **options: Any) -> Any:
-    return binary(emitter, "truediv", x, y, **options)
-
-
-@implements(language.minimum)
-def _minimum(emitter: Emitter, x: Any, y: Any, **options: Any) -> Any:
-    return binary(emitter, "min", x, y, **options)
-
-
-@implements(language.maximum)
-def _maximum(emitter: Emitter, x: Any, y: Any, **options: Any) -> Any:
-    return binary(emitter, "max", x, y, **options)
-
-
-def _plain(name: str) -> Callable[[Emitter, Any, Any], Any]:
-    def build(emitter: Emitter, x: Any, y: Any) -> Any:
-        return binary(emitter, name, x, y)
-
-    build.__qualname__ = f"_plain({name})"
-    return build
-
-
-_PLAIN: dict[Any, str] = {
+# The binary operation of each language function.
+_BINARY: dict[Callable[..., object], str] = {
+    language.add: "add",
+    language.sub: "sub",
+    language.mul: "mul",
+    language.truediv: "truediv",
     language.floordiv: "floordiv",
     language.mod: "mod",
     language.pow: "pow",
     language.cdiv: "cdiv",
+    language.minimum: "min",
+    language.maximum: "max",
     language.greater: "gt",
     language.greater_equal: "ge",
     language.less: "lt",
@@ -304,29 +299,40 @@ _PLAIN: dict[Any, str] = {
     language.bitwise_rshift: "rshift",
     pow: "pow",
 }
-for _function, _name in _PLAIN.items():
-    implements(_function)(_plain(_name))
+
+
+def _binary(name: str) -> Callable[..., Operand]:
+    def build(emitter: Emitter, x: KernelValue, y: KernelValue, **options: KernelValue) -> Operand:
+        return binary(emitter, name, x, y, **options)
+
+    build.__qualname__ = f"_binary({name})"
+    return build
+
+
+for _function, _name in _BINARY.items():
+    implements(_function)(_binary(_name))
 
 
 @implements(language.divmod, divmod)
-def _divmod(emitter: Emitter, x: Any, y: Any) -> Any:
-    if (isinstance(x, Tile) or isinstance(y, Tile)) and common_dtype(x, y).is_float:
+def _divmod(emitter: Emitter, x: KernelValue, y: KernelValue) -> tuple[Operand, Operand]:
+    lhs, rhs = (_checked_operand(value) for value in (x, y))
+    if (isinstance(lhs, Tile) or isinstance(rhs, Tile)) and common_dtype(lhs, rhs).is_float:
         raise TileTypeError("'divmod' takes integers: for floats use '//' and '%'")
     return binary(emitter, "floordiv", x, y), binary(emitter, "mod", x, y)
 
 
 @implements(language.negative)
-def _negative(emitter: Emitter, x: Any) -> Any:
+def _negative(emitter: Emitter, x: KernelValue) -> Operand:
     return negate(emitter, arguments.tile_like(x, "x"))
 
 
 @implements(language.bitwise_not)
-def _bitwise_not(emitter: Emitter, x: Any) -> Any:
+def _bitwise_not(emitter: Emitter, x: KernelValue) -> Operand:
     return invert(emitter, arguments.tile_like(x, "x"))
 
 
 @implements(language.abs, abs)
-def _abs(emitter: Emitter, x: Any) -> Any:
+def _abs(emitter: Emitter, x: KernelValue) -> Operand:
     value = arguments.tile_like(x, "x")
     if not isinstance(value, Tile):
         number = abs(arguments.known(value))
@@ -337,7 +343,7 @@ def _abs(emitter: Emitter, x: Any) -> Any:
 
 
 @implements(language.isnan)
-def _isnan(emitter: Emitter, x: Any) -> Any:
+def _isnan(emitter: Emitter, x: KernelValue) -> Tile:
     tile = emitter.as_tile(arguments.tile_like(x, "x"))
     if not tile.dtype.is_float:
         raise arguments.BadArgument("x", f"'isnan' takes floats, got {describe(x)}")
@@ -345,7 +351,6 @@ def _isnan(emitter: Emitter, x: Any) -> Any:
 
 
 @implements(language.where)
-def _where(emitter: Emitter, cond: Any, x: Any, y: Any) -> Tile:
-    for value, parameter in ((cond, "cond"), (x, "x"), (y, "y")):
-        arguments.tile_like(value, parameter)
-    return where(emitter, cond, x, y)
+def _where(emitter: Emitter, cond: KernelValue, x: KernelValue, y: KernelValue) -> Tile:
+    condition = arguments.tile_like(cond, "cond")
+    return where(emitter, condition, arguments.tile_like(x, "x"), arguments.tile_like(y, "y"))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tilec.ast_to_tile.values import describe
+from tilec.ast_to_tile.values import KernelValue, describe
 from tilec.errors import TileSyntaxError, TileTypeError, TileValueError
 
 if TYPE_CHECKING:
     from tilec.ast_to_tile.tracer import Tracer
 
 
-def bind(tracer: Tracer, target: ast.expr, value: Any) -> None:
+def bind(tracer: Tracer, target: ast.expr, value: KernelValue) -> None:
     """Assign to a name, or the elements of a tuple to several."""
     match target:
         case ast.Name():
@@ -27,7 +27,7 @@ def bind(tracer: Tracer, target: ast.expr, value: Any) -> None:
             raise TileSyntaxError("only names and tuples of names can be assigned in a kernel")
 
 
-def _unpack(tracer: Tracer, targets: list[ast.expr], value: Any) -> None:
+def _unpack(tracer: Tracer, targets: list[ast.expr], value: KernelValue) -> None:
     if not isinstance(value, tuple | list):
         raise TileTypeError(f"expected a tuple of {len(targets)} to unpack, got {describe(value)}")
     items = tuple(value)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.emitter import Emitter, tile_type
-from tilec.ast_to_tile.memory import access_attributes, spread
+from tilec.ast_to_tile.memory import access_attributes, to_index_shape
 from tilec.ast_to_tile.pointers import addresses
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Array, Tile, describe, is_number
+from tilec.ast_to_tile.values import Array, KernelValue, Tile, describe, is_number
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.language import atomic as language
 from tilec.language import datatypes
@@ -22,28 +21,28 @@ from tilec.language.modes import MemoryOrder
 ORDERS = (MemoryOrder.RELAXED, MemoryOrder.ACQUIRE, MemoryOrder.RELEASE, MemoryOrder.ACQ_REL)
 
 _INTEGERS = (datatypes.int32, datatypes.int64, datatypes.uint32, datatypes.uint64)
-_WORDS = (*_INTEGERS, datatypes.float32, datatypes.float64)
-_ADDED = (*_WORDS, datatypes.float16, datatypes.bfloat16)
+_EXCHANGEABLE = (*_INTEGERS, datatypes.float32, datatypes.float64)
+_ADDABLE = (*_EXCHANGEABLE, datatypes.float16, datatypes.bfloat16)
 
 
 @dataclass(frozen=True)
 class Update:
-    """A read-modify-write: its modes in Tile IR by the kind of element, and the elements that it takes."""
+    """A read-modify-write: its Tile IR mode for each kind of element type, and the element types it supports."""
 
     signed: str
     unsigned: str
     floating: str
     elements: tuple[DType, ...]
-    # Bits are never extended: the update has exactly the element type of the array, or is a Python number.
+    # Bitwise updates are not extended: the update has the element type of the array, or is a Python number.
     same_type: bool = False
 
     def mode(self, dtype: DType) -> str:
         return self.floating if dtype.is_float else self.signed if dtype.signed else self.unsigned
 
 
-_UPDATES: dict[Callable[..., Any], Update] = {
-    language.atomic_xchg: Update("xchg", "xchg", "xchg", _WORDS),
-    language.atomic_add: Update("add", "add", "addf", _ADDED),
+_UPDATES: dict[Callable[..., object], Update] = {
+    language.atomic_xchg: Update("xchg", "xchg", "xchg", _EXCHANGEABLE),
+    language.atomic_add: Update("add", "add", "addf", _ADDABLE),
     language.atomic_max: Update("max", "umax", "", _INTEGERS),
     language.atomic_min: Update("min", "umin", "", _INTEGERS),
     language.atomic_and: Update("and", "and", "", _INTEGERS, same_type=True),
@@ -52,7 +51,7 @@ _UPDATES: dict[Callable[..., Any], Update] = {
 }
 
 
-def _target(array: Any, elements: tuple[DType, ...]) -> Array:
+def _target(array: KernelValue, elements: tuple[DType, ...]) -> Array:
     target = arguments.array(array)
     if target.dtype not in elements:
         known = ", ".join(map(str, elements))
@@ -60,7 +59,7 @@ def _target(array: Any, elements: tuple[DType, ...]) -> Array:
     return target
 
 
-def _check_same_type(update: Any, target: Array) -> None:
+def _check_same_type(update: KernelValue, target: Array) -> None:
     value = arguments.tile_like(update, "update")
     if not is_number(value) and value.dtype is not target.dtype:
         raise BadArgument(
@@ -69,12 +68,19 @@ def _check_same_type(update: Any, target: Array) -> None:
 
 
 def _update(kind: Update) -> Callable[..., Tile]:
-    def build(emitter: Emitter, array: Any, indices: Any, update: Any, check_bounds: Any, **options: Any) -> Tile:
+    def build(
+        emitter: Emitter,
+        array: KernelValue,
+        indices: KernelValue,
+        update: KernelValue,
+        check_bounds: KernelValue,
+        **options: KernelValue,
+    ) -> Tile:
         target = _target(array, kind.elements)
         pointers, shape, mask = addresses(emitter, target, indices, None, check_bounds)
         if kind.same_type:
             _check_same_type(update, target)
-        value = spread(emitter, update, "update", target.dtype, shape)
+        value = to_index_shape(emitter, update, "update", target.dtype, shape)
         operands = [pointers, value.value, mask and mask.value, None]
         results = [tile_type(target.dtype, shape), TokenType.get()]
         attributes = access_attributes(options, ORDERS) | {"mode": kind.mode(target.dtype)}
@@ -91,12 +97,18 @@ for _function, _kind in _UPDATES.items():
 
 @implements(language.atomic_cas)
 def _compare_and_swap(
-    emitter: Emitter, array: Any, indices: Any, expected: Any, desired: Any, check_bounds: Any, **options: Any
+    emitter: Emitter,
+    array: KernelValue,
+    indices: KernelValue,
+    expected: KernelValue,
+    desired: KernelValue,
+    check_bounds: KernelValue,
+    **options: KernelValue,
 ) -> Tile:
-    target = _target(array, _WORDS)
+    target = _target(array, _EXCHANGEABLE)
     pointers, shape, mask = addresses(emitter, target, indices, None, check_bounds)
-    old = spread(emitter, expected, "expected", target.dtype, shape)
-    new = spread(emitter, desired, "desired", target.dtype, shape)
+    old = to_index_shape(emitter, expected, "expected", target.dtype, shape)
+    new = to_index_shape(emitter, desired, "desired", target.dtype, shape)
     operands = [pointers, old.value, new.value, mask and mask.value, None]
     results = [tile_type(target.dtype, shape), TokenType.get()]
     made = emitter.build("atomic_cas_tko", operands, results, access_attributes(options, ORDERS))

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import difflib
+import operator
 from types import ModuleType
-from typing import Any
 
 from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.control import is_static
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.shape import index_with_new_axes
-from tilec.ast_to_tile.values import Array, Method, Range, Tile, TiledView, TypedConstant, describe, is_number, plain
+from tilec.ast_to_tile.values import (
+    Array,
+    KernelValue,
+    Method,
+    Operand,
+    Range,
+    Tile,
+    TiledView,
+    TypedConstant,
+    describe,
+    is_number,
+    plain,
+)
 from tilec.ast_to_tile.view import array_attribute, view_attribute
 from tilec.errors import TileTypeError
 from tilec.language import datatypes, view
@@ -19,8 +31,8 @@ from tilec.language.stub import methods
 _TILE_METHODS = methods(view.Tile)
 
 
-def attribute(value: Any, name: str) -> Any:
-    """The attribute of a value of the kernel, or of a Python object known while compiling."""
+def attribute(value: KernelValue, name: str) -> KernelValue:
+    """The attribute of a kernel value or of a Python object."""
     if isinstance(value, Array):
         return array_attribute(value, name)
     if isinstance(value, TiledView):
@@ -38,7 +50,7 @@ def attribute(value: Any, name: str) -> Any:
         raise TileTypeError(f"{owner} has no attribute '{name}'{hint}") from problem
 
 
-def _tile_attribute(value: Any, name: str) -> Any:
+def _tile_attribute(value: Operand, name: str) -> KernelValue:
     extents = value.shape if isinstance(value, Tile) else ()
     if name == "shape":
         return extents
@@ -52,7 +64,7 @@ def _tile_attribute(value: Any, name: str) -> Any:
     raise TileTypeError(f"tiles have no attribute '{name}', they have: {names}")
 
 
-def element(emitter: Emitter, value: Any, key: Any) -> Any:
+def element(emitter: Emitter, value: KernelValue, key: KernelValue) -> KernelValue:
     """The element of a tuple, or a tile with new axes."""
     if isinstance(value, Tile):
         return index_with_new_axes(emitter, value, key)
@@ -62,17 +74,12 @@ def element(emitter: Emitter, value: Any, key: Any) -> Any:
         )
     if not isinstance(value, tuple | list | dict | str):
         raise TileTypeError(f"{describe(value)} cannot be indexed")
-    if isinstance(key, slice):
-        key = slice(*(known(part) for part in (key.start, key.stop, key.step)))
-        parts: tuple[Any, ...] = (key.start, key.stop, key.step)
-    else:
-        key = known(key)
-        parts = (key,)
+    parts = (key.start, key.stop, key.step) if isinstance(key, slice) else (key,)
     if not all(map(is_static, parts)):
-        raise TileTypeError(
-            f"a tuple takes a constant index, got {describe(next(p for p in parts if not is_static(p)))}"
-        )
+        found = describe(next(part for part in parts if not is_static(part)))
+        raise TileTypeError(f"a tuple takes a constant index, got {found}")
+    constant = slice(*map(known, parts)) if isinstance(key, slice) else known(key)
     try:
-        return value[key]
+        return operator.getitem(value, constant)  # type: ignore[misc]
     except (IndexError, KeyError, TypeError) as problem:
-        raise TileTypeError(f"{describe(value)} has no element {key!r}") from problem
+        raise TileTypeError(f"{describe(value)} has no element {constant!r}") from problem

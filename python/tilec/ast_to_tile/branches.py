@@ -1,50 +1,51 @@
 """`if`, and expressions with branches.
 
-Known conditions choose while compiling. Otherwise both branches are traced, and the names that differ after them and
-are read later become results. A branch that leaves (return, break, continue) gives no results: what follows the `if`
-is then reached from the other branch only.
+A constant condition selects a branch at compile time. Otherwise both branches are traced, and the names that they
+assign differently and that are read later become results. A branch that ends in return, break or continue yields no
+results, because the code after the `if` is reached only from the other branch.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from tilec.ast_to_tile.liveness import assigned, contains
 from tilec.ast_to_tile.merge import NoMerge, Plan, lower, rebuild, types_of, unify
 from tilec.ast_to_tile.tracer import Block, Flow, Returned, Tracer, statement
-from tilec.ast_to_tile.values import Tile, Unusable
+from tilec.ast_to_tile.values import KernelValue, Tile, Unusable
 from tilec.dialect.mlir import ir
 from tilec.errors import Note, TileSyntaxError, TileTypeError
 
 _MISSING = object()
 
 
-def either(tracer: Tracer, condition: Tile, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-    """The value of one of two computations; only the chosen one is carried out."""
+def either(
+    tracer: Tracer, condition: Tile, then: Callable[[], KernelValue], otherwise: Callable[[], KernelValue]
+) -> KernelValue:
+    """The value of one of two computations; only the selected one is executed."""
     blocks = [_value_block(tracer, run) for run in (then, otherwise)]
     values = [_returned(block) for block in blocks]
     try:
         plan = unify(values)
     except NoMerge as problem:
-        raise TileTypeError(f"the two branches give different things: {problem.message}") from problem
+        raise TileTypeError(f"the two branches have incompatible values: {problem.message}") from problem
     results = _close(tracer, condition, blocks, [[(plan, value)] for value in values])
     return rebuild(plan, results)
 
 
-def _value_block(tracer: Tracer, run: Callable[[], Any]) -> Block:
+def _value_block(tracer: Tracer, run: Callable[[], KernelValue]) -> Block:
     return tracer.trace(lambda: Returned(run()))
 
 
-def _returned(block: Block) -> Any:
+def _returned(block: Block) -> KernelValue:
     return block.flow.value if isinstance(block.flow, Returned) else None
 
 
 def _close(
-    tracer: Tracer, condition: Tile, blocks: Sequence[Block], values: Sequence[Sequence[tuple[Plan, Any]]]
+    tracer: Tracer, condition: Tile, blocks: Sequence[Block], values: Sequence[Sequence[tuple[Plan, KernelValue]]]
 ) -> Iterator[ir.Value]:
-    """The `if` of two traced blocks; `values` are what each yields, nothing for one that leaves."""
+    """Builds the `if` of traced blocks; `values` are the values that each yields, none for a block that leaves."""
     types: list[ir.Type] = []
     for block, yielded in zip(blocks, values, strict=True):
         if block.flow is None or isinstance(block.flow, Returned):
@@ -79,7 +80,7 @@ def _if(tracer: Tracer, node: ast.If, rest: Sequence[ast.stmt]) -> Flow:
 
 
 def _close_guard(tracer: Tracer, condition: Tile, leaving: Block, staying: Sequence[ast.stmt]) -> Flow:
-    """`if condition: leave`, then the other branch, in line."""
+    """Builds an `if` whose branch leaves, then traces the other branch in place."""
     made = tracer.emitter.build("if", [condition.value])
     leaving.move_into(made.regions[0])
     return tracer.execute(staying)
@@ -109,26 +110,28 @@ def _merged(tracer: Tracer, node: ast.If, name: str, blocks: Sequence[Block]) ->
         if isinstance(value, Unusable):
             return value
     if _MISSING in values:
-        place = Note("by this 'if'", tracer.frame.place(node))
+        place = Note("by this 'if'", tracer.frame.source_location(node))
         return Unusable(f"'{name}' is assigned in one branch only: assign it before the 'if', or in both", (place,))
     try:
         return unify(values, local=len(blocks) == 1)
     except NoMerge as problem:
         places = [
-            Note("assigned here", tracer.frame.place(b.assigned_at[name])) for b in blocks if name in b.assigned_at
+            Note("assigned here", tracer.frame.source_location(b.assigned_at[name]))
+            for b in blocks
+            if name in b.assigned_at
         ]
-        message = f"'{name}' is not one thing after the branches of an 'if': {problem.message}"
+        message = f"'{name}' has incompatible values after the branches of an 'if': {problem.message}"
         return Unusable(message, tuple(places))
 
 
 def _forget(tracer: Tracer, node: ast.If, names: frozenset[str]) -> None:
-    """Names that nothing reads any more lose their value, which may be that of one branch."""
+    """Invalidates names that are not read later, because their value may be that of one branch."""
     for name in names:
-        tracer.frame.names[name] = Unusable(f"'{name}' was assigned in a branch and is not known here")
+        tracer.frame.names[name] = Unusable(f"'{name}' was assigned in a branch and has no value here")
 
 
 def _returning(tracer: Tracer, node: ast.If, condition: bool | Tile, rest: Sequence[ast.stmt]) -> Flow:
-    """In a function called by a kernel, what follows the `if` moves into the branches, so that both end in a return."""
+    """In a called function, appends the following statements to both branches, so that both end in a return."""
     in_loop = bool(tracer.loops) and tracer.loops[-1].frame is tracer.frame
     if isinstance(condition, bool):
         chosen = node.body if condition else node.orelse
@@ -141,6 +144,6 @@ def _returning(tracer: Tracer, node: ast.If, condition: bool | Tile, rest: Seque
     return Returned(either(tracer, condition, lambda: _result(tracer, then), lambda: _result(tracer, otherwise)))
 
 
-def _result(tracer: Tracer, statements: Sequence[ast.stmt]) -> Any:
+def _result(tracer: Tracer, statements: Sequence[ast.stmt]) -> KernelValue:
     flow = tracer.execute(statements)
     return flow.value if isinstance(flow, Returned) else None

@@ -1,4 +1,4 @@
-"""Calls: functions of the language, those builtins of Python that kernels know, and the user's own, inlined."""
+"""Calls of language functions, of supported Python builtins, and of user functions, which are inlined."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import ast
 import functools
 import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import BuiltinFunctionType, FunctionType
-from typing import Any
 
 from tilec.ast_to_tile.arguments import BadArgument, known
 from tilec.ast_to_tile.builtins import BUILTINS
@@ -19,7 +18,7 @@ from tilec.ast_to_tile.frame import MAXIMUM_DEPTH, Frame
 from tilec.ast_to_tile.registry import HANDLERS
 from tilec.ast_to_tile.source import Source, body_of, read
 from tilec.ast_to_tile.tracer import Returned, Tracer, expression
-from tilec.ast_to_tile.values import LocalFunction, Method, describe, function_name
+from tilec.ast_to_tile.values import KernelValue, LocalFunction, Method, describe, function_name
 from tilec.errors import TileRecursionError, TileSyntaxError, TileTypeError, TileValueError
 from tilec.language import arith, debug
 from tilec.language.datatypes import DType
@@ -27,31 +26,31 @@ from tilec.language.kernel import Kernel
 
 
 @expression(ast.Call)
-def _call(tracer: Tracer, node: ast.Call) -> Any:
+def _call(tracer: Tracer, node: ast.Call) -> KernelValue:
     function = tracer.evaluate(node.func)
-    arguments: list[Any] = []
+    arguments: list[KernelValue] = []
     for item in node.args:
         if isinstance(item, ast.Starred):
             arguments.extend(unpacked(tracer, item.value))
         else:
             arguments.append(tracer.evaluate(item))
-    keywords: dict[str, Any] = {}
+    keywords: dict[str, KernelValue] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            raise TileSyntaxError("'**' cannot be used in a kernel: give the arguments by name")
+            raise TileSyntaxError("'**' cannot be used in a kernel: pass the arguments by name")
         keywords[keyword.arg] = tracer.evaluate(keyword.value)
     try:
         return call(tracer, function, arguments, keywords)
     except BadArgument as problem:
         if problem.location is not None:
             raise
-        place = _argument(function, node, problem.parameter)
+        culprit = _argument(function, node, problem.parameter)
         message = f"'{function_name(function)}', argument '{problem.parameter}': {problem.message}"
-        raise problem.kind(message, tracer.frame.place(place), tracer.frame.call_chain()) from problem
+        raise problem.kind(message, tracer.frame.source_location(culprit), tracer.frame.call_chain()) from problem
 
 
-def _argument(function: Any, node: ast.Call, parameter: str) -> ast.AST:
-    """The node of the argument for `parameter`, or the call where it cannot be told."""
+def _argument(function: KernelValue, node: ast.Call, parameter: str) -> ast.AST:
+    """The syntax node of the argument for `parameter`; the call if the node is unknown."""
     for keyword in node.keywords:
         if keyword.arg == parameter:
             return keyword.value
@@ -64,8 +63,10 @@ def _argument(function: Any, node: ast.Call, parameter: str) -> ast.AST:
     return node
 
 
-def call(tracer: Tracer, function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
-    """The result of a call; raises CompileError for what cannot be called."""
+def call(
+    tracer: Tracer, function: KernelValue, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
+) -> KernelValue:
+    """The result of a call; raises CompileError if the value cannot be called in a kernel."""
     if isinstance(function, Method):
         return _built(tracer, function.function, [function.receiver, *arguments], keywords)
     if isinstance(function, LocalFunction):
@@ -82,20 +83,24 @@ def call(tracer: Tracer, function: Any, arguments: Sequence[Any], keywords: dict
         return _built(tracer, function, arguments, keywords)
     if function in BUILTINS:
         return BUILTINS[function](tracer, *_positional(function, arguments, keywords))
-    return _of_python(tracer, function, arguments, keywords)
+    return _call_python_function(tracer, function, arguments, keywords)
 
 
-def _of_python(tracer: Tracer, function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+def _call_python_function(
+    tracer: Tracer, function: KernelValue, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
+) -> KernelValue:
     function = getattr(function, "in_kernel", function)
-    if isinstance(function, BuiltinFunctionType) and getattr(math, function.__name__, None) is function:
+    if isinstance(function, BuiltinFunctionType) and function in vars(math).values():
         return _folded(function, arguments, keywords)
     if isinstance(function, FunctionType):
         return _inline(tracer, function, arguments, keywords)
     raise TileTypeError(f"{describe(function)} cannot be called in a kernel")
 
 
-def _folded(function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
-    """A function of Python's math, on constants."""
+def _folded(
+    function: BuiltinFunctionType, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
+) -> KernelValue:
+    """Evaluates a function of Python's math module on constants."""
     if not all(map(is_static, arguments)) or keywords:
         raise TileTypeError(
             f"'math.{function.__name__}' takes constants in a kernel: for tiles use the functions of ct"
@@ -107,13 +112,13 @@ def _folded(function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -
 
 
 @functools.cache
-def _signature(function: Any) -> inspect.Signature:
+def _signature(function: Callable[..., object]) -> inspect.Signature:
     return getattr(function, "signature", None) or inspect.signature(function, follow_wrapped=False)
 
 
 def _bound(
-    name: str, signature: inspect.Signature, arguments: Sequence[Any], keywords: dict[str, Any]
-) -> dict[str, Any]:
+    name: str, signature: inspect.Signature, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
+) -> dict[str, KernelValue]:
     try:
         bound = signature.bind(*arguments, **keywords)
     except TypeError as problem:
@@ -122,26 +127,32 @@ def _bound(
     return dict(bound.arguments)
 
 
-def _built(tracer: Tracer, function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
-    """Operations of a function of the language."""
+def _built(
+    tracer: Tracer, function: Callable[..., object], arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
+) -> KernelValue:
+    """Builds the operations of a language function."""
     given = _bound(function_name(function), _builtin_signature(function), arguments, keywords)
     return HANDLERS[function](emitter=tracer.emitter, **given)
 
 
-def _builtin_signature(function: Any) -> inspect.Signature:
-    # Builtins of Python have the parameters of the function of the language with the same meaning.
+def _builtin_signature(function: Callable[..., object]) -> inspect.Signature:
+    # A Python builtin has the parameters of the corresponding language function.
     if isinstance(function, BuiltinFunctionType):
         return _signature(getattr(debug, function.__name__, None) or getattr(arith, function.__name__))
     return _signature(function)
 
 
-def _positional(function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> Sequence[Any]:
+def _positional(
+    function: KernelValue, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
+) -> Sequence[KernelValue]:
     if keywords:
         raise TileTypeError(f"'{function_name(function)}' takes no arguments by name in a kernel")
     return arguments
 
 
-def _inline(tracer: Tracer, function: FunctionType, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+def _inline(
+    tracer: Tracer, function: FunctionType, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
+) -> KernelValue:
     signature = _signature(function)
     names = _bound(function.__name__, signature, arguments, keywords)
     source = read(function)
@@ -149,20 +160,22 @@ def _inline(tracer: Tracer, function: FunctionType, arguments: Sequence[Any], ke
     return _run(tracer, function.__name__, source, source.body, names, outer)
 
 
-def closure(function: FunctionType) -> dict[str, Any]:
-    """The names of enclosing functions that a function reads."""
+def closure(function: FunctionType) -> dict[str, KernelValue]:
+    """The values of the free variables of a function."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     found = {}
     for name, cell in cells:
         try:
             found[name] = cell.cell_contents
         except ValueError:
-            # Not assigned yet: unknown to the kernel as it is to Python.
+            # A cell without a value: the name is unassigned in Python too.
             continue
     return found
 
 
-def _inline_local(tracer: Tracer, function: LocalFunction, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+def _inline_local(
+    tracer: Tracer, function: LocalFunction, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
+) -> KernelValue:
     node, frame = function.node, function.frame
     name = function_name(function)
     names = _bound(name, _local_signature(tracer, node.args), arguments, keywords)
@@ -172,23 +185,35 @@ def _inline_local(tracer: Tracer, function: LocalFunction, arguments: Sequence[A
 def _local_signature(tracer: Tracer, arguments: ast.arguments) -> inspect.Signature:
     if arguments.vararg or arguments.kwarg:
         raise TileSyntaxError("functions inside a kernel cannot take a variable number of arguments")
-    names = (*arguments.posonlyargs, *arguments.args)
-    kinds: list[tuple[ast.arg, Any]] = [(item, inspect.Parameter.POSITIONAL_OR_KEYWORD) for item in names]
-    defaults: list[Any] = [None] * (len(kinds) - len(arguments.defaults)) + list(arguments.defaults)
-    kinds += [(item, inspect.Parameter.KEYWORD_ONLY) for item in arguments.kwonlyargs]
-    defaults += arguments.kw_defaults
-    return inspect.Signature(
-        [
-            inspect.Parameter(
-                item.arg, kind, default=inspect.Parameter.empty if default is None else tracer.evaluate(default)
-            )
-            for (item, kind), default in zip(kinds, defaults, strict=True)
-        ]
-    )
+    positional = (*arguments.posonlyargs, *arguments.args)
+    required: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
+    parameters = [
+        _local_parameter(tracer, argument, inspect.Parameter.POSITIONAL_OR_KEYWORD, default)
+        for argument, default in zip(positional, [*required, *arguments.defaults], strict=True)
+    ]
+    parameters += [
+        _local_parameter(tracer, argument, inspect.Parameter.KEYWORD_ONLY, default)
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    ]
+    return inspect.Signature(parameters)
 
 
-def _run(tracer: Tracer, name: str, source: Source, body: list[ast.stmt], names: dict[str, Any], outer: Any) -> Any:
-    """Trace the body of a called function in place; the value it returns."""
+def _local_parameter(
+    tracer: Tracer, argument: ast.arg, kind: inspect._ParameterKind, default: ast.expr | None
+) -> inspect.Parameter:
+    value = inspect.Parameter.empty if default is None else tracer.evaluate(default)
+    return inspect.Parameter(argument.arg, kind, default=value)
+
+
+def _run(
+    tracer: Tracer,
+    name: str,
+    source: Source,
+    body: list[ast.stmt],
+    names: dict[str, KernelValue],
+    outer: Frame | Mapping[str, KernelValue],
+) -> KernelValue:
+    """Traces the body of a called function in place and returns its value."""
     caller = tracer.frame
     if caller.depth >= MAXIMUM_DEPTH:
         raise TileRecursionError(f"calls are nested deeper than {MAXIMUM_DEPTH}: '{name}' calls itself without end")

@@ -1,71 +1,67 @@
-"""What is decided while the kernel is compiled, and assertions at run time."""
+"""Compile-time assertions and evaluation, and run-time assertions."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Array, Text, Tile, TiledView, describe
+from tilec.ast_to_tile.values import Array, KernelValue, Text, Tile, TiledView, describe
 from tilec.errors import TileStaticAssertionError, TileSyntaxError
 from tilec.language import control as language
 from tilec.language import datatypes
 
 
-def is_static(value: Any) -> bool:
-    """Whether the value is known while compiling."""
+def is_static(value: KernelValue) -> bool:
+    """Whether the value is a compile-time constant."""
     if isinstance(value, tuple):
         return all(map(is_static, value))
     return not isinstance(value, Tile | Array | TiledView)
 
 
 @implements(language.static_assert)
-def _static_assert(emitter: Emitter, condition: Any, message: Any) -> None:
+def _static_assert(emitter: Emitter, condition: KernelValue, message: KernelValue) -> None:
     if not is_static(condition):
-        raise arguments.BadArgument(
-            "condition", f"expected a condition known while compiling, got {describe(condition)}"
-        )
+        raise arguments.BadArgument("condition", f"expected a compile-time condition, got {describe(condition)}")
     if not known(condition):
         raise TileStaticAssertionError("static assertion failed" + ("" if message is None else f": {_text(message)}"))
 
 
-def _text(message: Any) -> str:
-    """A message as the user reads it; values at run time appear by their types."""
+def _text(message: KernelValue) -> str:
+    """The text of a message; run-time values are shown as their types."""
     if isinstance(message, Text):
         return "".join(piece if isinstance(piece, str) else f"<{piece[0]}>" for piece in message.pieces)
     return str(known(message)) if is_static(message) else f"<{describe(message)}>"
 
 
 @implements(language.static_eval)
-def _static_eval(emitter: Emitter, expr: Any) -> Any:
+def _static_eval(emitter: Emitter, expr: KernelValue) -> KernelValue:
     return _constant(expr, "expr")
 
 
 @implements(language.ensure_constant)
-def _ensure_constant(emitter: Emitter, value: Any) -> Any:
+def _ensure_constant(emitter: Emitter, value: KernelValue) -> KernelValue:
     return _constant(value, "value")
 
 
-def _constant(value: Any, parameter: str) -> Any:
+def _constant(value: KernelValue, parameter: str) -> KernelValue:
     if not is_static(value):
-        raise arguments.BadArgument(parameter, f"expected a value known while compiling, got {describe(value)}")
+        raise arguments.BadArgument(parameter, f"expected a compile-time value, got {describe(value)}")
     return value
 
 
 @implements(language.static_iter)
-def _static_iter(emitter: Emitter, iterable: Any) -> Any:
-    raise TileSyntaxError("ct.static_iter stands only after 'in' of a for statement")
+def _static_iter(emitter: Emitter, iterable: KernelValue) -> KernelValue:
+    raise TileSyntaxError("ct.static_iter can be used only after 'in' of a for statement")
 
 
 @implements(language.assert_)
-def _assert(emitter: Emitter, cond: Any, message: Any) -> None:
+def _assert(emitter: Emitter, cond: KernelValue, message: KernelValue) -> None:
     condition = emitter.as_tile(arguments.tile_like(cond, "cond"))
     if not condition.dtype.is_boolean:
         raise arguments.BadArgument("cond", f"expected booleans, got {describe(condition)}")
     if message is not None and not isinstance(message, str):
         raise arguments.BadArgument("message", f"expected a string, got {describe(message)}")
-    held = to_dtype(emitter, condition, datatypes.bool_)
-    emitter.build("assert", [held.value], [], {"message": message or ""})
+    boolean = to_dtype(emitter, condition, datatypes.bool_)
+    emitter.build("assert", [boolean.value], [], {"message": message or ""})

@@ -1,14 +1,13 @@
-"""From one element type to another."""
+"""Conversion between element types."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Shape, Tile, TypedConstant, describe, is_number
+from tilec.ast_to_tile.values import Constant, KernelValue, Operand, Shape, Tile, TypedConstant, describe, is_number
 from tilec.errors import CompileError, TileTypeError
 from tilec.language import convert as language
 from tilec.language import datatypes
@@ -17,12 +16,12 @@ from tilec.language.modes import RoundingMode
 
 
 def signedness(dtype: DType) -> str:
-    """How Tile IR's integer operations shall read an element."""
+    """The signedness attribute of Tile IR integer operations for an element type."""
     return "signed" if dtype.signed else "unsigned"
 
 
-def to_dtype(emitter: Emitter, value: Any, dtype: DType, rounding: RoundingMode | None = None) -> Tile:
-    """The value, converted; numbers are converted while compiling."""
+def to_dtype(emitter: Emitter, value: Operand, dtype: DType, rounding: RoundingMode | None = None) -> Tile:
+    """The value converted to an element type; constants are converted at compile time."""
     if isinstance(value, TypedConstant) or is_number(value):
         return constant_tile(emitter, value, dtype)
     if value.dtype is dtype:
@@ -30,16 +29,16 @@ def to_dtype(emitter: Emitter, value: Any, dtype: DType, rounding: RoundingMode 
     return _convert(emitter, value, dtype, rounding)
 
 
-def constant_tile(emitter: Emitter, value: Any, dtype: DType, shape: Shape = ()) -> Tile:
-    """A tile of one constant: a typed one is converted as at run time, a Python number has to be in range."""
+def constant_tile(emitter: Emitter, value: Constant, dtype: DType, shape: Shape = ()) -> Tile:
+    """A splat of a constant: a typed constant is converted as at run time, a Python number must be in range."""
     if isinstance(value, TypedConstant):
         return emitter.constant(TypedConstant(value.value, dtype).value, dtype, shape)
     truncated = int(value) if dtype.is_integral else value
     return emitter.constant(truncated, dtype, shape)
 
 
-def astype(emitter: Emitter, value: Any, dtype: DType, rounding: RoundingMode | None = None) -> Any:
-    """The value in another element type; a constant stays one, unless it is rounded in a mode of its own."""
+def astype(emitter: Emitter, value: Operand, dtype: DType, rounding: RoundingMode | None = None) -> Operand:
+    """The value in another element type; a constant stays constant unless a rounding mode other than RN is given."""
     if isinstance(value, Tile):
         return to_dtype(emitter, value, dtype, rounding)
     if rounding is None or rounding is RoundingMode.RN:
@@ -50,7 +49,7 @@ def astype(emitter: Emitter, value: Any, dtype: DType, rounding: RoundingMode | 
 def _convert(emitter: Emitter, tile: Tile, dtype: DType, rounding: RoundingMode | None) -> Tile:
     source = tile.dtype
     if rounding is not None and not (source.is_float and dtype.is_float):
-        raise TileTypeError(f"a rounding mode is for conversions between floats, got {source} to {dtype}")
+        raise TileTypeError(f"a rounding mode needs a conversion between floats, got {source} to {dtype}")
     if dtype.is_boolean:
         return _not_zero(emitter, tile)
     if source.is_float and dtype.is_float:
@@ -64,7 +63,7 @@ def _convert(emitter: Emitter, tile: Tile, dtype: DType, rounding: RoundingMode 
 
 
 def _resize(emitter: Emitter, tile: Tile, dtype: DType) -> Tile:
-    # A bool is one bit in Tile IR, whatever it takes in memory.
+    # A bool has one bit in Tile IR and eight in memory.
     source_width = 1 if tile.dtype.is_boolean else tile.dtype.bitwidth
     if dtype.bitwidth > source_width:
         return emitter.tile("exti", [tile], dtype, tile.shape, signedness=signedness(tile.dtype))
@@ -82,8 +81,8 @@ def _not_zero(emitter: Emitter, tile: Tile) -> Tile:
     return emitter.tile("cmpi", [tile, zero], datatypes.bool_, tile.shape, **compare)
 
 
-def check_implicit(value: Any, dtype: DType) -> None:
-    """Raises CompileError where the value cannot become `dtype` without being asked: only what loses nothing can."""
+def check_implicit(value: Operand, dtype: DType) -> None:
+    """Raises CompileError if the conversion to `dtype` may lose information and therefore needs astype()."""
     if is_number(value) and dtype.is_boolean:
         fits = isinstance(value, int) and value in (0, 1)
     elif is_number(value):
@@ -91,11 +90,11 @@ def check_implicit(value: Any, dtype: DType) -> None:
     else:
         fits = value.dtype is dtype or _widens(value.dtype, dtype)
     if not fits:
-        raise TileTypeError(f"{describe(value)} cannot become {dtype} by itself: convert it with astype()")
+        raise TileTypeError(f"{describe(value)} cannot be converted to {dtype} implicitly: convert it with astype()")
 
 
-def implicit(emitter: Emitter, value: Any, dtype: DType) -> Tile:
-    """The value as an element type that it may take without being asked."""
+def implicit(emitter: Emitter, value: Operand, dtype: DType) -> Tile:
+    """The value converted implicitly to an element type."""
     check_implicit(value, dtype)
     return to_dtype(emitter, value, dtype)
 
@@ -108,14 +107,14 @@ def _widens(source: DType, dtype: DType) -> bool:
 
 
 @implements(language.astype)
-def _astype(emitter: Emitter, x: Any, dtype: Any, rounding_mode: Any) -> Any:
+def _astype(emitter: Emitter, x: KernelValue, dtype: KernelValue, rounding_mode: KernelValue) -> Operand:
     element = arguments.dtype(dtype)
     rounding = arguments.keyword_or_none(rounding_mode, RoundingMode, "rounding_mode")
     return astype(emitter, arguments.tile_like(x, "x"), element, rounding)
 
 
-def construct(dtype: DType, value: Any, emitter: Emitter) -> Any:
-    """`ct.int16(5)`: a scalar of a fixed type, constant if the value is."""
+def construct(dtype: DType, value: KernelValue, emitter: Emitter) -> Operand:
+    """`ct.int16(5)`: a scalar of a fixed type; constant if `value` is constant."""
     if is_number(value) or isinstance(value, TypedConstant):
         return TypedConstant(arguments.known(value), dtype)
     if not isinstance(value, Tile) or value.shape:
@@ -124,7 +123,7 @@ def construct(dtype: DType, value: Any, emitter: Emitter) -> Any:
 
 
 @implements(language.bitcast)
-def _bitcast(emitter: Emitter, x: Any, dtype: Any) -> Tile:
+def _bitcast(emitter: Emitter, x: KernelValue, dtype: KernelValue) -> Tile:
     tile = emitter.as_tile(arguments.tile_like(x, "x"))
     element = arguments.dtype(dtype)
     if tile.dtype.bitwidth != element.bitwidth or datatypes.bool_ in (tile.dtype, element):
@@ -135,14 +134,14 @@ def _bitcast(emitter: Emitter, x: Any, dtype: Any) -> Tile:
 
 
 def _bits(emitter: Emitter, tile: Tile, element: DType) -> Tile:
-    """The same bits as another type of the same width; integers of Tile IR have no sign to change."""
+    """The same bits as another type of the same width; Tile IR integers are signless, so they need no operation."""
     if tile.dtype.is_integral and element.is_integral:
         return Tile(tile.value, element, tile.shape)
     return emitter.tile("bitcast", [tile], element, tile.shape)
 
 
 def _flattened_bytes(tile: Tile, width: int) -> int:
-    """How many elements of `width` bits the bits of a tile make; raises CompileError where some are left."""
+    """The size of a tile in elements of `width` bits; raises CompileError if it is not a multiple of `width`."""
     bits = math.prod(tile.shape) * (1 if tile.dtype.is_boolean else tile.dtype.bitwidth)
     if bits % width or bits % 8:
         raise TileTypeError(f"size of {describe(tile)} ({bits} bits) is not a multiple of {width} bits")
@@ -150,7 +149,7 @@ def _flattened_bytes(tile: Tile, width: int) -> int:
 
 
 @implements(language.pack_to_bytes)
-def _pack_to_bytes(emitter: Emitter, x: Any) -> Tile:
+def _pack_to_bytes(emitter: Emitter, x: KernelValue) -> Tile:
     tile = arguments.tile(x, "x")
     count = _flattened_bytes(tile, 8)
     flat = emitter.tile("reshape", [tile], tile.dtype, (math.prod(tile.shape),)) if len(tile.shape) != 1 else tile
@@ -160,7 +159,7 @@ def _pack_to_bytes(emitter: Emitter, x: Any) -> Tile:
 
 
 @implements(language.unpack_from_bytes)
-def _unpack_from_bytes(emitter: Emitter, x: Any, dtype: Any) -> Tile:
+def _unpack_from_bytes(emitter: Emitter, x: KernelValue, dtype: KernelValue) -> Tile:
     tile, element = arguments.tile(x, "x"), arguments.dtype(dtype)
     if tile.dtype is not datatypes.uint8 or len(tile.shape) != 1:
         raise arguments.BadArgument("x", f"expected a uint8 tile of one dimension, got {describe(tile)}")

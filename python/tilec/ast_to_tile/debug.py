@@ -1,21 +1,21 @@
-"""Printing."""
+"""Printing from kernels."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Sequence
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.control import is_static
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Text, Tile, TypedConstant, describe, is_number
+from tilec.ast_to_tile.values import KernelValue, Number, Text, Tile, TypedConstant, describe, is_number
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.language import debug as language
 from tilec.language.datatypes import DType
 
-# %[flags][width][.precision][length]specifier, or a percent sign of its own.
+# %[flags][width][.precision][length]specifier, or %%.
 _DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|j|z|t|L)?([diuoxXeEfFgGaA]))")
 _FLOATS = "eEfFgGaA"
 
@@ -25,11 +25,10 @@ def _emit(emitter: Emitter, format: str, tiles: list[Tile]) -> None:
 
 
 @implements(language.printf)
-def _printf(emitter: Emitter, format: Any, args: Any) -> None:
-    if not isinstance(format, str):
-        raise BadArgument("format", f"expected a constant string, got {describe(format)}")
-    found = list(_DIRECTIVE.finditer(format))
-    if _DIRECTIVE.sub("", format).count("%"):
+def _printf(emitter: Emitter, format: KernelValue, args: tuple[KernelValue, ...]) -> None:
+    text = _constant_string(format, "format")
+    found = list(_DIRECTIVE.finditer(text))
+    if _DIRECTIVE.sub("", text).count("%"):
         raise BadArgument("format", "expected directives of the form %[flags][width][.precision]specifier")
     kinds = [match.group(1) for match in found if match.group(1)]
     tiles = [emitter.as_tile(arguments.tile_like(item, "args")) for item in args]
@@ -38,23 +37,27 @@ def _printf(emitter: Emitter, format: Any, args: Any) -> None:
     for kind, tile in zip(kinds, tiles, strict=True):
         if tile.dtype.is_float != (kind in _FLOATS):
             raise BadArgument("format", f"expected a directive for {tile.dtype}, got %{kind}")
-    _emit(emitter, format, tiles)
+    _emit(emitter, text, tiles)
 
 
 @implements(language.print, print)
-def _print(emitter: Emitter, args: Any, sep: Any, end: Any) -> None:
-    for value, parameter in ((sep, "sep"), (end, "end")):
-        if not isinstance(value, str):
-            raise BadArgument(parameter, f"expected a constant string, got {describe(value)}")
+def _print(emitter: Emitter, args: tuple[KernelValue, ...], sep: KernelValue, end: KernelValue) -> None:
+    separator, terminator = _constant_string(sep, "sep"), _constant_string(end, "end")
     formats, tiles = [], []
     for item in args:
         text, values = _formatted(emitter, item)
         formats.append(text)
         tiles += values
-    _emit(emitter, sep.replace("%", "%%").join(formats) + end.replace("%", "%%"), tiles)
+    _emit(emitter, separator.replace("%", "%%").join(formats) + terminator.replace("%", "%%"), tiles)
 
 
-def _formatted(emitter: Emitter, item: Any) -> tuple[str, list[Tile]]:
+def _constant_string(value: KernelValue, parameter: str) -> str:
+    if not isinstance(value, str):
+        raise BadArgument(parameter, f"expected a constant string, got {describe(value)}")
+    return value
+
+
+def _formatted(emitter: Emitter, item: KernelValue) -> tuple[str, list[Tile]]:
     """The format of one argument of print, and the tiles it takes."""
     if isinstance(item, Text):
         parts = [_formatted(emitter, piece) for piece in item.pieces if isinstance(piece, str)]
@@ -66,24 +69,28 @@ def _formatted(emitter: Emitter, item: Any) -> tuple[str, list[Tile]]:
     if isinstance(item, Tile):
         return _directive(item.dtype, ""), [item]
     if not is_static(item):
-        raise BadArgument("args", f"expected text and tiles, got {describe(item)}")
+        raise BadArgument("args", f"expected strings, constants and tiles, got {describe(item)}")
     return str(item.value if isinstance(item, TypedConstant) else item).replace("%", "%%"), []
 
 
 def _directive(dtype: DType, specification: str) -> str:
-    """The directive of printf for an element type; of Python's specifications those that printf has too."""
+    """The printf directive for an element type; only format specifications that printf supports are accepted."""
     if not specification:
         long = "ll" if dtype.bitwidth == 64 and not dtype.is_float else ""
         return "%f" if dtype.is_float else f"%{long}{'d' if dtype.signed or dtype.is_boolean else 'u'}"
     kind = specification[-1]
     directive = f"%{specification}"
     if not _DIRECTIVE.fullmatch(directive) or dtype.is_float != (kind in _FLOATS):
-        raise BadArgument("args", f"expected a format of printf for {dtype}, got ':{specification}'")
+        raise BadArgument("args", f"expected a printf format for {dtype}, got ':{specification}'")
     return directive
 
 
-def joined(pieces: list[Any]) -> Any:
-    """An f-string: a string where everything in it is known, else a Text. Pieces are values with specifications."""
+def joined(pieces: Sequence[tuple[KernelValue, str]]) -> str | Text:
+    """The value of an f-string: a string if all values are constant, else a Text.
+
+    Args:
+        pieces: the values with their format specifications.
+    """
     if all(is_static(value) for value, _ in pieces):
         return "".join(format(_plain(value), specification) for value, specification in pieces)
     return Text(
@@ -94,6 +101,6 @@ def joined(pieces: list[Any]) -> Any:
     )
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: KernelValue) -> Number | str:
     number = arguments.known(value)
     return number if is_number(number) or isinstance(number, str) else str(number)

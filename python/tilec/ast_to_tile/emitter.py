@@ -1,18 +1,23 @@
-"""Builds `cuda_tile` operations for the op groups: constants, tiles, and the location each operation gets."""
+"""Builds `cuda_tile` operations for the op groups, with their source locations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
 from tilec.ast_to_tile.constant_value import stored
-from tilec.ast_to_tile.values import Shape, Tile, TypedConstant, describe
+from tilec.ast_to_tile.values import KernelValue, Shape, Tile, TypedConstant, describe
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import ir
 from tilec.errors import TileTypeError, TileValueError
 from tilec.language import datatypes
 from tilec.language.datatypes import DType
+
+# The values of one operand field and the types of one result field, and the Python value of an attribute.
+OperandGroup: TypeAlias = ir.Value | Sequence[ir.Value] | None
+ResultGroup: TypeAlias = ir.Type | Sequence[ir.Type]
+AttributeValue: TypeAlias = ir.Attribute | bool | int | str | Sequence[bool] | Sequence[int]
 
 _FLOATS = {
     datatypes.float16: ir.F16Type,
@@ -28,7 +33,7 @@ _FLOATS = {
 
 
 def element_type(dtype: DType) -> ir.Type:
-    """The MLIR type of an element; signed and unsigned integers share one."""
+    """The MLIR type of an element; integers are signless."""
     chosen = _FLOATS.get(dtype)
     return ir.IntegerType.get_signless(_width(dtype)) if chosen is None else chosen.get()
 
@@ -38,7 +43,7 @@ def _width(dtype: DType) -> int:
 
 
 def tile_type(dtype: DType, shape: Shape = ()) -> ir.Type:
-    """The type of a tile; raises CompileError for shapes that tiles cannot have."""
+    """The type of a tile; raises CompileError for an invalid shape."""
     try:
         return TileType.get(shape, element_type(dtype))
     except ValueError as problem:
@@ -50,43 +55,46 @@ def pointer_type(dtype: DType, shape: Shape = ()) -> ir.Type:
 
 
 class Emitter:
-    """Appends operations at the current insertion point, located where `locate` says."""
+    """Builds operations at the current insertion point, with the location that `locate` returns."""
 
-    def __init__(self, locate: Callable[[], ir.Location], call: Callable[[Any, Sequence[Any]], Any]) -> None:
+    def __init__(
+        self, locate: Callable[[], ir.Location], call: Callable[[KernelValue, Sequence[KernelValue]], KernelValue]
+    ) -> None:
         self.locate = locate
-        # Calls a function of the user, for operations such as ct.reduce that take one.
+        # Calls a user function, for operations such as ct.reduce that take a function.
         self.call = call
 
     def build(
         self,
         name: str,
-        operands: Sequence[Any] = (),
-        results: Sequence[ir.Type] = (),
-        attributes: Mapping[str, Any] | None = None,
-        **keywords: Any,
+        operands: Sequence[OperandGroup] = (),
+        results: Sequence[ResultGroup] = (),
+        attributes: Mapping[str, AttributeValue] | None = None,
     ) -> ir.Operation:
-        """An operation of `cuda_tile`, see tilec.dialect.build; CompileError where it takes fewer values."""
+        """Builds a `cuda_tile` operation (see tilec.dialect.build); raises CompileError for too many values."""
         try:
-            return build(name, operands, results, attributes, loc=self.locate(), **keywords)
+            return build(name, operands, results, attributes, loc=self.locate())
         except ValueError as problem:
             raise TileTypeError(str(problem)) from problem
 
-    def tile(self, name: str, operands: Sequence[Tile], dtype: DType, shape: Shape, **attributes: Any) -> Tile:
-        """The one result, a tile, of an operation on tiles."""
+    def tile(
+        self, name: str, operands: Sequence[Tile], dtype: DType, shape: Shape, **attributes: AttributeValue
+    ) -> Tile:
+        """Builds an operation on tiles with one result, a tile."""
         values = [operand.value for operand in operands]
         made = self.build(name, values, [tile_type(dtype, shape)], attributes)
         return Tile(made.results[0], dtype, shape)
 
     def constant(self, value: bool | int | float, dtype: DType, shape: Shape = ()) -> Tile:
-        """A tile that holds `value`, converted to `dtype`, everywhere; raises CompileError where it does not fit."""
+        """A splat of `value` converted to `dtype`; raises CompileError if the value is out of range."""
         type = tile_type(dtype, shape)
         tensor = ir.RankedTensorType.get(shape, element_type(dtype))
         splat = ir.DenseElementsAttr.get_splat(tensor, element_attribute(value, dtype))
         made = self.build("constant", [], [type], {"value": splat})
         return Tile(made.results[0], dtype, shape)
 
-    def as_tile(self, value: Any, dtype: DType | None = None) -> Tile:
-        """The value as a tile; a Python number takes `dtype`, or the type numbers have by themselves."""
+    def as_tile(self, value: KernelValue, dtype: DType | None = None) -> Tile:
+        """The value as a tile; a Python number takes `dtype`, or its default element type."""
         if isinstance(value, Tile):
             return value
         if isinstance(value, TypedConstant):
@@ -97,7 +105,7 @@ class Emitter:
 
 
 def element_attribute(value: bool | int | float, dtype: DType) -> ir.Attribute:
-    """One element as an attribute; raises CompileError where it does not fit."""
+    """An element as an attribute; raises CompileError if the value is out of range."""
     element = element_type(dtype)
     if dtype.is_float:
         return ir.FloatAttr.get(element, float(stored(value, dtype)))
@@ -109,7 +117,7 @@ def element_attribute(value: bool | int | float, dtype: DType) -> ir.Attribute:
     least, greatest = dtype.range
     if not least <= integer <= greatest:
         raise TileValueError(f"the constant {integer} is out of range of {dtype} ({least} to {greatest})")
-    # MLIR integers have no sign: the upper half of the unsigned range is the negative half of the signed one.
+    # MLIR integers are signless: the upper half of the unsigned range is encoded as negative numbers.
     return ir.IntegerAttr.get(
         element, integer - (1 << dtype.bitwidth) if integer > _greatest_signed(dtype) else integer
     )

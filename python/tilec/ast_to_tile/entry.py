@@ -1,8 +1,9 @@
-"""A kernel and a signature in, a verified `cuda_tile` module out."""
+"""Compiles a kernel for one signature to a verified `cuda_tile` module."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tilec.ast_to_tile import (  # noqa: F401  (each registers its op group)
     arith,
@@ -25,7 +26,7 @@ from tilec.ast_to_tile.frame import Frame
 from tilec.ast_to_tile.source import read
 from tilec.ast_to_tile.token_order import order_memory
 from tilec.ast_to_tile.tracer import Returned, Tracer
-from tilec.ast_to_tile.values import Tile
+from tilec.ast_to_tile.values import KernelValue, Tile
 from tilec.ast_to_tile.verify import verify
 from tilec.ast_to_tile.view import make_array
 from tilec.dialect.build import build
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def kernel_to_tile(kernel: Kernel, signature: Signature) -> ir.Module:
-    """The module of one entry; raises CompileError with the user's line, leaves nothing behind if it does."""
+    """The module of one entry; raises CompileError with the user's line."""
     source = read(kernel.function)
     outer = {**kernel.function.__globals__, **closure(kernel.function)}
     frame = Frame(kernel.name, source, source.body, {}, outer, is_kernel=True)
@@ -64,7 +65,7 @@ def kernel_to_tile(kernel: Kernel, signature: Signature) -> ir.Module:
 def _make_entry(tracer: Tracer, kernel: Kernel, signature: Signature) -> ir.Operation:
     flat = [parameter for argument in signature for parameter in _parameters(argument)]
     types = [type for _, type in flat]
-    attributes: dict[str, Any] = {
+    attributes: dict[str, KernelValue] = {
         "sym_name": kernel.name,
         "function_type": ir.FunctionType.get(types, []),
         "tilec.signature": ir.StringAttr.get(signature.to_json()),
@@ -73,7 +74,7 @@ def _make_entry(tracer: Tracer, kernel: Kernel, signature: Signature) -> ir.Oper
     if hints:
         attributes["optimization_hints"] = ir.DictAttr.get({target: _hints(table) for target, table in hints.items()})
     entry = build("entry", [], [], attributes, loc=tracer.location())
-    # The names of parameters survive as the names of the arguments' locations.
+    # The name locations of the arguments keep the names of the parameters.
     locations = [ir.Location.name(name, tracer.location()) for name, _ in flat]
     ir.Block.create_at_start(entry.regions[0], types, locations)
     return entry
@@ -85,7 +86,7 @@ def _hints(table: dict[str, int]) -> ir.Attribute:
 
 
 def _parameters(argument: Argument) -> list[tuple[str, ir.Type]]:
-    """The arguments of the entry that stand for one argument of the kernel: pointer, extents, strides."""
+    """The entry arguments of one kernel argument: for an array its pointer, extents and strides."""
     if isinstance(argument, ScalarArgument):
         return [(argument.name, tile_type(dtype_named(argument.element)))]
     if not isinstance(argument, ArrayArgument):
@@ -107,22 +108,22 @@ def _trace_body(tracer: Tracer, signature: Signature, entry: ir.Operation) -> No
         tracer.emitter.build("return")
 
 
-def _value(emitter: Emitter, argument: Argument, values: Any) -> Any:
-    """What the parameter's name stands for; known facts are promised on the entry's arguments first."""
+def _value(emitter: Emitter, argument: Argument, values: Iterator[ir.Value]) -> KernelValue:
+    """The value of a parameter; facts of the signature become assumptions on the entry arguments."""
     if isinstance(argument, ScalarArgument):
         return Tile(next(values), dtype_named(argument.element), ())
     if isinstance(argument, ConstantArgument):
         return python_value(argument.value)
     if not isinstance(argument, ArrayArgument):
-        raise AssertionError(f"a signature of Python has no {type(argument).__name__}")
-    pointer = _promise(emitter, next(values), DivByAttr.get(argument.alignment) if argument.alignment > 1 else None)
+        raise AssertionError(f"a Python signature has no {type(argument).__name__}")
+    pointer = _assume(emitter, next(values), DivByAttr.get(argument.alignment) if argument.alignment > 1 else None)
     extents = _extents(emitter, argument.shape, argument.shape_divisors, values)
     strides = _extents(emitter, argument.strides, argument.stride_divisors, values)
     return make_array(emitter, argument.name, dtype_named(argument.element), pointer, extents, strides)
 
 
 def _extents(
-    emitter: Emitter, known: tuple[int | None, ...], divisors: tuple[int, ...], values: Any
+    emitter: Emitter, known: tuple[int | None, ...], divisors: tuple[int, ...], values: Iterator[ir.Value]
 ) -> tuple[Tile | int, ...]:
     extents: list[Tile | int] = []
     for static, divisor in zip(known, divisors, strict=True):
@@ -130,15 +131,15 @@ def _extents(
         if static is not None:
             extents.append(static)
             continue
-        bounded = _promise(emitter, parameter, BoundedAttr.get(0, None))
-        # Tile IR states divisibility by powers of two only; of any other divisor its power of two is kept.
+        bounded = _assume(emitter, parameter, BoundedAttr.get(0, None))
+        # div_by takes powers of two only: the largest power of two that divides the divisor is used.
         power = divisor & -divisor
-        multiple = _promise(emitter, bounded, DivByAttr.get(power) if power > 1 else None)
+        multiple = _assume(emitter, bounded, DivByAttr.get(power) if power > 1 else None)
         extents.append(Tile(multiple, datatypes.int32, ()))
     return tuple(extents)
 
 
-def _promise(emitter: Emitter, value: ir.Value, predicate: ir.Attribute | None) -> ir.Value:
+def _assume(emitter: Emitter, value: ir.Value, predicate: ir.Attribute | None) -> ir.Value:
     if predicate is None:
         return value
     return emitter.build("assume", [value], [value.type], {"predicate": predicate}).results[0]

@@ -1,9 +1,8 @@
-"""The value of each kind of expression."""
+"""Evaluation of expressions."""
 
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 from tilec.ast_to_tile.arith import as_signed_number, binary, invert, negate, where
 from tilec.ast_to_tile.attributes import attribute, element
@@ -13,7 +12,7 @@ from tilec.ast_to_tile.debug import joined
 from tilec.ast_to_tile.merge import same
 from tilec.ast_to_tile.mma import matmul
 from tilec.ast_to_tile.tracer import Tracer, expression
-from tilec.ast_to_tile.values import LocalFunction, Tile, describe, is_tile_like
+from tilec.ast_to_tile.values import KernelValue, LocalFunction, Tile, describe, is_tile_like
 from tilec.errors import TileTypeError
 
 _BINARY = {
@@ -34,27 +33,27 @@ _COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: 
 
 
 @expression(ast.Constant)
-def _constant(tracer: Tracer, node: ast.Constant) -> Any:
+def _constant(tracer: Tracer, node: ast.Constant) -> KernelValue:
     if isinstance(node.value, complex | bytes):
         raise TileTypeError(f"a {type(node.value).__name__} constant cannot be used in a kernel")
     return node.value
 
 
 @expression(ast.Name)
-def _name(tracer: Tracer, node: ast.Name) -> Any:
+def _name(tracer: Tracer, node: ast.Name) -> KernelValue:
     return tracer.frame.lookup(node.id)
 
 
 @expression(ast.NamedExpr)
-def _named(tracer: Tracer, node: ast.NamedExpr) -> Any:
+def _named(tracer: Tracer, node: ast.NamedExpr) -> KernelValue:
     value = tracer.evaluate(node.value)
     tracer.frame.assign(node.target.id, value, node)
     return value
 
 
 @expression(ast.Tuple)
-def _tuple(tracer: Tracer, node: ast.Tuple) -> Any:
-    items: list[Any] = []
+def _tuple(tracer: Tracer, node: ast.Tuple) -> KernelValue:
+    items: list[KernelValue] = []
     for item in node.elts:
         if isinstance(item, ast.Starred):
             items.extend(unpacked(tracer, item.value))
@@ -63,8 +62,8 @@ def _tuple(tracer: Tracer, node: ast.Tuple) -> Any:
     return tuple(items)
 
 
-def unpacked(tracer: Tracer, node: ast.expr) -> tuple[Any, ...]:
-    """The elements of a tuple; raises CompileError for anything else."""
+def unpacked(tracer: Tracer, node: ast.expr) -> tuple[KernelValue, ...]:
+    """The elements of a tuple; raises CompileError if the value is not a tuple."""
     value = tracer.evaluate(node)
     if isinstance(value, tuple | list):
         return tuple(value)
@@ -72,22 +71,22 @@ def unpacked(tracer: Tracer, node: ast.expr) -> tuple[Any, ...]:
 
 
 @expression(ast.Lambda)
-def _lambda(tracer: Tracer, node: ast.Lambda) -> Any:
+def _lambda(tracer: Tracer, node: ast.Lambda) -> KernelValue:
     return LocalFunction(node, tracer.frame)
 
 
 @expression(ast.Attribute)
-def _attribute(tracer: Tracer, node: ast.Attribute) -> Any:
+def _attribute(tracer: Tracer, node: ast.Attribute) -> KernelValue:
     return attribute(tracer.evaluate(node.value), node.attr)
 
 
 @expression(ast.Subscript)
-def _subscript(tracer: Tracer, node: ast.Subscript) -> Any:
+def _subscript(tracer: Tracer, node: ast.Subscript) -> KernelValue:
     value = tracer.evaluate(node.value)
     return element(tracer.emitter, value, _key(tracer, node.slice))
 
 
-def _key(tracer: Tracer, node: ast.expr) -> Any:
+def _key(tracer: Tracer, node: ast.expr) -> KernelValue:
     if isinstance(node, ast.Tuple):
         return tuple(_key(tracer, item) for item in node.elts)
     if isinstance(node, ast.Slice):
@@ -96,12 +95,12 @@ def _key(tracer: Tracer, node: ast.expr) -> Any:
 
 
 @expression(ast.BinOp)
-def _binary(tracer: Tracer, node: ast.BinOp) -> Any:
+def _binary(tracer: Tracer, node: ast.BinOp) -> KernelValue:
     return operate(tracer, node.op, tracer.evaluate(node.left), tracer.evaluate(node.right))
 
 
-def operate(tracer: Tracer, operator: ast.operator, x: Any, y: Any) -> Any:
-    """x <operator> y of tiles, numbers, or tuples (joined by +, repeated by *)."""
+def operate(tracer: Tracer, operator: ast.operator, x: KernelValue, y: KernelValue) -> KernelValue:
+    """x <operator> y of tiles or numbers; + concatenates tuples, * repeats them."""
     if isinstance(operator, ast.MatMult):
         return matmul(tracer.emitter, x, y)
     name = _BINARY[type(operator)]
@@ -113,7 +112,7 @@ def operate(tracer: Tracer, operator: ast.operator, x: Any, y: Any) -> Any:
 
 
 @expression(ast.UnaryOp)
-def _unary(tracer: Tracer, node: ast.UnaryOp) -> Any:
+def _unary(tracer: Tracer, node: ast.UnaryOp) -> KernelValue:
     value = tracer.evaluate(node.operand)
     if isinstance(node.op, ast.Not):
         truth = tracer.truth(value)
@@ -128,9 +127,9 @@ def _unary(tracer: Tracer, node: ast.UnaryOp) -> Any:
 
 
 @expression(ast.Compare)
-def _compare(tracer: Tracer, node: ast.Compare) -> Any:
+def _compare(tracer: Tracer, node: ast.Compare) -> KernelValue:
     left = tracer.evaluate(node.left)
-    result: Any = True
+    result: KernelValue = True
     for operator, right_node in zip(node.ops, node.comparators, strict=True):
         right = tracer.evaluate(right_node)
         result = _and(tracer, result, _compared(tracer, operator, left, right))
@@ -138,13 +137,13 @@ def _compare(tracer: Tracer, node: ast.Compare) -> Any:
     return result
 
 
-def _and(tracer: Tracer, x: Any, y: Any) -> Any:
+def _and(tracer: Tracer, x: KernelValue, y: KernelValue) -> KernelValue:
     if isinstance(x, bool):
         return y if x else x
     return binary(tracer.emitter, "and", x, y)
 
 
-def _compared(tracer: Tracer, operator: ast.cmpop, x: Any, y: Any) -> Any:
+def _compared(tracer: Tracer, operator: ast.cmpop, x: KernelValue, y: KernelValue) -> KernelValue:
     if isinstance(operator, ast.Is | ast.IsNot):
         return same(x, y) == isinstance(operator, ast.Is)
     if isinstance(operator, ast.In | ast.NotIn):
@@ -157,19 +156,19 @@ def _compared(tracer: Tracer, operator: ast.cmpop, x: Any, y: Any) -> Any:
     return (x == y) == (name == "eq")
 
 
-def _contained(x: Any, y: Any) -> bool:
+def _contained(x: KernelValue, y: KernelValue) -> bool:
     if not is_static(x) or not is_static(y) or not isinstance(y, tuple | list | str | dict | set | frozenset):
         raise TileTypeError(f"'in' takes constants only, got {describe(x)} and {describe(y)}")
     return x in y
 
 
 @expression(ast.BoolOp)
-def _boolean(tracer: Tracer, node: ast.BoolOp) -> Any:
+def _boolean(tracer: Tracer, node: ast.BoolOp) -> KernelValue:
     return _connect(tracer, isinstance(node.op, ast.And), node.values)
 
 
 def _connect(tracer: Tracer, is_and: bool, nodes: list[ast.expr]) -> bool | Tile:
-    """Whether all, or any, of the operands count as true; what follows the one that decides is not evaluated."""
+    """The value of `and` or `or`; operands after the deciding one are not evaluated."""
     truth = tracer.condition(nodes[0])
     rest = nodes[1:]
     if not rest:
@@ -178,12 +177,12 @@ def _connect(tracer: Tracer, is_and: bool, nodes: list[ast.expr]) -> bool | Tile
         return _connect(tracer, is_and, rest) if truth == is_and else truth
     if any(isinstance(inner, ast.Call) for node in rest for inner in ast.walk(node)):
         follow, stop = (lambda: _connect(tracer, is_and, rest)), (lambda: not is_and)
-        return either(tracer, truth, follow, stop) if is_and else either(tracer, truth, stop, follow)
+        return tracer.truth(either(tracer, truth, *((follow, stop) if is_and else (stop, follow))))
     return binary(tracer.emitter, "and" if is_and else "or", truth, _connect(tracer, is_and, rest))
 
 
 @expression(ast.IfExp)
-def _conditional(tracer: Tracer, node: ast.IfExp) -> Any:
+def _conditional(tracer: Tracer, node: ast.IfExp) -> KernelValue:
     condition = tracer.condition(node.test)
     if isinstance(condition, bool):
         return tracer.evaluate(node.body if condition else node.orelse)
@@ -196,19 +195,25 @@ def _conditional(tracer: Tracer, node: ast.IfExp) -> Any:
 
 
 @expression(ast.JoinedStr)
-def _formatted(tracer: Tracer, node: ast.JoinedStr) -> Any:
-    pieces = []
+def _formatted(tracer: Tracer, node: ast.JoinedStr) -> KernelValue:
+    pieces: list[tuple[KernelValue, str]] = []
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
-            specification = "" if part.format_spec is None else tracer.evaluate(part.format_spec)
-            pieces.append((_printable(tracer, part.value), specification))
+            pieces.append((_printable(tracer, part.value), _specification(tracer, part)))
         else:
             pieces.append((tracer.evaluate(part), ""))
     return joined(pieces)
 
 
-def _printable(tracer: Tracer, node: ast.expr) -> Any:
+def _specification(tracer: Tracer, part: ast.FormattedValue) -> str:
+    text = "" if part.format_spec is None else tracer.evaluate(part.format_spec)
+    if not isinstance(text, str):
+        raise TileTypeError(f"expected a constant format specification, got {describe(text)}")
+    return text
+
+
+def _printable(tracer: Tracer, node: ast.expr) -> KernelValue:
     value = tracer.evaluate(node)
     if not is_static(value) and not isinstance(value, Tile):
-        raise TileTypeError(f"text can be made of constants and tiles, got {describe(value)}")
+        raise TileTypeError(f"an f-string takes constants and tiles, got {describe(value)}")
     return value

@@ -1,4 +1,4 @@
-"""Arithmetic on constants: Python's own on Python numbers, that of the run time on typed constants."""
+"""Constant folding: Python arithmetic for Python numbers, run-time arithmetic for typed constants."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tilec.errors import TileValueError
 from tilec.language import datatypes
 from tilec.language.datatypes import DType
 
+# Any: the operand types of Python's operators depend on the operator.
 Binary = Callable[[Any, Any], Any]
 
 COMPARISONS: dict[str, Binary] = {
@@ -45,18 +46,18 @@ _PYTHON: dict[str, Binary] = {
 }
 
 
-def fold_numbers(name: str, x: Number, y: Number) -> Any:
-    """x <name> y of two Python numbers, as Python has it; raises CompileError where Python raises."""
+def fold_numbers(name: str, x: Number, y: Number) -> Number:
+    """x <name> y of two Python numbers, computed by Python; raises CompileError if Python raises."""
     return _evaluated(_PYTHON[name], x, y, (x, y))
 
 
 def fold_typed(name: str, x: Number | TypedConstant, y: Number | TypedConstant, dtype: DType) -> TypedConstant:
     """x <name> y in `dtype`, the type to which the operands are promoted; at least one operand is typed.
 
-    Raises CompileError for a division by zero, a negative shift, or a power that is not a real number.
+    Raises CompileError for division by zero, a negative shift amount, or a power that is not real.
     """
     if name == "floordiv" and dtype.is_float:
-        # The quotient is rounded before its floor is taken, as by the two operations at run time.
+        # The quotient is rounded before floor, as in the two run-time operations.
         return TypedConstant(float(np.floor(fold_typed("truediv", x, y, dtype).value)), dtype)
     lhs, rhs = (stored(_number(value), dtype) for value in (x, y))
     function = _FLOAT.get(name, _PYTHON[name]) if dtype.is_float else _INTEGER.get(name, _PYTHON[name])
@@ -68,9 +69,10 @@ def _number(value: Number | TypedConstant) -> Number:
     return value.value if isinstance(value, TypedConstant) else value
 
 
-def _evaluated(function: Binary, x: Any, y: Any, written: tuple[Number, Number]) -> Any:
+def _evaluated(function: Binary, x: Number, y: Number, written: tuple[Number, Number]) -> Number:
     try:
-        return function(x, y)
+        result: Number = function(x, y)
+        return result
     except (ArithmeticError, ValueError, TypeError) as problem:
         raise TileValueError(f"the constants {written[0]!r} and {written[1]!r}: {problem}") from problem
 
@@ -82,12 +84,12 @@ def _integer_power(base: int, exponent: int) -> int:
 
 
 def _left_shift(value: int, amount: int) -> int:
-    # 64 bits are the widest type: a longer shift leaves zero, and Python would allocate the bits.
+    # The widest type has 64 bits: a longer shift yields zero, but Python would allocate every bit.
     return operator.lshift(value, min(amount, datatypes.int64.bitwidth))
 
 
 def _remainder(x: float, y: float) -> float:
-    """Exact remainder with the sign of `y`, by the steps that run-time tiles take."""
+    """The exact remainder with the sign of `y`, computed by the same steps as on tiles."""
     remainder = math.fmod(x, y)
     return remainder + y if remainder and (remainder < 0) != (y < 0) else remainder
 
@@ -100,7 +102,7 @@ def _real_power(base: float, exponent: float) -> float:
 
 
 def _smaller(x: float, y: float) -> float:
-    """The smaller number: a NaN loses, and -0.0 is below 0.0."""
+    """The smaller number; NaN is ignored, and -0.0 is less than 0.0."""
     if math.isnan(x) or math.isnan(y):
         return y if math.isnan(x) else x
     return min(x, y, key=lambda value: (value, math.copysign(1, value)))
@@ -110,7 +112,7 @@ def _larger(x: float, y: float) -> float:
     return -_smaller(-x, -y)
 
 
-# Where the types of the run time differ from Python's numbers.
+# Operations whose run-time semantics differ from Python arithmetic.
 _INTEGER: dict[str, Binary] = {"pow": _integer_power, "lshift": _left_shift}
 _FLOAT: dict[str, Binary] = {
     "mod": _remainder,

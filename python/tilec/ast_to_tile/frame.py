@@ -10,11 +10,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tilec.ast_to_tile.liveness import Liveness, assigned
 from tilec.ast_to_tile.source import Source
-from tilec.ast_to_tile.values import Unusable, plain
+from tilec.ast_to_tile.values import KernelValue, Unusable, plain
 from tilec.dialect.cuda_tile.debug_info import DICompileUnitAttr, DIFileAttr, DISubprogramAttr, di_location
 from tilec.dialect.mlir import ir
 from tilec.errors import Note, SourceLocation, TileSyntaxError, TileTypeError
@@ -30,8 +29,8 @@ class Frame:
     name: str
     source: Source
     body: list[ast.stmt]
-    names: dict[str, Any]
-    outer: Frame | Mapping[str, Any]
+    names: dict[str, KernelValue]
+    outer: Frame | Mapping[str, KernelValue]
     caller: Frame | None = None
     call: ast.AST | None = None
     is_kernel: bool = False
@@ -42,7 +41,7 @@ class Frame:
         self.locals = assigned(self.body) | frozenset(self.names)
         self.depth: int = 0 if self.caller is None else self.caller.depth + 1
 
-    def lookup(self, name: str) -> Any:
+    def lookup(self, name: str) -> KernelValue:
         """The value of a name; raises CompileError where it has none."""
         if name in self.names:
             value = self.names[name]
@@ -55,7 +54,7 @@ class Frame:
             return self.outer.lookup(name)
         return self._global(name, self.outer)
 
-    def _global(self, name: str, outer: Mapping[str, Any]) -> Any:
+    def _global(self, name: str, outer: Mapping[str, KernelValue]) -> KernelValue:
         if name in outer:
             return plain(outer[name])
         if hasattr(builtins, name):
@@ -63,16 +62,16 @@ class Frame:
         close = difflib.get_close_matches(name, [*self.names, *outer], 1)
         raise TileSyntaxError(f"unknown name '{name}'" + (f", did you mean '{close[0]}'?" if close else ""))
 
-    def assign(self, name: str, value: Any, node: ast.AST) -> None:
+    def assign(self, name: str, value: KernelValue, node: ast.AST) -> None:
         self.names[name] = value
         self.assigned_at[name] = node
 
-    def place(self, node: ast.AST) -> SourceLocation:
-        return self.source.place(node)
+    def source_location(self, node: ast.AST) -> SourceLocation:
+        return self.source.source_location(node)
 
     def location(self, node: ast.AST) -> ir.Location:
         """Where an operation comes from: the line in its function, and for inlined ones the calls that led to it."""
-        place = self.place(node)
+        place = self.source_location(node)
         own = di_location(self.subprogram, place.file, place.line, place.column)
         if self.caller is None or self.call is None:
             return own
@@ -81,7 +80,7 @@ class Frame:
     @functools.cached_property
     def subprogram(self) -> DISubprogramAttr:
         """The function as debug info names it: a kernel by its own name, which is its symbol, others by their place."""
-        definition = self.source.place(self.source.node)
+        definition = self.source.source_location(self.source.node)
         directory, name = os.path.split(definition.file)
         symbol = self.name
         if not self.is_kernel:
@@ -95,7 +94,7 @@ class Frame:
         notes: list[Note] = []
         frame = self
         while frame.caller is not None and frame.call is not None:
-            note = Note(f"in the call of '{frame.name}'", frame.caller.place(frame.call))
+            note = Note(f"in the call of '{frame.name}'", frame.caller.source_location(frame.call))
             notes += [note] if note not in notes else []
             frame = frame.caller
         return notes

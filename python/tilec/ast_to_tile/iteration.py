@@ -1,14 +1,14 @@
-"""`for x in ct.static_iter(...)`: the body once for each element, while compiling."""
+"""`for x in ct.static_iter(...)`: unrolled at compile time, one copy of the body per element."""
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.assignment import bind
-from tilec.ast_to_tile.liveness import contains
-from tilec.ast_to_tile.values import Range, describe
+from tilec.ast_to_tile.values import KernelValue, Range, describe
 from tilec.errors import TileSyntaxError, TileTypeError
 from tilec.language import control as language
 
@@ -22,15 +22,16 @@ def is_static_iteration(tracer: Tracer, node: ast.expr) -> bool:
 
 
 def unroll(tracer: Tracer, node: ast.For) -> Flow:
-    """The bodies one behind the other."""
+    """Traces the body once per element."""
     call = node.iter
     assert isinstance(call, ast.Call)
     if len(call.args) != 1 or call.keywords:
-        raise TileSyntaxError("ct.static_iter takes one argument")
-    if _jumps(node.body):
-        raise TileSyntaxError("'break' and 'continue' cannot be used in a loop over ct.static_iter: use 'if'")
-    if contains(node, ast.Return):
-        raise TileSyntaxError("'return' cannot be used in a loop over ct.static_iter: use 'if'")
+        raise TileSyntaxError("ct.static_iter takes one argument, a tuple or a range")
+    jump = _first_jump(node.body)
+    if jump is not None:
+        keyword = _JUMPS[type(jump)]
+        message = f"'{keyword}' cannot be used in a loop over ct.static_iter: use 'if'"
+        raise TileSyntaxError(message, tracer.frame.source_location(jump), tracer.frame.call_chain())
     for element in _elements(tracer.evaluate(call.args[0])):
         bind(tracer, node.target, element)
         flow = tracer.execute(node.body)
@@ -39,21 +40,28 @@ def unroll(tracer: Tracer, node: ast.For) -> Flow:
     return None
 
 
-def _jumps(statements: list[ast.stmt]) -> bool:
-    """Whether a break or continue belongs to the loop around the statements."""
-    return any(
-        isinstance(statement, ast.Break | ast.Continue)
-        or isinstance(statement, ast.If)
-        and (_jumps(statement.body) or _jumps(statement.orelse))
-        for statement in statements
-    )
+_JUMPS: dict[type, str] = {ast.Break: "break", ast.Continue: "continue", ast.Return: "return"}
 
 
-def _elements(iterable: Any) -> list[Any]:
+def _first_jump(statements: Sequence[ast.stmt], *, in_inner_loop: bool = False) -> ast.stmt | None:
+    """The first statement that leaves the loop or its iteration; 'break' in an inner loop does not."""
+    for statement in statements:
+        if isinstance(statement, ast.Return) or isinstance(statement, ast.Break | ast.Continue) and not in_inner_loop:
+            return statement
+        if isinstance(statement, ast.If | ast.For | ast.While):
+            inner = in_inner_loop or not isinstance(statement, ast.If)
+            found = _first_jump([*statement.body, *statement.orelse], in_inner_loop=inner)
+            if found is not None:
+                return found
+    return None
+
+
+def _elements(iterable: KernelValue) -> list[KernelValue]:
     if isinstance(iterable, Range):
         bounds = [arguments.known(bound) for bound in (iterable.start, iterable.stop, iterable.step)]
-        if all(isinstance(bound, int) for bound in bounds):
-            return list(range(*bounds))
+        constants = [bound for bound in bounds if isinstance(bound, int)]
+        if len(constants) == len(bounds):
+            return list(range(*constants))
         raise TileTypeError("ct.static_iter takes a range with constant bounds")
     if isinstance(iterable, tuple | list):
         return list(iterable)

@@ -1,14 +1,13 @@
 """`for` and `while`.
 
-What a loop carries are the names that its body assigns and that are read in a later iteration or after it. A `for`
-that is never left early becomes `cuda_tile.for`; every other loop becomes `cuda_tile.loop` with its test inside.
+A loop carries the names that its body assigns and that are read in a later iteration or after the loop. A `for`
+without `break` becomes `cuda_tile.for`; every other loop becomes `cuda_tile.loop` with the condition in its body.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tilec.ast_to_tile.arith import binary, common_dtype, compare, invert
 from tilec.ast_to_tile.convert import to_dtype
@@ -16,7 +15,7 @@ from tilec.ast_to_tile.iteration import is_static_iteration, unroll
 from tilec.ast_to_tile.liveness import assigned, leaves_loop
 from tilec.ast_to_tile.merge import NoMerge, Plan, carry, lower, rebuild, types_of, unify
 from tilec.ast_to_tile.tracer import Block, Flow, Jump, Left, Loop, Returned, Tracer, statement
-from tilec.ast_to_tile.values import Range, Tile, Unusable, describe
+from tilec.ast_to_tile.values import KernelValue, Operand, Range, Tile, Unusable, describe, is_number
 from tilec.dialect.fields import MANY_RUNS, run_lengths
 from tilec.dialect.mlir import ir
 from tilec.errors import Note, TileSyntaxError, TileTypeError
@@ -41,21 +40,21 @@ def _for(tracer: Tracer, node: ast.For, rest: Sequence[ast.stmt]) -> Flow:
     run = _for_as_loop if leaves_loop(node.body) else _counted
     run(tracer, node, counter, plans, start, stop, step)
     tracer.frame.names[counter] = Unusable(
-        f"'{counter}' has no value after its loop, which may run no iteration: assign another name in the loop"
+        f"'{counter}' has no value after its loop, which may have zero iterations: assign another name in the loop"
     )
     return None
 
 
 def _bounds(tracer: Tracer, bounds: Range) -> list[Tile]:
     values = (bounds.start, bounds.stop, bounds.step)
-    dtype = common_dtype(common_dtype_value(values[0], values[1]), values[2])
+    dtype = common_dtype(_wider_bound(values[0], values[1]), values[2])
     return [to_dtype(tracer.emitter, value, dtype) for value in values]
 
 
-def common_dtype_value(x: Any, y: Any) -> Any:
-    """Of two bounds one that decides the type: the typed one, the wider one."""
+def _wider_bound(x: Operand, y: Operand) -> Operand:
+    """The bound that has the common type of both; the first if both are Python numbers."""
     dtype = common_dtype(x, y)
-    return next((value for value in (x, y) if getattr(value, "dtype", None) is dtype), x)
+    return next((value for value in (x, y) if not is_number(value) and value.dtype is dtype), x)
 
 
 def _carried(tracer: Tracer, node: ast.For | ast.While, except_for: str | None = None) -> Plans:
@@ -77,11 +76,11 @@ def _initial(tracer: Tracer, plans: Plans) -> list[ir.Value]:
 
 def _types(plans: Plans) -> list[ir.Type]:
     types = [type for plan in plans.values() for type in types_of(plan)]
-    # A loop made of a `for` carries its counter too.
+    # A `loop` built from a `for` also carries the counter.
     runs, most = len(run_lengths(types)) + 1, MANY_RUNS
     if runs > most:
         raise TileTypeError(
-            f"a loop can carry values of {most} types in a row, this one carries {runs} ({', '.join(plans)})"
+            f"a loop can carry at most {most} runs of values of one type, this loop carries {runs} ({', '.join(plans)})"
         )
     return types
 
@@ -93,7 +92,7 @@ def _enter(tracer: Tracer, plans: Plans, arguments: Sequence[ir.Value]) -> None:
 
 
 def _body(tracer: Tracer, node: ast.For | ast.While) -> Flow:
-    """The statements of a body, whose end repeats the loop."""
+    """Traces the statements of a body, whose end continues the loop."""
     flow = tracer.execute(node.body)
     if flow is None:
         tracer.loops[-1].repeats.append(jump(tracer, node))
@@ -101,12 +100,12 @@ def _body(tracer: Tracer, node: ast.For | ast.While) -> Flow:
 
 
 def jump(tracer: Tracer, node: ast.AST) -> Jump:
-    """A jump from here."""
+    """A jump from the current block."""
     return Jump(ir.InsertionPoint.current.block, dict(tracer.frame.names), node)
 
 
 def _repeat(tracer: Tracer, loop: Loop, node: ast.AST, plans: Plans, block: Block, step: list[ir.Value]) -> None:
-    """Write every `continue`; `step` are operands of it before those of the carried names."""
+    """Builds every `continue`; the operands of `step` precede those of the carried names."""
     for each in loop.repeats:
         with ir.InsertionPoint(each.block):
             operands = list(step)
@@ -115,9 +114,9 @@ def _repeat(tracer: Tracer, loop: Loop, node: ast.AST, plans: Plans, block: Bloc
             tracer.emitter.build("continue", operands)
 
 
-def _next(tracer: Tracer, loop: Loop, name: str, plan: Plan, value: Any, block: Block) -> list[ir.Value]:
+def _next(tracer: Tracer, loop: Loop, name: str, plan: Plan, value: KernelValue, block: Block) -> list[ir.Value]:
     if isinstance(value, Unusable):
-        raise TileTypeError(f"'{name}' goes into the next iteration, but {value.problem}", notes=list(value.notes))
+        raise TileTypeError(f"'{name}' is carried to the next iteration, but {value.problem}", notes=list(value.notes))
     try:
         return lower(tracer.emitter, plan, value)
     except NoMerge as problem:
@@ -125,8 +124,8 @@ def _next(tracer: Tracer, loop: Loop, name: str, plan: Plan, value: Any, block: 
         raise TileTypeError(
             f"'{name}' changes from iteration to iteration: {problem.message}; "
             "give it one type and shape before the loop",
-            tracer.frame.place(assignment) if assignment is not None else None,
-            [Note("in this loop", tracer.frame.place(loop.node)), *tracer.frame.call_chain()],
+            tracer.frame.source_location(assignment) if assignment is not None else None,
+            [Note("in this loop", tracer.frame.source_location(loop.node)), *tracer.frame.call_chain()],
         ) from problem
 
 
@@ -148,7 +147,7 @@ def _counted(tracer: Tracer, node: ast.For, name: str, plans: Plans, start: Tile
     _leave(tracer, node, plans, block, iter(made.results))
 
 
-def _trace(tracer: Tracer, loop: Loop, run: Any, types: list[ir.Type]) -> Block:
+def _trace(tracer: Tracer, loop: Loop, run: Callable[[Sequence[ir.Value]], Flow], types: list[ir.Type]) -> Block:
     tracer.loops.append(loop)
     try:
         return tracer.trace_with(run, types)
@@ -156,21 +155,23 @@ def _trace(tracer: Tracer, loop: Loop, run: Any, types: list[ir.Type]) -> Block:
         tracer.loops.pop()
 
 
-def _leave(tracer: Tracer, node: ast.For | ast.While, plans: Plans, block: Block, results: Any) -> None:
+def _leave(tracer: Tracer, node: ast.For | ast.While, plans: Plans, block: Block, results: Iterator[ir.Value]) -> None:
     for name, plan in plans.items():
         tracer.frame.assign(name, rebuild(plan, results), block.assigned_at.get(name, node))
     _forget(tracer, node, plans)
 
 
-def _forget(tracer: Tracer, node: ast.For | ast.While, kept: Any) -> None:
-    place = Note("in this loop", tracer.frame.place(node))
+def _forget(tracer: Tracer, node: ast.For | ast.While, kept: Iterable[str]) -> None:
+    place = Note("in this loop", tracer.frame.source_location(node))
     for name in assigned(node.body) - set(kept):
-        problem = f"'{name}' is assigned inside a loop only, which may run no iteration: assign it before the loop too"
+        problem = (
+            f"'{name}' is assigned inside a loop only, which may have zero iterations: assign it before the loop too"
+        )
         tracer.frame.names[name] = Unusable(problem, (place,))
 
 
 def _for_as_loop(tracer: Tracer, node: ast.For, name: str, plans: Plans, start: Tile, stop: Tile, step: Tile) -> None:
-    """A `for` with `break`: the counter is carried, and the end is tested at the head."""
+    """A `for` with `break`: the loop carries the counter and compares it with the bound first."""
     loop = Loop(tracer.frame, node, exits=[])
     initial = [start.value, *_initial(tracer, plans)]
     after: list[ir.Value] = []
@@ -179,7 +180,7 @@ def _for_as_loop(tracer: Tracer, node: ast.For, name: str, plans: Plans, start: 
         _enter(tracer, plans, arguments[1:])
         counter = Tile(arguments[0], start.dtype, ())
         _exit_if(tracer, compare(tracer.emitter, "ge", counter, stop), node)
-        # Made here, where it dominates every `continue`.
+        # Built at this point, which dominates every `continue`.
         after.append(binary(tracer.emitter, "add", counter, step).value)
         tracer.frame.assign(name, counter, node.target)
         return _body(tracer, node)
@@ -190,7 +191,7 @@ def _for_as_loop(tracer: Tracer, node: ast.For, name: str, plans: Plans, start: 
 
 
 def _exit_if(tracer: Tracer, condition: Tile, node: ast.AST) -> None:
-    """`if condition: break` at the head of a loop."""
+    """`if condition: break` at the start of a loop body."""
     exits = tracer.loops[-1].exits
 
     def leave() -> Flow:
@@ -235,7 +236,7 @@ def _never_ends(tracer: Tracer) -> Flow:
 
 
 def _close_loop(tracer: Tracer, loop: Loop, node: ast.For | ast.While, initial: list[ir.Value], block: Block) -> None:
-    """Write every `break` and the loop; its results are the assigned names that are read later."""
+    """Builds every `break` and the loop; its results are the assigned names that are read later."""
     exits = loop.exits or []
     names = assigned([node]) & tracer.frame.liveness.after[node]
     merged = {name: _at_exits(tracer, node, name, exits) for name in sorted(names)}
@@ -254,19 +255,19 @@ def _close_loop(tracer: Tracer, loop: Loop, node: ast.For | ast.While, initial: 
 
 
 def _at_exits(tracer: Tracer, node: ast.AST, name: str, exits: Sequence[Jump]) -> Plan | Unusable:
-    place = Note("in this loop", tracer.frame.place(node))
+    place = Note("in this loop", tracer.frame.source_location(node))
     values = [each.names.get(name) for each in exits]
     for each, value in zip(exits, values, strict=True):
         if isinstance(value, Unusable):
             return value
         if name not in each.names:
-            problem = f"'{name}' is not assigned on every way out of a loop: assign it before the loop too"
+            problem = f"'{name}' is not assigned on every path out of a loop: assign it before the loop too"
             return Unusable(problem, (place,))
     try:
         return (
             unify(values, local=True)
             if values
-            else Unusable(f"'{name}' is not known after a loop that never ends", (place,))
+            else Unusable(f"'{name}' has no value after a loop that never ends", (place,))
         )
     except NoMerge as problem:
-        return Unusable(f"'{name}' is not one thing after the loop: {problem.message}", (place,))
+        return Unusable(f"'{name}' has incompatible values after the loop: {problem.message}", (place,))

@@ -1,10 +1,9 @@
-"""Functions of floating-point numbers, element by element."""
+"""Elementwise floating-point functions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arith import common_dtype, float_attributes
@@ -12,16 +11,16 @@ from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import common_shape, operand
-from tilec.ast_to_tile.values import Tile, TypedConstant, is_number
+from tilec.ast_to_tile.values import KernelValue, Number, Operand, Tile, TypedConstant, is_number, shape_of
 from tilec.errors import TileTypeError, TileValueError
 from tilec.language import datatypes
 from tilec.language import math as language
 from tilec.language.datatypes import Category
 
-# The operation has the name of the function; beside it the function of Python that folds constants, and the roundings.
-_APPROXIMATE = ("full", "approx")
-_FUNCTIONS: dict[Callable[..., Any], tuple[Callable[[float], float], tuple[str, ...]]] = {
-    language.exp: (math.exp, _APPROXIMATE),
+# The Python function that folds constants, and the rounding modes. The operation has the name of the function.
+_APPROXIMATIONS = ("full", "approx")
+_FUNCTIONS: dict[Callable[..., object], tuple[Callable[[float], float], tuple[str, ...]]] = {
+    language.exp: (math.exp, _APPROXIMATIONS),
     language.exp2: (lambda x: 2.0**x, ()),
     language.log: (math.log, ()),
     language.log2: (math.log2, ()),
@@ -32,18 +31,18 @@ _FUNCTIONS: dict[Callable[..., Any], tuple[Callable[[float], float], tuple[str, 
     language.tan: (math.tan, ()),
     language.sinh: (math.sinh, ()),
     language.cosh: (math.cosh, ()),
-    language.tanh: (math.tanh, _APPROXIMATE),
+    language.tanh: (math.tanh, _APPROXIMATIONS),
 }
 
 
-def _unary(name: str, fold: Callable[[float], float], roundings: tuple[str, ...]) -> Callable[..., Any]:
-    def build(emitter: Emitter, x: Any, **options: Any) -> Any:
+def _unary(name: str, fold: Callable[[float], float], roundings: tuple[str, ...]) -> Callable[..., Operand]:
+    def build(emitter: Emitter, x: KernelValue, **options: KernelValue) -> Operand:
         value = arguments.tile_like(x, "x")
         if is_number(value):
             return _folded(name, fold, value)
         dtype = value.dtype if value.dtype.is_float else datatypes.float32
         if dtype.category == Category.RESTRICTED:
-            raise arguments.BadArgument("x", f"'{name}' has no form for {dtype}: convert with astype() first")
+            raise arguments.BadArgument("x", f"'{name}' does not support {dtype}: convert with astype() first")
         if isinstance(value, TypedConstant):
             return TypedConstant(_folded(name, fold, value.value), dtype)
         attributes = float_attributes(name, dtype, options, roundings)
@@ -53,7 +52,7 @@ def _unary(name: str, fold: Callable[[float], float], roundings: tuple[str, ...]
     return build
 
 
-def _folded(name: str, fold: Callable[[float], float], value: Any) -> float:
+def _folded(name: str, fold: Callable[[float], float], value: Number) -> float:
     try:
         return float(fold(float(value)))
     except (ArithmeticError, ValueError, TypeError) as problem:
@@ -64,8 +63,8 @@ for _function, (_fold, _roundings) in _FUNCTIONS.items():
     implements(_function)(_unary(_function.__name__, _fold, _roundings))
 
 
-def _integral(name: str, fold: Callable[[float], int]) -> Callable[..., Any]:
-    def build(emitter: Emitter, x: Any) -> Any:
+def _integral(name: str, fold: Callable[[float], int]) -> Callable[..., Operand]:
+    def build(emitter: Emitter, x: KernelValue) -> Operand:
         value = arguments.tile_like(x, "x")
         if is_number(value):
             return fold(value)
@@ -83,13 +82,13 @@ implements(language.ceil)(_integral("ceil", math.ceil))
 
 
 @implements(language.atan2)
-def _atan2(emitter: Emitter, x1: Any, x2: Any) -> Any:
+def _atan2(emitter: Emitter, x1: KernelValue, x2: KernelValue) -> float | Tile:
     if is_number(x1) and is_number(x2):
         return math.atan2(x1, x2)
     values = [arguments.tile_like(value, name) for value, name in ((x1, "x1"), (x2, "x2"))]
     dtype = common_dtype(*values)
     if not dtype.is_float or dtype.category == Category.RESTRICTED:
         raise TileTypeError(f"'atan2' takes floats, got {dtype}")
-    shape = common_shape(*(value.shape if isinstance(value, Tile) else () for value in values))
+    shape = common_shape(*map(shape_of, values))
     tiles = [operand(emitter, value, dtype, shape) for value in values]
     return emitter.tile("atan2", tiles, dtype, shape)

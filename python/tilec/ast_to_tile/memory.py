@@ -1,18 +1,17 @@
-"""Loads and stores, and where a block stands in the grid."""
+"""Loads, stores, and the position of a block in the grid."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.convert import check_implicit, implicit, to_dtype
-from tilec.ast_to_tile.emitter import Emitter, tile_type
+from tilec.ast_to_tile.emitter import AttributeValue, Emitter, tile_type
 from tilec.ast_to_tile.pointers import addresses
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import broadcast, operand, reshape
-from tilec.ast_to_tile.values import Array, Shape, Tile, TiledView, TypedConstant, describe
+from tilec.ast_to_tile.values import Array, KernelValue, Operand, Shape, Tile, TiledView, TypedConstant, describe
 from tilec.ast_to_tile.view import tile_view, tiles_along
 from tilec.dialect.cuda_tile.attributes import DivByAttr
 from tilec.dialect.cuda_tile.types import TokenType
@@ -28,7 +27,7 @@ LOAD_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.ACQUIRE)
 STORE_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.RELEASE)
 
 
-def _grid(emitter: Emitter, operation: str, axis: Any) -> Tile:
+def _grid(emitter: Emitter, operation: str, axis: KernelValue) -> Tile:
     at = arguments.constant_int(axis, "axis")
     if not 0 <= at <= 2:
         raise BadArgument("axis", f"expected 0, 1 or 2, got {at}")
@@ -37,17 +36,19 @@ def _grid(emitter: Emitter, operation: str, axis: Any) -> Tile:
 
 
 @implements(language.bid)
-def _bid(emitter: Emitter, axis: Any) -> Tile:
+def _bid(emitter: Emitter, axis: KernelValue) -> Tile:
     return _grid(emitter, "get_tile_block_id", axis)
 
 
 @implements(language.num_blocks)
-def _num_blocks(emitter: Emitter, axis: Any) -> Tile:
+def _num_blocks(emitter: Emitter, axis: KernelValue) -> Tile:
     return _grid(emitter, "get_num_tile_blocks", axis)
 
 
 @implements(language.num_tiles)
-def _num_tiles(emitter: Emitter, array: Any, axis: Any, shape: Any, order: Any) -> Any:
+def _num_tiles(
+    emitter: Emitter, array: KernelValue, axis: KernelValue, shape: KernelValue, order: KernelValue
+) -> KernelValue:
     source = arguments.array(array)
     rank = len(source.shape)
     extents = arguments.shape(shape, rank=rank) or (1,) * rank
@@ -58,13 +59,13 @@ def _num_tiles(emitter: Emitter, array: Any, axis: Any, shape: Any, order: Any) 
 @implements(language.load)
 def _load(
     emitter: Emitter,
-    array: Any,
-    index: Any,
-    shape: Any,
-    order: Any,
-    padding_mode: Any,
-    check_bounds: Any,
-    **options: Any,
+    array: KernelValue,
+    index: KernelValue,
+    shape: KernelValue,
+    order: KernelValue,
+    padding_mode: KernelValue,
+    check_bounds: KernelValue,
+    **options: KernelValue,
 ) -> Tile:
     source = arguments.array(array)
     rank = len(source.shape)
@@ -79,7 +80,9 @@ def _load(
 
 
 @implements(view_language.TiledView.load)
-def _view_load(self: TiledView, emitter: Emitter, index: Any, check_bounds: Any, **options: Any) -> Tile:
+def _view_load(
+    self: TiledView, emitter: Emitter, index: KernelValue, check_bounds: KernelValue, **options: KernelValue
+) -> Tile:
     rank = len(self.array.shape)
     extents = self.tile_shape or (1,) * rank
     items = arguments.index(index, rank)
@@ -91,11 +94,11 @@ def _load_view(
     emitter: Emitter,
     array: Array,
     view: ir.Value,
-    items: Sequence[Any],
+    items: Sequence[Operand],
     extents: Shape,
     wanted: Shape,
-    check_bounds: Any,
-    options: dict[str, Any],
+    check_bounds: KernelValue,
+    options: dict[str, KernelValue],
 ) -> Tile:
     operands = [view, _indices(emitter, items), None]
     results = [tile_type(array.dtype, extents), TokenType.get()]
@@ -105,7 +108,15 @@ def _load_view(
 
 
 @implements(language.store)
-def _store(emitter: Emitter, array: Any, index: Any, tile: Any, order: Any, check_bounds: Any, **options: Any) -> None:
+def _store(
+    emitter: Emitter,
+    array: KernelValue,
+    index: KernelValue,
+    tile: KernelValue,
+    order: KernelValue,
+    check_bounds: KernelValue,
+    **options: KernelValue,
+) -> None:
     target = arguments.array(array)
     rank = len(target.shape)
     value = _to_store(emitter, tile, target)
@@ -120,7 +131,14 @@ def _store(emitter: Emitter, array: Any, index: Any, tile: Any, order: Any, chec
 
 
 @implements(view_language.TiledView.store)
-def _view_store(self: TiledView, emitter: Emitter, index: Any, tile: Any, check_bounds: Any, **options: Any) -> None:
+def _view_store(
+    self: TiledView,
+    emitter: Emitter,
+    index: KernelValue,
+    tile: KernelValue,
+    check_bounds: KernelValue,
+    **options: KernelValue,
+) -> None:
     rank = len(self.array.shape)
     extents = self.tile_shape or (1,) * rank
     value = arguments.at("tile", broadcast, emitter, _to_store(emitter, tile, self.array), extents)
@@ -131,26 +149,31 @@ def _view_store(self: TiledView, emitter: Emitter, index: Any, tile: Any, check_
 
 
 def _store_view(
-    emitter: Emitter, value: Tile, view: ir.Value, items: Sequence[Any], check_bounds: Any, options: dict[str, Any]
+    emitter: Emitter,
+    value: Tile,
+    view: ir.Value,
+    items: Sequence[Operand],
+    check_bounds: KernelValue,
+    options: dict[str, KernelValue],
 ) -> None:
     operands = [value.value, view, _indices(emitter, items), None]
     attributes = access_attributes(options, STORE_ORDERS) | _inbounds(check_bounds, len(items))
     emitter.build("store_view_tko", operands, [TokenType.get()], attributes)
 
 
-def _to_store(emitter: Emitter, tile: Any, array: Array) -> Tile:
+def _to_store(emitter: Emitter, tile: KernelValue, array: Array) -> Tile:
     return arguments.at("tile", implicit, emitter, arguments.tile_like(tile, "tile"), array.dtype)
 
 
-def _indices(emitter: Emitter, items: Sequence[Any]) -> list[ir.Value]:
-    """Indices of a view have one type: int32, or int64 where one needs it."""
+def _indices(emitter: Emitter, items: Sequence[Operand]) -> list[ir.Value]:
+    """The indices of a view have one type: int32, or int64 if any index is wider than 32 bits."""
     wide = any(isinstance(item, Tile | TypedConstant) and item.dtype.bitwidth > 32 for item in items)
     dtype = datatypes.int64 if wide else datatypes.int32
     return [to_dtype(emitter, item, dtype).value for item in items]
 
 
-def access_attributes(options: dict[str, Any], orders: tuple[MemoryOrder, ...]) -> dict[str, Any]:
-    """Ordering, scope and hints of an access as attributes."""
+def access_attributes(options: dict[str, KernelValue], orders: tuple[MemoryOrder, ...]) -> dict[str, AttributeValue]:
+    """The attributes of an access: ordering, scope and hints."""
     order = arguments.keyword(options.get("memory_order", MemoryOrder.WEAK), MemoryOrder, "memory_order")
     scope = arguments.keyword(options.get("memory_scope", MemoryScope.NONE), MemoryScope, "memory_scope")
     if order not in orders:
@@ -158,14 +181,14 @@ def access_attributes(options: dict[str, Any], orders: tuple[MemoryOrder, ...]) 
     if (order is MemoryOrder.WEAK) != (scope is MemoryScope.NONE):
         needed = "no scope with WEAK" if order is MemoryOrder.WEAK else f"a scope with {order.name}"
         raise BadArgument("memory_scope", f"expected {needed}, got {scope.name}")
-    attributes: dict[str, Any] = {"memory_ordering_semantics": order.value}
+    attributes: dict[str, AttributeValue] = {"memory_ordering_semantics": order.value}
     if scope is not MemoryScope.NONE:
         attributes["memory_scope"] = scope.value
     hints = _hints(options)
     return attributes | ({"optimization_hints": hints} if hints is not None else {})
 
 
-def _hints(options: dict[str, Any]) -> ir.Attribute | None:
+def _hints(options: dict[str, KernelValue]) -> ir.Attribute | None:
     hints: dict[str, ir.Attribute] = {}
     latency = arguments.constant_int_or_none(options.get("latency"), "latency")
     if latency is not None:
@@ -177,35 +200,48 @@ def _hints(options: dict[str, Any]) -> ir.Attribute | None:
     return ir.DictAttr.get({"default": ir.DictAttr.get(hints)}) if hints else None
 
 
-def _inbounds(check_bounds: Any, rank: int) -> dict[str, Any]:
+def _inbounds(check_bounds: KernelValue, rank: int) -> dict[str, AttributeValue]:
     return {} if arguments.constant_bool(check_bounds, "check_bounds") else {"inbounds": [True] * rank}
 
 
 @implements(language.gather)
 def _gather(
-    emitter: Emitter, array: Any, indices: Any, mask: Any, padding_value: Any, check_bounds: Any, **options: Any
+    emitter: Emitter,
+    array: KernelValue,
+    indices: KernelValue,
+    mask: KernelValue,
+    padding_value: KernelValue,
+    check_bounds: KernelValue,
+    **options: KernelValue,
 ) -> Tile:
     source = arguments.array(array)
     pointers, shape, chosen = addresses(emitter, source, indices, mask, check_bounds)
     padding = None
     if chosen is not None:
-        padding = spread(emitter, padding_value, "padding_value", source.dtype, shape)
+        padding = to_index_shape(emitter, padding_value, "padding_value", source.dtype, shape)
     return _load_pointer(emitter, source, pointers, shape, chosen, padding, options)
 
 
 @implements(language.scatter)
 def _scatter(
-    emitter: Emitter, array: Any, indices: Any, value: Any, mask: Any, check_bounds: Any, **options: Any
+    emitter: Emitter,
+    array: KernelValue,
+    indices: KernelValue,
+    value: KernelValue,
+    mask: KernelValue,
+    check_bounds: KernelValue,
+    **options: KernelValue,
 ) -> None:
     target = arguments.array(array)
     pointers, shape, chosen = addresses(emitter, target, indices, mask, check_bounds)
-    _store_pointer(emitter, pointers, spread(emitter, value, "value", target.dtype, shape), chosen, options)
+    _store_pointer(emitter, pointers, to_index_shape(emitter, value, "value", target.dtype, shape), chosen, options)
 
 
-def spread(emitter: Emitter, value: Any, parameter: str, dtype: DType, shape: Shape) -> Tile:
-    """The argument in the element type of the array, broadcast to the shape of the indices."""
-    arguments.at(parameter, check_implicit, arguments.tile_like(value, parameter), dtype)
-    return arguments.at(parameter, operand, emitter, value, dtype, shape)
+def to_index_shape(emitter: Emitter, value: KernelValue, parameter: str, dtype: DType, shape: Shape) -> Tile:
+    """The argument converted to the element type of the array and broadcast to the shape of the indices."""
+    checked = arguments.tile_like(value, parameter)
+    arguments.at(parameter, check_implicit, checked, dtype)
+    return arguments.at(parameter, operand, emitter, checked, dtype, shape)
 
 
 def _load_pointer(
@@ -215,7 +251,7 @@ def _load_pointer(
     shape: Shape,
     mask: Tile | None,
     padding: Tile | None,
-    options: dict[str, Any],
+    options: dict[str, KernelValue],
 ) -> Tile:
     operands = [pointers, mask and mask.value, padding and padding.value, None]
     results = [tile_type(array.dtype, shape), TokenType.get()]
@@ -224,14 +260,14 @@ def _load_pointer(
 
 
 def _store_pointer(
-    emitter: Emitter, pointers: ir.Value, value: Tile, mask: Tile | None, options: dict[str, Any]
+    emitter: Emitter, pointers: ir.Value, value: Tile, mask: Tile | None, options: dict[str, KernelValue]
 ) -> None:
     operands = [pointers, value.value, mask and mask.value, None]
     emitter.build("store_ptr_tko", operands, [TokenType.get()], access_attributes(options, STORE_ORDERS))
 
 
 @implements(language.assume_divisible_by)
-def _assume_divisible_by(emitter: Emitter, x: Any, divisor: Any) -> Any:
+def _assume_divisible_by(emitter: Emitter, x: KernelValue, divisor: KernelValue) -> KernelValue:
     factor = arguments.constant_int(divisor, "divisor")
     if factor < 1 or factor & (factor - 1):
         raise BadArgument("divisor", f"expected a power of two, got {factor}")
@@ -242,5 +278,5 @@ def _assume_divisible_by(emitter: Emitter, x: Any, divisor: Any) -> Any:
         return x
     if not isinstance(x, Tile) or x.shape or not x.dtype.is_integral:
         raise BadArgument("x", f"expected an integer scalar, got {describe(x)}")
-    promise = {"predicate": DivByAttr.get(factor)}
-    return Tile(emitter.build("assume", [x.value], [x.value.type], promise).results[0], x.dtype, ())
+    assumption = {"predicate": DivByAttr.get(factor)}
+    return Tile(emitter.build("assume", [x.value], [x.value.type], assumption).results[0], x.dtype, ())

@@ -1,15 +1,14 @@
-"""Which array each memory operation touches, and what an operation with regions touches as a whole."""
+"""The arrays that memory operations access, and the memory effects of operations with regions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from tilec.dialect.mlir import ir
 
-# Operations that hand on the memory of their first operand.
-_HAND_ON = frozenset(
+# Operations whose result addresses the memory of their first operand.
+_FORWARDS_MEMORY = frozenset(
     f"cuda_tile.{name}"
     for name in (
         "assume",
@@ -22,7 +21,7 @@ _HAND_ON = frozenset(
         "make_gather_scatter_view",
     )
 )
-# Which operand of an access is the memory; what is no load writes.
+# The operand of an access that addresses memory. Every access that is not a load writes.
 _MEMORY_OPERAND = {
     "cuda_tile.load_view_tko": 0,
     "cuda_tile.load_ptr_tko": 0,
@@ -34,10 +33,10 @@ _MEMORY_OPERAND = {
 }
 _LOADS = frozenset(("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko"))
 
-# What is printed comes in the order of the program, and orders nothing else.
+# The resource of print operations: prints keep program order among themselves only.
 PRINTED: int = -1
 
-# An argument of the entry, by number. Arrays passed to a kernel do not overlap (a rule of the language).
+# The number of an entry argument. The language requires that arrays passed to a kernel do not overlap.
 Root = int
 
 
@@ -53,7 +52,7 @@ class Access:
 
 @dataclass
 class Effects:
-    """What is loaded and stored somewhere in a block, and whether something in it acquires."""
+    """The arrays loaded and stored in a region, and whether an access in it acquires."""
 
     loaded: set[Root] = field(default_factory=set)
     stored: set[Root] = field(default_factory=set)
@@ -63,8 +62,8 @@ class Effects:
         return root in self.loaded or root in self.stored
 
 
-def access(operation: Any) -> Access | None:
-    """What a memory operation touches; None for any other."""
+def access(operation: ir.OpView) -> Access | None:
+    """The access of a memory operation; None for other operations."""
     name = operation.operation.name
     if name == "cuda_tile.print_tko":
         return Access(PRINTED, True, False, False)
@@ -77,15 +76,15 @@ def access(operation: Any) -> Access | None:
 
 
 def _root(value: ir.Value) -> Root:
-    """Arrays come from arguments only: what a loop carries or a branch gives is never one."""
+    """The entry argument that a pointer or view derives from; loops and branches never carry arrays."""
     while not isinstance(value.owner, ir.Block):
-        assert value.owner.operation.name in _HAND_ON, value
+        assert value.owner.operation.name in _FORWARDS_MEMORY, value
         value = value.owner.operands[0]
     return ir.BlockArgument(value).arg_number
 
 
-def effects(operation: Any) -> Effects:
-    """The effects of everything inside an operation."""
+def effects(operation: ir.OpView) -> Effects:
+    """The memory effects of all operations nested in an operation."""
     found = Effects()
     for inner in _inside(operation.operation):
         touched = access(inner)
@@ -96,7 +95,7 @@ def effects(operation: Any) -> Effects:
     return found
 
 
-def _inside(operation: ir.Operation) -> Iterator[Any]:
+def _inside(operation: ir.Operation) -> Iterator[ir.OpView]:
     for region in operation.regions:
         for block in region.blocks:
             for inner in block.operations:

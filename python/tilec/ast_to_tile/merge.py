@@ -1,14 +1,25 @@
-"""One value out of several that meet: after the branches of an `if`, and at the head of a loop."""
+"""Merges the values of a name from several control-flow paths: after an `if`, and at the start of a loop body."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, tile_type
-from tilec.ast_to_tile.values import Shape, Tile, TypedConstant, describe, describe_tile, is_number
+from tilec.ast_to_tile.values import (
+    KernelValue,
+    Number,
+    Operand,
+    Shape,
+    Tile,
+    TypedConstant,
+    describe,
+    describe_tile,
+    is_number,
+    is_tile_like,
+    shape_of,
+)
 from tilec.dialect.mlir import ir
 from tilec.errors import CompileError
 from tilec.language import datatypes
@@ -16,19 +27,19 @@ from tilec.language.datatypes import DType
 
 
 class NoMerge(CompileError):
-    """Values that cannot meet; the message says what each is."""
+    """Raised for values that cannot be merged; the message describes each."""
 
 
 @dataclass(frozen=True)
 class Same:
-    """The same value on every way, known while compiling."""
+    """The same compile-time value on every path."""
 
-    value: Any
+    value: KernelValue
 
 
 @dataclass(frozen=True)
 class Carried:
-    """A tile that is passed as an operand."""
+    """A tile passed as an operand."""
 
     dtype: DType
     shape: Shape
@@ -44,10 +55,10 @@ class Several:
 Plan = Same | Carried | Several
 
 
-def unify(values: Sequence[Any], *, local: bool = False) -> Plan:
-    """How the values can be one; raises NoMerge if they cannot.
+def unify(values: Sequence[KernelValue], *, local: bool = False) -> Plan:
+    """The plan that merges the values; raises NoMerge if they cannot be merged.
 
-    `local` values belong to the block that is left, so that even one that is the same on every way must be passed on.
+    `local` values are defined in the block that ends, so that even identical values must be passed as operands.
     """
     first = values[0]
     if local and isinstance(first, Tile | TypedConstant | tuple) or not all(same(first, v) for v in values[1:]):
@@ -55,17 +66,18 @@ def unify(values: Sequence[Any], *, local: bool = False) -> Plan:
     return Same(first)
 
 
-def _unify_different(values: Sequence[Any], local: bool) -> Plan:
+def _unify_different(values: Sequence[KernelValue], local: bool) -> Plan:
     first = values[0]
     if isinstance(first, tuple) and all(isinstance(value, tuple) and len(value) == len(first) for value in values):
         return Several(tuple(unify(items, local=local) for items in zip(*values, strict=True)))
-    if all(isinstance(value, Tile | TypedConstant) or is_number(value) for value in values):
-        return _unify_tiles(values)
+    operands = [value for value in values if is_tile_like(value)]
+    if len(operands) == len(values):
+        return _unify_tiles(operands)
     raise NoMerge(_listed(values))
 
 
-def same(x: Any, y: Any) -> bool:
-    """Whether two values are one: the same object, or equal constants of one type."""
+def same(x: KernelValue, y: KernelValue) -> bool:
+    """Whether two values are identical: the same object, or equal constants of the same type."""
     if x is y:
         return True
     if isinstance(x, tuple) and isinstance(y, tuple):
@@ -77,37 +89,33 @@ def same(x: Any, y: Any) -> bool:
     return is_number(x) and repr(x) == repr(y) or isinstance(x, str) and x == y
 
 
-def _unify_tiles(values: Sequence[Any]) -> Carried:
+def _unify_tiles(values: Sequence[Operand]) -> Carried:
     typed = [value for value in values if not is_number(value)]
-    types = {(value.dtype, _shape(value)) for value in typed} or {(datatypes.of_literal(v), ()) for v in values}
+    numbers = [value for value in values if is_number(value)]
+    types = {(value.dtype, shape_of(value)) for value in typed} or {(datatypes.of_literal(n), ()) for n in numbers}
     if len(types) > 1:
         raise NoMerge(_listed(values))
     ((dtype, shape),) = types
-    for value in values:
-        if is_number(value) and (shape or _literal_type(dtype, value) is not dtype):
-            raise NoMerge(_listed(values))
+    if any(shape or _literal_type(dtype, number) is not dtype for number in numbers):
+        raise NoMerge(_listed(values))
     return Carried(dtype, shape)
 
 
-def _literal_type(dtype: DType, value: Any) -> DType | None:
+def _literal_type(dtype: DType, value: Number) -> DType | None:
     try:
         return datatypes.promote_literal(dtype, value)
     except CompileError:
         return None
 
 
-def _shape(value: Any) -> Shape:
-    return value.shape if isinstance(value, Tile) else ()
-
-
-def _listed(values: Sequence[Any]) -> str:
+def _listed(values: Sequence[KernelValue]) -> str:
     return " and ".join(map(describe, values))
 
 
-def carry(value: Any) -> Plan:
-    """How a loop carries a value that changes in it: numbers become scalars of the type they have by themselves."""
+def carry(value: KernelValue) -> Plan:
+    """The plan of a loop-carried value; Python numbers become scalars of their default element type."""
     if isinstance(value, Tile | TypedConstant):
-        return Carried(value.dtype, _shape(value))
+        return Carried(value.dtype, shape_of(value))
     if is_number(value):
         return Carried(datatypes.of_literal(value), ())
     if isinstance(value, tuple):
@@ -116,14 +124,14 @@ def carry(value: Any) -> Plan:
 
 
 def types_of(plan: Plan) -> list[ir.Type]:
-    """The types of the operands that pass the value."""
+    """The operand types of a plan."""
     if isinstance(plan, Carried):
         return [tile_type(plan.dtype, plan.shape)]
     return [type for item in plan.items for type in types_of(item)] if isinstance(plan, Several) else []
 
 
-def lower(emitter: Emitter, plan: Plan, value: Any) -> list[ir.Value]:
-    """The operands that pass the value; raises NoMerge where it is not what the plan says."""
+def lower(emitter: Emitter, plan: Plan, value: KernelValue) -> list[ir.Value]:
+    """The operands that pass the value; raises NoMerge if it does not match the plan."""
     if isinstance(plan, Same):
         if not same(plan.value, value):
             raise NoMerge(f"{describe(plan.value)} and {describe(value)}")
@@ -135,16 +143,16 @@ def lower(emitter: Emitter, plan: Plan, value: Any) -> list[ir.Value]:
     return [_lower_tile(emitter, plan, value).value]
 
 
-def _lower_tile(emitter: Emitter, plan: Carried, value: Any) -> Tile:
+def _lower_tile(emitter: Emitter, plan: Carried, value: KernelValue) -> Tile:
     if is_number(value) and plan.shape == () and _literal_type(plan.dtype, value) is plan.dtype:
         return to_dtype(emitter, value, plan.dtype)
-    if isinstance(value, Tile | TypedConstant) and (value.dtype, _shape(value)) == (plan.dtype, plan.shape):
+    if isinstance(value, Tile | TypedConstant) and (value.dtype, shape_of(value)) == (plan.dtype, plan.shape):
         return emitter.as_tile(value)
     raise NoMerge(f"{describe_tile(plan.dtype, plan.shape)} and {describe(value)}")
 
 
-def rebuild(plan: Plan, values: Iterator[ir.Value]) -> Any:
-    """The value out of the operands that passed it."""
+def rebuild(plan: Plan, values: Iterator[ir.Value]) -> KernelValue:
+    """The value that the operands represent."""
     if isinstance(plan, Carried):
         return Tile(next(values), plan.dtype, plan.shape)
     return tuple(rebuild(item, values) for item in plan.items) if isinstance(plan, Several) else plan.value

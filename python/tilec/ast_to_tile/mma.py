@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
@@ -12,7 +11,7 @@ from tilec.ast_to_tile.convert import signedness, to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import broadcast, common_shape, reshape
-from tilec.ast_to_tile.values import Shape, Tile
+from tilec.ast_to_tile.values import KernelValue, Shape, Tile
 from tilec.errors import TileTypeError
 from tilec.language import datatypes
 from tilec.language import mma as language
@@ -64,7 +63,7 @@ def _multiply(emitter: Emitter, operands: Sequence[Tile], acc: Tile, fast: bool 
 
 
 @implements(language.mma)
-def _mma(emitter: Emitter, x: Any, y: Any, acc: Any, use_fast_acc: Any) -> Tile:
+def _mma(emitter: Emitter, x: KernelValue, y: KernelValue, acc: KernelValue, use_fast_acc: KernelValue) -> Tile:
     lhs, rhs, accumulator = arguments.tile(x, "x"), arguments.tile(y, "y"), arguments.tile(acc, "acc")
     for tile, parameter in ((lhs, "x"), (rhs, "y")):
         if len(tile.shape) not in (2, 3):
@@ -81,7 +80,7 @@ def _mma(emitter: Emitter, x: Any, y: Any, acc: Any, use_fast_acc: Any) -> Tile:
 
 
 @implements(language.matmul)
-def matmul(emitter: Emitter, x: Any, y: Any) -> Tile:
+def matmul(emitter: Emitter, x: KernelValue, y: KernelValue) -> Tile:
     """x @ y; vectors are rows on the left and columns on the right."""
     lhs, rhs = arguments.tile(x, "x"), arguments.tile(y, "y")
     for tile, parameter in ((lhs, "x"), (rhs, "y")):
@@ -111,7 +110,9 @@ SCALED = {
 
 
 @implements(language.mma_scaled)
-def _mma_scaled(emitter: Emitter, x: Any, x_scale: Any, y: Any, y_scale: Any, acc: Any) -> Tile:
+def _mma_scaled(
+    emitter: Emitter, x: KernelValue, x_scale: KernelValue, y: KernelValue, y_scale: KernelValue, acc: KernelValue
+) -> Tile:
     names = ("x", "x_scale", "y", "y_scale", "acc")
     lhs, lhs_scale, rhs, rhs_scale, accumulator = (
         arguments.tile(value, name) for value, name in zip((x, x_scale, y, y_scale, acc), names, strict=True)

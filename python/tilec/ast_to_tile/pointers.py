@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import binary, compare
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, pointer_type
 from tilec.ast_to_tile.shape import broadcast, common_shape
-from tilec.ast_to_tile.values import Array, Shape, Tile, TypedConstant, describe
+from tilec.ast_to_tile.values import Array, KernelValue, Shape, Tile, TypedConstant, describe
 from tilec.dialect.mlir import ir
 from tilec.language import datatypes
 
 
 def addresses(
-    emitter: Emitter, array: Array, indices: Any, mask: Any, check_bounds: Any
+    emitter: Emitter, array: Array, indices: KernelValue, mask: KernelValue, check_bounds: KernelValue
 ) -> tuple[ir.Value, Shape, Tile | None]:
     """Pointers to the elements at `indices`, their shape, and which of them may be touched (None: all)."""
     items = _integer_tiles(emitter, array, indices)
@@ -30,7 +28,7 @@ def addresses(
     return _pointers(emitter, array, offset, shape), shape, chosen
 
 
-def _integer_tiles(emitter: Emitter, array: Array, indices: Any) -> list[Tile]:
+def _integer_tiles(emitter: Emitter, array: Array, indices: KernelValue) -> list[Tile]:
     items = indices if isinstance(indices, tuple) else (indices,)
     if len(items) != len(array.shape):
         raise BadArgument("indices", f"expected one index per dimension, {len(array.shape)} in all, got {len(items)}")
@@ -41,7 +39,7 @@ def _integer_tiles(emitter: Emitter, array: Array, indices: Any) -> list[Tile]:
     return tiles
 
 
-def _mask(emitter: Emitter, mask: Any, shape: Shape) -> Tile | None:
+def _mask(emitter: Emitter, mask: KernelValue, shape: Shape) -> Tile | None:
     if mask is None:
         return None
     value = arguments.tile_like(mask, "mask")
@@ -51,7 +49,7 @@ def _mask(emitter: Emitter, mask: Any, shape: Shape) -> Tile | None:
     return arguments.at("mask", broadcast, emitter, emitter.as_tile(value), shape)
 
 
-def _below(emitter: Emitter, index: Tile, extent: Any) -> Tile:
+def _below(emitter: Emitter, index: Tile, extent: KernelValue) -> Tile:
     """0 <= index < extent in one unsigned comparison, as a negative index is a large one there."""
     unsigned = datatypes.uint64 if index.dtype.bitwidth > 32 else datatypes.uint32
     wide = to_dtype(emitter, index, datatypes.int64 if index.dtype.bitwidth > 32 else datatypes.int32)

@@ -1,10 +1,9 @@
-"""Folding tiles along axes."""
+"""Reductions of tiles along axes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf, nan
-from typing import Any
+from math import inf, nan, prod
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
@@ -13,19 +12,21 @@ from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, element_attribute, tile_type
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.shape import broadcast, common_shape, iota, reshape
-from tilec.ast_to_tile.values import Shape, Tile, describe, function_name
+from tilec.ast_to_tile.values import KernelValue, Number, Shape, Tile, describe, function_name, is_number
 from tilec.dialect.mlir import ir
 from tilec.errors import TileTypeError
 from tilec.language import datatypes
 from tilec.language import reduce as language
 from tilec.language.datatypes import DType
 
-# Takes two groups of scalars and gives the combined group.
+# Combines two groups of scalars, one scalar per reduced tile.
 Combine = Callable[[Sequence[Tile], Sequence[Tile]], Sequence[Tile]]
 
 
-def fold(emitter: Emitter, tiles: Sequence[Tile], identities: Sequence[Any], axis: int, combine: Combine) -> list[Tile]:
-    """Each tile without `axis`, folded together with the others."""
+def reduce_axis(
+    emitter: Emitter, tiles: Sequence[Tile], identities: Sequence[Number], axis: int, combine: Combine
+) -> list[Tile]:
+    """Reduces several tiles of one shape along `axis` in one operation."""
     shape = tiles[0].shape[:axis] + tiles[0].shape[axis + 1 :]
     results = [tile_type(tile.dtype, shape) for tile in tiles]
     values = [element_attribute(value, tile.dtype) for value, tile in zip(identities, tiles, strict=True)]
@@ -36,6 +37,7 @@ def fold(emitter: Emitter, tiles: Sequence[Tile], identities: Sequence[Any], axi
 
 
 def fill_body(emitter: Emitter, made: ir.Operation, tiles: Sequence[Tile], combine: Combine) -> None:
+    """Builds the body of a `reduce` or `scan`: the scalars of `combine`, then `yield`."""
     types = [tile_type(tile.dtype) for tile in tiles for _ in range(2)]
     location = emitter.locate()
     block = ir.Block.create_at_start(made.regions[0], types, [location] * len(types))
@@ -45,7 +47,7 @@ def fill_body(emitter: Emitter, made: ir.Operation, tiles: Sequence[Tile], combi
         emitter.build("yield", [value.value for value in combined])
 
 
-def _axes(axis: Any, rank: int) -> tuple[int, ...]:
+def _axes(axis: KernelValue, rank: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(rank))
     items = axis if isinstance(axis, tuple) else (axis,)
@@ -55,16 +57,16 @@ def _axes(axis: Any, rank: int) -> tuple[int, ...]:
     return axes
 
 
-def _kept(shape: Shape, axes: tuple[int, ...], keepdims: Any) -> Shape:
+def _kept(shape: Shape, axes: tuple[int, ...], keepdims: KernelValue) -> Shape:
     keep = arguments.constant_bool(keepdims, "keepdims")
     return tuple(1 if at in axes else extent for at, extent in enumerate(shape) if keep or at not in axes)
 
 
-def _limits(dtype: DType) -> tuple[Any, Any]:
+def _limits(dtype: DType) -> tuple[Number, Number]:
     return (-inf, inf) if dtype.is_float else dtype.range
 
 
-IDENTITIES: dict[str, Callable[[DType], Any]] = {
+IDENTITIES: dict[str, Callable[[DType], Number]] = {
     "add": lambda dtype: 0,
     "mul": lambda dtype: 1,
     "max": lambda dtype: _limits(dtype)[0],
@@ -72,74 +74,96 @@ IDENTITIES: dict[str, Callable[[DType], Any]] = {
 }
 
 
-def _reduced(emitter: Emitter, name: str, x: Any, axis: Any, keepdims: Any, options: dict[str, Any]) -> Tile:
-    tile = foldable(emitter, x)
+def _reduced(
+    emitter: Emitter,
+    name: str,
+    x: KernelValue,
+    axis: KernelValue,
+    keepdims: KernelValue,
+    options: dict[str, KernelValue],
+) -> Tile:
+    tile = reducible(emitter, x)
     axes = _axes(axis, len(tile.shape))
     shape = _kept(tile.shape, axes, keepdims)
     check_options(name, tile.dtype, options)
     identity = IDENTITIES[name](tile.dtype)
-    # The last axis first, so that the numbers of the others stay right.
+    # The last axis first, so that the indices of the remaining axes do not change.
     for at in sorted(axes, reverse=True):
-        (tile,) = fold(emitter, [tile], [identity], at, lambda x, y: [binary(emitter, name, x[0], y[0], **options)])
+        (tile,) = reduce_axis(
+            emitter, [tile], [identity], at, lambda x, y: [binary(emitter, name, x[0], y[0], **options)]
+        )
     return reshape(emitter, tile, shape)
 
 
-def check_options(name: str, dtype: DType, options: dict[str, Any]) -> None:
-    """Complain at the call, not inside the fold."""
+def check_options(name: str, dtype: DType, options: dict[str, KernelValue]) -> None:
+    """Checks the options at the call, before the body is built."""
     if dtype.is_float:
         float_attributes(name, dtype, options, ("nearest_even", "zero", "negative_inf", "positive_inf"))
     elif options.get("rounding_mode") is not None or options.get("flush_to_zero"):
         raise TileTypeError(f"rounding_mode and flush_to_zero are for floats, got {dtype}")
 
 
-def foldable(emitter: Emitter, x: Any) -> Tile:
+def reducible(emitter: Emitter, x: KernelValue) -> Tile:
+    """The operand of a reduction or scan: a tile with arithmetic; bool is converted to int32."""
     tile = emitter.as_tile(arguments.tile_like(x, "x"))
     if not tile.dtype.is_arithmetic:
         raise BadArgument("x", f"{tile.dtype} has no arithmetic: convert with astype() first")
     return to_dtype(emitter, tile, datatypes.int32) if tile.dtype.is_boolean else tile
 
 
-@implements(language.sum)
-def _sum(emitter: Emitter, x: Any, axis: Any, keepdims: Any, **options: Any) -> Tile:
-    return _reduced(emitter, "add", x, axis, keepdims, options)
+# The binary operation of each reduction.
+_REDUCTIONS: dict[Callable[..., object], str] = {
+    language.sum: "add",
+    language.prod: "mul",
+    language.max: "max",
+    language.min: "min",
+}
 
 
-@implements(language.prod)
-def _prod(emitter: Emitter, x: Any, axis: Any, keepdims: Any, **options: Any) -> Tile:
-    return _reduced(emitter, "mul", x, axis, keepdims, options)
+def _reduction(name: str) -> Callable[..., Tile]:
+    def build(
+        emitter: Emitter, x: KernelValue, axis: KernelValue, keepdims: KernelValue, **options: KernelValue
+    ) -> Tile:
+        return _reduced(emitter, name, x, axis, keepdims, options)
+
+    build.__qualname__ = f"_reduction({name})"
+    return build
 
 
-@implements(language.max)
-def _max(emitter: Emitter, x: Any, axis: Any, keepdims: Any, **options: Any) -> Tile:
-    return _reduced(emitter, "max", x, axis, keepdims, options)
+for _function, _name in _REDUCTIONS.items():
+    implements(_function)(_reduction(_name))
+
+# The comparison that is true for the element whose index is returned.
+_INDEX_REDUCTIONS: dict[Callable[..., object], str] = {language.argmax: "gt", language.argmin: "lt"}
 
 
-@implements(language.min)
-def _min(emitter: Emitter, x: Any, axis: Any, keepdims: Any, **options: Any) -> Tile:
-    return _reduced(emitter, "min", x, axis, keepdims, options)
+def _index_reduction(better: str) -> Callable[..., Tile]:
+    def build(
+        emitter: Emitter, x: KernelValue, axis: KernelValue, keepdims: KernelValue, propagate_nan: KernelValue
+    ) -> Tile:
+        return _position(emitter, better, x, axis, keepdims, propagate_nan)
+
+    build.__qualname__ = f"_index_reduction({better})"
+    return build
 
 
-@implements(language.argmax)
-def _argmax(emitter: Emitter, x: Any, axis: Any, keepdims: Any, propagate_nan: Any) -> Tile:
-    return _position(emitter, "gt", x, axis, keepdims, propagate_nan)
+for _function, _name in _INDEX_REDUCTIONS.items():
+    implements(_function)(_index_reduction(_name))
 
 
-@implements(language.argmin)
-def _argmin(emitter: Emitter, x: Any, axis: Any, keepdims: Any, propagate_nan: Any) -> Tile:
-    return _position(emitter, "lt", x, axis, keepdims, propagate_nan)
-
-
-def _position(emitter: Emitter, better: str, x: Any, axis: Any, keepdims: Any, propagate_nan: Any) -> Tile:
-    tile = foldable(emitter, x)
+def _position(
+    emitter: Emitter, better: str, x: KernelValue, axis: KernelValue, keepdims: KernelValue, propagate_nan: KernelValue
+) -> Tile:
+    tile = reducible(emitter, x)
     rank = len(tile.shape)
     axes = _axes(None if axis is None else arguments.constant_int(axis, "axis"), rank)
     shape = _kept(tile.shape, axes, keepdims)
-    flat = tile if axis is not None else reshape(emitter, tile, (_size(tile.shape),))
+    flat = tile if axis is not None else reshape(emitter, tile, (prod(tile.shape),))
     at = axes[0] if axis is not None else 0
     line = tuple(extent if dimension == at else 1 for dimension, extent in enumerate(flat.shape))
     positions = broadcast(emitter, reshape(emitter, iota(emitter, flat.shape[at]), line), flat.shape)
     nan_wins = arguments.constant_bool(propagate_nan, "propagate_nan")
-    # The identity loses to every element: its value is the worst there is, and its index is above all.
+    # Every element wins over the identity: it has the worst value and the largest index.
     worst = nan if flat.dtype.is_float and not nan_wins else IDENTITIES["max" if better == "gt" else "min"](flat.dtype)
     identities = [worst, datatypes.int32.range[1]]
 
@@ -147,12 +171,12 @@ def _position(emitter: Emitter, better: str, x: Any, axis: Any, keepdims: Any, p
         first = _first_wins(emitter, better, x, y, nan_wins)
         return [select(emitter, first, a, b) for a, b in zip(x, y, strict=True)]
 
-    _, position = fold(emitter, [flat, positions], identities, at, combine)
+    _, position = reduce_axis(emitter, [flat, positions], identities, at, combine)
     return reshape(emitter, position, shape)
 
 
 def _first_wins(emitter: Emitter, better: str, x: Sequence[Tile], y: Sequence[Tile], nan_wins: bool) -> Tile:
-    """Whether (value, index) x beats y: by its value, by its index where values are equal; NaN is best or worst."""
+    """Whether pair (value, index) x wins over y: by value, then by lower index; NaN is the best or the worst value."""
     (a, i), (b, j) = x, y
     wins, equal = compare(emitter, better, a, b), compare(emitter, "eq", a, b)
     if a.dtype.is_float:
@@ -166,46 +190,52 @@ def _first_wins(emitter: Emitter, better: str, x: Sequence[Tile], y: Sequence[Ti
     return binary(emitter, "or", wins, earlier)
 
 
-def _size(shape: Shape) -> int:
-    size = 1
-    for extent in shape:
-        size *= extent
-    return size
-
-
-def own_fold(emitter: Emitter, x: Any, func: Any, identity: Any) -> tuple[list[Tile], list[Any], Combine]:
-    """The tiles, identities and the body of a fold by a function of the user; raises BadArgument where they differ."""
+def user_combination(
+    emitter: Emitter, x: KernelValue, func: KernelValue, identity: KernelValue
+) -> tuple[list[Tile], list[Number], Combine]:
+    """The tiles, identities and body of a reduction by a user function; raises BadArgument if their counts differ."""
     many = isinstance(x, tuple)
-    tiles = [arguments.tile(item, "x") for item in (x if many else (x,))]
+    tiles = [arguments.tile(item, "x") for item in (x if isinstance(x, tuple) else (x,))]
     shape = arguments.at("x", common_shape, *(tile.shape for tile in tiles))
     tiles = [broadcast(emitter, tile, shape) for tile in tiles]
-    identities = [arguments.known(item) for item in (identity if isinstance(identity, tuple) else (identity,))]
+    identities = [_identity(item) for item in (identity if isinstance(identity, tuple) else (identity,))]
     if len(identities) != len(tiles):
-        raise BadArgument("identity", f"expected {len(tiles)} constants, one a tile, got {len(identities)}")
+        raise BadArgument("identity", f"expected {len(tiles)} constants, one per tile, got {len(identities)}")
 
     def combine(x: Sequence[Tile], y: Sequence[Tile]) -> Sequence[Tile]:
-        made = emitter.call(func, [*x, *y])
-        return _scalars(emitter, func, made if many else (made,), tiles)
+        combined = emitter.call(func, [*x, *y])
+        return _scalars(emitter, func, combined if many else (combined,), tiles)
 
     return tiles, identities, combine
 
 
+def _identity(value: KernelValue) -> Number:
+    number = arguments.known(value)
+    if not is_number(number):
+        raise BadArgument("identity", f"expected constants, got {describe(value)}")
+    return number
+
+
 @implements(language.reduce)
-def _reduce(emitter: Emitter, x: Any, axis: Any, func: Any, identity: Any, keepdims: Any) -> Any:
-    tiles, identities, combine = own_fold(emitter, x, func, identity)
+def _reduce(
+    emitter: Emitter, x: KernelValue, axis: KernelValue, func: KernelValue, identity: KernelValue, keepdims: KernelValue
+) -> Tile | tuple[Tile, ...]:
+    tiles, identities, combine = user_combination(emitter, x, func, identity)
     shape = tiles[0].shape
     at = arguments.axis(axis, len(shape))
-    results = fold(emitter, tiles, identities, at, combine)
+    results = reduce_axis(emitter, tiles, identities, at, combine)
     kept = _kept(shape, (at,), keepdims)
-    folded = tuple(reshape(emitter, tile, kept) for tile in results)
-    return folded if isinstance(x, tuple) else folded[0]
+    reduced = tuple(reshape(emitter, tile, kept) for tile in results)
+    return reduced if isinstance(x, tuple) else reduced[0]
 
 
-def _scalars(emitter: Emitter, func: Any, made: Any, tiles: Sequence[Tile]) -> Sequence[Tile]:
+def _scalars(emitter: Emitter, func: KernelValue, made: KernelValue, tiles: Sequence[Tile]) -> Sequence[Tile]:
     if not isinstance(made, tuple) or len(made) != len(tiles):
-        raise BadArgument("func", f"expected '{function_name(func)}' to give {len(tiles)} values, got {describe(made)}")
+        raise BadArgument(
+            "func", f"expected '{function_name(func)}' to return {len(tiles)} values, got {describe(made)}"
+        )
     scalars = [to_dtype(emitter, emitter.as_tile(item), tile.dtype) for item, tile in zip(made, tiles, strict=True)]
     for scalar in scalars:
         if scalar.shape:
-            raise BadArgument("func", f"expected '{function_name(func)}' to give scalars, got {describe(scalar)}")
+            raise BadArgument("func", f"expected '{function_name(func)}' to return scalars, got {describe(scalar)}")
     return scalars

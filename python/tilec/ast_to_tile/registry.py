@@ -1,21 +1,23 @@
-"""Which function builds the operations of which function of the language."""
+"""The table of the functions that build the operations of each language function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
+from tilec.ast_to_tile.values import KernelValue
 from tilec.dialect.rule_table import RuleTable
 
-Handler = Callable[..., Any]
+Handler = Callable[..., KernelValue]
+H = TypeVar("H", bound=Handler)
 
-# By the function that the kernel names (tilec.language, or a Python builtin).
-HANDLERS: RuleTable[Any, Handler] = RuleTable("built")
+# Keyed by the function that the kernel calls (of tilec.language, or a Python builtin).
+HANDLERS: RuleTable[Callable[..., object], Handler] = RuleTable("built")
 
 
-def implements(*functions: Callable[..., Any]) -> Callable[[Handler], Handler]:
-    """Register a builder: it gets the emitter and the call's arguments by the parameter names of `functions`.
+def implements(*functions: Callable[..., object]) -> Callable[[H], H]:
+    """Registers the builder of `functions`; it receives the emitter and the arguments of the call by parameter name.
 
-    Raises ValueError for a function that has a builder already, naming both.
+    Raises ValueError for a function that already has a builder, naming both.
     """
     return lambda handler: HANDLERS.enter(functions, handler, handler)

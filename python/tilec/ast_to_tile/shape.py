@@ -1,16 +1,15 @@
-"""Making tiles and changing their shapes."""
+"""Creation of tiles and operations on their shapes."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.convert import constant_tile, to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Shape, Tile, describe
+from tilec.ast_to_tile.values import KernelValue, Operand, Shape, Tile, describe
 from tilec.errors import TileTypeError
 from tilec.language import datatypes
 from tilec.language import shape as language
@@ -26,7 +25,7 @@ def reshape(emitter: Emitter, tile: Tile, shape: Shape) -> Tile:
 
 
 def broadcast(emitter: Emitter, tile: Tile, shape: Shape) -> Tile:
-    """The tile repeated to `shape` by the rules of numpy; raises CompileError where they do not allow it."""
+    """The tile broadcast to `shape` by the rules of numpy; raises CompileError if they do not allow it."""
     if len(tile.shape) > len(shape) or any(
         own not in (1, wanted) for own, wanted in zip(reversed(tile.shape), reversed(shape), strict=False)
     ):
@@ -35,15 +34,15 @@ def broadcast(emitter: Emitter, tile: Tile, shape: Shape) -> Tile:
     return aligned if aligned.shape == shape else emitter.tile("broadcast", [aligned], tile.dtype, shape)
 
 
-def operand(emitter: Emitter, value: Any, dtype: DType, shape: Shape) -> Tile:
-    """A tile or number as a tile of a type and shape; a number becomes one constant, not a broadcast."""
+def operand(emitter: Emitter, value: Operand, dtype: DType, shape: Shape) -> Tile:
+    """The operand converted to an element type and broadcast to a shape; a number becomes a splat constant."""
     if isinstance(value, Tile):
         return broadcast(emitter, to_dtype(emitter, value, dtype), shape)
     return constant_tile(emitter, value, dtype, shape)
 
 
 def common_shape(*shapes: Shape) -> Shape:
-    """The shape that all broadcast to; raises CompileError if there is none."""
+    """The common broadcast shape; raises CompileError if there is none."""
     rank = max(map(len, shapes))
     common = []
     for extents in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True):
@@ -67,7 +66,7 @@ def iota(emitter: Emitter, size: int) -> Tile:
 
 
 @implements(language.full)
-def _full(emitter: Emitter, shape: Any, fill_value: Any, dtype: Any) -> Tile:
+def _full(emitter: Emitter, shape: KernelValue, fill_value: KernelValue, dtype: KernelValue) -> Tile:
     extents = arguments.shape(shape)
     element = arguments.dtype(dtype)
     value = arguments.known(arguments.tile_like(fill_value, "fill_value"))
@@ -79,17 +78,17 @@ def _full(emitter: Emitter, shape: Any, fill_value: Any, dtype: Any) -> Tile:
 
 
 @implements(language.zeros)
-def _zeros(emitter: Emitter, shape: Any, dtype: Any) -> Tile:
+def _zeros(emitter: Emitter, shape: KernelValue, dtype: KernelValue) -> Tile:
     return emitter.constant(0, arguments.dtype(dtype), arguments.shape(shape))
 
 
 @implements(language.ones)
-def _ones(emitter: Emitter, shape: Any, dtype: Any) -> Tile:
+def _ones(emitter: Emitter, shape: KernelValue, dtype: KernelValue) -> Tile:
     return emitter.constant(1, arguments.dtype(dtype), arguments.shape(shape))
 
 
 @implements(language.arange)
-def _arange(emitter: Emitter, size: Any, dtype: Any, start: Any, step: Any) -> Tile:
+def _arange(emitter: Emitter, size: KernelValue, dtype: KernelValue, start: KernelValue, step: KernelValue) -> Tile:
     # arith builds on this op group.
     from tilec.ast_to_tile.arith import binary
 
@@ -97,44 +96,46 @@ def _arange(emitter: Emitter, size: Any, dtype: Any, start: Any, step: Any) -> T
     (extent,) = arguments.shape(arguments.constant_int(size, "size"), "size")
     values = to_dtype(emitter, iota(emitter, extent), element)
     if arguments.known(step) != 1:
-        values = binary(emitter, "mul", values, to_dtype(emitter, step, element))
+        values = binary(emitter, "mul", values, to_dtype(emitter, arguments.tile_like(step, "step"), element))
     if arguments.known(start) != 0:
-        values = binary(emitter, "add", values, to_dtype(emitter, start, element))
+        values = binary(emitter, "add", values, to_dtype(emitter, arguments.tile_like(start, "start"), element))
     return values
 
 
 @implements(language.broadcast_to)
-def _broadcast_to(emitter: Emitter, x: Any, shape: Any) -> Tile:
+def _broadcast_to(emitter: Emitter, x: KernelValue, shape: KernelValue) -> Tile:
     return broadcast(emitter, emitter.as_tile(arguments.tile_like(x, "x")), arguments.shape(shape))
 
 
 @implements(language.reshape)
-def _reshape(emitter: Emitter, x: Any, shape: Any) -> Tile:
+def _reshape(emitter: Emitter, x: KernelValue, shape: KernelValue) -> Tile:
     tile = emitter.as_tile(arguments.tile_like(x, "x"))
     extents = arguments.integers(shape if isinstance(shape, tuple) else (shape,), "shape")
     return reshape(emitter, tile, _complete(tile, extents))
 
 
 def _complete(tile: Tile, extents: tuple[int, ...]) -> Shape:
-    """The extents with -1 replaced by what is left."""
+    """The extents with -1 replaced by the remaining size."""
     size, given = math.prod(tile.shape), math.prod(extent for extent in extents if extent != -1)
     if extents.count(-1) > 1:
         raise BadArgument("shape", f"expected at most one extent of -1, got {extents}")
     if -1 in extents and given > 0 and size % given == 0:
         extents = tuple(size // given if extent == -1 else extent for extent in extents)
     if math.prod(extents) != size or any(extent < 1 for extent in extents):
-        raise BadArgument("shape", f"a tile of shape {tile.shape} has {size} elements and cannot become {extents}")
+        raise BadArgument(
+            "shape", f"a tile of shape {tile.shape} has {size} elements and cannot be reshaped to {extents}"
+        )
     return arguments.shape(extents)
 
 
 @implements(language.permute)
-def _permute(emitter: Emitter, x: Any, axes: Any) -> Tile:
+def _permute(emitter: Emitter, x: KernelValue, axes: KernelValue) -> Tile:
     tile = arguments.tile(x, "x")
     return permute(emitter, tile, arguments.order(axes, len(tile.shape), "axes"))
 
 
 @implements(language.transpose)
-def _transpose(emitter: Emitter, x: Any, axis0: Any, axis1: Any) -> Tile:
+def _transpose(emitter: Emitter, x: KernelValue, axis0: KernelValue, axis1: KernelValue) -> Tile:
     tile = arguments.tile(x, "x")
     rank = len(tile.shape)
     if rank < 2:
@@ -150,17 +151,17 @@ def _transpose(emitter: Emitter, x: Any, axis0: Any, axis1: Any) -> Tile:
 
 
 @implements(language.expand_dims)
-def _expand_dims(emitter: Emitter, x: Any, axis: Any) -> Tile:
+def _expand_dims(emitter: Emitter, x: KernelValue, axis: KernelValue) -> Tile:
     tile = emitter.as_tile(arguments.tile_like(x, "x"))
     at = arguments.axis(axis, len(tile.shape) + 1)
     return reshape(emitter, tile, (*tile.shape[:at], 1, *tile.shape[at:]))
 
 
-def index_with_new_axes(emitter: Emitter, tile: Tile, key: Any) -> Tile:
-    """`tile[:, None]`: a new axis of extent 1 for each None; nothing else can be taken from a tile by subscript."""
+def index_with_new_axes(emitter: Emitter, tile: Tile, key: KernelValue) -> Tile:
+    """`tile[:, None]`: a new axis of extent 1 for each None; other subscripts are not supported."""
     items = key if isinstance(key, tuple) else (key,)
     if items.count(...) > 1 or any(item is not None and item is not ... and item != slice(None) for item in items):
-        raise TileTypeError("a tile takes only ':', '...' and None in a subscript; for parts of it use ct.extract")
+        raise TileTypeError("a tile subscript takes only ':', '...' and None: for parts of a tile use ct.extract")
     kept = sum(item == slice(None) for item in items)
     if kept > len(tile.shape):
         raise TileTypeError(f"a tile of shape {tile.shape} has {len(tile.shape)} axes, got {kept} times ':'")
@@ -175,7 +176,7 @@ def index_with_new_axes(emitter: Emitter, tile: Tile, key: Any) -> Tile:
 
 
 @implements(language.cat)
-def _cat(emitter: Emitter, tiles: Any, axis: Any) -> Tile:
+def _cat(emitter: Emitter, tiles: KernelValue, axis: KernelValue) -> Tile:
     if not isinstance(tiles, tuple) or len(tiles) != 2:
         raise BadArgument("tiles", f"expected a tuple of two tiles, got {describe(tiles)}")
     first, second = (arguments.tile(item, "tiles") for item in tiles)
@@ -187,7 +188,7 @@ def _cat(emitter: Emitter, tiles: Any, axis: Any) -> Tile:
 
 
 @implements(language.extract)
-def _extract(emitter: Emitter, x: Any, index: Any, shape: Any) -> Tile:
+def _extract(emitter: Emitter, x: KernelValue, index: KernelValue, shape: KernelValue) -> Tile:
     tile = arguments.tile(x, "x")
     rank = len(tile.shape)
     wanted = arguments.shape(shape, rank=rank)
@@ -197,7 +198,7 @@ def _extract(emitter: Emitter, x: Any, index: Any, shape: Any) -> Tile:
 
 
 @implements(language.insert)
-def _insert(emitter: Emitter, x: Any, index: Any, value: Any) -> Tile:
+def _insert(emitter: Emitter, x: KernelValue, index: KernelValue, value: KernelValue) -> Tile:
     tile = arguments.tile(x, "x")
     rank = len(tile.shape)
     given = value if isinstance(value, Tile) else emitter.as_tile(arguments.tile_like(value, "value"), tile.dtype)
@@ -210,8 +211,8 @@ def _insert(emitter: Emitter, x: Any, index: Any, value: Any) -> Tile:
     return emitter.tile("insert", [part, tile, *indices], tile.dtype, tile.shape)
 
 
-def _part_indices(emitter: Emitter, whole: Shape, part: Shape, index: Any, parameter: str) -> list[Tile]:
-    """Indices into the grid of parts of a tile; raises BadArgument where it is known that one lies outside."""
+def _part_indices(emitter: Emitter, whole: Shape, part: Shape, index: KernelValue, parameter: str) -> list[Tile]:
+    """Indices into the grid of parts of a tile; raises BadArgument if a constant index is out of range."""
     items = arguments.index(index, len(whole))
     for size, extent, item in zip(whole, part, items, strict=True):
         if extent > size:
@@ -223,12 +224,12 @@ def _part_indices(emitter: Emitter, whole: Shape, part: Shape, index: Any, param
 
 
 @implements(language.astile)
-def _astile(emitter: Emitter, value: Any, dtype: Any) -> Tile:
+def _astile(emitter: Emitter, value: KernelValue, dtype: KernelValue) -> Tile:
     return _nested(emitter, value, arguments.dtype(dtype))
 
 
-def _nested(emitter: Emitter, value: Any, dtype: DType) -> Tile:
-    """A scalar, or the halves of a tuple one behind the other."""
+def _nested(emitter: Emitter, value: KernelValue, dtype: DType) -> Tile:
+    """A scalar, or the concatenation of the items of a tuple."""
     if not isinstance(value, tuple):
         scalar = to_dtype(emitter, arguments.tile_like(value, "value"), dtype)
         if scalar.shape:
@@ -252,7 +253,8 @@ def _joined(emitter: Emitter, first: Tile, second: Tile) -> Tile:
 
 
 @implements(view_language.Tile.item)
-def _item(emitter: Emitter, self: Any) -> Tile:
-    if math.prod(self.shape) != 1:
+def _item(emitter: Emitter, self: Operand) -> Tile:
+    tile = emitter.as_tile(self)
+    if math.prod(tile.shape) != 1:
         raise TileTypeError(f"'item' takes a tile of one element, got {describe(self)}")
-    return reshape(emitter, self, ())
+    return reshape(emitter, tile, ())

@@ -25,7 +25,7 @@ class Source:
         """The statements; a lambda returns its expression."""
         return body_of(self.node)
 
-    def place(self, node: ast.AST) -> SourceLocation:
+    def source_location(self, node: ast.AST) -> SourceLocation:
         """Line and column, from one, of a node of this function."""
         line = getattr(node, "lineno", 1)
         column = getattr(node, "col_offset", 0)

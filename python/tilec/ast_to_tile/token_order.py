@@ -1,15 +1,14 @@
-"""Threads tokens through an entry so that accesses to the same array keep the order of the program.
+"""Threads tokens through an entry so that accesses to the same array keep program order.
 
-A load comes after the last store to its array, a store after every earlier access to it. Arrays that are only loaded
-need no tokens. Loops carry the tokens of the arrays they store to, branches give them as results. After an access
-that acquires, every later one waits for it; one that releases waits for every earlier one.
+A load is ordered after the last store to its array, a store after every earlier access to it. Arrays that are only
+loaded need no tokens. Loops carry the tokens of the arrays they store to, and branches return them as results. Every
+access after an acquire is ordered after it; a release is ordered after every earlier access.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tilec.ast_to_tile.memory_effects import Access, Effects, Root, access, effects
 from tilec.dialect.build import build
@@ -24,7 +23,7 @@ LAST_ACCESS, LAST_STORE = "last access", "last store"
 
 @dataclass(frozen=True)
 class Key:
-    """A token that is kept: after the last access or store to an array, or (no array) after the last acquire."""
+    """Identifies a token: that of the last access or store to an array, or (root None) of the last acquire."""
 
     root: Root | None
     role: str
@@ -32,12 +31,12 @@ class Key:
 
 _ACQUIRED = Key(None, LAST_ACCESS)
 
-# The token of each key; absent means that nothing has to be waited for.
+# The token of each key; an absent key means no dependence.
 Tokens = dict[Key, ir.Value]
 
 
 def order_memory(entry: ir.Operation) -> None:
-    """Rewrite the entry in place; operations that need no order stay as they are."""
+    """Rewrites the entry in place; operations without dependences are unchanged."""
     whole = effects(entry)
     if whole.stored:
         _Order(entry, whole).run()
@@ -45,7 +44,7 @@ def order_memory(entry: ir.Operation) -> None:
 
 @dataclass(frozen=True)
 class _Around:
-    """What terminators must hand on: to the `if` and to the loop around them."""
+    """The tokens that terminators forward to the enclosing `if` and to the enclosing loop."""
 
     branch: Sequence[Key] = ()
     loop: Sequence[Key] = ()
@@ -68,9 +67,9 @@ class _Order:
             elif name == "cuda_tile.if":
                 self._branch(operation, tokens, around)
             elif name == "cuda_tile.yield":
-                self._hand_on(operation, tokens, around.branch)
+                self._forward(operation, tokens, around.branch)
             elif name in ("cuda_tile.continue", "cuda_tile.break"):
-                self._hand_on(operation, tokens, around.loop)
+                self._forward(operation, tokens, around.loop)
             else:
                 touched = access(operation)
                 if touched is not None and self._is_ordered(touched):
@@ -79,7 +78,7 @@ class _Order:
     def _is_ordered(self, touched: Access) -> bool:
         return touched.root in self.whole.stored or self.whole.acquires or touched.releases
 
-    def _access(self, operation: Any, touched: Access, tokens: Tokens) -> None:
+    def _access(self, operation: ir.OpView, touched: Access, tokens: Tokens) -> None:
         role = LAST_ACCESS if touched.writes else LAST_STORE
         after = [token for key, token in tokens.items() if _must_follow(key, touched, role)]
         token = _join(list(dict.fromkeys(after)), operation)
@@ -94,13 +93,13 @@ class _Order:
             tokens[_ACQUIRED] = done
 
     def _keys(self, inner: Effects) -> list[Key]:
-        """The tokens that may change inside an operation with these effects."""
+        """The keys of the tokens that an operation with these effects may update."""
         keys = []
         for root in sorted(inner.loaded | inner.stored):
             if not self._is_ordered(Access(root, False, False, False)):
                 continue
             keys.append(Key(root, LAST_ACCESS))
-            # Only loads ask for the last store.
+            # Only loads depend on the last store.
             if root in inner.stored and root in self.whole.loaded:
                 keys.append(Key(root, LAST_STORE))
         return keys + [_ACQUIRED] * inner.acquires
@@ -114,12 +113,12 @@ class _Order:
                 self.initial = build("make_token", [], [TokenType.get()], loc=location).results[0]
         return self.initial
 
-    def _hand_on(self, terminator: Any, tokens: Tokens, keys: Sequence[Key]) -> None:
+    def _forward(self, terminator: ir.OpView, tokens: Tokens, keys: Sequence[Key]) -> None:
         if keys:
             operands = [*terminator.operation.operands, *(self._token(tokens, key) for key in keys)]
             _replace(terminator, operands, [])
 
-    def _loop(self, loop: Any, tokens: Tokens) -> None:
+    def _loop(self, loop: ir.OpView, tokens: Tokens) -> None:
         keys = self._keys(effects(loop))
         block = loop.operation.regions[0].blocks[0]
         start = [self._token(tokens, key) for key in keys]
@@ -130,10 +129,10 @@ class _Order:
             made = _replace(loop, [*loop.operation.operands, *start], [TokenType.get()] * len(keys))
             tokens.update(zip(keys, list(made.results)[-len(keys) :], strict=True))
 
-    def _branch(self, branch: Any, tokens: Tokens, around: _Around) -> None:
+    def _branch(self, branch: ir.OpView, tokens: Tokens, around: _Around) -> None:
         blocks = [region.blocks[0] if len(region.blocks) else None for region in branch.operation.regions]
-        goes_on = any(block is not None and _ends_in_yield(block) for block in blocks)
-        keys = self._keys(effects(branch)) if goes_on else []
+        falls_through = any(block is not None and _ends_in_yield(block) for block in blocks)
+        keys = self._keys(effects(branch)) if falls_through else []
         if keys and blocks[1] is None:
             blocks[1] = _empty_else(branch)
         for block in blocks:
@@ -150,7 +149,7 @@ def _must_follow(key: Key, touched: Access, role: str) -> bool:
     return key.role == role and key.root == touched.root
 
 
-def _join(tokens: list[ir.Value], before: Any) -> ir.Value | None:
+def _join(tokens: list[ir.Value], before: ir.OpView) -> ir.Value | None:
     if not tokens:
         return None
     return _join_at(tokens, ir.InsertionPoint(before.operation), before.operation.location)
@@ -163,8 +162,8 @@ def _join_at(tokens: list[ir.Value], point: ir.InsertionPoint, location: ir.Loca
         return build("join_tokens", tokens, [TokenType.get()], loc=location).results[0]
 
 
-def _with_token(operation: Any, token: ir.Value) -> ir.Value:
-    """The access with a token to wait for; its own token."""
+def _with_token(operation: ir.OpView, token: ir.Value) -> ir.Value:
+    """Rebuilds an access with a token operand; returns its result token."""
     found = groups(operation, "operand")
     assert found is not None
     operands = list((found | {"token": [token]}).values())
@@ -172,14 +171,17 @@ def _with_token(operation: Any, token: ir.Value) -> ir.Value:
     return made.results[-1]
 
 
-def _replace(operation: Any, operands: list[ir.Value], more: list[ir.Type]) -> ir.Operation:
-    """The operation with other operands and further results; its regions move over."""
+def _replace(operation: ir.OpView, operands: list[ir.Value], more: list[ir.Type]) -> ir.Operation:
+    """Rebuilds an operation with other operands and additional results, and moves its regions."""
     regions = [list(region.blocks) for region in operation.operation.regions]
     return _rebuilt(operation, operands, [*(r.type for r in operation.operation.results), *more], regions)
 
 
 def _rebuilt(
-    operation: Any, operands: list[Any], results: list[ir.Type], regions: Sequence[list[ir.Block]] = ()
+    operation: ir.OpView,
+    operands: Sequence[ir.Value | Sequence[ir.Value]],
+    results: list[ir.Type],
+    regions: Sequence[list[ir.Block]] = (),
 ) -> ir.Operation:
     old = operation.operation
     kept = {name: old.attributes[name] for name in old.attributes if not name.endswith("SegmentSizes")}
@@ -187,7 +189,7 @@ def _rebuilt(
         with ir.InsertionPoint(old):
             made = build(old.name, operands, results, kept, loc=old.location)
     except ValueError as problem:
-        message = f"too many values together with the order of memory accesses: {problem}"
+        message = f"too many values after memory-order tokens were added: {problem}"
         raise UnsupportedError(message, source_location(old.location)) from problem
     for blocks, region in zip(regions, made.regions, strict=False):
         for block in blocks:
@@ -202,7 +204,7 @@ def _ends_in_yield(block: ir.Block) -> bool:
     return list(block.operations)[-1].operation.name == "cuda_tile.yield"
 
 
-def _empty_else(branch: Any) -> ir.Block:
+def _empty_else(branch: ir.OpView) -> ir.Block:
     location = branch.operation.location
     block = ir.Block.create_at_start(branch.operation.regions[1], [], [])
     with ir.InsertionPoint(block):

@@ -1,7 +1,7 @@
-"""Walks the body of a kernel and of the functions it calls, and builds operations as it goes.
+"""Traces the body of a kernel and of the functions it calls, and builds operations.
 
-A value known while compiling never becomes an operation until one needs it; a value at run time is a `Tile`. Branches
-and loop bodies are traced into blocks of their own first: which results an `if` or a loop needs is known only then.
+A compile-time value is materialized only when an operation uses it; a run-time value is a `Tile`. Branches and loop
+bodies are first traced into detached blocks, because the results of an `if` or a loop are known only afterwards.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import ast
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.frame import Frame
-from tilec.ast_to_tile.unsupported import refuse_expression, refuse_statement
-from tilec.ast_to_tile.values import Array, Method, Range, Tile, TiledView, TypedConstant, describe
+from tilec.ast_to_tile.unsupported import reject_expression, reject_statement
+from tilec.ast_to_tile.values import Array, KernelValue, Method, Range, Tile, TiledView, TypedConstant, describe
 from tilec.dialect.mlir import ir
 from tilec.errors import CompileError, TileTypeError
 from tilec.language.datatypes import bool_
@@ -26,12 +26,12 @@ from tilec.language.datatypes import bool_
 class Returned:
     """The statements end in `return value`."""
 
-    value: Any
+    value: KernelValue
 
 
 @dataclass(frozen=True)
 class Left:
-    """The statements end in `break` or `continue`; the loop writes the jump when its body is complete."""
+    """The statements end in `break` or `continue`; the loop builds the terminator when its body is complete."""
 
 
 Flow = Returned | Left | None
@@ -39,16 +39,16 @@ Flow = Returned | Left | None
 
 @dataclass
 class Jump:
-    """A place in the loop where control leaves the body, with the names as they are there."""
+    """A block that ends with a jump out of the loop body, with the values of the names at that point."""
 
     block: ir.Block
-    names: dict[str, Any]
+    names: dict[str, KernelValue]
     node: ast.AST
 
 
 @dataclass
 class Loop:
-    """The loop around the statements that are traced; `exits` are its breaks, None where it cannot be left early."""
+    """The enclosing loop of the traced statements; `exits` are its breaks, None if `break` is not possible."""
 
     frame: Frame
     node: ast.AST
@@ -58,12 +58,12 @@ class Loop:
 
 @dataclass(eq=False)
 class Block:
-    """A traced block that no operation owns yet, with the names and the flow at its end."""
+    """A traced block that is not yet part of an operation, with the names and the flow at its end."""
 
     holder: ir.Operation
     block: ir.Block
     end: ir.Block
-    names: dict[str, Any]
+    names: dict[str, KernelValue]
     assigned_at: dict[str, ast.AST]
     flow: Flow
 
@@ -71,36 +71,51 @@ class Block:
         self.block.append_to(region)
 
 
-Expression = Callable[["Tracer", Any], Any]
+# Any: the class of the node is the key of the table.
+Expression = Callable[["Tracer", Any], KernelValue]
 Statement = Callable[["Tracer", Any, Sequence[ast.stmt]], Flow]
 EXPRESSIONS: dict[type, Expression] = {}
 STATEMENTS: dict[type, Statement] = {}
 
+ExpressionNode = TypeVar("ExpressionNode", bound=ast.expr)
+R = TypeVar("R")
+StatementNode = TypeVar("StatementNode", bound=ast.stmt)
+ExpressionVisitor = Callable[["Tracer", ExpressionNode], KernelValue]
+StatementVisitor = Callable[["Tracer", StatementNode, Sequence[ast.stmt]], Flow]
 
-def expression(kind: type) -> Callable[[Expression], Expression]:
-    """Register what gives the value of a kind of expression."""
 
-    def register(visitor: Expression) -> Expression:
+def expression(
+    kind: type[ExpressionNode],
+) -> Callable[[ExpressionVisitor[ExpressionNode]], ExpressionVisitor[ExpressionNode]]:
+    """Registers the function that evaluates a kind of expression."""
+
+    def register(visitor: ExpressionVisitor[ExpressionNode]) -> ExpressionVisitor[ExpressionNode]:
         EXPRESSIONS[kind] = visitor
         return visitor
 
     return register
 
 
-def statement(*kinds: type) -> Callable[[Statement], Statement]:
-    """Register what executes a kind of statement; it also gets the statements that follow."""
+def statement(
+    kind: type[StatementNode],
+) -> Callable[[StatementVisitor[StatementNode]], StatementVisitor[StatementNode]]:
+    """Registers the function that executes a kind of statement; it also receives the statements that follow."""
 
-    def register(visitor: Statement) -> Statement:
-        STATEMENTS.update(dict.fromkeys(kinds, visitor))
+    def register(visitor: StatementVisitor[StatementNode]) -> StatementVisitor[StatementNode]:
+        STATEMENTS[kind] = visitor
         return visitor
 
     return register
 
 
-class Tracer:
-    """The state of one compilation: the call being traced, the node operations are located at, the loops around it."""
+# Calls a function with positional and keyword arguments.
+Call = Callable[["Tracer", KernelValue, Sequence[KernelValue], dict[str, KernelValue]], KernelValue]
 
-    def __init__(self, frame: Frame, call: Callable[[Tracer, Any, Sequence[Any], dict[str, Any]], Any]) -> None:
+
+class Tracer:
+    """The state of one compilation: the traced call, the current syntax node, and the enclosing loops."""
+
+    def __init__(self, frame: Frame, call: Call) -> None:
         self.frame = frame
         self.node: ast.AST = frame.source.node
         self.loops: list[Loop] = []
@@ -109,18 +124,18 @@ class Tracer:
         self._locations: dict[tuple[int, int], ir.Location] = {}
 
     def location(self) -> ir.Location:
-        """The location of what is built now."""
+        """The location of the operations that are currently built."""
         key = id(self.frame), id(self.node)
         if key not in self._locations:
             self._locations[key] = self.frame.location(self.node)
         return self._locations[key]
 
-    def evaluate(self, node: ast.expr) -> Any:
-        """The value of an expression; raises CompileError at the innermost node that is wrong."""
+    def evaluate(self, node: ast.expr) -> KernelValue:
+        """The value of an expression; raises CompileError at the innermost invalid node."""
         return self._visit(node, functools.partial(self._expression(node), self, node))
 
     def execute(self, statements: Sequence[ast.stmt]) -> Flow:
-        """Trace statements in order, up to one that does not go on to the next."""
+        """Traces statements in order, up to the first that leaves the sequence."""
         for position, node in enumerate(statements):
             rest = statements[position + 1 :]
             flow = self._visit(node, functools.partial(self._statement(node), self, node, rest))
@@ -128,32 +143,32 @@ class Tracer:
                 return flow
         return None
 
-    def _visit(self, node: ast.AST, visit: Callable[[], Any]) -> Any:
+    def _visit(self, node: ast.AST, visit: Callable[[], R]) -> R:
         before, self.node = self.node, node
         frame = self.frame
         try:
             return visit()
         except CompileError as problem:
             if problem.location is None:
-                problem.location = frame.place(node)
+                problem.location = frame.source_location(node)
                 problem.notes.extend(frame.call_chain())
             raise
         finally:
             self.node = before
 
     def _expression(self, node: ast.expr) -> Expression:
-        return EXPRESSIONS.get(type(node), refuse_expression)
+        return EXPRESSIONS.get(type(node), reject_expression)
 
     def _statement(self, node: ast.stmt) -> Statement:
-        return STATEMENTS.get(type(node), refuse_statement)
+        return STATEMENTS.get(type(node), reject_statement)
 
     def condition(self, node: ast.expr) -> bool | Tile:
-        """A test: True or False where it is known, else a bool scalar."""
+        """The value of a test: True or False if it is constant, else a bool scalar."""
         value = self.evaluate(node)
         return self._visit(node, lambda: self.truth(value))
 
-    def truth(self, value: Any) -> bool | Tile:
-        """Whether a value counts as true."""
+    def truth(self, value: KernelValue) -> bool | Tile:
+        """The truth value of a kernel value."""
         if isinstance(value, TypedConstant):
             return bool(value.value)
         if isinstance(value, Array | TiledView | Range | Method):
@@ -165,11 +180,11 @@ class Tracer:
         return to_dtype(self.emitter, value, bool_)
 
     def trace(self, run: Callable[[], Flow], arguments: Sequence[ir.Type] = ()) -> Block:
-        """What `run` builds, in a block of its own; names assigned by it are the block's only."""
+        """Traces `run` into a detached block; assignments in it do not change the names of the frame."""
         return self.trace_with(lambda _arguments: run(), arguments)
 
     def trace_with(self, run: Callable[[Sequence[ir.Value]], Flow], arguments: Sequence[ir.Type]) -> Block:
-        """The same for a block with arguments, which `run` gets."""
+        """Traces `run` into a detached block with arguments, which are passed to `run`."""
         frame, location = self.frame, self.location()
         holder = ir.Operation.create("builtin.module", regions=1, loc=location)
         self.holders.append(holder)
@@ -185,7 +200,7 @@ class Tracer:
             frame.names, frame.assigned_at = names, places
 
     def drop_holders(self) -> None:
-        """Free blocks that found no operation, before the values they use are freed."""
+        """Erases blocks that were not moved into an operation, before the values they use are erased."""
         for holder in reversed(self.holders):
             holder.erase()
         self.holders.clear()

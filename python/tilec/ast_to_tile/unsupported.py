@@ -1,26 +1,26 @@
-"""Python that kernels cannot use, and what to write instead."""
+"""Diagnostics for Python syntax that is not supported in kernels, with replacements."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from tilec.errors import CompileError, TileSyntaxError
 
 _STATEMENTS: dict[type, tuple[str, str]] = {
-    ast.ClassDef: ("a class", "define it outside of the kernel"),
-    ast.Delete: ("'del'", "leave the name alone"),
-    ast.TypeAlias if hasattr(ast, "TypeAlias") else ast.Pass: ("a type alias", "define it outside of the kernel"),
+    ast.ClassDef: ("a class", "define it outside the kernel"),
+    ast.Delete: ("'del'", "remove the statement"),
+    ast.TypeAlias if hasattr(ast, "TypeAlias") else ast.Pass: ("a type alias", "define it outside the kernel"),
     ast.AsyncFor: ("'async for'", "use 'for'"),
     ast.AsyncFunctionDef: ("'async def'", "use 'def'"),
     ast.AsyncWith: ("'async with'", "kernels have no context managers"),
     ast.With: ("'with'", "kernels have no context managers"),
     ast.Match: ("'match'", "use 'if' and 'elif'"),
-    ast.Raise: ("'raise'", "use ct.assert_, or ct.static_assert for what is known while compiling"),
+    ast.Raise: ("'raise'", "use ct.assert_, or ct.static_assert for compile-time conditions"),
     ast.Try: ("'try'", "kernels have no exceptions"),
     ast.TryStar: ("'try'", "kernels have no exceptions"),
-    ast.Assert: ("'assert'", "use ct.assert_, or ct.static_assert for what is known while compiling"),
+    ast.Assert: ("'assert'", "use ct.assert_, or ct.static_assert for compile-time conditions"),
     ast.Import: ("'import'", "import at the top of the file"),
     ast.ImportFrom: ("'import'", "import at the top of the file"),
     ast.Global: ("'global'", "kernels cannot assign global names; return the value instead"),
@@ -37,21 +37,22 @@ _EXPRESSIONS: dict[type, tuple[str, str]] = {
     ast.Await: ("'await'", "kernels are not asynchronous"),
     ast.Yield: ("'yield'", "return a tuple"),
     ast.YieldFrom: ("'yield from'", "return a tuple"),
-    ast.Starred: ("'*' here", "it stands only in calls and tuples"),
+    ast.Starred: ("'*' here", "it is supported only in calls and tuples"),
     ast.Slice: ("a slice here", "use ct.load or ct.extract for parts of arrays and tiles"),
 }
 
 
-def refuse_statement(_tracer: Any, node: ast.stmt, _rest: Sequence[ast.stmt]) -> NoReturn:
-    raise _refusal(_STATEMENTS, node)
+def reject_statement(_tracer: object, node: ast.stmt, _rest: Sequence[ast.stmt]) -> NoReturn:
+    raise _unsupported(_STATEMENTS, node)
 
 
-def refuse_expression(_tracer: Any, node: ast.expr) -> NoReturn:
-    raise _refusal(_EXPRESSIONS, node)
+def reject_expression(_tracer: object, node: ast.expr) -> NoReturn:
+    raise _unsupported(_EXPRESSIONS, node)
 
 
-def _refusal(table: dict[type, tuple[str, str]], node: ast.AST) -> CompileError:
-    what, instead = table.get(
-        type(node), (f"this Python construct ({type(node).__name__})", "docs/language.md tells what can")
+def _unsupported(table: dict[type, tuple[str, str]], node: ast.AST) -> CompileError:
+    construct, replacement = table.get(
+        type(node),
+        (f"this Python construct ({type(node).__name__})", "docs/language.md lists the supported constructs"),
     )
-    return TileSyntaxError(f"{what} cannot be used in a kernel: {instead}")
+    return TileSyntaxError(f"{construct} cannot be used in a kernel: {replacement}")

@@ -1,7 +1,8 @@
-"""What an expression of a kernel can be while it is compiled.
+"""The values that an expression of a kernel has during compilation.
 
-Numbers, None, strings, element types, enumerations, functions, modules and tuples are the Python objects themselves:
-they are known while compiling, and a Python number takes its type from what it meets. The classes below are the rest.
+Numbers, None, strings, element types, enumerations, functions, modules and tuples are represented by the Python objects
+themselves: they are compile-time constants, and a Python number takes its type from the other operand. The classes
+below represent all other values.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,14 +22,21 @@ from tilec.language.datatypes import DType, foreign_dtype
 from tilec.language.modes import PaddingMode
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from tilec.ast_to_tile.frame import Frame
 
 Shape = tuple[int, ...]
 
+Number = bool | int | float
+
+# Any Python object may be a value of a kernel, so `object` is the exact type; isinstance narrows it before use.
+KernelValue = object
+
 
 @dataclass(frozen=True)
 class Tile:
-    """A value at run time; a scalar has shape ()."""
+    """A run-time value; a scalar has shape ()."""
 
     value: ir.Value
     dtype: DType
@@ -40,18 +48,22 @@ class Tile:
 
 @dataclass(frozen=True)
 class TypedConstant:
-    """A scalar known while compiling whose type is fixed: `ct.int16(5)`; `value` is always one that the type has."""
+    """A compile-time scalar of a fixed type, `ct.int16(5)`; `value` is representable in that type."""
 
-    value: bool | int | float
+    value: Number
     dtype: DType
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", stored(self.value, self.dtype))
 
 
+# The tile shape, dimension order, padding and traversal steps of a view.
+ViewKey = tuple[Shape, tuple[int, ...], str | None, Shape]
+
+
 @dataclass(frozen=True, eq=False)
 class Array:
-    """An array argument, or a slice of one; extents and strides that are known are integers."""
+    """An array argument, or a slice of one; static extents and strides are integers."""
 
     name: str
     dtype: DType
@@ -59,7 +71,7 @@ class Array:
     shape: tuple[Tile | int, ...]
     strides: tuple[Tile | int, ...]
     tensor_view: ir.Value
-    views: dict[Any, ir.Value] = field(default_factory=dict)
+    views: dict[ViewKey, ir.Value] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"array '{self.name}' of {self.dtype}, rank {len(self.shape)}"
@@ -67,7 +79,7 @@ class Array:
 
 @dataclass(frozen=True, eq=False)
 class TiledView:
-    """`Array.tiled_view`; the view operation is made at the first access."""
+    """The result of `Array.tiled_view`; the first access builds the view operation."""
 
     array: Array
     tile_shape: Shape
@@ -75,21 +87,26 @@ class TiledView:
     padding_mode: PaddingMode
 
 
+# The operands of arithmetic: tiles and scalar constants.
+Constant = TypedConstant | bool | int | float
+Operand = Tile | Constant
+
+
 @dataclass(frozen=True)
 class Range:
-    """`range(start, stop, step)` with bounds of one integer type, known or not."""
+    """`range(start, stop, step)`; each bound is an integer scalar, static or dynamic."""
 
-    start: Any
-    stop: Any
-    step: Any
+    start: Operand
+    stop: Operand
+    step: Operand
 
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """`value.name`, to be called."""
+    """A bound method, `value.name`."""
 
-    receiver: Any
-    function: Callable[..., Any]
+    receiver: KernelValue
+    function: Callable[..., object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,36 +119,38 @@ class LocalFunction:
 
 @dataclass(frozen=True)
 class Text:
-    """An f-string with values of run time: pieces of text, and tiles each with what follows its colon."""
+    """An f-string with run-time values: literal text, and tiles with their format specifications."""
 
     pieces: tuple[str | tuple[Tile, str], ...]
 
 
 @dataclass(frozen=True)
 class Unusable:
-    """A name that has no single value here; `problem` is the error if it is used all the same."""
+    """The value of a name that has no single value at this point; `problem` is the error reported at a use."""
 
     problem: str
     notes: tuple[Note, ...] = ()
 
 
-Number = bool | int | float
-
-
-def plain(value: Any) -> Any:
-    """A value from outside of the kernel as kernels know it: numbers and element types of numpy and torch as ours."""
+def plain(value: object) -> KernelValue:
+    """Converts numbers and element types of numpy and torch that are defined outside the kernel."""
     if isinstance(value, np.bool_ | np.integer | np.floating):
         return value.item()
     return foreign_dtype(value) or value
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeIs[Number]:
     return isinstance(value, bool | int | float)
 
 
-def is_tile_like(value: Any) -> bool:
-    """Whether the value can stand where a tile is wanted."""
+def is_tile_like(value: object) -> TypeIs[Operand]:
+    """Whether the value is a tile or can be converted to one."""
     return isinstance(value, Tile | TypedConstant) or is_number(value)
+
+
+def shape_of(value: KernelValue) -> Shape:
+    """The shape of a tile; constants are scalars."""
+    return value.shape if isinstance(value, Tile) else ()
 
 
 def describe_tile(dtype: DType, shape: Shape) -> str:
@@ -139,8 +158,8 @@ def describe_tile(dtype: DType, shape: Shape) -> str:
     return f"{article} {dtype} tile of shape {shape}" if shape else f"{article} {dtype} scalar"
 
 
-def describe(value: Any) -> str:
-    """The value as an error message calls it."""
+def describe(value: KernelValue) -> str:
+    """The description of a value in error messages."""
     if isinstance(value, Tile | Array):
         return str(value)
     if isinstance(value, TypedConstant):
@@ -148,7 +167,7 @@ def describe(value: Any) -> str:
     if isinstance(value, TiledView):
         return f"a tiled view of array '{value.array.name}'"
     if isinstance(value, Text):
-        return "text with tiles in it"
+        return "an f-string with tiles"
     if isinstance(value, tuple):
         return f"a tuple of {len(value)}"
     if isinstance(value, Range):
@@ -160,8 +179,8 @@ def describe(value: Any) -> str:
     return f"the constant {value!r}" if is_number(value) or isinstance(value, str) else repr(value)
 
 
-def function_name(function: Any) -> str:
-    """The name of a callable for messages."""
+def function_name(function: object) -> str:
+    """The name of a callable in error messages."""
     if isinstance(function, Method):
         return function_name(function.function)
     if isinstance(function, LocalFunction):

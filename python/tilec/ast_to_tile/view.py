@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import binary
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, element_type, pointer_type
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Array, Method, Shape, Tile, TiledView, describe
+from tilec.ast_to_tile.values import Array, KernelValue, Method, Shape, Tile, TiledView, describe
 from tilec.dialect.cuda_tile.attributes import BoundedAttr
 from tilec.dialect.cuda_tile.types import PartitionViewType, StridedViewType, TensorViewType
 from tilec.dialect.mlir import ir
@@ -70,7 +68,7 @@ def _make_view(
     return emitter.build(f"make_{name}_view", [array.tensor_view], [type]).results[0]
 
 
-def tiles_along(emitter: Emitter, extent: Any, step: int) -> Any:
+def tiles_along(emitter: Emitter, extent: KernelValue, step: int) -> KernelValue:
     """How many tiles that start `step` apart cover an extent."""
     return binary(emitter, "cdiv", extent, step)
 
@@ -78,7 +76,7 @@ def tiles_along(emitter: Emitter, extent: Any, step: int) -> Any:
 _METHODS = methods(language.Array)
 
 
-def array_attribute(array: Array, name: str) -> Any:
+def array_attribute(array: Array, name: str) -> KernelValue:
     """`array.name`; raises CompileError for what arrays do not have."""
     if name == "ndim":
         return len(array.shape)
@@ -94,7 +92,7 @@ def array_attribute(array: Array, name: str) -> Any:
 _VIEW_METHODS = methods(language.TiledView)
 
 
-def view_attribute(view: TiledView, name: str) -> Any:
+def view_attribute(view: TiledView, name: str) -> KernelValue:
     """`view.name`; raises CompileError for what tiled views do not have."""
     if name == "dtype":
         return view.array.dtype
@@ -107,7 +105,9 @@ def view_attribute(view: TiledView, name: str) -> Any:
 
 
 @implements(language.Array.tiled_view)
-def _tiled_view(self: Array, emitter: Emitter, tile_shape: Any, padding_mode: Any, traversal_steps: Any) -> TiledView:
+def _tiled_view(
+    self: Array, emitter: Emitter, tile_shape: KernelValue, padding_mode: KernelValue, traversal_steps: KernelValue
+) -> TiledView:
     rank = len(self.shape)
     shape = arguments.shape(tile_shape, "tile_shape", rank=rank)
     steps = shape or (1,) * rank
@@ -117,13 +117,13 @@ def _tiled_view(self: Array, emitter: Emitter, tile_shape: Any, padding_mode: An
 
 
 @implements(language.TiledView.num_tiles)
-def _num_tiles(self: TiledView, emitter: Emitter, axis: Any) -> Any:
+def _num_tiles(self: TiledView, emitter: Emitter, axis: KernelValue) -> KernelValue:
     at = arguments.axis(axis, len(self.array.shape))
     return tiles_along(emitter, self.array.shape[at], self.traversal_steps[at])
 
 
 @implements(language.Array.slice)
-def _slice(self: Array, emitter: Emitter, axis: Any, start: Any, stop: Any) -> Array:
+def _slice(self: Array, emitter: Emitter, axis: KernelValue, start: KernelValue, stop: KernelValue) -> Array:
     at = arguments.axis(axis, len(self.shape))
     first, last = (_bound(value, name) for value, name in ((start, "start"), (stop, "stop")))
     _check_order(first, last, self.shape[at])
@@ -134,7 +134,7 @@ def _slice(self: Array, emitter: Emitter, axis: Any, start: Any, stop: Any) -> A
     return make_array(emitter, self.name, self.dtype, moved, shape, self.strides)
 
 
-def _bound(value: Any, parameter: str) -> Tile | int:
+def _bound(value: KernelValue, parameter: str) -> Tile | int:
     """A bound of a slice: an integer, or a signed scalar at run time."""
     (item,) = arguments.index(value, 1, parameter)
     if isinstance(item, Tile):

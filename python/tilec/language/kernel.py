@@ -69,7 +69,7 @@ class Kernel:
     def location(self) -> SourceLocation:
         """The line of its `def`."""
         source = read(self.function)
-        return source.place(source.node)
+        return source.source_location(source.node)
 
     @public
     def replace_hints(self, **hints: Hint) -> Kernel:
