@@ -93,6 +93,10 @@ class StoreTensorMemoryOp(Operation, name="store_tensor_memory"):
     rules = [_same_shape]
 
 
+# A map of f32 copies tf32 with all its bits; a map of tf32 rounds the f32 that it loads.
+_COPIED_AS_EACH_OTHER = {"f32", "tf32"}
+
+
 def _box_of_map(op: ir.OpView) -> str | None:
     """The problem with the coordinates or the buffer of a TMA copy, by the map of its tensor, or None."""
     made, buffer = op.map.owner, op.buffer.type
@@ -101,7 +105,8 @@ def _box_of_map(op: ir.OpView) -> str | None:
     box = list(made.box)
     if len(op.coordinates) != len(box):
         return f"expected {len(box)} coordinates for box {box}, but got {len(op.coordinates)}"
-    if made.element != str(buffer.element):
+    element = str(buffer.element)
+    if made.element != element and {made.element, element} != _COPIED_AS_EACH_OTHER:
         return f"expected a buffer of {made.element}, the element of the map, but got {buffer.spelled()}"
     # A buffer wider than the swizzle span consists of several panels of one box each.
     if math.prod(buffer.shape) % math.prod(box):
