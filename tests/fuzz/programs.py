@@ -136,14 +136,19 @@ def _difference(program: Program, found: dict[str, np.ndarray], expected: dict[s
 
 
 def main(count: int, seed: int, work: Path) -> int:
-    """Runs programs, prints how far it is, and writes one small program for each kind of failure."""
+    """Runs programs, prints progress, new refusals and failures, and writes one small program per kind of failure.
+
+    The file `tally` in `work` has the number of programs that agree on all targets and the count of each outcome.
+    """
     work.mkdir(parents=True, exist_ok=True)
     counts: Counter[tuple[str, str]] = Counter()
-    started, failures = time.monotonic(), 0
+    started, failures, agreed = time.monotonic(), 0, 0
     _load_the_compiler()
     for number in range(seed, seed + count):
         program = random_program(number)
-        for outcome in outcomes_apart(program):
+        found = outcomes_apart(program)
+        agreed += all(outcome.kind == "agreed" for outcome in found)
+        for outcome in found:
             key = (outcome.kind, outcome.reason)
             counts[key] += 1
             if outcome.failed:
@@ -153,12 +158,20 @@ def main(count: int, seed: int, work: Path) -> int:
                     _write(work, number, program, outcome)
                 first = outcome.detail.splitlines()[0][:200]
                 print(f"seed {number}, {outcome.target}: {outcome.kind}: {first}", flush=True)
+            elif outcome.kind == "refused" and counts[key] == 1:
+                print(f"seed {number}, {outcome.target}: refused: {outcome.reason}", flush=True)
         done = number - seed + 1
         if done % 10 == 0 or done == count:
-            print(f"{done} of {count} programs, {failures} failures, {time.monotonic() - started:.0f} s", flush=True)
-    for (kind, reason), times in sorted(counts.items(), key=lambda item: -item[1]):
-        print(f"{times:6} {kind}{': ' if reason else ''}{reason}")
+            seconds = time.monotonic() - started
+            print(f"{done} of {count} programs, {agreed} agree, {failures} failures, {seconds:.0f} s", flush=True)
+            _write_tally(work / "tally", f"seeds {seed} to {number}: {agreed} of {done} programs agree", counts)
+    print((work / "tally").read_text(), end="")
     return 1 if failures else 0
+
+
+def _write_tally(path: Path, heading: str, counts: Counter[tuple[str, str]]) -> None:
+    lines = [f"{times:6} {kind}{': ' if reason else ''}{reason}" for (kind, reason), times in counts.most_common()]
+    path.write_text("\n".join([heading, *lines, ""]))
 
 
 def _load_the_compiler() -> None:
