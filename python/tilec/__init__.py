@@ -2,8 +2,8 @@
 
     import tilec as ct
 
-is the namespace of kernels: the names of cuTile Python with the same meaning. Beside it stands the compiler's own
-interface: compile, run, load_artifact, Module. Importing this package does not load MLIR.
+is the namespace of kernels: the names of cuTile Python with the same meaning, and the interface of the compiler:
+compile, run, load_artifact, Module. Importing this package does not load MLIR.
 """
 
 # ruff: noqa: F401  (the imports are the namespace)
@@ -116,7 +116,7 @@ from tilec.language.shape import (
 from tilec.language.view import Array, Tile, TiledView
 from tilec.version import VERSION as __version__
 
-# The name by which programs written for cuTile catch every error.
+# Programs written for cuTile catch every error by this name.
 TileError = TilecError
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ if TYPE_CHECKING:
     from tilec.signature import Signature
     from tilec.text_input.module import Module
 
-# Imported on first use, because importing tilec loads neither MLIR nor a backend: name, and the module that defines it.
+# Imported on first use, because importing tilec loads neither MLIR nor a backend: name -> module that defines it.
 _LAZY = {
     "launch": "tilec.driver.kernel_launch",
     "compile": "tilec.driver.stages",

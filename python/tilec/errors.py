@@ -23,8 +23,8 @@ class SourceLocation:
         return f"{self.file}:{self.line}" + (f":{self.column}" if self.column else "")
 
     def excerpt(self) -> str:
-        """The source line with a caret below the place, or nothing where the file cannot be read."""
-        # A name with a zero is that of no file, and an error of the system's.
+        """The source line with a caret below the column; empty if the file cannot be read."""
+        # File names cannot contain NUL, and opening one raises ValueError.
         line = "" if "\0" in self.file else linecache.getline(self.file, self.line).rstrip("\r\n")
         if not line:
             return ""
@@ -41,7 +41,7 @@ class SourceLocation:
 
 
 def _shown_part(length: int, column: int) -> tuple[int, int]:
-    """Of a line longer than anybody reads, the part around a column."""
+    """The bounds of the part of a long line around a column."""
     if length <= _LONGEST_EXCERPT:
         return 0, length
     start = max(0, min(column - _LONGEST_EXCERPT // 2, length - _LONGEST_EXCERPT))
@@ -49,7 +49,7 @@ def _shown_part(length: int, column: int) -> tuple[int, int]:
 
 
 def _visible(text: str) -> str:
-    """The text without what would move a terminal's cursor."""
+    """The text with characters replaced that would move a terminal's cursor."""
     return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
@@ -98,7 +98,7 @@ def _line(severity: str, message: str, location: SourceLocation | None) -> str:
 
 @dataclass(frozen=True)
 class CompilerWarning:
-    """What is legal and likely a mistake; `str()` is the whole message with excerpt."""
+    """A report of what is legal but likely a mistake; `str()` is the whole message with excerpt."""
 
     message: str
     location: SourceLocation | None = None

@@ -1,4 +1,4 @@
-"""Every environment variable that tilec reads, in one place."""
+"""The environment variables that tilec reads."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ def full_traceback() -> bool:
 
 
 def cache_folder() -> Path:
-    """Where results that take long are kept: `TILEC_CACHE`, else tilec's folder in the user's cache."""
+    """The folder of cached results: `TILEC_CACHE`, else tilec's folder in the user's cache."""
     own = os.environ.get("TILEC_CACHE")
     return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tilec"

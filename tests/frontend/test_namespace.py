@@ -1,12 +1,14 @@
-"""`import tilec as ct`: what is there, and what it does not load."""
+"""The namespace of `import tilec as ct`: its names, and the modules that the import does not load."""
 
 from __future__ import annotations
 
+import importlib.resources
 import importlib.util
 import inspect
 import subprocess
 import sys
-from pathlib import Path
+import tomllib
+from pathlib import Path, PurePath
 
 import numpy as np
 import pytest
@@ -35,7 +37,7 @@ METHODS = [
 def test_every_function_of_the_language_has_a_builder_with_its_parameters(name: str, function: object) -> None:
     signature = getattr(function, "signature", None) or inspect.signature(function)  # type: ignore[arg-type]
     builder = inspect.signature(HANDLERS[function])
-    # Raises TypeError where the builder takes other arguments than the language promises.
+    # Raises TypeError if the builder does not take the parameters of the language function.
     builder.bind(emitter=None, **dict.fromkeys(signature.parameters))
 
 
@@ -103,4 +105,12 @@ def test_the_classes_for_editors_list_what_kernels_know(kind: type) -> None:
 
 
 def test_the_package_says_that_it_has_types() -> None:
-    assert (Path(ct.__file__).parent / "py.typed").is_file()
+    assert importlib.resources.files("tilec").joinpath("py.typed").is_file()
+
+
+def test_the_wheel_contains_the_marker_of_a_typed_package() -> None:
+    settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["tool"]["scikit-build"]
+    # Files of the package folder are in the wheel unless a pattern excludes them.
+    assert settings["wheel"]["packages"]["tilec"] == "python/tilec"
+    assert (Path(__file__).parents[2] / "python/tilec/py.typed").is_file()
+    assert not any(PurePath("tilec/py.typed").match(pattern) for pattern in settings["wheel"]["exclude"])

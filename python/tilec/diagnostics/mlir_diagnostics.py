@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from tilec.dialect.location import UNNAMED, innermost
 from tilec.dialect.mlir import ir
 from tilec.errors import Note, SourceLocation, VerificationError
 
-# A line that a verifier of ours adds to its diagnostic: the bindings let a verifier say no note.
+# A line that a verifier of tilec adds to its diagnostic, because the bindings cannot attach notes.
 _NOTE = re.compile(r"^note: (.*) at (loc\(.*\))$", re.MULTILINE)
 
 
-def verification_error(error: Any, file: str) -> VerificationError:
-    """The first diagnostic of an MLIRError with its notes; places in unnamed text are places in `file`."""
+def verification_error(error: ir.MLIRError, file: str) -> VerificationError:
+    """The first diagnostic of an MLIRError with its notes; locations in unnamed text are in `file`."""
     first = next(iter(error.error_diagnostics), None)
     if first is None:
         return VerificationError(str(error).strip().splitlines()[0])
-    notes = [Note(_brief(note.message), place(note.location, file)) for note in _notes(first)]
-    notes += [Note(text, place(_parsed(where, first), file)) for text, where in _NOTE.findall(first.message)]
-    return VerificationError(_brief(first.message), place(first.location, file), notes)
+    notes = [Note(_brief(note.message), source_location(note.location, file)) for note in _notes(first)]
+    notes += [Note(text, source_location(_parsed(where, first), file)) for text, where in _NOTE.findall(first.message)]
+    return VerificationError(_brief(first.message), source_location(first.location, file), notes)
 
 
-def _notes(diagnostic: Any) -> Iterable[Any]:
-    # MLIR adds the whole operation to what a verifier says; the place says it better.
+def _notes(diagnostic: ir.DiagnosticInfo) -> list[ir.DiagnosticInfo]:
+    # MLIR attaches the whole operation to the diagnostic of a verifier; the location is shorter.
     return [note for note in diagnostic.notes if not note.message.startswith("see current operation")]
 
 
-def _parsed(location: str, diagnostic: Any) -> ir.Location:
+def _parsed(location: str, diagnostic: ir.DiagnosticInfo) -> ir.Location:
     # The bindings cannot parse a location by itself.
     return ir.Module.parse(f"module {{}} {location}", context=diagnostic.location.context).operation.location
 
@@ -39,8 +37,8 @@ def _brief(message: str) -> str:
     return message.strip().splitlines()[0]
 
 
-def place(location: Any, file: str) -> SourceLocation | None:
-    """The innermost place of a location of MLIR, or None where it tells none; unnamed text is `file`."""
+def source_location(location: ir.Location, file: str) -> SourceLocation | None:
+    """The innermost file location of an MLIR location, or None if it has none; unnamed text is `file`."""
     found = innermost(location)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Errors leave the package with the frames of the caller only: the message says the rest."""
+"""Removes the frames of the package from the tracebacks of errors that users see."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tilec.errors import TilecError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Folders of code that is not the user's: this package, and Python's own library.
+# Folders of code that is not the user's: this package and the standard library.
 _FOREIGN = (str(Path(options.__file__).parent), sysconfig.get_path("stdlib"))
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:
-    """A function of the public interface, whose errors carry no frames of the package but the one that raises them.
+    """A function of the public interface: tracebacks of its errors show one frame of the package.
 
-    Scripts, notebooks and pytest then show the user's lines and the message, without a hook of the interpreter.
+    Scripts, notebooks and pytest show the user's lines and the message without a hook of the interpreter.
     `TILEC_TRACEBACK=full` keeps every frame.
     """
 
@@ -38,7 +38,7 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _users(cause: BaseException | None) -> BaseException | None:
-    """The cause if it was raised by code of the user, as in a file that cannot be imported."""
+    """The cause if code of the user raised it, as in a file that cannot be imported."""
     if cause is None or isinstance(cause, TilecError) or cause.__traceback__ is None:
         return None
     trace = cause.__traceback__

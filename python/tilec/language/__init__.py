@@ -1,4 +1,4 @@
-"""The functions a kernel may call, by op group: what each means, and its parameters.
+"""The functions that kernels call, by op group.
 
-They are signatures only. Inside a kernel, `tilec.ast_to_tile` builds their operations; on the host they raise.
+They are signatures only: in a kernel, `tilec.ast_to_tile` builds their operations; on the host they raise.
 """

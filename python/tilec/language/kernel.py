@@ -292,14 +292,14 @@ def _run(path: Path) -> ModuleType:
         raise InputError(f"not Python: {problem.msg}", where) from problem
     except Exception as problem:
         raise InputError(
-            f"{path} cannot be imported: {type(problem).__name__}: {problem}", _place(problem)
+            f"{path} cannot be imported: {type(problem).__name__}: {problem}", _raised_at(problem)
         ) from problem
     finally:
         sys.path.pop(0)
     return module
 
 
-def _place(problem: Exception) -> SourceLocation | None:
+def _raised_at(problem: Exception) -> SourceLocation | None:
     trace = problem.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -1,4 +1,4 @@
-"""The mark of a function that exists inside kernels only."""
+"""The decorator of functions that can be called in kernels only."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def kernel_function(*, on_host: Callable[..., Any]) -> Callable[[Callable[P, R]]
 def kernel_function(
     function: Callable[..., Any] | None = None, *, on_host: Callable[..., Any] | None = None
 ) -> Callable[..., Any]:
-    """A function whose body the compiler supplies; `.signature` is what a call in a kernel is bound to.
+    """A function whose operations the compiler builds; calls in a kernel are bound to its `.signature`.
 
-    On the host it raises CompileError, or does what `on_host` does.
+    On the host it calls `on_host`, or raises CompileError without it.
     """
     if function is None:
         return lambda decorated: _stub(decorated, on_host)
@@ -48,10 +48,10 @@ def _stub(function: Callable[..., Any], on_host: Callable[..., Any] | None) -> C
 
 
 def methods(kind: type) -> dict[str, Callable[..., Any]]:
-    """The methods of a class that kernels know, by name."""
+    """The methods of a class that can be called in kernels, by name."""
     return {name: value for name, value in vars(kind).items() if hasattr(value, "signature")}
 
 
 def properties(kind: type) -> list[str]:
-    """The names of the properties of a class that kernels know."""
+    """The names of the properties of a class that can be read in kernels."""
     return [name for name, value in vars(kind).items() if isinstance(value, property)]

@@ -1,1 +1,1 @@
-"""State of the Python process that a compile changes for a while: recursion limit, garbage collector."""
+"""State of the Python process that a compile changes temporarily: recursion limit, garbage collector."""

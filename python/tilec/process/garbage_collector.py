@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def suspended_garbage_collector() -> Iterator[None]:
-    """Suspends the collector within; readers create many objects and keep them all, so each collection is wasted."""
+    """Suspends the collector in its body: readers keep every object they create, so a collection frees none."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -6,13 +6,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Texts nest up to 1024 levels deep, of which readers and printers take some calls each.
+# Texts nest up to 1024 levels, and readers and printers make several calls per level.
 _CALLS = 10_000
 
 
 @contextmanager
 def deep_recursion() -> Iterator[None]:
-    """Raises the recursion limit within, counted from the depth of the caller."""
+    """Raises the recursion limit in its body, counted from the depth of the caller."""
     before = sys.getrecursionlimit()
     depth, frame = 0, sys._getframe()
     while frame is not None:

@@ -1,1 +1,1 @@
-"""Signatures of kernels: from a call's arguments and from text."""
+"""Signatures of kernels, from the arguments of a call and from text."""

@@ -1,9 +1,9 @@
-"""The signature that a call's arguments ask for, specialised by what is seen in its arrays."""
+"""The signature of a call, specialized for the strides and alignment of its arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from tilec.language.kernel import Kernel
 
 
-def from_arguments(kernel: Kernel, arguments: Sequence[Any]) -> Signature:
+def from_arguments(kernel: Kernel, arguments: Sequence[object]) -> Signature:
     """Element types, ranks, unit strides and 16-byte alignment of arrays; types of scalars; values of constants.
 
-    Two calls have the same signature, and so share a compiled kernel, if they differ in nothing the code relies on.
-    Raises InputError where an argument does not fit its parameter.
+    Calls that agree in everything the code relies on have the same signature, and share a compiled kernel.
+    Raises InputError if an argument does not fit its parameter.
     """
     if len(arguments) != len(kernel.parameters):
         names = ", ".join(kernel.parameters)
@@ -32,7 +32,7 @@ def from_arguments(kernel: Kernel, arguments: Sequence[Any]) -> Signature:
     return Signature(tuple(map(lambda name, value: _argument(kernel, name, value), kernel.parameters, arguments)))
 
 
-def _argument(kernel: Kernel, name: str, value: Any) -> Argument:
+def _argument(kernel: Kernel, name: str, value: object) -> Argument:
     if name in kernel.constants:
         return ConstantArgument(name, constant_value(_constant(name, value)))
     if is_array(value) and not isinstance(value, np.generic):
@@ -40,7 +40,7 @@ def _argument(kernel: Kernel, name: str, value: Any) -> Argument:
     return ScalarArgument(name, _scalar(name, value, kernel.scalar_types.get(name)).element)
 
 
-def _constant(name: str, value: Any) -> bool | int | float | str | None | DType:
+def _constant(name: str, value: object) -> bool | int | float | str | None | DType:
     if isinstance(value, np.generic) and value.shape == ():
         value = value.item()
     value = foreign_dtype(value) or value
@@ -52,7 +52,7 @@ def _constant(name: str, value: Any) -> bool | int | float | str | None | DType:
     )
 
 
-def _scalar(name: str, value: Any, forced: DType | None) -> DType:
+def _scalar(name: str, value: object, forced: DType | None) -> DType:
     if isinstance(value, np.generic):
         dtype = from_numpy(value.dtype)
         if dtype is not None:

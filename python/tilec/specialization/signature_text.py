@@ -1,4 +1,4 @@
-"""Reader of the text form of signatures; the grammar is told in tilec.signature."""
+"""Reader of the text form of signatures; tilec.signature describes the grammar."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilec.diagnostics.mlir_diagnostics import place, verification_error
+from tilec.diagnostics.mlir_diagnostics import source_location, verification_error
 from tilec.diagnostics.user_traceback import public
 from tilec.dialect.assembly.limits import check_limits
 from tilec.dialect.assembly.printer import print_module
@@ -133,8 +133,8 @@ class Module:
         wrong = hint_warnings(self.ir)
         if wrong:
             (location, message), *rest = wrong
-            notes = [Note(other, place(at, self._file)) for at, other in rest]
-            raise VerificationError(message, place(location, self._file), notes)
+            notes = [Note(other, source_location(at, self._file)) for at, other in rest]
+            raise VerificationError(message, source_location(location, self._file), notes)
 
     def warnings(self, hints: bool = False) -> list[CompilerWarning]:
         """Reports what is legal but likely a mistake, such as a misspelled field.
@@ -153,7 +153,7 @@ class Module:
             []
         """
         found = [*slip_warnings(self.ir), *(hint_warnings(self.ir) if hints else ())]
-        return [CompilerWarning(message, place(location, self._file)) for location, message in found]
+        return [CompilerWarning(message, source_location(location, self._file)) for location, message in found]
 
     @public
     @deep_recursion()
