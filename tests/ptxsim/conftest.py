@@ -1,10 +1,11 @@
-"""What the tests of the simulator share."""
+"""Fixtures of the simulator tests."""
 
 from __future__ import annotations
 
 import struct
 import sys
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 from tilec.runtime.ptxsim import _native
 
-# The programs that tests share are modules beside them.
+# Programs shared by several tests are modules of this folder.
 sys.path.insert(0, str(Path(__file__).parent))
 
 _ELEMENT_NAMES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
@@ -85,6 +86,12 @@ def _compose(body: str, arguments: Sequence[np.ndarray | bytes | int], target: s
     return _HEADER.format(target=target, parameters=", ".join(parameters), body=body)
 
 
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> _native.Program:
+    """The program of this text, parsed once for all seeds."""
+    return _native.Program(text)
+
+
 def _parameter_block(arguments: Sequence[np.ndarray | bytes | int]) -> bytes:
     block = bytearray()
     for argument in arguments:
@@ -106,7 +113,7 @@ def simulate() -> Callable[..., dict[str, int]]:
 
     def run(body, *arguments, block=32, target="sm_100a", reached=(), cluster=1, grid=None, **options):
         arrays = [array for array in (*arguments, *reached) if isinstance(array, np.ndarray)]
-        return _native.Program(_compose(body, arguments, target)).run(
+        return _parsed(_compose(body, arguments, target)).run(
             "kernel",
             grid=(grid or cluster,),
             block=(block,),
@@ -163,7 +170,7 @@ def _evaluation(instruction: str, result: str, sources: Sequence[tuple[str, floa
 
 @pytest.fixture
 def evaluate(simulate: Callable[..., dict[str, int]]) -> Callable[..., np.generic]:
-    """The value of register d after one instruction over registers a, b, c and e, in all of 32 lanes alike.
+    """The value of register d after one instruction over registers a, b, c and e, the same in all 32 lanes.
 
     A source is (kind, value); kinds are types of PTX. Registers are as wide as their kind, and of type .b.
     """
@@ -178,7 +185,7 @@ def evaluate(simulate: Callable[..., dict[str, int]]) -> Callable[..., np.generi
 
 @pytest.fixture
 def over_lanes(simulate: Callable[..., dict[str, int]]) -> Callable[..., np.ndarray]:
-    """What each of the threads has in %r1 after `body`; %r0 is %tid.x, and p1, p2, ... are further arguments."""
+    """The value of %r1 in each thread after `body`; %r0 is %tid.x, and p1, p2, ... are further arguments."""
 
     def run(body: str, *arguments: np.ndarray | bytes | int, block: int = 32, **options: object) -> np.ndarray:
         out = np.zeros(block * options.get("cluster", 1), np.uint32)
@@ -197,7 +204,7 @@ def program() -> Callable[..., dict[str, int]]:
 
     def run(body: str, block: Sequence[int], *arguments: np.ndarray | bytes | int, **options: object) -> dict[str, int]:
         ranges = [(a.ctypes.data, a.nbytes, True) for a in arguments if isinstance(a, np.ndarray)]
-        return _native.Program(_compose(body, arguments, "sm_100a")).run(
+        return _parsed(_compose(body, arguments, "sm_100a")).run(
             "kernel", (1,), block, parameters=_parameter_block(arguments), ranges=ranges, **options
         )
 

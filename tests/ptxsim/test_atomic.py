@@ -1,4 +1,4 @@
-"""atom and red: the operation, what it returns, and that lanes do not lose each other's."""
+"""atom and red: the operation, the returned value, and that no update of a lane is lost."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def test_one_operation(simulate, operation, before, operands, after, space):
     out = np.zeros(2, np.uint32)
     values = ", ".join(f"%r{10 + i}" for i in range(len(operands)))
     loads = "".join(f"mov.b32 %r{10 + i}, {value};" for i, value in enumerate(operands))
-    place = "[%rd1]" if space == "global" else "[room]"
+    address = "[%rd1]" if space == "global" else "[room]"
     simulate(
         f"""
-        .shared .u32 room; ld.param.u64 %rd1, [p0]; mov.b32 %r1, {before}; st.{space}.b32 {place}, %r1; {loads}
-        atom.{space}.{operation} %r2, {place}, {values};
-        ld.{space}.b32 %r3, {place}; st.global.v2.b32 [%rd1], {{%r2, %r3}};""",
+        .shared .u32 room; ld.param.u64 %rd1, [p0]; mov.b32 %r1, {before}; st.{space}.b32 {address}, %r1; {loads}
+        atom.{space}.{operation} %r2, {address}, {values};
+        ld.{space}.b32 %r3, {address}; st.global.v2.b32 [%rd1], {{%r2, %r3}};""",
         out,
         block=1,
     )

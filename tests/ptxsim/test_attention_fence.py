@@ -35,7 +35,7 @@ def attention():
 
 
 def _fence_behind_arrival(ptx: str) -> list[str]:
-    """Each fence that stands within three lines before an arrival of its threads, moved behind it."""
+    """The PTX with each fence within three lines before an arrival moved after that arrival."""
     lines = ptx.splitlines()
     moved = []
     for number, line in enumerate(lines):

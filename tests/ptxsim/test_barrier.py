@@ -1,4 +1,4 @@
-"""bar, barrier and barrier.cluster: who waits for whom, and what is then known."""
+"""bar, barrier and barrier.cluster: the threads that wait, and the accesses ordered by them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_nothing_less_will_do(over_lanes, barrier, seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_arrive_does_not_wait(over_lanes, seed):
-    """Warp 0 produces and arrives; warp 1 waits for both. Then the other way round on another barrier."""
+    """Warp 0 produces and arrives; warp 1 waits for both; then the reverse on another barrier."""
     got = over_lanes(
         """
         .shared .u32 word; setp.lt.u32 %p1, %r0, 32; @!%p1 bra consumer;

@@ -114,7 +114,7 @@ def test_the_program_may_trap(simulate, instruction):
     assert (caught.value.kind, caught.value.thread) == ("program", (5, 0, 0))
 
 
-def test_instructions_about_time_pass(over_lanes):
+def test_instructions_without_effect(over_lanes):
     got = over_lanes(
         "nanosleep.u32 100; pmevent 3; griddepcontrol.wait; griddepcontrol.launch_dependents; "
         "setmaxnreg.dec.sync.aligned.u32 40; mov.u32 %r1, 1;"
@@ -122,7 +122,7 @@ def test_instructions_about_time_pass(over_lanes):
     assert got.all()
 
 
-def test_endless_loop_meets_the_step_limit(simulate):
+def test_endless_loop_reaches_the_step_limit(simulate):
     with pytest.raises(_native.Trap) as caught:
         simulate("L: bra L;", step_limit=1000)
     assert caught.value.kind == "step-limit"
@@ -164,7 +164,7 @@ def test_a_block_waits_for_one_that_starts_later(simulate, seed):
 
 
 def test_threads_that_only_spin_are_a_deadlock(simulate):
-    """Nobody ever writes the flag."""
+    """No thread ever writes the flag."""
     with pytest.raises(_native.Trap) as caught:
         simulate(
             "ld.param.u64 %rd1, [p0]; s: ld.acquire.gpu.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra s;",

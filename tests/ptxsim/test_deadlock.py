@@ -1,4 +1,4 @@
-"""A spinning deadlock is found soon, with who waits for what; a program that goes on is never stopped."""
+"""A spinning deadlock is found within a second and names the waiting warps; a program with progress is not stopped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STUCK = {
         FLAG + "setp.lt.u32 %p2, %r0, 16; @%p2 bra w; bar.sync 0; bra e; w:" + SPIN.removeprefix(FLAG) + " e:",
         64,
     ),
-    "a lock that nobody frees": (
+    "a lock that is never released": (
         FLAG + "s: atom.global.cas.b32 %r1, [%rd1], 1, 2; setp.ne.u32 %p1, %r1, 1; @%p1 bra s;",
         64,
     ),

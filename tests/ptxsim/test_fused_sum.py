@@ -14,15 +14,17 @@ import pytest
 from tilec.runtime.ptxsim import _native as ptxsim
 
 DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
-WORD = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 SMALLEST_EXPONENT = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
 
 
 def exponent_of(value: Fraction, smallest: int) -> int:
-    exponent = smallest
-    while abs(value) >= Fraction(2) ** (exponent + 1):
-        exponent += 1
-    return exponent
+    if not value:
+        return smallest
+    exponent = abs(value.numerator).bit_length() - value.denominator.bit_length()
+    if abs(value) < Fraction(2) ** exponent:
+        exponent -= 1
+    return max(exponent, smallest)
 
 
 def toward_zero(value: Fraction, unit: Fraction) -> Fraction:
@@ -49,7 +51,7 @@ def reference(format_name, a, b, c, fraction_bits, result_bits):
 
 
 def bits(array) -> list[int]:
-    return array.view(WORD[array.dtype.itemsize]).ravel().tolist()
+    return array.view(BITS[array.dtype.itemsize]).ravel().tolist()
 
 
 def simulate(format_name, a, b, c, **rule):
@@ -106,7 +108,7 @@ def test_a_small_term_is_cut_at_25_fraction_bits():
 
 
 def test_the_result_is_truncated_not_rounded():
-    # 1 + 2**-24 + 2**-25 lies above the middle of 1 and 1 + 2**-23.
+    # 1 + 2**-24 + 2**-25 is above the middle of 1 and 1 + 2**-23.
     assert one_sum([1, 2**-12, 2**-12], [1, 2**-12, 2**-13], 0) == 1
 
 

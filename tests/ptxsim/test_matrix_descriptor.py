@@ -1,4 +1,4 @@
-"""Shared-memory descriptors of wgmma and tcgen05: where an element of the matrix lies."""
+"""Shared-memory descriptors of wgmma and tcgen05: the address of each element of the matrix."""
 
 from __future__ import annotations
 

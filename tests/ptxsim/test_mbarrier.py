@@ -1,4 +1,4 @@
-"""The mbarrier: its state machine (vectors M1 to M6), its waits, what it orders, and each misuse."""
+"""The mbarrier: its state machine (vectors M1 to M6), its waits, the accesses it orders, and each misuse."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def test_waiting_for_ever_is_a_deadlock(simulate):
 
 
 def test_a_program_that_gives_up_waiting_is_none(over_lanes):
-    """try_wait may return false: after a few tries the thread goes another way."""
+    """try_wait may return false: after a few tries the thread takes another branch."""
     got = over_lanes(
         SETUP.format(count=2)
         + (

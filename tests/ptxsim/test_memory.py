@@ -1,4 +1,4 @@
-"""Loads and stores: widths, vectors, state spaces, parameters, initialised variables; and what they may not do."""
+"""Loads and stores: widths, vectors, state spaces, parameters, initialised variables; accesses that are refused."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_shared_variables_begin_after_the_system_kilobyte(over_lanes):
 
 
 def test_local_memory_belongs_to_a_thread(over_lanes):
-    """Written at one place by all, read back generically."""
+    """All threads write one address and read it through a generic address."""
     got = over_lanes("""
     .local .align 4 .b8 room[8];
     mov.u64 %rd1, room; st.local.u32 [room+4], %r0; cvta.local.u64 %rd2, %rd1; ld.u32 %r1, [%rd2+4];""")

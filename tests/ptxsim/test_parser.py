@@ -1,4 +1,4 @@
-"""What is read, what is refused with line and column, and that no text ends the process."""
+"""Accepted texts, refused texts with line and column, and that no text ends the process."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ def _store(simulate, before="", after="", commit=COMMIT, wait=WAIT, seed=0):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("fence", [FENCE, "fence.proxy.async;"])
-@pytest.mark.parametrize("place", ["before", "after"])
-def test_the_fence_stands_on_either_side_of_the_barrier(simulate, place, fence, seed):
-    assert (_store(simulate, **{place: fence}, seed=seed) == np.arange(64)).all()
+@pytest.mark.parametrize("position", ["before", "after"])
+def test_a_fence_on_either_side_of_the_barrier(simulate, position, fence, seed):
+    assert (_store(simulate, **{position: fence}, seed=seed) == np.arange(64)).all()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -104,7 +104,7 @@ def test_load_without(simulate, kind, parts, seed):
 
 
 def test_switches(simulate):
-    """allow_unconfirmed takes a plain barrier after mbarrier.init; checks=False runs what is a race."""
+    """allow_unconfirmed takes a plain barrier after mbarrier.init; checks=False runs a program with a race."""
     simulate(LOAD.format(fence="", wait=WAIT_FULL, use=USE), np.zeros(32, np.uint32), allow_unconfirmed=True)
     simulate(
         STORE.format(before="", after="", commit=COMMIT, wait=WAIT), np.zeros(64, np.uint16), block=64, checks=False

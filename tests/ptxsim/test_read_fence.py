@@ -46,10 +46,10 @@ def _run(over_lanes, seed: int, before: str = "", reader: str = "", issuer: str 
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("place", ["reader", "issuer"])
+@pytest.mark.parametrize("position", ["reader", "issuer"])
 @pytest.mark.parametrize("fence", [FENCE, "fence.proxy.async;"])
-def test_a_fence_orders_the_read_before_the_copy(over_lanes, place, fence, seed):
-    _run(over_lanes, seed, **{place: fence})
+def test_a_fence_orders_the_read_before_the_copy(over_lanes, position, fence, seed):
+    _run(over_lanes, seed, **{position: fence})
 
 
 @pytest.mark.parametrize("seed", SEEDS)

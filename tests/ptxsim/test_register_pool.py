@@ -8,7 +8,7 @@ import pytest
 from tilec.runtime.ptxsim import _native
 
 SEEDS = range(20)
-# Warps 0 to 3 give registers back, warps 4 to 11 take them.
+# Warps 0 to 3 release registers, warps 4 to 11 request them.
 MODULE = """
 .version 8.8
 .target sm_90a

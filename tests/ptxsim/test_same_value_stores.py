@@ -1,4 +1,4 @@
-"""Stores of one value to one word by several warps at once are no race by default; all else still is."""
+"""Concurrent stores of one value to one address are not a race by default; other concurrent accesses are."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_one_byte_differs(over_lanes, seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_read_at_the_same_time(over_lanes, seed):
-    """Each warp reads the word after its own store, while the other may still store."""
+    """Each warp reads the address after its own store, while the other may still store."""
     assert "not known to be complete" in _race(over_lanes, SAME + "ld.shared.u32 %r1, [s];", seed)
 
 

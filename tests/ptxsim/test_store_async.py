@@ -44,7 +44,7 @@ def test_vectors(over_lanes, seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_reduction_of_all_lanes(over_lanes, seed):
-    """One word gets 0 + ... + 31, and 32 * 100 more from rank 1."""
+    """The sum of 0 to 31 and, from rank 1, of 32 * 100 more is added at one address."""
     store = "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r6], %r8, [%r7];"
     got = _exchange(over_lanes, store=store, prepare="@%p1 st.shared.u32 [room], 0;", read=OWN.format(0), seed=seed)
     assert got == [496 + 3200] * 32 + [496] * 32

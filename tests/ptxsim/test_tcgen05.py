@@ -1,4 +1,4 @@
-"""tcgen05: one matrix product through shared and tensor memory, and what each step of its protocol is for."""
+"""tcgen05: one matrix product through shared and tensor memory, and the fault that follows from each missing step."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ UNTOUCHED = 0x4B000000  # 2**23 as f32, in every cell before the product
 
 REGISTERS = "{" + ", ".join(f"%r{100 + i}" for i in range(COLUMNS)) + "}"
 
-# p0 and p1: images of A and B, 16 KiB each; p2: 128 x 64 words of tensor memory.
+# p0 and p1: images of A and B, 16 KiB each; p2: 128 x 64 cells of tensor memory.
 BODY = (
     """
 .shared .align 1024 .b8 a[16384];
@@ -104,7 +104,7 @@ def image(matrix: np.ndarray, swizzle: str, transposed: bool) -> tuple[np.ndarra
         # Core matrices of 8 lines of 16 bytes; along the lines every 128 bytes, then the next 8 lines.
         lines = matrix.T if transposed else matrix
         across = lines.shape[1] * size // 16
-        place = [
+        offsets = [
             (line // 8 * across + at * size // 16) * 128 + line % 8 * 16 + at * size % 16
             for line in range(lines.shape[0])
             for at in range(lines.shape[1])
@@ -116,7 +116,7 @@ def image(matrix: np.ndarray, swizzle: str, transposed: bool) -> tuple[np.ndarra
         period = 4 if swizzle == "128B_atom_32B" else 8
         lines = matrix.T if transposed else matrix
         blocks = lines.shape[0] * span
-        place = [
+        offsets = [
             swizzled(at * size // span * blocks + line * span + at * size % span, swizzle)
             for line in range(lines.shape[0])
             for at in range(lines.shape[1])
@@ -125,7 +125,7 @@ def image(matrix: np.ndarray, swizzle: str, transposed: bool) -> tuple[np.ndarra
     memory = np.zeros(16384, np.uint8)
     values = np.ascontiguousarray(lines).view(np.uint8).reshape(-1, size)
     for byte in range(size):
-        memory[np.array(place) + byte] = values[:, byte]
+        memory[np.array(offsets) + byte] = values[:, byte]
     return memory, (leading >> 4) << 16 | (stride >> 4) << 32 | 1 << 46 | MODES[swizzle] << 61
 
 

@@ -1,4 +1,4 @@
-"""Forms of the matrix and bulk instructions: mutilated text is refused, never a crash; what has no row is listed."""
+"""Forms of the matrix and bulk instructions: damaged text is refused, never a crash; unknown forms are listed."""
 
 from __future__ import annotations
 

@@ -56,13 +56,13 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes_of_a_load(simulate, shape):
-    count, place = SHAPES[shape]
+    count, cell_of = SHAPES[shape]
     got = np.zeros((4, 32, count), np.uint32)
     load = f"tcgen05.ld.sync.aligned.{shape}.b32 {vector(count)}, [%r5];\n"
     simulate(FILL + WAIT_STORE + load + WAIT_LOAD + write_out(count) + FREE, got, block=128)
     for warp in range(4):
         for r in range(count):
-            lane, column = place(r)
+            lane, column = cell_of(r)
             np.testing.assert_array_equal(got[warp, :, r], 1000 * (32 * warp + lane) + column)
 
 
@@ -162,7 +162,7 @@ def test_an_allocation_waits_for_room(simulate):
     assert raised.value.kind == "deadlock"
 
 
-# Source rows of 32 bytes as core matrices (LBO 128, SBO 256): row i, word j holds 100 * i + j.
+# Source rows of 32 bytes as core matrices (LBO 128, SBO 256): row i, element j holds 100 * i + j.
 COPY = """
 .shared .align 128 .b8 rows[4096];
 .shared .align 8 .b64 done;

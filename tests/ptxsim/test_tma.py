@@ -75,7 +75,7 @@ def test_a_tile_arrives_swizzled_and_complete(simulate, tensor_map, matrix, alig
 
 
 def traps_of(simulate, body, *arguments, seeds=4, **options) -> set[str]:
-    """The kinds of trap that the seeds give; each gives one."""
+    """The kinds of trap over all seeds; each seed traps."""
     kinds = set()
     for seed in range(seeds):
         with pytest.raises(ptxsim.Trap) as trap:

@@ -67,7 +67,7 @@ def test_only_some_lanes_are_undefined(over_lanes):
 
 
 def test_a_shuffle_moves_undefined_values(over_lanes):
-    """Lane 0 alone is defined: all may read it, and none may use what another lane gives."""
+    """Lane 0 alone is defined: all may read it, and none may use the value of another lane."""
     body = "setp.eq.u32 %p1, %r0, 0; @%p1 mov.u32 %r2, 5; shfl.sync.idx.b32 %r1, %r2, {}, 31, 0xffffffff;"
     assert (over_lanes(body.format(0)) == 5).all()
     with pytest.raises(_native.Trap, match="'%r1' is read but has no defined value"):

@@ -1,4 +1,4 @@
-"""The four warps of a warpgroup execute each wgmma instruction together; what it reads is ordered for all of them."""
+"""The four warps of a warpgroup execute each wgmma instruction together; its reads are ordered for all of them."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def test_three_of_four_warps(run, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("register", ["%rd3", "%rd4"])
 def test_another_descriptor_in_one_warp(run, register, seed):
-    what = {"%rd3": "descriptor of A", "%rd4": "descriptor of B"}[register]
+    operand = {"%rd3": "descriptor of A", "%rd4": "descriptor of B"}[register]
     changed = _text(product=f"@%p8 xor.b64 {register}, {register}, 8;\n" + PRODUCT)
-    _reported(run, changed, "divergence", what, seed)
+    _reported(run, changed, "divergence", operand, seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -83,7 +83,7 @@ def test_rows_of_another_warp_need_a_barrier(run, seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_fence_of_each_writer_comes_before_the_barrier(run, seed):
-    """Behind the barrier each warp needs a fence of its own: that of one warp does not do for the group."""
+    """After the barrier each warp needs a fence of its own: the fence of one warp does not cover the group."""
     late = STAGE.replace("fence.proxy.async.shared::cta;\nbar.sync 0;", "bar.sync 0;\n")
     run(_text(stage=late + "fence.proxy.async.shared::cta;\n"), seed)
     some = late + WARP + "@%p8 fence.proxy.async.shared::cta;\n"
@@ -101,7 +101,7 @@ def test_writing_before_the_wait(run, seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_wait_of_one_warp_counts_for_the_group(run, seed):
-    """One thread of a warpgroup gives a slot back: its wait_group covers the reads of all four warps."""
+    """One thread of a warpgroup releases a slot: its wait_group covers the reads of all four warps."""
     text = _text(wait="setp.eq.u32 %p9, %r0, 0;\n" + WAIT + "@%p9 st.shared.u32 [a+512], 0;\n")
     run(text, seed)
 

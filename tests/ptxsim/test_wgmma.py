@@ -1,4 +1,4 @@
-"""wgmma: 64 x 16 times 16 x 16 by one warpgroup, and what each step of its protocol is for."""
+"""wgmma: 64 x 16 times 16 x 16 by one warpgroup, and the fault that follows from each missing step."""
 
 from __future__ import annotations
 
