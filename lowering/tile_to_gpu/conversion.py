@@ -19,6 +19,7 @@ from tilec.lowering.tile_to_gpu.converts import RULES
 from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.pointer_vectors import PointerVectors
 from tilec.lowering.tile_to_gpu.slot_use import HeldSlot
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
@@ -79,7 +80,7 @@ class Conversion:
                 rule = RULES.get(operation.name)
                 if rule is None:
                     raise UnsupportedError(
-                        f"'{operation.name}' cannot be compiled for {self.target.name}",
+                        f"'{operation_name(op)}' cannot be compiled for {self.target.name}",
                         source_location(op.operation.location),
                     )
                 rule(op, self)

@@ -15,6 +15,7 @@ from tilec.lowering.tile.terminators import may_be_left
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.operand_source import ABSORBED, OperandSource, operand_source
+from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 
@@ -80,7 +81,7 @@ def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder
             _add(plan, _decide(op, target, warps, order, plan))
         elif name in ("cuda_tile.mmai", "cuda_tile.mmaf_scaled"):
             raise UnsupportedError(
-                f"'{name}' cannot be compiled for {target.name}", source_location(op.operation.location)
+                f"'{operation_name(op)}' cannot be compiled for {target.name}", source_location(op.operation.location)
             )
     _absorb(plan)
     return plan
@@ -111,7 +112,8 @@ def _unit(op: ir.OpView, target: Target, warps: int) -> tuple[MatrixUnit, tuple[
     """The first unit of the target that can do a multiply, and the reasons of those before it."""
     place = source_location(op.operation.location)
     if op.lhs.type.rank != 2:
-        raise UnsupportedError("a batched 'mmaf' cannot be compiled: multiply tiles of two dimensions", place)
+        message = f"a batched '{operation_name(op)}' cannot be compiled: multiply tiles of two dimensions"
+        raise UnsupportedError(message, place)
     element, (rows, columns) = spell(op.lhs.type.element), op.acc.type.shape
     refusals: list[str] = []
     for name in target.matrix_units:
@@ -120,7 +122,8 @@ def _unit(op: ir.OpView, target: Target, warps: int) -> tuple[MatrixUnit, tuple[
         if refusal is None:
             return unit, tuple(refusals)
         refusals.append(refusal)
-    raise UnsupportedError(f"'mmaf' of {element} cannot be compiled for {target.name}: {'; '.join(refusals)}", place)
+    name = operation_name(op)
+    raise UnsupportedError(f"'{name}' of {element} cannot be compiled for {target.name}: {'; '.join(refusals)}", place)
 
 
 def _operand(

@@ -26,4 +26,4 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: error: a batched 'mmaf' cannot be compiled
+// CHECK: error: a batched 'cuda_tile.mmaf' cannot be compiled

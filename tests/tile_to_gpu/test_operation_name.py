@@ -1,0 +1,51 @@
+"""Diagnostics name the function that a Python kernel calls, and the operation of Tile IR input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tilec
+from tilec.errors import UnsupportedError
+
+KERNEL = """\
+import tilec as ct
+
+@ct.kernel
+def kernel(x, y, b):
+    at = ct.arange(16, dtype=ct.int32)
+    tile = ct.load(x, (0,), (16,))
+    bytes = ct.load(b, (0, 0), (16, 32))
+    {statement}
+"""
+ATOMICS = {
+    f"ct.atomic_{name}": f"ct.atomic_{name}({array}, at, 1)"
+    for name, array in (("add", "x"), ("add", "y"), ("max", "y"), ("min", "y"), ("xchg", "x"), ("and", "y"))
+} | {f"ct.atomic_{name}": f"ct.atomic_{name}(y, at, 1)" for name in ("or", "xor")}
+STATEMENTS = ATOMICS | {
+    "ct.assert_": "ct.assert_(ct.bid(0) < 4)",
+    "ct.atomic_cas": "ct.atomic_cas(y, at, 0, 1)",
+    "ct.insert": "ct.store(x, (0,), ct.insert(tile, (0,), ct.zeros((4,), ct.float32)))",
+    "ct.mma": "ct.store(y, (0,), ct.reshape(ct.mma(bytes, ct.transpose(bytes), ct.zeros((16, 16), ct.int32)), (256,)))",
+    "ct.pack_to_bytes": "ct.store(b, (0, 0), ct.reshape(ct.pack_to_bytes(tile), (2, 32)).astype(ct.int8))",
+    "print": "print(tile)",
+}
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_python_kernels_are_named_by_their_function(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(KERNEL.format(statement=STATEMENTS[name]))
+    with pytest.raises(UnsupportedError, match=f"'{name}' cannot be compiled for sm_100a") as raised:
+        tilec.compile(path, signature="x: f32[?], y: i32[?], b: i8[?, ?]", target="sm_100a", stop="ptx")
+    assert raised.value.location is not None and raised.value.location.line == 8
+
+
+def test_tile_ir_keeps_the_name_of_the_operation(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.mlir"
+    path.write_text(
+        'cuda_tile.module @kernels { entry @kernel(%n: tile<i32>) { print_tko "%d", %n : tile<i32> -> token return } }'
+    )
+    with pytest.raises(UnsupportedError, match="'cuda_tile.print_tko' cannot be compiled for sm_100a"):
+        tilec.compile(path, target="sm_100a", stop="ptx")
