@@ -166,4 +166,4 @@ def test_a_function_without_source_is_refused(complaint: Any) -> None:
     def kernel(x):
         hidden(ct.load(x, (0,), (4,)))
 
-    assert "the source of 'hidden' cannot be read: put it into a file" in complaint(kernel, "x: f32[?]")
+    assert "the source of 'hidden' cannot be read: define it in a file" in complaint(kernel, "x: f32[?]")

@@ -66,7 +66,7 @@ def endless(n):
             "m",
             "expected a tile of 1 dimensions as array 'x' has, got a float32 tile of shape (4, 8)",
         ),
-        ("ct.mma(m, m, m)", None, "shapes (4, 8) and (4, 8) cannot be multiplied: 8 columns meet 4 rows"),
+        ("ct.mma(m, m, m)", None, "shapes (4, 8) and (4, 8) cannot be multiplied: x has 8 columns, y has 4 rows"),
         ("ct.mma(m, t, m)", "t", "expected a tile of two or three dimensions, got a float32 tile of shape (16,)"),
         (
             "ct.mma(h, ct.transpose(h), ct.zeros((4, 4), ct.int32))",

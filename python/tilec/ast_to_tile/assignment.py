@@ -1,4 +1,4 @@
-"""Binding names: `=` and its kin."""
+"""Binding of names by assignment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def bind(tracer: Tracer, target: ast.expr, value: KernelValue) -> None:
-    """Assign to a name, or the elements of a tuple to several."""
+    """Assigns a value to a name, or the elements of a tuple to several names."""
     match target:
         case ast.Name():
             tracer.frame.assign(target.id, value, target)

@@ -1,4 +1,4 @@
-"""A Python number as an element type stores it: integers wrap, floats are rounded once."""
+"""Conversion of Python numbers to element types: integers wrap, floats are rounded once."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tilec.language.datatypes import DType
 from tilec.runtime.interpret.float_format import FORMATS
 from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
 
-# The significand of f64, in which Python's floats and `round_to` calculate.
+# The precision of f64, the type of Python floats and of `round_to`.
 _F64_PRECISION = 53
 
 
 def stored(number: bool | int | float, dtype: DType) -> bool | int | float:
-    """The value of `dtype` that a conversion of `number` gives at run time.
+    """The value to which the run-time conversion of `number` to `dtype` evaluates.
 
-    Raises CompileError for NaN or infinity as an integer, and for a negative number in a type without a sign.
+    Raises CompileError for NaN or infinity as an integer, and for a negative number in a float type without a sign.
     """
     if dtype.is_boolean:
         return bool(number)
@@ -24,7 +24,7 @@ def stored(number: bool | int | float, dtype: DType) -> bool | int | float:
 
 
 def wrapped(integer: int, dtype: DType) -> int:
-    """The value of an integer type that has the low bits of `integer`."""
+    """The value of an integer type with the low bits of `integer`."""
     low = integer & ((1 << dtype.bitwidth) - 1)
     return low - (1 << dtype.bitwidth) if low > dtype.range[1] else low
 
@@ -45,7 +45,7 @@ def _rounded(number: bool | int | float, dtype: DType) -> float:
 
 
 def _to_odd(number: bool | int | float) -> float:
-    """A float that rounds to every shorter format as the number does: bits beyond 53 set the last one."""
+    """The number rounded to odd at 53 bits, which then rounds correctly to every narrower format."""
     if isinstance(number, float):
         return number
     excess = max(0, abs(number).bit_length() - _F64_PRECISION)

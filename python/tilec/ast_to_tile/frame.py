@@ -1,4 +1,4 @@
-"""One call that is being compiled: its names, its source, and who called it."""
+"""The frame of a traced call: its names, its source, and its caller."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tilec.dialect.cuda_tile.debug_info import DICompileUnitAttr, DIFileAttr, DI
 from tilec.dialect.mlir import ir
 from tilec.errors import Note, SourceLocation, TileSyntaxError, TileTypeError
 
-# Deeper calls are a recursion that never ends, as nothing in it can depend on values at run time.
+# Inlined recursion cannot depend on run-time values: calls nested deeper than this are taken to be endless.
 MAXIMUM_DEPTH = 64
 
 
@@ -42,7 +42,7 @@ class Frame:
         self.depth: int = 0 if self.caller is None else self.caller.depth + 1
 
     def lookup(self, name: str) -> KernelValue:
-        """The value of a name; raises CompileError where it has none."""
+        """The value of a name; raises CompileError if it has none."""
         if name in self.names:
             value = self.names[name]
             if isinstance(value, Unusable):
@@ -70,16 +70,16 @@ class Frame:
         return self.source.source_location(node)
 
     def location(self, node: ast.AST) -> ir.Location:
-        """Where an operation comes from: the line in its function, and for inlined ones the calls that led to it."""
-        place = self.source_location(node)
-        own = di_location(self.subprogram, place.file, place.line, place.column)
+        """The location of a node: its line, and the call sites through which its function was inlined."""
+        position = self.source_location(node)
+        own = di_location(self.subprogram, position.file, position.line, position.column)
         if self.caller is None or self.call is None:
             return own
         return ir.Location.callsite(own, [self.caller.location(self.call)])
 
     @functools.cached_property
     def subprogram(self) -> DISubprogramAttr:
-        """The function as debug info names it: a kernel by its own name, which is its symbol, others by their place."""
+        """The debug-info subprogram: the symbol of a kernel is its name, that of a helper names its file and line."""
         definition = self.source.source_location(self.source.node)
         directory, name = os.path.split(definition.file)
         symbol = self.name
@@ -90,7 +90,7 @@ class Frame:
         return DISubprogramAttr.get(file, definition.line, self.name, symbol, unit, definition.line)
 
     def call_chain(self) -> list[Note]:
-        """The calls that led here, innermost first; those of a recursion once."""
+        """Notes for the enclosing calls, innermost first; repeated calls of a recursion are listed once."""
         notes: list[Note] = []
         frame = self
         while frame.caller is not None and frame.call is not None:

@@ -1,4 +1,4 @@
-"""Which names a statement assigns, and which are read after it: what branches must merge and loops must carry."""
+"""Liveness of names: the names that branches must merge and loops must carry."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NOTHING: Names = frozenset()
 
 
 def assigned(statements: Iterable[ast.AST]) -> Names:
-    """Every name that the statements may bind, in the order-free form of a set; bodies of functions are their own."""
+    """The names that the statements may bind, excluding the bodies of nested functions."""
     found: set[str] = set()
     for statement in statements:
         _collect_assigned(statement, found)
@@ -31,14 +31,14 @@ def _collect_assigned(node: ast.AST, found: set[str]) -> None:
 
 
 def read(node: ast.AST | None) -> Names:
-    """Every name that an expression, or the body of a function in it, may read."""
+    """The names that an expression may read, including the bodies of nested functions."""
     if node is None:
         return NOTHING
     return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
 
 
 def contains(node: ast.AST | Sequence[ast.stmt], kinds: type | tuple[type, ...]) -> bool:
-    """Whether a statement of one of `kinds` is in the tree, functions within it aside."""
+    """Whether the tree contains a node of one of `kinds` outside nested functions."""
     if isinstance(node, Sequence):
         return any(contains(item, kinds) for item in node)
     if isinstance(node, kinds):
@@ -49,7 +49,7 @@ def contains(node: ast.AST | Sequence[ast.stmt], kinds: type | tuple[type, ...])
 
 
 def leaves_loop(statements: Sequence[ast.stmt]) -> bool:
-    """Whether a `break` in the statements leaves the loop around them."""
+    """Whether a `break` in the statements leaves the enclosing loop."""
     for statement in statements:
         if isinstance(statement, ast.Break):
             return True
@@ -60,14 +60,14 @@ def leaves_loop(statements: Sequence[ast.stmt]) -> bool:
 
 @dataclass(frozen=True)
 class _Exits:
-    """What is live where `break` and `continue` go."""
+    """The live names at the targets of `break` and `continue`."""
 
     after_loop: Names
     next_iteration: Names
 
 
 class Liveness:
-    """Live names of one function: `after` each statement, and at the `header` of each loop (read before assigned)."""
+    """The live names of a function: `after` each statement and at the `header` of each loop."""
 
     def __init__(self, body: Sequence[ast.stmt]) -> None:
         self.after: dict[ast.AST, Names] = {}
@@ -115,7 +115,7 @@ class Liveness:
 
 
 def _plain_targets(targets: Sequence[ast.expr]) -> Names:
-    """Names assigned as a whole; a subscript or attribute on the left reads its object instead."""
+    """The names assigned as a whole; a subscript or attribute target reads its object."""
     return frozenset(
         name.id
         for target in targets

@@ -17,7 +17,7 @@ from tilec.language import datatypes
 from tilec.language import mma as language
 from tilec.language.datatypes import DType
 
-# Input type: accumulators, the first one that of ct.matmul (Tile IR, table of mmaf and mmai).
+# The accumulator types of each input type; ct.matmul uses the first (Tile IR, table of mmaf and mmai).
 ACCUMULATORS: dict[DType, tuple[DType, ...]] = {
     datatypes.float16: (datatypes.float16, datatypes.float32),
     datatypes.bfloat16: (datatypes.float32,),
@@ -45,9 +45,11 @@ def _check_types(lhs: DType, rhs: DType, accumulator: DType | None) -> None:
 
 
 def _product_shapes(lhs: Shape, rhs: Shape) -> tuple[Shape, Shape, Shape]:
-    """Both operands and the result with their batch axes broadcast; raises CompileError where K differs."""
+    """Both operands and the result with their batch axes broadcast; raises CompileError if K differs."""
     if lhs[-1] != rhs[-2]:
-        raise TileTypeError(f"shapes {lhs} and {rhs} cannot be multiplied: {lhs[-1]} columns meet {rhs[-2]} rows")
+        raise TileTypeError(
+            f"shapes {lhs} and {rhs} cannot be multiplied: x has {lhs[-1]} columns, y has {rhs[-2]} rows"
+        )
     batch = common_shape(lhs[:-2], rhs[:-2])
     if len(batch) > 1:
         raise TileTypeError(f"expected at most one batch axis, got shapes {lhs} and {rhs}")
@@ -81,7 +83,7 @@ def _mma(emitter: Emitter, x: KernelValue, y: KernelValue, acc: KernelValue, use
 
 @implements(language.matmul)
 def matmul(emitter: Emitter, x: KernelValue, y: KernelValue) -> Tile:
-    """x @ y; vectors are rows on the left and columns on the right."""
+    """x @ y; a vector is a row on the left and a column on the right."""
     lhs, rhs = arguments.tile(x, "x"), arguments.tile(y, "y")
     for tile, parameter in ((lhs, "x"), (rhs, "y")):
         if not 1 <= len(tile.shape) <= 3:
@@ -100,7 +102,7 @@ def matmul(emitter: Emitter, x: KernelValue, y: KernelValue) -> Tile:
     return reshape(emitter, to_dtype(emitter, product, dtype), kept)
 
 
-# Input type, scale type: how many elements along K one scale may hold for (Tile IR, table of mmaf_scaled).
+# The block sizes along K of each input type and scale type (Tile IR, table of mmaf_scaled).
 SCALED = {
     (datatypes.float8_e4m3fn, datatypes.float8_e8m0fnu): (32,),
     (datatypes.float8_e5m2, datatypes.float8_e8m0fnu): (32,),
@@ -140,15 +142,15 @@ def _mma_scaled(
 
 
 def _check_scale(tile: Tile, scale: Tile, axis: int, parameter: str) -> int:
-    """The number of scales along K, which is `axis` of the tile."""
-    runs = SCALED.get((tile.dtype, scale.dtype))
-    if runs is None:
+    """The number of scales along K, the dimension `axis` of the tile."""
+    block_sizes = SCALED.get((tile.dtype, scale.dtype))
+    if block_sizes is None:
         known = ", ".join(f"{lhs} by {rhs}" for lhs, rhs in SCALED)
         raise BadArgument(parameter, f"expected one of {known}, got {tile.dtype} by {scale.dtype}")
     fits = len(scale.shape) == len(tile.shape) and all(
         own == other for at, (own, other) in enumerate(zip(scale.shape, tile.shape, strict=True)) if at != axis
     )
-    if not fits or tile.shape[axis] // scale.shape[axis] not in runs:
-        listed = " or ".join(map(str, runs))
+    if not fits or tile.shape[axis] // scale.shape[axis] not in block_sizes:
+        listed = " or ".join(map(str, block_sizes))
         raise BadArgument(parameter, f"expected one scale for {listed} elements along K of {tile}, got {scale}")
     return scale.shape[axis]

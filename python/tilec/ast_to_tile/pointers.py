@@ -1,4 +1,4 @@
-"""Addresses of single elements, for gather, scatter and atomics."""
+"""Addresses of individual elements for gather, scatter and atomics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tilec.language import datatypes
 def addresses(
     emitter: Emitter, array: Array, indices: KernelValue, mask: KernelValue, check_bounds: KernelValue
 ) -> tuple[ir.Value, Shape, Tile | None]:
-    """Pointers to the elements at `indices`, their shape, and which of them may be touched (None: all)."""
+    """Pointers to the elements at `indices`, their shape, and the mask of accessed elements (None: all)."""
     items = _integer_tiles(emitter, array, indices)
     shape = arguments.at("indices", common_shape, (), *(item.shape for item in items))
     chosen = _mask(emitter, mask, shape)
@@ -49,8 +49,8 @@ def _mask(emitter: Emitter, mask: KernelValue, shape: Shape) -> Tile | None:
     return arguments.at("mask", broadcast, emitter, emitter.as_tile(value), shape)
 
 
-def _below(emitter: Emitter, index: Tile, extent: KernelValue) -> Tile:
-    """0 <= index < extent in one unsigned comparison, as a negative index is a large one there."""
+def _below(emitter: Emitter, index: Tile, extent: Tile | int) -> Tile:
+    """0 <= index < extent as one unsigned comparison, in which a negative index is a large number."""
     unsigned = datatypes.uint64 if index.dtype.bitwidth > 32 else datatypes.uint32
     wide = to_dtype(emitter, index, datatypes.int64 if index.dtype.bitwidth > 32 else datatypes.int32)
     limit = broadcast(emitter, to_dtype(emitter, emitter.as_tile(extent, datatypes.int32), unsigned), index.shape)
@@ -58,7 +58,7 @@ def _below(emitter: Emitter, index: Tile, extent: KernelValue) -> Tile:
 
 
 def _offset(emitter: Emitter, array: Array, items: list[Tile], shape: Shape) -> Tile | None:
-    """The sum of index * stride, in elements; 64 bits, as an array may have more elements than 32 bits count."""
+    """The sum of index * stride in elements, in 64 bits, because an array may have more than 2^31 elements."""
     total = None
     for item, stride in zip(items, array.strides, strict=True):
         term = to_dtype(emitter, item, datatypes.int64)

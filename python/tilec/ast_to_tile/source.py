@@ -1,4 +1,4 @@
-"""The syntax tree of a Python function, with the places of its nodes in the user's file."""
+"""The syntax tree of a Python function, with the source locations of its nodes in the user's file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Definition = ast.FunctionDef | ast.Lambda
 
 @dataclass(frozen=True)
 class Source:
-    """A function in the tree of its file, whose positions are those of the file."""
+    """A function in the syntax tree of its file; positions are relative to the file."""
 
     node: Definition
     file: str
@@ -26,11 +26,11 @@ class Source:
         return body_of(self.node)
 
     def source_location(self, node: ast.AST) -> SourceLocation:
-        """Line and column, from one, of a node of this function."""
+        """The one-based line and column of a node of this function."""
         line = getattr(node, "lineno", 1)
         column = getattr(node, "col_offset", 0)
         single = getattr(node, "end_lineno", line) == line
-        # A node of several lines is marked to the end of its first.
+        # Only the first line of a multi-line node is underlined.
         end = getattr(node, "end_col_offset", column) if single else 10_000
         return SourceLocation(self.file, line, column + 1, end + 1)
 
@@ -44,18 +44,20 @@ def body_of(node: Definition) -> list[ast.stmt]:
 
 @functools.lru_cache(maxsize=256)
 def read(function: FunctionType) -> Source:
-    """Raises CompileError for functions whose source is not at hand, as those typed into an interactive session."""
-    # By the code: a function that functools.wraps another is itself, not the other.
+    """The source of a function; raises CompileError if it is not available, as in an interactive session."""
+    # Found by its code object: functools.wraps copies the attributes of another function.
     code = function.__code__
-    # Names such as <string> are shared by all code that no file holds.
+    # File names such as <string> do not identify a file.
     shared = code.co_filename.startswith("<")
-    place = None if shared else SourceLocation(code.co_filename, code.co_firstlineno)
+    location = None if shared else SourceLocation(code.co_filename, code.co_firstlineno)
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     found = [node for node in _definitions(text).get(code.co_firstlineno, ()) if _name(node) == code.co_name]
     if not found:
-        raise TileSyntaxError(f"the source of '{function.__name__}' cannot be read: put it into a file", place)
+        raise TileSyntaxError(f"the source of '{function.__name__}' cannot be read: define it in a file", location)
     if len(found) > 1:
-        raise TileSyntaxError(f"several functions '{function.__name__}' stand on this line: give each its own", place)
+        raise TileSyntaxError(
+            f"several functions '{function.__name__}' are defined on this line: define each on its own line", location
+        )
     return Source(found[0], code.co_filename)
 
 
@@ -65,7 +67,7 @@ def _name(node: Definition) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _definitions(text: str) -> dict[int, list[Definition]]:
-    """Every function of a file by the line that its code says it begins at: that of its first decorator."""
+    """The functions of a file, keyed by `co_firstlineno`: the line of the first decorator."""
     try:
         tree = ast.parse(text)
     except SyntaxError:

@@ -1,4 +1,4 @@
-"""Statements without branches or loops of their own."""
+"""Statements other than branches and loops."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _return(tracer: Tracer, node: ast.Return, rest: Rest) -> Flow:
         return Returned(value)
     if value is not None:
         raise TileTypeError("a kernel returns nothing: write results with ct.store")
-    if any(around.exits is None for around in tracer.loops):
+    if any(loop.exits is None for loop in tracer.loops):
         raise TileSyntaxError("'return' inside a 'for' loop is not supported: leave the loop with 'break' first")
     tracer.emitter.build("return")
     return Returned(None)
@@ -84,7 +84,7 @@ def _own_loop(tracer: Tracer) -> Loop | None:
 def _break(tracer: Tracer, node: ast.Break, rest: Rest) -> Flow:
     loop = _own_loop(tracer)
     if loop is None or loop.exits is None:
-        raise TileSyntaxError("'break' outside of a loop")
+        raise TileSyntaxError("'break' outside a loop")
     loop.exits.append(jump(tracer, node))
     return Left()
 
@@ -93,6 +93,6 @@ def _break(tracer: Tracer, node: ast.Break, rest: Rest) -> Flow:
 def _continue(tracer: Tracer, node: ast.Continue, rest: Rest) -> Flow:
     loop = _own_loop(tracer)
     if loop is None:
-        raise TileSyntaxError("'continue' outside of a loop")
+        raise TileSyntaxError("'continue' outside a loop")
     loop.repeats.append(jump(tracer, node))
     return Left()

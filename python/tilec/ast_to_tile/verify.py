@@ -1,4 +1,4 @@
-"""The last check of a traced module; what it finds was not caught at the user's line."""
+"""Verification of a traced module, after the checks of the front end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tilec.errors import VerificationError
 
 
 def verify(module: ir.Module) -> None:
-    """Raises VerificationError with the place of the first operation that breaks a rule of Tile IR."""
+    """Raises VerificationError with the source location of the first invalid operation."""
     try:
         module.operation.verify()
     except ir.MLIRError as problem:

@@ -1,4 +1,4 @@
-"""Arrays and the views through which tiles are loaded from and stored to them."""
+"""Arrays and their tile views."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def make_array(
 def tile_view(
     emitter: Emitter, array: Array, tile_shape: Shape, order: tuple[int, ...], padding: PaddingMode, steps: Shape
 ) -> ir.Value:
-    """A view of an array in tiles; each is made once, right behind the tensor view, where it dominates its uses."""
+    """A tile view of an array, built once directly after the tensor view, which dominates all uses."""
     pad = None if padding is PaddingMode.UNDETERMINED else padding.value
     if pad not in (None, "zero") and not array.dtype.is_float:
         raise BadArgument("padding_mode", f"expected ZERO or UNDETERMINED for {array.dtype}, got {padding.name}")
@@ -69,7 +69,7 @@ def _make_view(
 
 
 def tiles_along(emitter: Emitter, extent: KernelValue, step: int) -> KernelValue:
-    """How many tiles that start `step` apart cover an extent."""
+    """The number of tiles with stride `step` that cover an extent."""
     return binary(emitter, "cdiv", extent, step)
 
 
@@ -77,7 +77,7 @@ _METHODS = methods(language.Array)
 
 
 def array_attribute(array: Array, name: str) -> KernelValue:
-    """`array.name`; raises CompileError for what arrays do not have."""
+    """`array.name`; raises CompileError for an unknown attribute."""
     if name == "ndim":
         return len(array.shape)
     if name in ("dtype", "shape", "strides"):
@@ -93,7 +93,7 @@ _VIEW_METHODS = methods(language.TiledView)
 
 
 def view_attribute(view: TiledView, name: str) -> KernelValue:
-    """`view.name`; raises CompileError for what tiled views do not have."""
+    """`view.name`; raises CompileError for an unknown attribute."""
     if name == "dtype":
         return view.array.dtype
     if name in ("tile_shape", "traversal_steps"):
@@ -135,7 +135,7 @@ def _slice(self: Array, emitter: Emitter, axis: KernelValue, start: KernelValue,
 
 
 def _bound(value: KernelValue, parameter: str) -> Tile | int:
-    """A bound of a slice: an integer, or a signed scalar at run time."""
+    """A bound of a slice: a constant integer or a signed run-time scalar."""
     (item,) = arguments.index(value, 1, parameter)
     if isinstance(item, Tile):
         if not item.dtype.signed:
@@ -156,7 +156,7 @@ def _check_order(first: Tile | int, last: Tile | int, extent: Tile | int) -> Non
 
 
 def _extent(emitter: Emitter, first: Tile | int, last: Tile | int) -> Tile | int:
-    """stop - start, which is static if both bounds are; a slice that ends before it starts is empty."""
+    """stop - start, static if both bounds are static; a slice whose stop is less than its start is empty."""
     if isinstance(first, int) and isinstance(last, int):
         return last - first
     difference = binary(emitter, "sub", *_common_width(emitter, last, first))
@@ -166,6 +166,6 @@ def _extent(emitter: Emitter, first: Tile | int, last: Tile | int) -> Tile | int
 
 
 def _common_width(emitter: Emitter, *bounds: Tile | int) -> list[Tile]:
-    """The bounds as int32, or as int64 where one is: their difference fits into int32, they may not."""
+    """The bounds as int32, or as int64 if either is int64; only their difference must fit into int32."""
     wide = any(isinstance(bound, Tile) and bound.dtype.bitwidth > 32 for bound in bounds)
     return [to_dtype(emitter, bound, datatypes.int64 if wide else datatypes.int32) for bound in bounds]
