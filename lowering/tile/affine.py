@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.bounds import bounds, type_interval
 from tilec.lowering.tile.constants import splat
+from tilec.lowering.tile.value_analysis import analyze
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,7 @@ Of = Callable[[ir.Value], Affine | None]
 
 def affine(value: ir.Value, induction: ir.Value, is_invariant: Callable[[ir.Value], bool]) -> Affine | None:
     """The affine form of a tile or scalar in `induction`; scalars for which `is_invariant` holds are its symbols."""
-    known: dict[ir.Value, Affine | None] = {}
-
-    def of(value: ir.Value) -> Affine | None:
-        if value not in known:
-            known[value] = _affine(value, induction, is_invariant, of)
-        return known[value]
-
-    return of(value)
+    return analyze(value, lambda inner, of: _affine(inner, induction, is_invariant, of))
 
 
 def _affine(value: ir.Value, induction: ir.Value, is_invariant: Callable[[ir.Value], bool], of: Of) -> Affine | None:

@@ -9,6 +9,7 @@ from tilec.dialect.cuda_tile.attributes import BoundedAttr
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.lowering.tile.value_analysis import analyze
 
 # Tile IR: each axis of the grid has at most 2^24 - 1 tile blocks.
 MAXIMUM_BLOCKS = (1 << 24) - 1
@@ -33,14 +34,7 @@ Rule = Callable[[ir.OpView, ir.Value, Of], Interval]
 
 def bounds(value: ir.Value) -> Interval:
     """An interval that contains every element of an integer tile, read as signed; at worst the range of the type."""
-    known: dict[ir.Value, Interval] = {}
-
-    def of(value: ir.Value) -> Interval:
-        if value not in known:
-            known[value] = _bounds(value, of)
-        return known[value]
-
-    return of(value)
+    return analyze(value, _bounds)
 
 
 def _bounds(value: ir.Value, of: Of) -> Interval:

@@ -12,6 +12,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.tile.axis import UNBOUNDED
 from tilec.lowering.tile.constants import splat
+from tilec.lowering.tile.value_analysis import analyze
 
 Of = Callable[[ir.Value], int]
 Rule = Callable[[ir.OpView, ir.Value, Of], int]
@@ -22,14 +23,7 @@ def divisibility(value: ir.Value) -> int:
 
     Arithmetic wraps modulo a power of two, which preserves divisibility by smaller powers.
     """
-    known: dict[ir.Value, int] = {}
-
-    def of(value: ir.Value) -> int:
-        if value not in known:
-            known[value] = _divisibility(value, of)
-        return known[value]
-
-    return of(value)
+    return analyze(value, _divisibility)
 
 
 def _divisibility(value: ir.Value, of: Of) -> int:

@@ -120,7 +120,7 @@ KEYWORDS: dict[tuple[str, str], tuple[str, ...]] = {
     ("sqrt", "rounding_mode"): (*IEEE_MODES, "approx"),
     **{(name, "rounding_mode"): ("approx", "full") for name in ("exp", "tanh")},
     ("divi", "rounding"): ("zero", "negative_inf", "positive_inf"),
-    ("ftof", "rounding_mode"): tuple(MODES.values()),
+    ("ftof", "rounding_mode"): MODES,
     ("ftoi", "rounding_mode"): ("nearest_int_to_zero",),
     ("itof", "rounding_mode"): ("nearest_even",),
     ("negi", "overflow"): ("none", "no_signed_wrap", "no_wrap"),
@@ -198,8 +198,8 @@ def _attributes(name: str, record: dict[str, Any]) -> Iterator[Fact]:
 
 def _pairs() -> Iterator[Fact]:
     for source, row in ROUNDINGS.items():
-        for target, modes in zip(TARGETS, row.split(), strict=True):
-            yield from (("rounding_mode", "ftof", MODES[mode], (source, target)) for mode in modes.replace("-", ""))
+        for target, modes in row.items():
+            yield from (("rounding_mode", "ftof", mode, (source, target)) for mode in modes)
     for name, count in (("addf", 3), ("subf", 3), ("mulf", 3), ("divf", 3), ("fma", 4), ("sqrt", 2)):
         yield from (("rounding_mode", name, mode, (e,) * count) for mode, e in product(IEEE_MODES, ARITHMETIC))
         yield ("flagged", name, "flush_to_zero", ("f32",) * count)

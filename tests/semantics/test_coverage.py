@@ -60,15 +60,11 @@ def test_there_are_enough() -> None:
 def test_conversions_of_floats_are_those_that_the_verifier_allows() -> None:
     allowed = {
         (source, target, mode)
-        for source, target, mode in product(TARGETS, TARGETS, MODES.values())
+        for source, target, mode in product(TARGETS, TARGETS, MODES)
         if ftof_problem(source, target, mode) is None
     }
-    assert allowed == {
-        (source, target, MODES[mode])
-        for source, row in ROUNDINGS.items()
-        for target, modes in zip(TARGETS, row.split(), strict=True)
-        for mode in modes.replace("-", "")
-    }
+    rows = [(source, target, modes) for source, row in ROUNDINGS.items() for target, modes in row.items()]
+    assert allowed == {(source, target, mode) for source, target, modes in rows for mode in modes}
 
 
 def test_matrix_types_are_those_that_the_verifier_allows() -> None:
