@@ -1,4 +1,4 @@
-"""Reading what was written gives the module again, in every version that has a form for it."""
+"""Reading a written file yields the same module, in every version that can represent it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STEP = 4
 
 
 def samples() -> list[Module]:
-    """The samples, with nothing in them that bytecode has no place for."""
+    """The samples, without parts that bytecode cannot represent."""
     found = []
     for path in FILES:
         text = path.read_text().replace(' {tilec.signature = "{}"}', "").replace(" {my.fact = 1 : i32}", "")
@@ -52,7 +52,7 @@ def test_samples(module: Module, version: str) -> None:
 
 
 def oldest(module: Module) -> tuple[str, bytes]:
-    """The file of a module in the first version that has a form for it."""
+    """The file of a module in the first version that can represent it."""
     for version in NAMES[:-1]:
         try:
             return version, module.to_bytecode(version)
@@ -77,7 +77,7 @@ def test_vectors(path: Path) -> None:
         module = Module(case_of(vector).module)
         attributes = module.ir.operation.attributes
         with context():
-            # What NVIDIA's tools and our reader call a module, as its name is not in the file.
+            # The module name of NVIDIA's tools and of the reader: the file has none.
             attributes["sym_name"] = ir.StringAttr.get("kernels")
         if "cuda_tile.producer" in attributes:
             del attributes["cuda_tile.producer"]

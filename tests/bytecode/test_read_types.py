@@ -1,4 +1,4 @@
-"""Types out of the entries of their table, and what keeps an entry from being one."""
+"""Types from the entries of their table, and invalid entries."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_refusals(version: str, types: tuple[str, ...], message: str) -> None:
     assert caught.value.message == message
 
 
-def test_an_entry_that_nothing_asks_for_may_be_anything() -> None:
+def test_an_unused_entry_may_be_invalid() -> None:
     assert read("13.1", FLOAT, "FF", "0D 02 00") == "f32"
 
 

@@ -1,4 +1,4 @@
-"""What is younger than the file that holds it is refused with the version that brought it.
+"""Members newer than the version of the file are refused, naming the version that introduced them.
 
 The numbers and versions of operations are those of the published table, all others those of the specification. What
 had no place in older files (flags and attributes that operations got later) is in test_read_operations.py.
@@ -51,7 +51,7 @@ def test_there_are_younger_operations_of_every_version() -> None:
 
 
 VIEW_TAIL = f"{SHAPE} 02 01"
-# By the name: the first version, and entries of the table of types, of which the first is asked for.
+# By the name: the first version, and entries of the table of types, of which the first is used.
 YOUNGER_TYPES: dict[str, tuple[str, tuple[str, ...]]] = {
     "f8E8M0FNU": ("13.2", ("12",)),
     "f4E2M1FN": ("13.3", ("13",)),

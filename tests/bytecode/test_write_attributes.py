@@ -1,4 +1,4 @@
-"""Attributes that say what they are: a tag, then their data, in dictionaries of arguments, identities and promises."""
+"""Self-contained attributes: a tag, then their data, in dictionaries of arguments, identities and assumptions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def argument(attributes: str) -> tuple[str, list[bytes]]:
         ("{y = true}", "0A 01 02 03 01"),
         # Constant elements (07): the type of their tile, here 4 after i8, and the constant.
         ("dense<[1, 2]> : tensor<2xi8>", "07 04 00"),
-        # Promises of assume (08, 09, 0C).
+        # Predicates of assume (08, 09, 0C).
         ("#cuda_tile.div_by<16>", "08 10 00"),
         ("#cuda_tile.div_by<16, every 4 along 1>", "08 10 03 08 02"),
         ("#cuda_tile.same_elements<[4, 1]>", "09 02 04 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00"),
@@ -102,13 +102,13 @@ def test_others_have_no_form(attribute: str, message: str) -> None:
     assert raised.value.location is not None and raised.value.location.line == 1
 
 
-def test_the_promise_of_an_assume() -> None:
+def test_the_predicate_of_an_assume() -> None:
     module = Module.parse("entry @k(%n: tile<i32>) { %0 = assume bounded<-5, 70000>, %n : tile<i32> }")
-    # assume (06): type, the promise with its tag, the value; -5 is 9, and 70000 twice is 140000.
+    # assume (06): type, the predicate with its tag, the value; -5 is 9, and 70000 twice is 140000.
     assert body(module.to_bytecode("13.1")).hex(" ").upper() == "06 01 0C 03 09 E0 C5 08 00 5C 00 00"
 
 
-def test_a_permutation_has_four_bytes_an_element() -> None:
+def test_a_permutation_has_four_bytes_per_element() -> None:
     module = Module.parse(
         "entry @k() { %0 = iota : tile<4xi32> %1 = reshape %0 : tile<4xi32> -> tile<4x1xi32>"
         " %2 = permute %1 [1, 0] : tile<4x1xi32> -> tile<1x4xi32> }"

@@ -1,4 +1,4 @@
-"""Constant elements as MLIR holds them in memory: one where all are equal, else all; i1 packed, tf32 in three bytes."""
+"""Constant elements as MLIR holds them in memory: one if all are equal, else all; i1 packed, tf32 in three bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CASES = [
     ("tile<4xfnv8E5M3FNU>", "fnv8E5M3FNU: [1.0, 1.125, 2.0, 0.5]", "78 79 80 70"),
     # One element a byte, in its low four bits.
     ("tile<4xf4E2M1FN>", "f4E2M1FN: [0.5, 1.0, -6.0, 3.0]", "01 02 0F 05"),
-    # One element where all are equal.
+    # A splat has one element.
     ("tile<4xi32>", "i32: 7", "07 00 00 00"),
     ("tile<2xi32>", "i32: [7, 7]", "07 00 00 00"),
     ("tile<1xi32>", "i32: [7]", "07 00 00 00"),
@@ -63,7 +63,7 @@ def test_the_bytes_come_after_their_number(type: str, elements: str, expected: s
 
 @pytest.mark.parametrize(("type", "elements", "expected"), CASES[:17])
 def test_many_elements_are_written_as_few(type: str, elements: str, expected: str) -> None:
-    # MLIR prints more than 100 elements in another way than few, and its text is what some types are read from.
+    # MLIR prints more than 100 elements in a different form, and some types are read from its text.
     element, _, numbers = elements.partition(": ")
     listed = ", ".join([numbers.replace("[", "").replace("]", "")] * 128)
     count, content = 128 * (listed.count(",") // 128 + 1), bytes.fromhex(expected) * 128

@@ -44,7 +44,7 @@ def test_the_smallest_module_of_the_newest_version_has_hints_and_attributes_of_a
     )
 
 
-def test_the_newest_version_is_written_where_none_is_named() -> None:
+def test_the_default_is_the_newest_version() -> None:
     module = Module.parse(SMALLEST)
     assert module.to_bytecode() == module.to_bytecode(str(NEWEST))
 
@@ -112,13 +112,13 @@ def test_attributes_of_arguments() -> None:
     )
 
 
-def test_names_that_are_no_words_and_many_bytes() -> None:
+def test_names_that_are_not_identifiers_and_long_names() -> None:
     name = "k" * 300 + "é"
     found = sections(written(f'entry @"{name}"() {{ }}', "13.1"))
     assert entries(found["strings"], 4) == [name.encode()]
 
 
-def test_what_the_format_has_no_place_for_is_left_out() -> None:
+def test_parts_that_the_format_cannot_represent_are_left_out() -> None:
     plain = "cuda_tile.module @kernels { entry @k(%x: tile<i32>) { %0 = absi %x : tile<i32> } }"
     named = (
         "cuda_tile.module @other attributes {a.b = 1} { entry @k(%x: tile<i32>)"
@@ -127,7 +127,7 @@ def test_what_the_format_has_no_place_for_is_left_out() -> None:
     assert written(plain, "13.5") == written(named, "13.5")
 
 
-def test_a_module_of_the_preview_says_so_in_its_header() -> None:
+def test_a_module_of_the_preview_has_its_flag_in_the_header() -> None:
     module = Module.parse("entry @k() { preview$call @f() : () -> () }")
     assert module.to_bytecode()[8:12] == bytes((13, 5, 1, 0))
     assert Module.parse(SMALLEST).to_bytecode()[8:12] == bytes((13, 5, 0, 0))

@@ -44,7 +44,7 @@ def test_many_values_need_two_bytes() -> None:
     assert found == "01 01 00 " * 200 + "01 01 C8 01"
 
 
-def test_numbers_of_a_region_are_used_anew_after_it() -> None:
+def test_numbers_of_a_region_are_reused_after_it() -> None:
     # Types: i1, tile<i1>, i32, tile<i32>. Both the sum inside and the result of the if are value 2.
     text = """entry @k(%b: tile<i1>, %n: tile<i32>) {
       %r = if %b -> (tile<i32>) {
@@ -61,7 +61,7 @@ def test_numbers_of_a_region_are_used_anew_after_it() -> None:
     assert code(text) == " ".join(f"32 01 03 00 02 {then} {otherwise} 03 03 00 02 01".split())
 
 
-def test_an_else_that_is_not_there_has_no_block() -> None:
+def test_an_absent_else_has_no_block() -> None:
     assert code("entry @k(%b: tile<i1>) { if %b { } }") == "32 00 00 02 01 00 01 6D 00 00 00"
     assert code("entry @k(%b: tile<i1>) { if %b { } else { } }") == "32 00 00 02 01 00 01 6D 00 00 01 00 01 6D 00 00"
 
@@ -73,7 +73,7 @@ LOOP = """entry @k(%n: tile<i32>) {
 }"""
 
 
-def test_a_loop_gives_its_arguments_the_next_numbers() -> None:
+def test_the_arguments_of_a_loop_have_the_next_numbers() -> None:
     # for (29): one result of type 1, four operands, one region of one block with two arguments of type 1.
     region = "01 01 02 01 01 01  11 00 01 01"
     plain, unsigned = LOOP.replace("UNSIGNED", ""), LOOP.replace("UNSIGNED", "unsigned")
@@ -183,7 +183,7 @@ def test_print_with_a_token() -> None:
     assert code(text, "13.2") == "44 03 55 01 03 01 01 01 00 01"
 
 
-def test_a_fold_has_its_identities_and_its_body() -> None:
+def test_a_reduction_has_its_identities_and_its_body() -> None:
     text = """entry @k() {
       %c = constant <f32: 0.0> : tile<4xf32>
       %r = reduce %c dim=0 identities=[-1.0 : f32] : tile<4xf32> -> tile<f32>
@@ -230,7 +230,7 @@ def test_two_flags_take_the_bits_in_the_order_of_the_table() -> None:
         assert code(text.format(words)) == f"45 01 {flags:02X} 00 00"
 
 
-def test_strings_are_utf8_of_what_the_escapes_mean() -> None:
+def test_strings_are_utf8_after_unescaping() -> None:
     content = Module.parse(r'entry @k(%b: tile<i1>) { assert %b, "\00\C3\A9\22" : tile<i1> }').to_bytecode("13.1")
     assert entries(sections(content)["strings"], 4) == [b"k", b'\x00\xc3\xa9"']
 

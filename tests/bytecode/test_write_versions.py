@@ -1,4 +1,4 @@
-"""What a version has no form for is refused at its place, with the version that has one; defaults are left out."""
+"""Members that a version cannot represent are refused, naming the first version that can; defaults are omitted."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_an_operation_may_be_older_than_its_member() -> None:
     module.to_bytecode("13.5")
 
 
-def test_scales_are_older_than_what_multiplies_with_them() -> None:
+def test_scales_are_older_than_mmaf_scaled() -> None:
     module = kernel("""%a = constant <f8E4M3FN: 1.0> : tile<32x32xf8E4M3FN> %z = constant <f32: 0.0> : tile<32x32xf32>
       %s = constant <f8E8M0FNU: 1.0> : tile<32x1xf8E8M0FNU> %t = constant <f8E8M0FNU: 1.0> : tile<1x32xf8E8M0FNU>
       %0 = mmaf_scaled %a, %a, %z, %s, %t : tile<32x32xf8E4M3FN>, tile<32x32xf8E4M3FN>, tile<32x32xf32>,
@@ -217,7 +217,7 @@ def test_the_preview_came_with_13_5() -> None:
         f" : partition_view<tile=(4x2), {TENSOR}>, tile<i32> -> tile<4x2xf32>, token",
     ],
 )
-def test_what_says_nothing_new_is_left_out(line: str) -> None:
+def test_default_members_are_omitted(line: str) -> None:
     for version in NAMES:
         kernel(line).to_bytecode(version)
 

@@ -51,7 +51,7 @@ def name_of(op: Any) -> str:
 
 
 def members_used(op: Any) -> Iterator[str]:
-    """The members of an operation that say more than their absence would."""
+    """The members of an operation that differ from their defaults."""
     name = name_of(op)
     if name == "module":
         yield from ("producer",) if "cuda_tile.producer" in op.attributes else ()
@@ -72,7 +72,7 @@ def members_used(op: Any) -> Iterator[str]:
 
 
 def needs(module: Module) -> Version:
-    """The first version that has all that a module says."""
+    """The first version that can represent a module."""
     found = [since for words, since in YOUNG_TYPES.items() if re.search(words, module.to_text())]
     for op in operations(module):
         name = name_of(op)

@@ -17,7 +17,7 @@ Execute = Callable[..., None]
 
 
 def _execute(parameters: str, body: str, *values: Any, grid: Any = 1, outside: str = "", **settings: Any) -> None:
-    """Runs `entry @k(parameters) { body return }`; an array among the values stands for its address."""
+    """Runs `entry @k(parameters) { body return }`; an array among the values is passed as its address."""
     ends = re.search(r"\breturn\s*$", body)
     text = f"cuda_tile.module @m {{ {outside}\nentry @k({parameters}) {{{body}{'' if ends else ' return'} }} }}"
     module = read_module(text, "kernel.mlir")

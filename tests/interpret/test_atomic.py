@@ -1,4 +1,4 @@
-"""Atomic updates, also of one place by several elements."""
+"""Atomic updates, also of one address by several elements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POINTERS = "%p: tile<ptr<ELEMENT>>, %q: tile<ptr<ELEMENT>>"
 
 
 def update(execute, element, offsets, operation, memory):
-    """Runs an atomic operation on memory at offsets and gives the old values."""
+    """Runs an atomic operation on memory at offsets and returns the old values."""
     old = np.zeros(4, memory.dtype)
     text = f"%o = constant <i32: {offsets}> : tile<4xi32> {PLACES} {operation} {STORED}".replace("ELEMENT", element)
     execute(POINTERS.replace("ELEMENT", element), text, memory, old)
@@ -35,15 +35,15 @@ def rmw(mode, values, mask=""):
       : tile<4xptr<ELEMENT>>, tile<4xELEMENT>{kind} -> tile<4xELEMENT>, token"""
 
 
-def test_elements_at_one_place_add_up_one_after_the_other(execute):
+def test_elements_at_one_address_are_added_in_order(execute):
     memory = np.array([10, 20], np.int32)
     old = update(execute, "i32", [0, 1, 0, 0], rmw("add", [1, 2, 3, 4]), memory)
     assert memory.tolist() == [18, 22]
     assert old.tolist() == [10, 20, 11, 14]
 
 
-def test_many_elements_at_one_place_go_in_row_major_order(execute):
-    """Each element of an 8x8 tile exchanges, at one of two places by turns, and so gives the one before the last."""
+def test_many_elements_at_one_address_are_updated_in_row_major_order(execute):
+    """The elements of an 8x8 tile exchange alternately at two addresses, so each yields the element two before it."""
     memory, old = np.array([-2, -1], np.int32), np.zeros(64, np.int32)
     body = """
     %i = iota : tile<64xi32>
@@ -95,7 +95,7 @@ def test_adding_wraps(execute):
 
 @pytest.mark.parametrize(("element", "dtype"), [("f16", np.float16), ("bf16", ml_dtypes.bfloat16), ("f32", np.float32)])
 def test_each_addition_of_floats_rounds(execute, element, dtype):
-    """Half a unit on top of one rounds to even each time, so that four of them leave it as it is."""
+    """Half a unit on top of one rounds to even each time, so that four of them do not change it."""
     half = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24}[element]
     memory = np.array([1.0], dtype)
     old = update(execute, element, [0, 0, 0, 0], rmw("addf", f"{half:.30f}"), memory)
@@ -118,7 +118,7 @@ CAS = """%c = constant <ELEMENT: COMPARED> : tile<4xELEMENT>
     : tile<4xptr<ELEMENT>>, tile<4xELEMENT>, tile<4xi1> -> tile<4xELEMENT>, token"""
 
 
-def test_compare_and_swap_takes_turns(execute):
+def test_compare_and_swap_updates_in_order(execute):
     """The first finds 7 and writes 8, so the second finds 8 and fails, and the third succeeds with 8."""
     memory = np.array([7], np.int32)
     operation = CAS.replace("COMPARED", "[7, 7, 8, 9]").replace("VALUES", "[8, 100, 9, 200]")
@@ -150,7 +150,7 @@ def test_a_view_is_updated_inside_of_the_tensor_only(execute):
     assert np.array_equal(memory, expected)
 
 
-def test_tile_blocks_add_to_the_same_place(execute):
+def test_tile_blocks_add_to_the_same_address(execute):
     memory = np.zeros(1, np.float64)
     body = """%x = constant <f64: 0.5> : tile<f64>
     %old, %k = atomic_rmw_tko relaxed device %p, addf, %x : tile<ptr<f64>>, tile<f64> -> tile<f64>, token"""
@@ -162,7 +162,7 @@ MULTICAST = "tensor_view<4xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>"
 
 
 def test_multimem_on_one_device(execute):
-    """The device is the whole of the mapping: what is loaded is doubled, stored, and added once more."""
+    """The mapping has a single device: the loaded value is doubled, stored, and added once more."""
     memory = np.arange(4, dtype=np.float32)
     kind = f"partition_view<tile=(4), {MULTICAST}>"
     body = f"""
@@ -179,8 +179,8 @@ def test_multimem_on_one_device(execute):
     assert memory.tolist() == [0, 3, 6, 9]
 
 
-def test_what_is_outside_of_a_view_takes_no_rounds(execute):
-    """All 2**18 - 35 elements outside have the address of the first: as many rounds would be too many to wait for."""
+def test_elements_outside_a_view_are_not_updated(execute):
+    """All 2**18 - 35 elements outside have the address of the first: updating them in order would take too long."""
     memory = np.zeros((5, 7), np.int32)
     view = "partition_view<tile=(512x512), tensor_view<5x7xi32, strides=[7,1]>>"
     body = f"""%t = make_tensor_view %p, shape = [5, 7], strides = [7, 1] : tensor_view<5x7xi32, strides=[7,1]>

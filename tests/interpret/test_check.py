@@ -1,4 +1,4 @@
-"""What the language leaves undefined: a value as on a GPU without checking, an error at the user's line with it."""
+"""Undefined behaviour: the value of a GPU without checking, an error at the user's line with checking."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_integers(execute, operation, a, b, value, message):
     assert caught.value.location.line == 2
 
 
-def test_a_promise_that_holds_is_no_error(execute):
+def test_a_valid_assumption_is_not_an_error(execute):
     result = np.zeros(1, np.int32)
     execute(PARAMETERS, f"%r = addi %a, %b overflow<no_signed_wrap> : tile<i32> {STORE}", result, -5, 2, check=True)
     assert result[0] == -3
@@ -50,7 +50,7 @@ def test_negation_of_the_least_integer(execute):
         execute(PARAMETERS, body, np.zeros(1, np.int32), LEAST, 0, check=True)
 
 
-def test_truncation_of_more_than_fits(execute):
+def test_truncation_that_loses_bits(execute):
     body = f"""%n = trunci %a overflow<no_signed_wrap> : tile<i32> -> tile<i8>
     %r = exti %n signed : tile<i8> -> tile<i32> {STORE}"""
     result = np.zeros(1, np.int32)
@@ -74,7 +74,7 @@ def test_a_float_out_of_range(execute, value, expected):
             execute(parameters, body, result, value, check=True)
 
 
-def test_a_sub_tile_that_is_not_there(execute):
+def test_an_index_beyond_the_sub_tiles(execute):
     body = f"""%t = constant <i32: [1, 2, 3, 4]> : tile<4xi32>
     %u = extract %t[%a] : tile<4xi32> -> tile<1xi32>
     %r = reshape %u : tile<1xi32> -> tile<i32> {STORE}"""
@@ -110,7 +110,7 @@ ASSUMED = [
 
 
 @pytest.mark.parametrize(("predicate", "kind", "kept", "broken"), ASSUMED)
-def test_a_promise_about_a_number(execute, predicate, kind, kept, broken):
+def test_an_assumption_about_a_number(execute, predicate, kind, kept, broken):
     body = f"%r = assume {predicate}, %a : {kind} {STORE}"
     result = np.zeros(1, np.int32)
     execute(PARAMETERS, body, result, kept, 0, check=True)
@@ -134,7 +134,7 @@ TILES = [
 
 
 @pytest.mark.parametrize(("predicate", "kept", "broken"), TILES)
-def test_a_promise_about_a_tile(execute, predicate, kept, broken):
+def test_an_assumption_about_a_tile(execute, predicate, kept, broken):
     body = f"%t = constant <i32: VALUES> : tile<4xi32> %r = assume {predicate}, %t : tile<4xi32>"
     execute("", body.replace("VALUES", kept), check=True)
     if broken is not None:
@@ -143,7 +143,7 @@ def test_a_promise_about_a_tile(execute, predicate, kept, broken):
             execute("", body.replace("VALUES", broken), check=True)
 
 
-def test_a_promise_about_an_address_counts_bytes(execute):
+def test_an_assumption_about_an_address_counts_bytes(execute):
     storage = np.zeros(64, np.uint8)
     start = -storage.ctypes.data % 32
     body = "%r = assume div_by<32>, %p : tile<ptr<f32>>"

@@ -1,4 +1,4 @@
-"""Constants of every element type, one value for all or one for each."""
+"""Constants of every element type, splats and lists."""
 
 from __future__ import annotations
 
@@ -91,6 +91,6 @@ def test_infinity_and_nan_in_a_list(execute):
     assert stored(execute, "tf32", "[0x3FC00, 0x7FC00, 1.0, 2.0]", np.float32).tolist() == [np.inf, -np.inf, 1.0, 2.0]
 
 
-def test_short_lists_are_exact_though_mlir_prints_six_digits(execute):
-    """2**-16 prints as 1.525880e-05, which lies above it: the format's nearest number is meant."""
+def test_short_lists_are_exact_although_mlir_prints_six_digits(execute):
+    """2**-16 prints as 1.525880e-05, which lies above it: the constant is the nearest number of the format."""
     assert stored(execute, "fnv8E5M3FNU", "[0x01, 0x02, 0x03, 0x04]", np.uint8).tolist() == [1, 2, 3, 4]

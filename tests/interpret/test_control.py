@@ -1,4 +1,4 @@
-"""Branches and loops, and every way to leave them."""
+"""Branches and loops with every terminator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def result_of(execute, body, *values, **settings):
 
 
 @pytest.mark.parametrize(("value", "expected"), [(5, 1), (-5, 3)])
-def test_if_gives_the_values_of_one_branch(execute, value, expected):
+def test_if_yields_the_values_of_one_branch(execute, value, expected):
     body = f"""
     %c = cmpi less_than %zero, %n, signed : tile<i32> -> tile<i1>
     %r = if %c -> (tile<i32>) {{ yield %one : tile<i32> }} else {{ yield %three : tile<i32> }}
@@ -80,7 +80,7 @@ def test_continue_inside_an_if_starts_the_next_iteration(execute):
 
 
 def test_a_loop_ends_with_break_and_its_results_are_those_of_break(execute):
-    """The least power of three that is at least n, left from two ifs deep."""
+    """The least power of three that is at least n, by a break two ifs deep."""
     body = f"""
     %r = loop iter_values(%v = %one) : tile<i32> -> tile<i32> {{
       %less = cmpi less_than %v, %n, signed : tile<i32> -> tile<i1>
@@ -99,7 +99,7 @@ def test_a_loop_ends_with_break_and_its_results_are_those_of_break(execute):
     assert result_of(execute, body, 1) == 1
 
 
-def test_break_leaves_the_innermost_loop_only(execute):
+def test_break_ends_the_innermost_loop_only(execute):
     body = f"""
     %r = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%s = %zero) -> (tile<i32>) {{
       %u = loop iter_values(%v = %i) : tile<i32> -> tile<i32> {{ break %three : tile<i32> }}
@@ -111,7 +111,7 @@ def test_break_leaves_the_innermost_loop_only(execute):
 
 
 def test_return_inside_an_if_ends_this_tile_block_only(execute):
-    """Block x stores at place x, except where x is n."""
+    """Block x stores at index x, except block n."""
     result = np.zeros(4, np.int32)
     body = """
     %x, %y, %z = get_tile_block_id : tile<i32>

@@ -29,7 +29,7 @@ DTYPES = {
 INTEGERS = {f"i{8 * size}": np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
 WIDE = {"f32": np.dtype(np.float32), "tf32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
 UNSIGNED = {"f8E8M0FNU", "fnv8E5M3FNU"}
-# Types of 8 bits and fewer give their largest value for what is too large (Tile IR 5.1.3).
+# Types of at most 8 bits saturate (Tile IR 5.1.3).
 SATURATING = set(DTYPES) - {"f16", "bf16"}
 MODES = ("nearest_even", "zero", "negative_inf", "positive_inf", "nearest_away")
 
@@ -49,7 +49,7 @@ def all_codes(name: str) -> np.ndarray:
 
 
 def values(name: str, tile: np.ndarray) -> np.ndarray:
-    """What elements stand for, in f64."""
+    """The values of elements, in f64."""
     with np.errstate(invalid="ignore"):
         return ue5m3()[tile] if name == "fnv8E5M3FNU" else tile.astype(np.float64)
 
@@ -67,7 +67,7 @@ def convert(execute, source: np.ndarray, origin: str, target: str, mode: str) ->
 
 
 def operate(execute, source: np.ndarray, origin: str, target: str, operation: str) -> np.ndarray:
-    """The elements after a conversion of %x in the interpreter; f4E2M1FN goes two to a byte."""
+    """The elements after a conversion of %x in the interpreter; f4E2M1FN has two per byte."""
     count = len(source)
     extent = max(2, 1 << (count - 1).bit_length())
     held = np.concatenate([source, np.zeros(extent - count, source.dtype)]).view(f"u{source.itemsize}")
@@ -104,7 +104,7 @@ def _view(name: str, pointer: str, extent: int, element: str) -> str:
 
 
 def rounded(numbers: np.ndarray, target: str, mode: str) -> np.ndarray:
-    """The codes of `target` that numbers round to, out of a table of its values; NaN is the code of any NaN."""
+    """The codes of `target` that numbers round to, from a table of its values; NaN is the code of any NaN."""
     codes = all_codes(target)
     table = values(target, codes)
     order = [i for i in np.argsort(table, kind="stable") if np.isfinite(table[i]) and not np.signbit(table[i])]
@@ -130,20 +130,20 @@ def rounded(numbers: np.ndarray, target: str, mode: str) -> np.ndarray:
 
 
 def _signed(found: np.ndarray, beyond: np.ndarray, nan: np.ndarray, negative: np.ndarray, target: str) -> np.ndarray:
-    """With what lies beyond the largest value, the sign, and NaN."""
+    """Including overflow, the sign and NaN."""
     if target not in SATURATING:
         found = np.where(beyond, np.asarray(np.inf, found.dtype), found)
     bits = found.view(f"u{found.itemsize}")
     if target not in UNSIGNED:
         sign = 8 if target == "f4E2M1FN" else 1 << 8 * found.itemsize - 1
         bits = bits | np.where(negative, sign, 0).astype(bits.dtype)
-    # Tile IR makes the largest value of NaN where there is none.
+    # NaN becomes the largest value if the type has no NaN.
     not_a_number = {"f4E2M1FN": 7}.get(target, bits.dtype.type(2 ** (8 * found.itemsize) - 1))
     return np.where(nan, not_a_number, bits).astype(bits.dtype).view(found.dtype)
 
 
 def assert_equal(got: np.ndarray, expected: np.ndarray, name: str, source: np.ndarray) -> None:
-    """Equal bits; any NaN is like any other."""
+    """Equal bits; all NaNs are equal."""
     unsigned = f"u{got.itemsize}"
     both_nan = np.isnan(values(name, got)) & np.isnan(values(name, expected))
     same = (got.view(unsigned) == expected.view(unsigned)) | both_nan
@@ -251,7 +251,7 @@ def test_every_integer_of_8_and_16_bits(execute, width, target):
 @pytest.mark.parametrize("target", INTEGERS)
 @pytest.mark.parametrize("signedness", ["signed", "unsigned"])
 def test_every_code_to_the_nearest_integer_toward_zero(execute, source, target, signedness):
-    """With `saturating`, against Python's integers; what NaN becomes is not documented."""
+    """With `saturating`, against Python's integers; the result for NaN is not documented."""
     codes = all_codes(source)
     numbers = values(source, codes)
     codes, numbers = codes[~np.isnan(numbers)], numbers[~np.isnan(numbers)]

@@ -1,4 +1,4 @@
-"""What a kernel prints, and what it asserts."""
+"""Printing and assertions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_print(execute, call, expected):
         ('"%d", %x : tile<f32> -> token', "'%d' prints integers, got a float"),
     ],
 )
-def test_a_directive_that_says_nothing_of_a_number_is_an_error(execute, call, message):
+def test_an_invalid_directive_is_an_error(execute, call, message):
     body = f"""
     %x = constant <f32: 0x7FC00000> : tile<f32>
     %i = constant <i32: -2> : tile<i32>

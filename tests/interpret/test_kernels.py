@@ -9,7 +9,7 @@ import pytest
 DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
 
 
-def test_vector_add_of_a_length_that_no_tile_divides(execute):
+def test_vector_add_of_a_length_that_is_not_a_multiple_of_the_tile(execute):
     """Without padding, elements beyond the end are never stored."""
     rng = np.random.default_rng(1)
     a, b, c = (
@@ -96,7 +96,7 @@ def multiply(execute, element, accumulator, multiplied, a, b, **settings):
     ("element", "accumulator"), [("f16", "f32"), ("bf16", "f32"), ("f32", "f32"), ("f64", "f64"), ("f16", "f16")]
 )
 def test_matmul(execute, element, accumulator, shape):
-    """Each step of K rounds the accumulator once, so the error is at most one half unit of it a step."""
+    """Each step of K rounds the accumulator once, so the error is at most half a unit per step."""
     m, n, k = shape
     rng = np.random.default_rng(m)
     a, b = rng.uniform(-1, 1, (m, k)).astype(DTYPES[element]), rng.uniform(-1, 1, (k, n)).astype(DTYPES[element])
@@ -119,7 +119,7 @@ def test_matmul_of_column_major_operands(execute, turned):
 
 @pytest.mark.parametrize("truncate", [False, True])
 def test_tf32_operands_are_rounded_or_truncated(execute, truncate):
-    """13 bits go: to the nearest even value, or, as TMA and tensor cores do it, simply away."""
+    """13 bits are rounded to nearest even, or truncated as by tensor cores."""
     rng = np.random.default_rng(4)
     a, b = rng.uniform(-1, 1, (32, 48)).astype(np.float32), rng.uniform(-1, 1, (48, 32)).astype(np.float32)
 
@@ -134,7 +134,7 @@ def test_tf32_operands_are_rounded_or_truncated(execute, truncate):
     assert (np.abs(got - sums) <= 3 * 2.0**-24 * np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)).all()
 
 
-def test_low_bits_of_a_tf32_in_memory_do_not_count(execute):
+def test_low_bits_of_a_tf32_in_memory_are_ignored(execute):
     rng = np.random.default_rng(6)
     a, b = rng.uniform(1, 2, (32, 16)).astype(np.float32), rng.uniform(1, 2, (16, 32)).astype(np.float32)
     a_short, b_short = ((x.view(np.uint32) & 0xFFFFE000).view(np.float32).astype(np.float64) for x in (a, b))
@@ -143,7 +143,7 @@ def test_low_bits_of_a_tf32_in_memory_do_not_count(execute):
 
 
 def test_row_softmax(execute):
-    """Rows of 100 in tiles of 128: -inf stands outside, and e^-inf adds nothing."""
+    """Rows of 100 in tiles of 128: the padding is -inf, and e^-inf is 0."""
     rng = np.random.default_rng(5)
     source, result = rng.normal(size=(6, 100)).astype(np.float32), np.zeros((6, 100), np.float32)
     tensor = "tensor_view<?x?xf32, strides=[?,1]>"

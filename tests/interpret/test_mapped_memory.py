@@ -1,4 +1,4 @@
-"""With plain addresses alone, an access that would end the process is an error at the user's line."""
+"""Without ranges, an access outside the mappings of the process is an error at the user's line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def addresses(*numbers: int) -> np.ndarray:
     return np.array(numbers, np.uint64)
 
 
-def test_a_right_address_is_enough(execute):
+def test_a_valid_address_needs_no_range(execute):
     source, result = np.full(1, 7, np.float32), np.zeros(1, np.float32)
     execute(POINTERS, COPY, source, result, ranges=None)
     assert result[0] == 7
@@ -36,8 +36,8 @@ def test_a_wrong_address_is_an_error_for_loads_and_stores(execute, wrong):
     assert (caught.value.location.file, caught.value.location.line) == ("kernel.mlir", 3)
 
 
-def test_memory_that_may_only_be_read(execute):
-    """The bytes of a file mapped for reading: a load is right, a store would end the process."""
+def test_read_only_memory(execute):
+    """A file mapped for reading: a load succeeds, a store is an error."""
     with open(__file__, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
         start = np.frombuffer(mapped, np.uint8).ctypes.data
         result = np.zeros(1, np.uint32)
@@ -47,14 +47,14 @@ def test_memory_that_may_only_be_read(execute):
             execute(POINTERS, COPY, result, start, ranges=None)
 
 
-def test_what_is_mapped_later_is_found():
+def test_later_mappings_are_found():
     memory = MappedMemory()
     with mmap.mmap(-1, 2**24) as mapped:
         start = np.frombuffer(mapped, np.uint8).ctypes.data
         assert not memory.outside(addresses(start, start + 2**24 - 8), 8, writing=True).any()
 
 
-def test_without_a_list_of_mappings_only_the_first_page_is_wrong(monkeypatch, tmp_path):
+def test_without_a_list_of_mappings_only_the_first_page_is_invalid(monkeypatch, tmp_path):
     monkeypatch.setattr(mapped_memory, "_MAPS", tmp_path / "none")
     outside = MappedMemory().outside(addresses(0, 4088, 4096, 2**50), 8, writing=False)
     assert outside.tolist() == [True, True, False, False]

@@ -1,4 +1,4 @@
-"""Loads and stores through pointers: masks, padding, alignment, and memory that no array covers."""
+"""Loads and stores through pointers: masks, padding, alignment, and accesses outside all arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ POINTERS = "%p: tile<ptr<f32>>, %q: tile<ptr<f32>>"
 STORED = "%e = store_ptr_tko weak %to, %x : tile<4xptr<f32>>, tile<4xf32> -> token"
 
 
-def test_a_mask_chooses_what_is_loaded_and_padding_fills_the_rest(execute):
+def test_a_mask_selects_elements_and_padding_fills_the_rest(execute):
     source, result = np.arange(1, 5, dtype=np.float32), np.zeros(4, np.float32)
     body = f"""{FOUR} %pad = constant <f32: -7.0> : tile<4xf32>
     %x, %k = load_ptr_tko weak %at, %mask, %pad
@@ -32,7 +32,7 @@ def test_a_mask_chooses_what_is_loaded_and_padding_fills_the_rest(execute):
 
 
 def test_masked_off_elements_are_not_touched(execute):
-    """The array ends where the mask does; its second half would be out of bounds."""
+    """The array ends with the unmasked elements; its second half is out of bounds."""
     source, result = np.arange(1, 4, dtype=np.float32), np.zeros(4, np.float32)
     body = f"""{FOUR} %x, %k = load_ptr_tko weak %at, %mask : tile<4xptr<f32>>, tile<4xi1> -> tile<4xf32>, token
     {STORED}"""
@@ -64,14 +64,14 @@ def test_beyond_the_end_is_an_error_at_the_user_s_line(execute):
     assert caught.value.notes[0].message == "in tile block (0, 0, 0) of grid (2, 3, 1)"
 
 
-def test_the_element_is_named_by_its_place_in_the_tile_also_under_a_mask(execute):
+def test_the_element_is_named_by_its_index_in_the_tile_also_under_a_mask(execute):
     body = f"""{FOUR} %x, %k = load_ptr_tko weak %at, %mask : tile<4xptr<f32>>, tile<4xi1> -> tile<4xf32>, token
     {STORED}"""
     with pytest.raises(SimulationError, match=r"element \[2\]: load of 4 bytes"):
         execute(POINTERS, body, np.zeros(2, np.float32), np.zeros(4, np.float32))
 
 
-def test_half_of_an_element_inside_is_not_enough(execute):
+def test_an_element_partly_outside_is_an_error(execute):
     source = np.zeros(4, np.float32)
     with pytest.raises(SimulationError, match=r"element \[3\]: load of 4 bytes"):
         ranges = [(source.ctypes.data, 14, True)]
@@ -79,7 +79,7 @@ def test_half_of_an_element_inside_is_not_enough(execute):
 
 
 def test_overlapping_arrays_are_one_range(execute):
-    """An element lies across the end of the first, and one array lies inside of another."""
+    """An element straddles the end of the first, and one array is inside another."""
     source, result = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
     start = source.ctypes.data
     ranges = [(start, 10, False), (start + 4, 12, False), (result.ctypes.data, 16, True)]
@@ -89,7 +89,7 @@ def test_overlapping_arrays_are_one_range(execute):
     execute(POINTERS, COPY, source, result, ranges=nested)
 
 
-def test_a_store_to_an_array_that_must_not_be_written_is_an_error(execute):
+def test_a_store_to_a_read_only_array_is_an_error(execute):
     source, result = np.zeros(4, np.float32), np.zeros(4, np.float32)
     result.flags.writeable = False
     with pytest.raises(SimulationError, match="is in a read-only array, 0 bytes from its start"):
@@ -107,7 +107,7 @@ def test_a_null_pointer_is_an_error_without_ranges(execute):
         execute(POINTERS, COPY, 0, np.zeros(4, np.float32), ranges=None)
 
 
-def test_of_two_stores_to_one_place_the_later_element_stays(execute):
+def test_of_two_stores_to_one_address_the_later_element_wins(execute):
     result = np.zeros(1, np.float32)
     body = """%p1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
     %p4 = broadcast %p1 : tile<1xptr<f32>> -> tile<4xptr<f32>>
@@ -121,7 +121,7 @@ def test_of_two_stores_to_one_place_the_later_element_stays(execute):
     assert result.tolist() == [2.0]
 
 
-def test_every_byte_but_zero_loads_as_true_and_stores_as_one(execute):
+def test_every_nonzero_byte_loads_as_true_and_stores_as_one(execute):
     source, result = np.array([0, 1, 2, 255], np.uint8), np.full(4, 77, np.uint8)
     execute(POINTERS.replace("f32", "i1"), COPY.replace("f32", "i1"), source, result)
     assert result.tolist() == [0, 1, 1, 1]
@@ -160,7 +160,7 @@ def test_a_pointer_to_f4_moves_by_half_bytes(execute):
     assert result.tolist() == [1, 0x43]
 
 
-def test_allocated_memory_is_there_and_tokens_are_values(execute):
+def test_allocated_memory_is_accessible_and_tokens_are_values(execute):
     result = np.zeros(1, np.float32)
     body = """
     %a = alloca num_elem = 8, alignment = 64 : tile<ptr<f32>>
@@ -191,14 +191,14 @@ def test_allocated_memory_begins_as_zero_and_as_nan_when_checking(execute):
 
 
 @pytest.mark.parametrize(("elements", "alignment"), [(2**60, 4), (2**63 - 1, 4), (4, 2**62)])
-def test_more_memory_than_there_is_is_an_error(execute, elements, alignment):
+def test_an_allocation_that_fails_is_an_error(execute, elements, alignment):
     body = f"%a = alloca num_elem = {elements}, alignment = {alignment} : tile<ptr<i32>>"
     with pytest.raises(SimulationError, match=f"cannot allocate {4 * elements} bytes, aligned to {alignment}"):
         execute("", body)
 
 
-def test_allocated_memory_is_gone_with_its_tile_block(execute):
-    """The first tile block leaves the address of its memory behind, and the second one reads there."""
+def test_allocated_memory_ends_with_its_tile_block(execute):
+    """The first tile block stores the address of its memory, and the second one reads from it."""
     body = """
     %before, %k = load_ptr_tko weak %p : tile<ptr<i64>> -> tile<i64>, token
     %none = constant <i64: 0> : tile<i64>

@@ -1,4 +1,4 @@
-"""Checking finds accesses of the same memory that nothing orders; program order is no order."""
+"""Checking reports unordered accesses of the same memory; program order does not order accesses."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_two_loads_need_no_order(execute):
     ordered(execute, load("x") + load("y"))
 
 
-def test_the_other_side_of_memory_needs_no_order(execute):
+def test_disjoint_memory_needs_no_order(execute):
     body = f"""{store("%one")}
     %q = offset %p, %one : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
     %x, %k = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token"""
@@ -87,19 +87,19 @@ LOOP = """
 """
 
 
-def test_a_token_carried_through_a_loop_orders_its_turns(execute):
+def test_a_token_carried_through_a_loop_orders_its_iterations(execute):
     ordered(execute, LOOP.replace("INSIDE", store("%one", token="%before")) + load("x", token="%end"))
     unordered(execute, LOOP.replace("INSIDE", store("%one", token="%n")), NO_TOKEN)
     unordered(execute, LOOP.replace("INSIDE", store("%one", token="%before")) + load("x"), NO_TOKEN)
 
 
-def test_what_a_loaded_condition_decides_comes_after_the_load(execute):
+def test_accesses_under_a_loaded_condition_are_ordered_after_the_load(execute):
     body = """%c = cmpi equal %x, %one, signed : tile<i32> -> tile<i1>
     if %c { yield } else { INSIDE }"""
     ordered(execute, load("x") + body.replace("INSIDE", store("%one")))
 
 
-def test_a_fold_passes_on_the_order_of_its_operands(execute):
+def test_the_result_of_a_reduction_has_the_order_of_its_operands(execute):
     body = """%x1 = reshape %x : tile<i32> -> tile<1xi32>
     %s = reduce %x1 dim=0 identities=[0 : i32] : tile<1xi32> -> tile<i32> (%a: tile<i32>, %b: tile<i32>) {
       %y = addi %a, %b : tile<i32>
@@ -109,12 +109,12 @@ def test_a_fold_passes_on_the_order_of_its_operands(execute):
     ordered(execute, load("x") + body + store("%s"))
 
 
-def test_tile_blocks_that_store_to_the_same_place_race(execute):
+def test_tile_blocks_that_store_to_the_same_address_race(execute):
     error = unordered(execute, store("%one"), f"{RACE} 'cuda_tile.store_ptr_tko' of another tile block", grid=2)
     assert error.notes[-1].message == "in tile block (1, 0, 0) of grid (2, 1, 1)"
 
 
-def test_tile_blocks_may_load_the_same_place(execute):
+def test_tile_blocks_may_load_the_same_address(execute):
     ordered(execute, load("x"), grid=3)
 
 
@@ -126,7 +126,7 @@ BY_BLOCK = """%x, %y, %z = get_tile_block_id : tile<i32>
 
 @pytest.mark.parametrize("own", ["", load("w") + "%c = cmpi equal %w, %w, signed : tile<i32> -> tile<i1>\n"])
 def test_a_load_of_one_tile_block_races_with_the_store_of_another(execute, own):
-    """Also where the storing tile block loads the place itself first."""
+    """Also if the storing tile block loads the address itself first."""
     inside = own + store("%w" if own else "%one")
     unordered(
         execute,
@@ -162,7 +162,7 @@ MESSAGE = """
 """
 
 
-def test_a_release_and_an_acquire_order_what_lies_around_them(execute):
+def test_a_release_and_an_acquire_order_the_accesses_around_them(execute):
     message = MESSAGE.replace("SENT", "release")
     ordered(execute, message.replace("RECEIVED", "acquire"), grid=2)
     unordered(execute, message.replace("RECEIVED", "relaxed"), f"{RACE} 'cuda_tile.store_ptr_tko'", grid=2)
@@ -170,8 +170,8 @@ def test_a_release_and_an_acquire_order_what_lies_around_them(execute):
     unordered(execute, relaxed, f"{RACE} 'cuda_tile.store_ptr_tko'", grid=2)
 
 
-def test_atomic_updates_pass_on_what_a_release_began(execute):
-    """Each tile block adds to what the one before it left, behind a counter that all of them update."""
+def test_atomic_updates_continue_a_release_sequence(execute):
+    """Each tile block adds to the value of the previous one, ordered by a counter that all of them update."""
     body = """
     %flag = offset %p, %one : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
     %zero = constant <i32: 0> : tile<i32>
@@ -195,8 +195,8 @@ PARTS = """
 """
 
 
-def test_the_last_tile_block_may_read_what_all_before_it_left(execute):
-    """Each counts itself in behind its part; that the second came after the first is passed on to the third."""
+def test_the_last_tile_block_may_read_the_stores_of_all_others(execute):
+    """Each increments a counter after storing its part; the third is ordered after the first through the second."""
     body = f"""{PARTS}
     %f, %l = atomic_rmw_tko ORDER device %count, add, %one token=%t : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
     if %last {{ %v, %k = load_ptr_tko weak %p token=%l : tile<ptr<i32>> -> tile<i32>, token }}"""
@@ -204,8 +204,8 @@ def test_the_last_tile_block_may_read_what_all_before_it_left(execute):
     unordered(execute, body.replace("ORDER", "release"), f"{RACE} 'cuda_tile.store_ptr_tko'", grid=3)
 
 
-def test_a_relaxed_update_carries_on_a_release_and_a_relaxed_store_ends_it(execute):
-    """The first tile block releases, the second changes the flag, the third acquires and reads what the first left."""
+def test_a_relaxed_update_continues_a_release_sequence_and_a_relaxed_store_ends_it(execute):
+    """The first tile block releases, the second changes the flag, the third acquires and loads the value."""
     body = f"""{PARTS}
     %first = cmpi less_than %x, %one, signed : tile<i32> -> tile<i1>
     if %first {{
@@ -222,7 +222,7 @@ def test_a_relaxed_update_carries_on_a_release_and_a_relaxed_store_ends_it(execu
     unordered(execute, body.replace("BETWEEN", overwrite), f"{RACE} 'cuda_tile.store_ptr_tko'", grid=3)
 
 
-def test_what_one_tile_block_acquired_another_has_not(execute):
+def test_an_acquire_orders_its_own_tile_block_only(execute):
     body = f"""{PARTS}
     %s = store_ptr_tko release device %count, %one token=%t : tile<ptr<i32>>, tile<i32> -> token
     if %last {{
@@ -233,7 +233,7 @@ def test_what_one_tile_block_acquired_another_has_not(execute):
     unordered(execute, body, f"{RACE} 'cuda_tile.store_ptr_tko'", grid=3)
 
 
-def test_memory_of_one_tile_block_may_lie_where_that_of_another_lay(execute):
+def test_tile_blocks_may_reuse_the_same_address(execute):
     body = """%a = alloca num_elem = 1, alignment = 4 : tile<ptr<i32>>
     %t = store_ptr_tko weak %a, %one : tile<ptr<i32>>, tile<i32> -> token"""
     ordered(execute, body, grid=20)

@@ -1,4 +1,4 @@
-"""Folds by bodies of every kind: elementwise ones run on whole tiles, the others element by element."""
+"""Reductions and scans with bodies of every kind: elementwise ones run on whole tiles, the others per element."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def test_a_body_with_an_if(execute, source):
     assert np.array_equal(result, source.max(axis=0))
 
 
-def test_two_operands_fold_together(execute, source):
-    """The place of the maximum; of equal ones the first, which the body says by comparing places."""
+def test_two_operands_are_reduced_together(execute, source):
+    """The index of the maximum; the body selects the first of equal elements by comparing indices."""
     source[:, 1] = 5
     result = np.zeros(4, np.int32)
     body = f"""{LOADED}
@@ -78,7 +78,7 @@ def test_a_body_that_is_associative_only_keeps_the_order(execute, source):
     assert result.tolist() == expected
 
 
-def test_a_body_may_use_values_around_it_and_give_a_constant(execute, source):
+def test_a_body_may_use_outer_values_and_yield_a_constant(execute, source):
     result = np.zeros(4, np.int32)
     body = f"""{LOADED}
     %five = constant <i32: 5> : tile<i32>
@@ -90,7 +90,7 @@ def test_a_body_may_use_values_around_it_and_give_a_constant(execute, source):
 
 
 def test_a_reduce_inside_a_body(execute, source):
-    """The inner fold is that of one element, through shapes that an elementwise body has not."""
+    """The inner reduction has one element and a shape operation, which is not elementwise."""
     result = np.zeros(4, np.int32)
     body = f"""{LOADED}
     %r = reduce %x dim=0 identities=[0 : i32] : tile<8x4xi32> -> tile<4xi32> (%a: tile<i32>, %b: tile<i32>) {{

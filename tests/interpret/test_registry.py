@@ -1,4 +1,4 @@
-"""Every operation of Tile IR has a meaning, and every meaning a test."""
+"""Every operation of Tile IR has an interpretation, and every interpretation has a test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilec.runtime.interpret.op_groups import MEANINGS
 TESTS = Path(__file__).parents[1]
 # They hold or declare; `run` reads them itself.
 STRUCTURE = {"entry", "global"}
-# Nothing is published about what it calls; see test_run.
+# The callee is not documented; see test_run.
 WITHOUT_MEANING = {"preview_call"}
 # Without an effect on one grid that runs to its end by itself.
 NOTHING_TO_SEE = {"memory_fence_alias_tko", "gdc_launch_dependents_tko", "gdc_wait_tko"}
@@ -24,13 +24,13 @@ def operations() -> set[str]:
     return {name.removeprefix("cuda_tile.") for name in OPERATIONS if name.startswith("cuda_tile.")}
 
 
-def test_every_operation_has_a_meaning():
+def test_every_operation_has_an_interpretation():
     assert operations() - STRUCTURE - WITHOUT_MEANING == {
         name.removeprefix("cuda_tile.") for name in MEANINGS if name.startswith("cuda_tile.")
     }
 
 
-def test_every_meaning_is_tested():
+def test_every_interpretation_is_tested():
     records = [v for path in (TESTS / "semantics/vectors").glob("*.json") for v in json.loads(path.read_text())]
     vectors = {name for record in records for name in record.get("operations") or [record["operation"]]}
     words = {word for path in (TESTS / "interpret").glob("test_*.py") for word in re.findall(r"\w+", path.read_text())}

@@ -1,4 +1,4 @@
-"""Rounding to the small formats: every value of a format is itself, midpoints and overflow go where the manual says."""
+"""Rounding to the small formats: every value of a format is unchanged, midpoints and overflow follow the manual."""
 
 from __future__ import annotations
 
@@ -87,6 +87,6 @@ def test_f16_overflow_starts_half_a_step_above_the_largest() -> None:
 
 
 def test_f64_to_bf16_rounds_once() -> None:
-    # By way of f32 this would round to the midpoint first and then to even, one step too low.
+    # Through f32 this would round to the midpoint first and then to even, one step too low.
     x = np.array([1 + 2.0**-8 + 2.0**-40])
     assert round_to(x, FORMATS["bf16"], "nearest_even").tolist() == [1 + 2.0**-7]

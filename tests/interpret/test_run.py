@@ -1,4 +1,4 @@
-"""What `run` accepts and refuses, and how it tells where things went wrong."""
+"""Arguments that `run` accepts and refuses, and source locations of its errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_float_parameter_is_rounded_to_its_type(module):
         ("first", 1, [4096, 1.0, 1, 2], "parameter 3 needs a value of i1, got 2"),
     ],
 )
-def test_what_does_not_fit_is_refused(module, entry, grid, values, message):
+def test_invalid_arguments_are_refused(module, entry, grid, values, message):
     with pytest.raises(InputError, match=message):
         run(module, entry, grid, values)
 
@@ -58,7 +58,7 @@ def test_progress_counts_tile_blocks(module):
     assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
-def test_an_operation_without_a_meaning_is_unsupported(module, monkeypatch):
+def test_an_operation_without_an_interpretation_is_unsupported(module, monkeypatch):
     from tilec.runtime.interpret.registry import MEANINGS
 
     monkeypatch.delitem(MEANINGS, "cuda_tile.store_ptr_tko")
@@ -67,7 +67,7 @@ def test_an_operation_without_a_meaning_is_unsupported(module, monkeypatch):
     assert caught.value.location.line == 3
 
 
-def test_a_second_meaning_is_refused_and_both_are_named():
+def test_a_duplicate_interpretation_is_refused_and_both_are_named():
     with pytest.raises(
         ValueError, match=r"'cuda_tile.addf' is interpreted by both .*float\._rounded and .*test_run\..*another"
     ):
@@ -77,7 +77,7 @@ def test_a_second_meaning_is_refused_and_both_are_named():
             return lhs
 
 
-def test_calls_that_lead_to_a_place_become_notes():
+def test_the_call_stack_of_a_location_becomes_notes():
     with context():
         helper, caller = ir.Location.file("k.py", 3, 5), ir.Location.file("k.py", 9, 2)
         found, notes = source_location(ir.Location.callsite(ir.Location.name("x", helper), [caller]))
@@ -85,7 +85,7 @@ def test_calls_that_lead_to_a_place_become_notes():
     assert [(note.message, str(note.location)) for note in notes] == [("called from here", "k.py:9:2")]
 
 
-def test_the_first_known_place_of_a_fused_location_counts():
+def test_a_fused_location_has_its_first_known_location():
     with context():
         fused = ir.Location.fused([ir.Location.unknown(), ir.Location.file("k.py", 4, 1)])
         assert str(source_location(fused)[0]) == "k.py:4:1"
@@ -114,7 +114,7 @@ def test_an_error_inside_a_helper_shows_the_call():
     ]
 
 
-def test_what_a_preview_calls_is_not_known():
+def test_calls_of_the_preview_are_unsupported():
     call = "%r = preview$call @f(%a) : (tile<i32>) -> tile<i32>"
     text = f"cuda_tile.module @m {{ entry @k(%a: tile<i32>) {{ {call} return }} }}"
     with pytest.raises(UnsupportedError, match=r"the interpreter does not support 'cuda_tile\.preview.call'"):

@@ -1,4 +1,4 @@
-"""All that Tile IR leaves undefined: each case gives something without checking, and an error or poison with it.
+"""Undefined behaviour of Tile IR: each case has a result without checking, and an error or poison with checking.
 
 The first column of the table in docs/checking.md names the same cases.
 """
@@ -33,7 +33,7 @@ def viewed(kind: str, maker: str, rest: str) -> str:
 
 
 class Case(NamedTuple):
-    """What is undefined, a body on PARAMETERS that does it, the values of %a and %b, and what checking says."""
+    """A name, a body on PARAMETERS with undefined behaviour, the values of %a and %b, and the message of checking."""
 
     what: str
     body: str
@@ -135,14 +135,14 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{number} {case.what}" for number, case in enumerate(CASES)])
-def test_checking_finds_what_else_passes(execute, case):
+def test_checking_reports_undefined_behaviour(execute, case):
     execute(PARAMETERS, case.body, np.zeros(12, np.int32), case.a, case.b)
     with pytest.raises(SimulationError, match=case.message) as caught:
         execute(PARAMETERS, case.body, np.zeros(12, np.int32), case.a, case.b, check=True)
     assert caught.value.location.file == "kernel.mlir"
 
 
-# What has a value that nobody promised: poison when checking.
+# Undefined values: poison when checking.
 POISONED = {
     "elements outside of a tensor": f"""{ZERO} %two = constant <i32: 2> : tile<i32>
     %t = make_tensor_view %p, shape = [10], strides = [1] : tensor_view<10xi32, strides=[1]>
@@ -167,7 +167,7 @@ KEPT = """%start = constant <i32: 0> : tile<i32>
 
 
 @pytest.mark.parametrize("what", POISONED)
-def test_what_nobody_promised_is_zero_and_poison_when_checking(execute, what):
+def test_an_undefined_value_is_zero_or_poison_when_checking(execute, what):
     source, result = np.full(12, 7, np.int32), np.zeros(4, np.int32)
     body = f"{POISONED[what]} {KEPT}"
     execute("%p: tile<ptr<i32>>, %q: tile<ptr<i32>>", body, source, result)
@@ -178,7 +178,7 @@ def test_what_nobody_promised_is_zero_and_poison_when_checking(execute, what):
 
 ENDLESS = {
     "a loop that never ends": "%r = loop iter_values(%i = %a) : tile<i32> -> tile<i32> { continue %i : tile<i32> }",
-    # The lock is taken, and nobody gives it back.
+    # The lock is held and never released.
     "a wait for another tile block": """%free = constant <i32: 0> : tile<i32> %taken = constant <i32: 1> : tile<i32>
     %t0 = make_token : token
     %end = loop iter_values(%t = %t0) : token -> token {
@@ -192,13 +192,13 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("what", ENDLESS)
-def test_a_loop_in_which_nothing_changes_is_an_error_always(execute, what):
+def test_a_loop_without_changes_is_always_an_error(execute, what):
     for check in (False, True):
         with pytest.raises(SimulationError, match="infinite loop: an iteration changed neither"):
             execute(PARAMETERS, ENDLESS[what], np.ones(1, np.int32), 3, 0, check=check)
 
 
-def test_the_message_of_an_endless_loop_says_what_compiled_code_does(execute):
+def test_the_message_of_an_infinite_loop_describes_compiled_code(execute):
     with pytest.raises(SimulationError, match="a loop without effects is assumed to end"):
         execute(PARAMETERS, ENDLESS["a loop that never ends"], np.ones(1, np.int32), 3, 0)
 
@@ -230,8 +230,8 @@ def test_a_counter_that_overflows_is_an_error_when_checking(execute, sign, lower
         execute(PARAMETERS, body, out, lower, upper, check=True)
 
 
-def test_a_loop_that_changes_something_goes_on(execute):
-    """A counter in memory, and then a free lock."""
+def test_a_loop_that_changes_memory_continues(execute):
+    """A counter in memory, then a lock that is released."""
     body = """%one = constant <i32: 1> : tile<i32> %t0 = make_token : token
     %end = loop iter_values(%t = %t0) : token -> token {
       %old, %u = atomic_rmw_tko relaxed device %p, add, %one token=%t
@@ -246,7 +246,7 @@ def test_a_loop_that_changes_something_goes_on(execute):
     execute(PARAMETERS, ENDLESS["a wait for another tile block"], np.zeros(1, np.int32), 0, 0, check=True)
 
 
-def test_memory_of_alloca_ends_with_its_block(execute):
+def test_the_lifetime_of_alloca_ends_with_its_block(execute):
     """The block of operations, here a branch, that allocates it."""
     body = f"""%yes = constant <i1: true> : tile<i1>
     %q = if %yes -> (tile<ptr<i32>>) {{
@@ -286,7 +286,7 @@ EVERYWHERE = "%all = constant <i1: true> : tile<4xi1>\n"
 
 
 @pytest.mark.parametrize("far", [1000, -5, 2**40, 2**61, -(2**62), -(2**63), 2**63 - 1])
-def test_what_a_mask_leaves_out_may_be_anywhere(execute, far):
+def test_masked_off_addresses_may_be_invalid(execute, far):
     source, out = np.array([10, 11, 12, 13], np.int32), np.zeros(4, np.int32)
     indices = f"%indices = constant <i64: [3, {far}, 0, {far}]> : tile<4xi64>\n"
     execute("%p: tile<ptr<i32>>, %q: tile<ptr<i32>>", indices + GATHER.format(mask="%inside"), source, out, check=True)
@@ -294,7 +294,7 @@ def test_what_a_mask_leaves_out_may_be_anywhere(execute, far):
 
 
 @pytest.mark.parametrize("far", [2**61, -(2**62)])
-def test_what_no_mask_leaves_out_is_found_at_its_element(execute, far):
+def test_an_invalid_unmasked_address_is_reported_with_its_element(execute, far):
     indices = f"{EVERYWHERE}%indices = constant <i64: [3, 1, {far}, 0]> : tile<4xi64>\n"
     with pytest.raises(
         SimulationError, match=rf"element \[2\]: {far} elements from 0x[0-9a-f]+ exceeds the 64-bit address space\n"
@@ -306,7 +306,7 @@ def test_what_no_mask_leaves_out_is_found_at_its_element(execute, far):
 
 
 @pytest.mark.parametrize("pattern", [-0x5555555555555556, -0x55555556], ids=["i64", "an i32 made wider"])
-def test_poison_as_an_index_is_called_so(execute, pattern):
+def test_the_message_names_poison_as_an_index(execute, pattern):
     indices = f"{EVERYWHERE}%indices = constant <i64: [3, 1, {pattern}, 0]> : tile<4xi64>\n"
     with pytest.raises(SimulationError, match=r"element \[2\]: .*; the index has the bits of poison"):
         body = indices + GATHER.format(mask="%all")
@@ -315,7 +315,7 @@ def test_poison_as_an_index_is_called_so(execute, pattern):
         )
 
 
-def test_poison_as_an_index_of_a_view_is_called_so(execute):
+def test_the_message_names_poison_as_an_index_of_a_view(execute):
     body = viewed(STRIDED, "make_strided_view", "")
     with pytest.raises(
         SimulationError, match="index 0 of the view .* got -1431655766; the index has the bits of poison"

@@ -1,4 +1,4 @@
-"""Tiles of tensors: where their elements lie, and what stands outside of the tensor."""
+"""Tiles of tensors: the addresses of their elements, and padding outside the tensor."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_partition_starts_at_index_times_tile(execute):
     assert np.array_equal(got, source[4:8, 6:8])
 
 
-def test_a_dim_map_turns_the_tile(execute):
+def test_a_dim_map_permutes_the_tile(execute):
     source = matrix(16, 12)
     got = load(execute, source, "partition_view<tile=(4x8), MATRIX, dim_map=[1, 0]>", (2, 1), (4, 8))
     assert np.array_equal(got, source[8:16, 8:12].T)
@@ -71,7 +71,7 @@ def test_a_dim_map_turns_the_tile(execute):
     ("padding", "expected"),
     [("zero", 0.0), ("neg_zero", -0.0), ("nan", np.nan), ("pos_inf", np.inf), ("neg_inf", -np.inf)],
 )
-def test_padding_stands_outside(execute, padding, expected):
+def test_padding_fills_elements_outside(execute, padding, expected):
     source = matrix(6, 5)
     got = load(execute, source, f"partition_view<tile=(4x4), padding_value = {padding}, MATRIX>", (1, 1), (4, 4))
     assert np.array_equal(got[:2, :1], source[4:, 4:])
@@ -80,7 +80,7 @@ def test_padding_stands_outside(execute, padding, expected):
     assert np.isnan(expected) or (np.signbit(outside) == np.signbit(expected)).all()
 
 
-def test_without_padding_zero_stands_outside_and_poison_when_checking(execute):
+def test_without_padding_elements_outside_are_zero_or_poison_when_checking(execute):
     source = matrix(3, 4)
     kind = "partition_view<tile=(4x4), MATRIX>"
     assert np.array_equal(load(execute, source, kind, (0, 0), (4, 4))[3], [0, 0, 0, 0])
@@ -102,14 +102,14 @@ def test_strides_of_a_traversal_follow_the_tile_dimension(execute):
     assert np.array_equal(got, source[6:8, 4:8].T)
 
 
-def test_the_rows_of_the_array_may_lie_apart(execute):
+def test_the_rows_of_the_array_may_have_gaps(execute):
     whole = matrix(8, 32)
     got = load(execute, whole[:, :10], "partition_view<tile=(4x4), padding_value = zero, MATRIX>", (1, 2), (4, 4))
     assert np.array_equal(got, np.pad(whole[4:, 8:10], ((0, 0), (0, 2))))
 
 
 def test_an_index_is_unsigned(execute):
-    """-1 is the last index there could be, far outside, not the tile before the first."""
+    """-1 is the largest index, not the tile before the first."""
     source = matrix(8, 8)
     got = load(execute, source, "partition_view<tile=(4x4), padding_value = zero, MATRIX>", (-1, 0), (4, 4))
     assert not got.any()
@@ -149,7 +149,7 @@ def test_scatter_writes_rows_and_drops_those_outside(execute):
     assert np.array_equal(target, expected)
 
 
-def test_a_store_leaves_what_is_outside_alone(execute):
+def test_a_store_drops_elements_outside(execute):
     target = np.zeros((6, 8), np.float32)
     kind = "partition_view<tile=(4x4), tensor_view<5x7xf32, strides=[8,1]>>"
     execute(
@@ -206,7 +206,7 @@ def test_index_space(execute, view, expected):
     assert tuple(result) == (*expected, 64, 16)
 
 
-def test_a_broken_inbounds_promise_is_an_error_when_checking(execute):
+def test_a_violated_inbounds_assumption_is_an_error_when_checking(execute):
     kind = "partition_view<tile=(4), tensor_view<6xf32, strides=[1]>>"
     body = f"""%t = make_tensor_view %p, shape = [6], strides = [1] : tensor_view<6xf32, strides=[1]>
     %v = make_partition_view %t : {kind}
@@ -220,7 +220,7 @@ def test_a_broken_inbounds_promise_is_an_error_when_checking(execute):
 
 @pytest.mark.parametrize("index", [0, 1])
 def test_two_elements_of_f4_share_a_byte(execute, index):
-    """Tile `index` of four elements is copied to the other place; the low half of a byte comes first."""
+    """Tile `index` of four elements is copied to the other index; the low half of a byte comes first."""
     source = np.array([0x21, 0x43, 0x65, 0x87], np.uint8)
     target = np.zeros(4, np.uint8)
     tensor = "tensor_view<8xf4E2M1FN, strides=[1]>"
@@ -243,7 +243,7 @@ def test_two_elements_of_f4_share_a_byte(execute, index):
     assert np.array_equal(target, expected)
 
 
-# Codes that tileiras 13.5 puts outside, as its machine code shows; None where it does not compile the padding.
+# Padding codes of tileiras 13.5, read from its machine code; None if it does not compile the padding.
 NARROW_PADDING = {
     "f8E4M3FN": {"zero": 0x00, "neg_zero": 0x80, "nan": 0x7F, "pos_inf": None, "neg_inf": None},
     "f8E5M2": {"zero": 0x00, "neg_zero": 0x80, "nan": 0x7E, "pos_inf": 0x7C, "neg_inf": 0xFC},
@@ -283,7 +283,7 @@ def test_padding_of_narrow_floats(execute, element, padding, code):
 
 
 def test_a_stride_is_unsigned_and_addresses_wrap(execute):
-    """-1 is 2**64 - 1, which leads back by one element where nothing looks."""
+    """-1 is 2**64 - 1, which moves back by one element without checking."""
     source, result = np.arange(8, dtype=np.int32), np.zeros(4, np.int32)
     kind = "partition_view<tile=(4), tensor_view<4xi32, strides=[?]>>"
     kept = "partition_view<tile=(4), tensor_view<4xi32, strides=[1]>>"

@@ -1,4 +1,4 @@
-"""Arrays of other libraries are seen where they lie, without a copy."""
+"""Views of arrays of other libraries, without a copy."""
 
 import ctypes
 from typing import Any
@@ -12,7 +12,7 @@ from tilec.runtime.arrays import ArrayView, is_array, view
 
 
 class Exporter:
-    """Speaks DLPack and nothing else, as torch and jax do."""
+    """Exports DLPack only, like torch and jax."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
@@ -31,13 +31,13 @@ def place(array: ArrayView) -> tuple[Any, ...]:
 @pytest.mark.parametrize(
     "dtype", [np.int8, np.uint16, np.int32, np.int64, np.float16, np.float32, np.float64, np.bool_]
 )
-def test_dlpack_sees_what_numpy_sees(dtype: type) -> None:
+def test_a_dlpack_view_equals_the_numpy_view(dtype: type) -> None:
     array = np.zeros((4, 6), dtype)[1:, ::2]
     assert place(view(Exporter(array), "A")) == place(view(array, "A"))
 
 
 class Recorded(Exporter):
-    """A tensor that autograd records, as torch has it: only a detached one can be exported."""
+    """A torch-like tensor that requires gradients: only the detached tensor can be exported."""
 
     requires_grad = True
 
@@ -48,7 +48,7 @@ class Recorded(Exporter):
         return Exporter(self.array)
 
 
-def test_a_tensor_that_requires_gradients_is_seen_in_place() -> None:
+def test_a_tensor_that_requires_gradients_is_not_copied() -> None:
     array = np.zeros((4, 6), np.float32)
     assert place(view(Recorded(array), "A")) == place(view(array, "A"))
 

@@ -1,4 +1,4 @@
-"""An artifact on disk: what is saved is loaded, by any of its files."""
+"""An artifact on disk: saving and loading, by any of its files."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_cubin_alone_is_enough(tmp_path: Path) -> None:
     assert artifact.load(tmp_path / "k").cubin == b"\x7fELF"
 
 
-def test_changed_ptx_is_noticed(tmp_path: Path) -> None:
+def test_changed_ptx_is_refused(tmp_path: Path) -> None:
     artifact.save(VECTOR_ADD, tmp_path / "k")
     (tmp_path / "k.ptx").write_text(PTX.replace("add.rn", "sub.rn"))
     with pytest.raises(InputError, match=r"k.ptx does not match the SHA-256 in its .launch.json"):
@@ -60,7 +60,7 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
         artifact.load(tmp_path / "k")
 
 
-def test_nothing_is_left_where_writing_fails(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot write .*/file/k.ptx: Not a directory"):
         artifact.save(VECTOR_ADD, tmp_path / "file" / "k")

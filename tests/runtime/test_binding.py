@@ -1,4 +1,4 @@
-"""Python arguments become values of entry arguments, or are refused by name."""
+"""Values of entry arguments from Python arguments; invalid ones are refused by name."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def test_an_array_is_its_address_extents_and_strides() -> None:
     assert binding.ranges() == [(array.ctypes.data, 64, True)]
 
 
-def test_constants_may_be_given_and_must_agree() -> None:
+def test_constants_are_optional_and_must_match() -> None:
     assert bind(ARGUMENTS, [matrix(), 2, 128]).values[-1] == 2.0
     with pytest.raises(InputError, match="compiled for TM=128, got 64"):
         bind(ARGUMENTS, [matrix(), 2, 64])
@@ -138,7 +138,7 @@ def test_an_element_type_that_is_a_constant_is_compared_by_its_name() -> None:
     ("shape", "strides", "bound"),
     [((1, 8), (3, 1), (8, 1)), ((1, 8), (-8, 1), (8, 1)), ((0, 8), (0, 0), (8, 1)), ((4, 8), (24, 1), (24, 1))],
 )
-def test_strides_that_reach_no_element_mean_nothing(
+def test_strides_of_axes_without_a_second_element_are_ignored(
     shape: tuple[int, int], strides: tuple[int, int], bound: tuple[int, int]
 ) -> None:
     memory = np.zeros(256, np.float16)

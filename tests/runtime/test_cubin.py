@@ -1,4 +1,4 @@
-"""PTX becomes a cubin in process, and what ptxas refuses is told with its lines."""
+"""Assembly of PTX to cubin in process; errors of ptxas name their lines."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def test_cubin_is_an_elf_file_for_cuda() -> None:
     assert (made.registers > 0, made.spill_bytes, made.warnings) == (True, 0, ())
 
 
-def test_mistake_is_quoted_with_its_line() -> None:
+def test_an_error_quotes_its_line() -> None:
     wrong = VECTOR_ADD.replace("add.rn.f32", "add.rn.f33")
     line = 1 + wrong[: wrong.index("add.rn.f33")].count("\n")
     with pytest.raises(CompileError, match="ptxas refuses k.ptx: Unknown modifier '.f33'") as raised:
@@ -28,14 +28,14 @@ def test_mistake_is_quoted_with_its_line() -> None:
     assert "add.rn.f33 %f3, %f1, %f2;" in raised.value.notes[0].message
 
 
-def test_too_much_shared_memory_is_told() -> None:
+def test_too_much_shared_memory_is_an_error() -> None:
     wrong = VECTOR_ADD.replace("    .reg .pred", "    .shared .b8 big[300000];\n    .reg .pred")
     wrong = wrong.replace("DONE:", "    mov.b32 %r5, big;\n    st.shared.b32 [%r5], %r4;\nDONE:")
     with pytest.raises(CompileError, match="uses too much shared data"):
         assemble(wrong, "sm_90a")
 
 
-def test_unknown_target_is_told() -> None:
+def test_unknown_target_is_an_error() -> None:
     with pytest.raises(CompileError, match="does not support target 'sm_33'"):
         assemble(VECTOR_ADD, "sm_33")
 

@@ -1,4 +1,4 @@
-"""Launching, held against a driver that records what it is asked for and runs vector additions in the host's memory."""
+"""Launches on a driver that records its calls and runs vector additions in host memory."""
 
 import os
 import shutil
@@ -49,7 +49,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def recorded(driver: Path):
-    """What the driver and the program print, line by line, for a program that follows PRELUDE."""
+    """The lines printed by the driver and by a program that follows PRELUDE."""
 
     def run(program: str, **settings: str) -> list[str]:
         words = [sys.executable, "-c", PRELUDE.format(here=str(HERE)) + program]
@@ -61,7 +61,7 @@ def recorded(driver: Path):
     return run
 
 
-def test_host_arrays_are_copied_there_and_back(recorded) -> None:
+def test_host_arrays_are_copied_to_the_device_and_back(recorded) -> None:
     lines = recorded("launch(VECTOR_ADD, 2, [a, b, c, 200]); print(np.array_equal(c, 1001 * a))")
     assert lines[:2] == ["load ELF", "function vector_add"]
     assert lines.count("to device 800") == lines.count("to host 800") == lines.count("free") == 3
@@ -113,7 +113,7 @@ for stream in (Torch(), Cupy(), Standard(), None):
     assert streams == ["0x10", "0x20", "0x30", "(nil)"]
 
 
-def test_shared_memory_and_clusters_are_allowed_for(recorded) -> None:
+def test_shared_memory_and_clusters_set_function_attributes(recorded) -> None:
     # cuda.h: MAX_DYNAMIC_SHARED_SIZE_BYTES is 8, NON_PORTABLE_CLUSTER_SIZE_ALLOWED 14, the cluster launch attribute 4.
     lines = recorded("launch(changed(cluster=(16, 1, 1), shared_bytes=70000), 16, [*on_device(a, b, c), 200])")
     assert "function attribute 8 = 70000" in lines and "function attribute 14 = 1" in lines
@@ -121,7 +121,7 @@ def test_shared_memory_and_clusters_are_allowed_for(recorded) -> None:
     assert "launch grid 16,1,1 block 128,1,1 shared 70000 stream (nil)" in lines
 
 
-def test_small_clusters_need_no_permission(recorded) -> None:
+def test_small_clusters_need_no_attribute(recorded) -> None:
     lines = recorded("launch(changed(cluster=(2, 1, 1)), 2, [*on_device(a, b, c), 200])")
     assert "launch attribute 4 = 2,1,1" in lines
     assert not [line for line in lines if line.startswith("function attribute")]
@@ -144,7 +144,7 @@ print(encoded.hex())
 
 def test_tensor_maps_are_encoded_by_the_driver_in_aligned_memory(recorded) -> None:
     # cuda.h: BFLOAT16 is 9, SWIZZLE_128B 3, L2_256B 3, NAN_REQUEST_ZERO_FMA 1. The recording driver refuses memory that
-    # is not aligned to 128 bytes, which Python's allocator gives about one time in eight.
+    # is not aligned to 128 bytes, which Python's allocator returns about one time in eight.
     lines = recorded(ENCODE.replace("CAPABILITY", "(9, 0)"))
     assert lines[-4:] == [
         "tensor map type 9 rank 2 address 0x1000 interleave 0 swizzle 3 promotion 3 fill 1",
@@ -154,7 +154,7 @@ def test_tensor_maps_are_encoded_by_the_driver_in_aligned_memory(recorded) -> No
     ]
 
 
-def test_blackwell_maps_lose_the_bit_that_the_driver_sets_wrongly(recorded) -> None:
+def test_blackwell_maps_lose_the_faulty_bit(recorded) -> None:
     # Bit 21 of the second 64-bit word is bit 5 of byte 10.
     (line,) = recorded(ENCODE.replace("CAPABILITY", "(10, 0)"))[-1:]
     assert line == "7e" * 10 + f"{0x7E & ~0x20:02x}" + "7e" * 117
@@ -196,7 +196,7 @@ def test_a_first_launch_in_a_captured_stream_loads_the_kernel(recorded) -> None:
     assert "load ELF" in lines and "launch grid 2,1,1 block 128,1,1 shared 0 stream 0x77" in lines
 
 
-def test_preload_leaves_the_launch_alone(recorded) -> None:
+def test_after_preload_a_launch_does_not_load(recorded) -> None:
     program = """
 import tilec
 tilec.preload(VECTOR_ADD)
@@ -230,12 +230,12 @@ class Parameter(torch.Tensor): pass
         ("OnDevice(a), OnDevice(b), OnDevice(c)", "(nil)"),
     ],
 )
-def test_without_a_stream_it_is_the_current_one_of_the_arrays(recorded, arrays: str, stream: str) -> None:
+def test_the_default_stream_is_the_current_one_of_the_arrays(recorded, arrays: str, stream: str) -> None:
     lines = recorded(FRAMEWORKS + f"launch(VECTOR_ADD, 2, [{arrays}, 200])")
     assert f"launch grid 2,1,1 block 128,1,1 shared 0 stream {stream}" in lines
 
 
-def test_unlike_current_streams_are_refused(recorded) -> None:
+def test_different_current_streams_are_refused(recorded) -> None:
     arrays = "torch.Tensor(a), cupy.ndarray(b), OnDevice(c)"
     program = f"try: launch(VECTOR_ADD, 2, [{arrays}, 200])\nexcept TilecError as error: print(error)"
     assert recorded(FRAMEWORKS + program)[-1] == (
@@ -280,7 +280,7 @@ for _ in range(2):
         ),
     ],
 )
-def test_what_cannot_be_launched_is_refused(recorded, program: str, message: str) -> None:
+def test_invalid_launches_are_refused(recorded, program: str, message: str) -> None:
     lines = recorded(f"try:\n    {program}\nexcept TilecError as error:\n    print(error)")
     assert lines[-1] == message
 

@@ -1,4 +1,4 @@
-"""The schema `tilec.launch/1`: what is written is read back, and each misfit is named with its place."""
+"""The schema `tilec.launch/1`: written metadata is read back, and errors name the path of an invalid field."""
 
 import copy
 import json
@@ -115,7 +115,7 @@ def changed(path: list[Any], value: Any) -> dict[str, Any]:
         (["tensor_maps", 0, "extents"], [], r"extents' needs a list of 1 to 5"),
     ],
 )
-def test_misfit_is_named(path: list[Any], value: Any, message: str) -> None:
+def test_an_invalid_field_is_named(path: list[Any], value: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read(changed(path, value))
 
@@ -127,6 +127,6 @@ def test_missing_field_is_named(name: str) -> None:
         read(fields)
 
 
-def test_what_is_no_json_is_placed() -> None:
+def test_an_error_in_json_names_line_and_column() -> None:
     with pytest.raises(InputError, match="scale.launch.json:2:3 is not valid JSON"):
         metadata.read(Record.parse('{"schema": 1,\n  x}', "scale.launch.json"))

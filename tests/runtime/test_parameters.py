@@ -31,7 +31,7 @@ def test_value(type_name: str, value: float, content: str) -> None:
     assert pack_value(type_name, value).hex() == content
 
 
-def test_each_value_lies_at_its_natural_alignment() -> None:
+def test_each_value_is_aligned_to_its_size() -> None:
     contents = [pack_value("u8", 7), pack_value("u64", 1), pack_value("u16", 2), pack_value("f32", 0.5)]
     assert block(contents) == struct.pack("<B7xQH2xf", 7, 1, 2, 0.5)
 
@@ -40,7 +40,7 @@ def no_padding(index: int, byte: int) -> int:
     raise AssertionError("every array has elements")
 
 
-def test_tensor_maps_lie_at_64_bytes_and_may_be_used_twice() -> None:
+def test_tensor_maps_are_aligned_to_64_bytes_and_may_be_used_twice() -> None:
     recipe = Recipe(Parameter(0), "f32", (Parameter(1),), (), (4,), (1,))
     metadata = Metadata(
         entry="k",
@@ -67,14 +67,14 @@ def test_tensor_maps_lie_at_64_bytes_and_may_be_used_twice() -> None:
     assert laid_out == struct.pack("<Qi52x", array.ctypes.data, 64) + bytes([1]) * 128 + bytes([2]) * 128
 
 
-def test_launch_buffers_hold_tensor_maps_at_128_bytes() -> None:
+def test_launch_buffers_align_tensor_maps_to_128_bytes() -> None:
     contents = [bytes(8), bytes(128), bytes(4), bytes(128)]
     assert offsets(contents, 128) == [0, 128, 256, 384]
     assert len(block(contents, 128)) == 512
 
 
 @pytest.mark.parametrize(("fill", "byte"), [("zero", 0x00), ("nan", 0xFF)])
-def test_the_map_of_an_array_without_elements_lies_over_padding(fill: str, byte: int) -> None:
+def test_the_map_of_an_array_without_elements_is_over_padding(fill: str, byte: int) -> None:
     recipe = Recipe(
         Parameter(0),
         "f16",

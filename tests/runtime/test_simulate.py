@@ -1,4 +1,4 @@
-"""Artifacts and foreign PTX on the simulator: arguments, results, and how what goes wrong is told."""
+"""Simulation of artifacts and other PTX: arguments, results and errors."""
 
 import re
 from dataclasses import replace
@@ -38,7 +38,7 @@ def test_arrays_are_changed_in_place() -> None:
     assert np.array_equal(c, 1001 * a)
 
 
-def test_a_pointer_may_be_a_plain_address() -> None:
+def test_a_pointer_may_be_an_integer() -> None:
     a, b, c = arrays()
     simulate(VECTOR_ADD, (2, 1, 1), [a.ctypes.data, b.ctypes.data, c.ctypes.data, 200])
     assert np.array_equal(c, 1001 * a)
@@ -81,7 +81,7 @@ def test_endless_kernel_ends_at_the_step_limit() -> None:
         ((1, 65536), "the grid needs extents of at most"),
     ],
 )
-def test_grid_that_cannot_be(grid: object, message: str) -> None:
+def test_an_invalid_grid_is_refused(grid: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         simulate(VECTOR_ADD, grid, [*arrays(), 200])
 
@@ -109,7 +109,7 @@ def test_artifact_without_ptx_is_refused() -> None:
         simulate(replace(VECTOR_ADD, ptx="", cubin=b"\x7fELF"), 2, [*arrays(), 200])
 
 
-def test_metadata_and_ptx_must_agree_on_the_parameters() -> None:
+def test_metadata_and_ptx_must_have_the_same_parameters() -> None:
     # The entry declares three pointers and a count: 28 bytes.
     fewer = replace(
         VECTOR_ADD.metadata, arguments=VECTOR_ADD.metadata.arguments[:3], parameters=VECTOR_ADD.metadata.parameters[:3]
@@ -123,7 +123,7 @@ def test_unknown_entry_lists_the_known_ones() -> None:
         run_text(PTX, "add", Shape((1, 1, 1), (128, 1, 1)), b"", [], Settings(), "k.ptx")
 
 
-def test_what_is_no_ptx_is_placed() -> None:
+def test_an_error_in_ptx_names_line_and_column() -> None:
     line = 1 + PTX[: PTX.index("add.rn")].count("\n")
     with pytest.raises(InputError) as raised:
         program(PTX.replace("add.rn.f32 %f3, %f1, %f2;", "add.rn.f32 %f3, %f1, %f9;"), "k.ptx")

@@ -1,4 +1,4 @@
-"""Recipes become tensor maps at launch, messages name argument and user's line, the bytes are those of the hardware."""
+"""Tensor maps from recipes at launch, their messages and their encoding."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def test_recipe_and_arguments_make_the_map() -> None:
     assert (made.base, made.extents, made.strides) == (0x7F0000001000, (776, 1000), (1552,))
 
 
-def test_the_stride_of_an_extent_of_one_means_nothing() -> None:
+def test_the_stride_of_an_extent_of_one_is_ignored() -> None:
     made = make(RECIPE, [0x1000, 1, 776, 777, 1], NAMES)
     assert (made.extents, made.strides) == ((776, 1), (16,))
 
@@ -64,7 +64,7 @@ def test_location(text: str, location: SourceLocation | None) -> None:
 
 
 def test_bytes_of_a_matrix() -> None:
-    # tma.md section 3, word by word: rank - 1 = 1, element code of bf16 = 10, swizzle 128B = 3.
+    # tma.md section 3, per 32-bit word: rank - 1 = 1, element code of bf16 = 10, swizzle 128B = 3.
     encoded = encode_for_simulator(
         TensorMap("bf16", (776, 1000), (1552,), (64, 128), (1, 2), base=0x7F0000001000, swizzle="128B")
     )

@@ -1,4 +1,4 @@
-"""Each rule that TMA has for a tiled tensor map: one map that keeps it, one that breaks it."""
+"""The rules of TMA for tiled tensor maps: for each, a valid and an invalid map."""
 
 from dataclasses import replace
 
@@ -101,7 +101,7 @@ def test_map_that_breaks_one_rule(tensor_map: TensorMap, violation: Violation) -
     assert broken(tensor_map) == [violation]
 
 
-def test_undocumented_maps_need_to_be_allowed() -> None:
+def test_undocumented_maps_need_allow_unconfirmed() -> None:
     narrow = replace(VALID, box=(32, 32))
     broadcast = replace(VALID, strides=(0,))
     assert [found.field for found in broken(narrow)] == ["box"]

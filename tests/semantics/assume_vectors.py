@@ -1,4 +1,4 @@
-"""Vectors of assume: promises that hold, which change nothing."""
+"""Vectors of assume: valid assumptions, which have no effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors of atomic: memory before and after, and the old values where the order of equal addresses does not matter."""
+"""Vectors of atomic: memory before and after, and the old values if the order of equal addresses does not matter."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def numbers(element: str, seed: str, count: int, mode: str) -> list[int]:
 
 
 def modified(mode: str, element: str, masked: bool, access: str = "relaxed device") -> dict[str, Any]:
-    """Different places, each changed once."""
+    """Distinct addresses, each updated once."""
     program = Program("atomic_rmw_tko", case=f"{access} {mode} {element}{' masked' if masked else ''}")
     held, given = numbers(element, f"held{mode}", COUNT, mode), numbers(element, f"given{mode}", COUNT, mode)
     after, old = list(held), []
@@ -75,7 +75,7 @@ def modified(mode: str, element: str, masked: bool, access: str = "relaxed devic
 
 
 def together(mode: str, element: str) -> dict[str, Any]:
-    """All elements change two places; in which order is open, so what they give is too. Sums of floats are exact."""
+    """All elements update two addresses in any order, so the old values are unspecified. Sums of floats are exact."""
     program = Program("atomic_rmw_tko", case=f"repeated {mode} {element}", edges=["repeated"])
     exact = mode == "addf"
     given, before = codes(element, mode, COUNT), codes(element, "held", 2)
@@ -93,7 +93,7 @@ def together(mode: str, element: str) -> dict[str, Any]:
 
 
 def chain(mode: str, element: str) -> dict[str, Any]:
-    """Two updates of one element and a load, each after the token of the one before."""
+    """Two updates of one element and a load, ordered by tokens."""
     program = Program("atomic_rmw_tko", case=f"a chain of tokens, {mode} {element}")
     held, first, second = numbers(element, f"chain{mode}", 3, mode)
     middle = MODES[mode](held, first, element)
@@ -114,7 +114,7 @@ def chain(mode: str, element: str) -> dict[str, Any]:
 
 
 def swapped(element: str, masked: bool, access: str = "relaxed device") -> dict[str, Any]:
-    """Every second comparison finds what it asks for; NaN equals itself, and the zeros differ."""
+    """Every second comparison succeeds; NaN equals itself, and the zeros differ."""
     program = Program("atomic_cas_tko", case=f"{access} {element}{' masked' if masked else ''}")
     held, fresh = codes(element, "cas", COUNT), codes(element, "fresh", COUNT)
     if element in FORMATS:
@@ -157,7 +157,7 @@ def swapped_after(element: str) -> dict[str, Any]:
 def reduced(
     view: View, index: Index, mode: str, edge: str, scope: str = "device", after: str = "", types=("i32", "i32")
 ) -> dict[str, Any]:
-    """A tile of a view changed; what is outside of the tensor, and between its rows, stays."""
+    """An update of a tile of a view; elements outside the tensor and between its rows are unchanged."""
     words = f"{scope} {mode} {edge} {view.type} {types[0]}{after}"
     program = Program("atomic_red_view_tko", case=words, edges=[edge])
     places = view.places(index)

@@ -1,4 +1,4 @@
-"""Vectors of control: branches and loops, every way to leave them, and values of every type that they carry."""
+"""Vectors of control: branches and loops, every terminator, and carried values of every type."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def nested(outer: int, inner: int) -> dict[str, Any]:
 
 
 def counted(element: str, low: int, high: int, step: int, unsigned: bool) -> dict[str, Any]:
-    """The sum and the number of what a for counts."""
+    """The sum and the number of the counter values of a for."""
     words = " unsigned" if unsigned else ""
     program = program_of("for", "continue", case=f"{element}{words} {low} to {high} step {step}")
     width = int(element[1:])
@@ -100,7 +100,7 @@ def counts() -> Iterator[dict[str, Any]]:
 
 
 def carried(element: str) -> dict[str, Any]:
-    """Two tiles of a type that change places in every round of a for and of a loop."""
+    """Two tiles of a type that are swapped in every iteration of a for and of a loop."""
     program = program_of("for", "loop", "break", "continue", case=f"tiles of {element} change places")
     a, b = (codes(element, seed, SHAPE[0]) for seed in ("first", "second"))
     kind = tile_type(element, SHAPE)
@@ -123,7 +123,7 @@ def carried(element: str) -> dict[str, Any]:
 
 
 def pointers(pointee: str) -> dict[str, Any]:
-    """A pointer that a for moves on, one that a loop moves and gives back, and one that an if chooses."""
+    """A pointer that a for advances, one that a loop advances and returns, and one that an if selects."""
     program = program_of("for", "loop", "if", "break", "continue", "yield", case=f"pointers to {pointee}")
     kind, size = pointer_type(pointee), half_bytes(pointee)
     base = program.buffer(pointee, codes(pointee, "pointed", 8))

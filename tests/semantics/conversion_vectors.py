@@ -32,10 +32,10 @@ def float_to_float(source: Format, target: Format, mode: str) -> dict[str, Any]:
 
 
 def rounded(source: Format, target: Format, mode: str, codes: list[int], count: int = 32) -> dict[str, Any]:
-    """A conversion of `count` of the codes, which repeat where they are too few."""
+    """A conversion of `count` of the codes, repeated if there are too few."""
     numbers = [decode(source, code) for code in codes]
     if not target.signed:
-        # What a negative number becomes in a type without a sign is not documented.
+        # Conversion of a negative number to a type without sign is not documented.
         codes, numbers = zip(*[(c, n) for c, n in zip(codes, numbers, strict=True) if not n[0]], strict=True)
     codes, numbers = (list(codes) * count)[:count], (list(numbers) * count)[:count]
     result = [encode(target, number, mode) for number in numbers]
@@ -43,7 +43,7 @@ def rounded(source: Format, target: Format, mode: str, codes: list[int], count: 
 
 
 def at_midpoints(source: Format, target: Format, mode: str) -> Iterator[dict[str, Any]]:
-    """Values of the target and midpoints between them, each with its neighbours in the source, where it has both."""
+    """Values of the target and midpoints between them, each with its two neighbours in the source, if it has both."""
     found: list[int] = []
     for code in floats(target, f"near{source.name}", 20):
         sign, magnitude = decode(target, code)
@@ -70,7 +70,7 @@ def _neighbours(form: Format, sign: int, magnitude: Fraction) -> list[int]:
 
 
 def to_integers() -> Iterator[dict[str, Any]]:
-    """In range without `saturating`; with it, beyond as well. NaN is left out: no source says what it becomes."""
+    """In range without `saturating`; with it, beyond as well. NaN is left out: its result is not documented."""
     for name in TARGETS:
         for width in WIDTHS:
             for signedness in ("signed", "unsigned"):
@@ -81,7 +81,7 @@ def to_integers() -> Iterator[dict[str, Any]]:
 
 
 def _to_predicate(form: Format, signedness: str) -> Iterator[dict[str, Any]]:
-    """All but zero are true, NaN and what truncates to zero too: tileiras 13.5 compiles `x != 0` (nvdisasm)."""
+    """All values but zero are true, also NaN and those below one: tileiras 13.5 compiles `x != 0` (nvdisasm)."""
     codes = floats(form, "ftoi1")[:16]
     results = [int(decode(form, code)[1] != 0) for code in codes]
     attributes = {"signedness": signedness, "rounding_mode": "nearest_int_to_zero"}
@@ -127,7 +127,7 @@ def from_integers() -> Iterator[dict[str, Any]]:
 
 
 def _ties(form: Format) -> list[int]:
-    """Integers of 64 bits on, just below and just above midpoints of the format, where rounding twice goes wrong."""
+    """Integers of 64 bits on, just below and just above midpoints of the format, where double rounding is wrong."""
     first = 1 << form.fraction_bits
     middles = [(2 * k + 1) << 60 - form.fraction_bits for k in range(first, first + 5)]
     return [value + step for value in middles for step in (-1, 0, 1)][:15] + integers(64, form.name, 17)

@@ -1,4 +1,4 @@
-"""Vectors of what a kernel tells the host: what it prints, and what it asserts."""
+"""Vectors of printing and assertions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def codes_of(element: str, values: Sequence[Fraction | int]) -> list[int]:
     return [encode(FORMATS[element], (int(value < 0), Fraction(abs(value)))) for value in values]
 
 
-# What C writes where Python's % writes something else (ISO C 7.21.6.1): a leading zero for octal, no sign for unsigned,
+# The text of C where that of Python's % differs (ISO C 7.21.6.1): a leading zero for octal, no sign for unsigned,
 # no zeros before a precision or an infinity, hexadecimal floats without zeros behind, the low byte of a character.
 C_ALONE = (
     ("%#o", "i32", 8, "010"), ("%+u", "i32", 5, "5"), ("% x", "i8", 0xFE, "fffffffe"), ("%05.3d|", "i32", 42, "  042|"),
@@ -90,7 +90,7 @@ def pointer_printed() -> dict[str, Any]:
 
 
 def in_order() -> dict[str, Any]:
-    """Tokens order what is printed."""
+    """Tokens order prints."""
     program = Program("print_tko", case="a chain of tokens", printed="one two three")
     token = program.let("make_token : token")
     for word in ("one ", "two ", "three"):
@@ -99,7 +99,7 @@ def in_order() -> dict[str, Any]:
 
 
 def asserted(shape: Shape, bits: list[int]) -> dict[str, Any]:
-    """Holds, and the kernel goes on; or fails, and the host is told the message."""
+    """An assertion that holds has no effect; one that fails reports its message."""
     fails = not all(bits)
     case = f"rank {len(shape)}, {'fails' if fails else 'holds'}"
     program = Program("assert", case=case, **({"fails": "never this"} if fails else {}))

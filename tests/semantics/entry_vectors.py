@@ -11,7 +11,7 @@ from sample import INTEGERS, codes
 
 
 def placed(grid: Shape) -> dict[str, Any]:
-    """Each tile block notes where it stands at its own place, x first, and how large the grid is."""
+    """Each tile block stores its coordinates, x first, and the grid at its own index."""
     operations = ("get_tile_block_id", "get_num_tile_blocks", "entry")
     program = Program(*operations, case=f"grid {'x'.join(map(str, grid))}", grid=grid)
     extents = (*grid, 1, 1)[:3]
@@ -44,7 +44,7 @@ def scalar_arguments() -> Iterator[dict[str, Any]]:
 
 
 def shared_total(grid: Shape) -> dict[str, Any]:
-    """Tile blocks that add to one place."""
+    """Tile blocks that add to one address."""
     program = Program("atomic_rmw_tko", "get_tile_block_id", case=f"sum over grid {grid[0]}", grid=grid)
     base = program.buffer("i32", [5], [5 + sum(range(grid[0]))])
     program.line("%x, %y, %z = get_tile_block_id : tile<i32>")

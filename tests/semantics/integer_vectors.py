@@ -75,7 +75,7 @@ def arithmetic(width: int) -> Iterator[dict[str, Any]]:
 
 
 def division(width: int, signedness: str) -> Iterator[dict[str, Any]]:
-    """Only what is defined: no zero divisor, and not the least integer by -1."""
+    """Defined divisions only: no zero divisor, and not the most negative integer by -1."""
     least = -(1 << width - 1)
     drawn = zip(integers(width, f"n{width}", 200), integers(width, f"d{width}", 200), strict=True)
     undefined = (least % (1 << width), (1 << width) - 1) if signedness == "signed" else None
@@ -114,7 +114,7 @@ def fits(value: int, width: int, signedness: str) -> bool:
 
 
 def keeps(name: str, row: tuple[int, ...], width: int, promise: str) -> bool:
-    """Whether the exact result fits, with the operands read as the promise says; the amount of a shift is unsigned."""
+    """Whether the exact result fits, with operands read by the signedness of the assumption, shift amounts unsigned."""
     for signedness in PROMISES[promise]:
         given = [read(a, width, "unsigned" if name == "shli" and at else signedness) for at, a in enumerate(row)]
         if not fits(EXACT[name](*given), width, signedness):
@@ -123,7 +123,7 @@ def keeps(name: str, row: tuple[int, ...], width: int, promise: str) -> bool:
 
 
 def promised(width: int) -> Iterator[dict[str, Any]]:
-    """Only operands that keep the promise; some are small, as few large ones do."""
+    """Only operands that satisfy the assumption; some are small, because few large ones do."""
     drawn = []
     for step in range(0, width, 3):
         lefts, rights = integers(width, f"p{width}{step}", 40), integers(width, f"q{width}{step}", 40)

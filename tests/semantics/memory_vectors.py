@@ -9,7 +9,7 @@ from program import Program, pointer_type, tile_type
 from sample import NUMBERS, codes, literal
 
 COUNT = 8
-# Places in a buffer of COUNT elements; a gather repeats some, a scatter does not.
+# Offsets into a buffer of COUNT elements; a gather repeats some, a scatter does not.
 GATHERED = (3, 0, 7, 7, 2, 5, 0, 4)
 SCATTERED = (3, 0, 7, 1, 2, 5, 6, 4)
 IN_ORDER = tuple(range(COUNT))
@@ -25,7 +25,7 @@ def pointed(program: Program, base: str, element: str, offsets: tuple[int, ...])
 
 
 class Place:
-    """COUNT elements at a base, through a tile of pointers, or where there is none through a view."""
+    """COUNT elements at a base, through a tile of pointers, or through a view for types without one."""
 
     def __init__(self, program: Program, base: str, element: str, offsets: tuple[int, ...] = IN_ORDER) -> None:
         self._program, self._tile = program, tile_type(element, (COUNT,))
@@ -148,7 +148,7 @@ def hinted() -> dict[str, Any]:
 
 
 def chain(operation: str, element: str) -> dict[str, Any]:
-    """A store, what makes a token of its token, then a load of the same place, then a store there after the load."""
+    """A store, an operation on its token, then a load of the same address, then a store after the load."""
     program = Program(operation, "load_ptr_tko", "store_ptr_tko", case=f"a chain of tokens, {element}")
     first, second = codes(element, "chain", 16)[10:12]
     place = program.buffer(element, None, [second])
@@ -202,7 +202,7 @@ def allocated(element: str, visible: bool) -> dict[str, Any]:
 
 
 def aligned() -> dict[str, Any]:
-    """The address of allocated memory is a multiple of what was asked for."""
+    """The address of allocated memory is a multiple of the alignment."""
     program = Program("alloca", case="alignment = 128")
     base = program.let("alloca num_elem = 3, alignment = 128 : tile<ptr<i8>>")
     address = program.let(f"ptr_to_int {base} : tile<ptr<i8>> -> tile<i64>")

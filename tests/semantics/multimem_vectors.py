@@ -1,4 +1,4 @@
-"""Vectors of multimem on one device, which stands for all: a reduction over one device is what that device holds."""
+"""Vectors of multimem on one device: a reduction over one device is the value of that device."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def view_of(element: str, **more: Any) -> View:
 
 
 def attributes(reduction: str | None) -> str:
-    """Without a word the reduction is add."""
+    """The default reduction is add."""
     return "" if reduction is None else f" attributes {{reduction = #cuda_tile.multimem_reduction_kind<{reduction}>}}"
 
 

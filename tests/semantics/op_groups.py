@@ -14,7 +14,7 @@ OP_GROUPS = {
     "mma": "matrix_vectors",
     "shape": "shape_vectors",
     "constant": "constant_vectors",
-    "reduce": "fold_vectors",
+    "reduce": "reduce_vectors",
     "pointer": "pointer_vectors",
     "memory": "memory_vectors",
     "view": "view_vectors",
@@ -28,6 +28,6 @@ OP_GROUPS = {
 
 
 def text(vectors: Iterator[dict[str, Any]]) -> str:
-    """One vector a line, so that a change is seen as one."""
+    """One vector per line, for readable diffs."""
     lines = ",\n".join(json.dumps(vector, separators=(",", ":")) for vector in vectors)
     return f"[\n{lines}\n]\n"

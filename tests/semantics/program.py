@@ -24,7 +24,7 @@ def row_major(shape: Shape) -> list[int]:
 
 
 def tensor_type(element: str, shape: Sequence[int | str], strides: Sequence[int | str], attribute: str = "") -> str:
-    """A tensor_view; `?` is an extent or a stride that an operand gives."""
+    """A tensor_view; `?` is an extent or a stride passed as an operand."""
     extents = "".join(f"{extent}x" for extent in shape)
     stepped = f", strides=[{','.join(map(str, strides))}]" if shape else ""
     return f"tensor_view<{extents}{element}{stepped}{f', #cuda_tile.ptr_attr<{attribute}>' if attribute else ''}>"
@@ -135,7 +135,7 @@ class Program:
         return ", ".join([zero] * len(shape))
 
     def undefined(self, what: str) -> None:
-        """The specification leaves the result open; an implementation that checks says `what` in its error."""
+        """The result is unspecified; a checking implementation has `what` in its error message."""
         self._record["undefined"] = what
 
     def record(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class Format:
 
     @property
     def shift(self) -> int:
-        """Bits of storage below the format's own (tf32 keeps f32's place)."""
+        """Bits of storage below the format's own (tf32 is stored as f32)."""
         return self.stored - self.bits if self.storage_bits else 0
 
 
@@ -81,7 +81,7 @@ def largest_code(form: Format) -> int:
 
 
 def special_code(form: Format, sign: int, what: str) -> int:
-    """The code of an infinity or a NaN, or what stands for one where the format has none."""
+    """The code of an infinity or a NaN, or of its replacement if the format has none."""
     if what == NAN and form.special == "none":
         return largest_code(form)
     if what == INFINITE and (form.special != "ieee" or form.saturates):

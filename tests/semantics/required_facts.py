@@ -1,4 +1,4 @@
-"""What the vectors must cover, worked out from tests/operations.json and from the tables that it has no words for."""
+"""The facts that the vectors must cover, from tests/operations.json and additional tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Fact = tuple[Any, ...]
 TABLE = json.loads((Path(__file__).parent.parent / "operations.json").read_text())
 OPERATIONS = {record["name"]: record for record in TABLE["ops"]}
 
-# Calls a function outside of the module; what its operands mean there no source says.
+# Calls a function outside the module; its operands are not documented.
 WITHOUT_MEANING = {"preview$call"}
 
 ARITHMETIC = ("f16", "bf16", "f32", "f64")
@@ -60,7 +60,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "View": NUMBERS,
 }
 _ATOMIC = ("i32", "i64", "f16", "bf16", "f32", "f64")
-# Where an operation or a field takes fewer than its class says, with the rule that says so.
+# Operations and fields that take fewer types than their class, with the rule.
 NARROWER: dict[tuple[str, str], tuple[str, ...]] = {
     # Memory has no i4, and no pointers.
     **dict.fromkeys(
@@ -103,7 +103,7 @@ NARROWER: dict[tuple[str, str], tuple[str, ...]] = {
         for field in ("view", "tile", "reduced_values")
     },
     **{(f"multimem_{name}_view_tko", "index"): ("i32",) for name in ("load_reduce", "reduce", "store")},
-    # Promises are of integers, pointers and tensor_views.
+    # Assumptions are about integers, pointers and tensor_views.
     **{("assume", field): (*INTEGERS, *EVERY_POINTER, "f32") for field in ("value", "result")},
     ("print_tko", "args"): (*NUMBERS, "i4", "ptr<f32>"),
     ("return", "operands"): (),
@@ -113,7 +113,7 @@ NARROWER: dict[tuple[str, str], tuple[str, ...]] = {
     ("alloca", "result"): EVERY_POINTER,
 }
 IEEE_MODES = ("nearest_even", "zero", "negative_inf", "positive_inf")
-# The keywords that an operation takes, where it does not take all of the enumeration.
+# The keywords of operations that do not take the whole enumeration.
 KEYWORDS: dict[tuple[str, str], tuple[str, ...]] = {
     **{(name, "rounding_mode"): IEEE_MODES for name in ("addf", "subf", "mulf", "fma")},
     ("divf", "rounding_mode"): (*IEEE_MODES, "approx", "full"),

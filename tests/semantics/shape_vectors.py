@@ -1,4 +1,4 @@
-"""Vectors of shape and reduce: elements moved by index arithmetic, and folds whose results are exact in any order."""
+"""Vectors of shape and reduce: elements moved by index arithmetic, and reductions that are exact in any order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def flat(index: Shape, shape: Shape) -> int:
     return at
 
 
-# A tile of f4E2M1FN or i4 of rank 0 is no whole byte; select of f4E2M1FN does not exist.
+# A tile of f4E2M1FN or i4 of rank 0 is half a byte; select of f4E2M1FN does not exist.
 HALF_BYTES = ("f4E2M1FN", "i4")
 # Pointers to f4E2M1FN are tiles of rank 0 alone, which two of these operations take.
 ALONE = "ptr<f4E2M1FN>"
@@ -123,7 +123,7 @@ def bytes_of_tiles() -> Iterator[dict[str, Any]]:
             yield vector("unpack", [tile("i8", stored)], [tile(element, values)])
 
 
-FOLDS: dict[str, tuple[str, Callable[[int, int], int], int, dict[str, str]]] = {
+REDUCTIONS: dict[str, tuple[str, Callable[[int, int], int], int, dict[str, str]]] = {
     "addi": ("i32", lambda a, b: (a + b) % 2**32, 0, {}),
     "muli": ("i32", lambda a, b: a * b % 2**32, 1, {}),
     "xori": ("i8", lambda a, b: a ^ b, 0, {}),
@@ -132,16 +132,16 @@ FOLDS: dict[str, tuple[str, Callable[[int, int], int], int, dict[str, str]]] = {
 }
 
 
-def folds() -> Iterator[dict[str, Any]]:
+def reductions() -> Iterator[dict[str, Any]]:
     """Sums of floats are of small integers, exact in every order; identities stand as numbers."""
-    for body, (element, combine, identity, attributes) in FOLDS.items():
+    for body, (element, combine, identity, attributes) in REDUCTIONS.items():
         for dim, reverse in product(range(3), (None, False, True)):
             shape = (2, 4, 8)
             width = int(element[1:])
             numbers = [x % 100 if element == "f32" else x for x in integers(width, body, 64)]
             more = {"dim": dim, "identities": [identity]}
             described = {"operation": body, "attributes": attributes}
-            result, extents = folded(numbers, shape, dim, combine, identity, reverse)
+            result, extents = reduced(numbers, shape, dim, combine, identity, reverse)
             operation = "reduce" if reverse is None else "scan"
             if reverse is not None:
                 more["reverse"] = reverse
@@ -151,13 +151,13 @@ def folds() -> Iterator[dict[str, Any]]:
 
 
 def single() -> dict[str, Any]:
-    """One element along the dimension: the fold with the identity."""
+    """One element along the dimension: the reduction with the identity."""
     described = {"operation": "addi", "attributes": {}}
     more = {"dim": 0, "identities": [0]}
     return vector("reduce", [tile("i32", [7, 9], (1, 2))], [tile("i32", [7, 9], (2,))], more, body=described)
 
 
-def folded(
+def reduced(
     numbers: list[int], shape: Shape, dim: int, combine: Callable[[int, int], int], identity: int, reverse: bool | None
 ) -> tuple[list[int], Shape]:
     extents = shape[:dim] + shape[dim + 1 :]
@@ -181,4 +181,4 @@ def _codes(element: str, numbers: list[int]) -> list[int]:
 def vectors() -> Iterator[dict[str, Any]]:
     yield from movements()
     yield from bytes_of_tiles()
-    yield from folds()
+    yield from reductions()

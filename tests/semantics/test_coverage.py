@@ -48,7 +48,7 @@ def test_without_an_op_group_something_is_missing(group: str, covered: dict[str,
     assert missing({name: found for name, found in covered.items() if name != group})
 
 
-def test_what_has_no_meaning_has_no_vectors(covered: dict[str, set[Fact]]) -> None:
+def test_operations_without_interpretation_have_no_vectors(covered: dict[str, set[Fact]]) -> None:
     named = {fact[1] for found in covered.values() for fact in found if fact[0] == "operation"}
     assert named == set(OPERATIONS) - WITHOUT_MEANING
 

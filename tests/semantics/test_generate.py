@@ -1,4 +1,4 @@
-"""The files are what generate.py writes. Those of math need mpmath, which the tests do without."""
+"""The files equal the output of generate.py, except those of math, which need mpmath."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def test_every_file_is_an_op_group() -> None:
 
 
 @pytest.mark.parametrize("group", WITHOUT_MPMATH)
-def test_the_file_is_what_is_generated(group: str) -> None:
+def test_the_file_equals_the_generated_text(group: str) -> None:
     assert (FOLDER / f"{group}.json").read_text() == text(importlib.import_module(OP_GROUPS[group]).vectors())

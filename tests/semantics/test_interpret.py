@@ -1,4 +1,4 @@
-"""The interpreter gives what the vectors say, bit for bit; any NaN stands for any other."""
+"""Results of the interpreter are bitwise equal to the vectors; all NaNs are equal."""
 
 from __future__ import annotations
 

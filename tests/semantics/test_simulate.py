@@ -1,4 +1,4 @@
-"""The compiled PTX gives what the vectors say, bit for bit, for every operation and type that compiles.
+"""Results of the compiled PTX are bitwise equal to the vectors, for every operation and type that compiles.
 
 Matrix multiplies are left to tests/kernels: hardware may round sums of products in more than one way.
 """
@@ -17,7 +17,7 @@ from vector_module import case_of
 import tilec
 from tilec.errors import UnsupportedError
 
-# Units in the last place that CUDA's functions may be off (CUDA C++ programming guide, mathematical functions), f32.
+# Maximum errors of CUDA's functions in units in the last place for f32 (CUDA C++ programming guide).
 FUNCTION_UNITS = {"cosh": 2, "log": 1, "log2": 1, "sinh": 3, "tan": 4, "tanh": 2}
 # No PTX is made of these: the types have no registers, the operations no lowering. They are refused, not miscompiled.
 REFUSED_ELEMENTS = {"i4", "f4E2M1FN", "fnv8E5M3FNU"}
@@ -68,7 +68,7 @@ def refused(op: Any) -> bool:
 
 
 def after_passes(module: tilec.Module) -> Any:
-    """What passes on Tile IR leave: some take away what no PTX is made of."""
+    """The module after the passes on Tile IR, which remove operations without PTX."""
     result = tilec.compile(module, target="sm_100a", stop="tile-opt").stage("tile-opt")
     assert result is not None
     return result.value

@@ -16,7 +16,7 @@ def tile(element: str, bits: list[int], shape: tuple[int, ...] | None = None) ->
 def vector(
     operation: str, operands: list[Tile], results: list[Tile], attributes: dict[str, Any] | None = None, **more: Any
 ) -> dict[str, Any]:
-    """The record in the file; `units` allows a distance in units of the last place, `body` is that of a fold."""
+    """The record in the file; `units` allows a distance in units of the last place, `body` is that of a reduction."""
     return {
         "operation": operation,
         "attributes": attributes or {},

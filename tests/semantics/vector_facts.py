@@ -1,4 +1,4 @@
-"""What a vector covers: its operations with the types, keywords, flags and optional operands that they have there."""
+"""The facts that a vector covers: its operations with their types, keywords, flags and optional operands."""
 
 from __future__ import annotations
 

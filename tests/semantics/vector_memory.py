@@ -1,4 +1,4 @@
-"""Elements in the host's memory: their bits put there, read back, and held against what is expected."""
+"""Elements in host memory: written, read back, and compared with the expected bits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAN_FIELDS = {
     "fnv8E5M3FNU": (5, 3, True, False),
 }
 _FLOAT_CODES = {"f16": "e", "f32": "f", "f64": "d"}
-# What a TMA descriptor and `div_by` ask for at most.
+# The largest alignment that a tensor map or `div_by` requires.
 _ALIGNMENT = 256
 _ANYTHING = 0x55
 
@@ -51,7 +51,7 @@ def number(element: str, bits: int) -> int | float:
 
 @dataclass(frozen=True)
 class Buffer:
-    """Elements in memory before a run (None where anything may stand there) and after it (None: the same)."""
+    """Elements in memory before a run (None if unspecified) and after it (None: the same)."""
 
     element: str
     before: Bits | None
@@ -69,7 +69,7 @@ class Buffer:
         return array
 
     def check(self, array: np.ndarray, units: int) -> None:
-        """Raises AssertionError where the array does not hold what is expected, or is further off than `units`."""
+        """Raises AssertionError if the array differs from the expected elements by more than `units`."""
         expected = self.before if self.after is None else self.after
         assert expected is not None
         found = _unpacked(array.tobytes(), storage_bits(self.element), len(expected))

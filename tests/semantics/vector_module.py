@@ -1,4 +1,4 @@
-"""Vectors as modules that run: those of one operation get an entry that loads the operands and stores the results."""
+"""Vectors as executable modules; a vector of one operation gets an entry that loads operands and stores results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GROUPED = {"extract": 1, "insert": 2}
 
 @dataclass(frozen=True)
 class Case:
-    """A vector ready to run: what to call, with what, and what to expect."""
+    """A vector ready to run: the entry, its arguments, and the expected results."""
 
     module: ir.Module
     grid: tuple[int, ...]

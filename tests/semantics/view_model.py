@@ -1,4 +1,4 @@
-"""Views as plain arithmetic: which place of memory each element of a tile has, and the text of their types."""
+"""Views in integer arithmetic: the memory offset of each element of a tile, and the text of their types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Index = Sequence[int | Sequence[int]]
 
 
 def padding_code(element: str, padding: str) -> int | None:
-    """The bits of a padding value; None where the element type has no such value."""
+    """The bits of a padding value; None if the element type has no such value."""
     if element not in FORMATS:
         return 0 if padding == "zero" else None
     form = FORMATS[element]
@@ -32,7 +32,7 @@ def padding_code(element: str, padding: str) -> int | None:
     return None if form.special != "ieee" else infinite | (sign if padding == "neg_inf" else 0)
 
 
-# What an implementation that checks says of an index that lies beyond the tiles.
+# The message of a checking implementation for an index outside the index space.
 INDEX_OUTSIDE = "index"
 
 
@@ -85,7 +85,7 @@ class View:
         return f"{self.kind}<{', '.join(words)}>"
 
     def places(self, index: Index) -> list[int | None]:
-        """For each element of the tile in row-major order its place in memory; None is outside of the tensor."""
+        """For each element of the tile in row-major order its offset in memory, None outside the tensor."""
         return [self._place(index, inside) for inside in product(*map(range, self.tile))]
 
     def _place(self, index: Index, inside: Shape) -> int | None:
@@ -148,7 +148,7 @@ def unsigned(index: Index, types: Sequence[str]) -> Index:
 
 
 def indices(program: Program, index: Index, element: str, sparse_element: str) -> tuple[str, str]:
-    """The operands of an index, and their types as text: one for all, or one for each where they differ."""
+    """The operands of an index, and their types as text: one for all, or one per operand if they differ."""
     names, types = [], []
     for number in index:
         if isinstance(number, int):

@@ -16,7 +16,7 @@ SCOPES = ("tl_blk", "device", "sys")
 def load(
     view: View, index: Index, edge: str, access: str = "weak", after: str = "", types: Sequence[str] = ("i32", "i32")
 ) -> dict[str, Any]:
-    """One tile loaded; `after` are words behind the index."""
+    """One tile loaded; `after` is the text after the index."""
     index = unsigned(index, types)
     program = Program("load_view_tko", *_makers(view), case=_case(view, edge, access, after, types), edges=[edge])
     held = codes(view.element, edge, view.size)
@@ -39,7 +39,7 @@ def store(
     index = unsigned(index, types)
     program = Program("store_view_tko", *_makers(view), case=_case(view, edge, access, after, types), edges=[edge])
     held, places = codes(view.element, "held", view.size), view.places(index)
-    # Of one place all elements have the same value, so that their order does not matter.
+    # All elements of one address have the same value, so their order does not matter.
     fresh = codes(view.element, edge, len(places))
     written = [fresh[places.index(place)] for place in places]
     changed = list(held)
@@ -170,7 +170,7 @@ def accesses() -> Iterator[dict[str, Any]]:
 
 
 def promised() -> Iterator[dict[str, Any]]:
-    """`inbounds` where it holds: for one index, and for all of them."""
+    """A valid `inbounds`: for one index, and for all of them."""
     table = matrix("i32", 6, 7, 1, (4, 2), padding="zero")
     for act in (load, store):
         yield act(table, (0, 3), "ragged", after=" inbounds = [true, false]")
@@ -184,7 +184,7 @@ def promised() -> Iterator[dict[str, Any]]:
 
 
 def dynamic() -> Iterator[dict[str, Any]]:
-    """Extents and strides that operands give, unsigned."""
+    """Extents and strides passed as operands, unsigned."""
     for element in ("i8", "i16", "i32", "i64"):
         for act in (load, store):
             yield act(matrix("f32", 6, 7, 1, (4, 2), padding="nan", dynamic=element), (1, 3), "ragged")

@@ -1,4 +1,4 @@
-"""Loops over views at random: their text, and in plain integers every index that they access."""
+"""Random loops over views: their text, and every accessed index as Python integers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 Environment = dict[str, int]
 Value = Callable[[Environment], int]
 
-# More turns than this prove nothing new; such numbers are left out.
+# Loops with more iterations test nothing new and are left out.
 MAXIMUM_TURNS = 60
-# The least positive number behind the signed ones of 32 bits.
+# The first number above the signed 32-bit integers.
 _HALF = 1 << 31
 
 
@@ -21,12 +21,12 @@ def wrapped(number: int) -> int:
 
 
 class TooMany(Exception):
-    """Numbers with which a loop runs too long to enumerate."""
+    """Raised for arguments with too many iterations to enumerate."""
 
 
 @dataclass
 class Argument:
-    """A scalar of the kernel: what is promised of it, and the numbers that keep the promises."""
+    """A scalar of the kernel: its assumptions, and numbers that satisfy them."""
 
     name: str
     promises: list[str]
@@ -60,7 +60,7 @@ class Case:
     view: str = ""
 
     def define(self, text: str, value: Value, lines: list[str] | None = None) -> str:
-        """A new value of 32 bits, by the operation that gives it and the number that it is."""
+        """A new 32-bit value: the operation that defines it, and its number."""
         name = f"%v{len(self.values)}"
         (self.lines if lines is None else lines).append(f"{name} = {text}")
         self.values[name] = value
@@ -70,7 +70,7 @@ class Case:
         return self.define(f"constant <i32: {number}> : tile<i32>", lambda _: number, lines)
 
     def argument(self, small: bool) -> str:
-        """A scalar of the kernel with promises or none."""
+        """A scalar of the kernel, with or without assumptions."""
         least = self.random.choice([0, 0, 1, 8, 20]) if self.random.random() < 0.85 else None
         most = self.random.choice([8, 24, 40]) if self.random.random() < 0.3 else None
         divisor = self.random.choice([1, 1, 2, 4, 8])
@@ -91,7 +91,7 @@ class Case:
         return value
 
     def tensor(self, rank: int) -> None:
-        """A view of a tensor, of any kind, with extents known and unknown."""
+        """A view of a tensor, of any kind, with static and dynamic extents."""
         kind = self.random.choice(["partition", "partition", "strided"])
         self.dim_map = self.random.sample(range(rank), rank)
         self.tile = [self.random.choice([1, 2, 4, 8]) for _ in range(rank)]
@@ -114,7 +114,7 @@ class Case:
         self.lines.append(f"%view = make_{kind}_view %tensor : {self.view}")
 
     def tiles(self) -> list[str]:
-        """The index space: how many tiles begin inside of the tensor along each dimension of the view."""
+        """The index space: the number of tiles that begin inside the tensor along each dimension of the view."""
         first, rank = f"%v{len(self.values)}", len(self.tile)
         made, names = (first, [first]) if rank == 1 else (f"{first}:2", [f"{first}#0", f"{first}#1"])
         for k, name in enumerate(names):
@@ -127,7 +127,7 @@ class Case:
         return lambda environment: wrapped(-(-(number(environment) % (1 << 32)) // step))
 
     def bound(self) -> str:
-        """Where a loop ends."""
+        """The upper bound of a loop."""
         kind = self.random.choice([*["tiles", "quotient"] * 3, "number", "argument", "more"])
         k = self.random.randrange(len(self.tile))
         if kind == "number":
@@ -165,7 +165,7 @@ class Case:
         self.loops.append(made)
 
     def pick_index(self) -> str:
-        """An induction variable, or something worked out of one."""
+        """An induction variable, or a value computed from one."""
         choice = self.random.random()
         value = self.random.choice(self.loops).name if self.loops and choice < 0.9 else self.argument(small=True)
         if choice > 0.55 and self.loops:
@@ -175,9 +175,7 @@ class Case:
             factor = self.random.choice([2, 1 << 30])
             number = self.values[value]
             times = self.constant(factor, self.inner)
-            value = self.define(
-                f"muli {value}, {times} : tile<i32>", lambda e: wrapped(number(e) * factor), self.inner
-            )
+            value = self.define(f"muli {value}, {times} : tile<i32>", lambda e: wrapped(number(e) * factor), self.inner)
         return value
 
     def text(self) -> str:
@@ -193,7 +191,7 @@ class Case:
         return f"cuda_tile.module @m {{ entry @k({promises}) {{\n{body}\n}} }}"
 
     def accesses(self, environment: Environment, depth: int = 0) -> Iterator[list[bool]]:
-        """Of every access that a run makes whether it lies inside of the tensor, dimension by dimension of the view."""
+        """For every access of a run and every dimension of the view, whether the tile is inside the tensor."""
         if depth == len(self.loops):
             yield [self._is_inside(environment, k) for k in range(len(self.tile))]
             return
@@ -214,7 +212,7 @@ class Case:
         return index * self.steps[k] + self.tile[k] <= extent
 
     def environments(self, count: int) -> Iterator[Environment]:
-        """Numbers for the arguments that keep all promises."""
+        """Numbers for the arguments that satisfy all assumptions."""
         for _ in range(count):
             yield {each.name: self.random.choice(each.numbers) for each in self.arguments}
 

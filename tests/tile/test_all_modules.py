@@ -1,4 +1,4 @@
-"""Every pass over every module that the other tests have: results stay, modules stay valid, locations stay known."""
+"""Every pass on every module of the other tests: results are equal, modules valid, locations known."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ TEXTS = sorted((TESTS / "dialect").glob("*assembly/*.mlir"))
 # fuse-fma is the one that changes results.
 EXACT = tuple(name for name in PASSES if name != "fuse-fma")
 FILES = sorted(path.name for path in FOLDER.glob("*.json"))
-# Of all passes in a row every vector; of those of compiling, and of each pass alone, one in so many.
+# All passes in sequence run on every vector; the pipeline of compile, and each pass alone, on one in so many.
 SAMPLES = {DEFAULT: 4, EXACT: 1}
 SAMPLE_ALONE = 23
 
 
 def still_as_the_vector_says(vector: dict, names: tuple[str, ...]) -> None:
-    """The same memory and the same prints after the passes; undefined programs may become any."""
+    """Memory and printed text are equal after the passes, unless the program is undefined."""
     case = case_of(vector)
     if case.fails is not None or vector.get("undefined") is not None:
         return
@@ -85,7 +85,7 @@ def locations(module: Module) -> set[str]:
 @pytest.mark.parametrize("name", [*PASSES, "default"])
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_modules_stay_valid_and_located(path: Path, name: str) -> None:
-    """What a pass makes has the location of something that was there; run again, it changes nothing."""
+    """New operations have the location of an existing one; a second run changes nothing."""
     module = Module.parse(path.read_text(), str(path))
     before = locations(module)
     names = DEFAULT if name == "default" else (name,)
@@ -94,7 +94,7 @@ def test_modules_stay_valid_and_located(path: Path, name: str) -> None:
     assert locations(module) <= before
     once = module.to_text()
     assert Module.parse(once).to_text() == once
-    # MLIR's cse removes only what is dead at once, and so one layer a run.
+    # MLIR's cse removes only operations that are dead initially, so one layer per run.
     if name != "cse":
         run(module.ir, names, evaluate=evaluate)
         assert module.to_text() == once

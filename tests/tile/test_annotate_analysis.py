@@ -1,4 +1,4 @@
-"""What analysis knows is written beside each value, and can be read, changed and written again."""
+"""The results of the analysis as attributes, which are read, changed and written again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def known(text: str, operation: str) -> str:
     return re.search(rf" = {operation} .*?\{{(tilec.*?)\}}", text)[1]
 
 
-def test_facts_stand_beside_their_values() -> None:
+def test_values_have_their_facts() -> None:
     text = annotated(KERNEL).to_text()
     assert known(text, "assume") == 'tilec.known = "divisor 16"'
     assert known(text, "iota") == 'tilec.known = "run 128, divisor all, 0..127"'
@@ -42,12 +42,12 @@ def test_facts_stand_beside_their_values() -> None:
     assert known(text, "itof") == 'tilec.known = "equal [8, 1]"'
 
 
-def test_loops_tell_of_what_they_carry() -> None:
+def test_loops_have_facts_of_carried_values() -> None:
     text = annotated(KERNEL).to_text()
     assert '{tilec.known = "divisor 16", tilec.known_in_iteration = ["0..2147483646", "divisor 16"]}' in text
 
 
-def test_nothing_is_said_of_what_is_unknown_or_a_constant() -> None:
+def test_unknown_values_and_constants_have_no_facts() -> None:
     text = annotated(KERNEL).to_text()
     assert "constant <i32: 128> : tile<i32>" in text
     assert re.search(r"muli %arg1, %arg1 : tile<i32>", text)

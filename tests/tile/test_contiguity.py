@@ -1,4 +1,4 @@
-"""What analysis says of runs along dimensions: exact for known programs, and true for every value of random ones."""
+"""Analysis of contiguity: exact for known programs, and valid for every value of random ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def tile(shape: tuple[int, ...], element: str) -> str:
 
 
 class Program:
-    """Lines of a kernel; each value that is shown is stored whole, so that what is said of it can be tested."""
+    """Lines of a kernel; each analysed value is stored, so that its facts can be tested."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -66,7 +66,7 @@ def entry_of(module: Module) -> Any:
 
 
 def facts(module: Module, count: int) -> list[Axes]:
-    """What is known of the results of the first operations, one each."""
+    """The facts of the results of the first operations, one each."""
     entry = entry_of(module)
     with module.ir.context:
         known = contiguity(entry)
@@ -75,7 +75,7 @@ def facts(module: Module, count: int) -> list[Axes]:
 
 
 def numbers_of(module: Module, count: int) -> list[tuple[Interval | None, int]]:
-    """Where the elements of the results of the first operations lie (of integers), and what divides all of them."""
+    """The intervals (of integers) and divisors of the elements of the results of the first operations."""
     entry = entry_of(module)
     with module.ir.context:
         operations = list(entry.operation.regions[0].blocks[0].operations)[:count]
@@ -132,7 +132,7 @@ class Generator:
     """A random program over tiles of integers and pointers."""
 
     def __init__(self, random: Random, n: int, pointer: int) -> None:
-        """What is promised of `n` and of the pointer is true."""
+        """The assumptions about `n` and the pointer hold."""
         self.random = random
         self.program = Program()
         self.pool: list[tuple[str, tuple[int, ...], str]] = []
@@ -152,7 +152,7 @@ class Generator:
         return self.random.choice(found) if found else self.leaf(self.random.choice(elements))
 
     def like(self, shape: tuple[int, ...], element: str) -> str:
-        """Another value of a type, most of them leaves."""
+        """Another value of a type, mostly a leaf."""
         found = [value for value in self.pool if value[1:] == (shape, element)]
         if found and self.random.random() < 0.5:
             return self.random.choice(found)[0]
@@ -297,7 +297,7 @@ def test_every_claim_holds(random: Random, n: int) -> None:
 
 
 def known(body: str, results: int) -> Axes:
-    """What is known of the last of some operations."""
+    """The facts of the last of some operations."""
     module = Module.parse(f"cuda_tile.module @m {{ entry @k(%n: tile<i32>, %p: tile<ptr<f16>>) {{ {body} }} }}")
     return facts(module, results)[-1]
 
@@ -356,7 +356,7 @@ VECTOR_ADD = """%p16 = assume div_by<16>, %p : tile<ptr<f16>>
 
 
 def test_pointers_of_a_vector_addition() -> None:
-    """The start of a block is a multiple of 128 elements, so the whole tile is one run at 16 bytes."""
+    """The start of a block is a multiple of 128 elements, so the whole tile is one run aligned to 16 bytes."""
     assert known(VECTOR_ADD, 11)[0] == Axis(128, 1, 16, 2)
 
 
@@ -368,7 +368,7 @@ def test_a_run_that_may_wrap_is_none_as_an_offset() -> None:
     assert known(bounded, 11)[0] == Axis(128, 1, 2, 2)
 
 
-def test_promises() -> None:
+def test_assumptions() -> None:
     """div_by of groups makes runs of them; same_elements makes them equal."""
     body = "%a = reshape %n : tile<i32> -> tile<1xi32> %b = broadcast %a : tile<1xi32> -> tile<8xi32>"
     body += "%l = iota : tile<8xi32> %m = muli %b, %l : tile<8xi32>"
@@ -380,7 +380,7 @@ def test_promises() -> None:
 
 
 def carried(step: str) -> dict[str, Axes]:
-    """What is known of the pointers that a loop carries and moves on by a splat."""
+    """The facts of the pointers that a loop carries and advances by a splat."""
     body = f"""{VECTOR_ADD} %k0 = constant <i32: 0> : tile<i32> %k1 = constant <i32: 1> : tile<i32>
       %d = constant <i32: {step}> : tile<128xi32>
       %r = for %i in (%k0 to %n, step %k1) : tile<i32> iter_values(%w = %q) -> (tile<128xptr<f16>>) {{
@@ -395,7 +395,7 @@ def carried(step: str) -> dict[str, Axes]:
 
 
 @pytest.mark.parametrize(("step", "divisor"), [("64", 16), ("4", 8), ("1", 2)])
-def test_what_a_loop_carries_holds_in_every_turn(step: str, divisor: int) -> None:
+def test_facts_of_carried_values_hold_in_every_iteration(step: str, divisor: int) -> None:
     for axes in carried(step).values():
         assert axes[0] == Axis(128, 1, divisor, 2)
 

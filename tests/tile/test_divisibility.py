@@ -1,4 +1,4 @@
-"""What analysis knows of a value: the power of two that divides it, and the interval in which it lies."""
+"""Analysis of divisibility by powers of two and of intervals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADER = (
 
 
 def analysed(body: str, analysis: Callable[[ir.Value], Any]) -> Any:
-    """What an analysis says of the first operand of the last print or ptr_to_int of a body."""
+    """The fact of the first operand of the last print or ptr_to_int of a body."""
     module = Module.parse(f"{HEADER}{body} }} }}")
     found = []
 
@@ -72,12 +72,12 @@ def test_zero_is_divisible_by_everything() -> None:
     assert analysed(binary("addi %zero, %zero"), divisibility) == UNBOUNDED
 
 
-def test_promises_add_up() -> None:
+def test_assumptions_combine() -> None:
     assert analysed(f"%a = assume bounded<0, ?>, %n16 : tile<i32> {shown('%a')}", divisibility) == 16
     assert analysed(f"%a = assume div_by<4>, %n16 : tile<i32> {shown('%a')}", divisibility) == 16
 
 
-def test_a_promise_on_groups_says_nothing_of_each_element() -> None:
+def test_an_assumption_about_groups_is_not_one_about_elements() -> None:
     text = f"%a = assume div_by<8, every 4 along 0>, %v : tile<8xi32> {shown('%a', 'tile<8xi32>')}"
     assert analysed(text, divisibility) == 1
 
@@ -116,7 +116,7 @@ def test_extents_of_views() -> None:
     assert [analysed(view + shown(f"%e#{axis}"), divisibility) for axis in range(3)] == [8, 16, 1]
 
 
-def test_branches_agree_on_the_smaller() -> None:
+def test_branches_have_the_smaller_divisor() -> None:
     branch = "%r = if %c -> (tile<i32>) { yield %n16 : tile<i32> } else { yield %four : tile<i32> } "
     assert analysed(branch + shown("%r"), divisibility) == 4
 
@@ -147,14 +147,14 @@ def test_intervals(operation: str, interval: tuple[int, int]) -> None:
     assert analysed(binary(operation), bounds) == interval
 
 
-def test_a_branch_that_leaves_gives_nothing_to_agree_on() -> None:
-    """Not even 0, which divides nothing, where both of them leave."""
+def test_a_branch_without_yield_is_ignored() -> None:
+    """Also if neither branch yields."""
     leaving = "loop {{ %r = if %c -> (tile<i32>) {{ {} }} else {{ break }} {} break }}"
     assert analysed(leaving.format("yield %twelve : tile<i32>", shown("%r")), divisibility) == 4
     assert analysed(leaving.format("continue", shown("%r")), divisibility) == UNBOUNDED
 
 
-def test_interval_of_the_grid_and_of_promises() -> None:
+def test_interval_of_the_grid_and_of_assumptions() -> None:
     ids = "%x, %y, %z = get_tile_block_id : tile<i32> "
     assert analysed(ids + shown("%y"), bounds) == (0, (1 << 24) - 2)
     assert analysed(shown("%small"), bounds) == (3, 10)

@@ -1,4 +1,4 @@
-"""Constants fold to what the semantics vectors say, bit for bit; where an answer is NaN or undefined, nothing folds."""
+"""Constant folding is bitwise equal to the semantics vectors; NaN and undefined results are not folded."""
 
 from __future__ import annotations
 
@@ -31,15 +31,13 @@ NAN_FIELDS = {
 def usable(vector: dict[str, Any]) -> bool:
     if vector.get("operation") not in FOLDED or "body" in vector or "units" in vector:
         return False
-    # There are no constants of these types.
+    # These types have no constants.
     if any("ptr" in tile["type"] or "xi4" in tile["type"] for tile in (*vector["operands"], *vector["results"])):
         return False
     return vector["attributes"].get("rounding_mode") not in ("approx", "full")
 
 
-FOUND = [
-    vector for path in sorted(VECTORS.glob("*.json")) for vector in json.loads(path.read_text()) if usable(vector)
-]
+FOUND = [vector for path in sorted(VECTORS.glob("*.json")) for vector in json.loads(path.read_text()) if usable(vector)]
 
 
 def element_of(tile: dict[str, Any]) -> str:
@@ -57,7 +55,7 @@ def literal(element: str, code: int) -> str:
 
 
 def stored_code(element: str, code: int) -> int:
-    """A constant holds a tf32 as the upper 19 bits of what memory holds."""
+    """A constant holds a tf32 as the upper 19 bits of its representation in memory."""
     return code >> 13 if element == "tf32" else code
 
 
@@ -81,7 +79,7 @@ def constant(element: str, code: int) -> ir.Value:
 
 
 def folded(vector: dict[str, Any]) -> list[int | None]:
-    """The code that each element folds to, in a tile of its own; None where it does not."""
+    """The code that each element, in its own tile, folds to; None if it does not fold."""
     elements, result = [element_of(tile) for tile in vector["operands"]], element_of(vector["results"][0])
     with context(), ir.Location.unknown():
         module = ir.Module.create()
@@ -110,7 +108,7 @@ def test_elements_fold_to_the_vector(vector: dict[str, Any]) -> None:
         for code in vector["results"][0]["bits"]
     ]
     if vector["operation"] == "bitcast":
-        # Any NaN stands for any other, so that the bits of one are not known.
+        # The bits of a NaN are unspecified.
         source = vector["operands"][0]
         unknown = [is_nan(element_of(source), code) for code in source["bits"]]
         expected = [None if nan else code for nan, code in zip(unknown, expected, strict=True)]

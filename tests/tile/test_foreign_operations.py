@@ -1,4 +1,4 @@
-"""Passes leave operations of other dialects where they are, whatever stands around them."""
+"""Passes do not change operations of other dialects."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tilec.text_input.module import Module
 
 ASSEMBLY = sorted((Path(__file__).parents[1] / "dialect" / "assembly").glob("*.mlir"))
 FOREIGN = "other.hand_on"
-# Their bodies may have no effect, and an operation that says nothing of itself may have any.
-FOLDS = ("cuda_tile.reduce", "cuda_tile.scan")
+# Their bodies must not have effects, and an unknown operation may have any.
+REDUCTIONS = ("cuda_tile.reduce", "cuda_tile.scan")
 DOUBLED = """\
 !view = tensor_view<4xi32, strides=[1]>
 !tiles = partition_view<tile=(4), !view>
@@ -47,11 +47,11 @@ def users() -> ir.Context:
 
 
 def foreign_everywhere(module: ir.Module) -> int:
-    """Puts an operation that nobody knows behind every result, which hands it on; how many there are."""
+    """Inserts an unregistered operation that forwards it after every result; returns their number."""
     found: list[ir.Operation] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name in FOLDS:
+        if operation.name in REDUCTIONS:
             found.append(operation)
             return ir.WalkResult.SKIP
         found.extend([operation] * bool(operation.results))
@@ -83,7 +83,7 @@ def test_every_pass_over_tile_ir_leaves_them(users: ir.Context, name: str) -> No
         assert module.operation.verify()
 
 
-def test_what_a_python_dialect_says_is_pure_leaves_a_loop(users: ir.Context) -> None:
+def test_pure_operations_of_a_python_dialect_are_hoisted(users: ir.Context) -> None:
     class Shop(ext.Dialect, name="shop_of_the_foreign_test"):
         pass
 
@@ -94,7 +94,7 @@ def test_what_a_python_dialect_says_is_pure_leaves_a_loop(users: ir.Context) -> 
         Shop.load()
         module = Module.parse(
             "cuda_tile.module @kernels {\n  entry @k(%n: tile<i32>) {\n    loop {\n"
-            "      print_tko \"%i\", %n : tile<i32> -> token\n      continue\n    }\n  }\n}\n"
+            '      print_tko "%i", %n : tile<i32> -> token\n      continue\n    }\n  }\n}\n'
         ).ir
         kernel = module.body.operations[0].regions[0].blocks[0]
         inside = kernel.operations[0].body.blocks[0]
@@ -109,7 +109,7 @@ def test_what_a_python_dialect_says_is_pure_leaves_a_loop(users: ir.Context) -> 
     ]
 
 
-def test_what_stands_beside_the_kernel_stays(users: ir.Context) -> None:
+def test_operations_beside_the_kernel_stay(users: ir.Context) -> None:
     function = "  func.func @f(%arg0: i32) -> i32 {\n    return %arg0 : i32\n  }\n"
     with users:
         module = Module.parse(DOUBLED).ir
@@ -138,7 +138,7 @@ def test_passes_over_tile_gpu_leave_them(users: ir.Context) -> None:
     assert count(module) == 1
 
 
-def test_a_token_that_another_dialect_hands_on_waits_for_nothing_that_is_known(users: ir.Context) -> None:
+def test_a_token_forwarded_by_another_dialect_has_unknown_dependencies(users: ir.Context) -> None:
     """join(a, hand_on(a)) keeps both: what comes out of the other dialect need not have waited for what went in."""
     with users:
         module = Module.parse(
@@ -162,7 +162,7 @@ def test_effects_of_another_dialect_inside_a_reduction_are_refused(users: ir.Con
         found: list[ir.Operation] = []
 
         def visit(operation: ir.Operation) -> ir.WalkResult:
-            found.extend([operation] * (operation.name in FOLDS))
+            found.extend([operation] * (operation.name in REDUCTIONS))
             return ir.WalkResult.ADVANCE
 
         module.operation.walk(visit)

@@ -1,4 +1,4 @@
-"""Tiles that are known to lie inside of their tensor: which are marked, and that the marks are true at run time."""
+"""Tiles proven to be inside their tensor: the marks, and that they hold at run time."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ WHOLE = "assume div_by<8>"
     ],
 )
 def test_loops(extent: str, upper: str, promise: str, expected: bool) -> None:
-    """An extent that may be negative, which a view reads as a large one, proves nothing."""
+    """A possibly negative extent, which a view reads as unsigned, proves nothing."""
     assert is_marked(kernel(extent, upper, promise or "assume bounded<0, 1000>")) == expected
 
 
@@ -124,7 +124,7 @@ def test_strided_and_permuted_views() -> None:
 @pytest.mark.parametrize("extent", [0, 1, 8, 9, 24, 31, 32])
 @pytest.mark.parametrize("upper", ["%floor", "%ceil", "%tiles"])
 def test_marks_are_true(extent: int, upper: str) -> None:
-    """The interpreter checks what `inbounds` promises."""
+    """The interpreter verifies `inbounds`."""
     promises = "bounded<0, 1000>"
     text = kernel("?", upper)
     if extent % 8 == 0:
@@ -137,7 +137,7 @@ def test_marks_are_true(extent: int, upper: str) -> None:
     np.testing.assert_array_equal(*results)
 
 
-# Of so many loops at random, with so many choices of their arguments.
+# The numbers of random loops and of argument sets per loop.
 CASES, CHOICES = 400, 25
 
 
@@ -147,7 +147,7 @@ def flags(case: Case) -> list[bool]:
 
 
 def observed(case: Case) -> list[list[bool]]:
-    """Which tiles lie inside in all runs with some of the numbers that the promises leave."""
+    """The tiles that are inside in all runs, for some of the numbers that satisfy the assumptions."""
     found: list[list[bool]] = []
     for environment in case.environments(CHOICES):
         try:
@@ -158,7 +158,7 @@ def observed(case: Case) -> list[list[bool]]:
 
 
 def test_every_mark_holds_for_every_index() -> None:
-    """Views of every kind below loops of every kind, all of whose indices are worked out in plain integers."""
+    """Views of every kind below loops of every kind, with all indices computed as Python integers."""
     checked = 0
     for seed in range(CASES):
         case = random_case(seed)
@@ -166,7 +166,7 @@ def test_every_mark_holds_for_every_index() -> None:
         for inside in runs:
             assert all(is_inside or not claim for is_inside, claim in zip(inside, claims, strict=True)), case.text()
         checked += bool(runs) and sum(claims)
-    # Were nothing marked, nothing would be proven.
+    # Without any mark the test would be vacuous.
     assert checked > CASES // 10
 
 
@@ -182,7 +182,7 @@ def test_every_mark_holds_for_every_index() -> None:
     ],
 )
 def test_tiles_are_counted_along_the_dimension_of_the_index(upper: str, dim_map: list[int], expected: str) -> None:
-    """Both dimensions are indexed by one variable; it stays inside of that which its bound was made from."""
+    """Both dimensions are indexed by one variable; it stays inside the one that its bound comes from."""
     tensor = "tensor_view<?x?xf32, strides=[64,1]>"
     view = f"partition_view<tile=(8x8), {tensor}, dim_map={dim_map}>"
     text = f"""cuda_tile.module @m {{ entry @k({ARGUMENTS}, %mm: tile<i32>) {{ {HEADER}
@@ -199,8 +199,8 @@ def test_tiles_are_counted_along_the_dimension_of_the_index(upper: str, dim_map:
     assert f"inbounds = {expected}" in printed or expected == "[false, false]" and "inbounds" not in printed
 
 
-def test_without_its_promise_nothing_is_marked() -> None:
-    """Each of them is needed: that the extent is not negative, and that it is a whole number of tiles."""
+def test_without_its_assumption_nothing_is_marked() -> None:
+    """Both are needed: the extent is not negative, and it is a multiple of the tile."""
     whole = kernel("?", "%tiles").replace("%n = assume", "%n0 = assume div_by<8>, %nn : tile<i32> %n = assume")
     text = whole.replace("bounded<0, 1000>, %nn", "bounded<0, 1000>, %n0")
     assert is_marked(text)
@@ -211,7 +211,7 @@ def test_without_its_promise_nothing_is_marked() -> None:
     assert not is_marked(floor.replace("bounded<0, 1000>", "bounded<?, 1000>"))
 
 
-def test_without_its_promise_every_access_keeps_its_guard() -> None:
+def test_without_its_assumption_every_access_keeps_its_guard() -> None:
     """In PTX, where `inbounds` would have left it out."""
     for promise, guarded in (("assume bounded<0, 1000>", False), ("assume div_by<1>", True)):
         text = kernel("?", "%floor", promise=promise)

@@ -1,4 +1,4 @@
-"""The pipeline of compiling changes no result: random kernels, interpreted before and after."""
+"""The pipeline of compile preserves results: random kernels, interpreted before and after."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPERATIONS = 14
 
 
 class Kernel:
-    """Writes a kernel that stores what a random computation on eight integers gives."""
+    """Writes a kernel that stores the result of a random computation on eight integers."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -69,7 +69,7 @@ class Kernel:
         return known
 
     def loop(self, known: list[str]) -> str:
-        """A loop that carries one value; most of what it computes has nothing to do with the iteration."""
+        """A loop that carries one value; most of its operations are loop-invariant."""
         name, carried = self.fresh(), self.fresh()
         start = self.random.choice(known)
         self.lines.append(
@@ -108,7 +108,7 @@ class Kernel:
 
 
 def interpreted(module: Module, iterations: int) -> np.ndarray:
-    """What a kernel stores."""
+    """The memory stored by a kernel."""
     stored = np.full(8, 77, np.int32)
     tilec.run(module, (1, 1, 1), [stored, iterations], backend="interpret")
     return stored

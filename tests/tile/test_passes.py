@@ -1,4 +1,4 @@
-"""Each pass over Tile IR: what it does, and beside it what it must leave alone."""
+"""Each pass on Tile IR: programs that it changes, and programs that it must not change."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ class TestHoistInvariants:
         lines = after("hoist-invariants", loop("%m = mulf %a, %b : tile<4xf32>", "%s = addf %m, %d : tile<4xf32>"))
         assert names(lines) == ["mulf", "addf", "for"]
 
-    def test_they_leave_nested_loops_altogether(self) -> None:
+    def test_they_move_before_all_nested_loops(self) -> None:
         inner = "for %j in (%zero to %n, step %n) : tile<i32> { %m = mulf %a, %b : tile<4xf32> }"
         assert names(after("hoist-invariants", loop(inner))) == ["mulf", "for", "for"]
 
-    def test_what_depends_on_the_outer_loop_leaves_the_inner_one_only(self) -> None:
+    def test_operations_that_depend_on_the_outer_loop_leave_the_inner_one_only(self) -> None:
         inner = "for %j in (%zero to %n, step %n) : tile<i32> { %m = addi %i, %n : tile<i32> }"
         assert names(after("hoist-invariants", loop(inner))) == ["for", "addi", "for"]
 
@@ -120,7 +120,7 @@ class TestHoistInvariants:
             "if %c { }",
         ],
     )
-    def test_what_may_differ_trap_or_act_stays(self, stays: str) -> None:
+    def test_variant_trapping_or_effectful_operations_stay(self, stays: str) -> None:
         assert names(after("hoist-invariants", loop(stays)))[0] == "for"
 
     @pytest.mark.parametrize(
@@ -133,10 +133,10 @@ class TestHoistInvariants:
             "%x = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>",
         ],
     )
-    def test_what_is_always_defined_moves(self, moves: str) -> None:
+    def test_operations_without_undefined_behaviour_move(self, moves: str) -> None:
         assert names(after("hoist-invariants", loop(moves)))[-1] == "for"
 
-    def test_a_fold_over_a_value_of_the_loop_stays(self) -> None:
+    def test_a_reduction_of_a_value_of_the_loop_stays(self) -> None:
         fold = (
             "%v = reshape %i : tile<i32> -> tile<1xi32>"
             "%r = reduce %v dim=0 identities=[0 : i32] : tile<1xi32> -> tile<i32> (%x: tile<i32>, %y: tile<i32>)"
@@ -144,7 +144,7 @@ class TestHoistInvariants:
         )
         assert names(after("hoist-invariants", loop(fold)))[0] == "for"
 
-    def test_a_fold_whose_body_uses_the_loop_stays(self) -> None:
+    def test_a_reduction_whose_body_uses_the_loop_stays(self) -> None:
         fold = (
             "%v = constant <i32: 1> : tile<8xi32>"
             "%r = reduce %v dim=0 identities=[0 : i32] : tile<8xi32> -> tile<i32> (%x: tile<i32>, %y: tile<i32>)"
@@ -250,7 +250,7 @@ class TestFoldConstants:
             "negi %least overflow<no_signed_wrap>",
         ],
     )
-    def test_undefined_results_and_broken_promises_stay(self, operation: str) -> None:
+    def test_undefined_results_and_violated_assumptions_stay(self, operation: str) -> None:
         text = (
             "%a = constant <i8: 5> : tile<i8> %zero = constant <i8: 0> : tile<i8>"
             " %least = constant <i8: -128> : tile<i8> %minus = constant <i8: -1> : tile<i8>"
@@ -269,11 +269,11 @@ class TestFoldConstants:
         "operation",
         ["exp %a", "rsqrt %a", "tanh %a", "fpowf %a, %b", "divf %a, %b rounding<approx>", "sqrt %a rounding<approx>"],
     )
-    def test_what_the_machine_approximates_stays(self, operation: str) -> None:
+    def test_approximate_functions_stay(self, operation: str) -> None:
         text = f"{VALUES} %r = {operation} : tile<4xf32>"
         assert folded(text, "tile<4xf32>").startswith(operation.split(" ")[0])
 
-    def test_a_nan_stays_for_the_machine_to_make(self) -> None:
+    def test_a_nan_result_is_not_folded(self) -> None:
         text = "%a = constant <f32: 0.0> : tile<f32> %r = divf %a, %a : tile<f32>"
         assert folded(text, "tile<f32>").startswith("divf")
 
@@ -282,7 +282,7 @@ class TestFoldConstants:
         assert folded(text.format(""), "tile<i8>").startswith("ftoi")
         assert folded(text.format(" saturating"), "tile<i8>") == "constant <i8: 127>"
 
-    def test_no_list_is_made_of_splats(self) -> None:
+    def test_splats_do_not_become_lists(self) -> None:
         text = f"{constants('1', '2', 'tile<2xi8>')} %r = cat %a, %b dim = 0 : tile<2xi8>, tile<2xi8> -> tile<4xi8>"
         assert folded(text, "tile<4xi8>").startswith("cat")
 
@@ -300,7 +300,7 @@ class TestFoldConstants:
         text = f'%a = constant <i8: "0x{raw}"> : {big} %r = addi %a, %a : {big}'
         assert folded(text, big).startswith("addi")
 
-    def test_what_is_no_constant_stays(self) -> None:
+    def test_operations_of_variables_stay(self) -> None:
         assert folded("%r = addi %n, %n : tile<i32>", "tile<i32>").startswith("addi")
 
 
@@ -314,13 +314,13 @@ class TestPruneTokens:
         assert lines[1] == "%0 = store_ptr_tko weak %arg2, %cst_f32 : tile<ptr<f32>>, tile<f32> -> token"
         assert names(lines) == ["store_ptr_tko"]
 
-    def test_a_join_forgets_fresh_and_repeated_tokens(self) -> None:
+    def test_a_join_drops_fresh_and_repeated_tokens(self) -> None:
         text = START + f"%t = {STORE.format('')} %j = join_tokens %m, %t, %t : token %u = {STORE.format(' token = %j')}"
         lines = after("prune-tokens", text)
         assert names(lines) == ["store_ptr_tko", "store_ptr_tko"]
         assert "token=%0" in lines[2]
 
-    def test_a_join_forgets_what_another_token_waits_for(self) -> None:
+    def test_a_join_drops_transitive_dependencies(self) -> None:
         text = START + f"%t = {STORE.format('')} %u = {STORE.format(' token = %t')} %j = join_tokens %t, %u : token"
         lines = after("prune-tokens", f"{text} %v = {STORE.format(' token = %j')}")
         assert names(lines) == ["store_ptr_tko"] * 3
@@ -348,10 +348,10 @@ class TestPruneTokens:
 
 
 class TestUpstream:
-    def test_canonicalize_removes_what_is_unused(self) -> None:
+    def test_canonicalize_removes_unused_operations(self) -> None:
         assert names(after("canonicalize", f"{VALUES} %m = mulf %a, %b : tile<4xf32>")) == []
 
-    def test_canonicalize_keeps_what_acts(self) -> None:
+    def test_canonicalize_keeps_effects(self) -> None:
         assert names(after("canonicalize", START + f"%t = {STORE.format('')}")) == ["store_ptr_tko"]
 
     def test_cse_merges_equal_operations(self) -> None:
@@ -362,8 +362,8 @@ class TestUpstream:
         assert names(after("cse", text)) == ["addi", "print_tko"]
 
     @pytest.mark.parametrize("fold", ["reduce", "scan"])
-    def test_cse_merges_equal_folds(self, fold: str) -> None:
-        """With their bodies, though not folds of another body."""
+    def test_cse_merges_equal_reductions(self, fold: str) -> None:
+        """With equal bodies, but not with different bodies."""
         result, way = ("tile<f32>", "") if fold == "reduce" else ("tile<4xf32>", " reverse=false")
 
         def made(name: str, body: str) -> str:
@@ -421,16 +421,16 @@ def test_the_pipeline_of_compiling_together() -> None:
         "load_view_tko",
         "store_view_tko",
     ]
-    # The index is the induction variable itself, and the token that orders nothing is gone.
+    # The index is the induction variable, and the token without dependencies is removed.
     assert "load_view_tko weak %pview[%loopIdx] : " in lines[-4]
 
 
-def test_the_pipeline_leaves_its_own_result_alone() -> None:
+def test_the_pipeline_is_idempotent() -> None:
     module = Module.parse(KERNEL)
     once = Module(run(module.ir, evaluate=evaluate)).to_text()
     assert Module(run(module.ir, evaluate=evaluate)).to_text() == once
 
 
-def test_every_pass_says_what_it_does() -> None:
+def test_every_pass_has_a_description() -> None:
     assert all(each.summary for each in PASSES.values())
     assert set(DEFAULT) <= set(PASSES)

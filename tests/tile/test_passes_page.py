@@ -1,4 +1,4 @@
-"""The page on the passes: it names all of them, and each of its examples is what the pass does."""
+"""The page on the passes: it lists all of them, and its examples are the output of the passes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "passes.md").read_text()
 ENTRY = re.search(r"`(entry @k\(.*?\))`", PAGE)[1]
 EXAMPLE = re.compile(r"```mlir (before|after|stays)(?: (\S+))?\n(.*?)```", re.DOTALL)
 SECTIONS: dict[str, dict[str, str]] = {}
-# The passes that ran behind the one of a section, in its second example.
+# The passes after the one of a section, in its second example.
 BEHIND: dict[str, tuple[str, ...]] = {}
 for section in PAGE.split("\n## ")[1:]:
     name, text = section.split("\n", 1)
@@ -43,12 +43,12 @@ def test_the_page_names_every_pass_in_order() -> None:
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_what_a_pass_does(name: str) -> None:
+def test_an_example_of_a_pass(name: str) -> None:
     assert after((name, *BEHIND[name]), SECTIONS[name]["before"]) == module_of(SECTIONS[name]["after"]).to_text()
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_what_a_pass_leaves(name: str) -> None:
+def test_an_example_that_a_pass_does_not_change(name: str) -> None:
     assert after((name,), SECTIONS[name]["stays"]) == module_of(SECTIONS[name]["stays"]).to_text()
 
 

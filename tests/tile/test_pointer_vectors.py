@@ -1,4 +1,4 @@
-"""Accesses through tiles of pointers take as much at once as promises prove, and no more; simulated they copy right."""
+"""Vector widths of accesses through tiles of pointers follow the assumptions; the simulated copy is correct."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DTYPES = {"f32": np.float32, "f16": np.float16, "i8": np.int8, "f64": np.float64
 
 
 def kernel(element: str, alignment: int, mask: str = "", order: str = "weak", step: int = 1) -> str:
-    """A copy of blocks of 256 elements; `mask` promises something about the number of elements to copy."""
+    """A copy of blocks of 256 elements; `mask` is an assumption about the number of elements."""
     pointers, lanes = f"tile<{BLOCK}xptr<{element}>>", f"tile<{BLOCK}xi32>"
     masked = f", tile<{BLOCK}xi1>" if mask else ""
     return f"""cuda_tile.module @m {{ entry @k(%pp: tile<ptr<{element}>>, %oo: tile<ptr<{element}>>, %nn: tile<i32>) {{
@@ -48,7 +48,7 @@ def accesses(text: str, target: str = "sm_90a") -> set[str]:
 
 def check_copy(text: str, element: str, count: int) -> None:
     size = BLOCK * BLOCKS
-    # An array of 16-byte alignment, as the promises say.
+    # An array aligned to 16 bytes, as assumed.
     source, result = (np.zeros(size + 16, DTYPES[element]) for _ in range(2))
     source, result = (a[(-a.ctypes.data % 16) // a.itemsize :][:size] for a in (source, result))
     source[:] = np.arange(size) % 100 + 1
@@ -64,18 +64,18 @@ def check_copy(text: str, element: str, count: int) -> None:
     [("f32", 16, "v4.f32"), ("f32", 8, "v2.f32"), ("f32", 4, "f32"), ("f16", 16, "v4.b32"), ("f16", 4, "b32"),
      ("f16", 2, "b16"), ("i8", 16, "v4.b32"), ("f64", 16, "v2.f64")],
 )  # fmt: skip
-def test_alignment_decides(element: str, alignment: int, width: str, target: str) -> None:
+def test_alignment_determines_the_width(element: str, alignment: int, width: str, target: str) -> None:
     assert accesses(kernel(element, alignment), target) == {f"ld.global.{width}", f"st.global.{width}"}
 
 
 @pytest.mark.parametrize("element", DTYPES)
-def test_the_copy_is_right(element: str) -> None:
+def test_the_copy_is_correct(element: str) -> None:
     check_copy(kernel(element, 16), element, BLOCK * BLOCKS)
 
 
 @pytest.mark.parametrize(("divisor", "width"), [(16, "v4.f32"), (4, "v4.f32"), (2, "v2.f32"), (1, "f32")])
 def test_one_guard_needs_a_mask_that_is_equal(divisor: int, width: str) -> None:
-    """Where the limit is a multiple of four, four lanes in a row are all inside of it or all outside."""
+    """If the limit is a multiple of four, four adjacent elements are all inside or all outside."""
     text = kernel("f32", 16, mask=f"assume div_by<{divisor}>")
     assert accesses(text) == {f"ld.global.{width}", f"st.global.{width}"}
     for count in (0, 16, BLOCK + 16, BLOCK * BLOCKS):
@@ -91,8 +91,8 @@ def test_elements_apart_stay_single() -> None:
     assert accesses(kernel("f32", 16, step=2)) == {"ld.global.f32", "st.global.f32"}
 
 
-def test_promised_runs_of_pointers() -> None:
-    """A gather whose indices come in fours, as the program promises."""
+def test_assumed_runs_of_pointers() -> None:
+    """A gather whose indices are consecutive in groups of four, by assumption."""
     text = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %j: tile<ptr<i32>>, %o: tile<ptr<f32>>) {
       %l = iota : tile<128xi32> %p1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
       %pw = broadcast %p1 : tile<1xptr<f32>> -> tile<128xptr<f32>>

@@ -1,4 +1,4 @@
-"""How often a product and a sum round: twice as written and as compiled; once where fusing is asked for."""
+"""A product and a sum round twice as written and as compiled, once after fuse-fma."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the operations of a file come from: its debug section, or else the number of each in its kernel."""
+"""Locations of the operations of a file: from its debug section, else the number of the operation in its kernel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_operations_are_numbered_in_their_kernel() -> None:
     assert places(kernel) == ['"k.tileirbc":0:0', *[f'"k.tileirbc:@k":{number}:0' for number in range(5)]]
 
 
-def test_arguments_are_where_their_kernel_and_their_loop_are() -> None:
+def test_arguments_have_the_location_of_their_kernel_or_loop() -> None:
     module = Module.parse(Kernel(LOOP, INTEGER).bytes(), "k.tileirbc")
     (entry,) = module.ir.body.operations
     (loop, _) = entry.body.blocks[0].operations
@@ -48,7 +48,7 @@ def test_a_global_is_at_its_name() -> None:
 
 
 # One list, from index 0; three indices: of the kernel, of absi, none of return; two entries.
-# 1: file "a.py" in "/d"; 2: its compile unit; 3: a subprogram; 4: a place in it, line 7, column 9.
+# 1: file "a.py" in "/d"; 2: its compile unit; 3: a subprogram; 4: a location in it, line 7, column 9.
 PLACE = "04 03 01 07 09"
 ENTRIES = ["02 01 02", "01 01", "05 01 05 00 00 02 05", PLACE]
 
@@ -65,11 +65,11 @@ def debug(indices: list[int]) -> str:
     return head.hex()
 
 
-def test_places_of_the_debug_section() -> None:
+def test_locations_of_the_debug_section() -> None:
     kernel = Kernel("01 02 00", INTEGER, ("k", "a.py", "/d"), debug=debug([4, 4, 0]), locations=1)
     _, entry, absi, ret = places(kernel)
     assert '"a.py":7:9' in entry and entry == absi
-    # Where the debug section knows nothing, the number of the operation is better than nothing.
+    # Without an entry in the debug section, the location is the number of the operation.
     assert ret == '"k.tileirbc:@k":2:0'
 
 
@@ -104,14 +104,14 @@ def test_a_kernel_without_a_list_has_numbers() -> None:
         (Kernel("", INTEGER, debug="7F"), "", "expected 127 lists of locations, but only 0 bytes are left"),
     ],
 )
-def test_what_is_wrong_with_places_is_told_of_where_they_are_used(kernel: Kernel, place: str, message: str) -> None:
+def test_an_invalid_location_is_reported_for_its_user(kernel: Kernel, place: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         Module.parse(kernel.bytes(), "k.tileirbc")
     assert str(caught.value).startswith(f"k.tileirbc{place}: error: ")
     assert "(debug section)" in caught.value.message and message in caught.value.message
 
 
-def test_no_bytes_of_the_file_are_shown_as_its_lines(tmp_path: Path) -> None:
+def test_errors_do_not_quote_bytes_as_source_lines(tmp_path: Path) -> None:
     path = tmp_path / "k.tileirbc"
     path.write_bytes(Kernel("03 02 00 00 00 06 02 08 03 00 00", INTEGER).bytes())
     with pytest.raises(VerificationError) as caught:

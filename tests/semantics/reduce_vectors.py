@@ -1,6 +1,6 @@
 """Vectors of reduce and scan as whole programs: bodies of several operations, several operands, every element type.
 
-The order of a reduce is open, so each body here is associative and commutative on the values given, and exact.
+The order of a reduce is unspecified, so each body is exact, associative and commutative on these values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COUNT = prod(SHAPE)
 FLOATS = ("f16", "bf16", "f32", "f64")
 
 
-def folded(
+def reduced(
     columns: Sequence[list[int]], shape: Shape, dim: int, combine: Callable[[Row, Row], Row], reverse: bool | None
 ) -> list[list[int]]:
     """Results in row-major order, of a reduce (reverse is None) without `dim`; combine takes (element, accumulator)."""
@@ -32,15 +32,15 @@ def folded(
     extents = shape[:dim] + shape[dim + 1 :]
     prefixes, totals = list(rows), []
     for rest in product(*map(range, extents)):
-        places = [flat((*rest[:dim], at, *rest[dim:]), shape) for at in range(shape[dim])]
-        for before, place in zip(places[:: -1 if reverse else 1], places[:: -1 if reverse else 1][1:], strict=False):
-            prefixes[place] = combine(rows[place], prefixes[before])
-        totals.append(prefixes[places[-1]])
+        offsets = [flat((*rest[:dim], at, *rest[dim:]), shape) for at in range(shape[dim])]
+        for before, offset in zip(offsets[:: -1 if reverse else 1], offsets[:: -1 if reverse else 1][1:], strict=False):
+            prefixes[offset] = combine(rows[offset], prefixes[before])
+        totals.append(prefixes[offsets[-1]])
     found = totals if reverse is None else prefixes
     return [list(column) for column in zip(*found, strict=True)]
 
 
-def fold(
+def reduction(
     case: str,
     columns: Sequence[tuple[str, list[int]]],
     identities: Sequence[str],
@@ -53,7 +53,7 @@ def fold(
     """`columns` are the operands: element types and bits. In the body, %x0, %y0 are an element and its accumulator."""
     operation = "reduce" if reverse is None else "scan"
     program = Program(operation, case=f"{case}, dim {dim}{'' if reverse is None else f', reverse {reverse}'}")
-    results = folded([bits for _, bits in columns], shape, dim, combine, reverse)
+    results = reduced([bits for _, bits in columns], shape, dim, combine, reverse)
     kept = shape[:dim] + shape[dim + 1 :] if reverse is None else shape
     elements = [element for element, _ in columns]
     operands = [bring(program, element, bits, shape) for element, bits in columns]
@@ -73,7 +73,7 @@ def fold(
 
 
 def bring(program: Program, element: str, bits: list[int], shape: Shape) -> str:
-    """A tile from memory; i4 comes in bytes."""
+    """A tile from memory; i4 is stored in bytes."""
     if element != "i4":
         return program.given(element, bits, shape)
     count = len(bits)
@@ -95,7 +95,7 @@ def directions() -> Iterator[tuple[int, bool | None]]:
     yield from product(range(3), (None, False, True))
 
 
-# Bodies of one operation on integers: text, meaning on (a, b, width), identity.
+# Bodies of one operation on integers: text, function of (a, b, width), identity.
 INTEGER_BODIES: dict[str, tuple[str, Callable[[int, int, int], int], Callable[[int], int]]] = {
     "addi": ("", lambda a, b, _: a + b, lambda _: 0),
     "muli": ("", lambda a, b, _: a * b, lambda _: 1),
@@ -119,14 +119,14 @@ def integers() -> Iterator[dict[str, Any]]:
                 return (meaning(x[0], y[0], width) % (1 << width),)
 
             columns = [(element, codes(element, f"fold{name}", COUNT))]
-            yield fold(f"{name} {element}", columns, identities, body, combine, dim, reverse)
+            yield reduction(f"{name} {element}", columns, identities, body, combine, dim, reverse)
 
 
 def spelled(element: str, code: int) -> str:
     return literal(element, code) if element == "i1" else f"{literal(element, code)} : {element}"
 
 
-# Bodies on floats whose results are exact in every order: sums and products of the values named, and extremes.
+# Bodies on floats whose results are exact in every order: sums and products of these values, minima and maxima.
 FLOAT_BODIES: dict[str, tuple[Callable[[Fraction, Fraction], Fraction], tuple[int, ...], str]] = {
     "addf": (lambda a, b: a + b, (0, 1, 2, 3, -1, -2, -3, 5), "0.0"),
     "mulf": (lambda a, b: a * b, (1, -1, 2, 1, 1, -1, 1, 1), "1.0"),
@@ -156,7 +156,7 @@ def floats() -> Iterator[dict[str, Any]]:
         numbers = [Fraction(values[place * 5 % 8]) for place in range(COUNT)]
         columns = [(element, [encode(form, (int(number < 0), abs(number))) for number in numbers])]
         for dim, reverse in list(directions())[at % 3 :: 3]:
-            yield fold(f"{name} {element}", columns, [f"{identity} : {element}"], body, combine, dim, reverse)
+            yield reduction(f"{name} {element}", columns, [f"{identity} : {element}"], body, combine, dim, reverse)
 
 
 def largest(element: str) -> Iterator[dict[str, Any]]:
@@ -189,11 +189,11 @@ def largest(element: str) -> Iterator[dict[str, Any]]:
         return max(x, y, key=lambda row: rank(row[0]))
 
     for dim, reverse in ((0, None), (2, None), (1, False), (2, True)):
-        yield fold(f"the largest {element}", [(element, bits)], [identity], body, combine, dim, reverse)
+        yield reduction(f"the largest {element}", [(element, bits)], [identity], body, combine, dim, reverse)
 
 
 def where_largest() -> Iterator[dict[str, Any]]:
-    """The largest value with its place; of equal ones the first place."""
+    """The largest value and its index; of equal values the first index."""
     bits = [encode(FORMATS["f32"], (0, Fraction(at * 7 % 5))) for at in range(COUNT)]
     body = [
         "%g = cmpf greater_than ordered %x0, %y0 : tile<f32> -> tile<i1>",
@@ -212,11 +212,11 @@ def where_largest() -> Iterator[dict[str, Any]]:
         return max(x, y, key=lambda row: (row[0], -row[1]))
 
     for dim, reverse in directions():
-        yield fold("value and place", columns, identities, body, combine, dim, reverse)
+        yield reduction("value and place", columns, identities, body, combine, dim, reverse)
 
 
 def lines_composed() -> Iterator[dict[str, Any]]:
-    """A scan whose body is associative alone: after (a, b) comes (c, d), together (a * c, b * c + d)."""
+    """A scan whose body is associative but not commutative: after (a, b) comes (c, d), together (a * c, b * c + d)."""
     columns = [("i32", codes("i32", "factor", COUNT)), ("i32", codes("i32", "term", COUNT))]
     body = [
         "%f = muli %y0, %x0 : tile<i32>",
@@ -229,7 +229,7 @@ def lines_composed() -> Iterator[dict[str, Any]]:
         return y[0] * x[0] % 2**32, (y[1] * x[0] + x[1]) % 2**32
 
     for dim, reverse in product(range(3), (False, True)):
-        yield fold("lines composed", columns, ["1 : i32", "0 : i32"], body, combine, dim, reverse)
+        yield reduction("lines composed", columns, ["1 : i32", "0 : i32"], body, combine, dim, reverse)
 
 
 def branching() -> Iterator[dict[str, Any]]:
@@ -245,18 +245,20 @@ def branching() -> Iterator[dict[str, Any]]:
         "yield %r : tile<i32>",
     ]
     for dim, reverse in ((0, None), (2, None), (1, False)):
-        yield fold("a branch", columns, ["0 : i32"], body, lambda x, y: ((x[0] + y[0]) % 2**32,), dim, reverse)
+        yield reduction("a branch", columns, ["0 : i32"], body, lambda x, y: ((x[0] + y[0]) % 2**32,), dim, reverse)
 
 
 def ranks() -> Iterator[dict[str, Any]]:
-    """Rank 1, whose reduce gives rank 0, and extents of 1, 32, 64 and 256."""
+    """Rank 1, reduced to rank 0, and extents of 1, 32, 64 and 256."""
     body = ["%r = addi %x0, %y0 : tile<i32>", "yield %r : tile<i32>"]
     shapes: tuple[tuple[Shape, int], ...] = (((8,), 0), ((1,), 0), ((1, 4), 0), ((4, 1), 1), ((256,), 0), ((2, 64), 1))
     for shape, dim in (*shapes, ((64, 2), 0), ((32, 32), 0)):
         for reverse in (None, False, True):
             columns = [("i32", codes("i32", "rank", prod(shape)))]
             case = f"shape {'x'.join(map(str, shape))}"
-            yield fold(case, columns, ["0 : i32"], body, lambda x, y: ((x[0] + y[0]) % 2**32,), dim, reverse, shape)
+            yield reduction(
+                case, columns, ["0 : i32"], body, lambda x, y: ((x[0] + y[0]) % 2**32,), dim, reverse, shape
+            )
 
 
 def vectors() -> Iterator[dict[str, Any]]:
