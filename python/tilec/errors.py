@@ -180,8 +180,11 @@ class TileStaticEvalError(CompileError):
     """An expression of `ct.static_eval` cannot be evaluated at compile time.
 
     Example:
-        >>> issubclass(ct.TileStaticEvalError, ct.CompileError)
-        True
+        >>> @ct.kernel
+        ... def example(): ct.static_eval(ct.bid(0))
+        >>> try: ct.launch(None, 1, example, (), backend="interpret")
+        ... except ct.TileStaticEvalError as error: print(error.message)
+        'static_eval', argument 'expr': expected a compile-time value, got an int32 scalar
     """
 
 
@@ -189,8 +192,11 @@ class StaticException(TileStaticEvalError):
     """Python code that runs at compile time raised an exception.
 
     Example:
-        >>> issubclass(ct.StaticException, ct.TileStaticEvalError)
-        True
+        >>> @ct.kernel
+        ... def example(n: ct.Constant[int]): ct.static_assert(100 // n > 4)
+        >>> try: ct.launch(None, 1, example, (0,), backend="interpret")
+        ... except ct.StaticException as error: print(error.message)
+        the argument of 'ct.static_assert' raised ZeroDivisionError: integer division or modulo by zero
     """
 
 

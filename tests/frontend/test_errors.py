@@ -247,7 +247,7 @@ def written(folder: Any, code: str) -> Any:
         ("x: f32[?], T=16", "the signature lacks parameter 'n': give 'n: f16[?,?]' or 'n: i32'"),
         ("x: f32[?], n: i32", "the signature lacks parameter 'T': give T=128"),
         ("x: f32[?], n: i32, T=16, z=1", "the kernel has no parameter 'z', its parameters are: 'x', 'n', 'T'"),
-        ("x: f32[?], n: i32, T=16, T=8", "the signature gives 'T' twice"),
+        ("x: f32[?], n: i32, T=16, T=8", "the signature specifies 'T' twice"),
     ],
 )
 def test_signatures_that_do_not_fit_the_kernel(signature: str, message: str) -> None:

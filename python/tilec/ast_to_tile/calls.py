@@ -11,7 +11,7 @@ from types import BuiltinFunctionType, FunctionType
 
 from tilec.ast_to_tile.arguments import BadArgument, known
 from tilec.ast_to_tile.builtins import BUILTINS
-from tilec.ast_to_tile.control import is_static
+from tilec.ast_to_tile.control import is_static, python_exceptions_reported
 from tilec.ast_to_tile.convert import construct
 from tilec.ast_to_tile.expressions import unpacked
 from tilec.ast_to_tile.frame import MAXIMUM_DEPTH, Frame
@@ -33,7 +33,8 @@ def _call(tracer: Tracer, node: ast.Call) -> KernelValue:
         if isinstance(item, ast.Starred):
             arguments.extend(unpacked(tracer, item.value))
         else:
-            arguments.append(tracer.evaluate(item))
+            with python_exceptions_reported(function):
+                arguments.append(tracer.evaluate(item))
     keywords: dict[str, KernelValue] = {}
     for keyword in node.keywords:
         if keyword.arg is None:

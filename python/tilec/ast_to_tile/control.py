@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Array, KernelValue, Text, Tile, TiledView, describe
-from tilec.errors import TileStaticAssertionError, TileSyntaxError
+from tilec.ast_to_tile.values import Array, KernelValue, Text, Tile, TiledView, describe, function_name
+from tilec.errors import (
+    CompileError,
+    StaticException,
+    TilecError,
+    TileStaticAssertionError,
+    TileStaticEvalError,
+    TileSyntaxError,
+    TileTypeError,
+    TileValueError,
+)
 from tilec.language import control as language
 from tilec.language import datatypes
+
+# Functions whose arguments are Python that runs at compile time.
+STATIC = (language.static_assert, language.static_eval, language.static_iter)
 
 
 def is_static(value: KernelValue) -> bool:
@@ -28,6 +43,19 @@ def _static_assert(emitter: Emitter, condition: KernelValue, message: KernelValu
         raise TileStaticAssertionError("static assertion failed" + ("" if message is None else f": {_text(message)}"))
 
 
+@contextmanager
+def python_exceptions_reported(function: object) -> Iterator[None]:
+    """Reports an exception of Python that its body raises, in the arguments of a function of STATIC."""
+    try:
+        yield
+    except TileValueError as error:
+        problem = error.__cause__
+        if function not in STATIC or problem is None or isinstance(problem, TilecError):
+            raise
+        message = f"the argument of 'ct.{function_name(function)}' raised {type(problem).__name__}: {problem}"
+        raise StaticException(message, error.location, error.notes) from problem
+
+
 def _text(message: KernelValue) -> str:
     """The text of a message; run-time values are shown as their types."""
     if isinstance(message, Text):
@@ -37,17 +65,17 @@ def _text(message: KernelValue) -> str:
 
 @implements(language.static_eval)
 def _static_eval(emitter: Emitter, expr: KernelValue) -> KernelValue:
-    return _constant(expr, "expr")
+    return _constant(expr, "expr", TileStaticEvalError)
 
 
 @implements(language.ensure_constant)
 def _ensure_constant(emitter: Emitter, value: KernelValue) -> KernelValue:
-    return _constant(value, "value")
+    return _constant(value, "value", TileTypeError)
 
 
-def _constant(value: KernelValue, parameter: str) -> KernelValue:
+def _constant(value: KernelValue, parameter: str, kind: type[CompileError]) -> KernelValue:
     if not is_static(value):
-        raise arguments.BadArgument(parameter, f"expected a compile-time value, got {describe(value)}")
+        raise arguments.BadArgument(parameter, f"expected a compile-time value, got {describe(value)}", kind)
     return value
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.assignment import bind
+from tilec.ast_to_tile.control import python_exceptions_reported
 from tilec.ast_to_tile.values import KernelValue, Range, describe
 from tilec.errors import TileSyntaxError, TileTypeError
 from tilec.language import control as language
@@ -32,7 +33,9 @@ def unroll(tracer: Tracer, node: ast.For) -> Flow:
         keyword = _JUMPS[type(jump)]
         message = f"'{keyword}' cannot be used in a loop over ct.static_iter: use 'if'"
         raise TileSyntaxError(message, tracer.frame.source_location(jump), tracer.frame.call_chain())
-    for element in _elements(tracer.evaluate(call.args[0])):
+    with python_exceptions_reported(language.static_iter):
+        iterable = tracer.evaluate(call.args[0])
+    for element in _elements(iterable):
         bind(tracer, node.target, element)
         flow = tracer.execute(node.body)
         if flow is not None:

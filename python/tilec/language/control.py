@@ -70,7 +70,8 @@ def static_eval(expr: T, /) -> T:
         Its value, a constant.
 
     Raises:
-        TileTypeError: the value is not known at compile time.
+        TileStaticEvalError: the value is not known at compile time.
+        StaticException: the expression raises an exception of Python.
 
     Example:
         >>> @ct.kernel
