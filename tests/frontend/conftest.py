@@ -1,4 +1,4 @@
-"""Kernels of these tests run in the interpreter, and are compared with numpy."""
+"""Fixtures that run kernels in the interpreter for comparison with numpy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a script as a user does, and gives the text that the user sees."""
+"""Runs a script as a user does and returns the output that the user sees."""
 
 from __future__ import annotations
 

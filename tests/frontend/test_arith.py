@@ -124,7 +124,7 @@ def promoted(half, single, ints, out):
     ct.store(out, (0,), h + s + i / 2)
 
 
-def test_mixed_types_meet_in_the_wider(interpret: Interpret) -> None:
+def test_mixed_types_are_promoted_to_the_wider_type(interpret: Interpret) -> None:
     half, single, ints = np.arange(4, dtype=np.float16), np.ones(4, np.float32), np.arange(4, dtype=np.int32)
     out = np.zeros(4, np.float32)
     interpret(promoted, 1, half, single, ints, out)
@@ -176,7 +176,7 @@ def test_arithmetic_on_constants_leaves_no_operation(tile_text: Callable[[Any, s
 
 
 @pytest.mark.parametrize("value", [300, -129])
-def test_a_number_that_does_not_fit_beside_a_tile_is_refused(complaint: Any, value: int) -> None:
+def test_a_number_out_of_range_of_the_tile_type_is_rejected(complaint: Any, value: int) -> None:
     def kernel(x, N: ct.Constant[int]):
         ct.load(x, (0,), (4,)) + N
 

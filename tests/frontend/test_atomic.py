@@ -78,7 +78,7 @@ def locked(lock, count):
     ct.atomic_xchg(lock, 0, 0, memory_order=ct.MemoryOrder.RELEASE)
 
 
-def test_a_lock_orders_what_it_guards(interpret: Interpret, tile_text: Callable[[Any, str], str]) -> None:
+def test_a_lock_orders_the_guarded_accesses(interpret: Interpret, tile_text: Callable[[Any, str], str]) -> None:
     lock, count = np.zeros(1, np.int32), np.zeros(1, np.int32)
     interpret(locked, 5, lock, count)
     assert (lock[0], count[0]) == (0, 5)

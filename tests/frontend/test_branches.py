@@ -1,4 +1,4 @@
-"""`if` and its kin, against the same function run by Python."""
+"""`if` and expressions with branches, against the same function run by Python."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def apply(out, name: ct.Constant[str]):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_with_branches_are_what_python_makes_of_them(interpret: Interpret, name: str) -> None:
+def test_functions_with_branches_match_python(interpret: Interpret, name: str) -> None:
     out = np.zeros(9, np.int32)
     interpret(apply, 9, out, name)
     np.testing.assert_array_equal(out, [FUNCTIONS[name](n) for n in range(9)])
@@ -125,7 +125,7 @@ def guarded(x, out):
     ct.store(out, (1, n), bad)
 
 
-def test_what_and_and_or_do_not_need_is_not_evaluated(interpret: Interpret) -> None:
+def test_and_and_or_short_circuit(interpret: Interpret) -> None:
     # Blocks 2 and 3 would load outside of the array, which the interpreter refuses.
     out = np.zeros((2, 4), np.bool_)
     interpret(guarded, 4, np.arange(8, dtype=np.float32), out)
@@ -179,7 +179,7 @@ def test_tuples_merge_item_by_item(interpret: Interpret, n: int, value: int) -> 
     assert out[0] == value
 
 
-def test_values_that_cannot_meet_are_an_error_where_they_are_read(complaint: Any) -> None:
+def test_incompatible_values_are_an_error_at_their_use(complaint: Any) -> None:
     def kernel(n, out):
         if n > 3:
             tile = ct.zeros((4,), ct.float32)

@@ -1,4 +1,4 @@
-"""The signature of a call: what the arguments are, and what can be seen in the arrays."""
+"""The signature of a call: the kinds of the arguments and the facts read from arrays."""
 
 from __future__ import annotations
 
@@ -133,6 +133,6 @@ def test_constants_are_part_of_the_signature() -> None:
         (constant, (np.zeros(3),), "argument 'n' is a ct.Constant and takes a bool, int, float, str or element type"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name(kernel: Any, values: tuple[Any, ...], problem: str) -> None:
+def test_invalid_arguments_are_rejected_by_name(kernel: Any, values: tuple[Any, ...], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         Signature.from_arguments(kernel, values)

@@ -1,4 +1,4 @@
-"""Calls of the user's own functions, and where their operations say they come from."""
+"""Calls of user functions, and the source locations of their operations."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_lambda_of_the_module_is_inlined_too(interpret: Interpret) -> None:
     np.testing.assert_array_equal(x, [2] * 4)
 
 
-def test_a_function_without_source_is_refused(complaint: Any) -> None:
+def test_a_function_without_source_is_rejected(complaint: Any) -> None:
     names: dict[str, Any] = {}
     exec("def hidden(tile):\n    return tile", names)
     hidden = names["hidden"]

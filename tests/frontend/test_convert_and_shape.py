@@ -1,4 +1,4 @@
-"""Conversions, and making, cutting and joining tiles."""
+"""Conversions, and creation, extraction and concatenation of tiles."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def foreign(x):
     ct.store(x, (0,), ct.arange(4, dtype=np.int32).astype(np.float32) + np.float32(1.5))
 
 
-def test_element_types_of_numpy_stand_for_their_own(interpret: Interpret) -> None:
+def test_numpy_element_types_are_accepted(interpret: Interpret) -> None:
     x = np.zeros(4, np.float32)
     interpret(foreign, 1, x)
     np.testing.assert_array_equal(x, np.arange(4) + 1.5)

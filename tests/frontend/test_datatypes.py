@@ -1,4 +1,4 @@
-"""Element types: what two of them become in one operation."""
+"""Element types and the promotion of pairs of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_some_pairs_have_no_common_type(lhs: str, rhs: str) -> None:
         promote(by_element(lhs), by_element(rhs))
 
 
-def test_a_python_number_gives_way_to_a_type_of_its_category() -> None:
+def test_a_python_number_takes_a_type_of_its_category() -> None:
     assert promote_literal(datatypes.float16, 3) is datatypes.float16
     assert promote_literal(datatypes.float16, 3.5) is datatypes.float16
     assert promote_literal(datatypes.uint8, True) is datatypes.uint8
@@ -48,7 +48,7 @@ def test_a_python_number_of_a_higher_category_brings_its_own_type() -> None:
     assert promote_literal(datatypes.bool_, 3) is datatypes.int32
 
 
-def test_an_integer_out_of_range_is_refused() -> None:
+def test_an_integer_out_of_range_is_rejected() -> None:
     with pytest.raises(CompileError, match=r"the integer 300 is out of range of int8 \(-128 to 127\)"):
         promote_literal(datatypes.int8, 300)
 

@@ -1,4 +1,4 @@
-"""What kernels print."""
+"""The output of print in kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every refusal: what is said, and where it points."""
+"""Every diagnostic of the front end: its message and its source location."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ def endless(n):
         ("ct.load(x, (0, 0), (T,))", "(0, 0)", "expected one index per dimension, 1 in all, got 2"),
         ("ct.load(x, (1.5,), (T,))", "(1.5,)", "expected integer scalars, got the constant 1.5"),
         ("ct.full((4,), 300, ct.int8)", "300", "the constant 300 is out of range of int8 (-128 to 127)"),
+        ("~1.5", None, "expected integers or booleans, got the constant 1.5"),
         ("ct.full((4,), 1.5, ct.int8)", "1.5", "cannot convert non-integer constant 1.5 to int8"),
         ("ct.zeros((4,), 'f32')", "'f32'", "expected an element type such as ct.float32, got the constant 'f32'"),
         ("ct.reshape(t, (3, -1))", "(3, -1)", "of shape (16,) has 16 elements and cannot be reshaped to (3, -1)"),

@@ -1,4 +1,4 @@
-"""The examples, in the interpreter: the kernels are right, whatever the lowering makes of them."""
+"""The example kernels in the interpreter, independent of the lowering."""
 
 from __future__ import annotations
 

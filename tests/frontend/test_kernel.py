@@ -52,7 +52,7 @@ def test_hints_go_into_the_module_by_target(tile_text: Callable[[Any, str], str]
         ({"opt_level": True}, "hint 'opt_level': expected an integer of 0 to 3, got True"),
     ],
 )
-def test_wrong_hints_are_refused_at_the_decorator(hints: dict[str, Any], problem: str) -> None:
+def test_invalid_hints_are_rejected_at_the_decorator(hints: dict[str, Any], problem: str) -> None:
     with pytest.raises(CompileError) as caught:
         ct.kernel(**hints)
     assert caught.value.message == problem

@@ -1,4 +1,4 @@
-"""Which names branches merge and loops carry, on the syntax tree alone."""
+"""The names that branches merge and loops carry, computed from the syntax tree."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_assigned(text: str, names: str) -> None:
         ("for i in r:\n    for j in s:\n        use(a)\n    a = i", "as", ""),
     ],
 )
-def test_live_at_the_head_of_a_loop_and_behind_it(text: str, header: str, after: str) -> None:
+def test_live_names_at_a_loop_header_and_after_the_loop(text: str, header: str, after: str) -> None:
     statements = body(text)
     liveness = Liveness(statements)
     loop = statements[0]

@@ -100,7 +100,7 @@ def apply(out, name: ct.Constant[str]):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_loops_are_what_python_makes_of_them(interpret: Interpret, name: str) -> None:
+def test_loops_match_python(interpret: Interpret, name: str) -> None:
     out = np.zeros(12, np.int32)
     interpret(apply, 12, out, name)
     np.testing.assert_array_equal(out, [FUNCTIONS[name](n) for n in range(12)])
@@ -187,7 +187,7 @@ def test_a_static_loop_is_unrolled(interpret: Interpret, tile_text: Callable[[An
     assert " for " not in tile_text(unrolled, "x: f32[?], out: f32[?]")
 
 
-def test_only_what_is_read_later_is_carried(tile_text: Callable[[Any, str], str]) -> None:
+def test_only_names_read_later_are_carried(tile_text: Callable[[Any, str], str]) -> None:
     @ct.kernel
     def kernel(a, b, c, n):
         x, y = ct.load(a, (0, 0), (16, 16)), ct.load(b, (0, 0), (16, 16))
@@ -227,7 +227,7 @@ def test_a_type_that_changes_is_an_error_at_the_assignment(complaint: Any) -> No
 
 
 @pytest.mark.parametrize("use", ["value", "i"])
-def test_names_of_the_body_have_no_value_behind_it(complaint: Any, use: str) -> None:
+def test_names_of_a_loop_body_have_no_value_after_the_loop(complaint: Any, use: str) -> None:
     def value(x, n):
         for i in range(n):
             value = i
@@ -242,7 +242,7 @@ def test_names_of_the_body_have_no_value_behind_it(complaint: Any, use: str) -> 
     assert f"'{use}' " in message and "which may have zero iterations" in message
 
 
-def test_a_loop_that_carries_too_much_is_refused_at_its_line(complaint: Any, tmp_path: Any) -> None:
+def test_too_many_loop_carried_values_are_rejected_at_the_loop(complaint: Any, tmp_path: Any) -> None:
     names = [f"v{i:03}" for i in range(256)]
     lines = ["def kernel(x, n):", *(f"    {name} = {i % 2}{'.0' * (i % 2)}" for i, name in enumerate(names))]
     lines += ["    for i in range(n):", *(f"        {name} += {name}" for name in names)]

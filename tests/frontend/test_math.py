@@ -1,4 +1,4 @@
-"""Functions of floats, within two units in the last place of the exact value."""
+"""Floating-point functions, within two units in the last place of the exact value."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def grid(out):
     ct.store(out, (z, y, x), flat)
 
 
-def test_where_a_block_stands(interpret: Interpret) -> None:
+def test_block_ids_and_block_counts(interpret: Interpret) -> None:
     out = np.full((2, 3, 4), -1, np.int32)
     interpret(grid, (4, 3, 2), out)
     np.testing.assert_array_equal(out, np.arange(24).reshape(2, 3, 4))
@@ -194,7 +194,7 @@ def gathered(x, rows, y):
     ct.store(y, (0, 0), ct.gather(x, (row[:, None], column), mask=column != 2, padding_value=-1))
 
 
-def test_a_gather_pads_what_is_outside_or_masked(interpret: Interpret) -> None:
+def test_a_gather_pads_masked_and_out_of_bounds_elements(interpret: Interpret) -> None:
     x = np.arange(15, dtype=np.int32).reshape(5, 3)
     rows, y = np.array([4, 0, 5, -1], np.int32), np.zeros((4, 4), np.int32)
     interpret(gathered, 1, x, rows, y)
@@ -206,7 +206,7 @@ def scattered(y, places):
     ct.scatter(y, ct.load(places, (0,), (4,)), ct.arange(4, dtype=ct.int32) + 1)
 
 
-def test_a_scatter_drops_what_is_outside(interpret: Interpret) -> None:
+def test_a_scatter_drops_out_of_bounds_elements(interpret: Interpret) -> None:
     y = np.zeros(6, np.int32)
     interpret(scattered, 1, y, np.array([5, 0, 9, -2], np.int32))
     np.testing.assert_array_equal(y, [2, 0, 0, 0, 0, 1])
@@ -236,7 +236,7 @@ def test_a_view_is_made_once_and_at_the_top(tile_text: Callable[[Any, str], str]
     assert text.index("make_partition_view") < text.index(" = for ")
 
 
-def test_what_is_known_of_an_array_is_promised_at_the_top(tile_text: Callable[[Any, str], str]) -> None:
+def test_facts_of_an_array_become_assumptions_at_the_entry(tile_text: Callable[[Any, str], str]) -> None:
     @ct.kernel
     def kernel(x):
         ct.store(x, (0, 0, 0), 1.0)

@@ -1,4 +1,4 @@
-"""What a user sees for each mistake: a short traceback of the script's own lines, then the place and the remedy.
+"""The output for each user mistake: a traceback of the script's own lines, then the source location and the remedy.
 
 A file of `mistakes/` is a script, a line of dashes, and its whole output. After a change of messages,
 `python tests/frontend/test_mistakes.py` writes the outputs anew: read the difference before it is committed.

@@ -1,4 +1,4 @@
-"""Every operator on every pair of types gives the type that cuTile gives, or is refused where cuTile refuses it."""
+"""Every operator on every pair of types has the result type of cuTile, or is rejected as in cuTile."""
 
 from __future__ import annotations
 

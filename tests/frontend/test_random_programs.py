@@ -1,4 +1,4 @@
-"""Random functions with branches and loops do in a kernel what they do in Python."""
+"""Random functions with branches and loops compute the same values in a kernel and in Python."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_argmax_and_argmin(
 
 
 @ct.kernel
-def own_fold(x, y, largest, where):
+def largest_with_index(x, y, largest, where):
     values, indices = ct.load(x, (0,), (8,)), ct.load(y, (0,), (8,))
 
     def better(a, i, b, j):
@@ -96,14 +96,14 @@ def own_fold(x, y, largest, where):
     ct.store(where, (0,), ct.reduce(indices, 0, lambda a, b: a | b, 0, keepdims=True) * 100 + at)
 
 
-def test_a_fold_of_ones_own(interpret: Interpret) -> None:
+def test_a_reduction_by_a_user_function(interpret: Interpret) -> None:
     x = np.array([3, 9, -2, 8, 7, 1, 0, 4], np.float32)
     largest, where = np.zeros(1, np.float32), np.zeros(1, np.int32)
-    interpret(own_fold, 1, x, np.arange(8, dtype=np.int32), largest, where)
+    interpret(largest_with_index, 1, x, np.arange(8, dtype=np.int32), largest, where)
     assert (largest[0], where[0]) == (9, 7 * 100 + 1)
 
 
-def test_what_a_fold_begins_with_loses_to_every_element(tile_text: Callable[[Any, str], str]) -> None:
+def test_every_element_wins_over_the_identity(tile_text: Callable[[Any, str], str]) -> None:
     @ct.kernel
     def kernel(x, y):
         tile = ct.load(x, (0,), (8,))

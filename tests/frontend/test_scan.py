@@ -1,4 +1,4 @@
-"""Prefix folds against numpy."""
+"""Prefix scans against numpy."""
 
 from __future__ import annotations
 

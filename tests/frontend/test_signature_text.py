@@ -64,13 +64,13 @@ def test_an_array_of_no_dimensions_is_not_a_scalar() -> None:
         "A: tf32[], dtype=f8E4M3FN, s='a b'",
     ],
 )
-def test_text_and_json_of_a_signature_read_back_as_itself(text: str) -> None:
+def test_text_and_json_of_a_signature_round_trip(text: str) -> None:
     signature = parse(text)
     assert parse(str(signature)) == signature
     assert Signature.from_json(signature.to_json()) == signature
 
 
-def test_json_is_what_artifacts_hold() -> None:
+def test_the_json_form_of_artifacts() -> None:
     assert json.loads(parse("A: f16[?,?], x: f32, TM=128").to_json()) == {
         "arguments": [
             {
@@ -113,6 +113,6 @@ def test_a_mistake_is_pointed_at(text: str, column: int, problem: str) -> None:
     assert str(caught.value).endswith(f"{text}\n    {' ' * (column - 1)}^")
 
 
-def test_json_that_is_no_signature_is_refused() -> None:
+def test_json_that_is_not_a_signature_is_rejected() -> None:
     with pytest.raises(InputError, match="tilec.signature: 'arguments\\[0\\]' needs a field 'name'"):
         Signature.from_json('{"arguments": [{"kind": "array"}]}')

@@ -1,4 +1,4 @@
-"""Order between accesses to the same array, and none between others."""
+"""Accesses to the same array are ordered by tokens; accesses to different arrays are not."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_load_follows_the_last_store_to_its_array(tile_text: Text) -> None:
     ]
 
 
-def test_a_loop_carries_the_tokens_of_what_it_stores(tile_text: Text) -> None:
+def test_a_loop_carries_the_tokens_of_stored_arrays(tile_text: Text) -> None:
     @ct.kernel
     def kernel(x, y, n):
         for i in range(n):
@@ -63,7 +63,7 @@ def test_a_loop_carries_the_tokens_of_what_it_stores(tile_text: Text) -> None:
     ]
 
 
-def test_a_branch_gives_the_tokens_of_what_it_stores(tile_text: Text) -> None:
+def test_a_branch_yields_the_tokens_of_stored_arrays(tile_text: Text) -> None:
     @ct.kernel
     def kernel(y, n):
         ct.store(y, (0,), 0.0)

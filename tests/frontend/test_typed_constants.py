@@ -1,4 +1,4 @@
-"""A typed constant has the value that the same operation gives at run time, and that numpy gives in the type."""
+"""A folded typed constant equals the result of the run-time operation and of numpy in the same type."""
 
 from __future__ import annotations
 
