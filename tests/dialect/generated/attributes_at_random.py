@@ -77,9 +77,9 @@ def predicate(random: Random, type: ir.Type) -> ir.Attribute:
 
 
 def hints(random: Random, *names: str) -> ir.Attribute:
-    """Hints that nobody checks, known and unknown."""
+    """Unchecked hints, known and unknown; their integers have 32 bits, the only width that NVIDIA's text preserves."""
     values: list[ir.Attribute] = [
-        ir.IntegerAttr.get(ir.IntegerType.get_signless(64), random.randint(1, 10)),
+        ir.IntegerAttr.get(ir.IntegerType.get_signless(32), random.randint(1, 10)),
         ir.BoolAttr.get(True),
         ir.StringAttr.get("auto"),
     ]

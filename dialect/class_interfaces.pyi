@@ -4,15 +4,12 @@ The real base classes derive from those of the MLIR bindings, which have no type
 every misspelt member of an operation. The fields of an operation come from its annotations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from tilec.dialect.fields import AttributeField, Field, RegionField, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.verify import OperationVerifier
-
 
 class Operation:
     """What MLIR's OpView and `tilec.dialect.operation.operation_base` give every operation class."""
@@ -58,36 +55,27 @@ class Operation:
         preview: bool = False,
         spelled: str | None = None,
         formerly: str | None = None,
-    ) -> None:
-        raise AssertionError
+    ) -> None: ...
 
-    def has_assembly(self) -> bool:
-        raise AssertionError
+    def has_assembly(self) -> bool: ...
 
-    def check_types(self) -> str | None:
-        raise AssertionError
+    def check_types(self) -> str | None: ...
 
-    def check(self) -> str | None:
-        raise AssertionError
+    def check(self) -> str | None: ...
 
-    def check_location(self, location: ir.Location) -> str | None:
-        raise AssertionError
+    def check_location(self, location: ir.Location) -> str | None: ...
 
-    def check_regions(self) -> str | None:
-        raise AssertionError
+    def check_regions(self) -> str | None: ...
 
-    def erase(self) -> None:
-        raise AssertionError
+    def erase(self) -> None: ...
 
-    def get_asm(self, **options: Any) -> str:
-        raise AssertionError
+    def get_asm(self, **options: Any) -> str: ...
 
 
 class Parametrized(type):
     """`TileType[shape, element]` is a constraint of IRDL."""
 
-    def __getitem__(cls, parameters: Any) -> Any:
-        raise AssertionError
+    def __getitem__(cls, parameters: Any) -> Any: ...
 
 
 _Operation = Operation
@@ -101,21 +89,16 @@ class Dialect:
     class Operation(_Operation):
         """The base of operations that declare their fields to `ext` itself."""
 
-    def __init_subclass__(cls, *, name: str) -> None:
-        raise AssertionError
+    def __init_subclass__(cls, *, name: str) -> None: ...
 
     class Type(ir.Type, metaclass=Parametrized):
         """A type whose parameters are attributes."""
 
         params: Sequence[ir.Attribute]
-
-        def __init_subclass__(cls, *, name: str | None = None) -> None:
-            raise AssertionError
+        def __init_subclass__(cls, *, name: str | None = None) -> None: ...
 
     class Attribute(ir.Attribute, metaclass=Parametrized):
         """An attribute whose parameters are attributes."""
 
         params: Sequence[ir.Attribute]
-
-        def __init_subclass__(cls, *, name: str | None = None) -> None:
-            raise AssertionError
+        def __init_subclass__(cls, *, name: str | None = None) -> None: ...
