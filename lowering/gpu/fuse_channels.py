@@ -1,4 +1,4 @@
-"""Two TMA channels that are filled together, read together and given back together become one: half the barriers.
+"""Fuses two TMA channels that are filled, read and released together: half the barriers.
 
 Before the channels of A and B of a multiply, in one block:   put a, put b, get a, get b, mma, release a, release b
 after:                                                        put (a, b), get (a, b), mma, release (a, b)
@@ -14,7 +14,7 @@ from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp, slot_results
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType
 
-# The order in which a party meets its operations.
+# The operations on a channel, in program order.
 _STEPS = ("tile_gpu.put_begin", "tile_gpu.tma_load", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
 
 
@@ -35,7 +35,7 @@ class _Uses:
 
 
 def fuse_channels(kernel: KernelOp) -> None:
-    """Rewrites a tile_gpu.kernel in place; run before roles are taken apart."""
+    """Rewrites a tile_gpu.kernel in place; run before the kernel is split into roles."""
     block = kernel.operation.regions[0].blocks[0]
     candidates = [uses for op in block.operations if (uses := _uses(op)) is not None]
     while candidates:
@@ -62,16 +62,16 @@ def _uses(op: ir.OpView) -> _Uses | None:
 
 
 def _together(first: _Uses, second: _Uses) -> bool:
-    """Same block and rules, and neither is read before both are filled, nor given back before both are read."""
+    """Whether two channels of one block agree, and both are filled before any read, and read before any release."""
     if first.put_begin.block != second.put_begin.block:
         return False
     for name in ("stages", "consumers", "reuse"):
         if first.channel.operation.attributes[name] != second.channel.operation.attributes[name]:
             return False
     order = {op.operation: number for number, op in enumerate(first.put_begin.block.operations)}
-    places = [[order[step] for step in uses.steps] for uses in (first, second)]
-    filled, read = max(place[2] for place in places), [place[3] for place in places]
-    return filled < min(read) and max(read) < min(place[4] for place in places)
+    positions = [[order[step] for step in uses.steps] for uses in (first, second)]
+    filled, read = max(position[2] for position in positions), [position[3] for position in positions]
+    return filled < min(read) and max(read) < min(position[4] for position in positions)
 
 
 def _fuse(first: _Uses, second: _Uses) -> None:

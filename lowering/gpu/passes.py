@@ -1,4 +1,4 @@
-"""The passes over tile_gpu, in order; each can be switched off and the kernel stays right."""
+"""The passes over tile_gpu, in order; the kernel stays correct without any of them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def _roles(kernel: KernelOp, _target: Target, _options: CompileOptions, remarks:
 
 
 def _rings(kernel: KernelOp, target: Target, options: CompileOptions, _remarks: list[Remark]) -> None:
-    """Hints of the kernel stand for options that are not given; several blocks of an SM share its memory."""
+    """Hints of the kernel replace options that are not set; the blocks of an SM share its memory."""
     blocks = kernel_hint(kernel, OCCUPANCY) or 1
     shared = replace(target, shared_bytes=target.shared_bytes // blocks)
     pipeline(kernel, shared, options.stages or kernel_hint(kernel, STAGES))
 
 
-# By name and in order: what each does to one tile_gpu.kernel, and the option that switches it off.
+# By name, in order: the rewrite of one tile_gpu.kernel, and the option that disables it.
 PASSES: dict[str, tuple[KernelPass, str | None]] = {
     "fuse-channels": (lambda kernel, target, options, remarks: fuse_channels(kernel), None),
     "partition-roles": (_roles, "roles"),
@@ -42,7 +42,7 @@ PASSES: dict[str, tuple[KernelPass, str | None]] = {
 def run(
     module: ir.Module, *, target: str, options: CompileOptions = DEFAULTS, remarks: list[Remark] | None = None
 ) -> ir.Module:
-    """Runs all passes in place and verifies the module; what they could not do is added to `remarks`.
+    """Runs all passes in place and verifies the module; `remarks` gets the rewrites that were not possible.
 
     Of the options, `roles` and `pipeline` (False switches off) and `stages` (the most slots of a ring) count here.
     """
@@ -70,7 +70,7 @@ def run_pass(
     with module.context, ir.Location.unknown():
         for kernel in _kernels(module):
             kernel_pass(kernel, machine, options, [] if remarks is None else remarks)
-            # Upstream's passes end the process on a module that is not valid.
+            # Upstream's passes abort the process on an invalid module.
             kernel.operation.verify()
 
 

@@ -1,7 +1,7 @@
-"""Rings get several slots, so that copies run ahead of what uses them.
+"""Rings get several slots, so that copies run ahead of their consumers.
 
-With roles the `load` role runs ahead by itself. Without, each loop issues the copies of a later turn: those of the
-first turns before the loop, then one turn's in each turn.
+With roles, the `load` role runs ahead by itself. Without, each iteration issues the copies of a later iteration, and
+those of the first iterations are issued before the loop.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _deepen_accumulators(kernel: KernelOp, channels: list[MakeChannelOp], target
 
 
 def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChannelOp]) -> None:
-    """Moves the copies that stand in a loop's body, and depend on its counter alone, some turns forward."""
+    """Issues the copies in a loop's body that depend on its counter alone some iterations earlier."""
     body = loop.regions[0].blocks[0]
     operations = [op.operation for op in body.operations]
     puts = [op for op in operations if op.name in _PUTS and _channel(op) in deep]
@@ -79,9 +79,9 @@ def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChann
             end = _first_end(lower, upper, ahead, unsigned)
             attributes = {name: loop.attributes[name] for name in loop.attributes if name == "unsignedCmp"}
             prologue = ir.Operation.create("scf.for", [], [lower, end, step], attributes, regions=1)
-            turn = prologue.regions[0].blocks.append(lower.type, arg_locs=[loop.location])
-            with ir.InsertionPoint(turn):
-                _clone(group, body.arguments[0], turn.arguments[0], first_round=not _in_loop(loop))
+            first = prologue.regions[0].blocks.append(lower.type, arg_locs=[loop.location])
+            with ir.InsertionPoint(first):
+                _clone(group, body.arguments[0], first.arguments[0], first_round=not _in_loop(loop))
                 ir.Operation.create("scf.yield")
         with ir.InsertionPoint(puts[0]):
             left = emitter.binary("arith.subi", upper, body.arguments[0])
@@ -109,7 +109,7 @@ def _saturated_product(step: ir.Value, factor: int) -> ir.Value:
 
 
 def _first_end(lower: ir.Value, upper: ir.Value, ahead: ir.Value, unsigned: bool) -> ir.Value:
-    """min(lower + ahead, upper) without overflow: where the loop runs, upper - lower is exact as an unsigned number."""
+    """min(lower + ahead, upper) without overflow: if the loop runs, upper - lower is exact as an unsigned number."""
     left = emitter.binary("arith.subi", upper, lower)
     further = emitter.less_than(ahead, left, unsigned=True)
     runs = emitter.less_than(lower, upper, unsigned)
@@ -136,7 +136,7 @@ def _channel(op: ir.Operation) -> ir.Value:
 
 
 def _slice(puts: list[ir.Operation], body: ir.Block) -> list[ir.Operation] | None:
-    """The scalar operations of the body behind the copies; None where they need more than the counter."""
+    """The scalar operations of the body that the copies depend on; None if they need more than the counter."""
     needed: list[ir.Operation] = []
     work = [operand for op in puts for operand in op.operands]
     while work:

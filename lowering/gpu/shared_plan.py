@@ -1,4 +1,4 @@
-"""Where the buffers, barriers and scratch of a kernel lie in shared memory, and its columns of tensor memory."""
+"""The offsets of the buffers, barriers and scratch of a kernel in shared memory, and its columns of tensor memory."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ class ChannelPlan:
         return sum(1 if consumer == MMA else threads for consumer in self.consumers)
 
     def is_single(self, party: Party) -> bool:
-        """Whether one thread does what the party does."""
+        """Whether a single thread performs the operations of the party."""
         return self.producer != THREADS if party.consumer is None else self.consumers[party.consumer] == MMA
 
     @property
     def bytes_expected(self) -> int:
-        """What TMA writes into one slot."""
+        """The bytes that TMA writes into one slot."""
         return sum(shared_layout(buffer).size_bytes for buffer in self.buffers) if self.producer == TMA else 0
 
 
@@ -95,7 +95,7 @@ def tensor_columns(buffer: BufferType) -> int:
 
 
 def shared_plan(kernel: KernelOp, target: Target) -> SharedPlan:
-    """Places everything the kernel declares; UnsupportedError where it does not fit the target."""
+    """Assigns memory to all declarations of a kernel; raises UnsupportedError if they do not fit the target."""
     plan = SharedPlan()
     at = columns = 0
     for op in _declarations(kernel):
@@ -104,7 +104,7 @@ def shared_plan(kernel: KernelOp, target: Target) -> SharedPlan:
             plan.buffers[buffer] = at
             at += _aligned(shared_layout(buffer.type).size_bytes)
         elif op.operation.name == "tile_gpu.make_channel":
-            at, columns = _place_channel(op, plan, at, columns)
+            at, columns = _allocate_channel(op, plan, at, columns)
     plan.barriers = at
     for channel in plan.channels.values():
         channel.full = plan.barrier_count
@@ -123,7 +123,7 @@ def _declarations(kernel: KernelOp) -> Iterator[ir.OpView]:
     yield from kernel.operation.regions[0].blocks[0].operations
 
 
-def _place_channel(op: ir.OpView, plan: SharedPlan, at: int, columns: int) -> tuple[int, int]:
+def _allocate_channel(op: ir.OpView, plan: SharedPlan, at: int, columns: int) -> tuple[int, int]:
     result = op.operation.results[0]
     channel = ChannelPlan(
         f"channel{len(plan.channels)}",
@@ -163,7 +163,7 @@ def _check(kernel: KernelOp, plan: SharedPlan, end: int, columns: int, target: T
 
 
 def check_shared_bytes(kernel: KernelOp, size_bytes: int, target: Target) -> None:
-    """UnsupportedError where a kernel needs more shared memory than the target has."""
+    """Raises UnsupportedError if a kernel needs more shared memory than the target has."""
     if size_bytes > target.shared_bytes:
         raise UnsupportedError(
             f"the kernel needs {size_bytes} bytes of shared memory, {target.name} has {target.shared_bytes}: "

@@ -9,7 +9,7 @@ from tilec.dialect.mlir import ir
 
 @dataclass(frozen=True)
 class Accumulator:
-    """A loop whose carried value number `index` is touched by one multiply alone, or a single multiply (no loop)."""
+    """A loop whose carried value number `index` is used by one multiply alone, or a single multiply (no loop)."""
 
     multiply: ir.OpView
     loop: ir.OpView | None = None
@@ -29,7 +29,7 @@ class Accumulator:
 
 
 def accumulator_of(multiply: ir.OpView) -> Accumulator:
-    """The widest run around a multiply."""
+    """The accumulator of a multiply, carried by the loop around it if nothing else uses it."""
     carried = multiply.acc
     block = carried.owner
     if not isinstance(block, ir.Block) or block != multiply.operation.block:

@@ -1,4 +1,4 @@
-"""How wide the accesses of a view may be: what alignment of base, strides, extents and offsets proves."""
+"""The width of the accesses of a view, from the known alignment of its base, strides, extents and offsets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VECTOR_BYTES = 16
 
 
 def element_bytes(element: ir.Type) -> int:
-    """Bytes of an element in memory, one where several share a byte; addresses have eight."""
+    """Bytes of an element in memory: one if several share a byte, eight for addresses."""
     return 8 if isinstance(element, PointerType) else element_type(spell(element)).storage_bytes
 
 

@@ -32,8 +32,8 @@ def _for(op: ir.OpView, conversion: Conversion) -> None:
         conversion.set(block.arguments[index + 1], body.arguments[position + 1])
 
     def finish(end: ir.OpView) -> list[ir.Value]:
-        given = _handed_on(end, CONTINUE)
-        return [_given(op, index, given[index], states, conversion) for index in carried]
+        given = _forwarded(end, CONTINUE)
+        return [_next_value(op, index, given[index], states, conversion) for index in carried]
 
     with ir.InsertionPoint(body):
         types = [value.type for value in initial]
@@ -58,7 +58,7 @@ def _initial(op: ir.OpView, index: int, states: dict[int, AccumulatorState], con
     return conversion.tile(op.initValues[index], conversion.layouts.get(argument))
 
 
-def _given(
+def _next_value(
     op: ir.OpView, index: int, value: ir.Value, states: dict[int, AccumulatorState], conversion: Conversion
 ) -> ir.Value:
     if index in states:
@@ -67,8 +67,8 @@ def _given(
     return conversion.tile(value, conversion.layouts.get(argument))
 
 
-def _handed_on(end: ir.OpView, *names: str) -> list[ir.Value]:
-    """The operands of a terminator that may stand here."""
+def _forwarded(end: ir.OpView, *names: str) -> list[ir.Value]:
+    """The operands of a terminator; raises UnsupportedError if it is not one of these."""
     if end.operation.name not in names:
         raise UnsupportedError(
             f"'{end.operation.name}' cannot leave this block when compiling", source_location(end.operation.location)
@@ -78,7 +78,7 @@ def _handed_on(end: ir.OpView, *names: str) -> list[ir.Value]:
 
 @converts("loop")
 def _loop(op: ir.OpView, conversion: Conversion) -> None:
-    """scf.while: whether to go on, the carried values, and the results as the last break gave them."""
+    """scf.while over whether to continue, the carried values, and the results of the last break."""
     operation, block = op.operation, op.operation.regions[0].blocks[0]
     carried = [i for i, value in enumerate(op.initValues) if isinstance(value.type, TileType)]
     kept = [i for i, result in enumerate(operation.results) if isinstance(result.type, TileType)]
@@ -87,22 +87,22 @@ def _loop(op: ir.OpView, conversion: Conversion) -> None:
     start = [emitter.boolean(True), *first, *none]
     types = [value.type for value in start]
     made = ir.Operation.create("scf.while", types, start, regions=2)
-    test, turn = (region.blocks.append(*types) for region in made.regions)
+    test, body = (region.blocks.append(*types) for region in made.regions)
     with ir.InsertionPoint(test):
         emitter.create("scf.condition", [], [test.arguments[0], *test.arguments])
     for position, index in enumerate(carried):
-        conversion.set(block.arguments[index], turn.arguments[1 + position])
-    now = list(turn.arguments)[1:]
+        conversion.set(block.arguments[index], body.arguments[1 + position])
+    now = list(body.arguments)[1:]
 
     def finish(end: ir.OpView) -> list[ir.Value]:
-        given = _handed_on(end, CONTINUE, BREAK)
+        given = _forwarded(end, CONTINUE, BREAK)
         if end.operation.name == BREAK:
             results = [conversion.tile(given[i], conversion.layouts.get(operation.results[i])) for i in kept]
             return [emitter.boolean(False), *now[: len(carried)], *results]
         again = [conversion.tile(given[i], conversion.layouts.get(block.arguments[i])) for i in carried]
         return [emitter.boolean(True), *again, *now[len(carried) :]]
 
-    with ir.InsertionPoint(turn):
+    with ir.InsertionPoint(body):
         emitter.create("scf.yield", [], convert_block(list(block.operations), types, finish, conversion))
     for position, index in enumerate(kept):
         conversion.set(operation.results[index], made.results[1 + len(carried) + position])
@@ -120,7 +120,7 @@ def _if(op: ir.OpView, conversion: Conversion) -> None:
             continue
         with ir.InsertionPoint(new.blocks.append()):
             conversion.block(blocks[0])
-            given = _handed_on(blocks[0].operations[len(blocks[0].operations) - 1], YIELD)
+            given = _forwarded(blocks[0].operations[len(blocks[0].operations) - 1], YIELD)
             layouts = [conversion.layouts.get(operation.results[index]) for index in kept]
             emitter.create(
                 "scf.yield", [], [conversion.tile(given[i], layout) for i, layout in zip(kept, layouts, strict=True)]

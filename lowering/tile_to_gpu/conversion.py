@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Conversion:
-    """Values of cuda_tile by what they became, and where declarations go."""
+    """The converted values of an entry, and the insertion point of declarations."""
 
     def __init__(
         self,
@@ -71,12 +71,12 @@ class Conversion:
             self.operation(op)
 
     def operation(self, op: ir.OpView) -> None:
-        """Converts one operation, with what has to come just before and after it."""
+        """Converts one operation, and gets and releases the slots that its tile needs."""
         operation = op.operation
         with named_location(op):
             for slot in self.before.pop(operation, ()):
                 self.get_slot(slot)
-            if not self._is_absorbed(operation):
+            if not self._is_folded(operation):
                 rule = RULES.get(operation.name)
                 if rule is None:
                     raise UnsupportedError(
@@ -87,11 +87,11 @@ class Conversion:
             for slot in self.after.pop(operation, ()):
                 self.release_slot(slot)
 
-    def _is_absorbed(self, operation: ir.Operation) -> bool:
+    def _is_folded(self, operation: ir.Operation) -> bool:
         return (
             operation.name != "cuda_tile.load_view_tko"
             and len(operation.results) == 1
-            and operation.results[0] in self.plan.absorbed
+            and operation.results[0] in self.plan.folded
         )
 
     def get_slot(self, slot: HeldSlot) -> ir.Value:
@@ -106,11 +106,11 @@ class Conversion:
             emitter.gpu("release", [slot.channel], consumer=slot.use.index)
 
     def get(self, value: ir.Value) -> ir.Value:
-        """What a scalar or tile became, in its own layout."""
+        """The converted scalar or tile, in its own layout."""
         return self.values[value]
 
     def tile(self, value: ir.Value, layout: LinearLayout | None) -> ir.Value:
-        """A tile in the layout that its user wants; a constant is made anew, anything else converted."""
+        """A tile in the layout that its user needs: constants, splats and iotas are repeated, others converted."""
         made = self.values[value]
         if layout is None or not isinstance(made.type, ir.RankedTensorType):
             return made
@@ -129,11 +129,11 @@ class Conversion:
         return emitter.gpu("convert_layout", [made], [wanted]).result
 
     def set(self, value: ir.Value, made: ir.Value) -> None:
-        """Records what a value became."""
+        """Records the converted value."""
         self.values[value] = made
 
     def type(self, value: ir.Value) -> ir.Type:
-        """The type of what a value becomes."""
+        """The type of a converted value."""
         tile = value.type
         assert isinstance(tile, TileType)
         element = element_type(tile.element)
@@ -147,8 +147,8 @@ class Conversion:
         with ir.InsertionPoint(self.declarations):
             return emitter.gpu(name, operands, results, **attributes).results[0]
 
-    def meet(self, op: ir.OpView) -> None:
-        """Puts an access of all threads after those that its token names: other threads may have made them."""
+    def synchronize(self, op: ir.OpView) -> None:
+        """Emits the barrier between an access and those of other threads that its token names."""
         if self.order.needs_barrier(op):
             if self.use_tma and self.order.stores_before(op):
                 emitter.gpu("store_wait")

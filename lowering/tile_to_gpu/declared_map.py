@@ -1,4 +1,4 @@
-"""Tensor maps declared at the top of the kernel, and where the boxes of a view start."""
+"""Tensor maps declared at the top of the kernel, and the start coordinates of the boxes of a view."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tilec.lowering.tile_to_gpu.values import TileView
 
 
 def offsets(view: TileView, op: ir.OpView, conversion: Conversion) -> list[ir.Value]:
-    """Where the tile starts, in elements, for each of its dimensions; i64 where an index or an extent is not narrow."""
+    """The first element of the tile in each of its dimensions; i64 if any index or extent is not narrow."""
     extents = view.tensor.extents
     is_wide = any(extent.type.width > 32 for extent in extents) or any(
         value.type.element.width > 32 and not is_narrow(value) for value in op.index
@@ -69,7 +69,7 @@ def _launch_values(source: ir.OpView, conversion: Conversion) -> tuple[list[ir.V
 
 
 def coordinates(map: TensorMap, view: TileView, op: ir.OpView, conversion: Conversion) -> list[ir.Value]:
-    """Where the box starts, innermost first; coordinates of TMA have 32 bits, as do the extents of a map."""
+    """The start of the box, innermost dimension first; coordinates of TMA have 32 bits, as do the extents of a map."""
     starts = [_coordinate(start) for start in offsets(view, op, conversion)]
     return [starts[k] for k in map.order]
 

@@ -1,4 +1,4 @@
-"""Makes upstream and tile_gpu operations at the insertion point, with what they need of attributes."""
+"""Creates upstream and tile_gpu operations, with their attributes, at the insertion point."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def boolean(value: bool) -> ir.Value:
 
 
 def multiplied(value: ir.Value, factor: int) -> ir.Value:
-    """value * factor, nothing where the factor is one."""
+    """value * factor; the value itself if the factor is one."""
     return value if factor == 1 else binary("arith.muli", value, constant(value.type, factor))
 
 

@@ -10,16 +10,16 @@ from tilec.lowering.tile.terminators import YIELD, leaves_early
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
 
-# What a block hands on when it ends with this terminator.
+# The values that a block yields if it ends with this terminator.
 Finish = Callable[[ir.OpView], list[ir.Value]]
 
 
 def convert_block(
     operations: list[ir.OpView], types: list[ir.Type], finish: Finish, conversion: Conversion
 ) -> list[ir.Value]:
-    """Converts a block and gives what it hands on, values of `types`.
+    """Converts a block and returns the values of `types` that it yields.
 
-    What follows an `if` that can leave moves into those of its branches that go on.
+    The operations after an `if` that can leave move into its branches that continue.
     """
     for number, op in enumerate(operations[:-1]):
         if leaves_early(op):
@@ -31,7 +31,7 @@ def convert_block(
 def _branch(
     op: ir.OpView, rest: list[ir.OpView], types: list[ir.Type], finish: Finish, conversion: Conversion
 ) -> list[ir.Value]:
-    def go_on(end: ir.OpView) -> list[ir.Value]:
+    def continue_after(end: ir.OpView) -> list[ir.Value]:
         if end.operation.name != YIELD:
             return finish(end)
         for result, value in zip(op.operation.results, end.operation.operands, strict=True):
@@ -45,7 +45,7 @@ def _branch(
             blocks = list(old.blocks)
             with ir.InsertionPoint(new.blocks.append()):
                 if blocks:
-                    handed = convert_block(list(blocks[0].operations), types, go_on, conversion)
+                    handed = convert_block(list(blocks[0].operations), types, continue_after, conversion)
                 else:
                     handed = convert_block(rest, types, finish, conversion)
                 emitter.create("scf.yield", [], handed)

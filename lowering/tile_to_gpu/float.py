@@ -1,4 +1,4 @@
-"""Floats: arith and math where they say it exactly, tile_gpu.math for another rounding or an approximate form."""
+"""Floats: arith and math if they have the exact semantics, tile_gpu.math for other roundings and approximate forms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tilec.lowering.tile_to_gpu.arith import compare, operands_in_result_layout
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 
-# Nearest-even without flush to zero; any other mode becomes tile_gpu.math "<word>.<mode>[.ftz]".
+# Nearest-even without flush to zero; any other mode becomes tile_gpu.math "<name>.<mode>[.ftz]".
 _ROUNDED = {
     "addf": ("arith.addf", "add"),
     "subf": ("arith.subf", "sub"),
@@ -72,9 +72,9 @@ def _upstream(op: ir.OpView, conversion: Conversion, name: str) -> None:
     conversion.set(result, emitter.create(name, [conversion.type(result)], operands).result)
 
 
-def _own(op: ir.OpView, conversion: Conversion, *words: str) -> None:
+def _own(op: ir.OpView, conversion: Conversion, *parts: str) -> None:
     operands, result = operands_in_result_layout(op, conversion), op.operation.results[0]
-    function = ".".join(word for word in words if word)
+    function = ".".join(word for word in parts if word)
     conversion.set(result, emitter.gpu("math", operands, [conversion.type(result)], function=function).result)
 
 

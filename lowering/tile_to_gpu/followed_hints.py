@@ -1,4 +1,4 @@
-"""Which hints of an entry and of its accesses are followed, by what, and a remark for each of the others."""
+"""The hints of an entry and of its accesses that are followed, and a remark for each other hint."""
 
 from __future__ import annotations
 

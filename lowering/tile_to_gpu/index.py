@@ -1,4 +1,4 @@
-"""Extents, strides and indices of views: unsigned in Tile IR, i32 below only where they are known to fit."""
+"""Extents, strides and indices of views: unsigned in Tile IR, i32 in tile_gpu only if they are known to fit."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def is_narrow(value: ir.Value | int) -> bool:
 
 
 def index_of(value: ir.Value, made: ir.Value) -> ir.Value:
-    """What a scalar was converted to, as i32 where it is narrow, else as i64."""
+    """The converted scalar, as i32 if it is narrow, else as i64."""
     return emitter.cast_integer(made, 32 if is_narrow(value) else 64)
 
 
 def index_constant(value: int) -> ir.Value:
-    """A known extent or stride as i32 where it is narrow, else as i64."""
+    """A known extent or stride as i32 if it is narrow, else as i64."""
     return emitter.i32(value) if is_narrow(value) else emitter.i64(value)
 
 
 def of_one_width(values: Sequence[ir.Value]) -> list[ir.Value]:
-    """The values, none negative, as i64 where one of them is."""
+    """The values, none negative, all as i64 if any of them is."""
     width = max((value.type.width for value in values), default=32)
     return [emitter.cast_integer(value, width) for value in values]

@@ -30,7 +30,7 @@ for _group in OP_GROUPS:
 def convert(
     module: ir.Module, *, target: str, options: CompileOptions = DEFAULTS, remarks: list[Remark] | None = None
 ) -> ir.Module:
-    """A module with one tile_gpu.kernel for each entry; what is not done as fast or as hinted is added to `remarks`.
+    """A module with one tile_gpu.kernel per entry; `remarks` gets slower paths and hints that are not followed.
 
     Of the options, `warps` (4, 8 or 16 compute warps) and `tma` (False: loads and stores go through registers) count
     here. Raises UnsupportedError.
@@ -76,7 +76,7 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
             conversion.set(old, new)
             conversion.arguments[old] = new
         with ir.InsertionPoint(body):
-            # Declarations stand before this constant, which nothing else uses.
+            # The insertion point of declarations is before this unused constant.
             conversion.declarations = emitter.i32(0).owner.operation
             convert_block(list(block.operations), [], lambda end: [], conversion)
             if conversion.staging:
@@ -89,7 +89,7 @@ def _plan(
 ) -> tuple[int, MatrixPlan]:
     """The number of compute warps, and how the multiplies are done with them.
 
-    The option `warps` that is `given` must be followed; the hint of the entry is passed over where it cannot be.
+    The option `warps` that is `given` must be followed; the hint of the entry is ignored if it cannot be.
     """
     if given.warps is not None:
         if given.warps not in WARP_COUNTS:

@@ -68,7 +68,7 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> No
 
 
 def _anchor_pointers(op: ir.OpView, vector: int, warps: int, layouts: Layouts) -> None:
-    """A thread holds what one instruction loads or stores side by side."""
+    """A thread holds the adjacent elements that one instruction loads or stores."""
     if vector > 1:
         pointers = op.operation.operands[0]
         layouts.propose(pointers, blocked(pointers.type.shape, warps, vector=vector))

@@ -13,7 +13,7 @@ def is_tile(value: ir.Value) -> bool:
 
 
 class Layouts:
-    """Layouts by tile; scalars, tokens and views have none. A tile keeps the first layout that it is given."""
+    """Layouts by tile; scalars, tokens and views have none. A tile keeps its first layout."""
 
     def __init__(self) -> None:
         self._layouts: dict[ir.Value, LinearLayout] = {}
@@ -32,7 +32,7 @@ class Layouts:
         return self._layouts.get(value)
 
     def propose(self, value: ir.Value, layout: LinearLayout | None) -> None:
-        """Gives a tile a layout if it has none; ValueError where the layout is one of another shape."""
+        """Assigns a layout to a tile that has none; raises ValueError if its shape is not that of the tile."""
         if layout is None or not is_tile(value) or value in self._layouts:
             return
         if layout.shape != tuple(value.type.shape):

@@ -14,7 +14,7 @@ from tilec.lowering.target import Target
 from tilec.lowering.tile.terminators import may_be_left
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
-from tilec.lowering.tile_to_gpu.operand_source import ABSORBED, OperandSource, operand_source
+from tilec.lowering.tile_to_gpu.operand_source import FOLDED, OperandSource, operand_source
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
@@ -24,7 +24,7 @@ from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 class Operand:
     """One side of a multiply: `contiguous` is its dimension that is innermost in shared memory.
 
-    TMA brings it where there is a `map`; else it goes through registers, and `refusal` is the reason.
+    TMA loads it if there is a `map`; otherwise it goes through registers, and `refusal` is the reason.
     """
 
     value: ir.Value
@@ -50,29 +50,29 @@ class Multiply:
     refusals: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """The decision in words, for tests and dumps."""
+        """The decision as text, for tests and dumps."""
         refused = "".join(f"; {reason}" for reason in self.refusals)
         return f"{self.unit.name}{refused}\n  lhs {self.lhs}\n  rhs {self.rhs}"
 
 
 @dataclass
 class MatrixPlan:
-    """All multiplies of an entry, and what they make unnecessary in registers."""
+    """All multiplies of an entry, and the tiles that need no registers because of them."""
 
     multiplies: dict[ir.Value, Multiply] = field(default_factory=dict)
-    # TMA loads by the tile they give, with the multiplies that read them from shared memory.
+    # TMA loads by their result, with the multiplies that read them from shared memory.
     loads: dict[ir.Value, list[Multiply]] = field(default_factory=dict)
     maps: dict[ir.Value, TensorMap] = field(default_factory=dict)
-    # Tiles that nothing reads from registers.
-    absorbed: set[ir.Value] = field(default_factory=set)
-    # Loops by the carried values that live in tensor memory: (first operation's identity is the loop itself).
+    # Tiles folded into multiplies: nothing reads them from registers.
+    folded: set[ir.Value] = field(default_factory=set)
+    # By loop and number of the carried value: the multiplies whose accumulators stay in tensor memory.
     carried: dict[ir.Operation, dict[int, Multiply]] = field(default_factory=dict)
 
 
 def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder | None) -> MatrixPlan:
-    """Decides for every multiply of an entry, without TMA where `order` is None.
+    """Decides for every multiply of an entry, without TMA if `order` is None.
 
-    UnsupportedError names the first that no unit can do.
+    Raises UnsupportedError for the first that no unit can execute.
     """
     plan = MatrixPlan()
     for op in operations_below(entry):
@@ -83,7 +83,7 @@ def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder
             raise UnsupportedError(
                 f"'{operation_name(op)}' cannot be compiled for {target.name}", source_location(op.operation.location)
             )
-    _absorb(plan)
+    _fold(plan)
     return plan
 
 
@@ -142,7 +142,7 @@ def _operand(
         refusal = "TMA is switched off"
     elif not allows_tma(source.load, target):
         refusal = "hint allow_tma=False"
-    elif not _runs_any_time(source.load, order):
+    elif not _may_run_early(source.load, order):
         refusal = "the load is ordered with other accesses, or may be left out by a branch or an exit"
     else:
         found = _contiguous_by_tma(value, source, depth, unit)
@@ -157,15 +157,15 @@ def _operand(
     return Operand(value, depth, refusal=refusal)
 
 
-def _runs_any_time(load: ir.OpView, order: MemoryOrder) -> bool:
-    """A slot that is filled is always read: control does not leave between the two."""
+def _may_run_early(load: ir.OpView, order: MemoryOrder) -> bool:
+    """Whether a load always runs and may run early, so that each slot that is filled is read."""
     return load.memory_ordering_semantics == "weak" and order.is_unordered(load) and not may_be_left(load)
 
 
 def _contiguous_by_tma(
     value: ir.Value, source: OperandSource, depth: int, unit: MatrixUnit
 ) -> tuple[int, TensorMap] | str:
-    """The contiguous dimension of the operand and its map, or the reason why TMA cannot bring it as the unit needs."""
+    """The contiguous dimension of the operand and its map, or the reason why TMA cannot load it for the unit."""
     map = tensor_map_for(source.load.view, rounds_to_tf32=source.rounds_to_tf32)
     if isinstance(map, str):
         return map
@@ -184,26 +184,26 @@ def _contiguous_by_tma(
     return contiguous, map if rule.swizzle is None else replace(map, swizzle=rule.swizzle)
 
 
-def _absorb(plan: MatrixPlan) -> None:
-    """Loads and relabellings that only multiplies use, from the operands backwards."""
+def _fold(plan: MatrixPlan) -> None:
+    """Folds the loads and data movement that only multiplies use, from the operands backwards."""
     for multiply in plan.multiplies.values():
         for operand in (multiply.lhs, multiply.rhs):
             if operand.map is not None:
-                _absorb_value(plan, operand.value)
+                _fold_value(plan, operand.value)
 
 
-def _absorb_value(plan: MatrixPlan, value: ir.Value) -> None:
+def _fold_value(plan: MatrixPlan, value: ir.Value) -> None:
     if not all(_reads_shared_memory(plan, use) for use in value.uses):
         return
-    plan.absorbed.add(value)
-    if value.owner.operation.name in ABSORBED:
-        _absorb_value(plan, value.owner.operands[0])
+    plan.folded.add(value)
+    if value.owner.operation.name in FOLDED:
+        _fold_value(plan, value.owner.operands[0])
 
 
 def _reads_shared_memory(plan: MatrixPlan, use: ir.OpOperand) -> bool:
     op = use.owner.operation
-    if op.name in ABSORBED:
-        return op.results[0] in plan.absorbed
+    if op.name in FOLDED:
+        return op.results[0] in plan.folded
     if op.name != "cuda_tile.mmaf" or use.operand_number > 1:
         return False
     multiply = plan.multiplies[op.results[0]]

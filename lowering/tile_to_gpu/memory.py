@@ -30,7 +30,7 @@ def _load_ptr(op: ir.OpView, conversion: Conversion) -> None:
     type = conversion.type(result)
     if layout is None:
         type = emitter.tile_type((1,), type, blocked((1,), conversion.warps))
-    conversion.meet(op)
+    conversion.synchronize(op)
     fields = [None if value is None else [value] for value in operands]
     vector = conversion.vectors.get(op.operation, 1)
     loaded = emitter.gpu("load_global", fields, [type], vector=vector, **order_of(op)).result
@@ -43,6 +43,6 @@ def _load_ptr(op: ir.OpView, conversion: Conversion) -> None:
 def _store_ptr(op: ir.OpView, conversion: Conversion) -> None:
     layout = conversion.layouts.get(op.destination)
     operands = [_operand(value, layout, conversion) for value in (op.destination, op.value, op.mask)]
-    conversion.meet(op)
+    conversion.synchronize(op)
     vector = conversion.vectors.get(op.operation, 1)
     emitter.gpu("store_global", operands, vector=vector, **order_of(op))

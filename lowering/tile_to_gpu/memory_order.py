@@ -1,4 +1,4 @@
-"""Which memory operations tokens put in order, and so which threads have to meet between them."""
+"""The order of memory operations by their tokens, and where it requires a barrier of the tile block."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko")
 _STRUCTURES = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")
 
 
-# Orders that keep what tokens put after an access from being made before it.
+# Memory orders after which the accesses that tokens order later cannot start early.
 _ACQUIRING = ("acquire", "acq_rel")
 
 
@@ -38,7 +38,7 @@ class MemoryOrder:
         }
 
     def before(self, op: ir.OpView) -> set[ir.Operation]:
-        """All that must be complete before an operation, itself included where a loop orders its turns."""
+        """The operations that must be complete before an operation, itself included if a loop orders its iterations."""
         return self._before.get(op.operation, set())
 
     def stores_before(self, op: ir.OpView) -> set[ir.Operation]:
@@ -52,7 +52,7 @@ class MemoryOrder:
         return not self._orders(load) and load.operation not in self._loads_before_stores
 
     def needs_barrier(self, op: ir.OpView) -> bool:
-        """Whether what other threads of the tile block did before an operation has to be complete when it starts."""
+        """Whether earlier accesses of other threads of the tile block must be complete when an operation starts."""
         return bool(self._orders(op) if op.operation.name in LOADS else self.before(op))
 
     def _orders(self, load: ir.OpView) -> bool:
@@ -84,7 +84,7 @@ def _before(token: ir.Value | None) -> set[ir.Operation]:
             found.add(op)
             work.append(owner.token)
         elif op.name in _STRUCTURES:
-            work += _given(owner, list(op.results).index(value))
+            work += _sources(owner, list(op.results).index(value))
         else:
             work += [operand for operand in op.operands if operand.type == value.type]
     return found
@@ -96,15 +96,15 @@ def _carried(token: ir.Value, block: ir.Block) -> list[ir.Value]:
     if name not in ("cuda_tile.for", "cuda_tile.loop"):
         return []
     index = ir.BlockArgument(token).arg_number - (name == "cuda_tile.for")
-    return [loop.initValues[index], *_handed_on(loop, CONTINUE, index)]
+    return [loop.initValues[index], *_forwarded(loop, CONTINUE, index)]
 
 
-def _given(op: ir.OpView, index: int) -> list[ir.Value]:
-    """What reaches result number `index`."""
+def _sources(op: ir.OpView, index: int) -> list[ir.Value]:
+    """The values that may become result number `index`."""
     if op.operation.name == "cuda_tile.for":
-        return [op.initValues[index], *_handed_on(op, CONTINUE, index)]
-    return _handed_on(op, YIELD if op.operation.name == "cuda_tile.if" else BREAK, index)
+        return [op.initValues[index], *_forwarded(op, CONTINUE, index)]
+    return _forwarded(op, YIELD if op.operation.name == "cuda_tile.if" else BREAK, index)
 
 
-def _handed_on(op: ir.OpView, name: str, index: int) -> list[ir.Value]:
+def _forwarded(op: ir.OpView, name: str, index: int) -> list[ir.Value]:
     return [end.operation.operands[index] for end in terminators(op) if end.operation.name == name]

@@ -48,7 +48,7 @@ def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
 
 
 def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
-    """In a loop that carries the accumulator, only the multiply; else with the accumulator's way in and out."""
+    """Emits the multiply, and the moves of its accumulator unless a loop around it carries the accumulator."""
     op, result = multiply.op, multiply.op.operation.results[0]
     if multiply.accumulator is not None and multiply.accumulator.loop is not None:
         state = conversion.accumulators[result]
@@ -69,7 +69,7 @@ def _issue(multiply: Multiply, slot: ir.Value, accumulate: ir.Value, conversion:
 
 
 class AccumulatorState:
-    """An accumulator's stay in tensor memory: `way_in` where it does not start at zero, `way_out` to registers."""
+    """An accumulator in tensor memory: a channel from registers unless it starts at zero, and one to registers."""
 
     def __init__(self, multiply: Multiply, conversion: Conversion) -> None:
         accumulator = multiply.accumulator
@@ -81,34 +81,34 @@ class AccumulatorState:
         lanes = 64 if type.shape[0] == 64 else 128
         self._buffer = BufferType.get(tuple(type.shape), type.element, TENSOR, f"lanes={lanes}")
         ring = in_loop(first) and self.starts_at_zero
-        self._way_out = declare_channel(conversion, [self._buffer], MMA, [THREADS], ring)
+        self._output = declare_channel(conversion, [self._buffer], MMA, [THREADS], ring)
         if not self.starts_at_zero:
-            self._bring_in(accumulator)
-        (self.slot,) = emitter.gpu("put_begin", [self._way_out], slot_results([self._buffer])).results
+            self._store_initial(accumulator)
+        (self.slot,) = emitter.gpu("put_begin", [self._output], slot_results([self._buffer])).results
 
-    def _bring_in(self, accumulator: Accumulator) -> None:
-        """Through a channel that shares the slot; whoever fills it again has waited for the way out (README.md)."""
+    def _store_initial(self, accumulator: Accumulator) -> None:
+        """Stores the initial value through a channel that shares the slot (README.md, Channels)."""
         conversion = self._conversion
-        way_in = declare_channel(conversion, [self._buffer], THREADS, [MMA], False, self._way_out)
+        input_channel = declare_channel(conversion, [self._buffer], THREADS, [MMA], False, self._output)
         tile = conversion.tile(accumulator.initial, conversion.layouts[accumulator.result])
-        (slot,) = emitter.gpu("put_begin", [way_in], slot_results([self._buffer])).results
+        (slot,) = emitter.gpu("put_begin", [input_channel], slot_results([self._buffer])).results
         emitter.gpu("store_tensor_memory", [tile, slot])
-        emitter.gpu("put_commit", [way_in])
-        emitter.gpu("get", [way_in], slot_results([self._buffer]), consumer=0)
-        emitter.gpu("release", [way_in], consumer=0)
+        emitter.gpu("put_commit", [input_channel])
+        emitter.gpu("get", [input_channel], slot_results([self._buffer]), consumer=0)
+        emitter.gpu("release", [input_channel], consumer=0)
 
     def finish(self, multiplied: ir.Value | None) -> ir.Value:
-        """The accumulator in registers; where nothing was `multiplied`, tensor memory holds nothing and it is zero."""
+        """The accumulator in registers; zero if nothing was `multiplied`, as tensor memory is not initialized."""
         type = self._conversion.type(self._accumulator.result)
-        emitter.gpu("put_commit", [self._way_out])
-        (slot,) = emitter.gpu("get", [self._way_out], slot_results([self._buffer]), consumer=0).results
+        emitter.gpu("put_commit", [self._output])
+        (slot,) = emitter.gpu("get", [self._output], slot_results([self._buffer]), consumer=0).results
 
         def load() -> ir.Value:
             return emitter.gpu("load_tensor_memory", [slot], [type]).result
 
         always = multiplied is None or not self.starts_at_zero
         tile = load() if always else emitter.choose(multiplied, type, load, lambda: emitter.zero(type))
-        emitter.gpu("release", [self._way_out], consumer=0)
+        emitter.gpu("release", [self._output], consumer=0)
         return tile
 
 

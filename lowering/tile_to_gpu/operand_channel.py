@@ -1,4 +1,4 @@
-"""Channels that bring matrix operands into shared memory, and when their slots are taken and given back."""
+"""Channels that hold matrix operands in shared memory, and the lifetimes of their slots."""
 
 from __future__ import annotations
 
@@ -93,6 +93,6 @@ class OperandBuffer:
         return emitter.gpu("get", [self._channel], slot_results([buffer]), consumer=0).results[0]
 
     def release(self) -> None:
-        """Gives the slot back, where it was taken for this multiply alone."""
+        """Releases a slot that was filled for this multiply alone."""
         if self._channel is not None:
             emitter.gpu("release", [self._channel], consumer=0)

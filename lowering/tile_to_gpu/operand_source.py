@@ -1,4 +1,4 @@
-"""Where an operand of a matrix multiply comes from, through the operations that shared memory can absorb."""
+"""The view load behind an operand of a matrix multiply, through the operations that fold into its shared layout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
 _CONVERSION = "cuda_tile.ftof"
-ABSORBED = ("cuda_tile.permute", "cuda_tile.reshape", _CONVERSION)
+FOLDED = ("cuda_tile.permute", "cuda_tile.reshape", _CONVERSION)
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def operand_source(operand: ir.Value) -> OperandSource | str:
             if rounds and not _is_rounded_by_all(value):
                 return "the tile is used as f32 too"
             return OperandSource(op, dimensions, rounds)
-        if name not in ABSORBED:
+        if name not in FOLDED:
             return f"the operand is computed by '{name}'"
         source = op.operands[0]
         moved = _through(name, op, source, dimensions)
@@ -53,7 +53,7 @@ def _is_rounded_by_all(value: ir.Value) -> bool:
         if name == _CONVERSION:
             if not _rounds_to_tf32(user):
                 return False
-        elif name not in ABSORBED or not _is_rounded_by_all(user.operation.results[0]):
+        elif name not in FOLDED or not _is_rounded_by_all(user.operation.results[0]):
             return False
     return True
 
@@ -77,7 +77,7 @@ def _through(name: str, op: ir.OpView, source: ir.Value, dimensions: tuple[int, 
 def _through_reshape(
     source: Sequence[int], result: Sequence[int], dimensions: tuple[int, int]
 ) -> tuple[int, int] | None:
-    """Only extents of one come and go."""
+    """The dimensions through a reshape that only adds or removes extents of one; None for any other."""
     kept_source = [d for d, extent in enumerate(source) if extent != 1]
     kept_result = [d for d, extent in enumerate(result) if extent != 1]
     if [source[d] for d in kept_source] != [result[d] for d in kept_result]:

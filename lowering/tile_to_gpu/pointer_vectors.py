@@ -1,4 +1,4 @@
-"""How many elements an access through a tile of pointers may take at once: what runs of pointers and masks prove."""
+"""The elements per instruction of accesses through tiles of pointers, from the contiguity of pointers and masks."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _permute(op: ir.OpView, conversion: Conversion) -> None:
 
 @converts("cat")
 def _cat(op: ir.OpView, conversion: Conversion) -> None:
-    """Both operands in the layout of half the result; where threads share out the halves, the result is converted."""
+    """Both operands have the layout of half the result, converted if its halves belong to different threads."""
     result = op.operation.results[0]
     values = list(op.operation.operands)
     half = halved(conversion.layouts[result], op.dim) or conversion.layouts[values[0]]

@@ -14,7 +14,7 @@ from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
 class SlotUse:
     """One consumer's hold of a slot: from before `first` to after `last`, operations of the load's block.
 
-    With `in_registers` the tile is read right after the load; `last` is None where nothing else reads it.
+    With `in_registers` the tile is read right after the load; `last` is None if nothing else reads it.
     """
 
     consumer: str
@@ -43,7 +43,7 @@ def slot_uses(load: ir.OpView, plan: MatrixPlan) -> list[SlotUse]:
     """The consumers of the slot in the order of the channel."""
     tile = load.operation.results[0]
     multiplies = plan.loads[tile]
-    in_registers = tile not in plan.absorbed
+    in_registers = tile not in plan.folded
     consumers = list(dict.fromkeys(multiply.unit.consumer for multiply in multiplies))
     if in_registers and THREADS not in consumers:
         consumers.append(THREADS)

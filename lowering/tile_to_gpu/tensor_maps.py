@@ -1,4 +1,4 @@
-"""Whether TMA can carry a view, and how: all that must be known when compiling (PTX ISA 5.5, 9.7.9.27)."""
+"""The tensor map of a view, or the reason why TMA cannot copy it (PTX ISA 5.5, 9.7.9.27)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SWIZZLES = ((128, "128B"), (64, "64B"), (32, "32B"))
 class TensorMap:
     """A map over a view's tensor; `order` lists tile dimensions from the innermost.
 
-    A map of `element` tf32 over f32 rounds what it loads to the nearest tf32.
+    A map of `element` tf32 over f32 rounds loaded values to the nearest tf32.
     """
 
     view: ir.Value
@@ -36,7 +36,7 @@ def swizzle_for(row_bytes: int) -> str:
 
 
 def tensor_map_for(view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32: bool = False) -> TensorMap | str:
-    """The map for a tile view, or the reason why TMA cannot carry it."""
+    """The map for a tile view, or the reason why TMA cannot copy it."""
     if isinstance(view.owner, ir.Block):
         return "the view is not made in this kernel"
     type, tensor = view.type, tensor_maker(view)

@@ -68,7 +68,7 @@ def _load_view(op: ir.OpView, conversion: Conversion) -> None:
         return
     view = conversion.tile_views[op.view]
     attributes = {**_vector(op), "padding": view.type.padding or "zero", "inbounds": proven_inbounds(op)}
-    conversion.meet(op)
+    conversion.synchronize(op)
     loaded = emitter.gpu(
         "load_view", _access(view, op, conversion), [conversion.type(tile)], **attributes, **order_of(op)
     )
@@ -90,7 +90,7 @@ def _store_view(op: ir.OpView, conversion: Conversion) -> None:
         _store_by_tma(op, view, map, conversion)
         return
     value = conversion.get(op.tile)
-    conversion.meet(op)
+    conversion.synchronize(op)
     attributes = {**_vector(op), "inbounds": proven_inbounds(op), **order_of(op)}
     emitter.gpu("store_view", [value, *_access(view, op, conversion)], [], **attributes)
 
@@ -104,7 +104,7 @@ def _vector(op: ir.OpView) -> dict[str, int]:
 
 
 def _store_map(op: ir.OpView, conversion: Conversion) -> TensorMap | None:
-    """The map for a store by TMA: not between stores of the same memory that go another way."""
+    """The map for a store by TMA; None if it is ordered after stores that do not use TMA."""
     stores = [op, *(earlier.opview for earlier in conversion.order.stores_before(op))]
     if not conversion.use_tma or any(store.operation.name != "cuda_tile.store_view_tko" for store in stores):
         return None
@@ -121,7 +121,7 @@ STAGING_LIMIT_BYTES = 65536
 
 
 def _staging_fits(type: ir.Type, map: TensorMap) -> bool:
-    """Plain stores serve small tiles and elements that TMA would need a buffer for beyond the limit."""
+    """Whether the staging buffer of a tile is within the limit; tiles of rank one use plain stores."""
     size = SharedLayout(tuple(type.tile_shape), element_bytes(type.element), map.contiguous, map.swizzle).size_bytes
     return type.rank >= 2 and size <= STAGING_LIMIT_BYTES
 
@@ -143,7 +143,7 @@ def _store_by_tma(op: ir.OpView, view: TileView, map: TensorMap, conversion: Con
 
 
 def _staging(op: ir.OpView, view: TileView, map: TensorMap, conversion: Conversion) -> ir.Value:
-    """The staging buffer of that shape: one serves all stores, each waits for the one before."""
+    """The staging buffer of that shape, which all stores share: each waits for the one before."""
     type = buffer_type(view.type.tile_shape, view.type.element, map.contiguous, map.swizzle)
     if type not in conversion.staging:
         conversion.staging[type] = conversion.declare("shared", [], [type])

@@ -21,7 +21,7 @@ TILE_REGISTERS = 128
 # CUDA programming guide, technical specifications: 32-bit registers of an SM, most of one thread.
 REGISTER_FILE = 65536
 MAXIMUM_REGISTERS = 255
-# Warps get registers in groups of four, one per scheduler, and each thread a multiple of eight (ptxas 13.5 gives 96
+# Warps get registers in groups of four, one per scheduler, and each thread a multiple of eight (ptxas 13.5 assigns 96
 # registers to 17 warps, 168 to 9).
 _WARP_GRANULE, _REGISTER_GRANULE = 4, 8
 # Fewer registers per thread leave no room for addresses beside the values (ptxas 13.5 refuses fewer than 16).
@@ -45,10 +45,10 @@ def _instruction_registers(multiply: Multiply) -> int:
 
 
 def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | None = None) -> int:
-    """The number of warps among those planned for: the `hint` where it costs nothing of the following.
+    """The number of warps among those planned for: the `hint`, unless a rule below excludes it.
 
-    A count that leaves more multiplies to slower units, or too few registers for a matrix instruction, is taken only
-    where no other is left.
+    A count that leaves more multiplies to slower units, or too few registers for a matrix instruction, is the last
+    resort.
     """
     fast = max(map(_multiplies_on_the_fastest_unit, plans.values()))
     counts = [warps for warps, plan in plans.items() if _multiplies_on_the_fastest_unit(plan) == fast]
@@ -62,7 +62,7 @@ def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | Non
 
 
 def warps_refusal(plan: MatrixPlan, warps: int) -> UsageError | None:
-    """The error where so many warps leave too few registers for a matrix instruction."""
+    """The error if so many warps leave too few registers for a matrix instruction."""
     missing = _missing_registers(plan, warps)
     if missing is None:
         return None
@@ -79,7 +79,7 @@ def _multiplies_on_the_fastest_unit(plan: MatrixPlan) -> int:
 
 
 def block_warps(plan: MatrixPlan, warps: int) -> int:
-    """All warps of the block where loads and asynchronous multiplies have warps of their own."""
+    """All warps of the block; loads and asynchronous multiplies have their own warps."""
     asynchronous = any(multiply.unit.accumulates_in_tensor_memory for multiply in plan.multiplies.values())
     return warps + bool(plan.loads) + asynchronous
 
@@ -96,7 +96,7 @@ def _missing_registers(plan: MatrixPlan, warps: int) -> tuple[ir.OpView, int] | 
 
 def _largest_tile(entry: ir.OpView, plan: MatrixPlan) -> int:
     """The 32-bit registers of the largest tile that is in registers: operands that only multiplies read are not."""
-    tiles = (value for value in _results(entry) if is_tile(value) and value not in plan.absorbed)
+    tiles = (value for value in _results(entry) if is_tile(value) and value not in plan.folded)
     return max((math.prod(value.type.shape) * _registers(value.type.element) for value in tiles), default=1)
 
 
