@@ -16,7 +16,7 @@ def with_launch_comment(ptx: str, metadata: Metadata) -> str:
 
 
 def split_launch_comment(ptx: str, file: str) -> tuple[str, Metadata | None]:
-    """The PTX without the comment, and the metadata in it, None if there is no such comment.
+    """The PTX without the comment, and the metadata in it, None without such a comment.
 
     Raises InputError if the comment is damaged; `file` is the name of the PTX in messages.
     """

@@ -15,7 +15,7 @@ def first_holder(lowering: Lowering, free_thread_mask: int) -> ir.Value | None:
 
 
 def conjunction(lowering: Lowering, left: ir.Value | None, right: ir.Value | None) -> ir.Value | None:
-    """Two guards at once; None is no guard."""
+    """Two guards at once; None stands for an access without a guard."""
     if left is None or right is None:
         return left if right is None else right
     return lowering.compute("and.pred $0, $1, $2;", "i1", left, right)

@@ -55,7 +55,7 @@ class CompileOptions:
 
     @classmethod
     def from_text(cls, texts: Iterable[str]) -> CompileOptions:
-        """The options in `name=value` texts, switches written on and off; UsageError where one is no such text."""
+        """The options in `name=value` texts, switches written on and off; UsageError if a text has another form."""
         return cls.of(hints_from_text(texts))
 
     def completed(self, hints: Mapping[str, int]) -> CompileOptions:
@@ -73,7 +73,7 @@ DEFAULTS = CompileOptions()
 
 
 def hints_from_text(texts: Iterable[str]) -> dict[str, Any]:
-    """The names and values in `name=value` texts, not yet checked; UsageError where one is no such text."""
+    """The names and values in `name=value` texts, not yet checked; UsageError if a text has another form."""
     hints: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import gcd
 from typing import TYPE_CHECKING
 
 from tilec.errors import InputError, Note
@@ -34,12 +33,11 @@ from tilec.runtime.arguments import (
     from_text,
     to_text,
 )
+from tilec.specialization.call_signature import arguments_of_call
+from tilec.specialization.signature_text import arguments_of_text
 
 if TYPE_CHECKING:
     from tilec.language.kernel import Kernel
-
-# TMA and 16-byte vector accesses need this much (PTX ISA, tensor map and ld.global.v4).
-DEFAULT_ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
@@ -124,10 +122,7 @@ class Signature:
             >>> print(ct.Signature.from_arguments(example, (np.zeros(4, np.float32), 0.5)))
             x: f32[?%1] strides (1) align 16, scale: f32
         """
-        # The readers of signatures build on this module.
-        from tilec.specialization.call_signature import from_arguments
-
-        return from_arguments(kernel, arguments)
+        return Signature(arguments_of_call(kernel, arguments))
 
     def bind(self, kernel: Kernel) -> Signature:
         """The arguments in the order of the kernel's parameters.
@@ -161,14 +156,7 @@ class Signature:
 
 def parse(text: str) -> Signature:
     """Read the text form described at the top of this module; raises InputError that points into the text."""
-    from tilec.specialization.signature_text import parse as parse_text
-
-    return parse_text(text)
-
-
-def elements_per(alignment: int, element: DType) -> int:
-    """The number of elements of which a stride must be a multiple to be a multiple of `alignment` bytes."""
-    return alignment * 8 // gcd(alignment * 8, element.bitwidth)
+    return Signature(arguments_of_text(text))
 
 
 def dtype_named(element: str) -> DType:
@@ -182,11 +170,6 @@ def dtype_named(element: str) -> DType:
 def python_value(constant: ConstantValue) -> bool | int | float | str | None | DType:
     """The value that a constant has in the kernel."""
     return dtype_named(constant.element) if isinstance(constant, ElementConstant) else constant
-
-
-def constant_value(value: bool | int | float | str | None | DType) -> ConstantValue:
-    """The form in which a signature holds a Python value."""
-    return ElementConstant(value.element) if isinstance(value, DType) else value
 
 
 def _checked(kernel: Kernel, name: str, argument: Argument | None) -> Argument:

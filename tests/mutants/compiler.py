@@ -1,7 +1,8 @@
 """Changes one decision of the compiler at a time and prints the changes that no test sees: `make mutants`.
 
 Each mutation runs the fast tests of its stage, in a process of its own, until one fails. A survivor is printed with its
-file, line and text.
+file, line and text. A mutation whose tests do not end in time is neither caught nor a survivor: it is printed as a
+timeout, and the status is 1.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 from compiler_mutations import Mutation, sampled
@@ -36,8 +38,8 @@ LEFT_OUT = ("tile/test_fold_vectors.py", "tile/test_all_modules.py", "tile/test_
 LONGEST_S = 300
 
 
-def is_caught(mutation: Mutation) -> bool:
-    """Whether a test of its stage fails, or does not end."""
+def fate(mutation: Mutation) -> str:
+    """`caught` if a test of its stage fails, `survives` if all pass, `timeout` if they do not end."""
     folder = mutation.module.split(".")[2]
     words = [sys.executable, str(Path(__file__).with_name("mutated_import.py"))]
     words += [mutation.module, str(mutation.start), str(mutation.length), mutation.written]
@@ -46,10 +48,10 @@ def is_caught(mutation: Mutation) -> bool:
     try:
         done = subprocess.run(words, capture_output=True, timeout=LONGEST_S, check=False, cwd=TESTS.parent)
     except subprocess.TimeoutExpired:
-        return True
+        return "timeout"
     # 4 and 5 are calls that run no test at all.
     assert done.returncode not in (4, 5), done.stdout.decode()
-    return done.returncode != 0
+    return "caught" if done.returncode else "survives"
 
 
 def main() -> int:
@@ -59,13 +61,15 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="leave out so many of them (default: %(default)s)")
     given = parser.parse_args()
     chosen = sampled(given.count, given.seed)[given.first :]
-    survivors, started = [], time.monotonic()
+    fates, started = Counter[str](), time.monotonic()
     for number, mutation in enumerate(chosen, 1):
-        if not is_caught(mutation):
-            survivors.append(mutation)
-            print(f"survives: {mutation}", flush=True)
-        print(f"{number} of {len(chosen)}, {len(survivors)} survive, {time.monotonic() - started:.0f} s", flush=True)
-    return 1 if survivors else 0
+        found = fate(mutation)
+        fates[found] += 1
+        if found != "caught":
+            print(f"{found}: {mutation}", flush=True)
+        counts = ", ".join(f"{fates[kind]} {kind}" for kind in ("caught", "survives", "timeout"))
+        print(f"{number} of {len(chosen)}: {counts}, {time.monotonic() - started:.0f} s", flush=True)
+    return 0 if fates["caught"] == len(chosen) else 1
 
 
 if __name__ == "__main__":

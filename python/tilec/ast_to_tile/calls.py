@@ -22,7 +22,6 @@ from tilec.ast_to_tile.values import KernelValue, LocalFunction, Method, describ
 from tilec.errors import TileRecursionError, TileSyntaxError, TileTypeError, TileValueError
 from tilec.language import arith, debug
 from tilec.language.datatypes import DType
-from tilec.language.kernel import Kernel
 
 
 @expression(ast.Call)
@@ -76,8 +75,8 @@ def call(
         if len(arguments) != 1 or keywords:
             raise TileTypeError(f"'{function}(...)' takes one value")
         return construct(function, arguments[0], tracer.emitter)
-    if isinstance(function, Kernel):
-        raise TileTypeError(f"kernel '{function.name}' cannot be called from a kernel: call a plain function")
+    if refusal := getattr(function, "refusal_in_kernel", None):
+        raise TileTypeError(refusal)
     if not callable(function):
         raise TileTypeError(f"{describe(function)} cannot be called")
     if function in HANDLERS:

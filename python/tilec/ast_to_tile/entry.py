@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tilec.ast_to_tile import (  # noqa: F401  (each registers its op group)
+    arange,
     arith,
     atomic,
     control,

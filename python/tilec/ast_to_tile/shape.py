@@ -87,21 +87,6 @@ def _ones(emitter: Emitter, shape: KernelValue, dtype: KernelValue) -> Tile:
     return emitter.constant(1, arguments.dtype(dtype), arguments.shape(shape))
 
 
-@implements(language.arange)
-def _arange(emitter: Emitter, size: KernelValue, dtype: KernelValue, start: KernelValue, step: KernelValue) -> Tile:
-    # arith builds on this op group.
-    from tilec.ast_to_tile.arith import binary
-
-    element = arguments.dtype(dtype)
-    (extent,) = arguments.shape(arguments.constant_int(size, "size"), "size")
-    values = to_dtype(emitter, iota(emitter, extent), element)
-    if arguments.known(step) != 1:
-        values = binary(emitter, "mul", values, to_dtype(emitter, arguments.tile_like(step, "step"), element))
-    if arguments.known(start) != 0:
-        values = binary(emitter, "add", values, to_dtype(emitter, arguments.tile_like(start, "start"), element))
-    return values
-
-
 @implements(language.broadcast_to)
 def _broadcast_to(emitter: Emitter, x: KernelValue, shape: KernelValue) -> Tile:
     return broadcast(emitter, emitter.as_tile(arguments.tile_like(x, "x")), arguments.shape(shape))

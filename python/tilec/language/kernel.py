@@ -66,6 +66,11 @@ class Kernel:
         return f"<tilec kernel '{self.name}'>"
 
     @property
+    def refusal_in_kernel(self) -> str:
+        """The message for a kernel that calls this one."""
+        return f"kernel '{self.name}' cannot be called from a kernel: call a plain function"
+
+    @property
     def location(self) -> SourceLocation:
         """The line of its `def`."""
         source = read(self.function)

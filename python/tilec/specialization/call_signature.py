@@ -12,13 +12,13 @@ from tilec.language.annotations import ArrayAnnotation
 from tilec.language.datatypes import DType, bool_, float32, foreign_dtype, from_numpy, int32, int64
 from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, ScalarArgument
 from tilec.runtime.arrays import ArrayView, is_array, view
-from tilec.signature import DEFAULT_ALIGNMENT, Signature, constant_value, elements_per
+from tilec.specialization.argument_values import DEFAULT_ALIGNMENT, constant_value, elements_per
 
 if TYPE_CHECKING:
     from tilec.language.kernel import Kernel
 
 
-def from_arguments(kernel: Kernel, arguments: Sequence[object]) -> Signature:
+def arguments_of_call(kernel: Kernel, arguments: Sequence[object]) -> tuple[Argument, ...]:
     """Element types, ranks, unit strides and 16-byte alignment of arrays; types of scalars; values of constants.
 
     Calls that agree in everything the code relies on have the same signature, and share a compiled kernel.
@@ -29,7 +29,7 @@ def from_arguments(kernel: Kernel, arguments: Sequence[object]) -> Signature:
         raise InputError(
             f"kernel '{kernel.name}' takes {len(kernel.parameters)} arguments ({names}), got {len(arguments)}"
         )
-    return Signature(tuple(map(lambda name, value: _argument(kernel, name, value), kernel.parameters, arguments)))
+    return tuple(map(lambda name, value: _argument(kernel, name, value), kernel.parameters, arguments))
 
 
 def _argument(kernel: Kernel, name: str, value: object) -> Argument:

@@ -9,7 +9,7 @@ from typing import NoReturn, TypeVar
 from tilec.errors import InputError, Note
 from tilec.language.datatypes import ALL, DType, by_element, by_name
 from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, ScalarArgument
-from tilec.signature import DEFAULT_ALIGNMENT, Signature, constant_value, elements_per
+from tilec.specialization.argument_values import DEFAULT_ALIGNMENT, constant_value, elements_per
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -27,9 +27,9 @@ _CONSTANTS = {"True": True, "False": False, "None": None}
 T = TypeVar("T")
 
 
-def parse(text: str) -> Signature:
+def arguments_of_text(text: str) -> tuple[Argument, ...]:
     """The arguments in the order in which they are written; raises InputError with a caret into the text."""
-    return _Reader(text).signature()
+    return _Reader(text).arguments()
 
 
 class _Reader:
@@ -38,15 +38,15 @@ class _Reader:
         self.position = 0
         self._advance()
 
-    def signature(self) -> Signature:
+    def arguments(self) -> tuple[Argument, ...]:
         if self.kind == "end":
-            return Signature(())
+            return ()
         arguments = [self._argument()]
         while self._take(","):
             arguments.append(self._argument())
         if self.kind != "end":
             self._fail("expected ',' or the end")
-        return Signature(tuple(arguments))
+        return tuple(arguments)
 
     def _argument(self) -> Argument:
         name = self._expect("word", "the name of a parameter")
