@@ -18,7 +18,7 @@ from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 
 @lowers("scf.for")
 def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
-    """Tested before the first turn and at the end of each: one branch a turn."""
+    """Tested before the first iteration and at the end of each: one branch per iteration."""
     lower, upper, step, *inits = operation.operands
     body, carried = operation.regions[0].blocks[0], Carried(lowering, inits)
     kind, signed = element(lower), "unsignedCmp" not in operation.attributes

@@ -16,7 +16,7 @@ from tilec.errors import InputError
 from tilec.text_input.module import Module
 
 HINTS = "optimization_hints=<default = {}, sm_100 = {num_cta_in_cga = 2, occupancy = 4}>"
-# What is no operation of a kernel's body.
+# Operations that stand outside the body of a kernel.
 OUTSIDE = {
     "module": [
         "cuda_tile.module @kernels { entry @k() { } }",

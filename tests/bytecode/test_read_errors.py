@@ -1,4 +1,4 @@
-"""What is no Tile IR bytecode is refused at its byte, in its section, and within a kernel at its operation."""
+"""Invalid Tile IR bytecode is refused at its byte, in its section, and within a kernel at its operation."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def words_for(listed: str) -> str:
 def refused_types(listed: str) -> list[str]:
     """One of each type that is none of a field's."""
     elements = TILES.get(listed, ())
-    # Of 4-bit floats there is no tile of rank 0.
+    # 4-bit floats have no tile of rank 0.
     extent = "" if listed.startswith("s(") else "8x"
     found = [f"tile<{extent if each != 'f4E2M1FN' else '8x'}{each}>" for each in EVERY if each not in elements]
     if listed.startswith("s("):

@@ -1,4 +1,4 @@
-"""Debug info goes the whole road: from Python or Tile IR to bytecode and PTX, and into what a failing run says."""
+"""Debug info passes through all stages: from Python or Tile IR to bytecode, PTX and the messages of a failing run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Branches nested as deep as the readers take them go the whole road."""
+"""Branches nested as deep as the readers take them compile through all stages."""
 
 from __future__ import annotations
 

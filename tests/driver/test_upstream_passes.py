@@ -70,7 +70,7 @@ def test_ours_leave_the_users_operation_and_move_what_becomes_of_it(example: Mod
     assert loop(module).count("own.square") == 2
     example.second_pipeline(module.context).run(module.operation)
     assert "own.square" not in str(module)
-    # The product that is the same in every turn has left the loop; one of two others is fused.
+    # The product that is the same in all iterations has left the loop; one of two others is fused.
     assert [name for name in loop(module) if "mul" in name or "fma" in name] == ["cuda_tile.mulf", "cuda_tile.fma"]
 
 

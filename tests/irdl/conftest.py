@@ -15,7 +15,7 @@ import pytest
 from tilec.dialect.irdl_export import definition
 from tilec.dialect.registry import dialects
 
-# Tests are no package; their samples lie beside them.
+# Tests are not a package; their samples lie beside them.
 sys.path.insert(0, str(Path(__file__).parent))
 
 

@@ -123,7 +123,7 @@ def scaled_operand(A, B, C, tm: Const, tn: Const, tk: Const):
 
 @ct.kernel
 def rescaled(A, B, C, tm: Const, tn: Const, tk: Const):
-    """The accumulator is halved in every turn, as attention rescales its own."""
+    """The accumulator is halved in every iteration, as attention rescales its own."""
     i, j = ct.bid(0), ct.bid(1)
     acc = ct.full((tm, tn), 0, dtype=ct.float32)
     for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
@@ -230,7 +230,7 @@ def in_place(X, rows: Const, columns: Const):
 
 @ct.kernel
 def running_sum(X, Y, rows: Const, columns: Const):
-    """The same tile is stored in every turn: the last one counts."""
+    """The same tile is stored in every iteration: the last one counts."""
     acc = ct.full((rows, columns), 0, dtype=ct.float32)
     for i in range(ct.num_tiles(X, axis=0, shape=(rows, columns))):
         acc = acc + ct.load(X, index=(i, 0), shape=(rows, columns))

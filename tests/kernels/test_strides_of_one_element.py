@@ -81,7 +81,7 @@ def test_a_promise_with_another_use_is_looked_at():
 
 @pytest.mark.parametrize("extents", ["?x64", "64x?"])
 def test_two_strides_of_one_and_an_unknown_extent_are_no_tensor_map(extents, target):
-    """The row of a tensor map is contiguous, and the stride of the other dimension is no multiple of 16 bytes."""
+    """The row of a tensor map is contiguous, and the stride of the other dimension is not a multiple of 16 bytes."""
     tensor = f"tensor_view<{extents}xf32, strides=[1,1]>"
     view = f"partition_view<tile=(16x64), {tensor}>"
     shape = extents.replace("?", "%n1").replace("x", ", ")

@@ -15,7 +15,7 @@ SCATTERED = (3, 0, 7, 1, 2, 5, 6, 4)
 IN_ORDER = tuple(range(COUNT))
 MASK = (1, 0, 1, 1, 0, 0, 1, 0)
 SCOPES = ("tl_blk", "device", "sys")
-# There are no tiles of one f4E2M1FN, nor tiles of more than one pointer to it: memory is reached through views.
+# Tile IR has neither tiles of one f4E2M1FN nor tiles of more than one pointer to it: memory is reached through views.
 POINTED = tuple(name for name in NUMBERS if name != "f4E2M1FN")
 
 

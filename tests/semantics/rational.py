@@ -13,7 +13,7 @@ Number = tuple[int, Fraction | str]
 
 @dataclass(frozen=True)
 class Format:
-    """Field widths and bias; `special` says which codes are no numbers: ieee, one (all ones is NaN) or none."""
+    """Field widths and bias; `special` names the codes of infinity and NaN: ieee, one (all ones is NaN) or none."""
 
     name: str
     exponent_bits: int

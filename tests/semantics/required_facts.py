@@ -77,7 +77,7 @@ NARROWER: dict[tuple[str, str], tuple[str, ...]] = {
         field: tuple(n for n in CLASSES["N+i4"] if n != "i8" and not n.startswith("f8") and not n.startswith("fnv8"))
         for field in (("pack", "source"), ("unpack", "result"))
     },
-    # There is no select of f4E2M1FN, and no tile of rank 0 of it, which bodies would need.
+    # Tile IR has no select of f4E2M1FN and no tile of rank 0 of it, which bodies would need.
     **{
         ("select", field): ("i4", *_POINTED, *POINTERS, "ptr<f4E2M1FN>")
         for field in ("val_if_true", "val_if_false", "result")

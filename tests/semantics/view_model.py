@@ -40,7 +40,7 @@ INDEX_OUTSIDE = "index"
 class View:
     """A tensor and the tiles it is cut into; `steps` make it a strided_view, `sparse` a gather_scatter_view.
 
-    `dynamic` is the integer type of the operands that give extents and strides, where those are no literals.
+    `dynamic` is the integer type of the operands that give extents and strides, unless those are literals.
     """
 
     element: str

@@ -207,7 +207,7 @@ FLOAT = [
     ("-0.25", "divf %x, %c", "positive_inf", ["mulf"]), ("1024.0", "divf %x, %c", "zero", ["mulf"]),
     (ONE, "fma %x, %c, %y", "", ["addf"]), (ONE, "fma %c, %x, %y", "zero", ["addf"]),
     (NEGATIVE_ZERO, "fma %x, %y, %c", "", ["mulf"]), (ZERO, "fma %x, %y, %c", "negative_inf", ["mulf"]),
-    # What must stay: the other zero, numbers that are no power of two.
+    # What must stay: the other zero, numbers other than powers of two.
     (ZERO, "addf %x, %c", "", ["addf"]), (NEGATIVE_ZERO, "addf %x, %c", "negative_inf", ["addf"]),
     (NEGATIVE_ZERO, "subf %x, %c", "", ["subf"]), (ZERO, "subf %x, %c", "negative_inf", ["subf"]),
     (ZERO, "mulf %x, %c", "", ["mulf"]), ("3.0", "divf %x, %c", "", ["divf"]), (ONE, "divf %c, %x", "", ["divf"]),
@@ -236,7 +236,7 @@ def test_fast_division_stays(mode: str) -> None:
 
 @pytest.mark.parametrize(
     ("number", "left"),
-    # The reciprocal of 2**127 is subnormal, that of 2**-127 (a subnormal) is no more a power that f32 rounds alike.
+    # The reciprocal of 2**127 is subnormal, that of 2**-127 (a subnormal) is not a power that f32 rounds alike.
     [("0x7F000000", ["divf"]), ("0x00400000", ["divf"]), ("0x7E800000", ["mulf"]), ("0x00800000", ["mulf"])],
 )
 def test_division_by_the_ends_of_the_range(number: str, left: list[str]) -> None:

@@ -29,7 +29,7 @@ def load(name: str, element: str) -> str:
 
 
 def kernel(body: str, compare: str, kind: str, element: str, shape: str = "4x") -> str:
-    """Mixes i, the lanes and the mask of each turn into what the loop carries, so that every turn shows."""
+    """Mixes i, the lanes and the mask of each iteration into the carried values, so that every iteration shows."""
     scalar, tile = f"tile<{element}>", f"tile<{shape}{element}>"
     names = ("lb", "ub", "st", "n", "m")
     ones = "1x" * shape.count("x")

@@ -1,4 +1,4 @@
-"""Makes the text of a small kernel, kept beside this file, importable: tests are no package."""
+"""Makes the text of a small kernel, kept beside this file, importable: tests are not a package."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class Compiled:
 
     @property
     def artifact(self) -> Artifact:
-        """PTX, cubin and metadata in one, as simulate and launch take them; UsageError if the last stage is before PTX."""
+        """PTX, cubin and metadata in one, for simulate and launch; UsageError if the last stage is before PTX."""
         if self.metadata is None:
             raise UsageError(f"{self.source.name} has no launch metadata; compile an earlier stage as far as ptx")
         return Artifact(self.metadata, self.ptx, self.cubin)

@@ -111,7 +111,7 @@ def of_field(random: Random, field: AttributeField) -> Any:
 
 
 def discardable(random: Random) -> ir.Attribute:
-    """An attribute of MLIR's own, as an operation may carry one that is no field."""
+    """An attribute of MLIR's own, as an operation may carry one beside its fields."""
     return ir.Attribute.parse(
         random.choice(
             (

@@ -33,7 +33,7 @@ def module(seed: int, operations: int = 12, only: str | None = None, text_only: 
     """A verified module with so many operations in the bodies of its kernels, the same one for the same seed.
 
     `only` names the operation that every body begins with. Without `text_only` it has nothing that bytecode of version
-    13.5 does not hold: preview operations, attributes that are no fields.
+    13.5 does not hold: preview operations, attributes beside the fields.
     """
     with context(), ir.Location.file("generated.py", 1, 1):
         return _Generator(Random(seed), text_only).module(operations, only)

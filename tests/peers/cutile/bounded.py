@@ -112,7 +112,7 @@ class Comparison:
 
 
 def compare(what: str, got: np.ndarray, expected: Bounded) -> Comparison:
-    """Compares a result with its bound; an element that is no number is infinitely far away."""
+    """Compares a result with its bound; a NaN is infinitely far away."""
     assert got.shape == expected.value.shape, f"{what}: shape {got.shape}, expected {expected.value.shape}"
     error = np.abs(got.astype(np.float64) - expected.value)
     with np.errstate(divide="ignore", invalid="ignore"):
