@@ -1,4 +1,4 @@
-"""One load or store of a vector of elements, in either memory, with or without a guard."""
+"""Loads and stores of one vector of elements in global or shared memory, optionally guarded by a predicate."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def load(
     guard: ir.Value | None = None,
     otherwise: Sequence[ir.Value] | None = None,
 ) -> list[ir.Value]:
-    """`count` successive elements from address + offset bytes; `otherwise` where the guard fails.
+    """Loads `count` successive elements from address + offset bytes, or returns `otherwise` if the guard is false.
 
-    `space` is the head of the instruction up to the type, as in `global` or `shared`.
+    `space` is the state space with its qualifiers: `global`, `shared`, `relaxed.gpu.global`.
     """
-    register, per_word = packed_type(element, count)
-    words = count // per_word
-    results = [lowering.type(register)] * words
-    text = f"ld.{space}{_vector(words)}.{_width(element, register, per_word)} {_braced(0, words)}, "
+    register, per_register = packed_type(element, count)
+    packed_count = count // per_register
+    results = [lowering.type(register)] * packed_count
+    text = f"ld.{space}{_vector(packed_count)}.{_width(element, register, per_register)} {_braced(0, packed_count)}, "
     if guard is None:
-        loaded = lowering.b.execute(f"{text}[${words}{_signed(offset)}];", results, address)
+        loaded = lowering.b.execute(f"{text}[${packed_count}{_signed(offset)}];", results, address)
         return unpack(lowering, element, list(loaded), count)
     before = pack(lowering, element, list(otherwise or ()))
-    text = f"@${words + 1} {text}[${words}{_signed(offset)}];"
-    tied = range(2, 2 + words)
+    text = f"@${packed_count + 1} {text}[${packed_count}{_signed(offset)}];"
+    tied = range(2, 2 + packed_count)
     loaded = lowering.b.execute(text, results, address, guard, *before, tied=tied)
     return unpack(lowering, element, list(loaded), count)
 
@@ -47,31 +47,31 @@ def store(
     offset: int,
     guard: ir.Value | None = None,
 ) -> None:
-    """Successive elements to address + offset bytes, where the guard holds."""
-    register, per_word = packed_type(element, len(values))
-    words = pack(lowering, element, list(values))
-    head = f"st.{space}{_vector(len(words))}.{_width(element, register, per_word)}"
-    text = f"{head} [$0{_signed(offset)}], {_braced(1, len(words))};"
+    """Stores successive elements to address + offset bytes if the guard is true."""
+    register, per_register = packed_type(element, len(values))
+    packed = pack(lowering, element, list(values))
+    head = f"st.{space}{_vector(len(packed))}.{_width(element, register, per_register)}"
+    text = f"{head} [$0{_signed(offset)}], {_braced(1, len(packed))};"
     if guard is None:
-        lowering.b.execute(text, (), address, *words)
+        lowering.b.execute(text, (), address, *packed)
     else:
-        lowering.b.execute(f"@${1 + len(words)} {text}", (), address, *words, guard)
+        lowering.b.execute(f"@${1 + len(packed)} {text}", (), address, *packed, guard)
 
 
 def widest(element: PtxElement) -> int:
-    """Elements in an access of 16 bytes, the widest of both targets."""
+    """The number of elements in an access of 16 bytes, the widest of both targets."""
     return 16 // element.bytes
 
 
-def _vector(words: int) -> str:
-    return f".v{words}" if words > 1 else ""
+def _vector(registers: int) -> str:
+    return f".v{registers}" if registers > 1 else ""
 
 
-def _width(element: PtxElement, register: str, per_word: int) -> str:
-    """The type suffix: f32 and f64 as they are, all else as bits of its size in memory."""
+def _width(element: PtxElement, register: str, per_register: int) -> str:
+    """The type suffix: f32, f64, or untyped bits of the size in memory."""
     if register in ("f32", "f64"):
         return register
-    return f"b{max(8, 8 * element.bytes * per_word)}"
+    return f"b{max(8, 8 * element.bytes * per_register)}"
 
 
 def _braced(first: int, count: int) -> str:

@@ -1,4 +1,4 @@
-"""arith on scalars and register tiles: one rounding each, never contracted (.rn is written out)."""
+"""arith on scalars and register tiles: each operation rounds once; explicit .rn prevents contraction."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def constant(lowering: Lowering, operation: ir.Operation) -> None:
     if isinstance(result.type, ir.RankedTensorType):
         dense = ir.DenseElementsAttr(value)
         if not dense.is_splat:
-            raise lowering.unsupported(operation, "a constant tile must be one value, got a list of different ones")
+            raise lowering.unsupported(operation, "expected a constant tile of equal elements, but got different ones")
         value = dense.get_splat_value()
     lowering.set(result, [lowering.constant(element(result), value.value)] * layout_of(result.type).register_count)
 
@@ -78,7 +78,7 @@ def _extremum_f64(lowering: Lowering, name: str, a: ir.Value, b: ir.Value) -> ir
 
 @lowers("arith.divf")
 def divf(lowering: Lowering, operation: ir.Operation) -> None:
-    """16-bit floats divide in f32: 24 bits are at least 2 * 11 + 2, so the second rounding changes nothing."""
+    """Divides 16-bit floats in f32: 24 bits are at least 2 * 11 + 2, so the second rounding has no effect."""
     kind = element(operation.results[0])
     if kind.bits > 16:
         each(lowering, operation, instruction(lowering, f"div.rn.{kind.suffix} $0, $1, $2;", kind))
@@ -140,7 +140,7 @@ def bitwise(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def each_integer(lowering: Lowering, operation: ir.Operation, signed: bool, rule: Callable[..., ir.Value]) -> None:
-    """result = rule(lowering, kind, a, b) with operands whose registers are all meant; an i1 computes in 32 bits."""
+    """result = rule(lowering, kind, a, b) on operands extended to their registers; i1 computes in 32 bits."""
     kind = element(operation.results[0])
     wide = ELEMENTS["i32"] if kind.kind == "predicate" else kind
 
@@ -167,7 +167,7 @@ def signed_binary(lowering: Lowering, operation: ir.Operation) -> None:
 
 @lowers("arith.floordivsi", "arith.ceildivsi")
 def rounded_division(lowering: Lowering, operation: ir.Operation) -> None:
-    """Shifts for powers of two; else a step from the quotient toward zero where it is not exact."""
+    """Shifts by powers of two; otherwise adjusts the quotient of the division toward zero if it is inexact."""
     up = operation.name == "arith.ceildivsi"
 
     def divide(lowering: Lowering, kind: PtxElement, a: ir.Value, b: ir.Value) -> ir.Value:
@@ -180,7 +180,7 @@ def rounded_division(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _shifted(lowering: Lowering, kind: PtxElement, up: bool, a: ir.Value, divisor: int) -> ir.Value:
-    """An arithmetic shift rounds down; up is one more where a bit that it drops is set."""
+    """An arithmetic shift rounds down; rounding up adds one if a dropped bit is set."""
     bits, register, shift = kind.register_bits, kind.register, divisor.bit_length() - 1
     quotient = lowering.compute(f"shr.s{bits} $0, $1, {shift};", register, a) if shift else a
     if not up or not shift:
@@ -191,7 +191,7 @@ def _shifted(lowering: Lowering, kind: PtxElement, up: bool, a: ir.Value, diviso
 
 
 def _stepped(lowering: Lowering, kind: PtxElement, up: bool, a: ir.Value, b: ir.Value) -> ir.Value:
-    """Down where a remainder is left and the signs differ, up where they agree."""
+    """Subtracts one if the remainder is nonzero and the signs differ, or adds one if they agree."""
     bits, register = kind.register_bits, kind.register
     quotient = lowering.compute(f"div.s{bits} $0, $1, $2;", register, a, b)
     product = lowering.compute(f"mul.lo.s{bits} $0, $1, $2;", register, quotient, b)
@@ -217,7 +217,7 @@ def unsigned_ceiling_division(lowering: Lowering, operation: ir.Operation) -> No
 
 @lowers("arith.shli", "arith.shrsi", "arith.shrui")
 def shift(lowering: Lowering, operation: ir.Operation) -> None:
-    """PTX ISA 9.7.8.7: the amount is 32 bits wide whatever is shifted."""
+    """PTX ISA 9.7.8.7: the shift amount has 32 bits for every operand type."""
     kind, name = element(operation.results[0]), operation.name
     signed = name == "arith.shrsi"
     wide = ELEMENTS["i32"] if kind.kind == "predicate" else kind
@@ -243,8 +243,8 @@ def _amount(lowering: Lowering, kind: PtxElement, amount: ir.Value) -> ir.Value 
 @lowers("arith.cmpi")
 def cmpi(lowering: Lowering, operation: ir.Operation) -> None:
     kind = element(operation.operands[0])
-    word = _INTEGER_COMPARISONS[operation.attributes["predicate"].value]
-    signed, name = word[0] != "u", word if word in ("eq", "ne") else word[1:]
+    comparison = _INTEGER_COMPARISONS[operation.attributes["predicate"].value]
+    signed, name = comparison[0] != "u", comparison if comparison in ("eq", "ne") else comparison[1:]
     text = f"setp.{name}.{'s' if signed else 'u'}{max(16, kind.register_bits) if kind.bits > 1 else 32} $0, $1, $2;"
 
     def step(a: ir.Value, b: ir.Value) -> ir.Value:
@@ -257,17 +257,21 @@ def cmpi(lowering: Lowering, operation: ir.Operation) -> None:
 def cmpf(lowering: Lowering, operation: ir.Operation) -> None:
     kind = element(operation.operands[0])
     number = operation.attributes["predicate"].value
-    word = _FLOAT_COMPARISONS[number]
-    if word is None:
+    comparison = _FLOAT_COMPARISONS[number]
+    if comparison is None:
         false_or_true = lowering.constant(ELEMENTS["i1"], int(number == 15))
         each(lowering, operation, lambda a, b: false_or_true)
     else:
-        each(lowering, operation, lambda a, b: lowering.compute(f"setp.{word}.{kind.suffix} $0, $1, $2;", "i1", a, b))
+        each(
+            lowering,
+            operation,
+            lambda a, b: lowering.compute(f"setp.{comparison}.{kind.suffix} $0, $1, $2;", "i1", a, b),
+        )
 
 
 @lowers("arith.select")
 def select(lowering: Lowering, operation: ir.Operation) -> None:
-    """A scalar condition chooses between whole tiles."""
+    """Selects per element, or between whole tiles if the condition is a scalar."""
     kind = element(operation.results[0])
     condition, *values = (lowering.get(operand) for operand in operation.operands)
     conditions = condition * len(values[0]) if len(condition) == 1 else condition
@@ -276,11 +280,11 @@ def select(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def choose(lowering: Lowering, kind: PtxElement, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
-    """a where the condition holds, else b."""
+    """a if the condition is true, else b."""
     if kind.kind == "predicate":
-        words = [lowering.compute("selp.b32 $0, 1, 0, $1;", "i32", x) for x in (a, b)]
-        word = lowering.compute("selp.b32 $0, $1, $2, $3;", "i32", *words, condition)
-        return lowering.compute("setp.ne.b32 $0, $1, 0;", "i1", word)
+        integers = [lowering.compute("selp.b32 $0, 1, 0, $1;", "i32", x) for x in (a, b)]
+        chosen = lowering.compute("selp.b32 $0, $1, $2, $3;", "i32", *integers, condition)
+        return lowering.compute("setp.ne.b32 $0, $1, 0;", "i1", chosen)
     register = kind.register
     suffix = register if register[0] == "f" else f"b{kind.register_bits}"
     return lowering.compute(f"selp.{suffix} $0, $1, $2, $3;", register, a, b, condition)

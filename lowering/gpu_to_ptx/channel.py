@@ -19,7 +19,7 @@ AFTER_SYNC = "tcgen05.fence::after_thread_sync;"
 
 @lowers("tile_gpu.make_channel", "tile_gpu.make_tensor_map")
 def _declared(lowering: Lowering, operation: ir.Operation) -> None:
-    """Placed by the shared plan, initialised at the start of the kernel."""
+    """Emits nothing: the shared plan assigns the memory, and the kernel starts by initializing the barriers."""
 
 
 @lowers("tile_gpu.put_begin")
@@ -59,7 +59,7 @@ def _put_commit(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def commit(lowering: Lowering, barrier: ir.Value) -> None:
-    """Arrives at a barrier once all tensor core work that the elected thread issued is complete."""
+    """Arrives at a barrier when all tensor core operations of the elected thread are complete."""
     text = "@$0 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [$1];"
     lowering.b.execute(text, (), lowering.elected, barrier)
 

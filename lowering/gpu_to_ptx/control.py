@@ -1,6 +1,6 @@
-"""scf on uniform scalars becomes blocks; what a loop or branch carries becomes arguments of the blocks.
+"""scf on uniform scalars to basic blocks; loop-carried values and results of branches become block arguments.
 
-`Lowering.state`, which operations change as they go (how far a party is in a channel), is carried like a loop's values.
+`Lowering.state` (the positions of parties in channels) is carried like the values of a loop.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 
 @lowers("scf.for")
 def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
-    """Tested before the first iteration and at the end of each: one branch per iteration."""
+    """Tests before the first iteration and at the end of each: one branch per iteration."""
     lower, upper, step, *inits = operation.operands
     body, carried = operation.regions[0].blocks[0], Carried(lowering, inits)
     kind, signed = element(lower), "unsignedCmp" not in operation.attributes
     if kind.kind == "predicate":
-        raise lowering.unsupported(operation, "a loop cannot count in i1")
+        raise lowering.unsupported(operation, "expected a loop counter of at least 8 bits, but got i1")
     suffix = f"{'s' if signed else 'u'}{kind.register_bits}"
     lower, upper, step = (extended(lowering, kind, signed, lowering.scalar(v)) for v in (lower, upper, step))
     starts, location = carried.registers(inits), lowering.b.location
@@ -47,10 +47,10 @@ def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
 def _advance(
     lowering: Lowering, kind: PtxElement, suffix: str, counter: ir.Value, upper: ir.Value, step: ir.Value
 ) -> tuple[ir.Value, ir.Value]:
-    """The next counter, and whether it is below the upper bound, also where counter + step does not fit the type."""
+    """The next counter, and whether it is below the upper bound, even if counter + step overflows."""
     following = lowering.compute(f"add.{suffix} $0, $1, $2;", kind.register, counter, step)
     if kind.bits < kind.register_bits or lowering.number(step) == 1:
-        # No overflow: narrow types have wider registers, and a counter below the bound is not the last number.
+        # No overflow: narrow types have wider registers, and a counter below the bound is not the maximum.
         return following, lowering.compute(f"setp.lt.{suffix} $0, $1, $2;", "i1", following, upper)
     left = lowering.compute(f"sub.{suffix} $0, $1, $2;", kind.register, upper, counter)
     return following, lowering.compute(f"setp.lt.u{kind.register_bits} $0, $1, $2;", "i1", step, left)
@@ -93,8 +93,8 @@ def scf_while(lowering: Lowering, operation: ir.Operation) -> None:
     entering.arrive(before.arguments, head.arguments)
     condition, *passed = lowering.lower_block(before)
     lowering.b.location = location
-    handed = leaving.registers(passed)
-    lowering.b.cond_branch(lowering.scalar(condition), body, handed, done, handed, uniform=True)
+    forwarded = leaving.registers(passed)
+    lowering.b.cond_branch(lowering.scalar(condition), body, forwarded, done, forwarded, uniform=True)
     lowering.at(body)
     leaving.arrive(after.arguments, body.arguments)
     values = lowering.lower_block(after)
@@ -105,7 +105,7 @@ def scf_while(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 class Carried:
-    """Values of given types, then the state, as one list of registers; those that repeat others are left out."""
+    """Values of given types, then the state, as one list of distinct registers."""
 
     def __init__(self, lowering: Lowering, values: Sequence[ir.Value]) -> None:
         self._lowering = lowering
@@ -117,11 +117,11 @@ class Carried:
         return of_values + [register.type for key in self._state for register in self._lowering.state[key]]
 
     def registers(self, values: Sequence[ir.Value]) -> list[ir.Value]:
-        """The registers of values of these types, and of the state as it is now."""
+        """The registers of values of these types and of the current state."""
         state = self._lowering.state
         if state.keys() != self._state.keys():
             raise InternalError(
-                f"a loop or branch changes what is carried: {sorted(state.keys() ^ self._state.keys())}"
+                f"a loop or branch changes the names of the carried state: {sorted(state.keys() ^ self._state.keys())}"
             )
         of_values = [
             self._lowering.get(value)[register]
@@ -131,7 +131,7 @@ class Carried:
         return of_values + [register for key in self._state for register in state[key]]
 
     def arrive(self, values: Sequence[ir.Value], registers: Sequence[ir.Value]) -> None:
-        """Values and state are now in these registers."""
+        """Records that values and state are in these registers."""
         rest = list(registers)
         for value, (_, distinct) in zip(values, self._values, strict=True):
             taken, rest = dict(zip(distinct, rest, strict=False)), rest[len(distinct) :]

@@ -12,7 +12,7 @@ from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.value_types import element
 
-# Narrow floats that cvt makes two at a time, the first source in the upper half (PTX ISA 9.7.9.22).
+# cvt to pairs of 16-bit floats, the first source in the upper half (PTX ISA 9.7.9.22).
 _PAIRED = {"f16": "cvt.rn.f16x2.f32", "bf16": "cvt.rn.bf16x2.f32"}
 
 
@@ -23,7 +23,7 @@ def extf(lowering: Lowering, operation: ir.Operation) -> None:
 
 @lowers("arith.truncf")
 def truncf(lowering: Lowering, operation: ir.Operation) -> None:
-    """To f16 and bf16 two neighbouring registers at once."""
+    """Converts f32 to f16 and bf16 in pairs of neighbouring registers."""
     source, target = element(operation.operands[0]), element(operation.results[0])
     registers = lowering.get(operation.operands[0])
     if source.register == "f32" and target.name in _PAIRED and len(registers) > 1:
@@ -35,19 +35,19 @@ def truncf(lowering: Lowering, operation: ir.Operation) -> None:
 def _convert_floats(lowering: Lowering, operation: ir.Operation, mode: str) -> None:
     source, target = element(operation.operands[0]), element(operation.results[0])
     if target.name == "f8E8M0FNU" and source != target:
-        raise lowering.unsupported(operation, f"conversion of {source.name} to f8E8M0FNU has no lowering to PTX")
+        raise lowering.unsupported(operation, f"conversion from {source.name} to f8E8M0FNU has no lowering to PTX")
     each(lowering, operation, lambda a: converted_float(lowering, source, target, mode, a))
 
 
 def _narrow_pairs(lowering: Lowering, name: str, registers: list[ir.Value]) -> list[ir.Value]:
-    """Two f32 in one instruction; whoever needs both halves again finds them packed."""
+    """Converts pairs of f32 and records the packed registers for users of both halves."""
     done: dict[tuple[ir.Value, ir.Value], tuple[ir.Value, ...]] = {}
     narrowed: list[ir.Value] = []
     for low, high in zip(registers[0::2], registers[1::2], strict=True):
         if (low, high) not in done:
-            word = lowering.compute(f"{name} $0, $1, $2;", "i32", high, low)
-            halves = lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], word)
-            lowering.packed[halves] = word
+            packed = lowering.compute(f"{name} $0, $1, $2;", "i32", high, low)
+            halves = lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], packed)
+            lowering.packed[halves] = packed
             done[low, high] = halves
         narrowed.extend(done[low, high])
     return narrowed
@@ -55,7 +55,7 @@ def _narrow_pairs(lowering: Lowering, name: str, registers: list[ir.Value]) -> l
 
 @lowers("arith.sitofp", "arith.uitofp")
 def integer_to_float(lowering: Lowering, operation: ir.Operation) -> None:
-    """A true i1 is 1 unsigned and -1 signed."""
+    """An i1 that is true converts to 1 (unsigned) or -1 (signed)."""
     source, target = element(operation.operands[0]), element(operation.results[0])
     signed = operation.name == "arith.sitofp"
     if source.kind == "predicate":
@@ -70,7 +70,7 @@ def integer_to_float(lowering: Lowering, operation: ir.Operation) -> None:
 def _converted_integer(
     lowering: Lowering, source: PtxElement, target: PtxElement, signed: bool, a: ir.Value
 ) -> ir.Value:
-    """What cvt does not make goes by way of a float that holds it, or of f64 rounded to odd for 64 bits."""
+    """Converts through f64 if cvt has no such target type; 64-bit integers are rounded to odd first."""
     sign = "s" if signed else "u"
     a = extended(lowering, source, signed, a)
     if target.name in ("f16", "f32", "f64"):
@@ -82,7 +82,7 @@ def _converted_integer(
 
 
 def _integer_to_odd(lowering: Lowering, sign: str, a: ir.Value) -> ir.Value:
-    """A 64-bit integer as f64 toward zero, the last bit set where that was not exact."""
+    """A 64-bit integer as f64, rounded to odd: toward zero, with the last bit set if inexact."""
     toward_zero = lowering.compute(f"cvt.rz.f64.{sign}64 $0, $1;", "f64", a)
     back = lowering.compute(f"cvt.rzi.{sign}64.f64 $0, $1;", "i64", toward_zero)
     inexact = lowering.compute("setp.ne.s64 $0, $1, $2;", "i1", back, a)
@@ -94,7 +94,7 @@ def _integer_to_odd(lowering: Lowering, sign: str, a: ir.Value) -> ir.Value:
 
 @lowers("arith.fptosi", "arith.fptoui")
 def float_to_integer(lowering: Lowering, operation: ir.Operation) -> None:
-    """Toward zero; PTX clamps what is out of range. To i1: whether the float is not zero."""
+    """Rounds toward zero; PTX clamps values out of range. Conversion to i1 compares with zero."""
     source, target = element(operation.operands[0]), element(operation.results[0])
     signed = operation.name == "arith.fptosi"
     if target.kind == "predicate":
@@ -106,7 +106,7 @@ def float_to_integer(lowering: Lowering, operation: ir.Operation) -> None:
 def _truncated(
     lowering: Lowering, source: PtxElement, target: PtxElement, signed: bool, a: ir.Value
 ) -> tuple[ir.Value, PtxElement, ir.Value]:
-    """The integer, and the float type and register that cvt read; bf16 and narrower floats go by way of f32."""
+    """The integer, and the float type and register that cvt reads; bf16 and narrower floats convert through f32."""
     readable = source if source.name in ("f16", "f32", "f64") else ELEMENTS["f32"]
     a = converted_float(lowering, source, readable, "rn", a)
     text = f"cvt.rzi.{'s' if signed else 'u'}{target.bits}.{readable.suffix} $0, $1;"
@@ -114,14 +114,14 @@ def _truncated(
 
 
 def _is_not_zero(lowering: Lowering, source: PtxElement, a: ir.Value) -> ir.Value:
-    """What a float is as an i1; NaN is true."""
+    """Whether a float is not zero; NaN is true."""
     readable = ELEMENTS["f64" if source.name == "f64" else "f32"]
     a = converted_float(lowering, source, readable, "rn", a)
     return lowering.compute(f"setp.neu.{readable.suffix} $0, $1, {literal(readable, 0.0)};", "i1", a)
 
 
 def _saturating(lowering: Lowering, operation: ir.Operation, modifiers: list[str]) -> None:
-    """Clamped, NaN is zero: PTX gives that but for f64 and 64-bit integers, where NaN is the smallest integer."""
+    """Clamps, and converts NaN to zero; cvt on f64 or to 64-bit integers converts NaN to the smallest integer."""
     source, target = element(operation.operands[0]), element(operation.results[0])
 
     def step(a: ir.Value) -> ir.Value:
@@ -136,7 +136,7 @@ def _saturating(lowering: Lowering, operation: ir.Operation, modifiers: list[str
     each(lowering, operation, step)
 
 
-# Words of tile_gpu.math that are conversions.
+# Functions of tile_gpu.math that are conversions.
 CONVERSIONS = {
     "ftof": lambda lowering, operation, modifiers: _convert_floats(lowering, operation, modifiers[0]),
     "ftoi": _saturating,
@@ -151,10 +151,10 @@ def extend(lowering: Lowering, operation: ir.Operation) -> None:
         text = f"selp.b{target.register_bits} $0, {-1 if signed else 1}, 0, $1;"
         each(lowering, operation, instruction(lowering, text, target))
         return
-    each(lowering, operation, lambda a: _extend_known(lowering, source, target, signed, a))
+    each(lowering, operation, lambda a: _extended(lowering, source, target, signed, a))
 
 
-def _extend_known(lowering: Lowering, source: PtxElement, target: PtxElement, signed: bool, a: ir.Value) -> ir.Value:
+def _extended(lowering: Lowering, source: PtxElement, target: PtxElement, signed: bool, a: ir.Value) -> ir.Value:
     known = lowering.number(a)
     if known is not None:
         return lowering.constant(target, known if signed else known % (1 << source.bits))

@@ -1,4 +1,4 @@
-"""A tile in another layout: register renaming, shuffles, or shared memory, the cheapest that does it."""
+"""Layout conversion by the cheapest strategy: register renaming, shuffles, or shared memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.scratch import scratch_matrix
 
-# Larger tiles go in turns, so that the scratch leaves shared memory to the channels.
+# Larger tiles are converted in parts, which leaves shared memory to the channels.
 SCRATCH_LIMIT_BYTES = 32 * 1024
 
 
@@ -32,35 +32,35 @@ def convert_layout(lowering: Lowering, operation: ir.Operation) -> None:
 def converted(
     lowering: Lowering, kind: PtxElement, registers: list[ir.Value], source: LinearLayout, target: LinearLayout
 ) -> list[ir.Value]:
-    """The registers of the target layout."""
-    way = conversion(source, target)
-    if isinstance(way, RegisterMove):
-        return [registers[r] for r in way.sources]
-    if isinstance(way, Shuffle):
-        return _shuffled(lowering, kind, registers, way)
+    """The registers of a tile in the target layout."""
+    strategy = conversion(source, target)
+    if isinstance(strategy, RegisterMove):
+        return [registers[r] for r in strategy.sources]
+    if isinstance(strategy, Shuffle):
+        return _shuffled(lowering, kind, registers, strategy)
     return _through_shared(lowering, kind, registers, source, target)
 
 
-def _shuffled(lowering: Lowering, kind: PtxElement, registers: list[ir.Value], way: Shuffle) -> list[ir.Value]:
-    """One shuffle a register; two and a choice where the register to read depends on the reading lane."""
-    low = _received(lowering, kind, [registers[r] for r in way.sources], way)
-    step = next((column for column in way.selected.columns if column), 0)
+def _shuffled(lowering: Lowering, kind: PtxElement, registers: list[ir.Value], strategy: Shuffle) -> list[ir.Value]:
+    """One shuffle per register, or two and a select if the source register depends on the receiving lane."""
+    low = _received(lowering, kind, [registers[r] for r in strategy.sources], strategy)
+    step = next((column for column in strategy.selected.columns if column), 0)
     if not step:
         return low
-    high = _received(lowering, kind, [registers[r ^ step] for r in way.sources], way)
-    lanes = sum(1 << bit for bit, column in enumerate(way.selected.columns) if column)
+    high = _received(lowering, kind, [registers[r ^ step] for r in strategy.sources], strategy)
+    lanes = sum(1 << bit for bit, column in enumerate(strategy.selected.columns) if column)
     takes_high = _odd(lowering, lanes)
     return [choose(lowering, kind, takes_high, b, a) for a, b in zip(low, high, strict=True)]
 
 
-def _received(lowering: Lowering, kind: PtxElement, wanted: list[ir.Value], way: Shuffle) -> list[ir.Value]:
-    """wanted[r] from lane way.lane(lane) ^ way.flips[r], those with one flip together."""
+def _received(lowering: Lowering, kind: PtxElement, wanted: list[ir.Value], strategy: Shuffle) -> list[ir.Value]:
+    """wanted[r] from lane strategy.lane(lane) ^ strategy.flips[r], grouped by flip."""
     by_flip: dict[int, list[int]] = {}
-    for register, flip in enumerate(way.flips):
+    for register, flip in enumerate(strategy.flips):
         by_flip.setdefault(flip, []).append(register)
     received = list(wanted)
     for flip, members in by_flip.items():
-        moved = _from_lane(lowering, kind, [wanted[r] for r in members], way.lane, flip)
+        moved = _from_lane(lowering, kind, [wanted[r] for r in members], strategy.lane, flip)
         for register, value in zip(members, moved, strict=True):
             received[register] = value
     return received
@@ -78,7 +78,7 @@ def _from_lane(
 
 
 def _odd(lowering: Lowering, lanes: int) -> ir.Value:
-    """Whether the lane number has an odd number of the bits."""
+    """Whether the lane number has an odd number of the mask bits."""
     masked = lowering.compute(f"and.b32 $0, $1, {lanes};", "i32", lowering.lane)
     if len(bits_of(lanes)) > 1:
         masked = lowering.compute("popc.b32 $0, $1;", "i32", masked)
@@ -90,12 +90,12 @@ def _through_shared(
     lowering: Lowering, kind: PtxElement, registers: list[ir.Value], source: LinearLayout, target: LinearLayout
 ) -> list[ir.Value]:
     plan = chunks(source, target, SCRATCH_LIMIT_BYTES // kind.bytes)
-    places = scratch_matrix(plan.source, plan.target, kind.bytes)
+    offsets = scratch_matrix(plan.source, plan.target, kind.bytes)
     values: dict[int, ir.Value] = {}
     for chunk in range(plan.count):
         written = [r for r in plan.source_registers(chunk) if not r & source.free_register_mask]
-        base = writable_scratch(lowering, 1 << places.rows)
-        write(lowering, kind, base, plan.source, registers, places, written)
+        base = writable_scratch(lowering, 1 << offsets.rows)
+        write(lowering, kind, base, plan.source, registers, offsets, written)
         lowering.barrier()
-        values |= read_some(lowering, kind, base, plan.target, places, plan.target_registers(chunk))
+        values |= read_some(lowering, kind, base, plan.target, offsets, plan.target_registers(chunk))
     return [values[register] for register in range(target.register_count)]

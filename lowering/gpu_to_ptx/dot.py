@@ -1,10 +1,9 @@
-"""Matrix multiply by fused multiply-adds, from shared memory, k ascending."""
+"""Matrix multiply-accumulate by fused multiply-adds on operands in shared memory, k ascending."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.matrix import DotOp
 from tilec.lowering.gpu.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
@@ -16,13 +15,13 @@ from tilec.lowering.layout.shared_layout import SharedLayout
 
 @lowers("tile_gpu.dot")
 def _dot(lowering: Lowering, operation: ir.Operation) -> None:
-    op: Any = operation.opview
+    op: DotOp = operation.opview
     tile = op.accumulator.type
     layout = parse_layout(tile.encoding.value)
     lhs, rhs = shared_layout(op.lhs.type), shared_layout(op.rhs.type)
     rows, columns = _axis(layout, 0), _axis(layout, 1)
     b = lowering.b
-    # Addresses are XORs of a part of the row (or column) and a part of k: both layouts are linear over bits.
+    # Both layouts are linear over bits, so an address is the XOR of a row (or column) part and a k part.
     row_parts = _thread_parts(lowering, op.lhs, layout, lhs, 0)
     column_parts = _thread_parts(lowering, op.rhs, layout, rhs, 1)
     accumulators = _widened(lowering, lowering.get(op.accumulator), str(tile.element_type))
@@ -42,7 +41,7 @@ def _dot(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _axis(layout: LinearLayout, dimension: int) -> list[int]:
-    """The coordinates along a dimension that the registers of thread 0 hold, each once."""
+    """The distinct coordinates along a dimension in the registers of thread 0."""
     found = {layout.apply(register, 0, 0)[dimension] for register in range(layout.register_count)}
     return sorted(found)
 
@@ -54,7 +53,7 @@ def _offset(shared: SharedLayout, dimension: int, coordinate: int) -> int:
 
 
 def _xor_of_bits(lowering: Lowering, value: ir.Value, steps: list[int]) -> ir.Value:
-    """XOR of steps[i] over the bits i that are set in a value."""
+    """The XOR of steps[i] over the set bits i of a value."""
     b = lowering.b
     total = b.compute("mov.b32 $0, 0;", b.i32)
     for bit, step in enumerate(steps):
@@ -69,7 +68,7 @@ def _xor_of_bits(lowering: Lowering, value: ir.Value, steps: list[int]) -> ir.Va
 def _thread_parts(
     lowering: Lowering, buffer: ir.Value, layout: LinearLayout, shared: SharedLayout, dimension: int
 ) -> ir.Value:
-    """The part of the address offset that the thread's number decides."""
+    """The part of the address offset that depends on the thread number."""
     steps = [_offset(shared, dimension, basis[dimension]) for basis in (*layout.lane, *layout.warp)]
     return _xor_of_bits(lowering, lowering.thread, steps)
 
@@ -83,7 +82,7 @@ def _elements(
     k: ir.Value,
     depth: int,
 ) -> dict[int, ir.Value]:
-    """The elements at this k, by the register part of their row or column, widened to the accumulator's arithmetic."""
+    """Loads the elements at k, by row or column, widened to the type of the arithmetic."""
     b = lowering.b
     extent = shared.shape[depth]
     along_k = _xor_of_bits(lowering, k, [_offset(shared, depth, 1 << bit) for bit in range((extent - 1).bit_length())])
@@ -104,7 +103,7 @@ def _wide(lowering: Lowering, value: ir.Value, element: str) -> ir.Value:
     if element in ("f16", "bf16"):
         return lowering.b.compute(f"cvt.f32.{element} $0, $1;", lowering.b.f32, value)
     if element == "tf32":
-        # The tensor core reads the upper 19 bits; so does this.
+        # Tensor cores read the upper 19 bits only.
         bits = lowering.b.compute("mov.b32 $0, $1;", lowering.b.i32, value)
         kept = lowering.b.compute("and.b32 $0, $1, 0xffffe000;", lowering.b.i32, bits)
         return lowering.b.compute("mov.b32 $0, $1;", lowering.b.f32, kept)

@@ -1,4 +1,4 @@
-"""Element types: the register that holds one, its bits in memory, its suffix in PTX instructions."""
+"""Element types in PTX: register type, bits in memory, instruction suffix."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tilec.errors import UnsupportedError
 
 @dataclass(frozen=True)
 class PtxElement:
-    """A row: builtin name, register type, bits in memory, `float`, `integer` or `predicate`, suffix of arithmetic.
+    """An element type with a PTX register: builtin name, register type, bits in memory, kind, instruction suffix.
 
-    An 8-bit element is the low half of a 16-bit register whose upper half means nothing. Floats below 16 bits and
-    tf32 are stored and converted only.
+    An 8-bit element occupies the low half of a 16-bit register; the upper half is undefined. Floats below 16 bits and
+    tf32 support only storage and conversion.
     """
 
     name: str
@@ -25,20 +25,12 @@ class PtxElement:
 
     @property
     def bytes(self) -> int:
-        """In memory; a predicate takes one byte."""
+        """Bytes in memory; a predicate occupies one byte."""
         return max(1, self.bits // 8)
 
     @property
     def is_float(self) -> bool:
         return self.kind == "float"
-
-    @property
-    def signed(self) -> str:
-        return f"s{self.bits}"
-
-    @property
-    def unsigned(self) -> str:
-        return f"u{self.bits}"
 
     @property
     def register_bits(self) -> int:
@@ -55,12 +47,12 @@ ELEMENTS = {row.name: element for row in ELEMENT_TYPES.values() if (element := _
 
 
 def element_named(name: str) -> PtxElement:
-    """The row of a builtin element type; UnsupportedError for one without."""
+    """The PTX element type of a builtin type; raises UnsupportedError for a type without a register."""
     if name not in ELEMENTS:
         raise UnsupportedError(f"elements of type {name} have no PTX register, expected one of {', '.join(ELEMENTS)}")
     return ELEMENTS[name]
 
 
 def element_of(type: ir.Type) -> PtxElement:
-    """The row of a scalar type or of a register tile's elements."""
+    """The PTX element type of a scalar or tile type."""
     return element_named(str(type.element_type if isinstance(type, ir.RankedTensorType) else type))

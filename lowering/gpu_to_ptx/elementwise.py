@@ -12,7 +12,7 @@ Step = Callable[..., ir.Value]
 
 
 def each(lowering: Lowering, operation: ir.Operation, step: Step) -> None:
-    """result register i = step(operand registers i); registers that repeat others repeat their results."""
+    """result register i = step(operand registers i), computed once for equal operand registers."""
     columns = zip(*(lowering.get(operand) for operand in operation.operands), strict=True)
     done: dict[tuple[ir.Value, ...], ir.Value] = {}
     registers = []
@@ -24,10 +24,10 @@ def each(lowering: Lowering, operation: ir.Operation, step: Step) -> None:
 
 
 def instruction(lowering: Lowering, text: str, element: PtxElement) -> Step:
-    """A step of one instruction whose result is an element."""
+    """A step that consists of one instruction."""
     return lambda *registers: lowering.compute(text, element.register, *registers)
 
 
 def operands_text(count: int) -> str:
-    """`$0, $1, ...`: the result and that many operands."""
+    """`$0, $1, ...`: one result and `count` operands."""
     return ", ".join(f"${index}" for index in range(count + 1))

@@ -1,4 +1,4 @@
-"""Tiles that meet in the role's shared scratch: written in some layouts, read back in another."""
+"""Exchange of tiles through the role's scratch memory: written in one layout, read in another."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def write(
     base: SharedAddress,
     layout: LinearLayout,
     registers: list[ir.Value],
-    places: BitMatrix,
+    offsets: BitMatrix,
     wanted: Container[int] | None = None,
 ) -> None:
-    """Element i (row-major) to byte places(i) of the buffer at `base`, by one holder each.
+    """Stores element i (row-major) at byte offsets(i) from `base`, by the first thread that holds it.
 
-    `wanted` limits it to some registers of each thread.
+    `wanted` restricts the registers of each thread that are stored.
     """
-    place = _place(lowering, kind, base, layout, places)
+    access = _access(lowering, kind, base, layout, offsets)
     distinct = [r for r in range(len(registers)) if not r & layout.free_register_mask]
     holder = first_holder(lowering, layout.free_thread_mask)
-    place.store(registers, distinct if wanted is None else wanted, holder)
+    access.store(registers, distinct if wanted is None else wanted, holder)
 
 
 def read(
@@ -38,11 +38,11 @@ def read(
     kind: PtxElement,
     base: SharedAddress,
     layout: LinearLayout,
-    places: BitMatrix,
+    offsets: BitMatrix,
 ) -> list[ir.Value]:
-    """The registers of a tile whose element i lies at byte places(i)."""
+    """Loads the registers of a tile whose element i is at byte offsets(i) from `base`."""
     count = layout.register_count
-    found = _place(lowering, kind, base, layout, places).load(count, range(count))
+    found = _access(lowering, kind, base, layout, offsets).load(count, range(count))
     return [found[register] for register in range(count)]
 
 
@@ -51,23 +51,23 @@ def read_some(
     kind: PtxElement,
     base: SharedAddress,
     layout: LinearLayout,
-    places: BitMatrix,
+    offsets: BitMatrix,
     wanted: Container[int],
 ) -> dict[int, ir.Value]:
-    """As read(), the wanted registers only."""
-    place = _place(lowering, kind, base, layout, places)
-    return place.load(layout.register_count, wanted)
+    """Loads only the wanted registers; otherwise as read()."""
+    access = _access(lowering, kind, base, layout, offsets)
+    return access.load(layout.register_count, wanted)
 
 
 def row_major(elements: int, kind: PtxElement) -> BitMatrix:
-    """Element i at byte i * size."""
+    """The offsets of a row-major tile."""
     bits = elements.bit_length() - 1
     shift = kind.bytes.bit_length() - 1
     return BitMatrix(tuple(1 << bit + shift for bit in range(bits)), bits + shift)
 
 
-def _place(
-    lowering: Lowering, kind: PtxElement, base: SharedAddress, layout: LinearLayout, places: BitMatrix
+def _access(
+    lowering: Lowering, kind: PtxElement, base: SharedAddress, layout: LinearLayout, offsets: BitMatrix
 ) -> SharedAccess:
-    registers, threads = places @ layout.register_matrix, places @ layout.thread_matrix
+    registers, threads = offsets @ layout.register_matrix, offsets @ layout.thread_matrix
     return SharedAccess(lowering, kind, base, registers, threads)

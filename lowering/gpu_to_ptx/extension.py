@@ -1,4 +1,4 @@
-"""Integers made wider: an 8-bit element says nothing in the upper half of its register, an i1 is a predicate."""
+"""Sign and zero extension: the upper half of an 8-bit register is undefined, and i1 is a predicate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
 
 def extended(lowering: Lowering, kind: PtxElement, signed: bool, register: ir.Value) -> ir.Value:
-    """The register with all its bits meant: 8 bits sign- or zero-extended to 16, an i1 to 32, others as they are."""
+    """Extends 8 bits to 16 and i1 to 32; other types fill their registers."""
     if kind.kind == "predicate":
         return lowering.compute(f"selp.b32 $0, {-1 if signed else 1}, 0, $1;", "i32", register)
     if kind.bits != 8:
@@ -19,7 +19,7 @@ def extended(lowering: Lowering, kind: PtxElement, signed: bool, register: ir.Va
 
 
 def widened(lowering: Lowering, kind: PtxElement, signed: bool, register: ir.Value, bits: int) -> ir.Value:
-    """The integer sign- or zero-extended to a register of 16, 32 or 64 bits."""
+    """Sign- or zero-extends an integer to 16, 32 or 64 bits."""
     register = extended(lowering, kind, signed, register)
     known = 32 if kind.kind == "predicate" else kind.register_bits
     if known == bits:
@@ -29,6 +29,6 @@ def widened(lowering: Lowering, kind: PtxElement, signed: bool, register: ir.Val
 
 
 def lowest_bit(lowering: Lowering, kind: PtxElement, register: ir.Value) -> ir.Value:
-    """An integer as an i1."""
+    """The lowest bit of an integer as a predicate."""
     bit = lowering.compute(f"and.b{kind.register_bits} $0, $1, 1;", kind.register, register)
     return lowering.compute(f"setp.ne.s{kind.register_bits} $0, $1, 0;", "i1", bit)

@@ -1,62 +1,60 @@
-"""One float type to another with one rounding, by the shortest sequence of cvt (PTX ISA 9.7.9.22)."""
+"""Conversion between float types with one rounding, by the shortest sequence of cvt (PTX ISA 9.7.9.22)."""
 
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
-# Two at a time, the first source in the upper half; f32 is their only source, and they saturate.
-_TO_8 = {"f8E4M3FN": "cvt.rn.satfinite.e4m3x2.f32", "f8E5M2": "cvt.rn.satfinite.e5m2x2.f32"}
-_FROM_8 = {"f8E4M3FN": "cvt.rn.f16x2.e4m3x2", "f8E5M2": "cvt.rn.f16x2.e5m2x2"}
-_WIDTH = {"bf16": 16, "f16": 16, "f32": 32, "f64": 64}
+# cvt converts these in pairs, the first source in the upper half, from f32 with saturation and to f16.
+_PAIRED_8 = ("f8E4M3FN", "f8E5M2")
 
 
 def converted_float(
     lowering: Lowering, source: PtxElement, target: PtxElement, mode: str, register: ir.Value
 ) -> ir.Value:
-    """The element in another float type; `mode` (rn, rz, rm, rp, rna) is used where the conversion rounds."""
+    """Converts a float to another float type; `mode` (rn, rz, rm, rp, rna) applies if the conversion rounds."""
     name, register = _plain(lowering, source, register)
-    # What comes from these is exact in all wider types, so any mode will do where cvt wants one.
-    mode = "rn" if source.name in _FROM_8 else mode
+    # Values of these types are exact in all wider types, so every mode is equivalent where cvt requires one.
+    mode = "rn" if source.name in _PAIRED_8 else mode
     if target.name == name:
         return register
     if target.bits == 8:
         single = _single(lowering, name, "odd", register)
-        return lowering.compute(f"{_TO_8[target.name]} $0, 0f00000000, $1;", "i16", single)
+        return lowering.compute(f"cvt.rn.satfinite.{target.suffix}x2.f32 $0, 0f00000000, $1;", "i16", single)
     if target.name == "tf32":
         return _tf32(lowering, name, mode, register)
     if target.name == "bf16" and name == "f64":
         name, register = "f32", _single(lowering, name, "odd" if mode == "rn" else mode, register)
-    if "bf16" in (name, target.name) and "f32" not in (name, target.name) or _WIDTH[name] == target.bits:
+    if "bf16" in (name, target.name) and "f32" not in (name, target.name) or ELEMENTS[name].bits == target.bits:
         name, register = "f32", _single(lowering, name, mode, register)
-    rounding = f"{mode}." if _WIDTH[name] > target.bits else ""
+    rounding = f"{mode}." if ELEMENTS[name].bits > target.bits else ""
     return lowering.compute(f"cvt.{rounding}{target.suffix}.{name} $0, $1;", target.register, register)
 
 
 def _plain(lowering: Lowering, source: PtxElement, register: ir.Value) -> tuple[str, ir.Value]:
-    """What cvt can read: 8-bit floats become f16, exponents and tf32 are f32."""
+    """A source type and register that cvt accepts: f16 for 8-bit floats, f32 for f8E8M0FNU and tf32."""
     if source.name == "f8E8M0FNU":
         return "f32", _power_of_two(lowering, register)
     if source.bits == 8:
-        wide = lowering.compute(f"{_FROM_8[source.name]} $0, $1;", "i32", register)
+        wide = lowering.compute(f"cvt.rn.f16x2.{source.suffix}x2 $0, $1;", "i32", register)
         return "f16", lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], wide)[0]
     return ("f32" if source.name == "tf32" else source.name), register
 
 
 def _power_of_two(lowering: Lowering, register: ir.Value) -> ir.Value:
-    """f8E8M0FNU is the exponent field of an f32; 0 is 2**-127, a subnormal number there, and 255 is NaN."""
+    """f8E8M0FNU is the exponent field of an f32; 0 is 2**-127, a subnormal f32, and 255 is NaN."""
     code = lowering.compute("cvt.u32.u8 $0, $1;", "i32", register)
     bits = lowering.compute("shl.b32 $0, $1, 23;", "i32", code)
     least = lowering.compute("setp.eq.s32 $0, $1, 0;", "i1", code)
     bits = lowering.compute(f"selp.b32 $0, {1 << 22}, $1, $2;", "i32", bits, least)
-    no_number = lowering.compute("setp.eq.s32 $0, $1, 255;", "i1", code)
-    bits = lowering.compute(f"selp.b32 $0, {0x7FFFFFFF}, $1, $2;", "i32", bits, no_number)
+    not_a_number = lowering.compute("setp.eq.s32 $0, $1, 255;", "i1", code)
+    bits = lowering.compute(f"selp.b32 $0, {0x7FFFFFFF}, $1, $2;", "i32", bits, not_a_number)
     return lowering.compute("mov.b32 $0, $1;", "f32", bits)
 
 
 def _single(lowering: Lowering, name: str, mode: str, register: ir.Value) -> ir.Value:
-    """As f32: exact from narrower floats; f64 rounded, in mode `odd` so that a second rounding cannot err."""
+    """Converts to f32: exact from narrower floats; f64 is rounded, in mode `odd` so that a second rounding is exact."""
     if name == "f32":
         return register
     if name != "f64":
@@ -67,7 +65,7 @@ def _single(lowering: Lowering, name: str, mode: str, register: ir.Value) -> ir.
 
 
 def _rounded_to_odd(lowering: Lowering, register: ir.Value) -> ir.Value:
-    """f64 to f32 toward zero, the last bit set where that was not exact."""
+    """f64 to f32, rounded to odd: toward zero, with the last bit set if inexact."""
     toward_zero = lowering.compute("cvt.rz.f32.f64 $0, $1;", "f32", register)
     back = lowering.compute("cvt.f64.f32 $0, $1;", "f64", toward_zero)
     inexact = lowering.compute("setp.ne.f64 $0, $1, $2;", "i1", back, register)
@@ -78,9 +76,9 @@ def _rounded_to_odd(lowering: Lowering, register: ir.Value) -> ir.Value:
 
 
 def _tf32(lowering: Lowering, name: str, mode: str, register: ir.Value) -> ir.Value:
-    """A tf32 is an f32 whose last 13 bits are zero; 16-bit floats are such already."""
+    """A tf32 is an f32 whose last 13 bits are zero, which holds for every 16-bit float."""
     single = _single(lowering, name, "odd", register)
-    if _WIDTH[name] == 16:
+    if ELEMENTS[name].bits == 16:
         return single
-    word = lowering.compute(f"cvt.{mode}.tf32.f32 $0, $1;", "i32", single)
-    return lowering.compute("mov.b32 $0, $1;", "f32", word)
+    bits = lowering.compute(f"cvt.{mode}.tf32.f32 $0, $1;", "i32", single)
+    return lowering.compute("mov.b32 $0, $1;", "f32", bits)

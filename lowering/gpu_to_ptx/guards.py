@@ -1,4 +1,4 @@
-"""Which threads write where several hold the same element."""
+"""Predicates that guard accesses to memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
 
 def first_holder(lowering: Lowering, free_thread_mask: int) -> ir.Value | None:
-    """True in the threads whose free bits are zero; None where all threads hold elements of their own."""
+    """True in the first thread that holds each element; None if every element is held by one thread."""
     if not free_thread_mask:
         return None
     free = lowering.compute(f"and.b32 $0, $1, {free_thread_mask};", "i32", lowering.thread)
@@ -15,7 +15,7 @@ def first_holder(lowering: Lowering, free_thread_mask: int) -> ir.Value | None:
 
 
 def conjunction(lowering: Lowering, left: ir.Value | None, right: ir.Value | None) -> ir.Value | None:
-    """Two guards at once; None stands for an access without a guard."""
+    """The conjunction of two predicates; None means always."""
     if left is None or right is None:
         return left if right is None else right
     return lowering.compute("and.pred $0, $1, $2;", "i1", left, right)

@@ -1,14 +1,14 @@
-"""tile_gpu.kernel to ptx.entry: parameters, set-up of barriers and tensor memory, roles side by side, and the end."""
+"""tile_gpu.kernel to ptx.entry: parameters, initialization of barriers and tensor memory, roles, deallocation."""
 
 from __future__ import annotations
 
 import importlib
 import json
-from typing import Any
 
 from tilec.dialect.mlir import ir, passmanager
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
-from tilec.dialect.tile_gpu.kernel import COMPUTE
+from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
+from tilec.dialect.tile_gpu.memory import MakeTensorMapOp
 from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, SharedPlan, check_shared_bytes, shared_plan
 from tilec.lowering.gpu_to_ptx.channel_position import start_parties
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
@@ -18,7 +18,7 @@ from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import LANES, target_named
 
-# Each registers the lowerings of its operations.
+# Importing an op group registers its lowerings.
 OP_GROUPS = (
     "arith",
     "channel",
@@ -42,26 +42,26 @@ OP_GROUPS = (
 for _group in OP_GROUPS:
     importlib.import_module(f"tilec.lowering.gpu_to_ptx.{_group}")
 
-# Merges the address arithmetic that each operation wrote for itself.
+# Merges address arithmetic that several operations computed.
 CLEAN_UP = "builtin.module(canonicalize,cse)"
-# Named barrier of the compute role where other roles run beside it; 0 is that of the whole block.
+# Named barrier of the compute role in kernels with several roles; barrier 0 belongs to the whole CTA.
 COMPUTE_BARRIER = 1
 
 
 def convert(module: ir.Module, *, target: str | None = None) -> ir.Module:
-    """A module with one ptx.entry for each tile_gpu.kernel; UnsupportedError where the target cannot."""
+    """Converts each tile_gpu.kernel to a ptx.entry; raises UnsupportedError for operations without a lowering."""
     with module.context, ir.Location.unknown():
-        made = ir.Module.create(module.operation.location)
+        converted = ir.Module.create(module.operation.location)
         for op in module.body.operations:
             if op.operation.name == "tile_gpu.kernel":
-                _kernel(op, made, target)
+                _kernel(op, converted, target)
         manager = passmanager.PassManager.parse(CLEAN_UP)
         manager.enable_verifier(False)
-        manager.run(made.operation)
-        return made
+        manager.run(converted.operation)
+        return converted
 
 
-def _kernel(kernel: Any, made: ir.Module, target_name: str | None) -> None:
+def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None) -> None:
     target = target_named(target_name or kernel.target)
     block = kernel.operation.regions[0].blocks[0]
     operations = list(block.operations)
@@ -76,7 +76,7 @@ def _kernel(kernel: Any, made: ir.Module, target_name: str | None) -> None:
     threads = LANES * warps
     location = named_location(kernel.operation)
     written = entry(
-        made,
+        converted,
         name,
         target=target.name,
         threads=[threads],
@@ -106,9 +106,9 @@ def _load_parameters(lowering: Lowering, block: ir.Block, parameters: list[tuple
 
 
 def _set_up(lowering: Lowering, compute_warps: int) -> None:
-    """Barriers by one thread, tensor memory by the first warp; then the whole block may use both."""
+    """Initializes barriers (one thread) and tensor memory (first warp), then synchronizes the CTA."""
     b, plan = lowering.b, lowering.plan
-    # The whole block for the time being: what comes before the roles is run by every thread.
+    # Every thread executes the code before the roles.
     lowering.begin_role(Role(COMPUTE, compute_warps))
     if plan.barrier_count:
         _initialise_barriers(lowering)
@@ -153,7 +153,7 @@ def _allocate_tensor_memory(lowering: Lowering) -> None:
     lowering.at(after)
 
 
-def _run(lowering: Lowering, kernel: Any, operations: list[Any], roles: Any | None) -> None:
+def _run(lowering: Lowering, kernel: KernelOp, operations: list[ir.OpView], roles: ir.OpView | None) -> None:
     if roles is None:
         start_parties(lowering, [op.operation for op in operations])
     for op in operations:
@@ -165,12 +165,12 @@ def _run(lowering: Lowering, kernel: Any, operations: list[Any], roles: Any | No
             lowering.lower(op.operation)
 
 
-def _roles(lowering: Lowering, roles: Any) -> None:
-    """Each warp goes to its role's code; all meet after it."""
+def _roles(lowering: Lowering, roles: ir.OpView) -> None:
+    """Branches each warp to the code of its role; the roles join at the end."""
     b = lowering.b
     bodies = roles.bodies
     warp = lowering.warp
-    meet = b.block(label="roles_done")
+    joined = b.block(label="roles_done")
     first = 0
     for number, ((name, region), count) in enumerate(zip(bodies.items(), roles.warps_, strict=True)):
         body = b.block(label=f"role_{name}")
@@ -179,18 +179,20 @@ def _roles(lowering: Lowering, roles: Any) -> None:
             own = lowering.compute("setp.lt.s32 $0, $1, $2;", "i1", warp, first + count)
             b.cond_branch(own, body, [], following, [], uniform=True)
         else:
-            following = meet
+            following = joined
             b.branch(body)
         lowering.at(body)
         lowering.begin_role(Role(name, count, first, COMPUTE_BARRIER if name == COMPUTE else 0))
         start_parties(lowering, [op.operation for op in region.blocks[0].operations])
         lowering.lower_block(region.blocks[0])
-        b.branch(meet)
+        b.branch(joined)
         lowering.at(following)
         first += count
 
 
-def _finish(lowering: Lowering, written: ir.Operation, kernel: Any, maps: list[Any], threads: int) -> None:
+def _finish(
+    lowering: Lowering, written: ir.Operation, kernel: KernelOp, maps: list[MakeTensorMapOp], threads: int
+) -> None:
     if lowering.plan.tensor_columns:
         _free_tensor_memory(lowering)
     lowering.b.leave()
@@ -208,7 +210,7 @@ def _dynamic_bytes(plan: SharedPlan, scratch: int) -> int:
 
 
 def _free_tensor_memory(lowering: Lowering) -> None:
-    """All roles have ended; the warp that allocated frees."""
+    """Deallocates tensor memory in the warp that allocated it, after all roles have ended."""
     b, plan = lowering.b, lowering.plan
     b.execute("tcgen05.fence::before_thread_sync;")
     b.execute("bar.sync 0;")

@@ -1,12 +1,13 @@
-"""What the launcher must know of a kernel, as JSON: the fields of `.launch.json` that the lowering decides."""
+"""The launch record of a kernel: the fields of `.launch.json` that the lowering determines."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.memory import MakeTensorMapOp
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
 
@@ -23,8 +24,8 @@ _OPERATIONS = {
 _CASTS = ("arith.extsi", "arith.extui", "arith.trunci")
 
 
-def launch_record(kernel: Any, maps: list[Any], threads: int, shared_bytes: int) -> dict[str, Any]:
-    """The record, complete but for the schema and what only the text decides (versions, checksum)."""
+def launch_record(kernel: KernelOp, maps: list[MakeTensorMapOp], threads: int, shared_bytes: int) -> dict[str, object]:
+    """The record without the schema and the fields that depend on the PTX text (versions, checksum)."""
     operation = kernel.operation
     record = {
         "entry": ir.StringAttr(operation.attributes["sym_name"]).value,
@@ -50,22 +51,22 @@ def parameter_type(type: ir.Type) -> str:
 
 
 def _value_type(type: ir.Type) -> str:
-    """How the launcher turns a number into bits: PTX has only b16 for what may be f16 or bf16."""
+    """The type from which the launcher encodes a number; PTX has b16 for both f16 and bf16."""
     return str(type) if str(type) in ("f16", "bf16") else parameter_type(type)
 
 
-def _parameters(kernel: Any, maps: int) -> list[dict[str, Any]]:
+def _parameters(kernel: KernelOp, maps: int) -> list[dict[str, object]]:
     arguments = kernel.operation.regions[0].blocks[0].arguments
-    values = [
+    values: list[dict[str, object]] = [
         {"kind": "value", "type": _value_type(argument.type), "name": f"argument{number}"}
         for number, argument in enumerate(arguments)
     ]
     return values + [{"kind": "tensor_map", "index": index} for index in range(maps)]
 
 
-def _map(op: Any) -> dict[str, Any]:
+def _map(op: MakeTensorMapOp) -> dict[str, object]:
     size = ELEMENTS[op.element].bytes
-    place = source_location(op.operation.location)
+    location = source_location(op.operation.location)
     return {
         "base": _expression(op.base),
         "element": op.element,
@@ -77,17 +78,17 @@ def _map(op: Any) -> dict[str, Any]:
         "interleave": "none",
         "fill": op.fill,
         "l2_promotion": "256B",
-        "location": str(place) if place is not None else "",
+        "location": str(location) if location is not None else "",
     }
 
 
-def _scaled(expression: Any, factor: int) -> Any:
+def _scaled(expression: object, factor: int) -> object:
     if isinstance(expression, int):
         return expression * factor
     return {"op": "mul", "arguments": [expression, factor]} if factor != 1 else expression
 
 
-def _expression(value: ir.Value) -> Any:
+def _expression(value: ir.Value) -> object:
     owner = value.owner
     if isinstance(owner, ir.Block):
         return {"parameter": ir.BlockArgument(value).arg_number}

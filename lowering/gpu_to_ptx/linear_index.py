@@ -8,7 +8,7 @@ from tilec.lowering.layout.bit_matrix import BitMatrix
 
 
 def linear_index(lowering: Lowering, matrix: BitMatrix, index: ir.Value) -> ir.Value | None:
-    """matrix(index) as i32, for an index below 2^columns; None where it is always zero."""
+    """matrix(index) as i32, for an index below 2^columns; None if it is always zero."""
     return lowering.once((matrix, index), lambda: _evaluated(lowering, matrix, index))
 
 
@@ -28,7 +28,7 @@ def _evaluated(lowering: Lowering, matrix: BitMatrix, index: ir.Value) -> ir.Val
 
 
 def _diagonal(lowering: Lowering, index: ir.Value, shift: int, mask: int, whole: int) -> ir.Value:
-    """(index & mask) << shift, without the mask where shifting drops what it would."""
+    """(index & mask) << shift, without the mask if the shift drops the same bits."""
     kept = whole >> -shift << -shift if shift < 0 else whole
     if mask != kept:
         index = lowering.compute(f"and.b32 $0, $1, {mask};", "i32", index)
@@ -38,15 +38,15 @@ def _diagonal(lowering: Lowering, index: ir.Value, shift: int, mask: int, whole:
 
 
 def split_constant(constant: int, thread_bits: int) -> tuple[int, int]:
-    """The part of a register's constant to XOR into the thread's part, and the rest, which adds as an immediate.
+    """Splits a register's constant into the part to XOR into the thread's part and the part to add as an immediate.
 
-    `thread_bits` are all bits the thread's part can have: where the constant has none of them, XOR is addition.
+    `thread_bits` are the bits that the thread's part can have; XOR of other bits is addition.
     """
     return constant & thread_bits, constant & ~thread_bits
 
 
 def image_bits(matrix: BitMatrix) -> int:
-    """All bits that some input sets."""
+    """The union of the bits that some input sets."""
     bits = 0
     for column in matrix.columns:
         bits |= column

@@ -1,4 +1,4 @@
-"""Numbers as PTX writes them."""
+"""Immediates in PTX syntax (PTX ISA 4.5)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def literal(element: PtxElement, value: float | int) -> str:
 
 
 def float_bits(element: PtxElement, value: float) -> int:
-    """The bits of a float narrower than 32; of zero none are set, also in f8E8M0FNU, where that is 2**-127."""
+    """The bits of a float narrower than 32 bits; zero has no bits set, even in f8E8M0FNU, where 0 is 2**-127."""
     if value == 0 and math.copysign(1.0, value) > 0:
         return 0
     return int.from_bytes(element_type(element.name).dtypes[0].type(value).tobytes(), "little")

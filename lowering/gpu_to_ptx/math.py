@@ -1,4 +1,4 @@
-"""math, and tile_gpu.math with its other roundings and approximations: what PTX has as instructions."""
+"""math and tile_gpu.math (other roundings, approximations): the functions that PTX has instructions for."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _INSTRUCTIONS = {
     "math.rsqrt": {"f32": "rsqrt.approx.f32"},
     "math.exp2": {"f32": "ex2.approx.f32"},
 }
-# f64 has no instruction for these.
+# Functions without an f64 instruction.
 _CALLED = {"math.rsqrt": "rsqrt", "math.exp2": "exp2"}
-# These exist for all widths, or are exact.
+# Instructions that exist for all widths.
 _EXACT = {"math.fma": "fma.rn", "math.absf": "abs"}
 _ROUNDED_TO_INTEGER = {"math.floor": "rmi", "math.ceil": "rpi", "math.trunc": "rzi", "math.roundeven": "rni"}
-# tile_gpu.math words whose PTX is "<word>.<modifiers>.<type>" letter for letter.
+# Functions of tile_gpu.math whose PTX instruction is "<name>.<modifiers>.<type>".
 _LITERAL = ("add", "sub", "mul", "fma", "div", "sqrt", "rsqrt", "max", "min", "tanh")
 _RENAMED = {"exp2": "ex2", "log2": "lg2", "sin": "sin", "cos": "cos"}
 # PTX ISA 9.7.4: the only modifiers that 16-bit arithmetic has.
@@ -75,16 +75,16 @@ def absi(lowering: Lowering, operation: ir.Operation) -> None:
 
 @lowers("tile_gpu.math")
 def tile_gpu_math(lowering: Lowering, operation: ir.Operation) -> None:
-    """`function` is "word.modifier...": PTX has the modifiers in this order."""
+    """`function` is "name.modifier...", with the modifiers in the order of PTX."""
     kind, function = element(operation.results[0]), operation.attributes["function"].value
-    word, *modifiers = function.split(".")
-    if word in CONVERSIONS:
-        CONVERSIONS[word](lowering, operation, modifiers)
+    base, *modifiers = function.split(".")
+    if base in CONVERSIONS:
+        CONVERSIONS[base](lowering, operation, modifiers)
         return
-    if word == "exp" and modifiers[0] == "approx":
+    if base == "exp" and modifiers[0] == "approx":
         _exp_approx(lowering, operation, kind, "".join(f".{m}" for m in modifiers))
         return
-    name = word if word in _LITERAL else _RENAMED.get(word)
+    name = base if base in _LITERAL else _RENAMED.get(base)
     if name is None:
         raise lowering.unsupported(operation, f"unknown function '{function}'")
     if kind.bits == 16 and ("approx" in modifiers or not _NARROW_MODIFIERS.issuperset(modifiers)):
@@ -96,7 +96,7 @@ def tile_gpu_math(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _exp_approx(lowering: Lowering, operation: ir.Operation, kind: PtxElement, modifiers: str) -> None:
-    """exp(x) = 2^(x log2 e), as __expf of CUDA."""
+    """exp(x) = 2^(x log2 e), like __expf in CUDA."""
 
     def step(a: ir.Value) -> ir.Value:
         scaled = lowering.compute(f"mul.rn.f32 $0, $1, {_LOG2_E};", "f32", to_f32(lowering, kind, a))

@@ -1,4 +1,4 @@
-"""Matrix descriptors of tcgen05 and wgmma: how a shared buffer is described, and where each step along K starts."""
+"""Matrix descriptors of tcgen05 and wgmma: encoding of a shared buffer, and the offset of each step along K."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.matrix_unit import STEP_BYTES, DescriptorFormat
 
 _ADDRESS_MASK = 0x3FFFF
-_ROWS_OF_A_PATTERN = {"128B_atom_32B": 4}
+# The number of rows after which a swizzle pattern repeats (PTX ISA 5.5.7).
+_PATTERN_ROWS = {"none": 8, "32B": 8, "64B": 8, "128B": 8, "128B_atom_32B": 4}
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class MatrixOperand:
 
     @property
     def steps(self) -> int:
-        """Instructions along K."""
+        """The number of instructions along K."""
         return self.layout.shape[self.depth] // self.step_elements
 
     def step_offset(self, step: int) -> int:
@@ -41,14 +42,14 @@ class MatrixOperand:
         return panel * self.layout.panel_stride_bytes + inside
 
     def row_offset(self, row: int) -> int:
-        """Bytes to row (or column, of rhs) number `row`, a multiple of the panel or of eight rows."""
+        """Bytes to row (column of rhs) number `row`, a multiple of the panel or of eight rows."""
         if self.is_k_major:
             return row * self.layout.row_bytes
         return row // self.layout.panel_elements * self.layout.panel_stride_bytes
 
     def constant_bits(self, format: DescriptorFormat) -> int:
-        """Everything of the descriptor but the start address."""
-        pattern = _ROWS_OF_A_PATTERN.get(self.layout.swizzle, 8)
+        """The bits of the descriptor except the start address."""
+        pattern = _PATTERN_ROWS[self.layout.swizzle]
         stride = pattern * self.layout.row_bytes
         # K-major with swizzle ignores the leading offset; 1 is what the manual's examples write.
         leading = 1 if self.is_k_major else self.layout.panel_stride_bytes >> 4
@@ -57,7 +58,7 @@ class MatrixOperand:
 
 
 def descriptor(lowering: Lowering, address: ir.Value, operand: MatrixOperand, format: DescriptorFormat) -> ir.Value:
-    """The descriptor of a whole buffer; add `offset >> 4` for another start."""
+    """The descriptor of a buffer; `moved` offsets its start address."""
     b = lowering.b
     masked = b.compute(f"and.b32 $0, $1, {_ADDRESS_MASK};", b.i32, address)
     start = b.compute("shr.u32 $0, $1, 4;", b.i32, masked)
@@ -66,7 +67,7 @@ def descriptor(lowering: Lowering, address: ir.Value, operand: MatrixOperand, fo
 
 
 def moved(lowering: Lowering, start: ir.Value, offset: int) -> ir.Value:
-    """The descriptor of what lies `offset` bytes further."""
+    """The descriptor with its start address `offset` bytes further."""
     if not offset:
         return start
     return lowering.b.compute(f"add.s64 $0, $1, {offset >> 4};", lowering.b.i64, start)

@@ -1,4 +1,4 @@
-"""Register tiles to and from global memory: vectors where the compiler proved them, guards in place of branches."""
+"""Loads and stores of register tiles in global memory, vectorized, with predicates instead of branches."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _PADDINGS = {"zero": 0.0, "neg_zero": -0.0, "nan": float("nan"), "pos_inf": floa
 
 @lowers("tile_gpu.load_view")
 def load_view(lowering: Lowering, operation: ir.Operation) -> None:
-    """Elements outside take the padding: the guard leaves the register as it was."""
+    """Elements outside the view have the padding value: a false guard leaves the register unchanged."""
     result, op = operation.results[0], operation.opview
     kind, layout = element(result), layout_of(result.type)
     address = ViewAddress(lowering, kind, layout, _view(lowering, op))
     padding = _padding(lowering, operation, kind, op.padding)
 
     def access(group: list[int]) -> _Access:
-        place, offset = address.address(group[0])
-        return _Access(place, offset, address.guard(group[0]), [padding] * len(group))
+        start, offset = address.address(group[0])
+        return _Access(start, offset, address.guard(group[0]), [padding] * len(group))
 
     lowering.set(result, _loaded(lowering, op, kind, layout, _groups(op, kind, layout), access))
 
@@ -42,15 +42,15 @@ def store_view(lowering: Lowering, operation: ir.Operation) -> None:
     address = ViewAddress(lowering, kind, layout, _view(lowering, op))
 
     def access(group: list[int]) -> _Access:
-        place, offset = address.address(group[0])
-        return _Access(place, offset, address.guard(group[0]))
+        start, offset = address.address(group[0])
+        return _Access(start, offset, address.guard(group[0]))
 
     _store(lowering, op, kind, layout, _groups(op, kind, layout), access)
 
 
 @dataclass(frozen=True)
 class _Access:
-    """One instruction: address, immediate offset, predicate, and what a load gives where the predicate is false."""
+    """One instruction: address, immediate offset, predicate, and the result of a load if the predicate is false."""
 
     address: ir.Value
     offset: int
@@ -66,7 +66,7 @@ def _loaded(
     groups: list[list[int]],
     access: Callable[[list[int]], _Access],
 ) -> list[ir.Value]:
-    """The registers of a loaded tile. Each holder of an element loads it itself where the access is weak."""
+    """The registers of a loaded tile. Each thread that holds an element loads it if the access is weak."""
     order = access_order(op)
     distinct = [group for group in groups if layout.representatives[group[0]] == group[0]]
     holder = None if order.is_weak else first_holder(lowering, layout.free_thread_mask)
@@ -92,7 +92,7 @@ def _store(
     groups: list[list[int]],
     access: Callable[[list[int]], _Access],
 ) -> None:
-    """Each element once, by its first holder."""
+    """Stores each element once, by the first thread that holds it."""
     order = access_order(op)
     values = lowering.get(op.value)
     holder = first_holder(lowering, layout.free_thread_mask)
@@ -129,7 +129,7 @@ def _padding(lowering: Lowering, operation: ir.Operation, kind: PtxElement, name
 
 @lowers("tile_gpu.load_global")
 def load_global(lowering: Lowering, operation: ir.Operation) -> None:
-    """`other`, or zero, where the mask is false."""
+    """Elements whose mask is false have the value of `other`, or zero."""
     result, op = operation.results[0], operation.opview
     kind, layout = element(result), layout_of(result.type)
     pointers, mask = lowering.get(op.pointers), _optional(lowering, op.mask)
@@ -158,6 +158,6 @@ def _optional(lowering: Lowering, tile: ir.Value | None) -> list[ir.Value] | Non
 
 
 def _pointer_groups(op: ir.OpView, kind: PtxElement, layout: LinearLayout) -> list[list[int]]:
-    """`vector` successive elements of the last dimension are consecutive in memory and share their mask."""
+    """The registers of each access: `vector` successive elements of the last dimension share a mask."""
     bits = global_vector(layout, len(layout.shape) - 1, min(op.vector, widest(kind))) if layout.shape else ()
     return vector_groups(layout.register_count, bits)

@@ -1,4 +1,4 @@
-"""16-bit floats computed in f32 and rounded once."""
+"""Arithmetic on 16-bit floats in f32, rounded once."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
 
 def in_f32(lowering: Lowering, operation: ir.Operation, kind: PtxElement, name: str, mode: str = "rn") -> None:
-    """The instruction on f32 (f64 for f64), operands of 16 bits widened and the result rounded in a mode.
+    """Applies an f32 (or f64) instruction to widened operands and rounds the result.
 
-    In a directed mode f32 and the narrow type round the same way, which is one rounding.
+    In a directed mode f32 and the narrow type round in the same direction, which equals one rounding.
     """
     text = f"{name} {operands_text(len(operation.operands))};"
 
@@ -23,12 +23,12 @@ def in_f32(lowering: Lowering, operation: ir.Operation, kind: PtxElement, name: 
 
 
 def to_f32(lowering: Lowering, kind: PtxElement, register: ir.Value) -> ir.Value:
-    """A 16-bit float as f32; wider ones as they are."""
+    """Widens a 16-bit float to f32; other types are unchanged."""
     return lowering.compute(f"cvt.f32.{kind.suffix} $0, $1;", "f32", register) if kind.bits == 16 else register
 
 
 def from_f32(lowering: Lowering, kind: PtxElement, register: ir.Value, mode: str = "rn") -> ir.Value:
-    """An f32 rounded to a 16-bit float; others as they are."""
+    """Rounds f32 to a 16-bit float; other types are unchanged."""
     if kind.bits != 16:
         return register
     return lowering.compute(f"cvt.{mode}.{kind.suffix}.f32 $0, $1;", kind.register, register)

@@ -1,4 +1,4 @@
-"""Memory order and scope of accesses to global memory: qualifiers, fences, one value for all holders of an element."""
+"""Memory order and scope of global accesses: qualifiers, fences, and broadcast of loaded values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 
 @dataclass(frozen=True)
 class AccessOrder:
-    """`order` and `scope` of an access operation of tile_gpu; both None where it is weak."""
+    """`order` and `scope` of an access operation of tile_gpu; both are None for weak accesses."""
 
     order: str | None
     scope: str | None
@@ -27,14 +27,14 @@ class AccessOrder:
         return self.order is None
 
     def head(self, accesses: int) -> str:
-        """What stands between `ld.` or `st.` and the type, for one of the accesses of a thread."""
+        """The qualifiers and state space of one of `accesses` instructions of a thread."""
         if self.scope is None:
             return "global"
         order = "relaxed" if accesses > 1 else self.order
         return f"{order}.{SCOPES[self.scope]}.global"
 
     def fence(self, lowering: Lowering, order: str, accesses: int) -> None:
-        """After an `acquire`, before a `release`: one fence for several relaxed accesses of a thread (PTX ISA 8.8)."""
+        """Emits the fence for several relaxed accesses, after an acquire or before a release (PTX ISA 8.8)."""
         if self.scope is not None and self.order == order and accesses > 1:
             lowering.b.execute(f"fence.acq_rel.{SCOPES[self.scope]};")
 
@@ -45,11 +45,11 @@ def access_order(op: ir.OpView) -> AccessOrder:
 
 
 def broadcast(lowering: Lowering, kind: PtxElement, layout: LinearLayout, registers: list[ir.Value]) -> list[ir.Value]:
-    """What the first holder of each element loaded, in all its holders: another load could give another value."""
+    """Broadcasts each element from the first thread that loaded it: another load could return another value."""
     if not layout.free_thread_mask:
         return registers
-    places = exchange.row_major(layout.size, kind)
+    offsets = exchange.row_major(layout.size, kind)
     base = writable_scratch(lowering, layout.size * kind.bytes)
-    exchange.write(lowering, kind, base, layout, registers, places)
+    exchange.write(lowering, kind, base, layout, registers, offsets)
     lowering.barrier()
-    return exchange.read(lowering, kind, base, layout, places)
+    return exchange.read(lowering, kind, base, layout, offsets)

@@ -1,4 +1,4 @@
-"""Elements as memory holds them: several narrow ones in a register of 32 bits, predicates as bytes."""
+"""Packing of narrow elements into 32-bit registers for memory accesses; predicates are bytes."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
 
 def packed_type(element: PtxElement, count: int) -> tuple[str, int]:
-    """The register type that carries `count` successive elements in memory accesses, and how many one carries."""
+    """The register type for accesses of `count` successive elements, and the number of elements per register."""
     if element.bits >= 32:
         return element.register, 1
-    per_word = 4 // element.bytes
-    return ("i32", per_word) if count >= per_word else ("i16", count)
+    per_register = 4 // element.bytes
+    return ("i32", per_register) if count >= per_register else ("i16", count)
 
 
 def pack(lowering: Lowering, element: PtxElement, registers: list[ir.Value]) -> list[ir.Value]:
-    """Successive elements in as few registers as memory takes them in."""
+    """Packs successive elements into the registers of a memory access."""
     if element.kind == "predicate":
         registers = [lowering.compute("selp.b16 $0, 1, 0, $1;", "i16", register) for register in registers]
-    _, per_word = packed_type(element, len(registers))
-    groups = [registers[first : first + per_word] for first in range(0, len(registers), per_word)]
-    return [_word(lowering, element, group) for group in groups]
+    _, per_register = packed_type(element, len(registers))
+    groups = [registers[first : first + per_register] for first in range(0, len(registers), per_register)]
+    return [_packed(lowering, element, group) for group in groups]
 
 
-def unpack(lowering: Lowering, element: PtxElement, words: list[ir.Value], count: int) -> list[ir.Value]:
-    """The elements in registers that `pack` filled."""
-    _, per_word = packed_type(element, count)
-    registers = [register for word in words for register in _elements(lowering, element, word, per_word)]
+def unpack(lowering: Lowering, element: PtxElement, packed: list[ir.Value], count: int) -> list[ir.Value]:
+    """Extracts the elements from packed registers."""
+    _, per_register = packed_type(element, count)
+    registers = [register for each in packed for register in _elements(lowering, element, each, per_register)]
     if element.kind != "predicate":
         return registers
     bytes_ = [lowering.compute("and.b16 $0, $1, 0xff;", "i16", register) for register in registers]
     return [lowering.compute("setp.ne.s16 $0, $1, 0;", "i1", byte) for byte in bytes_]
 
 
-def _word(lowering: Lowering, element: PtxElement, group: list[ir.Value]) -> ir.Value:
+def _packed(lowering: Lowering, element: PtxElement, group: list[ir.Value]) -> ir.Value:
     if len(group) == 1:
         return group[0]
     if element.bytes == 1:
@@ -50,13 +50,13 @@ def _two_bytes(lowering: Lowering, low: ir.Value, high: ir.Value) -> ir.Value:
     return lowering.compute("or.b16 $0, $1, $2;", "i16", low, high)
 
 
-def _elements(lowering: Lowering, element: PtxElement, word: ir.Value, per_word: int) -> list[ir.Value]:
-    if per_word == 1:
-        return [word]
-    halves = [word]
-    if per_word * element.bytes == 4:
-        pair = lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], word)
-        lowering.packed[pair] = word
+def _elements(lowering: Lowering, element: PtxElement, packed: ir.Value, per_register: int) -> list[ir.Value]:
+    if per_register == 1:
+        return [packed]
+    halves = [packed]
+    if per_register * element.bytes == 4:
+        pair = lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], packed)
+        lowering.packed[pair] = packed
         halves = list(pair)
     if element.bytes == 2:
         return halves

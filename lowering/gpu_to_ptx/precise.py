@@ -1,4 +1,4 @@
-"""Functions that PTX has no instruction for: CUDA's own, in the text as `.func` or in place where they are short."""
+"""Functions without a PTX instruction: those of the CUDA math library, as `.func` or inlined."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def precise(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def called(lowering: Lowering, operation: ir.Operation, name: str) -> None:
-    """A function of the table on f32 or f64; 16-bit floats are widened, and the result is rounded once."""
+    """Applies a device function to f32 or f64; 16-bit floats are widened and the result is rounded once."""
     kind = element(operation.results[0])
 
     def step(*operands: ir.Value) -> ir.Value:
@@ -44,13 +44,13 @@ def called(lowering: Lowering, operation: ir.Operation, name: str) -> None:
 
 
 def call(lowering: Lowering, name: str, operands: list[ir.Value]) -> ir.Value:
-    """A function of the table on registers of f32 or f64; the module gets it with the first call."""
+    """Calls a device function on f32 or f64 registers; the first call adds it to the module."""
     return function(name, str(operands[0].type), lowering.target.name).write(lowering.b, *operands)
 
 
 @lowers("math.fpowi")
 def fpowi(lowering: Lowering, operation: ir.Operation) -> None:
-    """By squaring in f32 or f64, each product rounded; 16-bit floats are widened, and the result is rounded once."""
+    """Exponentiation by squaring in f32 or f64; 16-bit floats are widened and the result is rounded once."""
     kind, exponent = element(operation.results[0]), element(operation.operands[1])
 
     def step(base: ir.Value, power: ir.Value) -> ir.Value:

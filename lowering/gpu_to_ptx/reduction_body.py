@@ -1,4 +1,4 @@
-"""The body of a reduction or scan, applied to registers."""
+"""The body region of a reduction or scan, applied to registers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
 
 class ReductionBody:
-    """Its arguments are (element, accumulator) for each operand; it yields the new accumulators."""
+    """A body whose arguments are (element, accumulator) per operand and which yields the new accumulators."""
 
     def __init__(self, lowering: Lowering, operation: ir.Operation) -> None:
         self._lowering = lowering
@@ -15,7 +15,7 @@ class ReductionBody:
         self._location = lowering.b.location
 
     def combine(self, elements: list[ir.Value], accumulators: list[ir.Value]) -> list[ir.Value]:
-        """One application."""
+        """Lowers the body once and returns the new accumulators."""
         pairs = [register for pair in zip(elements, accumulators, strict=True) for register in pair]
         for argument, register in zip(self._block.arguments, pairs, strict=True):
             self._lowering.set(argument, [register])

@@ -1,4 +1,4 @@
-"""Inclusive prefix folds: one step a bit of the coordinate, with the sibling block that differs in this bit."""
+"""Inclusive scan: one step per bit of the coordinate, with the sibling block that differs in this bit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Registers = list[list[ir.Value]]
 
 @lowers("tile_gpu.scan")
 def scan(lowering: Lowering, operation: ir.Operation) -> None:
-    """In a layout that keeps the dimension within a warp, converted to and from."""
+    """Converts the tiles to a layout that keeps the dimension within a warp, scans, and converts back."""
     op = operation.opview
     sources = list(op.sources)
     kinds = [element(source) for source in sources]
@@ -29,13 +29,13 @@ def scan(lowering: Lowering, operation: ir.Operation) -> None:
         converted(lowering, kind, lowering.get(source), own, layout)
         for kind, source in zip(kinds, sources, strict=True)
     ]
-    folder = _Scan(lowering, ReductionBody(lowering, operation), kinds, layout, op.dimension, op.reverse)
-    for result, kind, tile in zip(operation.results, kinds, folder.folded(tiles), strict=True):
+    inclusive = _Scan(lowering, ReductionBody(lowering, operation), kinds, layout, op.dimension, op.reverse)
+    for result, kind, tile in zip(operation.results, kinds, inclusive.result(tiles), strict=True):
         lowering.set(result, converted(lowering, kind, tile, layout, own))
 
 
 class _Scan:
-    """`prefix[i][r]` is the fold up to register r's element inside its block, `total[i][r]` that of the whole block."""
+    """`prefix[i][r]` is the scan up to register r within its block, `total[i][r]` the reduction of the block."""
 
     def __init__(
         self,
@@ -53,14 +53,14 @@ class _Scan:
         self.dimension = dimension
         self.reverse = reverse
 
-    def folded(self, tiles: Registers) -> Registers:
+    def result(self, tiles: Registers) -> Registers:
         prefix = total = tiles
         for bit in range(self.layout.shape[self.dimension].bit_length() - 1):
             prefix, total = self._step(1 << bit, prefix, total)
         return prefix
 
     def _step(self, bit: int, prefix: Registers, total: Registers) -> tuple[Registers, Registers]:
-        """Blocks of `bit` elements become blocks of twice that."""
+        """Merges blocks of `bit` elements into blocks of twice the size."""
         register_mask, lane_mask = self._sibling(bit)
         sibling = [
             self._moved(kind, column, register_mask, lane_mask) for kind, column in zip(self.kinds, total, strict=True)
@@ -79,7 +79,7 @@ class _Scan:
         return new_prefix, new_total
 
     def _sibling(self, bit: int) -> tuple[int, int]:
-        """What to flip in register and lane to flip the bit of the coordinate."""
+        """The register mask and lane mask that flip the bit of the coordinate."""
         coordinates = [bit if d == self.dimension else 0 for d in range(len(self.layout.shape))]
         source = self.layout.holder(coordinates)
         registers = len(self.layout.register)
@@ -90,7 +90,7 @@ class _Scan:
         return from_lane_xor(self.lowering, kind, column, lane_mask) if lane_mask else column
 
     def _is_later(self, register: int, bit: int) -> bool | ir.Value:
-        """Whether the sibling block comes first in the order of the fold: known, or a bit of the lane."""
+        """Whether the sibling block precedes in scan order: a constant, or a predicate on the lane."""
         lanes = sum(1 << i for i, basis in enumerate(self.layout.lane) if basis[self.dimension] & bit)
         if not lanes:
             return bool(self.layout.apply(register, 0, 0)[self.dimension] & bit) != self.reverse

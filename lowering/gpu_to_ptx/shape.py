@@ -1,4 +1,4 @@
-"""Tiles made from scalars, and tiles relabelled: most of it moves nothing."""
+"""splat, iota, reshape, transpose, broadcast, cat and extract; most of them only rename registers."""
 
 from __future__ import annotations
 
@@ -68,16 +68,16 @@ def broadcast(lowering: Lowering, operation: ir.Operation) -> None:
     _rename(lowering, operation, source, shrunk)
 
 
-def _rename(lowering: Lowering, operation: ir.Operation, given: LinearLayout, wanted: LinearLayout) -> None:
-    """The layouts differ only in names: register r stays register r."""
-    if given != wanted:
-        raise lowering.unsupported(operation, f"the layouts differ in more than names: '{given}' and '{wanted}'")
+def _rename(lowering: Lowering, operation: ir.Operation, renamed: LinearLayout, result: LinearLayout) -> None:
+    """Forwards the registers of the operand; raises UnsupportedError if the layouts differ."""
+    if renamed != result:
+        raise lowering.unsupported(operation, f"expected the result in layout '{renamed}', but got '{result}'")
     lowering.set(operation.results[0], lowering.get(operation.operands[0]))
 
 
 @lowers("tile_gpu.cat")
 def cat(lowering: Lowering, operation: ir.Operation) -> None:
-    """Each register from the side that holds it where no thread needs another's; else through shared memory."""
+    """Selects registers if no element moves between threads, else exchanges through shared memory."""
     result, dimension = operation.results[0], operation.attributes["dimension"].value
     layout, source = layout_of(result.type), layout_of(operation.operands[0].type)
     sides = [lowering.get(operand) for operand in operation.operands]
@@ -101,20 +101,20 @@ def _cat_through_shared(
     layout: LinearLayout,
     dimension: int,
 ) -> list[ir.Value]:
-    places = row_major(layout.size, kind)
+    offsets = row_major(layout.size, kind)
     base = writable_scratch(lowering, layout.size * kind.bytes)
     for side, registers in enumerate(sides):
         start = tuple(side * source.shape[dimension] if d == dimension else 0 for d in range(len(layout.shape)))
-        first = places(flatten(start, layout.shape))
+        first = offsets(flatten(start, layout.shape))
         part = base.plus(lowering, first)
-        write(lowering, kind, part, source, registers, places @ _embedded(source.shape, layout.shape))
+        write(lowering, kind, part, source, registers, offsets @ _embedded(source.shape, layout.shape))
     lowering.barrier()
-    return read(lowering, kind, base, layout, places)
+    return read(lowering, kind, base, layout, offsets)
 
 
 @lowers("tile_gpu.extract")
 def extract(lowering: Lowering, operation: ir.Operation) -> None:
-    """Registers picked where the indices are known and no thread needs another's; else through shared memory."""
+    """Selects registers if the indices are constant and no element moves between threads, else uses shared memory."""
     result, operand = operation.results[0], operation.operands[0]
     source, layout = layout_of(operand.type), layout_of(result.type)
     # A scalar is a part of one element.
@@ -147,19 +147,19 @@ def _extract_through_shared(
     part: LinearLayout,
     indices: list[ir.Value],
 ) -> list[ir.Value]:
-    """The whole tile is written, the part read from where the indices say."""
-    places = row_major(source.size, kind)
+    """Stores the whole tile and loads the part at the indices."""
+    offsets = row_major(source.size, kind)
     base = writable_scratch(lowering, source.size * kind.bytes)
-    write(lowering, kind, base, source, registers, places)
+    write(lowering, kind, base, source, registers, offsets)
     lowering.barrier()
     for dimension, (index, extent) in enumerate(zip(indices, part.shape, strict=True)):
         step = kind.bytes * extent * math.prod(source.shape[dimension + 1 :])
         base = base.plus_product(lowering, index, step)
-    return read(lowering, kind, base, part, places @ _embedded(part.shape, source.shape))
+    return read(lowering, kind, base, part, offsets @ _embedded(part.shape, source.shape))
 
 
 def _same_threads(part: LinearLayout, whole: LinearLayout) -> bool:
-    """Whether what a thread holds of the part it holds of the whole too, in the same registers in all threads."""
+    """Whether each thread holds its elements of the part also in the whole, in the same registers in all threads."""
     if part.lane + part.warp != whole.lane + whole.warp:
         return False
     inside = (flatten(basis, whole.shape) for basis in part.register)

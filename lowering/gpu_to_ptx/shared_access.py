@@ -1,4 +1,4 @@
-"""Register tiles to and from shared memory, wherever a linear map of bits puts their elements."""
+"""Loads and stores of register tiles in shared memory through a linear map of bits to offsets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilec.lowering.layout.vector_width import register_vector, vector_groups
 
 
 class SharedAccess:
-    """Byte offsets from `base`: registers(r) ^ threads(thread). No access is wider than the base is aligned."""
+    """Byte offsets from `base`: registers(r) ^ threads(thread). Accesses are at most as wide as the base is aligned."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class SharedAccess:
         return self._address(swizzled), added
 
     def _address(self, swizzled: int) -> ir.Value:
-        """XOR below the alignment of the base leaves the base alone, so the sum with it is made once."""
+        """XOR below the alignment of the base does not change the base, so the sum with it is computed once."""
         if self._thread is None:
             return self.base
         if 0 < swizzled < self.alignment:
@@ -63,21 +63,21 @@ class SharedAccess:
         return self._addresses[swizzled]
 
     def store(self, values: list[ir.Value], wanted: Container[int], guard: ir.Value | None = None) -> None:
-        """The accesses whose first register is wanted."""
+        """Stores the vectors whose first register is wanted."""
         for group in self.groups(len(values)):
             if group[0] in wanted:
                 address, offset = self.address(group[0])
                 store(self.lowering, "shared", self.element, [values[r] for r in group], address, offset, guard)
 
     def load(self, count: int, wanted: Container[int]) -> dict[int, ir.Value]:
-        """Values by register; registers at one place share one load."""
+        """Loads values by register; registers at equal offsets share one load."""
         values: dict[int, ir.Value] = {}
         done: dict[int, list[ir.Value]] = {}
         for group in self.groups(count):
             if group[0] in wanted:
-                place = self.registers(group[0])
-                if place not in done:
+                position = self.registers(group[0])
+                if position not in done:
                     address, offset = self.address(group[0])
-                    done[place] = load(self.lowering, "shared", self.element, len(group), address, offset)
-                values.update(zip(group, done[place], strict=True))
+                    done[position] = load(self.lowering, "shared", self.element, len(group), address, offset)
+                values.update(zip(group, done[position], strict=True))
         return values

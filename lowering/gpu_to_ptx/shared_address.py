@@ -1,4 +1,4 @@
-"""An address in shared memory with what is known of its alignment, which bounds the width of accesses."""
+"""An address in shared memory and its alignment, which limits the width of accesses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SharedAddress:
     alignment: int = BASE_ALIGNMENT_BYTES
 
     def plus(self, lowering: Lowering, offset: int) -> SharedAddress:
-        """The address some bytes further."""
+        """The address `offset` bytes further."""
         if not offset:
             return self
         moved = lowering.compute(f"add.s32 $0, $1, {offset};", "i32", self.register)
@@ -34,5 +34,5 @@ class SharedAddress:
 
 
 def writable_scratch(lowering: Lowering, size_bytes: int) -> SharedAddress:
-    """Scratch of the role that no thread reads any more (`Lowering.writable_scratch`)."""
+    """Scratch memory of the role that no thread reads (`Lowering.writable_scratch`)."""
     return SharedAddress(lowering.writable_scratch(size_bytes))

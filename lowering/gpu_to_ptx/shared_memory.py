@@ -1,4 +1,4 @@
-"""Register tiles to and from buffers in shared memory."""
+"""Loads and stores of register tiles in shared-memory buffers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tilec.lowering.layout.layout_text import parse_shared_layout
 def load_shared(lowering: Lowering, operation: ir.Operation) -> None:
     result, buffer = operation.results[0], operation.operands[0]
     kind = element(result)
-    places = parse_shared_layout(buffer.type.layout, buffer.type.shape, kind.bytes).matrix
-    lowering.set(result, read(lowering, kind, SharedAddress(lowering.scalar(buffer)), layout_of(result.type), places))
+    offsets = parse_shared_layout(buffer.type.layout, buffer.type.shape, kind.bytes).matrix
+    lowering.set(result, read(lowering, kind, SharedAddress(lowering.scalar(buffer)), layout_of(result.type), offsets))
 
 
 @lowers("tile_gpu.store_shared")
 def store_shared(lowering: Lowering, operation: ir.Operation) -> None:
     value, buffer = operation.operands
     kind = element(value)
-    places = parse_shared_layout(buffer.type.layout, buffer.type.shape, kind.bytes).matrix
-    write(lowering, kind, SharedAddress(lowering.scalar(buffer)), layout_of(value.type), lowering.get(value), places)
+    offsets = parse_shared_layout(buffer.type.layout, buffer.type.shape, kind.bytes).matrix
+    write(lowering, kind, SharedAddress(lowering.scalar(buffer)), layout_of(value.type), lowering.get(value), offsets)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
+from tilec.element_types import element_type
 from tilec.lowering.gpu.shared_plan import TENSOR_LANES, shared_layout
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.matrix_descriptor import MatrixOperand, descriptor, moved
@@ -19,7 +19,7 @@ _ACCUMULATORS = {"f16": 0, "f32": 1}
 def instruction_descriptor(
     kind: str, accumulator: str, rows: int, columns: int, lhs_mn_major: bool, rhs_mn_major: bool
 ) -> int:
-    """The 32 bits that describe one instruction."""
+    """The instruction descriptor (PTX ISA 9.7.16.4.2)."""
     return (
         _ACCUMULATORS[accumulator] << 4
         | _INPUTS[kind] << 7
@@ -33,7 +33,7 @@ def instruction_descriptor(
 
 @lowers("tile_gpu.tcgen05_mma")
 def _mma(lowering: Lowering, operation: ir.Operation) -> None:
-    op: Any = operation.opview
+    op: Tcgen05MmaOp = operation.opview
     b, buffer = lowering.b, op.accumulator.type
     rows, columns = buffer.shape
     lhs, rhs = MatrixOperand(shared_layout(op.lhs.type), 1), MatrixOperand(shared_layout(op.rhs.type), 0)
@@ -44,7 +44,7 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     instruction = b.compute(f"mov.b32 $0, 0x{bits:08x};", b.i32)
     lhs_start = descriptor(lowering, lowering.scalar(op.lhs), lhs, TCGEN05_DESCRIPTOR)
     rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
-    kind = "tf32" if op.kind == "tf32" else "f16"
+    kind = element_type(op.kind).mma_kind
     always = b.compute("setp.eq.b32 $0, 0, 0;", b.i1)
     for block in range(rows // block_rows):
         accumulator = lowering.compute("add.s32 $0, $1, $2;", "i32", lowering.scalar(op.accumulator), block * columns)

@@ -1,4 +1,4 @@
-"""Accumulators between tensor memory and registers (PTX ISA 9.7.16.8)."""
+"""Loads and stores of accumulators in tensor memory (PTX ISA 9.7.16.8)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
 from tilec.lowering.target import LANES
 
-# Registers of one ld or st: few enough for the scheduler, many enough to need few of them.
+# Registers per ld or st: fewer leave the scheduler more freedom, more need fewer instructions.
 LARGEST_ACCESS_REGISTERS = 64
 LANE_SHIFT = 16
 
 
 @dataclass(frozen=True)
 class Access:
-    """One ld or st: its shape, and which registers it moves, from which column on."""
+    """One ld or st: its shape, its registers, and its first column."""
 
     shape: str
     registers: range
@@ -27,7 +27,7 @@ class Access:
 
 
 def accesses(buffer: BufferType, warps: int) -> list[Access]:
-    """The accesses that move a whole buffer, for each warp its own lanes and columns."""
+    """The accesses of one warp to its lanes and columns of a buffer."""
     rows, columns = buffer.shape
     own = columns // (warps // 4)
     if rows == 64:
@@ -67,7 +67,7 @@ def _check_layout(lowering: Lowering, operation: ir.Operation, tile: ir.Value, b
     make = tensor_memory_16x256b if buffer.shape[0] == 64 else tensor_memory_32x32b
     if parse_layout(tile.type.encoding.value) != make(buffer.shape, lowering.warps):
         raise lowering.unsupported(
-            operation, f"the tile must have the layout of tensor memory, but has {tile.type.encoding.value}"
+            operation, f"expected a tile in the layout of tensor memory, but got {tile.type.encoding.value}"
         )
 
 
@@ -83,11 +83,11 @@ def _load(lowering: Lowering, operation: ir.Operation) -> None:
     cells: list[ir.Value] = []
     for access in accesses(buffer.type, lowering.warps):
         count = len(access.registers)
-        place = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
+        first = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
         listed = ", ".join(f"${number}" for number in range(count))
         text = f"tcgen05.ld.sync.aligned.{access.shape}.b32 {{{listed}}}, [${count}];"
-        cells += _several(lowering.b.execute(text, [cell] * count, place))
-    # PTX ISA 9.7.16.6.4: registers of a load exist only after the wait, so they pass through it.
+        cells += _several(lowering.b.execute(text, [cell] * count, first))
+    # PTX ISA 9.7.16.6.4: the registers of a load are defined after the wait, so they are tied to it.
     waited = lowering.b.execute(
         "tcgen05.wait::ld.sync.aligned;", [cell] * len(cells), *cells, tied=list(range(len(cells)))
     )
@@ -114,8 +114,8 @@ def _store(lowering: Lowering, operation: ir.Operation) -> None:
         cells = [lowering.b.compute("cvt.u32.u16 $0, $1;", lowering.b.i32, cell) for cell in cells]
     address = _address(lowering, buffer)
     for access in accesses(buffer.type, lowering.warps):
-        place = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
+        first = lowering.compute("add.s32 $0, $1, $2;", "i32", address, access.column) if access.column else address
         listed = ", ".join(f"${number + 1}" for number in range(len(access.registers)))
         text = f"tcgen05.st.sync.aligned.{access.shape}.b32 [$0], {{{listed}}};"
-        lowering.b.execute(text, (), place, *(cells[register] for register in access.registers))
+        lowering.b.execute(text, (), first, *(cells[register] for register in access.registers))
     lowering.b.execute("tcgen05.wait::st.sync.aligned;")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.memory import TmaLoadOp, TmaStoreOp
 from tilec.lowering.gpu.shared_plan import PRODUCER, shared_layout
 from tilec.lowering.gpu_to_ptx.channel import FENCE_ASYNC
 from tilec.lowering.gpu_to_ptx.channel_position import barrier_address
@@ -13,19 +12,19 @@ from tilec.lowering.gpu_to_ptx.registry import lowers
 
 
 def _map_address(lowering: Lowering, map: ir.Value) -> ir.Value:
-    """The generic address of a tensor map among the parameters."""
+    """The generic address of the parameter of a tensor map."""
     symbol = lowering.b.compute(f"mov.b64 $0, {lowering.maps[map]};", lowering.b.i64)
     return lowering.b.compute("cvta.param.u64 $0, $1;", lowering.b.i64, symbol)
 
 
 def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> list[tuple[ir.Value, list[ir.Value]]]:
-    """For each panel of a buffer its address and the coordinates of its box."""
+    """The address and box coordinates of each panel of a buffer."""
     layout = shared_layout(buffer.type)
-    given = list(operation.operands)
+    operands = list(operation.operands)
     rank = len(layout.shape)
-    coordinates = [lowering.scalar(value) for value in given[1 : 1 + rank]]
+    coordinates = [lowering.scalar(value) for value in operands[1 : 1 + rank]]
     base = lowering.scalar(buffer)
-    found = []
+    panels = []
     for panel in range(layout.panels):
         address = (
             lowering.compute("add.s32 $0, $1, $2;", "i32", base, panel * layout.panel_stride_bytes) if panel else base
@@ -33,8 +32,8 @@ def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> li
         inner = coordinates[0]
         if panel:
             inner = lowering.compute("add.s32 $0, $1, $2;", "i32", inner, panel * layout.panel_elements)
-        found.append((address, [inner, *coordinates[1:]]))
-    return found
+        panels.append((address, [inner, *coordinates[1:]]))
+    return panels
 
 
 def _box(first: int, rank: int) -> str:
@@ -43,7 +42,7 @@ def _box(first: int, rank: int) -> str:
 
 @lowers("tile_gpu.tma_load")
 def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
-    op: Any = operation.opview
+    op: TmaLoadOp = operation.opview
     channel = lowering.plan.channels[op.channel]
     map = _map_address(lowering, op.map)
     barrier = barrier_address(lowering, channel, channel.full, PRODUCER)
@@ -58,7 +57,7 @@ def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
 
 @lowers("tile_gpu.tma_store")
 def _tma_store(lowering: Lowering, operation: ir.Operation) -> None:
-    op: Any = operation.opview
+    op: TmaStoreOp = operation.opview
     map = _map_address(lowering, op.map)
     for address, coordinates in _panels(lowering, operation, op.buffer):
         rank = len(coordinates)

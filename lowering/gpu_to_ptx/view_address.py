@@ -1,4 +1,4 @@
-"""Addresses and guards of the elements of a tile that lies in a strided view of global memory."""
+"""Addresses and bounds predicates of the elements of a tile in a strided view of global memory."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.linear_layout import LinearLayout
 
-# Of the offset in an address (PTX ISA 6.4.1: 32 bits, signed).
+# The largest offset in an address (PTX ISA 6.4.1: 32 bits, signed).
 MAXIMUM_IMMEDIATE = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class View:
-    """Element (c0, ..) lies at base + sum((offset_d + c_d) * stride_d) elements; all but the base are i32 or i64."""
+    """Element (c0, ..) is at base + sum((offset_d + c_d) * stride_d) elements; all indices are i32 or i64."""
 
     base: ir.Value
     offsets: list[ir.Value]
@@ -28,7 +28,7 @@ class View:
 
 
 class ViewAddress:
-    """Per thread once: the start along each dimension. Per register: an addition for each row, else immediates."""
+    """Starts along each dimension are computed once per thread, registers add a row offset or an immediate."""
 
     def __init__(self, lowering: Lowering, element: PtxElement, layout: LinearLayout, view: View) -> None:
         self.lowering = lowering
@@ -54,18 +54,18 @@ class ViewAddress:
         return self._row(tuple(key)), immediate
 
     def _stride_bytes(self, dimension: int) -> int:
-        """The step of one element along a dimension whose stride is known."""
+        """The bytes between elements along a dimension of constant stride."""
         return (self.lowering.number(self.view.strides[dimension]) or 0) * self.element.bytes
 
     def _is_immediate(self, dimension: int) -> bool:
-        """Whether every register's offset along a dimension fits the immediate of an address with the others'."""
+        """Whether the offsets of all registers along a dimension fit an immediate that all dimensions share."""
         if self.lowering.number(self.view.strides[dimension]) is None:
             return False
         reach = self.layout.shape[dimension] * abs(self._stride_bytes(dimension))
         return reach <= MAXIMUM_IMMEDIATE // len(self.layout.shape)
 
     def guard(self, register: int) -> ir.Value | None:
-        """Whether the register's element lies inside the view; None where it always does."""
+        """Whether the register's element is inside the view; None if it always is."""
         guard = None
         for dimension, (swizzled, added) in enumerate(self._split(register)):
             if not self.view.inbounds[dimension]:
@@ -103,14 +103,14 @@ class ViewAddress:
         return self._starts[key]
 
     def _row(self, key: tuple[tuple[int, int], ...]) -> ir.Value:
-        """The address of coordinates given as (swizzled, added) each, the additions along dynamic strides only."""
+        """The address of coordinates of the form (swizzled, added), with additions along dynamic strides only."""
         if key not in self._rows:
             last = next((d for d in reversed(range(len(key))) if key[d][1]), None)
             self._rows[key] = self._first_row(key) if last is None else self._next_row(key, last)
         return self._rows[key]
 
     def _next_row(self, key: tuple[tuple[int, int], ...], dimension: int) -> ir.Value:
-        """From the row without the highest bit of its addition, one 64-bit addition further."""
+        """One 64-bit addition to the row without the highest bit of its addition."""
         swizzled, added = key[dimension]
         top = added.bit_length() - 1
         before = self._row((*key[:dimension], (swizzled, added ^ 1 << top), *key[dimension + 1 :]))
@@ -144,12 +144,12 @@ class ViewAddress:
 
 
 def _dimension(layout: LinearLayout, bases: tuple[tuple[int, ...], ...], dimension: int) -> BitMatrix:
-    """Bits -> the coordinate along one dimension."""
+    """The map from bits to the coordinate along one dimension."""
     return BitMatrix(tuple(basis[dimension] for basis in bases), max(1, layout.shape[dimension].bit_length()))
 
 
 def _sum(lowering: Lowering, offset: ir.Value, part: ir.Value) -> ir.Value:
-    """Both have the same width."""
+    """The sum of two indices of equal width."""
     if lowering.number(offset) == 0:
         return part
     bits = 64 if _is_wide(offset) else 32
@@ -161,7 +161,7 @@ def _is_wide(register: ir.Value) -> bool:
 
 
 def widened_index(lowering: Lowering, register: ir.Value) -> ir.Value:
-    """An offset, extent, stride or coordinate in 64 bits; those of 32 bits are signed."""
+    """Sign-extends a 32-bit offset, extent, stride or coordinate to 64 bits."""
     if _is_wide(register):
         return register
     return lowering.compute("cvt.s64.s32 $0, $1;", "i64", register)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.matrix import WgmmaOp
 from tilec.lowering.gpu.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.matrix_descriptor import MatrixOperand, descriptor, moved
@@ -18,11 +17,11 @@ ROWS = 64
 
 @lowers("tile_gpu.wgmma")
 def _wgmma(lowering: Lowering, operation: ir.Operation) -> None:
-    op: Any = operation.opview
+    op: WgmmaOp = operation.opview
     tile = op.accumulator.type
     if parse_layout(tile.encoding.value) != wgmma_accumulator(tile.shape, lowering.warps):
         raise lowering.unsupported(
-            operation, f"the accumulator must have the layout of wgmma, but has {tile.encoding.value}"
+            operation, f"expected an accumulator in the layout of wgmma, but got {tile.encoding.value}"
         )
     lhs, rhs = MatrixOperand(shared_layout(op.lhs.type), 1), MatrixOperand(shared_layout(op.rhs.type), 0)
     cells = _fenced(lowering, _packed(lowering, lowering.get(op.accumulator), str(tile.element_type)))
@@ -47,10 +46,10 @@ def _wgmma(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _fenced(lowering: Lowering, cells: list[ir.Value]) -> list[ir.Value]:
-    """The accumulator behind the fence that PTX ISA 9.7.15.7.1 asks for, since other instructions wrote it.
+    """Fences the accumulator registers, which other instructions wrote (PTX ISA 9.7.15.7.1).
 
-    The registers pass through the fence, so that their copies stand before it: ptxas 13.5 waits for the multiplies in
-    flight (C7517) where a copy stands between those of two blocks of rows.
+    The registers are tied to the fence, which keeps their copies before it: ptxas 13.5 waits for the multiplies in
+    flight (C7517) if a copy is between those of two blocks of rows.
     """
     made = lowering.b.execute(
         "wgmma.fence.sync.aligned;", [c.type for c in cells], *cells, tied=list(range(len(cells)))
@@ -59,7 +58,7 @@ def _fenced(lowering: Lowering, cells: list[ir.Value]) -> list[ir.Value]:
 
 
 def _group_start(lowering: Lowering, start: ir.Value, lhs: MatrixOperand) -> ir.Value:
-    """Each warpgroup multiplies its own 64 rows."""
+    """Offsets the descriptor to the 64 rows of the warpgroup."""
     if lowering.warps == WARPS_OF_A_GROUP:
         return start
     b = lowering.b
@@ -71,7 +70,7 @@ def _group_start(lowering: Lowering, start: ir.Value, lhs: MatrixOperand) -> ir.
 
 def _issue(
     lowering: Lowering,
-    op: Any,
+    op: WgmmaOp,
     cells: list[ir.Value],
     descriptors: tuple[ir.Value, ir.Value],
     lhs: MatrixOperand,
@@ -81,7 +80,7 @@ def _issue(
     columns = op.accumulator.type.shape[1]
     transposes = "" if op.kind == "tf32" else f", {int(not lhs.is_k_major)}, {int(not rhs.is_k_major)}"
     listed = ", ".join(f"${number}" for number in range(count))
-    # Results are the first numbers, then the tied accumulators, then the descriptors.
+    # Operands are numbered: results, tied accumulators, descriptors.
     text = (
         f"wgmma.mma_async.sync.aligned.m64n{columns}k{lhs.step_elements}.{accumulator}.{op.kind}.{op.kind} "
         f"{{{listed}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1{transposes};"
@@ -102,7 +101,7 @@ def _wait(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _packed(lowering: Lowering, registers: list[ir.Value], element: str) -> list[ir.Value]:
-    """f16 accumulators are pairs of neighbouring columns in one register."""
+    """Packs pairs of neighbouring f16 columns into one register."""
     if element != "f16":
         return registers
     return [

@@ -1,15 +1,21 @@
-"""Matrices over the field of two elements, a column an integer: the algebra below every layout."""
+"""Matrices over GF(2) with integers as columns: the algebra of linear layouts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+# An integer or an array of integers.
+Index = TypeVar("Index", int, np.ndarray)
 
 
 @dataclass(frozen=True)
 class BitMatrix:
-    """A map of bits linear over XOR: bit i of the input contributes columns[i] to an output of `rows` bits."""
+    """A linear map of bits: bit i of the input contributes columns[i], by XOR, to an output of `rows` bits."""
 
     columns: tuple[int, ...]
     rows: int
@@ -22,7 +28,7 @@ class BitMatrix:
     def identity(cls, bits: int) -> BitMatrix:
         return cls(tuple(1 << bit for bit in range(bits)), bits)
 
-    def __call__(self, index):
+    def __call__(self, index: Index) -> Index:
         """The image of an integer, or of each element of an integer array."""
         result = index * 0
         for bit, column in enumerate(self.columns):
@@ -30,7 +36,7 @@ class BitMatrix:
         return result
 
     def __matmul__(self, first: BitMatrix) -> BitMatrix:
-        """self after first."""
+        """The composition self(first(x))."""
         if first.rows != len(self.columns):
             raise ValueError(f"a map to {first.rows} bits does not compose with a map of {len(self.columns)} bits")
         return BitMatrix(tuple(self(column) for column in first.columns), self.rows)
@@ -58,7 +64,7 @@ class BitMatrix:
         return self.rank == len(self.columns)
 
     def solve(self, target: int) -> int | None:
-        """An input whose image is the target, made of the lowest independent input bits; None where there is none."""
+        """An input whose image is the target, in the lowest independent input bits; None if there is none."""
         remainder, source = _reduce(target, 0, self._reduced)
         return None if remainder else source
 
@@ -90,7 +96,7 @@ class BitMatrix:
         return BitMatrix(tuple(column & kept for column in square.columns), len(self.columns))
 
     def diagonals(self) -> dict[int, int]:
-        """Shift -> mask with self(x) = XOR over shifts of (x & mask) << shift (right where negative)."""
+        """Masks by shift: self(x) = XOR over shifts of (x & mask) << shift; negative shifts are to the right."""
         masks: dict[int, int] = {}
         for bit, column in enumerate(self.columns):
             for row in bits_of(column):
@@ -104,7 +110,7 @@ def bits_of(number: int) -> list[int]:
 
 
 def independent(vectors: Iterable[int]) -> tuple[int, ...]:
-    """The vectors that are not in the span of those before them."""
+    """The vectors that are not in the span of preceding vectors."""
     kept: list[int] = []
     reduced: list[tuple[int, int]] = []
     for vector in vectors:

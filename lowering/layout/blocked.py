@@ -8,10 +8,10 @@ from tilec.lowering.layout.linear_layout import LANE_BITS, Basis, LinearLayout
 
 
 def blocked(shape: Sequence[int], warps: int, contiguous: int | None = None, vector: int = 1) -> LinearLayout:
-    """`vector` elements along dimension `contiguous` (the last) a register vector, lanes beside them, warps outermost.
+    """Register vectors of `vector` elements along dimension `contiguous` (default: last), then lanes, then warps.
 
     Lanes fill the contiguous dimension before the others, so a warp's access is one run of memory; warps take the
-    top of the slowest dimension, so a row is held by as few warps as possible; what is left goes to registers.
+    top of the slowest dimension, so a row is held by as few warps as possible; registers take the remaining bits.
     """
     shape = tuple(shape)
     bits = _bits_fastest_first(shape, len(shape) - 1 if contiguous is None else contiguous)
@@ -29,7 +29,7 @@ def blocked(shape: Sequence[int], warps: int, contiguous: int | None = None, vec
 
 
 def within_warp(shape: Sequence[int], warps: int, dimension: int) -> LinearLayout:
-    """No warp bits along `dimension`: its upper bits go to lanes, then to registers; warps share the others."""
+    """A layout without warp bits along `dimension`: its upper bits select lanes, its lower bits registers."""
     shape, rank = tuple(shape), len(shape)
     along = [unit(dimension, 1 << bit, rank) for bit in range(shape[dimension].bit_length() - 1)]
     others = [basis for basis in _bits_fastest_first(shape, dimension) if not basis[dimension]]

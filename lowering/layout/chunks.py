@@ -1,11 +1,11 @@
-"""A tile cut into parts that convert one after another through a small scratch."""
+"""Partition of a tile into parts whose layout conversions share a small scratch buffer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilec.lowering.layout.linear_layout import LinearLayout, flatten
+from tilec.lowering.layout.linear_layout import Basis, LinearLayout, flatten
 
 
 @dataclass(frozen=True)
@@ -19,17 +19,18 @@ class Chunks:
     target_parts: tuple[int, ...]
 
     def source_registers(self, part: int) -> list[int]:
-        """The registers of the source that belong to a part, the same ones in every thread."""
-        return [register for register, of in enumerate(self.source_parts) if of == part]
+        """The source registers of a part, equal in every thread."""
+        return [register for register, own in enumerate(self.source_parts) if own == part]
 
     def target_registers(self, part: int) -> list[int]:
-        return [register for register, of in enumerate(self.target_parts) if of == part]
+        """The target registers of a part, equal in every thread."""
+        return [register for register, own in enumerate(self.target_parts) if own == part]
 
 
 def chunks(source: LinearLayout, target: LinearLayout, limit: int) -> Chunks:
-    """Parts of at most `limit` elements, or as small as they get.
+    """Partitions a tile into parts of at most `limit` elements if possible.
 
-    Cut at index bits that no thread number reaches, and each register bit either alone or not at all.
+    Cuts at index bits that no thread bit affects and that a register bit affects alone.
     """
     bits = source.size.bit_length() - 1
     wanted = max(0, bits - (limit.bit_length() - 1))
@@ -52,7 +53,7 @@ def _within(layout: LinearLayout, cut: Sequence[int]) -> LinearLayout:
     """The layout on the index bits that are not cut."""
     kept = [bit for bit in range(layout.size.bit_length() - 1) if bit not in cut]
 
-    def rename(bases):
+    def rename(bases: tuple[Basis, ...]) -> tuple[Basis, ...]:
         return tuple((_gather(flatten(basis, layout.shape), kept),) for basis in bases)
 
     return LinearLayout(rename(layout.register), rename(layout.lane), rename(layout.warp), (1 << len(kept),))

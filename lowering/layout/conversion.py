@@ -1,4 +1,4 @@
-"""The cheapest way from one layout of a tile to another: registers, shuffles, or shared memory."""
+"""The cheapest strategy to convert a tile between layouts: registers, shuffles, or shared memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Shuffle:
     """Target register r of lane l is register sources[r] ^ `selected(l)` of lane lane(l) ^ flips[r].
 
     `lane` maps a lane to the lane it reads; `selected` maps a lane to a register offset (rank at most one: two
-    candidates a register, chosen by the receiving lane).
+    candidates per register, selected by the receiving lane).
     """
 
     sources: tuple[int, ...]
@@ -32,14 +32,14 @@ class Shuffle:
 
 @dataclass(frozen=True)
 class ThroughShared:
-    """Every other conversion."""
+    """A conversion that exchanges elements between warps, or that shuffles cannot express."""
 
 
 Conversion = RegisterMove | Shuffle | ThroughShared
 
 
 def conversion(source: LinearLayout, target: LinearLayout) -> Conversion:
-    """How to convert; both layouts cover all of one shape, else ValueError."""
+    """The strategy; raises ValueError unless both layouts have one shape and the source holds every element."""
     if source.shape != target.shape or not source.is_surjective:
         raise ValueError(f"no conversion from '{source}' to '{target}'")
     return _register_move(source, target) or _shuffle(source, target) or ThroughShared()
@@ -55,7 +55,7 @@ def _register_move(source: LinearLayout, target: LinearLayout) -> RegisterMove |
 
 
 def _solved(matrix: BitMatrix, images: Iterable[int]) -> list[int] | None:
-    """An input for each image, or None where one has none."""
+    """An input for each image; None if some image has none."""
     inputs = [matrix.solve(image) for image in images]
     found = [number for number in inputs if number is not None]
     return found if len(found) == len(inputs) else None
@@ -67,7 +67,7 @@ def _padded(layout: LinearLayout, bits: int) -> tuple[int, ...]:
 
 
 def _shuffle(source: LinearLayout, target: LinearLayout) -> Shuffle | None:
-    """Source lanes and registers that reach what the target holds, where no element leaves its warp."""
+    """The source lanes and registers of the target elements, if no element leaves its warp."""
     if source.warp != target.warp:
         return None
     registers = len(source.register)

@@ -1,4 +1,4 @@
-"""Layouts of a tile made of two halves along a dimension, each thread holding the same part of either half."""
+"""Layouts of tiles composed of two halves along a dimension, in which each thread holds equal parts of both."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tilec.lowering.layout.linear_layout import Basis, LinearLayout
 
 
 def doubled(layout: LinearLayout, dimension: int) -> LinearLayout:
-    """The layout of two tiles one after the other along `dimension`: the highest register bit says which."""
+    """The layout of two tiles concatenated along `dimension`: the highest register bit selects the tile."""
     shape = tuple(2 * extent if d == dimension else extent for d, extent in enumerate(layout.shape))
     top = unit(dimension, layout.shape[dimension], len(shape))
     return LinearLayout((*layout.register, top), layout.lane, layout.warp, shape)

@@ -1,4 +1,4 @@
-"""Layouts read back from their text."""
+"""Parsing of the text form of layouts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHARED = re.compile(r"contiguous=(\d+) swizzle=(\w+)(?: panel=(\d+))?")
 
 @lru_cache(maxsize=4096)
 def parse_layout(text: str) -> LinearLayout:
-    """The layout whose `str()` is the text; VerificationError for anything else."""
+    """The layout whose `str()` is the text; raises VerificationError for other texts."""
     match = _LAYOUT.fullmatch(text)
     if match is None:
         raise VerificationError(
@@ -32,7 +32,7 @@ def parse_layout(text: str) -> LinearLayout:
 
 @lru_cache(maxsize=4096)
 def parse_shared_layout(text: str, shape: tuple[int, ...], element_bytes: int) -> SharedLayout:
-    """The shared layout of a tile whose `str()` is the text; VerificationError for anything else."""
+    """The shared layout whose `str()` is the text; raises VerificationError for other texts."""
     match = _SHARED.fullmatch(text)
     if match is None:
         raise VerificationError(f"expected a layout like 'contiguous=1 swizzle=128B', got '{text}'")

@@ -1,4 +1,4 @@
-"""Which element of a tile each register of each thread holds, as a map linear over the bits of their numbers."""
+"""Linear layouts: a map from register and thread bits to the coordinates of a tile element."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilec.lowering.layout.bit_matrix import BitMatrix
+from tilec.lowering.layout.bit_matrix import BitMatrix, Index
 
 LANE_BITS = 5
 Basis = tuple[int, ...]
@@ -18,7 +18,7 @@ class LinearLayout:
     """Element coordinates = XOR of the bases of the bits set in (register, lane, warp).
 
     A basis is a coordinate tuple; a zero basis is replication. All extents are powers of two. `str()` is canonical
-    and `layout_text.parse_layout` reads it back. ValueError for a shape or bases that are none.
+    and `layout_text.parse_layout` parses it. Raises ValueError for an invalid shape or basis.
     """
 
     register: tuple[Basis, ...]
@@ -66,15 +66,15 @@ class LinearLayout:
         """Register, lane and warp bits, in this order from bit 0 -> row-major element index."""
         return self._matrix(self.register + self.lane + self.warp)
 
-    def apply(self, register, lane, warp) -> tuple:
-        """The coordinates held there; arguments are integers or integer arrays that broadcast."""
+    def apply(self, register: Index, lane: Index, warp: Index) -> tuple[Index, ...]:
+        """The coordinates of an element; arguments are integers or integer arrays that broadcast."""
         thread = lane + (warp << LANE_BITS)
         index = self.register_matrix(register) ^ self.thread_matrix(thread)
         return unflatten(index, self.shape)
 
     @property
     def is_surjective(self) -> bool:
-        """Whether every element of the tile is held somewhere."""
+        """Whether some thread holds each element of the tile."""
         return self.matrix.is_surjective
 
     @property
@@ -84,18 +84,18 @@ class LinearLayout:
 
     @cached_property
     def free_register_mask(self) -> int:
-        """Register bits that depend on lower ones: a register with one of them set repeats another."""
+        """Register bits that depend on lower ones: a register with such a bit set repeats another register."""
         return _dependent(self.register_matrix.columns)
 
     @cached_property
     def free_thread_mask(self) -> int:
-        """Thread bits (lane + 32 warp) that repeat what lower bits and registers hold."""
+        """Thread bits (lane + 32 warp) that depend on lower bits and registers."""
         registers = len(self.register)
         return _dependent(self.matrix.columns) >> registers
 
     @cached_property
     def representatives(self) -> tuple[int, ...]:
-        """For each register the one that holds the same element and has no free bits."""
+        """For each register, the register without free bits that holds the same element."""
         return tuple(self.register_matrix.solve(image) or 0 for image in self.register_images)
 
     @cached_property
@@ -107,9 +107,9 @@ class LinearLayout:
         return tuple(images)
 
     def holder(self, coordinates: Sequence[int]) -> int:
-        """Where an element is held, the lowest register, lane and warp bits of those that do, as one number.
+        """The lowest register, lane and warp bits that hold an element, as one number.
 
-        ValueError where it is held nowhere.
+        Raises ValueError if no thread holds the element.
         """
         found = self.matrix.solve(flatten(coordinates, self.shape))
         if found is None:
@@ -117,15 +117,15 @@ class LinearLayout:
         return found
 
     def project(self, dimension: int) -> LinearLayout:
-        """The dimension shrunk to one element: its part of every basis becomes zero."""
+        """The layout with the dimension reduced to one element: its part of every basis is zero."""
         return self._map(lambda basis: _replace(basis, dimension, 0), _replace(self.shape, dimension, 1))
 
     def drop(self, dimension: int) -> LinearLayout:
-        """Without the dimension."""
+        """The layout without the dimension."""
         return self._map(lambda basis: _without(basis, dimension), _without(self.shape, dimension))
 
     def reshape(self, shape: Sequence[int]) -> LinearLayout:
-        """The same elements numbered row-major in another shape; ValueError where the sizes differ."""
+        """The layout in another shape with equal row-major numbering; raises ValueError if the sizes differ."""
         shape = tuple(shape)
         if math.prod(shape) != self.size:
             raise ValueError(f"cannot reshape {self.shape} to {shape}")
@@ -134,7 +134,7 @@ class LinearLayout:
     def transpose(self, permutation: Sequence[int]) -> LinearLayout:
         """Result dimension i is dimension permutation[i]."""
 
-        def reorder(values):
+        def reorder(values: tuple[int, ...]) -> tuple[int, ...]:
             return tuple(values[source] for source in permutation)
 
         return self._map(reorder, reorder(self.shape))
@@ -147,7 +147,7 @@ class LinearLayout:
         return BitMatrix(tuple(flatten(basis, self.shape) for basis in bases), self.size.bit_length() - 1)
 
 
-def flatten(coordinates: Sequence, shape: Sequence[int]):
+def flatten(coordinates: Sequence[int], shape: Sequence[int]) -> int:
     """Row-major index of coordinates."""
     index = 0
     for coordinate, extent in zip(coordinates, shape, strict=True):
@@ -155,7 +155,7 @@ def flatten(coordinates: Sequence, shape: Sequence[int]):
     return index
 
 
-def unflatten(index, shape: Sequence[int]) -> tuple:
+def unflatten(index: Index, shape: Sequence[int]) -> tuple[Index, ...]:
     """Coordinates of a row-major index, outermost first."""
     coordinates = []
     for extent in reversed(shape):
@@ -177,6 +177,6 @@ def _without(values: tuple[int, ...], position: int) -> tuple[int, ...]:
 
 
 def _dependent(columns: tuple[int, ...]) -> int:
-    """The positions of the columns in the span of those before them, as a mask."""
+    """A mask of the columns that are in the span of preceding columns."""
     kernel = BitMatrix(columns, max(columns, default=0).bit_length()).kernel()
     return sum(1 << vector.bit_length() - 1 for vector in kernel)

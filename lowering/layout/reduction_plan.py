@@ -1,4 +1,4 @@
-"""What a reduction along a dimension folds where: registers of a thread, lanes of a warp, warps of a role."""
+"""The steps of a reduction along a dimension: registers of a thread, lanes of a warp, warps of a role."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ from tilec.lowering.layout.linear_layout import LANE_BITS, Basis, LinearLayout
 
 @dataclass(frozen=True)
 class ReductionPlan:
-    """`register_rows`: for the first register of each row of a thread, the registers to fold (each element once).
+    """The steps of a reduction.
 
-    `row_of_register[r]` is the first register of r's row. A lane fold (lane mask, register mask) exchanges register
-    r ^ register mask with lane ^ lane mask. Across warps, `written` is each thread's rows in a tile of (part, row).
+    Attributes:
+        result: The layout of the result.
+        register_rows: The first register of each row of a thread with the registers to reduce (each element once).
+        row_of_register: The first register of the row of each register.
+        lane_steps: Pairs (lane mask, register mask): exchange register r ^ register mask with lane ^ lane mask.
+        warp_parts: The number of partial results across warps.
+        written: The rows of each thread in a tile of (part, row).
     """
 
     result: LinearLayout
@@ -25,7 +30,7 @@ class ReductionPlan:
     written: LinearLayout
 
     def every_part(self, rows: LinearLayout) -> LinearLayout:
-        """A layout of the (flat) rows with all their parts in one thread: register part * count + r."""
+        """The flat rows with all parts in one thread: part p of register r is register p * count + r."""
         parts = tuple((1 << part, 0) for part in range(self.warp_parts.bit_length() - 1))
         register, lane, warp = (_numbered([0] * len(b), b) for b in (rows.register, rows.lane, rows.warp))
         return LinearLayout(register + parts, lane, warp, self.written.shape)
@@ -33,28 +38,28 @@ class ReductionPlan:
 
 @functools.lru_cache(maxsize=1024)
 def reduction_plan(layout: LinearLayout, dimension: int) -> ReductionPlan:
-    """The plan for folding `dimension`."""
+    """The plan of the reduction along `dimension`."""
     result = layout.drop(dimension)
     registers = len(layout.register)
     repeats = independent(layout.matrix.kernel())
-    folds = independent((*repeats, *_by_reach(result.matrix.kernel())))[len(repeats) :]
+    steps = independent((*repeats, *_by_reach(result.matrix.kernel())))[len(repeats) :]
     within_lanes = registers + LANE_BITS
-    in_registers = tuple(fold for fold in folds if fold >> registers == 0)
-    in_lanes = tuple(fold for fold in folds if fold >> registers and fold >> within_lanes == 0)
-    across = tuple(fold for fold in folds if fold >> within_lanes)
+    in_registers = tuple(step for step in steps if step >> registers == 0)
+    in_lanes = tuple(step for step in steps if step >> registers and step >> within_lanes == 0)
+    across = tuple(step for step in steps if step >> within_lanes)
     rows = result.representatives
     return ReductionPlan(
         result,
         tuple((row, tuple(row ^ member for member in _span(in_registers))) for row in sorted(set(rows))),
         rows,
-        tuple((fold >> registers, fold & (1 << registers) - 1) for fold in in_lanes),
+        tuple((step >> registers, step & (1 << registers) - 1) for step in in_lanes),
         1 << len(across),
         _parts(result, (*repeats, *in_registers, *in_lanes), across),
     )
 
 
 def _by_reach(kernel: tuple[int, ...]) -> list[int]:
-    """The same span, leading bits distinct and lowest first: what folds in registers, then in a warp, then beyond."""
+    """A basis of the same span with distinct leading bits, lowest first: registers, then lanes, then warps."""
     reduced: list[int] = []
     for vector in kernel:
         for other in sorted(reduced, reverse=True):
@@ -71,9 +76,9 @@ def _span(vectors: tuple[int, ...]) -> list[int]:
 
 
 def _parts(result: LinearLayout, within: tuple[int, ...], across: tuple[int, ...]) -> LinearLayout:
-    """(part, row) of what each thread holds.
+    """The (part, row) of each register.
 
-    Part numbers are linear in (register, thread): zero on what is folded already, bit i on fold i across warps.
+    Part numbers are linear in (register, thread): zero for reduced elements, bit i for step i across warps.
     """
     bits = len(result.matrix.columns)
     basis = (*within, *across)

@@ -1,4 +1,4 @@
-"""A shared-memory order of a tile for which both sides of a conversion are wide and free of bank conflicts."""
+"""A shared-memory layout for a conversion with vector accesses and few bank conflicts on both sides."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _BANK_ROW_BYTES = 128
 def scratch_matrix(source: LinearLayout, target: LinearLayout, element_bytes: int) -> BitMatrix:
     """Row-major element index -> byte offset, a bijection; `source` stores through it, `target` loads.
 
-    Vector bits are what registers of both share; the bits above select the bank; row bits are chosen outside the span
-    of the lanes of either side that access together, so that those lanes meet different banks where that is possible.
+    Vector bits are the register bits of both sides; the bits above select the bank; row bits are outside the span
+    of the lanes of either side that access together, so that those lanes access different banks if possible.
     """
     bits = source.size.bit_length() - 1
     element_shift = element_bytes.bit_length() - 1
@@ -29,7 +29,7 @@ def scratch_matrix(source: LinearLayout, target: LinearLayout, element_bytes: in
 
 
 def _vector(source: LinearLayout, target: LinearLayout, bits: int, limit: int) -> tuple[int, ...]:
-    """Register bits that both sides have, else those of the target, else of the source."""
+    """The register bits of both sides, else of the target, else of the source."""
     shared = [c for c in source.register_matrix.columns if c and c in target.register_matrix.columns]
     if not shared:
         shared = [c for c in target.register_matrix.columns if c] or [c for c in source.register_matrix.columns if c]
@@ -47,7 +47,7 @@ def _rows(
 ) -> tuple[int, ...]:
     """`count` vectors independent of the vector bits whose span avoids both sets of lanes as far as possible.
 
-    With C the part both sets share, a basis of each set completed from C gives pairs; the XOR of a pair is in neither.
+    With C the intersection of both sets, the bases that complete C in each set form pairs; their XORs are in neither.
     """
     left, right = _modulo(vector, left), _modulo(vector, right)
     both = intersection(vector + left, vector + right, bits)

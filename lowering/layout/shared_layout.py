@@ -1,4 +1,4 @@
-"""Where the elements of a tile lie in shared memory: panels and swizzles, as a linear map of bits."""
+"""Layouts of tiles in shared memory: panels and swizzles, as a linear map of bits."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilec.lowering.layout.bit_matrix import BitMatrix
+from tilec.lowering.layout.bit_matrix import BitMatrix, Index
 
-# Swizzle -> (span bytes, address bits read, right shift, bits moved there): a ^= ((a >> 7) & mask) << target.
+# Span in bytes, mask and target by swizzle: a ^= ((a >> 7) & mask) << target.
 _SWIZZLES = {"32B": (32, 1, 4), "64B": (64, 3, 4), "128B": (128, 7, 4), "128B_atom_32B": (128, 3, 5)}
 BASE_ALIGNMENT_BYTES = 1024
 
@@ -18,8 +18,8 @@ def swizzle_span_bytes(swizzle: str) -> int | None:
     return None if swizzle == "none" else _SWIZZLES[swizzle][0]
 
 
-def swizzled(swizzle: str, address):
-    """The byte address after the XOR pattern of TMA, wgmma and tcgen05 (PTX ISA 5.5.7); arrays too."""
+def swizzled(swizzle: str, address: Index) -> Index:
+    """The byte address after the XOR pattern of TMA, wgmma and tcgen05 (PTX ISA 5.5.7)."""
     if swizzle == "none":
         return address
     _, mask, target = _SWIZZLES[swizzle]
@@ -31,7 +31,7 @@ class SharedLayout:
     """A tile in a buffer aligned to 1024 bytes, dimension `contiguous` innermost, the others row-major above it.
 
     Rows wider than the swizzle span (or `panel_bytes`, for descriptors without swizzle) are cut into panels of that
-    many bytes, panel after panel, each with all rows. ValueError for a row narrower than the span.
+    many bytes, stored in order, each with all rows. Raises ValueError for rows narrower than the span.
     """
 
     shape: tuple[int, ...]
@@ -66,17 +66,17 @@ class SharedLayout:
 
     @property
     def panel_stride_bytes(self) -> int:
-        """From a panel to the next."""
+        """Bytes from one panel to the next."""
         return self.size_bytes // self.panels
 
     @property
     def size_bytes(self) -> int:
         return math.prod(self.shape) * self.element_bytes
 
-    def offset(self, *coordinates):
+    def offset(self, *coordinates: Index) -> Index:
         """Byte offset of an element from the aligned base; coordinates are integers or integer arrays."""
         inner = coordinates[self.contiguous]
-        row = 0
+        row = inner * 0
         for dimension, extent in enumerate(self.shape):
             if dimension != self.contiguous:
                 row = row * extent + coordinates[dimension]

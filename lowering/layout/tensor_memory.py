@@ -1,4 +1,4 @@
-"""How tcgen05.ld and tcgen05.st spread an accumulator over registers (PTX ISA 9.7.16.2.3)."""
+"""Register layouts of tcgen05.ld and tcgen05.st (PTX ISA 9.7.16.2.3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SUBPARTITION_WARPS = 4
 def tensor_memory_32x32b(shape: Sequence[int], warps: int) -> LinearLayout:
     """A tile of 128 k rows read with shape .32x32b: lane L of warp w holds row 32 (w % 4) + L, registers the columns.
 
-    More than four warps (8, 16) split the columns; further 128-row tiles follow in the registers.
+    Eight or sixteen warps split the columns; further 128-row tiles use further registers.
     """
     rows, columns = _check(shape, warps, 128)
     split = _column_split(columns, warps)
@@ -25,7 +25,7 @@ def tensor_memory_16x256b(shape: Sequence[int], warps: int) -> LinearLayout:
     rows, columns = _check(shape, warps, 64)
     if rows != 64 or columns // (warps // 4) < 8:
         raise ValueError(
-            f"shape .16x256b reads 64 rows and at least 8 columns a warp, got {tuple(shape)} for {warps} warps"
+            f"shape .16x256b reads 64 rows and at least 8 columns per warp, got {tuple(shape)} for {warps} warps"
         )
     register = ((0, 1), (8, 0)) + _steps(1, 8, columns // (warps // 4))
     lane = ((0, 2), (0, 4), (1, 0), (2, 0), (4, 0))
@@ -34,7 +34,7 @@ def tensor_memory_16x256b(shape: Sequence[int], warps: int) -> LinearLayout:
 
 def _check(shape: Sequence[int], warps: int, rows: int) -> tuple[int, int]:
     if len(shape) != 2 or shape[0] % rows or warps % _SUBPARTITION_WARPS:
-        raise ValueError(f"expected a tile of {rows} k rows and warps in fours, got {tuple(shape)} for {warps} warps")
+        raise ValueError(f"expected a multiple of {rows} rows and of four warps, got {tuple(shape)} for {warps} warps")
     return shape[0], shape[1]
 
 

@@ -1,4 +1,4 @@
-"""Which register bits of a thread run over consecutive memory, for the widest loads and stores."""
+"""The register bits of a thread that address consecutive memory, for vector loads and stores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAXIMUM_VECTOR_BYTES = 16
 
 
 def register_vector(registers: Sequence[int], others: Sequence[int], unit: int, limit: int) -> tuple[int, ...]:
-    """Register bits whose addresses are unit, 2 unit, .. (at most `limit` elements), nothing else touching those bits.
+    """Register bits that alone determine the address bits unit, 2 unit, .. (at most `limit` elements).
 
     `registers` and `others` are the columns of a map to addresses; a vector of 2^k elements is aligned to its size.
     """

@@ -1,4 +1,4 @@
-"""Register fragments of wgmma (PTX ISA 9.7.15.5), 64-row fragments repeated over a tile."""
+"""Register layouts of wgmma (PTX ISA 9.7.15.5): 64-row fragments repeated over a tile."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _QUAD_ROWS = ((1, 0), (2, 0), (4, 0))
 
 
 def wgmma_accumulator(shape: Sequence[int], warps: int) -> LinearLayout:
-    """D of f32 or s32, or f16 unpacked: 64 x N fragments, one below the other by warp group, then by register."""
+    """Accumulators of f32, s32 or unpacked f16: 64 x N fragments, by warpgroup, then by register."""
     rows, columns = _check(shape, warps, 8)
     register = ((0, 1), (8, 0), *((0, step) for step in _doubling(8, columns)))
     return LinearLayout(
@@ -34,7 +34,8 @@ def wgmma_operand_a(shape: Sequence[int], warps: int, element_bytes: int) -> Lin
 def _check(shape: Sequence[int], warps: int, least_columns: int) -> tuple[int, int]:
     if len(shape) != 2 or shape[0] % (16 * warps) or warps % 4 or shape[1] < least_columns:
         raise ValueError(
-            f"expected {16 * warps} k rows and at least {least_columns} columns for {warps} warps, got {tuple(shape)}"
+            f"expected a multiple of {16 * warps} rows and at least {least_columns} columns for {warps} warps,"
+            f" got {tuple(shape)}"
         )
     return shape[0], shape[1]
 
