@@ -210,7 +210,8 @@ def test_tf32_keeps_ten_bits_of_fraction():
 def test_halves_are_made_in_pairs_and_stored_as_they_are():
     layout = blocked((1024,), 4, 0, 8)
     body = f"%y = arith.truncf %x0 : {tile('f32', layout)} to {tile('f16', layout)}"
-    text = elementwise(body, [("f32", layout)], ("f16", layout)).replace("vector = 1", "vector = 8")
+    text = elementwise(body, [("f32", layout)], ("f16", layout))
+    text = text.replace("vector = 1", "vector_dimension = 0 : i32, vector = 8")
     lines = [line.strip() for line in ptx_of(text).splitlines()]
     assert sum(line.startswith("cvt.rn.f16x2.f32") for line in lines) == 4
     assert not any(line.startswith("mov.b32 {") or "{%h" in line for line in lines)
