@@ -75,7 +75,7 @@ build/venv-lint/.installed: .ci/lint-requirements.txt $(WHEEL)
 $(CHECK)/.copied: $(shell find tests examples benchmarks docs -type f -not -path '*/__pycache__/*') pyproject.toml
 	rm -rf $(CHECK)
 	mkdir -p $(CHECK)
-	cp -r tests examples benchmarks docs pyproject.toml README.md $(CHECK)
+	cp -r tests examples benchmarks docs pyproject.toml README.md CONTRIBUTING.md DECISIONS.md CHANGELOG.md Makefile $(CHECK)
 	touch $@
 
 # The four folders as the one package they are installed as.

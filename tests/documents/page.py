@@ -23,7 +23,7 @@ from pathlib import Path
 
 NOT_RUN = re.compile(r"<!-- not run: (.+) -->")
 EXIT = re.compile(r"exit=(\d+)")
-# Times, sizes of machine code (they depend on the assembler's version and on the length of paths) and temporary folders.
+# Times, sizes of machine code (which depend on the assembler and the length of paths) and temporary folders.
 MASKED = (
     (re.compile(r" *\b[\d.]+ (ms|s)\b"), r" TIME \1"),
     (re.compile(r" +\d+ bytes"), " SIZE bytes"),
@@ -125,4 +125,5 @@ class Runner:
         # Decoded here, since a text stream would make a new line of each carriage return.
         self.printed = process.stdout.decode(errors="replace")
         if process.returncode != expected:
-            raise PageError(f"line {block.line}: expected status {expected}, found {process.returncode}\n{self.printed}")
+            statuses = f"expected status {expected}, found {process.returncode}"
+            raise PageError(f"line {block.line}: {statuses}\n{self.printed}")

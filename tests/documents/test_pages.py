@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from page import Block, PageError, Runner, blocks
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+# Pages with a test of their own.
+ELSEWHERE = ("README.md", "passes.md")
 # Run by tests/documents/test_passes_page.py.
 PASS_EXAMPLES = ("before", "after", "stays")
 
@@ -28,15 +31,20 @@ def run(page: Path, folder: Path) -> Runner:
     """Runs all blocks of a page in a folder that holds the examples and nothing else."""
     work = folder / "work"
     shutil.copytree(ROOT / "examples", work / "examples")
-    runner = Runner(work, folder / "commands")
+    runner, loaded = Runner(work, folder / "commands"), set(sys.modules)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(work)
+        patch.syspath_prepend(str(work))
         for block in runnable(page):
             runner.run(block)
+    # Files of a page are modules of that page alone.
+    for name in set(sys.modules) - loaded:
+        if str(getattr(sys.modules[name], "__file__", None)).startswith(str(work)):
+            del sys.modules[name]
     return runner
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "README.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in ELSEWHERE], ids=lambda page: page.name)
 def test_each_block_runs_as_shown(tmp_path: Path, page: Path) -> None:
     run(page, tmp_path)
 
