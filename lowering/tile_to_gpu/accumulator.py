@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.tile.terminators import CONTINUE, terminators
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,9 @@ def accumulator_of(multiply: ir.OpView) -> Accumulator:
     if index < 0 or terminator.operation.name != "cuda_tile.continue" or terminator.operation.operands[index] != result:
         return Accumulator(multiply)
     if len(list(carried.uses)) != 1 or len(list(result.uses)) != 1:
+        return Accumulator(multiply)
+    # An early continue carries another value than the result of the multiply.
+    if sum(end.operation.name == CONTINUE for end in terminators(loop)) != 1:
         return Accumulator(multiply)
     return Accumulator(multiply, loop, index)
 

@@ -1,6 +1,6 @@
 """Feeds one of the readers damaged inputs, or the whole compiler random programs: `python tests/fuzz/fuzz.py assembly`.
 
-`programs` compares what random programs do in three ways (see programs.py); a failure is written to the working folder.
+`programs` compares what random programs do in three ways (program_fuzz.py); a failure is written to the working folder.
 The readers' inputs are guided by the code that they reach, which needs `atheris` (`pip install atheris`). A run goes in
 rounds, each a process of its own that starts from the inputs that reached new code so far, for a context of MLIR keeps
 every type it has ever seen. An input that breaks a reader ends the run with status 1 and
@@ -37,7 +37,7 @@ def main() -> int:
     given = arguments()
     if given.target == "programs":
         work = given.work or Path(tempfile.mkdtemp(prefix="fuzz-programs-"))
-        return importlib.import_module("programs").main(given.inputs, given.seed, work)
+        return importlib.import_module("program_fuzz").main(given.inputs, given.seed, work)
     if given.input is not None:
         importlib.import_module(given.target).check(given.input.read_bytes())
         print(f"{given.input}: no complaint")

@@ -25,7 +25,7 @@ def test_nothing_escapes(target: str) -> None:
 
 @pytest.mark.parametrize("first", range(FIRST_PROGRAM, FIRST_PROGRAM + PROGRAMS, TOGETHER))
 def test_random_programs_have_one_answer(first: int) -> None:
-    programs = importlib.import_module("programs")
+    programs = importlib.import_module("program_fuzz")
     random_program = importlib.import_module("random_program").random_program
     for seed in range(first, first + TOGETHER):
         failed = [one for one in programs.outcomes_apart(random_program(seed)) if one.failed]

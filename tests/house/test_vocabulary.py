@@ -81,5 +81,6 @@ def test_replaced_words_do_not_come_back() -> None:
 
 
 def test_a_file_still_to_do_has_such_a_word() -> None:
-    clean = TO_DO - set(uses())
+    # A wheel has no C++ sources.
+    clean = TO_DO.intersection(name for name, _ in _sources()) - set(uses())
     assert not clean, f"these files have none of the words: take them out of TO_DO: {', '.join(sorted(clean))}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from importlib.resources import files
 
 import pytest
 
@@ -12,7 +12,7 @@ from tilec.lowering.gpu_to_ptx.kernel import convert
 from tilec.lowering.ptx.emit import emit
 from tilec.text_input.stage_module import read_stage_module
 
-README = Path(__file__).parents[2] / "dialect" / "tile_gpu" / "README.md"
+README = files("tilec.dialect.tile_gpu") / "README.md"
 
 
 def kernel(roles: str) -> str:

@@ -80,7 +80,8 @@ def _evaluated(function: Binary, x: Number, y: Number, written: tuple[Number, Nu
 def _integer_power(base: int, exponent: int) -> int:
     if exponent < 0:
         raise ValueError("negative exponent of an integer")
-    return int(base**exponent)
+    # Integers wrap at 64 bits at the latest, and the power itself could have billions of digits.
+    return pow(base, exponent, 1 << datatypes.int64.bitwidth)
 
 
 def _left_shift(value: int, amount: int) -> int:
