@@ -53,66 +53,66 @@ LEAST, GREATEST = -(2**31), 2**31 - 1
 CASES = [
     Case("division by zero", arithmetic("divi %a, %b signed"), 7, 0, "division by zero is undefined"),
     Case("division by zero", arithmetic("remi %a, %b unsigned"), 7, 0, "division by zero is undefined"),
-    Case("a quotient that does not fit", arithmetic("divi %a, %b signed"), LEAST, -1, "dividing the most negative i32"),
-    Case("a shift by the width or more", arithmetic("shli %a, %b"), 1, 32, "must be below 32, got 32"),
-    Case("a shift by the width or more", arithmetic("shri %a, %b signed"), 1, -1, "below 32, got 4294967295"),
+    Case("a quotient that does not fit its type", arithmetic("divi %a, %b signed"), LEAST, -1, "dividing the most negative i32"),  # noqa: E501
+    Case("a shift amount of the bit width or more", arithmetic("shli %a, %b"), 1, 32, "must be below 32, got 32"),
+    Case("a shift amount of the bit width or more", arithmetic("shri %a, %b signed"), 1, -1, "below 32, got 4294967295"),  # noqa: E501
     Case(
-        "a broken promise of overflow", arithmetic("addi %a, %b overflow<no_signed_wrap>"), GREATEST, 1,
+        "a violated `overflow` assumption", arithmetic("addi %a, %b overflow<no_signed_wrap>"), GREATEST, 1,
         "the result 2147483648 does not fit signed i32, which violates no_signed_wrap",
     ),
     Case(
-        "a broken promise of assume", f"%r = assume bounded<0, ?>, %a : tile<i32> {STORE}", -1, 0,
+        "a violated `assume`", f"%r = assume bounded<0, ?>, %a : tile<i32> {STORE}", -1, 0,
         r"the assumption bounded<0, \?> does not hold: the value is -1",
     ),
     Case(
-        "a float that no integer of the type is near",
+        "a float without a nearest integer of the type",
         f"%x = constant <f32: 3.0e9> : tile<f32> %r = ftoi %x signed : tile<f32> -> tile<i32> {STORE}", 0, 0,
         "converting 3000000000.0 to signed i32 is undefined",
     ),
     Case(
-        "a sub-tile that is not there",
+        "a sub-tile index out of range",
         f"%t = iota : tile<4xi32> %u = extract %t[%a] : tile<4xi32> -> tile<1xi32> "
         f"%r = reshape %u : tile<1xi32> -> tile<i32> {STORE}", 4, 0,
         "dimension 0 has 4 sub-tiles of 1, got index 4",
     ),
     Case(
-        "a sub-tile that is not there",
+        "a sub-tile index out of range",
         "%t = iota : tile<4xi32> %u = iota : tile<2xi32> "
         "%r = insert %u, %t[%a] : tile<2xi32>, tile<4xi32>", -1, 0,
         "dimension 0 has 2 sub-tiles of 2, got index 4294967295",
     ),
     Case(
-        "an index beyond the tiles of a view", viewed(PARTITION, "make_partition_view", ""), 3, 0,
+        "a tile index outside of the index space of a view", viewed(PARTITION, "make_partition_view", ""), 3, 0,
         "index 0 of the view needs to be at least 0 and below 3, got 3",
     ),
     Case(
-        "an index beyond the tiles of a view", viewed(STRIDED, "make_strided_view", ""), -1, 0,
+        "a tile index outside of the index space of a view", viewed(STRIDED, "make_strided_view", ""), -1, 0,
         "index 0 of the view needs to be at least 0 and below 4, got -1",
     ),
     Case(
-        "a broken promise of inbounds", viewed(STRIDED, "make_strided_view", " inbounds = [true]"), 3, 0,
+        "a violated `inbounds`", viewed(STRIDED, "make_strided_view", " inbounds = [true]"), 3, 0,
         "index 0 is marked as within bounds of 12 elements, got 12",
     ),
     Case(
-        "an extent that does not fit",
+        "an extent that does not fit its type",
         """%t = make_tensor_view %p, shape = [%a], strides = [1] : tile<i32> -> tensor_view<?xi32, strides=[1]>
         %r = get_tensor_shape %t : tensor_view<?xi32, strides=[1]> -> tile<i8>""", 300, 0,
         "the extent 300 does not fit i8",
     ),
     Case(
-        "an address beyond all memory",
+        "an address outside of the address space",
         "%big = constant <i64: 0x2000000000000000> : tile<i64> "
         "%q = offset %p, %big : tile<ptr<i32>>, tile<i64> -> tile<ptr<i32>>", 0, 0,
         "2305843009213693952 elements from 0x[0-9a-f]+ exceeds the 64-bit address space",
     ),
     Case(
-        "an address beyond all memory",
+        "an address outside of the address space",
         "%null = constant <i64: 8> : tile<i64> %q = int_to_ptr %null : tile<i64> -> tile<ptr<i32>> "
         "%s = offset %q, %a : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>", -3, 0,
         "-3 elements from 0x8 exceeds the 64-bit address space",
     ),
     Case(
-        "an address beyond all memory",
+        "an address outside of the address space",
         """%far = constant <i64: 0x4000000000000000> : tile<i64>
         %t = make_tensor_view %p, shape = [12], strides = [%far] : tile<i64> -> tensor_view<12xi32, strides=[?]>
         %v = make_partition_view %t : partition_view<tile=(4), tensor_view<12xi32, strides=[?]>>
@@ -121,12 +121,12 @@ CASES = [
         f"the offset of {7 * 2**62} elements from the start of the tensor",
     ),
     Case(
-        "stores to one place in one operation",
+        "several stores to one address in one operation",
         f"{FOUR} %k = store_ptr_tko weak %four, %numbers : tile<4xptr<i32>>, tile<4xi32> -> token", 0, 0,
         r"element \[1\]: two elements of this store write different values to one address",
     ),
     Case(
-        "accesses without an order",
+        "unordered accesses",
         "%k = store_ptr_tko weak %p, %a : tile<ptr<i32>>, tile<i32> -> token "
         "%x, %l = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token", 0, 0,
         "unordered access: no token or value orders it after 'cuda_tile.store_ptr_tko' on the same memory",
@@ -149,10 +149,10 @@ POISONED = {
     %v = make_partition_view %t : partition_view<tile=(4), tensor_view<10xi32, strides=[1]>>
     %x, %k = load_view_tko weak %v[%two]
       : partition_view<tile=(4), tensor_view<10xi32, strides=[1]>>, tile<i32> -> tile<4xi32>, token""",
-    "elements that a mask leaves out": f"""{FOUR} %mask = constant <i1: [true, true, false, false]> : tile<4xi1>
+    "elements that a mask excludes": f"""{FOUR} %mask = constant <i1: [true, true, false, false]> : tile<4xi1>
     %at = offset %four, %numbers : tile<4xptr<i32>>, tile<4xi32> -> tile<4xptr<i32>>
     %x, %k = load_ptr_tko weak %at, %mask : tile<4xptr<i32>>, tile<4xi1> -> tile<4xi32>, token""",
-    "memory of alloca before a store": """%room = alloca num_elem = 4, alignment = 16 : tile<ptr<i32>>
+    "memory of `alloca` before the first store": """%room = alloca num_elem = 4, alignment = 16 : tile<ptr<i32>>
     %rt = make_tensor_view %room, shape = [4], strides = [1] : tensor_view<4xi32, strides=[1]>
     %rv = make_partition_view %rt : partition_view<tile=(4), tensor_view<4xi32, strides=[1]>>
     %none = constant <i32: 0> : tile<i32>
@@ -265,9 +265,9 @@ def test_the_lifetime_of_alloca_ends_with_its_block(execute):
 
 def test_the_document_names_every_case():
     rows = re.findall(r"^\| ([^|]+?) \|", DOCUMENT.read_text(), re.MULTILINE)
-    alone = ("memory of alloca after its block", "a counter that overflows")
+    alone = ("memory of `alloca` after its lifetime", "an overflow of the loop counter")
     tested = {*(case.what for case in CASES), *POISONED, *ENDLESS, *alone}
-    assert set(rows) - {"what", "---", "access"} == tested
+    assert set(rows) - {"condition", "---", "access"} == tested
 
 
 GATHER = """%none = constant <i32: -1> : tile<4xi32>
