@@ -1,4 +1,4 @@
-"""Makes a failing program smaller in place: stores and loops go, values become constants, what nothing uses goes."""
+"""Shrinks a failing program in place: removes stores, loops and unused values, and replaces values by constants."""
 
 from __future__ import annotations
 

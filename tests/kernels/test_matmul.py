@@ -90,7 +90,7 @@ def test_right_for_one_adversarial_seed(kind, shape, orders, target):
 
 
 SMALL = [shape for shape in SHAPES if max(shape) <= 256]
-# Each kind and each shape on both targets, in turns.
+# Alternates the targets over all kinds and shapes.
 TWENTY_SEEDS = [
     (kind, shape, TARGETS[(k + s) % 2])
     for (k, kind), (s, shape) in itertools.product(enumerate(KINDS), enumerate(SMALL))
