@@ -24,59 +24,51 @@ _PADDINGS = {"zero": 0.0, "neg_zero": -0.0, "nan": float("nan"), "pos_inf": floa
 def load_view(lowering: Lowering, operation: ir.Operation) -> None:
     """Elements outside the view have the padding value: a false guard leaves the register unchanged."""
     result, op = operation.results[0], operation.opview
-    kind, layout = element(result), layout_of(result.type)
-    address = ViewAddress(lowering, kind, layout, _view(lowering, op))
-    padding = _padding(lowering, operation, kind, op.padding)
-
-    def access(group: list[int]) -> _Access:
-        start, offset = address.address(group[0])
-        return _Access(start, offset, address.guard(group[0]), [padding] * len(group))
-
-    lowering.set(result, _loaded(lowering, op, kind, layout, _groups(op, kind, layout), access))
+    accesses = _view_accesses(lowering, op, result)
+    padding = _padding(lowering, operation, accesses.kind, op.padding)
+    lowering.set(result, _loaded(lowering, op, accesses, [padding] * accesses.layout.register_count))
 
 
 @lowers("tile_gpu.store_view")
 def store_view(lowering: Lowering, operation: ir.Operation) -> None:
     op = operation.opview
-    kind, layout = element(op.value), layout_of(op.value.type)
-    address = ViewAddress(lowering, kind, layout, _view(lowering, op))
-
-    def access(group: list[int]) -> _Access:
-        start, offset = address.address(group[0])
-        return _Access(start, offset, address.guard(group[0]))
-
-    _store(lowering, op, kind, layout, _groups(op, kind, layout), access)
+    _store(lowering, op, _view_accesses(lowering, op, op.value))
 
 
 @dataclass(frozen=True)
 class _Access:
-    """One instruction: address, immediate offset, predicate, and the result of a load if the predicate is false."""
+    """One instruction: address, immediate offset and predicate."""
 
     address: ir.Value
     offset: int
     guard: ir.Value | None
-    otherwise: Sequence[ir.Value] = ()
 
 
-def _loaded(
-    lowering: Lowering,
-    op: ir.OpView,
-    kind: PtxElement,
-    layout: LinearLayout,
-    groups: list[list[int]],
-    access: Callable[[list[int]], _Access],
-) -> list[ir.Value]:
-    """The registers of a loaded tile. Each thread that holds an element loads it if the access is weak."""
-    order = access_order(op)
-    distinct = [group for group in groups if layout.representatives[group[0]] == group[0]]
+@dataclass(frozen=True)
+class _Accesses:
+    """The accesses to the elements of a tile: the registers of each, and the instruction for these registers."""
+
+    kind: PtxElement
+    layout: LinearLayout
+    groups: list[list[int]]
+    instruction: Callable[[list[int]], _Access]
+
+
+def _loaded(lowering: Lowering, op: ir.OpView, accesses: _Accesses, otherwise: Sequence[ir.Value]) -> list[ir.Value]:
+    """The registers of a loaded tile; `otherwise` has the value of each if the predicate is false.
+
+    Each thread that holds an element loads it if the access is weak.
+    """
+    kind, layout, order = accesses.kind, accesses.layout, access_order(op)
+    distinct = [group for group in accesses.groups if layout.representatives[group[0]] == group[0]]
     holder = None if order.is_weak else first_holder(lowering, layout.free_thread_mask)
     registers: list[ir.Value | None] = [None] * layout.register_count
     for group in distinct:
-        one = access(group)
+        one = accesses.instruction(group)
         guard = conjunction(lowering, one.guard, holder)
         head = order.head(len(distinct))
-        otherwise = one.otherwise if guard is not None else None
-        loaded = load(lowering, head, kind, len(group), one.address, one.offset, guard, otherwise)
+        unread = [otherwise[r] for r in group] if guard is not None else None
+        loaded = load(lowering, head, kind, len(group), one.address, one.offset, guard, unread)
         for register, value in zip(group, loaded, strict=True):
             registers[register] = value
     order.fence(lowering, "acquire", len(distinct))
@@ -84,24 +76,29 @@ def _loaded(
     return found if order.is_weak else broadcast(lowering, kind, layout, found)
 
 
-def _store(
-    lowering: Lowering,
-    op: ir.OpView,
-    kind: PtxElement,
-    layout: LinearLayout,
-    groups: list[list[int]],
-    access: Callable[[list[int]], _Access],
-) -> None:
+def _store(lowering: Lowering, op: ir.OpView, accesses: _Accesses) -> None:
     """Stores each element once, by the first thread that holds it."""
-    order = access_order(op)
+    kind, layout, order = accesses.kind, accesses.layout, access_order(op)
     values = lowering.get(op.value)
     holder = first_holder(lowering, layout.free_thread_mask)
-    distinct = [group for group in groups if not group[0] & layout.free_register_mask]
+    distinct = [group for group in accesses.groups if not group[0] & layout.free_register_mask]
     order.fence(lowering, "release", len(distinct))
     for group in distinct:
-        one = access(group)
+        one = accesses.instruction(group)
         guard, head = conjunction(lowering, one.guard, holder), order.head(len(distinct))
         store(lowering, head, kind, [values[r] for r in group], one.address, one.offset, guard)
+
+
+def _view_accesses(lowering: Lowering, op: ir.OpView, tile: ir.Value) -> _Accesses:
+    """Of a view: vectors along its contiguous dimension, predicated where an index can be outside."""
+    kind, layout = element(tile), layout_of(tile.type)
+    address = ViewAddress(lowering, kind, layout, _view(lowering, op))
+
+    def instruction(group: list[int]) -> _Access:
+        start, offset = address.address(group[0])
+        return _Access(start, offset, address.guard(group[0]))
+
+    return _Accesses(kind, layout, _view_groups(op, kind, layout), instruction)
 
 
 def _view(lowering: Lowering, op: ir.OpView) -> View:
@@ -111,7 +108,7 @@ def _view(lowering: Lowering, op: ir.OpView) -> View:
     return View(lowering.scalar(op.base), offsets, extents, strides, list(inbounds))
 
 
-def _groups(op: ir.OpView, kind: PtxElement, layout: LinearLayout) -> list[list[int]]:
+def _view_groups(op: ir.OpView, kind: PtxElement, layout: LinearLayout) -> list[list[int]]:
     """The registers of each access."""
     if op.vector_dimension is None:
         return vector_groups(layout.register_count, ())
@@ -131,26 +128,26 @@ def _padding(lowering: Lowering, operation: ir.Operation, kind: PtxElement, name
 def load_global(lowering: Lowering, operation: ir.Operation) -> None:
     """Elements whose mask is false have the value of `other`, or zero."""
     result, op = operation.results[0], operation.opview
-    kind, layout = element(result), layout_of(result.type)
-    pointers, mask = lowering.get(op.pointers), _optional(lowering, op.mask)
-    other = _optional(lowering, op.other) or [lowering.constant(kind, 0)] * layout.register_count
-
-    def access(group: list[int]) -> _Access:
-        return _Access(pointers[group[0]], 0, mask[group[0]] if mask else None, [other[r] for r in group])
-
-    lowering.set(result, _loaded(lowering, op, kind, layout, _pointer_groups(op, kind, layout), access))
+    accesses = _pointer_accesses(lowering, op, result)
+    other = _optional(lowering, op.other) or [lowering.constant(accesses.kind, 0)] * accesses.layout.register_count
+    lowering.set(result, _loaded(lowering, op, accesses, other))
 
 
 @lowers("tile_gpu.store_global")
 def store_global(lowering: Lowering, operation: ir.Operation) -> None:
     op = operation.opview
-    kind, layout = element(op.value), layout_of(op.value.type)
+    _store(lowering, op, _pointer_accesses(lowering, op, op.value))
+
+
+def _pointer_accesses(lowering: Lowering, op: ir.OpView, tile: ir.Value) -> _Accesses:
+    """By pointers: vectors of elements whose pointers are successive, predicated by the mask."""
+    kind, layout = element(tile), layout_of(tile.type)
     pointers, mask = lowering.get(op.pointers), _optional(lowering, op.mask)
 
-    def access(group: list[int]) -> _Access:
+    def instruction(group: list[int]) -> _Access:
         return _Access(pointers[group[0]], 0, mask[group[0]] if mask else None)
 
-    _store(lowering, op, kind, layout, _pointer_groups(op, kind, layout), access)
+    return _Accesses(kind, layout, _pointer_groups(op, kind, layout), instruction)
 
 
 def _optional(lowering: Lowering, tile: ir.Value | None) -> list[ir.Value] | None:
