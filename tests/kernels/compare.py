@@ -1,4 +1,4 @@
-"""Runs a kernel in the simulator and the interpreter, and holds both against numpy."""
+"""Run a kernel in the simulator and the interpreter, and compare both with numpy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUNDINGS = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
 
 
 def matrix(random: np.random.Generator, shape: Sequence[int], dtype: Any, column_major: bool = False) -> np.ndarray:
-    """Normal numbers; rows (or columns) are padded so that each begins at a multiple of 16 bytes, as TMA wants."""
+    """Normally distributed numbers; each row (or column) starts at a multiple of 16 bytes, as TMA requires."""
     rows, columns = (shape[1], shape[0]) if column_major else shape
     aligned = 16 // np.dtype(dtype).itemsize
     padded = -(-columns // aligned) * aligned
@@ -28,9 +28,9 @@ def matrix(random: np.random.Generator, shape: Sequence[int], dtype: Any, column
 def product_tolerance(
     a: np.ndarray, b: np.ndarray, exact: np.ndarray, dtype: Any, *, operand_bits: int | None = None
 ) -> np.ndarray:
-    """What the arithmetic of a matrix multiply may lose, element by element, as a bound and not an estimate.
+    """Upper bound of the rounding error of each element of a matrix multiply.
 
-    `operand_bits`: fraction bits of operands that the tensor core cuts (tf32: 10).
+    `operand_bits`: fraction bits of operands that the tensor core truncates (tf32: 10).
     """
     magnitude = np.abs(a) @ np.abs(b)
     sums = -(-a.shape[1] // 8)
@@ -51,7 +51,7 @@ def run_everywhere(
     seeds: Sequence[int] = (0,),
     interpret: bool = True,
 ) -> list[list[np.ndarray]]:
-    """The outputs of the simulator for each seed, then (where wanted) of the interpreter, all from the same inputs."""
+    """The outputs of the simulator for each seed, then (if `interpret`) of the interpreter, from the same inputs."""
     compiled = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), hints=hints)
     results = []
     for backend, settings in [("simulate", {"seed": seed}) for seed in seeds] + [("interpret", {})] * interpret:
@@ -71,7 +71,7 @@ def _fresh(array: np.ndarray) -> np.ndarray:
 
 
 def assert_within(found: np.ndarray, exact: np.ndarray, tolerance: np.ndarray | float) -> None:
-    """Every element; the message names the worst."""
+    """Asserts that every element is within its tolerance; the message names the worst element."""
     error = np.abs(found.astype(np.float64) - exact)
     error[~np.isfinite(error)] = np.inf
     bound = np.broadcast_to(tolerance, error.shape)

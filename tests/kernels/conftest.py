@@ -1,4 +1,4 @@
-"""The two targets, and the switches of the lowering that must never change a result."""
+"""Parametrizes tests over the two targets and over the compiler hints that must not change a result."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ SWITCHES = [
 ]
 
 
-def _spelled(switches: dict[str, bool]) -> str:
+def _switches_id(switches: dict[str, bool]) -> str:
     return " ".join(f"{'' if on else 'no-'}{name}" for name, on in switches.items())
 
 
 def _is_covering(target: str, switches: dict[str, bool]) -> bool:
-    """Half of the product, in which any three values meet, and beside it what users get on both targets."""
+    """Half of the product, which contains every combination of three values, and the defaults on both targets."""
     off = [target != TARGETS[0], *(not on for on in switches.values())]
     return sum(off) % 2 == 0 or all(switches.values())
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Targets, alone or combined with the switches: combinations beside the covering half are for `make soak`."""
+    """Targets, alone or combined with the switches: combinations outside the covering half run in `make soak`."""
     if {"target", "switches"} <= set(metafunc.fixturenames):
         rows = [
             pytest.param(
-                target, switches, id=f"{target}-{_spelled(switches)}",
+                target, switches, id=f"{target}-{_switches_id(switches)}",
                 marks=() if _is_covering(target, switches) else pytest.mark.soak,
             )
             for target, switches in itertools.product(TARGETS, SWITCHES)
         ]  # fmt: skip
         metafunc.parametrize(("target", "switches"), rows)
-    elif "target" in metafunc.fixturenames and not _given(metafunc, "target"):
+    elif "target" in metafunc.fixturenames and not _is_parametrized(metafunc, "target"):
         metafunc.parametrize("target", TARGETS)
 
 
-def _given(metafunc: pytest.Metafunc, name: str) -> bool:
+def _is_parametrized(metafunc: pytest.Metafunc, name: str) -> bool:
     names = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
     return any(name in (given.replace(" ", "").split(",") if isinstance(given, str) else given) for given in names)

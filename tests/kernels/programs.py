@@ -1,4 +1,4 @@
-"""Kernels that take every way through the lowering; test_programs compares most with numpy, ptxas reads all."""
+"""Kernels that cover every strategy of the lowering; test_programs.py compares most with numpy, ptxas accepts all."""
 
 import tilec as ct
 
@@ -8,7 +8,7 @@ ZERO = ct.PaddingMode.ZERO
 
 @ct.kernel
 def matmul(A, B, C, tm: Const, tn: Const, tk: Const):
-    """One tile a block, accumulator carried by the loop over K."""
+    """One tile per block; the loop over K carries the accumulator."""
     i, j = ct.bid(0), ct.bid(1)
     acc = ct.full((tm, tn), 0, dtype=ct.float32)
     for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
@@ -60,7 +60,7 @@ def two_products(A, B, C, P, Q, tm: Const, tn: Const, tk: Const):
 
 @ct.kernel
 def product_and_row_sums(A, B, C, R, tm: Const, tn: Const, tk: Const):
-    """A feeds mma, and a sum over its rows before and after the multiply."""
+    """A is an operand of mma, and its rows are summed before and after the multiply."""
     i = ct.bid(0)
     acc = ct.full((tm, tn), 0, dtype=ct.float32)
     sums = ct.full((tm,), 0, dtype=ct.float32)
@@ -76,7 +76,7 @@ def product_and_row_sums(A, B, C, R, tm: Const, tn: Const, tk: Const):
 
 @ct.kernel
 def product_under_if_and_tile(A, B, C, R, wanted, t: Const):
-    """A feeds mma under a condition, and a store."""
+    """A is an operand of an mma under a condition, and is stored."""
     a = ct.load(A, index=(0, 0), shape=(t, t))
     acc = ct.full((t, t), 0, dtype=ct.float32)
     if wanted > 0:
@@ -149,7 +149,7 @@ def persistent(A, B, C, tm: Const, tn: Const, tk: Const):
 
 @ct.kernel
 def under_if(A, B, C, tm: Const, tn: Const, tk: Const):
-    """Only every other step along K is multiplied."""
+    """Only every second tile along K is multiplied."""
     i, j = ct.bid(0), ct.bid(1)
     acc = ct.full((tm, tn), 0, dtype=ct.float32)
     for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
@@ -183,7 +183,7 @@ def strided_matmul(A, B, C, tm: Const, tn: Const, tk: Const, step: Const):
 
 @ct.kernel
 def softmax(X, Y, rows: Const, columns: Const):
-    """Each row, held whole."""
+    """The softmax of each row; one tile contains whole rows."""
     x = ct.load(X, index=(ct.bid(0), 0), shape=(rows, columns), padding_mode=ct.PaddingMode.NEG_INF).astype(ct.float32)
     e = ct.exp(x - ct.max(x, axis=1, keepdims=True))
     ct.store(Y, index=(ct.bid(0), 0), tile=(e / ct.sum(e, axis=1, keepdims=True)).astype(Y.dtype))
@@ -199,7 +199,7 @@ def sums(X, R, C, rows: Const, columns: Const):
 
 @ct.kernel
 def attention(Q, K, V, O, scale: ct.Constant[float], tm: Const, tn: Const, width: Const):  # noqa: E741
-    """Softmax(Q @ K.T * scale) @ V with the maximum and the sum kept as it goes: two multiplies chained in a loop."""
+    """Softmax(Q @ K.T * scale) @ V with a running maximum and sum: two multiplies chained in a loop."""
     i = ct.bid(0)
     q = ct.load(Q, index=(i, 0), shape=(tm, width), padding_mode=ZERO)
     largest = ct.full((tm, 1), -1e30, dtype=ct.float32)
@@ -209,18 +209,18 @@ def attention(Q, K, V, O, scale: ct.Constant[float], tm: Const, tn: Const, width
         k = ct.load(K, index=(j, 0), shape=(tn, width), padding_mode=ZERO)
         v = ct.load(V, index=(j, 0), shape=(tn, width), padding_mode=ZERO)
         s = ct.mma(q, ct.transpose(k), ct.full((tm, tn), 0, dtype=ct.float32)) * scale
-        above = ct.maximum(largest, ct.max(s, axis=1, keepdims=True))
-        p = ct.exp(s - above)
-        shrunk = ct.exp(largest - above)
-        total = total * shrunk + ct.sum(p, axis=1, keepdims=True)
-        acc = ct.mma(p.astype(Q.dtype), v, acc * shrunk)
-        largest = above
+        new_largest = ct.maximum(largest, ct.max(s, axis=1, keepdims=True))
+        p = ct.exp(s - new_largest)
+        factor = ct.exp(largest - new_largest)
+        total = total * factor + ct.sum(p, axis=1, keepdims=True)
+        acc = ct.mma(p.astype(Q.dtype), v, acc * factor)
+        largest = new_largest
     ct.store(O, index=(i, 0), tile=(acc / total).astype(O.dtype))
 
 
 @ct.kernel
 def in_place(X, rows: Const, columns: Const):
-    """Each block mirrors its tile at the diagonal, in the memory it came from, then adds its first rows to its last."""
+    """Each block transposes its tile in place, then adds its first half of the rows to the second half."""
     x = ct.load(X, index=(ct.bid(0), 0), shape=(rows, columns))
     ct.store(X, index=(ct.bid(0), 0), tile=ct.transpose(x))
     view = X.tiled_view((rows // 2, columns))
@@ -230,7 +230,7 @@ def in_place(X, rows: Const, columns: Const):
 
 @ct.kernel
 def running_sum(X, Y, rows: Const, columns: Const):
-    """The same tile is stored in every iteration: the last one counts."""
+    """Every iteration stores the same tile, so the last store determines the result."""
     acc = ct.full((rows, columns), 0, dtype=ct.float32)
     for i in range(ct.num_tiles(X, axis=0, shape=(rows, columns))):
         acc = acc + ct.load(X, index=(i, 0), shape=(rows, columns))
@@ -239,7 +239,7 @@ def running_sum(X, Y, rows: Const, columns: Const):
 
 @ct.kernel
 def early_exits(X, Y, size: Const, limit: Const):
-    """Sums tiles, without every third, until the sum of all passes a limit; nothing at all in blocks past the first."""
+    """Sums tiles except every third until the total exceeds a limit; only block 0 does so, all others return."""
     if ct.bid(0) > 0:
         return
     total = ct.full((size,), 0, dtype=ct.int32)
@@ -258,13 +258,13 @@ def early_exits(X, Y, size: Const, limit: Const):
 
 @ct.kernel
 def gathered(X, I, Y, size: Const):  # noqa: E741
-    """Elements picked by index; an index outside gives padding."""
+    """Elements selected by index; an index out of bounds yields the padding value."""
     ct.store(Y, index=(ct.bid(0),), tile=ct.gather(X, (ct.load(I, index=(ct.bid(0),), shape=(size,)),)))
 
 
 @ct.kernel
 def batched(A, B, C, tm: Const, tn: Const, tk: Const):
-    """Tiles of three dimensions, one of them of one element, reshaped before and after mma."""
+    """Three-dimensional tiles whose first extent is 1, reshaped before and after mma."""
     i, j, batch = ct.bid(0), ct.bid(1), ct.bid(2)
     acc = ct.full((tm, tn), 0, dtype=ct.float32)
     for k in range(ct.num_tiles(A, axis=2, shape=(1, tm, tk))):
@@ -276,7 +276,7 @@ def batched(A, B, C, tm: Const, tn: Const, tk: Const):
 
 @ct.kernel
 def layer_norm(X, W, B, Y, eps: ct.Constant[float], size: Const):
-    """Each row less its mean, by its deviation, scaled and shifted."""
+    """Subtracts the mean of each row, divides by its standard deviation, multiplies by W and adds B."""
     row, width = ct.bid(0), X.shape[1]
     x = ct.load(X, index=(row, 0), shape=(1, size), padding_mode=ZERO)
     mean = ct.sum(x, axis=1, keepdims=True) / width

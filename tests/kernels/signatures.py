@@ -1,4 +1,4 @@
-"""Signatures to compile each kernel of programs.py for."""
+"""The signatures for which each kernel of programs.py is compiled."""
 
 from __future__ import annotations
 

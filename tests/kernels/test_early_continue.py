@@ -1,4 +1,4 @@
-"""An early continue that resets the accumulator of a multiply leaves the other iterations right."""
+"""An early continue that resets the accumulator of a multiply does not change the other iterations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def reset_and_continue(a, b, c, resets: int):
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 @pytest.mark.parametrize("resets", [0, 2])
-def test_iterations_after_the_last_reset_count(target: str, resets: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_is_the_product_of_iterations_after_the_last_reset(
+    target: str, resets: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TILEC_TARGET", target)
     random = np.random.default_rng(resets)
     a, b = (random.integers(-2, 3, shape).astype(np.float16) for shape in ((SIZE, 4 * SIZE), (4 * SIZE, SIZE)))

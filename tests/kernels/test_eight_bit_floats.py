@@ -1,4 +1,4 @@
-"""Elements of 8 bits that are stored only: everything that moves them keeps their bits."""
+"""8-bit floats without arithmetic: every operation that moves elements preserves their bits."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ CASES = {
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.__name__)
 @pytest.mark.parametrize("kernel", CASES, ids=lambda kernel: kernel.name)
-def test_moves_keep_every_bit(target, dtype, kernel):
+def test_data_movement_preserves_bits(target, dtype, kernel):
     random = np.random.default_rng(3)
     for rows, columns in ((16, 64), (64, 16), (1, 256)):
         x, y = (random.integers(0, 256, (rows, columns)).astype(np.uint8) for _ in range(2))
         exact = CASES[kernel](x, y)
-        # NaN is a set of codes, one of which numpy may pick; bits are compared where none is meant.
+        # Bits are compared, because numpy may replace the encoding of a NaN by another one.
         args = (x.view(dtype), y.view(dtype), np.zeros(exact.shape, dtype), rows, columns)
         for (z,) in run_everywhere(kernel, (1,), args, (2,), target=target, hints={}):
             assert np.array_equal(z.view(np.uint8), exact)
@@ -96,7 +96,7 @@ def test_moves_keep_every_bit(target, dtype, kernel):
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.__name__)
-def test_what_lies_outside_is_zero_bits(target, dtype):
+def test_elements_out_of_bounds_load_as_zero_bits(target, dtype):
     x = np.random.default_rng(4).integers(0, 256, (20, 48)).astype(np.uint8)
     args = (x.view(dtype), x.view(dtype), np.full((32, 64), 2, dtype), 16, 64)
     exact = np.zeros((32, 64), np.uint8)

@@ -1,4 +1,4 @@
-"""Loops count right wherever their bounds lie: the interpreter, PTX and exact Python integers agree."""
+"""Loops run the right number of iterations for all bounds: the interpreter and PTX agree with Python integers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tilec
 
 TYPES = ("i8", "i16", "i32", "i64")
 SIGNS = ("", "unsigned ")
-# Iterations of a generated loop.
+# The most iterations of a generated loop.
 MOST_TRIPS = 12
 
 
@@ -27,7 +27,7 @@ def trips(lower: int, upper: int, step: int) -> int:
 
 
 def cases(type: str, sign: str, count: int) -> list[tuple[int, int, int]]:
-    """Lower bound, upper bound and step, many of them near the ends of the type and the change of sign."""
+    """Lower bound, upper bound and step, many of them near the limits of the type and near zero."""
     rng = random.Random(f"{type} {sign}")
     low, high = limits(type, sign)
     half = 2 ** (int(type[1:]) - 1)
@@ -49,7 +49,7 @@ NAMES = ("lower", "upper", "step")
 
 
 def from_arguments(type: str) -> str:
-    """The bounds from the entry's arguments, which are i64."""
+    """Converts the entry's arguments, which are i64, to bounds of `type`."""
     if type == "i64":
         return "\n".join(f"%{name} = assume div_by<1>, %{name}64 : tile<i64>" for name in NAMES)
     return "\n".join(f"%{name} = trunci %{name}64 : tile<i64> -> tile<{type}>" for name in NAMES)
@@ -123,7 +123,7 @@ M, N, K = 64, 32, 64
 
 @cache
 def accumulating(type: str, sign: str, target: str, roles: bool, pipeline: bool):
-    """A loop that adds a product of ones in each iteration, its operands by TMA: counts the iterations."""
+    """A loop that adds a product of ones per iteration, whose operands TMA copies: the result counts the iterations."""
     shapes = ((M, K, "f16"), (K, N, "f16"), (M, N, "f32"))
     a, b, c = (f"tensor_view<{rows}x{columns}x{e}, strides=[{columns},1]>" for rows, columns, e in shapes)
     va, vb, vc = (
@@ -160,7 +160,7 @@ def accumulating(type: str, sign: str, target: str, roles: bool, pipeline: bool)
 
 
 def aligned(count: int, dtype) -> np.ndarray:
-    """Ones at a multiple of 128 bytes."""
+    """Zeros at an address that is a multiple of 128 bytes."""
     size = count * np.dtype(dtype).itemsize
     raw = np.zeros(size + 128, np.uint8)
     start = -raw.ctypes.data % 128
@@ -170,7 +170,7 @@ def aligned(count: int, dtype) -> np.ndarray:
 @pytest.mark.parametrize(("roles", "pipeline"), list(product((True, False), repeat=2)))
 @pytest.mark.parametrize("sign", SIGNS, ids=("signed", "unsigned"))
 @pytest.mark.parametrize("type", TYPES)
-def test_copies_that_run_ahead(type, sign, target, roles, pipeline):
+def test_prefetched_copies_match_the_iterations(type, sign, target, roles, pipeline):
     compiled = accumulating(type, sign, target, roles, pipeline)
     a, b, c = aligned(M * K, np.float16), aligned(K * N, np.float16), aligned(M * N, np.float32)
     a[:], b[:] = 1, 1

@@ -1,4 +1,4 @@
-"""examples/matmul.py for every input and accumulator type, both orders of A and B, both targets, and ragged shapes."""
+"""examples/matmul.py for all input and accumulator types, row- and column-major operands, targets and ragged shapes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS = {
     "f16-accumulator": (np.float16, np.float16, (128, 64, 64), False, True),
 }
 TF32_FRACTION_BITS = 10
-# M, N, K: whole tiles, ragged in some or all directions, K below a tile, K that runs a ring of four twice round.
+# M, N, K: whole tiles, partial tiles in some or all dimensions, K below a tile, K of more than two rings of four slots.
 SHAPES = [
     (128, 64, 64),
     (256, 128, 128),
@@ -69,14 +69,14 @@ def check(
 
 
 def _covering() -> list[tuple[str, tuple[int, int, int], tuple[bool, bool], str]]:
-    """Every kind with every shape on both targets, each with one order: so that any two values also meet."""
+    """Every kind with every shape on both targets; one order each, varied so that all pairs of values occur."""
     rows = []
     for (k, kind), (s, shape), (t, target) in itertools.product(*map(enumerate, (KINDS, SHAPES, TARGETS))):
         rows.append((kind, shape, ORDERS[(k + s + 2 * t) % len(ORDERS)], target))
     return rows
 
 
-def test_any_two_values_meet() -> None:
+def test_cases_cover_all_pairs_of_values() -> None:
     rows = _covering()
     for first, second in itertools.combinations(range(4), 2):
         values = [{row[axis] for row in rows} for axis in (first, second)]
@@ -84,8 +84,8 @@ def test_any_two_values_meet() -> None:
 
 
 @pytest.mark.parametrize(("kind", "shape", "orders", "target"), _covering(), ids=str)
-def test_right_for_one_adversarial_seed(kind, shape, orders, target):
-    # The other three quarters of the product run in test_the_full_product.
+def test_one_adversarial_seed(kind, shape, orders, target):
+    # The other three quarters of the product run in test_full_product.
     check(kind, shape, orders, target, range(1, 2), interpret=orders == (False, False))
 
 
@@ -98,7 +98,7 @@ TWENTY_SEEDS = [
 
 
 @pytest.mark.parametrize(("kind", "shape", "target"), TWENTY_SEEDS, ids=str)
-def test_right_for_twenty_seeds(kind, shape, target):
+def test_twenty_seeds(kind, shape, target):
     check(kind, shape, (False, False), target, range(20), interpret=False)
 
 
@@ -106,5 +106,5 @@ def test_right_for_twenty_seeds(kind, shape, target):
 @pytest.mark.parametrize("orders", ORDERS, ids=lambda orders: "".join("ft"[order] for order in orders))
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "x".join(map(str, shape)))
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_full_product(kind, shape, orders, target):
+def test_full_product(kind, shape, orders, target):
     check(kind, shape, orders, target, range(20), interpret=True)

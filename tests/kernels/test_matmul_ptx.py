@@ -1,4 +1,4 @@
-"""The PTX of matmul has the shape that the hardware wants: nothing but TMA, barriers and tensor cores in the K loop."""
+"""The K loops of matmul's PTX contain only TMA copies, barriers and tensor core instructions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIGNATURE = "A: f16[?,?], B: f16[?,?], C: f16[?,?], tm=128, tn=128, tk=64"
 
 @pytest.fixture
 def instructions(target) -> list[str]:
-    """Labels and instructions without comments, guards and line breaks inside them."""
+    """Labels and instructions, one per element, without comments and guard predicates."""
     ptx = tilec.compile(programs.matmul, target=target, signature=SIGNATURE, stop="ptx").ptx
     body = re.sub(r"//.*", "", ptx.partition("\n{\n")[2])
     joined = re.sub(r"(?<![;:{])\n\s+", " ", body)
@@ -38,7 +38,7 @@ def test_no_generic_access(instructions):
     assert all(re.match(r"(ld|st)\.(global|shared|param)", line) for line in accesses)
 
 
-def test_the_k_loops_only_copy_and_multiply(instructions, target):
+def test_k_loops_only_copy_and_multiply(instructions, target):
     multiply = "tcgen05.mma" if target == "sm_100a" else "wgmma.mma_async"
     inner = [loop for loop in loops(instructions) if any(line.startswith((multiply, "cp.async.bulk")) for line in loop)]
     assert any(line.startswith(multiply) for loop in inner for line in loop)

@@ -1,4 +1,4 @@
-"""Memory order and scope of every access reach PTX, and scalars read from memory are the same in all threads."""
+"""PTX has the memory order and scope of every access, and all threads use the same value of a scalar load."""
 
 from __future__ import annotations
 
@@ -63,26 +63,26 @@ COPIES = {"view": view_copy, "pointers": pointer_copy, "scalar": scalar_copy}
 
 
 def memory_instructions(ptx: str) -> list[str]:
-    """Loads and stores of global memory and fences, each kind once, in order."""
+    """Distinct loads and stores of global memory and fences, in order of their first occurrence."""
     found = re.findall(r"\b((?:ld|st)\.[\w.:]*global[\w.]*|fence\.acq_rel\.\w+)", ptx)
     return list(dict.fromkeys(found))
 
 
 def expected(load: str, store: str, scope: str | None, one_per_thread: bool, width: str) -> list[str]:
-    """One access of a thread carries its order; several are relaxed accesses with one fence of the scope."""
-    spelled = SCOPES[scope]
-    fence = f"fence.acq_rel.{spelled}"
+    """A single access per thread has its own order; several are relaxed accesses with one fence of the scope."""
+    ptx_scope = SCOPES[scope]
+    fence = f"fence.acq_rel.{ptx_scope}"
     before = [fence] if store == "release" and not one_per_thread else []
     after = [fence] if load == "acquire" and not one_per_thread else []
     loads, stores = (load, store) if one_per_thread else ("relaxed", "relaxed")
-    reads, writes = f"ld.{loads}.{spelled}.global.{width}", f"st.{stores}.{spelled}.global.{width}"
+    reads, writes = f"ld.{loads}.{ptx_scope}.global.{width}", f"st.{stores}.{ptx_scope}.global.{width}"
     return list(dict.fromkeys([reads, *after, *before, writes]))
 
 
 @pytest.mark.parametrize("kind", COPIES)
 @pytest.mark.parametrize(("load", "store", "scope"), ORDERS)
 @pytest.mark.parametrize("element", WIDTHS)
-def test_order_and_scope_reach_ptx(kind, load, store, scope, element, target):
+def test_ptx_has_order_and_scope(kind, load, store, scope, element, target):
     with_scope = [order if scope is None else f"{order} {scope}" for order in (load, store)]
     ptx = tilec.compile(entry(COPIES[kind](*with_scope, element), element), target=target, stop="ptx").ptx
     found = memory_instructions(ptx)
@@ -94,7 +94,7 @@ def test_order_and_scope_reach_ptx(kind, load, store, scope, element, target):
 
 @pytest.mark.parametrize("kind", COPIES)
 @pytest.mark.parametrize(("load", "store", "scope"), ORDERS)
-def test_the_assembler_takes_it_and_values_are_copied(kind, load, store, scope, target):
+def test_ptxas_accepts_the_copy_and_values_are_copied(kind, load, store, scope, target):
     with_scope = [order if scope is None else f"{order} {scope}" for order in (load, store)]
     compiled = tilec.compile(entry(COPIES[kind](*with_scope, "f32")), target=target, stop="cubin")
     x, y = np.arange(1, 513, dtype=np.float32), np.zeros(512, np.float32)
@@ -126,23 +126,23 @@ MESSAGE = """
     }"""
 
 
-def test_a_spin_wait_branches_on_one_value(target):
+def test_spin_wait_branches_on_one_loaded_value(target):
     ptx = tilec.compile(entry(MESSAGE), target=target, stop="ptx").ptx
     loop = ptx[ptx.index("$while:") : ptx.index("$while_end:")]
     loads = re.findall(r"(@%p\d+ )?ld\.acquire\.gpu\.global\.b32", loop)
-    assert loads and all(loads), "only the first holder loads"
+    assert loads and all(loads), "only one thread loads"
     assert re.search(r"ld\.acquire.*bar\.sync.*ld\.shared\.b32 (%r\d+).*setp\.\w+\.s32 %p\d+, \1,", loop, re.DOTALL)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_message_arrives(seed, target):
+def test_flag_publishes_the_data(seed, target):
     compiled = tilec.compile(entry(MESSAGE), target=target, stop="ptx")
     data, result, flag = np.zeros(4, np.float32), np.zeros(4, np.float32), np.zeros(4, np.int32)
     tilec.run(compiled, (2,), [data, result, flag], backend="simulate", seed=seed)
     assert result[0] == 7.0
 
 
-def test_nothing_moves_before_an_acquire_or_behind_a_release(target):
+def test_accesses_stay_after_an_acquire_and_before_a_release(target):
     ptx = tilec.compile(entry(MESSAGE), target=target, stop="ptx").ptx
     lines = [line.strip() for line in re.sub(r"//.*", "", ptx).splitlines()]
 

@@ -1,4 +1,4 @@
-"""Accesses through pointers that tokens order, of tiles of different shapes."""
+"""Token-ordered accesses through pointers whose tiles have different shapes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Const = ct.Constant[int]
 
 @ct.kernel
 def store_then_load(X, Y, Z, written: Const, read: Const):
-    """The load waits for the token of the store; the tiles share nothing else."""
+    """The load waits for the token of the store; no value connects them."""
     ct.scatter(X, ct.arange(written, dtype=ct.int32), ct.load(Y, index=(0,), shape=(written,)))
     found = ct.gather(X, ct.arange(read, dtype=ct.int32) * 3)
     ct.scatter(X, ct.arange(read, dtype=ct.int32), ct.zeros((read,), dtype=X.dtype))
@@ -23,7 +23,7 @@ def store_then_load(X, Y, Z, written: Const, read: Const):
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 @pytest.mark.parametrize(("written", "read"), [(128, 16), (16, 4), (64, 256), (1, 32)])
-def test_a_load_after_a_store_of_another_shape(target, written, read):
+def test_load_sees_an_ordered_store_of_another_shape(target, written, read):
     random = np.random.default_rng(5)
     X, Y = (random.integers(0, 100, 1024).astype(np.int32) for _ in range(2))
     Z = np.zeros(read, np.int32)

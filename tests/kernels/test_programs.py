@@ -1,4 +1,4 @@
-"""Every shape of kernel that the lowering treats in a way of its own, with each switch of the lowering on and off."""
+"""Kernels that cover every strategy of the lowering agree with numpy, with each compiler hint on and off."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_two_products_share_an_operand(target, switches, random):
 
 @pytest.mark.parametrize("tile", [(128, 64, 64), (32, 32, 32), (16, 64, 16)], ids=str)
 @pytest.mark.parametrize("dtype", ["f2", "f4"])
-def test_an_operand_is_summed_too(target, switches, random, tile, dtype):
+def test_operand_is_also_reduced(target, switches, random, tile, dtype):
     tm, tn, tk = tile
     A, B = matrix(random, (2 * tm - 8, 3 * tk - 8), dtype), matrix(random, (3 * tk - 8, tn), dtype)
     C, R = np.zeros((2 * tm - 8, tn), np.float32), np.zeros(2 * tm - 8, np.float32)
@@ -50,7 +50,7 @@ def test_an_operand_is_summed_too(target, switches, random, tile, dtype):
 
 @pytest.mark.parametrize("wanted", [0, 1])
 @pytest.mark.parametrize("size", [16, 32, 128])
-def test_an_operand_of_a_conditional_multiply_is_stored_too(target, switches, random, size, wanted):
+def test_operand_of_a_conditional_multiply_is_also_stored(target, switches, random, size, wanted):
     A, B = matrix(random, (size, size), "f2"), matrix(random, (size, size), "f2")
     C, R = np.zeros((size, size), np.float32), np.zeros((size, size), np.float16)
     a, b = f64(A, B)
@@ -60,7 +60,7 @@ def test_an_operand_of_a_conditional_multiply_is_stored_too(target, switches, ra
         assert_within(r, a, 0.0)
 
 
-def test_a_result_becomes_an_operand(target, switches, random):
+def test_result_is_an_operand_of_the_next_multiply(target, switches, random):
     A, B, C = matrix(random, (136, 200), "f2"), matrix(random, (200, 64), "f2"), matrix(random, (64, 56), "f2")
     D = np.zeros((136, 56), np.float16)
     a, b, c = f64(A, B, C)
@@ -72,7 +72,7 @@ def test_a_result_becomes_an_operand(target, switches, random):
         assert_within(d, exact, tolerance)
 
 
-def test_one_multiply_outside_of_a_loop(target, switches, random):
+def test_multiply_outside_a_loop(target, switches, random):
     A, B, C = matrix(random, (136, 64), "f2"), matrix(random, (64, 72), "f2"), matrix(random, (136, 72), "f4")
     D = np.zeros((136, 72), np.float32)
     a, b, c = f64(A, B, C)
@@ -82,7 +82,7 @@ def test_one_multiply_outside_of_a_loop(target, switches, random):
         assert_within(d, a @ b + c, tolerance)
 
 
-def test_an_operand_is_computed_first(target, switches, random):
+def test_computed_operand(target, switches, random):
     A, B = matrix(random, (136, 200), "f2"), matrix(random, (200, 136), "f2")
     C = np.zeros((136, 136), np.float16)
     a, b = f64(A, B)
@@ -93,7 +93,7 @@ def test_an_operand_is_computed_first(target, switches, random):
         assert_within(c, 2 * a @ b, product_tolerance(2 * a, b, 2 * a @ b, "f2"))
 
 
-def test_the_accumulator_is_rescaled_in_the_loop(target, switches, random):
+def test_accumulator_is_rescaled_in_the_loop(target, switches, random):
     A, B = matrix(random, (136, 200), "f2"), matrix(random, (200, 136), "f2")
     C = np.zeros((136, 136), np.float16)
     a, b = f64(A, B)
@@ -106,7 +106,7 @@ def test_the_accumulator_is_rescaled_in_the_loop(target, switches, random):
         assert_within(c, exact, product_tolerance(a, b, exact, "f2"))
 
 
-def test_a_block_walks_over_several_tiles(target, switches, random):
+def test_persistent_block_computes_several_tiles(target, switches, random):
     A, B = matrix(random, (300, 200), "f2"), matrix(random, (200, 150), "f2")
     C = np.zeros((300, 152), np.float16)[:, :150]
     a, b = f64(A, B)
@@ -114,7 +114,7 @@ def test_a_block_walks_over_several_tiles(target, switches, random):
         assert_within(c, a @ b, product_tolerance(a, b, a @ b, "f2"))
 
 
-def test_a_multiply_under_a_condition(target, switches, random):
+def test_multiply_under_a_condition(target, switches, random):
     A, B = matrix(random, (136, 328), "f2"), matrix(random, (328, 72), "f2")
     C = np.zeros((136, 72), np.float16)
     a, b = f64(A, B)
@@ -144,7 +144,7 @@ def test_strided_views(target, switches, random, steps):
 
 
 @pytest.mark.parametrize("step", [48, 96], ids=["overlap", "gaps"])
-def test_strided_view_feeds_a_multiply(target, switches, random, step):
+def test_tile_of_a_strided_view_is_an_operand(target, switches, random, step):
     A, B = matrix(random, (136, 400), "f2"), matrix(random, (200, 72), "f2")
     C = np.zeros((136, 72), np.float16)
     a, b = f64(A, B)
@@ -160,7 +160,7 @@ def test_strided_view_feeds_a_multiply(target, switches, random, step):
         assert_within(c, gathered @ b, product_tolerance(gathered, b, gathered @ b, "f2"))
 
 
-# A softmax is four float32 operations in a row, exp is within 2 units in the last place, 256 are summed in any order.
+# Each element takes four float32 operations, an exp within 2 units in the last place, and a sum of 256 in any order.
 SOFTMAX_RELATIVE = (4 + 2 + 256) * 2.0**-24
 
 
@@ -202,7 +202,7 @@ def test_attention(target, switches, random):
         assert_within(found, exact, tolerance)
 
 
-def test_memory_is_read_and_written_in_order(target, switches, random):
+def test_in_place_updates_are_ordered(target, switches, random):
     X = matrix(random, (128, 64), "f4")
     exact = X.astype(np.float64).reshape(2, 64, 64).transpose(0, 2, 1).copy()
     exact[:, 32:] += exact[:, :32]
@@ -210,15 +210,15 @@ def test_memory_is_read_and_written_in_order(target, switches, random):
         assert_within(x, exact.reshape(128, 64), 2.0**-24 * np.abs(exact.reshape(128, 64)))
 
 
-def test_the_last_store_of_a_tile_stays(target, switches, random):
+def test_last_store_of_a_tile_determines_the_result(target, switches, random):
     X, Y = matrix(random, (256, 64), "f4"), np.zeros((64, 64), np.float32)
     parts = X.astype(np.float64).reshape(4, 64, 64)
     for (y,) in run_everywhere(programs.running_sum, (1,), (X, Y, 64, 64), (1,), target=target, hints=switches):
         assert_within(y, parts.sum(axis=0), 4 * 2.0**-24 * np.abs(parts).sum(axis=0))
 
 
-@pytest.mark.parametrize("limit", [0, 3000, 10**6], ids=["at once", "on the way", "never"])
-def test_loops_are_left_early(target, switches, limit):
+@pytest.mark.parametrize("limit", [0, 3000, 10**6], ids=["first iteration", "later iteration", "never"])
+def test_break_continue_and_return(target, switches, limit):
     X, Y = np.arange(10 * 64, dtype=np.int32) % 50, np.zeros(64, np.int32)
     total = np.zeros(64, np.int32)
     for i, tile in enumerate(X.reshape(10, 64), 1):
@@ -230,14 +230,14 @@ def test_loops_are_left_early(target, switches, limit):
         assert_within(y, total, 0.0)
 
 
-def test_elements_are_gathered(target, switches, random):
+def test_gather(target, switches, random):
     X, picked = random.standard_normal(50).astype(np.float32), random.integers(0, 50, 128).astype(np.int32)
     Y = np.zeros(128, np.float32)
     for (y,) in run_everywhere(programs.gathered, (2,), (X, picked, Y, 64), (2,), target=target, hints=switches):
         assert_within(y, X[picked].astype(np.float64), 0.0)
 
 
-def test_batches_of_products(target, switches, random):
+def test_batched_multiply(target, switches, random):
     A = random.standard_normal((3, 130, 72), np.float32).astype(np.float16)
     B = random.standard_normal((3, 72, 136), np.float32).astype(np.float16)
     C = np.zeros((3, 130, 136), np.float16)

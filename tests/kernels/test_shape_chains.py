@@ -1,4 +1,4 @@
-"""Chains of broadcast, reshape, permute, reduce and compare, extents of one among them, against numpy."""
+"""Random chains of broadcast, reshape, permute, reduce and compare, some with extents of 1, agree with numpy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STEPS = 10
 
 
 def step(x, number):
-    """One step of a chain on a tile of two dimensions; `expected_step` says the same in numpy."""
+    """One step of a chain on a two-dimensional tile; `expected_step` computes the same in numpy."""
     if number == 0:
         return ct.sum(x, axis=0, keepdims=True)
     elif number == 1:
@@ -60,7 +60,7 @@ def chain(X, Z, rows: Const, columns: Const, s0: Const, s1: Const, s2: Const, s3
 
 
 SHAPES = [(1, 1), (1, 16), (32, 1), (2, 2), (8, 16), (128, 4)]
-# Elements of the largest tile of a chain: one of three dimensions is as large as its rows times its columns squared.
+# Most elements of a tile in a chain: step 7 makes a tile of rows x columns x columns.
 LARGEST = 1 << 13
 
 
@@ -94,7 +94,7 @@ def test_chains(target, seed):
 
 @ct.kernel
 def one_hot_sum(X, H, size: Const, bins: Const):
-    """How often each bin occurs, by comparing each element with each bin."""
+    """Counts the occurrences of each bin by comparing each element with each bin."""
     v = ct.gather(X, ct.arange(size, dtype=ct.int32), padding_value=-1)
     hits = (v[:, None] == ct.arange(bins, dtype=ct.int32)[None, :]).astype(ct.int32)
     ct.scatter(H, ct.arange(bins, dtype=ct.int32), ct.sum(hits, axis=0))

@@ -1,4 +1,4 @@
-"""The stride of an extent of one element means nothing: when compiling, at launch, in the interpreter."""
+"""The stride of a dimension of extent 1 has no effect in the compiler, at launch and in the interpreter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilec.errors import TilecError
 
 COLUMN = "tensor_view<64x1xf32, strides=[1,1]>"
 COLUMN_VIEW = f"partition_view<tile=(1x64), {COLUMN}, dim_map=[1, 0]>"
-# Both strides are one; the tile runs along the extent of 64.
+# Both strides are 1; the tile covers the dimension of extent 64.
 TWO_STRIDES_OF_ONE = f"""
     %x = constant <f32: 5.0> : tile<1x64xf32>
     %t = make_tensor_view %p, shape = [64, 1], strides = [1, 1] : {COLUMN}
@@ -19,8 +19,8 @@ TWO_STRIDES_OF_ONE = f"""
 
 ROWS = "tensor_view<?x64xf32, strides=[?,1]>"
 ROWS_VIEW = f"partition_view<tile=(1x64), {ROWS}>"
-# cuTile 1.7 marks the stride of an extent of one like all others.
-MARKED_STRIDE = f"""
+# cuTile 1.7 assumes div_by of the stride of an extent of 1 as of all others.
+ASSUMED_STRIDE = f"""
     %x = constant <f32: 5.0> : tile<1x64xf32>
     %one = constant <i32: 1> : tile<i32>
     %n1 = assume bounded<0, ?>, %n : tile<i32>
@@ -30,7 +30,7 @@ MARKED_STRIDE = f"""
     %v = make_partition_view %t : {ROWS_VIEW}
     %k = store_view_tko weak %x, %v[%z, %z] : tile<1x64xf32>, {ROWS_VIEW}, tile<i32> -> token"""
 
-BODIES = {"two strides of one": TWO_STRIDES_OF_ONE, "a marked stride": MARKED_STRIDE}
+BODIES = {"two strides of 1": TWO_STRIDES_OF_ONE, "assumed stride": ASSUMED_STRIDE}
 
 
 def module(body: str) -> tilec.Module:
@@ -47,9 +47,9 @@ def aligned(count: int) -> np.ndarray:
     return raw[start : start + 4 * count].view(np.float32)
 
 
-@pytest.mark.parametrize("what", BODIES)
-def test_the_tile_is_stored_by_tma(what, target):
-    compiled = tilec.compile(module(BODIES[what]), target=target, stop="ptx")
+@pytest.mark.parametrize("body", BODIES)
+def test_tile_is_stored_by_tma(body, target):
+    compiled = tilec.compile(module(BODIES[body]), target=target, stop="ptx")
     assert "cp.async.bulk.tensor" in compiled.ptx
     out = aligned(64)
     tilec.run(compiled, (1,), [out, 1], backend="simulate")
@@ -57,31 +57,31 @@ def test_the_tile_is_stored_by_tma(what, target):
 
 
 @pytest.mark.parametrize("check", [False, True])
-@pytest.mark.parametrize("what", BODIES)
-def test_the_interpreter_agrees(what, check):
+@pytest.mark.parametrize("body", BODIES)
+def test_interpreter_stores_the_tile(body, check):
     out = aligned(64)
-    tilec.run(module(BODIES[what]), (1,), [out, 1], backend="interpret", check=check)
+    tilec.run(module(BODIES[body]), (1,), [out, 1], backend="interpret", check=check)
     assert np.all(out == 5)
 
 
-def test_the_promise_is_broken_where_there_are_two_rows(target):
+def test_false_assumption_is_an_error_if_the_extent_is_two(target):
     out = aligned(128)
     with pytest.raises(TilecError, match="a multiple of 16 bytes"):
-        tilec.run(tilec.compile(module(MARKED_STRIDE), target=target), (1,), [out, 2], backend="simulate")
+        tilec.run(tilec.compile(module(ASSUMED_STRIDE), target=target), (1,), [out, 2], backend="simulate")
     with pytest.raises(TilecError, match="the assumption div_by<4> does not hold: the value is 1"):
-        tilec.run(module(MARKED_STRIDE), (1,), [out, 2], backend="interpret", check=True)
+        tilec.run(module(ASSUMED_STRIDE), (1,), [out, 2], backend="interpret", check=True)
 
 
-def test_a_promise_with_another_use_is_looked_at():
-    body = f"{MARKED_STRIDE}\n%k2 = store_ptr_tko weak %p, %c : tile<ptr<f32>>, tile<f32> -> token"
+def test_assumption_with_another_use_is_checked():
+    body = f"{ASSUMED_STRIDE}\n%k2 = store_ptr_tko weak %p, %c : tile<ptr<f32>>, tile<f32> -> token"
     used = body.replace("%t = make", "%c = itof %s1 signed : tile<i32> -> tile<f32>\n%t = make")
     with pytest.raises(TilecError, match="the assumption div_by<4> does not hold: the value is 1"):
         tilec.run(module(used), (1,), [aligned(64), 1], backend="interpret", check=True)
 
 
 @pytest.mark.parametrize("extents", ["?x64", "64x?"])
-def test_two_strides_of_one_and_an_unknown_extent_are_no_tensor_map(extents, target):
-    """The row of a tensor map is contiguous, and the stride of the other dimension is not a multiple of 16 bytes."""
+def test_two_strides_of_one_and_a_dynamic_extent_do_not_use_tma(extents, target):
+    """Rows of a tensor map are contiguous, and here the stride of the other dimension is not a multiple of 16 bytes."""
     tensor = f"tensor_view<{extents}xf32, strides=[1,1]>"
     view = f"partition_view<tile=(16x64), {tensor}>"
     shape = extents.replace("?", "%n1").replace("x", ", ")
@@ -97,7 +97,7 @@ def test_two_strides_of_one_and_an_unknown_extent_are_no_tensor_map(extents, tar
 
 LAST_OF_ONE = "tensor_view<64x30x1xf32, strides=[30,1,1]>"
 LAST_OF_ONE_VIEW = f"partition_view<tile=(64x32x2), {LAST_OF_ONE}>"
-# The last dimension has a stride of one too, and one element.
+# The last dimension has one element and also a stride of 1.
 VECTORS_BESIDE_ONE_ELEMENT = f"""
     %t = make_tensor_view %p, shape = [64, 30, 1], strides = [30, 1, 1] : {LAST_OF_ONE}
     %v = make_partition_view %t : {LAST_OF_ONE_VIEW}
@@ -108,8 +108,8 @@ VECTORS_BESIDE_ONE_ELEMENT = f"""
 NO_TMA = "optimization_hints = <sm_100 = {allow_tma = false}, sm_90 = {allow_tma = false}>"
 COLUMNS = "tensor_view<?x64xf32, strides=[?,1]>"
 COLUMNS_VIEW = f"partition_view<tile=(64x2), {COLUMNS}, dim_map=[1, 0]>"
-# The stride of the row is the constant one; the row is the last dimension of the tile.
-VECTORS_BESIDE_A_MARKED_STRIDE = f"""
+# The stride of the rows is the constant 1; rows are the last dimension of the tile.
+VECTORS_BESIDE_AN_ASSUMED_STRIDE = f"""
     %one = constant <i32: 1> : tile<i32>
     %n1 = assume bounded<0, ?>, %n : tile<i32>
     %s1 = assume div_by<4>, %one : tile<i32>
@@ -121,13 +121,13 @@ VECTORS_BESIDE_A_MARKED_STRIDE = f"""
 
 VECTORS = {
     "the last dimension has one element": (VECTORS_BESIDE_ONE_ELEMENT, 64 * 30, "v2.f32"),
-    "a marked stride": (VECTORS_BESIDE_A_MARKED_STRIDE, 64, "v4.f32"),
+    "assumed stride": (VECTORS_BESIDE_AN_ASSUMED_STRIDE, 64, "v4.f32"),
 }
 
 
-@pytest.mark.parametrize("what", VECTORS)
-def test_vectors_run_along_the_dimension_of_many_elements(what, target):
-    body, count, vector = VECTORS[what]
+@pytest.mark.parametrize("case", VECTORS)
+def test_vector_accesses_use_the_dimension_with_more_than_one_element(case, target):
+    body, count, vector = VECTORS[case]
     compiled = tilec.compile(module(body), target=target, stop="ptx")
     assert f"ld.global.{vector}" in compiled.ptx
     assert f"st.global.{vector}" in compiled.ptx

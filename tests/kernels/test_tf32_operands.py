@@ -1,4 +1,4 @@
-"""`astype(tfloat32)` rounds to nearest even, once, on every path of an operand, for A and B alike."""
+"""`astype(tfloat32)` rounds once, to nearest even, on every path of an operand, for both A and B."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from compare import run_everywhere
 
 import tilec as ct
 
-# f32 and the nearest tf32 (ten fraction bits), worked by hand: above a half, ties to even, a carry into the exponent.
+# f32 and the nearest tf32 (10 fraction bits), by hand: above a tie, ties to even, a carry into the exponent.
 ROUNDED = [
     (1 + 2.0**-11 + 2.0**-12, 1 + 2.0**-10),
     (1 + 2.0**-11, 1.0),
@@ -46,7 +46,7 @@ def computed(A, B, C):
 
 
 @ct.kernel
-def used_as_f32_too(A, B, C):
+def also_used_as_f32(A, B, C):
     a, b = ct.load(A, (0, 0), (128, 32)), ct.load(B, (0, 0), (32, 64))
     c = ct.mma(a.astype(ct.tfloat32), b.astype(ct.tfloat32), ct.zeros((128, 64), ct.float32))
     exact = ct.sum(a, axis=1, keepdims=True) + ct.sum(b, axis=0, keepdims=True)
@@ -65,7 +65,7 @@ def in_a_loop(A, B, C):
 
 @ct.kernel
 def by_fma_units(A, B, C):
-    """16 columns and rows: no tensor core of either target."""
+    """Tiles of 16 rows and columns, which the tensor cores of neither target support."""
     for i in range(8):
         for j in range(4):
             a, b = ct.load(A, (i, 0), (16, 32)), ct.load(B, (0, j), (32, 16))
@@ -73,11 +73,11 @@ def by_fma_units(A, B, C):
             ct.store(C, (i, j), c)
 
 
-KERNELS = [loaded, permuted, computed, used_as_f32_too, in_a_loop, by_fma_units]
+KERNELS = [loaded, permuted, computed, also_used_as_f32, in_a_loop, by_fma_units]
 
 
 def _operands(side: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A and B whose product shows each value of one side once in a row (A) or a column (B), and that product."""
+    """A and B whose product has each value of one operand in one row (A) or column (B), and that product."""
     given, expected = (np.array(column, np.float32) for column in zip(*ROUNDED, strict=True))
     a, b, c = np.zeros((M, K), np.float32), np.zeros((K, N), np.float32), np.zeros((M, N), np.float32)
     count = len(given)
@@ -93,21 +93,21 @@ def _operands(side: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("tma", [True, False], ids=["tma", "registers"])
 @pytest.mark.parametrize("side", ["A", "B"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
-def test_every_path_rounds_alike(kernel, side, tma, target):
+def test_every_path_rounds_to_nearest_even(kernel, side, tma, target):
     a, b, expected = _operands(side)
     args = [a.T.copy(), b.T.copy()] if kernel is permuted else [a, b]
-    rows = 2 * M if kernel is used_as_f32_too else M
+    rows = 2 * M if kernel is also_used_as_f32 else M
     out = np.zeros((rows, N), np.float32)
     for (found,) in run_everywhere(kernel, (1,), [*args, out], (2,), target=target, hints={"tma": tma}):
         np.testing.assert_array_equal(found[:M], expected)
-        if kernel is used_as_f32_too:
+        if kernel is also_used_as_f32:
             # The same tile as f32 keeps all of its bits: each sum has one or two terms that f64 adds exactly.
             sums = a.sum(1, keepdims=True, dtype=np.float64) + b.sum(0, keepdims=True, dtype=np.float64)
             np.testing.assert_array_equal(found[M:], sums.astype(np.float32))
 
 
 @pytest.mark.parametrize("mode", ["nearest_away", "zero"])
-def test_other_roundings_are_kept(mode, target):
+def test_other_rounding_modes(mode, target):
     """The tensor map rounds to nearest even only, so other modes are converted in registers."""
     text = _tile(mode)
     a, b, _ = _operands("A")
@@ -125,7 +125,7 @@ def _view(rows: int, columns: int) -> str:
     return f"partition_view<tile=({rows}x{columns}), {strided}>"
 
 
-def _made(name: str, pointer: str, rows: int, columns: int) -> str:
+def _view_of(name: str, pointer: str, rows: int, columns: int) -> str:
     strided = f"tensor_view<{rows}x{columns}xf32, strides=[{columns},1]>"
     return f"""
     %t{name} = make_tensor_view {pointer}, shape = [{rows}, {columns}], strides = [{columns}, 1] : {strided}
@@ -138,7 +138,7 @@ cuda_tile.module @module {{
   entry @kernel(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>) {{
     %pa = assume div_by<16>, %a : tile<ptr<f32>>
     %pb = assume div_by<16>, %b : tile<ptr<f32>>
-{_made("a", "%pa", 128, 32)}{_made("b", "%pb", 32, 64)}{_made("c", "%c", 128, 64)}
+{_view_of("a", "%pa", 128, 32)}{_view_of("b", "%pb", 32, 64)}{_view_of("c", "%c", 128, 64)}
     %0 = constant <i32: 0> : tile<i32>
     %x, %x_token = load_view_tko weak %va[%0, %0] : {_view(128, 32)}, tile<i32> -> tile<128x32xf32>, token
     %y, %y_token = load_view_tko weak %vb[%0, %0] : {_view(32, 64)}, tile<i32> -> tile<32x64xf32>, token
@@ -160,7 +160,7 @@ def both_majors(A, C):
     ct.store(C, (0, 0), ct.mma(a, a, ct.zeros((128, 128), ct.float32)))
 
 
-def test_one_tile_in_both_majors(target):
+def test_one_tile_as_k_major_and_mn_major_operand(target):
     a = np.random.default_rng(1).integers(-8, 8, (128, 128)).astype(np.float32)
     out = np.zeros_like(a)
     for (found,) in run_everywhere(both_majors, (1,), [a, out], (1,), target=target, hints={}):

@@ -1,4 +1,4 @@
-"""Operations with several tiles, each tile made in a way that gives it a layout of its own, against numpy."""
+"""Operations on two tiles with different layouts agree with numpy."""
 
 from __future__ import annotations
 
@@ -13,36 +13,47 @@ import tilec as ct
 Const = ct.Constant[int]
 ROWS, COLUMNS = 16, 64
 
-# The ways: what `made` below computes from X, by number.
-WAYS = ("loaded", "permuted", "broadcast", "reshaped", "iota", "constant", "reduced", "gathered", "unaligned", "column")
+# How `made` below computes a tile from X, by number.
+SOURCES = (
+    "loaded",
+    "permuted",
+    "broadcast",
+    "reshaped",
+    "iota",
+    "constant",
+    "reduced",
+    "gathered",
+    "unaligned",
+    "column",
+)
 
 
-def made(X, way, n, m):
-    """A tile of (n, m) in a layout of its own."""
-    if way == 0:
+def made(X, source, n, m):
+    """A tile of shape (n, m), whose layout depends on `source`."""
+    if source == 0:
         return ct.load(X, index=(0, 0), shape=(n, m))
-    elif way == 1:
+    elif source == 1:
         return ct.transpose(ct.load(X, index=(0, 0), shape=(m, n)))
-    elif way == 2:
+    elif source == 2:
         return ct.broadcast_to(ct.load(X, index=(0, 0), shape=(1, m)), (n, m))
-    elif way == 3:
+    elif source == 3:
         return ct.load(X, index=(0, 0), shape=(m, n)).reshape((n, m))
-    elif way == 4:
+    elif source == 4:
         return ct.broadcast_to(ct.arange(m, dtype=ct.int32).astype(X.dtype).reshape((1, m)), (n, m))
-    elif way == 5:
+    elif source == 5:
         return ct.full((n, m), 3, dtype=X.dtype)
-    elif way == 6:
+    elif source == 6:
         return ct.sum(ct.load(X, index=(0, 0), shape=(n, 4 * m)).reshape((n, 4, m)), axis=1)
-    elif way == 7:
+    elif source == 7:
         rows = ct.arange(n, dtype=ct.int32).reshape((n, 1))
         return ct.gather(X, (rows, ct.arange(m, dtype=ct.int32).reshape((1, m)) * 2))
-    elif way == 8:
+    elif source == 8:
         return ct.load(X.slice(axis=1, start=1, stop=X.shape[1]), index=(0, 0), shape=(n, m))
     else:
         return ct.broadcast_to(ct.load(X, index=(0, 0), shape=(n, 1)), (n, m))
 
 
-def expected(x: np.ndarray, way: str, n: int, m: int) -> np.ndarray:
+def expected(x: np.ndarray, source: str, n: int, m: int) -> np.ndarray:
     """What `made` computes, in numpy."""
     tiles = {
         "loaded": lambda: x[:n, :m],
@@ -56,7 +67,7 @@ def expected(x: np.ndarray, way: str, n: int, m: int) -> np.ndarray:
         "unaligned": lambda: x[:n, 1 : m + 1],
         "column": lambda: np.broadcast_to(x[:n, :1], (n, m)),
     }
-    return tiles[way]()
+    return tiles[source]()
 
 
 @ct.kernel
@@ -124,79 +135,79 @@ def looped(X, Y, Z, left: Const, right: Const, n: Const, m: Const, times):
     ct.store(Z, index=(0, 0), tile=a)
 
 
-def sources(dtype: type) -> tuple[np.ndarray, np.ndarray]:
+def inputs(dtype: type) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(7)
     return tuple(random.integers(0, 60, (64, 4 * COLUMNS)).astype(dtype) for _ in range(2))
 
 
-def check(kernel, ways, extra, dtype, exact, start=None):
-    """The kernel on both targets and in the interpreter gives the exact tile."""
-    X, Y = sources(dtype)
-    left, right = (WAYS.index(way) for way in ways)
+def check(kernel, pair, extra, dtype, exact, start=None):
+    """Asserts that the simulator, for one of the two targets, and the interpreter compute the exact tile."""
+    X, Y = inputs(dtype)
+    left, right = (SOURCES.index(source) for source in pair)
     Z = np.zeros(exact.shape, dtype) if start is None else start
     args = (X, Y, Z, left, right, ROWS, COLUMNS, *extra)
-    # Even and odd pairs share out the targets: layouts of these operations depend on none.
+    # Pairs alternate between the targets: layouts of these operations do not depend on the target.
     target = ("sm_100a", "sm_90a")[(left + right) % 2]
     for (z,) in run_everywhere(kernel, (1,), args, (2,), target=target, hints={}):
         assert np.array_equal(z, exact)
 
 
-PAIRS = list(itertools.product(WAYS, WAYS))
-# A third of them: each way comes first and second.
+PAIRS = list(itertools.product(SOURCES, SOURCES))
+# A third of the pairs, in which each source occurs first and second.
 SOME_PAIRS = PAIRS[::3]
 
 
-def tiles(ways, dtype) -> list[np.ndarray]:
-    return [expected(x, way, ROWS, COLUMNS) for x, way in zip(sources(dtype), ways, strict=True)]
+def tiles(pair, dtype) -> list[np.ndarray]:
+    return [expected(x, source, ROWS, COLUMNS) for x, source in zip(inputs(dtype), pair, strict=True)]
 
 
-@pytest.mark.parametrize("ways", PAIRS, ids=" ".join)
-def test_cat(ways):
+@pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
+def test_cat(pair):
     for axis, dtype in ((0, np.float32), (1, np.int8)):
-        check(joined, ways, (axis,), dtype, np.concatenate(tiles(ways, dtype), axis))
+        check(joined, pair, (axis,), dtype, np.concatenate(tiles(pair, dtype), axis))
 
 
-@pytest.mark.parametrize("ways", SOME_PAIRS, ids=" ".join)
-def test_select(ways):
-    a, b = tiles(ways, np.int16)
-    check(selected, ways, (), np.int16, np.where(a < b, b - a, a))
+@pytest.mark.parametrize("pair", SOME_PAIRS, ids=" ".join)
+def test_select(pair):
+    a, b = tiles(pair, np.int16)
+    check(selected, pair, (), np.int16, np.where(a < b, b - a, a))
 
 
-@pytest.mark.parametrize("ways", SOME_PAIRS, ids=" ".join)
-def test_reduce(ways):
-    a, b = tiles(ways, np.int32)
+@pytest.mark.parametrize("pair", SOME_PAIRS, ids=" ".join)
+def test_reduce(pair):
+    a, b = tiles(pair, np.int32)
     exact = a.sum(axis=1, keepdims=True, dtype=np.int32) - b.max(axis=1, keepdims=True)
-    check(reduced, ways, (1,), np.int32, exact)
+    check(reduced, pair, (1,), np.int32, exact)
 
 
-@pytest.mark.parametrize("ways", SOME_PAIRS, ids=" ".join)
-def test_scan(ways):
-    a, b = tiles(ways, np.int32)
+@pytest.mark.parametrize("pair", SOME_PAIRS, ids=" ".join)
+def test_scan(pair):
+    a, b = tiles(pair, np.int32)
     exact = a.cumsum(axis=0, dtype=np.int32) - np.maximum.accumulate(b, axis=0)
-    check(scanned, ways, (0,), np.int32, exact)
+    check(scanned, pair, (0,), np.int32, exact)
 
 
-@pytest.mark.parametrize("ways", SOME_PAIRS, ids=" ".join)
-def test_scatter(ways):
-    a, b = tiles(ways, np.float32)
+@pytest.mark.parametrize("pair", SOME_PAIRS, ids=" ".join)
+def test_scatter(pair):
+    a, b = tiles(pair, np.float32)
     start = np.full((ROWS, COLUMNS), -1, np.float32)
-    check(scattered, ways, (), np.float32, np.where(a < b, a, start), start)
+    check(scattered, pair, (), np.float32, np.where(a < b, a, start), start)
 
 
-@pytest.mark.parametrize("ways", SOME_PAIRS, ids=" ".join)
-def test_gather(ways):
-    a, b = tiles(ways, np.int32)
-    _, Y = sources(np.int32)
+@pytest.mark.parametrize("pair", SOME_PAIRS, ids=" ".join)
+def test_gather(pair):
+    a, b = tiles(pair, np.int32)
+    _, Y = inputs(np.int32)
     exact = np.where(a < b, Y[np.arange(ROWS)[:, None], np.clip(a, 0, 255)], b)
-    check(picked, ways, (), np.int32, exact)
+    check(picked, pair, (), np.int32, exact)
 
 
-@pytest.mark.parametrize("ways", SOME_PAIRS, ids=" ".join)
-def test_values_that_loops_and_branches_carry(ways):
-    a, b = tiles(ways, np.float16)
-    again = expected(sources(np.float16)[1], ways[0], ROWS, COLUMNS)
-    check(carried, ways, (1,), np.float16, b)
-    check(carried, ways, (3,), np.float16, b)
-    check(carried, ways, (2,), np.float16, again)
+@pytest.mark.parametrize("pair", SOME_PAIRS, ids=" ".join)
+def test_loop_carried_and_branch_values(pair):
+    a, b = tiles(pair, np.float16)
+    again = expected(inputs(np.float16)[1], pair[0], ROWS, COLUMNS)
+    check(carried, pair, (1,), np.float16, b)
+    check(carried, pair, (3,), np.float16, b)
+    check(carried, pair, (2,), np.float16, again)
     c, d = (x.astype(np.int32) for x in (a, b))
-    check(looped, ways, (3,), np.int32, c + 2 * d)
+    check(looped, pair, (3,), np.int32, c + 2 * d)

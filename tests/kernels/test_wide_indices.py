@@ -1,4 +1,4 @@
-"""Extents, strides and indices beyond 32 bits keep all their bits in views, pointers and what kernels ask of views."""
+"""Extents, strides and indices beyond 32 bits are exact in views, pointers and queries of views."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def module(parameters: str, body: str) -> tilec.Module:
 
 
 def results(program: tilec.Module, arguments: list, output: int, target: str) -> list[np.ndarray]:
-    """The output as the simulator and the interpreter leave it."""
+    """The output array after a run in the simulator and after a run in the interpreter."""
     found = []
     for backend, options in (("simulate", {"target": target}), ("interpret", {})):
         arguments[output][:] = 0
@@ -27,7 +27,7 @@ def results(program: tilec.Module, arguments: list, output: int, target: str) ->
 
 
 def copy_of_tile(extent: str, index: str, index_type: str = "i64") -> tilec.Module:
-    """Tile `index` of 64 elements of a vector with this extent (a number, or %n), to %o."""
+    """Copies tile `index` of 64 elements of a vector of `extent` elements (a number, or %n) to %o."""
     tensor = f"tensor_view<{'?' if extent == '%n' else extent}xf32, strides=[1]>"
     view, out = f"partition_view<tile=(64), padding_value = zero, {tensor}>", "tensor_view<64xf32, strides=[1]>"
     given = "tile<i64> -> " if extent == "%n" else ""
@@ -52,7 +52,7 @@ WIDE = "%j = assume div_by<1>, %i : tile<i64>"
 @pytest.mark.parametrize("index", [NARROW, WIDE], ids=["i32 index", "i64 index"])
 @pytest.mark.parametrize("extent", [40, 2**31 - 1, 2**31, FAR - 1, FAR, FAR + 4, 2**62])
 @pytest.mark.parametrize("is_static", [False, True], ids=["dynamic", "static"])
-def test_an_extent_keeps_its_bits(is_static, extent, index, target):
+def test_extent_is_exact(is_static, extent, index, target):
     program = copy_of_tile(str(extent) if is_static else "%n", index, "i32" if index == NARROW else "i64")
     expected = np.where(np.arange(64) < extent, SOURCE, 0)
     for found in results(program, [SOURCE, np.zeros(64, np.float32), extent, 0], 1, target):
@@ -60,13 +60,13 @@ def test_an_extent_keeps_its_bits(is_static, extent, index, target):
 
 
 @pytest.mark.parametrize("index", [1, FAR, FAR // 64, 2**57, -1, -FAR])
-def test_an_index_beyond_the_tiles_does_not_wrap_into_them(index, target):
+def test_index_out_of_bounds_does_not_wrap(index, target):
     for found in results(copy_of_tile("%n", WIDE), [SOURCE, np.zeros(64, np.float32), 64, index], 1, target):
         assert not found.any()
 
 
 @pytest.mark.parametrize("extent", [64, 2**31, FAR + 65, 2**40])
-def test_what_a_view_says_of_itself(extent, target):
+def test_shape_and_index_space_queries(extent, target):
     tensor = "tensor_view<?xf32, strides=[1]>"
     program = module(
         "%f: tile<ptr<f32>>, %o: tile<ptr<i64>>, %n: tile<i64>",
@@ -85,7 +85,7 @@ def test_what_a_view_says_of_itself(extent, target):
 
 @pytest.fixture(scope="module")
 def sparse(tmp_path_factory):
-    """Bytes over more than 2**32 addresses, of which only touched pages take memory."""
+    """An array of 2**33 bytes in a sparse file, of which only pages that are written take memory."""
     mapped = np.memmap(tmp_path_factory.mktemp("sparse") / "bytes", np.int8, "w+", shape=(2 * FAR,))
     return np.asarray(mapped)
 
@@ -94,7 +94,7 @@ STRIDES = [(kind, stride) for kind in ("static", "dynamic i64") for stride in (F
 
 
 @pytest.mark.parametrize(("kind", "stride"), [*STRIDES, ("dynamic i32", 2**31), ("dynamic i32", 2**31 - 64)])
-def test_a_stride_keeps_its_bits(kind, stride, sparse, target):
+def test_stride_is_exact(kind, stride, sparse, target):
     sparse[:16], sparse[stride : stride + 16] = np.arange(16), np.arange(50, 66)
     known, element = ("?", kind.split()[-1]) if kind != "static" else (str(stride), "i64")
     tensor, out = f"tensor_view<2x16xi8, strides=[{known},1]>", "tensor_view<2x16xi8, strides=[16,1]>"
@@ -117,12 +117,12 @@ def test_a_stride_keeps_its_bits(kind, stride, sparse, target):
         assert found.tolist() == [*range(16), *range(50, 66)]
 
 
-def test_the_assembler_takes_wide_views(target):
+def test_ptxas_accepts_64_bit_views(target):
     for extent in ("%n", str(2**40)):
         assert tilec.compile(copy_of_tile(extent, WIDE), target=target, stop="cubin").cubin
 
 
-def test_pointers_go_beyond_32_bits(sparse, target):
+def test_pointer_offsets_beyond_32_bits(sparse, target):
     sparse[FAR + 3 : FAR + 7] = [9, 8, 7, 6]
     program = module(
         "%f: tile<ptr<i8>>, %o: tile<ptr<i8>>, %n: tile<i64>",
@@ -162,13 +162,13 @@ MATRIX = """%z = constant <i32: 0> : tile<i32>
         ("i64", "%e = assume bounded<0, ?>, %n : tile<i64>", False),
     ],
 )
-def test_tma_where_coordinates_are_known_to_fit(type, extent, uses_tma, target):
+def test_tma_is_used_if_coordinates_fit_32_bits(type, extent, uses_tma, target):
     program = module(f"%o: tile<ptr<f32>>, %n: tile<{type}>", MATRIX.format(extent=extent, type=type))
     ptx = tilec.compile(program, target=target, stop="ptx").ptx
     assert ("cp.async.bulk.tensor" in ptx) == uses_tma
 
 
-def test_narrow_extents_are_compared_in_32_bits(target):
+def test_i32_extents_are_compared_in_32_bits(target):
     program = module(
         "%o: tile<ptr<f32>>, %n: tile<i32>",
         MATRIX.format(extent="%e = assume bounded<0, ?>, %n : tile<i32>", type="i32"),
