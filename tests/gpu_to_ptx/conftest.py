@@ -1,4 +1,4 @@
-"""Makes the kernel builder beside this file importable: tests are not a package (import mode importlib)."""
+"""Makes the modules of this folder importable, because tests are not a package (import mode importlib)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of tile_gpu written as text, lowered, and run on the simulator with numpy arrays."""
+"""Kernels of tile_gpu as text, lowered to PTX and run in the simulator with numpy arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def kernel(parameters: str, body: str, warps: int = 4, target: str = "sm_100a") 
 def load_view(
     result: str, type: str, base: str, offsets: Sequence[str], extents: Sequence[str], strides: Sequence[str], **options
 ) -> str:
-    """`%result = load_view` with names of scalars; options as attributes, e.g. padding="nan"."""
+    """`%result = load_view` with the names of its scalar operands; options are attributes, e.g. padding="nan"."""
     rank = len(offsets)
     scalars = ", ".join([base, *offsets, *extents, *strides])
     types = ", ".join(["i64", *["i32"] * (3 * rank)])
@@ -45,7 +45,7 @@ def load_view(
 def store_view(
     value: str, type: str, base: str, offsets: Sequence[str], extents: Sequence[str], strides: Sequence[str], **options
 ) -> str:
-    """`store_view` with names of scalars."""
+    """`store_view` with the names of its scalar operands."""
     rank = len(offsets)
     scalars = ", ".join([value, base, *offsets, *extents, *strides])
     types = ", ".join([type, "i64", *["i32"] * (3 * rank)])
@@ -57,10 +57,10 @@ def store_view(
 
 def _attributes(options: dict) -> str:
     options = {"vector": 1, **options}
-    words = [f"{name} = {options.pop(name)} : i32" for name in ("vector", "vector_dimension") if name in options]
+    entries = [f"{name} = {options.pop(name)} : i32" for name in ("vector", "vector_dimension") if name in options]
     if "inbounds" in options:
-        words.append(f"inbounds = array<i1: {', '.join(str(b).lower() for b in options.pop('inbounds'))}>")
-    return ", ".join(words + [f'{name} = "{value}"' for name, value in options.items()])
+        entries.append(f"inbounds = array<i1: {', '.join(str(b).lower() for b in options.pop('inbounds'))}>")
+    return ", ".join(entries + [f'{name} = "{value}"' for name, value in options.items()])
 
 
 def ptx_of(text: str) -> str:
@@ -75,12 +75,12 @@ def ptx_of(text: str) -> str:
 
 
 def run(text: str, arguments: Sequence, grid: Sequence[int] = (1, 1, 1), warps: int = 4, **options):
-    """Lowers and runs kernel `k`: arrays are passed by address and written in place, integers as i32, floats as f32."""
+    """Lowers and runs kernel `k`: arrays are passed by address and updated in place, integers as i32, floats as f32."""
     return run_ptx(ptx_of(text), arguments, grid, warps, **options)
 
 
 def run_ptx(ptx: str, arguments: Sequence, grid: Sequence[int] = (1, 1, 1), warps: int = 4, **options):
-    """As run(), from PTX."""
+    """Runs kernel `k` of PTX text; arguments are those of run()."""
     arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
     ranges = [(array.ctypes.data, array.nbytes, True) for array in arrays]
     program = _native.Program(ptx)
@@ -100,22 +100,22 @@ def _parameters(arguments: Sequence) -> bytes:
     block = b""
     for argument in arguments:
         if isinstance(argument, np.ndarray):
-            word = struct.pack("<Q", argument.ctypes.data)
+            value = struct.pack("<Q", argument.ctypes.data)
         else:
-            word = struct.pack("<f" if isinstance(argument, float) else "<i", argument)
-        block += b"\0" * (-len(block) % len(word)) + word
+            value = struct.pack("<f" if isinstance(argument, float) else "<i", argument)
+        block += b"\0" * (-len(block) % len(value)) + value
     return block
 
 
 def load_tile(result: str, type: str, base: str, shape: Sequence[int]) -> str:
-    """A whole contiguous array."""
-    return _whole(lambda *place: load_view(result, type, base, *place), result.strip("%"), shape)
+    """Loads a contiguous array as one tile."""
+    return _whole(lambda *scalars: load_view(result, type, base, *scalars), result.strip("%"), shape)
 
 
 def store_tile(value: str, type: str, base: str, shape: Sequence[int]) -> str:
-    """To a whole contiguous array."""
+    """Stores a tile to a contiguous array of its shape."""
     return _whole(
-        lambda *place: store_view(value, type, base, *place), value.strip("%").replace("#", "_") + "_stored", shape
+        lambda *scalars: store_view(value, type, base, *scalars), value.strip("%").replace("#", "_") + "_stored", shape
     )
 
 
@@ -123,8 +123,8 @@ def _whole(access, name: str, shape: Sequence[int]) -> str:
     strides = [int(np.prod(shape[d + 1 :])) for d in range(len(shape))]
     numbers = {0, *shape, *strides}
     constants = "\n".join(f"%{name}_{n} = arith.constant {n} : i32" for n in sorted(numbers))
-    place = [[f"%{name}_{n}" for n in group] for group in ([0] * len(shape), shape, strides)]
-    return f"{constants}\n{access(*place)}"
+    scalars = [[f"%{name}_{n}" for n in group] for group in ([0] * len(shape), shape, strides)]
+    return f"{constants}\n{access(*scalars)}"
 
 
 def elementwise(

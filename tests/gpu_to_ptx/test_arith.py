@@ -1,4 +1,4 @@
-"""Each operation of arith on every element type, against numpy; integers on their edges."""
+"""Each arith operation on every element type agrees with numpy, including the limits of the integer types."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_signed_integers(operation, element):
     a, b = integers(dtype, 1), integers(dtype, 3)
     if operation in DIVIDING:
         b[b == 0] = 3
-        # The one quotient that overflows is undefined.
+        # The quotient min / -1 overflows, which is undefined.
         a[(a == np.iinfo(dtype).min) & (b == -1)] = 5
     expected = [{**WRAPPING, **DIVIDING}[operation](x, y) for x, y in zip(exact(a), exact(b), strict=True)]
     assert np.array_equal(binary(operation, element, a, b), wrapped(expected, dtype))
@@ -169,7 +169,7 @@ def test_float_comparisons(predicate, element):
 
 
 @pytest.mark.parametrize("predicate", ["eq", "ne", "slt", "ult", "sge", "uge"])
-def test_comparisons_of_predicates(predicate):
+def test_predicate_comparisons(predicate):
     a, b = np.arange(256) % 2 == 1, np.arange(256) % 4 >= 2
     ordered = [(-1 if x else 0) if predicate[0] == "s" else int(x) for x in (False, True)]
     values = [np.array(ordered)[x.astype(int)] for x in (a, b)]
@@ -177,13 +177,13 @@ def test_comparisons_of_predicates(predicate):
 
 
 @pytest.mark.parametrize("operation", ["addi", "subi", "muli", "andi", "ori", "xori"])
-def test_arithmetic_of_predicates(operation):
+def test_predicate_arithmetic(operation):
     a, b = np.arange(256) % 2 == 1, np.arange(256) % 4 >= 2
     expected = {"muli": a & b, "andi": a & b, "ori": a | b}.get(operation, a ^ b)
     assert np.array_equal(binary(f"arith.{operation}", "i1", a, b), expected)
 
 
-SMALL = {
+ONE_BIT = {
     "maxsi": max,
     "minsi": min,
     "divsi": toward_zero,
@@ -196,15 +196,15 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("operation", SMALL)
-def test_integers_of_one_bit(operation):
-    """True is -1 signed and 1 unsigned; a quotient by false is undefined, so all divisors are true."""
+@pytest.mark.parametrize("operation", ONE_BIT)
+def test_one_bit_integers(operation):
+    """True is -1 if signed and 1 if unsigned; division by false is undefined, so all divisors are true."""
     a, b = np.arange(256) % 2 == 1, np.arange(256) % 4 >= 2
     if "div" in operation or "rem" in operation:
         b[:] = True
     truth = -1 if operation.endswith("si") else 1
     pairs = [(truth * int(x), truth * int(y)) for x, y in zip(a, b, strict=True)]
-    expected = [SMALL[operation](x, abs(y) if "sh" in operation else y) & 1 for x, y in pairs]
+    expected = [ONE_BIT[operation](x, abs(y) if "sh" in operation else y) & 1 for x, y in pairs]
     assert np.array_equal(binary(f"arith.{operation}", "i1", a, b), np.array(expected, bool))
 
 
@@ -214,12 +214,11 @@ FLOAT_OPERATIONS = {"addf": np.add, "subf": np.subtract, "mulf": np.multiply, "d
 @pytest.mark.parametrize("operation", FLOAT_OPERATIONS)
 @pytest.mark.parametrize("element", FLOATS)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_floats_round_once(operation, element):
+def test_float_arithmetic_rounds_once(operation, element):
     dtype = FLOATS[element]
     a, b = floats(dtype, 19), floats(dtype, 21)
-    wide = np.float64 if element != "f64" else np.float64
-    # f64 is wide enough that rounding a narrow result twice changes nothing (2 p + 2 <= 53).
-    expected = FLOAT_OPERATIONS[operation](a.astype(wide), b.astype(wide)).astype(dtype)
+    # Rounding first to f64 and then to a narrower type equals rounding once (2 p + 2 <= 53).
+    expected = FLOAT_OPERATIONS[operation](a.astype(np.float64), b.astype(np.float64)).astype(dtype)
     assert np.array_equal(binary(f"arith.{operation}", element, a, b), expected, equal_nan=True)
 
 
@@ -228,7 +227,7 @@ EXTREMES = {"maximumf": np.maximum, "minimumf": np.minimum, "maxnumf": np.fmax, 
 
 @pytest.mark.parametrize("operation", EXTREMES)
 @pytest.mark.parametrize("element", FLOATS)
-def test_extremes_and_nan(operation, element):
+def test_minimum_and_maximum_with_nan(operation, element):
     dtype = FLOATS[element]
     a, b = floats(dtype, 23), floats(dtype, 25)
     expected = EXTREMES[operation](a.astype(np.float64), b.astype(np.float64)).astype(dtype)
@@ -236,7 +235,7 @@ def test_extremes_and_nan(operation, element):
 
 
 @pytest.mark.parametrize("element", FLOATS)
-def test_negation_flips_the_sign_of_zero_too(element):
+def test_negation_flips_the_sign_of_every_number(element):
     a = floats(FLOATS[element], 27)
     y = np.zeros_like(a)
     run(elementwise(f"%y = arith.negf %x0 : {tile(element, LAYOUT)}", [(element, LAYOUT)], (element, LAYOUT)), [a, y])
@@ -263,27 +262,27 @@ def test_select(element, scalar):
 
 
 def test_products_and_sums_are_not_contracted():
-    """ptxas may fuse mul and add without a rounding; with .rn it must not."""
+    """ptxas may contract mul and add without a rounding modifier into fma, but not mul.rn and add.rn."""
     own = tile("f32", LAYOUT)
     body = f"%p = arith.mulf %x0, %x0 : {own}\n%y = arith.addf %p, %x1 : {own}"
     text = ptx_of(elementwise(body, [("f32", LAYOUT)] * 2, ("f32", LAYOUT)))
     assert "mul.rn.f32" in text and "add.rn.f32" in text
 
 
-def test_constants_stand_in_the_instruction():
+def test_constants_become_immediates():
     own = tile("i32", LAYOUT)
     body = f"%c = arith.constant dense<-5> : {own}\n%y = arith.addi %x0, %c : {own}"
     assert "-5;" in ptx_of(elementwise(body, [("i32", LAYOUT)], ("i32", LAYOUT)))
 
 
-def test_an_operation_without_lowering_is_named():
+def test_error_names_an_operation_without_lowering():
     own = tile("f32", LAYOUT)
     with pytest.raises(UnsupportedError, match="'math.erf' has no lowering to PTX"):
         ptx_of(elementwise(f"%y = math.erf %x0 : {own}", [("f32", LAYOUT)], ("f32", LAYOUT)))
 
 
 @pytest.mark.parametrize("element", INTEGERS)
-def test_both_halves_of_a_product(element):
+def test_extended_multiply_returns_both_halves(element):
     dtype = INTEGERS[element]
     bits = np.iinfo(dtype).bits
     a, b = integers(dtype, 29), integers(dtype, 31)

@@ -1,4 +1,4 @@
-"""Every barrier around the scratch is needed: the simulator reports a kernel that lacks any one of them."""
+"""Every barrier around scratch accesses is necessary: without any one of them the simulator reports a race."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SEEDS = range(5)
 
 
 def total(name: str, source: str, layout: LinearLayout, dimension: int) -> str:
-    """Sums along a dimension, spread over the tile again."""
-    folded, thin, whole = (tile("f32", one) for one in (layout.drop(dimension), layout.project(dimension), layout))
+    """Sums along a dimension, broadcast to the shape of the tile."""
+    reduced, thin, whole = (tile("f32", one) for one in (layout.drop(dimension), layout.project(dimension), layout))
     body = f"%{name}_next = arith.addf %e0, %acc0 : f32\n" + yields(f"%{name}_next", ["f32"])
-    return f"""{reduce(f"%{name}_sum", source, [whole], [folded], ["f32"], body, dimension)}
-        %{name}_thin = "tile_gpu.reshape"(%{name}_sum) : ({folded}) -> {thin}
+    return f"""{reduce(f"%{name}_sum", source, [whole], [reduced], ["f32"], body, dimension)}
+        %{name}_thin = "tile_gpu.reshape"(%{name}_sum) : ({reduced}) -> {thin}
         %{name} = "tile_gpu.broadcast"(%{name}_thin) : ({thin}) -> {whole}"""
 
 
@@ -38,12 +38,12 @@ LOOP = f"""%c0 = arith.constant 0 : i32
       scf.yield %a : {tile("f32", ROWS)}
     }}"""
 KERNELS = {
-    "sums one after another": (
+    "consecutive sums": (
         FRAGMENT,
         FRAGMENT,
         "\n".join([total("a", "%x0", FRAGMENT, 0), total("b", "%a", FRAGMENT, 0), total("y", "%b", FRAGMENT, 0)]),
     ),
-    "small parts": (
+    "consecutive sums with small parts": (
         ROWS,
         ROWS,
         "\n".join([total("a", "%x0", ROWS, 0), total("b", "%a", ROWS, 0), total("y", "%b", ROWS, 0)]),
@@ -65,18 +65,19 @@ KERNELS = {
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_no_barrier_is_too_many_and_none_is_missing(name):
+def test_barriers_are_sufficient_and_each_is_necessary(name):
     source, target, body = KERNELS[name]
     lines = ptx_of(elementwise(body, [("f32", source)], ("f32", target))).splitlines()
     barriers = [number for number, line in enumerate(lines) if line.strip().startswith("bar.sync")]
-    assert barriers and all(is_right("\n".join(lines), seed) for seed in SEEDS)
-    for missing in barriers:
-        mutant = "\n".join(line for number, line in enumerate(lines) if number != missing)
-        assert not all(is_right(mutant, seed) for seed in SEEDS), f"barrier {barriers.index(missing)} is not needed"
+    assert barriers and all(runs_without_trap("\n".join(lines), seed) for seed in SEEDS)
+    for removed in barriers:
+        mutant = "\n".join(line for number, line in enumerate(lines) if number != removed)
+        found = not all(runs_without_trap(mutant, seed) for seed in SEEDS)
+        assert found, f"barrier {barriers.index(removed)} is not necessary"
 
 
-def is_right(ptx: str, seed: int) -> bool:
-    """Whether the simulator finds nothing; the values are other tests' matter."""
+def runs_without_trap(ptx: str, seed: int) -> bool:
+    """Whether the simulator reports no error; other tests check the values."""
     x, y = np.ones(SHAPE, np.float32), np.zeros(SHAPE, np.float32)
     try:
         run_ptx(ptx, [x, y], seed=seed)

@@ -1,4 +1,4 @@
-"""Loops and branches with scalars and tiles carried through them."""
+"""Loops and branches that carry scalars and tiles."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def loop(body: str) -> str:
     )
 
 
-def outcome(text: str, *scalars: int) -> np.ndarray:
+def result_of(text: str, *scalars: int) -> np.ndarray:
     x, y = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
     run(text, [x, y, *scalars])
     return y
@@ -35,20 +35,20 @@ SUM = f"""%y = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %x) -> ({TILE}) 
   }}"""
 
 
-@pytest.mark.parametrize("turns", [-3, 0, 1, 2, 7])
-def test_for(turns):
-    assert np.array_equal(outcome(loop(SUM), turns, 0), np.arange(256) + sum(range(turns)))
+@pytest.mark.parametrize("upper", [-3, 0, 1, 2, 7])
+def test_for(upper):
+    assert np.array_equal(result_of(loop(SUM), upper, 0), np.arange(256) + sum(range(upper)))
 
 
-def test_a_loop_has_one_branch_and_no_moves():
+def test_loop_has_one_branch_and_no_moves():
     lines = [line.split("//")[0].strip() for line in ptx_of(loop(SUM)).splitlines()]
     start = next(i for i, line in enumerate(lines) if line.startswith("$loop:"))
     end = next(i for i, line in enumerate(lines) if "bra" in line and i > start)
     assert not any(line.startswith("mov") for line in lines[start:end])
 
 
-def test_loops_inside_loops_swap_what_they_carry():
-    """(a, b) -> (b, a + b) n times, m times over: Fibonacci numbers."""
+def test_nested_loops_permute_carried_values():
+    """(a, b) -> (b, a + b), m * n times in two nested loops: Fibonacci numbers."""
     body = f"""%zero = arith.constant dense<0.0> : {TILE}
     %r:2 = scf.for %i = %c0 to %m step %c1 iter_args(%p = %zero, %q = %x) -> ({TILE}, {TILE}) : i32 {{
       %inner:2 = scf.for %j = %c0 to %n step %c1 iter_args(%a0 = %p, %b0 = %q) -> ({TILE}, {TILE}) : i32 {{
@@ -58,7 +58,7 @@ def test_loops_inside_loops_swap_what_they_carry():
       scf.yield %inner#0, %inner#1 : {TILE}, {TILE}
     }}
     %y = arith.addf %r#0, %zero : {TILE}"""
-    assert np.array_equal(outcome(loop(body), 5, 2), 55 * np.arange(256))
+    assert np.array_equal(result_of(loop(body), 5, 2), 55 * np.arange(256))
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 2), (2, 1), (2, 2)])
@@ -75,7 +75,7 @@ def test_if_else_inside_a_loop(n, m):
       scf.yield %chosen : {TILE}
     }}"""
     expected = np.arange(256) * (1 + n) if n < m else np.arange(256) * (-1) ** n
-    assert np.array_equal(outcome(loop(body), n, m), expected)
+    assert np.array_equal(result_of(loop(body), n, m), expected)
 
 
 def test_if_without_else():
@@ -86,12 +86,12 @@ def test_if_without_else():
     %y = arith.constant dense<7.0> : {TILE}
     %w = arith.constant 16 : i32"""
     text = kernel("%a: i64, %b: i64, %n: i32, %m: i32", f"{HEAD}\n{body}")
-    assert np.array_equal(outcome(text, 1, 2), np.arange(256))
-    assert not outcome(text, 2, 1).any()
+    assert np.array_equal(result_of(text, 1, 2), np.arange(256))
+    assert not result_of(text, 2, 1).any()
 
 
 def test_while():
-    """Halves n until it is at most m, adding the tile each time."""
+    """Halves n until it is at most m, and adds the tile in each iteration."""
     body = f"""%r:2 = scf.while (%k = %n, %acc = %x) : (i32, {TILE}) -> (i32, {TILE}) {{
       %more = arith.cmpi sgt, %k, %m : i32
       scf.condition(%more) %k, %acc : i32, {TILE}
@@ -102,11 +102,11 @@ def test_while():
       scf.yield %half, %s : i32, {TILE}
     }}
     %y = arith.negf %r#1 : {TILE}"""
-    assert np.array_equal(outcome(loop(body), 100, 5), -np.arange(256) * 6)
+    assert np.array_equal(result_of(loop(body), 100, 5), -np.arange(256) * 6)
 
 
-def test_a_tile_held_twice_is_carried_once():
-    """Rows repeated by a projected layout: the loop has one argument for all of them."""
+def test_replicated_registers_are_carried_once():
+    """Registers that a projected layout replicates are one loop argument."""
     thin = blocked((16, 64), 4, 1, 4).project(1)
     type = tile("f32", thin)
     body = f"""{load_tile("%x", type, "%a", (16, 1))}

@@ -1,4 +1,4 @@
-"""Conversions between all element types, rounded once."""
+"""Conversions between all element types round once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def floats(dtype, seed: int, spread: float = 300.0) -> np.ndarray:
     ("source", "target"),
     [(s, t) for s, t in itertools.product(FLOATS | NARROW, FLOATS) if BITS[s] < BITS[t]],
 )
-def test_wider_floats_are_exact(source, target):
+def test_float_extension_is_exact(source, target):
     x = floats((FLOATS | NARROW)[source], 1, 20)
     y = convert("arith.extf", source, target, x, FLOATS[target])
     assert np.array_equal(y, x.astype(np.float64).astype(FLOATS[target]), equal_nan=True)
@@ -44,9 +44,9 @@ def test_wider_floats_are_exact(source, target):
 @pytest.mark.parametrize(
     ("source", "target"), [(s, t) for s, t in itertools.product(FLOATS, FLOATS) if BITS[s] > BITS[t]]
 )
-def test_narrower_floats_round_to_nearest_even(source, target):
+def test_float_truncation_rounds_to_nearest_even(source, target):
     x = floats(FLOATS[source], 2)
-    # Ties: halfway between two neighbours, even below and even above.
+    # Ties: halfway between two adjacent numbers, of which the lower or the upper one is even.
     ties = np.array(
         [1 + 2.0**-11, 1 + 3 * 2.0**-11, 1 + 2.0**-8, 1 + 3 * 2.0**-8, 1 + 2.0**-24, 1 + 2.0**-8 + 2.0**-40]
     )
@@ -56,7 +56,7 @@ def test_narrower_floats_round_to_nearest_even(source, target):
 
 
 def rounded(x: np.ndarray, dtype) -> np.ndarray:
-    """Nearest even from exact numbers: the candidate with the smallest distance, ties by the even last bit."""
+    """Rounds to nearest even in exact arithmetic: the candidate at the smallest distance, in a tie the even one."""
     nearest = x.astype(np.float32).astype(dtype) if dtype == ml_dtypes.bfloat16 else x.astype(dtype)
     bits = nearest.view(f"u{nearest.dtype.itemsize}").astype(np.int64)
     candidates = [(bits + step).astype(f"u{nearest.dtype.itemsize}").view(dtype) for step in (-1, 0, 1)]
@@ -70,7 +70,7 @@ def rounded(x: np.ndarray, dtype) -> np.ndarray:
 
 @pytest.mark.parametrize("target", NARROW)
 @pytest.mark.parametrize("source", ["f32", "f16", "bf16"])
-def test_eight_bits_saturate(source, target):
+def test_conversions_to_f8_saturate(source, target):
     x = floats(FLOATS[source], 3, 30)
     x[4:6] = [1e4, -1e4]
     limit = float(ml_dtypes.finfo(NARROW[target]).max)
@@ -90,8 +90,8 @@ def test_integers_to_floats(operation, source, target):
         assert np.array_equal(y, values.astype(FLOATS[target]))
 
 
-def test_wide_integers_to_bf16_round_once():
-    """Just above a tie of bf16, by less than f32 or f64 can tell."""
+def test_integers_to_bf16_round_once():
+    """Integers so close above a tie of bf16 that f32 and f64 round them to the tie."""
     x = np.zeros(256, np.int64)
     x[:4] = [(1 << 60) + (1 << 52) + 1, (1 << 60) + (1 << 52), (1 << 30) + (1 << 22) + 1, -((1 << 60) + (1 << 52) + 1)]
     y = convert("arith.sitofp", "i64", "bf16", x, ml_dtypes.bfloat16)
@@ -100,7 +100,7 @@ def test_wide_integers_to_bf16_round_once():
 
 @pytest.mark.parametrize("operation", ["fptosi", "fptoui"])
 @pytest.mark.parametrize(("source", "target"), list(itertools.product(FLOATS, INTEGERS)))
-def test_floats_to_integers_toward_zero(operation, source, target):
+def test_floats_to_integers_round_toward_zero(operation, source, target):
     x = np.clip(floats(FLOATS[source], 5, 40).astype(np.float64), -128, 127)
     x = (np.abs(x) if operation == "fptoui" else x).astype(FLOATS[source])
     y = convert(f"arith.{operation}", source, target, x, INTEGERS[target])
@@ -112,7 +112,7 @@ PAIRS = [(s, t) for s, t in itertools.combinations(["i1", *INTEGERS], 2)]
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 @pytest.mark.parametrize("operation", ["extsi", "extui"])
-def test_wider_integers(source, target, operation):
+def test_integer_extension(source, target, operation):
     dtype = INTEGERS.get(source, np.bool_)
     x = np.random.default_rng(6).integers(0, 256, 256).astype(dtype)
     y = convert(f"arith.{operation}", source, target, x, INTEGERS[target])
@@ -123,7 +123,7 @@ def test_wider_integers(source, target, operation):
 
 
 @pytest.mark.parametrize(("target", "source"), PAIRS)
-def test_narrower_integers_drop_bits(target, source):
+def test_integer_truncation_drops_bits(target, source):
     x = np.random.default_rng(7).integers(-(1 << 40), 1 << 40, 256).astype(INTEGERS[source])
     dtype = INTEGERS.get(target, np.bool_)
     y = convert("arith.trunci", source, target, x, dtype)
@@ -145,7 +145,7 @@ def test_bitcast(source, target):
     assert np.array_equal(x.view(np.uint8), y.view(np.uint8))
 
 
-def own_math(function: str, source: str, target: str, x: np.ndarray, dtype) -> np.ndarray:
+def tile_gpu_math(function: str, source: str, target: str, x: np.ndarray, dtype) -> np.ndarray:
     segments = "array<i32: " + ", ".join(["1"] + ["0"] * 31) + ">"
     attributes = f'function = "{function}", operandSegmentSizes = {segments}'
     body = f'%y = "tile_gpu.math"(%x0) {{{attributes}}} : ({tile(source, LAYOUT)}) -> {tile(target, LAYOUT)}'
@@ -161,7 +161,7 @@ def own_math(function: str, source: str, target: str, x: np.ndarray, dtype) -> n
 @pytest.mark.parametrize("mode", ["rn", "rz"])
 def test_rounding_modes(source, target, mode):
     x = floats(FLOATS[source], 10)
-    y = own_math(f"ftof.{mode}", source, target, x, FLOATS[target])
+    y = tile_gpu_math(f"ftof.{mode}", source, target, x, FLOATS[target])
     expected = rounded(x, FLOATS[target])
     if mode == "rz":
         too_far = np.abs(expected.astype(np.float64)) > np.abs(x.astype(np.float64))
@@ -172,10 +172,10 @@ def test_rounding_modes(source, target, mode):
 
 @pytest.mark.parametrize("signed", ["signed", "unsigned"])
 @pytest.mark.parametrize(("source", "target"), list(itertools.product(FLOATS, INTEGERS)))
-def test_saturation(signed, source, target):
+def test_saturating_floats_to_integers(signed, source, target):
     x = floats(FLOATS[source], 11, 1e4)
     x[4:8] = [np.inf, -np.inf, np.nan, 255.75]
-    y = own_math(f"ftoi.{signed}.sat", source, target, x, INTEGERS[target])
+    y = tile_gpu_math(f"ftoi.{signed}.sat", source, target, x, INTEGERS[target])
     info = np.iinfo(INTEGERS[target] if signed == "signed" else y.dtype.str.replace("i", "u"))
     expected = [
         0 if np.isnan(v) else info.min if v < info.min else info.max if v > info.max else int(v)
@@ -187,16 +187,16 @@ def test_saturation(signed, source, target):
 @pytest.mark.parametrize("function", ["arith.fptosi", "arith.fptoui", "ftoi.signed.sat", "ftoi.unsigned.sat"])
 @pytest.mark.parametrize("source", FLOATS)
 def test_to_a_predicate(function, source):
-    """All but zero are true: NaN, infinities, what truncates to zero, and subnormal numbers too."""
+    """All values except zero are true, also NaN, infinities, fractions below 1 and subnormal numbers."""
     x = floats(FLOATS[source], 12)
     (tiny,) = np.ones(1, f"u{BITS[source] // 8}").view(FLOATS[source])
     x[:12] = [0, -0.0, np.nan, np.inf, -np.inf, 0.5, -0.5, 1, -1, 2, tiny, -tiny]
-    made = own_math if function.startswith("ftoi") else convert
-    y = made(function, source, "i1", x, np.bool_)
+    convert_by = tile_gpu_math if function.startswith("ftoi") else convert
+    y = convert_by(function, source, "i1", x, np.bool_)
     assert np.array_equal(y, x != 0) and y[2] and y[10] and not y[1]
 
 
-def test_tf32_keeps_ten_bits_of_fraction():
+def test_tf32_has_ten_fraction_bits():
     own, wide = tile("tf32", LAYOUT), tile("f32", LAYOUT)
     body = f"%t = arith.truncf %x0 : {wide} to {own}\n%y = arith.extf %t : {own} to {wide}"
     x, y = floats(np.float32, 9), np.zeros(256, np.float32)
@@ -207,7 +207,7 @@ def test_tf32_keeps_ten_bits_of_fraction():
     assert np.array_equal(y, expected)
 
 
-def test_halves_are_made_in_pairs_and_stored_as_they_are():
+def test_f16_values_are_converted_in_pairs_and_stored_packed():
     layout = blocked((1024,), 4, 0, 8)
     body = f"%y = arith.truncf %x0 : {tile('f32', layout)} to {tile('f16', layout)}"
     text = elementwise(body, [("f32", layout)], ("f16", layout))

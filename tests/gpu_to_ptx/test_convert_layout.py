@@ -1,4 +1,4 @@
-"""Every layout to every other: registers, shuffles and shared memory move each element to where it belongs."""
+"""Conversions between all layouts move each element to its register, by moves, shuffles and shared memory."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ LAYOUTS = {
     "all_in_registers": parse_layout(
         "register=(0,1)(0,2)(0,4)(0,8)(0,16) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(0,0) shape=64x32"
     ),
-    "registers_twice": parse_layout(
+    "replicated_registers": parse_layout(
         "register=(0,1)(0,0)(0,2)(32,0)(16,0) lane=(0,4)(0,8)(0,16)(1,0)(2,0) warp=(4,16)(8,0) shape=64x32"
     ),
-    "lanes_twice": parse_layout(
+    "replicated_lanes": parse_layout(
         "register=(0,1)(0,2)(32,0)(16,0)(8,0) lane=(0,4)(0,8)(0,16)(1,0)(0,0) warp=(2,0)(4,16) shape=64x32"
     ),
 }
@@ -48,12 +48,12 @@ def check(element: str, source: LinearLayout, target: LinearLayout) -> None:
 
 @pytest.mark.parametrize(("source", "target"), list(itertools.product(LAYOUTS, LAYOUTS)))
 @pytest.mark.parametrize("element", ["f16", "f32"])
-def test_every_pair(source, target, element):
+def test_every_pair_of_layouts(source, target, element):
     check(element, LAYOUTS[source], LAYOUTS[target])
 
 
 @pytest.mark.parametrize("element", DTYPES)
-def test_every_width_through_shared_memory(element):
+def test_every_element_type_through_shared_memory(element):
     source, target = LAYOUTS["rows"], LAYOUTS["columns"]
     assert conversion(source, target) == ThroughShared()
     check(element, source, target)
@@ -69,7 +69,7 @@ PLAIN = "register=(0,1)(0,2) lane=(0,4)(0,8)(1,0)(2,0)(4,0) warp=(8,0)(16,0) sha
 
 @pytest.mark.parametrize("name", SHUFFLED)
 @pytest.mark.parametrize("element", DTYPES)
-def test_every_width_by_shuffles(name, element):
+def test_every_element_type_by_shuffles(name, element):
     source, target = parse_layout(PLAIN), parse_layout(SHUFFLED[name])
     assert isinstance(conversion(source, target), Shuffle)
     check(element, source, target)
@@ -78,7 +78,7 @@ def test_every_width_by_shuffles(name, element):
 
 
 def random_layout(random: np.random.Generator) -> LinearLayout:
-    """A random basis of the 11 index bits of 64 x 32 over registers, lanes and four warps."""
+    """A random basis of the 11 index bits of a 64 x 32 tile over registers, lanes and four warps."""
     while True:
         columns = [int(column) for column in random.integers(0, 1 << 11, 12)]
         bases = [unflatten(column, (64, 32)) for column in columns]
@@ -94,21 +94,21 @@ def test_random_layouts(seed, element):
     check(element, random_layout(random), random_layout(random))
 
 
-def test_registers_renamed_cost_nothing():
+def test_permuted_registers_are_a_register_move():
     source = parse_layout(PLAIN)
     target = LinearLayout(tuple(reversed(source.register)), source.lane, source.warp, source.shape)
     assert conversion(source, target) == RegisterMove((0, 2, 1, 3))
     check("f32", source, target)
 
 
-def test_a_tile_larger_than_the_scratch_goes_in_turns():
+def test_tile_larger_than_the_scratch_is_converted_in_chunks():
     source, target = blocked((128, 128), 4, 1, 4), blocked((128, 128), 4, 0, 4)
     check("f32", source, target)
     lines = [line.strip() for line in ptx_of(convert("f32", source, target)).splitlines()]
     assert sum(line.startswith("bar.sync") for line in lines) == 3
 
 
-def test_both_sides_move_16_bytes_where_registers_agree():
+def test_stores_and_loads_of_16_bytes_if_registers_are_contiguous_on_both_sides():
     source = blocked((64, 64), 4, 1, 8)
     target = parse_layout(
         "register=(0,1)(0,2)(0,4)(0,8)(0,16) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(0,32) shape=64x64"

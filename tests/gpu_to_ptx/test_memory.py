@@ -1,4 +1,4 @@
-"""Views of global memory: vectors, guards, padding, strides, and tiles smaller than the threads."""
+"""Accesses to views of global memory: vectors, guards, padding, strides, tiles with fewer elements than threads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def numbers(shape, dtype) -> np.ndarray:
 
 
 def copy_kernel(element: str, layout: LinearLayout, **options) -> str:
-    """Tile block i copies the tile at offset i * rows, column 3 on, of a matrix with dynamic extents and row stride."""
+    """Tile block i copies the tile at row i * rows and column %c of a matrix with dynamic extents and row stride."""
     type = tile(element, layout)
     offsets, extents, strides = ("%o", "%c"), ("%m", "%n"), ("%s", "%one")
     return kernel(
@@ -56,8 +56,8 @@ def test_vectors_of_every_element_type(element):
 
 @pytest.mark.parametrize("element", ["i8", "f16", "f32", "f64"])
 @pytest.mark.parametrize("layout", [blocked((16, 64), 4, 0, 4), blocked((8, 8), 4), wgmma_accumulator((64, 32), 4)])
-def test_ragged_edges_are_neither_read_nor_written(element, layout):
-    """Rows of 70 elements in memory, of which columns 3 to 49 exist; the rest must stay as it is."""
+def test_elements_out_of_bounds_are_not_accessed(element, layout):
+    """Rows have 70 elements in memory, the view has columns up to 49, and the copy starts at column 3."""
     a = numbers((29, 70), DTYPES[element])
     b = np.full_like(a, 99)
     run(copy_kernel(element, layout), [a, b, 29, 50, 70, 3], grid=(-(-29 // layout.shape[0]),))
@@ -87,13 +87,13 @@ def test_padding(padding):
     assert np.array_equal(np.signbit(b), np.signbit(expected)) or padding == "nan"
 
 
-def test_three_dimensions_with_a_gap_in_each():
+def test_three_strided_dimensions():
     layout = blocked((2, 8, 16), 4, 1, 2)
     type = tile("f32", layout)
-    place = ("%zero",) * 3, ("%d", "%h", "%w"), ("%ds", "%hs", "%ws")
+    scalars = ("%zero",) * 3, ("%d", "%h", "%w"), ("%ds", "%hs", "%ws")
     text = kernel(
         "%a: i64, %b: i64, %d: i32, %h: i32, %w: i32, %ds: i32, %hs: i32, %ws: i32",
-        f"{SCALARS}\n{load_view('%x', type, '%a', *place)}\n{store_view('%x', type, '%b', *place)}",
+        f"{SCALARS}\n{load_view('%x', type, '%a', *scalars)}\n{store_view('%x', type, '%b', *scalars)}",
     )
     a = numbers((2, 7, 40), np.float32)
     b = np.zeros_like(a)
@@ -104,50 +104,50 @@ def test_three_dimensions_with_a_gap_in_each():
 
 
 @pytest.mark.parametrize("element", ["f16", "i32", "f64"])
-def test_addresses_as_a_tile(element):
-    """Gathers element 3 i where i < 40, else takes `other`, and scatters."""
+def test_tiles_of_addresses(element):
+    """Loads element 3 i if i < 40 and `other` if not, and stores through a tile of addresses."""
     layout = blocked((64,), 4)
     size = np.dtype(DTYPES[element]).itemsize
-    places, type, mask = tile("i64", layout), tile(element, layout), tile("i1", layout)
+    addresses, type, mask = tile("i64", layout), tile(element, layout), tile("i1", layout)
     other = "7 : i32" if element == "i32" else f"7.0 : {element}"
     segments = "operandSegmentSizes = array<i32: 1, 1, 1>"
     text = kernel(
         "%a: i64, %b: i64",
         f"""
         %i = "tile_gpu.iota"() : () -> {tile("i32", layout)}
-        %j = arith.extsi %i : {tile("i32", layout)} to {places}
-        %three = arith.constant dense<{3 * size}> : {places}
-        %size = arith.constant dense<{size}> : {places}
-        %forty = arith.constant dense<40> : {places}
-        %from = arith.muli %j, %three : {places}
-        %to = arith.muli %j, %size : {places}
-        %a0 = "tile_gpu.splat"(%a) : (i64) -> {places}
-        %b0 = "tile_gpu.splat"(%b) : (i64) -> {places}
-        %pa = arith.addi %a0, %from : {places}
-        %pb = arith.addi %b0, %to : {places}
-        %in = arith.cmpi slt, %j, %forty : {places}
+        %j = arith.extsi %i : {tile("i32", layout)} to {addresses}
+        %three = arith.constant dense<{3 * size}> : {addresses}
+        %size = arith.constant dense<{size}> : {addresses}
+        %forty = arith.constant dense<40> : {addresses}
+        %from = arith.muli %j, %three : {addresses}
+        %to = arith.muli %j, %size : {addresses}
+        %a0 = "tile_gpu.splat"(%a) : (i64) -> {addresses}
+        %b0 = "tile_gpu.splat"(%b) : (i64) -> {addresses}
+        %pa = arith.addi %a0, %from : {addresses}
+        %pb = arith.addi %b0, %to : {addresses}
+        %in = arith.cmpi slt, %j, %forty : {addresses}
         %o = arith.constant {other}
         %os = "tile_gpu.splat"(%o) : ({element}) -> {type}
         %x = "tile_gpu.load_global"(%pa, %in, %os) {{vector = 1 : i32, {segments}}}
-          : ({places}, {mask}, {type}) -> {type}
+          : ({addresses}, {mask}, {type}) -> {type}
         "tile_gpu.store_global"(%pb, %x) {{vector = 1 : i32, operandSegmentSizes = array<i32: 1, 1, 0>}}
-          : ({places}, {type}) -> ()""",
+          : ({addresses}, {type}) -> ()""",
     )
     a, b = numbers(120, DTYPES[element]), np.zeros(64, DTYPES[element])
     run(text, [a, b])
     assert np.array_equal(b, np.where(np.arange(64) < 40, np.resize(a[::3], 64), 7).astype(b.dtype))
 
 
-def test_instructions_of_a_full_tile():
-    """In bounds: one address, immediates, vectors of 16 bytes, no guards."""
+def test_in_bounds_accesses_are_unguarded_vectors():
+    """In bounds: one address with immediate offsets, vectors of 16 bytes, no guards."""
     type = tile("f16", blocked((16, 64), 4, 1, 8))
-    place = ("%zero", "%zero"), ("%m", "%n"), ("%w", "%one")
+    scalars = ("%zero", "%zero"), ("%m", "%n"), ("%w", "%one")
     text = kernel(
         "%a: i64, %b: i64, %m: i32, %n: i32",
         f"""{SCALARS}
         %w = arith.constant 64 : i32
-        {load_view("%x", type, "%a", *place, vector=8, vector_dimension=1, inbounds=(True, True))}
-        {store_view("%x", type, "%b", *place, vector=8, vector_dimension=1, inbounds=(True, True))}""",
+        {load_view("%x", type, "%a", *scalars, vector=8, vector_dimension=1, inbounds=(True, True))}
+        {store_view("%x", type, "%b", *scalars, vector=8, vector_dimension=1, inbounds=(True, True))}""",
     )
     lines = [line.split("//")[0].strip() for line in ptx_of(text).splitlines()]
     assert sum(line.startswith("ld.global.v4.b32") for line in lines) == 1

@@ -1,4 +1,4 @@
-"""Folds over registers, lanes and warps, of one or several operands, in every layout that comes up."""
+"""Reductions over registers, lanes and warps, of one or more operands, in several layouts."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ KINDS = {"sum": "arith.addf", "maximum": "arith.maximumf"}
 INTEGER = {"sum": "arith.addi", "maximum": "arith.maxsi"}
 
 
-def one_fold(element: str, layout: LinearLayout, dimension: int, operation: str) -> str:
+def reduction_of_one(element: str, layout: LinearLayout, dimension: int, operation: str) -> str:
     result = layout.drop(dimension)
     body = f"%s = {operation} %e0, %acc0 : {element}\n" + yields("%s", [element])
-    fold = reduce("%y", "%x0", [tile(element, layout)], [tile(element, result)], [element], body, dimension)
-    return elementwise(fold, [(element, layout)], (element, result))
+    reduction = reduce("%y", "%x0", [tile(element, layout)], [tile(element, result)], [element], body, dimension)
+    return elementwise(reduction, [(element, layout)], (element, result))
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -38,23 +38,23 @@ def one_fold(element: str, layout: LinearLayout, dimension: int, operation: str)
 @pytest.mark.parametrize(
     ("element", "dtype"), [("f32", np.float32), ("f16", np.float16), ("i32", np.int32), ("f64", np.float64)]
 )
-def test_one_dimension(name, dimension, kind, element, dtype):
+def test_one_operand(name, dimension, kind, element, dtype):
     layout = LAYOUTS[name]
     x = np.random.default_rng(1).integers(-8, 8, layout.shape).astype(dtype)
     y = np.zeros(layout.drop(dimension).shape, dtype)
-    run(one_fold(element, layout, dimension, (INTEGER if element == "i32" else KINDS)[kind]), [x, y])
+    run(reduction_of_one(element, layout, dimension, (INTEGER if element == "i32" else KINDS)[kind]), [x, y])
     assert np.array_equal(y, x.sum(axis=dimension) if kind == "sum" else x.max(axis=dimension))
 
 
 @pytest.mark.parametrize("size", [32, 64, 512])
-def test_a_whole_line_to_a_scalar(size):
-    """Every thread gets it: the scalar is added to a tile."""
+def test_reduction_of_a_vector_to_a_scalar(size):
+    """Every thread receives the scalar, which is added to a tile."""
     layout = blocked((size,), 4, 0, 2)
-    line = tile("f32", layout)
+    vector = tile("f32", layout)
     body = "%s = arith.addf %e0, %acc0 : f32\n" + yields("%s", ["f32"])
-    text = f"""{reduce("%sum", "%x0", [line], ["f32"], ["f32"], body, 0)}
-        %all = "tile_gpu.splat"(%sum) : (f32) -> {line}
-        %y = arith.addf %all, %x0 : {line}"""
+    text = f"""{reduce("%sum", "%x0", [vector], ["f32"], ["f32"], body, 0)}
+        %all = "tile_gpu.splat"(%sum) : (f32) -> {vector}
+        %y = arith.addf %all, %x0 : {vector}"""
     x = np.random.default_rng(2).integers(-8, 8, size).astype(np.float32)
     y = np.zeros_like(x)
     run(elementwise(text, [("f32", layout)], ("f32", layout)), [x, y])
@@ -63,8 +63,8 @@ def test_a_whole_line_to_a_scalar(size):
 
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize("dimension", [0, 1])
-def test_two_operands_fold_together(name, dimension):
-    """The largest element and its index; the first where it occurs twice."""
+def test_two_operands(name, dimension):
+    """The largest element and its index, the first one if it occurs more than once."""
     layout = LAYOUTS[name]
     result = layout.drop(dimension)
     body = f"""%more = arith.cmpf ogt, %e0, %acc0 : f32
@@ -75,16 +75,16 @@ def test_two_operands_fold_together(name, dimension):
         %value = arith.select %take, %e0, %acc0 : f32
         %index = arith.select %take, %e1, %acc1 : i32
         {yields("%value, %index", ["f32", "i32"])}"""
-    types, outcomes = [tile("f32", layout), tile("i32", layout)], [tile("f32", result), tile("i32", result)]
+    types, result_types = [tile("f32", layout), tile("i32", layout)], [tile("f32", result), tile("i32", result)]
     text = kernel(
         "%a: i64, %b: i64, %v: i64, %i: i64",
         "\n".join(
             [
                 load_tile("%x", types[0], "%a", layout.shape),
                 load_tile("%n", types[1], "%b", layout.shape),
-                reduce("%top:2", "%x, %n", types, outcomes, ["f32", "i32"], body, dimension),
-                store_tile("%top#0", outcomes[0], "%v", result.shape),
-                store_tile("%top#1", outcomes[1], "%i", result.shape),
+                reduce("%top:2", "%x, %n", types, result_types, ["f32", "i32"], body, dimension),
+                store_tile("%top#0", result_types[0], "%v", result.shape),
+                store_tile("%top#1", result_types[1], "%i", result.shape),
             ]
         ),
     )
@@ -97,18 +97,18 @@ def test_two_operands_fold_together(name, dimension):
     assert np.array_equal(value, x.max(axis=dimension)) and np.array_equal(index, x.argmax(axis=dimension))
 
 
-def test_warps_meet_only_where_a_row_spans_them():
-    rows = ptx_of(one_fold("f32", LAYOUTS["wgmma"], 1, "arith.addf"))
-    columns = ptx_of(one_fold("f32", LAYOUTS["wgmma"], 0, "arith.addf"))
+def test_barriers_only_if_a_row_spans_warps():
+    rows = ptx_of(reduction_of_one("f32", LAYOUTS["wgmma"], 1, "arith.addf"))
+    columns = ptx_of(reduction_of_one("f32", LAYOUTS["wgmma"], 0, "arith.addf"))
     assert "bar.sync" not in rows and rows.count("shfl.sync.bfly") == 2 * 2
-    # 32 columns are fewer than the threads: one folds a column, then all read.
+    # There are fewer columns (32) than threads: one thread reduces a column, then all threads read the result.
     assert columns.count("bar.sync") == 2
 
 
-def test_a_scalar_needs_one_meeting():
-    """All parts of one row are read by every thread at once."""
+def test_reduction_to_a_scalar_has_one_barrier():
+    """After one barrier every thread reads all parts of the row."""
     body = "%s = arith.addf %e0, %acc0 : f32\n" + yields("%s", ["f32"])
-    line = blocked((512,), 4, 0, 2)
-    fold = reduce("%sum", "%x0", [tile("f32", line)], ["f32"], ["f32"], body, 0)
-    text = f'{fold}\n%y = "tile_gpu.splat"(%sum) : (f32) -> {tile("f32", line)}'
-    assert ptx_of(elementwise(text, [("f32", line)], ("f32", line))).count("bar.sync") == 1
+    layout = blocked((512,), 4, 0, 2)
+    reduction = reduce("%sum", "%x0", [tile("f32", layout)], ["f32"], ["f32"], body, 0)
+    text = f'{reduction}\n%y = "tile_gpu.splat"(%sum) : (f32) -> {tile("f32", layout)}'
+    assert ptx_of(elementwise(text, [("f32", layout)], ("f32", layout))).count("bar.sync") == 1

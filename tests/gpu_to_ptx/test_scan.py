@@ -1,10 +1,10 @@
-"""Prefix folds in both directions, of one and of several operands."""
+"""Scans in both directions, of one and of two operands."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from reductions import fold_text, yields
+from reductions import reduction_text, yields
 from simulated import elementwise, kernel, load_tile, run, store_tile, tile
 
 from tilec.lowering.layout.blocked import blocked
@@ -20,7 +20,7 @@ LAYOUTS = {
 def scan(
     results: str, operands: str, types: list[str], elements: list[str], body: str, dimension: int, reverse: bool
 ) -> str:
-    return fold_text(
+    return reduction_text(
         "scan", results, operands, types, types, elements, body, dimension, f", reverse = {str(reverse).lower()}"
     )
 
@@ -31,10 +31,10 @@ def scan(
 @pytest.mark.parametrize(("element", "dtype"), [("f32", np.float32), ("i16", np.int16)])
 def test_sums(name, dimension, reverse, element, dtype):
     layout = LAYOUTS[name]
-    own = tile(element, layout)
+    tile_type = tile(element, layout)
     body = f"%s = arith.add{element[0]} %e0, %acc0 : {element}\n" + yields("%s", [element])
     text = elementwise(
-        scan("%y", "%x0", [own], [element], body, dimension, reverse), [(element, layout)], (element, layout)
+        scan("%y", "%x0", [tile_type], [element], body, dimension, reverse), [(element, layout)], (element, layout)
     )
     x = np.random.default_rng(1).integers(-20, 20, layout.shape).astype(dtype)
     y = np.zeros_like(x)
@@ -45,21 +45,21 @@ def test_sums(name, dimension, reverse, element, dtype):
 
 
 @pytest.mark.parametrize("size", [1, 2, 32, 1024])
-def test_a_line_longer_than_a_warp(size):
+def test_vector_longer_than_a_warp(size):
     layout = blocked((size,), 4, 0, 2)
-    own = tile("f32", layout)
+    tile_type = tile("f32", layout)
     body = "%s = arith.addf %e0, %acc0 : f32\n" + yields("%s", ["f32"])
-    text = elementwise(scan("%y", "%x0", [own], ["f32"], body, 0, False), [("f32", layout)], ("f32", layout))
+    text = elementwise(scan("%y", "%x0", [tile_type], ["f32"], body, 0, False), [("f32", layout)], ("f32", layout))
     x = np.random.default_rng(2).integers(-20, 20, size).astype(np.float32)
     y = np.zeros_like(x)
     run(text, [x, y])
     assert np.array_equal(y, np.cumsum(x))
 
 
-def test_order_matters_and_operands_go_together():
-    """x -> a x + b composed: (a, b) after (c, d) is (a c, a d + b), which does not commute."""
+def test_scan_of_two_operands_that_does_not_commute():
+    """The composition of functions x -> a x + b: (a, b) after (c, d) is (a c, a d + b)."""
     layout = blocked((64,), 4)
-    own = tile("i32", layout)
+    tile_type = tile("i32", layout)
     body = f"""%a = arith.muli %e0, %acc0 : i32
         %m = arith.muli %e0, %acc1 : i32
         %b = arith.addi %m, %e1 : i32
@@ -68,10 +68,10 @@ def test_order_matters_and_operands_go_together():
         "%pa: i64, %pb: i64, %pc: i64",
         "\n".join(
             [
-                load_tile("%x", own, "%pa", (64,)),
-                load_tile("%z", own, "%pb", (64,)),
-                scan("%r:2", "%x, %z", [own, own], ["i32", "i32"], body, 0, False),
-                store_tile("%r#1", own, "%pc", (64,)),
+                load_tile("%x", tile_type, "%pa", (64,)),
+                load_tile("%z", tile_type, "%pb", (64,)),
+                scan("%r:2", "%x, %z", [tile_type, tile_type], ["i32", "i32"], body, 0, False),
+                store_tile("%r#1", tile_type, "%pc", (64,)),
             ]
         ),
     )

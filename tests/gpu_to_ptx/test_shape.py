@@ -1,4 +1,4 @@
-"""Tiles made from scalars, renamed, joined and cut."""
+"""Operations on shapes: iota, broadcast, reshape, transpose, cat, extract and splat."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilec.lowering.layout.wgmma import wgmma_accumulator
 LAYOUT = blocked((16, 32), 4, 1, 2)
 
 
-def outcome(
+def result_of(
     body: str, inputs: list[tuple[np.ndarray, LinearLayout]], layout: LinearLayout, element: str = "f32"
 ) -> np.ndarray:
     y = np.zeros(layout.shape, np.float32 if element == "f32" else np.int64)
@@ -38,7 +38,7 @@ def test_iota(element, size):
     assert np.array_equal(y, np.arange(size).astype(dtype))
 
 
-def test_iota_of_a_layout_whose_bases_overlap():
+def test_iota_of_a_layout_with_overlapping_bases():
     layout = parse_layout("register=(3)(64) lane=(1)(4)(8)(16)(32) warp=(0)(0) shape=128")
     y = np.zeros(128, np.int32)
     run(elementwise(f'%y = "tile_gpu.iota"() : () -> {tile("i32", layout)}', [], ("i32", layout)), [y])
@@ -51,21 +51,21 @@ def test_broadcast(dimension, layout):
     thin = layout.project(dimension)
     body = f'%y = "tile_gpu.broadcast"(%x0) : ({tile("f32", thin)}) -> {tile("f32", layout)}'
     x = ramp(thin.shape)
-    assert np.array_equal(outcome(body, [(x, thin)], layout), np.broadcast_to(x, layout.shape))
+    assert np.array_equal(result_of(body, [(x, thin)], layout), np.broadcast_to(x, layout.shape))
 
 
 @pytest.mark.parametrize("shape", [(512,), (32, 16), (4, 4, 32), (1, 16, 32)])
-def test_reshape_moves_nothing(shape):
+def test_reshape_moves_no_data(shape):
     result = LAYOUT.reshape(shape)
     body = f'%y = "tile_gpu.reshape"(%x0) : ({tile("f32", LAYOUT)}) -> {tile("f32", result)}'
     x = ramp(LAYOUT.shape)
-    assert np.array_equal(outcome(body, [(x, LAYOUT)], result), x.reshape(shape))
+    assert np.array_equal(result_of(body, [(x, LAYOUT)], result), x.reshape(shape))
     text = ptx_of(elementwise(body, [("f32", LAYOUT)], ("f32", result)))
     assert "shfl" not in text and "shared" not in text
 
 
 @pytest.mark.parametrize("permutation", [(0, 2, 1), (2, 0, 1), (1, 2, 0)])
-def test_transpose_moves_nothing(permutation):
+def test_transpose(permutation):
     layout = blocked((4, 8, 16), 4, 2, 2)
     result = layout.transpose(permutation)
     array = ", ".join(map(str, permutation))
@@ -74,7 +74,7 @@ def test_transpose_moves_nothing(permutation):
         f": ({tile('f32', layout)}) -> {tile('f32', result)}"
     )
     x = ramp(layout.shape)
-    assert np.array_equal(outcome(body, [(x, layout)], result), x.transpose(permutation))
+    assert np.array_equal(result_of(body, [(x, layout)], result), x.transpose(permutation))
 
 
 PARTS = {
@@ -94,7 +94,7 @@ def test_cat(name, dimension):
     own = tile("f32", part)
     body = f'%y = "tile_gpu.cat"(%x0, %x1) {{dimension = {dimension} : i32}} : ({own}, {own}) -> {tile("f32", whole)}'
     a, b = ramp(part.shape), -ramp(part.shape)
-    assert np.array_equal(outcome(body, [(a, part), (b, part)], whole), np.concatenate([a, b], dimension))
+    assert np.array_equal(result_of(body, [(a, part), (b, part)], whole), np.concatenate([a, b], dimension))
     text = ptx_of(elementwise(body, [("f32", part)] * 2, ("f32", whole)))
     assert ("bar.sync" in text) == (name == "other_threads")
 
@@ -108,31 +108,31 @@ def extract(indices: str, count: int, source: str, result: str) -> str:
 @pytest.mark.parametrize("name", PARTS)
 @pytest.mark.parametrize("dimension", WHOLES)
 @pytest.mark.parametrize("index", [0, 1])
-def test_extract_a_known_part(name, dimension, index):
+def test_extract_with_constant_indices(name, dimension, index):
     part, whole = PARTS[name], WHOLES[dimension]
     operands = "%x0, %index, %zero" if dimension == 0 else "%x0, %zero, %index"
     body = f"""%zero = arith.constant 0 : i32
         %index = arith.constant {index} : i32
         %y = {extract(operands, 2, tile("f32", whole), tile("f32", part))}"""
     x = ramp(whole.shape)
-    assert np.array_equal(outcome(body, [(x, whole)], part), np.split(x, 2, dimension)[index])
+    assert np.array_equal(result_of(body, [(x, whole)], part), np.split(x, 2, dimension)[index])
 
 
-def test_registers_in_another_order_than_memory():
+def test_extract_permutes_registers():
     whole, part = blocked((64,), 4), parse_layout("register=(4)(1) lane=(2)(8)(16)(0)(0) warp=(0)(0) shape=32")
     index = "%i = arith.constant 1 : i32\n%y = " + extract("%x0, %i", 1, tile("f32", whole), tile("f32", part))
     x = ramp((64,))
-    assert np.array_equal(outcome(index, [(x, whole)], part), x[32:])
+    assert np.array_equal(result_of(index, [(x, whole)], part), x[32:])
 
 
-def test_more_than_a_renaming_is_refused():
+def test_reshape_to_another_layout_is_refused():
     source, result = blocked((16, 32), 4, 1, 2), blocked((512,), 4, 0, 4)
     body = f'%y = "tile_gpu.reshape"(%x0) : ({tile("f32", source)}) -> {tile("f32", result)}'
     with pytest.raises(UnsupportedError, match="'tile_gpu.reshape': expected the result in layout"):
         ptx_of(elementwise(body, [("f32", source)], ("f32", result)))
 
 
-def test_a_layout_that_holds_too_little_is_refused():
+def test_conversion_from_a_layout_that_misses_elements_is_refused():
     source = parse_layout("register=none lane=(1)(2)(4)(8)(16) warp=(0)(0) shape=64")
     body = f'%y = "tile_gpu.convert_layout"(%x0) : ({tile("f32", source)}) -> {tile("f32", blocked((64,), 4))}'
     with pytest.raises(CompileError, match="'tile_gpu.convert_layout': no conversion from"):
@@ -140,7 +140,7 @@ def test_a_layout_that_holds_too_little_is_refused():
 
 
 @pytest.mark.parametrize("index", [0, 5, 7])
-def test_extract_by_an_index_of_run_time(index):
+def test_extract_with_dynamic_indices(index):
     whole, part = blocked((64,), 4), blocked((8,), 4)
     text = kernel(
         "%a: i64, %b: i64, %i: i32",
@@ -153,7 +153,7 @@ def test_extract_by_an_index_of_run_time(index):
     assert np.array_equal(y, x[8 * index : 8 * index + 8])
 
 
-def test_extract_a_scalar():
+def test_extract_of_a_scalar():
     layout = blocked((64,), 4)
     own = tile("f32", layout)
     text = kernel(

@@ -1,4 +1,4 @@
-"""Whatever goes through shared scratch, of any element, shape and layout, is read as written and aligned."""
+"""Accesses to shared scratch are aligned and read what was written, for all element types and random layouts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from reductions import fold_text, segments, yields
+from reductions import reduction_text, segments, yields
 from simulated import elementwise, kernel, load_tile, run, store_tile, tile
 
 from tilec.lowering.layout.blocked import blocked
@@ -27,7 +27,7 @@ SEEDS = range(2)
 
 
 def random_layout(random: np.random.Generator, shape: tuple[int, ...]) -> LinearLayout:
-    """A permutation of the index bits, some of them repeated, over registers, lanes and four warps."""
+    """A random permutation of the index bits, some of them replicated, over registers, lanes and four warps."""
     bits = int(np.prod(shape)).bit_length() - 1
     columns = [1 << int(bit) for bit in random.permutation(bits)]
     columns += [0] * max(0, 8 - bits)
@@ -42,7 +42,7 @@ def numbers(random: np.random.Generator, element: str, shape: tuple[int, ...]) -
     return random.integers(0, 2 if element == "i1" else 100, shape).astype(DTYPES[element])
 
 
-# i8 and i1 in front: what follows would begin at an address that is aligned to nothing.
+# After an i8 or i1 operand the next one starts at an unaligned address unless it is padded.
 TUPLES = [("i8", "i32"), ("i1", "f64"), ("i8", "f16"), ("f16", "i8", "i64"), ("i1", "i8", "i16", "f32"), ("f64", "i8")]
 
 
@@ -54,11 +54,13 @@ def largest_of_each(elements: tuple[str, ...]) -> str:
     return "\n".join([*lines, yields(", ".join(f"%s{i}" for i in range(len(elements))), list(elements))])
 
 
-def fold(name: str, elements: tuple[str, ...], layout: LinearLayout, dimension: int, random) -> tuple[list, list]:
-    """Inputs and results of the largest elements along a dimension, in a reduction or scan."""
+def run_maximum(
+    name: str, elements: tuple[str, ...], layout: LinearLayout, dimension: int, random
+) -> tuple[list, list]:
+    """Inputs and results of a reduction or scan that computes the maximum of each operand along a dimension."""
     result = layout.drop(dimension) if name == "reduce" else layout
     count = len(elements)
-    types, outcomes = ([tile(element, one) for element in elements] for one in (layout, result))
+    types, result_types = ([tile(element, one) for element in elements] for one in (layout, result))
     operands = ", ".join(f"%x{i}" for i in range(count))
     attributes = ", reverse = false" if name == "scan" else ""
     text = kernel(
@@ -66,18 +68,18 @@ def fold(name: str, elements: tuple[str, ...], layout: LinearLayout, dimension: 
         "\n".join(
             [
                 *(load_tile(f"%x{i}", types[i], f"%a{i}", layout.shape) for i in range(count)),
-                fold_text(
+                reduction_text(
                     name,
                     f"%y:{count}",
                     operands,
                     types,
-                    outcomes,
+                    result_types,
                     list(elements),
                     largest_of_each(elements),
                     dimension,
                     attributes,
                 ),
-                *(store_tile(f"%y#{i}", outcomes[i], f"%o{i}", result.shape) for i in range(count)),
+                *(store_tile(f"%y#{i}", result_types[i], f"%o{i}", result.shape) for i in range(count)),
             ]
         ),
     )
@@ -92,7 +94,7 @@ def fold(name: str, elements: tuple[str, ...], layout: LinearLayout, dimension: 
 def test_reductions_of_several_operands(elements, seed):
     random = np.random.default_rng(seed)
     for shape, dimension in itertools.product(SHAPES, (0, 1)):
-        inputs, outputs = fold("reduce", elements, random_layout(random, shape), dimension, random)
+        inputs, outputs = run_maximum("reduce", elements, random_layout(random, shape), dimension, random)
         assert all(np.array_equal(x.max(axis=dimension), y) for x, y in zip(inputs, outputs, strict=True))
 
 
@@ -100,14 +102,14 @@ def test_reductions_of_several_operands(elements, seed):
 def test_scans_of_several_operands(elements):
     random = np.random.default_rng(5)
     for shape, dimension in itertools.product(SHAPES, (0, 1)):
-        inputs, outputs = fold("scan", elements, random_layout(random, shape), dimension, random)
+        inputs, outputs = run_maximum("scan", elements, random_layout(random, shape), dimension, random)
         exact = [np.maximum.accumulate(x, axis=dimension) for x in inputs]
         assert all(np.array_equal(x, y) for x, y in zip(exact, outputs, strict=True))
 
 
 @pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_conversions_of_layout(element, seed):
+def test_layout_conversions(element, seed):
     random = np.random.default_rng(seed)
     for shape in SHAPES:
         source, target = random_layout(random, shape), random_layout(random, shape)
@@ -119,7 +121,7 @@ def test_conversions_of_layout(element, seed):
 
 @pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.parametrize("dimension", [0, 1])
-def test_joined_tiles(element, dimension):
+def test_cat(element, dimension):
     random = np.random.default_rng(6)
     for shape in SHAPES:
         whole_shape = tuple(2 * e if d == dimension else e for d, e in enumerate(shape))
@@ -134,7 +136,7 @@ def test_joined_tiles(element, dimension):
 
 
 @pytest.mark.parametrize("element", DTYPES)
-def test_parts_at_an_index_of_run_time(element):
+def test_extract_with_dynamic_indices(element):
     random = np.random.default_rng(7)
     for shape, cut in itertools.product(SHAPES, ((1, 2), (2, 1), (1, 8))):
         if any(extent % count for extent, count in zip(shape, cut, strict=True)):

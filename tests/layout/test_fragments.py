@@ -1,4 +1,4 @@
-"""Fragments of the tensor core against the formulas of the manuals, every register of every thread."""
+"""Layouts of tensor core fragments equal the formulas of the manuals, for every register of every thread."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_wgmma_accumulator_of_two_fragments_and_of_two_warp_groups():
     )
 
 
-def test_worked_thread_of_the_accumulator():
+def test_one_register_of_the_accumulator():
     assert wgmma_accumulator((64, 16), 4).apply(6, 5, 1) == (25, 10)
 
 
 @pytest.mark.parametrize(("element_bytes", "steps"), [(2, 1), (2, 4), (4, 1), (4, 4), (1, 1), (1, 2)])
 def test_wgmma_operand_a(element_bytes, steps):
-    """One instruction eats 32 bytes of K in four 32-bit registers; the next K step follows in the registers."""
+    """One instruction reads 32 bytes of K from four 32-bit registers; the next K step is in the next registers."""
     packed = 4 // element_bytes
     check(
         wgmma_operand_a((64, 8 * packed * steps), 4, element_bytes),
@@ -59,7 +59,7 @@ def test_wgmma_operand_a(element_bytes, steps):
     )
 
 
-def test_worked_thread_of_operand_a():
+def test_one_thread_of_operand_a():
     layout = wgmma_operand_a((64, 16), 4, 2)
     halves = [layout.apply(element, 0, 0) for element in range(8)]
     assert halves == [(0, 0), (0, 1), (8, 0), (8, 1), (0, 8), (0, 9), (8, 8), (8, 9)]
@@ -77,7 +77,7 @@ def test_tensor_memory_32x32b(warps):
 
 @pytest.mark.parametrize("warps", [4, 8])
 def test_tensor_memory_16x256b(warps):
-    """Row m of an M = 64 accumulator lies in TMEM lane m % 16 + 32 (m / 16)."""
+    """Row m of an accumulator with M = 64 is in TMEM lane m % 16 + 32 (m / 16)."""
     columns = 32 * 4 // warps
 
     def row(r, lane, w):
@@ -99,6 +99,6 @@ def test_tensor_memory_16x256b(warps):
         lambda: tensor_memory_16x256b((128, 16), 4),
     ],
 )
-def test_tiles_that_do_not_fit_are_refused(build):
+def test_unsupported_shapes_are_refused(build):
     with pytest.raises(ValueError):
         build()

@@ -1,4 +1,4 @@
-"""Two tiles side by side: every thread holds of the whole what it holds of either half."""
+"""Layouts of concatenated tiles: every thread has the elements of the whole that it has of either half."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ def test_halved_undoes_doubled(name, dimension):
     assert halved(doubled(LAYOUTS[name], dimension), dimension) == LAYOUTS[name]
 
 
-def test_no_half_where_threads_share_out_the_halves():
+def test_halved_returns_none_if_the_halves_are_in_different_threads():
     assert halved(blocked((32, 4), 4), 0) is None
     assert halved(blocked((4, 64), 4, 1, 2), 1) is None

@@ -1,4 +1,4 @@
-"""The algebra: what a layout holds where, its text, and what reshapes do to it."""
+"""Linear layouts: their map to coordinates, their text, and their transformations."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 TEXT = "register=(0,1)(0,2)(2,0) lane=(0,4)(0,8)(0,16)(0,32)(1,0) warp=(4,0)(8,0) shape=16x64"
 
 
-def everything(layout: LinearLayout) -> tuple[np.ndarray, ...]:
-    """Coordinates by [register, lane, warp]."""
+def coordinates(layout: LinearLayout) -> tuple[np.ndarray, ...]:
+    """Coordinates of each element, indexed by [register, lane, warp]."""
     register, lane, warp = np.ogrid[: layout.register_count, :32, : layout.warps]
     return layout.apply(register, lane, warp)
 
@@ -46,16 +46,16 @@ def test_bad_text_is_refused(text, reason):
         parse_layout(text)
 
 
-def test_blocked_holds_each_element_once():
+def test_blocked_contains_each_element_once():
     layout = blocked((16, 64), 4, 1, 4)
-    rows, columns = everything(layout)
+    rows, columns = coordinates(layout)
     assert sorted((rows * 64 + columns).ravel()) == list(range(16 * 64))
     assert str(layout) == TEXT
 
 
-def test_blocked_repeats_a_tile_smaller_than_the_threads():
+def test_blocked_replicates_a_tile_with_fewer_elements_than_threads():
     layout = blocked((64,), 4)
-    (columns,) = everything(layout)
+    (columns,) = coordinates(layout)
     assert columns.shape == (1, 32, 4)
     assert (np.bincount(columns.ravel()) == 2).all()
     assert layout.is_surjective and layout.is_replicated
@@ -64,16 +64,16 @@ def test_blocked_repeats_a_tile_smaller_than_the_threads():
 
 def test_project_drop_transpose():
     layout = parse_layout(TEXT)
-    rows, columns = everything(layout)
-    assert (everything(layout.project(0))[1] == columns).all() and not everything(layout.project(0))[0].any()
-    assert (everything(layout.drop(0))[0] == columns).all()
-    transposed = everything(layout.transpose((1, 0)))
+    rows, columns = coordinates(layout)
+    assert (coordinates(layout.project(0))[1] == columns).all() and not coordinates(layout.project(0))[0].any()
+    assert (coordinates(layout.drop(0))[0] == columns).all()
+    transposed = coordinates(layout.transpose((1, 0)))
     assert (transposed[0] == columns).all() and (transposed[1] == rows).all()
 
 
-def test_reshape_keeps_row_major_numbers():
-    rows, columns = everything(parse_layout(TEXT))
-    a, b, c = everything(parse_layout(TEXT).reshape((4, 32, 8)))
+def test_reshape_preserves_row_major_indices():
+    rows, columns = coordinates(parse_layout(TEXT))
+    a, b, c = coordinates(parse_layout(TEXT).reshape((4, 32, 8)))
     assert ((a * 32 + b) * 8 + c == rows * 64 + columns).all()
 
 
@@ -106,6 +106,6 @@ def test_diagonals_compute_the_map():
         assert np.bitwise_xor.reduce(parts) == matrix(value)
 
 
-def test_spans():
+def test_intersection_and_complement():
     assert intersection((0b0011, 0b0100), (0b0111, 0b1000), 4) == (0b0111,)
     assert complement((0b11, 0b100), 4) == (0b1, 0b1000)

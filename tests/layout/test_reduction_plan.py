@@ -1,4 +1,4 @@
-"""Fold plans carried out on numbers: each element of a row is folded once, wherever the layout keeps it."""
+"""Reduction plans, executed on numbers, reduce each element of a row once, for all layouts."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ LAYOUTS = {
 }
 
 
-def carried_out(layout: LinearLayout, plan: ReductionPlan, tile: np.ndarray) -> np.ndarray:
-    """Sums by [register, thread] as the plan says."""
+def execute(layout: LinearLayout, plan: ReductionPlan, tile: np.ndarray) -> np.ndarray:
+    """The sums that the plan computes, indexed by [register, thread]."""
     threads = np.arange(32 * layout.warps)
     held = np.array([tile[layout.apply(r, threads % 32, threads // 32)] for r in range(layout.register_count)])
     sums = held.copy()
@@ -50,18 +50,18 @@ def carried_out(layout: LinearLayout, plan: ReductionPlan, tile: np.ndarray) -> 
         [every.apply(part * count + r, threads % 32, threads // 32) for r in range(count)]
         for part in range(plan.warp_parts)
     ]
-    return sum(np.array([parts[place] for place in part]) for part in read)
+    return sum(np.array([parts[offset] for offset in part]) for part in read)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize("dimension", [0, 1])
-def test_every_thread_ends_with_the_sum_of_its_rows(name, dimension):
+def test_every_thread_has_the_sums_of_its_rows(name, dimension):
     layout = LAYOUTS[name]
     if dimension >= len(layout.shape):
         dimension = 0
     assert layout.is_surjective
     tile = np.random.default_rng(0).integers(0, 1 << 20, layout.shape).astype(float)
-    sums = carried_out(layout, reduction_plan(layout, dimension), tile)
+    sums = execute(layout, reduction_plan(layout, dimension), tile)
     result = reduction_plan(layout, dimension).result
     expected = tile.sum(axis=dimension)
     for register in range(layout.register_count):
@@ -69,17 +69,17 @@ def test_every_thread_ends_with_the_sum_of_its_rows(name, dimension):
             assert sums[register, thread] == expected[result.apply(register, thread % 32, thread // 32)]
 
 
-def test_a_row_in_one_thread_needs_no_exchange():
+def test_row_in_one_thread_needs_no_shuffle():
     plan = reduction_plan(tensor_memory_32x32b((128, 64), 4), 1)
     assert plan.lane_steps == () and plan.warp_parts == 1
     assert [len(members) for _, members in plan.register_rows] == [64]
 
 
-def test_a_row_in_a_quad_takes_two_shuffles():
+def test_row_in_four_lanes_takes_two_shuffles():
     plan = reduction_plan(wgmma_accumulator((64, 64), 4), 1)
     assert plan.lane_steps == ((1, 0), (2, 0)) and plan.warp_parts == 1
 
 
-def test_a_column_over_all_warps_goes_through_shared_memory():
+def test_column_over_all_warps_goes_through_shared_memory():
     plan = reduction_plan(wgmma_accumulator((64, 64), 4), 0)
     assert [lane for lane, _ in plan.lane_steps] == [4, 8, 16] and plan.warp_parts == 4

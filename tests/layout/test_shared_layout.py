@@ -1,4 +1,4 @@
-"""Tiles in shared memory: panels and swizzles byte by byte, vectors, and scratch without bank conflicts."""
+"""Layouts in shared memory: panels and swizzles, widths of vectors, and scratch without bank conflicts."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def test_panels_and_swizzle(swizzle, element_bytes, contiguous):
     assert np.array_equal(layout.matrix(row * shape[1] + column), expected)
 
 
-def test_worked_swizzle_of_128_bytes():
-    """Row 3 of 64 f16: its first 16 bytes lie in chunk 3 of the line."""
+def test_one_offset_of_the_128_byte_swizzle():
+    """The first 16 bytes of row 3 of 64 f16 are in the chunk of 16 bytes with index 3."""
     assert SharedLayout((8, 64), 2, 1, "128B").offset(3, 0) == 3 * 128 + 3 * 16
 
 
-def test_narrow_rows_are_refused():
+def test_rows_narrower_than_the_swizzle_are_refused():
     with pytest.raises(ValueError, match="narrower"):
         SharedLayout((8, 32), 2, 1, "128B")
 
@@ -56,7 +56,7 @@ def test_narrow_rows_are_refused():
 @pytest.mark.parametrize(
     "text", ["contiguous=1 swizzle=128B", "contiguous=0 swizzle=none", "contiguous=1 swizzle=none panel=16"]
 )
-def test_text(text):
+def test_text_round_trip(text):
     assert str(parse_shared_layout(text, (64, 64), 2)) == text
 
 
@@ -92,7 +92,7 @@ LAYOUTS = {
 
 
 def wavefronts(layout, matrix, element_bytes: int) -> list[int]:
-    """Shared-memory passes of each vector access of warp 0: distinct 4-byte words that fall into the busiest bank."""
+    """Wavefronts of each vector access of warp 0: the most distinct 4-byte words that map to one bank."""
     vector = shared_vector(layout, matrix, element_bytes)
     vector_bytes = element_bytes << len(vector)
     together = min(32, 128 // vector_bytes)

@@ -1,4 +1,4 @@
-"""The cache saves the making, and never gives what was not made."""
+"""The cache returns stored text only for equal keys, and never a damaged file."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def never() -> str:
-    raise AssertionError("made again")
+def unexpected() -> str:
+    raise AssertionError("the text is generated although it is cached")
 
 
-def test_the_second_time_nothing_is_made(folder: Path) -> None:
+def test_second_request_is_served_from_the_cache(folder: Path) -> None:
     assert cached(["13.5", "source"], lambda: "text\n") == "text\n"
-    assert cached(["13.5", "source"], never) == "text\n"
+    assert cached(["13.5", "source"], unexpected) == "text\n"
 
 
-def test_what_it_is_made_from_decides(folder: Path) -> None:
+def test_all_parts_of_the_key_count(folder: Path) -> None:
     cached(["13.5", "source"], lambda: "old")
     assert cached(["13.6", "source"], lambda: "new") == "new"
     assert cached(["13.5so", "urce"], lambda: "other") == "other"
 
 
-def test_a_damaged_file_is_made_again(folder: Path) -> None:
+def test_damaged_file_is_replaced(folder: Path) -> None:
     cached(["a"], lambda: "long text")
     (file,) = folder.rglob("*.ptx")
     file.write_text(file.read_text()[:-70])
-    assert cached(["a"], lambda: "made again") == "made again"
+    assert cached(["a"], lambda: "second text") == "second text"
     file.write_bytes(b"\xff\xfe")
-    assert cached(["a"], lambda: "and again") == "and again"
+    assert cached(["a"], lambda: "third text") == "third text"
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_that_cannot_be_written_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     monkeypatch.setenv("TILEC_CACHE", str(blocked))
     assert cached(["a"], lambda: "text") == "text"
 
 
-def test_no_half_written_files_stay(folder: Path) -> None:
+def test_no_temporary_files_remain(folder: Path) -> None:
     cached(["a"], lambda: "text")
     assert [path.suffix for path in folder.rglob("*") if path.is_file()] == [".ptx"]

@@ -1,4 +1,4 @@
-"""One function out of a file of NVRTC, in place of a call where it is short."""
+"""A function is extracted from a PTX file of NVRTC, and replaces its calls if it is short."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ FILE = """\
 """
 
 
-def test_what_a_function_brings_gets_names_of_its_own() -> None:
+def test_symbols_get_the_prefix_of_the_function() -> None:
     text = device_function(FILE, "tilec_f")
     assert ".func (.param .align 8 .b8 func_retval0[16]) tilec_f_internal_slow\n" in text
     assert ".global .align 16 .b8 tilec_f_table[4] = {1, 2, 3, 4};\n" in text
     assert ".const .align 4 .b8 tilec_f_other[4];\n" in text
     assert "    mov.u64 %rd1, tilec_f_table;\n" in text
     assert "    tilec_f_internal_slow,\n" in text
-    # Parameters belong to their function.
+    # Names of parameters are local to their function.
     assert "    .param .b64 __internal_slow_param_0\n" in text
 
 
-def test_directives_and_comments_stay_behind() -> None:
+def test_directives_and_comments_are_removed() -> None:
     text = device_function(FILE, "tilec_f")
     assert "//" not in text and ".version" not in text and ".visible" not in text
     assert (
@@ -62,7 +62,7 @@ def test_directives_and_comments_stay_behind() -> None:
     )
 
 
-def straight(*body: str) -> str:
+def straight_line_function(*body: str) -> str:
     lines = "\n".join(f"    {line}" for line in (".reg .f32 %f<9>;", *body, "ret;"))
     return f".func (.param .b32 func_retval0) tilec_f(\n    .param .b32 tilec_f_param_0\n)\n{{\n{lines}\n}}"
 
@@ -70,10 +70,10 @@ def straight(*body: str) -> str:
 ARGUMENT, RESULT = "ld.param.f32 %f1, [tilec_f_param_0];", "st.param.f32 [func_retval0+0], %f3;"
 
 
-def test_a_straight_function_in_place_of_its_call() -> None:
-    """Constants stand where they are used; operands are the argument, then results of earlier steps."""
+def test_straight_line_function_is_inlined() -> None:
+    """Constants become immediates; operands are the argument and the results of earlier steps."""
     body = ("mov.f32 %f4, 0f3F800000;", "mov.b32 %r1, %f1;", "shl.b32 %r2, %r1, 23;", "fma.rn.f32 %f3, %f1, %f4, %f1;")
-    steps = inline_steps(straight(ARGUMENT, *body[1:3], body[0], body[3], RESULT), 1)
+    steps = inline_steps(straight_line_function(ARGUMENT, *body[1:3], body[0], body[3], RESULT), 1)
     assert steps == (
         Step("mov.b32 $0, $1;", "i32", (0,)),
         Step("shl.b32 $0, $1, 23;", "i32", (1,)),
@@ -94,11 +94,21 @@ def test_a_straight_function_in_place_of_its_call() -> None:
         ["ld.global.f32 %f3, [%rd1];"],
         ["add.f32 %f3, %f1, %f1;", "add.f32 %f4, %f1, %f1;"],
     ],
-    ids=["long", "branch", "memory", "pair", "guard", "written twice", "never written", "load", "result is not last"],
+    ids=[
+        "long",
+        "branch",
+        "local memory",
+        "pair",
+        "guard",
+        "written twice",
+        "never written",
+        "load",
+        "result not last",
+    ],
 )
-def test_what_is_called_all_the_same(body: list[str]) -> None:
-    assert inline_steps(straight(ARGUMENT, *body, RESULT), 1) is None
+def test_functions_that_are_not_inlined(body: list[str]) -> None:
+    assert inline_steps(straight_line_function(ARGUMENT, *body, RESULT), 1) is None
 
 
-def test_a_function_with_tables_is_called() -> None:
+def test_function_with_tables_is_not_inlined() -> None:
     assert inline_steps(device_function(FILE, "tilec_f"), 1) is None

@@ -1,4 +1,4 @@
-"""The precise functions against numpy, run by the simulator; the bounds are those of the CUDA documentation."""
+"""Precise math functions, run in the simulator, are within the error bounds of the CUDA documentation."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ ORACLE: dict[str, Callable] = {
     "tan": np.tan,
     "tanh": np.tanh,
 }
-EVERY = [(name, element) for element in C_TYPES for name in FUNCTIONS]
+CASES = [(name, element) for element in C_TYPES for name in FUNCTIONS]
 DTYPES = {"f32": np.float32, "f64": np.float64}
 COUNT = 256
 
 
 def kernel_of(names: list[str], element: str, target: str) -> str:
-    """A kernel with a thread an element: out[i] = f(x[i]) or f(x[i], y[i]), for each function in turn."""
+    """A kernel with one thread per element: out[j][i] = f(x[i]) or f(x[i], y[i]) with the function f of index j."""
     size = 4 if element == "f32" else 8
     with context(), ir.Location.unknown():
         module = ir.Module.create()
@@ -89,7 +89,7 @@ def run(name: str, element: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def arguments(name: str, element: str) -> tuple[np.ndarray, np.ndarray]:
-    """Ordinary values of both signs, huge ones for the slow paths, and the special ones."""
+    """Normally distributed values, large values for the slow paths, and special values."""
     random = np.random.default_rng(7)
     x = random.normal(size=COUNT) * 3
     x[64:128] = random.choice([-1, 1], 64) * np.exp2(random.uniform(-30, 60, 64))
@@ -102,7 +102,7 @@ def arguments(name: str, element: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ulps(found: np.ndarray, exact: np.ndarray) -> np.ndarray:
-    """Distance to the correctly rounded result in units of its last place; 0 where both are the same special value."""
+    """Distance to the correctly rounded result in units in the last place; 0 if both are the same special value."""
     expected = exact.astype(found.dtype)
     same = (found == expected) | (np.isnan(found) & np.isnan(expected))
     with np.errstate(invalid="ignore"):
@@ -110,7 +110,7 @@ def ulps(found: np.ndarray, exact: np.ndarray) -> np.ndarray:
     return np.where(same, 0, distance).astype(np.float64)
 
 
-@pytest.mark.parametrize(("name", "element"), EVERY)
+@pytest.mark.parametrize(("name", "element"), CASES)
 def test_values(name: str, element: str) -> None:
     x, y = arguments(name, element)
     wide = np.float64 if element == "f32" else np.longdouble
@@ -124,33 +124,33 @@ def test_values(name: str, element: str) -> None:
 
 @pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
 @pytest.mark.parametrize("element", ["f32", "f64"])
-def test_all_functions_stand_in_one_file(element: str, target: str) -> None:
-    """Also those that bring the same tables and inner functions with them."""
+def test_ptxas_accepts_all_functions_in_one_file(element: str, target: str) -> None:
+    """Functions that share tables and internal functions do not conflict."""
     text = kernel_of(list(FUNCTIONS), element, target)
     assert text.startswith(".version 9.0\n")
     cubin = assemble(text, target)
     assert cubin.warnings == ()
 
 
-def test_a_short_function_stands_in_place_of_its_call() -> None:
+def test_short_function_is_inlined() -> None:
     found = function("exp", "f32", "sm_100a")
     assert found.text == ""
     assert "ex2.approx.ftz.f32 $0, $1;" in [step.text for step in found.steps]
     assert not [step for step in found.steps if step.text.startswith(("mov.f32", "call"))]
 
 
-def test_a_function_of_one_instruction_is_that_instruction() -> None:
+def test_function_of_one_instruction() -> None:
     assert function("exp2", "f32", "sm_100a").steps == (Step("ex2.approx.f32 $0, $1;", "f32", (0,)),)
 
 
-def test_a_long_function_is_called() -> None:
+def test_long_function_is_called() -> None:
     found = function("pow", "f64", "sm_90a")
     assert found.steps == (Step("call.uni ($0), tilec_pow, ($1, $2);", "f64", (0, 1)),)
     assert found.parameters == ("f64", "f64")
     assert ".version" not in found.text and ".visible" not in found.text
 
 
-def test_a_function_that_is_called_twice_is_declared_once() -> None:
+def test_function_that_is_called_twice_is_declared_once() -> None:
     text = kernel_of(["log", "exp", "log"], "f32", "sm_90a")
     assert text.count(".func") == 1
     assert text.count("call.uni") == 2
@@ -165,6 +165,6 @@ def test_a_function_that_is_called_twice_is_declared_once() -> None:
         ("exp", "f32", "gfx90a", "math functions need a target from sm_90 on, got gfx90a"),
     ],
 )
-def test_what_there_is_not(name: str, element: str, target: str, message: str) -> None:
+def test_unknown_functions_types_and_targets_are_refused(name: str, element: str, target: str, message: str) -> None:
     with pytest.raises(UnsupportedError, match=message):
         function(name, element, target)
