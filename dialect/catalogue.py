@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.structure_printers import STRUCTURES
+from tilec.dialect.assembly.syntax import SYNTAX
 from tilec.dialect.cuda_tile.operation import NoMemoryEffect
 from tilec.dialect.fields import MIXED, ONE, OPTIONAL, UNIFORM, AttributeField, RegionField, TypeVariable, ValueField
 from tilec.dialect.mlir import ext, ir
@@ -60,7 +60,7 @@ def _names(kind: str, operation: type[Operation]) -> str:
 
 
 def _assembly(operation: type[Operation]) -> str:
-    if operation.OPERATION_NAME in STRUCTURES:
+    if operation.OPERATION_NAME in SYNTAX:
         return "(a syntax of its own)"
     return getattr(operation, "assembly", "")
 

@@ -56,30 +56,20 @@ class Operation:
         spelled: str | None = None,
         formerly: str | None = None,
     ) -> None: ...
-
     def has_assembly(self) -> bool: ...
-
     def check_types(self) -> str | None: ...
-
     def check(self) -> str | None: ...
-
     def check_location(self, location: ir.Location) -> str | None: ...
-
     def check_regions(self) -> str | None: ...
-
     def erase(self) -> None: ...
-
     def get_asm(self, **options: Any) -> str: ...
-
 
 class Parametrized(type):
     """`TileType[shape, element]` is a constraint of IRDL."""
 
     def __getitem__(cls, parameters: Any) -> Any: ...
 
-
 _Operation = Operation
-
 
 class Dialect:
     """A dialect of `ext` with the base classes of its types, attributes and operations."""

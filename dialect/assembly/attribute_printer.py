@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tilec.dialect.assembly.debug_info_printer import spell_debug_info
 from tilec.dialect.assembly.hint_integers import HINT_BITS, fits_hint
@@ -28,13 +28,20 @@ def spell_attribute(attribute: ir.Attribute) -> str:
         return attribute.spelled()
     if isinstance(attribute, _DEBUG_INFO):
         return spell_debug_info(attribute)
+    return spell_composite(attribute, spell_attribute, spell_dictionary) or str(attribute)
+
+
+def spell_composite(
+    attribute: ir.Attribute,
+    spell_element: Callable[[ir.Attribute], str],
+    spell_entries: Callable[[Mapping[str, ir.Attribute]], str],
+) -> str:
+    """Prints a dictionary, an array or a type; empty for other attributes."""
     if isinstance(attribute, ir.DictAttr):
-        return spell_dictionary({named.name: named.attr for named in attribute})
+        return spell_entries({named.name: named.attr for named in attribute})
     if isinstance(attribute, ir.ArrayAttr):
-        return f"[{', '.join(map(spell_attribute, attribute))}]"
-    if isinstance(attribute, ir.TypeAttr):
-        return spell(attribute.value)
-    return str(attribute)
+        return f"[{', '.join(map(spell_element, attribute))}]"
+    return spell(attribute.value) if isinstance(attribute, ir.TypeAttr) else ""
 
 
 def spell_dictionary(attributes: Mapping[str, ir.Attribute], opening: str = "{", closing: str = "}") -> str:

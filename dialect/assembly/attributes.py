@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tilec.dialect.assembly.debug_info_reader import is_debug_info, read_debug_info
 from tilec.dialect.assembly.hint_integers import HINT_BITS, fits_hint
 from tilec.dialect.assembly.lexer import END, is_name
@@ -42,7 +44,9 @@ def read_attribute(tokens: Tokens) -> ir.Attribute:
     return ir.TypeAttr.get(tokens.type())
 
 
-def read_dictionary(tokens: Tokens) -> dict[str, ir.Attribute]:
+def read_dictionary(
+    tokens: Tokens, read_value: Callable[[Tokens], ir.Attribute] = read_attribute
+) -> dict[str, ir.Attribute]:
     """`{name = attribute, name}`; a name without a value is a unit attribute."""
     found: dict[str, ir.Attribute] = {}
 
@@ -50,10 +54,20 @@ def read_dictionary(tokens: Tokens) -> dict[str, ir.Attribute]:
         start, name = tokens.offset(), _key(tokens)
         if name in found:
             tokens.fail_at(start, f"duplicate key '{name}' in dictionary attribute")
-        found[name] = read_attribute(tokens) if tokens.take("=") else ir.UnitAttr.get()
+        found[name] = read_value(tokens) if tokens.take("=") else ir.UnitAttr.get()
 
     tokens.comma_list("{", "}", entry)
     return found
+
+
+def read_optional_dictionary(tokens: Tokens) -> dict[str, ir.Attribute]:
+    """The dictionary of attributes that comes next, empty if none does."""
+    return read_dictionary(tokens) if tokens.peek() == "{" else {}
+
+
+def read_keyed_dictionary(tokens: Tokens) -> dict[str, ir.Attribute]:
+    """The dictionary after the word `attributes`, empty if that does not come next."""
+    return read_dictionary(tokens) if tokens.take("attributes") else {}
 
 
 def _key(tokens: Tokens) -> str:
@@ -173,16 +187,7 @@ def _read_hint(tokens: Tokens) -> ir.Attribute:
     """`{latency = 3}`, whose integers without a type have 32 bits if they fit, as NVIDIA's tools print them."""
     if tokens.peek() != "{":
         return read_attribute(tokens)
-    found: dict[str, ir.Attribute] = {}
-
-    def entry() -> None:
-        start, name = tokens.offset(), _key(tokens)
-        if name in found:
-            tokens.fail_at(start, f"duplicate key '{name}' in dictionary attribute")
-        found[name] = _hint_value(tokens) if tokens.take("=") else ir.UnitAttr.get()
-
-    tokens.comma_list("{", "}", entry)
-    return ir.DictAttr.get(found)
+    return ir.DictAttr.get(read_dictionary(tokens, _hint_value))
 
 
 def _hint_value(tokens: Tokens) -> ir.Attribute:

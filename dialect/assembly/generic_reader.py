@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.attributes import read_dictionary
+from tilec.dialect.assembly.argument_places import ArgumentPlaces
+from tilec.dialect.assembly.attributes import read_dictionary, read_optional_dictionary
 from tilec.dialect.assembly.generic_attributes import group_sizes_of, normalised
 from tilec.dialect.assembly.operation_suggestions import unknown_operation
 from tilec.dialect.build import group_lengths, segment_attribute
@@ -16,32 +17,6 @@ from tilec.dialect.spelling import quote
 
 if TYPE_CHECKING:
     from tilec.dialect.assembly.reader import Reader
-
-
-class ArgumentPlaces:
-    """The locations of a block's arguments, known before or after the block is created."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, ir.Location] = {}
-        self._arguments: list[ir.Value] = []
-
-    def setter(self, index: int) -> Callable[[ir.Location], None]:
-        def place(location: ir.Location) -> None:
-            self._known[index] = location
-            self.give(self._arguments)
-
-        return place
-
-    def give(self, arguments: list[ir.Value]) -> None:
-        self._arguments = arguments
-        for index, location in self._known.items() if arguments else ():
-            arguments[index].set_location(location)
-
-    def others(self, location: ir.Location) -> None:
-        """Assigns a location to arguments without one."""
-        for index, argument in enumerate(self._arguments):
-            if index not in self._known:
-                argument.set_location(location)
 
 
 class GenericReader:
@@ -69,7 +44,7 @@ class GenericReader:
         self.reader.items(ir.InsertionPoint(module.body))
         tokens.expect("}")
         tokens.expect(")")
-        for key, value in read_dictionary(tokens).items() if tokens.peek() == "{" else ():
+        for key, value in read_optional_dictionary(tokens).items():
             module.operation.attributes[key] = value
         tokens.expect(":")
         tokens.type()
@@ -86,8 +61,7 @@ class GenericReader:
         operands = tokens.comma_list("(", ")", self.reader.scope.use)
         attributes = self._attributes()
         regions = self._regions() if tokens.peek() == "(" else []
-        if tokens.peek() == "{":
-            attributes.update(read_dictionary(tokens))
+        attributes.update(read_optional_dictionary(tokens))
         tokens.expect(":")
         types, function = tokens.offset(), tokens.type()
         if not isinstance(function, ir.FunctionType):

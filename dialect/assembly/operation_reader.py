@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.attributes import (
-    read_dictionary,
-    read_integer,
-)
+from tilec.dialect.assembly.attributes import read_integer, read_keyed_dictionary, read_optional_dictionary
 from tilec.dialect.assembly.directives import READERS
 from tilec.dialect.assembly.field_reader import read_field
 from tilec.dialect.assembly.generic_reader import GenericReader
 from tilec.dialect.assembly.lexer import END, is_name
 from tilec.dialect.assembly.operation_parts import OperationMaker, Parts
 from tilec.dialect.assembly.operation_suggestions import unknown_operation
-from tilec.dialect.assembly.structure_reader import STRUCTURES
+from tilec.dialect.assembly.syntax import SYNTAX
 from tilec.dialect.assembly.template import (
     AttributeDictionary,
     AttributeElement,
@@ -32,8 +29,6 @@ if TYPE_CHECKING:
     from tilec.dialect.assembly.reader import Reader
     from tilec.dialect.assembly.template import Template
 
-_TERMINATORS = frozenset(f"cuda_tile.{name}" for name in ("return", "yield", "continue", "break"))
-
 
 def _rank(parts: Parts) -> int:
     (source,) = parts.operands["src"]
@@ -43,6 +38,10 @@ def _rank(parts: Parts) -> int:
 class OperationReader:
     """Reads operations into a block, and binds the names of their results."""
 
+    # The starts of the tokens that end a block, and the operations that do.
+    ends: tuple[str, ...] = ("}",)
+    terminators = frozenset(f"cuda_tile.{name}" for name in ("return", "yield", "continue", "break"))
+
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self.tokens = reader.tokens
@@ -51,41 +50,43 @@ class OperationReader:
         self.generic = GenericReader(reader)
 
     def read_all(self, point: ir.InsertionPoint, terminator: str = "") -> None:
-        """Reads operations up to the closing bracket; a missing terminator is added under the given name."""
-        tokens = self.tokens
-        last = ""
-        while (token := tokens.tokens[tokens.at]) != "}":
+        """Reads operations up to the end of the block; a missing terminator is added under the given name."""
+        tokens, last = self.tokens, ""
+        while not (token := tokens.tokens[tokens.at]).startswith(self.ends):
             if token == END:
                 tokens.fail("expected '}', but got the end of the text")
-            if last in _TERMINATORS:
+            if last in self.terminators:
                 tokens.fail(f"expected '}}' after '{last}', which ends its block")
             last = self.read(point)
-        if terminator and last not in _TERMINATORS:
-            added = self.maker.create(Parts(terminator, tokens.offset(), 0), point)
+        if terminator and last not in self.terminators:
+            added = self._terminator(terminator, tokens.offset(), point)
             self.reader.locations.follow(lambda location: setattr(added, "location", location))
+
+    def _terminator(self, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
+        return self.maker.create(Parts(name, offset, 0), point)
 
     def read(self, point: ir.InsertionPoint) -> str:
         """Reads one operation and returns its full name."""
         tokens, begun = self.tokens, self.reader.locations.begin()
         names = self._result_names() if tokens.tokens[tokens.at][0] == "%" else []
         token, offset = tokens.tokens[tokens.at], tokens.offsets[tokens.at]
-        if token[:1] == '"':
-            operation = self.generic.operation(point)
-        else:
-            name = self.reader.full_name(token)
-            tokens.at += 1
-            if name not in OPERATIONS or not name.startswith("cuda_tile."):
-                tokens.fail_at(offset, unknown_operation(token))
-            count = sum([count for _, count, _ in names])
-            structure = STRUCTURES.get(name)
-            operation = (
-                structure(self.reader, offset, count, point)
-                if structure
-                else self._by_template(name, offset, count, point)
-            )
+        operation = self._operation(token, offset, sum([count for _, count, _ in names]), point)
         self.reader.locations.suffix(operation, begun)
         self._bind(names, operation, offset)
         return operation.name
+
+    def _operation(self, token: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
+        """Reads the operation that begins with a token; `count` results have names."""
+        if token[:1] == '"':
+            return self.generic.operation(point)
+        name = self.reader.full_name(token)
+        self.tokens.at += 1
+        if name not in OPERATIONS or not name.startswith("cuda_tile."):
+            self.tokens.fail_at(offset, unknown_operation(token))
+        syntax = SYNTAX.get(name)
+        if syntax is None:
+            return self._by_template(name, offset, count, point)
+        return syntax.read(self.reader, name, offset, point)
 
     def _result_names(self) -> list[tuple[str, int, int]]:
         tokens, found = self.tokens, []
@@ -176,7 +177,5 @@ class OperationReader:
             self.maker.check_operands(field, found, parts)
 
     def _dictionary(self, keyed: bool, parts: Parts) -> None:
-        if keyed and not self.tokens.take("attributes"):
-            return
-        if keyed or self.tokens.peek() == "{":
-            parts.attributes.update(read_dictionary(self.tokens))
+        read = read_keyed_dictionary if keyed else read_optional_dictionary
+        parts.attributes.update(read(self.tokens))

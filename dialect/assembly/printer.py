@@ -10,7 +10,7 @@ from tilec.dialect.assembly.directive_printers import PRINTERS
 from tilec.dialect.assembly.generic_printer import generic_opening, print_generic_operation
 from tilec.dialect.assembly.location_printer import LocationNames, shown_locations, written_out
 from tilec.dialect.assembly.names import Names
-from tilec.dialect.assembly.structure_printers import STRUCTURES
+from tilec.dialect.assembly.syntax import SYNTAX
 from tilec.dialect.assembly.template import (
     AttributeDictionary,
     AttributeElement,
@@ -96,9 +96,9 @@ class Printer:
         if not op.has_assembly():
             print_generic_operation(self, op)
             return
-        structure = STRUCTURES.get(op.OPERATION_NAME)
-        if structure is not None:
-            structure(self, op)
+        syntax = SYNTAX.get(op.OPERATION_NAME)
+        if syntax is not None:
+            syntax.print(self, op)
             return
         words = [op.spelled_name.removeprefix(_DIALECT)]
         text = self._elements(op, compile_template(op.__class__), Facts(op))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tilec.dialect.assembly.attributes import check_end, read_attribute, read_dictionary
+from tilec.dialect.assembly.attributes import check_end, read_attribute, read_keyed_dictionary
 from tilec.dialect.assembly.lexer import END
 from tilec.dialect.assembly.locations import LocationReader
 from tilec.dialect.assembly.operation_reader import OperationReader
@@ -41,12 +41,14 @@ def read_module(text: str, file: str = "<string>") -> ir.Module:
 class Reader:
     """The state of reading a text: tokens, names and the insertion point."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(
+        self, source: Source, tokens: type[Tokens] = Tokens, operations: type[OperationReader] = OperationReader
+    ) -> None:
         self.source = source
-        self.tokens = Tokens(source)
+        self.tokens = tokens(source)
         self.scope = Scope(self.tokens)
         self.locations = LocationReader(self.tokens)
-        self.operations = OperationReader(self)
+        self.operations = operations(self)
 
     def module(self) -> ir.Module:
         while self.tokens.peek()[:1] in ("#", "!"):
@@ -80,8 +82,7 @@ class Reader:
             return ()
         if tokens.peek()[:1] == "@":
             tokens.next()
-        if tokens.take("attributes"):
-            read_dictionary(tokens)
+        read_keyed_dictionary(tokens)
         tokens.expect("{")
         return ("}",)
 
@@ -108,9 +109,8 @@ class Reader:
         name = tokens.symbol()
         module = ir.Module.create(loc=location)
         module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
-        if tokens.take("attributes"):
-            for key, value in read_dictionary(tokens).items():
-                module.operation.attributes["cuda_tile.producer" if key == "producer" else key] = value
+        for key, value in read_keyed_dictionary(tokens).items():
+            module.operation.attributes["cuda_tile.producer" if key == "producer" else key] = value
         tokens.expect("{")
         self.items(ir.InsertionPoint(module.body))
         tokens.expect("}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_symbol
@@ -26,7 +26,7 @@ def _extra(op: ir.OpView, *fields: str) -> str:
     return f" {spell_dictionary(shown)}" if shown else ""
 
 
-def _values(printer: Printer, op: ir.OpView) -> None:
+def print_terminator(printer: Printer, op: ir.OpView) -> None:
     values = list(op.operation.operands)
     suffix = f" {printer.values(values)} : {_types(values)}" if values else ""
     printer.line(op, f"{op.operation.name.removeprefix('cuda_tile.')}{_extra(op)}{suffix}")
@@ -40,7 +40,7 @@ def _open(printer: Printer, results: str, text: str) -> None:
     printer.lines.append(f"{printer.indent}{results}{' = ' if results else ''}{text} {{")
 
 
-def _if(printer: Printer, op: ir.OpView) -> None:
+def print_if(printer: Printer, op: ir.OpView) -> None:
     results = printer.names.results(op.operation)
     types = f" -> ({_types(op.results)})" if len(op.results) else ""
     _open(printer, results, f"if {printer.names.of(op.condition)}{types}")
@@ -60,7 +60,13 @@ def _carried(printer: Printer, arguments: list[ir.Value], values: list[ir.Value]
     return f"iter_values({', '.join(pairs)})"
 
 
-def _for(printer: Printer, op: ir.OpView) -> None:
+def _print_loop(printer: Printer, op: ir.OpView, text: str) -> None:
+    _open(printer, printer.names.results(op.operation), text)
+    printer.block(op.body.blocks[0], "cuda_tile.continue")
+    _close(printer, op, _extra(op))
+
+
+def print_for(printer: Printer, op: ir.OpView) -> None:
     lower, upper, step, *initial = list(op.operation.operands)
     of = printer.names.of
     bounds = f"({of(lower)} to {of(upper)}, step {of(step)}) : {spell(lower.type)}"
@@ -68,12 +74,10 @@ def _for(printer: Printer, op: ir.OpView) -> None:
     text = f"for {'unsigned ' if op.unsignedCmp else ''}{variable} in {bounds}"
     if initial:
         text += f" {_carried(printer, op.carried, initial)} -> ({_types(op.results)})"
-    _open(printer, printer.names.results(op.operation), text)
-    printer.block(op.body.blocks[0], "cuda_tile.continue")
-    _close(printer, op, _extra(op))
+    _print_loop(printer, op, text)
 
 
-def _loop(printer: Printer, op: ir.OpView) -> None:
+def print_loop(printer: Printer, op: ir.OpView) -> None:
     initial = list(op.operation.operands)
     text = "loop"
     if initial:
@@ -81,12 +85,11 @@ def _loop(printer: Printer, op: ir.OpView) -> None:
         text += f" -> {_types(op.results)}" if len(op.results) else ""
     elif len(op.results):
         text += f" : {_types(op.results)}"
-    _open(printer, printer.names.results(op.operation), text)
-    printer.block(op.body.blocks[0], "cuda_tile.continue")
-    _close(printer, op, _extra(op))
+    _print_loop(printer, op, text)
 
 
-def _fold(printer: Printer, op: ir.OpView) -> None:
+def print_reduction(printer: Printer, op: ir.OpView) -> None:
+    """A reduce or a scan."""
     operands = list(op.operation.operands)
     reverse = f" reverse={'true' if op.reverse else 'false'}" if op.operation.name == "cuda_tile.scan" else ""
     word = op.operation.name.removeprefix("cuda_tile.")
@@ -102,7 +105,7 @@ def _fold(printer: Printer, op: ir.OpView) -> None:
     _close(printer, op)
 
 
-def _entry(printer: Printer, op: ir.OpView) -> None:
+def print_entry(printer: Printer, op: ir.OpView) -> None:
     arguments = []
     block = op.body.blocks[0]
     dictionaries = op.arg_attrs
@@ -122,17 +125,3 @@ def _entry(printer: Printer, op: ir.OpView) -> None:
     _open(printer, "", f"entry {spell_symbol(op.sym_name)}({', '.join(arguments)}){suffix}")
     printer.block(block)
     _close(printer, op, _extra(op, "res_attrs", *(() if placed else ("arg_attrs",))))
-
-
-STRUCTURES: dict[str, Callable[[Printer, ir.OpView], None]] = {
-    "cuda_tile.entry": _entry,
-    "cuda_tile.if": _if,
-    "cuda_tile.for": _for,
-    "cuda_tile.loop": _loop,
-    "cuda_tile.reduce": _fold,
-    "cuda_tile.scan": _fold,
-    "cuda_tile.yield": _values,
-    "cuda_tile.continue": _values,
-    "cuda_tile.break": _values,
-    "cuda_tile.return": _values,
-}

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tilec.dialect.assembly.attribute_printer import spell_key
+from tilec.dialect.assembly.attribute_printer import spell_composite, spell_key
 from tilec.dialect.mlir import ir
-from tilec.dialect.spelling import spell
 
 _ESCAPE = re.compile(r"\\(\\|22|0A)")
 _ESCAPES = {"\\": "\\\\", "22": '\\"', "0A": "\\n"}
@@ -28,14 +27,11 @@ def spell_stage_attribute(attribute: ir.Attribute) -> str:
     """Prints an attribute in the form that `read_attribute` reads."""
     if isinstance(attribute, ir.StringAttr):
         return spell_string(attribute)
-    if isinstance(attribute, ir.DictAttr):
-        return spell_stage_dictionary({named.name: named.attr for named in attribute})
-    if isinstance(attribute, ir.ArrayAttr):
-        return f"[{', '.join(map(spell_stage_attribute, attribute))}]"
-    if isinstance(attribute, ir.TypeAttr):
-        return spell(attribute.value)
     if isinstance(attribute, ir.UnitAttr):
         return "unit"
+    composite = spell_composite(attribute, spell_stage_attribute, spell_stage_dictionary)
+    if composite:
+        return composite
     text = str(attribute)
     if isinstance(attribute, (*_PLAIN, *_ARRAYS)) or text.startswith("#"):
         return text

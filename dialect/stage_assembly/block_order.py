@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.generic_reader import ArgumentPlaces
+from tilec.dialect.assembly.argument_places import ArgumentPlaces
 from tilec.dialect.assembly.lexer import END
+from tilec.dialect.assembly.value_lists import read_arguments
 from tilec.dialect.mlir import ir
-from tilec.dialect.stage_assembly.upstream_reader import named_arguments
 
 if TYPE_CHECKING:
     from tilec.dialect.stage_assembly.reader import StageReader
@@ -40,7 +40,7 @@ def read_blocks(reader: StageReader, region: ir.Region) -> None:
     for each in ranges:
         tokens.at = each.start
         places = ArgumentPlaces()
-        names, types = named_arguments(reader, places) if each.name != _FIRST and tokens.peek() == "(" else ([], [])
+        names, types = read_arguments(reader, places) if each.name != _FIRST and tokens.peek() == "(" else ([], [])
         if each.name != _FIRST or tokens.peek() == ":":
             tokens.expect(":")
         if each.name in reader.blocks:

@@ -14,8 +14,9 @@ from tilec.dialect.stage_assembly.aliases import TypeAliases
 from tilec.dialect.stage_assembly.attributes import NoAssembly, spell_stage_dictionary
 from tilec.dialect.stage_assembly.lines import broken
 from tilec.dialect.stage_assembly.names import StageNames
-from tilec.dialect.stage_assembly.structure_printers import INSTRUCTIONS, STRUCTURES, print_instruction
-from tilec.dialect.stage_assembly.upstream_printer import UPSTREAM, print_upstream
+from tilec.dialect.stage_assembly.structure_printers import word_of
+from tilec.dialect.stage_assembly.syntax import SYNTAX
+from tilec.dialect.stage_assembly.upstream_printer import print_upstream
 
 _OURS = ("tile_gpu.", "ptx.")
 
@@ -61,11 +62,9 @@ class StagePrinter(Printer):
 
     def operation(self, op: ir.OpView) -> None:
         name = op.operation.name
-        structure = STRUCTURES.get(name) or UPSTREAM.get(name)
-        if name.startswith(INSTRUCTIONS):
-            structure = print_instruction
-        if structure is not None:
-            structure(self, op)
+        syntax = SYNTAX.get(word_of(name))
+        if syntax is not None:
+            syntax.print(self, op)
         elif not name.startswith(_OURS):
             print_upstream(self, op)
         elif name in OPERATIONS and (op.assembly or not op.fields):

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from tilec.dialect.assembly.attributes import check_end, read_dictionary
+from tilec.dialect.assembly.attributes import check_end, read_keyed_dictionary
 from tilec.dialect.assembly.lexer import END
-from tilec.dialect.assembly.locations import LocationReader
-from tilec.dialect.assembly.operation_parts import Parts
 from tilec.dialect.assembly.operation_reader import OperationReader
 from tilec.dialect.assembly.reader import Reader
-from tilec.dialect.assembly.scope import Scope
 from tilec.dialect.assembly.source import Source
-from tilec.dialect.assembly.template import compile_template
 from tilec.dialect.assembly.tokens import shown
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.operation import OPERATIONS
-from tilec.dialect.stage_assembly.structure_readers import STRUCTURES
+from tilec.dialect.stage_assembly.syntax import SYNTAX
 from tilec.dialect.stage_assembly.tokens import StageTokens
-from tilec.dialect.stage_assembly.upstream_reader import UPSTREAM, read_upstream
-
-_TERMINATORS = frozenset(("tile_gpu.return", "tile_gpu.yield", "scf.yield", "scf.condition", "ptx.return"))
+from tilec.dialect.stage_assembly.upstream_reader import read_upstream
 
 
 def read_stage(text: str, file: str = "<string>") -> ir.Module:
@@ -33,11 +27,7 @@ class StageReader(Reader):
     """The state of reading a text of tile_gpu or ptx."""
 
     def __init__(self, source: Source) -> None:
-        self.source = source
-        self.tokens = StageTokens(source)
-        self.scope = Scope(self.tokens)
-        self.locations = LocationReader(self.tokens)
-        self.operations = StageOperationReader(self)
+        super().__init__(source, StageTokens, StageOperationReader)
         # The blocks of the current kernel, by name.
         self.blocks: dict[str, ir.Block] = {}
 
@@ -49,9 +39,8 @@ class StageReader(Reader):
         if tokens.take("module"):
             if tokens.peek()[:1] == "@":
                 module.operation.attributes["sym_name"] = ir.StringAttr.get(tokens.symbol())
-            if tokens.take("attributes"):
-                for key, value in read_dictionary(tokens).items():
-                    module.operation.attributes[key] = value
+            for key, value in read_keyed_dictionary(tokens).items():
+                module.operation.attributes[key] = value
             tokens.expect("{")
             self.operations.read_all(point)
             tokens.expect("}")
@@ -74,39 +63,24 @@ class StageOperationReader(OperationReader):
 
     reader: StageReader
 
-    def read_all(self, point: ir.InsertionPoint, terminator: str = "") -> None:
-        tokens, last = self.tokens, ""
-        while (token := tokens.peek()) != "}" and not token.startswith("^"):
-            if token == END:
-                tokens.fail("expected '}', but got the end of the text")
-            if last in _TERMINATORS:
-                tokens.fail(f"expected '}}' after '{last}', which ends its block")
-            last = self.read(point)
-        if terminator and last not in _TERMINATORS:
-            made = ir.Operation.create(terminator, loc=self.reader.source.location(tokens.offset()), ip=point)
-            self.reader.locations.follow(lambda location: setattr(made, "location", location))
+    ends = ("}", "^")
+    terminators = frozenset(("tile_gpu.return", "tile_gpu.yield", "scf.yield", "scf.condition", "ptx.return"))
 
-    def read(self, point: ir.InsertionPoint) -> str:
-        tokens, begun = self.tokens, self.reader.locations.begin()
-        names = self._result_names() if tokens.peek()[:1] == "%" else []
-        name, offset = tokens.next(), tokens.offsets[tokens.at - 1]
-        count = sum(count for _, count, _ in names)
-        structure = STRUCTURES.get(name) or UPSTREAM.get(name)
-        if structure is not None:
-            operation = structure(self.reader, name, offset, count, point)
-        elif name in OPERATIONS and name.startswith("tile_gpu."):
-            parts = Parts(name, offset, count)
-            self.read_elements(compile_template(OPERATIONS[name]), parts)  # type: ignore[arg-type]
-            operation = self.maker.create(parts, point)
-        elif _is_upstream(name):
-            operation = read_upstream(self.reader, name, offset, count, point)
-        else:
-            alike = get_close_matches(name, [*OPERATIONS, *STRUCTURES, *UPSTREAM], 1)
-            hint = f"; did you mean '{alike[0]}'?" if alike else ""
-            tokens.fail_at(offset, f"unknown operation: {shown(name)}{hint}")
-        self.reader.locations.suffix(operation, begun)
-        self._bind(names, operation, offset)
-        return operation.name
+    def _terminator(self, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
+        return ir.Operation.create(name, loc=self.reader.source.location(offset), ip=point)
+
+    def _operation(self, token: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
+        name = self.tokens.next()
+        syntax = SYNTAX.get(name)
+        if syntax is not None:
+            return syntax.read(self.reader, name, offset, point)
+        if name in OPERATIONS and name.startswith("tile_gpu."):
+            return self._by_template(name, offset, count, point)
+        if _is_upstream(name):
+            return read_upstream(self.reader, name, offset, count, point)
+        alike = get_close_matches(name, [*OPERATIONS, *SYNTAX], 1)
+        hint = f"; did you mean '{alike[0]}'?" if alike else ""
+        self.tokens.fail_at(offset, f"unknown operation: {shown(name)}{hint}")
 
 
 def _is_upstream(name: str) -> bool:

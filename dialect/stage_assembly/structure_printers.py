@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.attribute_printer import spell_symbol
@@ -19,16 +19,20 @@ if TYPE_CHECKING:
     from tilec.dialect.stage_assembly.printer import StagePrinter
 
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
-# Prefixes of instruction names; the numbers of results and operands follow.
-INSTRUCTIONS = ("ptx.compute_", "ptx.execute_")
+_COUNTS = re.compile(r"_\d+_\d+$")
 _PARAMETER = {"name", "type"}
+
+
+def word_of(name: str) -> str:
+    """The word that an operation's text begins with: the names of instructions count their results and operands."""
+    return _COUNTS.sub("", name) if name.startswith("ptx.") else name
 
 
 def _keyed(attributes: dict[str, ir.Attribute]) -> str:
     return f" attributes {spell_stage_dictionary(attributes)}" if attributes else ""
 
 
-def _kernel(printer: StagePrinter, op: ir.OpView) -> None:
+def print_kernel(printer: StagePrinter, op: ir.OpView) -> None:
     operation, block = op.operation, op.body.blocks[0]
     placed = ["sym_name", "target", "warps"]
     if op.function_type == ir.FunctionType.get([argument.type for argument in block.arguments], []):
@@ -40,7 +44,7 @@ def _kernel(printer: StagePrinter, op: ir.OpView) -> None:
     printer.closing(operation)
 
 
-def _roles(printer: StagePrinter, op: ir.OpView) -> None:
+def print_roles(printer: StagePrinter, op: ir.OpView) -> None:
     operation = op.operation
     names, regions = [name.value for name in op.names], [region for region in op.regions if len(region.blocks)]
     if not len(names) == len(op.warps) == len(regions) or any(len(region.blocks) != 1 for region in regions):
@@ -54,7 +58,7 @@ def _roles(printer: StagePrinter, op: ir.OpView) -> None:
     printer.closing(operation, remaining(operation, "names", "warps", *_SEGMENTS))
 
 
-def _fold(printer: StagePrinter, op: ir.OpView) -> None:
+def print_reduction(printer: StagePrinter, op: ir.OpView) -> None:
     operation, block = op.operation, op.body.blocks[0]
     reverse = f" reverse {str(op.reverse).lower()}" if operation.name == "tile_gpu.scan" else ""
     text = f"{operation.name} {printer.values(operation.operands)} dimension {op.dimension}{reverse}"
@@ -66,12 +70,12 @@ def _fold(printer: StagePrinter, op: ir.OpView) -> None:
     printer.closing(operation)
 
 
-def _yield(printer: StagePrinter, op: ir.OpView) -> None:
+def print_yield(printer: StagePrinter, op: ir.OpView) -> None:
     values = list(op.operation.operands)
     printer.line(op, f"tile_gpu.yield {printer.values(values)} : {printer.types(values)}")
 
 
-def _entry(printer: StagePrinter, op: ir.OpView) -> None:
+def print_entry(printer: StagePrinter, op: ir.OpView) -> None:
     operation = op.operation
     attributes = operation.attributes
     parameters = list(attributes["parameters"])
@@ -91,7 +95,7 @@ def _entry(printer: StagePrinter, op: ir.OpView) -> None:
     printer.closing(operation)
 
 
-def _function(printer: StagePrinter, op: ir.OpView) -> None:
+def print_function(printer: StagePrinter, op: ir.OpView) -> None:
     attributes = op.operation.attributes
     name, text = spell_symbol(attributes["sym_name"].value), spell_string(attributes["text"])
     printer.line(op, f"ptx.function {name} {text}{_keyed(remaining(op.operation, 'sym_name', 'text'))}")
@@ -100,9 +104,7 @@ def _function(printer: StagePrinter, op: ir.OpView) -> None:
 def print_instruction(printer: StagePrinter, op: ir.OpView) -> None:
     """`%2 = ptx.compute "add.s32 $0, $1, 1;"(%1) tied [0] : i32`, with the types of the results."""
     operation = op.operation
-    kind, *_ = operation.name.removeprefix("ptx.").split("_")
-    many = "_many" if operation.name.endswith("_many") else ""
-    text = f"ptx.{kind}{many} {spell_string(operation.attributes['text'])}"
+    text = f"{word_of(operation.name)} {spell_string(operation.attributes['text'])}"
     text += f"({printer.values(operation.operands)})" if len(operation.operands) else ""
     if "tied" in operation.attributes:
         text += f" tied [{', '.join(map(str, operation.attributes['tied']))}]"
@@ -111,13 +113,5 @@ def print_instruction(printer: StagePrinter, op: ir.OpView) -> None:
     printer.line(op, text)
 
 
-STRUCTURES: dict[str, Callable[[StagePrinter, ir.OpView], None]] = {
-    "tile_gpu.kernel": _kernel,
-    "tile_gpu.roles": _roles,
-    "tile_gpu.reduce": _fold,
-    "tile_gpu.scan": _fold,
-    "tile_gpu.yield": _yield,
-    "ptx.entry": _entry,
-    "ptx.function": _function,
-    "ptx.return": lambda printer, op: printer.line(op, f"ptx.return{_keyed(remaining(op.operation))}"),
-}
+def print_return(printer: StagePrinter, op: ir.OpView) -> None:
+    printer.line(op, f"ptx.return{_keyed(remaining(op.operation))}")

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.attributes import read_attribute, read_dictionary, read_integer
-from tilec.dialect.assembly.generic_reader import ArgumentPlaces
+from tilec.dialect.assembly.argument_places import ArgumentPlaces
+from tilec.dialect.assembly.attributes import (
+    read_attribute,
+    read_integer,
+    read_keyed_dictionary,
+    read_optional_dictionary,
+)
 from tilec.dialect.assembly.lexer import is_name
 from tilec.dialect.assembly.tokens import shown
+from tilec.dialect.assembly.value_lists import check_types, read_arguments, read_values
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.instruction import MAXIMUM_OPERANDS, MAXIMUM_RESULTS
 from tilec.dialect.ptx.segments import segments
 from tilec.dialect.stage_assembly.block_order import read_blocks
-from tilec.dialect.stage_assembly.upstream_reader import check_types, create, named_arguments, values_and_places
+from tilec.dialect.stage_assembly.upstream_reader import create
 from tilec.dialect.tile_gpu.kernel import MAXIMUM_ROLES
 
 if TYPE_CHECKING:
     from tilec.dialect.stage_assembly.reader import StageReader
-
-
-def _keyed(reader: StageReader) -> dict[str, ir.Attribute]:
-    return read_dictionary(reader.tokens) if reader.tokens.take("attributes") else {}
 
 
 def _string(reader: StageReader) -> ir.Attribute:
@@ -35,17 +36,17 @@ def _integer32(value: int) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
 
 
-def _kernel(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
+def read_kernel(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
     symbol = tokens.symbol()
     places = ArgumentPlaces()
-    names, types = named_arguments(reader, places)
+    names, types = read_arguments(reader, places)
     tokens.expect("target")
     attributes = {"sym_name": ir.StringAttr.get(symbol), "target": _string(reader)}
     tokens.expect("warps")
     attributes["warps"] = _integer32(read_integer(tokens, bits=32))
     attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
-    attributes |= _keyed(reader)
+    attributes |= read_keyed_dictionary(reader.tokens)
     operation = create(reader, name, offset, point, attributes=attributes, regions=1)
     block = reader.block(operation.regions[0], types, names, "tile_gpu.return")
     places.give(list(block.arguments))
@@ -53,7 +54,7 @@ def _kernel(reader: StageReader, name: str, offset: int, count: int, point: ir.I
     return operation
 
 
-def _roles(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
+def read_roles(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
     carrier = ir.Operation.create("builtin.module", regions=1, loc=ir.Location.unknown())
     blocks: list[ir.Block] = []
@@ -69,16 +70,16 @@ def _roles(reader: StageReader, name: str, offset: int, count: int, point: ir.In
         found = len(blocks) or shown(tokens.peek())
         tokens.fail(f"expected 1 to {MAXIMUM_ROLES} roles (compute warps 4), but got {found}")
     attributes = {"names": ir.ArrayAttr.get(names), "warps": ir.DenseI32ArrayAttr.get(warps)}
-    attributes |= read_dictionary(tokens) if tokens.peek() == "{" else {}
+    attributes |= read_optional_dictionary(tokens)
     operation = create(reader, name, offset, point, attributes=attributes, regions=MAXIMUM_ROLES)
     for region, block in zip(operation.regions, blocks, strict=False):
         block.append_to(region)
     return operation
 
 
-def _fold(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
+def read_reduction(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
-    values, places = values_and_places(reader)
+    values, places = read_values(reader)
     tokens.expect("dimension")
     attributes: dict[str, object] = {"dimension": read_integer(tokens, bits=32)}
     if name == "tile_gpu.scan":
@@ -86,27 +87,27 @@ def _fold(reader: StageReader, name: str, offset: int, count: int, point: ir.Ins
         attributes["reverse"] = read_attribute(tokens)
     tokens.expect("identities")
     attributes["identities"] = read_attribute(tokens)
-    attributes |= _keyed(reader)
+    attributes |= read_keyed_dictionary(reader.tokens)
     tokens.expect(":")
     check_types(reader, values, places, reader.bare_types())
     tokens.expect("->")
     results = reader.bare_types()
-    names, types = named_arguments(reader)
+    names, types = read_arguments(reader)
     with point:
         operation = build(name, [values], [results], attributes, loc=reader.source.location(offset))
     reader.block(operation.regions[0], types, names, "")
     return operation
 
 
-def _yield(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
-    values, places = values_and_places(reader)
+def read_yield(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
+    values, places = read_values(reader)
     reader.tokens.expect(":")
     check_types(reader, values, places, reader.bare_types())
     with point:
         return build(name, [values], loc=reader.source.location(offset))
 
 
-def _entry(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
+def read_entry(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
     attributes: dict[str, ir.Attribute] = {"sym_name": ir.StringAttr.get(tokens.symbol())}
     attributes["parameters"] = ir.ArrayAttr.get(tokens.comma_list("(", ")", lambda: _parameter(reader)))
@@ -115,7 +116,7 @@ def _entry(reader: StageReader, name: str, offset: int, count: int, point: ir.In
     tokens.expect("threads")
     threads = tokens.comma_list("[", "]", lambda: read_integer(tokens, bits=32))
     attributes["threads"] = ir.DenseI32ArrayAttr.get(threads)
-    attributes |= _keyed(reader)
+    attributes |= read_keyed_dictionary(reader.tokens)
     operation = create(reader, name, offset, point, attributes=attributes, regions=1)
     read_blocks(reader, operation.regions[0])
     return operation
@@ -127,20 +128,20 @@ def _parameter(reader: StageReader) -> ir.Attribute:
     return ir.DictAttr.get({"name": ir.StringAttr.get(name), "type": ir.StringAttr.get(reader.tokens.next())})
 
 
-def _function(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
+def read_function(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     symbol = ir.StringAttr.get(reader.tokens.symbol())
-    attributes = {"sym_name": symbol, "text": _string(reader), **_keyed(reader)}
+    attributes = {"sym_name": symbol, "text": _string(reader), **read_keyed_dictionary(reader.tokens)}
     return create(reader, name, offset, point, attributes=attributes)
 
 
-def _instruction(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
+def read_instruction(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
     attributes = {"text": _string(reader)}
     operands = tokens.comma_list("(", ")", reader.scope.use) if tokens.peek() == "(" else []
     if tokens.take("tied"):
         tied = tokens.comma_list("[", "]", lambda: read_integer(tokens, bits=32))
         attributes["tied"] = ir.DenseI32ArrayAttr.get(tied)
-    attributes |= _keyed(reader)
+    attributes |= read_keyed_dictionary(reader.tokens)
     results = reader.bare_types() if tokens.take(":") else []
     if name.endswith("_many"):
         try:
@@ -156,21 +157,5 @@ def _instruction(reader: StageReader, name: str, offset: int, count: int, point:
     return create(reader, name, offset, point, results, operands, attributes)
 
 
-def _return(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
-    return create(reader, name, offset, point, attributes=_keyed(reader))
-
-
-STRUCTURES: dict[str, Callable[[StageReader, str, int, int, ir.InsertionPoint], ir.Operation]] = {
-    "tile_gpu.kernel": _kernel,
-    "tile_gpu.roles": _roles,
-    "tile_gpu.reduce": _fold,
-    "tile_gpu.scan": _fold,
-    "tile_gpu.yield": _yield,
-    "ptx.entry": _entry,
-    "ptx.function": _function,
-    "ptx.compute": _instruction,
-    "ptx.execute": _instruction,
-    "ptx.compute_many": _instruction,
-    "ptx.execute_many": _instruction,
-    "ptx.return": _return,
-}
+def read_return(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
+    return create(reader, name, offset, point, attributes=read_keyed_dictionary(reader.tokens))

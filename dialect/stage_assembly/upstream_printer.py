@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tilec.dialect.mlir import ir
@@ -47,7 +46,7 @@ def _types(printer: StagePrinter, op: ir.Operation) -> str:
     return f"{printer.types(op.operands)} {arrow} {printer.types(op.results)}".strip()
 
 
-def _constant(printer: StagePrinter, op: ir.OpView) -> None:
+def print_constant(printer: StagePrinter, op: ir.OpView) -> None:
     value, attributes = op.operation.attributes["value"], remaining(op.operation, "value")
     if getattr(value, "type", None) != op.operation.results[0].type:
         raise NoAssembly("arith.constant")
@@ -58,7 +57,7 @@ def _constant(printer: StagePrinter, op: ir.OpView) -> None:
     printer.line(op, f"arith.constant {extra}{text}")
 
 
-def _for(printer: StagePrinter, op: ir.OpView) -> None:
+def print_for(printer: StagePrinter, op: ir.OpView) -> None:
     operation, of = op.operation, printer.names.of
     block = operation.regions[0].blocks[0]
     lower, upper, step, *initial = list(operation.operands)
@@ -72,7 +71,7 @@ def _for(printer: StagePrinter, op: ir.OpView) -> None:
     printer.closing(operation, remaining(operation, SEGMENTS))
 
 
-def _if(printer: StagePrinter, op: ir.OpView) -> None:
+def print_if(printer: StagePrinter, op: ir.OpView) -> None:
     operation = op.operation
     results = f" -> ({printer.types(operation.results)})" if len(operation.results) else ""
     printer.opening(operation, f"scf.if {printer.names.of(operation.operands[0])}{results}")
@@ -84,7 +83,7 @@ def _if(printer: StagePrinter, op: ir.OpView) -> None:
     printer.closing(operation, remaining(operation))
 
 
-def _while(printer: StagePrinter, op: ir.OpView) -> None:
+def print_while(printer: StagePrinter, op: ir.OpView) -> None:
     operation, of = op.operation, printer.names.of
     before, after = (region.blocks[0] for region in operation.regions)
     pairs = zip(before.arguments, operation.operands, strict=True)
@@ -97,7 +96,7 @@ def _while(printer: StagePrinter, op: ir.OpView) -> None:
     printer.closing(operation, remaining(operation))
 
 
-def _condition(printer: StagePrinter, op: ir.OpView) -> None:
+def print_condition(printer: StagePrinter, op: ir.OpView) -> None:
     first, *passed = list(op.operation.operands)
     values = f"({printer.names.of(first)})"
     values += f" {printer.values(passed)} : {printer.types(passed)}" if passed else ""
@@ -106,7 +105,7 @@ def _condition(printer: StagePrinter, op: ir.OpView) -> None:
     printer.line(op, f"scf.condition{values}")
 
 
-def _branch(printer: StagePrinter, op: ir.OpView) -> None:
+def print_branch(printer: StagePrinter, op: ir.OpView) -> None:
     operation = op.operation
     attributes = remaining(operation, SEGMENTS)
     values, sizes = list(operation.operands), [len(operation.operands)]
@@ -121,14 +120,3 @@ def _branch(printer: StagePrinter, op: ir.OpView) -> None:
     words.append(", ".join(targets))
     words += [spell_stage_dictionary(attributes)] if attributes else []
     printer.line(op, " ".join(words))
-
-
-UPSTREAM: dict[str, Callable[[StagePrinter, ir.OpView], None]] = {
-    "arith.constant": _constant,
-    "scf.for": _for,
-    "scf.if": _if,
-    "scf.while": _while,
-    "scf.condition": _condition,
-    "cf.br": _branch,
-    "cf.cond_br": _branch,
-}

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.attributes import read_attribute, read_dictionary
-from tilec.dialect.assembly.generic_reader import ArgumentPlaces
+from tilec.dialect.assembly.attributes import read_attribute, read_optional_dictionary
 from tilec.dialect.assembly.tokens import shown
+from tilec.dialect.assembly.value_lists import (
+    Name,
+    check_types,
+    read_argument_name,
+    read_arguments,
+    read_initial_values,
+    read_values,
+)
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote
 from tilec.dialect.stage_assembly.upstream import PREDICATES, SEGMENTS
@@ -44,31 +51,6 @@ def create(
         reader.tokens.fail_at(offset, str(diagnostics[0].message) if diagnostics else str(error))
 
 
-def values_and_places(reader: StageReader) -> tuple[list[ir.Value], list[int]]:
-    """`%a, %b`, possibly empty, with the token index of each."""
-    values: list[ir.Value] = []
-    places: list[int] = []
-    while reader.tokens.peek()[:1] == "%":
-        places.append(reader.tokens.at)
-        values.append(reader.scope.use())
-        if not reader.tokens.take(","):
-            break
-    return values, places
-
-
-def check_types(reader: StageReader, values: list[ir.Value], places: list[int], types: Sequence[ir.Type]) -> None:
-    """Checks the types of values."""
-    if len(values) != len(types):
-        reader.tokens.fail(f"expected as many types as values ({len(values)}), but got {len(types)}")
-    for at, value, type in zip(places, values, types, strict=True):
-        reader.scope.check(at, value, type)
-
-
-def dictionary(reader: StageReader) -> dict[str, ir.Attribute]:
-    """Reads an optional dictionary."""
-    return read_dictionary(reader.tokens) if reader.tokens.peek() == "{" else {}
-
-
 def read_upstream(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
     """Reads an operation without regions and successors."""
     tokens = reader.tokens
@@ -80,8 +62,8 @@ def read_upstream(reader: StageReader, name: str, offset: int, count: int, point
         number = PREDICATES[name].index(tokens.next())
         attributes["predicate"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
         tokens.expect(",")
-    values, places = values_and_places(reader)
-    attributes |= dictionary(reader)
+    values, places = read_values(reader)
+    attributes |= read_optional_dictionary(reader.tokens)
     if name in PREDICATES:
         return create(reader, name, offset, point, _compared(reader, values, places), values, attributes)
     results: list[ir.Type] = []
@@ -109,8 +91,8 @@ def _compared(reader: StageReader, values: list[ir.Value], places: list[int]) ->
     return [bit]
 
 
-def _constant(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
-    attributes = dictionary(reader)
+def read_constant(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
+    attributes = read_optional_dictionary(reader.tokens)
     start = reader.tokens.offset()
     value: ir.Attribute = read_attribute(reader.tokens)
     type = getattr(value, "type", None)
@@ -119,65 +101,25 @@ def _constant(reader: StageReader, name: str, offset: int, count: int, point: ir
     return create(reader, name, offset, point, [type], [], {**attributes, "value": value})
 
 
-def _argument(reader: StageReader) -> tuple[str, int]:
-    tokens = reader.tokens
-    if tokens.peek()[:1] != "%":
-        tokens.fail(f"expected an argument name (%name), but got {shown(tokens.peek())}")
-    return tokens.next(), tokens.offsets[tokens.at - 1]
-
-
-def _initial(reader: StageReader) -> tuple[list[tuple[str, int]], list[ir.Value], list[int]]:
-    """`(%a = %x, ..)`: names, values, and the token index of each value."""
-    names: list[tuple[str, int]] = []
-    values: list[ir.Value] = []
-    places: list[int] = []
-
-    def entry() -> None:
-        names.append(_argument(reader))
-        reader.tokens.expect("=")
-        places.append(reader.tokens.at)
-        values.append(reader.scope.use())
-
-    reader.tokens.comma_list("(", ")", entry)
-    return names, values, places
-
-
-def named_arguments(
-    reader: StageReader, places: ArgumentPlaces | None = None
-) -> tuple[list[tuple[str, int]], list[ir.Type]]:
-    """`(%a: i32, ..)`, each with an optional location if `places` is set."""
-    names: list[tuple[str, int]] = []
-
-    def entry() -> ir.Type:
-        names.append(_argument(reader))
-        reader.tokens.expect(":")
-        type = reader.tokens.type()
-        if places is not None:
-            reader.locations.take(places.setter(len(names) - 1))
-        return type
-
-    return names, reader.tokens.comma_list("(", ")", entry)
-
-
 def _trailing(reader: StageReader, operation: ir.Operation) -> ir.Operation:
-    for name, attribute in dictionary(reader).items():
+    for name, attribute in read_optional_dictionary(reader.tokens).items():
         operation.attributes[name] = attribute
     return operation
 
 
-def _for(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
+def read_for(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
-    variable = _argument(reader)
+    variable = read_argument_name(reader)
     bounds, places = [], []
     for word in ("=", "to", "step"):
         tokens.expect(word)
         places.append(tokens.at)
         bounds.append(reader.scope.use())
-    names: list[tuple[str, int]] = []
+    names: list[Name] = []
     values: list[ir.Value] = []
     results: list[ir.Type] = []
     if tokens.take("iter_args"):
-        names, values, at = _initial(reader)
+        names, values, at = read_initial_values(reader)
         tokens.expect("->")
         results = reader.types()
         check_types(reader, values, at, results)
@@ -189,7 +131,7 @@ def _for(reader: StageReader, name: str, offset: int, count: int, point: ir.Inse
     return _trailing(reader, operation)
 
 
-def _if(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
+def read_if(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     at = reader.tokens.at
     condition = reader.scope.use()
     reader.scope.check(at, condition, ir.IntegerType.get_signless(1))
@@ -201,9 +143,9 @@ def _if(reader: StageReader, name: str, offset: int, count: int, point: ir.Inser
     return _trailing(reader, operation)
 
 
-def _while(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
+def read_while(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
-    names, values, places = _initial(reader)
+    names, values, places = read_initial_values(reader)
     tokens.expect(":")
     start, function = tokens.offset(), tokens.type()
     if not isinstance(function, ir.FunctionType):
@@ -212,30 +154,30 @@ def _while(reader: StageReader, name: str, offset: int, count: int, point: ir.In
     operation = create(reader, name, offset, point, list(function.results), values, regions=2)
     reader.block(operation.regions[0], list(function.inputs), names, "")
     tokens.expect("do")
-    names, types = named_arguments(reader)
+    names, types = read_arguments(reader)
     reader.block(operation.regions[1], types, names, "scf.yield")
     return _trailing(reader, operation)
 
 
-def _condition(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
+def read_condition(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     reader.tokens.expect("(")
     first = reader.scope.use()
     reader.tokens.expect(")")
-    values, places = values_and_places(reader)
+    values, places = read_values(reader)
     if values:
         reader.tokens.expect(":")
         check_types(reader, values, places, reader.bare_types())
     return create(reader, name, offset, point, [], [first, *values])
 
 
-def _branch(reader: StageReader, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
+def read_branch(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     operands: list[ir.Value] = []
     if name == "cf.cond_br":
         operands.append(reader.scope.use())
         reader.tokens.expect(",")
     targets = reader.tokens.separated(lambda: _target(reader))
     passed = [value for _, values in targets for value in values]
-    attributes = dictionary(reader)
+    attributes = read_optional_dictionary(reader.tokens)
     if name == "cf.cond_br":
         attributes[SEGMENTS] = ir.DenseI32ArrayAttr.get([1, *(len(values) for _, values in targets)])
     blocks = [block for block, _ in targets]
@@ -250,14 +192,3 @@ def _target(reader: StageReader) -> tuple[ir.Block, list[ir.Value]]:
     tokens.next()
     values = tokens.comma_list("(", ")", reader.scope.use) if tokens.peek() == "(" else []
     return reader.blocks[name], values
-
-
-UPSTREAM: dict[str, Callable[[StageReader, str, int, int, ir.InsertionPoint], ir.Operation]] = {
-    "arith.constant": _constant,
-    "scf.for": _for,
-    "scf.if": _if,
-    "scf.while": _while,
-    "scf.condition": _condition,
-    "cf.br": _branch,
-    "cf.cond_br": _branch,
-}

@@ -33,4 +33,5 @@ SharedBuffer = TypeSet("SharedBuffer", "a buffer in shared memory", _buffer_in(S
 TensorBuffer = TypeSet("TensorBuffer", "a buffer in tensor memory", _buffer_in(TENSOR))
 Channel = TypeSet("Channel", "a channel", lambda type: isinstance(type, ChannelType))
 TensorMap = TypeSet(
-    "TensorMap", "a tensor map", lambda type: isinstance(type, TensorMapType), only="!tile_gpu.tensor_map")
+    "TensorMap", "a tensor map", lambda type: isinstance(type, TensorMapType), only="!tile_gpu.tensor_map"
+)

@@ -14,6 +14,11 @@ MISTAKES = {
     "unknown upstream operation": (HEAD + "  %0 = arith.ad %a : i32\n}", 2, "unknown operation: 'arith.ad'"),
     "undeclared value": (HEAD + "  %0 = arith.addi %a, %b : i32\n}", 2, "use of undeclared SSA value name '%b'"),
     "another type": (HEAD + "  %0 = arith.addi %a, %f : i32\n}", 2, "expects different type than prior uses"),
+    "comma after the last operand": (
+        HEAD + "  %0 = arith.addi %a, %a, : i32\n}",
+        2,
+        "expected SSA operand, but got ':'",
+    ),
     "unknown predicate": (HEAD + "  %0 = arith.cmpi lt, %a, %a : i32\n}", 2, "expected one of eq, ne, slt"),
     "undefined alias": (HEAD + "  %0 = arith.constant dense<0> : !tile\n}", 2, "tile"),
     "unknown memory": (HEAD + "  %0 = tile_gpu.shared : buffer<4xf32, cache, a=1>\n}", 2, "one of: shared, tensor"),
