@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.mlir import ir, passmanager
@@ -11,7 +10,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.fuse_channels import fuse_channels
 from tilec.lowering.gpu.partition_roles import partition_roles
 from tilec.lowering.gpu.pipeline import pipeline
-from tilec.lowering.kernel_hints import OCCUPANCY, STAGES, kernel_hint
+from tilec.lowering.kernel_hints import STAGES, kernel_hint
 from tilec.lowering.target import Target, target_named
 from tilec.remarks import Remark
 
@@ -24,11 +23,9 @@ def _roles(kernel: KernelOp, _target: Target, _options: CompileOptions, remarks:
     return partition_roles(kernel, remarks)
 
 
-def _rings(kernel: KernelOp, target: Target, options: CompileOptions, _remarks: list[Remark]) -> None:
-    """Hints of the kernel replace options that are not set; the blocks of an SM share its memory."""
-    blocks = kernel_hint(kernel, OCCUPANCY) or 1
-    shared = replace(target, shared_bytes=target.shared_bytes // blocks)
-    pipeline(kernel, shared, options.stages or kernel_hint(kernel, STAGES))
+def _rings(kernel: KernelOp, target: Target, options: CompileOptions, remarks: list[Remark]) -> None:
+    """Hints of the kernel replace options that are not set."""
+    pipeline(kernel, target, options.stages or kernel_hint(kernel, STAGES), remarks)
 
 
 # By name, in order: the rewrite of one tile_gpu.kernel, and the option that disables it.

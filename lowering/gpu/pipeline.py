@@ -10,10 +10,13 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_below
+from tilec.lowering.gpu.occupancy import followed_occupancy, share_of_block
 from tilec.lowering.gpu.operation_role import is_rematerializable
-from tilec.lowering.gpu.shared_plan import shared_plan, tensor_columns
+from tilec.lowering.gpu.shared_plan import SharedPlan, shared_plan, tensor_columns
+from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
+from tilec.remarks import Remark
 
 DEFAULT_STAGES = 4
 # Left for the scratch of reductions and layout conversions.
@@ -21,11 +24,20 @@ SCRATCH_RESERVE_BYTES = 16384
 _PUTS = ("tile_gpu.put_begin", "tile_gpu.tma_load", "tile_gpu.put_commit")
 
 
-def pipeline(kernel: KernelOp, target: Target, stages: int | None = None) -> None:
-    """Deepens the rings of a tile_gpu.kernel in place, as far as memory goes; `stages` is the most slots of a ring."""
+def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list[Remark]) -> None:
+    """Deepens the rings of a tile_gpu.kernel in place, as far as memory goes; `stages` is the most slots of a ring.
+
+    The hint `occupancy` limits the memory. If one slot per ring exceeds that limit, the hint becomes a remark.
+    """
     block = kernel.operation.regions[0].blocks[0]
+    plan = shared_plan(kernel, target)
+    blocks = followed_occupancy(kernel, target, plan.declared_bytes, plan.tensor_columns, remarks)
+    if blocks is not None:
+        target = share_of_block(target, blocks)
+    elif OCCUPANCY in kernel.operation.attributes:
+        del kernel.operation.attributes[OCCUPANCY]
     channels = [op for op in block.operations if op.operation.name == "tile_gpu.make_channel" and op.reuse == "ring"]
-    deep = _deepen_tma(kernel, [op for op in channels if op.producer == TMA], target, stages or DEFAULT_STAGES)
+    deep = _deepen_tma(plan, [op for op in channels if op.producer == TMA], target, stages or DEFAULT_STAGES)
     _deepen_accumulators(kernel, [op for op in channels if op.producer == MMA], target)
     if not any(op.operation.name == "tile_gpu.roles" for op in block.operations):
         for op in [inner.operation for inner in operations_below(kernel)]:
@@ -33,8 +45,7 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None = None) -> Non
                 _run_ahead(op, {channel.operation.results[0] for channel in deep}, deep)
 
 
-def _deepen_tma(kernel: KernelOp, channels: list[MakeChannelOp], target: Target, most: int) -> list[MakeChannelOp]:
-    plan = shared_plan(kernel, target)
+def _deepen_tma(plan: SharedPlan, channels: list[MakeChannelOp], target: Target, most: int) -> list[MakeChannelOp]:
     slots = sum(plan.channels[op.operation.results[0]].slot_bytes for op in channels)
     if not slots:
         return []

@@ -83,6 +83,11 @@ class SharedPlan:
     tensor_address: int = 0
     scratch: int = 0
 
+    @property
+    def declared_bytes(self) -> int:
+        """The bytes without scratch."""
+        return self.tensor_address + (BARRIER_BYTES if self.tensor_columns else 0)
+
 
 def shared_layout(buffer: BufferType) -> SharedLayout:
     """The layout of a shared buffer."""
@@ -113,9 +118,8 @@ def shared_plan(kernel: KernelOp, target: Target) -> SharedPlan:
     plan.tensor_address = plan.barriers + BARRIER_BYTES * plan.barrier_count
     if columns:
         plan.tensor_columns = max(LEAST_TENSOR_COLUMNS, 1 << (columns - 1).bit_length())
-    end = plan.tensor_address + (BARRIER_BYTES if columns else 0)
-    plan.scratch = _aligned(end)
-    _check(kernel, plan, end, columns, target)
+    plan.scratch = _aligned(plan.declared_bytes)
+    _check(kernel, plan, columns, target)
     return plan
 
 
@@ -152,8 +156,8 @@ def _aligned(size_bytes: int) -> int:
     return math.ceil(size_bytes / BASE_ALIGNMENT_BYTES) * BASE_ALIGNMENT_BYTES
 
 
-def _check(kernel: KernelOp, plan: SharedPlan, end: int, columns: int, target: Target) -> None:
-    check_shared_bytes(kernel, end, target)
+def _check(kernel: KernelOp, plan: SharedPlan, columns: int, target: Target) -> None:
+    check_shared_bytes(kernel, plan.declared_bytes, target)
     if columns > target.tensor_memory_columns:
         raise UnsupportedError(
             f"the accumulators need {columns} columns of tensor memory, "

@@ -9,14 +9,15 @@ from tilec.dialect.mlir import ir, passmanager
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.tile_gpu.memory import MakeTensorMapOp
-from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, SharedPlan, check_shared_bytes, shared_plan
+from tilec.lowering.gpu.occupancy import followed_occupancy
+from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, check_shared_bytes, shared_plan
 from tilec.lowering.gpu_to_ptx.channel_position import start_parties
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
 from tilec.lowering.gpu_to_ptx.lowering import SHARED_SYMBOL, Lowering, Role, named_location
 from tilec.lowering.gpu_to_ptx.registry import RULES
-from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import LANES, target_named
+from tilec.remarks import Remark
 
 # Importing an op group registers its lowerings.
 OP_GROUPS = (
@@ -48,20 +49,23 @@ CLEAN_UP = "builtin.module(canonicalize,cse)"
 COMPUTE_BARRIER = 1
 
 
-def convert(module: ir.Module, *, target: str | None = None) -> ir.Module:
-    """Converts each tile_gpu.kernel to a ptx.entry; raises UnsupportedError for operations without a lowering."""
+def convert(module: ir.Module, *, target: str | None = None, remarks: list[Remark] | None = None) -> ir.Module:
+    """Converts each tile_gpu.kernel to a ptx.entry; raises UnsupportedError for operations without a lowering.
+
+    `remarks` gets the hint `occupancy` of kernels whose memory leaves no room for so many blocks.
+    """
     with module.context, ir.Location.unknown():
         converted = ir.Module.create(module.operation.location)
         for op in module.body.operations:
             if op.operation.name == "tile_gpu.kernel":
-                _kernel(op, converted, target)
+                _kernel(op, converted, target, [] if remarks is None else remarks)
         manager = passmanager.PassManager.parse(CLEAN_UP)
         manager.enable_verifier(False)
         manager.run(converted.operation)
         return converted
 
 
-def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None) -> None:
+def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, remarks: list[Remark]) -> None:
     target = target_named(target_name or kernel.target)
     block = kernel.operation.regions[0].blocks[0]
     operations = list(block.operations)
@@ -81,7 +85,6 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None) -> 
         target=target.name,
         threads=[threads],
         parameters=parameters,
-        min_ctas=kernel_hint(kernel, OCCUPANCY),
         loc=location,
     )
     lowering = Lowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps, RULES)
@@ -91,6 +94,7 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None) -> 
     _set_up(lowering, kernel.warps)
     _run(lowering, kernel, operations, roles)
     _finish(lowering, written, kernel, maps, threads)
+    _follow_occupancy(lowering, written, kernel, remarks)
 
 
 def _load_parameters(lowering: Lowering, block: ir.Block, parameters: list[tuple[str, str]]) -> None:
@@ -196,7 +200,7 @@ def _finish(
     if lowering.plan.tensor_columns:
         _free_tensor_memory(lowering)
     lowering.b.leave()
-    size = _dynamic_bytes(lowering.plan, lowering.scratch_size_bytes)
+    size = _dynamic_bytes(lowering)
     check_shared_bytes(kernel, size, lowering.target)
     if size:
         buffer = {"name": SHARED_SYMBOL, "bytes": size, "alignment": BASE_ALIGNMENT_BYTES, "dynamic": True}
@@ -205,8 +209,17 @@ def _finish(
     written.attributes["tilec.launch"] = ir.StringAttr.get(json.dumps(record))
 
 
-def _dynamic_bytes(plan: SharedPlan, scratch: int) -> int:
-    return plan.scratch + scratch if scratch else plan.tensor_address + (BARRIER_BYTES if plan.tensor_columns else 0)
+def _dynamic_bytes(lowering: Lowering) -> int:
+    plan, scratch = lowering.plan, lowering.scratch_size_bytes
+    return plan.scratch + scratch if scratch else plan.declared_bytes
+
+
+def _follow_occupancy(lowering: Lowering, written: ir.Operation, kernel: KernelOp, remarks: list[Remark]) -> None:
+    """Limits registers for the blocks of the hint `occupancy`, if memory leaves room for them."""
+    size = _dynamic_bytes(lowering)
+    blocks = followed_occupancy(kernel, lowering.target, size, lowering.plan.tensor_columns, remarks)
+    if blocks is not None:
+        written.attributes["min_ctas"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), blocks)
 
 
 def _free_tensor_memory(lowering: Lowering) -> None:

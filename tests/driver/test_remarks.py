@@ -17,6 +17,11 @@ from tilec.runtime.cubin import _WARNING
 MATMUL = "A: f16[?,?], B: f16[?,?], C: f32[?,?], tm={}, tn={}, tk={}"
 
 
+# CUDA programming guide, technical specifications of both targets.
+SHARED_BYTES_OF_AN_SM, RESERVED_FOR_EACH_BLOCK = 228 * 1024, 1024
+QUARTER = SHARED_BYTES_OF_AN_SM // 4 - RESERVED_FOR_EACH_BLOCK
+
+
 def matmul(A, B, C, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
     acc = ct.zeros((tm, tn), ct.float32)
     for k in range(ct.num_tiles(A, 1, (tm, tk))):
@@ -122,9 +127,62 @@ def test_hints_of_a_kernel():
     assert ".minnctapersm 2" in compiled.ptx
     # Eight compute warps, load and mma; half of the shared memory of an SM.
     assert ".reqntid 320" in compiled.ptx
-    assert compiled.metadata.shared_bytes <= 232448 // 2
+    assert compiled.metadata.shared_bytes <= SHARED_BYTES_OF_AN_SM // 2 - RESERVED_FOR_EACH_BLOCK
     # latency=2 of the load is the depth of the ring.
     assert "stages 2 " in compiled.stage("gpu").text
+
+
+@pytest.mark.parametrize(
+    ("target", "tile", "occupancy", "reason"),
+    [
+        # One slot of 64 KB for A and 16 KB for B, 16 KB for the result, two mbarriers for the ring.
+        ("sm_90a", (128, 32, 256), 4, f"98320 bytes of shared memory, 4 blocks have {QUARTER} each"),
+        # One mbarrier more for the accumulator, and the address of the tensor memory.
+        ("sm_100a", (128, 32, 256), 4, f"98336 bytes of shared memory, 4 blocks have {QUARTER} each"),
+        ("sm_100a", (128, 256, 64), 4, "256 columns of tensor memory, 4 blocks have 128 each"),
+    ],
+)
+def test_occupancy_without_room_in_memory_is_a_remark(target, tile, occupancy, reason):
+    kernel = ct.kernel(matmul)
+    found = compile_matmul(kernel.replace_hints(occupancy=occupancy), tile, target)
+    (remark,) = [remark for remark in found.remarks if remark.topic == "hint"]
+    assert remark.message == f"occupancy={occupancy} is not followed: a block needs {reason}"
+    assert remark.location is not None and "def matmul(" in str(remark)
+    # The code is that without the hint.
+    assert found.ptx == compile_matmul(kernel, tile, target).ptx
+
+
+def compile_matmul(kernel, tile, target, **hints):
+    return ct.compile(kernel, target=target, signature=MATMUL.format(*tile), hints=hints, stop="ptx")
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_occupancy_without_room_is_a_remark_if_rings_keep_one_slot(target):
+    found = compile_matmul(ct.kernel(matmul), (128, 32, 256), target, occupancy=4, pipeline=False)
+    (remark,) = [remark for remark in found.remarks if remark.topic == "hint"]
+    assert remark.message.startswith("occupancy=4 is not followed: a block needs 983")
+    assert ".minnctapersm" not in found.ptx
+
+
+@ct.kernel
+def product_and_sums(A, B, C, D):
+    acc = ct.zeros((128, 64), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (128, 64))):
+        acc = ct.mma(ct.load(A, (0, k), (128, 64)), ct.load(B, (k, 0), (64, 64)), acc)
+    ct.store(C, (0, 0), acc)
+    ct.store(D, (0, 0), ct.cumsum(acc, axis=0) + ct.cumsum(acc, axis=1), allow_tma=False)
+
+
+def test_occupancy_counts_the_scratch_of_a_block():
+    """Without scratch the block has 57 KB; 32 KB of scratch, known after the rings have slots, exceed its share."""
+    signature = "A: f16[?,?], B: f16[?,?], C: f32[?,?], D: f32[?,?]"
+    hints = {"occupancy": 3}
+    found = ct.compile(product_and_sums, target="sm_90a", signature=signature, hints=hints, stop="ptx")
+    assert [remark.message for remark in found.remarks if remark.topic == "hint"] == [
+        "occupancy=3 is not followed: a block needs 91136 bytes of shared memory, 3 blocks have 76800 each"
+    ]
+    assert found.metadata.shared_bytes == 91136
+    assert ".minnctapersm" not in found.ptx
 
 
 def test_hints_that_cannot_be_followed():

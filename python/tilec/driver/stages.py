@@ -76,7 +76,7 @@ def _gpu_passes(module: Any, job: Job) -> Any:
 def _gpu_to_ptx(module: Any, job: Job) -> Any:
     from tilec.lowering.gpu_to_ptx.kernel import convert
 
-    return convert(module, target=job.target)
+    return convert(module, target=job.target, remarks=job.remarks)
 
 
 def _ptx_to_text(module: Any, _job: Job) -> str:

@@ -1,0 +1,28 @@
+"""The memory of a block that shares an SM with others."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilec.lowering.gpu.occupancy import share_of_block
+from tilec.lowering.target import TARGETS
+
+# CUDA programming guide, technical specifications of compute capability 9.0 and 10.0, in bytes.
+SHARED_BYTES_OF_AN_SM = 228 * 1024
+RESERVED_FOR_EACH_BLOCK = 1024
+
+
+@pytest.mark.parametrize("blocks", range(1, 33))
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+def test_the_shares_of_all_blocks_fit_an_sm(target, blocks):
+    share = share_of_block(target, blocks)
+    left = SHARED_BYTES_OF_AN_SM - blocks * (share.shared_bytes + RESERVED_FOR_EACH_BLOCK)
+    # Shared memory is given in units of 128 bytes.
+    assert 0 <= left < blocks * 128
+    assert (share.shared_bytes + RESERVED_FOR_EACH_BLOCK) % 128 == 0
+    assert blocks * share.tensor_memory_columns <= target.tensor_memory_columns
+
+
+@pytest.mark.parametrize(("blocks", "columns"), [(1, 512), (2, 256), (3, 128), (4, 128), (5, 64), (16, 32)])
+def test_columns_are_allocated_in_powers_of_two(blocks, columns):
+    assert share_of_block(TARGETS["sm_100a"], blocks).tensor_memory_columns == columns
