@@ -36,9 +36,21 @@ def _broadcast(op: ir.OpView, conversion: Conversion) -> None:
     if not is_tile(result):
         conversion.set(result, conversion.get(source))
         return
+    if _repeat_splat(source, result, conversion):
+        return
     layout = conversion.layouts[result]
     made = conversion.tile(source, projected(layout, source.type.shape))
     conversion.set(result, emitter.gpu("broadcast", [made], [conversion.type(result)]).result)
+
+
+def _repeat_splat(source: ir.Value, result: ir.Value, conversion: Conversion) -> bool:
+    """Makes the result a splat too where the source is one; a splat needs no conversion in any layout."""
+    producer = conversion.get(source).owner
+    if isinstance(producer, ir.Block) or producer.operation.name != "tile_gpu.splat":
+        return False
+    scalar = producer.operation.operands[0]
+    conversion.set(result, emitter.gpu("splat", [scalar], [conversion.type(result)]).result)
+    return True
 
 
 @converts("reshape")
@@ -56,7 +68,7 @@ def _reshape(op: ir.OpView, conversion: Conversion) -> None:
         conversion.set(result, scalar)
     elif not is_tile(source):
         conversion.set(result, emitter.gpu("splat", [made], [conversion.type(result)]).result)
-    else:
+    elif not _repeat_splat(source, result, conversion):
         layout = conversion.layouts[result]
         made = conversion.tile(source, layout.reshape(source.type.shape))
         conversion.set(result, emitter.gpu("reshape", [made], [conversion.type(result)]).result)
@@ -65,6 +77,8 @@ def _reshape(op: ir.OpView, conversion: Conversion) -> None:
 @converts("permute")
 def _permute(op: ir.OpView, conversion: Conversion) -> None:
     source, result = op.operation.operands[0], op.operation.results[0]
+    if _repeat_splat(source, result, conversion):
+        return
     permutation = list(op.permutation)
     inverse = [permutation.index(d) for d in range(len(permutation))]
     made = conversion.tile(source, conversion.layouts[result].transpose(inverse))

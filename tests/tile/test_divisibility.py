@@ -172,6 +172,8 @@ def test_interval_of_the_grid_and_of_assumptions() -> None:
         ("%r = select %c, %small, %twelve : tile<i1>, tile<i32>", "tile<i32>", (3, 12)),
         ("%r = constant <i32: [5, -2]> : tile<2xi32>", "tile<2xi32>", (-2, 5)),
         ("%r = constant <i8: 255> : tile<i8>", "tile<i8>", (-1, -1)),
+        ("%r = constant <i1: true> : tile<i1>", "tile<i1>", (-1, -1)),
+        ("%r = constant <i1: [true, false]> : tile<2xi1>", "tile<2xi1>", (-1, 0)),
         ("%x, %y, %r = get_num_tile_blocks : tile<i32>", "tile<i32>", (1, (1 << 24) - 1)),
     ],
 )

@@ -144,6 +144,12 @@ class TestFor:
         assert shortened(text).count("iter_values(%iterArg0 = %arg1)") == 1
         left(text)
 
+    def test_a_value_that_one_of_two_continues_changes_is_carried(self) -> None:
+        text = f"""%r = for %i in (%k0 to %n, step %k1) : {T} iter_values(%v = %k9) -> ({T}) {{
+          if %c {{ continue %v : {T} }} %a = addi %v, %k2 : {T} continue %a : {T} }} %t = {STORE.format("%r")}"""
+        assert left(text)[0] == "for"
+        assert "iter_values(%iterArg0 = %cst_9_i32)" in shortened(text)
+
     def test_values_that_change_places_stay(self) -> None:
         text = f"""%r:2 = for %i in (%k0 to %n, step %k1) : {T} iter_values(%v = %n, %w = %k9) -> ({T}, {T}) {{
           continue %w, %v : {T}, {T} }} %s = subi %r#0, %r#1 : {T} %t = {STORE.format("%s")}"""
