@@ -1,8 +1,8 @@
 """Changes one decision of the compiler at a time and prints the changes that no test sees: `make mutants`.
 
-Each mutation runs the fast tests of its stage, in a process of its own, until one fails. A survivor is printed with its
-file, line and text. A mutation whose tests do not end in time is neither caught nor a survivor: it is printed as a
-timeout, and the status is 1.
+Each mutation runs the fast tests of its stage, in a process of its own, until one fails; then, if none does, the tests
+of whole kernels. A survivor is printed with its file, line and text. A mutation whose tests do not end in time is
+neither caught nor a survivor: it is printed as a timeout, and the status is 1.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from compiler_mutations import Mutation, sampled
 TESTS = Path(__file__).parents[1]
 # By folder of lowering: the tests that run, the ones that see most and take least first.
 PIPELINE = (
+    "golden",
     "tile_gpu/test_sizes.py",
     "tile_to_gpu",
     "driver/test_compile.py",
@@ -29,13 +30,15 @@ FAST = {
     "tile": ("tile", "driver/test_compile.py"),
     "layout": ("layout", "gpu_to_ptx", "tile_gpu/test_layouts.py"),
     "tile_to_gpu": PIPELINE,
-    "gpu": ("tile_gpu", *PIPELINE),
+    "gpu": ("gpu", "tile_gpu", *PIPELINE),
     "gpu_to_ptx": ("gpu_to_ptx", "tile_gpu", *PIPELINE),
 }
+# What runs after the fast tests of any stage: minutes for each mutation.
+KERNELS = ("kernels", "semantics/test_simulate.py", "mutants/test_mutants.py")
 # Tests whose subject is not what a mutation changes, or that take long.
 LEFT_OUT = ("tile/test_fold_vectors.py", "tile/test_all_modules.py", "tile/test_pointer_vectors.py")
 # A mutation may make a compile endless.
-LONGEST_S = 300
+LONGEST_S = 600
 
 
 def fate(mutation: Mutation) -> str:
@@ -44,7 +47,15 @@ def fate(mutation: Mutation) -> str:
     words = [sys.executable, str(Path(__file__).with_name("mutated_import.py"))]
     words += [mutation.module, str(mutation.start), str(mutation.length), mutation.written]
     words += ["-q", "-x", "-p", "no:cacheprovider", *(f"--ignore={TESTS / path}" for path in LEFT_OUT)]
-    words += [str(TESTS / path) for path in FAST[folder]]
+    found = "survives"
+    for tests in (FAST[folder], KERNELS):
+        found = _run([*words, *(str(TESTS / path) for path in tests)])
+        if found != "survives":
+            break
+    return found
+
+
+def _run(words: list[str]) -> str:
     try:
         done = subprocess.run(words, capture_output=True, timeout=LONGEST_S, check=False, cwd=TESTS.parent)
     except subprocess.TimeoutExpired:

@@ -75,7 +75,7 @@ def all_mutations() -> list[Mutation]:
 
 
 def sampled(count: int, seed: int) -> list[Mutation]:
-    """The same ones for the same seed: as many of each folder as can be, at most two of a function."""
+    """Equally many mutations per folder; the same ones for the same seed."""
     source = random.Random(seed)
     by_folder: dict[str, list[Mutation]] = {}
     for mutation in all_mutations():
@@ -158,6 +158,9 @@ def _below(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
         skipped = [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
     for child in ast.iter_child_nodes(node):
         if child in skipped or isinstance(child, ast.Raise | ast.Assert | ast.JoinedStr | ast.AnnAssign):
+            continue
+        # zip(..., strict=True) asserts equal lengths; it decides nothing.
+        if isinstance(child, ast.keyword) and child.arg == "strict":
             continue
         if isinstance(child, ast.expr | ast.stmt):
             yield child
