@@ -1,4 +1,4 @@
-"""Table of targets: matrix unit, memory sizes and limits."""
+"""The table of targets: matrix units and memory sizes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tilec.errors import UsageError
 
-# Threads of a warp, which PTX calls WARP_SZ.
+# Threads per warp, WARP_SZ in PTX.
 LANES = 32
 # PTX ISA 9.7.16.1: columns of 32 bits by 128 lanes.
 TENSOR_MEMORY_COLUMNS = 512
@@ -14,14 +14,14 @@ TENSOR_MEMORY_COLUMNS = 512
 
 @dataclass(frozen=True)
 class Target:
-    """A GPU architecture as the lowering sees it."""
+    """The properties of a GPU architecture that the lowering depends on."""
 
     name: str
-    # Rows of lowering/matrix_unit.py: the first that can do a multiply does it.
+    # Names of rows of lowering/matrix_unit.py, in order of preference: the first that supports a multiply is used.
     matrix_units: tuple[str, ...]
-    # CUDA programming guide, technical specifications: largest dynamic shared memory of a block.
+    # The maximum dynamic shared memory per block (CUDA programming guide, technical specifications).
     shared_bytes: int
-    # 0 without tensor memory.
+    # 0 if the architecture has no tensor memory.
     tensor_memory_columns: int
 
 
@@ -35,7 +35,7 @@ TARGETS = {
 
 
 def target_named(name: str) -> Target:
-    """The target of that name; raises UsageError that lists the known ones."""
+    """The target with this name; raises UsageError for an unknown name."""
     if name not in TARGETS:
         raise UsageError(f"unknown target '{name}': expected one of {', '.join(TARGETS)}")
     return TARGETS[name]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tilec.errors import InputError, Note, SourceLocation
 from tilec.lowering.tma.contract import (
@@ -117,17 +117,10 @@ def make(
     )
     if has_no_elements(tensor_map):
         return tensor_map
-    tensor_map = replace(tensor_map, strides=_effective_strides(tensor_map))
     tensor_map = with_usable_strides(tensor_map)
     for violation in violations(tensor_map, target, unconfirmed):
         raise _error(recipe, violation, names)
     return tensor_map
-
-
-def _effective_strides(tensor_map: TensorMap) -> tuple[int | None, ...]:
-    """The strides; those of dimensions of extent 1, which are arbitrary, become valid ones."""
-    steps = zip(tensor_map.extents[1:], tensor_map.strides, strict=True)
-    return tuple(tensor_map.granule_bytes if extent == 1 else stride for extent, stride in steps)
 
 
 _FIELD_NAMES = {
@@ -143,7 +136,7 @@ def _error(recipe: Recipe, violation: Violation, names: Sequence[str]) -> InputE
     field = _FIELD_NAMES.get(violation.field, violation.field)
     subject = field if violation.dimension is None else f"{field} of dimension {violation.dimension}"
     over = expression.to_text(recipe.base, names)
-    message = f"the tensor map over '{over}' needs for the {subject} {violation.needs}, got {violation.found}"
+    message = f"tensor map over '{over}', {subject}: expected {violation.expected}, got {violation.found}"
     return InputError(message, location_of(recipe.location), _origin(recipe, violation, names))
 
 

@@ -1,4 +1,4 @@
-"""The rules of tiled tensor maps, checked on the known fields: all of them at launch, some when compiling.
+"""Checks tensor maps against the rules of TMA: all fields at launch, and at compile time the fields that are known.
 
 Source: CUDA driver API, "Tensor Map Object Management", cuTensorMapEncodeTiled; PTX ISA 5.5 and 9.7.9.27.
 """
@@ -13,7 +13,7 @@ from tilec.element_types import ELEMENT_TYPES
 
 @dataclass(frozen=True)
 class TensorElement:
-    """An element type of a tensor map: CUtensorMapDataType, the code in the 128 bytes, and its size in memory."""
+    """An element type of a tensor map: its CUtensorMapDataType, its code in the encoded map, and its size in bits."""
 
     host_enumerator: int
     code: int
@@ -22,7 +22,7 @@ class TensorElement:
     padded: bool = False
 
 
-# By the name of the CUtensorMapDataType. The *_ALIGN16B types are `padded`: 128 values are one indivisible group.
+# CUtensorMapDataType -> element. *_ALIGN16B types are `padded`: 128 elements form an indivisible group.
 DATA_TYPES: dict[str, TensorElement] = {
     "UINT8": TensorElement(0, 0, 8),
     "UINT16": TensorElement(1, 1, 16),
@@ -39,7 +39,7 @@ DATA_TYPES: dict[str, TensorElement] = {
     "16U4_ALIGN16B": TensorElement(14, 12, 4, padded=True),
     "16U6_ALIGN16B": TensorElement(15, 13, 6, padded=True),
 }
-# The names of launch records: those of Tile IR, unsigned integers, and the sub-byte types of the driver.
+# Element names in launch metadata: those of Tile IR, unsigned integers, and the sub-byte types of the driver.
 ELEMENTS: dict[str, TensorElement] = {
     **{row.name: DATA_TYPES[row.tensor_map] for row in ELEMENT_TYPES.values() if row.tensor_map is not None},
     **{f"u{bits}": DATA_TYPES[f"UINT{bits}"] for bits in (8, 16, 32, 64)},
@@ -51,7 +51,14 @@ ELEMENTS: dict[str, TensorElement] = {
 
 @dataclass(frozen=True)
 class Swizzle:
-    """A shared-memory swizzle: CUtensorMapSwizzle, code and atomicity in the 128 bytes, the widest box row in bytes."""
+    """A shared-memory swizzle.
+
+    Attributes:
+        host_enumerator: The CUtensorMapSwizzle.
+        code: The swizzle mode in the encoded map.
+        atomicity: The swizzle atomicity in the encoded map.
+        span_bytes: The maximum size of a row of the box.
+    """
 
     host_enumerator: int
     code: int
@@ -77,13 +84,16 @@ MAX_EXTENT = 2**32
 STRIDE_LIMIT = 2**40
 MAX_BOX = 256
 MAX_ELEMENT_STRIDE = 8
-# One group of a padded sub-byte type, in elements.
+# Elements per group of a padded sub-byte type.
 PADDED_GROUP = 128
 
 
 @dataclass(frozen=True)
 class TensorMap:
-    """A tiled tensor map: dimension 0 is contiguous, strides are in bytes from dimension 1 on, None is unknown."""
+    """The fields of a tiled tensor map.
+
+    Dimension 0 is contiguous. Strides are in bytes and start with dimension 1. None is a value that is not yet known.
+    """
 
     element: str
     extents: tuple[int | None, ...]
@@ -102,22 +112,22 @@ class TensorMap:
 
     @property
     def granule_bytes(self) -> int:
-        """Bytes that the base address and every stride must be a multiple of."""
+        """The required alignment of the base address and of every stride, in bytes."""
         return 32 if self.interleave == "32B" or ELEMENTS[self.element].padded else 16
 
 
 @dataclass(frozen=True)
 class Violation:
-    """A broken rule: the field, its dimension, the expected value and the value found."""
+    """A violated rule: the field, its dimension, the expected value and the actual value."""
 
     field: str
     dimension: int | None
-    needs: str
+    expected: str
     found: str
 
 
 def with_usable_strides(tensor_map: TensorMap) -> TensorMap:
-    """The map with a valid stride along each extent of one element, where the stride has no effect."""
+    """The map with a valid stride for each extent of 1, whose stride has no effect."""
     strides = tuple(
         tensor_map.granule_bytes if extent == 1 else stride
         for extent, stride in zip(tensor_map.extents[1:], tensor_map.strides, strict=True)
@@ -126,9 +136,9 @@ def with_usable_strides(tensor_map: TensorMap) -> TensorMap:
 
 
 def violations(tensor_map: TensorMap, target: str | None = None, unconfirmed: bool = False) -> Iterator[Violation]:
-    """Yields the rules that the known fields of a tensor map break.
+    """Yields the rules that the known fields of a tensor map violate.
 
-    With `unconfirmed`, values pass that NVIDIA neither documents nor forbids.
+    `unconfirmed` permits values that NVIDIA neither documents nor forbids.
     """
     yield from _shape(tensor_map)
     if tensor_map.rank == len(tensor_map.box) == len(tensor_map.element_strides) == len(tensor_map.strides) + 1:
@@ -165,12 +175,12 @@ def _memory(tensor_map: TensorMap, unconfirmed: bool) -> Iterator[Violation]:
             yield Violation("strides", dimension, f"a multiple of {granule} bytes from 0 to 2**40", f"{stride} bytes")
         elif stride == 0 and not unconfirmed:
             yield Violation(
-                "strides", dimension, "a stride above 0, since broadcasting by stride 0 is undocumented", "0"
+                "strides", dimension, "a positive stride, because broadcasting by stride 0 is undocumented", "0"
             )
 
 
 def row_bytes(tensor_map: TensorMap) -> int:
-    """Bytes of one row of the box in global memory."""
+    """The size of a row of the box in global memory, in bytes."""
     return tensor_map.box[0] * ELEMENTS[tensor_map.element].bits // 8
 
 
@@ -191,7 +201,7 @@ def _box(tensor_map: TensorMap) -> Iterator[Violation]:
         yield Violation("box", 0, "rows that are a multiple of 16 bytes", f"{row_bytes(tensor_map)} bytes")
 
 
-# CUtensorMapSwizzle: what the padded types allow.
+# The swizzles that padded types support (CUDA driver API, CUtensorMapSwizzle).
 _PADDED_SWIZZLES = ("none", "128B", "128B_atom_32B")
 
 
@@ -211,8 +221,8 @@ def _swizzle(tensor_map: TensorMap, target: str | None, unconfirmed: bool) -> It
             "box", 0, f"rows of at most {swizzle.span_bytes} bytes with swizzle {tensor_map.swizzle}", f"{width} bytes"
         )
     elif width < swizzle.span_bytes and not unconfirmed:
-        needs = f"rows of {swizzle.span_bytes} bytes with swizzle {tensor_map.swizzle}: narrower ones are undocumented"
-        yield Violation("box", 0, needs, f"{width} bytes")
+        rows = f"rows of {swizzle.span_bytes} bytes with swizzle {tensor_map.swizzle}"
+        yield Violation("box", 0, f"{rows}, because shorter rows are undocumented", f"{width} bytes")
 
 
 def _interleave(tensor_map: TensorMap) -> Iterator[Violation]:

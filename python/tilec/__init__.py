@@ -2,11 +2,11 @@
 
     import tilec as ct
 
-is the namespace of kernels: the names of cuTile Python with the same meaning, and the interface of the compiler:
-compile, run, load_artifact, Module. Importing this package does not load MLIR.
+provides the functions of the kernel language, which have the names and the semantics of cuTile Python, and the compiler
+interface: compile, run, load_artifact, Module. Importing this package does not load MLIR.
 """
 
-# ruff: noqa: F401  (the imports are the namespace)
+# ruff: noqa: F401  (the imports define the public names)
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ from tilec.language.shape import (
 from tilec.language.view import Array, Tile, TiledView
 from tilec.version import VERSION as __version__
 
-# Programs written for cuTile catch every error by this name.
+# The name of the base class of errors in cuTile Python.
 TileError = TilecError
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ if TYPE_CHECKING:
     from tilec.signature import Signature
     from tilec.text_input.module import Module
 
-# Imported on first use, because importing tilec loads neither MLIR nor a backend: name -> module that defines it.
+# Name -> defining module. Imported on first use, so that importing tilec loads neither MLIR nor a backend.
 _LAZY = {
     "launch": "tilec.driver.kernel_launch",
     "compile": "tilec.driver.stages",

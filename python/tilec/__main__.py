@@ -1,4 +1,4 @@
-"""`python -m tilec`: the command `tilec`, of the Python that runs it."""
+"""`python -m tilec` runs the command `tilec` with this Python interpreter."""
 
 import sys
 

@@ -12,14 +12,14 @@ PREDICATE, INTEGER, FLOAT = "predicate", "integer", "float"
 
 @dataclass(frozen=True)
 class ElementType:
-    """A row of the table: the facts about one element type.
+    """The properties of one element type, a row of the table.
 
     Attributes:
         name: The name in Tile IR.
         kind: `PREDICATE`, `INTEGER` or `FLOAT`.
         value_bits: Bits of a value: 19 for tf32, 1 for i1.
         storage_bits: Bits in memory: 32 for tf32, 8 for i1.
-        dtypes: The numpy types of such memory, the default first; integers of Tile IR have no sign.
+        dtypes: The numpy types of arrays with such elements, the default first; integers of Tile IR are signless.
         register: The builtin type of the PTX register that holds one element, or None. An element of 8 bits occupies
             the low half of a 16-bit register.
         ptx: The type suffix of PTX instructions (PTX ISA 5.2), or None.
@@ -39,7 +39,7 @@ class ElementType:
 
     @property
     def storage_bytes(self) -> int:
-        """Bytes in memory; 1 for types of which several share a byte."""
+        """Bytes in memory; 1 for types smaller than a byte."""
         return max(1, self.storage_bits // 8)
 
 
@@ -71,7 +71,7 @@ ELEMENT_TYPES: dict[str, ElementType] = {row.name: row for row in _ROWS}
 
 
 def element_type(name: str) -> ElementType:
-    """The row of an element type; raises ValueError for an unknown name."""
+    """The element type with this name; raises ValueError for an unknown name."""
     if name not in ELEMENT_TYPES:
         raise ValueError(f"unknown element type '{name}', expected one of {', '.join(ELEMENT_TYPES)}")
     return ELEMENT_TYPES[name]

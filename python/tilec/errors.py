@@ -1,4 +1,4 @@
-"""Errors that users see: the cause, the user's line, and what to do."""
+"""User-visible errors: each states the cause, the source location, and how to correct it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LONGEST_EXCERPT = 200
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """A position in the user's file; line and column count from one, 0 is unknown: line 0 is the file as a whole."""
+    """A position in a source file. Lines and columns count from 1; 0 means unknown, and line 0 the whole file."""
 
     file: str
     line: int
@@ -24,7 +24,7 @@ class SourceLocation:
 
     def excerpt(self) -> str:
         """The source line with a caret below the column; empty if the file cannot be read."""
-        # File names cannot contain NUL, and opening one raises ValueError.
+        # Opening a file whose name contains NUL raises ValueError.
         line = "" if "\0" in self.file else linecache.getline(self.file, self.line).rstrip("\r\n")
         if not line:
             return ""
@@ -49,13 +49,13 @@ def _shown_part(length: int, column: int) -> tuple[int, int]:
 
 
 def _visible(text: str) -> str:
-    """The text with characters replaced that would move a terminal's cursor."""
+    """The text with nonprintable characters replaced, which could move the cursor of a terminal."""
     return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 @dataclass(frozen=True)
 class Note:
-    """A second location that explains the first: a call, a definition, a loop."""
+    """An explanation attached to an error, usually with a second location: a call, a definition, a loop."""
 
     message: str
     location: SourceLocation | None = None
@@ -63,12 +63,12 @@ class Note:
 
 @dataclass
 class TilecError(Exception):
-    """Base of every error that a user can cause; `str()` is the whole message with excerpt and notes.
+    """Base class of all errors that a user can cause; `str()` renders the message, the source excerpt and the notes.
 
     Args:
-        message: what was expected and found, and what to do.
-        location: the user's line.
-        notes: further locations that explain the first.
+        message: the expected and the actual input, and how to correct it.
+        location: the source location of the error.
+        notes: explanations with further source locations.
 
     Example:
         >>> print(ct.TilecError("expected a tile", notes=[]))
@@ -98,7 +98,7 @@ def _line(severity: str, message: str, location: SourceLocation | None) -> str:
 
 @dataclass(frozen=True)
 class CompilerWarning:
-    """A report of what is legal but likely a mistake; `str()` is the whole message with excerpt."""
+    """A report of valid input that is likely a mistake; `str()` renders the message and the source excerpt."""
 
     message: str
     location: SourceLocation | None = None
@@ -108,17 +108,17 @@ class CompilerWarning:
 
 
 class UsageError(TilecError):
-    """The command or call itself is wrong: an unknown option, a missing file name."""
+    """The command or call itself is invalid: an unknown option, a missing file name."""
 
     exit_status = 2
 
 
 class InputError(TilecError):
-    """A file, an array or a signature cannot be used as it is."""
+    """A file, an array or a signature is invalid."""
 
 
 class CompileError(TilecError):
-    """The kernel breaks a rule of the language or of the target.
+    """The kernel violates a rule of the language or of the target.
 
     Example:
         >>> try: ct.zeros((4,), ct.int32)
@@ -128,7 +128,7 @@ class CompileError(TilecError):
 
 
 class TileSyntaxError(CompileError):
-    """The kernel has Python that kernels cannot use, or a name that is not defined.
+    """The kernel uses Python syntax that kernels do not support, or an undefined name.
 
     Example:
         >>> @ct.kernel
@@ -152,7 +152,7 @@ class TileTypeError(CompileError):
 
 
 class TileValueError(CompileError):
-    """A constant in a kernel has a value that is not valid.
+    """A constant in a kernel has an invalid value.
 
     Example:
         >>> @ct.kernel
@@ -164,7 +164,7 @@ class TileValueError(CompileError):
 
 
 class TileRecursionError(CompileError):
-    """The functions that a kernel calls are nested too deeply.
+    """The function calls of a kernel are nested too deeply.
 
     Example:
         >>> def endless(n): return endless(n + 1)
@@ -177,7 +177,7 @@ class TileRecursionError(CompileError):
 
 
 class TileStaticEvalError(CompileError):
-    """An expression of `ct.static_eval` cannot be evaluated at compile time.
+    """The argument of `ct.static_eval` cannot be evaluated at compile time.
 
     Example:
         >>> @ct.kernel
@@ -201,7 +201,7 @@ class StaticException(TileStaticEvalError):
 
 
 class TileStaticAssertionError(CompileError):
-    """The condition of a `ct.static_assert` does not hold.
+    """The condition of a `ct.static_assert` is false.
 
     Example:
         >>> @ct.kernel
@@ -213,11 +213,11 @@ class TileStaticAssertionError(CompileError):
 
 
 class VerificationError(CompileError):
-    """A module breaks a rule of its dialect."""
+    """A module violates a rule of its dialect."""
 
 
 class UnsupportedError(CompileError):
-    """The kernel is legal, but this compiler cannot build it for this target; programs may then take another kernel.
+    """The kernel is valid, but tilec cannot compile it for this target; programs may catch this and use another kernel.
 
     Example:
         >>> issubclass(ct.TileUnsupportedFeatureError, ct.CompileError)
@@ -226,15 +226,15 @@ class UnsupportedError(CompileError):
 
 
 class SimulationError(TilecError):
-    """The simulator stopped a kernel: a race, a deadlock, an access out of bounds."""
+    """The simulator stopped a kernel because of an error such as a race, a deadlock or an access out of bounds."""
 
 
 class LaunchError(TilecError):
-    """The driver or the GPU refused a launch."""
+    """The CUDA driver or the GPU rejected a launch."""
 
 
 class InternalError(TilecError):
-    """A fault of the compiler; the message names the saved module and the command that repeats it.
+    """A bug in tilec; the message names the saved module and the command that reproduces the failure.
 
     Example:
         >>> issubclass(ct.TileInternalError, ct.CompileError)

@@ -13,7 +13,7 @@ DEFAULT_TARGET = "sm_100a"
 
 @dataclass(frozen=True)
 class Options:
-    """Settings that are not arguments of a call."""
+    """Settings from environment variables."""
 
     target: str = DEFAULT_TARGET
     backend: str | None = None
@@ -22,9 +22,9 @@ class Options:
 
 
 def from_environment() -> Options:
-    """`TILEC_TARGET`, `TILEC_BACKEND` (interpret, simulate, launch), `TILEC_DUMP` (a folder), `TILEC_SEED`.
+    """Reads `TILEC_TARGET`, `TILEC_BACKEND` (interpret, simulate, launch), `TILEC_DUMP` (a folder) and `TILEC_SEED`.
 
-    Raises UsageError for a seed that is not a number.
+    Raises UsageError for a seed that is not a non-negative integer.
     """
     dump = os.environ.get("TILEC_DUMP")
     return Options(
@@ -37,16 +37,16 @@ def from_environment() -> Options:
 
 def _seed(text: str) -> int:
     if not text.isdecimal():
-        raise UsageError(f"TILEC_SEED needs a number from 0 on, got '{text}'")
+        raise UsageError(f"TILEC_SEED: expected a non-negative integer, got '{text}'")
     return int(text)
 
 
 def full_traceback() -> bool:
-    """Whether errors keep the frames of this package: `TILEC_TRACEBACK=full`. Every other value means no."""
+    """Whether tracebacks keep the frames of this package: True only if `TILEC_TRACEBACK` is `full`."""
     return os.environ.get("TILEC_TRACEBACK") == "full"
 
 
 def cache_folder() -> Path:
-    """The folder of cached results: `TILEC_CACHE`, else tilec's folder in the user's cache."""
-    own = os.environ.get("TILEC_CACHE")
-    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tilec"
+    """The cache folder: `TILEC_CACHE` if set, else the folder `tilec` in the user's cache."""
+    folder = os.environ.get("TILEC_CACHE")
+    return Path(folder) if folder else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tilec"

@@ -1,4 +1,4 @@
-"""Passes of tilec among upstream's, in a PassManager over a module of the user's.
+"""Adds passes of tilec to an upstream PassManager, beside upstream passes.
 
 manager = PassManager.parse("builtin.module(canonicalize)", context)
 pipeline.add(manager, "simplify")
@@ -18,31 +18,33 @@ from tilec.lowering.gpu import passes as gpu_passes
 from tilec.lowering.tile import passes as tile_passes
 from tilec.runtime.interpret.evaluate import evaluate
 
-# All that change a module in place; the conversions between levels make a new one.
+# The passes that change a module in place. Conversions between levels create a new module and are not among them.
 NAMES = (*tile_passes.PASSES, *gpu_passes.PASSES)
 
 
 def add(manager: passmanager.PassManager, name: str, *, target: str | None = None) -> passmanager.PassManager:
-    """Appends a pass of `NAMES` to a pipeline over `builtin.module`, and gives the manager back.
+    """Appends a pass of `NAMES` to a pipeline over `builtin.module`, and returns the manager.
 
-    The module may be in any registered context and have operations of any dialect beside ours, which stay as they are.
-    `target` is for passes over tile_gpu (default: TILEC_TARGET). Raises UsageError for an unknown name.
+    The module may belong to any registered context. Operations of other dialects remain unchanged. Passes over tile_gpu
+    use `target` (default: TILEC_TARGET). Raises UsageError for an unknown name.
     """
-    manager.add(_in_place(name, target), name=name)
+    manager.add(_pass_callback(name, target), name=name)
     return manager
 
 
-def _in_place(name: str, target: str | None) -> Callable[[ir.Operation, Any], None]:
+def _pass_callback(name: str, target: str | None) -> Callable[[ir.Operation, Any], None]:
     if name in tile_passes.PASSES:
         tile_pass = tile_passes.PASSES[name]
-        return lambda operation, _: _entered(operation, lambda module: tile_pass.run(module, evaluate))
+        return lambda operation, _: _run_in_context(operation, lambda module: tile_pass.run(module, evaluate))
     if name in gpu_passes.PASSES:
         bound = target or options.from_environment().target
-        return lambda operation, _: _entered(operation, lambda module: gpu_passes.run_pass(module, name, target=bound))
+        return lambda operation, _: _run_in_context(
+            operation, lambda module: gpu_passes.run_pass(module, name, target=bound)
+        )
     raise UsageError(f"unknown pass '{name}': expected one of {', '.join(NAMES)}")
 
 
-def _entered(operation: ir.Operation, run: Callable[[Any], None]) -> None:
-    # A pass is called with no context entered, and what it builds belongs to the entered one.
+def _run_in_context(operation: ir.Operation, run: Callable[[Any], None]) -> None:
+    # PassManager calls a pass without an active context, and new operations belong to the active context.
     with operation.context, ir.Location.unknown():
         run(operation.opview)

@@ -1,4 +1,4 @@
-"""Remarks: what the compiler could not do as fast, or as hinted, as the user may expect, with the reason."""
+"""Remarks: reports of missed optimizations and of hints that the compiler did not follow, each with the reason."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 from tilec.errors import SourceLocation
 
-# What a remark is about.
+# The topics of remarks, each with the condition that it reports.
 TOPICS = {
-    "matrix-unit": "a multiply is done by a slower unit",
+    "matrix-unit": "a multiply uses a slower unit",
     "tma": "an access or a matrix operand does not use TMA",
     "roles": "a kernel is not split into roles",
     "hint": "a hint is not followed",
-    "registers": "registers spill, or ptxas serialises instructions",
+    "registers": "registers spill, or ptxas serializes instructions",
 }
 
 
 @dataclass(frozen=True)
 class Remark:
-    """One remark; `str()` is the whole message with excerpt.
+    """One remark; `str()` renders the message, the topic and the source excerpt.
 
     Raises ValueError for an unknown topic.
     """

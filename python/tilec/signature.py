@@ -1,20 +1,20 @@
-"""The specialization of a kernel: element types, ranks, and facts about its arguments on which the code relies.
+"""Signatures: the element types, ranks and assumptions about its arguments that a kernel is specialized for.
 
-As text (`--sig`), arguments are separated by commas, in any order, each by its parameter's name:
+The text form (`--sig`) is a list of arguments separated by commas, in any order, each with the name of its parameter:
 
-    A: f16[?,?]                        a matrix, any extents; row-major, rows 16-byte aligned
+    A: f16[?,?]                        a matrix of any extents; row-major, rows 16-byte aligned
     A: f16[1000,776]                   known extents become constants of the kernel
     A: f16[?,?%64]                     an extent known to be divisible by 64
     B: f16[?,?] strides (1,?)          column-major
     B: f16[?,?] strides (?%8,1)        strides in elements, here a row stride divisible by 8
-    B: f16[?,?] align 2                base and strides may be multiples of 2 bytes only
+    B: f16[?,?] align 2                base and strides are only known to be multiples of 2 bytes
     x: f32                             a scalar
     TM=128, flag=True, dtype=f16       compile-time constants (ct.Constant)
 
 An extent or stride is an integer, `?` (any) or `?%n` (any multiple of n). Without `strides` the last stride is 1 and
-the others are any. `align n` (16 if absent) asserts that the base address and every stride written `?` are multiples
-of n bytes; each run checks it. `i1`, `u8`..`u64`, `i8`..`i64`, `f16`, `bf16`,
-`f32`, `f64`, `tf32`, `f8E4M3FN`, `f8E5M2` name the elements.
+the others are `?`. `align n` (16 if absent) asserts that the base address and every stride written `?` are multiples
+of n bytes; each run checks the assertion. Element types are `i1`, `u8`..`u64`, `i8`..`i64`, `f16`, `bf16`, `f32`,
+`f64`, `tf32`, `f8E4M3FN` and `f8E5M2`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Signature:
     """The arguments of one compiled kernel, in the order of its parameters.
 
     Args:
-        arguments: the arguments, see tilec.runtime.arguments.
+        arguments: the arguments, of the classes of tilec.runtime.arguments.
 
     Example:
         >>> @ct.kernel
@@ -69,13 +69,13 @@ class Signature:
         return tuple(argument.name for argument in self.arguments)
 
     def to_json(self) -> str:
-        """The signature as JSON, as the attribute `tilec.signature` and the artifact hold it.
+        """The signature as JSON, in the form of the attribute `tilec.signature` and of the artifact.
 
         Returns:
             JSON text, which `from_json` reads.
 
         Raises:
-            InputError: an argument cannot be written.
+            InputError: an argument has no JSON form.
 
         Example:
             >>> ct.Signature(()).to_json()
@@ -88,7 +88,7 @@ class Signature:
         """Reads the JSON text of a signature.
 
         Args:
-            text: what `to_json` wrote.
+            text: text that `to_json` returned.
 
         Returns:
             The signature.
@@ -104,14 +104,15 @@ class Signature:
 
     @staticmethod
     def from_arguments(kernel: Kernel, arguments: Sequence[object]) -> Signature:
-        """The signature of a launch with these arguments.
+        """Derives the signature of a launch from its arguments.
 
         Args:
             kernel: the kernel.
             arguments: arrays, numbers and values of constants, in the order of the parameters.
 
         Returns:
-            Element types, ranks, unit strides and alignment of arrays; types of scalars; values of constants.
+            The element types, ranks, unit strides and alignment of arrays, the types of scalars, and the values of
+            constants.
 
         Raises:
             InputError: an argument does not fit its parameter.
@@ -125,7 +126,7 @@ class Signature:
         return Signature(arguments_of_call(kernel, arguments))
 
     def bind(self, kernel: Kernel) -> Signature:
-        """The arguments in the order of the kernel's parameters.
+        """Checks the arguments against the parameters of a kernel, and orders them like the parameters.
 
         Args:
             kernel: the kernel.
@@ -134,7 +135,7 @@ class Signature:
             A signature with one argument per parameter.
 
         Raises:
-            InputError: an argument is missing, unknown, specified twice, or a constant where the parameter is not.
+            InputError: an argument is missing, unknown or specified twice, or is a constant where the parameter is not.
 
         Example:
             >>> from tilec.signature import parse
@@ -145,8 +146,8 @@ class Signature:
         """
         given = {argument.name: argument for argument in self.arguments}
         if len(given) != len(self.arguments):
-            twice = next(name for name in given if self.names.count(name) > 1)
-            raise _mismatch(kernel, f"the signature specifies '{twice}' twice")
+            repeated = next(name for name in given if self.names.count(name) > 1)
+            raise _mismatch(kernel, f"the signature specifies '{repeated}' twice")
         for name in given:
             if name not in kernel.parameters:
                 known = ", ".join(f"'{name}'" for name in kernel.parameters) or "none"
@@ -155,20 +156,20 @@ class Signature:
 
 
 def parse(text: str) -> Signature:
-    """Read the text form described at the top of this module; raises InputError that points into the text."""
+    """Parses the text form that this module describes; raises InputError with a caret into the text."""
     return Signature(arguments_of_text(text))
 
 
 def dtype_named(element: str) -> DType:
-    """The element type of this name; raises InputError where signatures have none of that name."""
+    """The element type with this name; raises InputError if kernel arguments cannot have it."""
     dtype = by_element(element)
     if dtype is None:
-        raise InputError(f"kernels have no arguments of element type '{element}'")
+        raise InputError(f"element type '{element}' is not supported for kernel arguments")
     return dtype
 
 
 def python_value(constant: ConstantValue) -> bool | int | float | str | None | DType:
-    """The value that a constant has in the kernel."""
+    """The Python value of a constant in a kernel."""
     return dtype_named(constant.element) if isinstance(constant, ElementConstant) else constant
 
 
@@ -176,14 +177,14 @@ def _checked(kernel: Kernel, name: str, argument: Argument | None) -> Argument:
     constant = name in kernel.constants
     if argument is None:
         example = f"{name}=128" if constant else f"'{name}: f16[?,?]' or '{name}: i32'"
-        raise _mismatch(kernel, f"the signature lacks parameter '{name}': give {example}")
+        raise _mismatch(kernel, f"the signature lacks parameter '{name}': add {example}")
     if constant and not isinstance(argument, ConstantArgument):
-        needs = f"is a ct.Constant and needs a value, as in {name}=128"
-        raise _mismatch(kernel, f"parameter '{name}' {needs}, got '{argument}'")
+        expected = f"is a ct.Constant and needs a value, as in {name}=128"
+        raise _mismatch(kernel, f"parameter '{name}' {expected}, got '{argument}'")
     if not constant and isinstance(argument, ConstantArgument):
         annotation = f"ct.Constant[{type(argument.value).__name__}]"
-        needs = f"is not a ct.Constant: give its type, as in '{name}: i32', or annotate it as {annotation}"
-        raise _mismatch(kernel, f"parameter '{name}' {needs}")
+        correction = f"give its type, as in '{name}: i32', or annotate it as {annotation}"
+        raise _mismatch(kernel, f"parameter '{name}' is not a ct.Constant: {correction}")
     return argument
 
 

@@ -32,7 +32,7 @@ def test_random_bytes_are_refused(tilec: Any, tmp_path: Path, command: str, suff
     [
         (
             "c.npy:f32[999999999999999]",
-            "cannot make the array 'c.npy:f32[999999999999999]': it does not fit into memory",
+            "cannot create the array 'c.npy:f32[999999999999999]': it does not fit into memory",
         ),
         ("c.npy:f32[99999999999999999999]", "it does not fit into memory"),
         ("none/c.npy:f32[4]", "the folder none does not exist, make it first"),
@@ -55,7 +55,7 @@ def test_arrays_that_cannot_be_used(
     np.save("objects.npy", np.array([None]), allow_pickle=True)
     outcome = tilec("simulate", FOREIGN, "--grid", 1, "--block", 32, "--arg", argument)
     assert (outcome.status, outcome.out) == (1, "")
-    assert message in outcome.err and "fault of tilec" not in outcome.err
+    assert message in outcome.err and "bug in tilec" not in outcome.err
 
 
 @pytest.mark.parametrize("emit", ["ptx", "all"])
@@ -68,7 +68,7 @@ def test_a_folder_that_does_not_exist_is_not_made(tilec: Any, tmp_path: Path, em
 
 def test_all_needs_files(tilec: Any) -> None:
     outcome = tilec("compile", *ADD, "--emit", "all", "-o", "-")
-    assert (outcome.status, "give -o a folder or the stem of their names" in outcome.err) == (2, True)
+    assert (outcome.status, "set -o to a folder or to the stem of the files" in outcome.err) == (2, True)
 
 
 def test_the_newest_failures_are_kept_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,7 @@ def test_fault_of_the_compiler_is_saved_with_the_command_that_repeats_it(
     assert outcome.status == 1
     assert "stage 'gpu' failed" in outcome.err and "KeyError: 'lost value'" in outcome.err
     assert "Traceback" not in outcome.err
-    command = shlex.split(re.search(r"it is repeated by: (.*)", outcome.err)[1])
+    command = shlex.split(re.search(r"to reproduce: (.*)", outcome.err)[1])
     assert "lost value" in (Path(command[2]).parent / "traceback.txt").read_text()
     assert "tma=off" in command
     again = tilec(*command[1:])

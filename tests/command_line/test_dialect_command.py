@@ -89,7 +89,10 @@ def test_irdl_loads_into_a_bare_context(tilec: Any) -> None:
     ("words", "message"),
     [
         (["spirv"], "unknown dialect 'spirv': expected one of cuda_tile, tile_gpu, ptx"),
-        (["cuda_tile.adds"], "unknown operation 'cuda_tile.adds': tilec dialect cuda_tile lists those there are"),
+        (
+            ["cuda_tile.adds"],
+            "unknown operation 'cuda_tile.adds': run 'tilec dialect cuda_tile' for the list of operations",
+        ),
         (["--irdl", "cuda_tile.addi"], "unknown dialect 'cuda_tile.addi': expected one of cuda_tile, tile_gpu, ptx"),
     ],
 )

@@ -88,7 +88,7 @@ def test_bad_command_is_refused(tilec: Any, module: Path, words: tuple[str, ...]
 
 
 def test_a_long_run_tells_how_far_it_is(tilec: Any, module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interpret, "_SILENT_S", 0)
+    monkeypatch.setattr(interpret, "_DELAY_S", 0)
     monkeypatch.setattr(interpret, "_PERIOD_S", 0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     outcome = tilec("interpret", module, "--entry", "nothing", "--grid", 3)

@@ -88,13 +88,13 @@ def test_an_unknown_version_is_a_wrong_command(tilec: Any, source: Path, version
 
 def test_bytecode_has_no_generic_form(tilec: Any, source: Path) -> None:
     outcome = tilec("opt", source, "-o", source.with_suffix(".tileirbc"), "--generic")
-    assert (outcome.status, "--generic is a form of text" in outcome.err) == (2, True)
+    assert (outcome.status, "--generic applies to text only" in outcome.err) == (2, True)
 
 
 def test_a_terminal_gets_no_bytecode(tilec: Any, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     outcome = tilec("opt", source, "--bytecode-version", "13.3")
-    assert (outcome.status, outcome.out, "not for a terminal" in outcome.err) == (2, "", True)
+    assert (outcome.status, outcome.out, "cannot write bytecode to a terminal" in outcome.err) == (2, "", True)
 
 
 def test_standard_output_that_is_no_terminal_gets_it(source: Path, capfdbinary: Any) -> None:

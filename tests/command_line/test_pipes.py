@@ -88,7 +88,7 @@ def test_a_damaged_comment_is_refused(tilec: Any, piped: Any, arguments: list[ob
 def test_bytes_that_are_nothing_are_refused(piped: Any, command: str, content: bytes, message: str) -> None:
     outcome = piped(content, command, "-", *(("--grid", 1) if command in ("interpret", "simulate") else ()))
     assert (outcome.status, outcome.out) == (1, "")
-    assert message in outcome.err and "fault of tilec" not in outcome.err
+    assert message in outcome.err and "bug in tilec" not in outcome.err
 
 
 def test_a_cubin_goes_to_standard_output_but_not_to_a_terminal(
@@ -102,5 +102,5 @@ def test_a_cubin_goes_to_standard_output_but_not_to_a_terminal(
     assert capfdbinary.readouterr().out[:4] == b"\x7fELF"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     assert main(words) == 2
-    assert b"a cubin is not for a terminal" in capfdbinary.readouterr().err
+    assert b"cannot write a cubin to a terminal" in capfdbinary.readouterr().err
     assert list(tmp_path.iterdir()) == []

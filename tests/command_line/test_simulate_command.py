@@ -40,7 +40,7 @@ def test_foreign_ptx(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.nd
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (("--grid", "1"), 2, "entry 'add' does not say its block size, give --block"),
+        (("--grid", "1"), 2, "entry 'add' does not specify its block size: set --block"),
         (("--grid", "x"), 2, "--grid needs one to three integers separated by commas, got 'x'"),
         ((), 2, "the following arguments are required: --grid"),
         (("--grid", "1", "--block", "128"), 1, "declares 28 bytes of parameters, got 0"),
@@ -73,4 +73,4 @@ def test_bytes_of_a_file_are_taken_for_bf16(tilec: Any, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", array)
     assert np.array_equal(read_argument(f"{tmp_path / 'x.npy'}:bf16").value, array)
     outcome = tilec("simulate", FOREIGN, "--grid", 1, "--arg", f"{tmp_path / 'x.npy'}:f32")
-    assert (outcome.status, "cannot be taken for f32" in outcome.err) == (1, True)
+    assert (outcome.status, "an element has 2 bytes, expected 4" in outcome.err) == (1, True)

@@ -62,7 +62,7 @@ def test_what_does_not_fit_is_refused(element: str, arguments: list[Any], messag
 
 def test_the_entry_is_named_where_there_are_several() -> None:
     interpret("f32", entry="second")
-    with pytest.raises(UsageError, match="the module has 2 entries, name one of first, second"):
+    with pytest.raises(UsageError, match="the module has 2 entries: select one of first, second"):
         interpret("f32", 0, 1.0, entry=None)
     with pytest.raises(UsageError, match=r"the module has no entry 'third' \(entries: first, second\)"):
         interpret("f32", entry="third")

@@ -51,7 +51,7 @@ def test_artifact_runs_like_what_it_was_compiled_from(scale: Any, tmp_path: Path
     x, y = arrays()
     tilec.run(loaded, 8, [x, y, 3.0])
     assert np.array_equal(y, 3 * x)
-    with pytest.raises(UsageError, match="an artifact holds no Tile IR to interpret"):
+    with pytest.raises(UsageError, match="an artifact contains no Tile IR to interpret"):
         tilec.run(loaded, 8, [x, y, 3.0], backend="interpret")
 
 

@@ -104,7 +104,7 @@ def test_bits_of_unlike_integers_are_not_joined(name: str, array: type, update: 
     def joined(x, y):
         function(y, 0, ct.gather(x, 0))
 
-    with pytest.raises(ct.TileTypeError, match=f"'{name}', argument 'update': expected elements of .* as array 'y'"):
+    with pytest.raises(ct.TileTypeError, match=f"'{name}', argument 'update': expected elements of .* like array 'y'"):
         ct.launch(None, 1, joined, (np.ones(4, update), np.ones(4, array)), backend="interpret")
 
 

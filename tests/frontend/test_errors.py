@@ -65,7 +65,7 @@ def endless(n):
         (
             "ct.store(x, (0,), m)",
             "m",
-            "expected a tile of 1 dimensions as array 'x' has, got a float32 tile of shape (4, 8)",
+            "expected a tile of 1 dimensions like array 'x', got a float32 tile of shape (4, 8)",
         ),
         ("ct.mma(m, m, m)", None, "shapes (4, 8) and (4, 8) cannot be multiplied: x has 8 columns, y has 4 rows"),
         ("ct.mma(m, t, m)", "t", "expected a tile of two or three dimensions, got a float32 tile of shape (16,)"),
@@ -77,7 +77,7 @@ def endless(n):
         (
             "ct.mma(h, ct.transpose(m), ct.zeros((4, 4), ct.float32))",
             "ct.transpose(m)",
-            "expected elements of float16 as x has, got float32: convert one with astype()",
+            "expected elements of float16 like x, got float32: convert one with astype()",
         ),
         (
             "ct.mma(m, ct.transpose(m), ct.zeros((8, 8), ct.float32))",
@@ -119,7 +119,7 @@ def endless(n):
         ),
         ("t.sum()", "t.sum", "tiles have no attribute 'sum', they have: dtype, shape, ndim, astype"),
         ("x[0]", "x[0]", "has no elements to index: load a tile with ct.load, single elements with ct.gather"),
-        ("(1, 2)[n]", None, "a tuple takes a constant index, got an int32 scalar"),
+        ("(1, 2)[n]", None, "expected a constant index of a tuple, got an int32 scalar"),
         ("(1, 2)[2]", "(1, 2)[2]", "a tuple of 2 has no element 2"),
         ("ct.load(x)", "ct.load(x)", "'load': missing a required argument: 'index'"),
         ("ct.load(x, (0,), (T,), pading_mode=1)", None, "'load': got an unexpected keyword argument 'pading_mode'"),
@@ -128,7 +128,7 @@ def endless(n):
         ("open('f')", "open('f')", "the function 'open' cannot be called in a kernel"),
         ("print(x)", "x", "expected strings, constants and tiles, got array 'x' of float32, rank 1"),
         ("ct.printf('%d', t)", "'%d'", "expected a directive for float32, got %d"),
-        ("ct.printf('%d %d', n)", "'%d %d'", "expected as many directives as values, got 2 for 1"),
+        ("ct.printf('%d %d', n)", "'%d %d'", "expected one directive per value, got 2 directives for 1 values"),
         ("ct.static_assert(T == 32, f'T is {T}')", None, "static assertion failed: T is 16"),
         ("ct.static_assert(n == 32)", "n == 32", "expected a compile-time condition, got a bool_ scalar"),
         ("ct.ensure_constant(n)", "n", "expected a compile-time value, got an int32 scalar"),
@@ -139,9 +139,9 @@ def endless(n):
         (
             "1 if t > 0 else 2",
             "t > 0",
-            "a condition must be a scalar, got a bool_ tile of shape (16,): choose by element with ct.where",
+            "a condition must be a scalar, got a bool_ tile of shape (16,): select by element with ct.where",
         ),
-        ("n and t", "t", "a condition must be a scalar, got a float32 tile of shape (16,): choose by element"),
+        ("n and t", "t", "a condition must be a scalar, got a float32 tile of shape (16,): select by element"),
         ("x.slice(0, -1, 3)", "-1", "'slice', argument 'start': expected at least 0, got -1"),
         ("x.slice(0, 3, -1)", "-1", "'slice', argument 'stop': expected at least 0, got -1"),
         ("x.slice(0, 5, 3)", "3", "'slice', argument 'stop': expected at least the start of the slice, 5, got 3"),
@@ -245,8 +245,8 @@ def written(folder: Any, code: str) -> Any:
             "x: f32[?], n=3, T=16",
             "parameter 'n' is not a ct.Constant: give its type, as in 'n: i32', or annotate it as ct.Constant[int]",
         ),
-        ("x: f32[?], T=16", "the signature lacks parameter 'n': give 'n: f16[?,?]' or 'n: i32'"),
-        ("x: f32[?], n: i32", "the signature lacks parameter 'T': give T=128"),
+        ("x: f32[?], T=16", "the signature lacks parameter 'n': add 'n: f16[?,?]' or 'n: i32'"),
+        ("x: f32[?], n: i32", "the signature lacks parameter 'T': add T=128"),
         ("x: f32[?], n: i32, T=16, z=1", "the kernel has no parameter 'z', its parameters are: 'x', 'n', 'T'"),
         ("x: f32[?], n: i32, T=16, T=8", "the signature specifies 'T' twice"),
     ],
@@ -273,5 +273,5 @@ def test_arguments_may_come_in_any_order(tile_text: Callable[[Any, str], str]) -
 def test_functions_of_kernels_cannot_be_called_on_the_host() -> None:
     with pytest.raises(ct.errors.CompileError, match="'zeros' can be called inside a kernel only"):
         ct.zeros((4,), ct.float32)
-    with pytest.raises(ct.errors.CompileError, match="makes a scalar inside a kernel"):
+    with pytest.raises(ct.errors.CompileError, match="can be called inside a kernel only"):
         ct.int8(4)

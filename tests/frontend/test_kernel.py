@@ -31,7 +31,7 @@ def test_a_kernel_knows_its_name_its_parameters_and_its_constants() -> None:
 
 
 def test_a_kernel_is_not_called() -> None:
-    with pytest.raises(CompileError, match=r"kernel 'scale' cannot be called: start it with ct.launch"):
+    with pytest.raises(CompileError, match=r"kernel 'scale' cannot be called: run it with ct.launch"):
         scale(1, 2, 3)
 
 
@@ -47,9 +47,9 @@ def test_hints_go_into_the_module_by_target(tile_text: Callable[[Any, str], str]
     ("hints", "problem"),
     [
         ({"warps": 4}, "unknown hint 'warps', expected one of: num_ctas, occupancy, opt_level, num_worker_warps"),
-        ({"num_ctas": 3}, "hint 'num_ctas': expected an integer of 1 to 16 that is a power of two, got 3"),
-        ({"occupancy": ct.ByTarget(sm_90=33)}, "hint 'occupancy': expected an integer of 1 to 32, got 33"),
-        ({"opt_level": True}, "hint 'opt_level': expected an integer of 0 to 3, got True"),
+        ({"num_ctas": 3}, "hint 'num_ctas': expected an integer from 1 to 16 that is a power of two, got 3"),
+        ({"occupancy": ct.ByTarget(sm_90=33)}, "hint 'occupancy': expected an integer from 1 to 32, got 33"),
+        ({"opt_level": True}, "hint 'opt_level': expected an integer from 0 to 3, got True"),
     ],
 )
 def test_invalid_hints_are_rejected_at_the_decorator(hints: dict[str, Any], problem: str) -> None:
@@ -59,7 +59,7 @@ def test_invalid_hints_are_rejected_at_the_decorator(hints: dict[str, Any], prob
 
 
 def test_only_functions_can_be_kernels() -> None:
-    with pytest.raises(CompileError, match="ct.kernel decorates a Python function, got type"):
+    with pytest.raises(CompileError, match="ct.kernel expects a Python function, got type"):
         ct.kernel(int)
     with pytest.raises(CompileError, match="cannot take a variable number of arguments"):
 
@@ -74,7 +74,8 @@ def test_a_kernel_is_found_by_name_or_by_being_alone(tmp_path: Path) -> None:
     assert find(path).name == find(path, "first").name == "first"
     path.write_text(path.read_text() + "@ct.kernel\ndef second(x):\n    pass\n")
     assert find(path, "second").name == "second"
-    with pytest.raises(InputError, match=r"expected one kernel in .*, its kernels are: 'first', 'second'; name one as"):
+    message = r"expected one kernel in .*, its kernels are: 'first', 'second': select one with"
+    with pytest.raises(InputError, match=message):
         find(path)
     with pytest.raises(InputError, match="has no kernel 'third', its kernels are: 'first', 'second'"):
         find(path, "third")
@@ -83,7 +84,7 @@ def test_a_kernel_is_found_by_name_or_by_being_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem", "line"),
     [
-        ("def (", "not Python: ", 1),
+        ("def (", "invalid Python syntax: ", 1),
         ("import tilec\nimport no_such_module\n", "cannot be imported: ModuleNotFoundError", 2),
     ],
 )
@@ -102,9 +103,9 @@ def test_a_file_that_is_not_there() -> None:
 
 
 def test_launch_takes_a_kernel_a_tuple_and_a_known_backend() -> None:
-    with pytest.raises(UsageError, match="takes a function decorated with @ct.kernel, got function"):
+    with pytest.raises(UsageError, match="expects a function decorated with @ct.kernel, got function"):
         ct.launch(None, (1,), lambda: None, ())
-    with pytest.raises(InputError, match="takes the kernel's arguments as a tuple, got int"):
+    with pytest.raises(InputError, match="expects the arguments of the kernel as a tuple, got int"):
         ct.launch(None, (1,), scale, 3)
     with pytest.raises(UsageError, match="unknown backend 'emulate': expected one of interpret, simulate, launch"):
         ct.launch(None, (1,), scale, (), backend="emulate")

@@ -252,5 +252,5 @@ def test_too_many_loop_carried_values_are_rejected_at_the_loop(complaint: Any, t
     scope: dict[str, Any] = {}
     exec(compile(path.read_text(), path, "exec"), scope)
     message = complaint(scope["kernel"], "x: i32[?], n: i32")
-    found = "a loop can carry at most 256 runs of values of one type, this loop carries 257 (v000"
+    found = "a loop can carry at most 256 groups of consecutive values of one type, this loop carries 257 (v000"
     assert message.startswith(f"{path}:258:5: error: {found}")

@@ -21,7 +21,7 @@ SEPARATOR = "-" * 40 + "\n"
 # One of each way to fail: while the script is read, in a kernel, in its helpers, at the launch, at run time.
 IN_A_PROCESS = ("recursion", "mistake_in_a_helper", "launch_with_a_list", "assertion_fails", "module_of_random_bytes")
 # What belongs to the compiler or to its authors, and says nothing to a user.
-INTERNALS = ("object at 0x", "_tko", "tile_gpu.", "InternalError", "fault of", "BadArgument", "TypedConstant")
+INTERNALS = ("object at 0x", "_tko", "tile_gpu.", "InternalError", "bug in tilec", "BadArgument", "TypedConstant")
 
 
 def script_in(folder: Path, mistake: Path) -> Path:

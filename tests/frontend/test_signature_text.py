@@ -94,7 +94,7 @@ def test_the_json_form_of_artifacts() -> None:
     [
         ("A f16", 3, "expected ':' and a type, or '=' and a constant, after 'A'"),
         ("A: q16[?]", 4, "unknown element type 'q16', expected one of: i1, u8"),
-        ("A: f16[?,?] strides (1)", 24, "'A' has 2 extents and 1 strides, expected as many"),
+        ("A: f16[?,?] strides (1)", 24, "'A' has 2 extents and 1 strides: expected one stride per extent"),
         ("A: f16[?] align 3", 17, "expected an alignment that is a power of two, got 3"),
         ("A: f16[?] aligned 4", 11, "expected 'strides' or 'align', got 'aligned'"),
         ("A: f16[x]", 8, "expected an extent: an integer, '?' or '?%n'"),
@@ -103,7 +103,7 @@ def test_the_json_form_of_artifacts() -> None:
         ("A: f16[?;", 9, "unexpected character ';'"),
         ("A: f16[?] B: f16[?]", 11, "expected 'strides' or 'align', got 'B'"),
         ("TM=", 4, "expected a constant"),
-        ("TM=128 128", 8, "expected ',' or the end"),
+        ("TM=128 128", 8, "expected ',' or the end of the signature"),
     ],
 )
 def test_a_mistake_is_pointed_at(text: str, column: int, problem: str) -> None:

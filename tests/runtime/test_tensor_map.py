@@ -36,16 +36,15 @@ def test_broken_rule_names_argument_rule_and_line() -> None:
     with pytest.raises(InputError) as raised:
         make(RECIPE, [0x1000, 1000, 777, 777, 1], NAMES)
     assert str(raised.value).splitlines() == [
-        "gemm.py:12:9: error: the tensor map over 'A' needs for the stride of dimension 1 "
-        "a multiple of 16 bytes from 0 to 2**40, got 1554 bytes",
+        "gemm.py:12:9: error: tensor map over 'A', stride of dimension 1: "
+        "expected a multiple of 16 bytes from 0 to 2**40, got 1554 bytes",
         "note: its value is (A.strides[0] * 2)",
     ]
 
 
 def test_misaligned_base_is_refused() -> None:
-    with pytest.raises(
-        InputError, match="over 'A' needs for the base address an address that is a multiple of 16 bytes, got 0x1008"
-    ):
+    message = "over 'A', base address: expected an address that is a multiple of 16 bytes, got 0x1008"
+    with pytest.raises(InputError, match=message):
         make(RECIPE, [0x1008, 1000, 776, 776, 1], NAMES)
 
 

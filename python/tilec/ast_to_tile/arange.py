@@ -1,4 +1,4 @@
-"""ct.arange: the numbers from zero on, scaled and shifted."""
+"""Builds `ct.arange`: iota, multiplied by the step, plus the start."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def constant_int(value: KernelValue, parameter: str) -> int:
     number = known(value)
     if isinstance(number, int) and not isinstance(number, bool):
         return number
-    raise BadArgument(parameter, f"expected a constant integer, got {describe(value)}{_how_constant(value)}")
+    raise BadArgument(parameter, f"expected a constant integer, got {describe(value)}{_constant_suggestion(value)}")
 
 
 def constant_bool(value: KernelValue, parameter: str) -> bool:
@@ -137,7 +137,7 @@ def array(value: KernelValue, parameter: str = "array") -> Array:
 
 
 def tile(value: KernelValue, parameter: str) -> Tile:
-    """A tile of at least one dimension or a scalar at run time."""
+    """A run-time tile; a scalar is a tile of shape ()."""
     if isinstance(value, Tile):
         return value
     raise BadArgument(parameter, f"expected a tile, got {describe(value)}")
@@ -172,7 +172,7 @@ def _integer_scalar(value: KernelValue, parameter: str) -> Operand:
     raise BadArgument(parameter, f"expected integer scalars, got {describe(value)}")
 
 
-def _how_constant(value: KernelValue) -> str:
+def _constant_suggestion(value: KernelValue) -> str:
     if isinstance(value, Tile) and value.shape == ():
         return " (annotate a parameter of the kernel as ct.Constant[int] to make it one)"
     return ""

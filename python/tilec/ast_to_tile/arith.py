@@ -205,7 +205,7 @@ def float_attributes(
 
 
 def _python_modulo(emitter: Emitter, lhs: Tile, rhs: Tile) -> Tile:
-    """The remainder has the sign of the divisor in Python, that of the dividend in Tile IR."""
+    """The remainder with the sign of the divisor, as in Python; that of Tile IR has the sign of the dividend."""
     if lhs.dtype.is_float:
         remainder = emitter.tile("remf", [lhs, rhs], lhs.dtype, lhs.shape)
     else:
@@ -214,8 +214,8 @@ def _python_modulo(emitter: Emitter, lhs: Tile, rhs: Tile) -> Tile:
             return remainder
     zero = emitter.constant(0, lhs.dtype, lhs.shape)
     signs_differ = binary(emitter, "xor", compare(emitter, "lt", remainder, zero), compare(emitter, "lt", rhs, zero))
-    wrong = binary(emitter, "and", signs_differ, compare(emitter, "ne", remainder, zero))
-    return select(emitter, wrong, binary(emitter, "add", remainder, rhs), remainder)
+    needs_correction = binary(emitter, "and", signs_differ, compare(emitter, "ne", remainder, zero))
+    return select(emitter, needs_correction, binary(emitter, "add", remainder, rhs), remainder)
 
 
 def select(emitter: Emitter, condition: Tile, x: Tile, y: Tile) -> Tile:

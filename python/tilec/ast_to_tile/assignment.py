@@ -33,10 +33,10 @@ def _unpack(tracer: Tracer, targets: list[ast.expr], value: KernelValue) -> None
     items = tuple(value)
     starred = [at for at, target in enumerate(targets) if isinstance(target, ast.Starred)]
     if starred:
-        at, behind = starred[0], len(targets) - starred[0] - 1
+        at, after = starred[0], len(targets) - starred[0] - 1
         if len(items) < len(targets) - 1:
             raise TileValueError(f"expected at least {len(targets) - 1} values to unpack, got {len(items)}")
-        items = (*items[:at], items[at : len(items) - behind], *items[len(items) - behind :])
+        items = (*items[:at], items[at : len(items) - after], *items[len(items) - after :])
     if len(items) != len(targets):
         raise TileValueError(f"expected {len(targets)} values to unpack, got {len(items)}")
     for target, item in zip(targets, items, strict=True):

@@ -1,4 +1,4 @@
-"""Atomic operations on elements of arrays."""
+"""Builds the operations of `ct.atomic_add` and the other atomic functions."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _ADDABLE = (*_EXCHANGEABLE, datatypes.float16, datatypes.bfloat16)
 
 @dataclass(frozen=True)
 class Update:
-    """A read-modify-write: its Tile IR mode for each kind of element type, and the element types it supports."""
+    """An atomic read-modify-write: its Tile IR mode for each kind of element type, and its element types."""
 
     signed: str
     unsigned: str
     floating: str
     elements: tuple[DType, ...]
-    # Bitwise updates are not extended: the update has the element type of the array, or is a Python number.
+    # The operand of a bitwise update is not converted: it has the element type of the array, or is a Python number.
     same_type: bool = False
 
     def mode(self, dtype: DType) -> str:
@@ -63,7 +63,7 @@ def _check_same_type(update: KernelValue, target: Array) -> None:
     value = arguments.tile_like(update, "update")
     if not is_number(value) and value.dtype is not target.dtype:
         raise BadArgument(
-            "update", f"expected elements of {target.dtype} as array '{target.name}' has, got {describe(value)}"
+            "update", f"expected elements of {target.dtype} like array '{target.name}', got {describe(value)}"
         )
 
 

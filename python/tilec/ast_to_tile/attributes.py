@@ -1,4 +1,4 @@
-"""`value.name` and `value[key]`."""
+"""Evaluates `value.name` and `value[key]`."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def element(emitter: Emitter, value: KernelValue, key: KernelValue) -> KernelVal
     parts = (key.start, key.stop, key.step) if isinstance(key, slice) else (key,)
     if not all(map(is_static, parts)):
         found = describe(next(part for part in parts if not is_static(part)))
-        raise TileTypeError(f"a tuple takes a constant index, got {found}")
+        raise TileTypeError(f"expected a constant index of a tuple, got {found}")
     constant = slice(*map(known, parts)) if isinstance(key, slice) else known(key)
     try:
         return operator.getitem(value, constant)  # type: ignore[misc]

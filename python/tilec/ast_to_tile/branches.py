@@ -45,7 +45,7 @@ def _returned(block: Block) -> KernelValue:
 def _close(
     tracer: Tracer, condition: Tile, blocks: Sequence[Block], values: Sequence[Sequence[tuple[Plan, KernelValue]]]
 ) -> Iterator[ir.Value]:
-    """Builds the `if` of traced blocks; `values` are the values that each yields, none for a block that leaves."""
+    """Builds the `if` of traced blocks; `values` are the values that each block yields, if it reaches its end."""
     types: list[ir.Type] = []
     for block, yielded in zip(blocks, values, strict=True):
         if block.flow is None or isinstance(block.flow, Returned):
@@ -79,11 +79,11 @@ def _if(tracer: Tracer, node: ast.If, rest: Sequence[ast.stmt]) -> Flow:
     return None
 
 
-def _close_guard(tracer: Tracer, condition: Tile, leaving: Block, staying: Sequence[ast.stmt]) -> Flow:
-    """Builds an `if` whose branch leaves, then traces the other branch in place."""
+def _close_guard(tracer: Tracer, condition: Tile, exiting: Block, otherwise: Sequence[ast.stmt]) -> Flow:
+    """Builds an `if` whose branch ends in a jump, then traces the other branch after the `if`."""
     made = tracer.emitter.build("if", [condition.value])
-    leaving.move_into(made.regions[0])
-    return tracer.execute(staying)
+    exiting.move_into(made.regions[0])
+    return tracer.execute(otherwise)
 
 
 def _merge_into(
@@ -110,18 +110,18 @@ def _merged(tracer: Tracer, node: ast.If, name: str, blocks: Sequence[Block]) ->
         if isinstance(value, Unusable):
             return value
     if _MISSING in values:
-        place = Note("by this 'if'", tracer.frame.source_location(node))
-        return Unusable(f"'{name}' is assigned in one branch only: assign it before the 'if', or in both", (place,))
+        note = Note("by this 'if'", tracer.frame.source_location(node))
+        return Unusable(f"'{name}' is assigned in one branch only: assign it before the 'if', or in both", (note,))
     try:
         return unify(values, local=len(blocks) == 1)
     except NoMerge as problem:
-        places = [
+        notes = [
             Note("assigned here", tracer.frame.source_location(b.assigned_at[name]))
             for b in blocks
             if name in b.assigned_at
         ]
         message = f"'{name}' has incompatible values after the branches of an 'if': {problem.message}"
-        return Unusable(message, tuple(places))
+        return Unusable(message, tuple(notes))
 
 
 def _forget(tracer: Tracer, node: ast.If, names: frozenset[str]) -> None:

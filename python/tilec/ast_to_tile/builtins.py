@@ -40,8 +40,8 @@ def _extreme(name: str) -> Callable[..., Operand]:
         items = values[0] if len(values) == 1 and isinstance(values[0], tuple) else values
         operands = [item for item in items if is_tile_like(item)]
         if len(items) < 2 or len(operands) != len(items):
-            wrong = next((item for item in items if not is_tile_like(item)), None)
-            got = f", got {describe(wrong)}" if wrong is not None else f": along an axis of a tile use ct.{name}"
+            invalid = next((item for item in items if not is_tile_like(item)), None)
+            got = f", got {describe(invalid)}" if invalid is not None else f": along an axis of a tile use ct.{name}"
             raise TileTypeError(f"'{name}' takes two or more tiles or numbers{got}")
         return functools.reduce(lambda x, y: binary(tracer.emitter, name, x, y), operands)
 
@@ -85,7 +85,7 @@ def _tuple(tracer: Tracer, *values: KernelValue) -> tuple[KernelValue, ...]:
 
 
 def _sum(tracer: Tracer, *values: KernelValue) -> None:
-    raise TileTypeError("'sum' of Python cannot be used in a kernel: along axes of a tile use ct.sum")
+    raise TileTypeError("Python's 'sum' cannot be used in a kernel: along axes of a tile use ct.sum")
 
 
 BUILTINS: dict[Callable[..., object], Callable[..., KernelValue]] = {

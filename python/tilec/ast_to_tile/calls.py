@@ -37,20 +37,20 @@ def _call(tracer: Tracer, node: ast.Call) -> KernelValue:
     keywords: dict[str, KernelValue] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            raise TileSyntaxError("'**' cannot be used in a kernel: pass the arguments by name")
+            raise TileSyntaxError("'**' in a call is not supported in kernels: pass the arguments by name")
         keywords[keyword.arg] = tracer.evaluate(keyword.value)
     try:
         return call(tracer, function, arguments, keywords)
     except BadArgument as problem:
         if problem.location is not None:
             raise
-        culprit = _argument(function, node, problem.parameter)
+        argument = _argument(function, node, problem.parameter)
         message = f"'{function_name(function)}', argument '{problem.parameter}': {problem.message}"
-        raise problem.kind(message, tracer.frame.source_location(culprit), tracer.frame.call_chain()) from problem
+        raise problem.kind(message, tracer.frame.source_location(argument), tracer.frame.call_chain()) from problem
 
 
 def _argument(function: KernelValue, node: ast.Call, parameter: str) -> ast.AST:
-    """The syntax node of the argument for `parameter`; the call if the node is unknown."""
+    """The syntax node of the argument for `parameter`; the node of the call if the argument has none."""
     for keyword in node.keywords:
         if keyword.arg == parameter:
             return keyword.value
@@ -66,21 +66,21 @@ def _argument(function: KernelValue, node: ast.Call, parameter: str) -> ast.AST:
 def call(
     tracer: Tracer, function: KernelValue, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
 ) -> KernelValue:
-    """The result of a call; raises CompileError if the value cannot be called in a kernel."""
+    """The result of a call; raises CompileError if the function cannot be called in a kernel."""
     if isinstance(function, Method):
-        return _built(tracer, function.function, [function.receiver, *arguments], keywords)
+        return _build_call(tracer, function.function, [function.receiver, *arguments], keywords)
     if isinstance(function, LocalFunction):
         return _inline_local(tracer, function, arguments, keywords)
     if isinstance(function, DType):
         if len(arguments) != 1 or keywords:
-            raise TileTypeError(f"'{function}(...)' takes one value")
+            raise TileTypeError(f"'{function}(...)' takes one positional argument")
         return construct(function, arguments[0], tracer.emitter)
     if refusal := getattr(function, "refusal_in_kernel", None):
         raise TileTypeError(refusal)
     if not callable(function):
         raise TileTypeError(f"{describe(function)} cannot be called")
     if function in HANDLERS:
-        return _built(tracer, function, arguments, keywords)
+        return _build_call(tracer, function, arguments, keywords)
     if function in BUILTINS:
         return BUILTINS[function](tracer, *_positional(function, arguments, keywords))
     return _call_python_function(tracer, function, arguments, keywords)
@@ -91,19 +91,19 @@ def _call_python_function(
 ) -> KernelValue:
     function = getattr(function, "in_kernel", function)
     if isinstance(function, BuiltinFunctionType) and function in vars(math).values():
-        return _folded(function, arguments, keywords)
+        return _fold_math_call(function, arguments, keywords)
     if isinstance(function, FunctionType):
         return _inline(tracer, function, arguments, keywords)
     raise TileTypeError(f"{describe(function)} cannot be called in a kernel")
 
 
-def _folded(
+def _fold_math_call(
     function: BuiltinFunctionType, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
 ) -> KernelValue:
-    """Evaluates a function of Python's math module on constants."""
+    """Evaluates a function of Python's math module on constants; raises CompileError for other arguments."""
     if not all(map(is_static, arguments)) or keywords:
         raise TileTypeError(
-            f"'math.{function.__name__}' takes constants in a kernel: for tiles use the functions of ct"
+            f"'math.{function.__name__}' takes only constants in a kernel: for tiles use the functions of ct"
         )
     try:
         return function(*map(known, arguments))
@@ -116,7 +116,7 @@ def _signature(function: Callable[..., object]) -> inspect.Signature:
     return getattr(function, "signature", None) or inspect.signature(function, follow_wrapped=False)
 
 
-def _bound(
+def _bind_arguments(
     name: str, signature: inspect.Signature, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
 ) -> dict[str, KernelValue]:
     try:
@@ -127,11 +127,11 @@ def _bound(
     return dict(bound.arguments)
 
 
-def _built(
+def _build_call(
     tracer: Tracer, function: Callable[..., object], arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
 ) -> KernelValue:
-    """Builds the operations of a language function."""
-    given = _bound(function_name(function), _builtin_signature(function), arguments, keywords)
+    """Builds the operations of a language function and returns its result."""
+    given = _bind_arguments(function_name(function), _builtin_signature(function), arguments, keywords)
     return HANDLERS[function](emitter=tracer.emitter, **given)
 
 
@@ -146,7 +146,7 @@ def _positional(
     function: KernelValue, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
 ) -> Sequence[KernelValue]:
     if keywords:
-        raise TileTypeError(f"'{function_name(function)}' takes no arguments by name in a kernel")
+        raise TileTypeError(f"'{function_name(function)}' takes no keyword arguments in a kernel")
     return arguments
 
 
@@ -154,7 +154,7 @@ def _inline(
     tracer: Tracer, function: FunctionType, arguments: Sequence[KernelValue], keywords: dict[str, KernelValue]
 ) -> KernelValue:
     signature = _signature(function)
-    names = _bound(function.__name__, signature, arguments, keywords)
+    names = _bind_arguments(function.__name__, signature, arguments, keywords)
     source = read(function)
     outer = {**function.__globals__, **closure(function)}
     return _run(tracer, function.__name__, source, source.body, names, outer)
@@ -168,7 +168,7 @@ def closure(function: FunctionType) -> dict[str, KernelValue]:
         try:
             found[name] = cell.cell_contents
         except ValueError:
-            # A cell without a value: the name is unassigned in Python too.
+            # An empty cell: the name is unassigned in Python too.
             continue
     return found
 
@@ -178,7 +178,7 @@ def _inline_local(
 ) -> KernelValue:
     node, frame = function.node, function.frame
     name = function_name(function)
-    names = _bound(name, _local_signature(tracer, node.args), arguments, keywords)
+    names = _bind_arguments(name, _local_signature(tracer, node.args), arguments, keywords)
     return _run(tracer, name, frame.source, body_of(node), names, frame)
 
 
@@ -213,7 +213,7 @@ def _run(
     names: dict[str, KernelValue],
     outer: Frame | Mapping[str, KernelValue],
 ) -> KernelValue:
-    """Traces the body of a called function in place and returns its value."""
+    """Inlines the body of a called function at the insertion point, and returns its value."""
     caller = tracer.frame
     if caller.depth >= MAXIMUM_DEPTH:
         raise TileRecursionError(f"calls are nested deeper than {MAXIMUM_DEPTH}: '{name}' calls itself without end")

@@ -14,7 +14,7 @@ _F64_PRECISION = 53
 
 
 def stored(number: bool | int | float, dtype: DType) -> bool | int | float:
-    """The value to which the run-time conversion of `number` to `dtype` evaluates.
+    """`number` converted to `dtype` with the semantics of the run-time conversion.
 
     Raises CompileError for NaN or infinity as an integer, and for a negative number in a float type without a sign.
     """
@@ -24,7 +24,7 @@ def stored(number: bool | int | float, dtype: DType) -> bool | int | float:
 
 
 def wrapped(integer: int, dtype: DType) -> int:
-    """The value of an integer type with the low bits of `integer`."""
+    """`integer` reduced to the range of an integer type: only its low bits are kept."""
     low = integer & ((1 << dtype.bitwidth) - 1)
     return low - (1 << dtype.bitwidth) if low > dtype.range[1] else low
 

@@ -24,7 +24,7 @@ from tilec.errors import (
 from tilec.language import control as language
 from tilec.language import datatypes
 
-# Functions whose arguments are Python that runs at compile time.
+# Functions whose arguments are Python code that runs at compile time.
 STATIC = (language.static_assert, language.static_eval, language.static_iter)
 
 
@@ -45,7 +45,7 @@ def _static_assert(emitter: Emitter, condition: KernelValue, message: KernelValu
 
 @contextmanager
 def python_exceptions_reported(function: object) -> Iterator[None]:
-    """Reports an exception of Python that its body raises, in the arguments of a function of STATIC."""
+    """Converts a Python exception in the arguments of a function of STATIC to a StaticException."""
     try:
         yield
     except TileValueError as error:
@@ -57,7 +57,7 @@ def python_exceptions_reported(function: object) -> Iterator[None]:
 
 
 def _text(message: KernelValue) -> str:
-    """The text of a message; run-time values are shown as their types."""
+    """The text of an assertion message, in which a run-time value is replaced by its type."""
     if isinstance(message, Text):
         return "".join(piece if isinstance(piece, str) else f"<{piece[0]}>" for piece in message.pieces)
     return str(known(message)) if is_static(message) else f"<{describe(message)}>"

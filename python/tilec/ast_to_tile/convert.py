@@ -84,12 +84,12 @@ def _not_zero(emitter: Emitter, tile: Tile) -> Tile:
 def check_implicit(value: Operand, dtype: DType) -> None:
     """Raises CompileError if the conversion to `dtype` may lose information and therefore needs astype()."""
     if is_number(value) and dtype.is_boolean:
-        fits = isinstance(value, int) and value in (0, 1)
+        lossless = isinstance(value, int) and value in (0, 1)
     elif is_number(value):
-        fits = datatypes.promote_literal(dtype, value) is dtype
+        lossless = datatypes.promote_literal(dtype, value) is dtype
     else:
-        fits = value.dtype is dtype or _widens(value.dtype, dtype)
-    if not fits:
+        lossless = value.dtype is dtype or _widens(value.dtype, dtype)
+    if not lossless:
         raise TileTypeError(f"{describe(value)} cannot be converted to {dtype} implicitly: convert it with astype()")
 
 

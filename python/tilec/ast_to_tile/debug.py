@@ -1,4 +1,4 @@
-"""Printing from kernels."""
+"""Builds the print operations of `ct.print` and `ct.printf`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def _printf(emitter: Emitter, format: KernelValue, args: tuple[KernelValue, ...]
     kinds = [match.group(1) for match in found if match.group(1)]
     tiles = [emitter.as_tile(arguments.tile_like(item, "args")) for item in args]
     if len(kinds) != len(tiles):
-        raise BadArgument("format", f"expected as many directives as values, got {len(kinds)} for {len(tiles)}")
+        counts = f"{len(kinds)} directives for {len(tiles)} values"
+        raise BadArgument("format", f"expected one directive per value, got {counts}")
     for kind, tile in zip(kinds, tiles, strict=True):
         if tile.dtype.is_float != (kind in _FLOATS):
             raise BadArgument("format", f"expected a directive for {tile.dtype}, got %{kind}")
@@ -58,14 +59,14 @@ def _constant_string(value: KernelValue, parameter: str) -> str:
 
 
 def _formatted(emitter: Emitter, item: KernelValue) -> tuple[str, list[Tile]]:
-    """The format of one argument of print, and the tiles it takes."""
+    """The printf format of one argument of `print`, and the tiles that the format prints."""
     if isinstance(item, Text):
         parts = [_formatted(emitter, piece) for piece in item.pieces if isinstance(piece, str)]
         texts = iter(parts)
-        done = [
+        formats = [
             next(texts)[0] if isinstance(piece, str) else _directive(piece[0].dtype, piece[1]) for piece in item.pieces
         ]
-        return "".join(done), [piece[0] for piece in item.pieces if not isinstance(piece, str)]
+        return "".join(formats), [piece[0] for piece in item.pieces if not isinstance(piece, str)]
     if isinstance(item, Tile):
         return _directive(item.dtype, ""), [item]
     if not is_static(item):
@@ -86,10 +87,10 @@ def _directive(dtype: DType, specification: str) -> str:
 
 
 def joined(pieces: Sequence[tuple[KernelValue, str]]) -> str | Text:
-    """The value of an f-string: a string if all values are constant, else a Text.
+    """The value of an f-string: a string if all values are constants, else a Text.
 
     Args:
-        pieces: the values with their format specifications.
+        pieces: the values and their format specifications.
     """
     if all(is_static(value) for value, _ in pieces):
         return "".join(format(_plain(value), specification) for value, specification in pieces)

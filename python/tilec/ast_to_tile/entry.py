@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tilec.ast_to_tile import (  # noqa: F401  (each registers its op group)
+from tilec.ast_to_tile import (  # noqa: F401  (each module registers the functions of its op group)
     arange,
     arith,
     atomic,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def kernel_to_tile(kernel: Kernel, signature: Signature) -> ir.Module:
-    """The module of one entry; raises CompileError with the user's line."""
+    """The module with the entry of one kernel; raises CompileError with the source location."""
     source = read(kernel.function)
     outer = {**kernel.function.__globals__, **closure(kernel.function)}
     frame = Frame(kernel.name, source, source.body, {}, outer, is_kernel=True)
@@ -75,7 +75,7 @@ def _make_entry(tracer: Tracer, kernel: Kernel, signature: Signature) -> ir.Oper
     if hints:
         attributes["optimization_hints"] = ir.DictAttr.get({target: _hints(table) for target, table in hints.items()})
     entry = build("entry", [], [], attributes, loc=tracer.location())
-    # The name locations of the arguments keep the names of the parameters.
+    # NameLoc locations preserve the names of the parameters.
     locations = [ir.Location.name(name, tracer.location()) for name, _ in flat]
     ir.Block.create_at_start(entry.regions[0], types, locations)
     return entry
@@ -110,7 +110,7 @@ def _trace_body(tracer: Tracer, signature: Signature, entry: ir.Operation) -> No
 
 
 def _value(emitter: Emitter, argument: Argument, values: Iterator[ir.Value]) -> KernelValue:
-    """The value of a parameter; facts of the signature become assumptions on the entry arguments."""
+    """The value of a parameter; properties in the signature become assumptions on the entry arguments."""
     if isinstance(argument, ScalarArgument):
         return Tile(next(values), dtype_named(argument.element), ())
     if isinstance(argument, ConstantArgument):

@@ -100,7 +100,7 @@ def _binary(tracer: Tracer, node: ast.BinOp) -> KernelValue:
 
 
 def operate(tracer: Tracer, operator: ast.operator, x: KernelValue, y: KernelValue) -> KernelValue:
-    """x <operator> y of tiles or numbers; + concatenates tuples, * repeats them."""
+    """x <operator> y for tiles and numbers; + concatenates tuples, * repeats a tuple."""
     if isinstance(operator, ast.MatMult):
         return matmul(tracer.emitter, x, y)
     name = _BINARY[type(operator)]

@@ -85,7 +85,7 @@ def _integer_power(base: int, exponent: int) -> int:
 
 
 def _left_shift(value: int, amount: int) -> int:
-    # The widest type has 64 bits: a longer shift yields zero, but Python would allocate every bit.
+    # No type has more than 64 bits: a larger shift yields zero, but Python would allocate every bit.
     return operator.lshift(value, min(amount, datatypes.int64.bitwidth))
 
 

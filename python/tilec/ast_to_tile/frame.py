@@ -24,7 +24,10 @@ MAXIMUM_DEPTH = 64
 
 @dataclass(eq=False)
 class Frame:
-    """`names` are the local variables; `outer` resolves the others: the enclosing frame, or globals and closure."""
+    """A traced call: `names` are its local variables, `outer` resolves all other names.
+
+    `outer` is the frame of the enclosing function, or the globals and the closure of the function.
+    """
 
     name: str
     source: Source
@@ -79,7 +82,7 @@ class Frame:
 
     @functools.cached_property
     def subprogram(self) -> DISubprogramAttr:
-        """The debug-info subprogram: the symbol of a kernel is its name, that of a helper names its file and line."""
+        """The debug-info subprogram; its symbol is the name of a kernel, else its name and position."""
         definition = self.source.source_location(self.source.node)
         directory, name = os.path.split(definition.file)
         symbol = self.name

@@ -1,4 +1,4 @@
-"""`for x in ct.static_iter(...)`: unrolled at compile time, one copy of the body per element."""
+"""Unrolls `for x in ct.static_iter(...)` at compile time: one copy of the body per element."""
 
 from __future__ import annotations
 

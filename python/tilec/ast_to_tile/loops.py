@@ -1,4 +1,4 @@
-"""`for` and `while`.
+"""Builds `for` and `while` loops.
 
 A loop carries the names that its body assigns and that are read in a later iteration or after the loop. A `for`
 without `break` becomes `cuda_tile.for`; every other loop becomes `cuda_tile.loop` with the condition in its body.
@@ -80,7 +80,8 @@ def _types(plans: Plans) -> list[ir.Type]:
     runs, most = len(run_lengths(types)) + 1, MANY_RUNS
     if runs > most:
         raise TileTypeError(
-            f"a loop can carry at most {most} runs of values of one type, this loop carries {runs} ({', '.join(plans)})"
+            f"a loop can carry at most {most} groups of consecutive values of one type, "
+            f"this loop carries {runs} ({', '.join(plans)}): carry fewer values, or use one type"
         )
     return types
 
@@ -92,7 +93,7 @@ def _enter(tracer: Tracer, plans: Plans, arguments: Sequence[ir.Value]) -> None:
 
 
 def _body(tracer: Tracer, node: ast.For | ast.While) -> Flow:
-    """Traces the statements of a body, whose end continues the loop."""
+    """Traces the statements of a loop body; the end of the body is a `continue`."""
     flow = tracer.execute(node.body)
     if flow is None:
         tracer.loops[-1].repeats.append(jump(tracer, node))
@@ -162,12 +163,12 @@ def _leave(tracer: Tracer, node: ast.For | ast.While, plans: Plans, block: Block
 
 
 def _forget(tracer: Tracer, node: ast.For | ast.While, kept: Iterable[str]) -> None:
-    place = Note("in this loop", tracer.frame.source_location(node))
+    note = Note("in this loop", tracer.frame.source_location(node))
     for name in assigned(node.body) - set(kept):
         problem = (
-            f"'{name}' is assigned inside a loop only, which may have zero iterations: assign it before the loop too"
+            f"'{name}' is assigned only inside a loop, which may have zero iterations: assign it before the loop too"
         )
-        tracer.frame.names[name] = Unusable(problem, (place,))
+        tracer.frame.names[name] = Unusable(problem, (note,))
 
 
 def _for_as_loop(tracer: Tracer, node: ast.For, name: str, plans: Plans, start: Tile, stop: Tile, step: Tile) -> None:
@@ -230,7 +231,7 @@ def _while(tracer: Tracer, node: ast.While, rest: Sequence[ast.stmt]) -> Flow:
 
 def _never_ends(tracer: Tracer) -> Flow:
     if not tracer.frame.is_kernel:
-        raise TileSyntaxError("this loop of a function never ends: leave it with 'break'")
+        raise TileSyntaxError("this loop in a function never ends: leave it with 'break'")
     tracer.emitter.build("return")
     return Returned(None)
 
@@ -255,19 +256,19 @@ def _close_loop(tracer: Tracer, loop: Loop, node: ast.For | ast.While, initial: 
 
 
 def _at_exits(tracer: Tracer, node: ast.AST, name: str, exits: Sequence[Jump]) -> Plan | Unusable:
-    place = Note("in this loop", tracer.frame.source_location(node))
+    note = Note("in this loop", tracer.frame.source_location(node))
     values = [each.names.get(name) for each in exits]
     for each, value in zip(exits, values, strict=True):
         if isinstance(value, Unusable):
             return value
         if name not in each.names:
             problem = f"'{name}' is not assigned on every path out of a loop: assign it before the loop too"
-            return Unusable(problem, (place,))
+            return Unusable(problem, (note,))
     try:
         return (
             unify(values, local=True)
             if values
-            else Unusable(f"'{name}' has no value after a loop that never ends", (place,))
+            else Unusable(f"'{name}' has no value after a loop that never ends", (note,))
         )
     except NoMerge as problem:
-        return Unusable(f"'{name}' has incompatible values after the loop: {problem.message}", (place,))
+        return Unusable(f"'{name}' has incompatible values after the loop: {problem.message}", (note,))

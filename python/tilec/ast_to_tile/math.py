@@ -1,4 +1,4 @@
-"""Elementwise floating-point functions."""
+"""Builds elementwise floating-point functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tilec.language import datatypes
 from tilec.language import math as language
 from tilec.language.datatypes import Category
 
-# The Python function that folds constants, and the rounding modes. The operation has the name of the function.
+# Function -> the Python function that folds constants, and the rounding modes. The operation has the same name.
 _APPROXIMATIONS = ("full", "approx")
 _FUNCTIONS: dict[Callable[..., object], tuple[Callable[[float], float], tuple[str, ...]]] = {
     language.exp: (math.exp, _APPROXIMATIONS),

@@ -1,4 +1,4 @@
-"""Loads, stores, and the position of a block in the grid."""
+"""Builds loads, stores, gathers and scatters, and the functions of the grid."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _store(
     if rank == 0:
         return _store_pointer(emitter, target.pointer, value, None, options)
     if value.shape and len(value.shape) != rank:
-        raise BadArgument("tile", f"expected a tile of {rank} dimensions as array '{target.name}' has, got {value}")
+        raise BadArgument("tile", f"expected a tile of {rank} dimensions like array '{target.name}', got {value}")
     extents = value.shape or (1,) * rank
     view = tile_view(emitter, target, extents, arguments.order(order, rank), PaddingMode.UNDETERMINED, extents)
     _store_view(emitter, reshape(emitter, value, extents), view, items, check_bounds, options)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
 
-# Operations whose result addresses the memory of their first operand.
+# Operations whose result points to the memory of their first operand.
 _FORWARDS_MEMORY = frozenset(
     f"cuda_tile.{name}"
     for name in (
@@ -21,7 +21,7 @@ _FORWARDS_MEMORY = frozenset(
         "make_gather_scatter_view",
     )
 )
-# The operand of an access that addresses memory. Every access that is not a load writes.
+# Access -> the index of its pointer or view operand. Every access that is not a load writes.
 _MEMORY_OPERAND = {
     "cuda_tile.load_view_tko": 0,
     "cuda_tile.load_ptr_tko": 0,
@@ -36,7 +36,7 @@ _LOADS = frozenset(("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko"))
 # The resource of print operations: prints keep program order among themselves only.
 PRINTED: int = -1
 
-# The number of an entry argument. The language requires that arrays passed to a kernel do not overlap.
+# The index of an entry argument. The language requires that the arrays passed to a kernel do not overlap.
 Root = int
 
 

@@ -27,7 +27,7 @@ from tilec.language.datatypes import DType
 
 
 class NoMerge(CompileError):
-    """Raised for values that cannot be merged; the message describes each."""
+    """Raised for values that cannot be merged; the message describes each value."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Matrix multiplication."""
+"""Builds the operations of `ct.mma`, `ct.matmul` and `ct.mma_scaled`."""
 
 from __future__ import annotations
 
@@ -29,23 +29,27 @@ ACCUMULATORS: dict[DType, tuple[DType, ...]] = {
     datatypes.int8: (datatypes.int32,),
     datatypes.uint8: (datatypes.int32,),
 }
-_BYTES = (datatypes.int8, datatypes.uint8)
-_FAST = (datatypes.float8_e4m3fn, datatypes.float8_e5m2)
+_INTEGER_INPUTS = (datatypes.int8, datatypes.uint8)
+# The input types that support use_fast_acc.
+_FAST_ACCUMULATION_INPUTS = (datatypes.float8_e4m3fn, datatypes.float8_e5m2)
 
 
 def _check_types(lhs: DType, rhs: DType, accumulator: DType | None) -> None:
     if lhs not in ACCUMULATORS:
         known = ", ".join(map(str, ACCUMULATORS))
         raise BadArgument("x", f"expected elements of {known}, got {lhs}")
-    if lhs is not rhs and not {lhs, rhs} <= set(_BYTES):
-        raise BadArgument("y", f"expected elements of {lhs} as x has, got {rhs}: convert one with astype()")
+    if lhs is not rhs and not {lhs, rhs} <= set(_INTEGER_INPUTS):
+        raise BadArgument("y", f"expected elements of {lhs} like x, got {rhs}: convert one with astype()")
     if accumulator is not None and accumulator not in ACCUMULATORS[lhs]:
         known = " or ".join(map(str, ACCUMULATORS[lhs]))
         raise BadArgument("acc", f"expected an accumulator of {known} for inputs of {lhs}, got {accumulator}")
 
 
 def _product_shapes(lhs: Shape, rhs: Shape) -> tuple[Shape, Shape, Shape]:
-    """Both operands and the result with their batch axes broadcast; raises CompileError if K differs."""
+    """The shapes of both operands and of the result after broadcasting the batch axes.
+
+    Raises CompileError if the K dimensions differ.
+    """
     if lhs[-1] != rhs[-2]:
         raise TileTypeError(
             f"shapes {lhs} and {rhs} cannot be multiplied: x has {lhs[-1]} columns, y has {rhs[-2]} rows"
@@ -58,7 +62,7 @@ def _product_shapes(lhs: Shape, rhs: Shape) -> tuple[Shape, Shape, Shape]:
 
 def _multiply(emitter: Emitter, operands: Sequence[Tile], acc: Tile, fast: bool = False) -> Tile:
     x, y = operands
-    if x.dtype in _BYTES:
+    if x.dtype in _INTEGER_INPUTS:
         signs = {"signedness_lhs": signedness(x.dtype), "signedness_rhs": signedness(y.dtype)}
         return emitter.tile("mmai", [x, y, acc], acc.dtype, acc.shape, **signs)
     return emitter.tile("mmaf", [x, y, acc], acc.dtype, acc.shape, fast_acc=fast)
@@ -75,15 +79,16 @@ def _mma(emitter: Emitter, x: KernelValue, y: KernelValue, acc: KernelValue, use
         raise BadArgument("acc", f"expected shape {shape} for x of {lhs.shape} and y of {rhs.shape}, got {accumulator}")
     _check_types(lhs.dtype, rhs.dtype, accumulator.dtype)
     fast = arguments.constant_bool(use_fast_acc, "use_fast_acc")
-    if fast and lhs.dtype not in _FAST:
-        raise BadArgument("use_fast_acc", f"expected inputs of {_FAST[0]} or {_FAST[1]}, got {lhs.dtype}")
+    if fast and lhs.dtype not in _FAST_ACCUMULATION_INPUTS:
+        known = " or ".join(map(str, _FAST_ACCUMULATION_INPUTS))
+        raise BadArgument("use_fast_acc", f"expected inputs of {known}, got {lhs.dtype}")
     operands = broadcast(emitter, lhs, lhs_shape), broadcast(emitter, rhs, rhs_shape)
     return _multiply(emitter, operands, accumulator, fast)
 
 
 @implements(language.matmul)
 def matmul(emitter: Emitter, x: KernelValue, y: KernelValue) -> Tile:
-    """x @ y; a vector is a row on the left and a column on the right."""
+    """x @ y; a one-dimensional tile is a row as the left operand and a column as the right operand."""
     lhs, rhs = arguments.tile(x, "x"), arguments.tile(y, "y")
     for tile, parameter in ((lhs, "x"), (rhs, "y")):
         if not 1 <= len(tile.shape) <= 3:
@@ -126,11 +131,12 @@ def _mma_scaled(
     if (accumulator.dtype, accumulator.shape) != (datatypes.float32, shape):
         raise BadArgument("acc", f"expected a float32 tile of shape {shape}, got {accumulator}")
     if rhs.dtype is not lhs.dtype:
-        raise BadArgument("y", f"expected elements of {lhs.dtype} as x has, got {rhs.dtype}")
+        raise BadArgument("y", f"expected elements of {lhs.dtype} like x, got {rhs.dtype}")
     lhs_scales = _check_scale(lhs, lhs_scale, len(lhs.shape) - 1, "x_scale")
     rhs_scales = _check_scale(rhs, rhs_scale, len(rhs.shape) - 2, "y_scale")
     if rhs_scale.dtype is not lhs_scale.dtype or rhs_scales != lhs_scales:
-        raise BadArgument("y_scale", f"expected {lhs_scales} scales of {lhs_scale.dtype} along K as x_scale has")
+        expected = f"{lhs_scales} scales of {lhs_scale.dtype} along K like x_scale"
+        raise BadArgument("y_scale", f"expected {expected}, got {rhs_scales} of {rhs_scale.dtype}")
     operands = [
         broadcast(emitter, lhs, lhs_shape),
         broadcast(emitter, rhs, rhs_shape),
@@ -142,15 +148,18 @@ def _mma_scaled(
 
 
 def _check_scale(tile: Tile, scale: Tile, axis: int, parameter: str) -> int:
-    """The number of scales along K, the dimension `axis` of the tile."""
+    """The number of scales along K, the dimension `axis` of the tile; raises BadArgument for invalid scales."""
     block_sizes = SCALED.get((tile.dtype, scale.dtype))
     if block_sizes is None:
-        known = ", ".join(f"{lhs} by {rhs}" for lhs, rhs in SCALED)
-        raise BadArgument(parameter, f"expected one of {known}, got {tile.dtype} by {scale.dtype}")
-    fits = len(scale.shape) == len(tile.shape) and all(
-        own == other for at, (own, other) in enumerate(zip(scale.shape, tile.shape, strict=True)) if at != axis
+        scales = " or ".join(str(rhs) for lhs, rhs in SCALED if lhs is tile.dtype)
+        if not scales:
+            inputs = ", ".join(dict.fromkeys(str(lhs) for lhs, _ in SCALED))
+            raise BadArgument(parameter.removesuffix("_scale"), f"expected elements of {inputs}, got {tile.dtype}")
+        raise BadArgument(parameter, f"expected scales of {scales} for elements of {tile.dtype}, got {scale.dtype}")
+    valid = len(scale.shape) == len(tile.shape) and all(
+        scales == extent for at, (scales, extent) in enumerate(zip(scale.shape, tile.shape, strict=True)) if at != axis
     )
-    if not fits or tile.shape[axis] // scale.shape[axis] not in block_sizes:
-        listed = " or ".join(map(str, block_sizes))
-        raise BadArgument(parameter, f"expected one scale for {listed} elements along K of {tile}, got {scale}")
+    if not valid or tile.shape[axis] // scale.shape[axis] not in block_sizes:
+        sizes = " or ".join(map(str, block_sizes))
+        raise BadArgument(parameter, f"expected one scale per {sizes} elements along K of {tile}, got {scale}")
     return scale.shape[axis]

@@ -1,4 +1,4 @@
-"""Addresses of individual elements for gather, scatter and atomics."""
+"""Computes the addresses of individual elements for gather, scatter and atomics."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _mask(emitter: Emitter, mask: KernelValue, shape: Shape) -> Tile | None:
 
 
 def _below(emitter: Emitter, index: Tile, extent: Tile | int) -> Tile:
-    """0 <= index < extent as one unsigned comparison, in which a negative index is a large number."""
+    """0 <= index < extent as one unsigned comparison: a negative index is greater than any extent."""
     unsigned = datatypes.uint64 if index.dtype.bitwidth > 32 else datatypes.uint32
     wide = to_dtype(emitter, index, datatypes.int64 if index.dtype.bitwidth > 32 else datatypes.int32)
     limit = broadcast(emitter, to_dtype(emitter, emitter.as_tile(extent, datatypes.int32), unsigned), index.shape)

@@ -1,4 +1,4 @@
-"""Reductions of tiles along axes."""
+"""Builds reductions of tiles along axes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _reduced(
     shape = _kept(tile.shape, axes, keepdims)
     check_options(name, tile.dtype, options)
     identity = IDENTITIES[name](tile.dtype)
-    # The last axis first, so that the indices of the remaining axes do not change.
+    # Reducing the last axis first keeps the indices of the remaining axes.
     for at in sorted(axes, reverse=True):
         (tile,) = reduce_axis(
             emitter, [tile], [identity], at, lambda x, y: [binary(emitter, name, x[0], y[0], **options)]

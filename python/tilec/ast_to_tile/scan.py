@@ -1,4 +1,4 @@
-"""Inclusive prefix scans."""
+"""Builds inclusive prefix scans."""
 
 from __future__ import annotations
 

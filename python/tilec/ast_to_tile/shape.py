@@ -1,4 +1,4 @@
-"""Creation of tiles and operations on their shapes."""
+"""Builds tiles, and operations on their shapes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def reshape(emitter: Emitter, tile: Tile, shape: Shape) -> Tile:
 def broadcast(emitter: Emitter, tile: Tile, shape: Shape) -> Tile:
     """The tile broadcast to `shape` by the rules of numpy; raises CompileError if they do not allow it."""
     if len(tile.shape) > len(shape) or any(
-        own not in (1, wanted) for own, wanted in zip(reversed(tile.shape), reversed(shape), strict=False)
+        extent not in (1, expected) for extent, expected in zip(reversed(tile.shape), reversed(shape), strict=False)
     ):
         raise TileTypeError(f"shape {tile.shape} cannot be broadcast to {shape}")
     aligned = reshape(emitter, tile, (1,) * (len(shape) - len(tile.shape)) + tile.shape)
@@ -126,7 +126,7 @@ def _transpose(emitter: Emitter, x: KernelValue, axis0: KernelValue, axis1: Kern
     if rank < 2:
         raise BadArgument("x", f"expected a tile of at least two dimensions, got {describe(tile)}")
     if (axis0 is None) != (axis1 is None) or axis0 is None and rank > 2:
-        raise BadArgument("axis0", f"expected both axes, as a tile of shape {tile.shape} has {rank}")
+        raise BadArgument("axis0", f"expected axis0 and axis1 for a tile of shape {tile.shape}")
     first, second = (
         (0, 1) if axis0 is None else (arguments.axis(axis0, rank, "axis0"), arguments.axis(axis1, rank, "axis1"))
     )
@@ -149,7 +149,7 @@ def index_with_new_axes(emitter: Emitter, tile: Tile, key: KernelValue) -> Tile:
         raise TileTypeError("a tile subscript takes only ':', '...' and None: for parts of a tile use ct.extract")
     kept = sum(item == slice(None) for item in items)
     if kept > len(tile.shape):
-        raise TileTypeError(f"a tile of shape {tile.shape} has {len(tile.shape)} axes, got {kept} times ':'")
+        raise TileTypeError(f"expected at most {len(tile.shape)} ':' for a tile of shape {tile.shape}, got {kept}")
     items = items if ... in items else (*items, ...)
     at = items.index(...)
     rest = len(tile.shape) - kept
@@ -188,10 +188,10 @@ def _insert(emitter: Emitter, x: KernelValue, index: KernelValue, value: KernelV
     rank = len(tile.shape)
     given = value if isinstance(value, Tile) else emitter.as_tile(arguments.tile_like(value, "value"), tile.dtype)
     if given.dtype is not tile.dtype:
-        raise BadArgument("value", f"expected elements of {tile.dtype} as x has, got {given.dtype}")
+        raise BadArgument("value", f"expected elements of {tile.dtype} like x, got {given.dtype}")
     part = reshape(emitter, given, given.shape or (1,) * rank)
     if len(part.shape) != rank:
-        raise BadArgument("value", f"expected a tile of {rank} dimensions as x has, got {given}")
+        raise BadArgument("value", f"expected a tile of {rank} dimensions like x, got {given}")
     indices = _part_indices(emitter, tile.shape, part.shape, index, "value")
     return emitter.tile("insert", [part, tile, *indices], tile.dtype, tile.shape)
 
@@ -221,7 +221,7 @@ def _nested(emitter: Emitter, value: KernelValue, dtype: DType) -> Tile:
             raise BadArgument("value", f"expected scalars, got {describe(value)}")
         return scalar
     if not value or len(value) & (len(value) - 1):
-        raise BadArgument("value", f"expected tuples whose length is a power of two, got one of {len(value)}")
+        raise BadArgument("value", f"expected tuples whose length is a power of two, got a tuple of {len(value)}")
     rows = [_nested(emitter, item, dtype) for item in value]
     if any(row.shape != rows[0].shape for row in rows):
         shapes = ", ".join(str(row.shape) for row in rows)

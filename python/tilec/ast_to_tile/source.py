@@ -1,4 +1,4 @@
-"""The syntax tree of a Python function, with the source locations of its nodes in the user's file."""
+"""Reads the syntax tree of a Python function, with the source locations of its nodes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Definition = ast.FunctionDef | ast.Lambda
 
 @dataclass(frozen=True)
 class Source:
-    """A function in the syntax tree of its file; positions are relative to the file."""
+    """The syntax tree of a function; its positions are relative to the file."""
 
     node: Definition
     file: str
 
     @property
     def body(self) -> list[ast.stmt]:
-        """The statements; a lambda returns its expression."""
+        """The statements of the function; a lambda has one `return` of its expression."""
         return body_of(self.node)
 
     def source_location(self, node: ast.AST) -> SourceLocation:
@@ -45,11 +45,11 @@ def body_of(node: Definition) -> list[ast.stmt]:
 @functools.lru_cache(maxsize=256)
 def read(function: FunctionType) -> Source:
     """The source of a function; raises CompileError if it is not available, as in an interactive session."""
-    # Found by its code object: functools.wraps copies the attributes of another function.
+    # The code object identifies the source, because functools.wraps copies the other attributes of a function.
     code = function.__code__
     # File names such as <string> do not identify a file.
-    shared = code.co_filename.startswith("<")
-    location = None if shared else SourceLocation(code.co_filename, code.co_firstlineno)
+    is_placeholder = code.co_filename.startswith("<")
+    location = None if is_placeholder else SourceLocation(code.co_filename, code.co_firstlineno)
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     found = [node for node in _definitions(text).get(code.co_firstlineno, ()) if _name(node) == code.co_name]
     if not found:

@@ -1,4 +1,4 @@
-"""Statements other than branches and loops."""
+"""Executes statements other than branches and loops."""
 
 from __future__ import annotations
 

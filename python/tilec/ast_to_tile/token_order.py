@@ -43,7 +43,7 @@ def order_memory(entry: ir.Operation) -> None:
 
 
 @dataclass(frozen=True)
-class _Around:
+class _ForwardedTokens:
     """The tokens that terminators forward to the enclosing `if` and to the enclosing loop."""
 
     branch: Sequence[Key] = ()
@@ -57,19 +57,19 @@ class _Order:
         self.initial: ir.Value | None = None
 
     def run(self) -> None:
-        self._block(self.block, {}, _Around())
+        self._block(self.block, {}, _ForwardedTokens())
 
-    def _block(self, block: ir.Block, tokens: Tokens, around: _Around) -> None:
+    def _block(self, block: ir.Block, tokens: Tokens, forwarded: _ForwardedTokens) -> None:
         for operation in list(block.operations):
             name = operation.operation.name
             if name in ("cuda_tile.for", "cuda_tile.loop"):
                 self._loop(operation, tokens)
             elif name == "cuda_tile.if":
-                self._branch(operation, tokens, around)
+                self._branch(operation, tokens, forwarded)
             elif name == "cuda_tile.yield":
-                self._forward(operation, tokens, around.branch)
+                self._forward(operation, tokens, forwarded.branch)
             elif name in ("cuda_tile.continue", "cuda_tile.break"):
-                self._forward(operation, tokens, around.loop)
+                self._forward(operation, tokens, forwarded.loop)
             else:
                 touched = access(operation)
                 if touched is not None and self._is_ordered(touched):
@@ -124,12 +124,12 @@ class _Order:
         start = [self._token(tokens, key) for key in keys]
         location = loop.operation.location
         inside = tokens | {key: block.add_argument(TokenType.get(), location) for key in keys}
-        self._block(block, inside, _Around(loop=keys))
+        self._block(block, inside, _ForwardedTokens(loop=keys))
         if keys:
             made = _replace(loop, [*loop.operation.operands, *start], [TokenType.get()] * len(keys))
             tokens.update(zip(keys, list(made.results)[-len(keys) :], strict=True))
 
-    def _branch(self, branch: ir.OpView, tokens: Tokens, around: _Around) -> None:
+    def _branch(self, branch: ir.OpView, tokens: Tokens, forwarded: _ForwardedTokens) -> None:
         blocks = [region.blocks[0] if len(region.blocks) else None for region in branch.operation.regions]
         falls_through = any(block is not None and _ends_in_yield(block) for block in blocks)
         keys = self._keys(effects(branch)) if falls_through else []
@@ -137,7 +137,7 @@ class _Order:
             blocks[1] = _empty_else(branch)
         for block in blocks:
             if block is not None:
-                self._block(block, dict(tokens), replace(around, branch=keys))
+                self._block(block, dict(tokens), replace(forwarded, branch=keys))
         if keys:
             made = _replace(branch, list(branch.operation.operands), [TokenType.get()] * len(keys))
             tokens.update(zip(keys, list(made.results)[-len(keys) :], strict=True))

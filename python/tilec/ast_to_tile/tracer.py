@@ -31,7 +31,7 @@ class Returned:
 
 @dataclass(frozen=True)
 class Left:
-    """The statements end in `break` or `continue`; the loop builds the terminator when its body is complete."""
+    """The statements end in `break` or `continue`; the loop builds this terminator when its body is complete."""
 
 
 Flow = Returned | Left | None
@@ -176,7 +176,7 @@ class Tracer:
         if not isinstance(value, Tile):
             return bool(value)
         if value.shape:
-            raise TileTypeError(f"a condition must be a scalar, got {describe(value)}: choose by element with ct.where")
+            raise TileTypeError(f"a condition must be a scalar, got {describe(value)}: select by element with ct.where")
         return to_dtype(self.emitter, value, bool_)
 
     def trace(self, run: Callable[[], Flow], arguments: Sequence[ir.Type] = ()) -> Block:
@@ -189,15 +189,15 @@ class Tracer:
         holder = ir.Operation.create("builtin.module", regions=1, loc=location)
         self.holders.append(holder)
         block = ir.Block.create_at_start(holder.regions[0], list(arguments), [location] * len(arguments))
-        names, places = frame.names, frame.assigned_at
-        frame.names, frame.assigned_at = dict(names), dict(places)
+        names, assigned_at = frame.names, frame.assigned_at
+        frame.names, frame.assigned_at = dict(names), dict(assigned_at)
         try:
             with ir.InsertionPoint(block):
                 flow = run(list(block.arguments))
                 end = ir.InsertionPoint.current.block
             return Block(holder, block, end, frame.names, frame.assigned_at, flow)
         finally:
-            frame.names, frame.assigned_at = names, places
+            frame.names, frame.assigned_at = names, assigned_at
 
     def drop_holders(self) -> None:
         """Erases blocks that were not moved into an operation, before the values they use are erased."""

@@ -1,4 +1,4 @@
-"""Diagnostics for Python syntax that is not supported in kernels, with replacements."""
+"""Diagnostics for Python syntax that kernels do not support, with replacements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values that an expression of a kernel has during compilation.
+"""The values of the expressions of a kernel during compilation.
 
 Numbers, None, strings, element types, enumerations, functions, modules and tuples are represented by the Python objects
 themselves: they are compile-time constants, and a Python number takes its type from the other operand. The classes

@@ -1,4 +1,4 @@
-"""Verification of a traced module, after the checks of the front end."""
+"""Verifies a traced module; the checks of the front end report most errors before."""
 
 from __future__ import annotations
 

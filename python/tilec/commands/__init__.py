@@ -1,1 +1,1 @@
-"""The commands of `tilec`, one a file."""
+"""The commands of `tilec`, one per file."""

@@ -1,7 +1,7 @@
-"""Kernel arguments written on a command line: files of arrays, arrays to be made, and numbers.
+"""Kernel arguments on a command line: arrays from files, new arrays, and numbers.
 
 A.npy               an array read from a file
-A.npy:bf16          the same, its elements taken for that type
+A.npy:bf16          an array read from a file, its elements reinterpreted as bf16
 C.npy:f16[128,256]  an array of zeros, written to the file after the run
 3, -1, 0.5, true    a scalar
 """
@@ -22,18 +22,18 @@ from tilec.runtime.artifact import check_folder
 from tilec.runtime.elements import ELEMENTS, PARAMETER_DTYPES
 from tilec.runtime.grid import Dimensions, dimensions
 
-# What the help of a command says of --arg: the last paragraph above.
+# The description of --arg in the help of a command: the last paragraph of the docstring.
 ARGUMENT_FORMS = __doc__.partition("\n\n")[2] if __doc__ else ""
 
 
 def define_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds --arg."""
+    """Adds the option --arg."""
     parser.add_argument("--arg", metavar="ARG", action="append", default=[], help="an argument, see above")
 
 
 @dataclass(frozen=True)
 class GivenArgument:
-    """An argument and how it was written; `output` is the file that an array goes to after the run."""
+    """An argument, its text, and the file to which an array is written after the run."""
 
     text: str
     value: Any
@@ -45,7 +45,7 @@ class GivenArgument:
         return isinstance(self.value, np.ndarray)
 
     def save(self) -> None:
-        """Writes the array to its file, where it has one."""
+        """Writes the array to its output file, if it has one."""
         if self.output is None:
             return
         try:
@@ -54,45 +54,45 @@ class GivenArgument:
             raise InputError(f"cannot write {self.output}: {error.strerror}") from None
 
 
-_MADE = re.compile(r"(?P<file>.+\.npy):(?P<element>\w+)\[(?P<shape>[\d, ]*)\]")
-_TYPED = re.compile(r"(?P<type>[a-z]+\d+):(?P<number>.+)")
-_WORDS = {"true": True, "false": False}
+_NEW_ARRAY = re.compile(r"(?P<file>.+\.npy):(?P<element>\w+)\[(?P<shape>[\d, ]*)\]")
+_TYPED_NUMBER = re.compile(r"(?P<type>[a-z]+\d+):(?P<number>.+)")
+_BOOLEANS = {"true": True, "false": False}
 
 
 def read_argument(text: str) -> GivenArgument:
-    """The argument behind a text.
+    """Parses the text of an argument, and reads or creates its array.
 
     Raises UsageError for an unknown form, InputError if the file cannot be read or the array does not fit into memory.
     """
-    made = _MADE.fullmatch(text)
-    if made is not None:
-        return GivenArgument(text, _zeros(made, text), output=Path(made["file"]))
+    new_array = _NEW_ARRAY.fullmatch(text)
+    if new_array is not None:
+        return GivenArgument(text, _zeros(new_array, text), output=Path(new_array["file"]))
     if text.endswith(".npy"):
         return GivenArgument(text, _array(text))
     file, colon, element = text.rpartition(":")
     if colon and file.endswith(".npy"):
-        return GivenArgument(text, _seen_as(_array(file), element, text))
-    typed = _TYPED.fullmatch(text)
+        return GivenArgument(text, _reinterpreted(_array(file), element, text))
+    typed = _TYPED_NUMBER.fullmatch(text)
     if typed is not None and typed["type"] in PARAMETER_DTYPES:
         return GivenArgument(text, _number(typed["number"], text), typed["type"])
     return GivenArgument(text, _number(text, text))
 
 
 def grid_argument(text: str, option: str, least: int = 1) -> Dimensions:
-    """The one to three numbers of a grid, a block or a cluster; UsageError if they are not."""
+    """Parses the one to three extents of a grid, a block or a cluster; raises UsageError for any other text."""
     parts = text.split(",")
     if not all(part.strip().isdigit() for part in parts):
         raise UsageError(f"{option} needs one to three integers separated by commas, got '{text}'")
     return dimensions([int(part) for part in parts], option, least)
 
 
-def _zeros(made: re.Match[str], text: str) -> np.ndarray:
-    shape = [int(extent) for extent in made["shape"].split(",") if extent.strip()]
-    check_folder(Path(made["file"]))
+def _zeros(new_array: re.Match[str], text: str) -> np.ndarray:
+    shape = [int(extent) for extent in new_array["shape"].split(",") if extent.strip()]
+    check_folder(Path(new_array["file"]))
     try:
-        return np.zeros(shape, _dtype(made["element"], text))
+        return np.zeros(shape, _dtype(new_array["element"], text))
     except (MemoryError, ValueError):
-        raise InputError(f"cannot make the array '{text}': it does not fit into memory") from None
+        raise InputError(f"cannot create the array '{text}': it does not fit into memory") from None
 
 
 def _dtype(element: str, text: str) -> np.dtype:
@@ -101,11 +101,13 @@ def _dtype(element: str, text: str) -> np.dtype:
     return ELEMENTS[element].dtypes[0]
 
 
-def _seen_as(array: np.ndarray, element: str, text: str) -> np.ndarray:
-    """The array with its elements taken for `element`: files of numpy do not know bf16 and keep its bytes only."""
+def _reinterpreted(array: np.ndarray, element: str, text: str) -> np.ndarray:
+    """The array with its elements reinterpreted as `element`: a .npy file stores the bytes of bf16 without its type."""
     dtype = _dtype(element, text)
     if array.itemsize != dtype.itemsize:
-        raise InputError(f"elements of {array.dtype} in {text.rpartition(':')[0]} cannot be taken for {element}")
+        sizes = f"an element has {array.itemsize} bytes, expected {dtype.itemsize}"
+        file = text.rpartition(":")[0]
+        raise InputError(f"cannot reinterpret {array.dtype} elements of {file} as {element}: {sizes}")
     return array.view(dtype)
 
 
@@ -125,11 +127,11 @@ def _array(file: str) -> np.ndarray:
 
 
 def _number(text: str, whole: str) -> bool | int | float:
-    if text in _WORDS:
-        return _WORDS[text]
-    for read in (lambda: int(text, 0), lambda: float(text)):
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    for parse in (lambda: int(text, 0), lambda: float(text)):
         try:
-            return read()
+            return parse()
         except ValueError:
             continue
     raise UsageError(f"cannot parse argument '{whole}': expected FILE.npy, FILE.npy:f32[4,4], a number, or TYPE:NUMBER")

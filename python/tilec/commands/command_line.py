@@ -1,4 +1,4 @@
-"""`tilec`: exit status 0 for success, 1 for a wrong input or a failed run, 2 for a wrong command."""
+"""`tilec`: exit status 0 for success, 1 for invalid input or a failed run, 2 for an invalid command line."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tilec.driver.failure_folder import new_failure_folder
 from tilec.errors import TilecError
 from tilec.version import VERSION
 
-# What shells report for a command that SIGINT ended: 128 and the signal's number.
+# The exit status that shells report for a command that SIGINT ended: 128 plus the signal number.
 INTERRUPTED = 130
 
-# Each is the file tilec/commands/NAME.py, which has `define` for its options and sets `run`.
+# Each command is the module tilec.commands.NAME, whose `define` adds its options and whose `run` executes it.
 COMMANDS = {
-    "compile": "compile a kernel, or any stage's file",
+    "compile": "compile a kernel or the file of any stage",
     "opt": "verify and transform a module",
     "dialect": "list operations, or print dialects as IRDL",
-    "interpret": "run Tile IR on the processor, and check it",
-    "simulate": "run PTX on the processor",
+    "interpret": "run Tile IR on the CPU and check it",
+    "simulate": "run PTX on the CPU and check it",
     "info": "show the installation",
 }
 
 
 def parser(command: str | None) -> argparse.ArgumentParser:
-    """The parser of all commands; only `command` is imported, and knows its options."""
+    """The parser of all commands; only the module of `command` is imported and has its options defined."""
     top = argparse.ArgumentParser(prog="tilec", description="an open compiler for GPU tile kernels", allow_abbrev=False)
     top.add_argument("--version", action="version", version=f"tilec {VERSION}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
@@ -58,15 +58,15 @@ def main(words: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has left; Python must not try to flush to it at exit.
+        # The reader of standard output has closed it; Python must not flush to it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
-        print(_fault(error), file=sys.stderr)
+        print(_internal_error(error), file=sys.stderr)
         return 1
 
 
-def _fault(error: Exception) -> str:
+def _internal_error(error: Exception) -> str:
     path = new_failure_folder() / "traceback.txt"
     path.write_text("".join(traceback.format_exception(error)))
-    return f"error: {type(error).__name__}: {error}\nnote: this is a fault of tilec; the traceback is in {path}"
+    return f"error: {type(error).__name__}: {error}\nnote: this is a bug in tilec; the traceback is in {path}"

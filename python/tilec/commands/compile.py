@@ -1,6 +1,6 @@
-"""`tilec compile`: compiles a kernel, or the file of any stage, as far as the stage that --emit names.
+"""`tilec compile`: compiles a kernel, or the file of any stage, up to the stage that --emit selects.
 
-PTX in a file has its launch metadata in the .launch.json beside it, PTX on standard output in a comment at its end.
+The launch metadata of PTX are written to a .launch.json beside the file, or to a comment at the end of standard output.
 """
 
 from __future__ import annotations
@@ -19,45 +19,48 @@ from tilec.runtime.launch_comment import with_launch_comment
 
 EMITS = (*STAGE_NAMES, "all")
 _HINTS = "; ".join(
-    [f"{name}=on|off: {what}" for name, what in compile_options.SWITCHES.items()]
-    + [f"{name}=N: {what}" for name, (what, _) in compile_options.SIZES.items()]
+    [f"{name}=on|off: {effect}" for name, effect in compile_options.SWITCHES.items()]
+    + [f"{name}=N: {meaning}" for name, (meaning, _) in compile_options.SIZES.items()]
 )
 
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("source", metavar="SRC", help="file.py:kernel, or the file of any stage, - for standard input")
-    parser.add_argument("--entry", metavar="NAME", help="the entry of a module that has several")
+    parser.add_argument("source", metavar="SRC", help="file.py:kernel, the file of any stage, or - for standard input")
+    parser.add_argument("--entry", metavar="NAME", help="the entry to compile if the module has several")
     parser.add_argument("--target", metavar="ARCH", help="sm_100a or sm_90a (default: TILEC_TARGET, else sm_100a)")
     parser.add_argument(
-        "--emit", choices=EMITS, default="ptx", help="the stage to write, or every stage (default: ptx)"
+        "--emit", choices=EMITS, default="ptx", help="the stage to write, or all stages (default: ptx)"
     )
     parser.add_argument(
         "--sig", metavar="TEXT", help="signature, e.g. 'A: f16[?,?], B: f16[?,?] strides (1,?), TM=128'"
     )
     parser.add_argument("--hint", metavar="NAME=VALUE", action="append", default=[], help=_HINTS)
-    parser.add_argument("--locations", action="store_true", help="write beside each operation where it came from")
+    parser.add_argument("--locations", action="store_true", help="print the source location of each operation")
     parser.add_argument(
-        "--remarks", action="store_true", help="say on stderr what is not as fast or as hinted as one may expect"
+        "--remarks",
+        action="store_true",
+        help="report missed optimizations and hints that were not followed on standard error",
     )
     parser.add_argument(
         "-o",
         dest="output",
         metavar="PATH",
-        help="file, - for standard output (default); for all a folder or the stem of the files (default: the entry)",
+        help="output file, or - for standard output (default); with --emit all a folder or the stem of the files "
+        "(default: the name of the entry)",
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Compiles, then writes what was asked for; nothing is written where the compile fails."""
+    """Compiles, then writes the selected stages; a compile that fails writes nothing."""
     emit = arguments.emit
     to_file = arguments.output not in (None, "-")
     if to_file:
         artifacts.check_folder(Path(arguments.output))
     elif emit == "all" and arguments.output == "-":
-        raise UsageError("--emit all writes several files: give -o a folder or the stem of their names")
+        raise UsageError("--emit all writes several files: set -o to a folder or to the stem of the files")
     elif emit == "cubin" and sys.stdout.isatty():
-        raise UsageError("a cubin is not for a terminal: name a file with -o, or redirect the output")
+        raise UsageError("cannot write a cubin to a terminal: set -o to a file, or redirect the output")
     compiled = compile_entry(
         arguments.source,
         entry=arguments.entry,
@@ -78,21 +81,21 @@ def run(arguments: argparse.Namespace) -> None:
 def _result(compiled: Compiled, emit: str) -> StageResult:
     result = compiled.stage(emit)
     if result is None:
-        raise UsageError(f"{compiled.source.name} begins below '{emit}'")
+        raise UsageError(f"{compiled.source.name} is at a later stage than '{emit}'")
     return result
 
 
 def _write_one(result: StageResult, compiled: Compiled, output: str | None, locations: bool) -> None:
-    described = result.name in ("ptx", "cubin") and compiled.metadata is not None
+    has_metadata = result.name in ("ptx", "cubin") and compiled.metadata is not None
     if output in (None, "-"):
         content = result.content(locations)
-        if described and result.name == "ptx":
+        if has_metadata and result.name == "ptx":
             content = with_launch_comment(result.text, compiled.artifact.metadata).encode()
         sys.stdout.buffer.write(content)
         return
     path = Path(output)
     artifacts.write(path, result.content(locations))
-    if described:
+    if has_metadata:
         artifacts.save_metadata(compiled.artifact, path)
 
 

@@ -1,10 +1,10 @@
-"""`tilec dialect`: the dialects, their operations, and their definition for other tools of MLIR.
+"""`tilec dialect`: lists dialects and operations, or prints dialects as IRDL for other MLIR tools.
 
-tilec dialect                          every dialect with its operations
-tilec dialect cuda_tile tile_gpu       these
-tilec dialect cuda_tile.mmaf           all that one operation declares
+tilec dialect                          all dialects and their operations
+tilec dialect cuda_tile tile_gpu       the operations of two dialects
+tilec dialect cuda_tile.mmaf           the declaration of one operation
 tilec dialect --irdl -o tilec.irdl.mlir
-                                       the definition in IRDL: mlir-opt --irdl-file=tilec.irdl.mlir (docs/irdl.md)
+                                       the dialects in IRDL: mlir-opt --irdl-file=tilec.irdl.mlir (docs/irdl.md)
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ from tilec.runtime import artifact as artifacts
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("names", metavar="NAME", nargs="*", help="a dialect or an operation (default: every dialect)")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="a dialect or an operation (default: all dialects)")
     parser.add_argument("--irdl", action="store_true", help="print dialects as IRDL")
-    parser.add_argument("-o", dest="output", metavar="FILE", default="-", help="file, - for stdout (default)")
+    parser.add_argument(
+        "-o", dest="output", metavar="FILE", default="-", help="output file, or - for standard output (default)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Writes the text; UsageError for a name of no dialect or operation."""
+    """Writes the text; raises UsageError for a name that is neither a dialect nor an operation."""
     from tilec.dialect.registry import dialects
 
     known = {dialect.DIALECT_NAMESPACE: dialect for dialect in dialects()}
@@ -46,7 +48,7 @@ def _definition(known: dict[str, Any], names: list[str]) -> str:
     for name in names:
         if name not in known:
             raise UsageError(f"unknown dialect '{name}': expected one of {', '.join(known)}")
-    # A definition twice in one text would not load.
+    # MLIR rejects a text that defines a dialect twice.
     return definition(known[name] for name in dict.fromkeys(names))
 
 
@@ -61,7 +63,7 @@ def _listed(known: dict[str, Any], name: str) -> str:
     for operation in known[namespace].operations:
         if name in (operation.OPERATION_NAME, getattr(operation, "spelled_name", "")):
             return describe(operation)
-    raise UsageError(f"unknown operation '{name}': tilec dialect {namespace} lists those there are")
+    raise UsageError(f"unknown operation '{name}': run 'tilec dialect {namespace}' for the list of operations")
 
 
 def _dialect(dialect: Any) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`tilec info`: what is installed, which GPUs there are, and what a kernel would run on."""
+"""`tilec info`: shows the versions of packages, the GPUs, and the default target and backend."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(_arguments: argparse.Namespace) -> None:
-    """Prints one fact a line; never fails for want of a GPU."""
+    """Prints one fact per line; does not need a GPU."""
     settings = options.from_environment()
     print(f"tilec       {VERSION}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
     for name in (*PACKAGES, *PEERS):

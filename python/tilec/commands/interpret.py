@@ -1,6 +1,6 @@
-"""`tilec interpret`: runs Tile IR, text or bytecode, on the processor by its manual, one tile block after another.
+"""`tilec interpret`: runs Tile IR as text or bytecode on the CPU, one tile block after another.
 
-What Tile IR leaves undefined is an error at its line, unless --no-checks (docs/checking.md). Each --arg is one argument
+Undefined behavior is an error with its line, unless --no-checks is given (docs/checking.md). Each --arg is one argument
 of the kernel, in order:
 
 """
@@ -14,22 +14,22 @@ import time
 from tilec.commands.argument import ARGUMENT_FORMS, define_arguments, grid_argument, read_argument
 from tilec.driver.backends import run as run_entry
 
-# A run that takes longer than this tells how far it is, so often.
-_SILENT_S, _PERIOD_S = 2.0, 0.5
+# The progress line appears after the first number of seconds, and is updated at this period in seconds.
+_DELAY_S, _PERIOD_S = 2.0, 0.5
 
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.description = f"{__doc__}{ARGUMENT_FORMS}"
-    parser.add_argument("file", metavar="FILE", help="Tile IR as text or bytecode, - for standard input")
+    parser.add_argument("file", metavar="FILE", help="Tile IR as text or bytecode, or - for standard input")
     define_arguments(parser)
-    parser.add_argument("--grid", metavar="X[,Y[,Z]]", default="1", help="tile blocks (default: 1)")
-    parser.add_argument("--entry", metavar="NAME", help="the entry of a module that has several")
-    parser.add_argument("--no-checks", action="store_true", help="accept what Tile IR leaves undefined")
+    parser.add_argument("--grid", metavar="X[,Y[,Z]]", default="1", help="number of tile blocks (default: 1)")
+    parser.add_argument("--entry", metavar="NAME", help="the entry to run if the module has several")
+    parser.add_argument("--no-checks", action="store_true", help="do not report undefined behavior")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Interprets and writes the output arrays; what the kernel prints goes to the standard output."""
+    """Interprets the kernel and writes the output arrays; prints of the kernel go to standard output."""
     grid = grid_argument(arguments.grid, "--grid", least=0)
     given = [read_argument(text) for text in arguments.arg]
     progress = _Progress() if sys.stderr.isatty() else None
@@ -50,7 +50,7 @@ class _Progress:
     """A line on the terminal that counts tile blocks."""
 
     def __init__(self) -> None:
-        self._due = time.monotonic() + _SILENT_S
+        self._due = time.monotonic() + _DELAY_S
         self._shown = False
 
     def __call__(self, done: int, total: int) -> None:

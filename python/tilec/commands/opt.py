@@ -1,7 +1,7 @@
-"""`tilec opt`: reads a module, verifies it, runs passes over it, writes it as text or as Tile IR bytecode.
+"""`tilec opt`: reads and verifies a module, runs passes over it, and writes it as text or as Tile IR bytecode.
 
-tilec opt k.mlir                              the text on standard output
-tilec opt k.mlir -o k.tileirbc                bytecode of the newest version
+tilec opt k.mlir                              write text to standard output
+tilec opt k.mlir -o k.tileirbc                write bytecode of the newest version
 tilec opt k.mlir -o k.tileirbc --bytecode-version 13.1
 """
 
@@ -19,10 +19,12 @@ _BYTECODE_SUFFIX = ".tileirbc"
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("file", metavar="FILE", nargs="?", help="a module, - for standard input")
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a module, or - for standard input")
     parser.add_argument("--passes", metavar="NAME,...", default="", help="passes to run, in this order")
-    parser.add_argument("--target", metavar="ARCH", default=None, help="for passes that depend on it")
-    parser.add_argument("--generic", action="store_true", help="print MLIR's generic form")
+    parser.add_argument(
+        "--target", metavar="ARCH", default=None, help="target of passes that depend on it: sm_100a or sm_90a"
+    )
+    parser.add_argument("--generic", action="store_true", help="print the generic form of MLIR")
     parser.add_argument(
         "--nvidia-generic",
         dest="generic",
@@ -30,35 +32,35 @@ def define(parser: argparse.ArgumentParser) -> None:
         const="nvidia",
         help="print the generic form of NVIDIA's tools",
     )
-    parser.add_argument("--locations", action="store_true", help="print beside each operation where it came from")
+    parser.add_argument("--locations", action="store_true", help="print the source location of each operation")
     parser.add_argument(
         "--hints",
         choices=("ignore", "warn", "error"),
         default="ignore",
-        help="what to do about optimization hints that nothing follows (default: ignore)",
+        help="treatment of optimization hints without effect (default: ignore)",
     )
     parser.add_argument(
         "--print-analysis",
         action="store_true",
-        help="write beside each value what is known of it after the passes: runs, equal elements, divisors, bounds",
+        help="annotate each value with the analysis result after the passes: runs, equal elements, divisors, bounds",
     )
-    parser.add_argument("--list-passes", action="store_true", help="print the passes and what each does")
+    parser.add_argument("--list-passes", action="store_true", help="list the passes with their levels and summaries")
     parser.add_argument(
         "-o",
         dest="output",
         metavar="PATH",
         default="-",
-        help=f"file, - for stdout (default); *{_BYTECODE_SUFFIX} is bytecode",
+        help=f"output file, or - for standard output (default); *{_BYTECODE_SUFFIX} is written as bytecode",
     )
     parser.add_argument(
         "--bytecode-version",
         choices=[str(version) for version in VERSIONS],
-        help=f"write bytecode of this version, whatever the name of the file (default: {NEWEST})",
+        help=f"write bytecode of this version, regardless of the file name (default: {NEWEST})",
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Writes the module; VerificationError with the place where it is not valid, and then nothing is written."""
+    """Writes the transformed module; raises VerificationError and writes nothing if the module is invalid."""
     from tilec.driver import opt_passes as passes
 
     if arguments.list_passes:
@@ -84,13 +86,13 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _bytecode_version(arguments: argparse.Namespace) -> Version | None:
-    """The version of the bytecode to write, None for text."""
+    """The version of the bytecode to write; None for text."""
     if arguments.bytecode_version is None and not arguments.output.endswith(_BYTECODE_SUFFIX):
         return None
     if arguments.generic:
-        raise UsageError("--generic is a form of text: leave it out to write bytecode")
+        raise UsageError("--generic applies to text only: remove it to write bytecode")
     if arguments.output == "-" and sys.stdout.isatty():
-        raise UsageError("bytecode is not for a terminal: name a file with -o, or redirect the output")
+        raise UsageError("cannot write bytecode to a terminal: set -o to a file, or redirect the output")
     return Version.parse(arguments.bytecode_version or str(NEWEST))
 
 

@@ -1,8 +1,8 @@
-"""`tilec simulate`: runs PTX on the processor, checks it, and prints the simulator's counters.
+"""`tilec simulate`: runs PTX on the CPU, checks it, and prints the counters of the simulator.
 
-The file is PTX, or of any earlier stage, which is compiled as far as PTX first. The arguments are described by the
-.launch.json beside the PTX, by the comment at its end that `tilec compile` writes to a pipe, or else by their types:
-u32:3 or f32:0.5 in place of 3 or 0.5. Each --arg is one argument of the kernel, in order:
+The file is PTX, or the file of an earlier stage, which is first compiled to PTX. The launch metadata are read from the
+.launch.json beside the PTX, or from the comment at its end that `tilec compile` writes to standard output. PTX without
+launch metadata needs numbers with types: u32:3 in place of 3. Each --arg is one argument of the kernel, in order:
 
 """
 
@@ -29,21 +29,27 @@ from tilec.text_input.source import Source, open_source
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.description = f"{__doc__}{ARGUMENT_FORMS}"
-    parser.add_argument("file", metavar="FILE", help="PTX or the file of any stage, - for standard input")
+    parser.add_argument("file", metavar="FILE", help="PTX, the file of an earlier stage, or - for standard input")
     define_arguments(parser)
-    parser.add_argument("--grid", metavar="X[,Y[,Z]]", required=True, help="blocks")
-    parser.add_argument("--block", metavar="X[,Y[,Z]]", help="threads of a block (default: what the PTX requires)")
-    parser.add_argument("--cluster", metavar="X[,Y[,Z]]", help="blocks of a cluster (default: what the PTX requires)")
-    parser.add_argument("--shared", metavar="BYTES", type=int, help="dynamic shared memory")
-    parser.add_argument("--entry", metavar="NAME", help="the entry of a module or PTX that has several")
-    parser.add_argument("--target", metavar="ARCH", help="for Tile IR: sm_100a or sm_90a (default: TILEC_TARGET)")
-    parser.add_argument("--seed", type=int, help="orders warps and asynchronous work (default: TILEC_SEED, else 0)")
-    parser.add_argument("--no-checks", action="store_true", help="do not look for races and lost waits")
-    parser.add_argument("--allow-unconfirmed", action="store_true", help="run what NVIDIA leaves undocumented")
+    parser.add_argument("--grid", metavar="X[,Y[,Z]]", required=True, help="number of blocks")
+    parser.add_argument("--block", metavar="X[,Y[,Z]]", help="threads per block (default: from the PTX)")
+    parser.add_argument("--cluster", metavar="X[,Y[,Z]]", help="blocks per cluster (default: from the PTX)")
+    parser.add_argument("--shared", metavar="BYTES", type=int, help="size of dynamic shared memory")
+    parser.add_argument("--entry", metavar="NAME", help="the entry to run if the file has several")
+    parser.add_argument(
+        "--target", metavar="ARCH", help="target of a compile from Tile IR: sm_100a or sm_90a (default: TILEC_TARGET)"
+    )
+    parser.add_argument(
+        "--seed", type=int, help="seed of the order of warps and asynchronous operations (default: TILEC_SEED, else 0)"
+    )
+    parser.add_argument("--no-checks", action="store_true", help="do not report races and missing waits")
+    parser.add_argument(
+        "--allow-unconfirmed", action="store_true", help="run instructions whose behavior NVIDIA does not document"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Simulates, writes the output arrays, prints the counters."""
+    """Simulates the kernel, writes the output arrays, and prints the counters."""
     grid = grid_argument(arguments.grid, "--grid", least=0)
     given = [read_argument(text) for text in arguments.arg]
     seed = options.from_environment().seed if arguments.seed is None else arguments.seed
@@ -52,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
     if artifact is not None:
         counters = _run_artifact(arguments, artifact, grid, given, settings)
     else:
-        counters = _run_bare(arguments, source.value, source.name, grid, given, settings)
+        counters = _run_without_metadata(arguments, source.value, source.name, grid, given, settings)
     for argument in given:
         argument.save()
     for name, value in counters.items():
@@ -60,10 +66,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _opened(arguments: argparse.Namespace) -> tuple[Source, Artifact | None]:
-    """The source, and the artifact of its PTX if its launch is described; an earlier stage is compiled for it."""
+    """The source, compiled to PTX if it is an earlier stage, and its artifact; None if PTX has no launch metadata."""
     source = open_source(arguments.file)
     if source.stage is None:
-        raise UsageError(f"{arguments.file} needs a signature: compile it with tilec compile, and simulate its PTX")
+        raise UsageError(f"{arguments.file} needs a signature: compile it with 'tilec compile', then simulate its PTX")
     if source.stage != "ptx":
         return source, compile_source(source, entry=arguments.entry, target=arguments.target, stop="ptx").artifact
     if source.metadata is not None:
@@ -88,7 +94,7 @@ def _run_artifact(
     return simulate_artifact(replace(artifact, metadata=changed), grid, [a.value for a in given], settings)
 
 
-def _run_bare(
+def _run_without_metadata(
     arguments: argparse.Namespace,
     ptx: str,
     file: str,
@@ -98,14 +104,14 @@ def _run_bare(
 ) -> dict[str, int]:
     entries = {entry.name: entry for entry in program(ptx, file).entries}
     if arguments.entry is None and len(entries) != 1:
-        raise UsageError(f"{file} has {len(entries)} entries, name one of them with --entry: {', '.join(entries)}")
+        raise UsageError(f"{file} has {len(entries)} entries: select one with --entry: {', '.join(entries)}")
     name = arguments.entry or next(iter(entries))
     if name not in entries:
         raise UsageError(f"{file} has no entry '{name}' (entries: {', '.join(entries)})")
     entry = entries[name]
     threads = _given(arguments.block, "--block", entry.required_threads)
     if not all(threads):
-        raise UsageError(f"entry '{name}' does not say its block size, give --block")
+        raise UsageError(f"entry '{name}' does not specify its block size: set --block")
     cluster = _given(arguments.cluster, "--cluster", _at_least_one(entry.cluster))
     shape = Shape(grid, threads, cluster, arguments.shared or 0)
     contents, ranges = [], []

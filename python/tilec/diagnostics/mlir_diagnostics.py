@@ -1,4 +1,4 @@
-"""Diagnostics of the MLIR bindings as errors of tilec."""
+"""Converts diagnostics of the MLIR bindings to errors of tilec."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tilec.dialect.location import UNNAMED, innermost
 from tilec.dialect.mlir import ir
 from tilec.errors import Note, SourceLocation, VerificationError
 
-# A line that a verifier of tilec adds to its diagnostic, because the bindings cannot attach notes.
+# The form of a note in a diagnostic of tilec's verifiers: a line of the message, as the bindings cannot attach notes.
 _NOTE = re.compile(r"^note: (.*) at (loc\(.*\))$", re.MULTILINE)
 
 
 def verification_error(error: ir.MLIRError, file: str) -> VerificationError:
-    """The first diagnostic of an MLIRError with its notes; locations in unnamed text are in `file`."""
+    """The first diagnostic of an MLIRError with its notes; locations without a file name are in `file`."""
     first = next(iter(error.error_diagnostics), None)
     if first is None:
         return VerificationError(str(error).strip().splitlines()[0])
@@ -24,12 +24,12 @@ def verification_error(error: ir.MLIRError, file: str) -> VerificationError:
 
 
 def _notes(diagnostic: ir.DiagnosticInfo) -> list[ir.DiagnosticInfo]:
-    # MLIR attaches the whole operation to the diagnostic of a verifier; the location is shorter.
+    # MLIR attaches a note with the text of the operation, which is longer than its location and repeats it.
     return [note for note in diagnostic.notes if not note.message.startswith("see current operation")]
 
 
 def _parsed(location: str, diagnostic: ir.DiagnosticInfo) -> ir.Location:
-    # The bindings cannot parse a location by itself.
+    # The bindings cannot parse a location outside of a module.
     return ir.Module.parse(f"module {{}} {location}", context=diagnostic.location.context).operation.location
 
 
@@ -38,7 +38,7 @@ def _brief(message: str) -> str:
 
 
 def source_location(location: ir.Location, file: str) -> SourceLocation | None:
-    """The innermost file location of an MLIR location, or None if it has none; unnamed text is `file`."""
+    """The innermost file location of an MLIR location, or None; a location without a file name is in `file`."""
     found = innermost(location)
     if found is None:
         return None

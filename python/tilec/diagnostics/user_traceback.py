@@ -1,4 +1,4 @@
-"""Removes the frames of the package from the tracebacks of errors that users see."""
+"""Removes the frames of the package from the tracebacks of errors of public functions."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from tilec.errors import TilecError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Folders of code that is not the user's: this package and the standard library.
-_FOREIGN = (str(Path(options.__file__).parent), sysconfig.get_path("stdlib"))
+# Folders of code that is not user code: this package and the standard library.
+_INTERNAL_FOLDERS = (str(Path(options.__file__).parent), sysconfig.get_path("stdlib"))
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:
-    """A function of the public interface: tracebacks of its errors show one frame of the package.
+    """Decorates a public function: the tracebacks of its errors have one frame of the package, the decorated function.
 
-    Scripts, notebooks and pytest show the user's lines and the message without a hook of the interpreter.
-    `TILEC_TRACEBACK=full` keeps every frame.
+    This works in scripts, notebooks and pytest without an exception hook. `TILEC_TRACEBACK=full` keeps every frame.
     """
 
     @functools.wraps(function)
@@ -32,16 +31,16 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
         except TilecError as error:
             if options.full_traceback():
                 raise
-            raise error.with_traceback(None) from _users(error.__cause__)
+            raise error.with_traceback(None) from _user_cause(error.__cause__)
 
     return call
 
 
-def _users(cause: BaseException | None) -> BaseException | None:
-    """The cause if code of the user raised it, as in a file that cannot be imported."""
+def _user_cause(cause: BaseException | None) -> BaseException | None:
+    """The cause if user code raised it, for example while its file is imported; else None."""
     if cause is None or isinstance(cause, TilecError) or cause.__traceback__ is None:
         return None
     trace = cause.__traceback__
     while trace.tb_next is not None:
         trace = trace.tb_next
-    return None if trace.tb_frame.f_code.co_filename.startswith(_FOREIGN) else cause
+    return None if trace.tb_frame.f_code.co_filename.startswith(_INTERNAL_FOLDERS) else cause

@@ -17,7 +17,7 @@ from tilec.runtime.artifact import load as load_artifact  # noqa: F401  (a name 
 from tilec.runtime.binding import Binding, bind
 from tilec.runtime.grid import grid_of
 
-# The backends, each with the settings that `run` passes on to it.
+# Backend -> the settings that `run` accepts for it.
 BACKENDS = {
     "interpret": ("check", "truncate_tf32", "memory", "progress"),
     "simulate": ("seed", "checks", "allow_unconfirmed", "unchecked_global", "step_limit"),
@@ -26,11 +26,11 @@ BACKENDS = {
 
 
 def preload(compiled: Compiled | Artifact, ordinal: int | None = None) -> None:
-    """Loads a kernel on a GPU, so that its first launch need not.
+    """Loads a kernel on a GPU before its first launch, which is then faster.
 
     Args:
-        compiled: the kernel, compiled as far as PTX or read by `load_artifact`.
-        ordinal: the number of the GPU; None is the first of the kernel's target.
+        compiled: the kernel, compiled to PTX or to a later stage, or read by `load_artifact`.
+        ordinal: the number of the GPU; None selects the first GPU of the kernel's target.
 
     Raises:
         UsageError: the compile stopped before PTX.
@@ -41,7 +41,7 @@ def preload(compiled: Compiled | Artifact, ordinal: int | None = None) -> None:
         ... def example(x): ct.store(x, 0, ct.ones(4, ct.int32))
         >>> try: ct.preload(ct.compile(example, signature="x: i32[?]", stop="tile"))
         ... except ct.TileError as error: print(error.message)
-        example has no launch metadata; compile an earlier stage as far as ptx
+        example has no launch metadata: compile it to stage 'ptx' or 'cubin'
     """
     from tilec.runtime.launch import preload as load_on_device
 
@@ -60,30 +60,31 @@ def run(
     stream: Any = None,
     **settings: Any,
 ) -> dict[str, int] | None:
-    """Runs a compiled kernel on `args` over `grid`; arrays are changed in place.
+    """Runs a kernel with the arguments `args` on every block of `grid`; the kernel modifies arrays in place.
 
     Args:
         compiled_or_module: a kernel (compiled for `args`), a Compiled, an artifact, a Module, or the text or path of a
             stage.
         grid: one to three numbers of blocks.
-        args: the arguments in the order of the parameters, with or without the constants. A pointer may be given as an
-            array or as a plain address of the host.
-        backend: "interpret", "simulate" or "launch"; by default `TILEC_BACKEND`, else "launch" if an array lies on a
-            device, else "simulate".
-        entry: the entry of a module that has several.
-        target: what a module is compiled for (default: `TILEC_TARGET`).
+        args: the arguments in the order of the parameters, with or without the constants. A pointer argument is an
+            array or an address in host memory.
+        backend: "interpret", "simulate" or "launch"; the default is `TILEC_BACKEND`, else "launch" if an array is in
+            device memory, else "simulate".
+        entry: the entry to run if the module has several.
+        target: the target that a module is compiled for (default: `TILEC_TARGET`).
         stream: the stream of a launch, see ct.launch.
-        settings: those of the backend (BACKENDS). simulate: tilec.runtime.simulate.Settings. interpret:
-            tilec.runtime.interpret.run, and `memory`: further arrays that the kernel reaches by addresses in memory;
-            given a plain address and no `memory` it may touch whatever the process may.
+        settings: settings of the backend (BACKENDS). simulate: the fields of tilec.runtime.simulate.Settings.
+            interpret: the keyword arguments of tilec.runtime.interpret.run, and `memory`: further arrays that the
+            kernel accesses through addresses in memory. If an argument is an address and `memory` is absent, the kernel
+            may access all memory of the process.
 
     Returns:
-        The simulator's counters by name, None from the other backends.
+        The simulator's counters by name; None for the other backends.
 
     Raises:
-        UsageError: the call is wrong: an unknown backend or setting, or something that cannot be run.
-        InputError: the arguments do not fit.
-        SimulationError: the kernel does what the simulator or the interpreter reports.
+        UsageError: the call is invalid: an unknown backend or setting, or an object that cannot be run.
+        InputError: the arguments do not match the parameters.
+        SimulationError: the simulator or the interpreter reports an error of the kernel.
         LaunchError: no GPU can run the kernel.
 
     Example:
@@ -123,7 +124,7 @@ def run(
 
 
 def chosen_backend(backend: str | None, args: Sequence[Any]) -> str:
-    """The backend of a run: the one given, else `TILEC_BACKEND`, else the default for the arguments."""
+    """The backend of a run: `backend` if given, else `TILEC_BACKEND`, else the default for the arguments."""
     chosen = backend or options.from_environment().backend or default_backend(args)
     if chosen not in BACKENDS:
         raise UsageError(f"unknown backend '{chosen}': expected one of {', '.join(BACKENDS)}")
@@ -131,7 +132,7 @@ def chosen_backend(backend: str | None, args: Sequence[Any]) -> str:
 
 
 def default_backend(args: Sequence[Any]) -> str:
-    """`launch` where an array lies on a device, else `simulate`."""
+    """`launch` if an array is in device memory, else `simulate`."""
     return "launch" if any(is_array(arg) and view(arg, "").on_device for arg in args) else "simulate"
 
 
@@ -146,14 +147,14 @@ def _interpret(
     given: Any, grid: Sequence[int] | int, args: Sequence[Any], entry: str | None, settings: dict[str, Any]
 ) -> None:
     if isinstance(given, Artifact):
-        raise UsageError("an artifact holds no Tile IR to interpret; simulate it, or interpret the module")
+        raise UsageError("an artifact contains no Tile IR to interpret: simulate it, or interpret the module")
     from tilec.driver.entries import arguments_of, chosen
     from tilec.runtime.interpret.run import run as interpret
 
     compiled = given if isinstance(given, Compiled) else compile_entry(given, stop="tile")
     tile = compiled.stage("tile")
     if tile is None:
-        raise UsageError(f"{compiled.source.name} begins below Tile IR, and nothing else can be interpreted")
+        raise UsageError(f"{compiled.source.name} is at a stage after Tile IR: only Tile IR can be interpreted")
     name = chosen(tile.value, entry or compiled.entry)
     binding = bind(arguments_of(tile.value, name), args)
     ranges = _ranges(binding, settings.pop("memory", None))
@@ -161,7 +162,7 @@ def _interpret(
 
 
 def _ranges(binding: Binding, memory: Sequence[Any] | None) -> list[tuple[int, int, bool]] | None:
-    """What a kernel may touch; None is everything that the process may."""
+    """The address ranges that a kernel may access, each with whether it is writable; None allows the whole process."""
     if memory is None:
         return None if binding.plain_addresses else binding.ranges()
     further = [view(array, f"memory[{index}]") for index, array in enumerate(memory)]

@@ -1,4 +1,4 @@
-"""What a compile gives: the text of every stage with its time, the cubin, and what a launch needs to know."""
+"""The result of a compile: the text and the time of every stage, the cubin, and the launch metadata."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tilec.text_input.source import Source
 
 @dataclass(frozen=True)
 class StageResult:
-    """One stage of a compile; `seconds` is zero for the stage that the compile started from."""
+    """The result of one stage; `seconds` is zero for the stage that the compile started from."""
 
     name: str
     suffix: str
@@ -31,12 +31,12 @@ class StageResult:
 
     @cached_property
     def text(self) -> str:
-        """The stage's text, which can be fed back in; empty for the cubin."""
+        """The text of the stage, from which a compile can start; empty for the cubin."""
         return self._text(locations=False)
 
     @cached_property
     def located_text(self) -> str:
-        """The stage's text with the location in the user's file of each operation."""
+        """The text of the stage with the source location of each operation."""
         return self._text(locations=True)
 
     def _text(self, locations: bool) -> str:
@@ -47,13 +47,13 @@ class StageResult:
         return self.value if isinstance(self.value, str) else module_text(self.value, self.name, locations)
 
     def content(self, locations: bool = False) -> bytes:
-        """What the stage's file holds."""
+        """The content of the stage's file."""
         if self.name == "cubin":
             return self.value.content
         return (self.located_text if locations else self.text).encode()
 
     def save(self, base: Path, locations: bool = False) -> Path:
-        """Writes the file of the stage, `base` with the stage's suffix, and returns its path."""
+        """Writes the file of the stage and returns its path: `base` with the suffix of the stage appended."""
         path = base.with_name(base.name + self.suffix)
         artifacts.write(path, self.content(locations))
         return path
@@ -61,7 +61,7 @@ class StageResult:
 
 @dataclass(frozen=True)
 class Compiled:
-    """An entry as far as it was compiled; the text of a stage that was not reached is empty.
+    """A compiled entry; the text of a stage that the compile did not reach is empty.
 
     Example:
         >>> @ct.kernel
@@ -70,7 +70,7 @@ class Compiled:
         >>> compiled.target, "entry @example" in compiled.tile, compiled.ptx
         ('sm_100a', True, '')
 
-    `remarks` say what could not be done as fast or as hinted as one may expect, with the reason.
+    `remarks` lists missed optimizations and hints that were not followed, each with the reason.
     """
 
     target: str
@@ -86,10 +86,10 @@ class Compiled:
             name: the name of the stage, such as "tile" or "ptx".
 
         Returns:
-            The result; None if the compile started below the stage or stopped before it.
+            The result; None if the compile started after this stage or stopped before it.
 
         Raises:
-            Nothing: an unknown name has no result.
+            Nothing: the result of an unknown name is None.
 
         Example:
             >>> @ct.kernel
@@ -111,7 +111,7 @@ class Compiled:
 
     @property
     def gpu(self) -> str:
-        """tile_gpu, after its passes where the compile got that far."""
+        """The tile_gpu dialect: after its passes if the compile ran them, else before."""
         return self._text("gpu-raw", "gpu")
 
     @property
@@ -126,29 +126,30 @@ class Compiled:
 
     @property
     def cubin(self) -> bytes:
-        """The cubin, empty where the compile stopped before it."""
+        """The cubin; empty if the compile stopped before it."""
         result = self.stage("cubin")
         return result.content() if result else b""
 
     @cached_property
     def metadata(self) -> Metadata | None:
-        """What a launch needs to know; None where the compile stopped before PTX, or began with PTX alone."""
+        """The launch metadata; None if the compile stopped before PTX, or started from PTX without metadata."""
         return metadata_of(self)
 
     @property
     def artifact(self) -> Artifact:
-        """PTX, cubin and metadata in one, for simulate and launch; UsageError if the last stage is before PTX."""
+        """PTX, cubin and launch metadata, for simulate and launch; raises UsageError without metadata."""
         if self.metadata is None:
-            raise UsageError(f"{self.source.name} has no launch metadata; compile an earlier stage as far as ptx")
+            correction = "add its .launch.json" if self.ptx else "compile it to stage 'ptx' or 'cubin'"
+            raise UsageError(f"{self.source.name} has no launch metadata: {correction}")
         return Artifact(self.metadata, self.ptx, self.cubin)
 
     @public
     def save(self, path: str | Path, locations: bool = False) -> Path:
-        """Writes the file of every stage and those of the artifact.
+        """Writes the file of every stage, and the files of the artifact.
 
         Args:
             path: the stem of the files, to which suffixes are added.
-            locations: whether the text of each stage holds the location of each operation.
+            locations: whether the text of each stage includes the source location of each operation.
 
         Returns:
             The stem.
@@ -175,5 +176,5 @@ class Compiled:
 
 
 def total_seconds(stages: Sequence[StageResult]) -> float:
-    """The time of all stages together."""
+    """The total time of the stages."""
     return sum(result.seconds for result in stages)

@@ -1,4 +1,4 @@
-"""Remarks about what ptxas says of a kernel: spills, and instructions that it serialised."""
+"""Remarks from the diagnostics of ptxas: register spills, and instructions that it serialized."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]+)"', re.MULTILINE)
 
 
 def cubin_remarks(cubin: Cubin, ptx: str) -> list[Remark]:
-    """A remark for spills, at the kernel, and one for each warning of ptxas, at the user's line that it is about."""
+    """A remark for spills, located at the kernel, and one for each warning of ptxas, at its source line."""
     found = []
     lines = ptx.splitlines()
     files = dict(_FILE.findall(ptx))
@@ -23,19 +23,19 @@ def cubin_remarks(cubin: Cubin, ptx: str) -> list[Remark]:
         found.append(Remark("registers", message, _first_location(lines, files)))
     for warning in cubin.warnings:
         match = _LINE.search(warning)
-        place = _location_before(lines, int(match[1]), files) if match else None
-        found.append(Remark("registers", f"ptxas: {warning}", place))
+        location = _location_before(lines, int(match[1]), files) if match else None
+        found.append(Remark("registers", f"ptxas: {warning}", location))
     return found
 
 
 def _first_location(lines: list[str], files: dict[str, str]) -> SourceLocation | None:
-    return next((place for line in lines if (place := _location(line, files)) is not None), None)
+    return next((location for line in lines if (location := _location(line, files)) is not None), None)
 
 
 def _location_before(lines: list[str], number: int, files: dict[str, str]) -> SourceLocation | None:
-    """The user's line of a line of PTX: that of the nearest .loc before it."""
+    """The source location of a line of PTX: that of the nearest .loc directive before it."""
     before = (_location(line, files) for line in reversed(lines[:number]))
-    return next((place for place in before if place is not None), None)
+    return next((location for location in before if location is not None), None)
 
 
 def _location(line: str, files: dict[str, str]) -> SourceLocation | None:

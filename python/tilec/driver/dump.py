@@ -1,4 +1,4 @@
-"""`TILEC_DUMP`: every stage of every compile as files, each compile in a folder of its own."""
+"""`TILEC_DUMP`: writes every stage of every compile to a file, each compile to a separate folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tilec.errors import InputError
 
 
 class Dump:
-    """Writes the last stage of a growing list of results; nothing where no folder is set."""
+    """Writes the newest stage of a growing list of results; does nothing if `root` is None."""
 
     def __init__(self, root: Path | None) -> None:
         self.root = root
@@ -28,7 +28,7 @@ class Dump:
 
 
 def _new_folder(root: Path) -> Path:
-    """The first free numbered folder; several processes may dump side by side."""
+    """Creates the first numbered folder that does not exist; several processes may do so at the same time."""
     for number in itertools.count(1):
         folder = root / f"{number:04}"
         try:

@@ -1,4 +1,4 @@
-"""Entries of a module: finding the one to compile, and giving it a signature where its author gave none."""
+"""Entries of a module: selects the entry to compile, and adds a signature to an entry without one."""
 
 from __future__ import annotations
 
@@ -23,19 +23,22 @@ def entries(module: ir.Module) -> dict[str, ir.Operation]:
 
 
 def chosen(module: ir.Module, entry: str | None) -> str:
-    """The entry's name, or that of the only one; errors list what there is."""
+    """The name of the entry to compile: `entry`, or the only entry of the module if `entry` is None.
+
+    Raises InputError for a module without entries, UsageError if the choice is ambiguous or unknown.
+    """
     names = list(entries(module))
     if not names:
         raise InputError("the module has no entry")
     if entry is None and len(names) > 1:
-        raise UsageError(f"the module has {len(names)} entries, name one of {', '.join(names)}")
+        raise UsageError(f"the module has {len(names)} entries: select one of {', '.join(names)}")
     if entry is not None and entry not in names:
         raise UsageError(f"the module has no entry '{entry}' (entries: {', '.join(names)})")
     return entry or names[0]
 
 
 def with_one_entry(module: ir.Module, entry: str | None) -> ir.Module:
-    """A copy of the module with this entry only, which has a `tilec.signature`."""
+    """A copy of the module that contains only this entry, with a `tilec.signature` attribute."""
     name = chosen(module, entry)
 
     def keep(copy: ir.Module) -> None:
@@ -49,7 +52,7 @@ def with_one_entry(module: ir.Module, entry: str | None) -> ir.Module:
 
 
 def arguments_of(module: ir.Module, entry: str) -> tuple[Argument, ...]:
-    """The arguments of an entry: those of its `tilec.signature`, else pointers and scalars as it declares them."""
+    """The arguments of an entry: from its `tilec.signature` if present, else from its declared parameters."""
     operation = entries(module)[entry]
     if SIGNATURE in operation.attributes:
         return from_text(operation.attributes[SIGNATURE].value, SIGNATURE)
@@ -57,7 +60,7 @@ def arguments_of(module: ir.Module, entry: str) -> tuple[Argument, ...]:
 
 
 def signature_of_entry(operation: ir.Operation) -> tuple[Argument, ...]:
-    """Pointers and scalars as the entry declares them, named arg0, arg1, ..."""
+    """The declared parameters of the entry, pointers and scalars, as arguments named arg0, arg1, ..."""
     types = [argument.type for argument in operation.regions[0].blocks[0].arguments]
     return tuple(_argument(f"arg{index}", type.element) for index, type in enumerate(types))
 
@@ -65,12 +68,12 @@ def signature_of_entry(operation: ir.Operation) -> tuple[Argument, ...]:
 def _argument(name: str, element: ir.Type) -> Argument:
     if isinstance(element, PointerType):
         return PointerArgument(name, spell(element.element))
-    # Tile IR's integers have no sign.
+    # Integers of Tile IR are signless.
     return ScalarArgument(name, spell(element), signless=isinstance(element, ir.IntegerType))
 
 
 def changed_copy(module: ir.Module, change: Callable[[ir.Module], Any]) -> ir.Module:
-    """A copy of the module after `change`, which may return another module; the module itself stays as it was."""
+    """Applies `change` to a copy of the module. Returns the module that `change` returns, else the copy."""
     with module.operation.location:
         copy = ir.Module.create()
         for name in module.operation.attributes:
@@ -81,7 +84,7 @@ def changed_copy(module: ir.Module, change: Callable[[ir.Module], Any]) -> ir.Mo
 
 
 def after_passes(module: ir.Module, run: Callable[..., Any], **arguments: Any) -> ir.Module:
-    """What the passes over tile_gpu make of a copy of the module, marked as having passed them."""
+    """Runs passes over tile_gpu on a copy of the module, and sets its STAGE_ATTRIBUTE to GPU_PASSED."""
     passed = changed_copy(module, lambda copy: run(copy, **arguments))
     with passed.context:
         passed.operation.attributes[STAGE_ATTRIBUTE] = ir.StringAttr.get(GPU_PASSED)

@@ -1,4 +1,4 @@
-"""Folders of internal failures: in the user's cache, the newest of them kept."""
+"""Folders for reports of internal failures, in the user's cache; only the newest are kept."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from tilec.options import cache_folder
 
-# Enough to find the failure of a run of many compiles again, and a bound on what a loop of failures leaves behind.
+# Bounds the disk space that repeated failures use, and keeps the reports of a run with several failures.
 KEPT_FOLDERS = 20
 
 
 def new_failure_folder() -> Path:
-    """A new folder for what one failure leaves; older ones beyond KEPT_FOLDERS are removed.
+    """Creates a folder for the report of one failure, and removes the oldest folders beyond KEPT_FOLDERS.
 
-    It lies in the temporary directory where the cache cannot be written.
+    The folder is in the temporary directory if the cache cannot be written.
     """
     root = cache_folder() / "failures"
     name = time.strftime("%Y%m%d-%H%M%S-")
@@ -35,7 +35,7 @@ def _remove_old(root: Path) -> None:
         try:
             ages[folder] = folder.stat().st_mtime_ns
         except FileNotFoundError:
-            # Another process removes old folders at the same time.
+            # Another process may remove old folders at the same time.
             continue
     for folder in sorted(ages, key=ages.__getitem__, reverse=True)[KEPT_FOLDERS:]:
         shutil.rmtree(folder, ignore_errors=True)

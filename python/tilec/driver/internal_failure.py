@@ -1,4 +1,4 @@
-"""A fault of the compiler: what it was working on is saved, and the message says how to see it again."""
+"""Reports of internal failures: saves the input of the failed stage and a command that reproduces the failure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tilec.text_input.source import Source
 
 
 def internal_error(stage: str, error: Exception, before: StageResult | None, source: Source, job: Any) -> InternalError:
-    """The error to raise; the module that the stage was given and the traceback lie in a new folder."""
+    """The error to raise; saves the input module of the stage and the traceback in a new folder."""
     folder = new_failure_folder()
     (folder / "traceback.txt").write_text("".join(traceback.format_exception(error)))
     saved = str(before.save(folder / "kernel", locations=True)) if before is not None else source.name
     message = f"stage '{stage}' failed on {source.name}: {type(error).__name__}: {error}"
     notes = [
-        Note(f"this is a fault of the compiler; its input and the traceback are in {folder}"),
-        Note(f"it is repeated by: {_command(saved, before, job)}"),
+        Note(f"this is a bug in tilec; the input of the stage and the traceback are in {folder}"),
+        Note(f"to reproduce: {_command(saved, before, job)}"),
     ]
     return InternalError(message, notes=notes)
 

@@ -1,4 +1,4 @@
-"""`ct.launch`: compile a kernel for its arguments, once, and run it over a grid."""
+"""`ct.launch`: compiles a kernel once per signature of its arguments, and runs it over a grid."""
 
 from __future__ import annotations
 
@@ -23,26 +23,27 @@ def launch(
     hints: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Any:
-    """Runs `kernel` on every block of `grid`; arrays in `args` are changed in place.
+    """Runs `kernel` on every block of `grid`; the kernel modifies arrays of `args` in place.
 
     Args:
-        stream: the stream of a launch on a GPU: a handle, or a stream of torch, cupy or `__cuda_stream__`. None is the
-            current stream of the arrays' library, and the default stream for other arrays.
+        stream: the stream of a launch on a GPU: a handle, a stream of torch or cupy, or an object with
+            `__cuda_stream__`. None selects the current stream of the arrays' library, or the default stream if the
+            library has none.
         grid: one to three numbers of blocks.
-        kernel: a function decorated with `@ct.kernel`. It is compiled once for each signature its arguments have.
+        kernel: a function decorated with `@ct.kernel`. It is compiled once for each signature of its arguments.
         args: the arguments in the order of the parameters: arrays, numbers, values of constants.
-        backend: "interpret", "simulate" or "launch"; by default `TILEC_BACKEND`, else "launch" if an array lies on a
-            device, else "simulate" (for `TILEC_TARGET`).
-        hints: options of tilec.compile_options by name; they take precedence over those of the kernel.
-        settings: those of the backend, see tilec.run.
+        backend: "interpret", "simulate" or "launch"; the default is `TILEC_BACKEND`, else "launch" if an array is in
+            device memory, else "simulate" (for `TILEC_TARGET`).
+        hints: options of tilec.compile_options by name; they take precedence over the hints of the kernel.
+        settings: settings of the backend, see tilec.run.
 
     Returns:
-        The simulator's counters by name, None from the other backends.
+        The simulator's counters by name; None for the other backends.
 
     Raises:
-        CompileError: the kernel breaks a rule, at the user's line.
-        InputError: the arguments do not fit.
-        SimulationError: the kernel does what the simulator or the interpreter reports.
+        CompileError: the kernel violates a rule, at its source line.
+        InputError: the arguments do not match the parameters.
+        SimulationError: the simulator or the interpreter reports an error of the kernel.
         LaunchError: no GPU can run the kernel.
 
     Example:
@@ -58,9 +59,9 @@ def launch(
         array([0., 2., 4., 6.], dtype=float32)
     """
     if not isinstance(kernel, Kernel):
-        raise UsageError(f"ct.launch takes a function decorated with @ct.kernel, got {type(kernel).__name__}")
+        raise UsageError(f"ct.launch expects a function decorated with @ct.kernel, got {type(kernel).__name__}")
     if not isinstance(args, tuple | list):
-        raise InputError(f"ct.launch takes the kernel's arguments as a tuple, got {type(args).__name__}")
+        raise InputError(f"ct.launch expects the arguments of the kernel as a tuple, got {type(args).__name__}")
     chosen = chosen_backend(backend, args)
     compiled = specialized(kernel, chosen, args, hints=hints)
     return run(compiled, grid, args, backend=chosen, stream=stream, **settings)

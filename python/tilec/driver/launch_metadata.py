@@ -1,4 +1,4 @@
-"""Launch metadata of a compile: what the lowering knows, completed by the PTX text and the signature."""
+"""Launch metadata of a compile: the record of the lowering, completed from the PTX text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ LAUNCH = "tilec.launch"
 
 
 def metadata_of(compiled: Compiled) -> Metadata | None:
-    """From the `tilec.launch` of the ptx module, or from a PTX file: its comment, else the `.launch.json` beside it."""
+    """The launch metadata of a compile; None if there is none.
+
+    The source is the attribute `tilec.launch` of the ptx module. For a compile that started from PTX it is the launch
+    comment in the text, else the `.launch.json` beside the file.
+    """
     lowered = compiled.stage("ptx-mlir")
     if lowered is not None and compiled.ptx:
         return _completed(_launch_text(lowered.value), compiled)
@@ -36,7 +40,7 @@ def _launch_text(module: Any) -> str:
     for operation in candidates:
         if LAUNCH in operation.attributes:
             return operation.attributes[LAUNCH].value
-    raise TilecError(f"the ptx module has no '{LAUNCH}' attribute, so nothing can launch it")
+    raise TilecError(f"the ptx module has no '{LAUNCH}' attribute, which launch metadata require")
 
 
 def _completed(launch: str, compiled: Compiled) -> Metadata:

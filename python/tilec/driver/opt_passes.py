@@ -1,4 +1,4 @@
-"""The passes of `tilec opt` by name: upstream ones, each conversion between stages, and each pass of its levels."""
+"""The passes of `tilec opt` by name: upstream passes, conversions between stages, and the passes of each level."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tilec.text_input.stage_module import stage_module_text
 
 @dataclass(frozen=True)
 class Pass:
-    """A pass, the level it works on, and what it does in one line; `run` gives the module it makes."""
+    """A pass: the level of its input, a one-line summary, and `run`, which returns the resulting module."""
 
     level: str
     summary: str
@@ -59,7 +59,7 @@ def _gpu_to_ptx(module: ir.Module, target: str) -> ir.Module:
 
 
 def _one_gpu_pass(name: str) -> Pass:
-    """A pass of lowering/gpu, whose file's first line says what it does."""
+    """A pass of lowering/gpu; its summary is the first line of its file."""
     file = import_module(f"tilec.lowering.gpu.{name.replace('-', '_')}")
 
     def run(module: ir.Module, target: str) -> ir.Module:
@@ -76,18 +76,20 @@ def _one_tile_pass(name: str, tile_pass: tile_passes.TilePass) -> Pass:
 
 
 PASSES: dict[str, Pass] = {
-    "canonicalize": Pass("any", "MLIR: folds and simplifies operations, removes dead ones", _upstream("canonicalize")),
-    "cse": Pass("any", "MLIR: common subexpressions once", _upstream("cse")),
-    "tile": Pass("tile", f"in this order: {', '.join(tile_passes.DEFAULT)}", _tile),
+    "canonicalize": Pass("any", "MLIR: fold, simplify and remove dead operations", _upstream("canonicalize")),
+    "cse": Pass("any", "MLIR: eliminate common subexpressions", _upstream("cse")),
+    "tile": Pass("tile", f"run in this order: {', '.join(tile_passes.DEFAULT)}", _tile),
     **{
         name: _one_tile_pass(name, tile_pass)
         for name, tile_pass in tile_passes.PASSES.items()
         if name not in ("canonicalize", "cse")
     },
-    "tile-to-gpu": Pass("tile", "layouts, instruction choice, buffers and channels", _tile_to_gpu),
-    "gpu": Pass("gpu", f"in this order, with canonicalize and cse around them: {', '.join(gpu_passes.PASSES)}", _gpu),
+    "tile-to-gpu": Pass("tile", "assign layouts, select instructions, create buffers and channels", _tile_to_gpu),
+    "gpu": Pass(
+        "gpu", f"run in this order, between runs of canonicalize and cse: {', '.join(gpu_passes.PASSES)}", _gpu
+    ),
     **{name: _one_gpu_pass(name) for name in gpu_passes.PASSES},
-    "gpu-to-ptx": Pass("gpu", "one operation per PTX instruction", _gpu_to_ptx),
+    "gpu-to-ptx": Pass("gpu", "convert to one operation per PTX instruction", _gpu_to_ptx),
 }
 
 
@@ -99,11 +101,11 @@ def optimise(
     hints: str = "ignore",
     warn: Callable[[CompilerWarning], None] = lambda warning: None,
 ) -> ir.Module:
-    """A module (given as text or path) after the passes, verified before and after.
+    """Runs passes over a module given as text or path, and verifies it before and after each pass.
 
-    `warn` is told what is likely a mistake; optimization hints that nothing follows are passed over (`ignore`), told
-    (`warn`) or refused (`error`). Raises UsageError for an unknown pass, VerificationError with its place for a module
-    that is not valid.
+    `warn` is called for each likely mistake in Tile IR. `hints` selects the treatment of optimization hints without
+    effect: `ignore`, `warn`, or `error`. Raises UsageError for an unknown pass, VerificationError with the location for
+    an invalid module.
     """
     for name in names:
         if name not in PASSES:
@@ -114,14 +116,14 @@ def optimise(
     bound = target or opened.target or options.from_environment().target
     module = opened.value
     if opened.stage == "tile":
-        _advise(module, opened.name, hints, warn)
+        _report_warnings(module, opened.name, hints, warn)
     for name in names:
         module = PASSES[name].run(module, bound)
         _verify(module, opened.name)
     return module
 
 
-def _advise(module: ir.Module, name: str, hints: str, warn: Callable[[CompilerWarning], None]) -> None:
+def _report_warnings(module: ir.Module, name: str, hints: str, warn: Callable[[CompilerWarning], None]) -> None:
     given = Module(module, name)
     for warning in given.warnings(hints=hints == "warn"):
         warn(warning)
@@ -137,7 +139,10 @@ def _verify(module: ir.Module, name: str) -> None:
 
 
 def text(module: ir.Module, generic: bool | str, locations: bool = False) -> str:
-    """The text of a module of any level: assembly or a generic form (see Module); `locations` as of `module_text`."""
+    """The text of a module of any level, in assembly or a generic form (see Module.to_text).
+
+    `locations` adds the source location of each operation.
+    """
     with module.context:
         stage = stage_of(module.operation.get_asm(print_generic_op_form=True) + "\n")
     if stage != "tile":

@@ -1,4 +1,4 @@
-"""A kernel compiled for the arguments of a call, once per signature, target and backend."""
+"""Compiles a kernel for the arguments of a call, once per signature, target, backend and options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilec.language.kernel import Kernel
 from tilec.runtime.arrays import is_array, view
 from tilec.signature import Signature
 
-# How far a backend needs a kernel to be compiled.
+# Backend -> the last stage that it needs.
 LAST_STAGE = {"interpret": "tile", "simulate": "ptx", "launch": "cubin"}
 
 
@@ -25,9 +25,9 @@ def specialized(
     target: str | None = None,
     hints: Mapping[str, Any] | None = None,
 ) -> Compiled:
-    """The kernel compiled for these arguments as far as the backend needs it.
+    """The kernel compiled for these arguments up to the last stage that the backend needs.
 
-    `target` is by default that of the device the arrays lie on, else `TILEC_TARGET`; `hints` are those of a compile.
+    The default of `target` is the target of the device that holds the arrays, else `TILEC_TARGET`.
     """
     signature = Signature.from_arguments(kernel, args)
     chosen = target or _target(backend, args)
@@ -39,7 +39,7 @@ def specialized(
 
 
 def _target(backend: str, args: Sequence[Any]) -> str:
-    """The target of the device that the arrays lie on, else the one of the environment."""
+    """The target of the device that holds the arrays, else `TILEC_TARGET`."""
     on_device = [array for array in args if is_array(array) and view(array, "").on_device]
     if backend != "launch" or not on_device:
         return options.from_environment().target

@@ -1,4 +1,4 @@
-"""The text of a stage: which stage a text is of, the module in it, and the text of a module."""
+"""Stage texts: detects the stage of a text, parses its module, and prints a module."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from tilec.errors import InputError
 from tilec.text_input.decoding import decoded
 
-# The passes over tile_gpu leave this on a module, so that a module fed back in is not put through them again.
+# The passes over tile_gpu set this attribute, so that a compile from their output does not run them again.
 STAGE_ATTRIBUTE = "tilec.stage"
 GPU_PASSED = "gpu"
 
 _STRINGS_AND_COMMENTS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?!\s*\()|//[^\n]*')
-# The first of these that a text holds outside of strings and comments tells its stage, the lowest stage first.
-_MARKS = (
+# The first pattern that matches outside of strings and comments determines the stage; the last stage comes first.
+_STAGE_PATTERNS = (
     ("ptx", re.compile(r"^\s*\.version\s+\d", re.MULTILINE)),
     ("ptx-mlir", re.compile(r'"?ptx\.entry"?')),
     ("gpu-raw", re.compile(r'"?tile_gpu\.kernel"?')),
@@ -22,17 +22,17 @@ _MARKS = (
 
 
 def stage_of(text: str) -> str:
-    """The name of the stage that a text is of; what is of no later stage is taken for Tile IR."""
+    """The name of the stage of a text; "tile" if no later stage matches."""
     bare = _STRINGS_AND_COMMENTS.sub("", text)
-    for stage, mark in _MARKS:
-        if mark.search(bare):
+    for stage, pattern in _STAGE_PATTERNS:
+        if pattern.search(bare):
             passed = stage == "gpu-raw" and f'{STAGE_ATTRIBUTE} = "{GPU_PASSED}"' in text
             return "gpu" if passed else stage
     return "tile"
 
 
 def read_module(text: str | bytes, stage: str, file: str) -> Any:
-    """The verified ir.Module of a text of any stage but ptx; a TilecError at the place of a mistake."""
+    """The verified ir.Module of a text of any stage except ptx; raises TilecError with the location of an error."""
     if stage == "tile":
         from tilec.text_input.module import Module
 
@@ -43,7 +43,7 @@ def read_module(text: str | bytes, stage: str, file: str) -> Any:
 
 
 def module_text(module: Any, stage: str, locations: bool = False) -> str:
-    """The text that `read_module` reads back; `locations` adds where each operation came from."""
+    """The text of a module, which `read_module` parses; `locations` adds the source location of each operation."""
     if stage in ("tile", "tile-opt"):
         from tilec.text_input.module import Module
 
@@ -66,6 +66,6 @@ def ptx_target(ptx: str, file: str) -> str:
 
 
 def ptx_version(ptx: str) -> str:
-    """The version of the `.version` directive, empty where there is none."""
+    """The version of the `.version` directive; empty if there is none."""
     match = _PTX_VERSION.search(ptx)
     return match[1] if match else ""

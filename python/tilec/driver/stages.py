@@ -1,4 +1,4 @@
-"""The stages of a compile, from a kernel or the text of any stage to PTX and cubin, as one table."""
+"""The table of the stages of a compile, from a kernel or the text of any stage to PTX and cubin."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from tilec.text_input.source import Source, open_source
 
 @dataclass(frozen=True)
 class Job:
-    """What a compile is for, beside its source."""
+    """The parameters of a compile other than its source."""
 
     target: str
     entry: str | None
     signature: Any
     options: CompileOptions
-    # What stages add to as they run.
+    # Stages append to this list.
     remarks: list[Remark]
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage: its name, the suffix of its file, the modules it imports, and what makes it from the stage before."""
+    """A stage: its name, the suffix of its file, the modules it imports, and the conversion from the stage before."""
 
     name: str
     suffix: str
@@ -43,7 +43,7 @@ class Stage:
     make: Callable[[Any, Job], Any]
 
 
-# Each imports its code when it runs, so that a compile that starts at a later stage loads no earlier one.
+# Each conversion imports its code when it runs, so that a compile from a later stage does not load the earlier ones.
 
 
 def _kernel_to_tile(kernel: Any, job: Job) -> Any:
@@ -127,25 +127,25 @@ def compile(
     hints: Mapping[str, Any] | None = None,
     stop: str | None = None,
 ) -> Compiled:
-    """Compiles one entry, from what is given as far as the stage `stop`.
+    """Compiles one entry, from a kernel or the text of any stage up to the stage `stop`.
 
     Args:
         kernel_or_module: a kernel, a Module, the text of any stage, bytecode, or a path: `file.py:kernel`, the file of
             any stage, or `-` for standard input.
-        entry: the entry of a module that has several.
+        entry: the entry to compile if the module has several.
         target: "sm_100a" or "sm_90a" (default: `TILEC_TARGET`, else "sm_100a").
-        signature: what a kernel is compiled for, as text (docs/signature.md) or tilec.Signature.
-        hints: options of tilec.compile_options by name; they take precedence over those of the kernel.
+        signature: the signature that a kernel is compiled for, as text (docs/signature.md) or tilec.Signature.
+        hints: options of tilec.compile_options by name; they take precedence over the hints of the kernel.
         stop: the last stage, one of STAGE_NAMES (default: "cubin").
 
     Returns:
-        Every stage from the given one to `stop`, with its text and time.
+        The result of every stage from the given one to `stop`, with its text and time.
 
     Raises:
-        UsageError: the call is wrong: an unknown stage, target or hint, or a kernel without a signature.
-        CompileError, InputError, VerificationError: the source is wrong, at its line.
-        UnsupportedError: the source has no lowering, at its line.
-        InternalError: a stage failed; the message says how to repeat it.
+        UsageError: the call is invalid: an unknown stage, target or hint, or a kernel without a signature.
+        CompileError, InputError, VerificationError: the source is invalid, with its line.
+        UnsupportedError: the source cannot be lowered for the target, with its line.
+        InternalError: a stage failed; the message gives a command that reproduces the failure.
 
     Example:
         >>> import tilec
@@ -173,7 +173,7 @@ def compile_source(
     hints: Mapping[str, Any] | None = None,
     stop: str | None = None,
 ) -> Compiled:
-    """`compile` of a source that is already open."""
+    """Compiles a source that is already open, see `compile`."""
     settings = options.from_environment()
     if stop is not None and stop not in STAGE_NAMES:
         raise UsageError(f"unknown stage '{stop}': expected one of {', '.join(STAGE_NAMES)}")
@@ -185,7 +185,7 @@ def compile_source(
 
 
 def _options(source: Source, target: str, given: CompileOptions) -> CompileOptions:
-    """The options, completed by the one hint of a kernel that its Tile IR does not carry."""
+    """The options, completed by `opt_level` of the kernel, the only hint that its Tile IR does not contain."""
     level = source.value.hints.opt_level_for(target) if source.stage is None else None
     return given if level is None else given.completed({"opt_level": level})
 
@@ -193,11 +193,11 @@ def _options(source: Source, target: str, given: CompileOptions) -> CompileOptio
 def _check_target(chosen: str, source: Source, asked: str | None) -> None:
     target_named(chosen)
     if asked is not None and asked != chosen:
-        raise UsageError(f"{source.name} is already for {chosen}, and cannot be compiled for {asked}")
+        raise UsageError(f"{source.name} is already compiled for {chosen} and cannot be compiled for {asked}")
 
 
 def _run(source: Source, job: Job, stop: str, dump: Dump) -> tuple[StageResult, ...]:
-    """The results from the source's own stage, which takes no time, to `stop`."""
+    """The results from the stage of the source, whose time is zero, to `stop`."""
     results = []
     value, first = source.value, 0
     if source.stage is not None:

@@ -1,4 +1,4 @@
 """The functions that kernels call, by op group.
 
-They are signatures only: in a kernel, `tilec.ast_to_tile` builds their operations; on the host they raise.
+The functions have no bodies: in a kernel, `tilec.ast_to_tile` builds their operations; on the host they raise.
 """

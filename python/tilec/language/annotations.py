@@ -11,7 +11,9 @@ T = TypeVar("T")
 
 
 class ConstantAnnotation:
-    """A compile-time constant; the kernel is compiled once for each value. `ct.Constant[int]` is short for it.
+    """Marks a parameter as a compile-time constant; the kernel is compiled once for each of its values.
+
+    `ct.Constant[int]` is an abbreviation of `Annotated[int, ct.ConstantAnnotation()]`.
 
     Example:
         >>> from typing import Annotated
@@ -27,7 +29,7 @@ class ConstantAnnotation:
 
 @dataclass(frozen=True, kw_only=True)
 class ArrayAnnotation:
-    """Extents and strides that become compile-time constants, by dimension (negative ones count from the end).
+    """Selects extents and strides that become compile-time constants, by dimension; -1 is the last dimension.
 
     Args:
         index_dtype: the type of extents and strides, int32.

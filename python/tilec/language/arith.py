@@ -1,7 +1,7 @@
-"""Arithmetic, comparison and bits, element by element, broadcasting as numpy does.
+"""Elementwise arithmetic, comparison and bitwise functions, which broadcast their operands as numpy does.
 
-Operands are tiles, scalars or Python numbers. Two element types are promoted to their common one; a Python number takes
-the element type of the other operand unless its category is higher. Two constants produce a constant.
+Operands are tiles, scalars or Python numbers. Element types are promoted to their common type; a Python number has the
+element type of the other operand unless its category is higher. The result of two constants is a constant.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def add(x: Operand, y: Operand, /, *, rounding_mode: RoundingMode | None = None,
         The sums in the common element type and shape; integers wrap around.
 
     Raises:
-        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
+        TileTypeError: an operand is a bool tile, or the element types or shapes are incompatible.
         TileValueError: a Python number is out of range of the other operand's element type.
 
     Example:
@@ -55,7 +55,7 @@ def sub(x: Operand, y: Operand, /, *, rounding_mode: RoundingMode | None = None,
         The differences in the common element type and shape; integers wrap around.
 
     Raises:
-        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
+        TileTypeError: an operand is a bool tile, or the element types or shapes are incompatible.
         TileValueError: a Python number is out of range of the other operand's element type.
 
     Example:
@@ -80,7 +80,7 @@ def mul(x: Operand, y: Operand, /, *, rounding_mode: RoundingMode | None = None,
         The products in the common element type and shape; integers wrap around.
 
     Raises:
-        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
+        TileTypeError: an operand is a bool tile, or the element types or shapes are incompatible.
         TileValueError: a Python number is out of range of the other operand's element type.
 
     Example:
@@ -109,8 +109,8 @@ def truediv(
         The quotients in the common element type; float32 if both operands are integers.
 
     Raises:
-        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
-        TileValueError: two constants are divided, and the divisor is zero.
+        TileTypeError: an operand is a bool tile, or the element types or shapes are incompatible.
+        TileValueError: both operands are constants and the divisor is zero.
 
     Example:
         >>> @ct.kernel
@@ -132,8 +132,8 @@ def floordiv(x: Operand, y: Operand, /) -> Tile:
         The quotients in the common element type and shape.
 
     Raises:
-        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
-        TileValueError: two constants are divided, and the divisor is zero.
+        TileTypeError: an operand is a bool tile, or the element types or shapes are incompatible.
+        TileValueError: both operands are constants and the divisor is zero.
 
     Example:
         >>> @ct.kernel
@@ -155,8 +155,8 @@ def mod(x: Operand, y: Operand, /) -> Tile:
         The remainders in the common element type and shape.
 
     Raises:
-        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
-        TileValueError: two constants are divided, and the divisor is zero.
+        TileTypeError: an operand is a bool tile, or the element types or shapes are incompatible.
+        TileValueError: both operands are constants and the divisor is zero.
 
     Example:
         >>> @ct.kernel
@@ -178,8 +178,8 @@ def divmod(x: Operand, y: Operand, /) -> tuple[Tile, Tile]:
         The quotients and the remainders, in the common element type and shape.
 
     Raises:
-        TileTypeError: an operand is not of integers, or element types or shapes do not combine.
-        TileValueError: two constants are divided, and the divisor is zero.
+        TileTypeError: an operand does not have an integer type, or the element types or shapes are incompatible.
+        TileValueError: both operands are constants and the divisor is zero.
 
     Example:
         >>> @ct.kernel
@@ -203,8 +203,8 @@ def pow(x: Operand, y: Operand, /) -> Tile:
         The powers in the common element type and shape; NaN for a negative base and a fractional exponent.
 
     Raises:
-        TileTypeError: both operands are integers and one is a tile, or element types or shapes do not combine.
-        TileValueError: the power of two constants does not exist.
+        TileTypeError: both operands are integers and one is a tile, or the element types or shapes are incompatible.
+        TileValueError: both operands are constants and their power is not a real number.
 
     Example:
         >>> @ct.kernel
@@ -222,13 +222,13 @@ def minimum(x: Operand, y: Operand, /, *, flush_to_zero: bool = False, propagate
         x: the first operand, of integers or floats.
         y: the second operand.
         flush_to_zero: whether subnormal operands and results become zero; float32 only.
-        propagate_nan: whether a NaN in either operand is the result; otherwise the other operand is.
+        propagate_nan: whether the result is NaN if an operand is; otherwise the result is the other operand.
 
     Returns:
         The minima in the common element type and shape.
 
     Raises:
-        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
+        TileTypeError: an operand is a bool tile, or the element types or shapes are incompatible.
         TileValueError: a Python number is out of range of the other operand's element type.
 
     Example:
@@ -247,13 +247,13 @@ def maximum(x: Operand, y: Operand, /, *, flush_to_zero: bool = False, propagate
         x: the first operand, of integers or floats.
         y: the second operand.
         flush_to_zero: whether subnormal operands and results become zero; float32 only.
-        propagate_nan: whether a NaN in either operand is the result; otherwise the other operand is.
+        propagate_nan: whether the result is NaN if an operand is; otherwise the result is the other operand.
 
     Returns:
         The maxima in the common element type and shape.
 
     Raises:
-        TileTypeError: an operand is a bool tile, or element types or shapes do not combine.
+        TileTypeError: an operand is a bool tile, or the element types or shapes are incompatible.
         TileValueError: a Python number is out of range of the other operand's element type.
 
     Example:
@@ -267,18 +267,18 @@ def maximum(x: Operand, y: Operand, /, *, flush_to_zero: bool = False, propagate
 
 
 def cdiv(x: int, y: int, /) -> int:
-    """x / y rounded up, of integers; also on the host, for the number of blocks of a grid.
+    """x / y rounded up, for integers; also available on the host, to compute the number of blocks of a grid.
 
     Args:
         x: the dividend.
         y: the divisor.
 
     Returns:
-        The least integer that is at least x / y; in a kernel a tile if an operand is one.
+        The least integer that is at least x / y; in a kernel a tile if an operand is a tile.
 
     Raises:
         ZeroDivisionError: on the host, the divisor is zero.
-        TileTypeError: in a kernel, an operand is not of integers.
+        TileTypeError: in a kernel, an operand does not have an integer type.
 
     Example:
         >>> ct.cdiv(1000, 128)
@@ -295,7 +295,7 @@ def negative(x: Operand, /) -> Tile:
         x: the operand, of integers or floats.
 
     Returns:
-        The negated elements, in the element type and shape of x; the least integer of a type stays as it is.
+        The negated elements, in the element type and shape of x; integers wrap around.
 
     Raises:
         TileTypeError: x is a bool tile, or not a tile or a number.
@@ -341,7 +341,7 @@ def greater(x: Operand, y: Operand, /) -> Tile:
         A bool tile of the common shape; false where an operand is NaN.
 
     Raises:
-        TileTypeError: element types or shapes do not combine.
+        TileTypeError: the element types or shapes are incompatible.
         TileValueError: a Python number is out of range of the other operand's element type.
 
     Example:
@@ -364,7 +364,7 @@ def greater_equal(x: Operand, y: Operand, /) -> Tile:
         A bool tile of the common shape; false where an operand is NaN.
 
     Raises:
-        TileTypeError: element types or shapes do not combine.
+        TileTypeError: the element types or shapes are incompatible.
         TileValueError: a Python number is out of range of the other operand's element type.
 
     Example:
@@ -387,7 +387,7 @@ def less(x: Operand, y: Operand, /) -> Tile:
         A bool tile of the common shape; false where an operand is NaN.
 
     Raises:
-        TileTypeError: element types or shapes do not combine.
+        TileTypeError: the element types or shapes are incompatible.
         TileValueError: a Python number is out of range of the other operand's element type.
 
     Example:
@@ -410,7 +410,7 @@ def less_equal(x: Operand, y: Operand, /) -> Tile:
         A bool tile of the common shape; false where an operand is NaN.
 
     Raises:
-        TileTypeError: element types or shapes do not combine.
+        TileTypeError: the element types or shapes are incompatible.
         TileValueError: a Python number is out of range of the other operand's element type.
 
     Example:
@@ -433,7 +433,7 @@ def equal(x: Operand, y: Operand, /) -> Tile:
         A bool tile of the common shape; false where an operand is NaN.
 
     Raises:
-        TileTypeError: element types or shapes do not combine.
+        TileTypeError: the element types or shapes are incompatible.
         TileValueError: a Python number is out of range of the other operand's element type.
 
     Example:
@@ -458,7 +458,7 @@ def not_equal(x: Operand, y: Operand, /) -> Tile:
         A bool tile of the common shape; true where an operand is NaN.
 
     Raises:
-        TileTypeError: element types or shapes do not combine.
+        TileTypeError: the element types or shapes are incompatible.
         TileValueError: a Python number is out of range of the other operand's element type.
 
     Example:
@@ -480,7 +480,7 @@ def isnan(x: Operand, /) -> Tile:
         A bool tile of the shape of x.
 
     Raises:
-        TileTypeError: x is not of floats.
+        TileTypeError: x does not have a float type.
 
     Example:
         >>> @ct.kernel
@@ -502,7 +502,7 @@ def bitwise_and(x: Operand, y: Operand, /) -> Tile:
         The bits set in both operands, in their element type.
 
     Raises:
-        TileTypeError: an operand is of floats, or element types or shapes differ.
+        TileTypeError: an operand has a float type, or the element types or shapes are incompatible.
 
     Example:
         >>> @ct.kernel
@@ -524,7 +524,7 @@ def bitwise_or(x: Operand, y: Operand, /) -> Tile:
         The bits set in either operand, in their element type.
 
     Raises:
-        TileTypeError: an operand is of floats, or element types or shapes differ.
+        TileTypeError: an operand has a float type, or the element types or shapes are incompatible.
 
     Example:
         >>> @ct.kernel
@@ -546,7 +546,7 @@ def bitwise_xor(x: Operand, y: Operand, /) -> Tile:
         The bits set in exactly one operand, in their element type.
 
     Raises:
-        TileTypeError: an operand is of floats, or element types or shapes differ.
+        TileTypeError: an operand has a float type, or the element types or shapes are incompatible.
 
     Example:
         >>> @ct.kernel
@@ -562,13 +562,13 @@ def bitwise_lshift(x: Operand, y: Operand, /) -> Tile:
 
     Args:
         x: the integers to shift.
-        y: the numbers of bits, of 0 to one less than the width of the element type.
+        y: the shift amounts, from 0 to one less than the width of the element type.
 
     Returns:
         The shifted integers in the common element type.
 
     Raises:
-        TileTypeError: an operand is not of integers, or element types or shapes do not combine.
+        TileTypeError: an operand does not have an integer type, or the element types or shapes are incompatible.
 
     Example:
         >>> @ct.kernel
@@ -580,17 +580,17 @@ def bitwise_lshift(x: Operand, y: Operand, /) -> Tile:
 
 @kernel_function
 def bitwise_rshift(x: Operand, y: Operand, /) -> Tile:
-    """x >> y; signed integers keep their sign.
+    """x >> y; the shift of signed integers is arithmetic.
 
     Args:
         x: the integers to shift.
-        y: the numbers of bits, of 0 to one less than the width of the element type.
+        y: the shift amounts, from 0 to one less than the width of the element type.
 
     Returns:
         The shifted integers in the common element type.
 
     Raises:
-        TileTypeError: an operand is not of integers, or element types or shapes do not combine.
+        TileTypeError: an operand does not have an integer type, or the element types or shapes are incompatible.
 
     Example:
         >>> @ct.kernel
@@ -611,7 +611,7 @@ def bitwise_not(x: Operand, /) -> Tile:
         ~x in the element type and shape of x.
 
     Raises:
-        TileTypeError: x is of floats.
+        TileTypeError: x has a float type.
 
     Example:
         >>> @ct.kernel
@@ -623,7 +623,7 @@ def bitwise_not(x: Operand, /) -> Tile:
 
 @kernel_function
 def where(cond: Operand, x: Operand, y: Operand, /) -> Tile:
-    """x where `cond` holds, else y.
+    """x where `cond` is true, else y.
 
     Args:
         cond: a bool tile.
@@ -631,10 +631,10 @@ def where(cond: Operand, x: Operand, y: Operand, /) -> Tile:
         y: the elements where it is false.
 
     Returns:
-        The chosen elements in the common element type of x and y and the common shape of all three.
+        The selected elements, in the common element type of x and y and the common shape of all operands.
 
     Raises:
-        TileTypeError: `cond` is not of bools, or element types or shapes do not combine.
+        TileTypeError: `cond` does not have element type bool, or the element types or shapes are incompatible.
         TileValueError: a Python number is out of range of the other operand's element type.
 
     Example:

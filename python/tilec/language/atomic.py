@@ -1,4 +1,4 @@
-"""Atomic reads and writes of single elements. All return the elements as they were before the write."""
+"""Atomic read-modify-write functions on individual elements; each returns the elements before the write."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def atomic_cas(
     memory_order: MemoryOrder = _ORDER,
     memory_scope: MemoryScope = _SCOPE,
 ) -> Tile:
-    """Writes `desired` to each element that equals `expected` bit by bit.
+    """Writes `desired` to each element whose bits equal those of `expected`.
 
     Args:
         array: the array, of 32-bit or 64-bit integers or floats.
@@ -42,7 +42,7 @@ def atomic_cas(
         The elements before the write; `expected` for indices outside the array, where nothing is written.
 
     Raises:
-        TileTypeError: an operand does not fit the array, or the order is WEAK.
+        TileTypeError: an operand does not match the array, or the order is WEAK.
 
     Example:
         >>> @ct.kernel
@@ -80,7 +80,7 @@ def atomic_xchg(
         The elements before the write; an unspecified value for indices outside the array, where nothing is written.
 
     Raises:
-        TileTypeError: an operand does not fit the array, or the order is WEAK.
+        TileTypeError: an operand does not match the array, or the order is WEAK.
 
     Example:
         >>> @ct.kernel
@@ -118,7 +118,7 @@ def atomic_add(
         The elements before the write; an unspecified value for indices outside the array, where nothing is written.
 
     Raises:
-        TileTypeError: an operand does not fit the array, or the order is WEAK.
+        TileTypeError: an operand does not match the array, or the order is WEAK.
 
     Example:
         >>> @ct.kernel
@@ -156,7 +156,7 @@ def atomic_max(
         The elements before the write; an unspecified value for indices outside the array, where nothing is written.
 
     Raises:
-        TileTypeError: an operand does not fit the array, or the order is WEAK.
+        TileTypeError: an operand does not match the array, or the order is WEAK.
 
     Example:
         >>> @ct.kernel
@@ -194,7 +194,7 @@ def atomic_min(
         The elements before the write; an unspecified value for indices outside the array, where nothing is written.
 
     Raises:
-        TileTypeError: an operand does not fit the array, or the order is WEAK.
+        TileTypeError: an operand does not match the array, or the order is WEAK.
 
     Example:
         >>> @ct.kernel
@@ -233,7 +233,7 @@ def atomic_and(
         The elements before the write; an unspecified value for indices outside the array, where nothing is written.
 
     Raises:
-        TileTypeError: an operand does not fit the array, or the order is WEAK.
+        TileTypeError: an operand does not match the array, or the order is WEAK.
 
     Example:
         >>> @ct.kernel
@@ -272,7 +272,7 @@ def atomic_or(
         The elements before the write; an unspecified value for indices outside the array, where nothing is written.
 
     Raises:
-        TileTypeError: an operand does not fit the array, or the order is WEAK.
+        TileTypeError: an operand does not match the array, or the order is WEAK.
 
     Example:
         >>> @ct.kernel
@@ -311,7 +311,7 @@ def atomic_xor(
         The elements before the write; an unspecified value for indices outside the array, where nothing is written.
 
     Raises:
-        TileTypeError: an operand does not fit the array, or the order is WEAK.
+        TileTypeError: an operand does not match the array, or the order is WEAK.
 
     Example:
         >>> @ct.kernel

@@ -1,4 +1,4 @@
-"""Compile-time evaluation, and assertions at run time."""
+"""Compile-time evaluation and assertions, and run-time assertions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ T = TypeVar("T")
 
 @kernel_function
 def static_assert(condition: bool, message: object = None, /) -> None:
-    """Stops the compile unless a condition holds.
+    """Stops the compile with an error if a condition is false.
 
     Args:
         condition: a constant.
-        message: added to the error.
+        message: text that is appended to the error message.
 
     Raises:
-        TileStaticAssertionError: the condition does not hold.
+        TileStaticAssertionError: the condition is false.
         TileTypeError: the condition is not a constant.
 
     Example:
@@ -36,16 +36,16 @@ def static_assert(condition: bool, message: object = None, /) -> None:
 
 @kernel_function
 def static_iter(iterable: Iterable[T]) -> Iterable[T]:
-    """`for x in ct.static_iter(...)` repeats its body at compile time, with x as a constant.
+    """`for x in ct.static_iter(...)` is unrolled at compile time; x is a constant in each copy of the body.
 
     Args:
-        iterable: a tuple, or a range of constants.
+        iterable: a tuple, or a range with constant bounds.
 
     Returns:
-        The items, for the `for` statement.
+        The elements, for the `for` statement.
 
     Raises:
-        TileTypeError: `iterable` is not known at compile time.
+        TileTypeError: `iterable` is not a tuple or a range with constant bounds.
         TileSyntaxError: the call is not directly after the 'in' of a `for` statement.
 
     Example:
@@ -61,17 +61,17 @@ def static_iter(iterable: Iterable[T]) -> Iterable[T]:
 
 @kernel_function
 def static_eval(expr: T, /) -> T:
-    """The value of an expression, which must be known at compile time.
+    """Evaluates an expression at compile time.
 
     Args:
         expr: the expression.
 
     Returns:
-        Its value, a constant.
+        The value of the expression, a constant.
 
     Raises:
-        TileStaticEvalError: the value is not known at compile time.
-        StaticException: the expression raises an exception of Python.
+        TileStaticEvalError: the value is not a constant.
+        StaticException: the evaluation raises a Python exception.
 
     Example:
         >>> @ct.kernel
@@ -83,7 +83,7 @@ def static_eval(expr: T, /) -> T:
 
 @kernel_function
 def ensure_constant(value: T, /) -> T:
-    """`value`, which must be known at compile time.
+    """Returns `value` and requires that it is a constant.
 
     Args:
         value: the value.
@@ -92,7 +92,7 @@ def ensure_constant(value: T, /) -> T:
         The value.
 
     Raises:
-        TileTypeError: the value is not known at compile time.
+        TileTypeError: the value is not a constant.
 
     Example:
         >>> @ct.kernel
@@ -108,10 +108,10 @@ def assert_(cond: Operand, /, message: str | None = None) -> None:
 
     Args:
         cond: a bool tile or scalar.
-        message: a constant string, added to the report.
+        message: a constant string that is appended to the error message.
 
     Raises:
-        TileTypeError: `cond` is not of bools, or `message` is not a constant string.
+        TileTypeError: `cond` does not have element type bool, or `message` is not a constant string.
 
     Example:
         >>> @ct.kernel

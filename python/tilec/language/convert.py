@@ -20,13 +20,13 @@ def astype(x: Operand, dtype: DType, /, *, rounding_mode: RoundingMode | None = 
     Args:
         x: the tile or number.
         dtype: the element type of the result.
-        rounding_mode: how to round one float to another; by default to the nearest, ties to even.
+        rounding_mode: the rounding of a conversion between float types; the default is to nearest, ties to even.
 
     Returns:
-        A tile of the shape of x. Floats are truncated towards zero to integers; any value but zero is true as a bool.
+        A tile of the shape of x. Conversions of floats to integers truncate; a bool is true for any nonzero value.
 
     Raises:
-        TileTypeError: `dtype` is not an element type, or a rounding mode is passed for other types than floats.
+        TileTypeError: `dtype` is not an element type, or a rounding mode is given and a type is not a float type.
 
     Example:
         >>> @ct.kernel
@@ -69,7 +69,7 @@ def pack_to_bytes(x: Tile, /) -> Tile:
         A uint8 tile of one dimension.
 
     Raises:
-        TileTypeError: x is not a tile, or its size is not a whole number of bytes.
+        TileTypeError: x is not a tile, or its size is not a multiple of 8 bits.
 
     Example:
         >>> @ct.kernel
@@ -81,7 +81,7 @@ def pack_to_bytes(x: Tile, /) -> Tile:
 
 @kernel_function
 def unpack_from_bytes(x: Tile, /, dtype: DType) -> Tile:
-    """Bytes as elements of another type; the inverse of `pack_to_bytes`.
+    """Reinterprets bytes as elements of another type; the inverse of `pack_to_bytes`.
 
     Args:
         x: a uint8 tile of one dimension, the least significant byte of each element first.
@@ -91,7 +91,7 @@ def unpack_from_bytes(x: Tile, /, dtype: DType) -> Tile:
         A tile of one dimension.
 
     Raises:
-        TileTypeError: x is not a uint8 tile of one dimension, or its size is not a whole number of elements.
+        TileTypeError: x is not a uint8 tile of one dimension, or its size is not a multiple of the element size.
 
     Example:
         >>> @ct.kernel

@@ -1,4 +1,4 @@
-"""The element types of arrays and tiles, such as `ct.float16`, and the promotion of two of them."""
+"""The element types of arrays and tiles, such as `ct.float16`, and their promotion rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilec.errors import CompileError, TileTypeError, TileValueError
 
 
 class Category(IntEnum):
-    """Of two categories in one operation the higher wins; restricted floats take part in no arithmetic."""
+    """The category of an element type: promotion selects the higher one; RESTRICTED types support no arithmetic."""
 
     BOOLEAN = 0
     INTEGRAL = 1
@@ -22,14 +22,14 @@ class Category(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class DType:
-    """An element type; in a kernel, a call of one (`ct.int16(5)`) is a scalar of that type.
+    """An element type; in a kernel, calling it creates a scalar of that type: `ct.int16(5)`.
 
     Args:
         name: the name in Python.
-        element: the name in signatures and Tile IR; only signatures distinguish `u8` from `i8`.
+        element: the name in signatures and Tile IR; Tile IR uses `i8` for `u8` as well.
         bitwidth: the width in memory, in bits.
-        category: the category, which decides promotion.
-        signed: whether integers are signed.
+        category: the category, which determines promotion.
+        signed: whether an integer type is signed.
 
     Raises:
         CompileError: a type is called on the host.
@@ -59,7 +59,7 @@ class DType:
         return by_element, (self.element,)
 
     def __call__(self, value: object, /) -> object:
-        raise CompileError(f"'{self.name}(...)' makes a scalar inside a kernel; on the host use numpy")
+        raise CompileError(f"'{self.name}(...)' can be called inside a kernel only: on the host use numpy")
 
     @property
     def is_float(self) -> bool:
@@ -90,22 +90,22 @@ def _integer(width: int, signed: bool) -> DType:
     return DType(f"{prefix}{width}", f"{letter}{width}", width, Category.INTEGRAL, signed)
 
 
-def _plain(name: str, element: str, category: Category, signed: bool = True) -> DType:
+def _from_table(name: str, element: str, category: Category, signed: bool = True) -> DType:
     return DType(name, element, element_type(element).storage_bits, category, signed)
 
 
-bool_ = _plain("bool_", "i1", Category.BOOLEAN, signed=False)
+bool_ = _from_table("bool_", "i1", Category.BOOLEAN, signed=False)
 uint8, uint16, uint32, uint64 = (_integer(width, False) for width in (8, 16, 32, 64))
 int8, int16, int32, int64 = (_integer(width, True) for width in (8, 16, 32, 64))
-float16 = _plain("float16", "f16", Category.FLOAT)
-bfloat16 = _plain("bfloat16", "bf16", Category.FLOAT)
-float32 = _plain("float32", "f32", Category.FLOAT)
-float64 = _plain("float64", "f64", Category.FLOAT)
-tfloat32 = _plain("tfloat32", "tf32", Category.RESTRICTED)
-float8_e4m3fn = _plain("float8_e4m3fn", "f8E4M3FN", Category.RESTRICTED)
-float8_e5m2 = _plain("float8_e5m2", "f8E5M2", Category.RESTRICTED)
-float8_e8m0fnu = _plain("float8_e8m0fnu", "f8E8M0FNU", Category.RESTRICTED)
-float4_e2m1fn = _plain("float4_e2m1fn", "f4E2M1FN", Category.RESTRICTED)
+float16 = _from_table("float16", "f16", Category.FLOAT)
+bfloat16 = _from_table("bfloat16", "bf16", Category.FLOAT)
+float32 = _from_table("float32", "f32", Category.FLOAT)
+float64 = _from_table("float64", "f64", Category.FLOAT)
+tfloat32 = _from_table("tfloat32", "tf32", Category.RESTRICTED)
+float8_e4m3fn = _from_table("float8_e4m3fn", "f8E4M3FN", Category.RESTRICTED)
+float8_e5m2 = _from_table("float8_e5m2", "f8E5M2", Category.RESTRICTED)
+float8_e8m0fnu = _from_table("float8_e8m0fnu", "f8E8M0FNU", Category.RESTRICTED)
+float4_e2m1fn = _from_table("float4_e2m1fn", "f4E2M1FN", Category.RESTRICTED)
 
 UNSIGNED = (uint8, uint16, uint32, uint64)
 SIGNED = (int8, int16, int32, int64)
@@ -113,7 +113,7 @@ FLOATS = (float16, bfloat16, float32, float64)
 ALL = (bool_, *UNSIGNED, *SIGNED, *FLOATS, tfloat32, float8_e4m3fn, float8_e5m2, float8_e8m0fnu, float4_e2m1fn)
 
 _BY_ELEMENT = {dtype.element: dtype for dtype in ALL}
-# numpy has neither tf32 nor arrays of 4-bit elements.
+# numpy has no tf32 type and no arrays of 4-bit elements.
 _NUMPY = {
     **{dtype: np.dtype(dtype.name) for dtype in UNSIGNED},
     **{
@@ -127,22 +127,22 @@ _BY_NAME = {dtype.name: dtype for dtype in ALL} | {"bool": bool_}
 
 
 def by_element(element: str) -> DType | None:
-    """The type that signatures call `element` (`f16`, `u8`, `i1`), if there is one."""
+    """The type with this name in signatures (`f16`, `u8`, `i1`); None for an unknown name."""
     return _BY_ELEMENT.get(element)
 
 
 def by_name(name: str) -> DType | None:
-    """The type of a Python name as numpy, torch and `ct` spell it (`float16`, `bool`), if there is one."""
+    """The type with this name in numpy, torch or `ct` (`float16`, `bool`); None for an unknown name."""
     return _BY_NAME.get(name)
 
 
 def from_numpy(dtype: np.dtype) -> DType | None:
-    """The element type of a numpy array, ml_dtypes included, if tiles can have it."""
+    """The element type for a type of numpy or ml_dtypes; None if tiles do not support it."""
     return _BY_NUMPY.get(dtype)
 
 
 def foreign_dtype(value: object) -> DType | None:
-    """The element type that numpy's `np.float32` or torch's `torch.float32` stands for; None for anything else."""
+    """The element type for a type object such as `np.float32` or `torch.float32`; None for any other object."""
     if isinstance(value, np.dtype) or isinstance(value, type) and issubclass(value, np.generic):
         try:
             return from_numpy(np.dtype(value))
@@ -158,7 +158,7 @@ def to_numpy(dtype: DType) -> np.dtype:
 
 
 def of_literal(value: bool | int | float) -> DType:
-    """The type a Python number takes where nothing else decides it."""
+    """The default element type of a Python number."""
     if isinstance(value, bool):
         return bool_
     if isinstance(value, float):
@@ -173,8 +173,8 @@ def of_literal(value: bool | int | float) -> DType:
 def promote(lhs: DType, rhs: DType) -> DType:
     """The common type of two typed operands.
 
-    The higher category wins; within one category the wider type. Signed with unsigned and float16 with bfloat16 have
-    no common type, nor has a restricted float with anything but itself: those take an explicit `astype`.
+    It is the type of the higher category, or the wider type within one category. Raises TileTypeError for pairs that
+    need an explicit `astype`: signed and unsigned, float16 and bfloat16, and a restricted float with any other type.
     """
     if lhs is rhs:
         return lhs
@@ -188,7 +188,7 @@ def promote(lhs: DType, rhs: DType) -> DType:
 
 
 def promote_literal(dtype: DType, value: bool | int | float) -> DType:
-    """The common type of a typed operand and a Python number: the number gives way unless its category is higher."""
+    """The common type of a typed operand and a Python number: `dtype`, unless the category of the number is higher."""
     literal = of_literal(value)
     if literal.category > dtype.category:
         return literal

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @kernel_function
 def printf(format: str, *args: Operand) -> None:
-    """Prints tiles in a format of C's printf.
+    """Prints tiles with a format string like that of C's printf.
 
     Args:
         format: a constant string, with one directive per tile.
@@ -31,12 +31,12 @@ def printf(format: str, *args: Operand) -> None:
 
 @kernel_function
 def print(*args: object, sep: str = " ", end: str = "\n") -> None:
-    """Prints text, f-strings and tiles; Python's `print` does the same in a kernel.
+    """Prints text, f-strings and tiles; Python's `print` is equivalent in a kernel.
 
     Args:
-        args: tiles, and values known at compile time.
+        args: tiles, f-strings and constants.
         sep: the text between arguments.
-        end: the text after the last one.
+        end: the text after the last argument.
 
     Raises:
         TileTypeError: an argument cannot be printed, or `sep` or `end` is not a constant string.

@@ -1,4 +1,4 @@
-"""Hints of a kernel to the compiler, for every target or by target."""
+"""Compiler hints of a kernel, with one value for all targets or a value per target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from tilec.errors import CompileError
 
-# sm_<major><minor>, as in sm_100; tile code is the same for sm_100a.
+# sm_<major><minor>, as in sm_100: hints do not distinguish sm_100 and sm_100a.
 _TARGET_NAME = re.compile(r"sm_[0-9]+")
 
 
@@ -17,11 +17,11 @@ class ByTarget:
     """The value of a hint that depends on the target.
 
     Args:
-        default: the value for every other target; None lets the compiler choose.
-        values: the values by target, whose names have no suffix: sm_90, sm_100.
+        default: the value for all other targets; the compiler chooses if it is None.
+        values: the values by target; target names have no suffix: sm_90, sm_100.
 
     Raises:
-        ValueError: a name is not sm_<number>.
+        ValueError: a target name is not of the form sm_<number>.
 
     Example:
         >>> @ct.kernel(num_ctas=ct.ByTarget(sm_100=2, default=1))
@@ -47,7 +47,7 @@ Hint: TypeAlias = int | ByTarget | None
 
 @dataclass(frozen=True)
 class Hints:
-    """Each a value, a `ByTarget`, or None, which lets the compiler choose."""
+    """The hints of a kernel; each is a value, a `ByTarget`, or None if the compiler chooses."""
 
     num_ctas: Hint = None
     occupancy: Hint = None
@@ -55,7 +55,7 @@ class Hints:
     num_worker_warps: Hint = None
 
     def replace(self, **changes: Hint) -> Hints:
-        """These hints with some changed; raises CompileError for an unknown name or a value out of range."""
+        """A copy with some hints replaced; raises CompileError for an unknown name or a value out of range."""
         for name, value in changes.items():
             if name not in _LIMITS:
                 raise CompileError(f"unknown hint '{name}', expected one of: {', '.join(_LIMITS)}")
@@ -64,7 +64,7 @@ class Hints:
         return dataclasses.replace(self, **changes)
 
     def by_target(self) -> dict[str, dict[str, int]]:
-        """{target or "default": {key of Tile IR: value}}; the module does not hold opt_level."""
+        """{target or "default": {hint name in Tile IR: value}}, without opt_level, which Tile IR does not have."""
         table: dict[str, dict[str, int]] = {}
         for name, key in _KEYS.items():
             value = getattr(self, name)
@@ -82,7 +82,7 @@ class Hints:
 
 NO_HINTS = Hints()
 
-# Names of the hints in Tile IR and their ranges (reference of the entry operation, 13.1 to 13.5).
+# The names of hints in Tile IR and the ranges of all hints (Tile IR 13.1 to 13.5, entry operation).
 _KEYS = {
     "num_ctas": "num_cta_in_cga",
     "occupancy": "occupancy",
@@ -97,6 +97,6 @@ def _check(name: str, value: int | None) -> None:
         return
     least, greatest = _LIMITS[name]
     power = " that is a power of two" if name in _POWERS_OF_TWO else ""
-    bad_power = bool(power) and isinstance(value, int) and value & (value - 1) != 0
-    if type(value) is not int or not least <= value <= greatest or bad_power:
-        raise CompileError(f"hint '{name}': expected an integer of {least} to {greatest}{power}, got {value!r}")
+    not_a_power = bool(power) and isinstance(value, int) and value & (value - 1) != 0
+    if type(value) is not int or not least <= value <= greatest or not_a_power:
+        raise CompileError(f"hint '{name}': expected an integer from {least} to {greatest}{power}, got {value!r}")

@@ -1,4 +1,4 @@
-"""`@ct.kernel`: a Python function that is compiled for a grid of blocks, and the search for one in a file."""
+"""The decorators `@ct.kernel` and `@ct.function`, and the lookup of a kernel in a file."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ T = TypeVar("T")
 
 
 class Kernel:
-    """A function that every block of a grid executes; `ct.launch` starts it, a call raises CompileError.
+    """A function that every block of a grid executes. `ct.launch` runs it; calling it raises CompileError.
 
-    `parameters` are its names in order, `constants` those annotated with `ct.Constant`.
+    `parameters` are the names of its parameters in order, `constants` those annotated with `ct.Constant`.
 
     Args:
         function: the Python function.
@@ -51,15 +51,15 @@ class Kernel:
         self.name = _symbol(function.__name__)
         self.parameters = _parameters(function)
         metadata = {name: _metadata(function, hint) for name, hint in _annotations(function).items()}
-        self.constants = frozenset(_having(metadata, ConstantAnnotation))
-        self.array_annotations = _having(metadata, ArrayAnnotation)
-        self.scalar_types = {name: found.dtype for name, found in _having(metadata, ScalarAnnotation).items()}
-        # The variants that tilec.launch has compiled.
+        self.constants = frozenset(_of_type(metadata, ConstantAnnotation))
+        self.array_annotations = _of_type(metadata, ArrayAnnotation)
+        self.scalar_types = {name: found.dtype for name, found in _of_type(metadata, ScalarAnnotation).items()}
+        # The cache of the variants compiled by ct.launch and tilec.run.
         self.compiled: dict[Hashable, Compiled] = {}
 
     def __call__(self, *_arguments: object, **_keywords: object) -> None:
         raise CompileError(
-            f"kernel '{self.name}' cannot be called: start it with ct.launch(stream, grid, kernel, args)"
+            f"kernel '{self.name}' cannot be called: run it with ct.launch(stream, grid, kernel, args)"
         )
 
     def __repr__(self) -> str:
@@ -67,12 +67,12 @@ class Kernel:
 
     @property
     def refusal_in_kernel(self) -> str:
-        """The message for a kernel that calls this one."""
+        """The error message for a call of this kernel in a kernel."""
         return f"kernel '{self.name}' cannot be called from a kernel: call a plain function"
 
     @property
     def location(self) -> SourceLocation:
-        """The line of its `def`."""
+        """The source location of the `def` statement."""
         source = read(self.function)
         return source.source_location(source.node)
 
@@ -81,7 +81,7 @@ class Kernel:
         """The same kernel with other hints.
 
         Args:
-            hints: hints by name, as in ct.kernel; the others stay.
+            hints: hints by name, as in ct.kernel; all other hints remain unchanged.
 
         Returns:
             A new kernel.
@@ -103,14 +103,14 @@ class Kernel:
 
         Args:
             signature: the signature.
-            target: ignored, as the module is the same for every target.
+            target: ignored, because the module is the same for every target.
 
         Returns:
             The module.
 
         Raises:
-            CompileError: the kernel breaks a rule, at the user's line.
-            InputError: the signature does not fit the kernel.
+            CompileError: the kernel violates a rule, with the source location.
+            InputError: the signature does not match the parameters of the kernel.
 
         Example:
             >>> from tilec.signature import parse
@@ -119,7 +119,7 @@ class Kernel:
             >>> example.to_tile(parse("x: i32[?]")).entries
             ['example']
         """
-        # Importing tilec must not load MLIR.
+        # Imported here because importing tilec must not load MLIR.
         from tilec.ast_to_tile.entry import kernel_to_tile
         from tilec.text_input.module import Module
 
@@ -138,18 +138,18 @@ def kernel(function: None = None, /, **hints: Hint) -> Callable[[Callable[..., o
 def kernel(
     function: Callable[..., object] | None = None, /, **hints: Hint
 ) -> Kernel | Callable[[Callable[..., object]], Kernel]:
-    """Decorator of a kernel, with or without hints.
+    """Decorates a Python function as a kernel, with or without hints.
 
     Args:
         function: the Python function.
         hints: num_ctas (1 to 16), occupancy (1 to 32), opt_level (0 to 3), num_worker_warps (1 to 32): an integer, a
-            ct.ByTarget, or None, which lets the compiler choose.
+            ct.ByTarget, or None if the compiler chooses.
 
     Returns:
-        The kernel.
+        The kernel, or the decorator if no function is passed.
 
     Raises:
-        CompileError: a hint is unknown or out of range, or a Python function was expected.
+        CompileError: a hint is unknown or out of range, or the decorated object is not a Python function.
 
     Example:
         >>> @ct.kernel(occupancy=2)
@@ -159,10 +159,10 @@ def kernel(
         >>> x
         array([1.5, 1.5, 0. ], dtype=float32)
     """
-    made = NO_HINTS.replace(**hints)
+    checked = NO_HINTS.replace(**hints)
     if function is None:
-        return lambda decorated: Kernel(_plain(decorated), made)
-    return Kernel(_plain(function), made)
+        return lambda decorated: Kernel(_python_function(decorated), checked)
+    return Kernel(_python_function(function), checked)
 
 
 @overload
@@ -179,12 +179,12 @@ def function(
 def function(
     function: Callable[..., object] | None = None, /, *, host: bool = False, tile: bool = True
 ) -> Callable[..., object]:
-    """Decorator of a function that kernels call; undecorated functions can be called from kernels too.
+    """Decorates a function that kernels call; kernels can also call functions without this decorator.
 
     Args:
         function: the Python function.
-        host: whether it can also be called on the host.
-        tile: whether it can be called from kernels; it always can.
+        host: whether the function can also be called on the host.
+        tile: ignored, because kernels can call every function.
 
     Returns:
         The decorated function, or the decorator if no function is passed.
@@ -203,14 +203,14 @@ def function(
         25
     """
     if function is None:
-        return lambda decorated: _helper(decorated, host)
-    return _helper(function, host)
+        return lambda decorated: _kernel_callable(decorated, host)
+    return _kernel_callable(function, host)
 
 
 def find(path: str | Path, name: str | None = None) -> Kernel:
     """The kernel `name` of a Python file, or its only kernel.
 
-    Raises InputError if the file cannot be read or run, or has no such kernel.
+    Raises InputError if the file cannot be read or imported, or has no such kernel.
     """
     module = _run(Path(path))
     kernels = {attribute: value for attribute, value in vars(module).items() if isinstance(value, Kernel)}
@@ -220,18 +220,18 @@ def find(path: str | Path, name: str | None = None) -> Kernel:
     if name is not None:
         raise InputError(f"{path} has no kernel '{name}', its kernels are: {known}")
     if len(kernels) != 1:
-        raise InputError(f"expected one kernel in {path}, its kernels are: {known}; name one as {path}:NAME")
+        raise InputError(f"expected one kernel in {path}, its kernels are: {known}: select one with {path}:NAME")
     return next(iter(kernels.values()))
 
 
-def _plain(function: object) -> FunctionType:
+def _python_function(function: object) -> FunctionType:
     if not isinstance(function, FunctionType):
-        raise CompileError(f"ct.kernel decorates a Python function, got {type(function).__name__}")
+        raise CompileError(f"ct.kernel expects a Python function, got {type(function).__name__}")
     return function
 
 
 def _symbol(name: str) -> str:
-    """The name of the entry: PTX names consist of ASCII letters, digits and underscores."""
+    """The name of the entry in ASCII letters, digits and underscores, as PTX requires."""
     if name == "<lambda>":
         return "lambda_kernel"
     return "".join(letter if letter.isascii() else f"_u{ord(letter):x}" for letter in name)
@@ -264,17 +264,19 @@ def _metadata(function: FunctionType, hint: object) -> Iterable[object]:
     return typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
 
 
-def _having(metadata: dict[str, Iterable[object]], kind: type[T]) -> dict[str, T]:
+def _of_type(metadata: dict[str, Iterable[object]], kind: type[T]) -> dict[str, T]:
     return {name: item for name, items in metadata.items() for item in items if isinstance(item, kind)}
 
 
-def _helper(function: Callable[..., object], host: bool) -> Callable[..., object]:
+def _kernel_callable(function: Callable[..., object], host: bool) -> Callable[..., object]:
     if host:
         return function
 
     @functools.wraps(function)
     def on_host(*_arguments: object, **_keywords: object) -> NoReturn:
-        raise CompileError(f"'{function.__name__}' can be called inside a kernel only; decorate it with host=True")
+        raise CompileError(
+            f"'{function.__name__}' can be called inside a kernel only: decorate it with @ct.function(host=True)"
+        )
 
     on_host.in_kernel = function  # type: ignore[attr-defined]
     return on_host
@@ -293,8 +295,8 @@ def _run(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except SyntaxError as problem:
-        where = SourceLocation(problem.filename or str(path), problem.lineno or 1, problem.offset or 0)
-        raise InputError(f"not Python: {problem.msg}", where) from problem
+        location = SourceLocation(problem.filename or str(path), problem.lineno or 1, problem.offset or 0)
+        raise InputError(f"invalid Python syntax: {problem.msg}", location) from problem
     except Exception as problem:
         raise InputError(
             f"{path} cannot be imported: {type(problem).__name__}: {problem}", _raised_at(problem)

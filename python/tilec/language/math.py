@@ -1,4 +1,4 @@
-"""Functions of floating-point numbers, element by element; integers are converted to float32 first."""
+"""Elementwise floating-point functions; integer operands are converted to float32."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def exp(x: Operand, /, *, rounding_mode: RoundingMode | None = None) -> Tile:
 
     Args:
         x: the exponents.
-        rounding_mode: FULL or APPROX, for float32; APPROX is faster and less precise.
+        rounding_mode: FULL or APPROX, for float32 only; APPROX is faster and less accurate.
 
     Returns:
-        The powers, in the element type (float32 for integers) and shape of x.
+        The powers, in the element type of x (float32 for integers) and its shape.
 
     Raises:
-        TileTypeError: x is of a restricted float, or the rounding mode is not one of this function.
+        TileTypeError: x has a restricted float type, or this function does not support the rounding mode.
         TileValueError: the result for a constant x is out of range.
 
     Example:
@@ -44,10 +44,10 @@ def exp2(x: Operand, /, *, flush_to_zero: bool = False) -> Tile:
         flush_to_zero: whether subnormal operands and results become zero; float32 only.
 
     Returns:
-        The powers, in the element type (float32 for integers) and shape of x.
+        The powers, in the element type of x (float32 for integers) and its shape.
 
     Raises:
-        TileTypeError: x is of a restricted float, or `flush_to_zero` is set and x is not of float32.
+        TileTypeError: x has a restricted float type, or `flush_to_zero` is set and x is not float32.
         TileValueError: the result for a constant x is out of range.
 
     Example:
@@ -66,10 +66,10 @@ def log(x: Operand, /) -> Tile:
         x: the operand.
 
     Returns:
-        The logarithms, in the element type (float32 for integers) and shape of x; NaN for negative elements.
+        The logarithms, in the element type of x (float32 for integers) and its shape; NaN for negative elements.
 
     Raises:
-        TileTypeError: x is of a restricted float.
+        TileTypeError: x has a restricted float type.
         TileValueError: x is a constant that is not positive.
 
     Example:
@@ -88,10 +88,10 @@ def log2(x: Operand, /) -> Tile:
         x: the operand.
 
     Returns:
-        The logarithms, in the element type (float32 for integers) and shape of x; NaN for negative elements.
+        The logarithms, in the element type of x (float32 for integers) and its shape; NaN for negative elements.
 
     Raises:
-        TileTypeError: x is of a restricted float.
+        TileTypeError: x has a restricted float type.
         TileValueError: x is a constant that is not positive.
 
     Example:
@@ -108,14 +108,14 @@ def sqrt(x: Operand, /, *, rounding_mode: RoundingMode | None = None, flush_to_z
 
     Args:
         x: the operand.
-        rounding_mode: RN (the default), RZ, RM or RP; for float32 also APPROX, which is faster and less precise.
+        rounding_mode: RN (the default), RZ, RM or RP; for float32 also APPROX, which is faster and less accurate.
         flush_to_zero: whether subnormal operands and results become zero; float32 only.
 
     Returns:
-        The square roots, in the element type (float32 for integers) and shape of x; NaN for negative elements.
+        The square roots, in the element type of x (float32 for integers) and its shape; NaN for negative elements.
 
     Raises:
-        TileTypeError: x is of a restricted float, or the rounding mode is not one of this function.
+        TileTypeError: x has a restricted float type, or this function does not support the rounding mode.
         TileValueError: x is a negative constant.
 
     Example:
@@ -135,10 +135,10 @@ def rsqrt(x: Operand, /, *, flush_to_zero: bool = False) -> Tile:
         flush_to_zero: whether subnormal operands and results become zero; float32 only.
 
     Returns:
-        The reciprocal square roots, in the element type (float32 for integers) and shape of x.
+        The reciprocal square roots, in the element type of x (float32 for integers) and its shape.
 
     Raises:
-        TileTypeError: x is of a restricted float, or `flush_to_zero` is set and x is not of float32.
+        TileTypeError: x has a restricted float type, or `flush_to_zero` is set and x is not float32.
         TileValueError: x is a constant that is not positive.
 
     Example:
@@ -157,10 +157,10 @@ def sin(x: Operand, /) -> Tile:
         x: the angles in radians.
 
     Returns:
-        The sines, in the element type (float32 for integers) and shape of x.
+        The sines, in the element type of x (float32 for integers) and its shape.
 
     Raises:
-        TileTypeError: x is of a restricted float.
+        TileTypeError: x has a restricted float type.
 
     Example:
         >>> @ct.kernel
@@ -178,10 +178,10 @@ def cos(x: Operand, /) -> Tile:
         x: the angles in radians.
 
     Returns:
-        The cosines, in the element type (float32 for integers) and shape of x.
+        The cosines, in the element type of x (float32 for integers) and its shape.
 
     Raises:
-        TileTypeError: x is of a restricted float.
+        TileTypeError: x has a restricted float type.
 
     Example:
         >>> @ct.kernel
@@ -199,10 +199,10 @@ def tan(x: Operand, /) -> Tile:
         x: the angles in radians.
 
     Returns:
-        The tangents, in the element type (float32 for integers) and shape of x.
+        The tangents, in the element type of x (float32 for integers) and its shape.
 
     Raises:
-        TileTypeError: x is of a restricted float.
+        TileTypeError: x has a restricted float type.
 
     Example:
         >>> @ct.kernel
@@ -220,10 +220,10 @@ def sinh(x: Operand, /) -> Tile:
         x: the operand.
 
     Returns:
-        The hyperbolic sines, in the element type (float32 for integers) and shape of x.
+        The hyperbolic sines, in the element type of x (float32 for integers) and its shape.
 
     Raises:
-        TileTypeError: x is of a restricted float.
+        TileTypeError: x has a restricted float type.
         TileValueError: the result for a constant x is out of range.
 
     Example:
@@ -242,10 +242,10 @@ def cosh(x: Operand, /) -> Tile:
         x: the operand.
 
     Returns:
-        The hyperbolic cosines, in the element type (float32 for integers) and shape of x.
+        The hyperbolic cosines, in the element type of x (float32 for integers) and its shape.
 
     Raises:
-        TileTypeError: x is of a restricted float.
+        TileTypeError: x has a restricted float type.
         TileValueError: the result for a constant x is out of range.
 
     Example:
@@ -262,13 +262,13 @@ def tanh(x: Operand, /, *, rounding_mode: RoundingMode | None = None) -> Tile:
 
     Args:
         x: the operand.
-        rounding_mode: FULL or APPROX, for float32; APPROX is faster and less precise.
+        rounding_mode: FULL or APPROX, for float32 only; APPROX is faster and less accurate.
 
     Returns:
-        The hyperbolic tangents, in the element type (float32 for integers) and shape of x.
+        The hyperbolic tangents, in the element type of x (float32 for integers) and its shape.
 
     Raises:
-        TileTypeError: x is of a restricted float, or the rounding mode is not one of this function.
+        TileTypeError: x has a restricted float type, or this function does not support the rounding mode.
 
     Example:
         >>> @ct.kernel
@@ -280,17 +280,17 @@ def tanh(x: Operand, /, *, rounding_mode: RoundingMode | None = None) -> Tile:
 
 @kernel_function
 def atan2(x1: Operand, x2: Operand, /) -> Tile:
-    """The angle of the point (x2, x1), the arc tangent of x1 / x2 in its quadrant.
+    """The arc tangent of x1 / x2 in the quadrant of the point (x2, x1).
 
     Args:
-        x1: the ordinates, of floats.
-        x2: the abscissas, of floats.
+        x1: the ordinates, floats.
+        x2: the abscissas, floats.
 
     Returns:
         The angles in radians, from -pi to pi, in the common element type and shape.
 
     Raises:
-        TileTypeError: the common element type is not a float, or shapes do not combine.
+        TileTypeError: the common element type is not a float type, or the shapes are incompatible.
 
     Example:
         >>> @ct.kernel

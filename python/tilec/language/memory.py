@@ -1,4 +1,4 @@
-"""Loads, stores, and the position of a block in the grid."""
+"""Loads and stores, and the functions of the grid."""
 
 from __future__ import annotations
 
@@ -61,19 +61,19 @@ def num_blocks(axis: int) -> int:
 
 @kernel_function
 def num_tiles(array: Array, /, axis: int, shape: Shape, order: AxisOrder = "C") -> int:
-    """The number of tiles that cover an array along an axis; the last one may lie in it in part.
+    """The number of tiles that cover an array along an axis; the last tile may extend beyond the array.
 
     Args:
         array: the array.
         axis: the axis of the tile, a constant.
         shape: the extents of a tile, one per dimension.
-        order: "C", "F" or a permutation: the axis of the array that each axis of the tile runs along.
+        order: "C", "F" or a permutation: the axis of the array that each axis of the tile corresponds to.
 
     Returns:
-        An int32 scalar; a constant if the extent of the array is one.
+        An int32 scalar, or a constant if the extent of the array is constant.
 
     Raises:
-        TileTypeError: `axis`, `shape` or `order` does not fit the dimensions of the array.
+        TileTypeError: `axis`, `shape` or `order` does not match the rank of the array.
 
     Example:
         >>> @ct.kernel
@@ -84,9 +84,9 @@ def num_tiles(array: Array, /, axis: int, shape: Shape, order: AxisOrder = "C") 
 
 
 def _load_on_host(*arguments: object, **keywords: object) -> Artifact:
-    # One name for two functions: on the host the only argument is a path.
+    # On the host `load` reads an artifact, and its only argument is a path.
     if len(arguments) != 1 or keywords or not isinstance(arguments[0], str | Path):
-        raise CompileError("'load' of an array can be called inside a kernel only; on the host tilec.load takes a path")
+        raise CompileError("'load' of an array can be called inside a kernel only: on the host tilec.load takes a path")
     from tilec.runtime.artifact import load
 
     return load(arguments[0])
@@ -109,16 +109,16 @@ def load(
 ) -> Tile:
     """tile[x, y] = array[index[0] * shape[0] + x, index[1] * shape[1] + y].
 
-    On the host, `tilec.load(path)` is `tilec.load_artifact(path)`, which reads a compiled kernel.
+    On the host, `tilec.load(path)` reads a compiled kernel, as `tilec.load_artifact(path)` does.
 
     Args:
         array: the array.
         index: the index of the tile, in tiles, one integer scalar per dimension.
         shape: the extents of the tile, one constant power of two per dimension; () loads one element as a scalar.
-        order: "C", "F" or a permutation: the axis of the array that each axis of the tile runs along.
+        order: "C", "F" or a permutation: the axis of the array that each axis of the tile corresponds to.
         padding_mode: the value of elements outside the array.
         check_bounds: False asserts that the tile lies in the array; otherwise the behavior is undefined.
-        latency: hint, from 1 (low) to 10 (high): how much latency the load is expected to have.
+        latency: hint, from 1 (low) to 10 (high): the expected latency of the load.
         allow_tma: hint: whether TMA may be used.
         memory_order: WEAK, RELAXED or ACQUIRE.
         memory_scope: the scope of an order other than WEAK.
@@ -127,7 +127,7 @@ def load(
         A tile of the element type of the array.
 
     Raises:
-        TileTypeError: `index`, `shape` or `order` does not fit the dimensions of the array, or an order lacks a scope.
+        TileTypeError: `index`, `shape` or `order` does not match the rank of the array, or an order has no scope.
         TileValueError: `latency` is out of range.
 
     Example:
@@ -157,16 +157,16 @@ def store(
     Args:
         array: the array; elements of the tile outside of it are dropped.
         index: the index of the tile, in tiles, one integer scalar per dimension.
-        tile: the tile; it is converted to the element type of the array if that type holds all of its values.
-        order: "C", "F" or a permutation: the axis of the array that each axis of the tile runs along.
+        tile: the tile; it is converted to the element type of the array if the conversion is lossless.
+        order: "C", "F" or a permutation: the axis of the array that each axis of the tile corresponds to.
         check_bounds: False asserts that the tile lies in the array; otherwise the behavior is undefined.
-        latency: hint, from 1 (low) to 10 (high): how much latency the store is expected to have.
+        latency: hint, from 1 (low) to 10 (high): the expected latency of the store.
         allow_tma: hint: whether TMA may be used.
         memory_order: WEAK, RELAXED or RELEASE.
         memory_scope: the scope of an order other than WEAK.
 
     Raises:
-        TileTypeError: the tile does not fit the array in dimensions or element type, or an order lacks a scope.
+        TileTypeError: the rank or element type of the tile does not match the array, or an order has no scope.
         TileValueError: `latency` is out of range.
 
     Example:
@@ -195,10 +195,10 @@ def gather(
     Args:
         array: the array.
         indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
-        mask: a bool tile that is true for the elements to load; None is all.
+        mask: a bool tile that is true for the elements to load; None means all elements.
         padding_value: the result for elements outside the array or the mask.
         check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
-        latency: hint, from 1 (low) to 10 (high): how much latency the load is expected to have.
+        latency: hint, from 1 (low) to 10 (high): the expected latency of the load.
 
     Returns:
         A tile of the element type of the array and the common shape of the indices.
@@ -232,12 +232,12 @@ def scatter(
         array: the array; elements outside of it are dropped.
         indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
         value: the elements, broadcast to the common shape of the indices.
-        mask: a bool tile that is true for the elements to store; None is all.
+        mask: a bool tile that is true for the elements to store; None means all elements.
         check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
-        latency: hint, from 1 (low) to 10 (high): how much latency the store is expected to have.
+        latency: hint, from 1 (low) to 10 (high): the expected latency of the store.
 
     Raises:
-        TileTypeError: there is not one integer index per dimension, or `value` does not fit the array.
+        TileTypeError: there is not one integer index per dimension, or `value` does not match the array.
         TileValueError: `latency` is out of range.
 
     Example:
@@ -259,11 +259,11 @@ def assume_divisible_by(x: IntegerScalar, divisor: int) -> int:
         divisor: a constant power of two.
 
     Returns:
-        x, with a fact that vectorizes accesses at addresses computed from it.
+        x; the compiler may use the assumption to vectorize accesses whose addresses depend on it.
 
     Raises:
         TileTypeError: x is not an integer scalar, or `divisor` is not a constant power of two.
-        TileValueError: x is a constant and not a multiple.
+        TileValueError: x is a constant that is not a multiple of `divisor`.
 
     Example:
         >>> @ct.kernel

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 def mma(x: Tile, y: Tile, /, acc: Tile, *, use_fast_acc: bool = False) -> Tile:
     """x @ y + acc, accumulated in the element type of `acc`.
 
-    float32 is multiplied as float32; for the tensor cores' tf32 convert both operands with `astype(ct.tfloat32)`.
+    float32 operands are multiplied in float32; to use tf32 tensor cores, convert both with `astype(ct.tfloat32)`.
 
     Args:
         x: a tile of shape (M, K) or (batch, M, K).
         y: a tile of shape (K, N) or (batch, K, N), of the element type of x; int8 and uint8 may be mixed.
-        acc: a tile of shape (M, N) or (batch, M, N), of an accumulator type of the element type of x.
-        use_fast_acc: whether 8-bit floats may be accumulated with less precision.
+        acc: a tile of shape (M, N) or (batch, M, N), of an accumulator type for the element type of x.
+        use_fast_acc: whether products of 8-bit floats may be accumulated with reduced precision.
 
     Returns:
         The products plus `acc`, in the type of `acc`.
@@ -47,7 +47,7 @@ def matmul(x: Tile, y: Tile, /) -> Tile:
         y: a tile of shape (K, N) or (batch, K, N); a vector is one column.
 
     Returns:
-        The products; the axis that a vector lacks is missing in the result too.
+        The product; the row axis of a vector x and the column axis of a vector y are removed.
 
     Raises:
         TileTypeError: shapes do not match, or the common element type cannot be multiplied.
@@ -64,7 +64,7 @@ def matmul(x: Tile, y: Tile, /) -> Tile:
 
 @kernel_function
 def mma_scaled(x: Tile, x_scale: Tile, y: Tile, y_scale: Tile, /, acc: Tile) -> Tile:
-    """(x * x_scale) @ (y * y_scale) + acc, where one scale holds for 16 or 32 neighbors along K.
+    """(x * x_scale) @ (y * y_scale) + acc, where each scale applies to 16 or 32 consecutive elements along K.
 
     Args:
         x: a tile of shape (M, K) or (batch, M, K), of 8-bit or 4-bit floats.

@@ -24,7 +24,7 @@ class PaddingMode(Enum):
 
 
 class RoundingMode(Enum):
-    """The rounding of a floating-point result; FULL and APPROX choose between the precise and the fast function.
+    """The rounding of a floating-point result; FULL and APPROX select the accurate and the fast implementation.
 
     Example:
         >>> @ct.kernel
@@ -44,7 +44,7 @@ class RoundingMode(Enum):
 
 
 class MemoryOrder(Enum):
-    """The order of a memory access relative to those of other blocks; WEAK accesses are not ordered.
+    """The order of a memory access relative to accesses of other blocks; WEAK accesses are not ordered.
 
     Example:
         >>> @ct.kernel
@@ -61,7 +61,7 @@ class MemoryOrder(Enum):
 
 
 class MemoryScope(Enum):
-    """The threads among which an order holds: those of the block, of the GPU, or of the whole system.
+    """The scope of a memory order: the threads of the block, of the GPU, or of the whole system.
 
     Example:
         >>> @ct.kernel

@@ -1,4 +1,4 @@
-"""The types of the operands that functions of kernels take."""
+"""The types of the operands of kernel functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Operand: TypeAlias = Union["Tile", float]
 # Integer scalars: constants, parameters, and results of ct.bid.
 IntegerScalar: TypeAlias = Union["Tile", int]
 Shape: TypeAlias = int | tuple[int, ...]
-# One integer scalar per dimension; of one dimension the scalar itself.
+# One integer scalar per dimension; for one dimension the scalar itself.
 Index: TypeAlias = Union["Tile", int, tuple[Union["Tile", int], ...]]
-# "C", "F", or the axis of the array that each axis of the tile runs along.
+# "C", "F", or the axis of the array that each axis of the tile corresponds to.
 AxisOrder: TypeAlias = str | tuple[int, ...]

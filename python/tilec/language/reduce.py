@@ -27,8 +27,8 @@ def sum(
 
     Args:
         x: the tile, of integers or floats.
-        axis: an axis or several; None reduces all.
-        keepdims: whether reduced axes stay, with extent 1.
+        axis: an axis or a tuple of axes; None reduces all axes.
+        keepdims: whether reduced axes are kept with extent 1.
         rounding_mode: RN (the default), RZ, RM or RP; floats only.
         flush_to_zero: whether subnormal operands and results become zero; float32 only.
 
@@ -36,7 +36,7 @@ def sum(
         The sums in the element type of x; floats are added in an unspecified order.
 
     Raises:
-        TileTypeError: x is of bools, or an axis is out of range.
+        TileTypeError: x has element type bool, or an axis is out of range.
 
     Example:
         >>> @ct.kernel
@@ -62,8 +62,8 @@ def prod(
 
     Args:
         x: the tile, of integers or floats.
-        axis: an axis or several; None reduces all.
-        keepdims: whether reduced axes stay, with extent 1.
+        axis: an axis or a tuple of axes; None reduces all axes.
+        keepdims: whether reduced axes are kept with extent 1.
         rounding_mode: RN (the default), RZ, RM or RP; floats only.
         flush_to_zero: whether subnormal operands and results become zero; float32 only.
 
@@ -71,7 +71,7 @@ def prod(
         The products in the element type of x; floats are multiplied in an unspecified order.
 
     Raises:
-        TileTypeError: x is of bools, or an axis is out of range.
+        TileTypeError: x has element type bool, or an axis is out of range.
 
     Example:
         >>> @ct.kernel
@@ -95,16 +95,16 @@ def max(
 
     Args:
         x: the tile, of integers or floats.
-        axis: an axis or several; None reduces all.
-        keepdims: whether reduced axes stay, with extent 1.
+        axis: an axis or a tuple of axes; None reduces all axes.
+        keepdims: whether reduced axes are kept with extent 1.
         flush_to_zero: whether subnormal operands and results become zero; float32 only.
-        propagate_nan: whether a NaN among the elements is the result; otherwise NaNs are ignored.
+        propagate_nan: whether the result is NaN if an element is; otherwise NaNs are ignored.
 
     Returns:
         The maxima in the element type of x.
 
     Raises:
-        TileTypeError: x is of bools, or an axis is out of range.
+        TileTypeError: x has element type bool, or an axis is out of range.
 
     Example:
         >>> @ct.kernel
@@ -128,16 +128,16 @@ def min(
 
     Args:
         x: the tile, of integers or floats.
-        axis: an axis or several; None reduces all.
-        keepdims: whether reduced axes stay, with extent 1.
+        axis: an axis or a tuple of axes; None reduces all axes.
+        keepdims: whether reduced axes are kept with extent 1.
         flush_to_zero: whether subnormal operands and results become zero; float32 only.
-        propagate_nan: whether a NaN among the elements is the result; otherwise NaNs are ignored.
+        propagate_nan: whether the result is NaN if an element is; otherwise NaNs are ignored.
 
     Returns:
         The minima in the element type of x.
 
     Raises:
-        TileTypeError: x is of bools, or an axis is out of range.
+        TileTypeError: x has element type bool, or an axis is out of range.
 
     Example:
         >>> @ct.kernel
@@ -154,14 +154,14 @@ def argmax(x: Operand, /, axis: int | None = None, *, keepdims: bool = False, pr
     Args:
         x: the tile, of integers or floats.
         axis: the axis; None searches the flattened tile.
-        keepdims: whether the reduced axis stays, with extent 1.
+        keepdims: whether the reduced axis is kept with extent 1.
         propagate_nan: whether the first NaN counts as the largest element; otherwise NaNs are ignored.
 
     Returns:
         The indices, int32.
 
     Raises:
-        TileTypeError: x is of bools, or the axis is out of range.
+        TileTypeError: x has element type bool, or the axis is out of range.
 
     Example:
         >>> @ct.kernel
@@ -178,14 +178,14 @@ def argmin(x: Operand, /, axis: int | None = None, *, keepdims: bool = False, pr
     Args:
         x: the tile, of integers or floats.
         axis: the axis; None searches the flattened tile.
-        keepdims: whether the reduced axis stays, with extent 1.
+        keepdims: whether the reduced axis is kept with extent 1.
         propagate_nan: whether the first NaN counts as the smallest element; otherwise NaNs are ignored.
 
     Returns:
         The indices, int32.
 
     Raises:
-        TileTypeError: x is of bools, or the axis is out of range.
+        TileTypeError: x has element type bool, or the axis is out of range.
 
     Example:
         >>> @ct.kernel
@@ -205,14 +205,14 @@ def reduce(
     *,
     keepdims: bool = False,
 ) -> Tile | tuple[Tile, ...]:
-    """A reduction by a function of the user along one axis.
+    """Reduces tiles along one axis with a user-defined function.
 
     Args:
         x: a tile, or a tuple of n tiles of one shape that are reduced together.
         axis: the axis.
         func: combines two scalars into one; for n tiles it takes 2n scalars and returns n. It must be associative.
-        identity: the constant that `func` combines with any x to x, one per tile.
-        keepdims: whether the reduced axis stays, with extent 1.
+        identity: the identity e of `func`, a constant: func(e, x) == x. One per tile.
+        keepdims: whether the reduced axis is kept with extent 1.
 
     Returns:
         The reduced tile, or a tuple of n of them.

@@ -23,7 +23,7 @@ def cumsum(
     rounding_mode: RoundingMode | None = None,
     flush_to_zero: bool = False,
 ) -> Tile:
-    """The sums of the elements up to each element along an axis.
+    """The cumulative sum along an axis.
 
     Args:
         x: the tile, of integers or floats.
@@ -36,7 +36,7 @@ def cumsum(
         The sums, in the element type and shape of x.
 
     Raises:
-        TileTypeError: x is of bools, or the axis is out of range.
+        TileTypeError: x has element type bool, or the axis is out of range.
 
     Example:
         >>> @ct.kernel
@@ -56,7 +56,7 @@ def cumprod(
     rounding_mode: RoundingMode | None = None,
     flush_to_zero: bool = False,
 ) -> Tile:
-    """The products of the elements up to each element along an axis.
+    """The cumulative product along an axis.
 
     Args:
         x: the tile, of integers or floats.
@@ -69,7 +69,7 @@ def cumprod(
         The products, in the element type and shape of x.
 
     Raises:
-        TileTypeError: x is of bools, or the axis is out of range.
+        TileTypeError: x has element type bool, or the axis is out of range.
 
     Example:
         >>> @ct.kernel
@@ -89,13 +89,13 @@ def scan(
     *,
     reverse: bool = False,
 ) -> Tile | tuple[Tile, ...]:
-    """A scan by a function of the user along one axis.
+    """Scans tiles along one axis with a user-defined function.
 
     Args:
         x: a tile, or a tuple of n tiles of one shape that are scanned together.
         axis: the axis.
         func: combines two scalars into one; for n tiles it takes 2n scalars and returns n. It must be associative.
-        identity: the constant that `func` combines with any x to x, one per tile.
+        identity: the identity e of `func`, a constant: func(e, x) == x. One per tile.
         reverse: whether to start at the end of the axis.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Creation of tiles and changes of their shapes. Shapes are constants; each extent is a power of two."""
+"""Functions that create tiles and change their shapes. Shapes are constants; each extent is a power of two."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @kernel_function
 def full(shape: Shape, fill_value: Operand, dtype: DType) -> Tile:
-    """A tile in which every element has one value.
+    """A tile in which every element has the same value.
 
     Args:
         shape: the extents.
@@ -88,7 +88,7 @@ def arange(size: int, /, *, dtype: DType, start: Operand = 0, step: Operand = 1)
         size: the number of elements, a constant power of two.
         dtype: the element type.
         start: the first element, a scalar or a Python number.
-        step: the difference between neighbors, a scalar or a Python number.
+        step: the difference between consecutive elements, a scalar or a Python number.
 
     Returns:
         A tile of shape (size,).
@@ -116,7 +116,7 @@ def broadcast_to(x: Operand, /, shape: Shape) -> Tile:
         A tile of that shape.
 
     Raises:
-        TileTypeError: an extent of x is neither 1 nor that of `shape`.
+        TileTypeError: an extent of x is neither 1 nor equal to the extent of `shape`.
 
     Example:
         >>> @ct.kernel
@@ -132,7 +132,7 @@ def reshape(x: Operand, /, shape: Shape) -> Tile:
 
     Args:
         x: the tile.
-        shape: the extents of the result; one of them may be -1, which stands for the number that fits.
+        shape: the extents of the result; one extent may be -1, and is then computed from the others.
 
     Returns:
         A tile of that shape.
@@ -154,7 +154,7 @@ def permute(x: Tile, /, axes: tuple[int, ...]) -> Tile:
 
     Args:
         x: the tile.
-        axes: the axis of x that each axis of the result is; negative ones count from the end.
+        axes: for each axis of the result the axis of x; negative axes count from the end.
 
     Returns:
         A tile in which axis i is axis axes[i] of x.
@@ -178,8 +178,8 @@ def transpose(x: Tile, /, axis0: int | None = None, axis1: int | None = None) ->
 
     Args:
         x: the tile, of at least two dimensions.
-        axis0: the first axis; a matrix needs none.
-        axis1: the second axis.
+        axis0: the first axis; optional for a tile of two dimensions.
+        axis1: the second axis; optional for a tile of two dimensions.
 
     Returns:
         The transposed tile.
@@ -197,11 +197,11 @@ def transpose(x: Tile, /, axis0: int | None = None, axis1: int | None = None) ->
 
 @kernel_function
 def expand_dims(x: Operand, /, axis: int) -> Tile:
-    """x with a new axis of extent 1; `x[:, None]` is the same as `expand_dims(x, 1)` for one dimension.
+    """x with a new axis of extent 1; for one dimension, `x[:, None]` is equivalent to `expand_dims(x, 1)`.
 
     Args:
         x: the tile.
-        axis: the position of the new axis in the result; negative ones count from the end.
+        axis: the position of the new axis in the result; negative positions count from the end.
 
     Returns:
         A tile with one more dimension.
@@ -223,10 +223,10 @@ def cat(tiles: tuple[Tile, Tile], /, axis: int) -> Tile:
 
     Args:
         tiles: two tiles of one element type and shape.
-        axis: the axis; negative ones count from the end.
+        axis: the axis; a negative axis counts from the end.
 
     Returns:
-        A tile whose extent along `axis` is twice that of one operand.
+        A tile whose extent along `axis` is twice that of each operand.
 
     Raises:
         TileTypeError: there are not two tiles, their types or shapes differ, or `axis` is out of range.
@@ -246,13 +246,13 @@ def extract(x: Tile, /, index: Index, shape: Shape) -> Tile:
     Args:
         x: the tile.
         index: the index of the part, in parts, one integer scalar per dimension.
-        shape: the extents of the part, one per dimension; () is one element as a scalar.
+        shape: the extents of the part, one per dimension; () extracts one element as a scalar.
 
     Returns:
         A tile of that shape.
 
     Raises:
-        TileTypeError: `shape` does not divide the shape of x, or their dimensions differ in number.
+        TileTypeError: `shape` does not divide the shape of x, or the ranks differ.
 
     Example:
         >>> @ct.kernel
@@ -264,7 +264,7 @@ def extract(x: Tile, /, index: Index, shape: Shape) -> Tile:
 
 @kernel_function
 def insert(x: Tile, /, index: Index, value: Operand) -> Tile:
-    """x, divided into parts of the shape of `value`, with one part replaced.
+    """A copy of x, divided into parts of the shape of `value`, in which one part is replaced.
 
     Args:
         x: the tile.
@@ -272,7 +272,7 @@ def insert(x: Tile, /, index: Index, value: Operand) -> Tile:
         value: the new part, of the element type of x.
 
     Returns:
-        A tile of the shape of x; x itself does not change.
+        A tile of the shape of x.
 
     Raises:
         TileTypeError: the shape of `value` does not divide that of x, or element types differ.
@@ -290,14 +290,14 @@ def astile(value: tuple[object, ...] | Operand, /, *, dtype: DType) -> Tile:
     """The numbers of nested tuples as a tile.
 
     Args:
-        value: numbers or scalars in nested tuples; tuples on one level have one length, a power of two.
+        value: numbers or scalars in nested tuples; all tuples of a level have the same length, a power of two.
         dtype: the element type.
 
     Returns:
         A tile with one dimension per level of tuples.
 
     Raises:
-        TileTypeError: the tuples on one level differ in length, or an item is not a scalar.
+        TileTypeError: the tuples of a level differ in length, or an item is not a scalar.
         TileValueError: a number is out of range of `dtype`.
 
     Example:

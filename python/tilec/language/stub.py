@@ -1,4 +1,4 @@
-"""The decorator of functions that can be called in kernels only."""
+"""The decorator of the functions of the kernel language."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def kernel_function(*, on_host: Callable[..., Any]) -> Callable[[Callable[P, R]]
 def kernel_function(
     function: Callable[..., Any] | None = None, *, on_host: Callable[..., Any] | None = None
 ) -> Callable[..., Any]:
-    """A function whose operations the compiler builds; calls in a kernel are bound to its `.signature`.
+    """Decorates a function whose operations the compiler builds; kernel calls are bound to its `signature` attribute.
 
-    On the host it calls `on_host`, or raises CompileError without it.
+    A call on the host calls `on_host`, or raises CompileError if there is none.
     """
     if function is None:
         return lambda decorated: _stub(decorated, on_host)
@@ -38,13 +38,13 @@ def _stub(function: Callable[..., Any], on_host: Callable[..., Any] | None) -> C
 
     @public
     @functools.wraps(function)
-    def outside(*arguments: Any, **keywords: Any) -> Any:
+    def call_on_host(*arguments: Any, **keywords: Any) -> Any:
         if on_host is not None:
             return on_host(*arguments, **keywords)
         raise CompileError(f"'{function.__qualname__}' can be called inside a kernel only")
 
-    outside.signature = inspect.signature(function)  # type: ignore[attr-defined]
-    return outside
+    call_on_host.signature = inspect.signature(function)  # type: ignore[attr-defined]
+    return call_on_host
 
 
 def methods(kind: type) -> dict[str, Callable[..., Any]]:

@@ -1,4 +1,4 @@
-"""Arrays, their tiled views, and tiles, as a kernel sees them. These classes are never instantiated on the host."""
+"""The interfaces of arrays, tiled views and tiles in kernels. These classes are never instantiated on the host."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _in_kernels_only(name: str) -> NoReturn:
 
 
 class Array:
-    """An array in global memory; loads and stores access it in tiles.
+    """An array in global memory, which kernels access in tiles.
 
     Example:
         >>> @ct.kernel
@@ -51,19 +51,19 @@ class Array:
 
     @kernel_function
     def slice(self, axis: int, start: IntegerScalar, stop: IntegerScalar) -> Array:
-        """The part from `start` to before `stop` along an axis; it shares the memory of the array.
+        """The elements from `start` up to, but not including, `stop` along an axis; shares the memory of the array.
 
         Args:
             axis: the axis, a constant.
             start: the first index, in elements, from 0 to the extent.
-            stop: the index after the last, in elements, up to the extent; below `start` the slice is empty.
+            stop: the index after the last element, up to the extent; if it is less than `start`, the slice is empty.
 
         Returns:
-            An array, whose extent along `axis` is a constant if both bounds are.
+            An array whose extent along `axis` is a constant if both bounds are constants.
 
         Raises:
             TileTypeError: a bound is not an integer scalar, or the axis is out of range.
-            TileValueError: constant bounds are negative or in the wrong order.
+            TileValueError: a constant bound is negative, or a constant `stop` is less than a constant `start`.
 
         Example:
             >>> @ct.kernel
@@ -85,14 +85,14 @@ class Array:
         Args:
             tile_shape: the extents of each tile, one constant power of two per dimension.
             padding_mode: the value of elements outside the array.
-            traversal_steps: the distances between tiles in elements, by default `tile_shape`; tiles overlap if they
-                are smaller, and have gaps between them if they are larger.
+            traversal_steps: the distances between tiles in elements, `tile_shape` by default. Smaller distances make
+                tiles overlap; larger distances leave gaps between them.
 
         Returns:
             The view.
 
         Raises:
-            TileTypeError: `tile_shape` or `traversal_steps` does not fit the dimensions of the array.
+            TileTypeError: `tile_shape` or `traversal_steps` does not match the rank of the array.
 
         Example:
             >>> @ct.kernel
@@ -126,7 +126,7 @@ class TiledView:
 
     @property
     def traversal_steps(self) -> tuple[int, ...]:
-        """The distances between neighboring tiles in elements, constants."""
+        """The distances between consecutive tiles in elements, constants."""
         _in_kernels_only("traversal_steps")
 
     @kernel_function
@@ -137,7 +137,7 @@ class TiledView:
             axis: the axis, a constant.
 
         Returns:
-            An int32 scalar; a constant if the extent of the array is one.
+            An int32 scalar, or a constant if the extent of the array is constant.
 
         Raises:
             TileTypeError: the axis is out of range.
@@ -163,7 +163,7 @@ class TiledView:
         Args:
             index: the index of the tile, one integer scalar per dimension.
             check_bounds: False asserts that the tile lies in the array; otherwise the behavior is undefined.
-            latency: hint, from 1 (low) to 10 (high): how much latency the load is expected to have.
+            latency: hint, from 1 (low) to 10 (high): the expected latency of the load.
             allow_tma: hint: whether TMA may be used.
 
         Returns:
@@ -196,11 +196,11 @@ class TiledView:
             index: the index of the tile, one integer scalar per dimension.
             tile: the tile, broadcast to `tile_shape`.
             check_bounds: False asserts that the tile lies in the array; otherwise the behavior is undefined.
-            latency: hint, from 1 (low) to 10 (high): how much latency the store is expected to have.
+            latency: hint, from 1 (low) to 10 (high): the expected latency of the store.
             allow_tma: hint: whether TMA may be used.
 
         Raises:
-            TileTypeError: the tile does not broadcast to `tile_shape` or does not fit the element type.
+            TileTypeError: the tile cannot be broadcast to `tile_shape` or converted to the element type.
             TileValueError: `latency` is out of range.
 
         Example:
@@ -216,7 +216,7 @@ class TiledView:
 class Tile:
     """An immutable block of elements whose shape is known at compile time; a scalar has shape ().
 
-    Operators apply to each element, and promote and broadcast their operands as ct.add, ct.less and so on do.
+    Operators are elementwise, and promote and broadcast their operands like the functions ct.add, ct.less, ...
 
     Example:
         >>> @ct.kernel
@@ -242,7 +242,7 @@ class Tile:
         """The number of dimensions, a constant."""
         _in_kernels_only("ndim")
 
-    # Functions of the language whose first parameter is the tile.
+    # Functions whose first parameter is a tile are also methods.
     astype = convert.astype
     extract = shapes.extract
     reshape = shapes.reshape
@@ -267,11 +267,11 @@ class Tile:
         """
 
     def _binary(self, other: Tile | float, /) -> Tile:
-        """Element by element; a number takes the type of the tile."""
+        """The elementwise result; a number is converted to the element type of the tile."""
         _in_kernels_only("operators of tiles")
 
     def _unary(self) -> Tile:
-        """Element by element."""
+        """The elementwise result."""
         _in_kernels_only("operators of tiles")
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = _binary

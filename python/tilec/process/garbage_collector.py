@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def suspended_garbage_collector() -> Iterator[None]:
-    """Suspends the collector in its body: readers keep every object they create, so a collection frees none."""
+    """Suspends the collector in its body: readers retain all objects they create, so a collection would free none."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Texts nest up to 1024 levels, and readers and printers make several calls per level.
+# Text may nest 512 levels deep, and readers and printers make several calls per level.
 _CALLS = 10_000
 
 

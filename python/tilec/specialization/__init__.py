@@ -1,1 +1,1 @@
-"""Signatures of kernels, from the arguments of a call and from text."""
+"""Derives signatures of kernels from the arguments of a call and from text."""

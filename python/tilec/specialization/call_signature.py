@@ -1,4 +1,4 @@
-"""The signature of a call, specialized for the strides and alignment of its arrays."""
+"""Derives the signature of a call, specialized for the strides and the alignment of its arrays."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 
 def arguments_of_call(kernel: Kernel, arguments: Sequence[object]) -> tuple[Argument, ...]:
-    """Element types, ranks, unit strides and 16-byte alignment of arrays; types of scalars; values of constants.
+    """The arguments of the signature of a call: the properties of arrays, types of scalars and values of constants.
 
-    Calls that agree in everything the code relies on have the same signature, and share a compiled kernel.
-    Raises InputError if an argument does not fit its parameter.
+    The properties of an array are its element type, rank, unit strides, divisors of strides, and alignment.
+    Calls whose arguments agree in these properties have the same signature and share a compiled kernel.
+    Raises InputError if an argument does not match its parameter.
     """
     if len(arguments) != len(kernel.parameters):
         names = ", ".join(kernel.parameters)
@@ -52,7 +53,7 @@ def _constant(name: str, value: object) -> bool | int | float | str | None | DTy
     )
 
 
-def _scalar(name: str, value: object, forced: DType | None) -> DType:
+def _scalar(name: str, value: object, annotated: DType | None) -> DType:
     if isinstance(value, np.generic):
         dtype = from_numpy(value.dtype)
         if dtype is not None:
@@ -60,7 +61,7 @@ def _scalar(name: str, value: object, forced: DType | None) -> DType:
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):
-        for dtype in (forced,) if forced else (int32, int64):
+        for dtype in (annotated,) if annotated else (int32, int64):
             least, greatest = dtype.range
             if least <= value <= greatest:
                 return dtype
@@ -75,10 +76,10 @@ def _array(name: str, array: ArrayView, annotation: ArrayAnnotation) -> ArrayArg
     element = from_numpy(array.dtype)
     if element is None:
         raise InputError(f"argument '{name}': arrays of {array.dtype} cannot be passed to a kernel")
-    for what, values in (("extent", array.shape), ("stride", array.strides)):
+    for quantity, values in (("extent", array.shape), ("stride", array.strides)):
         for value in values:
             if not 0 <= value <= int32.range[1]:
-                raise InputError(f"argument '{name}': a {what} of {value} is outside of 0 to {int32.range[1]}")
+                raise InputError(f"argument '{name}': a {quantity} of {value} is outside of 0 to {int32.range[1]}")
     static_shape = _dimensions(name, annotation.static_shape_dims, rank)
     static_strides = _dimensions(name, annotation.static_stride_dims, rank)
     per_alignment = elements_per(DEFAULT_ALIGNMENT, element)

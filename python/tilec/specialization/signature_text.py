@@ -1,4 +1,4 @@
-"""Reader of the text form of signatures; tilec.signature describes the grammar."""
+"""Parses the text form of signatures; tilec.signature describes the grammar."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def arguments_of_text(text: str) -> tuple[Argument, ...]:
-    """The arguments in the order in which they are written; raises InputError with a caret into the text."""
+    """The arguments in the order of the text; raises InputError with a caret into the text."""
     return _Reader(text).arguments()
 
 
@@ -45,7 +45,7 @@ class _Reader:
         while self._take(","):
             arguments.append(self._argument())
         if self.kind != "end":
-            self._fail("expected ',' or the end")
+            self._fail("expected ',' or the end of the signature")
         return tuple(arguments)
 
     def _argument(self) -> Argument:
@@ -74,7 +74,8 @@ class _Reader:
         if strides is None:
             strides = [(None, None)] * (len(extents) - 1) + [(1, None)] * bool(extents)
         if len(strides) != len(extents):
-            self._fail(f"'{name}' has {len(extents)} extents and {len(strides)} strides, expected as many")
+            counts = f"{len(extents)} extents and {len(strides)} strides"
+            self._fail(f"'{name}' has {counts}: expected one stride per extent")
         return ArrayArgument(
             name,
             element.element,
@@ -92,14 +93,14 @@ class _Reader:
             items.append(item())
         return items
 
-    def _extent(self, what: str) -> tuple[int | None, int | None]:
-        """The value, or None, and the divisor that was written, or None."""
+    def _extent(self, expected: str) -> tuple[int | None, int | None]:
+        """The value and the divisor of an extent or stride; each is None if the text does not specify it."""
         if self.kind == "integer":
             start, value = self.start, int(self._expect("integer", ""))
             if value < 0:
-                self._fail(f"expected {what} of at least 0, got {value}", start)
+                self._fail(f"expected {expected} of at least 0, got {value}", start)
             return value, None
-        self._need("?", f"{what}: an integer, '?' or '?%n'")
+        self._need("?", f"{expected}: an integer, '?' or '?%n'")
         if not self._take("%"):
             return None, None
         start, divisor = self.start, int(self._expect("integer", "a divisor after '%'"))

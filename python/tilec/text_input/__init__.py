@@ -1,1 +1,1 @@
-"""What a user gives as text or bytes: decoded, told apart, parsed, verified."""
+"""Input as text or bytes: decoding, detection of the stage, parsing and verification."""

@@ -1,4 +1,4 @@
-"""The text of a file's bytes."""
+"""Decodes the content of a text file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tilec.errors import InputError
 
 
 def decoded(content: bytes, file: str) -> str:
-    """UTF-8 text, without a byte order mark; raises InputError if it is not."""
+    """UTF-8 text without its byte order mark; raises InputError if the content is not text."""
     zero = content.find(0)
     if zero >= 0:
         raise InputError(f"{file} is neither text nor Tile IR bytecode: NUL byte at offset {zero}")

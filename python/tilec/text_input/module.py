@@ -1,4 +1,4 @@
-"""Tile IR modules as values: read from text or bytecode, verified, printed."""
+"""The class Module: reads, verifies and prints Tile IR modules as text or bytecode."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class Module:
             The module.
 
         Raises:
-            InputError: the text cannot be read, at its line.
-            VerificationError: the module breaks a rule, at its line.
+            InputError: the text cannot be parsed, with its line.
+            VerificationError: the module violates a rule, with its line.
 
         Example:
             >>> module = ct.Module.parse("cuda_tile.module @m { entry @nothing() { return } }")
@@ -87,8 +87,8 @@ class Module:
             The module.
 
         Raises:
-            InputError: the file cannot be read, at its line.
-            VerificationError: the module breaks a rule, at its line.
+            InputError: the file cannot be read or parsed, with its line.
+            VerificationError: the module violates a rule, with its line.
 
         Example:
             >>> import tempfile, pathlib
@@ -109,11 +109,11 @@ class Module:
         """Checks the rules of the dialect.
 
         Args:
-            hints: whether optimization hints that have no effect are errors too; by default they are ignored, as
-                NVIDIA's tools do.
+            hints: whether optimization hints without effect are errors; by default they are ignored, as by NVIDIA's
+                tools.
 
         Raises:
-            VerificationError: an operation breaks a rule, at its line.
+            VerificationError: an operation violates a rule, with its line.
 
         Example:
             >>> ct.Module.parse("cuda_tile.module @m { entry @nothing() { return } }").verify(hints=True)
@@ -127,26 +127,26 @@ class Module:
         except ir.MLIRError as error:
             raise verification_error(error, self._file) from None
         if hints:
-            self._refuse_hints()
+            self._verify_hints()
 
-    def _refuse_hints(self) -> None:
-        wrong = hint_warnings(self.ir)
-        if wrong:
-            (location, message), *rest = wrong
+    def _verify_hints(self) -> None:
+        found = hint_warnings(self.ir)
+        if found:
+            (location, message), *rest = found
             notes = [Note(other, source_location(at, self._file)) for at, other in rest]
             raise VerificationError(message, source_location(location, self._file), notes)
 
     def warnings(self, hints: bool = False) -> list[CompilerWarning]:
-        """Reports what is legal but likely a mistake, such as a misspelled field.
+        """Reports valid input that is likely a mistake, such as a misspelled field.
 
         Args:
-            hints: whether to report optimization hints that have no effect too.
+            hints: whether to also report optimization hints without effect.
 
         Returns:
             The warnings.
 
         Raises:
-            Nothing: every module can be searched.
+            Nothing.
 
         Example:
             >>> ct.Module.parse("cuda_tile.module @m { entry @nothing() { return } }").warnings()
@@ -161,15 +161,15 @@ class Module:
         """Prints the module; `parse` reads every form.
 
         Args:
-            generic: False is Tile IR assembly, True the generic form of MLIR with the dialects of tilec, "nvidia" the
-                generic form with the attributes and types of NVIDIA's tools.
-            locations: whether the text holds the location of each operation.
+            generic: False for Tile IR assembly, True for the generic form of MLIR with the dialects of tilec, "nvidia"
+                for the generic form with the attributes and types of NVIDIA's tools.
+            locations: whether the text includes the source location of each operation.
 
         Returns:
             The text.
 
         Raises:
-            InputError: an attribute has no form in the text.
+            InputError: an attribute cannot be printed in this form.
 
         Example:
             >>> print(ct.Module.parse("cuda_tile.module @m { entry @nothing() { return } }").to_text())
@@ -191,19 +191,19 @@ class Module:
     def to_bytecode(self, version: str | None = None) -> bytes:
         """Writes Tile IR bytecode.
 
-        Bytecode lacks the name of the module, locations of globals and arguments, and attributes that are not fields
-        of their operation.
+        Bytecode cannot represent the name of the module, locations of globals and arguments, and attributes that are
+        not fields of their operation.
 
         Args:
-            version: the version of the format, such as "13.1"; None is the newest.
+            version: the version of the format, such as "13.1"; None for the newest.
 
         Returns:
             The bytes.
 
         Raises:
             UsageError: the version is unknown.
-            InputError: an operation needs a later version, at its line.
-            VerificationError: the module breaks a rule.
+            InputError: an operation needs a later version, with its line.
+            VerificationError: the module violates a rule.
 
         Example:
             >>> ct.Module.parse("cuda_tile.module @m { entry @nothing() { return } }").to_bytecode("13.1")[1:7].decode()
@@ -218,7 +218,7 @@ class Module:
 
     @property
     def entries(self) -> list[str]:
-        """The names of the kernels in order."""
+        """The names of the entries, in their order in the module."""
         operations = [op.operation for op in self.ir.body.operations]
         return [op.attributes["sym_name"].value for op in operations if op.name == "cuda_tile.entry"]
 

@@ -1,4 +1,4 @@
-"""What a compile starts from: a kernel, a module, the text of a stage, or the path of any of them."""
+"""Opens the source of a compile: a kernel, a module, the text of a stage, or the path of one of these."""
 
 from __future__ import annotations
 
@@ -13,15 +13,22 @@ from tilec.runtime.launch_comment import split_launch_comment
 from tilec.runtime.metadata import Metadata
 from tilec.text_input.decoding import decoded
 
-# The name of the standard input in place of a path.
+# The path that denotes standard input.
 STANDARD_INPUT = "-"
 
 
 @dataclass(frozen=True)
 class Source:
-    """The value of the stage it is of (None: a kernel), how messages call it, and the target it is already bound to.
+    """The source of a compile.
 
-    `metadata` are the launch metadata that PTX carries with it.
+    Attributes:
+        value: The kernel, module or PTX text.
+        stage: The stage of the value; None for a kernel.
+        name: The name of the source in messages.
+        text: The text of the stage, if the source is text.
+        target: The target that the source is already compiled for, if any.
+        path: The file of the source, if any.
+        metadata: The launch metadata in the comment of PTX text, if any.
     """
 
     value: Any
@@ -34,9 +41,9 @@ class Source:
 
 
 def open_source(given: Any) -> Source:
-    """The source behind a kernel, a Module, an ir.Module, text, bytes, a path, `file.py:kernel`, or `-`.
+    """Opens a kernel, a Module, text, bytes, a path, `file.py:kernel`, or `-` (standard input).
 
-    Raises InputError for a file that cannot be read or a text with a mistake, UsageError for anything else.
+    Raises InputError for a file that cannot be read or a text that is invalid, UsageError for any other object.
     """
     if hasattr(given, "to_tile"):
         return Source(given, None, given.name)
@@ -69,7 +76,7 @@ def _read(path: Path) -> str | bytes:
 
 
 def _text_or_bytecode(content: bytes, name: str) -> str | bytes:
-    # Artifacts run where the dialects are not installed, so that these are imported by who compiles.
+    # Artifacts run without the dialects, so that only a compile imports them.
     from tilec.dialect.bytecode.tags import is_bytecode
 
     if is_bytecode(content):
@@ -91,7 +98,7 @@ def _from_text(text: str | bytes, name: str, path: Path | None) -> Source:
 
 
 def _bound_target(module: Any) -> str | None:
-    """The target attribute of the kernels in a module, None where they have none, as in Tile IR."""
+    """The target attribute of the kernels in a module; None for Tile IR, whose entries have no target."""
     for operation in module.body.operations:
         if operation.operation.name in ("tile_gpu.kernel", "ptx.entry"):
             return operation.operation.attributes["target"].value
@@ -99,7 +106,7 @@ def _bound_target(module: Any) -> str | None:
 
 
 def signature_of(kernel: Any, signature: Any) -> Any:
-    """The signature, read from its text where it is one; UsageError that shows the form where there is none."""
+    """The signature, parsed if it is text; raises UsageError with an example if it is None."""
     from tilec.signature import parse
 
     if signature is None:

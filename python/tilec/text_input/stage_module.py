@@ -1,4 +1,4 @@
-"""Modules of tile_gpu and ptx: read from assembly or the generic form, verified, printed."""
+"""Reads, verifies and prints modules of tile_gpu and ptx, in assembly or the generic form."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tilec.dialect.stage_assembly.printer import print_stage
 from tilec.dialect.stage_assembly.reader import read_stage
 from tilec.process.recursion_limit import deep_recursion
 
-# The generic form of an operation of ours, which MLIR reads.
+# The generic form of an operation of tile_gpu or ptx. MLIR parses a text that contains it.
 _GENERIC = re.compile(r'"(?:tile_gpu|ptx)\.\w+"\s*\(')
 _STRINGS_AND_COMMENTS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?!\s*\()|//[^\n]*')
 
 
 @deep_recursion()
 def read_stage_module(text: str, file: str) -> ir.Module:
-    """The verified module of a text in assembly or in the generic form; a TilecError at the place of a mistake.
+    """The verified module of a text in assembly or generic form; raises TilecError with the location of an error.
 
-    Operations without a location in the text are where the text has them.
+    An operation without a location has its position in the text as its location.
     """
     check_limits(text, file)
     if not _GENERIC.search(_STRINGS_AND_COMMENTS.sub("", text)):
@@ -44,7 +44,7 @@ def read_stage_module(text: str, file: str) -> ir.Module:
 
 @deep_recursion()
 def stage_module_text(module: ir.Module, generic: bool = False, locations: bool = False) -> str:
-    """Assembly, or MLIR's generic form; `locations` adds where each operation came from."""
+    """The module in assembly or in MLIR's generic form; `locations` adds the source location of each operation."""
     if not generic:
         return print_stage(module, locations)
     with module.context:
@@ -52,7 +52,7 @@ def stage_module_text(module: ir.Module, generic: bool = False, locations: bool 
 
 
 def _name_file(operation: ir.Operation, file: str) -> None:
-    """Locations in the text that MLIR read, which it gives no name, are locations in the file."""
+    """Replaces the placeholder file name of locations in parsed text with the name of the file."""
     location = operation.location
     if isinstance(location, ir.FileLineColLoc) and location.filename == UNNAMED:
         operation.location = ir.Location.file(file, location.start_line, location.start_col)
