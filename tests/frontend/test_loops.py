@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -212,6 +213,34 @@ def test_a_loop_that_is_left_becomes_a_loop_operation(tile_text: Callable[[Any, 
 
     text = tile_text(kernel, "out: i32[?], n: i32")
     assert " = loop iter_values" in text and " = for " not in text
+
+
+@pytest.mark.parametrize(
+    ("bounds", "guarded"),
+    [
+        ("n", False),
+        ("3, n", False),
+        ("0, n, 4", True),
+        ("0, 100, n", True),
+        ("n, 2**31 - 4, 4", False),
+        ("n, 2**31 - 3, 4", True),
+        ("0, 2**31 - 1, 2**30", True),
+        ("1, 2**31 - 1, 2**29", True),
+        ("1, 2**31 - 1, 715827882", False),
+        ("9, 3, 2**31 - 1", False),
+    ],
+)
+def test_only_a_counter_that_may_overflow_is_kept_from_it(
+    tile_text: Callable[[Any, str], str], tmp_path: Path, bounds: str, guarded: bool
+) -> None:
+    """A loop with `break` steps to at most the bound, unless counter + step always fits the type."""
+    path = tmp_path / "kernel.py"
+    lines = [f"for i in range({bounds}):", "    if out.shape[0] < i:", "        break", "    ct.store(out, (i,), i)"]
+    path.write_text("\n    ".join(["def kernel(out, n):", *lines]) + "\n")
+    scope: dict[str, Any] = {"ct": ct}
+    exec(compile(path.read_text(), path, "exec"), scope)
+    text = tile_text(ct.kernel(scope["kernel"]), "out: i32[?], n: i32")
+    assert ("mini" in text) == guarded
 
 
 def test_a_type_that_changes_is_an_error_at_the_assignment(complaint: Any) -> None:

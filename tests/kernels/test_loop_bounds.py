@@ -1,4 +1,4 @@
-"""Loops run the right number of iterations for all bounds: the interpreter and PTX agree with Python integers."""
+"""Loops run the right number of iterations for all bounds: the interpreter and PTX agree with Python's range."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tilec
+import tilec as ct
 
 TYPES = ("i8", "i16", "i32", "i64")
 SIGNS = ("", "unsigned ")
@@ -178,3 +179,81 @@ def test_prefetched_copies_match_the_iterations(type, sign, target, roles, pipel
         c[:] = -1
         tilec.run(compiled, (1,), [a, b, c, *map(as_i64, bounds)], backend="simulate", step_limit=400_000)
         assert np.all(c == K * trips(*bounds)), bounds
+
+
+@ct.kernel
+def loop_that_may_be_left(out, lower64, upper64, step64, most, dtype: ct.Constant, kind: ct.Constant[str]):
+    """Stores the number of iterations and the sum of the counters; iteration number `most` ends the loop."""
+    lower, upper, step = lower64.astype(dtype), upper64.astype(dtype), step64.astype(dtype)
+    visited, total = ct.int64(0), ct.int64(0)
+    for i in range(lower, upper, step):
+        if visited == most:
+            if kind == "return":
+                ct.store(out, (0,), visited)
+                ct.store(out, (1,), total)
+                return
+            else:
+                break
+        visited += 1
+        if kind == "continue":
+            if visited % 2 == 0:
+                continue
+        total += i.astype(ct.int64)
+    ct.store(out, (0,), visited)
+    ct.store(out, (1,), total)
+
+
+@ct.kernel
+def loop_of_constants(
+    out, most, lower: ct.Constant[int], upper: ct.Constant[int], step: ct.Constant[int], dtype: ct.Constant
+):
+    """As above, with constant bounds and `break`."""
+    visited, total = ct.int64(0), ct.int64(0)
+    for i in range(dtype(lower), dtype(upper), dtype(step)):
+        if visited == most:
+            break
+        visited += 1
+        total += i.astype(ct.int64)
+    ct.store(out, (0,), visited)
+    ct.store(out, (1,), total)
+
+
+# More iterations than any loop has, and a number that ends most loops early.
+NEVER, EARLY = 1_000, 2
+
+
+def left_after(most: int, bounds: tuple[int, int, int], kind: str) -> list[int]:
+    """The number of iterations and the sum of the counters, by Python's range."""
+    counters = list(range(*bounds))[:most]
+    return [len(counters), as_i64(sum(counters[::2] if kind == "continue" else counters))]
+
+
+@pytest.mark.parametrize("kind", ["break", "return", "continue"])
+@pytest.mark.parametrize("sign", SIGNS, ids=("signed", "unsigned"))
+@pytest.mark.parametrize("type", TYPES)
+def test_range_that_may_be_left(type, sign, kind, target):
+    dtype = f"{'u' if sign else 'i'}{type[1:]}"
+    signature = f"out: i64[?], lower64: i64, upper64: i64, step64: i64, most: i32, dtype={dtype}, kind='{kind}'"
+    # A `return` in a loop is not compiled.
+    backends = ("interpret",) if kind == "return" else ("interpret", "simulate")
+    stop = "tile" if kind == "return" else "ptx"
+    compiled = tilec.compile(loop_that_may_be_left, signature=signature, target=target, stop=stop)
+    for bounds in cases(type, sign, 20):
+        for backend, most in product(backends, (NEVER, EARLY)):
+            out = np.zeros(2, np.int64)
+            settings = {"step_limit": 200_000} if backend == "simulate" else {}
+            tilec.run(compiled, (1,), [out, *map(as_i64, bounds), most], backend=backend, **settings)
+            assert out.tolist() == left_after(most, bounds, kind), (bounds, backend)
+
+
+@pytest.mark.parametrize("sign", SIGNS, ids=("signed", "unsigned"))
+@pytest.mark.parametrize("type", TYPES)
+def test_constant_range_that_may_be_left(type, sign):
+    dtype = f"{'u' if sign else 'i'}{type[1:]}"
+    for lower, upper, step in cases(type, sign, 14):
+        signature = f"out: i64[?], most: i32, lower={lower}, upper={upper}, step={step}, dtype={dtype}"
+        compiled = tilec.compile(loop_of_constants, signature=signature, target="sm_100a", stop="ptx")
+        for most in (NEVER, EARLY):
+            out = np.zeros(2, np.int64)
+            tilec.run(compiled, (1,), [out, most], backend="simulate", step_limit=200_000)
+            assert out.tolist() == left_after(most, (lower, upper, step), "break"), (lower, upper, step)

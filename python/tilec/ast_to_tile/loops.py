@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.arith import binary, common_dtype, compare, invert
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.iteration import is_static_iteration, unroll
@@ -19,6 +20,7 @@ from tilec.ast_to_tile.values import KernelValue, Operand, Range, Tile, Unusable
 from tilec.dialect.fields import MANY_RUNS, run_lengths
 from tilec.dialect.mlir import ir
 from tilec.errors import Note, TileSyntaxError, TileTypeError
+from tilec.language.datatypes import DType
 
 Plans = dict[str, Plan]
 
@@ -37,8 +39,10 @@ def _for(tracer: Tracer, node: ast.For, rest: Sequence[ast.stmt]) -> Flow:
     start, stop, step = _bounds(tracer, bounds)
     counter = node.target.id
     plans = _carried(tracer, node, except_for=counter)
-    run = _for_as_loop if leaves_loop(node.body) else _counted
-    run(tracer, node, counter, plans, start, stop, step)
+    if leaves_loop(node.body):
+        _for_as_loop(tracer, node, counter, plans, start, stop, step, _may_overflow(bounds, start.dtype))
+    else:
+        _counted(tracer, node, counter, plans, start, stop, step)
     tracer.frame.names[counter] = Unusable(
         f"'{counter}' has no value after its loop, which may have zero iterations: assign another name in the loop"
     )
@@ -49,6 +53,19 @@ def _bounds(tracer: Tracer, bounds: Range) -> list[Tile]:
     values = (bounds.start, bounds.stop, bounds.step)
     dtype = common_dtype(_wider_bound(values[0], values[1]), values[2])
     return [to_dtype(tracer.emitter, value, dtype) for value in values]
+
+
+def _may_overflow(bounds: Range, dtype: DType) -> bool:
+    """Whether the counter of the last iteration plus the step may not fit the type of the counter."""
+    start, stop, step = (known(bound) for bound in (bounds.start, bounds.stop, bounds.step))
+    if step == 1:
+        return False
+    if not isinstance(stop, int) or not isinstance(step, int):
+        return True
+    if not isinstance(start, int):
+        return stop - 1 + step > dtype.range[1]
+    counters = range(start, stop, step)
+    return bool(counters) and counters[-1] + step > dtype.range[1]
 
 
 def _wider_bound(x: Operand, y: Operand) -> Operand:
@@ -171,7 +188,16 @@ def _forget(tracer: Tracer, node: ast.For | ast.While, kept: Iterable[str]) -> N
         tracer.frame.names[name] = Unusable(problem, (note,))
 
 
-def _for_as_loop(tracer: Tracer, node: ast.For, name: str, plans: Plans, start: Tile, stop: Tile, step: Tile) -> None:
+def _for_as_loop(
+    tracer: Tracer,
+    node: ast.For,
+    name: str,
+    plans: Plans,
+    start: Tile,
+    stop: Tile,
+    step: Tile,
+    may_overflow: bool,
+) -> None:
     """A `for` with `break`: the loop carries the counter and compares it with the bound first."""
     loop = Loop(tracer.frame, node, exits=[])
     initial = [start.value, *_initial(tracer, plans)]
@@ -182,13 +208,20 @@ def _for_as_loop(tracer: Tracer, node: ast.For, name: str, plans: Plans, start: 
         counter = Tile(arguments[0], start.dtype, ())
         _exit_if(tracer, compare(tracer.emitter, "ge", counter, stop), node)
         # Built at this point, which dominates every `continue`.
-        after.append(binary(tracer.emitter, "add", counter, step).value)
+        advance = _smaller_advance(tracer, counter, stop, step) if may_overflow else step
+        after.append(binary(tracer.emitter, "add", counter, advance).value)
         tracer.frame.assign(name, counter, node.target)
         return _body(tracer, node)
 
     block = _trace(tracer, loop, run, [start.value.type, *_types(plans)])
     _repeat(tracer, loop, node, plans, block, after)
     _close_loop(tracer, loop, node, initial, block)
+
+
+def _smaller_advance(tracer: Tracer, counter: Tile, stop: Tile, step: Tile) -> Tile:
+    """min(step, stop - counter): for a counter below the bound, the difference is exact as an unsigned number."""
+    left = binary(tracer.emitter, "sub", stop, counter)
+    return tracer.emitter.tile("mini", [step, left], step.dtype, (), signedness="unsigned")
 
 
 def _exit_if(tracer: Tracer, condition: Tile, node: ast.AST) -> None:
