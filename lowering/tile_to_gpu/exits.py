@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
@@ -14,39 +15,122 @@ from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
 Finish = Callable[[ir.OpView], list[ir.Value]]
 
 
+@dataclass(frozen=True)
+class _End:
+    """The end of a block: the types that it yields, and the values for a terminator.
+
+    `yield_goes_on`: for a cuda_tile.yield, `finish` also converts the operations that follow the `if` around the block.
+    """
+
+    types: list[ir.Type]
+    finish: Finish
+    yield_goes_on: bool = False
+
+
 def convert_block(
     operations: list[ir.OpView], types: list[ir.Type], finish: Finish, conversion: Conversion
 ) -> list[ir.Value]:
-    """Converts a block and returns the values of `types` that it yields.
+    """Converts a block, each operation once, and returns the values of `types` that it yields.
 
-    The operations after an `if` that can leave move into its branches that continue.
+    The operations after an `if` that can leave move into its branch that continues. If both branches continue, they
+    move into an scf.if below, on a flag that the branches yield.
     """
+    return _convert(operations, _End(types, finish), conversion)
+
+
+def _convert(operations: list[ir.OpView], end: _End, conversion: Conversion) -> list[ir.Value]:
     for number, op in enumerate(operations[:-1]):
         if leaves_early(op):
-            return _branch(op, operations[number + 1 :], types, finish, conversion)
+            rest = operations[number + 1 :]
+            with named_location(op):
+                if _may_repeat(rest, end) or sum(map(_continues, op.operation.regions)) < 2:
+                    return _rest_in_branches(op, rest, end, conversion)
+                return _rest_below_flag(op, rest, end, conversion)
         conversion.operation(op)
-    return finish(operations[-1])
+    return end.finish(operations[-1])
 
 
-def _branch(
-    op: ir.OpView, rest: list[ir.OpView], types: list[ir.Type], finish: Finish, conversion: Conversion
-) -> list[ir.Value]:
-    def continue_after(end: ir.OpView) -> list[ir.Value]:
-        if end.operation.name != YIELD:
-            return finish(end)
-        for result, value in zip(op.operation.results, end.operation.operands, strict=True):
-            if isinstance(result.type, TileType):
-                conversion.set(result, conversion.tile(value, conversion.layouts.get(result)))
-        return convert_block(rest, types, finish, conversion)
+def _may_repeat(rest: list[ir.OpView], end: _End) -> bool:
+    """Whether the rest of a block is a terminator that needs only values."""
+    return len(rest) == 1 and not (end.yield_goes_on and rest[0].operation.name == YIELD)
 
-    with named_location(op):
-        made = ir.Operation.create("scf.if", types, [conversion.get(op.operation.operands[0])], regions=2)
-        for old, new in zip(op.operation.regions, made.regions, strict=True):
-            blocks = list(old.blocks)
-            with ir.InsertionPoint(new.blocks.append()):
-                if blocks:
-                    handed = convert_block(list(blocks[0].operations), types, continue_after, conversion)
-                else:
-                    handed = convert_block(rest, types, finish, conversion)
-                emitter.create("scf.yield", [], handed)
+
+def _continues(branch: ir.Region) -> bool:
+    """Whether the operations after an `if` may follow its branch."""
+    if not len(branch.blocks):
+        return True
+    operations = branch.blocks[0].operations
+    return operations[len(operations) - 1].operation.name == YIELD
+
+
+def _rest_in_branches(op: ir.OpView, rest: list[ir.OpView], end: _End, conversion: Conversion) -> list[ir.Value]:
+    def go_on() -> list[ir.Value]:
+        return _convert(rest, end, conversion)
+
+    def finish(terminator: ir.OpView) -> list[ir.Value]:
+        if terminator.operation.name != YIELD:
+            return end.finish(terminator)
+        results = _tiles(op)
+        for result, value in zip(results, _yielded(terminator, op, conversion), strict=True):
+            conversion.set(result, value)
+        return go_on()
+
+    return _branches(op, _End(end.types, finish, not _may_repeat(rest, end)), go_on, conversion)
+
+
+def _rest_below_flag(op: ir.OpView, rest: list[ir.OpView], end: _End, conversion: Conversion) -> list[ir.Value]:
+    """The branches yield whether they continue, the results of the `if`, and the values of the block's end.
+
+    A branch that continues yields zeros for the last, a branch that leaves for the results.
+    """
+    results = _tiles(op)
+    result_types = [conversion.type(result) for result in results]
+
+    def finish(terminator: ir.OpView) -> list[ir.Value]:
+        if terminator.operation.name == YIELD:
+            values = _yielded(terminator, op, conversion)
+            return [emitter.boolean(True), *values, *map(emitter.zero, end.types)]
+        values = end.finish(terminator)
+        return [emitter.boolean(False), *map(emitter.zero, result_types), *values]
+
+    def go_on() -> list[ir.Value]:
+        return [emitter.boolean(True), *map(emitter.zero, end.types)]
+
+    types = [emitter.integer_type(1), *result_types, *end.types]
+    continues, *values = _branches(op, _End(types, finish), go_on, conversion)
+    for result, value in zip(results, values, strict=False):
+        conversion.set(result, value)
+    made = ir.Operation.create("scf.if", end.types, [continues], regions=2)
+    with ir.InsertionPoint(made.regions[0].blocks.append()):
+        emitter.create("scf.yield", [], _convert(rest, end, conversion))
+    with ir.InsertionPoint(made.regions[1].blocks.append()):
+        emitter.create("scf.yield", [], values[len(results) :])
     return list(made.results)
+
+
+def _branches(
+    op: ir.OpView, end: _End, without_block: Callable[[], list[ir.Value]], conversion: Conversion
+) -> list[ir.Value]:
+    """The values of an scf.if for an `if`; a branch without a block yields those of `without_block`."""
+    made = ir.Operation.create("scf.if", end.types, [conversion.get(op.operation.operands[0])], regions=2)
+    for old, new in zip(op.operation.regions, made.regions, strict=True):
+        blocks = list(old.blocks)
+        with ir.InsertionPoint(new.blocks.append()):
+            values = _convert(list(blocks[0].operations), end, conversion) if blocks else without_block()
+            emitter.create("scf.yield", [], values)
+    return list(made.results)
+
+
+def _tiles(op: ir.OpView) -> list[ir.Value]:
+    """The results that are values of tile_gpu; tokens are not."""
+    return [result for result in op.operation.results if isinstance(result.type, TileType)]
+
+
+def _yielded(terminator: ir.OpView, op: ir.OpView, conversion: Conversion) -> list[ir.Value]:
+    """The values that a yield gives for the results in _tiles()."""
+    pairs = zip(op.operation.results, terminator.operation.operands, strict=True)
+    return [
+        conversion.tile(value, conversion.layouts.get(result))
+        for result, value in pairs
+        if isinstance(result.type, TileType)
+    ]
