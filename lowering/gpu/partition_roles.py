@@ -1,7 +1,8 @@
 """Splits a kernel into up to three roles: `load` issues TMA, `mma` issues tcgen05, `compute` runs everything else.
 
 Each role has its own copy of the control flow and of the scalars it needs; tiles already cross through channels.
-A kernel stays whole if a role needs a value that only another role can compute.
+A role omits loops and branches without operations of its own, so that it needs neither their bounds nor their
+conditions. A kernel stays whole if a role needs a value that only another role can compute.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ class _RoleCopy:
         inside = roles_inside(op)
         if op.name == "scf.while":
             self._copy_while(op, inside)
-        elif inside & {self._role, None} or len(op.results):
+        elif self._role in inside or self._known(op.results):
             made = self._copy_for(op) if op.name == "scf.for" else self._copy_if(op)
             self._copies.update(zip(self._known(op.results), made.results, strict=True))
 

@@ -39,7 +39,9 @@ def _visit(op: ir.Operation, role: str, unknown: set[ir.Value]) -> None:
 
 def _visit_for(op: ir.Operation, role: str, unknown: set[ir.Value]) -> None:
     body = op.regions[0].blocks[0]
-    initial = list(op.operands)[3:]
+    bounds, initial = list(op.operands)[:3], list(op.operands)[3:]
+    if any(bound in unknown for bound in bounds):
+        unknown.update((*op.results, *body.arguments))
     yielded = _visit_block(body, role, unknown)
     for result, argument, sources in zip(
         op.results, list(body.arguments)[1:], zip(initial, yielded, strict=True), strict=True
@@ -49,6 +51,8 @@ def _visit_for(op: ir.Operation, role: str, unknown: set[ir.Value]) -> None:
 
 
 def _visit_if(op: ir.Operation, role: str, unknown: set[ir.Value]) -> None:
+    if op.operands[0] in unknown:
+        unknown.update(op.results)
     yielded = [_visit_block(region.blocks[0], role, unknown) for region in op.regions if len(region.blocks)]
     for index, result in enumerate(op.results):
         if not _may_carry(role, result) or any(values[index] in unknown for values in yielded):

@@ -101,6 +101,23 @@ def test_a_kernel_that_cannot_be_split_into_roles_says_what_is_in_the_way():
     assert "ct.load(N, (0,), (1,))" in str(remark)
 
 
+@ct.kernel
+def stored_under_flag(A, B, C, N):
+    acc = ct.zeros((128, 128), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (128, 64))):
+        acc = ct.mma(ct.load(A, (0, k), (128, 64)), ct.load(B, (k, 0), (64, 128)), acc)
+    if ct.load(N, (0,), (1,)).item() > 0:
+        ct.store(C, (0, 0), acc)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_a_condition_of_stores_alone_leaves_a_kernel_its_roles(target):
+    signature = "A: f16[?,?], B: f16[?,?], C: f32[?,?], N: i32[?]"
+    compiled = ct.compile(stored_under_flag, target=target, signature=signature, stop="gpu")
+    assert [remark for remark in compiled.remarks if remark.topic == "roles"] == []
+    assert "tile_gpu.roles" in compiled.stage("gpu").text
+
+
 def test_spills_and_serialised_instructions_are_said():
     found = remarks(ct.kernel(matmul), MATMUL.format(256, 256, 64), target="sm_90a", stop="cubin")
     assert [topic for topic, _ in found] == ["registers", "registers"]

@@ -161,6 +161,37 @@ def under_if(A, B, C, tm: Const, tn: Const, tk: Const):
 
 
 @ct.kernel
+def stores_under_flags(A, B, C, F, R, tm: Const, tn: Const, tk: Const):
+    """Elements of memory determine what is stored, and how often, but not what is loaded and multiplied."""
+    for i in range(ct.bid(0), ct.num_tiles(A, axis=0, shape=(tm, tk)), ct.num_blocks(0)):
+        acc, chosen = ct.full((tm, tn), 0, dtype=ct.float32), 0
+        for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+            a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+            b = ct.load(B, index=(k, 0), shape=(tk, tn), padding_mode=ZERO)
+            acc = ct.mma(a, b, acc)
+            if ct.load(F, index=(i, k), shape=(1, 1)).item() > 0:
+                chosen = chosen + k + 1
+        if ct.load(F, index=(i, 0), shape=(1, 1)).item() > 0:
+            ct.store(C, index=(i, 0), tile=acc.astype(C.dtype))
+        for j in range(chosen):
+            ct.store(R, index=(i, j), tile=ct.full((1, 1), j + 1, dtype=ct.int32))
+
+
+@ct.kernel
+def rescaled_under_flags(A, B, C, F, tm: Const, tn: Const, tk: Const):
+    """Elements of memory determine whether the accumulator is rescaled after each multiply."""
+    i = ct.bid(0)
+    acc = ct.full((tm, tn), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+        b = ct.load(B, index=(k, 0), shape=(tk, tn), padding_mode=ZERO)
+        acc = ct.mma(a, b, acc)
+        if ct.load(F, index=(i, k), shape=(1, 1)).item() > 0:
+            acc = acc * 0.5
+    ct.store(C, index=(i, 0), tile=acc.astype(C.dtype))
+
+
+@ct.kernel
 def strided(X, Y, rows: Const, columns: Const, row_step: Const, column_step: Const):
     """Tiles that leave gaps along rows and overlap along columns, or the other way round."""
     i, j = ct.bid(0), ct.bid(1)

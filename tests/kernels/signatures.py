@@ -22,6 +22,8 @@ SIGNATURES = {
     "rescaled": [MATMUL],
     "persistent": [MATMUL],
     "under_if": [MATMUL],
+    "stores_under_flags": [f"A: {HALF}, B: {HALF}, C: {HALF}, F: i32[?,?], R: i32[?,?], {TILE}"],
+    "rescaled_under_flags": [f"A: {HALF}, B: {HALF}, C: {HALF}, F: i32[?,?], {TILE}"],
     "strided": [f"X: {HALF}, Y: {HALF}, rows=32, columns=64, row_step=48, column_step=32"],
     "strided_matmul": [f"{MATMUL}, step=48"],
     "softmax": [f"X: {SINGLE}, Y: {SINGLE}, rows=128, columns=256", f"X: {HALF}, Y: {HALF}, rows=128, columns=256"],

@@ -127,6 +127,39 @@ def test_multiply_under_a_condition(target, switches, random):
         assert_within(c, exact, product_tolerance(a * chosen, b, exact, "f2"))
 
 
+# Rows of tiles by steps of K: all flags of a tile, some, none.
+FLAGS = np.array([[1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 0, 1]], np.int32)
+
+
+def test_memory_decides_what_is_stored(target, switches, random):
+    A, B = matrix(random, (4 * 128 - 8, 4 * 64 - 8), "f2"), matrix(random, (4 * 64 - 8, 64), "f2")
+    C, R = np.zeros((len(A), 64), np.float16), np.zeros((4, 12), np.int32)
+    a, b = f64(A, B)
+    stored = np.repeat(FLAGS[:, :1], 128, axis=0)[: len(A)]
+    chosen = FLAGS @ np.arange(1, 5)
+    steps = np.where(np.arange(12) < chosen[:, None], np.arange(1, 13), 0)
+    args = (A, B, C, FLAGS, R, 128, 64, 64)
+    for c, r in run_everywhere(
+        programs.stores_under_flags, (2,), args, (2, 4), target=target, hints=switches, seeds=(0, 1, 2)
+    ):
+        assert_within(c, stored * (a @ b), product_tolerance(a, b, a @ b, "f2"))
+        assert_within(r, steps, 0.0)
+
+
+def test_memory_decides_what_is_rescaled(target, switches, random):
+    A, B = matrix(random, (4 * 128 - 8, 4 * 64 - 8), "f2"), matrix(random, (4 * 64 - 8, 64), "f2")
+    C = np.zeros((len(A), 64), np.float16)
+    a, b = f64(A, B)
+    # The product of step k is halved by the flags of this step and those after it.
+    weights = 0.5 ** np.cumsum(FLAGS[:, ::-1], axis=1)[:, ::-1]
+    weighted = a * np.repeat(np.repeat(weights, 128, axis=0), 64, axis=1)[: a.shape[0], : a.shape[1]]
+    args = (A, B, C, FLAGS, 128, 64, 64)
+    for (c,) in run_everywhere(
+        programs.rescaled_under_flags, (4,), args, (2,), target=target, hints=switches, seeds=(0, 1, 2)
+    ):
+        assert_within(c, weighted @ b, product_tolerance(a, b, weighted @ b, "f2"))
+
+
 @pytest.mark.parametrize("steps", [(48, 32), (32, 96), (16, 64)], ids=["gaps-overlap", "gaps", "overlap"])
 def test_strided_views(target, switches, random, steps):
     X = matrix(random, (144, 200), "f2")
