@@ -51,8 +51,8 @@ SPELLED: dict[str, str] = {}
 def operation_base(dialect: Any, discardable: bool = False) -> Any:
     """Creates the base class of a dialect's operations; subclasses with a `name` are operations.
 
-    `discardable`: they take attributes that are no fields, as operations of MLIR do. The class is made for each dialect
-    because classes of the bindings cannot have two bases.
+    `discardable`: operations accept attributes without a field, as discardable attributes of MLIR. Each dialect has its
+    own class because classes of the bindings cannot have two bases.
     """
 
     class Operation(dialect.Operation):

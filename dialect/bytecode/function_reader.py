@@ -61,7 +61,7 @@ class FunctionReader:
     def _flags(self, cursor: Cursor, name: str) -> int:
         start, flags = cursor.at, cursor.byte()
         if not flags & FunctionFlag.KERNEL:
-            cursor.fail(f"function '{name}' is no kernel, which the public format has no place for", start)
+            cursor.fail(f"function '{name}' is not a kernel, which the public format requires", start)
         if flags & FunctionFlag.PRIVATE:
             cursor.fail(f"kernel '{name}' must have public visibility", start)
         known = _KERNEL_FLAGS | (0 if self._recorded else FunctionFlag.HINTS)

@@ -28,7 +28,7 @@ class OperationLayout:
 
     `operand_layout` says how operands are written: FIXED, each one; COUNTED, all of them after their number; SEGMENTS,
     field by field, a variadic one after its number and an optional one where its bit in `flags` is set. `flags` names
-    the members that have a bit, from bit 0; there is no number of flags at all where it is empty.
+    the members that have a bit, from bit 0; where it is empty, the flags are not written.
     """
 
     operation_class: type[Operation]

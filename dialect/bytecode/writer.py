@@ -1,7 +1,7 @@
 """Tile IR bytecode of a module.
 
-The format has no place for the module's name, the places of globals and of arguments, the order between globals and
-kernels, or attributes that are no fields of their operation (`tilec.signature`); they are not written.
+The format does not encode the module's name, the locations of globals and of arguments, the order between globals and
+kernels, or discardable attributes (`tilec.signature`); they are not written.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ _OPTIONAL = {
 def _name_problem(name: str) -> str | None:
     if _IDENTIFIER.fullmatch(name):
         return None
-    return f"has the name '{name}', which is no identifier of PTX"
+    return f"has the name '{name}', which is not a PTX identifier"
 
 
 def _extent_problem(attributes: ir.OpAttributeMap, name: str) -> str | None:
@@ -88,7 +88,7 @@ def _entries(array: ir.ArrayAttr, name: str, kinds: dict[str, type]) -> tuple[li
             if key not in entry or not isinstance(entry[key], kind):
                 return [], f"needs '{key}' in each entry of '{name}', got {entry}"
         if not _IDENTIFIER.fullmatch(entry["name"].value):
-            return [], f"has '{entry['name'].value}' in '{name}', which is no identifier of PTX"
+            return [], f"has '{entry['name'].value}' in '{name}', which is not a PTX identifier"
     names = [entry["name"].value for entry in entries]
     doubled = next((text for text in names if names.count(text) > 1), None)
     return entries, f"has '{doubled}' twice in '{name}'" if doubled else None

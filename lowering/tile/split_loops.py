@@ -27,7 +27,7 @@ _WIDEST = 32
 # Marks the two parts of a split loop, so that they are not split again.
 MARK = "tilec.split"
 
-# Comparisons that bound one side from above: that side, and whether equality is included.
+# Comparisons that give one side an upper bound: that side, and whether equality is included.
 _UPPER = {
     "less_than": ("lhs", False),
     "less_than_or_equal": ("lhs", True),

@@ -119,7 +119,7 @@ def test_of_records(functions: str, byte: int, message: str) -> None:
     [
         (Kernel(types=("03",)), 18, "expected a function type as signature of 'k', but got 'i32'"),
         (Kernel(types=()), 18, "type index 0 is out of bounds: the table has 0 entries"),
-        (Kernel(flags=0), 19, "function 'k' is no kernel, which the public format has no place for"),
+        (Kernel(flags=0), 19, "function 'k' is not a kernel, which the public format requires"),
         (Kernel(flags=3), 19, "kernel 'k' must have public visibility"),
         (Kernel(flags=0x12, version="13.4"), 19, "unknown bits 0x10 in the flags of 'k'"),
         (Kernel(flags=6, version="13.5"), 19, "unknown bits 0x4 in the flags of 'k'"),

@@ -86,7 +86,7 @@ def test_text_is_needed(b: PtxBuilder) -> None:
         ({"threads": [128, 0, 1]}, "needs three positive numbers in 'threads', got [128, 0, 1]"),
         ({"parameters": [("a", "u64"), ("a", "u32")]}, "has 'a' twice in 'parameters'"),
         ({"parameters": [("a", "pointer")]}, "has a parameter of type 'pointer', expected one of"),
-        ({"parameters": [("1a", "u64")]}, "has '1a' in 'parameters', which is no identifier of PTX"),
+        ({"parameters": [("1a", "u64")]}, "has '1a' in 'parameters', which is not a PTX identifier"),
         ({"cluster": [2, 0]}, "needs three positive numbers in 'cluster'"),
     ],
 )
