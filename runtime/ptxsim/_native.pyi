@@ -1,17 +1,16 @@
-"""The PTX simulator: programs are parsed once and run on the host's own memory."""
+"""The PTX simulator. A program is parsed once and runs on host memory."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 class PtxError(Exception):
-    """The text is not PTX; line and column count from one."""
+    """The text is not PTX; line and column start at one."""
 
     line: int
     column: int
     message: str
 
 class Trap(Exception):
-    """The program did what PTX forbids or leaves open; `line` is of the PTX, `file` and `source_line` of `.loc`."""
+    """The program executed behaviour that PTX forbids or leaves undefined; `file` and `source_line` are from `.loc`."""
 
     kind: str
     message: str
@@ -23,17 +22,18 @@ class Trap(Exception):
     notes: list[str]
 
 class Entry:
-    """A kernel: parameters are (name, size in bytes, alignment); extents that the PTX does not fix are 0."""
+    """A kernel: parameters are (name, size in bytes, alignment); extents that the PTX does not specify are 0."""
 
     name: str
     parameters: list[tuple[str, int, int]]
     required_threads: tuple[int, int, int]
-    max_threads: int
+    max_threads: tuple[int, int, int]
+    parameter_bytes: int
     cluster: tuple[int, int, int]
     shared_bytes: int
 
 class Program:
-    """Parsed PTX; `unsupported` lists (line, text) of what cannot be run."""
+    """Parsed PTX; `unsupported` lists (line, text) of instructions that are not supported."""
 
     def __init__(self, text: str) -> None: ...
     entries: list[Entry]
@@ -55,4 +55,4 @@ class Program:
         same_value_races: bool = False,
         read_fences: bool = True,
         print: Callable[[str], object] | None = None,
-    ) -> Any: ...
+    ) -> dict[str, int]: ...

@@ -1,4 +1,4 @@
-// Asynchronous work: submitted by an instruction, performed later in a seeded order within what PTX permits.
+// Asynchronous operations: instructions submit them, and the seed chooses their order among those that PTX permits.
 #pragma once
 
 #include "clocks.h"
@@ -24,8 +24,8 @@ struct Origin {
 
 enum class QueueKind : uint8_t { TensorCore, TensorLoad, TensorStore, WarpgroupMma, Warpgroup, BulkGroup, CopyAsync };
 
-/// A register that an operation at this position still reads, or is still to write.
-struct RegisterFlight {
+/// A register that the operation at this position has yet to read or to write.
+struct InFlightRegister {
   Epoch position = 0;
   const Operand *operand = nullptr;
   bool will_be_written = false;
@@ -35,18 +35,18 @@ struct RegisterFlight {
 struct AsyncQueue {
   Agent agent = 0;
   Epoch issued = 0;           // position of the newest operation
-  std::set<Epoch> unfinished; // positions not performed yet
-  std::set<Epoch> unread;     // of these, whose shared-memory source is still to be read (bulk stores)
+  std::set<Epoch> unfinished; // positions that have not been performed
+  std::set<Epoch> unread;     // those of `unfinished` that have yet to read their source in shared memory (bulk stores)
   std::vector<Epoch> groups;  // the newest position at each commit_group
   std::vector<uint32_t> group_lanes;
-  std::vector<RegisterFlight> flights; // of operations without a wait so far
-  Knowledge knowledge;                 // of the issuers of its operations, at the time of issue
+  std::vector<InFlightRegister> in_flight; // registers of operations that have not been waited for
+  Knowledge knowledge;                     // of the issuers of its operations, at the time of issue
 
   /// Takes the next position, after joining the knowledge of the issuer.
   Epoch issue(const Knowledge &issuer);
   bool finished(Epoch through) const { return unfinished.empty() || *unfinished.begin() > through; }
   bool was_read(Epoch through) const { return unread.empty() || *unread.begin() > through; }
-  /// The position up to which all but the newest `pending` groups reach.
+  /// The last position of all groups but the newest `pending` ones.
   Epoch group_position(uint32_t pending) const;
 };
 
@@ -64,7 +64,7 @@ public:
   size_t size() const { return operations.size(); }
   const std::vector<AsyncOperation> &pending() const { return operations; }
 
-  /// Performs one operation that may be next, chosen by `random`.
+  /// Performs one of the operations that may be performed next, chosen by `random`.
   void perform_one(std::mt19937_64 &random);
 
 private:

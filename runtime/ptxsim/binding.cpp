@@ -78,7 +78,7 @@ std::map<std::string, uint64_t> run(Program &program, const std::string &entry, 
   options.print = [&print](const std::string &text) {
     nb::gil_scoped_acquire held;
     nb::object write = print.is_none() ? nb::module_::import_("sys").attr("stdout").attr("write") : print;
-    // The bytes are the program's own and need not be UTF-8.
+    // The output of a program may not be valid UTF-8.
     write(nb::steal(PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "replace")));
   };
   options.poll = [] {
@@ -87,7 +87,7 @@ std::map<std::string, uint64_t> run(Program &program, const std::string &entry, 
       throw nb::python_error();
   };
   nb::gil_scoped_release released;
-  std::lock_guard<std::mutex> alone(program.running);
+  std::lock_guard<std::mutex> lock(program.running);
   Machine machine(program, program.entry(entry), std::move(options));
   return machine.run().values;
 }
@@ -152,7 +152,7 @@ NB_MODULE(_native, module) {
       .def(nb::init<std::string>(), nb::arg("text"))
       .def_ro("target", &Program::target)
       .def_prop_ro("entries", entries)
-      .def_prop_ro("unsupported", unsupported, "(line, text) of instructions that cannot be run")
+      .def_prop_ro("unsupported", unsupported, "(line, text) of instructions that are not supported")
       .def("run", run, nb::arg("entry"), nb::arg("grid"), nb::arg("block"),
            nb::arg("cluster") = nb::make_tuple(1, 1, 1), nb::arg("shared_bytes") = 0,
            nb::arg("parameters") = nb::bytes("", 0),
@@ -160,8 +160,8 @@ NB_MODULE(_native, module) {
            nb::arg("checks") = true, nb::arg("allow_unconfirmed") = false, nb::arg("unchecked_global") = false,
            nb::arg("step_limit") = 0, nb::arg("same_value_races") = false, nb::arg("read_fences") = true,
            nb::arg("print") = nb::none(),
-           "Runs a grid and returns the counters. `ranges` are the (address, size, writable) that may be accessed. "
-           "`print` takes the output of vprintf, block by block; sys.stdout.write if it is None. "
+           "Runs a grid and returns the counters. `ranges` is the accessible global memory: (address, size, writable). "
+           "`print` is called with the output of vprintf, block by block; None is sys.stdout.write. "
            "Raises Trap, and PtxError for a launch that the driver would refuse.");
 
   module.def(

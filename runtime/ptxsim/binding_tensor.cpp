@@ -1,11 +1,11 @@
-// The pure functions of matrices and tensor maps, for tests: addresses, descriptors, sums.
+// Functions on matrices and tensor maps for tests: addresses, descriptors, sums.
 #include "binding_tensor.h"
 
 #include "tensor/accumulator_layout.h"
 #include "tensor/fused_sum.h"
 #include "tensor/instruction_descriptor.h"
 #include "tensor/matrix_descriptor.h"
-#include "tma/box_walk.h"
+#include "tma/box_pieces.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>

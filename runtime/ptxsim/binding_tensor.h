@@ -1,4 +1,4 @@
-// The part of the Python module that is about matrices and tensor maps.
+// The functions of the Python module for matrices and tensor maps.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -9,13 +9,13 @@ Knowledge WarpClock::release() {
 }
 
 void WarpClock::fence_proxy_async(uint32_t lanes) {
-  if (lone_writers & ~lanes) {
+  if (unsynchronised_writers & ~lanes) {
     VectorClock others = known.happened;
     others.lower(agent, known.proxied[agent]);
     known.proxied.join(others);
   } else {
     known.proxied.join(known.happened);
-    lone_writers = 0;
+    unsynchronised_writers = 0;
   }
   advance();
 }

@@ -10,7 +10,8 @@ namespace ptxsim {
 /// One line of execution within a cluster: a warp, an mbarrier, or an asynchronous queue. Numbered from 0.
 using Agent = uint32_t;
 
-/// A moment of an agent: the release count of a warp, the completed phases of an mbarrier, the position in a queue.
+/// A point in the execution of an agent: the release count of a warp, the number of completed phases of an mbarrier,
+/// the position in a queue.
 using Epoch = uint32_t;
 
 class VectorClock {
@@ -47,7 +48,7 @@ private:
   std::vector<Epoch> epochs;
 };
 
-/// What a synchronisation carries from the side that releases to the side that acquires.
+/// The ordering that a synchronisation transfers from its release to its acquire.
 struct Knowledge {
   VectorClock happened; // accesses ordered before
   VectorClock proxied;  // generic writes that a fence.proxy.async has made visible to the async proxy
@@ -67,25 +68,25 @@ public:
 
   Epoch now() const { return known.happened[agent]; }
 
-  /// Later accesses of this warp count as later than the knowledge of an asynchronous operation at its issue.
+  /// Orders later accesses of this warp after the issue of an asynchronous operation.
   void begin_epoch() { advance(); }
 
-  /// What a release publishes; later accesses of this warp are not part of it.
+  /// The knowledge that a release publishes. Later accesses of this warp are not part of it.
   Knowledge release();
   void acquire(const Knowledge &knowledge) {
     known.join(knowledge);
-    lone_writers = 0;
+    unsynchronised_writers = 0;
   }
 
   /// A relaxed wait: tcgen05 operations become known to a later fence::after_thread_sync; no other access does.
   void acquire_relaxed(const Knowledge &knowledge) { known.tensor.join(knowledge.tensor); }
 
-  /// Lanes that have written shared memory since lanes last synchronised. A fence of other lanes does not cover it.
-  void wrote_shared(uint32_t lanes) { lone_writers |= lanes; }
-  void synchronise_lanes() { lone_writers = 0; }
+  /// Records lanes that write shared memory. A fence by other lanes covers these writes only after synchronise_lanes().
+  void wrote_shared(uint32_t lanes) { unsynchronised_writers |= lanes; }
+  void synchronise_lanes() { unsynchronised_writers = 0; }
 
-  /// fence.proxy.async by some lanes: all generic writes known so far become visible to the async proxy; the
-  /// warp's own if no other lane has a part in them.
+  /// fence.proxy.async by some lanes: all known generic writes become visible to the async proxy, those of the warp
+  /// only if no other lane has contributed to them.
   void fence_proxy_async(uint32_t lanes);
 
   /// tcgen05.fence::before_thread_sync and ::after_thread_sync.
@@ -102,7 +103,7 @@ public:
   VectorClock tensor_ordered; // tcgen05 operations ordered before this warp's next one
 
 private:
-  uint32_t lone_writers = 0;
+  uint32_t unsynchronised_writers = 0;
   void advance() { known.happened.raise(agent, now() + 1); }
   Knowledge released_by_fence;
   Knowledge awaiting_fence;

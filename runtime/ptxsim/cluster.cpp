@@ -66,7 +66,7 @@ bool Cluster::finished() const {
   return std::all_of(ctas.begin(), ctas.end(), [](const auto &cta) { return cta->finished(); });
 }
 
-void Cluster::threads_left() {
+void Cluster::handle_exit() {
   uint32_t left = 0;
   for (const auto &cta : ctas)
     left += cta->live_threads();

@@ -9,7 +9,7 @@ namespace ptxsim {
 void NamedBarrier::finish() {
   ++generation;
   arrived = expected = 0;
-  everyone = false;
+  expects_all = false;
   complete = std::move(gathering);
   gathering = Knowledge();
   reduced = population;
@@ -23,7 +23,7 @@ Cta::Cta(Machine &machine, Cluster &cluster, std::array<uint32_t, 3> index, uint
   uint32_t threads = thread_count();
   warpgroups.resize(threads / (warpgroup_warps * lane_count));
   warps.reserve((threads + lane_count - 1) / lane_count);
-  // The content of shared memory is undefined: a pattern that no program expects.
+  // The initial content of shared memory is undefined; the pattern makes reads of it visible.
   std::fill(shared.begin(), shared.end(), uint8_t(0xCB));
   for (uint32_t first = 0; first < threads; first += lane_count) {
     uint32_t lanes = std::min(lane_count, threads - first);
@@ -50,14 +50,14 @@ bool Cta::finished() const {
   return std::all_of(warps.begin(), warps.end(), [](const auto &warp) { return warp->finished(); });
 }
 
-void Cta::threads_left(Warp &warp) {
+void Cta::handle_exit(Warp &warp) {
   uint32_t left = live_threads();
   for (NamedBarrier &barrier : barriers)
-    if (barrier.everyone && barrier.arrived >= left && left) {
+    if (barrier.expects_all && barrier.arrived >= left && left) {
       barrier.finish();
       ++cluster.progress;
     }
-  cluster.threads_left();
+  cluster.handle_exit();
   if (left || !machine.options.checks)
     return;
   if (std::string leak = tensor_memory->leak(); !leak.empty())

@@ -13,7 +13,7 @@ static bool is_name_start(char c) {
 }
 static bool is_name_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
 
-/// PTX is ASCII; other bytes are shown by their number.
+/// Escapes the bytes that are not printable ASCII.
 static std::string ascii(const std::string &message) {
   std::string result;
   for (unsigned char c : message) {
@@ -49,7 +49,7 @@ void Cursor::skip() {
     } else if (c == '/' && peek(1) == '*') {
       size_t end = text.find("*/", position + 2);
       if (end == std::string_view::npos)
-        error("comment without an end");
+        error("unterminated comment");
       for (; position < end; ++position)
         if (text[position] == '\n') {
           ++line_number;
@@ -79,7 +79,7 @@ bool Cursor::take_word(std::string_view word) {
 void Cursor::expect(char punctuation) {
   if (!take(punctuation))
     error(std::string("expected '") + punctuation + "', found " +
-          (at_end() ? "the end" : std::string("'") + peek() + "'"));
+          (at_end() ? "the end of the text" : std::string("'") + peek() + "'"));
 }
 
 std::string_view Cursor::name(bool dotted) {
@@ -139,7 +139,7 @@ std::string_view Cursor::quoted() {
   size_t length = 1;
   while (peek(length) != '"') {
     if (position + length >= text.size() || peek(length) == '\n')
-      error("string without an end");
+      error("unterminated string");
     length += peek(length) == '\\' ? 2 : 1;
   }
   std::string_view result = text.substr(position + 1, length - 1);
@@ -197,7 +197,7 @@ void Cursor::skip_braces() {
   expect('{');
   for (int depth = 1; depth > 0;) {
     if (at_end())
-      error("'{' without '}'");
+      error("unterminated '{'");
     if (peek() == '"') {
       quoted();
       continue;

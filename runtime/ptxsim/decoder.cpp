@@ -57,7 +57,7 @@ std::optional<Type> Decoder::take_type_if_any() {
 Type Decoder::take_type() {
   std::optional<Type> type = take_type_if_any();
   if (!type)
-    malformed("'" + instruction.text + "' names no type");
+    malformed("'" + instruction.text + "' has no type");
   return *type;
 }
 
@@ -106,7 +106,7 @@ void Decoder::expect_operands(size_t least, size_t most) {
   malformed("'" + instruction.text + "' takes " + expected + " operands, found " + std::to_string(count()));
 }
 
-/// The slot of this value; equal ones share it.
+/// The slot of this value. Equal values share a slot.
 uint32_t Decoder::constant(const Constant &value) {
   std::array<uint64_t, 3> key = {uint64_t(value.kind) << 8 | value.size, value.value, value.special};
   auto [entry, fresh] = program.constant_slots.emplace(key, 0);
@@ -238,9 +238,17 @@ void Decoder::address(Operand &operand) {
   }
 }
 
+void Decoder::expect_modifiers(std::initializer_list<std::string_view> modifiers) {
+  std::string expected;
+  for (std::string_view modifier : modifiers)
+    expected += "." + std::string(modifier);
+  for (std::string_view modifier : modifiers)
+    if (!take(modifier))
+      malformed("expected " + expected);
+}
+
 void Decoder::expect_sync_aligned() {
-  if (!take("sync") || !take("aligned"))
-    malformed("expected .sync.aligned");
+  expect_modifiers({"sync", "aligned"});
   instruction.converge = Converge::All;
 }
 
@@ -309,5 +317,7 @@ int64_t Decoder::immediate(size_t index) const {
     malformed("'" + instruction.text + "' expects an integer literal, found '" + operand.text + "'");
   return int64_t(operand.value);
 }
+
+Outcome no_operation(Warp &, const Instruction &) { return Outcome::Next; }
 
 } // namespace ptxsim

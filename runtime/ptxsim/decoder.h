@@ -18,10 +18,10 @@ public:
 
   Instruction &instruction;
 
-  // Modifiers: each is taken once; the form is unsupported if any is left at the end.
+  // Modifiers: each is taken once. The form of the instruction is unsupported if any is left after decoding.
   bool has(std::string_view modifier) const;
   bool take(std::string_view modifier);
-  /// The index of the first of `choices` that is present, taken; -1 if none is.
+  /// Takes the first of `choices` that is present and returns its index; -1 if none is present.
   int take_one_of(std::initializer_list<std::string_view> choices);
   /// Takes the first of the remaining modifiers that names a type. Throws PtxError if there is none.
   Type take_type();
@@ -30,12 +30,14 @@ public:
   Space take_space();
   /// Takes and returns the first modifier that begins with `prefix`, without the prefix.
   std::optional<std::string> take_prefixed(std::string_view prefix);
+  /// Takes all of `modifiers`. Throws PtxError if one of them is missing.
+  void expect_modifiers(std::initializer_list<std::string_view> modifiers);
   /// Takes .sync.aligned: all live lanes of the warp execute the instruction together.
   void expect_sync_aligned();
   bool empty() const { return rest.empty(); }
   std::string remaining() const;
 
-  // Operands. Each call checks operand `index` and converts it to its final form; PtxError names the expected operand.
+  // Operands. Each call checks operand `index` and resolves it. Throws PtxError if another operand is expected.
   size_t count() const { return instruction.operands.size(); }
   void expect_operands(size_t least, size_t most);
   void source(size_t index, Type type);
@@ -47,7 +49,7 @@ public:
   void predicate(size_t index); // source: register, !register, or immediate 0/1
   void predicate_destination(size_t index);
   void vector(size_t index, Type type, size_t count, bool is_source,
-              bool wide = false); // a single one is a vector of 1
+              bool wide = false); // a single operand becomes a vector of one
   void address(size_t index);
   void label(size_t index);
   bool is_sink(size_t index) const;
@@ -56,7 +58,7 @@ public:
   bool is_immediate(size_t index) const;
   int64_t immediate(size_t index) const; // an integer literal, else PtxError
 
-  // The same on an operand within a vector.
+  // The same for an operand within a vector.
   void source(Operand &operand, Type type, bool wide = false);
   void destination(Operand &operand, Type type, bool wide = false);
   void address(Operand &operand);
@@ -72,5 +74,14 @@ private:
   void resolve_symbol(Operand &operand, bool as_address);
   std::vector<std::string_view> rest;
 };
+
+/// Decodes an instruction without operands that `Function` executes.
+template <Execute Function> Execute decode_without_operands(Decoder &decoder) {
+  decoder.expect_operands(0, 0);
+  return Function;
+}
+
+/// Executes an instruction that has no effect in the simulator.
+Outcome no_operation(Warp &warp, const Instruction &instruction);
 
 } // namespace ptxsim

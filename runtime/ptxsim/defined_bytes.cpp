@@ -71,7 +71,7 @@ uint16_t shifted_right(Warp &warp, const Instruction &in, const Operand &destina
   const uint32_t size = destination.size;
   if (count.value >= size * 8u)
     return low_bytes(size);
-  // Zeros come in from above.
+  // Zeros are shifted into the upper bytes.
   const uint32_t defined = warp.defined_bytes(in.operands[1], lane) | ~uint32_t(low_bytes(size));
   const uint32_t bytes = uint32_t(count.value / 8);
   uint32_t result = defined >> bytes;

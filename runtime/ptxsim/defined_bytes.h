@@ -1,5 +1,5 @@
-// How undefined bytes pass through instructions that move, select or mask bytes. Other instructions make the whole
-// result undefined.
+// The defined bytes of the results of instructions that move, select or mask bytes. If a source of any other
+// instruction has undefined bytes, the whole result is undefined.
 #pragma once
 
 #include "warp.h"
@@ -18,12 +18,12 @@ uint16_t selected(Warp &warp, const Instruction &in, const Operand &destination,
 uint16_t conjunction(Warp &warp, const Instruction &in, const Operand &destination, uint32_t lane);
 /// d = a | b and d = a ^ b, byte by byte.
 uint16_t bytewise(Warp &warp, const Instruction &in, const Operand &destination, uint32_t lane);
-/// d = a << b and d = a >> b by a literal; `left` by whole bytes, others round towards undefined.
+/// d = a << b and d = a >> b, b a literal. A byte of d is defined if all bytes that contribute bits to it are.
 uint16_t shifted_left(Warp &warp, const Instruction &in, const Operand &destination, uint32_t lane);
 uint16_t shifted_right(Warp &warp, const Instruction &in, const Operand &destination, uint32_t lane);
 /// prmt with a literal selector.
 uint16_t permuted(Warp &warp, const Instruction &in, const Operand &destination, uint32_t lane);
-/// An integer of `from_type` cut or extended to `type`.
+/// An integer of `from_type` truncated or extended to `type`.
 uint16_t resized(Warp &warp, const Instruction &in, const Operand &destination, uint32_t lane);
 /// d = {a in the upper half, b in the lower half} of elements of whole bytes.
 uint16_t halves(Warp &warp, const Instruction &in, const Operand &destination, uint32_t lane);

@@ -19,7 +19,7 @@ std::string read_string(Warp &warp, uint32_t lane, uint64_t address) {
   }
 }
 
-/// Arguments stand one after another, each aligned to its size (CUDA C++ Programming Guide, "Formatted Output").
+/// The arguments are consecutive, each aligned to its size (CUDA C++ Programming Guide, "Formatted Output").
 class Arguments {
 public:
   Arguments(Warp &warp, uint32_t lane, uint64_t address) : warp(warp), lane(lane), next(address) {}
@@ -37,7 +37,7 @@ private:
   uint64_t next;
 };
 
-template <class T> std::string print_one(const std::string &conversion, T value) {
+template <class T> std::string print_value(const std::string &conversion, T value) {
   const int length = std::snprintf(nullptr, 0, conversion.c_str(), value);
   if (length < 0)
     return {};
@@ -69,8 +69,8 @@ public:
 
 private:
   void number(const std::string &format, size_t &at, Arguments &arguments, int32_t &count) {
-    // Wider or more precise output is not useful.
-    constexpr size_t most_digits = 6;
+    // Longer widths and precisions are truncated, so that the size of the output is bounded.
+    constexpr size_t maximum_digits = 6;
     if (at < format.size() && format[at] == '*') {
       ++at;
       ++count;
@@ -78,7 +78,7 @@ private:
       return;
     }
     for (size_t digits = 0; at < format.size() && format[at] >= '0' && format[at] <= '9'; ++at)
-      if (digits++ < most_digits)
+      if (digits++ < maximum_digits)
         text += format[at];
   }
 };
@@ -86,27 +86,27 @@ private:
 std::string print_integer(const Conversion &conversion, Arguments &arguments) {
   const bool is_long = !conversion.length.empty() && conversion.length[0] != 'h';
   const std::string spelled = conversion.text + (is_long ? "ll" : conversion.length) + conversion.type;
-  return is_long ? print_one(spelled, arguments.take<int64_t>()) : print_one(spelled, arguments.take<int32_t>());
+  return is_long ? print_value(spelled, arguments.take<int64_t>()) : print_value(spelled, arguments.take<int32_t>());
 }
 
 std::string print_argument(Warp &warp, uint32_t lane, const Conversion &conversion, Arguments &arguments) {
   if (conversion.type == 's')
-    return print_one(conversion.text + "s", read_string(warp, lane, arguments.take<uint64_t>()).c_str());
+    return print_value(conversion.text + "s", read_string(warp, lane, arguments.take<uint64_t>()).c_str());
   if (conversion.type == 'p')
-    return print_one(conversion.text + "p", reinterpret_cast<void *>(arguments.take<uint64_t>()));
+    return print_value(conversion.text + "p", reinterpret_cast<void *>(arguments.take<uint64_t>()));
   if (conversion.type == 'c')
-    return print_one(conversion.text + "c", arguments.take<int32_t>());
+    return print_value(conversion.text + "c", arguments.take<int32_t>());
   if (std::strchr("diouxX", conversion.type))
     return print_integer(conversion, arguments);
-  return print_one(conversion.text + conversion.type, arguments.take<double>());
+  return print_value(conversion.text + conversion.type, arguments.take<double>());
 }
 
 } // namespace
 
-Formatted format_print(Warp &warp, uint32_t lane, uint64_t format_address, uint64_t argument_address) {
+FormattedText format_print(Warp &warp, uint32_t lane, uint64_t format_address, uint64_t argument_address) {
   const std::string format = read_string(warp, lane, format_address);
   Arguments arguments(warp, lane, argument_address);
-  Formatted result;
+  FormattedText result;
   for (size_t at = 0; at < format.size();) {
     if (format[at] != '%') {
       result.text += format[at++];

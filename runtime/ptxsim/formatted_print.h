@@ -7,12 +7,12 @@
 
 namespace ptxsim {
 
-struct Formatted {
+struct FormattedText {
   std::string text;
-  int32_t arguments = 0; // conversions that took one: the result of vprintf
+  int32_t arguments = 0; // number of arguments printed: the result of vprintf
 };
 
-/// The text of one lane. `format` and `arguments` are generic addresses; Trap of the warp where they cannot be read.
-Formatted format_print(Warp &warp, uint32_t lane, uint64_t format, uint64_t arguments);
+/// The text of one lane. `format` and `arguments` are generic addresses; traps if they cannot be read.
+FormattedText format_print(Warp &warp, uint32_t lane, uint64_t format, uint64_t arguments);
 
 } // namespace ptxsim

@@ -15,8 +15,6 @@ constexpr uint64_t maximum_block_threads = 1024;
 constexpr uint64_t maximum_cluster_ctas = 16; // 8 are portable; more need an attribute of the function
 constexpr uint64_t maximum_shared_bytes = 227 * 1024;
 
-uint64_t volume(const Extents &size) { return uint64_t(size[0]) * size[1] * size[2]; }
-
 std::string text_of(const Extents &size) {
   return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
 }
@@ -54,6 +52,8 @@ void check_shape(const Function &entry, const LaunchOptions &options) {
 }
 
 } // namespace
+
+uint64_t volume(const Extents &extents) { return uint64_t(extents[0]) * extents[1] * extents[2]; }
 
 uint64_t dynamic_shared_begin(const Program &program, const Function &entry) {
   uint64_t alignment = 16;

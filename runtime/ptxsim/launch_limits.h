@@ -1,14 +1,17 @@
-// Launches that the driver refuses.
+// The limits of a launch.
 #pragma once
 
 #include "machine.h"
 
 namespace ptxsim {
 
-/// Throws PtxError unless the driver would launch this grid.
+/// The product of three extents.
+uint64_t volume(const std::array<uint32_t, 3> &extents);
+
+/// Throws PtxError if the driver would refuse the launch.
 void check_launch(const Program &program, const Function &entry, const LaunchOptions &options);
 
-/// The offset of dynamic shared memory: after the static part, at the alignment of the .extern variables.
+/// The offset of dynamic shared memory: after static shared memory, at the alignment of the .extern variables.
 uint64_t dynamic_shared_begin(const Program &program, const Function &entry);
 
 } // namespace ptxsim

@@ -8,8 +8,6 @@
 
 namespace ptxsim {
 
-static uint64_t volume(const std::array<uint32_t, 3> &size) { return uint64_t(size[0]) * size[1] * size[2]; }
-
 Machine::Machine(Program &program, const Function &entry, LaunchOptions given)
     : program(program), entry(entry), options(std::move(given)), random(options.seed * 0x9E3779B97F4A7C15u + 1) {
   check_launch(program, entry, options);
@@ -30,7 +28,7 @@ void Machine::prepare_memory() {
   for (const Range &range : options.ranges)
     global.add(range);
   if (options.unchecked_global)
-    global.allow_everything();
+    global.allow_all();
   // The parameters are aligned to 128 bytes, since tensor maps among them need 64.
   parameter_storage.resize(options.parameters.size() / 8 + 18);
   uint64_t start = (reinterpret_cast<uint64_t>(parameter_storage.data()) + 127) / 128 * 128;
@@ -83,7 +81,8 @@ uint64_t Machine::progress() const {
   return sum;
 }
 
-/// Lets one warp that can go on execute for a while, then perhaps an asynchronous operation complete.
+/// Runs one of the runnable warps for a random number of instructions, then performs an asynchronous operation with
+/// probability eagerness / 256.
 bool Machine::run_slice(Cluster &cluster) {
   std::vector<Warp *> ready;
   for (const auto &cta : cluster.ctas)
@@ -96,7 +95,8 @@ bool Machine::run_slice(Cluster &cluster) {
     Warp &chosen = *ready[random() % ready.size()];
     steps += chosen.run(1 + random() % slice);
     if (options.step_limit && steps > options.step_limit)
-      trap(chosen.origin(), trap_kind::step_limit, "more than " + std::to_string(options.step_limit) + " instructions");
+      trap(chosen.origin(), trap_kind::step_limit,
+           "the run exceeds " + std::to_string(options.step_limit) + " warp instructions");
   }
   if (!cluster.async.empty() && (ready.empty() || random() % 256 < eagerness)) {
     cluster.async.perform_one(random);
@@ -105,7 +105,8 @@ bool Machine::run_slice(Cluster &cluster) {
   return true;
 }
 
-/// Makes waiting polls return false, since a program may then do something else. False if that brought no progress.
+/// Makes waiting polls return false, so that the program can take another path. Returns false if no poll waits, or if
+/// this has not led to progress four times.
 bool Machine::wake_polls() {
   if (progress() != progress_at_wake)
     wakes = 0;
@@ -118,7 +119,7 @@ bool Machine::wake_polls() {
       for (const auto &warp : cta->warps)
         for (Fragment &fragment : warp->fragments)
           if (warp->live && fragment.state == Fragment::State::Waiting && program.code[fragment.pc].is_poll) {
-            fragment.release_poll = woken = true;
+            fragment.poll_returns = woken = true;
             fragment.state = Fragment::State::Runnable;
           }
   return woken;
@@ -127,13 +128,13 @@ bool Machine::wake_polls() {
 void Machine::deadlock(const std::string &message) {
   std::vector<std::string> notes;
   Origin origin;
-  bool split = false; // lanes of a warp wait for each other at different instructions
+  bool diverged = false; // lanes of a warp wait for each other at different instructions
   for (const auto &cluster : resident)
     for (const auto &cta : cluster->ctas)
       for (const auto &warp : cta->warps) {
-        split |= warp->live &&
-                 std::all_of(warp->fragments.begin(), warp->fragments.end(),
-                             [](const Fragment &fragment) { return fragment.state == Fragment::State::Converging; });
+        diverged |= warp->live &&
+                    std::all_of(warp->fragments.begin(), warp->fragments.end(),
+                                [](const Fragment &fragment) { return fragment.state == Fragment::State::Converging; });
         for (const Fragment &fragment : warp->fragments) {
           if (!warp->live)
             continue;
@@ -151,7 +152,7 @@ void Machine::deadlock(const std::string &message) {
         if (std::string missing = cta->warpgroups[group].missing(uint32_t(group) * warpgroup_warps); !missing.empty())
           trap({cta->warpgroups[group].oldest(), cta->warps[group * warpgroup_warps].get(), 0}, trap_kind::divergence,
                missing, std::move(notes));
-  trap(origin, split ? trap_kind::divergence : trap_kind::deadlock, message, std::move(notes));
+  trap(origin, diverged ? trap_kind::divergence : trap_kind::deadlock, message, std::move(notes));
 }
 
 void Machine::finish_cluster(size_t index) {
@@ -163,7 +164,8 @@ void Machine::finish_cluster(size_t index) {
   resident.erase(resident.begin() + ptrdiff_t(index));
 }
 
-/// Periodic housekeeping: signals of the process, blocks that spin for one that has not started, and deadlocks.
+/// Periodic housekeeping: handles signals of the process, starts a cluster if the resident ones spin, and detects
+/// deadlocks.
 void Machine::poll() {
   if (options.poll)
     options.poll();
@@ -171,8 +173,8 @@ void Machine::poll() {
     progress_at_poll = progress();
     latest_write = steps;
   }
-  constexpr uint64_t patience = 100'000'000, soon = 20'000;
-  if (steps - latest_write <= soon) {
+  constexpr uint64_t steps_until_deadlock = 100'000'000, steps_until_spin_watch = 20'000;
+  if (steps - latest_write <= steps_until_spin_watch) {
     spin_watch.stop();
     return;
   }
@@ -184,8 +186,9 @@ void Machine::poll() {
   const bool stuck =
       std::all_of(resident.begin(), resident.end(), [&](const auto &cluster) { return spin_watch.is_stuck(*cluster); });
   if (stuck && !wake_polls())
-    deadlock("no thread can make progress: the running ones repeat the same state, and no asynchronous work is left");
-  if (!options.step_limit && steps - latest_write > patience)
+    deadlock(
+        "no thread can make progress: the running ones repeat the same state, and no asynchronous work is pending");
+  if (!options.step_limit && steps - latest_write > steps_until_deadlock)
     deadlock("no thread has written memory or passed a barrier in 100 million instructions (a step_limit allows more)");
 }
 
@@ -215,30 +218,30 @@ Counters Machine::run() {
 }
 
 void Machine::run_clusters() {
-  constexpr size_t usually_resident = 2;
+  constexpr size_t resident_clusters = 2;
   while (next_cluster < cluster_count || !resident.empty()) {
-    while (resident.size() < usually_resident && next_cluster < cluster_count)
+    while (resident.size() < resident_clusters && next_cluster < cluster_count)
       launch_cluster();
     size_t first = random() % resident.size();
-    bool moved = false;
-    for (size_t i = 0; i < resident.size() && !moved; ++i) {
+    bool progressed = false;
+    for (size_t i = 0; i < resident.size() && !progressed; ++i) {
       size_t index = (first + i) % resident.size();
-      moved = run_slice(*resident[index]);
+      progressed = run_slice(*resident[index]);
       if (resident[index]->finished()) {
         finish_cluster(index);
-        moved = true;
+        progressed = true;
       }
     }
     constexpr uint64_t slices_between_polls = 1 << 8;
     if (++slices % slices_between_polls == 0)
       poll();
-    if (moved)
+    if (progressed)
       continue;
-    // The others may wait for a cluster that has not started.
+    // The resident clusters may wait for one that has not started.
     if (next_cluster < cluster_count)
       launch_cluster();
     else if (!wake_polls())
-      deadlock("no thread can go on");
+      deadlock("no thread can make progress: all of them wait, and no asynchronous work is pending");
   }
 }
 
@@ -247,7 +250,7 @@ void Machine::collect_counters() {
   for (size_t row = 0; row < table.size(); ++row) {
     if (!opcode_counts[row])
       continue;
-    counters["instructions." + std::string(table[row]->group)] += opcode_counts[row];
+    counters["instructions." + std::string(group_name(table[row]->group))] += opcode_counts[row];
     counters["instructions"] += opcode_counts[row];
     counters["thread_instructions"] += lane_counts[row];
   }

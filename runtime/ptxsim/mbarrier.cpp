@@ -3,7 +3,7 @@
 namespace ptxsim {
 
 static std::string out_of_range(const char *quantity, int64_t least, int64_t found) {
-  return std::string(quantity) + " must be within " + std::to_string(least) + " and " +
+  return std::string(quantity) + " must be between " + std::to_string(least) + " and " +
          std::to_string(Mbarrier::count_limit) + ", found " + std::to_string(found);
 }
 
@@ -54,17 +54,20 @@ std::string Mbarrier::arrive(int64_t count) {
   if (count < 1)
     return out_of_range("the arrival count", 1, count);
   if (count > pending)
-    return "arrival of " + std::to_string(count) + ", but the phase has " + std::to_string(pending) + " pending";
+    return "arrival count " + std::to_string(count) + " exceeds the pending count " + std::to_string(pending) +
+           " of the phase";
   pending -= count;
   if (pending == 0 && transactions < 0)
-    return "the phase has no arrival pending, but " + std::to_string(-transactions) + " bytes more than it expects";
+    return "all arrivals of the phase are complete, but " + std::to_string(-transactions) +
+           " more bytes have arrived than it expects";
   try_complete();
   return {};
 }
 
 std::string Mbarrier::arrive_drop(int64_t count) {
   if (count > expected)
-    return "arrive_drop of " + std::to_string(count) + ", but " + std::to_string(expected) + " arrivals are expected";
+    return "arrive_drop count " + std::to_string(count) + " exceeds the expected arrival count " +
+           std::to_string(expected);
   expected -= count;
   return arrive(count);
 }

@@ -1,12 +1,12 @@
-// Mbarriers as instructions and asynchronous operations use them: with traps, clocks and wake-ups.
+// Operations of instructions and asynchronous operations on mbarriers, with their traps and clocks.
 #pragma once
 
 #include "machine.h"
 
 namespace ptxsim {
 
-/// complete_tx: `bytes` that were issued in `issued_in_phase` have arrived at the mbarrier of `cta`. Those of a
-/// copy must be waited for before all threads exit.
+/// complete_tx: `bytes` of an operation that was issued in `issued_in_phase` have arrived. If it is a `copy`, the
+/// threads must wait for them before all of them exit.
 void complete_transactions(const Origin &origin, Cta &cta, uint64_t offset, uint64_t bytes, uint64_t issued_in_phase,
                            bool copy = true);
 
@@ -19,8 +19,8 @@ void signal_mbarrier(const Origin &origin, Cta &cta, uint64_t offset, int64_t co
 /// arrive_drop(count).
 void drop_mbarrier(const Origin &origin, Cta &cta, uint64_t offset, int64_t count, const Knowledge &knowledge);
 
-/// The mbarrier that an instruction names, for an operation of the async proxy or of another CTA: its
-/// initialisation must have been fenced and be ordered before. Trap of the warp otherwise.
+/// The mbarrier for an operation of the async proxy or of another CTA. Traps unless its initialisation is fenced and
+/// ordered before the instruction of the warp.
 Mbarrier &mbarrier_for_async(Warp &warp, Cta &owner, uint64_t offset, uint32_t lane = 0);
 
 } // namespace ptxsim

@@ -38,7 +38,7 @@ std::string GlobalMemory::describe(uint64_t address) const {
     }
   }
   if (!nearest)
-    return "the launch has no memory ranges";
+    return "the launch declares no memory ranges";
   char text[160];
   if (address < nearest->address)
     std::snprintf(text, sizeof text, "%llu bytes before a range of %llu bytes", (unsigned long long)best,

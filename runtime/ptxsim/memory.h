@@ -1,4 +1,4 @@
-// The memories a program can touch, and their access rights.
+// Windows of the generic address space, and the host memory that a program may access.
 #pragma once
 
 #include "type.h"
@@ -21,7 +21,7 @@ inline constexpr uint64_t window_mask = 0xF000'0000'0000'0000;
 /// A shared address is the rank of its CTA in the cluster from this bit up, and an offset.
 inline constexpr uint32_t cta_rank_shift = 24;
 
-/// Shared memory begins after the part that the system keeps, as on sm_90 and later.
+/// Shared memory begins after the bytes that the system reserves, as on sm_90 and later.
 inline constexpr uint32_t shared_base = 1024;
 
 struct Range {
@@ -30,13 +30,13 @@ struct Range {
   bool writable = false;
 };
 
-/// Host memory that the program may touch.
+/// Host memory that the program may access.
 class GlobalMemory {
 public:
   void add(Range range);
   /// The range that holds all of [address, address + size), or nullptr.
   const Range *find(uint64_t address, uint64_t size) const;
-  void allow_everything() { unchecked = true; }
+  void allow_all() { unchecked = true; }
   std::string describe(uint64_t address) const; // the nearest range, for messages
 
 private:
@@ -53,10 +53,10 @@ template <class T> T load_value(const void *from) {
 
 template <class T> void store_value(void *to, T value) { std::memcpy(to, &value, sizeof(T)); }
 
-/// Where an address points to: `bytes` is the memory itself.
+/// The memory that an address refers to; `bytes` is its host address.
 struct MemoryLocation {
   Space space = Space::Global; // Global, SharedCta, Local or Param
-  Cta *cta = nullptr;          // whose shared memory
+  Cta *cta = nullptr;          // of shared memory
   uint64_t offset = 0;         // within its space, or the address
   uint8_t *bytes = nullptr;
 };

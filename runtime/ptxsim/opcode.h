@@ -1,4 +1,4 @@
-// The table of instructions: a row holds a mnemonic and its decode function; one function executes it.
+// The table of instructions: each row holds a mnemonic, its group, its decode function and its targets.
 #pragma once
 
 #include "program.h"
@@ -12,10 +12,45 @@ class Decoder;
 /// Checks modifiers and operands, fills the instruction, and returns the function that executes it.
 using Decode = std::function<Execute(Decoder &)>;
 
+/// The group of instructions that a row is counted in.
+enum class OpcodeGroup : uint8_t {
+  Arithmetic, // mnemonics that integers and floats share
+  Integer,
+  Logic,
+  Compare,
+  Float,
+  Convert,
+  Move,
+  Memory,
+  Atomic,
+  Control,
+  Warp,
+  Barrier,
+  Mbarrier,
+  Fence,
+  Copy,
+  Tma,
+  Tensor
+};
+
+/// The name of the group in the counters: "integer", "float", "memory", ...
+std::string_view group_name(OpcodeGroup group);
+
+/// True if an undefined source makes the results undefined. The instructions of all other groups use their sources as
+/// addresses, descriptors, data to store or operands of a barrier, where an undefined value is an error.
+bool propagates_undefined(OpcodeGroup group);
+
+/// The values of .target for which ptxas accepts an instruction.
+enum class Targets : uint8_t { All, Wgmma, Tcgen05 };
+
+/// The names of these targets; empty for All.
+const std::vector<std::string_view> &target_names(Targets targets);
+
 struct Opcode {
   std::string_view mnemonic; // leading parts of the name: "add", "mbarrier.try_wait"; the longest match is used
-  std::string_view group;    // of the counters: "integer", "float", "memory", ...
+  OpcodeGroup group;
   Decode decode;
+  Targets targets = Targets::All;
 };
 
 using OpcodeTable = std::vector<Opcode>;
@@ -48,8 +83,8 @@ const OpcodeTable &matrix_opcodes();
 /// All rows.
 const std::vector<const Opcode *> &opcode_table();
 
-/// The index into opcode_table() of the row whose mnemonic is the longest prefix (by dotted parts) of `text`; -1 if
-/// none.
+/// The index into opcode_table() of the row whose mnemonic is the longest prefix (by dotted parts) of `text`; -1 if no
+/// row matches.
 int find_opcode(std::string_view text);
 
 } // namespace ptxsim

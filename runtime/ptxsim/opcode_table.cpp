@@ -1,10 +1,62 @@
 #include "opcode.h"
 
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <string>
 
 namespace ptxsim {
+
+namespace {
+
+struct GroupRow {
+  OpcodeGroup group;
+  std::string_view name;
+  bool propagates_undefined;
+};
+
+constexpr GroupRow group_rows[] = {
+    {OpcodeGroup::Arithmetic, "arithmetic", true},
+    {OpcodeGroup::Integer, "integer", true},
+    {OpcodeGroup::Logic, "logic", true},
+    {OpcodeGroup::Compare, "compare", true},
+    {OpcodeGroup::Float, "float", true},
+    {OpcodeGroup::Convert, "convert", true},
+    {OpcodeGroup::Move, "move", true},
+    {OpcodeGroup::Memory, "memory", false},
+    {OpcodeGroup::Atomic, "atomic", false},
+    {OpcodeGroup::Control, "control", false},
+    {OpcodeGroup::Warp, "warp", false},
+    {OpcodeGroup::Barrier, "barrier", false},
+    {OpcodeGroup::Mbarrier, "mbarrier", false},
+    {OpcodeGroup::Fence, "fence", false},
+    {OpcodeGroup::Copy, "copy", false},
+    {OpcodeGroup::Tma, "tma", false},
+    {OpcodeGroup::Tensor, "tensor", false},
+};
+
+constexpr bool rows_are_in_the_order_of_the_groups() {
+  for (size_t i = 0; i < std::size(group_rows); ++i)
+    if (group_rows[i].group != OpcodeGroup(i))
+      return false;
+  return std::size(group_rows) == size_t(OpcodeGroup::Tensor) + 1;
+}
+static_assert(rows_are_in_the_order_of_the_groups());
+
+} // namespace
+
+std::string_view group_name(OpcodeGroup group) { return group_rows[size_t(group)].name; }
+
+bool propagates_undefined(OpcodeGroup group) { return group_rows[size_t(group)].propagates_undefined; }
+
+const std::vector<std::string_view> &target_names(Targets targets) {
+  static const std::vector<std::string_view> names[] = {
+      {},
+      {"sm_90a"},
+      {"sm_100a", "sm_100f", "sm_101a", "sm_101f", "sm_103a", "sm_103f", "sm_110a", "sm_110f"},
+  };
+  return names[size_t(targets)];
+}
 
 const std::vector<const Opcode *> &opcode_table() {
   static const std::vector<const Opcode *> table = [] {

@@ -20,8 +20,8 @@ void Parser::parse() {
   // A .file may follow the .loc that names it.
   for (size_t i = 1; i < program.locations.size(); ++i)
     program.locations[i].file = files[location_files[i]];
-  lay_out_shared();
-  place_globals();
+  assign_shared_addresses();
+  allocate_globals();
 }
 
 void Parser::top_level() {
@@ -114,8 +114,8 @@ std::array<uint32_t, 3> Parser::triple() {
   return values;
 }
 
-/// What ptxas 13.5 starts the kernel with: .maxnreg, or an equal share of the register file where .minnctapersm and the
-/// number of threads are given. Registers are allocated in units of 8 per thread.
+/// Registers per thread at the start of the kernel, as ptxas 13.5 determines them: .maxnreg, or an equal share of the
+/// register file if .minnctapersm and the number of threads are given. They are allocated in units of 8 per thread.
 static uint32_t launch_registers(const Function &function, uint64_t max_registers, uint64_t min_ctas) {
   constexpr uint64_t register_file = 64 * 1024;
   constexpr uint64_t unit = 8, maximum = 256;
@@ -154,7 +154,7 @@ void Parser::function(bool entry) {
   Scope scope;
   scope.first = uint32_t(program.code.size());
   std::vector<Operand> results;
-  // Formals are named before the function is: the index they belong to is fixed here.
+  // The results precede the name of the function, so that its index is chosen before the name is known.
   int32_t index = int32_t(program.functions.size());
   if (cursor.directive() == "attribute")
     cursor.skip_past(')');
@@ -181,7 +181,7 @@ void Parser::function(bool entry) {
   performance_directives(function);
   if (cursor.peek() == '{') {
     if (function.defined)
-      cursor.error("a second body of '" + name + "'");
+      cursor.error("redefinition of function '" + name + "'");
     function.defined = true;
     body(index);
   } else {
@@ -201,7 +201,7 @@ void Parser::body(int32_t index) {
       cursor.error("expected '}' at the end of the function");
     statement();
   }
-  // Falling off the end is a return.
+  // Execution that reaches the end of the body returns.
   Instruction last;
   last.text = "ret";
   last.line = cursor.line();
@@ -270,7 +270,7 @@ void Parser::statement() {
   Scope &scope = scopes.back();
   std::string label(word);
   if (cursor.peek() == ':' && scope.labels.count(label))
-    cursor.error("a second label '" + label + "'");
+    cursor.error("redefinition of label '" + label + "'");
   if (!cursor.take(':')) {
     instruction(word);
     return;
@@ -326,9 +326,9 @@ void Parser::close_scope() {
 void Parser::resolve_names(Operand &operand, const Scope &scope) {
   for (Operand &element : operand.elements)
     resolve_names(element, scope);
-  bool open =
+  bool unresolved =
       (operand.kind == Operand::Kind::Unresolved && !operand.constant) || operand.kind == Operand::Kind::Address;
-  if (!open || operand.text.empty() || operand.variable >= 0)
+  if (!unresolved || operand.text.empty() || operand.variable >= 0)
     return;
   if (auto label = scope.labels.find(operand.text); label != scope.labels.end()) {
     operand.kind = Operand::Kind::Label;

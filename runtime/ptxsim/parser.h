@@ -34,16 +34,16 @@ private:
     std::unordered_map<std::string, uint32_t> labels;
     std::unordered_map<std::string, std::vector<std::string>> tables; // .branchtargets
     std::unordered_map<std::string, int32_t> variables;
-    uint32_t first = 0; // instruction
+    uint32_t first = 0; // index of the first instruction
   };
 
-  /// Braces, brackets and signs within each other; the parser calls itself for each.
+  /// Bounds the recursion of the parser over nested braces, brackets and signs.
   class Nesting {
   public:
     explicit Nesting(Parser &parser) : depth(parser.depth) {
-      constexpr uint32_t most = 256;
-      if (++depth > most)
-        parser.cursor.error("nesting of more than " + std::to_string(most) + " levels");
+      constexpr uint32_t maximum_depth = 256;
+      if (++depth > maximum_depth)
+        parser.cursor.error("more than " + std::to_string(maximum_depth) + " nested levels");
     }
     ~Nesting() { --depth; }
     Nesting(const Nesting &) = delete;
@@ -73,8 +73,8 @@ private:
   Operand vector(char close);
   Operand symbol_or_register(std::string_view name);
   int64_t constant_expression();
-  int64_t constant_sum(int64_t first);
-  int64_t constant_product(int64_t first);
+  int64_t constant_sum(int64_t value);
+  int64_t constant_product(int64_t value);
   int64_t constant_primary();
   const Register *find_register(const std::string &name);
   Register new_register(uint8_t size, bool predicate);
@@ -82,15 +82,15 @@ private:
   uint64_t size_of(Type type, uint64_t count);
   uint64_t allocate_local(uint64_t size, uint32_t alignment);
   void resolve_names(Operand &operand, const Scope &scope);
-  void lay_out_shared();
+  void assign_shared_addresses();
   uint64_t symbol_address(const Variable &initialised, const std::string &name) const;
-  void place_globals();
+  void allocate_globals();
   std::array<uint32_t, 3> triple();
 
   Program &program;
   Cursor cursor;
   std::vector<Scope> scopes;       // [0] is the module
-  std::set<int32_t> declared_only; // variables of the module that are .extern so far
+  std::set<int32_t> declared_only; // variables of the module that have only .extern declarations
   std::map<uint32_t, std::string> files;
   std::vector<uint32_t> location_files; // by location
   uint32_t depth = 0;

@@ -120,7 +120,7 @@ int64_t Parser::constant_expression() {
   return constant_sum(starts_with_sign ? 0 : constant_product(constant_primary()));
 }
 
-/// What follows a first term, or a first factor.
+/// Parses the terms after the first one, whose value is `value`.
 int64_t Parser::constant_sum(int64_t value) {
   for (;;) {
     // Constants wrap at 64 bits.
@@ -133,6 +133,7 @@ int64_t Parser::constant_sum(int64_t value) {
   }
 }
 
+/// Parses the factors after the first one, whose value is `value`.
 int64_t Parser::constant_product(int64_t value) {
   while (cursor.peek() == '*' || cursor.peek() == '/') {
     bool divide = cursor.take('/');
@@ -142,7 +143,7 @@ int64_t Parser::constant_product(int64_t value) {
     if (divide && right == 0)
       cursor.error("division by zero in a constant expression");
     if (divide && right == -1)
-      value = int64_t(0 - uint64_t(value)); // the least value divided by -1 wraps, too
+      value = int64_t(0 - uint64_t(value)); // the minimum divided by -1 wraps
     else
       value = divide ? value / right : int64_t(uint64_t(value) * uint64_t(right));
   }

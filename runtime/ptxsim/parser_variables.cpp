@@ -22,7 +22,7 @@ uint64_t Parser::size_of(Type type, uint64_t count) {
   if (!type_size(type))
     cursor.error("a variable cannot be of type ." + std::string(type_name(type)));
   if (count > limit / type_size(type))
-    cursor.error("a variable of more than 2^30 bytes");
+    cursor.error("a variable exceeds 2^30 bytes");
   return count * type_size(type);
 }
 
@@ -72,7 +72,7 @@ void Parser::declare_registers() {
       cursor.expect('>');
       scopes.back().ranges.push_back({name, {size, predicate, count}});
     } else if (!scopes.back().registers.emplace(name, new_register(size, predicate)).second) {
-      cursor.error("a second register '" + name + "'");
+      cursor.error("redefinition of register '" + name + "'");
     }
   } while (cursor.take(','));
   cursor.expect(';');
@@ -83,12 +83,12 @@ uint64_t Parser::allocate_local(uint64_t size, uint32_t alignment) {
   // PTX ISA 5.1.5: local memory of a thread.
   constexpr uint64_t maximum_local_bytes = 512 * 1024;
   if (size > maximum_local_bytes - std::min(offset, maximum_local_bytes))
-    cursor.error("more than " + std::to_string(maximum_local_bytes) + " bytes of local memory and parameters");
+    cursor.error("local memory and parameters exceed " + std::to_string(maximum_local_bytes) + " bytes");
   program.local_bytes = uint32_t(offset + size);
   return offset;
 }
 
-/// After the state space: [.align n] [.v2|.v4] .type name [dims] [= initialiser] {, ...} ;
+/// Parses a declaration after its state space: [.align n] [.v2|.v4] .type name [dims] [= initialiser] {, ...} ;
 void Parser::variable(Space space, int32_t function, bool external) {
   uint32_t alignment = 0;
   uint32_t width = 1;
@@ -113,10 +113,10 @@ void Parser::variable(Space space, int32_t function, bool external) {
     result.function = function;
     result.alignment = alignment ? alignment : element;
     uint64_t count = 1;
-    bool open = false;
+    bool unsized = false;
     while (cursor.take('[')) {
       if (cursor.peek() == ']')
-        open = true;
+        unsized = true;
       else
         count = size_of(Type::B8, count) * uint64_t(constant_expression());
       cursor.expect(']');
@@ -127,13 +127,13 @@ void Parser::variable(Space space, int32_t function, bool external) {
         initialiser_list(result, *type, index);
       else
         initialiser(result, *type, 0);
-      if (open)
+      if (unsized)
         count = align_up(result.bytes.size(), element) / element;
-    } else if (open && !(external && space == Space::SharedCta)) {
+    } else if (unsized && !(external && space == Space::SharedCta)) {
       count = 0;
     }
-    result.size = open && space == Space::SharedCta ? 0 : size_of(*type, count) * width;
-    result.external = external && open;
+    result.size = unsized && space == Space::SharedCta ? 0 : size_of(*type, count) * width;
+    result.external = external && unsized;
     if (space == Space::Local || space == Space::Param)
       result.address = allocate_local(result.size, result.alignment);
     int32_t index = int32_t(program.variables.size());
@@ -143,7 +143,7 @@ void Parser::variable(Space space, int32_t function, bool external) {
       // A variable of the module may be declared .extern before or after its definition.
       const bool only_declared = declared_only.count(known->second) != 0;
       if (function >= 0 || !(external || only_declared))
-        cursor.error("a second variable '" + result.name + "'");
+        cursor.error("redefinition of variable '" + result.name + "'");
       if (!external || only_declared)
         earlier = std::move(result);
       if (!external)
@@ -207,7 +207,7 @@ void Parser::initialiser(Variable &variable, Type type, size_t element) {
     else if (size == 4)
       std::memcpy(&bits, &narrow, 4);
     else
-      cursor.error("expected the bits of the value");
+      cursor.error("expected the bits of the float as an integer");
   }
   std::memcpy(variable.bytes.data() + offset, &bits, size);
 }
@@ -227,7 +227,7 @@ void Parser::entry_parameters(Function &function) {
     for (std::string_view word = cursor.directive(); !word.empty(); word = cursor.directive()) {
       if (word == "align")
         (type && result.alignment ? result.alignment : alignment) = alignment_literal();
-      else if (word == "ptr") // .ptr .space .align n: about what is pointed to
+      else if (word == "ptr") // .ptr .space .align n: describes the memory that the pointer addresses
         result.alignment = 1;
       else if (auto found = parse_type(word))
         type = found, result.alignment = 0;
@@ -253,7 +253,7 @@ void Parser::entry_parameters(Function &function) {
   function.parameter_bytes = offset;
 }
 
-/// Parameters or results of a device function: registers, or .param variables kept in local memory.
+/// Parameters or results of a device function: registers, or .param variables in local memory.
 std::vector<Operand> Parser::formals(Scope &scope, int32_t index) {
   std::vector<Operand> result;
   while (!cursor.take(')')) {
@@ -302,18 +302,18 @@ std::vector<Operand> Parser::formals(Scope &scope, int32_t index) {
   return result;
 }
 
-/// ptxas refuses more static shared memory than every GPU has.
+/// Throws if the static shared memory exceeds the limit of ptxas.
 static uint32_t checked_shared_bytes(const Function &function, uint64_t bytes) {
   constexpr uint64_t maximum_static_shared_bytes = 48 * 1024;
   if (bytes > maximum_static_shared_bytes)
     throw PtxError(0, 0,
                    "'" + function.name + "' declares " + std::to_string(bytes) +
-                       " bytes of static shared memory, of at most " + std::to_string(maximum_static_shared_bytes));
+                       " bytes of static shared memory, the maximum is " + std::to_string(maximum_static_shared_bytes));
   return uint32_t(bytes);
 }
 
-/// Variables of the module and of device functions come first, then those of each entry; entries overlap.
-void Parser::lay_out_shared() {
+/// Variables of the module and of device functions come first, then those of an entry. The entries share addresses.
+void Parser::assign_shared_addresses() {
   auto assign_address = [](Variable &variable, uint64_t &end) {
     variable.address = align_up(end, variable.alignment);
     end = variable.address + variable.size;
@@ -346,7 +346,7 @@ uint64_t Parser::symbol_address(const Variable &initialised, const std::string &
   throw PtxError(0, 0, "'" + name + "' in the initialiser of '" + initialised.name + "' is not declared");
 }
 
-void Parser::place_globals() {
+void Parser::allocate_globals() {
   for (Variable &variable : program.variables) {
     if ((variable.space != Space::Global && variable.space != Space::Const) || variable.external)
       continue;

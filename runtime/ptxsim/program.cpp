@@ -11,30 +11,14 @@ static size_t part_count(std::string_view mnemonic) {
   return size_t(std::count(mnemonic.begin(), mnemonic.end(), '.')) + 1;
 }
 
-/// The groups whose instructions only compute: an undefined source makes their result undefined. All others use their
-/// sources as guards, addresses, descriptors, data to store or operands of a barrier.
-static bool propagates_undefined(std::string_view group) {
-  static constexpr std::string_view groups[] = {"arithmetic", "integer", "logic", "compare",
-                                                "float",      "convert", "move"};
-  return std::find(std::begin(groups), std::end(groups), group) != std::end(groups);
-}
-
-/// The matrix units of one architecture: ptxas refuses their instructions for any other.
+/// Throws unless ptxas accepts the instruction for the target of the program.
 static void check_target(const Program &program, const Instruction &instruction) {
-  struct Row {
-    std::string_view prefix;
-    std::initializer_list<std::string_view> targets;
-  };
-  static const Row rows[] = {
-      {"wgmma.", {"sm_90a"}},
-      {"tcgen05.", {"sm_100a", "sm_100f", "sm_101a", "sm_101f", "sm_103a", "sm_103f", "sm_110a", "sm_110f"}},
-  };
-  for (const Row &row : rows)
-    if (instruction.opcode->mnemonic.substr(0, row.prefix.size()) == row.prefix &&
-        std::find(row.targets.begin(), row.targets.end(), program.target) == row.targets.end())
-      throw PtxError(instruction.line, 1,
-                     "'" + instruction.text + "' does not exist on target " + program.target + ", only on " +
-                         std::string(*row.targets.begin()));
+  const std::vector<std::string_view> &names = target_names(instruction.opcode->targets);
+  if (program.target.empty() || names.empty() || std::find(names.begin(), names.end(), program.target) != names.end())
+    return;
+  throw PtxError(instruction.line, 1,
+                 "'" + instruction.text + "' does not exist on target " + program.target + ", only on " +
+                     std::string(names.front()));
 }
 
 static void decode(Program &program, Instruction &instruction) {
@@ -43,10 +27,9 @@ static void decode(Program &program, Instruction &instruction) {
     instruction.row = uint32_t(row);
     instruction.opcode = opcode_table()[size_t(row)];
   }
-  std::string reason = "no such instruction in the table";
-  if (instruction.opcode && !program.target.empty())
-    check_target(program, instruction);
+  std::string reason = "unknown instruction";
   if (instruction.opcode) {
+    check_target(program, instruction);
     instruction.propagates_undefined = propagates_undefined(instruction.opcode->group);
     Decoder decoder(program, instruction, part_count(instruction.opcode->mnemonic));
     try {

@@ -19,17 +19,17 @@ struct Instruction;
 struct Opcode;
 struct Operand;
 
-/// What the warp does after an instruction.
+/// How a warp continues after an instruction.
 enum class Outcome : uint8_t {
-  Next, // on to the following instruction
-  Jump, // the instruction has set the program counters itself
-  Wait, // not yet possible: execute it again after something has changed
+  Next, // with the following instruction
+  Jump, // at the program counters that the instruction has set
+  Wait, // the instruction is executed again after Cluster::progress has changed
 };
 
 using Execute = Outcome (*)(Warp &, const Instruction &);
 
-/// The bytes of `destination` in a lane that have a defined value, as a mask, where a source of the instruction has
-/// undefined bytes. Called before the destination counts as written.
+/// The defined bytes of `destination` in a lane, as a mask, for an instruction with undefined bytes in a source. Called
+/// before the destination is marked as written.
 using DefinedBytes = uint16_t (*)(Warp &, const Instruction &, const Operand &destination, uint32_t lane);
 
 inline constexpr uint32_t lane_count = 32;
@@ -38,7 +38,7 @@ struct Operand {
   enum class Kind : uint8_t {
     Register,  // slot, number, size: a variable, an immediate or a special register, one value per lane
     Predicate, // slot, number: 32 bits, one per lane; `negated` for !p
-    Address,   // the register of slot (or none: number 0 and slot 0 hold zero) plus offset
+    Address,   // the register of slot and number, or a constant with number 0, plus offset
     Vector,    // {a, b, ...}: elements
     Label,     // target: index into Program::code
     Function,  // target: index into Program::functions
@@ -50,7 +50,7 @@ struct Operand {
   bool negated = false;
   bool constant = false; // an immediate; its bits are in `value`
   uint32_t slot = 0;     // byte offset of lane 0 in the register file of a warp
-  uint32_t number = 0;   // of the register; 0 is always written
+  uint32_t number = 0;   // of the register; register 0 is always defined
   int64_t offset = 0;
   uint64_t value = 0;
   uint32_t target = 0;
@@ -83,8 +83,8 @@ struct Instruction {
   uint32_t guard_number = 0;
   Space space = Space::Generic;
   Type type = Type::B32;             // of the operation
-  Type from_type = Type::B32;        // of the source, where it differs
-  std::array<int32_t, 8> settings{}; // decoded modifiers; the enum of each file names the indices
+  Type from_type = Type::B32;        // of the source, if it differs from `type`
+  std::array<int32_t, 8> settings{}; // decoded modifiers, indexed by the enum Setting of each file
   std::vector<Operand> operands;
   std::string text; // the mnemonic with its modifiers
 };
@@ -102,7 +102,7 @@ struct Variable {
   uint32_t alignment = 1;
   bool external = false; // .extern .shared x[]: begins where static shared memory ends
   bool entry_parameter = false;
-  int32_t function = -1;      // that declares it; -1 for the module
+  int32_t function = -1;      // the function that declares it; -1: the module
   uint64_t address = 0;       // of a global or constant: the host address; else the offset within its space
   std::vector<uint8_t> bytes; // initial content
   struct Reference {          // 8 bytes of the content that hold the address of a variable or function
@@ -113,7 +113,7 @@ struct Variable {
   std::vector<Reference> references;
 };
 
-/// The address of a function, by its index in Program::functions: they are 16 bytes apart, and none is null.
+/// The address of a function by its index in Program::functions: a multiple of 16 other than zero.
 inline constexpr uint64_t function_alignment = 16;
 inline uint64_t function_address(size_t index) { return (index + 1) * function_alignment; }
 
@@ -138,7 +138,7 @@ struct Function {
   std::array<uint32_t, 3> max_threads{};      // .maxntid
   std::array<uint32_t, 3> cluster{};          // .reqnctapercluster
   uint32_t shared_bytes = 0;                  // static
-  uint32_t launch_registers = 0;              // per thread; 0: ptxas does not know them and ignores setmaxnreg
+  uint32_t launch_registers = 0;              // per thread; 0: unknown to ptxas, which ignores setmaxnreg
 };
 
 /// A value of the register file that is set once when a warp starts.
@@ -173,13 +173,13 @@ public:
   std::vector<SourceLocation> locations;
   std::vector<Constant> constants;
   std::vector<Unsupported> unsupported;
-  uint32_t register_count = 1; // number 0 is the always written one
+  uint32_t register_count = 1; // register 0 is always defined
   uint32_t register_bytes = 0; // of one warp
   uint32_t local_bytes = 0;    // of one lane
   bool uses_wgmma = false;
-  uint32_t sink_slot = 0;                                     // where values written to _ go
-  std::map<std::array<uint64_t, 3>, uint32_t> constant_slots; // kind and size, value, special: equal ones share
-  /// One run at a time: they share the storage of .global and .const variables, which each run resets.
+  uint32_t sink_slot = 0;                                     // of the values written to _
+  std::map<std::array<uint64_t, 3>, uint32_t> constant_slots; // slot by kind and size, value, special
+  /// Serializes runs: they share the storage of .global and .const variables, which each run resets.
   std::mutex running;
   std::vector<std::unique_ptr<uint64_t[]>> storage;
 };

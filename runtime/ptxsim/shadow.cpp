@@ -79,7 +79,7 @@ static std::optional<Conflict> after_read(const Access &read, uint16_t mask, con
   return std::nullopt;
 }
 
-/// Two generic stores of the same value at once leave that value, in whatever order they are performed.
+/// Concurrent generic stores of the same value have the same result in any order.
 static bool stores_same_value(size_t block, uint16_t mask, const Conflict &conflict, const Actor &actor) {
   if (!actor.before || conflict.kind != Conflict::Kind::WriteAfterWrite || conflict.needs_proxy_fence ||
       actor.asynchronous || conflict.earlier.asynchronous)
@@ -99,7 +99,7 @@ static void remove_units(std::vector<Access> &accesses, uint16_t mask) {
                  accesses.end());
 }
 
-/// Keeps the concurrent writes of the same value beside this one.
+/// Records this write in addition to concurrent writes of the same value.
 void Shadow::add_concurrent_write(Block &block, uint16_t mask, const Actor &actor) {
   if (!block.more)
     block.more = std::make_unique<Overflow>();
@@ -149,12 +149,12 @@ std::optional<Conflict> Shadow::write(size_t index, uint16_t mask, const Actor &
     remove_units(block.more->reads, mask);
   }
   Access access = stamp(mask, actor);
-  auto same_moment = [&](const Access &write) {
+  auto same_access = [&](const Access &write) {
     return write.agent == access.agent && write.epoch == access.epoch && write.line == access.line &&
            write.strong == access.strong && write.asynchronous == access.asynchronous;
   };
   uint16_t left = block.write.mask & uint16_t(~mask);
-  if (left && same_moment(block.write)) {
+  if (left && same_access(block.write)) {
     block.write.mask |= mask;
   } else if (!left) {
     block.write = access;
@@ -163,7 +163,7 @@ std::optional<Conflict> Shadow::write(size_t index, uint16_t mask, const Actor &
     if (!block.more)
       block.more = std::make_unique<Overflow>();
     for (Access &write : block.more->writes)
-      if (same_moment(write)) {
+      if (same_access(write)) {
         write.mask |= mask;
         return std::nullopt;
       }

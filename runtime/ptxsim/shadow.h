@@ -15,13 +15,13 @@ struct Actor {
   Epoch epoch = 0;
   uint32_t line = 0;         // of the PTX text
   bool asynchronous = false; // async proxy: TMA, tcgen05, wgmma
-  bool in_order = true;      // accesses of this agent are ordered among themselves (not so for an mbarrier's)
-  bool strong = false;       // atomic, volatile, relaxed, acquire or release: no race with another strong one
+  bool in_order = true;      // accesses of this agent are ordered among themselves (not those of an mbarrier)
+  bool strong = false;       // atomic, volatile, relaxed, acquire or release: does not race with other strong accesses
   bool fences_reads = false; // an asynchronous write needs fence.proxy.async after earlier generic reads
   const VectorClock *happened = nullptr;
-  const VectorClock *proxied = nullptr; // needed where asynchronous
-  const uint8_t *before = nullptr;      // of a generic store: the bytes from `first_byte` on before it; else nullptr
-  const uint8_t *after = nullptr;       // and after it
+  const VectorClock *proxied = nullptr; // used if `asynchronous`
+  const uint8_t *before = nullptr;      // of a generic store: the bytes from `first_byte` before it; else nullptr
+  const uint8_t *after = nullptr;       // the same bytes after it
   size_t first_byte = 0;
 };
 
@@ -38,7 +38,7 @@ struct Conflict {
   enum class Kind { Uninitialised, ReadAfterWrite, WriteAfterWrite, WriteAfterRead };
   Kind kind;
   Access earlier;                 // empty for Uninitialised
-  bool needs_proxy_fence = false; // ordered, but without fence.proxy.async between
+  bool needs_proxy_fence = false; // the accesses are ordered, but without fence.proxy.async
 };
 
 /// A memory of blocks of 16 units: 16 bytes of shared memory, or 16 lanes of one tensor-memory column.
@@ -53,7 +53,7 @@ public:
   std::optional<Conflict> read_bytes(size_t offset, size_t size, const Actor &actor);
   std::optional<Conflict> write_bytes(size_t offset, size_t size, const Actor &actor);
 
-  /// Forgets all accesses: the content is undefined again.
+  /// Removes all accesses, so that the content is undefined.
   void forget(size_t first_block, size_t count);
   bool initialised(size_t block, uint16_t mask) const;
 

@@ -7,18 +7,18 @@
 namespace ptxsim {
 
 static uint32_t nan_bits(const SmallFloat &format) {
-  // The canonical NaN has all bits but the sign set; where the format has none this is its largest number.
+  // The canonical NaN has all bits but the sign set. In a format without NaN they are the largest number.
   return (1u << (format.exponent_bits + format.fraction_bits)) - 1;
 }
 
 static uint32_t largest_finite(const SmallFloat &format) {
   uint32_t all = (1u << (format.exponent_bits + format.fraction_bits)) - 1;
-  if (format.top == SmallFloat::Top::Numbers)
+  if (format.non_finite == SmallFloat::NonFinite::None)
     return all;
-  return format.top == SmallFloat::Top::NanOnly ? all - 1 : all - (1u << format.fraction_bits);
+  return format.non_finite == SmallFloat::NonFinite::NanOnly ? all - 1 : all - (1u << format.fraction_bits);
 }
 
-/// `scaled` >= 0 as an integer.
+/// Rounds `scaled`, the magnitude of a number with the sign `negative`, to an integer.
 static uint64_t round_magnitude(double scaled, Rounding rounding, bool negative) {
   double down = std::floor(scaled);
   double rest = scaled - down;
@@ -43,13 +43,13 @@ uint32_t encode(const SmallFloat &format, double value, Rounding rounding, bool 
   bool negative = std::signbit(value);
   uint32_t sign = uint32_t(negative) << (format.exponent_bits + format.fraction_bits);
   uint32_t limit = largest_finite(format);
-  bool has_infinity = format.top == SmallFloat::Top::InfinityAndNan;
-  uint32_t beyond = finite || !has_infinity ? limit : limit + 1;
-  if (!finite && format.top == SmallFloat::Top::NanOnly)
-    beyond = nan_bits(format);
+  bool has_infinity = format.non_finite == SmallFloat::NonFinite::Ieee754;
+  uint32_t overflowed = finite || !has_infinity ? limit : limit + 1;
+  if (!finite && format.non_finite == SmallFloat::NonFinite::NanOnly)
+    overflowed = nan_bits(format);
   double magnitude = std::fabs(value);
   if (std::isinf(value))
-    return sign | beyond;
+    return sign | overflowed;
   if (magnitude == 0)
     return sign;
   int exponent = std::max(std::ilogb(magnitude), 1 - format.bias);
@@ -58,20 +58,21 @@ uint32_t encode(const SmallFloat &format, double value, Rounding rounding, bool 
   uint64_t bits = units < hidden ? units : (uint64_t(exponent + format.bias - 1) << format.fraction_bits) + units;
   if (bits <= limit)
     return sign | uint32_t(bits);
-  // A directed rounding towards zero never leaves the finite numbers.
-  bool inward =
+  // Rounding towards zero never overflows.
+  bool towards_zero =
       rounding == Rounding::Zero || (rounding == Rounding::Up && negative) || (rounding == Rounding::Down && !negative);
-  return sign | (inward ? limit : beyond);
+  return sign | (towards_zero ? limit : overflowed);
 }
 
 double decode(const SmallFloat &format, uint32_t bits) {
   uint32_t fraction = bits & ((1u << format.fraction_bits) - 1);
   uint32_t exponent = bits >> format.fraction_bits & ((1u << format.exponent_bits) - 1);
   double sign = bits >> (format.fraction_bits + format.exponent_bits) & 1 ? -1.0 : 1.0;
-  bool top = exponent == (1u << format.exponent_bits) - 1;
-  if (top && format.top == SmallFloat::Top::InfinityAndNan)
+  bool largest_exponent = exponent == (1u << format.exponent_bits) - 1;
+  if (largest_exponent && format.non_finite == SmallFloat::NonFinite::Ieee754)
     return fraction ? std::nan("") : sign * INFINITY;
-  if (top && format.top == SmallFloat::Top::NanOnly && fraction == (1u << format.fraction_bits) - 1)
+  if (largest_exponent && format.non_finite == SmallFloat::NonFinite::NanOnly &&
+      fraction == (1u << format.fraction_bits) - 1)
     return std::nan("");
   double significand = double(fraction) + (exponent ? double(1u << format.fraction_bits) : 0.0);
   return sign * std::ldexp(significand, int(exponent ? exponent : 1) - format.bias - format.fraction_bits);

@@ -1,5 +1,6 @@
 #include "special.h"
 
+#include "launch_limits.h"
 #include "machine.h"
 
 #include <map>
@@ -70,9 +71,10 @@ std::optional<SpecialRegister> find_special(std::string_view name) {
   return std::nullopt;
 }
 
-static uint32_t product(const std::array<uint32_t, 3> &values) { return values[0] * values[1] * values[2]; }
+/// The number of SMs of a B200.
+constexpr uint64_t sm_count = 148;
 
-/// Component 0, 1 or 2 of an index whose registers follow each other.
+/// The component 0, 1 or 2 that a register selects; `x` is the register of component 0.
 static size_t component(Special special, Special x) { return size_t(special) - size_t(x); }
 
 uint64_t special_value(Special special, const Warp &warp, uint32_t lane) {
@@ -139,9 +141,9 @@ uint64_t special_value(Special special, const Warp &warp, uint32_t lane) {
   case Special::ClusterCtarank:
     return cta.rank;
   case Special::ClusterNctarank:
-    return product(options.cluster);
+    return volume(options.cluster);
   case Special::IsExplicitCluster:
-    return product(options.cluster) > 1 || product(machine.entry.cluster) > 0;
+    return volume(options.cluster) > 1 || volume(machine.entry.cluster) > 0;
   case Special::DynamicSmemSize:
     return options.dynamic_shared_bytes;
   case Special::TotalSmemSize:
@@ -151,12 +153,12 @@ uint64_t special_value(Special special, const Warp &warp, uint32_t lane) {
   case Special::ReservedSmemCap:
     return shared_base;
   case Special::NsmId:
-    return 148;
+    return sm_count;
   case Special::WarpSize:
     return lane_count;
   case Special::SmId:
-    return (cta.index[0] + options.grid[0] * (cta.index[1] + uint64_t(options.grid[1]) * cta.index[2])) % 148;
-  // Time is the count of warp instructions so far: monotonic, and the same in every run with the same seed.
+    return (cta.index[0] + options.grid[0] * (cta.index[1] + uint64_t(options.grid[1]) * cta.index[2])) % sm_count;
+  // Time is the number of warp instructions executed, so that runs with the same seed read the same clock.
   case Special::Clock:
   case Special::GlobalTimerLo:
     return uint32_t(machine.steps);

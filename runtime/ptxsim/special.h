@@ -56,7 +56,7 @@ enum class Special : uint8_t {
   ReservedSmemOffset1,
   WarpSize,
   Zero,
-  // These change while a warp runs; mov reads them afresh.
+  // These change while a warp runs; mov reads them at each execution.
   Clock,
   ClockHi,
   Clock64,

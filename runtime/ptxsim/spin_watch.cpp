@@ -6,46 +6,47 @@
 
 namespace ptxsim {
 
-// A state takes as long to hash as about this many instructions take to run, for each 64 bytes of registers, times ten.
+// Between two hashes a warp executes at least one instruction per this many bytes of its state, so that hashing remains
+// a small part of the run time.
 constexpr uint64_t bytes_hashed_per_step = 64;
 
-bool SpinWatch::is_current(const Warp &warp, const Seen &seen) const {
-  return seen.changes == warp.machine.changes && seen.progress == warp.cluster.progress;
+bool SpinWatch::is_current(const Warp &warp, const History &history) const {
+  return history.changes == warp.machine.changes && history.progress == warp.cluster.progress;
 }
 
-/// Each fragment that can run must have jumped back since the anchor: one that has not run yet may change memory.
-static bool all_have_run(const Warp &warp, const std::unordered_map<uint32_t, uint32_t> &back_jumps) {
+/// True if each fragment that can run has jumped backwards since the anchor: one that has not run may change memory.
+static bool all_have_run(const Warp &warp, const std::unordered_map<uint32_t, uint32_t> &backward_jumps) {
   return std::all_of(warp.fragments.begin(), warp.fragments.end(), [&](const Fragment &fragment) {
-    auto earlier = back_jumps.find(fragment.mask);
-    return earlier != back_jumps.end() && (!warp.can_run(fragment) || fragment.back_jumps > earlier->second);
+    auto earlier = backward_jumps.find(fragment.mask);
+    return earlier != backward_jumps.end() && (!warp.can_run(fragment) || fragment.backward_jumps > earlier->second);
   });
 }
 
-void SpinWatch::jumped_back(Warp &warp) {
-  Seen &seen = warps[&warp];
-  if (seen.repeats && is_current(warp, seen))
+void SpinWatch::record_backward_jump(Warp &warp) {
+  History &history = warps[&warp];
+  if (history.repeats && is_current(warp, history))
     return;
   const uint64_t step = warp.machine.steps;
-  if (step < seen.next_step)
+  if (step < history.next_step)
     return;
-  seen.next_step = step + warp.state_bytes() / bytes_hashed_per_step;
+  history.next_step = step + warp.state_bytes() / bytes_hashed_per_step;
   const uint64_t state = warp.state_hash();
-  const bool current = seen.limit && is_current(warp, seen);
-  if (current && state == seen.state && all_have_run(warp, seen.back_jumps)) {
-    seen.repeats = true;
+  const bool current = history.limit && is_current(warp, history);
+  if (current && state == history.state && all_have_run(warp, history.backward_jumps)) {
+    history.repeats = true;
     return;
   }
-  if (current && ++seen.compared < seen.limit)
+  if (current && ++history.compared < history.limit)
     return;
-  seen.repeats = false;
-  seen.limit = current ? 2 * seen.limit : 2;
-  seen.compared = 0;
-  seen.state = state;
-  seen.changes = warp.machine.changes;
-  seen.progress = warp.cluster.progress;
-  seen.back_jumps.clear();
+  history.repeats = false;
+  history.limit = current ? 2 * history.limit : 2;
+  history.compared = 0;
+  history.state = state;
+  history.changes = warp.machine.changes;
+  history.progress = warp.cluster.progress;
+  history.backward_jumps.clear();
   for (const Fragment &fragment : warp.fragments)
-    seen.back_jumps[fragment.mask] = fragment.back_jumps;
+    history.backward_jumps[fragment.mask] = fragment.backward_jumps;
 }
 
 bool SpinWatch::is_stuck(const Cluster &cluster) const {
@@ -55,8 +56,8 @@ bool SpinWatch::is_stuck(const Cluster &cluster) const {
     for (const auto &warp : cta->warps) {
       if (!warp->runnable())
         continue;
-      auto seen = warps.find(warp.get());
-      if (seen == warps.end() || !seen->second.repeats || !is_current(*warp, seen->second))
+      auto history = warps.find(warp.get());
+      if (history == warps.end() || !history->second.repeats || !is_current(*warp, history->second))
         return false;
     }
   return true;

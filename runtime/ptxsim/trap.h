@@ -29,7 +29,7 @@ struct Trap : std::exception {
   uint32_t source_line = 0;
   std::array<uint32_t, 3> block{};
   std::array<uint32_t, 3> thread{};
-  std::vector<std::string> notes; // the other access, what each warp waits for
+  std::vector<std::string> notes; // the other access, the instruction at which each warp waits
 };
 
 namespace trap_kind {

@@ -66,11 +66,12 @@ bool Warp::runnable() const {
          });
 }
 
-/// The one that is behind: deepest in calls, then lowest in the text; but every 256 backward jumps others come first.
+/// Selects the fragment that is furthest behind: deepest in calls, then lowest in the text. A fragment yields to others
+/// after every 256 backward jumps.
 bool Warp::select_fragment() {
   bool found = false;
   auto key = [](const Fragment &fragment) {
-    return std::make_tuple(fragment.back_jumps / 256, ~fragment.stack.size(), fragment.pc);
+    return std::make_tuple(fragment.backward_jumps / 256, ~fragment.stack.size(), fragment.pc);
   };
   for (uint32_t i = 0; i < fragments.size(); ++i)
     if (eligible(fragments[i]) && (!found || key(fragments[i]) < key(fragments[current]))) {
@@ -91,7 +92,7 @@ void Warp::merge_fragments() {
       }
       a.mask |= b.mask;
       a.state = Fragment::State::Runnable;
-      a.back_jumps = std::min(a.back_jumps, b.back_jumps);
+      a.backward_jumps = std::min(a.backward_jumps, b.backward_jumps);
       fragments.erase(fragments.begin() + ptrdiff_t(j));
     }
   current = 0;
@@ -103,7 +104,7 @@ void Warp::remove_empty_fragments() {
   current = 0;
 }
 
-/// True if the lanes `together` are all that an instruction of this kind has to wait for.
+/// True if the lanes `together` are all the lanes that must execute the instruction together.
 bool Warp::may_converge(const Instruction &next, uint32_t together) {
   if (next.converge == Converge::None)
     return true;
@@ -142,7 +143,7 @@ uint64_t Warp::run(uint64_t steps) {
       uint32_t passing = mask & (next.guard_negated ? ~guard : guard);
       if (next.converge != Converge::None && passing && passing != mask)
         trap(trap_kind::divergence,
-             "'" + next.text + "' is executed by some lanes of the warp only: its guard differs");
+             "'" + next.text + "' is executed by only some lanes of the warp, since its guard is not uniform");
       mask = passing;
       if (!mask) {
         ++running.pc;
@@ -186,21 +187,21 @@ void Warp::jump(uint32_t target, uint32_t taken) {
   uint32_t others = running.mask & ~taken;
   const bool back = target <= running.pc;
   if (!others) {
-    running.back_jumps += back;
+    running.backward_jumps += back;
     running.pc = target;
     if (back && machine.spin_watch.active)
-      machine.spin_watch.jumped_back(*this);
+      machine.spin_watch.record_backward_jump(*this);
     return;
   }
   Fragment other = running;
   other.mask = others;
   ++other.pc;
   running.mask = taken;
-  running.back_jumps += back;
+  running.backward_jumps += back;
   running.pc = target;
   fragments.push_back(std::move(other));
   if (back && machine.spin_watch.active)
-    machine.spin_watch.jumped_back(*this);
+    machine.spin_watch.record_backward_jump(*this);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
@@ -249,15 +250,15 @@ void Warp::exit_lanes() {
   if (machine.options.checks)
     check_exit_pending();
   Fragment &running = fragments[current];
-  uint32_t leaving = mask;
-  live &= ~leaving;
-  running.mask &= ~leaving;
+  uint32_t exiting = mask;
+  live &= ~exiting;
+  running.mask &= ~exiting;
   ++running.pc;
   remove_empty_fragments();
   if (!live && index / warpgroup_warps < cta.warpgroups.size())
     cta.warpgroups[index / warpgroup_warps].check_exit(*this);
   ++cluster.progress;
-  cta.threads_left(*this);
+  cta.handle_exit(*this);
 }
 
 void Warp::check_exit_pending() {
@@ -309,9 +310,9 @@ void Warp::set_defined_bytes(const Operand &operand, uint32_t lane, uint16_t byt
   partly_written[operand.number][lane] = bytes;
 }
 
-void Warp::forget_register(const Operand &operand, uint32_t lanes_forgotten) {
+void Warp::mark_undefined(const Operand &operand, uint32_t lanes_undefined) {
   for (uint32_t lane = 0; lane < lane_count; ++lane)
-    if (lanes_forgotten >> lane & 1)
+    if (lanes_undefined >> lane & 1)
       set_defined_bytes(operand, lane, 0);
 }
 
@@ -328,10 +329,10 @@ void Warp::wrote_undefined(const Operand &operand, uint32_t lanes_written) {
 }
 
 void Warp::undefined_register(const Operand &operand, uint32_t size) {
-  auto flight = flights.find(operand.number);
-  if (flight != flights.end() && flight->second.will_be_written)
-    trap(trap_kind::in_flight, "'" + operand.text + "' is read before " + flight->second.until + " has completed it",
-         {"written by line " + std::to_string(flight->second.line)});
+  auto found = in_flight_registers.find(operand.number);
+  if (found != in_flight_registers.end() && found->second.will_be_written)
+    trap(trap_kind::in_flight, "'" + operand.text + "' is read before " + found->second.until + " has completed it",
+         {"written by line " + std::to_string(found->second.line)});
   if (!machine.options.checks)
     return;
   if (executing->propagates_undefined) {
@@ -352,21 +353,21 @@ void Warp::undefined_register(const Operand &operand, uint32_t size) {
 
 void Warp::touch_for_write(const Operand &operand) {
   touched_registers[operand.number] = true;
-  auto flight = flights.find(operand.number);
-  if (flight != flights.end() && operand.number)
-    trap(trap_kind::in_flight,
-         "'" + operand.text + "' is overwritten before " + flight->second.until + " has completed",
-         {std::string(flight->second.will_be_written ? "written" : "read") + " by line " +
-          std::to_string(flight->second.line)});
+  auto found = in_flight_registers.find(operand.number);
+  if (found != in_flight_registers.end() && operand.number)
+    trap(trap_kind::in_flight, "'" + operand.text + "' is overwritten before " + found->second.until + " has completed",
+         {std::string(found->second.will_be_written ? "written" : "read") + " by line " +
+          std::to_string(found->second.line)});
 }
 
-void Warp::begin_flight(const Operand &operand, bool will_be_written, const char *until) {
+void Warp::mark_in_flight(const Operand &operand, bool will_be_written, const char *until) {
   if (!operand.number)
     return;
-  auto [flight, fresh] = flights.emplace(operand.number, Flight{will_be_written, until, executing->line, 0});
-  ++flight->second.count;
+  auto [found, fresh] =
+      in_flight_registers.emplace(operand.number, InFlight{will_be_written, until, executing->line, 0});
+  ++found->second.count;
   if (!fresh && will_be_written)
-    flight->second.will_be_written = true;
+    found->second.will_be_written = true;
   if (will_be_written) {
     written[operand.number] &= ~mask;
     partly_written.erase(operand.number);
@@ -374,15 +375,15 @@ void Warp::begin_flight(const Operand &operand, bool will_be_written, const char
   tracking = true;
 }
 
-void Warp::end_flight(const Operand &operand, bool was_written) {
-  auto flight = flights.find(operand.number);
-  if (flight == flights.end())
+void Warp::clear_in_flight(const Operand &operand, bool was_written) {
+  auto found = in_flight_registers.find(operand.number);
+  if (found == in_flight_registers.end())
     return;
   if (was_written)
     written[operand.number] |= live;
-  if (--flight->second.count == 0)
-    flights.erase(flight);
-  tracking = !flights.empty() || machine.program.uses_wgmma;
+  if (--found->second.count == 0)
+    in_flight_registers.erase(found);
+  tracking = !in_flight_registers.empty() || machine.program.uses_wgmma;
 }
 
 void Warp::not_uniform(const Operand &operand) {

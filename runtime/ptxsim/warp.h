@@ -24,9 +24,9 @@ struct Fragment {
   uint32_t pc = 0;
   uint32_t mask = 0;
   State state = State::Runnable;
-  bool release_poll = false;   // a poll that fails goes on, instead of waiting
-  uint32_t failed_polls = 0;   // in a row
-  uint32_t back_jumps = 0;     // for fairness between fragments
+  bool poll_returns = false;   // a poll that fails returns false instead of waiting
+  uint32_t failed_polls = 0;   // since the last successful one
+  uint32_t backward_jumps = 0; // for fairness between fragments
   uint64_t ticket = 0;         // state of the waiting instruction; 0 before its first try
   uint64_t waiting_since = 0;  // progress count at the last try
   std::vector<uint32_t> stack; // return addresses
@@ -48,11 +48,13 @@ public:
 
   Fragment &fragment() { return fragments[current]; }
   bool finished() const { return live == 0; }
-  /// Executes up to `steps` instructions; returns how many. Fewer: every fragment waits, or all lanes have exited.
+  /// Executes up to `steps` instructions and returns their number: fewer if every fragment waits or all lanes have
+  /// exited.
   uint64_t run(uint64_t steps);
   bool runnable() const;
   bool can_run(const Fragment &fragment) const { return const_cast<Warp *>(this)->eligible(fragment); }
-  /// Of registers, local memory and program counters: equal states go on alike while memory does not change.
+  /// Hash of registers, local memory and program counters. While memory does not change, a warp repeats itself when it
+  /// returns to the same state.
   uint64_t state_hash() const;
   size_t state_bytes() const { return registers.size() + local_memory.size(); }
 
@@ -62,7 +64,7 @@ public:
   void set_predicate(const Operand &operand, uint32_t values);
   /// Bits of one lane, whatever the size of the register (at most 8 bytes), zero-extended.
   uint64_t bits(const Operand &operand, uint32_t lane) const;
-  /// Stores into one lane, truncated to the size of the register. `wrote` is left to the caller.
+  /// Stores into one lane, truncated to the size of the register. The caller calls `wrote`.
   void set_bits(const Operand &operand, uint32_t lane, uint64_t value);
   /// Traps unless the register is defined in every active lane; if the instruction propagates undefined values, the
   /// lanes count as undefined in the registers that the instruction writes.
@@ -93,10 +95,10 @@ public:
   /// The defined bytes of the register in a lane, as a mask.
   uint16_t defined_bytes(const Operand &operand, uint32_t lane) const;
   /// Makes the register undefined in these lanes.
-  void forget_register(const Operand &operand, uint32_t lanes_forgotten);
+  void mark_undefined(const Operand &operand, uint32_t lanes_undefined);
   void set_defined_bytes(const Operand &operand, uint32_t lane, uint16_t bytes);
 
-  /// The value that all active lanes agree on; Trap otherwise.
+  /// The value of the operand, which must be the same in all active lanes. Traps otherwise.
   template <class T> T uniform(const Operand &operand) {
     require(operand);
     T *values = lanes<T>(operand);
@@ -108,31 +110,32 @@ public:
   }
   uint32_t first_lane() const { return mask ? uint32_t(__builtin_ctz(mask)) : 0; }
 
-  /// Registers that an asynchronous operation is still to write (no access), or still reads (no write).
-  void begin_flight(const Operand &operand, bool will_be_written, const char *until);
-  void end_flight(const Operand &operand, bool was_written);
-  bool in_flight(const Operand &operand) const { return flights.count(operand.number) != 0; }
+  /// Marks a register that an asynchronous operation has yet to write or to read. Until the instruction `until`, a
+  /// register to be written must not be accessed and a register to be read must not be written.
+  void mark_in_flight(const Operand &operand, bool will_be_written, const char *until);
+  void clear_in_flight(const Operand &operand, bool was_written);
+  bool in_flight(const Operand &operand) const { return in_flight_registers.count(operand.number) != 0; }
 
-  /// Registers read or written since the last wgmma.fence; kept only in programs with wgmma.
+  /// True if the register was read or written since the last wgmma.fence. Recorded only in programs with wgmma.
   bool touched(const Operand &operand) const { return touched_registers[operand.number]; }
-  void forget_touched() { touched_registers.assign(touched_registers.size(), false); }
+  void clear_touched() { touched_registers.assign(touched_registers.size(), false); }
 
   // Addresses.
   uint64_t address(const Operand &operand, uint32_t lane) const;
   uint64_t uniform_address(const Operand &operand);
   /// Checks range and alignment and returns the location of the bytes. A Generic address is resolved by its window.
   MemoryLocation locate(Space space, uint64_t address, uint64_t size, uint32_t alignment, uint32_t lane, bool write);
-  /// The same for a shared::cluster (or shared::cta) address, without a lane's access size rules.
+  /// The same for a shared::cluster or shared::cta address.
   MemoryLocation locate_shared(uint64_t address, uint64_t size, uint32_t alignment, uint32_t lane);
 
-  // Race checks: an access by the warp itself, or by a queue it feeds.
+  // Race checks of accesses by the warp, or by a queue to which it issues.
   Actor actor(bool strong = false) const;
   Actor queue_actor(const AsyncQueue &queue, Epoch position) const;  // shared memory, async proxy
   Actor tensor_actor(const AsyncQueue &queue, Epoch position) const; // tensor memory
   Actor transaction_actor(const Mbarrier &mbarrier) const;           // data that completes on an mbarrier
   void check_shared_read(Cta &owner, uint64_t offset, uint64_t size, const Actor &actor, uint32_t lane = 0);
   void check_shared_write(Cta &owner, uint64_t offset, uint64_t size, const Actor &actor, uint32_t lane = 0);
-  /// Traps with both accesses named if there is a conflict.
+  /// Traps if there is a conflict; the message names both accesses.
   void check(const std::optional<Conflict> &conflict, const std::string &where, uint32_t lane = 0);
 
   AsyncQueue &queue(QueueKind kind, uint32_t discriminator = 0);
@@ -148,7 +151,7 @@ public:
   void unconfirmed(const std::string &behaviour);
 
   // Control flow.
-  void jump(uint32_t target, uint32_t taken); // lanes `taken` go to target, the other active ones to the next
+  void jump(uint32_t target, uint32_t taken); // lanes `taken` jump to target, the others continue
   void call(uint32_t target);
   void return_from_call();
   void exit_lanes();
@@ -175,7 +178,7 @@ private:
   bool may_converge(const Instruction &next, uint32_t lanes);
   [[noreturn]] void not_uniform(const Operand &operand);
 
-  struct Flight {
+  struct InFlight {
     bool will_be_written;
     const char *until;
     uint32_t line;
@@ -184,11 +187,11 @@ private:
   std::vector<uint8_t> registers;
   std::vector<uint32_t> written;                                                 // lanes, by register number
   std::unordered_map<uint32_t, std::array<uint16_t, lane_count>> partly_written; // bytes, of lanes not in `written`
-  uint32_t undefined_lanes = 0; // lanes of the running instruction that have read an undefined register
+  uint32_t undefined_lanes = 0; // lanes in which the current instruction has read an undefined register
   std::vector<uint8_t> local_memory;
   uint32_t local_stride = 0;
-  std::unordered_map<uint32_t, Flight> flights;
-  bool tracking = false; // registers in flight or touched registers are recorded
+  std::unordered_map<uint32_t, InFlight> in_flight_registers;
+  bool tracking = false; // true while registers in flight or touched registers are recorded
   std::vector<bool> touched_registers;
   const Instruction *executing = nullptr;
 };

@@ -1,16 +1,8 @@
-// How a warp reaches memory: addresses, bounds, and the race checks of each access.
+// Memory accesses of a warp: address resolution, bounds and race checks.
+#include "hexadecimal.h"
 #include "machine.h"
 
-#include <cinttypes>
-#include <cstdio>
-
 namespace ptxsim {
-
-static std::string hexadecimal(uint64_t value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%" PRIx64, value);
-  return text;
-}
 
 uint64_t Warp::address(const Operand &operand, uint32_t lane) const {
   uint64_t base = bits(operand, lane);

@@ -127,7 +127,7 @@ def test_warp_specialized_wgmma_with_bulk_copies(compiled: Callable[[str, str], 
             "waits at line .*: setmaxnreg.inc",
         ),
         ("wgmma.wait_group.sync.aligned 0", "wgmma.wait_group.sync.aligned 1", "race"),
-        ("fence.mbarrier_init.release.cluster;", "", "race: uses an mbarrier"),
+        ("fence.mbarrier_init.release.cluster;", "", "race: the mbarrier is used"),
     ],
 )
 def test_faults_of_the_pipeline_are_reported_for_every_seed(

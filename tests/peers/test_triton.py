@@ -147,7 +147,7 @@ def test_matmul_with_tcgen05(seed: int) -> None:
 
 # Triton 3.9 does not fence the initialisation of an mbarrier before the TMA load that signals it (architecture 90),
 # and the accumulator as above (architecture 100). Both orders are undocumented; all other checks stay on.
-WARP_SPECIALIZED = {90: "uses an mbarrier outside the generic proxy", 100: "'tcgen05.mma.* writes tensor memory"}
+WARP_SPECIALIZED = {90: "the mbarrier is used outside the generic proxy", 100: "'tcgen05.mma.* writes tensor memory"}
 
 
 @pytest.mark.parametrize("seed", range(5))

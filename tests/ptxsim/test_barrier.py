@@ -78,17 +78,17 @@ def test_cluster_barrier_and_memory_of_the_other_cta(over_lanes, aligned, seed):
 
 
 TRAPS = [
-    ("barrier", "bar.sync 1, 48;", 32, "a multiple of 32 threads"),
+    ("barrier", "bar.sync 1, 48;", 32, "a thread count that is a multiple of 32"),
     ("barrier", "bar.sync 16;", 32, "barriers 0 to 15"),
     ("barrier", "bar.sync 1, 128;", 64, "the CTA has 64"),
-    ("barrier", "barrier.cluster.wait.aligned;", 32, "without a barrier.cluster.arrive"),
+    ("barrier", "barrier.cluster.wait.aligned;", 32, "without a preceding barrier.cluster.arrive"),
     (
         "barrier",
         "barrier.cluster.arrive.aligned; barrier.cluster.arrive.aligned;",
         32,
-        "a second barrier.cluster.arrive",
+        "barrier.cluster.arrive is executed twice",
     ),
-    ("deadlock", "setp.lt.u32 %p1, %r0, 32; @%p1 bra done; bar.sync 1, 64; done:", 64, "no thread can go on"),
+    ("deadlock", "setp.lt.u32 %p1, %r0, 32; @%p1 bra done; bar.sync 1, 64; done:", 64, "all of them wait"),
     (
         "barrier",
         "setp.lt.u32 %p1, %r0, 32; @%p1 bra a; bar.sync 1, 64; bra done; a: bar.sync 1, 96; done:",

@@ -112,7 +112,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("line", REFUSED)
 def test_a_form_that_does_not_exist(line):
-    with pytest.raises(_native.PtxError, match="not a form|two roundings") as caught:
+    with pytest.raises(_native.PtxError, match="not a form|two rounding modes") as caught:
         _native.Program(HEAD.format(target="sm_100a") + line + "\nret;\n}\n")
     assert caught.value.line == _HEAD_LINES + 1
 

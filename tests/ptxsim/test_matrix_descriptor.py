@@ -108,7 +108,7 @@ def test_instruction_descriptors_of_the_fact_sheet(bits, kind, group):
         (0x08200090, "f16", 1, "one type with kind f16"),
         (0x08200480 | 1 << 7, "f16", 1, "type code of D"),
         (0x10400490, "f16", 1, "M 64 or 128, got 256"),
-        (0x08000010, "f16", 1, "N that kind and cta_group allow, got 0"),
+        (0x08000010, "f16", 1, "N that the kind and cta_group support, got 0"),
         (0x08200050, "f16", 1, "bits 6, 23 and 29"),
         (0x08200011, "f16", 1, "bits 0 and 1"),
         (0x08200012, "f16", 1, "bits 0 and 1"),

@@ -158,15 +158,15 @@ def test_remote_arrival(over_lanes, seed):
 
 TRAPS = {
     "mbarrier.arrive.shared.b64 _, [other];": "none is initialised",
-    "mbarrier.arrive.shared.b64 _, [bar], 3;": "arrival of 3, but the phase has 2 pending",
-    "mbarrier.init.shared.b64 [bar], 1;": "a second mbarrier.init",
-    "mbarrier.init.shared.b64 [other], 0;": "within 1 and 1048575, found 0",
+    "mbarrier.arrive.shared.b64 _, [bar], 3;": "arrival count 3 exceeds the pending count 2",
+    "mbarrier.init.shared.b64 [bar], 1;": "mbarrier.init of an initialised mbarrier",
+    "mbarrier.init.shared.b64 [other], 0;": "between 1 and 1048575, found 0",
     "mbarrier.expect_tx.relaxed.cta.shared.b64 [bar], 1048576;": "transaction count",
     "mbarrier.arrive.noComplete.shared.b64 _, [bar], 2;": "completes the phase",
     "ld.shared.u32 %r1, [bar];": "reads an mbarrier object",
     "st.shared.u32 [bar+4], %r0;": "overwrites an mbarrier object",
     "mbarrier.arrive.shared.b64 _, [bar]; mbarrier.inval.shared.b64 [bar];": "while a phase is incomplete",
-    "mbarrier.arrive.shared.b64 _, [bar], 2; mbarrier.arrive.shared.b64 _, [bar];": "no wait has seen phase 0",
+    "mbarrier.arrive.shared.b64 _, [bar], 2; mbarrier.arrive.shared.b64 _, [bar];": "no wait has observed",
     (
         "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 8; "
         "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 8; "

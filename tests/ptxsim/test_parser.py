@@ -66,18 +66,18 @@ REFUSED = {
     "add.u32 5, %r2, %r3;": (BODY_LINE, "expects a register as destination"),
     "add.u32 %r1, %r2, 1.5;": (BODY_LINE, "expects a literal of type .u32"),
     "add.f32 %f1, %f2, 1;": (BODY_LINE, "expects a literal of type .f32"),
-    "add %r1, %r2, %r3;": (BODY_LINE, "names no type"),
+    "add %r1, %r2, %r3;": (BODY_LINE, "has no type"),
     "bra nowhere;": (BODY_LINE, "label 'nowhere' is not declared"),
     "\n\nmov.u32 %r1, nothing;": (BODY_LINE + 2, "'nothing' is not declared"),
     "mov.u32 %r1 %r2;": (BODY_LINE, "expected ';'"),
     "@%r1 bra L; L:": (BODY_LINE, "expected a predicate register"),
-    "L: L:": (BODY_LINE, "a second label 'L'"),
+    "L: L:": (BODY_LINE, "redefinition of label 'L'"),
     "ld.global.u32 %r1, %rd1;": (BODY_LINE, "expects an address in brackets"),
     "mov.u32 %r1, %tid.q;": (BODY_LINE, "'%tid.q' is not declared"),
     "setp.eq.u32 %r1, 1, 2;": (BODY_LINE, "expects a predicate"),
-    ".reg .b32 x; .reg .b32 x;": (BODY_LINE, "a second register 'x'"),
+    ".reg .b32 x; .reg .b32 x;": (BODY_LINE, "redefinition of register 'x'"),
     "mov.f32 %f1, 0f3F8;": (BODY_LINE, "8 hexadecimal digits"),
-    "/* never closed": (BODY_LINE, "comment without an end"),
+    "/* never closed": (BODY_LINE, "unterminated comment"),
 }
 
 
@@ -95,7 +95,7 @@ def test_all_unsupported_instructions_are_listed():
         ENTRY.format("tex.2d.v4.f32.f32 a;\nadd.rn.u32.wrong %r1, %r1, 1;\nvadd.u32 a;".replace("a;", "%r1;"))
     )
     assert [line for line, _ in program.unsupported] == [BODY_LINE, BODY_LINE + 1, BODY_LINE + 2]
-    assert "no such instruction" in program.unsupported[0][1]
+    assert "unknown instruction" in program.unsupported[0][1]
     assert ".wrong" in program.unsupported[1][1]
 
 
@@ -177,7 +177,7 @@ def test_runs_with_the_same_seed_are_equal(simulate):
 
 def test_types_mix_only_where_ptx_has_it():
     program = _native.Program(ENTRY.format(".reg .b16 h; mul.f32.f16 %f1, h, %f2;"))
-    assert "no such combination of types" in program.unsupported[0][1]
+    assert "unknown combination of types" in program.unsupported[0][1]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_types_mix_only_where_ptx_has_it():
 @pytest.mark.parametrize("depth", [300, 100_000])
 def test_deep_nesting_is_an_error_with_a_position(nest, close, depth):
     body = f"mov.u32 %r1, {nest * depth}1{close * depth};" if nest != "{" else nest * depth + close * depth
-    with pytest.raises(_native.PtxError, match="nesting of more than 256 levels") as caught:
+    with pytest.raises(_native.PtxError, match="more than 256 nested levels") as caught:
         _native.Program(ENTRY.format(body))
     assert caught.value.line == BODY_LINE and caught.value.column > 1
 
@@ -230,7 +230,7 @@ def test_constants_wrap_at_64_bits(simulate, expression):
     ],
 )
 def test_a_second_variable_of_one_name(text, name):
-    with pytest.raises(_native.PtxError, match=f"a second variable '{name}'"):
+    with pytest.raises(_native.PtxError, match=f"redefinition of variable '{name}'"):
         _native.Program(ENTRY.format(text))
 
 
@@ -239,13 +239,13 @@ def test_a_variable_declared_extern_and_defined():
         ".visible", ".extern .global .b32 v; .global .b32 v = 5; .extern .global .b32 v;\n.visible", 1
     )
     _native.Program(text)
-    with pytest.raises(_native.PtxError, match="a second variable 'v'"):
+    with pytest.raises(_native.PtxError, match="redefinition of variable 'v'"):
         _native.Program(text.replace("= 5;", "= 5; .global .b32 v = 6;"))
 
 
 def test_static_shared_memory_is_limited():
     _native.Program(ENTRY.format(".shared .b8 a[49152];"))
-    with pytest.raises(_native.PtxError, match="declares 49153 bytes of static shared memory, of at most 49152"):
+    with pytest.raises(_native.PtxError, match="declares 49153 bytes of static shared memory, the maximum is 49152"):
         _native.Program(ENTRY.format(".shared .b8 a[49153];"))
     # The sum of the sizes is taken in 64 bits.
     with pytest.raises(_native.PtxError, match="declares 4294967296 bytes"):

@@ -53,7 +53,7 @@ def test_an_illegal_map(matrix, changes, message):
     [
         ({"box": (32, 8)}, "pitch of a box row of 64 bytes with swizzle 128B"),
         ({"fill_nan": True}, "NaN fill"),
-        ({"element": "f32.ftz", "box": (32, 8)}, "what a tensor map of element type f32.ftz does"),
+        ({"element": "f32.ftz", "box": (32, 8)}, "the conversion of values by a tensor map of element type f32.ftz"),
         ({"strides": (0,)}, "stride 0 in dimension 1"),
     ],
 )

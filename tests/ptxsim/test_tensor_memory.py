@@ -129,7 +129,7 @@ DEALLOCATE = "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r14, {}"
         ((DEALLOCATE.format(64), DEALLOCATE.format(32)), "the address and column count of an allocation"),
         (("[%r3], 64;", "[%r3], 48;"), "power of two of columns from 32 to 512, got 48"),
         ((RELINQUISH, RELINQUISH + ALLOCATE.format(32)), "no allocation after"),
-        ((RELINQUISH, ALLOCATE.format(128)), "at most the 64 columns"),
+        ((RELINQUISH, ALLOCATE.format(128)), "the preceding allocation, 64, got"),
     ],
 )  # fmt: skip
 def test_rules_of_allocation(simulate, change, message):

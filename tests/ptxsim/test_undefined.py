@@ -27,6 +27,18 @@ USED = {
     "a vote": ("setp.eq.u32 %p2, %r50, 0; vote.sync.any.pred %p3, %p2, 0xffffffff;", "%p2"),
     "a selected value": ("setp.eq.u32 %p2, %r9, 7; selp.b32 %r1, %r50, %r9, %p2; st.global.u32 [%rd1], %r1;", "%r1"),
     "a selection": ("setp.eq.u32 %p2, %r50, 7; selp.b32 %r1, %r9, %r9, %p2; st.global.u32 [%rd1], %r1;", "%r1"),
+    "a combined predicate": (
+        "setp.eq.u32 %p2, %r50, 0; mov.b32 %r2, 0; setp.eq.and.f16x2 %p3|%p4, %r2, %r2, %p2; @%p3 mov.u32 %r1, 1;",
+        "the guard of 'mov.u32'",
+    ),
+    "a multicast mask": (
+        ".shared .align 128 .b8 line[256]; .shared .align 8 .b64 full; mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0;"
+        "mov.u32 %r2, line; mov.u32 %r3, full; @%p1 mbarrier.init.shared.b64 [%r3], 1;"
+        "@%p1 fence.mbarrier_init.release.cluster;"
+        "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+        " [%r2], [%rd1], 256, [%r3], %h9;",
+        "'%h9'",
+    ),
     "an mma": (
         "mov.b32 %r1, 0; add.u32 %r2, %r50, 1; mov.f32 %f1, 0f00000000;"
         "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f2, %f3, %f4, %f5}, {%r1, %r2}, {%r1},"

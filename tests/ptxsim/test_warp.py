@@ -83,9 +83,9 @@ def test_activemask_of_a_divergent_branch(over_lanes):
 
 
 TRAPS = [
-    ("illegal", "shfl.sync.bfly.b32 %r1, %r0, 1, 31, 0xFFFE;", "its member mask does not have"),
-    ("divergence", "setp.lt.u32 %p1, %r0, 16; @%p1 bra a; bar.sync 0; bra b; a: bar.sync 1; b:", "no thread can go on"),
-    ("divergence", "setp.lt.u32 %p1, %r0, 16; @%p1 bar.sync 0;", "its guard differs"),
+    ("illegal", "shfl.sync.bfly.b32 %r1, %r0, 1, 31, 0xFFFE;", "which is not in its member mask"),
+    ("divergence", "setp.lt.u32 %p1, %r0, 16; @%p1 bra a; bar.sync 0; bra b; a: bar.sync 1; b:", "all of them wait"),
+    ("divergence", "setp.lt.u32 %p1, %r0, 16; @%p1 bar.sync 0;", "its guard is not uniform"),
     (
         "divergence",
         (
@@ -93,7 +93,7 @@ TRAPS = [
             "shfl.sync.idx.b32 %r1, %r0, 20, 31, 0xFFFF0000; bra b; "
             "a: shfl.sync.idx.b32 %r1, %r0, 20, 31, 0xFFFF; b:"
         ),
-        "which does not execute it",
+        "which does not execute the instruction",
     ),
 ]
 

@@ -69,7 +69,7 @@ def test_read_only_arrays_are_not_written() -> None:
 
 def test_endless_kernel_ends_at_the_step_limit() -> None:
     endless = replace(VECTOR_ADD, ptx=PTX.replace("    ret;", "    bra.uni DONE;"))
-    with pytest.raises(SimulationError, match="step-limit: more than 1000 instructions"):
+    with pytest.raises(SimulationError, match="step-limit: the run exceeds 1000 warp instructions"):
         simulate(endless, 1, [*arrays(), 0], Settings(step_limit=1000))
 
 

@@ -1,110 +1,30 @@
-// atom and red (PTX ISA 9.7.13.6 and 9.7.13.7): each lane's operation happens on its own, in the order of lanes.
-#include "bit_cast.h"
+// atom and red (PTX ISA 9.7.13.6 and 9.7.13.7). The operations of the lanes are performed one after another.
 #include "lanewise.h"
 #include "machine.h"
+#include "opcodes/atomic_operation.h"
 #include "opcodes/ordering.h"
-#include "small_float.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 
 namespace ptxsim {
 
 namespace {
 
-enum class Operation { And, Or, Xor, Exchange, CompareSwap, Add, Inc, Dec, Min, Max };
-
 /// settings: operation, ordering, elements, index of the address operand (1 for atom, 0 for red).
-enum Setting { What, Order, Elements, AddressOperand };
+enum Setting { Operation, Order, Elements, AddressOperand };
 
 struct Word {
   uint64_t low = 0, high = 0;
 };
 
-uint64_t add(Type type, uint64_t a, uint64_t b) {
-  auto half = [&](int shift) {
-    return uint64_t(to_f16(double(from_f16(uint16_t(a >> shift))) + from_f16(uint16_t(b >> shift)))) << shift;
-  };
-  auto bhalf = [&](int shift) {
-    return uint64_t(to_bf16(double(from_bf16(uint16_t(a >> shift))) + from_bf16(uint16_t(b >> shift)))) << shift;
-  };
-  switch (type) {
-  case Type::F32:
-    return to_bits(from_bits<float>(a) + from_bits<float>(b));
-  case Type::F64:
-    return to_bits(from_bits<double>(a) + from_bits<double>(b));
-  case Type::F16:
-    return half(0);
-  case Type::F16x2:
-    return half(0) | half(16);
-  case Type::BF16:
-    return bhalf(0);
-  case Type::BF16x2:
-    return bhalf(0) | bhalf(16);
-  default:
-    return a + b;
-  }
-}
-
-uint64_t extreme(Type type, bool least, uint64_t a, uint64_t b) {
-  bool take_b;
-  auto pick = [&](auto first, auto second) { return least ? second < first : second > first; };
-  auto packed = [&](auto widen) {
-    uint64_t result = 0;
-    int parts = type_size(type) == 4 ? 2 : 1;
-    for (int i = 0; i < parts; ++i) {
-      uint16_t x = uint16_t(a >> 16 * i), y = uint16_t(b >> 16 * i);
-      bool other = std::isnan(widen(x)) || pick(widen(x), widen(y));
-      result |= uint64_t(other ? y : x) << 16 * i;
-    }
-    return result;
-  };
-  switch (type) {
-  case Type::S32:
-    take_b = pick(int32_t(a), int32_t(b));
-    break;
-  case Type::S64:
-    take_b = pick(int64_t(a), int64_t(b));
-    break;
-  case Type::F16:
-  case Type::F16x2:
-    return packed(from_f16);
-  case Type::BF16:
-  case Type::BF16x2:
-    return packed(from_bf16);
-  case Type::F32:
-    take_b = std::isnan(from_bits<float>(a)) || pick(from_bits<float>(a), from_bits<float>(b));
-    break;
-  default:
-    take_b = pick(a, b);
-  }
-  return take_b ? b : a;
-}
-
 Word apply(const Instruction &in, Word old, Word b, Word c) {
-  Type type = in.type;
-  switch (Operation(in.settings[What])) {
-  case Operation::And:
-    return {old.low & b.low, 0};
-  case Operation::Or:
-    return {old.low | b.low, 0};
-  case Operation::Xor:
-    return {old.low ^ b.low, 0};
-  case Operation::Exchange:
+  switch (const auto operation = AtomicOperation(in.settings[Operation])) {
+  case AtomicOperation::Exchange:
     return b;
-  case Operation::CompareSwap:
+  case AtomicOperation::CompareSwap:
     return old.low == b.low && old.high == b.high ? c : old;
-  case Operation::Add:
-    return {add(type, old.low, b.low), 0};
-  case Operation::Inc:
-    return {uint32_t(old.low) >= uint32_t(b.low) ? 0 : old.low + 1, 0};
-  case Operation::Dec:
-    return {old.low == 0 || uint32_t(old.low) > uint32_t(b.low) ? b.low : old.low - 1, 0};
-  case Operation::Min:
-    return {extreme(type, true, old.low, b.low), 0};
   default:
-    return {extreme(type, false, old.low, b.low), 0};
+    return {apply_atomic(operation, in.type, old.low, b.low), 0};
   }
 }
 
@@ -119,7 +39,7 @@ Outcome atomic(Warp &warp, const Instruction &in) {
   const Operand &a = in.operands[at];
   warp.require(a);
   uint32_t size = type_size(in.type), count = uint32_t(in.settings[Elements]), total = size * count;
-  bool swap = Operation(in.settings[What]) == Operation::CompareSwap;
+  bool swap = AtomicOperation(in.settings[Operation]) == AtomicOperation::CompareSwap;
   for (size_t i = at + 1; i < in.operands.size() && i < at + (swap ? 3 : 2); ++i)
     for (const Operand &element : in.operands[i].elements)
       warp.require(element);
@@ -129,7 +49,7 @@ Outcome atomic(Warp &warp, const Instruction &in) {
     uint64_t address = warp.address(a, lane);
     MemoryLocation location = warp.locate(in.space, address, total, total, lane, true);
     if (location.space == Space::Local)
-      warp.trap_lane(lane, trap_kind::illegal, "an atomic operation on local memory");
+      warp.trap_lane(lane, trap_kind::illegal, "atomic operation on local memory");
     if (is_release(in.settings[Order]))
       release_to(warp, in.space, address, in.settings[Order]);
     if (is_acquire(in.settings[Order]))
@@ -161,9 +81,9 @@ Execute decode_atomic(Decoder &d, bool returns) {
   Instruction &in = d.instruction;
   in.settings[Order] = take_ordering(d, Ordering::Relaxed);
   in.space = d.take_space();
-  in.settings[What] = d.take_one_of({"and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"});
-  if (in.settings[What] < 0)
-    d.malformed("'" + in.text + "' names no operation");
+  in.settings[Operation] = d.take_one_of({"and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"});
+  if (in.settings[Operation] < 0)
+    d.malformed("'" + in.text + "' has no operation");
   d.take("noftz");
   d.take("ftz");
   while (d.take_prefixed("L2::")) {
@@ -173,7 +93,7 @@ Execute decode_atomic(Decoder &d, bool returns) {
   in.type = d.take_type();
   size_t at = returns ? 1 : 0;
   in.settings[AddressOperand] = int32_t(at);
-  bool swap = Operation(in.settings[What]) == Operation::CompareSwap;
+  bool swap = AtomicOperation(in.settings[Operation]) == AtomicOperation::CompareSwap;
   d.expect_operands(at + (swap ? 3 : 2), at + (swap ? 4 : 3));
   size_t count = size_t(in.settings[Elements]);
   if (returns)
@@ -191,8 +111,8 @@ Execute decode_atomic(Decoder &d, bool returns) {
 
 const OpcodeTable &atomic_opcodes() {
   static const OpcodeTable table = {
-      {"atom", "atomic", [](Decoder &d) { return decode_atomic(d, true); }},
-      {"red", "atomic", [](Decoder &d) { return decode_atomic(d, false); }},
+      {"atom", OpcodeGroup::Atomic, [](Decoder &d) { return decode_atomic(d, true); }},
+      {"red", OpcodeGroup::Atomic, [](Decoder &d) { return decode_atomic(d, false); }},
   };
   return table;
 }

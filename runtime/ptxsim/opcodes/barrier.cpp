@@ -8,9 +8,9 @@ namespace ptxsim {
 
 namespace {
 
-/// settings: the action, the reduction of .red, the operand of the count (0: none).
+/// settings: the action; the reduction of .red; the indices of the thread count (0: none) and of the barrier.
 enum Setting { Action, Reduce, CountOperand, BarrierOperand };
-enum class Does { Sync, Arrive, Red };
+enum class BarrierAction { Sync, Arrive, Red };
 enum class Reduction { Popc, And, Or };
 
 uint32_t threads_of(const Warp &warp, bool aligned, bool counted) {
@@ -25,35 +25,36 @@ void arrive(Warp &warp, const Instruction &in, NamedBarrier &barrier) {
   if (counted) {
     expected = warp.uniform<uint32_t>(in.operands[size_t(in.settings[CountOperand])]);
     if (expected == 0 || expected % lane_count)
-      warp.trap(trap_kind::barrier, "a barrier counts a multiple of 32 threads, found " + std::to_string(expected));
+      warp.trap(trap_kind::barrier,
+                "expected a thread count that is a multiple of 32, found " + std::to_string(expected));
     if (expected > (warp.cta.thread_count() + lane_count - 1) / lane_count * lane_count)
-      warp.trap(trap_kind::barrier, "the barrier waits for " + std::to_string(expected) + " threads, the CTA has " +
+      warp.trap(trap_kind::barrier, "the barrier expects " + std::to_string(expected) + " threads, but the CTA has " +
                                         std::to_string(warp.cta.thread_count()));
   }
-  if (barrier.arrived && barrier.everyone == counted)
-    warp.trap(trap_kind::barrier, "a barrier is used with and without a count at once",
-              {"the other arrival is at line " + std::to_string(barrier.line)});
+  if (barrier.arrived && barrier.expects_all == counted)
+    warp.trap(trap_kind::barrier, "the barrier is used with and without a thread count in one generation",
+              {"another arrival is at line " + std::to_string(barrier.line)});
   if (counted && barrier.arrived && barrier.expected != expected)
     warp.trap(trap_kind::barrier,
-              "the barrier was to wait for " + std::to_string(barrier.expected) + " threads, found " +
+              "the barrier already expects " + std::to_string(barrier.expected) + " threads, found " +
                   std::to_string(expected),
-              {"the other arrival is at line " + std::to_string(barrier.line)});
-  barrier.everyone = !counted;
+              {"another arrival is at line " + std::to_string(barrier.line)});
+  barrier.expects_all = !counted;
   barrier.expected = expected;
   barrier.line = in.line;
   barrier.arrived += threads_of(warp, aligned, counted);
   warp.machine.changed();
   barrier.gathering.join(warp.clock.release());
   if (counted && barrier.arrived > expected)
-    warp.trap(trap_kind::barrier, std::to_string(barrier.arrived) + " threads arrive at a barrier that waits for " +
+    warp.trap(trap_kind::barrier, std::to_string(barrier.arrived) + " threads arrive at a barrier that expects " +
                                       std::to_string(expected));
 }
 
 bool complete(const Warp &warp, const NamedBarrier &barrier) {
-  return barrier.arrived >= (barrier.everyone ? warp.cta.live_threads() : barrier.expected);
+  return barrier.arrived >= (barrier.expects_all ? warp.cta.live_threads() : barrier.expected);
 }
 
-void contribute(Warp &warp, const Instruction &in, NamedBarrier &barrier, bool first) {
+void reduce_predicates(Warp &warp, const Instruction &in, NamedBarrier &barrier, bool first) {
   const Operand &p = in.operands.back();
   warp.require(p);
   uint32_t set = warp.predicate(p) & warp.mask;
@@ -69,10 +70,10 @@ void contribute(Warp &warp, const Instruction &in, NamedBarrier &barrier, bool f
   }
 }
 
-void leave(Warp &warp, const Instruction &in, const NamedBarrier &barrier) {
+void complete_wait(Warp &warp, const Instruction &in, const NamedBarrier &barrier) {
   warp.fragment().ticket = 0;
   warp.clock.acquire(barrier.complete);
-  if (Does(in.settings[Action]) != Does::Red)
+  if (BarrierAction(in.settings[Action]) != BarrierAction::Red)
     return;
   const Operand &d = in.operands[0];
   if (Reduction(in.settings[Reduce]) != Reduction::Popc) {
@@ -90,8 +91,8 @@ Outcome barrier_cta(Warp &warp, const Instruction &in) {
   NamedBarrier &barrier = warp.cta.barriers[number];
   Fragment &fragment = warp.fragment();
   if (!fragment.ticket) {
-    if (Does(in.settings[Action]) == Does::Red)
-      contribute(warp, in, barrier, barrier.arrived == 0);
+    if (BarrierAction(in.settings[Action]) == BarrierAction::Red)
+      reduce_predicates(warp, in, barrier, barrier.arrived == 0);
     arrive(warp, in, barrier);
     fragment.ticket = barrier.generation + 1;
     ++warp.machine.traffic.barrier_arrivals;
@@ -99,14 +100,14 @@ Outcome barrier_cta(Warp &warp, const Instruction &in) {
       barrier.finish();
       ++warp.cluster.progress;
     }
-    if (Does(in.settings[Action]) == Does::Arrive) {
+    if (BarrierAction(in.settings[Action]) == BarrierAction::Arrive) {
       fragment.ticket = 0;
       return Outcome::Next;
     }
   }
   if (barrier.generation < fragment.ticket)
     return Outcome::Wait;
-  leave(warp, in, barrier);
+  complete_wait(warp, in, barrier);
   return Outcome::Next;
 }
 
@@ -120,7 +121,7 @@ Execute decode_barrier(Decoder &d, bool aligned) {
   aligned |= d.take("aligned");
   if (aligned)
     in.converge = Converge::All;
-  bool red = Does(action) == Does::Red;
+  bool red = BarrierAction(action) == BarrierAction::Red;
   if (red) {
     in.settings[Reduce] = d.take_one_of({"popc", "and", "or"});
     d.take_one_of({"u32", "pred"});
@@ -131,7 +132,7 @@ Execute decode_barrier(Decoder &d, bool aligned) {
       d.predicate_destination(0);
     d.predicate(d.count() - 1);
   } else {
-    d.expect_operands(Does(action) == Does::Arrive ? 2 : 1, 2);
+    d.expect_operands(BarrierAction(action) == BarrierAction::Arrive ? 2 : 1, 2);
   }
   size_t first = red ? 1 : 0;
   in.settings[BarrierOperand] = int32_t(first);
@@ -148,19 +149,19 @@ enum ClusterSetting { RelaxedArrival };
 Outcome cluster_arrive(Warp &warp, const Instruction &in) {
   NamedBarrier &barrier = warp.cluster.barrier;
   if (warp.cluster_arrived & warp.mask)
-    warp.trap(trap_kind::barrier, "a second barrier.cluster.arrive without a barrier.cluster.wait between");
+    warp.trap(trap_kind::barrier, "barrier.cluster.arrive is executed twice without a barrier.cluster.wait in between");
   warp.cluster_arrived |= warp.mask;
   warp.cluster_ticket = barrier.generation + 1;
   warp.machine.changed();
   barrier.arrived += uint32_t(__builtin_popcount(warp.mask));
   if (in.settings[RelaxedArrival])
-    barrier.gathering.join(warp.clock.fence_released()); // relaxed: only the accesses that an earlier fence released
+    barrier.gathering.join(warp.clock.fence_released()); // publishes only what an earlier fence has released
   else
     barrier.gathering.join(warp.clock.release());
-  uint32_t everyone = 0;
+  uint32_t live_threads = 0;
   for (const auto &cta : warp.cluster.ctas)
-    everyone += cta->live_threads();
-  if (barrier.arrived >= everyone) {
+    live_threads += cta->live_threads();
+  if (barrier.arrived >= live_threads) {
     barrier.finish();
     ++warp.cluster.progress;
   }
@@ -169,7 +170,7 @@ Outcome cluster_arrive(Warp &warp, const Instruction &in) {
 
 Outcome cluster_wait(Warp &warp, const Instruction &) {
   if ((warp.cluster_arrived & warp.mask) != warp.mask)
-    warp.trap(trap_kind::barrier, "barrier.cluster.wait without a barrier.cluster.arrive before");
+    warp.trap(trap_kind::barrier, "barrier.cluster.wait without a preceding barrier.cluster.arrive");
   if (warp.cluster.barrier.generation < warp.cluster_ticket)
     return Outcome::Wait;
   warp.cluster_arrived &= ~warp.mask;
@@ -181,9 +182,9 @@ Outcome cluster_wait(Warp &warp, const Instruction &) {
 
 const OpcodeTable &barrier_opcodes() {
   static const OpcodeTable table = {
-      {"bar", "barrier", [](Decoder &d) { return decode_barrier(d, true); }},
-      {"barrier", "barrier", [](Decoder &d) { return decode_barrier(d, false); }},
-      {"barrier.cluster.arrive", "barrier",
+      {"bar", OpcodeGroup::Barrier, [](Decoder &d) { return decode_barrier(d, true); }},
+      {"barrier", OpcodeGroup::Barrier, [](Decoder &d) { return decode_barrier(d, false); }},
+      {"barrier.cluster.arrive", OpcodeGroup::Barrier,
        [](Decoder &d) {
          d.take("release");
          d.instruction.settings[RelaxedArrival] = d.take("relaxed");
@@ -192,7 +193,7 @@ const OpcodeTable &barrier_opcodes() {
          d.expect_operands(0, 0);
          return &cluster_arrive;
        }},
-      {"barrier.cluster.wait", "barrier",
+      {"barrier.cluster.wait", OpcodeGroup::Barrier,
        [](Decoder &d) {
          d.take("acquire");
          if (d.take("aligned"))

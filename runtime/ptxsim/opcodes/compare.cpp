@@ -108,16 +108,16 @@ uint32_t combine(const Instruction &in, uint32_t value, uint32_t other) {
   }
 }
 
-/// How a register's bits are compared: as they are, or widened from a 16-bit float.
+/// The lanes of an operand as T: in the register, or converted from a 16-bit float into `buffer`.
 struct AsIs {
   template <class T> static const T *lanes(Warp &warp, const Operand &operand, T *) { return warp.lanes<T>(operand); }
 };
 template <float (*Widen)(uint16_t)> struct Widened {
-  static const float *lanes(Warp &warp, const Operand &operand, float *room) {
+  static const float *lanes(Warp &warp, const Operand &operand, float *buffer) {
     uint16_t *bits = warp.lanes<uint16_t>(operand);
     for (uint32_t lane = 0; lane < lane_count; ++lane)
-      room[lane] = Widen(bits[lane]);
-    return room;
+      buffer[lane] = Widen(bits[lane]);
+    return buffer;
   }
 };
 
@@ -130,13 +130,16 @@ template <class T, class From> uint32_t compare_operands(Warp &warp, const Instr
                   warp.mask, in.settings[Ftz]);
 }
 
+/// The predicate that the result is combined with.
+uint32_t combined_predicate(Warp &warp, const Instruction &in) {
+  if (in.operands.size() <= 3)
+    return ~0u;
+  warp.require(in.operands[3]);
+  return warp.predicate(in.operands[3]);
+}
+
 template <class T, class From> Outcome setp(Warp &warp, const Instruction &in) {
-  uint32_t value = compare_operands<T, From>(warp, in);
-  uint32_t other = ~0u;
-  if (in.operands.size() > 3) {
-    warp.require(in.operands[3]);
-    other = warp.predicate(in.operands[3]);
-  }
+  const uint32_t value = compare_operands<T, From>(warp, in), other = combined_predicate(warp, in);
   const Operand &d = in.operands[0];
   if (d.kind != Operand::Kind::Vector) {
     warp.set_predicate(d, combine(in, value, other));
@@ -147,12 +150,12 @@ template <class T, class From> Outcome setp(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-/// Packed halves: p for the lower, q for the upper.
+/// Packed operands: p is the result of the lower halves, q of the upper halves.
 template <float (*Widen)(uint16_t)> Outcome setp_pair(Warp &warp, const Instruction &in) {
   warp.require(in.operands[1]);
   warp.require(in.operands[2]);
   uint32_t *a = warp.lanes<uint32_t>(in.operands[1]), *b = warp.lanes<uint32_t>(in.operands[2]);
-  uint32_t other = in.operands.size() > 3 ? warp.predicate(in.operands[3]) : ~0u;
+  const uint32_t other = combined_predicate(warp, in);
   for (int part = 0; part < 2; ++part) {
     float first[lane_count], second[lane_count];
     for (uint32_t lane = 0; lane < lane_count; ++lane) {
@@ -167,13 +170,8 @@ template <float (*Widen)(uint16_t)> Outcome setp_pair(Warp &warp, const Instruct
 
 /// set: all ones or 1.0 where the comparison holds, else zero.
 template <class T, class From> Outcome set(Warp &warp, const Instruction &in) {
-  uint32_t value = compare_operands<T, From>(warp, in);
-  uint32_t other = ~0u;
-  if (in.operands.size() > 3) {
-    warp.require(in.operands[3]);
-    other = warp.predicate(in.operands[3]);
-  }
-  value = combine(in, value, other);
+  const uint32_t compared = compare_operands<T, From>(warp, in);
+  const uint32_t value = combine(in, compared, combined_predicate(warp, in));
   uint64_t truth = in.type == Type::F32    ? 0x3F800000u
                    : in.type == Type::F16  ? 0x3C00u
                    : in.type == Type::BF16 ? 0x3F80u
@@ -183,7 +181,7 @@ template <class T, class From> Outcome set(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-/// Which operand types a comparison takes (PTX ISA 9.7.6.2): bits, unsigned, signed and floating-point ones.
+/// The operand types of a comparison (PTX ISA 9.7.6.2).
 struct ComparisonRow {
   const char *name;
   Comparison which;
@@ -210,7 +208,7 @@ const ComparisonRow &take_comparison(Decoder &d) {
       d.instruction.settings[Ftz] = d.take("ftz");
       return row;
     }
-  d.malformed("'" + d.instruction.text + "' names no comparison");
+  d.malformed("'" + d.instruction.text + "' has no comparison");
 }
 
 bool compares(const ComparisonRow &row, Type type) {
@@ -246,7 +244,7 @@ void check_comparison(Decoder &d, const ComparisonRow &row, Type type) {
                 std::string(type_name(type)));
 }
 
-/// The types of the result of set, by those of its operands.
+/// Throws unless set has the result type `to` for operands of type `from`.
 void check_set_result(Decoder &d, Type to, Type from) {
   const bool from_16_bits = from == Type::F16 || from == Type::BF16;
   bool exists = to == Type::U32 || to == Type::S32;
@@ -262,16 +260,37 @@ void check_set_result(Decoder &d, Type to, Type from) {
     d.malformed("'" + d.instruction.text + "' is not a form of set");
 }
 
-Execute decode_setp(Decoder &d) {
-  const ComparisonRow &row = take_comparison(d);
-  Type type = d.instruction.type = d.take_type();
-  check_comparison(d, row, type);
+/// Decodes the operands after the destination: a, b and, with a boolean operation, c.
+void decode_compared_operands(Decoder &d, Type type) {
   bool combines = d.instruction.settings[Combine] >= 0;
   d.expect_operands(combines ? 4 : 3, combines ? 4 : 3);
   d.source(1, type);
   d.source(2, type);
   if (combines)
     d.predicate(3);
+}
+
+/// Calls select(T, From) with values of the type that operands of `type` are compared in and of their conversion to it.
+template <class Select> Execute select_compared(Type type, Select select) {
+  switch (type) {
+  case Type::F16:
+    return select(float(), Widened<from_f16>());
+  case Type::BF16:
+    return select(float(), Widened<from_bf16>());
+  case Type::F32:
+    return select(float(), AsIs());
+  case Type::F64:
+    return select(double(), AsIs());
+  default:
+    return select_integer(type, [&](auto zero) -> Execute { return select(zero, AsIs()); });
+  }
+}
+
+Execute decode_setp(Decoder &d) {
+  const ComparisonRow &row = take_comparison(d);
+  Type type = d.instruction.type = d.take_type();
+  check_comparison(d, row, type);
+  decode_compared_operands(d, type);
   bool packed = type == Type::F16x2 || type == Type::BF16x2;
   Operand &destination = d.instruction.operands[0];
   if (destination.kind == Operand::Kind::Vector) {
@@ -284,26 +303,15 @@ Execute decode_setp(Decoder &d) {
         d.malformed("'" + d.instruction.text + "' expects predicates as destinations");
     }
   } else if (packed) {
-    d.malformed("'" + d.instruction.text + "' has two destinations p|q");
+    d.malformed("'" + d.instruction.text + "' expects two destinations p|q");
   } else {
     d.predicate_destination(0);
   }
-  switch (type) {
-  case Type::F16:
-    return &setp<float, Widened<from_f16>>;
-  case Type::BF16:
-    return &setp<float, Widened<from_bf16>>;
-  case Type::F16x2:
+  if (type == Type::F16x2)
     return &setp_pair<from_f16>;
-  case Type::BF16x2:
+  if (type == Type::BF16x2)
     return &setp_pair<from_bf16>;
-  case Type::F32:
-    return &setp<float, AsIs>;
-  case Type::F64:
-    return &setp<double, AsIs>;
-  default:
-    return select_integer(type, [](auto zero) -> Execute { return &setp<decltype(zero), AsIs>; });
-  }
+  return select_compared(type, [](auto zero, auto from) -> Execute { return &setp<decltype(zero), decltype(from)>; });
 }
 
 Execute decode_set(Decoder &d) {
@@ -314,28 +322,12 @@ Execute decode_set(Decoder &d) {
     d.unsupported("set of packed types");
   check_comparison(d, row, type);
   check_set_result(d, to, type);
-  bool combines = d.instruction.settings[Combine] >= 0;
-  d.expect_operands(combines ? 4 : 3, combines ? 4 : 3);
+  decode_compared_operands(d, type);
   d.destination(0, to);
-  d.source(1, type);
-  d.source(2, type);
-  if (combines)
-    d.predicate(3);
-  switch (type) {
-  case Type::F16:
-    return &set<float, Widened<from_f16>>;
-  case Type::BF16:
-    return &set<float, Widened<from_bf16>>;
-  case Type::F32:
-    return &set<float, AsIs>;
-  case Type::F64:
-    return &set<double, AsIs>;
-  default:
-    return select_integer(type, [](auto zero) -> Execute { return &set<decltype(zero), AsIs>; });
-  }
+  return select_compared(type, [](auto zero, auto from) -> Execute { return &set<decltype(zero), decltype(from)>; });
 }
 
-/// d = p ? a : b. What is not selected may be undefined.
+/// d = p ? a : b. The operand that is not selected may be undefined.
 template <class T> Outcome selp(Warp &warp, const Instruction &in) {
   const Operand &d = in.operands[0], &a = in.operands[1], &b = in.operands[2], &p = in.operands[3];
   warp.require(p);
@@ -411,7 +403,7 @@ template <class T> Outcome testp(Warp &warp, const Instruction &in) {
 Execute decode_testp(Decoder &d) {
   d.instruction.settings[Test] = d.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
   if (d.instruction.settings[Test] < 0)
-    d.malformed("'" + d.instruction.text + "' names no test");
+    d.malformed("'" + d.instruction.text + "' has no test");
   Type type = d.instruction.type = d.take_type();
   d.expect_operands(2, 2);
   d.predicate_destination(0);
@@ -419,7 +411,7 @@ Execute decode_testp(Decoder &d) {
   return type == Type::F64 ? &testp<double> : &testp<float>;
 }
 
-/// The sign of a with the magnitude of b.
+/// The magnitude of b with the sign of a.
 template <class T, T SignBit> T CopySign(const T *s) { return (s[1] & ~SignBit) | (s[0] & SignBit); }
 
 Execute decode_copysign(Decoder &d) {
@@ -433,8 +425,9 @@ Execute decode_copysign(Decoder &d) {
 
 const OpcodeTable &compare_opcodes() {
   static const OpcodeTable table = {
-      {"setp", "compare", decode_setp}, {"set", "compare", decode_set},     {"selp", "compare", decode_selp},
-      {"slct", "compare", decode_slct}, {"testp", "compare", decode_testp}, {"copysign", "compare", decode_copysign},
+      {"setp", OpcodeGroup::Compare, decode_setp},   {"set", OpcodeGroup::Compare, decode_set},
+      {"selp", OpcodeGroup::Compare, decode_selp},   {"slct", OpcodeGroup::Compare, decode_slct},
+      {"testp", OpcodeGroup::Compare, decode_testp}, {"copysign", OpcodeGroup::Compare, decode_copysign},
   };
   return table;
 }

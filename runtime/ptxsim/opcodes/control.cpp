@@ -22,14 +22,14 @@ Execute decode_bra(Decoder &d) {
   return &branch;
 }
 
-/// Fragments that hold any of these lanes execute the instruction at `pc` next.
+/// Sets the program counter of the fragments with any of these lanes.
 void return_to(Warp &warp, uint32_t lanes, uint32_t pc) {
   for (Fragment &fragment : warp.fragments)
     if (fragment.mask & lanes)
       fragment.pc = pc;
 }
 
-/// Each lane's index chooses its target; lanes with the same one stay together.
+/// The index of each lane selects its target; lanes with equal indices form one fragment.
 Outcome branch_indexed(Warp &warp, const Instruction &in) {
   warp.require(in.operands[0]);
   const uint32_t *index = warp.lanes<uint32_t>(in.operands[0]);
@@ -40,7 +40,7 @@ Outcome branch_indexed(Warp &warp, const Instruction &in) {
                    "brx.idx with index " + std::to_string(index[first]) + " into " + std::to_string(targets.size()) +
                        " targets");
   for_each_lane(warp.mask, [&](uint32_t lane) { same |= uint32_t(index[lane] == index[first]) << lane; });
-  // The others come back to this instruction.
+  // Lanes with another index execute this instruction again.
   uint32_t here = warp.fragment().pc;
   uint32_t others = warp.mask & ~same;
   warp.jump(targets[index[first]].target, same);
@@ -73,7 +73,7 @@ void copy_value(Warp &warp, const Operand &to, const Operand &from) {
   auto variable = [&](const Operand &operand) { return program.variables[size_t(operand.variable)]; };
   if (to.kind == Operand::Kind::Predicate) {
     warp.set_predicate(to, warp.predicate(from));
-    warp.forget_register(to, warp.mask & ~warp.written_lanes(from));
+    warp.mark_undefined(to, warp.mask & ~warp.written_lanes(from));
     return;
   }
   uint64_t size = to.variable >= 0 ? variable(to).size : to.size;
@@ -105,7 +105,7 @@ void check_recursion(Warp &warp, const Function &callee) {
     warp.trap(trap_kind::unsupported, "recursive call of '" + callee.name + "'");
 }
 
-/// The bits of an argument: a register, or a variable of parameter space.
+/// The bits of an argument: a register or a .param variable.
 uint64_t argument_bits(Warp &warp, const Operand &argument, uint32_t lane) {
   if (argument.variable < 0)
     return warp.bits(argument, lane);
@@ -122,7 +122,7 @@ Outcome print(Warp &warp, const Instruction &in) {
     if (argument.variable < 0)
       warp.require(argument);
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    const Formatted formatted =
+    const FormattedText formatted =
         format_print(warp, lane, argument_bits(warp, arguments[0], lane), argument_bits(warp, arguments[1], lane));
     warp.machine.print(warp.cta, formatted.text);
     if (results.empty())
@@ -138,8 +138,8 @@ Outcome print(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-/// The function that the register names. Without .uni each lane may name its own: those with the same one call it
-/// together as warp.mask, and the others execute this instruction again.
+/// The function whose address is in the register. Without .uni it may differ between lanes: the lanes with the same
+/// function become warp.mask, and `others` execute the call again.
 uint32_t indirect_callee(Warp &warp, const Instruction &in, uint32_t &others) {
   const Operand &target = in.operands[Callee];
   warp.require(target);
@@ -259,13 +259,6 @@ Outcome trap(Warp &warp, const Instruction &in) {
   warp.trap(trap_kind::program, "the program executes '" + in.text + "'");
 }
 
-template <Outcome (*Function)(Warp &, const Instruction &)> Execute plain(Decoder &d) {
-  d.expect_operands(0, 0);
-  return Function;
-}
-
-Outcome no_operation(Warp &, const Instruction &) { return Outcome::Next; }
-
 /// Time is not simulated: nanosleep, pmevent and griddepcontrol have no effect.
 Execute decode_without_effect(Decoder &d) {
   d.take_one_of({"u32", "mask", "launch_dependents", "wait"});
@@ -278,16 +271,16 @@ Execute decode_without_effect(Decoder &d) {
 
 const OpcodeTable &control_opcodes() {
   static const OpcodeTable table = {
-      {"bra", "control", decode_bra},
-      {"brx.idx", "control", decode_brx},
-      {"call", "control", decode_call},
-      {"ret", "control", decode_ret},
-      {"exit", "control", plain<exit_threads>},
-      {"trap", "control", plain<trap>},
-      {"brkpt", "control", plain<trap>},
-      {"nanosleep", "control", decode_without_effect},
-      {"pmevent", "control", decode_without_effect},
-      {"griddepcontrol", "control", decode_without_effect},
+      {"bra", OpcodeGroup::Control, decode_bra},
+      {"brx.idx", OpcodeGroup::Control, decode_brx},
+      {"call", OpcodeGroup::Control, decode_call},
+      {"ret", OpcodeGroup::Control, decode_ret},
+      {"exit", OpcodeGroup::Control, decode_without_operands<exit_threads>},
+      {"trap", OpcodeGroup::Control, decode_without_operands<trap>},
+      {"brkpt", OpcodeGroup::Control, decode_without_operands<trap>},
+      {"nanosleep", OpcodeGroup::Control, decode_without_effect},
+      {"pmevent", OpcodeGroup::Control, decode_without_effect},
+      {"griddepcontrol", OpcodeGroup::Control, decode_without_effect},
   };
   return table;
 }

@@ -10,12 +10,12 @@ namespace {
 using Types = std::initializer_list<Type>;
 using Words = std::initializer_list<std::string_view>;
 
-/// Which of .sat, .relu and .satfinite a row takes.
-enum class Clamp { None, Sat, Finite, ReluOrFinite, Relu, FiniteNeeded };
+/// Which of .sat, .relu and .satfinite a row allows.
+enum class Clamp { None, Sat, Finite, ReluOrFinite, Relu, FiniteRequired };
 
 struct Row {
   Types to, from;
-  Words roundings; // "" where none is a form, too
+  Words roundings; // "": the form without a rounding mode
   bool ftz;
   Clamp clamp;
 };
@@ -28,12 +28,12 @@ const Words to_float = {"rn", "rz", "rm", "rp"};
 const Words to_float_or_none = {"", "rn", "rz", "rm", "rp"};
 const Words to_integer = {"rni", "rzi", "rmi", "rpi"};
 const Words to_integer_or_none = {"", "rni", "rzi", "rmi", "rpi"};
-const Words none = {""};
+const Words no_rounding = {""};
 
 const Row rows[] = {
-    {{Type::F64}, {Type::F16}, none, false, Clamp::Sat},
-    {{Type::F64}, {Type::F32}, none, true, Clamp::Sat},
-    {{Type::F32}, {Type::F16}, none, true, Clamp::Sat},
+    {{Type::F64}, {Type::F16}, no_rounding, false, Clamp::Sat},
+    {{Type::F64}, {Type::F32}, no_rounding, true, Clamp::Sat},
+    {{Type::F32}, {Type::F16}, no_rounding, true, Clamp::Sat},
     {{Type::F16, Type::F64}, integers, to_float, false, Clamp::Sat},
     {{Type::F16}, {Type::F64}, to_float, false, Clamp::Sat},
     {{Type::F32}, integers, to_float, true, Clamp::Sat},
@@ -58,8 +58,8 @@ const Row rows[] = {
      false,
      Clamp::ReluOrFinite},
     {{Type::TF32}, {Type::F32}, {"rna"}, false, Clamp::Finite},
-    {narrow_floats, {Type::F32}, {"rn"}, false, Clamp::FiniteNeeded},
-    {eight_bit_floats, {Type::F16x2}, {"rn"}, false, Clamp::FiniteNeeded},
+    {narrow_floats, {Type::F32}, {"rn"}, false, Clamp::FiniteRequired},
+    {eight_bit_floats, {Type::F16x2}, {"rn"}, false, Clamp::FiniteRequired},
     {{Type::F16x2}, narrow_floats, {"rn"}, false, Clamp::Relu},
     {{Type::UE8M0x2}, {Type::F32, Type::BF16x2}, {"rz", "rp"}, false, Clamp::Finite},
     {{Type::BF16x2}, {Type::UE8M0x2}, {"rn"}, false, Clamp::None},
@@ -84,7 +84,7 @@ bool clamp_exists(Clamp clamp, const ConversionForm &form) {
   }
 }
 
-/// All values of `from` are values of `to`: saturation has no effect.
+/// True if all values of `from` are values of `to`, so that saturation has no effect.
 bool holds_all(Type to, Type from) {
   const uint32_t digits_to = type_size(to) * 8 - is_signed(to), digits_from = type_size(from) * 8 - is_signed(from);
   return digits_to >= digits_from && (is_signed(to) || !is_signed(from));

@@ -3,10 +3,10 @@
 #include "defined_bytes.h"
 #include "lanewise.h"
 #include "opcodes/conversion_forms.h"
+#include "opcodes/rounding_scope.h"
 #include "small_float.h"
 
 #include <algorithm>
-#include <cfenv>
 #include <cmath>
 #include <cstring>
 
@@ -51,15 +51,6 @@ double float_value(Type type, uint64_t bits, bool ftz) {
     return decode(format_of(type), uint32_t(bits));
   }
 }
-
-class RoundingScope {
-public:
-  explicit RoundingScope(Rounding rounding) {
-    static constexpr int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD, FE_TONEAREST};
-    std::fesetround(modes[size_t(rounding)]);
-  }
-  ~RoundingScope() { std::fesetround(FE_TONEAREST); }
-};
 
 uint64_t float_bits(Type type, double value, const Instruction &in) {
   auto rounding = Rounding(in.settings[Rounded]);
@@ -154,7 +145,7 @@ uint64_t convert(const Instruction &in, uint64_t bits) {
   return in.settings[Sat] ? saturate_integer(to, wide, is_signed(from)) : wide;
 }
 
-/// Any pair of types; the source register may be wider than its type, and so may the destination.
+/// Conversions between any two types. The registers may be wider than the types.
 Outcome convert_lanes(Warp &warp, const Instruction &in) {
   const Operand &d = in.operands[0], &a = in.operands[1];
   warp.require(a);
@@ -174,7 +165,7 @@ Outcome convert_lanes(Warp &warp, const Instruction &in) {
 
 template <class D, class S> D Cast(const S *s) { return D(s[0]); }
 
-/// Between integers of exact register size, and from 32-bit integers to f32 or f64.
+/// Conversions of integers that equal a C++ conversion, in registers of the size of the type.
 Execute simple_cast(Type to, Type from) {
   return select_integer(from, [&](auto source) -> Execute {
     using S = decltype(source);
@@ -221,7 +212,7 @@ uint32_t packed_bits(Type type) {
 uint64_t element_to_bits(Type type, double value, const Instruction &in) {
   if (type != Type::UE8M0x2)
     return float_bits(type, value, in);
-  // A power of two: the exponent of |value|, rounded as asked; all ones for NaN.
+  // ue8m0 is a power of two: the exponent of |value|, rounded; all ones for NaN.
   if (std::isnan(value))
     return 255;
   double magnitude = std::fabs(value);
@@ -306,7 +297,7 @@ Execute decode_cvt(Decoder &d) {
     if (!d.take(name))
       return false;
     if (!form.rounding.empty())
-      d.malformed("'" + in.text + "' names two roundings");
+      d.malformed("'" + in.text + "' has two rounding modes");
     form.rounding = name;
     in.settings[Rounded] = int32_t(rounding);
     return true;
@@ -356,7 +347,7 @@ Execute decode_cvt(Decoder &d) {
 
 enum PackSetting { PackedBits };
 
-/// d = {c if present, a, b}, the last two saturated to the type.
+/// d = {c if present, a, b}, a and b saturated to the type.
 Outcome pack_integers(Warp &warp, const Instruction &in) {
   for (size_t i = 1; i < in.operands.size(); ++i)
     warp.require(in.operands[i]);
@@ -406,8 +397,8 @@ Execute decode_pack(Decoder &d) {
 
 const OpcodeTable &convert_opcodes() {
   static const OpcodeTable table = {
-      {"cvt", "convert", decode_cvt},
-      {"cvt.pack", "convert", decode_pack},
+      {"cvt", OpcodeGroup::Convert, decode_cvt},
+      {"cvt.pack", OpcodeGroup::Convert, decode_pack},
   };
   return table;
 }

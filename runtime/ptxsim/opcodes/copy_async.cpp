@@ -1,5 +1,5 @@
-// cp.async: copies of 4, 8 or 16 bytes from global to shared memory (PTX ISA 9.7.9.25.3). Its writes belong to the
-// generic proxy.
+// cp.async: copies of 4, 8 or 16 bytes from global to shared memory (PTX ISA 9.7.9.25.3), written through the generic
+// proxy.
 #include "lanewise.h"
 #include "mbarrier_operations.h"
 
@@ -10,13 +10,14 @@ namespace ptxsim {
 
 namespace {
 
-/// settings: bytes, kind of operand 3 (0 none, 1 source size, 2 predicate to ignore the source), pending groups.
-enum Setting { Size, Third, Pending, NoIncrement };
+/// settings: bytes; the kind of operand 3; pending groups, -1 for all; .noinc.
+enum Setting { Size, OptionalOperand, Pending, NoIncrement };
+enum class OptionalKind : int32_t { None, SourceSize, IgnoreSource };
 
 struct Piece {
   uint8_t *to;
   const uint8_t *from;
-  uint32_t bytes; // the rest is zero
+  uint32_t bytes; // of the source; the rest of the destination is zero
 };
 
 Outcome copy(Warp &warp, const Instruction &in) {
@@ -31,13 +32,14 @@ Outcome copy(Warp &warp, const Instruction &in) {
   std::vector<Piece> pieces;
   for_each_lane(warp.mask, [&](uint32_t lane) {
     uint32_t bytes = size;
-    if (in.settings[Third] == 1) {
+    if (OptionalKind(in.settings[OptionalOperand]) == OptionalKind::SourceSize) {
       warp.require(in.operands[3]);
       bytes = uint32_t(warp.bits(in.operands[3], lane));
       if (bytes > size)
         warp.trap_lane(lane, trap_kind::illegal,
-                       "cp.async with a source of " + std::to_string(bytes) + " bytes into " + std::to_string(size));
-    } else if (in.settings[Third] == 2) {
+                       "the source size of cp.async exceeds its copy size: " + std::to_string(bytes) + " and " +
+                           std::to_string(size) + " bytes");
+    } else if (OptionalKind(in.settings[OptionalOperand]) == OptionalKind::IgnoreSource) {
       warp.require(in.operands[3]);
       bytes = warp.predicate(in.operands[3]) >> lane & 1 ? 0 : size;
     }
@@ -80,7 +82,7 @@ Execute decode_copy(Decoder &d) {
   in.settings[Size] = int32_t(size);
   if (d.count() > 3 && !(hint && d.count() == 4)) {
     bool ignore = in.operands[3].kind == Operand::Kind::Predicate;
-    in.settings[Third] = ignore ? 2 : 1;
+    in.settings[OptionalOperand] = int32_t(ignore ? OptionalKind::IgnoreSource : OptionalKind::SourceSize);
     if (ignore)
       d.predicate(3);
     else
@@ -98,8 +100,8 @@ Outcome commit(Warp &warp, const Instruction &) {
   return Outcome::Next;
 }
 
-/// The position to which all but the newest `pending` groups of these lanes reach.
-Epoch reach(const AsyncQueue &queue, uint32_t lanes, uint32_t pending) {
+/// The last position of all groups of these lanes but the newest `pending` ones.
+Epoch group_position(const AsyncQueue &queue, uint32_t lanes, uint32_t pending) {
   for (size_t i = queue.groups.size(); i-- > 0;)
     if ((queue.group_lanes[i] & lanes) && pending-- == 0)
       return queue.groups[i];
@@ -110,14 +112,16 @@ Outcome wait(Warp &warp, const Instruction &in) {
   AsyncQueue *queue = warp.find_queue(QueueKind::CopyAsync);
   if (!queue)
     return Outcome::Next;
-  Epoch position = in.settings[Pending] < 0 ? queue->issued : reach(*queue, warp.mask, uint32_t(in.settings[Pending]));
+  Epoch position =
+      in.settings[Pending] < 0 ? queue->issued : group_position(*queue, warp.mask, uint32_t(in.settings[Pending]));
   if (!queue->finished(position))
     return Outcome::Wait;
   warp.clock.known.happened.raise(queue->agent, position);
   return Outcome::Next;
 }
 
-/// An arrival once all earlier copies of the thread are done; the phase expects it from now on, unless .noinc.
+/// Arrives on the mbarrier when all earlier copies of the thread are complete. Without .noinc the pending count of the
+/// phase is incremented at once.
 Outcome arrive(Warp &warp, const Instruction &in) {
   warp.require(in.operands[0]);
   AsyncQueue &queue = warp.queue(QueueKind::CopyAsync);
@@ -126,7 +130,8 @@ Outcome arrive(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
     MemoryLocation location = warp.locate(in.space, warp.address(in.operands[0], lane), 8, 8, lane, true);
     if (location.cta != &warp.cta)
-      warp.trap_lane(lane, trap_kind::mbarrier, "cp.async.mbarrier.arrive needs an mbarrier of its own CTA");
+      warp.trap_lane(lane, trap_kind::mbarrier,
+                     "cp.async.mbarrier.arrive needs an mbarrier in the shared memory of its CTA");
     Mbarrier &mbarrier = location.cta->mbarrier(warp, location.offset, lane);
     if (!in.settings[NoIncrement])
       ++mbarrier.pending;
@@ -148,25 +153,21 @@ Outcome arrive(Warp &warp, const Instruction &in) {
 
 const OpcodeTable &copy_async_opcodes() {
   static const OpcodeTable table = {
-      {"cp.async", "copy", decode_copy},
-      {"cp.async.commit_group", "copy",
-       [](Decoder &d) {
-         d.expect_operands(0, 0);
-         return &commit;
-       }},
-      {"cp.async.wait_group", "copy",
+      {"cp.async", OpcodeGroup::Copy, decode_copy},
+      {"cp.async.commit_group", OpcodeGroup::Copy, decode_without_operands<commit>},
+      {"cp.async.wait_group", OpcodeGroup::Copy,
        [](Decoder &d) {
          d.expect_operands(1, 1);
          d.instruction.settings[Pending] = int32_t(d.immediate(0));
          return &wait;
        }},
-      {"cp.async.wait_all", "copy",
+      {"cp.async.wait_all", OpcodeGroup::Copy,
        [](Decoder &d) {
          d.expect_operands(0, 0);
          d.instruction.settings[Pending] = -1;
          return &wait;
        }},
-      {"cp.async.mbarrier.arrive", "copy",
+      {"cp.async.mbarrier.arrive", OpcodeGroup::Copy,
        [](Decoder &d) {
          d.instruction.settings[NoIncrement] = d.take("noinc");
          d.instruction.space = d.take_space();

@@ -1,4 +1,4 @@
-// Fences (PTX ISA 9.7.13.5): of memory, of proxies, of mbarrier initialisation.
+// Memory fences, proxy fences and the fence of mbarrier initialisation (PTX ISA 9.7.13.5).
 #include "decoder.h"
 #include "machine.h"
 #include "opcode.h"
@@ -12,7 +12,7 @@ Outcome fence(Warp &warp, const Instruction &) {
   return Outcome::Next;
 }
 
-/// Initialisations that this warp knows of may be used by the async proxy and other CTAs from here on.
+/// Makes the mbarrier initialisations that this warp knows of visible to the async proxy and to other CTAs.
 void publish_initialisations(Warp &warp) {
   for (const auto &cta : warp.cluster.ctas)
     for (auto &[offset, mbarrier] : cta->mbarriers)
@@ -31,8 +31,6 @@ Outcome fence_mbarrier_init(Warp &warp, const Instruction &) {
   warp.clock.fence();
   return Outcome::Next;
 }
-
-Outcome nothing(Warp &, const Instruction &) { return Outcome::Next; }
 
 Execute decode_fence(Decoder &d) {
   d.take_one_of({"sc", "acq_rel", "acquire", "release"});
@@ -53,30 +51,24 @@ Execute decode_proxy_async(Decoder &d) {
   Space space = d.take_space();
   d.expect_operands(0, 0);
   // Only shared memory is tracked.
-  return space == Space::Global ? &nothing : &fence_proxy_async;
+  return space == Space::Global ? &no_operation : &fence_proxy_async;
 }
 
 Execute decode_mbarrier_init(Decoder &d) {
-  if (!d.take("release") || !d.take("cluster"))
-    d.malformed("expected fence.mbarrier_init.release.cluster");
+  d.expect_modifiers({"release", "cluster"});
   d.expect_operands(0, 0);
   return &fence_mbarrier_init;
-}
-
-Execute decode_alias(Decoder &d) {
-  d.expect_operands(0, 0);
-  return &nothing;
 }
 
 } // namespace
 
 const OpcodeTable &fence_opcodes() {
   static const OpcodeTable table = {
-      {"fence", "fence", decode_fence},
-      {"membar", "fence", decode_membar},
-      {"fence.proxy.async", "fence", decode_proxy_async},
-      {"fence.proxy.alias", "fence", decode_alias},
-      {"fence.mbarrier_init", "fence", decode_mbarrier_init},
+      {"fence", OpcodeGroup::Fence, decode_fence},
+      {"membar", OpcodeGroup::Fence, decode_membar},
+      {"fence.proxy.async", OpcodeGroup::Fence, decode_proxy_async},
+      {"fence.proxy.alias", OpcodeGroup::Fence, decode_without_operands<no_operation>},
+      {"fence.mbarrier_init", OpcodeGroup::Fence, decode_mbarrier_init},
   };
   return table;
 }

@@ -2,10 +2,11 @@
 // rounding mode of the processor around the loop over the lanes.
 #include "opcodes/float.h"
 
+#include "bit_cast.h"
 #include "lanewise.h"
+#include "opcodes/rounding_scope.h"
 #include "small_float.h"
 
-#include <cfenv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -14,43 +15,9 @@ namespace ptxsim {
 
 namespace {
 
-class RoundingScope {
-public:
-  explicit RoundingScope(int32_t rounding) : changed(rounding != int32_t(Rounding::NearestEven)) {
-    static constexpr int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
-    if (changed)
-      std::fesetround(modes[rounding]);
-  }
-  ~RoundingScope() {
-    if (changed)
-      std::fesetround(FE_TONEAREST);
-  }
-
-private:
-  bool changed;
-};
-
-struct F16 {
-  uint16_t bits;
-};
-struct BF16 {
-  uint16_t bits;
-};
-float widen(F16 value) { return from_f16(value.bits); }
-float widen(BF16 value) { return from_bf16(value.bits); }
-template <class T> T narrow(double value) {
-  if constexpr (std::is_same_v<T, F16>)
-    return {to_f16(value)};
-  else
-    return {to_bf16(value)};
-}
-
 template <class T> T canonical_nan() {
   if constexpr (std::is_same_v<T, float>) {
-    uint32_t bits = 0x7FFFFFFF;
-    float value;
-    std::memcpy(&value, &bits, 4);
-    return value;
+    return from_bits<float>(0x7FFFFFFF);
   } else if constexpr (std::is_same_v<T, double>) {
     return std::numeric_limits<double>::quiet_NaN();
   } else {
@@ -63,7 +30,7 @@ template <class T> T flush(T value) {
 }
 template <class T> T saturate(T value) { return std::isnan(value) ? T(0) : std::min(std::max(value, T(0)), T(1)); }
 
-// Meanings, for float and double.
+// Functions of float and double.
 template <class T> T Add(const T *s) { return s[0] + s[1]; }
 template <class T> T Sub(const T *s) { return s[0] - s[1]; }
 template <class T> T Mul(const T *s) { return s[0] * s[1]; }
@@ -74,7 +41,7 @@ template <class T> T Rcp(const T *s) { return T(1) / s[0]; }
 template <class T> T Abs(const T *s) { return std::fabs(s[0]); }
 template <class T> T Neg(const T *s) { return -s[0]; }
 
-// -0 is less than +0, and a number wins over a NaN.
+// -0 is less than +0; of a number and a NaN the result is the number.
 template <class T> T Min(const T *s) {
   if (std::isnan(s[0]) || std::isnan(s[1]))
     return std::isnan(s[0]) ? s[1] : s[0];
@@ -86,7 +53,7 @@ template <class T> T Max(const T *s) {
   return s[0] > s[1] || (s[0] == s[1] && !std::signbit(s[0])) ? s[0] : s[1];
 }
 
-// Approximations: the exact value rounded once from double, so at least as close as any GPU's.
+// Approximations: computed in double and rounded once, so at least as accurate as PTX requires.
 float Ex2(const float *s) { return float(std::exp2(double(s[0]))); }
 float Lg2(const float *s) { return float(std::log2(double(s[0]))); }
 float Rsqrt(const float *s) { return float(1.0 / std::sqrt(double(s[0]))); }
@@ -95,7 +62,8 @@ float Cos(const float *s) { return float(std::cos(double(s[0]))); }
 float Tanh(const float *s) { return float(std::tanh(double(s[0]))); }
 double RsqrtDouble(const double *s) { return 1.0 / std::sqrt(s[0]); }
 
-// Fused for the 16-bit formats: the double sum is made odd where it is inexact, so that one rounding follows.
+// The fma of the 16-bit formats: an inexact sum is rounded to odd in double, so that rounding it to the format is
+// equivalent to one rounding.
 double fma_to_odd(double a, double b, double c) {
   double product = a * b, sum = product + c;
   double high = sum - product, error = (product - (sum - high)) + (c - high);
@@ -109,9 +77,32 @@ double fma_to_odd(double a, double b, double c) {
   return sum;
 }
 
-/// settings of this file: rounding, ftz, sat, relu, NaN, xorsign, |abs|.
-enum Setting { RoundingMode, Ftz, Sat, Relu, NanWins, XorSign, Absolute };
+/// settings: the modifiers rounding, ftz, sat, relu, NaN, xorsign, abs.
+enum Setting { RoundingMode, Ftz, Sat, Relu, PropagateNan, XorSign, Absolute };
 
+/// function(values) with the modifiers .abs, .NaN, .xorsign, .sat and .relu.
+template <size_t Sources, class T, class Function>
+T apply_modifiers(const Instruction &in, T (&values)[Sources], Function function) {
+  bool nan = false, negative = false;
+  for (T &value : values) {
+    nan |= std::isnan(value);
+    negative ^= std::signbit(value);
+    if (in.settings[Absolute])
+      value = std::fabs(value);
+  }
+  T result = function(values);
+  if (in.settings[PropagateNan] && nan)
+    result = std::numeric_limits<T>::quiet_NaN();
+  if (in.settings[XorSign])
+    result = std::copysign(result, negative ? T(-1) : T(1));
+  if (in.settings[Sat])
+    result = saturate(result);
+  if (in.settings[Relu] && !(result > 0) && !std::isnan(result))
+    result = 0;
+  return result;
+}
+
+/// f32 and f64 with any modifiers.
 template <class T, size_t Sources, auto Function> Outcome general(Warp &warp, const Instruction &in) {
   const T *source[Sources];
   for (size_t i = 0; i < Sources; ++i) {
@@ -119,43 +110,30 @@ template <class T, size_t Sources, auto Function> Outcome general(Warp &warp, co
     source[i] = warp.lanes<T>(in.operands[i + 1]);
   }
   T *destination = warp.lanes<T>(in.operands[0]);
-  RoundingScope scope(in.settings[RoundingMode]);
+  RoundingScope scope(Rounding(in.settings[RoundingMode]));
   for_each_lane(warp.mask, [&](uint32_t lane) {
     T values[Sources];
-    bool nan = false, negative = false;
-    for (size_t i = 0; i < Sources; ++i) {
+    for (size_t i = 0; i < Sources; ++i)
       values[i] = in.settings[Ftz] ? flush(source[i][lane]) : source[i][lane];
-      nan |= std::isnan(values[i]);
-      negative ^= std::signbit(values[i]);
-      if (in.settings[Absolute])
-        values[i] = std::fabs(values[i]);
-    }
-    T result = Function(values);
-    if (in.settings[Ftz])
-      result = flush(result);
-    if (in.settings[NanWins] && nan)
-      result = canonical_nan<T>();
-    if (in.settings[XorSign])
-      result = std::copysign(result, negative ? T(-1) : T(1));
-    if (in.settings[Sat])
-      result = saturate(result);
-    if (in.settings[Relu] && !(result > 0) && !std::isnan(result))
-      result = 0;
+    const T result = apply_modifiers(in, values, [&](const T *s) {
+      const T value = Function(s);
+      return in.settings[Ftz] ? flush(value) : value;
+    });
     destination[lane] = std::isnan(result) ? canonical_nan<T>() : result;
   });
   warp.wrote(in.operands[0]);
   return Outcome::Next;
 }
 
-/// The common case: to nearest, no flush of subnormals, any NaN canonical.
+/// The function without modifiers; NaN results are canonical.
 template <class T, size_t Sources, auto Function> T Plain(const T *s) {
   T result = Function(s);
   return __builtin_expect(result != result, 0) ? canonical_nan<T>() : result;
 }
 
-/// 16-bit formats, one or two a register. The function works on float, or on double for a fused one.
+/// 16-bit formats, `Count` elements per register. The function computes in Wide: float, or double for fma.
 template <class T, size_t Count, size_t Sources, class Wide, auto Function>
-Outcome small(Warp &warp, const Instruction &in) {
+Outcome small_float(Warp &warp, const Instruction &in) {
   const uint8_t *source[Sources];
   for (size_t i = 0; i < Sources; ++i) {
     warp.require(in.operands[i + 1]);
@@ -166,27 +144,14 @@ Outcome small(Warp &warp, const Instruction &in) {
     for (size_t part = 0; part < Count; ++part) {
       size_t at = (lane * Count + part) * 2;
       Wide values[Sources];
-      bool nan = false, negative = false;
       for (size_t i = 0; i < Sources; ++i) {
         T stored;
         std::memcpy(&stored, source[i] + at, 2);
         values[i] = Wide(widen(stored));
         if (in.settings[Ftz] && std::is_same_v<T, F16> && std::fabs(values[i]) < Wide(0x1p-14))
           values[i] = std::copysign(Wide(0), values[i]);
-        nan |= std::isnan(values[i]);
-        negative ^= std::signbit(values[i]);
-        if (in.settings[Absolute])
-          values[i] = std::fabs(values[i]);
       }
-      Wide value = Function(values);
-      if (in.settings[NanWins] && nan)
-        value = std::numeric_limits<Wide>::quiet_NaN();
-      if (in.settings[XorSign])
-        value = std::copysign(value, negative ? Wide(-1) : Wide(1));
-      if (in.settings[Sat])
-        value = saturate(value);
-      if (in.settings[Relu] && !(value > 0) && !std::isnan(value))
-        value = 0;
+      const Wide value = apply_modifiers(in, values, Function);
       T result = std::isnan(value) ? canonical_nan<T>() : narrow<T>(double(value));
       if (in.settings[Ftz] && std::is_same_v<T, F16> && (result.bits & 0x7C00) == 0)
         result.bits &= 0x8000;
@@ -199,15 +164,15 @@ Outcome small(Warp &warp, const Instruction &in) {
 
 double FmaSmall(const double *s) { return fma_to_odd(s[0], s[1], s[2]); }
 
-/// Two floats a register.
-template <size_t Sources, auto Function> Outcome pair(Warp &warp, const Instruction &in) {
+/// f32x2: two elements per register.
+template <size_t Sources, auto Function> Outcome float_pair(Warp &warp, const Instruction &in) {
   const float *source[Sources];
   for (size_t i = 0; i < Sources; ++i) {
     warp.require(in.operands[i + 1]);
     source[i] = warp.lanes<float>(in.operands[i + 1]);
   }
   float *destination = warp.lanes<float>(in.operands[0]);
-  RoundingScope scope(in.settings[RoundingMode]);
+  RoundingScope scope(Rounding(in.settings[RoundingMode]));
   for_each_lane(warp.mask, [&](uint32_t lane) {
     for (size_t part = 2 * lane; part < 2 * lane + 2; ++part) {
       float values[Sources];
@@ -223,13 +188,13 @@ template <size_t Sources, auto Function> Outcome pair(Warp &warp, const Instruct
   return Outcome::Next;
 }
 
-/// All sources but the last are 16-bit floats, exact in f32; the last and the result are f32.
+/// The last source and the result are f32, the other sources 16-bit floats, which are exact in f32.
 template <class T, size_t Sources, auto Function> Outcome mixed(Warp &warp, const Instruction &in) {
   for (size_t i = 1; i <= Sources; ++i)
     warp.require(in.operands[i]);
   const float *addend = warp.lanes<float>(in.operands[Sources]);
   float *destination = warp.lanes<float>(in.operands[0]);
-  RoundingScope scope(in.settings[RoundingMode]);
+  RoundingScope scope(Rounding(in.settings[RoundingMode]));
   for_each_lane(warp.mask, [&](uint32_t lane) {
     float values[Sources];
     for (size_t i = 0; i + 1 < Sources; ++i)
@@ -269,7 +234,7 @@ template <size_t Sources, auto Function> Execute mixed_float(Decoder &d, Type na
   std::string_view name = d.instruction.opcode->mnemonic;
   if ((name != "add" && name != "sub" && name != "fma") || d.instruction.type != Type::F32 || Sources < 2 ||
       (narrow != Type::F16 && narrow != Type::BF16))
-    d.unsupported("no such combination of types");
+    d.unsupported("unknown combination of types");
   d.expect_operands(Sources + 1, Sources + 1);
   d.destination(0, Type::F32);
   for (size_t i = 1; i < Sources; ++i)
@@ -278,7 +243,7 @@ template <size_t Sources, auto Function> Execute mixed_float(Decoder &d, Type na
   return narrow == Type::F16 ? &mixed<F16, Sources, Function> : &mixed<BF16, Sources, Function>;
 }
 
-/// add, sub, mul, fma and others that exist in every format. `Double` and `Single` are the functions for 16 bits.
+/// Operations that exist in every format. `ForSmall` is the function for the 16-bit formats; it computes in SmallWide.
 template <size_t Sources, auto ForFloat, auto ForDouble, class SmallWide, auto ForSmall> Execute any_float(Decoder &d) {
   Type type = d.instruction.type;
   take_float_modifiers(d);
@@ -294,19 +259,19 @@ template <size_t Sources, auto ForFloat, auto ForDouble, class SmallWide, auto F
     return plain ? &lanewise<double, double, Sources, Plain<double, Sources, ForDouble>>
                  : &general<double, Sources, ForDouble>;
   case Type::F32x2:
-    return &pair<Sources, ForFloat>;
+    return &float_pair<Sources, ForFloat>;
   case Type::F16:
     require_nearest(d);
-    return &small<F16, 1, Sources, SmallWide, ForSmall>;
+    return &small_float<F16, 1, Sources, SmallWide, ForSmall>;
   case Type::BF16:
     require_nearest(d);
-    return &small<BF16, 1, Sources, SmallWide, ForSmall>;
+    return &small_float<BF16, 1, Sources, SmallWide, ForSmall>;
   case Type::F16x2:
     require_nearest(d);
-    return &small<F16, 2, Sources, SmallWide, ForSmall>;
+    return &small_float<F16, 2, Sources, SmallWide, ForSmall>;
   case Type::BF16x2:
     require_nearest(d);
-    return &small<BF16, 2, Sources, SmallWide, ForSmall>;
+    return &small_float<BF16, 2, Sources, SmallWide, ForSmall>;
   default:
     return nullptr;
   }
@@ -316,7 +281,7 @@ template <size_t Sources, auto ForFloat, auto ForDouble> Execute float_or_small(
   return any_float<Sources, ForFloat, ForDouble, float, ForFloat>(d);
 }
 
-/// A single float function with approximations: f32 (and f16 forms computed in float).
+/// Approximations of one operand: f32, and 16-bit formats computed in float.
 template <auto Function> Execute approximate(Decoder &d) {
   d.take("approx");
   Type type = d.instruction.type = d.take_type();
@@ -326,43 +291,28 @@ template <auto Function> Execute approximate(Decoder &d) {
   case Type::F32:
     return &general<float, 1, Function>;
   case Type::F16:
-    return &small<F16, 1, 1, float, Function>;
+    return &small_float<F16, 1, 1, float, Function>;
   case Type::F16x2:
-    return &small<F16, 2, 1, float, Function>;
+    return &small_float<F16, 2, 1, float, Function>;
   case Type::BF16:
-    return &small<BF16, 1, 1, float, Function>;
+    return &small_float<BF16, 1, 1, float, Function>;
   case Type::BF16x2:
-    return &small<BF16, 2, 1, float, Function>;
+    return &small_float<BF16, 2, 1, float, Function>;
   default:
     return nullptr;
   }
 }
 
-Execute decode_sqrt(Decoder &d) {
+/// sqrt, rcp and rsqrt: f32 and f64 with a rounding mode; .approx is computed as .rn.
+template <auto ForFloat, auto ForDouble> Execute decode_root(Decoder &d) {
   d.take("approx");
   take_float_modifiers(d);
   Type type = d.instruction.type = d.take_type();
   same_type_operands(d, type, 1);
-  return type == Type::F64 ? &general<double, 1, Sqrt<double>> : &general<float, 1, Sqrt<float>>;
+  return type == Type::F64 ? &general<double, 1, ForDouble> : &general<float, 1, ForFloat>;
 }
 
-Execute decode_rcp(Decoder &d) {
-  d.take("approx");
-  take_float_modifiers(d);
-  Type type = d.instruction.type = d.take_type();
-  same_type_operands(d, type, 1);
-  return type == Type::F64 ? &general<double, 1, Rcp<double>> : &general<float, 1, Rcp<float>>;
-}
-
-Execute decode_rsqrt(Decoder &d) {
-  d.take("approx");
-  take_float_modifiers(d);
-  Type type = d.instruction.type = d.take_type();
-  same_type_operands(d, type, 1);
-  return type == Type::F64 ? &general<double, 1, RsqrtDouble> : &general<float, 1, Rsqrt>;
-}
-
-/// Bit operations: the sign, also of a NaN.
+/// abs and neg as bit operations, which also apply to the sign of a NaN.
 template <class T, T Clear, T Flip> T Sign(const T *s) { return T((s[0] & ~Clear) ^ Flip); }
 
 template <bool Negate> Execute decode_sign(Decoder &d) {
@@ -392,7 +342,7 @@ template <bool Negate> Execute decode_sign(Decoder &d) {
 
 template <size_t Sources, auto ForFloat, auto ForDouble> Execute decode_extreme(Decoder &d) {
   auto &settings = d.instruction.settings;
-  settings[NanWins] = d.take("NaN");
+  settings[PropagateNan] = d.take("NaN");
   settings[XorSign] = d.take("xorsign");
   settings[Absolute] = d.take("abs");
   return float_or_small<Sources, ForFloat, ForDouble>(d);
@@ -417,7 +367,7 @@ Execute decode_float_mul(Decoder &d) { return float_or_small<2, Mul<float>, Mul<
 Execute decode_float_fma(Decoder &d) { return any_float<3, Fma<float>, Fma<double>, double, FmaSmall>(d); }
 
 Execute decode_float_div(Decoder &d) {
-  d.take_one_of({"approx", "full"}); // computed as div.rn, which both may be
+  d.take_one_of({"approx", "full"}); // .approx and .full are computed as .rn
   take_float_modifiers(d);
   same_type_operands(d, d.instruction.type, 2);
   return d.instruction.type == Type::F64 ? &general<double, 2, Div<double>> : &general<float, 2, Div<float>>;
@@ -436,19 +386,19 @@ Execute decode_float_neg(Decoder &d) { return decode_sign<true>(d); }
 
 const OpcodeTable &float_opcodes() {
   static const OpcodeTable table = {
-      {"fma", "float",
+      {"fma", OpcodeGroup::Float,
        [](Decoder &d) {
          d.instruction.type = d.take_type();
          return decode_float_fma(d);
        }},
-      {"sqrt", "float", decode_sqrt},
-      {"rcp", "float", decode_rcp},
-      {"rsqrt", "float", decode_rsqrt},
-      {"ex2", "float", approximate<Ex2>},
-      {"lg2", "float", approximate<Lg2>},
-      {"sin", "float", approximate<Sin>},
-      {"cos", "float", approximate<Cos>},
-      {"tanh", "float", approximate<Tanh>},
+      {"sqrt", OpcodeGroup::Float, decode_root<Sqrt<float>, Sqrt<double>>},
+      {"rcp", OpcodeGroup::Float, decode_root<Rcp<float>, Rcp<double>>},
+      {"rsqrt", OpcodeGroup::Float, decode_root<Rsqrt, RsqrtDouble>},
+      {"ex2", OpcodeGroup::Float, approximate<Ex2>},
+      {"lg2", OpcodeGroup::Float, approximate<Lg2>},
+      {"sin", OpcodeGroup::Float, approximate<Sin>},
+      {"cos", OpcodeGroup::Float, approximate<Cos>},
+      {"tanh", OpcodeGroup::Float, approximate<Tanh>},
   };
   return table;
 }

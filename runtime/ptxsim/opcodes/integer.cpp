@@ -10,7 +10,7 @@ namespace ptxsim {
 
 namespace {
 
-// Sums and products wrap: they are formed without sign. A promoted 16-bit product would overflow as int.
+// Sums and products wrap, so they are computed unsigned. A 16-bit product that is promoted to int would overflow.
 template <class T> using Wide = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
 template <class T> T Add(const T *s) { return T(Wide<T>(s[0]) + Wide<T>(s[1])); }
@@ -31,7 +31,7 @@ template <class T> T MulHigh(const T *s) {
 }
 template <class T> T MadHigh(const T *s) { return T(Wide<T>(MulHigh(s)) + Wide<T>(s[2])); }
 
-// Division by zero yields all ones and the dividend, as the GPU does; PTX leaves it open.
+// Division by zero yields all ones, and the remainder the dividend, as on GPUs; PTX does not define them.
 template <class T> T Div(const T *s) {
   if (s[1] == 0)
     return T(~T(0));
@@ -57,14 +57,12 @@ int32_t MadHighSaturated(const int32_t *s) {
   return int32_t(std::clamp<int64_t>((int64_t(s[0]) * s[1] >> 32) + s[2], INT32_MIN, INT32_MAX));
 }
 
-template <class T> T Mul24(const T *s) {
-  auto cut = [](T value) { return std::is_signed_v<T> ? T(int32_t(uint32_t(value) << 8) >> 8) : T(value & 0xFFFFFF); };
-  return T(uint64_t(int64_t(cut(s[0])) * int64_t(cut(s[1]))));
+/// The low 24 bits of `value`, extended to 32.
+template <class T> int64_t Low24(T value) {
+  return std::is_signed_v<T> ? T(int32_t(uint32_t(value) << 8) >> 8) : T(value & 0xFFFFFF);
 }
-template <class T> T Mul24High(const T *s) {
-  auto cut = [](T value) { return std::is_signed_v<T> ? T(int32_t(uint32_t(value) << 8) >> 8) : T(value & 0xFFFFFF); };
-  return T((int64_t(cut(s[0])) * int64_t(cut(s[1]))) >> 16);
-}
+template <class T> T Mul24(const T *s) { return T(uint64_t(Low24(s[0]) * Low24(s[1]))); }
+template <class T> T Mul24High(const T *s) { return T((Low24(s[0]) * Low24(s[1])) >> 16); }
 template <class T> T Mad24(const T *s) { return T(uint32_t(Mul24(s)) + uint32_t(s[2])); }
 template <class T> T Mad24High(const T *s) { return T(uint32_t(Mul24High(s)) + uint32_t(s[2])); }
 
@@ -75,19 +73,25 @@ template <class T> T Mad24High(const T *s) { return T(uint32_t(Mul24High(s)) + u
   }
 
 template <class Select> Execute integer_form(Decoder &d, size_t sources, Select select) {
-  d.instruction.type = d.take_type();
   same_type_operands(d, d.instruction.type, sources);
   return select_integer(d.instruction.type, select);
 }
 
-#define OPCODE(name, sources, Function)                                                                                \
-  {name, "integer", [](Decoder &d) { return integer_form(d, sources, SELECT(sources, Function)); }}
-
-/// The type decides between integer and float for the mnemonics they share.
+/// Takes the type of a mnemonic that integers and floats share; true if it is a float type.
 bool float_form(Decoder &d) {
   d.instruction.type = d.take_type();
   return is_float(d.instruction.type);
 }
+
+#define OPCODE(name, sources, Function)                                                                                \
+  {name, OpcodeGroup::Integer, [](Decoder &d) {                                                                        \
+     d.instruction.type = d.take_type();                                                                               \
+     return integer_form(d, sources, SELECT(sources, Function));                                                       \
+   }}
+
+#define SHARED_OPCODE(name, sources, Function, decode_float)                                                           \
+  {name, OpcodeGroup::Arithmetic,                                                                                      \
+   [](Decoder &d) { return float_form(d) ? decode_float(d) : integer_form(d, sources, SELECT(sources, Function)); }}
 
 // Packed 16-bit integers.
 template <class T, T (*Function)(const T *)> uint32_t Packed(const uint32_t *s) {
@@ -114,10 +118,10 @@ template <class T, bool Subtract> Outcome carry_add(Warp &warp, const Instructio
   T *d = warp.lanes<T>(in.operands[0]), *a = warp.lanes<T>(in.operands[1]), *b = warp.lanes<T>(in.operands[2]);
   for_each_lane(warp.mask, [&](uint32_t lane) {
     uint32_t bit = 1u << lane;
-    unsigned __int128 in_bit = carry_in && (warp.carry & bit) ? 1 : 0;
+    unsigned __int128 borrow_or_carry = carry_in && (warp.carry & bit) ? 1 : 0;
     // The flag of a subtraction is its borrow.
-    unsigned __int128 sum =
-        Subtract ? (unsigned __int128)(a[lane]) - b[lane] - in_bit : (unsigned __int128)(a[lane]) + b[lane] + in_bit;
+    unsigned __int128 sum = Subtract ? (unsigned __int128)(a[lane]) - b[lane] - borrow_or_carry
+                                     : (unsigned __int128)(a[lane]) + b[lane] + borrow_or_carry;
     d[lane] = T(sum);
     if (carry_out)
       warp.carry = (sum >> sizeof(T) * 8) & 1 ? warp.carry | bit : warp.carry & ~bit;
@@ -170,52 +174,35 @@ Execute decode_carry_mad(Decoder &d, bool carry_in) {
   });
 }
 
-Execute decode_add(Decoder &d) {
+template <bool Subtract> Execute decode_sum(Decoder &d) {
   if (float_form(d))
-    return decode_float_add(d);
+    return Subtract ? decode_float_sub(d) : decode_float_add(d);
   if (d.has("cc"))
-    return decode_carry<false>(d, false);
+    return decode_carry<Subtract>(d, false);
   if (d.take("sat")) {
     same_type_operands(d, Type::S32, 2);
-    return &lanewise<int32_t, int32_t, 2, AddSaturated>;
+    return &lanewise < int32_t, int32_t, 2, Subtract ? SubSaturated : AddSaturated > ;
   }
   same_type_operands(d, d.instruction.type, 2);
-  return PACKED(Add);
+  if constexpr (Subtract)
+    return PACKED(Sub);
+  else
+    return PACKED(Add);
 }
 
-Execute decode_sub(Decoder &d) {
+template <bool Least> Execute decode_extreme(Decoder &d) {
   if (float_form(d))
-    return decode_float_sub(d);
-  if (d.has("cc"))
-    return decode_carry<true>(d, false);
-  if (d.take("sat")) {
-    same_type_operands(d, Type::S32, 2);
-    return &lanewise<int32_t, int32_t, 2, SubSaturated>;
-  }
-  same_type_operands(d, d.instruction.type, 2);
-  return PACKED(Sub);
-}
-
-Execute decode_min(Decoder &d) {
-  if (float_form(d))
-    return decode_float_min(d);
-  bool relu = d.take("relu");
-  same_type_operands(d, d.instruction.type, 2);
-  if (relu)
-    d.unsupported("relu on integers");
-  return PACKED(Min);
-}
-
-Execute decode_max(Decoder &d) {
-  if (float_form(d))
-    return decode_float_max(d);
+    return Least ? decode_float_min(d) : decode_float_max(d);
   if (d.has("relu"))
     d.unsupported("relu on integers");
   same_type_operands(d, d.instruction.type, 2);
-  return PACKED(Max);
+  if constexpr (Least)
+    return PACKED(Min);
+  else
+    return PACKED(Max);
 }
 
-/// d of twice the size.
+/// The product has twice the size of its factors.
 template <class D, class S> D MulWide(const S *s) { return D(D(s[0]) * D(s[1])); }
 
 template <class D, class S> Outcome mad_wide(Warp &warp, const Instruction &in) {
@@ -354,39 +341,24 @@ Execute decode_dp2a(Decoder &d) {
 
 const OpcodeTable &integer_opcodes() {
   static const OpcodeTable table = {
-      {"add", "arithmetic", decode_add},
-      {"sub", "arithmetic", decode_sub},
-      {"mul", "arithmetic", decode_mul},
-      {"mad", "arithmetic", decode_mad},
-      {"min", "arithmetic", decode_min},
-      {"max", "arithmetic", decode_max},
-      {"div", "arithmetic",
-       [](Decoder &d) {
-         return float_form(d) ? decode_float_div(d)
-                              : (same_type_operands(d, d.instruction.type, 2),
-                                 select_integer(d.instruction.type, SELECT(2, Div)));
-       }},
-      {"abs", "arithmetic",
-       [](Decoder &d) {
-         return float_form(d) ? decode_float_abs(d)
-                              : (same_type_operands(d, d.instruction.type, 1),
-                                 select_integer(d.instruction.type, SELECT(1, Abs)));
-       }},
-      {"neg", "arithmetic",
-       [](Decoder &d) {
-         return float_form(d) ? decode_float_neg(d)
-                              : (same_type_operands(d, d.instruction.type, 1),
-                                 select_integer(d.instruction.type, SELECT(1, Neg)));
-       }},
+      {"add", OpcodeGroup::Arithmetic, decode_sum<false>},
+      {"sub", OpcodeGroup::Arithmetic, decode_sum<true>},
+      {"mul", OpcodeGroup::Arithmetic, decode_mul},
+      {"mad", OpcodeGroup::Arithmetic, decode_mad},
+      {"min", OpcodeGroup::Arithmetic, decode_extreme<true>},
+      {"max", OpcodeGroup::Arithmetic, decode_extreme<false>},
+      SHARED_OPCODE("div", 2, Div, decode_float_div),
+      SHARED_OPCODE("abs", 1, Abs, decode_float_abs),
+      SHARED_OPCODE("neg", 1, Neg, decode_float_neg),
       OPCODE("rem", 2, Rem),
       OPCODE("sad", 3, Sad),
-      {"addc", "integer", [](Decoder &d) { return float_form(d), decode_carry<false>(d, true); }},
-      {"subc", "integer", [](Decoder &d) { return float_form(d), decode_carry<true>(d, true); }},
-      {"madc", "integer", [](Decoder &d) { return float_form(d), decode_carry_mad(d, true); }},
-      {"mul24", "integer", [](Decoder &d) { return decode_24(d, false); }},
-      {"mad24", "integer", [](Decoder &d) { return decode_24(d, true); }},
-      {"dp4a", "integer", decode_dp4a},
-      {"dp2a", "integer", decode_dp2a},
+      {"addc", OpcodeGroup::Integer, [](Decoder &d) { return float_form(d), decode_carry<false>(d, true); }},
+      {"subc", OpcodeGroup::Integer, [](Decoder &d) { return float_form(d), decode_carry<true>(d, true); }},
+      {"madc", OpcodeGroup::Integer, [](Decoder &d) { return float_form(d), decode_carry_mad(d, true); }},
+      {"mul24", OpcodeGroup::Integer, [](Decoder &d) { return decode_24(d, false); }},
+      {"mad24", OpcodeGroup::Integer, [](Decoder &d) { return decode_24(d, true); }},
+      {"dp4a", OpcodeGroup::Integer, decode_dp4a},
+      {"dp2a", OpcodeGroup::Integer, decode_dp2a},
   };
   return table;
 }

@@ -58,7 +58,7 @@ template <bool Signed, bool Wrap> uint32_t Szext(const uint32_t *s) {
   return Signed && (s[0] >> (width - 1) & 1) ? kept | ~((1u << width) - 1) : kept;
 }
 
-/// Position and length are the low bytes of two .u32 operands; a field past the end repeats the sign.
+/// Position and length are the low bytes of two .u32 operands. Bits past the end of the operand are copies of its sign.
 template <class T> Outcome bfe(Warp &warp, const Instruction &in) {
   for (size_t i = 1; i < 4; ++i)
     warp.require(in.operands[i]);
@@ -139,7 +139,7 @@ Outcome lop3(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-/// Logic of predicates works on all lanes at once.
+/// Operations on predicates, all lanes at once.
 template <auto Function> Outcome predicate_logic(Warp &warp, const Instruction &in) {
   uint32_t values[2] = {0, 0};
   for (size_t i = 1; i < in.operands.size(); ++i) {
@@ -174,7 +174,7 @@ template <auto F16, auto F32, auto F64, size_t Sources, DefinedBytes Defined> Ex
 }
 
 #define OPCODE(name, sources, Function, defined)                                                                       \
-  {name, "logic", bitwise<Function<uint16_t>, Function<uint32_t>, Function<uint64_t>, sources, defined>}
+  {name, OpcodeGroup::Logic, bitwise<Function<uint16_t>, Function<uint32_t>, Function<uint64_t>, sources, defined>}
 
 template <class Select> Execute decode_count(Decoder &d, Select select) {
   Type type = d.instruction.type = d.take_type();
@@ -256,26 +256,26 @@ const OpcodeTable &logic_opcodes() {
       OPCODE("not", 1, Not, &defined_bytes::copied),
       OPCODE("cnot", 1, CNot, nullptr),
       OPCODE("brev", 1, Brev, nullptr),
-      {"popc", "logic", [](Decoder &d) { return decode_count(d, COUNT(Popc)); }},
-      {"clz", "logic", [](Decoder &d) { return decode_count(d, COUNT(Clz)); }},
-      {"bfind", "logic",
+      {"popc", OpcodeGroup::Logic, [](Decoder &d) { return decode_count(d, COUNT(Popc)); }},
+      {"clz", OpcodeGroup::Logic, [](Decoder &d) { return decode_count(d, COUNT(Clz)); }},
+      {"bfind", OpcodeGroup::Logic,
        [](Decoder &d) {
          return d.take("shiftamt") ? decode_count(d, COUNT(BfindShift)) : decode_count(d, COUNT(Bfind));
        }},
-      {"bfe", "logic", [](Decoder &d) { return decode_field(d, false); }},
-      {"bfi", "logic", [](Decoder &d) { return decode_field(d, true); }},
-      {"shl", "logic", decode_shift<true>},
-      {"shr", "logic", decode_shift<false>},
-      {"shf", "logic", decode_shf},
-      {"lop3", "logic", decode_lop3},
-      {"bmsk", "logic",
+      {"bfe", OpcodeGroup::Logic, [](Decoder &d) { return decode_field(d, false); }},
+      {"bfi", OpcodeGroup::Logic, [](Decoder &d) { return decode_field(d, true); }},
+      {"shl", OpcodeGroup::Logic, decode_shift<true>},
+      {"shr", OpcodeGroup::Logic, decode_shift<false>},
+      {"shf", OpcodeGroup::Logic, decode_shf},
+      {"lop3", OpcodeGroup::Logic, decode_lop3},
+      {"bmsk", OpcodeGroup::Logic,
        [](Decoder &d) -> Execute {
          bool wrap = take_wrap(d);
          d.take_type();
          same_type_operands(d, Type::B32, 2);
          return wrap ? &lanewise<uint32_t, uint32_t, 2, Bmsk<true>> : &lanewise<uint32_t, uint32_t, 2, Bmsk<false>>;
        }},
-      {"szext", "logic",
+      {"szext", OpcodeGroup::Logic,
        [](Decoder &d) -> Execute {
          bool wrap = take_wrap(d);
          bool sign = is_signed(d.take_type());

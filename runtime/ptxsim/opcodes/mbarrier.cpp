@@ -6,11 +6,10 @@ namespace ptxsim {
 
 namespace {
 
-/// settings of this file.
+/// settings: modifiers, and indices of operands.
 enum Setting { Relaxed, ExpectBytes, Drop, NoComplete, Parity, CountOperand, AddressOperand, Blocks };
 
-/// A token holds the phase before the arrival and its pending count. The layout is specific to the simulator (PTX:
-/// opaque).
+/// A token holds the phase before the arrival and its pending count. PTX does not specify its layout.
 constexpr uint64_t token_pending_bits = 20;
 uint64_t make_token(const Mbarrier &mbarrier) {
   return mbarrier.phase << token_pending_bits | uint64_t(mbarrier.pending);
@@ -23,7 +22,7 @@ MemoryLocation object_location(Warp &warp, const Instruction &in, const Operand 
   return location;
 }
 
-/// A barrier is used by all at once; only its initialisation must come before.
+/// Traps unless the mbarrier is initialised before the instruction. Other uses of mbarriers do not race.
 void check_initialised(Warp &warp, Cta &owner, uint64_t offset, uint32_t lane) {
   Mbarrier &mbarrier = owner.mbarrier(warp, offset, lane);
   if (!warp.machine.options.checks)
@@ -31,13 +30,13 @@ void check_initialised(Warp &warp, Cta &owner, uint64_t offset, uint32_t lane) {
   if (&owner != &warp.cta)
     mbarrier_for_async(warp, owner, offset, lane);
   else if (mbarrier.init_epoch > warp.clock.known.happened[mbarrier.init_agent])
-    warp.trap_lane(lane, trap_kind::race, "uses an mbarrier whose initialisation is not known to be complete",
+    warp.trap_lane(lane, trap_kind::race, "the initialisation of the mbarrier is not known to be complete",
                    {"initialised by line " + std::to_string(mbarrier.init_line)});
 }
 
-int64_t count_of(Warp &warp, const Instruction &in, uint32_t lane, int64_t otherwise) {
+int64_t count_of(Warp &warp, const Instruction &in, uint32_t lane, int64_t default_count) {
   if (!in.settings[CountOperand])
-    return otherwise;
+    return default_count;
   return int64_t(warp.bits(in.operands[size_t(in.settings[CountOperand])], lane));
 }
 
@@ -50,7 +49,8 @@ Outcome init(Warp &warp, const Instruction &in) {
     if (&cta != &warp.cta)
       warp.trap_lane(lane, trap_kind::mbarrier, "mbarrier.init in the shared memory of another CTA");
     if (cta.mbarriers.count(uint32_t(location.offset)) && warp.machine.options.checks)
-      warp.trap_lane(lane, trap_kind::mbarrier, "a second mbarrier.init without mbarrier.inval between",
+      warp.trap_lane(lane, trap_kind::mbarrier,
+                     "mbarrier.init of an initialised mbarrier without mbarrier.inval in between",
                      {"initialised by line " + std::to_string(cta.mbarriers[uint32_t(location.offset)].init_line)});
     warp.check_shared_write(cta, location.offset, 8, warp.actor(), lane);
     Mbarrier &mbarrier = cta.retired_mbarriers[uint32_t(location.offset)];
@@ -79,7 +79,7 @@ Outcome invalidate(Warp &warp, const Instruction &in) {
     Mbarrier &mbarrier = cta.mbarrier(warp, location.offset, lane);
     if (mbarrier.pending != mbarrier.expected || mbarrier.transactions)
       warp.trap_lane(lane, trap_kind::mbarrier, "mbarrier.inval while a phase is incomplete",
-                     {"changed before by line " + std::to_string(mbarrier.line)});
+                     {"the mbarrier was last changed by line " + std::to_string(mbarrier.line)});
     cta.retired_mbarriers[uint32_t(location.offset)] = mbarrier;
     cta.mbarriers.erase(uint32_t(location.offset));
     auto neighbour = cta.mbarriers.lower_bound(uint32_t(location.offset / 16 * 16));
@@ -106,7 +106,7 @@ Outcome arrive(Warp &warp, const Instruction &in) {
     if (in.settings[ExpectBytes])
       expect_transactions(origin, *location.cta, location.offset, count_of(warp, in, lane, 0));
     if (in.settings[NoComplete] && count >= mbarrier.pending)
-      warp.trap_lane(lane, trap_kind::mbarrier, "arrive.noComplete completes the phase");
+      warp.trap_lane(lane, trap_kind::mbarrier, "mbarrier.arrive.noComplete completes the phase");
     if (in.settings[Drop])
       drop_mbarrier(origin, *location.cta, location.offset, count, published);
     else
@@ -133,7 +133,7 @@ Outcome change_transactions(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-/// Whether the phase of operand 2 has completed; traps where PTX leaves the result undefined.
+/// True if the phase of operand 2 has completed. Traps if PTX leaves the result undefined.
 bool test(Warp &warp, const Instruction &in, const Mbarrier &mbarrier, uint32_t lane) {
   uint64_t waited = warp.bits(in.operands[2], lane);
   if (in.settings[Parity])
@@ -141,7 +141,7 @@ bool test(Warp &warp, const Instruction &in, const Mbarrier &mbarrier, uint32_t 
   uint64_t phase = waited >> token_pending_bits;
   if (phase > mbarrier.phase || mbarrier.phase - phase > 1)
     warp.trap_lane(lane, trap_kind::mbarrier,
-                   "waits with the token of phase " + std::to_string(phase) + ", but the mbarrier is in phase " +
+                   "the wait uses the token of phase " + std::to_string(phase) + ", but the mbarrier is in phase " +
                        std::to_string(mbarrier.phase));
   return mbarrier.phase > phase;
 }
@@ -156,25 +156,26 @@ Outcome wait(Warp &warp, const Instruction &in) {
     MemoryLocation location = object_location(warp, in, a, lane);
     if (location.cta != &warp.cta)
       warp.trap_lane(lane, trap_kind::mbarrier,
-                     "waits on an mbarrier of another CTA: only shared::cta may be waited on");
+                     "the wait uses an mbarrier of another CTA, but only one in shared::cta can be waited for");
     check_initialised(warp, *location.cta, location.offset, lane);
     done |= uint32_t(test(warp, in, location.cta->mbarrier(warp, location.offset, lane), lane)) << lane;
   });
   Fragment &fragment = warp.fragment();
-  // A poll that fails waits until something changes; so does test_wait once it has been asked often.
-  constexpr uint32_t patience = 64;
-  bool blocks = in.settings[Blocks] || fragment.failed_polls > patience;
-  if (done != warp.mask && blocks && !fragment.release_poll) {
+  // A try_wait that fails suspends the fragment until the progress count changes. So does a test_wait that has failed
+  // this often.
+  constexpr uint32_t maximum_failed_polls = 64;
+  bool blocks = in.settings[Blocks] || fragment.failed_polls > maximum_failed_polls;
+  if (done != warp.mask && blocks && !fragment.poll_returns) {
     ++fragment.failed_polls;
     return Outcome::Wait;
   }
-  fragment.release_poll = false;
+  fragment.poll_returns = false;
   fragment.failed_polls = done == warp.mask ? 0 : fragment.failed_polls + 1;
   for_each_lane(done, [&](uint32_t lane) {
     MemoryLocation location = object_location(warp, in, a, lane);
     Mbarrier &mbarrier = location.cta->mbarrier(warp, location.offset, lane);
     if (mbarrier.phase == 0)
-      return; // the phase before the first: no access is ordered by it
+      return; // the phase before the first one orders no accesses
     mbarrier.observed = true;
     mbarrier.observed_phases = mbarrier.phase;
     if (in.settings[Relaxed])
@@ -269,15 +270,15 @@ Execute decode_wait(Decoder &d, bool blocks) {
 
 const OpcodeTable &mbarrier_opcodes() {
   static const OpcodeTable table = {
-      {"mbarrier.init", "mbarrier", decode_init},
-      {"mbarrier.inval", "mbarrier", decode_inval},
-      {"mbarrier.arrive", "mbarrier", [](Decoder &d) { return decode_arrive(d, false); }},
-      {"mbarrier.arrive_drop", "mbarrier", [](Decoder &d) { return decode_arrive(d, true); }},
-      {"mbarrier.expect_tx", "mbarrier", [](Decoder &d) { return decode_transactions(d, true); }},
-      {"mbarrier.complete_tx", "mbarrier", [](Decoder &d) { return decode_transactions(d, false); }},
-      {"mbarrier.test_wait", "mbarrier", [](Decoder &d) { return decode_wait(d, false); }},
-      {"mbarrier.try_wait", "mbarrier", [](Decoder &d) { return decode_wait(d, true); }},
-      {"mbarrier.pending_count", "mbarrier",
+      {"mbarrier.init", OpcodeGroup::Mbarrier, decode_init},
+      {"mbarrier.inval", OpcodeGroup::Mbarrier, decode_inval},
+      {"mbarrier.arrive", OpcodeGroup::Mbarrier, [](Decoder &d) { return decode_arrive(d, false); }},
+      {"mbarrier.arrive_drop", OpcodeGroup::Mbarrier, [](Decoder &d) { return decode_arrive(d, true); }},
+      {"mbarrier.expect_tx", OpcodeGroup::Mbarrier, [](Decoder &d) { return decode_transactions(d, true); }},
+      {"mbarrier.complete_tx", OpcodeGroup::Mbarrier, [](Decoder &d) { return decode_transactions(d, false); }},
+      {"mbarrier.test_wait", OpcodeGroup::Mbarrier, [](Decoder &d) { return decode_wait(d, false); }},
+      {"mbarrier.try_wait", OpcodeGroup::Mbarrier, [](Decoder &d) { return decode_wait(d, true); }},
+      {"mbarrier.pending_count", OpcodeGroup::Mbarrier,
        [](Decoder &d) {
          d.take("b64");
          d.expect_operands(2, 2);

@@ -11,16 +11,17 @@ namespace ptxsim {
 
 namespace {
 
-/// settings: bytes of an element, elements, ordering, address of a call's parameter.
+/// settings: bytes of an element, elements, ordering.
 enum Setting { ElementSize, Elements, Order };
 
-/// Consecutive lanes often share blocks of 16 bytes: one check covers them. To be flushed after the last.
+/// Race checks of one instruction. Contiguous accesses of consecutive lanes are checked together; flush() checks the
+/// last ones.
 class SharedChecks {
 public:
   SharedChecks(Warp &warp, bool write, bool strong) : warp(warp), actor(warp.actor(strong)), write(write) {}
   void add(const MemoryLocation &location, uint64_t size, uint32_t at_lane) {
     if (owner == location.cta && location.offset == offset + length) {
-      keep_old(location, size);
+      save_old_bytes(location, size);
       length += size;
       return;
     }
@@ -28,7 +29,7 @@ public:
     owner = location.cta;
     offset = location.offset;
     length = 0;
-    keep_old(location, size);
+    save_old_bytes(location, size);
     length = size;
     lane = at_lane;
   }
@@ -46,15 +47,16 @@ public:
   }
 
 private:
-  /// The bytes before the store: concurrent stores of one value do not conflict.
-  void keep_old(const MemoryLocation &location, uint64_t size) {
+  /// Saves the bytes before the store, since concurrent stores of the same value do not conflict.
+  void save_old_bytes(const MemoryLocation &location, uint64_t size) {
     if (!write || warp.machine.options.same_value_races)
       return;
     std::memcpy(old.data() + length, location.bytes, size);
     actor.before = old.data();
   }
 
-  std::array<uint8_t, lane_count * 32> old; // 32 bytes: the widest access of a lane
+  static constexpr size_t maximum_lane_bytes = 32;
+  std::array<uint8_t, lane_count * maximum_lane_bytes> old;
   Warp &warp;
   Actor actor;
   bool write;
@@ -64,9 +66,7 @@ private:
   uint32_t lane = 0;
 };
 
-const Operand &register_of(const Operand &vector, size_t i) { return vector.elements[i]; }
-
-/// Bank conflicts of one access to the 32 banks of 4 bytes: wavefronts beyond the least possible.
+/// Counts the bank conflicts of one access to the 32 banks of 4 bytes: the wavefronts beyond the minimum.
 void count_bank_conflicts(Warp &warp, const uint64_t *offsets, uint32_t mask, uint32_t size) {
   uint32_t lanes_at_once = size <= 4 ? 32 : size == 8 ? 16 : 8;
   uint64_t conflicts = 0;
@@ -102,79 +102,78 @@ void count_traffic(Warp &warp, Space space, uint64_t bytes, bool write) {
     (write ? traffic.global_written : traffic.global_read) += bytes;
 }
 
-Outcome load(Warp &warp, const Instruction &in) {
-  const Operand &d = in.operands[0], &a = in.operands[1];
-  warp.require(a);
-  uint32_t size = uint32_t(in.settings[ElementSize]), count = uint32_t(in.settings[Elements]), total = size * count;
-  bool sign = is_signed(in.type);
-  SharedChecks checks(warp, false, is_strong(in.settings[Order]));
+/// Calls access(lane, bytes) with the memory that each active lane loads or stores at `address`. Checks the accesses
+/// and counts them. Returns the state space of the memory.
+template <class Access>
+Space access_memory(Warp &warp, const Instruction &in, const Operand &address, bool write, Access access) {
+  const uint32_t size = uint32_t(in.settings[ElementSize]) * uint32_t(in.settings[Elements]);
+  SharedChecks checks(warp, write, is_strong(in.settings[Order]));
   uint64_t offsets[lane_count];
   Space space = Space::Global;
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    MemoryLocation location = warp.locate(in.space, warp.address(a, lane), total, total, lane, false);
+    const MemoryLocation location = warp.locate(in.space, warp.address(address, lane), size, size, lane, write);
     if (location.space == Space::SharedCta)
-      checks.add(location, total, lane);
+      checks.add(location, size, lane);
     space = location.space;
     offsets[lane] = location.offset;
-    for (uint32_t i = 0; i < count; ++i) {
-      const Operand &to = register_of(d, i);
-      if (to.size == size) {
-        std::memcpy(warp.lanes<uint8_t>(to) + lane * size, location.bytes + i * size, size);
-        continue;
-      }
-      uint64_t value = 0;
-      std::memcpy(&value, location.bytes + i * size, size);
-      if (sign)
-        value = uint64_t(int64_t(value << (64 - size * 8)) >> (64 - size * 8));
-      warp.set_bits(to, lane, value);
-    }
+    access(lane, location.bytes);
   });
   checks.flush();
+  count_traffic(warp, space, uint64_t(size) * uint32_t(__builtin_popcount(warp.mask)), write);
+  if (space == Space::SharedCta)
+    count_bank_conflicts(warp, offsets, warp.mask, size);
+  return space;
+}
+
+Outcome load(Warp &warp, const Instruction &in) {
+  const Operand &d = in.operands[0], &a = in.operands[1];
+  warp.require(a);
+  const uint32_t size = uint32_t(in.settings[ElementSize]);
+  const bool sign = is_signed(in.type);
+  access_memory(warp, in, a, /*write=*/false, [&](uint32_t lane, const uint8_t *bytes) {
+    for (const Operand &to : d.elements) {
+      if (to.size == size) {
+        std::memcpy(warp.lanes<uint8_t>(to) + lane * size, bytes, size);
+      } else {
+        uint64_t value = 0;
+        std::memcpy(&value, bytes, size);
+        if (sign)
+          value = uint64_t(int64_t(value << (64 - size * 8)) >> (64 - size * 8));
+        warp.set_bits(to, lane, value);
+      }
+      bytes += size;
+    }
+  });
   if (is_acquire(in.settings[Order]))
     for_each_lane(warp.mask,
                   [&](uint32_t lane) { acquire_from(warp, in.space, warp.address(a, lane), in.settings[Order]); });
-  for (uint32_t i = 0; i < count; ++i)
-    warp.wrote(register_of(d, i));
-  count_traffic(warp, space, uint64_t(total) * uint32_t(__builtin_popcount(warp.mask)), false);
-  if (space == Space::SharedCta)
-    count_bank_conflicts(warp, offsets, warp.mask, total);
+  for (const Operand &to : d.elements)
+    warp.wrote(to);
   return Outcome::Next;
 }
 
 Outcome store(Warp &warp, const Instruction &in) {
   const Operand &a = in.operands[0], &s = in.operands[1];
   warp.require(a);
-  uint32_t size = uint32_t(in.settings[ElementSize]), count = uint32_t(in.settings[Elements]), total = size * count;
-  for (uint32_t i = 0; i < count; ++i)
-    warp.require_low_bytes(register_of(s, i), size);
-  SharedChecks checks(warp, true, is_strong(in.settings[Order]));
-  bool changes = false;
-  uint64_t offsets[lane_count];
-  Space space = Space::Global;
+  const uint32_t size = uint32_t(in.settings[ElementSize]);
+  for (const Operand &from : s.elements)
+    warp.require_low_bytes(from, size);
   if (is_release(in.settings[Order]))
     for_each_lane(warp.mask,
                   [&](uint32_t lane) { release_to(warp, in.space, warp.address(a, lane), in.settings[Order]); });
-  for_each_lane(warp.mask, [&](uint32_t lane) {
-    MemoryLocation location = warp.locate(in.space, warp.address(a, lane), total, total, lane, true);
-    if (location.space == Space::SharedCta)
-      checks.add(location, total, lane);
-    space = location.space;
-    offsets[lane] = location.offset;
-    for (uint32_t i = 0; i < count; ++i) {
-      const Operand &from = register_of(s, i);
+  bool changes = false;
+  const Space space = access_memory(warp, in, a, /*write=*/true, [&](uint32_t lane, uint8_t *bytes) {
+    for (const Operand &from : s.elements) {
       const uint8_t *value = warp.lanes<uint8_t>(from) + lane * from.size;
-      changes = changes || std::memcmp(location.bytes + i * size, value, size) != 0;
-      std::memcpy(location.bytes + i * size, value, size);
+      changes = changes || std::memcmp(bytes, value, size) != 0;
+      std::memcpy(bytes, value, size);
+      bytes += size;
     }
   });
-  checks.flush();
   if (space == Space::SharedCta)
     warp.clock.wrote_shared(warp.mask);
   if (changes && space != Space::Local)
     warp.machine.changed();
-  count_traffic(warp, space, uint64_t(total) * uint32_t(__builtin_popcount(warp.mask)), true);
-  if (space == Space::SharedCta)
-    count_bank_conflicts(warp, offsets, warp.mask, total);
   return Outcome::Next;
 }
 
@@ -195,7 +194,8 @@ void take_size(Decoder &d) {
   in.settings[Elements] = vector < 0 ? 1 : 2 << vector;
 }
 
-/// A parameter of an entry is read at its host address; those of calls are local variables.
+/// Sets the space of an access to a named variable. Parameters of entries are in .param, those of calls in local
+/// memory.
 void resolve_parameter_space(Decoder &d, size_t operand) {
   Instruction &in = d.instruction;
   const Operand &address = in.operands[operand];
@@ -206,7 +206,7 @@ void resolve_parameter_space(Decoder &d, size_t operand) {
     if (variable.space == Space::Param)
       in.space = variable.entry_parameter ? Space::Param : Space::Local;
     else if (in.space == Space::Generic)
-      in.space = variable.space; // a variable's own name is an address in its space
+      in.space = variable.space; // the name of a variable is an address in its space
   }
 }
 
@@ -236,8 +236,6 @@ Execute decode_st(Decoder &d) {
   return &store;
 }
 
-Outcome no_operation(Warp &, const Instruction &) { return Outcome::Next; }
-
 /// Hints: prefetch, prefetchu, applypriority, discard, createpolicy.
 Execute decode_hint(Decoder &d) {
   d.take_space();
@@ -251,8 +249,8 @@ Execute decode_hint(Decoder &d) {
   return &no_operation;
 }
 
-/// A cache policy is opaque; here it is zero.
-Outcome zero(Warp &warp, const Instruction &in) {
+/// A cache policy is opaque; the simulator uses zero.
+Outcome create_policy(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) { warp.set_bits(in.operands[0], lane, 0); });
   warp.wrote(in.operands[0]);
   return Outcome::Next;
@@ -265,17 +263,17 @@ Execute decode_createpolicy(Decoder &d) {
   }
   d.take_type();
   d.destination(0, Type::B64);
-  return &zero;
+  return &create_policy;
 }
 
 } // namespace
 
 const OpcodeTable &memory_opcodes() {
   static const OpcodeTable table = {
-      {"ld", "memory", decode_ld},          {"ldu", "memory", decode_ld},
-      {"st", "memory", decode_st},          {"prefetch", "memory", decode_hint},
-      {"prefetchu", "memory", decode_hint}, {"applypriority", "memory", decode_hint},
-      {"discard", "memory", decode_hint},   {"createpolicy", "memory", decode_createpolicy},
+      {"ld", OpcodeGroup::Memory, decode_ld},          {"ldu", OpcodeGroup::Memory, decode_ld},
+      {"st", OpcodeGroup::Memory, decode_st},          {"prefetch", OpcodeGroup::Memory, decode_hint},
+      {"prefetchu", OpcodeGroup::Memory, decode_hint}, {"applypriority", OpcodeGroup::Memory, decode_hint},
+      {"discard", OpcodeGroup::Memory, decode_hint},   {"createpolicy", OpcodeGroup::Memory, decode_createpolicy},
   };
   return table;
 }

@@ -35,9 +35,9 @@ Outcome move_predicate(Warp &warp, const Instruction &in) {
 
 enum MoveSetting { SpecialRegister };
 
-Outcome move_changing(Warp &warp, const Instruction &in) {
+Outcome move_special(Warp &warp, const Instruction &in) {
   uint64_t value = special_value(Special(in.settings[SpecialRegister]), warp, 0);
-  // A loop that reads a clock may end by it.
+  // A loop that reads a clock may end without a change of memory.
   ++warp.machine.changes;
   for_each_lane(warp.mask, [&](uint32_t lane) { warp.set_bits(in.operands[0], lane, value); });
   warp.wrote(in.operands[0]);
@@ -48,7 +48,7 @@ Outcome move_changing(Warp &warp, const Instruction &in) {
 Outcome pack(Warp &warp, const Instruction &in) {
   const Operand &d = in.operands[0];
   uint8_t *to = warp.lanes<uint8_t>(d);
-  // All parts are read before the destination is written: it may be one of them.
+  // All parts are read before the destination is written, which may be one of them.
   uint8_t whole[lane_count * 16];
   size_t at = 0;
   for (const Operand &part : in.operands[1].elements) {
@@ -98,7 +98,7 @@ Execute decode_mov(Decoder &d) {
     return &move_predicate;
   }
   if (d.is_vector(1) && d.is_vector(0))
-    d.unsupported("a vector on both sides");
+    d.unsupported("vectors as destination and source");
   if (d.is_vector(1)) {
     size_t count = in.operands[1].elements.size();
     d.destination(0, type);
@@ -117,7 +117,7 @@ Execute decode_mov(Decoder &d) {
   auto special = in.operands[1].kind == Operand::Kind::Unresolved ? find_special(in.operands[1].text) : std::nullopt;
   if (special && special->changes()) {
     in.settings[SpecialRegister] = int32_t(special->special);
-    return &move_changing;
+    return &move_special;
   }
   d.source(1, type);
   switch (type_size(type)) {
@@ -142,7 +142,7 @@ uint64_t window_of(Space space) {
 
 enum CvtaSetting { ToSpace };
 
-/// Global and constant addresses are generic addresses already.
+/// Global and constant addresses are generic addresses.
 Outcome cvta(Warp &warp, const Instruction &in) {
   const Operand &d = in.operands[0], &a = in.operands[1];
   warp.require(a);
@@ -172,18 +172,18 @@ Outcome isspacep(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
     uint64_t address = warp.bits(in.operands[1], lane);
     uint64_t window = address & window_mask;
-    bool is = false;
+    bool inside = false;
     if (in.space == Space::SharedCluster)
-      is = window == shared_window;
+      inside = window == shared_window;
     else if (in.space == Space::SharedCta)
-      is = window == shared_window && (address & ~window_mask) >> cta_rank_shift == warp.cta.rank;
+      inside = window == shared_window && (address & ~window_mask) >> cta_rank_shift == warp.cta.rank;
     else if (in.space == Space::Local)
-      is = window == local_window;
+      inside = window == local_window;
     else if (in.space == Space::Param)
-      is = window == parameter_window;
+      inside = window == parameter_window;
     else
-      is = window == 0;
-    result |= uint32_t(is) << lane;
+      inside = window == 0;
+    result |= uint32_t(inside) << lane;
   });
   warp.set_predicate(in.operands[0], result);
   return Outcome::Next;
@@ -197,7 +197,7 @@ Execute decode_isspacep(Decoder &d) {
   return &isspacep;
 }
 
-// prmt: each byte of the result is one of the eight of {b, a}, or its sign repeated.
+// prmt: each byte of the result is one of the eight bytes of {b, a}, or consists of copies of its sign.
 enum class Permutation { Index, Forward4, Backward4, Replicate8, EdgeLeft, EdgeRight, Replicate16 };
 
 template <Permutation Mode> uint32_t Prmt(const uint32_t *s) {
@@ -303,8 +303,9 @@ Execute decode_getctarank(Decoder &d) {
 
 const OpcodeTable &move_opcodes() {
   static const OpcodeTable table = {
-      {"mov", "move", decode_mov},   {"cvta", "move", decode_cvta}, {"isspacep", "move", decode_isspacep},
-      {"prmt", "move", decode_prmt}, {"mapa", "move", decode_mapa}, {"getctarank", "move", decode_getctarank},
+      {"mov", OpcodeGroup::Move, decode_mov},           {"cvta", OpcodeGroup::Move, decode_cvta},
+      {"isspacep", OpcodeGroup::Move, decode_isspacep}, {"prmt", OpcodeGroup::Move, decode_prmt},
+      {"mapa", OpcodeGroup::Move, decode_mapa},         {"getctarank", OpcodeGroup::Move, decode_getctarank},
   };
   return table;
 }

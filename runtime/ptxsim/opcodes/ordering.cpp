@@ -2,8 +2,8 @@
 
 namespace ptxsim {
 
-int32_t take_ordering(Decoder &decoder, Ordering otherwise) {
-  Ordering result = otherwise;
+int32_t take_ordering(Decoder &decoder, Ordering default_ordering) {
+  Ordering result = default_ordering;
   if (decoder.take("volatile") || decoder.take("mmio"))
     result = Ordering::Volatile;
   else if (decoder.take("acq_rel"))
@@ -24,14 +24,14 @@ bool is_strong(int32_t ordering) { return Ordering(ordering) != Ordering::Weak; 
 bool is_acquire(int32_t ordering) { return is_strong(ordering) && Ordering(ordering) != Ordering::Release; }
 bool is_release(int32_t ordering) { return is_strong(ordering) && Ordering(ordering) != Ordering::Acquire; }
 
-/// One key for a location, whichever window names it.
-static uint64_t key(Space space, uint64_t address) {
+/// The generic address, which is the same for all state spaces in which the memory can be addressed.
+static uint64_t generic_address(Space space, uint64_t address) {
   bool shared = space == Space::SharedCta || space == Space::SharedCluster;
   return shared ? address | shared_window : address;
 }
 
 void acquire_from(Warp &warp, Space space, uint64_t address, int32_t ordering) {
-  auto found = warp.cluster.released_at.find(key(space, address));
+  auto found = warp.cluster.released_at.find(generic_address(space, address));
   if (found == warp.cluster.released_at.end())
     return;
   Ordering order = Ordering(ordering);
@@ -43,7 +43,7 @@ void acquire_from(Warp &warp, Space space, uint64_t address, int32_t ordering) {
 
 void release_to(Warp &warp, Space space, uint64_t address, int32_t ordering) {
   Ordering order = Ordering(ordering);
-  Knowledge &location = warp.cluster.released_at[key(space, address)];
+  Knowledge &location = warp.cluster.released_at[generic_address(space, address)];
   if (order == Ordering::Release || order == Ordering::AcquireRelease)
     location.join(warp.clock.release());
   else

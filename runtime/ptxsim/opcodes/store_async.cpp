@@ -2,42 +2,16 @@
 // st.bulk (PTX ISA 9.7.9.12, 9.7.9.13, 9.7.13.8).
 #include "lanewise.h"
 #include "mbarrier_operations.h"
+#include "opcodes/atomic_operation.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace ptxsim {
 
 namespace {
 
-enum class Operation { Store, And, Or, Xor, Add, Min, Max, Inc, Dec };
-
-/// settings: operation, elements.
-enum Setting { What, Elements };
-
-uint64_t combine(const Instruction &in, uint64_t old, uint64_t value) {
-  bool sign = is_signed(in.type);
-  switch (Operation(in.settings[What])) {
-  case Operation::And:
-    return old & value;
-  case Operation::Or:
-    return old | value;
-  case Operation::Xor:
-    return old ^ value;
-  case Operation::Add:
-    return old + value;
-  case Operation::Min:
-    return sign ? uint64_t(std::min(int32_t(old), int32_t(value))) : std::min(old, value);
-  case Operation::Max:
-    return sign ? uint64_t(std::max(int32_t(old), int32_t(value))) : std::max(old, value);
-  case Operation::Inc:
-    return old >= value ? 0 : old + 1;
-  case Operation::Dec:
-    return old == 0 || old > value ? value : old - 1;
-  default:
-    return value;
-  }
-}
+/// settings: the AtomicOperation, which is Exchange for st.async; elements.
+enum Setting { Operation, Elements };
 
 Outcome store(Warp &warp, const Instruction &in) {
   const Operand &to = in.operands[0], &value = in.operands[1], &signal = in.operands[2];
@@ -55,19 +29,20 @@ Outcome store(Warp &warp, const Instruction &in) {
     Mbarrier &mbarrier = mbarrier_for_async(warp, *object.cta, object.offset, lane);
     Actor actor = warp.transaction_actor(mbarrier);
     actor.asynchronous = false;
-    actor.strong = Operation(in.settings[What]) != Operation::Store;
+    actor.strong = AtomicOperation(in.settings[Operation]) != AtomicOperation::Exchange;
     warp.check_shared_write(*location.cta, location.offset, total, actor, lane);
     std::vector<uint64_t> values;
     for (const Operand &element : value.elements)
       values.push_back(warp.bits(element, lane));
     Origin origin = warp.origin(lane);
     uint64_t phase = mbarrier.phase;
-    const Instruction *instruction = &in;
+    const auto operation = AtomicOperation(in.settings[Operation]);
+    const Type type = in.type;
     warp.cluster.async.submit({origin, nullptr, false, [=] {
                                  for (size_t i = 0; i < values.size(); ++i) {
                                    uint64_t old = 0;
                                    std::memcpy(&old, location.bytes + i * size, size);
-                                   uint64_t result = combine(*instruction, old, values[i]);
+                                   uint64_t result = apply_atomic(operation, type, old, values[i]);
                                    std::memcpy(location.bytes + i * size, &result, size);
                                  }
                                  complete_transactions(origin, *object.cta, object.offset, total, phase);
@@ -83,11 +58,16 @@ Execute decode_store(Decoder &d, bool reduces) {
   d.take("cluster");
   d.take("shared::cluster");
   if (!d.take("mbarrier::complete_tx::bytes"))
-    d.unsupported("only the form with mbarrier::complete_tx::bytes");
+    d.unsupported("a form without .mbarrier::complete_tx::bytes");
+  in.settings[Operation] = int32_t(AtomicOperation::Exchange);
   if (reduces) {
-    in.settings[What] = 1 + d.take_one_of({"and", "or", "xor", "add", "min", "max", "inc", "dec"});
-    if (!in.settings[What])
-      d.malformed("'" + in.text + "' names no operation");
+    static constexpr AtomicOperation operations[] = {AtomicOperation::And, AtomicOperation::Or,  AtomicOperation::Xor,
+                                                     AtomicOperation::Add, AtomicOperation::Min, AtomicOperation::Max,
+                                                     AtomicOperation::Inc, AtomicOperation::Dec};
+    const int index = d.take_one_of({"and", "or", "xor", "add", "min", "max", "inc", "dec"});
+    if (index < 0)
+      d.malformed("'" + in.text + "' has no operation");
+    in.settings[Operation] = int32_t(operations[index]);
   }
   int vector = d.take_one_of({"v2", "v4"});
   in.settings[Elements] = vector < 0 ? 1 : 2 << vector;
@@ -99,7 +79,7 @@ Execute decode_store(Decoder &d, bool reduces) {
   return &store;
 }
 
-/// Zeros over a range of shared memory.
+/// Fills a range of shared memory with zeros.
 Outcome store_bulk(Warp &warp, const Instruction &in) {
   const Operand &to = in.operands[0], &size = in.operands[1];
   warp.require(to);
@@ -134,9 +114,9 @@ Execute decode_store_bulk(Decoder &d) {
 
 const OpcodeTable &store_async_opcodes() {
   static const OpcodeTable table = {
-      {"st.async", "memory", [](Decoder &d) { return decode_store(d, false); }},
-      {"red.async", "atomic", [](Decoder &d) { return decode_store(d, true); }},
-      {"st.bulk", "memory", decode_store_bulk},
+      {"st.async", OpcodeGroup::Memory, [](Decoder &d) { return decode_store(d, false); }},
+      {"red.async", OpcodeGroup::Atomic, [](Decoder &d) { return decode_store(d, true); }},
+      {"st.bulk", OpcodeGroup::Memory, decode_store_bulk},
   };
   return table;
 }

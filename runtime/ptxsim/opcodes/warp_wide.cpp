@@ -2,8 +2,8 @@
 #include "bit_cast.h"
 #include "lanewise.h"
 #include "machine.h"
+#include "opcodes/atomic_operation.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -17,18 +17,18 @@ void converge_members(Decoder &d, size_t operand) {
   d.instruction.mask_operand = uint8_t(operand);
 }
 
-/// The members that execute with this lane; the lane must be one of them.
+/// The members that execute the instruction together with this lane. Traps if the lane is not a member.
 uint32_t members_of(Warp &warp, const Operand &operand, uint32_t lane) {
   warp.require(operand);
   uint32_t members = warp.lanes<uint32_t>(operand)[lane];
   if (!(members >> lane & 1))
     warp.trap_lane(lane, trap_kind::illegal,
                    "'" + warp.instruction().text + "' is executed by lane " + std::to_string(lane) +
-                       ", which its member mask does not have");
+                       ", which is not in its member mask");
   return members & warp.mask;
 }
 
-/// settings: one of Shuffle, Vote or Reduction.
+/// settings: one of Shuffle, Vote or AtomicOperation; modifiers of redux.
 enum Setting { Mode, AbsoluteValue, PropagatesNan };
 enum class Shuffle { Up, Down, Butterfly, Index };
 
@@ -36,7 +36,7 @@ Outcome shfl(Warp &warp, const Instruction &in) {
   const Operand &a = in.operands[1];
   for (size_t i = 2; i < 5; ++i)
     warp.require(in.operands[i]);
-  // An undefined value is undefined in the lanes that receive it.
+  // The result is undefined in the lanes that read an undefined value.
   const uint32_t defined = warp.written_lanes(a);
   const bool all_defined = (defined & warp.mask) == warp.mask;
   if (all_defined || warp.in_flight(a))
@@ -47,7 +47,7 @@ Outcome shfl(Warp &warp, const Instruction &in) {
   const Operand &d = in.operands[0].kind == Operand::Kind::Vector ? in.operands[0].elements[0] : in.operands[0];
   uint32_t *result = warp.lanes<uint32_t>(d);
   const uint32_t *b = warp.lanes<uint32_t>(in.operands[2]), *c = warp.lanes<uint32_t>(in.operands[3]);
-  uint32_t inside = 0;
+  uint32_t in_range = 0;
   for_each_lane(warp.mask, [&](uint32_t lane) {
     uint32_t members = members_of(warp, in.operands[4], lane);
     uint32_t offset = b[lane] & 31, clamp = c[lane] & 31, segment = c[lane] >> 8 & 31;
@@ -76,16 +76,16 @@ Outcome shfl(Warp &warp, const Instruction &in) {
       from = int32_t(lane);
     if (!(members >> from & 1))
       warp.trap_lane(lane, trap_kind::divergence,
-                     "shfl reads lane " + std::to_string(from) + ", which does not execute it");
+                     "shfl reads lane " + std::to_string(from) + ", which does not execute the instruction");
     result[lane] = values[from];
     received |= (defined >> from & 1) << lane;
-    inside |= uint32_t(ok) << lane;
+    in_range |= uint32_t(ok) << lane;
   });
   warp.wrote(d);
   if (!all_defined && warp.machine.options.checks)
-    warp.forget_register(d, warp.mask & ~received);
+    warp.mark_undefined(d, warp.mask & ~received);
   if (in.operands[0].kind == Operand::Kind::Vector)
-    warp.set_predicate(in.operands[0].elements[1], inside);
+    warp.set_predicate(in.operands[0].elements[1], in_range);
   return Outcome::Next;
 }
 
@@ -108,7 +108,7 @@ Execute decode_shfl(Decoder &d) {
   d.take_one_of({"b32"});
   int mode = d.take_one_of({"up", "down", "bfly", "idx"});
   if (mode < 0)
-    d.malformed("'" + d.instruction.text + "' names no mode");
+    d.malformed("'" + d.instruction.text + "' has no mode");
   d.instruction.settings[Mode] = mode;
   d.expect_operands(5, 5);
   destination_with_predicate(d, Type::B32);
@@ -154,7 +154,7 @@ Execute decode_vote(Decoder &d) {
   int mode = d.take_one_of({"all", "any", "uni", "ballot"});
   d.take_one_of({"pred", "b32"});
   if (mode < 0)
-    d.malformed("'" + d.instruction.text + "' names no mode");
+    d.malformed("'" + d.instruction.text + "' has no mode");
   d.instruction.settings[Mode] = mode;
   d.expect_operands(3, 3);
   if (Vote(mode) == Vote::Ballot)
@@ -180,19 +180,19 @@ Outcome match(Warp &warp, const Instruction &in) {
   warp.require(a);
   bool all = in.settings[MatchAll];
   const Operand &d = in.operands[0].kind == Operand::Kind::Vector ? in.operands[0].elements[0] : in.operands[0];
-  uint32_t everywhere = 0;
+  uint32_t all_same = 0;
   for_each_lane(warp.mask, [&](uint32_t lane) {
     uint32_t members = members_of(warp, in.operands[2], lane), same = 0;
     for_each_lane(members,
                   [&](uint32_t other) { same |= uint32_t(warp.bits(a, other) == warp.bits(a, lane)) << other; });
     if (all && same != members)
       same = 0;
-    everywhere |= uint32_t(same == members) << lane;
+    all_same |= uint32_t(same == members) << lane;
     warp.lanes<uint32_t>(d)[lane] = same;
   });
   warp.wrote(d);
   if (in.operands[0].kind == Operand::Kind::Vector)
-    warp.set_predicate(in.operands[0].elements[1], everywhere);
+    warp.set_predicate(in.operands[0].elements[1], all_same);
   return Outcome::Next;
 }
 
@@ -208,24 +208,10 @@ Execute decode_match(Decoder &d) {
   return &match;
 }
 
-enum class Reduction { Add, Min, Max, And, Or, Xor };
+AtomicOperation redux_operation(const Instruction &in) { return AtomicOperation(in.settings[Mode]); }
 
 uint32_t reduce(const Instruction &in, uint32_t a, uint32_t b) {
-  bool sign = in.type == Type::S32;
-  switch (Reduction(in.settings[Mode])) {
-  case Reduction::Add:
-    return a + b;
-  case Reduction::Min:
-    return sign ? uint32_t(std::min(int32_t(a), int32_t(b))) : std::min(a, b);
-  case Reduction::Max:
-    return sign ? uint32_t(std::max(int32_t(a), int32_t(b))) : std::max(a, b);
-  case Reduction::And:
-    return a & b;
-  case Reduction::Or:
-    return a | b;
-  default:
-    return a ^ b;
-  }
+  return uint32_t(apply_atomic(redux_operation(in), in.type, a, b));
 }
 
 uint32_t reduce_float(const Instruction &in, uint32_t a, uint32_t b) {
@@ -240,7 +226,7 @@ uint32_t reduce_float(const Instruction &in, uint32_t a, uint32_t b) {
     x = std::isnan(x) ? y : x;
     y = x;
   }
-  return uint32_t(to_bits(Reduction(in.settings[Mode]) == Reduction::Min ? std::fmin(x, y) : std::fmax(x, y)));
+  return uint32_t(to_bits(redux_operation(in) == AtomicOperation::Min ? std::fmin(x, y) : std::fmax(x, y)));
 }
 
 Outcome redux(Warp &warp, const Instruction &in) {
@@ -263,7 +249,12 @@ Outcome redux(Warp &warp, const Instruction &in) {
 
 Execute decode_redux(Decoder &d) {
   Instruction &in = d.instruction;
-  in.settings[Mode] = d.take_one_of({"add", "min", "max", "and", "or", "xor"});
+  static constexpr AtomicOperation operations[] = {AtomicOperation::Add, AtomicOperation::Min, AtomicOperation::Max,
+                                                   AtomicOperation::And, AtomicOperation::Or,  AtomicOperation::Xor};
+  const int index = d.take_one_of({"add", "min", "max", "and", "or", "xor"});
+  if (index < 0)
+    d.malformed("'" + in.text + "' has no operation");
+  in.settings[Mode] = int32_t(operations[index]);
   in.settings[AbsoluteValue] = d.take("abs");
   in.settings[PropagatesNan] = d.take("NaN");
   in.type = d.take_type();
@@ -274,7 +265,7 @@ Execute decode_redux(Decoder &d) {
   return &redux;
 }
 
-/// The leader is the lowest member, in every execution.
+/// The leader is the lowest member.
 Outcome elect(Warp &warp, const Instruction &in) {
   uint32_t leaders = 0;
   const Operand &d = in.operands[0].elements[0];
@@ -307,7 +298,7 @@ Outcome sync_lanes(Warp &warp, const Instruction &in) {
 
 enum RegisterSetting { RegisterCount, Increase };
 
-/// Registers move between the warp and the pool of its CTA; .inc waits until the pool has enough.
+/// Moves registers between the warp and the pool of its CTA; .inc waits until the pool has enough registers.
 Outcome setmaxnreg(Warp &warp, const Instruction &in) {
   const uint32_t count = uint32_t(in.settings[RegisterCount]);
   uint32_t &owned = warp.owned_registers, &pool = warp.cta.free_registers;
@@ -340,24 +331,24 @@ Execute decode_setmaxnreg(Decoder &d) {
 
 const OpcodeTable &warp_opcodes() {
   static const OpcodeTable table = {
-      {"shfl.sync", "warp", decode_shfl},
-      {"vote.sync", "warp", decode_vote},
-      {"match", "warp", decode_match},
-      {"redux.sync", "warp", decode_redux},
-      {"elect.sync", "warp", decode_elect},
-      {"activemask.b32", "warp",
+      {"shfl.sync", OpcodeGroup::Warp, decode_shfl},
+      {"vote.sync", OpcodeGroup::Warp, decode_vote},
+      {"match", OpcodeGroup::Warp, decode_match},
+      {"redux.sync", OpcodeGroup::Warp, decode_redux},
+      {"elect.sync", OpcodeGroup::Warp, decode_elect},
+      {"activemask.b32", OpcodeGroup::Warp,
        [](Decoder &d) {
          d.expect_operands(1, 1);
          d.destination(0, Type::B32);
          return &activemask;
        }},
-      {"bar.warp.sync", "warp",
+      {"bar.warp.sync", OpcodeGroup::Warp,
        [](Decoder &d) {
          d.expect_operands(1, 1);
          converge_members(d, 0);
          return &sync_lanes;
        }},
-      {"setmaxnreg", "warp", decode_setmaxnreg},
+      {"setmaxnreg", OpcodeGroup::Warp, decode_setmaxnreg},
   };
   return table;
 }

@@ -11,7 +11,7 @@ std::vector<AccumulatorRun> accumulator_runs(uint32_t rows, uint32_t columns, ui
       runs.push_back({row, 0, columns, cta, own, 0});
     } else if (cta_group == 1) {
       runs.push_back({row, 0, columns, 0, operand_lane(own, 64, half), 0});
-    } else { // 64 rows a CTA: the second half of the columns in the upper 64 lanes
+    } else { // 64 rows per CTA: the second half of the columns in the upper 64 lanes
       runs.push_back({row, 0, columns / 2, cta, own, 0});
       runs.push_back({row, columns / 2, columns / 2, cta, own + 64, 0});
     }

@@ -6,7 +6,7 @@
 
 namespace ptxsim {
 
-/// Columns [first, first + count) of row `row` of D, as cells of one lane.
+/// Columns [first, first + count) of row `row` of D, which are consecutive cells of one lane.
 struct AccumulatorRun {
   uint32_t row = 0, first = 0, count = 0;
   uint32_t cta = 0;    ///< 0 or 1 of a pair
@@ -14,11 +14,11 @@ struct AccumulatorRun {
   uint32_t column = 0; ///< relative to the address of D
 };
 
-/// The layout of M x N for one CTA (cta_group 1) or a pair (2); `half` is the 16-lane offset of the address.
-/// Layouts D and F, and A and B, of the PTX ISA.
+/// The layout of an M x N result for one CTA (cta_group 1) or a pair (2): layouts A, B, D and F of the PTX ISA. `half`
+/// is the lane of the address, 0 or 16.
 std::vector<AccumulatorRun> accumulator_runs(uint32_t rows, uint32_t columns, uint32_t cta_group, uint32_t half);
 
-/// The lane that holds row `row` of an A operand in tensor memory, which follows the rows of D.
+/// The lane that holds row `row` of an A operand in tensor memory, the same as for D.
 inline uint32_t operand_lane(uint32_t row, uint32_t rows_of_cta, uint32_t half) {
   return rows_of_cta == 64 ? row % 16 + row / 16 * 32 + half : row;
 }

@@ -1,5 +1,6 @@
 #include "tensor/fused_sum.h"
 
+#include "small_float.h"
 #include "tensor/vector_clones.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace ptxsim {
 namespace {
 
-/// Columns worked on at a time, so that their sums stay in registers.
+/// Columns that are summed together, so that their sums stay in registers.
 constexpr uint32_t block_columns = 16;
 
 /// Products whose sum of 27-bit magnitudes fits 32 bits: 16 * (2047/1024)^2 * 2^25 < 2^31.
@@ -21,17 +22,17 @@ constexpr int product_bits = 2 * operand_fraction_bits, working_bits = 25;
 
 constexpr uint32_t canonical_nan = 0x7fffffff, canonical_nan_16 = 0x7fff;
 
-/// A row's addends, taken apart: value = significand * 2^(exponent - 23).
+/// A row's addends, decomposed: value = significand * 2^(exponent - 23).
 struct Addends {
   alignas(64) int32_t significand[block_columns];
   alignas(64) int32_t exponent[block_columns];
 };
 
-/// One value per column of a block; Clang and GCC define the operators of an integer for it.
+/// One value per column of a block; Clang and GCC define the integer operators for this type.
 typedef int32_t Lanes __attribute__((vector_size(block_columns * sizeof(int32_t))));
 typedef uint32_t UnsignedLanes __attribute__((vector_size(block_columns * sizeof(uint32_t))));
 
-/// By reference: a vector as a return value would change the calling convention between the clones.
+/// The result is a reference parameter: returning a vector would change the calling convention between the clones.
 inline __attribute__((always_inline)) void load(Lanes &lanes, const int32_t *from) {
   std::memcpy(&lanes, from, sizeof lanes);
 }
@@ -71,9 +72,9 @@ void sum_products(const int32_t *a_significand, const int32_t *a_exponent, const
     total[n] += sum[n];
 }
 
-/// Addends that are infinite or NaN count as zero here; true if there are any.
+/// Addends that are infinite or NaN become zero; returns true if there are any.
 PTXSIM_VECTOR_CLONES
-bool take_apart_addends(const uint32_t *bits, bool half, int32_t scale_exponent, Addends &addends) {
+bool decompose_addends(const uint32_t *bits, bool half, int32_t scale_exponent, Addends &addends) {
   const uint32_t width = half ? 10 : 23, top = half ? 31 : 255, sign_at = half ? 15 : 31;
   const uint32_t hidden_bit = 1u << width, up = 23 - width;
   const int32_t bias = (half ? 15 : 127) + scale_exponent;
@@ -100,7 +101,7 @@ void align_addends(const Addends &addends, const int32_t *largest, int32_t drop,
   }
 }
 
-/// The f32 toward zero of value, keeping `fraction_bits`; infinity on overflow.
+/// `value` as f32, truncated toward zero after `fraction_bits`; infinity on overflow.
 uint32_t truncate_to_f32(double value, int fraction_bits) {
   const double magnitude = std::fabs(value);
   const uint32_t sign = std::signbit(value) ? 0x80000000u : 0;
@@ -118,11 +119,11 @@ uint32_t truncate_to_f32(double value, int fraction_bits) {
 
 uint32_t round_result(double value, const SumRule &rule) {
   if (rule.result == NumberFormat::F16)
-    return value == 0 ? 0 : round_to_f16(value);
+    return value == 0 ? 0 : to_f16(value);
   return truncate_to_f32(value, rule.result_fraction_bits);
 }
 
-/// Results of normal f32 range at full precision, a whole block at once; false if one is out of that range.
+/// Rounds a block of results to f32 with 23 fraction bits; returns false if one of them is not a normal f32 or zero.
 PTXSIM_VECTOR_CLONES
 bool round_block_to_f32(const double *total, const int32_t *largest, int32_t fraction_bits, uint32_t *result) {
   alignas(64) double value[block_columns];
@@ -152,13 +153,13 @@ bool round_block_to_f32(const double *total, const int32_t *largest, int32_t fra
   return true;
 }
 
-/// An operand taken apart, with a block of padding at its end for the last columns.
+/// A decomposed operand, with a block of padding at its end for the last columns.
 struct Factors {
   explicit Factors(const ElementMatrix &matrix)
       : pitch(matrix.columns), significand(matrix.bits.size() + block_columns),
         exponent(matrix.bits.size() + block_columns, zero_exponent),
-        special(take_apart(matrix.format, matrix.negate, matrix.bits.data(), matrix.bits.size(), significand.data(),
-                           exponent.data())) {}
+        special(decompose(matrix.format, matrix.negate, matrix.bits.data(), matrix.bits.size(), significand.data(),
+                          exponent.data())) {}
 
   uint32_t pitch;
   std::vector<int32_t> significand, exponent;
@@ -170,12 +171,12 @@ class BlockSum {
 public:
   BlockSum(const Factors &a, const Factors &b, const SumRule &rule) : a(a), b(b), rule(rule) {}
 
-  /// True if an addend is infinite or NaN.
+  /// Returns true if an addend is infinite or NaN.
   bool run(uint32_t row, uint32_t column, const uint32_t *c, uint32_t *d) {
     const uint32_t width = std::min(block_columns, b.pitch - column);
     alignas(64) uint32_t words[block_columns] = {};
     std::copy(c, c + width, words);
-    const bool special = take_apart_addends(words, rule.result == NumberFormat::F16, rule.scale_exponent, addends);
+    const bool special = decompose_addends(words, rule.result == NumberFormat::F16, rule.scale_exponent, addends);
     sum(row, column);
     const bool plain = rule.result == NumberFormat::F32 && rule.result_fraction_bits == 23;
     if (!plain || !round_block_to_f32(total, largest, rule.fraction_bits, words))
@@ -215,7 +216,7 @@ double operand(const ElementMatrix &matrix, size_t at) {
   return matrix.negate ? -value : value;
 }
 
-/// The IEEE value of an element that infinities or NaN reach; false if none does.
+/// The IEEE 754 value of a result that depends on infinities or NaN; returns false if it does not.
 bool special_value(const ElementMatrix &a, const ElementMatrix &b, uint32_t row, uint32_t column, uint32_t addend,
                    NumberFormat format, double &value) {
   bool special = is_special_addend(addend, format);

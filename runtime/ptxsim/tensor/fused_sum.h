@@ -1,4 +1,4 @@
-// The sum of products of a tensor core: all terms aligned to the largest exponent, truncated, added exactly.
+// The sum of products of a tensor core: all terms are aligned to the largest exponent, truncated, and added exactly.
 #pragma once
 
 #include "tensor/number_format.h"
@@ -17,16 +17,16 @@ struct ElementMatrix {
 
   NumberFormat format;
   uint32_t rows, columns;
-  bool negate; ///< all elements count with the opposite sign
+  bool negate; ///< negates all elements
   std::vector<uint32_t> bits;
 };
 
-/// How a unit sums and rounds (measured on hardware; PTX leaves it open).
+/// How a tensor core sums and rounds (measured on hardware; PTX does not specify it).
 struct SumRule {
-  int fraction_bits = 25; ///< kept below the units digit of the largest term
+  int fraction_bits = 25; ///< of a term, relative to the largest exponent
   NumberFormat result = NumberFormat::F32;
   int result_fraction_bits = 23; ///< of an f32 result, the rest truncated
-  int scale_exponent = 0;        ///< the addend counts times 2^-scale_exponent
+  int scale_exponent = 0;        ///< the addend is multiplied by 2^-scale_exponent
 };
 
 /// d = a * b + c for float formats; c may be null for zero and may be d. Both are M rows of N words, `pitch`

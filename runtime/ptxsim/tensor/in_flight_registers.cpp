@@ -1,21 +1,22 @@
-#include "tensor/register_flight.h"
+#include "tensor/in_flight_registers.h"
 
 #include <algorithm>
 
 namespace ptxsim {
 
-void begin_register_flight(Warp &warp, AsyncQueue &queue, Epoch position, const Operand &operand, bool will_be_written,
-                           const char *until) {
-  warp.begin_flight(operand, will_be_written, until);
-  queue.flights.push_back({position, &operand, will_be_written});
+void mark_register_in_flight(Warp &warp, AsyncQueue &queue, Epoch position, const Operand &operand,
+                             bool will_be_written, const char *until) {
+  warp.mark_in_flight(operand, will_be_written, until);
+  queue.in_flight.push_back({position, &operand, will_be_written});
 }
 
-void end_register_flights(Warp &warp, AsyncQueue &queue, Epoch through) {
-  const auto landed = [&](const RegisterFlight &flight) { return flight.position <= through; };
-  for (const RegisterFlight &flight : queue.flights)
-    if (landed(flight))
-      warp.end_flight(*flight.operand, flight.will_be_written);
-  queue.flights.erase(std::remove_if(queue.flights.begin(), queue.flights.end(), landed), queue.flights.end());
+void clear_registers_in_flight(Warp &warp, AsyncQueue &queue, Epoch through) {
+  const auto completed = [&](const InFlightRegister &entry) { return entry.position <= through; };
+  for (const InFlightRegister &entry : queue.in_flight)
+    if (completed(entry))
+      warp.clear_in_flight(*entry.operand, entry.will_be_written);
+  queue.in_flight.erase(std::remove_if(queue.in_flight.begin(), queue.in_flight.end(), completed),
+                        queue.in_flight.end());
 }
 
 } // namespace ptxsim

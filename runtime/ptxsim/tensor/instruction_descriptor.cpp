@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint32_t bits_of(uint32_t word, uint32_t low, uint32_t count) { return word >> low & ((1u << count) - 1); }
 
-/// The meaning of a three-bit type field of A or B; each kind has its own.
+/// The format that a type code of A or B stands for in this kind.
 std::optional<NumberFormat> operand_format(TensorKind kind, uint32_t code) {
   using F = NumberFormat;
   constexpr std::optional<F> none;
@@ -48,10 +48,10 @@ std::string shape_violation(const InstructionDescriptor &descriptor, uint32_t ct
     return "expected M " + std::to_string(small) + " or " + std::to_string(2 * small) + ", got " +
            std::to_string(descriptor.rows);
   if (!columns_allowed(descriptor.kind, descriptor.columns, cta_group))
-    return "expected an N that kind and cta_group allow, got " + std::to_string(descriptor.columns);
+    return "expected an N that the kind and cta_group support, got " + std::to_string(descriptor.columns);
   const bool bytes = descriptor.kind == TensorKind::F8F6F4 || descriptor.kind == TensorKind::I8;
   if (bytes && descriptor.transpose_b && descriptor.columns % (cta_group == 1 ? 16 : 32))
-    return "expected N in steps of 16 for each CTA where B of 8 bits is transposed, got " +
+    return "expected N to be a multiple of 16 per CTA for a transposed B of 8-bit elements, got " +
            std::to_string(descriptor.columns);
   return "";
 }
@@ -97,8 +97,8 @@ DecodedInstruction decode_instruction_descriptor(uint32_t bits, TensorKind kind,
   descriptor.maximum_shift = bits_of(bits, 30, 2);
   const auto a = operand_format(kind, bits_of(bits, 7, 3)), b = operand_format(kind, bits_of(bits, 10, 3));
   if (!a || !b) {
-    decoded.violation = "expected type codes of A and B that the kind has, got " + std::to_string(bits_of(bits, 7, 3)) +
-                        " and " + std::to_string(bits_of(bits, 10, 3));
+    decoded.violation = "expected type codes of A and B that the kind supports, got " +
+                        std::to_string(bits_of(bits, 7, 3)) + " and " + std::to_string(bits_of(bits, 10, 3));
     return decoded;
   }
   descriptor.a = *a;
@@ -110,7 +110,7 @@ DecodedInstruction decode_instruction_descriptor(uint32_t bits, TensorKind kind,
   const auto d = result_format(kind, *a, bits_of(bits, 4, 2));
   if (!d) {
     decoded.violation =
-        "expected a type code of D that kind and operands allow, got " + std::to_string(bits_of(bits, 4, 2));
+        "expected a type code of D that the kind and operands support, got " + std::to_string(bits_of(bits, 4, 2));
     return decoded;
   }
   descriptor.d = *d;

@@ -21,7 +21,7 @@ struct InstructionDescriptor {
   uint32_t rows = 0, columns = 0;                ///< M and N
   uint32_t maximum_shift = 0;                    ///< of .ws
 
-  /// K of one dense instruction: 32 bytes of A.
+  /// K of a dense instruction: 32 bytes of A.
   uint32_t depth() const;
 };
 

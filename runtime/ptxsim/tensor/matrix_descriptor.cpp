@@ -1,5 +1,7 @@
 #include "tensor/matrix_descriptor.h"
 
+#include "hexadecimal.h"
+
 namespace ptxsim {
 namespace {
 
@@ -19,17 +21,8 @@ MatrixLayout decode_offsets(uint64_t descriptor) {
   return layout;
 }
 
-std::string hexadecimal(uint64_t value) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  do
-    text.insert(text.begin(), digits[value & 15]);
-  while (value >>= 4);
-  return "0x" + text;
-}
-
-/// The exclusive-or acts on the absolute address, so a pattern that does not start at a multiple of its period
-/// needs the base offset, whose effect on the address bits is described in prose only.
+/// Swizzling depends on the absolute address, so a pattern that does not start at a multiple of its period needs the
+/// base offset. PTX ISA does not define its effect on the address bits exactly.
 void check_base_offset(DecodedDescriptor &decoded) {
   if (decoded.layout.base_offset)
     decoded.unconfirmed = "a matrix descriptor with base offset " + std::to_string(decoded.layout.base_offset);

@@ -8,7 +8,7 @@
 
 namespace ptxsim {
 
-/// The layout of a matrix of 8-row core matrices in shared memory; all in bytes.
+/// The layout in shared memory of a matrix that consists of core matrices of 8 rows; sizes in bytes.
 struct MatrixLayout {
   uint32_t start = 0;
   uint32_t leading = 0; ///< leading-dimension byte offset (LBO)

@@ -17,18 +17,19 @@ constexpr uint32_t row_bytes = 16;  // of one row in shared memory
 
 using Matrix = std::array<std::array<uint16_t, matrix_side>, matrix_side>;
 
-/// Row and column of element `part` of a lane's register.
-struct Spot {
+/// Row and column of an element.
+struct Position {
   uint32_t row, column;
 };
 
-Spot spot_of(uint32_t lane, uint32_t part, bool transposed) {
+/// The position of element `part`, 0 or 1, of the register of a lane.
+Position position_of(uint32_t lane, uint32_t part, bool transposed) {
   const uint32_t major = lane / 4, minor = 2 * (lane % 4) + part;
-  return transposed ? Spot{minor, major} : Spot{major, minor};
+  return transposed ? Position{minor, major} : Position{major, minor};
 }
 
 /// The row that lane 8 * matrix + row addresses.
-MemoryLocation row_place(Warp &warp, const Operand &address, uint32_t lane, bool write) {
+MemoryLocation locate_row(Warp &warp, const Operand &address, uint32_t lane, bool write) {
   const MemoryLocation location =
       warp.locate(Space::SharedCta, warp.address(address, lane), row_bytes, row_bytes, lane, write);
   if (write) {
@@ -44,11 +45,12 @@ Outcome load(Warp &warp, const Instruction &in) {
   for (int32_t index = 0; index < in.settings[Count]; ++index) {
     Matrix matrix;
     for (uint32_t row = 0; row < matrix_side; ++row)
-      std::memcpy(matrix[row].data(), row_place(warp, in.operands[1], index * matrix_side + row, false).bytes,
+      std::memcpy(matrix[row].data(), locate_row(warp, in.operands[1], index * matrix_side + row, false).bytes,
                   row_bytes);
     const Operand &to = in.operands[0].elements[index];
     for (uint32_t lane = 0; lane < lane_count; ++lane) {
-      const Spot low = spot_of(lane, 0, in.settings[Transposed]), high = spot_of(lane, 1, in.settings[Transposed]);
+      const Position low = position_of(lane, 0, in.settings[Transposed]),
+                     high = position_of(lane, 1, in.settings[Transposed]);
       warp.lanes<uint32_t>(to)[lane] = matrix[low.row][low.column] | matrix[high.row][high.column] << 16;
     }
   }
@@ -64,11 +66,11 @@ Outcome store(Warp &warp, const Instruction &in) {
     Matrix matrix;
     for (uint32_t lane = 0; lane < lane_count; ++lane)
       for (uint32_t part = 0; part < 2; ++part) {
-        const Spot spot = spot_of(lane, part, in.settings[Transposed]);
-        matrix[spot.row][spot.column] = static_cast<uint16_t>(warp.lanes<uint32_t>(from)[lane] >> 16 * part);
+        const Position position = position_of(lane, part, in.settings[Transposed]);
+        matrix[position.row][position.column] = static_cast<uint16_t>(warp.lanes<uint32_t>(from)[lane] >> 16 * part);
       }
     for (uint32_t row = 0; row < matrix_side; ++row)
-      std::memcpy(row_place(warp, in.operands[0], index * matrix_side + row, true).bytes, matrix[row].data(),
+      std::memcpy(locate_row(warp, in.operands[0], index * matrix_side + row, true).bytes, matrix[row].data(),
                   row_bytes);
   }
   return Outcome::Next;
@@ -82,7 +84,7 @@ Outcome move(Warp &warp, const Instruction &in) {
     for (uint32_t part = 0; part < 2; ++part)
       matrix[lane / 4][2 * (lane % 4) + part] = static_cast<uint16_t>(from[lane] >> 16 * part);
   for (uint32_t lane = 0; lane < lane_count; ++lane) {
-    const Spot low = spot_of(lane, 0, true), high = spot_of(lane, 1, true);
+    const Position low = position_of(lane, 0, true), high = position_of(lane, 1, true);
     warp.lanes<uint32_t>(in.operands[0])[lane] = matrix[low.row][low.column] | matrix[high.row][high.column] << 16;
   }
   warp.wrote(in.operands[0]);
@@ -100,8 +102,7 @@ void decode_shape(Decoder &decoder) {
   decoder.instruction.settings[Transposed] = decoder.take("trans");
   if (!decoder.take("shared::cta"))
     decoder.take("shared");
-  if (!decoder.take("b16"))
-    decoder.malformed("expected .b16");
+  decoder.expect_modifiers({"b16"});
   decoder.expect_operands(2, 2);
 }
 
@@ -121,8 +122,7 @@ Execute decode_store(Decoder &decoder) {
 
 Execute decode_move(Decoder &decoder) {
   decoder.expect_sync_aligned();
-  if (!decoder.take("m8n8") || !decoder.take("trans") || !decoder.take("b16"))
-    decoder.malformed("expected .m8n8.trans.b16");
+  decoder.expect_modifiers({"m8n8", "trans", "b16"});
   decoder.expect_operands(2, 2);
   decoder.destination(0, Type::B32);
   decoder.source(1, Type::B32);
@@ -133,9 +133,9 @@ Execute decode_move(Decoder &decoder) {
 
 const OpcodeTable &matrix_opcodes() {
   static const OpcodeTable table = {
-      {"ldmatrix", "tensor", decode_load},
-      {"stmatrix", "tensor", decode_store},
-      {"movmatrix", "tensor", decode_move},
+      {"ldmatrix", OpcodeGroup::Tensor, decode_load},
+      {"stmatrix", OpcodeGroup::Tensor, decode_store},
+      {"movmatrix", OpcodeGroup::Tensor, decode_move},
   };
   return table;
 }

@@ -96,7 +96,7 @@ Execute decode(Decoder &decoder) {
 } // namespace
 
 const OpcodeTable &mma_sync_opcodes() {
-  static const OpcodeTable table = {{"mma", "tensor", decode}};
+  static const OpcodeTable table = {{"mma", OpcodeGroup::Tensor, decode}};
   return table;
 }
 

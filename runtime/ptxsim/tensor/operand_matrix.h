@@ -1,4 +1,4 @@
-// Operands of a matrix instruction: from their bytes in shared or tensor memory to numbers.
+// Operands of a matrix instruction: reading their elements from shared or tensor memory.
 #pragma once
 
 #include "tensor/fused_sum.h"
@@ -8,7 +8,7 @@
 
 namespace ptxsim {
 
-/// Bytes of a core-matrix row. Every descriptor layout keeps this many contiguous.
+/// Bytes of a core-matrix row, a unit. Every descriptor layout keeps it contiguous.
 constexpr uint32_t unit_bytes = 16;
 
 /// An operand in shared memory: `rows` along M or N, `depth` along K.
@@ -18,22 +18,22 @@ struct SharedOperand {
   uint32_t rows = 0, depth = 0;
   bool depth_major = true; ///< K-major; else MN-major ("transposed")
   bool negate = false;
-  uint32_t begin = 0; ///< the first of the rows, counted from the start of the descriptor
+  uint32_t begin = 0; ///< the first row, relative to the start of the descriptor
 };
 
-/// Bytes that one element takes where operands of matrix instructions lie; a 4-bit or 6-bit element takes one,
-/// since sixteen of them are padded to a unit.
+/// Bytes that an element occupies in an operand. 4-bit and 6-bit elements occupy one, since sixteen of them are padded
+/// to a unit.
 uint32_t container_bytes(NumberFormat format);
 
 /// Calls visit(address) for each unit of the operand.
 void visit_units(const SharedOperand &operand, const std::function<void(uint32_t)> &visit);
 
-/// Puts the operand's elements at (row, depth), with `first_row` added, into `matrix`; or, where `transposed`,
-/// at (depth, row).
+/// Stores element (row, depth) of the operand at (first_row + row, depth) of `matrix` or, if `transposed`, at
+/// (depth, first_row + row).
 void load_operand(const SharedOperand &operand, const uint8_t *shared, ElementMatrix &matrix, uint32_t first_row,
                   bool transposed);
 
-/// The elements of one unit of packed 4-bit and 6-bit formats with their padding, or of dense wider ones.
+/// The elements of a unit: packed and padded for 4-bit and 6-bit formats, dense for others.
 void unpack_unit(NumberFormat format, const uint8_t *bytes, uint32_t *elements);
 
 } // namespace ptxsim

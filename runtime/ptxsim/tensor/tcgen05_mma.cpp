@@ -7,13 +7,13 @@
 namespace ptxsim {
 namespace {
 
-/// Columns of tensor memory that the A of one instruction takes: 32 bytes of a row.
+/// Columns of an A operand in tensor memory: 32 bytes of a row.
 constexpr uint32_t operand_columns = 8;
 
 /// The upper half of a cell that holds a 16-bit result is undefined; a pattern makes reads of it visible.
 constexpr uint32_t undefined_half = 0xdead0000;
 
-/// Runs of neighbouring lanes with the same columns, to check them at once.
+/// The cells of the accumulator. Neighbouring lanes with the same columns form one region.
 std::vector<std::pair<uint32_t, TensorRegion>> regions_of(const Tcgen05Mma &mma) {
   std::vector<std::pair<uint32_t, TensorRegion>> regions;
   for (const AccumulatorRun &run : mma.runs) {

@@ -1,4 +1,4 @@
-// One tcgen05.mma, taken apart: operands, shape, accumulator.
+// A decoded tcgen05.mma: operands, shape, accumulator.
 #pragma once
 
 #include "tensor/accumulator_layout.h"
@@ -13,7 +13,7 @@ namespace ptxsim {
 struct Tcgen05Mma {
   InstructionDescriptor descriptor;
   std::vector<Cta *> ctas;
-  SharedOperand a, b; ///< the part that each CTA holds; the same for both of a pair
+  SharedOperand a, b; ///< the part that each CTA holds; both CTAs of a pair have the same layout
   bool a_in_tensor_memory = false;
   TensorAddress a_address{0}, d_address{0};
   bool accumulate = false;
@@ -27,7 +27,7 @@ struct Tcgen05Mma {
   /// Traps unless the operation may read its operands and write its accumulator.
   void check(Warp &warp, const Actor &shared_actor, const Actor &tensor_actor, uint32_t lane) const;
 
-  /// Reads the operands as they are now and updates the accumulator.
+  /// Reads the operands and updates the accumulator.
   void perform() const;
 
 private:

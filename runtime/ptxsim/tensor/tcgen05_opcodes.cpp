@@ -51,13 +51,13 @@ void read_a(Warp &warp, const Instruction &in, Tcgen05Mma &mma, uint32_t lane) {
   mma.a_address = TensorAddress(static_cast<uint32_t>(warp.address(operand, lane)));
 }
 
-/// PTX ISA: layouts of 64 rows may begin at lane 0 or 16, with A and D alike; all others at lane 0.
+/// PTX ISA: layouts of 64 rows begin at lane 0 or 16, the same for A and D; all others at lane 0.
 void check_lanes(Warp &warp, const Tcgen05Mma &mma, uint32_t lane) {
-  const uint32_t most = mma.a.rows == 64 && mma.cta_group() == 1 ? 16 : 0;
+  const uint32_t second = mma.a.rows == 64 && mma.cta_group() == 1 ? 16 : 0;
   const uint32_t at = mma.d_address.lane;
-  if (at != 0 && at != most)
+  if (at != 0 && at != second)
     warp.trap_lane(lane, trap_kind::tensor_memory,
-                   "expected the accumulator at lane 0" + std::string(most ? " or 16" : "") + ", got lane " +
+                   "expected the accumulator at lane 0" + std::string(second ? " or 16" : "") + ", got lane " +
                        std::to_string(at));
   if (mma.a_in_tensor_memory && mma.a_address.lane != at)
     warp.trap_lane(lane, trap_kind::tensor_memory,
@@ -122,7 +122,7 @@ Execute decode_mma(Decoder &decoder) {
   in.settings[Kind] = decoder.take_one_of({"kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8"});
   if (in.settings[Kind] < 0)
     decoder.unsupported("a kind of tcgen05.mma other than f16, tf32, f8f6f4 and i8");
-  // Collector usage is a hint: the operands must not change before completion in any case.
+  // The collector usage is a hint: operands must not change before completion, whatever its value.
   decoder.take_prefixed("collector::");
   decoder.address(0);
   if (in.operands.size() > 1 && in.operands[1].kind == Operand::Kind::Address)
@@ -149,20 +149,13 @@ Execute decode_mma(Decoder &decoder) {
   return execute_mma;
 }
 
-/// Arrives at the mbarriers of `ctas` when the thread's earlier operations are complete; implies
-/// fence::before_thread_sync.
+/// Arrives on the mbarriers when earlier operations of the thread are complete. Implies fence::before_thread_sync.
 Outcome execute_commit(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    const MbarrierPlace mbarrier = locate_mbarrier(warp, in.operands[0], lane);
+    const MbarrierLocation mbarrier = locate_mbarrier(warp, in.operands[0], lane);
     std::vector<Cta *> ctas{mbarrier.cta};
-    if (in.settings[Multicast]) {
-      warp.require(in.operands[1]);
-      ctas.clear();
-      const auto mask = static_cast<uint16_t>(warp.bits(in.operands[1], lane));
-      if (mask == 0 || mask >> warp.cluster.ctas.size())
-        warp.trap_lane(lane, trap_kind::illegal, "expected a multicast mask of CTAs of the cluster");
-      for_each_lane(mask, [&](uint32_t rank) { ctas.push_back(warp.cluster.ctas[rank].get()); });
-    }
+    if (in.settings[Multicast])
+      ctas = multicast_ctas(warp, in.operands[1], lane);
     for (Cta *cta : ctas)
       mbarrier_for_async(warp, *cta, mbarrier.offset, lane);
     AsyncQueue &queue = tensor_core_queue(warp, in.settings[CtaGroup], lane);
@@ -183,8 +176,7 @@ Outcome execute_commit(Warp &warp, const Instruction &in) {
 Execute decode_commit(Decoder &decoder) {
   Instruction &in = decoder.instruction;
   in.settings[CtaGroup] = static_cast<int32_t>(take_cta_group(decoder));
-  if (!decoder.take("mbarrier::arrive::one") || !decoder.take("b64"))
-    decoder.malformed("expected .mbarrier::arrive::one and .b64");
+  decoder.expect_modifiers({"mbarrier::arrive::one", "b64"});
   decoder.take("shared::cluster");
   in.settings[Multicast] = decoder.take("multicast::cluster");
   decoder.expect_operands(in.settings[Multicast] ? 2 : 1, in.settings[Multicast] ? 2 : 1);
@@ -204,24 +196,15 @@ Outcome fence_after(Warp &warp, const Instruction &) {
   return Outcome::Next;
 }
 
-Execute decode_fence_before(Decoder &decoder) {
-  decoder.expect_operands(0, 0);
-  return fence_before;
-}
-
-Execute decode_fence_after(Decoder &decoder) {
-  decoder.expect_operands(0, 0);
-  return fence_after;
-}
-
 } // namespace
 
 const OpcodeTable &tcgen05_opcodes() {
   static const OpcodeTable table = {
-      {"tcgen05.mma", "tensor", decode_mma},
-      {"tcgen05.commit", "tensor", decode_commit},
-      {"tcgen05.fence::before_thread_sync", "fence", decode_fence_before},
-      {"tcgen05.fence::after_thread_sync", "fence", decode_fence_after},
+      {"tcgen05.mma", OpcodeGroup::Tensor, decode_mma, Targets::Tcgen05},
+      {"tcgen05.commit", OpcodeGroup::Tensor, decode_commit, Targets::Tcgen05},
+      {"tcgen05.fence::before_thread_sync", OpcodeGroup::Fence, decode_without_operands<fence_before>,
+       Targets::Tcgen05},
+      {"tcgen05.fence::after_thread_sync", OpcodeGroup::Fence, decode_without_operands<fence_after>, Targets::Tcgen05},
   };
   return table;
 }

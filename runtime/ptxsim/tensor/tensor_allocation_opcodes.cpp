@@ -6,23 +6,23 @@
 namespace ptxsim {
 namespace {
 
-void refuse(Warp &warp, const std::string &wrong) {
+void trap_if_error(Warp &warp, const std::string &wrong) {
   if (!wrong.empty())
     warp.trap(trap_kind::tensor_memory, wrong);
 }
 
-/// Waits for enough free columns. Odd seeds allocate from the top, since the order is not documented.
+/// Waits until enough columns are free. Odd seeds allocate from the top, since the order is not documented.
 Outcome allocate(Warp &warp, const Instruction &in) {
   TensorMemory &memory = *warp.cta.tensor_memory;
   const auto count = warp.uniform<uint32_t>(in.operands[1]);
-  refuse(warp, memory.may_allocate(count));
+  trap_if_error(warp, memory.allocation_error(count));
   const uint32_t lane = warp.first_lane();
   const MemoryLocation location = warp.locate_shared(warp.uniform_address(in.operands[0]), 4, 4, lane);
   const auto base = memory.allocate(count, warp.machine.options.seed & 1, in.line);
   if (!base)
     return Outcome::Wait;
   Actor actor = warp.actor();
-  // The proxy of this write is not documented; Triton reuses the word for TMA without a fence.
+  // The proxy of this write is not documented. Triton reuses these bytes for TMA without a fence.
   actor.asynchronous = warp.machine.options.allow_unconfirmed;
   warp.check_shared_write(*location.cta, location.offset, 4, actor, lane);
   store_value<uint32_t>(location.bytes, *base);
@@ -30,7 +30,7 @@ Outcome allocate(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-/// Every access to the columns must have happened before.
+/// Traps unless every access to the columns is ordered before the deallocation.
 void check_unused(Warp &warp, uint32_t base, uint32_t count) {
   VectorClock known = warp.clock.known.happened;
   known.join(warp.clock.tensor_ordered);
@@ -43,15 +43,15 @@ Outcome deallocate(Warp &warp, const Instruction &in) {
   TensorMemory &memory = *warp.cta.tensor_memory;
   const auto address = warp.uniform<uint32_t>(in.operands[0]);
   const auto count = warp.uniform<uint32_t>(in.operands[1]);
-  if (memory.outside(0, 1, address & 0xffff, count).empty())
+  if (memory.access_error(0, 1, address & 0xffff, count).empty())
     check_unused(warp, address & 0xffff, count);
-  refuse(warp, memory.deallocate(address, count));
+  trap_if_error(warp, memory.deallocate(address, count));
   ++warp.cluster.progress;
   return Outcome::Next;
 }
 
 Outcome relinquish(Warp &warp, const Instruction &) {
-  refuse(warp, warp.cta.tensor_memory->relinquish());
+  trap_if_error(warp, warp.cta.tensor_memory->relinquish());
   return Outcome::Next;
 }
 
@@ -65,8 +65,7 @@ void decode_collective(Decoder &decoder) {
 Execute decode_tensor_alloc(Decoder &decoder) {
   decode_collective(decoder);
   decoder.take("shared::cta");
-  if (!decoder.take("b32"))
-    decoder.malformed("expected .b32");
+  decoder.expect_modifiers({"b32"});
   decoder.expect_operands(2, 2);
   decoder.address(0);
   decoder.source(1, Type::B32);
@@ -75,8 +74,7 @@ Execute decode_tensor_alloc(Decoder &decoder) {
 
 Execute decode_tensor_dealloc(Decoder &decoder) {
   decode_collective(decoder);
-  if (!decoder.take("b32"))
-    decoder.malformed("expected .b32");
+  decoder.expect_modifiers({"b32"});
   decoder.expect_operands(2, 2);
   decoder.source(0, Type::B32);
   decoder.source(1, Type::B32);

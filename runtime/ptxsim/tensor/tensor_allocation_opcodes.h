@@ -1,4 +1,4 @@
-// The rows of tensor-memory allocation.
+// Decode functions of tensor-memory allocation.
 #pragma once
 
 #include "decoder.h"

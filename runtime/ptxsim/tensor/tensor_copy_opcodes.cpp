@@ -14,14 +14,14 @@ namespace {
 
 enum Setting : uint8_t { CtaGroup, Form };
 
-/// Source rows of `columns` cells each; row i goes to the lanes of `destinations` that its group has.
+/// A shape of tcgen05.cp with its multicast. Each row of `columns` cells is copied to the lanes of its group.
 struct CopyForm {
   const char *shape;
   const char *multicast; ///< nullptr: none
   uint32_t rows, columns;
-  uint32_t group;       ///< rows that go to one run of lanes
-  uint32_t copies;      ///< runs that a group goes to
-  uint32_t first[4][2]; ///< by group: the first lane of each copy (32x128b.warpx4 has its own rule)
+  uint32_t group;       ///< rows that are copied to consecutive lanes
+  uint32_t copies;      ///< number of copies of a group
+  uint32_t first[4][2]; ///< by group: the first lane of each copy; unused by 32x128b.warpx4
 };
 
 constexpr CopyForm copy_forms[] = {
@@ -101,7 +101,7 @@ Outcome execute_copy(Warp &warp, const Instruction &in) {
 
 constexpr uint32_t shift_columns = 8;
 
-/// Each row takes the value of the next one, the last row of each 32 lanes keeps its own.
+/// Copies each row to the preceding lane. The last lane of each 32 keeps its value.
 void shift_down(TensorMemory &memory, uint32_t first_lane, uint32_t column) {
   for (uint32_t lane = first_lane; lane < TensorMemory::lanes; ++lane)
     if (lane % TensorMemory::lanes_per_warp != TensorMemory::lanes_per_warp - 1)
@@ -147,7 +147,7 @@ Execute decode_tensor_cp(Decoder &decoder) {
     break;
   }
   if (in.settings[Form] < 0)
-    decoder.malformed("expected a shape of tcgen05.cp with its multicast");
+    decoder.malformed("expected a shape of tcgen05.cp and its multicast modifier");
   decoder.expect_operands(2, 2);
   decoder.address(0);
   decoder.source(1, Type::B64);
@@ -156,8 +156,7 @@ Execute decode_tensor_cp(Decoder &decoder) {
 
 Execute decode_tensor_shift(Decoder &decoder) {
   decoder.instruction.settings[CtaGroup] = static_cast<int32_t>(take_cta_group(decoder));
-  if (!decoder.take("down"))
-    decoder.malformed("expected .down");
+  decoder.expect_modifiers({"down"});
   decoder.expect_operands(1, 1);
   decoder.address(0);
   return execute_shift;

@@ -1,4 +1,4 @@
-// The rows of tcgen05.cp and tcgen05.shift.
+// Decode functions of tcgen05.cp and tcgen05.shift.
 #pragma once
 
 #include "decoder.h"

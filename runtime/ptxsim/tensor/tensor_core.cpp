@@ -6,8 +6,8 @@ namespace ptxsim {
 
 namespace {
 
-/// PTX asks for tcgen05.fence around a thread synchronisation. Hardware is known to order without, which Triton
-/// relies on but NVIDIA does not document.
+/// PTX requires tcgen05.fence before and after a thread synchronisation. Hardware orders accesses without it, on which
+/// Triton relies; NVIDIA does not document this.
 Actor ordered_by_threads(Warp &warp, Actor actor) {
   warp.clock.tensor_ordered.join(warp.clock.known.happened);
   actor.happened = &warp.clock.tensor_ordered;
@@ -66,7 +66,7 @@ void check_unit_read(Warp &warp, Cta &cta, uint32_t offset, const Actor &actor, 
 
 void check_region(Warp &warp, Cta &cta, const TensorRegion &region, bool write, const Actor &actor, uint32_t lane) {
   TensorMemory &memory = *cta.tensor_memory;
-  if (std::string wrong = memory.outside(region.lane, region.lane_count, region.column, region.column_count);
+  if (std::string wrong = memory.access_error(region.lane, region.lane_count, region.column, region.column_count);
       !wrong.empty())
     warp.trap_lane(lane, trap_kind::tensor_memory, wrong);
   if (!warp.machine.options.checks)

@@ -1,4 +1,4 @@
-// What the tcgen05 instructions share: the in-order queue of an issuing thread, checked accesses, the CTA pair.
+// Functions that the tcgen05 instructions share: the queue of an issuing thread, checked accesses, the CTA pair.
 #pragma once
 
 #include "decoder.h"
@@ -13,7 +13,7 @@ namespace ptxsim {
 /// Operations that one thread issues with one cta_group are performed in order (PTX ISA, tcgen05 "Pipelined").
 AsyncQueue &tensor_core_queue(Warp &warp, uint32_t cta_group, uint32_t lane);
 
-/// Submits an operation at `position`, in order, that finishes the position after `perform`.
+/// Submits an in-order operation that calls `perform` and then finishes `position`.
 void submit_in_order(Warp &warp, uint32_t lane, AsyncQueue &queue, Epoch position, std::function<void()> perform);
 
 /// The CTAs that an operation works on: the warp's own, or the pair that it belongs to, the even rank first.

@@ -17,18 +17,18 @@ std::string columns_text(uint32_t base, uint32_t count) {
 
 } // namespace
 
-std::string TensorMemory::may_allocate(uint32_t count) const {
+std::string TensorMemory::allocation_error(uint32_t count) const {
   if (!is_allocatable(count))
     return "expected a power of two of columns from 32 to 512, got " + std::to_string(count);
   if (relinquished)
     return "expected no allocation after tcgen05.relinquish_alloc_permit";
   if (count > latest_count)
-    return "expected an allocation of at most the " + std::to_string(latest_count) +
-           " columns of the one before, got " + std::to_string(count);
+    return "expected at most as many columns as in the preceding allocation, " + std::to_string(latest_count) +
+           ", got " + std::to_string(count);
   return "";
 }
 
-bool TensorMemory::is_free(uint32_t base, uint32_t count) const {
+bool TensorMemory::is_unallocated(uint32_t base, uint32_t count) const {
   return std::none_of(allocations.begin(), allocations.end(), [&](const TensorAllocation &other) {
     return base < other.base + other.columns && other.base < base + count;
   });
@@ -41,7 +41,7 @@ std::optional<uint32_t> TensorMemory::allocate(uint32_t count, bool from_top, ui
   }
   for (uint32_t skip = 0; skip + count <= columns; skip += smallest_allocation) {
     const uint32_t base = from_top ? columns - count - skip : skip;
-    if (!is_free(base, count))
+    if (!is_unallocated(base, count))
       continue;
     allocations.push_back({base, count, line});
     latest_count = count;
@@ -68,19 +68,19 @@ std::string TensorMemory::deallocate(uint32_t address, uint32_t count) {
 
 std::string TensorMemory::relinquish() {
   if (relinquished)
-    return "expected one tcgen05.relinquish_alloc_permit in a CTA, got a second one";
+    return "expected one tcgen05.relinquish_alloc_permit per CTA, got a second one";
   relinquished = true;
   return "";
 }
 
-std::string TensorMemory::outside(uint32_t lane, uint32_t lane_count, uint32_t first, uint32_t count) const {
+std::string TensorMemory::access_error(uint32_t lane, uint32_t lane_count, uint32_t first, uint32_t count) const {
   if (lane + lane_count > lanes)
     return "expected lanes below 128, got lanes " + std::to_string(lane) + " to " +
            std::to_string(lane + lane_count - 1);
   for (const TensorAllocation &allocation : allocations)
     if (first >= allocation.base && first + count <= allocation.base + allocation.columns)
       return "";
-  return "expected columns of an allocation, got " + columns_text(first, count);
+  return "expected allocated columns, got " + columns_text(first, count);
 }
 
 std::string TensorMemory::leak() const {

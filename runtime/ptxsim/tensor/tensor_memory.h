@@ -26,35 +26,36 @@ struct TensorAllocation {
 class TensorMemory {
 public:
   static constexpr uint32_t lanes = 128, columns = 512;
-  static constexpr uint32_t lanes_per_warp = 32;  // a warp reaches the lanes of warp % 4 only
+  static constexpr uint32_t lanes_per_warp = 32;  // a warp can access 32 lanes, selected by warp % 4
   static constexpr uint32_t lanes_per_block = 16; // of the shadow
   static constexpr uint32_t smallest_allocation = 32;
 
   /// The cells of a lane, column by column.
   uint32_t *lane(uint32_t index) { return cells.data() + size_t{index} * columns; }
 
-  // Each returns an error message, empty if there is no error.
-  std::string may_allocate(uint32_t count) const;
+  // Each returns an error message, or an empty string.
+  std::string allocation_error(uint32_t count) const;
   std::string deallocate(uint32_t address, uint32_t count);
   std::string relinquish();
-  /// Columns [first, first + count) belong to one allocation, and lanes [lane, lane + lane_count) exist.
-  std::string outside(uint32_t lane, uint32_t lane_count, uint32_t first, uint32_t count) const;
-  /// Allocations that were never freed; read when the CTA has exited.
+  /// Checks that columns [first, first + count) belong to one allocation and that lanes [lane, lane + lane_count)
+  /// exist.
+  std::string access_error(uint32_t lane, uint32_t lane_count, uint32_t first, uint32_t count) const;
+  /// Checks that all allocations have been freed when the CTA exits.
   std::string leak() const;
 
-  /// The base column, or nullopt while there is not enough free space. NVIDIA does not document the placement:
-  /// `from_top` takes the highest free columns.
+  /// The base column, or nullopt if too few consecutive columns are free. NVIDIA does not document which columns are
+  /// allocated: the lowest ones or, with `from_top`, the highest ones.
   std::optional<uint32_t> allocate(uint32_t count, bool from_top, uint32_t line);
 
   std::optional<Conflict> read(uint32_t lane, uint32_t lane_count, uint32_t column, const Actor &actor);
   std::optional<Conflict> write(uint32_t lane, uint32_t lane_count, uint32_t column, const Actor &actor);
 
 private:
-  bool is_free(uint32_t base, uint32_t count) const;
+  bool is_unallocated(uint32_t base, uint32_t count) const;
   template <class Visit>
   std::optional<Conflict> visit(uint32_t lane, uint32_t lane_count, uint32_t column, Visit visit_block);
 
-  // Empty until the first allocation, since most kernels have none.
+  // Empty until the first allocation, since most kernels do not use tensor memory.
   std::vector<uint32_t> cells;
   std::optional<Shadow> shadow;
   std::vector<TensorAllocation> allocations;

@@ -3,7 +3,7 @@
 // settings of an instruction: the enumerators of Setting, in order.
 #include "lanewise.h"
 #include "opcode.h"
-#include "tensor/register_flight.h"
+#include "tensor/in_flight_registers.h"
 #include "tensor/tensor_allocation_opcodes.h"
 #include "tensor/tensor_copy_opcodes.h"
 #include "tensor/tensor_core.h"
@@ -16,15 +16,15 @@ namespace {
 
 enum Setting : uint8_t { Shape, Repeat, Packed, HalfSplit };
 
-/// A movement between the registers of a warp and its quarter of the lanes.
+/// A transfer between the registers of a warp and its lanes of tensor memory.
 struct Movement {
   MovementShape shape;
   uint32_t registers;
-  bool packed; ///< two 16-bit columns a register
+  bool packed; ///< two 16-bit columns per register
   uint32_t half_split;
   TensorAddress at{0};
 
-  /// Cells of register `index`, `part` 0 or 1 where packed.
+  /// The cell of register `index`; `part` is 0 or 1 if packed.
   Cell cell(uint32_t lane, uint32_t index, uint32_t part) const {
     Cell cell = cell_of(shape, lane, index, half_split);
     if (packed)
@@ -35,7 +35,7 @@ struct Movement {
 
 const std::vector<Operand> &registers_of(const Instruction &in, size_t index) { return in.operands[index].elements; }
 
-/// A warp reaches the 32 lanes of warp % 4. Lane numbers from 0 count within them.
+/// A warp can access 32 lanes, selected by warp % 4. Lanes 0 to 31 are relative to them.
 uint32_t absolute_lane(Warp &warp, uint32_t lane, MovementShape shape) {
   const uint32_t own = warp.index % 4 * TensorMemory::lanes_per_warp;
   const uint32_t within = lane % TensorMemory::lanes_per_warp;
@@ -58,7 +58,7 @@ Movement movement_of(Warp &warp, const Instruction &in, size_t address_operand) 
   return movement;
 }
 
-/// The columns that a movement touches, all lanes of its shape in each: one region, or two for 16x32bx2.
+/// The cells that a movement accesses: one region, or two for 16x32bx2.
 std::vector<TensorRegion> regions_of(const Movement &movement) {
   uint32_t columns = 0;
   const bool halves = movement.shape == MovementShape::Lanes16x32bx2;
@@ -95,8 +95,8 @@ void store_register(TensorMemory &memory, const Movement &movement, uint32_t lan
   }
 }
 
-/// A true dependency on the registers is honoured without tcgen05.wait::ld; overwriting the registers or the
-/// cells is not (PTX ISA 9.7.16.6.4.5). So the values are there at once, and the operation completes late.
+/// Reads of the registers are ordered after the load without tcgen05.wait::ld; writes of the registers or of the cells
+/// are not (PTX ISA 9.7.16.6.4.5). So the registers are written at once, and the operation completes late.
 Outcome load(Warp &warp, const Instruction &in) {
   const Movement movement = movement_of(warp, in, 1);
   AsyncQueue &queue = warp.queue(QueueKind::TensorLoad);
@@ -108,7 +108,7 @@ Outcome load(Warp &warp, const Instruction &in) {
       warp.lanes<uint32_t>(to)[lane] = load_register(*warp.cta.tensor_memory, movement, lane, index);
     });
     warp.wrote(to);
-    begin_register_flight(warp, queue, position, to, false, "tcgen05.wait::ld");
+    mark_register_in_flight(warp, queue, position, to, false, "tcgen05.wait::ld");
   }
   submit_in_order(warp, warp.first_lane(), queue, position, [] {});
   return Outcome::Next;
@@ -144,7 +144,7 @@ Outcome wait_for(Warp &warp, QueueKind kind) {
     return Outcome::Wait;
   warp.clock.tensor_ordered.raise(queue->agent, queue->issued);
   warp.clock.known.happened.raise(queue->agent, queue->issued);
-  end_register_flights(warp, *queue, queue->issued);
+  clear_registers_in_flight(warp, *queue, queue->issued);
   return Outcome::Next;
 }
 
@@ -159,11 +159,10 @@ void decode_shape(Decoder &decoder, const char *packing) {
     decoder.malformed("expected a shape of tcgen05.ld and tcgen05.st");
   const int repeat = decoder.take_one_of({"x1", "x2", "x4", "x8", "x16", "x32", "x64", "x128"});
   if (repeat < 0 || register_count(static_cast<MovementShape>(in.settings[Shape]), 1u << repeat) > 128)
-    decoder.malformed("expected a repetition of at most 128 registers");
+    decoder.malformed("expected a repeat modifier with at most 128 registers");
   in.settings[Repeat] = 1 << repeat;
   in.settings[Packed] = decoder.take(packing);
-  if (!decoder.take("b32"))
-    decoder.malformed("expected .b32");
+  decoder.expect_modifiers({"b32"});
 }
 
 uint32_t decoded_registers(const Instruction &in) {
@@ -203,28 +202,24 @@ Execute decode_store(Decoder &decoder) {
   return store;
 }
 
-Execute decode_wait(Decoder &decoder, Execute execute) {
+template <Execute Function> Execute decode_wait(Decoder &decoder) {
   decoder.expect_sync_aligned();
-  decoder.expect_operands(0, 0);
-  return execute;
+  return decode_without_operands<Function>(decoder);
 }
-
-Execute decode_wait_loads(Decoder &decoder) { return decode_wait(decoder, wait_loads); }
-Execute decode_wait_stores(Decoder &decoder) { return decode_wait(decoder, wait_stores); }
 
 } // namespace
 
 const OpcodeTable &tensor_memory_opcodes() {
   static const OpcodeTable table = {
-      {"tcgen05.alloc", "tensor", decode_tensor_alloc},
-      {"tcgen05.dealloc", "tensor", decode_tensor_dealloc},
-      {"tcgen05.relinquish_alloc_permit", "tensor", decode_tensor_relinquish},
-      {"tcgen05.ld", "tensor", decode_load},
-      {"tcgen05.st", "tensor", decode_store},
-      {"tcgen05.wait::ld", "tensor", decode_wait_loads},
-      {"tcgen05.wait::st", "tensor", decode_wait_stores},
-      {"tcgen05.cp", "tensor", decode_tensor_cp},
-      {"tcgen05.shift", "tensor", decode_tensor_shift},
+      {"tcgen05.alloc", OpcodeGroup::Tensor, decode_tensor_alloc, Targets::Tcgen05},
+      {"tcgen05.dealloc", OpcodeGroup::Tensor, decode_tensor_dealloc, Targets::Tcgen05},
+      {"tcgen05.relinquish_alloc_permit", OpcodeGroup::Tensor, decode_tensor_relinquish, Targets::Tcgen05},
+      {"tcgen05.ld", OpcodeGroup::Tensor, decode_load, Targets::Tcgen05},
+      {"tcgen05.st", OpcodeGroup::Tensor, decode_store, Targets::Tcgen05},
+      {"tcgen05.wait::ld", OpcodeGroup::Tensor, decode_wait<wait_loads>, Targets::Tcgen05},
+      {"tcgen05.wait::st", OpcodeGroup::Tensor, decode_wait<wait_stores>, Targets::Tcgen05},
+      {"tcgen05.cp", OpcodeGroup::Tensor, decode_tensor_cp, Targets::Tcgen05},
+      {"tcgen05.shift", OpcodeGroup::Tensor, decode_tensor_shift, Targets::Tcgen05},
   };
   return table;
 }

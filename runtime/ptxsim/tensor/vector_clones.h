@@ -1,4 +1,4 @@
-// A function compiled once for each vector width, the one to call chosen when the library is loaded.
+// Compiles a function once per vector width; the dynamic linker selects the version for the processor.
 #pragma once
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)

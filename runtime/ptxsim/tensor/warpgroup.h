@@ -16,12 +16,12 @@ struct WarpgroupMma; // tensor/wgmma_opcodes.cpp
 
 inline constexpr uint32_t warpgroup_warps = 4;
 
-/// One wgmma instruction that some warps of the group have executed, and others may still have to.
+/// A wgmma instruction that at least one warp of the group has executed.
 struct WarpgroupStep {
   const Instruction *instruction = nullptr;
   uint32_t arrived = 0;              // warps, as a mask
-  VectorClock happened;              // known to all warps that have arrived
-  VectorClock proxied;               // the same of the async proxy
+  VectorClock happened;              // the accesses that all arrived warps know
+  VectorClock proxied;               // the same for the async proxy
   std::shared_ptr<WarpgroupMma> mma; // of wgmma.mma_async
 
   bool complete() const { return arrived == (1u << warpgroup_warps) - 1; }
@@ -31,11 +31,11 @@ class Warpgroup {
 public:
   /// Records that the warp executes its next wgmma instruction. Traps unless the other warps execute the same one.
   WarpgroupStep &arrive(Warp &warp, const Instruction &in);
-  /// Forgets the leading steps that all warps have executed.
+  /// Removes the oldest steps that all warps have executed.
   void retire();
-  /// Traps if the warp exits although others of the group have executed a wgmma instruction more.
+  /// Traps if the warp exits but other warps of the group have executed another wgmma instruction.
   void check_exit(Warp &warp) const;
-  /// Which warps have not executed the oldest unfinished step; empty if there is none.
+  /// Names the warps that have not executed the oldest step. Empty if no step is incomplete.
   std::string missing(uint32_t first_warp) const;
   const Instruction *oldest() const { return steps.empty() ? nullptr : steps.front().instruction; }
 

@@ -1,15 +1,15 @@
 // wgmma.mma_async, wgmma.fence and its groups (PTX ISA 9.7.15).
 //
-// The four warps of a warpgroup execute each of these instructions together. The simulator runs warps one by one, so a
-// wgmma.mma_async is issued when the last of the four has executed it: the operation then reads A and B once, and all
-// four warps must have known of the writes of A and B when they executed it.
+// The four warps of a warpgroup execute each of these instructions together. The simulator runs one warp at a time, so
+// a wgmma.mma_async is issued when the last of the four executes it. The operation reads A and B once; the writes of A
+// and B must be ordered before the instruction in all four warps.
 //
 // settings of an instruction: the enumerators of Setting, in order; `type` is that of D, `from_type` that of A.
 #include "machine.h"
 #include "opcode.h"
+#include "tensor/in_flight_registers.h"
 #include "tensor/matrix_descriptor.h"
 #include "tensor/operand_matrix.h"
-#include "tensor/register_flight.h"
 #include "tensor/register_matrix.h"
 #include "tensor/tensor_core.h"
 #include "tensor/warpgroup.h"
@@ -26,7 +26,8 @@ constexpr uint32_t fragment_rows = 16; // of a warp
 constexpr uint32_t group_rows = fragment_rows * warpgroup_warps;
 constexpr char wait_name[] = "wgmma.wait_group";
 
-// fp8 on Hopper keeps 13 fraction bits and produces f32 with 13 (measured; PTX leaves it undefined).
+// On Hopper, sums of fp8 products keep 13 fraction bits, and so do their f32 results (measured; PTX does not specify
+// it).
 constexpr int narrow_fraction_bits = 13;
 
 std::optional<NumberFormat> operand_format(Type type) {
@@ -117,7 +118,7 @@ SharedOperand shared_operand(Warp &warp, uint64_t descriptor, Type type, uint32_
   return {decoded.layout, format, rows, 32 / container_bytes(format), !transposed, negate};
 }
 
-/// Registers that other instructions have used need a wgmma.fence first; those still in flight do not.
+/// Traps if other instructions have used the register since the last wgmma.fence. Registers in flight need no fence.
 void check_register(Warp &warp, const Operand &operand, bool is_read) {
   if (warp.in_flight(operand))
     return;
@@ -152,13 +153,13 @@ Warpgroup &warpgroup_of(Warp &warp) {
   return warp.cta.warpgroups[group];
 }
 
-/// The queue of the warpgroup's asynchronous operations: their reads have one agent.
+/// The queue of the operations of the warpgroup, which is the agent of their reads.
 AsyncQueue &group_queue(Warp &warp) {
   Warp &first = *warp.cta.warps[warp.index / warpgroup_warps * warpgroup_warps];
   return warp.cluster.queue(QueueKind::Warpgroup, first, 0);
 }
 
-/// The immediates are those of the instruction, which is one for all warps; descriptors and scale-d are read here.
+/// Reads the descriptors and scale-d, which may differ between the warps, unlike the immediates of the instruction.
 std::shared_ptr<WarpgroupMma> read_operands(Warp &warp, const Instruction &in) {
   auto mma = std::make_shared<WarpgroupMma>();
   mma->instruction = &in;
@@ -179,7 +180,7 @@ std::shared_ptr<WarpgroupMma> read_operands(Warp &warp, const Instruction &in) {
   warp.require(in.operands[3]);
   const uint32_t accumulates = warp.predicate(in.operands[3]);
   if (accumulates != 0 && accumulates != ~0u)
-    warp.trap(trap_kind::divergence, "expected one value of scale-d in all lanes");
+    warp.trap(trap_kind::divergence, "expected the same scale-d in all lanes");
   mma->accumulate = accumulates;
   return mma;
 }
@@ -197,7 +198,7 @@ void check_same_operands(Warp &warp, const WarpgroupMma &first, const WarpgroupM
   expect_equal(warp, "scale-d", first.accumulate, own.accumulate);
 }
 
-/// The last warp has arrived: reads of shared memory are checked against the knowledge of all four.
+/// All warps have arrived: submits the operation and checks its reads against the knowledge of all four.
 void submit(Warp &warp, const WarpgroupStep &step) {
   const std::shared_ptr<WarpgroupMma> mma = step.mma;
   AsyncQueue &queue = group_queue(warp);
@@ -224,14 +225,14 @@ Outcome execute_mma(Warp &warp, const Instruction &in) {
   AsyncQueue &queue = warp.queue(QueueKind::WarpgroupMma);
   const Epoch position = queue.issue(warp.clock.known);
   for (const Operand &operand : own->result())
-    begin_register_flight(warp, queue, position, operand, true, wait_name);
+    mark_register_in_flight(warp, queue, position, operand, true, wait_name);
   if (own->a_in_registers)
     for (const Operand &operand : in.operands[1].elements)
-      begin_register_flight(warp, queue, position, operand, false, wait_name);
+      mark_register_in_flight(warp, queue, position, operand, false, wait_name);
   const uint32_t member = warp.index % warpgroup_warps;
   step.mma->warps[member] = &warp;
   step.mma->positions[member] = position;
-  // What the warp writes from here on must not count as written before the operation.
+  // Later writes of the warp must not be ordered before the operation.
   warp.clock.begin_epoch();
   if (step.complete())
     submit(warp, step);
@@ -240,31 +241,32 @@ Outcome execute_mma(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-Outcome execute_fence(Warp &warp, const Instruction &in) {
+/// Records that the warp executes a wgmma instruction other than wgmma.mma_async.
+void arrive(Warp &warp, const Instruction &in) {
   Warpgroup &group = warpgroup_of(warp);
   group.arrive(warp, in);
   group.retire();
+}
+
+Outcome execute_fence(Warp &warp, const Instruction &in) {
+  arrive(warp, in);
   warp.queue(QueueKind::WarpgroupMma);
-  warp.forget_touched();
+  warp.clear_touched();
   return Outcome::Next;
 }
 
 Outcome execute_commit(Warp &warp, const Instruction &in) {
-  Warpgroup &group = warpgroup_of(warp);
-  group.arrive(warp, in);
-  group.retire();
+  arrive(warp, in);
   AsyncQueue &queue = warp.queue(QueueKind::WarpgroupMma);
   queue.groups.push_back(queue.issued);
   return Outcome::Next;
 }
 
-/// The first try is the warp's arrival; the operations end when all four warps have issued them.
+/// The warp arrives at the first execution. The operations complete only after all four warps have issued them.
 Outcome execute_wait(Warp &warp, const Instruction &in) {
   Fragment &fragment = warp.fragment();
   if (!fragment.ticket) {
-    Warpgroup &group = warpgroup_of(warp);
-    group.arrive(warp, in);
-    group.retire();
+    arrive(warp, in);
     fragment.ticket = 1;
   }
   AsyncQueue &queue = warp.queue(QueueKind::WarpgroupMma);
@@ -273,7 +275,7 @@ Outcome execute_wait(Warp &warp, const Instruction &in) {
     return Outcome::Wait;
   fragment.ticket = 0;
   warp.clock.known.happened.raise(group_queue(warp).agent, through);
-  end_register_flights(warp, queue, through);
+  clear_registers_in_flight(warp, queue, through);
   return Outcome::Next;
 }
 
@@ -344,16 +346,9 @@ Execute decode_mma(Decoder &decoder) {
   return execute_mma;
 }
 
-Execute decode_fence(Decoder &decoder) {
+template <Execute Function> Execute decode_aligned_without_operands(Decoder &decoder) {
   decode_aligned(decoder);
-  decoder.expect_operands(0, 0);
-  return execute_fence;
-}
-
-Execute decode_commit(Decoder &decoder) {
-  decode_aligned(decoder);
-  decoder.expect_operands(0, 0);
-  return execute_commit;
+  return decode_without_operands<Function>(decoder);
 }
 
 Execute decode_wait(Decoder &decoder) {
@@ -368,10 +363,10 @@ Execute decode_wait(Decoder &decoder) {
 
 const OpcodeTable &wgmma_opcodes() {
   static const OpcodeTable table = {
-      {"wgmma.mma_async", "tensor", decode_mma},
-      {"wgmma.fence", "tensor", decode_fence},
-      {"wgmma.commit_group", "tensor", decode_commit},
-      {"wgmma.wait_group", "tensor", decode_wait},
+      {"wgmma.mma_async", OpcodeGroup::Tensor, decode_mma, Targets::Wgmma},
+      {"wgmma.fence", OpcodeGroup::Tensor, decode_aligned_without_operands<execute_fence>, Targets::Wgmma},
+      {"wgmma.commit_group", OpcodeGroup::Tensor, decode_aligned_without_operands<execute_commit>, Targets::Wgmma},
+      {"wgmma.wait_group", OpcodeGroup::Tensor, decode_wait, Targets::Wgmma},
   };
   return table;
 }

@@ -1,11 +1,11 @@
-#include "tma/box_walk.h"
+#include "tma/box_pieces.h"
 
 #include <algorithm>
 
 namespace ptxsim {
 namespace {
 
-/// Longest run of bytes that a swizzle keeps contiguous; dense rows are cut as well, to complete in parts.
+/// The bytes that a swizzle keeps contiguous. Rows without swizzle are divided too, so that a copy completes in parts.
 constexpr uint32_t atom_bytes(Swizzle mode) { return mode == Swizzle::B128Atom32Flip8 ? swizzle_run : 16; }
 
 BoxRow row_at(const TensorMap &map, const Coordinates &coordinates, const std::array<uint32_t, maximum_rank> &index) {
@@ -18,7 +18,7 @@ BoxRow row_at(const TensorMap &map, const Coordinates &coordinates, const std::a
   return row;
 }
 
-/// Moves to the next index, dimension 1 fastest; false after the last.
+/// Advances to the next index, dimension 1 fastest. Returns false after the last one.
 bool advance(const TensorMap &map, std::array<uint32_t, maximum_rank> &index) {
   for (uint32_t i = 1; i < map.rank; ++i) {
     if (++index[i] < tile_count(map, i))
@@ -28,7 +28,7 @@ bool advance(const TensorMap &map, std::array<uint32_t, maximum_rank> &index) {
   return false;
 }
 
-/// Cuts bytes [begin, end) of a row at the multiples of the atom.
+/// Divides bytes [begin, end) of a row at multiples of the atom.
 void append_pieces(std::vector<Piece> &pieces, const TensorMap &map, uint32_t dense, uint64_t global, uint32_t begin,
                    uint32_t end, bool inside) {
   const uint32_t atom = atom_bytes(map.swizzle);

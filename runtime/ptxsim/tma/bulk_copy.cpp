@@ -24,7 +24,7 @@ uint32_t size_of(Warp &warp, const Operand &operand, uint32_t lane) {
   return bytes;
 }
 
-/// Bytes in a row, cut so that a copy can complete in parts.
+/// A copy of consecutive bytes, divided into pieces that may complete separately.
 Transfer linear(uint32_t shared_offset, uint64_t global, uint32_t bytes) {
   constexpr uint32_t piece_bytes = 256;
   Transfer transfer{{}, shared_offset, bytes};
@@ -35,10 +35,10 @@ Transfer linear(uint32_t shared_offset, uint64_t global, uint32_t bytes) {
 
 void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint32_t bytes = size_of(warp, in.operands[2], lane);
-  const MemoryLocation to = locate_bulk(warp, warp.address(in.operands[0], lane), bytes, bulk_alignment, lane);
+  const MemoryLocation to = warp.locate_shared(warp.address(in.operands[0], lane), bytes, bulk_alignment, lane);
   const uint64_t from = warp.address(in.operands[1], lane);
   warp.locate(Space::Global, from, bytes, bulk_alignment, lane, false);
-  const MbarrierPlace mbarrier = locate_mbarrier(warp, in.operands[3], lane);
+  const MbarrierLocation mbarrier = locate_mbarrier(warp, in.operands[3], lane);
   const Transfer transfer = linear(static_cast<uint32_t>(to.offset), from, bytes);
   if (!in.settings[Multicast]) {
     if (mbarrier.cta != to.cta)
@@ -46,13 +46,8 @@ void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
     submit_load(warp, lane, *to.cta, transfer, *mbarrier.cta, mbarrier.offset);
     return;
   }
-  const auto mask = static_cast<uint16_t>(warp.bits(in.operands[4], lane));
-  if (mask == 0 || mask >> warp.cluster.ctas.size())
-    warp.trap_lane(lane, trap_kind::illegal, "expected a multicast mask of CTAs of the cluster");
-  for_each_lane(mask, [&](uint32_t rank) {
-    Cta &cta = *warp.cluster.ctas[rank];
-    submit_load(warp, lane, cta, transfer, cta, mbarrier.offset);
-  });
+  for (Cta *cta : multicast_ctas(warp, in.operands[4], lane))
+    submit_load(warp, lane, *cta, transfer, *cta, mbarrier.offset);
 }
 
 Outcome bulk_load(Warp &warp, const Instruction &in) {
@@ -60,15 +55,21 @@ Outcome bulk_load(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
+/// The reduction of the instruction; null for a plain copy.
+Combine combination(const Instruction &in) {
+  if (in.settings[Operation] < 0)
+    return nullptr;
+  return find_reduction(static_cast<Reduction>(in.settings[Operation]), in.type);
+}
+
 void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint32_t bytes = size_of(warp, in.operands[2], lane);
   const uint64_t to = warp.address(in.operands[0], lane);
   warp.locate(Space::Global, to, bytes, bulk_alignment, lane, true);
-  const MemoryLocation from = locate_bulk(warp, warp.address(in.operands[1], lane), bytes, bulk_alignment, lane);
+  const MemoryLocation from = warp.locate_shared(warp.address(in.operands[1], lane), bytes, bulk_alignment, lane);
   if (from.cta != &warp.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected a source in the shared memory of the issuing CTA");
-  const Combine combine =
-      in.settings[Operation] < 0 ? nullptr : find_reduction(static_cast<Reduction>(in.settings[Operation]), in.type);
+  const Combine combine = combination(in);
   submit_store(warp, lane, linear(static_cast<uint32_t>(from.offset), to, bytes), combine);
 }
 
@@ -77,20 +78,19 @@ Outcome bulk_store(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-/// Shared memory of one CTA to that of another (or a reduction into it), completing on an mbarrier there.
-void share_one(Warp &warp, const Instruction &in, uint32_t lane) {
+/// Copies or reduces shared memory of one CTA into that of another, completing on an mbarrier there.
+void copy_between_ctas(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint32_t bytes = size_of(warp, in.operands[2], lane);
-  const MemoryLocation to = locate_bulk(warp, warp.address(in.operands[0], lane), bytes, bulk_alignment, lane);
-  const MemoryLocation from = locate_bulk(warp, warp.address(in.operands[1], lane), bytes, bulk_alignment, lane);
-  const MbarrierPlace mbarrier = locate_mbarrier(warp, in.operands[3], lane);
+  const MemoryLocation to = warp.locate_shared(warp.address(in.operands[0], lane), bytes, bulk_alignment, lane);
+  const MemoryLocation from = warp.locate_shared(warp.address(in.operands[1], lane), bytes, bulk_alignment, lane);
+  const MbarrierLocation mbarrier = locate_mbarrier(warp, in.operands[3], lane);
   if (mbarrier.cta != to.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected the mbarrier in the CTA of the destination");
   const Mbarrier &object = mbarrier_for_async(warp, *mbarrier.cta, mbarrier.offset, lane);
   const Actor actor = warp.transaction_actor(object);
   warp.check_shared_read(*from.cta, from.offset, bytes, actor, lane);
   warp.check_shared_write(*to.cta, to.offset, bytes, actor, lane);
-  const Combine combine =
-      in.settings[Operation] < 0 ? nullptr : find_reduction(static_cast<Reduction>(in.settings[Operation]), in.type);
+  const Combine combine = combination(in);
   const Origin origin = warp.origin(lane);
   const uint64_t phase = object.phase;
   warp.cluster.async.submit({origin, nullptr, false, [=] {
@@ -102,8 +102,8 @@ void share_one(Warp &warp, const Instruction &in, uint32_t lane) {
                              }});
 }
 
-Outcome bulk_share(Warp &warp, const Instruction &in) {
-  for_each_lane(warp.mask, [&](uint32_t lane) { share_one(warp, in, lane); });
+Outcome bulk_copy_between_ctas(Warp &warp, const Instruction &in) {
+  for_each_lane(warp.mask, [&](uint32_t lane) { copy_between_ctas(warp, in, lane); });
   return Outcome::Next;
 }
 
@@ -142,20 +142,13 @@ Outcome wait_group(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-void decode_policy(Decoder &decoder, size_t index) {
-  const bool hinted = decoder.take("L2::cache_hint");
-  decoder.expect_operands(index + hinted, index + hinted);
-  if (hinted)
-    decoder.source(index, Type::B64);
-}
-
 void decode_addresses_and_size(Decoder &decoder) {
   decoder.address(0);
   decoder.address(1);
   decoder.source(2, Type::B32);
 }
 
-/// Operation and type of a reduction; plain copies have -1.
+/// Decodes the operation and type of a reduction; the operation of a plain copy is -1.
 void decode_operation(Decoder &decoder, bool reduces) {
   decoder.instruction.settings[Operation] = -1;
   if (!reduces)
@@ -165,7 +158,7 @@ void decode_operation(Decoder &decoder, bool reduces) {
   decoder.take("noftz");
   decoder.instruction.type = decoder.take_type();
   if (!find_reduction(operation, decoder.instruction.type))
-    decoder.malformed("expected an operation and type that bulk reductions have");
+    decoder.malformed("expected an operation and type that cp.reduce.async.bulk supports");
 }
 
 Execute decode_to_global(Decoder &decoder, bool reduces) {
@@ -173,7 +166,7 @@ Execute decode_to_global(Decoder &decoder, bool reduces) {
     decoder.malformed("expected .global.shared::cta with .bulk_group");
   decode_operation(decoder, reduces);
   decode_addresses_and_size(decoder);
-  decode_policy(decoder, 3);
+  decode_cache_policy(decoder, 3);
   return bulk_store;
 }
 
@@ -185,7 +178,7 @@ Execute decode_to_shared(Decoder &decoder) {
   size_t next = 4;
   if (decoder.instruction.settings[Multicast])
     decoder.source(next++, Type::B16);
-  decode_policy(decoder, next);
+  decode_cache_policy(decoder, next);
   return bulk_load;
 }
 
@@ -194,7 +187,7 @@ Execute decode_between_ctas(Decoder &decoder, bool reduces) {
   decode_addresses_and_size(decoder);
   decoder.address(3);
   decoder.expect_operands(4, 4);
-  return bulk_share;
+  return bulk_copy_between_ctas;
 }
 
 Execute decode_bulk(Decoder &decoder, bool reduces) {
@@ -214,24 +207,18 @@ Execute decode_copy(Decoder &decoder) { return decode_bulk(decoder, false); }
 Execute decode_reduce(Decoder &decoder) { return decode_bulk(decoder, true); }
 
 Execute decode_prefetch(Decoder &decoder) {
-  if (!decoder.take("L2") || !decoder.take("global"))
-    decoder.malformed("expected .L2.global");
+  decoder.expect_modifiers({"L2", "global"});
   decoder.address(0);
   decoder.source(1, Type::B32);
-  decode_policy(decoder, 2);
+  decode_cache_policy(decoder, 2);
   return bulk_prefetch;
-}
-
-Execute decode_commit(Decoder &decoder) {
-  decoder.expect_operands(0, 0);
-  return commit_group;
 }
 
 Execute decode_wait(Decoder &decoder) {
   decoder.instruction.settings[ReadOnly] = decoder.take("read");
   decoder.expect_operands(1, 1);
   if (decoder.immediate(0) < 0)
-    decoder.malformed("expected a number of groups of at least 0");
+    decoder.malformed("expected a non-negative number of groups");
   return wait_group;
 }
 
@@ -239,11 +226,11 @@ Execute decode_wait(Decoder &decoder) {
 
 const OpcodeTable &bulk_copy_opcodes() {
   static const OpcodeTable table = {
-      {"cp.async.bulk", "tma", decode_copy},
-      {"cp.reduce.async.bulk", "tma", decode_reduce},
-      {"cp.async.bulk.prefetch", "tma", decode_prefetch},
-      {"cp.async.bulk.commit_group", "tma", decode_commit},
-      {"cp.async.bulk.wait_group", "tma", decode_wait},
+      {"cp.async.bulk", OpcodeGroup::Tma, decode_copy},
+      {"cp.reduce.async.bulk", OpcodeGroup::Tma, decode_reduce},
+      {"cp.async.bulk.prefetch", OpcodeGroup::Tma, decode_prefetch},
+      {"cp.async.bulk.commit_group", OpcodeGroup::Tma, decode_without_operands<commit_group>},
+      {"cp.async.bulk.wait_group", OpcodeGroup::Tma, decode_wait},
   };
   return table;
 }

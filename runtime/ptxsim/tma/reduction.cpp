@@ -1,7 +1,7 @@
 #include "tma/reduction.h"
 
 #include "decoder.h"
-#include "tensor/number_format.h"
+#include "small_float.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,28 +9,12 @@
 namespace ptxsim {
 namespace {
 
-/// f16 and bf16 compute in double, which holds the exact sum of two of them, and round once.
-struct Half {
-  uint16_t bits;
-};
-struct BFloat {
-  uint16_t bits;
-};
-
-double widen(Half x) { return to_double(NumberFormat::F16, x.bits); }
-double widen(BFloat x) { return to_double(NumberFormat::BF16, x.bits); }
-void narrow(Half &to, double value) { to.bits = round_to_f16(value); }
-void narrow(BFloat &to, double value) { to.bits = round_to_bf16(value); }
-
-template <class T> constexpr bool is_short_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat>;
-
 template <class T> T sum(T x, T y) {
-  if constexpr (is_short_float<T>) {
-    narrow(x, widen(x) + widen(y));
-    return x;
-  } else {
+  // The precision of double is more than twice that of f16 and bf16, so that rounding twice equals rounding once.
+  if constexpr (is_short_float<T>)
+    return narrow<T>(double(widen(x)) + widen(y));
+  else
     return static_cast<T>(x + y);
-  }
 }
 
 template <class T> bool less(T x, T y) {
@@ -61,32 +45,32 @@ template <class T, T (*Operation)(T, T)> void combine(uint8_t *to, const uint8_t
     store_value<T>(to + at, Operation(load_value<T>(to + at), load_value<T>(from + at)));
 }
 
-struct Row {
+struct ReductionRow {
   Reduction operation;
   Type type;
   Combine combine;
 };
 
-constexpr Row tile_rows_count[] = {
+constexpr ReductionRow reduction_rows[] = {
     {Reduction::Add, Type::U32, combine<uint32_t, sum>},
     {Reduction::Add, Type::S32, combine<uint32_t, sum>},
     {Reduction::Add, Type::U64, combine<uint64_t, sum>},
     {Reduction::Add, Type::F32, combine<float, sum>},
     {Reduction::Add, Type::F64, combine<double, sum>},
-    {Reduction::Add, Type::F16, combine<Half, sum>},
-    {Reduction::Add, Type::BF16, combine<BFloat, sum>},
+    {Reduction::Add, Type::F16, combine<F16, sum>},
+    {Reduction::Add, Type::BF16, combine<BF16, sum>},
     {Reduction::Min, Type::U32, combine<uint32_t, smaller>},
     {Reduction::Min, Type::S32, combine<int32_t, smaller>},
     {Reduction::Min, Type::U64, combine<uint64_t, smaller>},
     {Reduction::Min, Type::S64, combine<int64_t, smaller>},
-    {Reduction::Min, Type::F16, combine<Half, smaller>},
-    {Reduction::Min, Type::BF16, combine<BFloat, smaller>},
+    {Reduction::Min, Type::F16, combine<F16, smaller>},
+    {Reduction::Min, Type::BF16, combine<BF16, smaller>},
     {Reduction::Max, Type::U32, combine<uint32_t, larger>},
     {Reduction::Max, Type::S32, combine<int32_t, larger>},
     {Reduction::Max, Type::U64, combine<uint64_t, larger>},
     {Reduction::Max, Type::S64, combine<int64_t, larger>},
-    {Reduction::Max, Type::F16, combine<Half, larger>},
-    {Reduction::Max, Type::BF16, combine<BFloat, larger>},
+    {Reduction::Max, Type::F16, combine<F16, larger>},
+    {Reduction::Max, Type::BF16, combine<BF16, larger>},
     {Reduction::Inc, Type::U32, combine<uint32_t, increment>},
     {Reduction::Dec, Type::U32, combine<uint32_t, decrement>},
     {Reduction::And, Type::B32, combine<uint32_t, bit_and>},
@@ -99,7 +83,7 @@ constexpr Row tile_rows_count[] = {
 
 bool is_bitwise(Reduction operation) { return operation >= Reduction::And; }
 
-/// Bit operations take any integer type of their width.
+/// The untyped form of an integer type: bitwise operations accept any integer type of their width.
 Type as_bits(Type type) {
   switch (type) {
   case Type::U32:
@@ -117,7 +101,7 @@ Type as_bits(Type type) {
 
 Combine find_reduction(Reduction operation, Type type) {
   const Type wanted = is_bitwise(operation) ? as_bits(type) : type;
-  for (const Row &row : tile_rows_count)
+  for (const ReductionRow &row : reduction_rows)
     if (row.operation == operation && row.type == wanted)
       return row.combine;
   return nullptr;

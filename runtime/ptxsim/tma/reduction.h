@@ -1,4 +1,4 @@
-// Element-wise combinations of the bulk reductions (PTX ISA, cp.reduce.async.bulk and its tensor form).
+// The element-wise operations of cp.reduce.async.bulk and cp.reduce.async.bulk.tensor (PTX ISA 9.7.9.25, 9.7.9.27).
 #pragma once
 
 #include "tma/tensor_map.h"
@@ -7,16 +7,17 @@
 
 namespace ptxsim {
 
+class Decoder;
+
 enum class Reduction : uint8_t { Add, Min, Max, Inc, Dec, And, Or, Xor };
 
-/// The combination for elements of a PTX type, or null where PTX has none.
+/// The reduction of elements of a PTX type, or null if PTX does not define it.
 Combine find_reduction(Reduction operation, Type type);
 
-/// The PTX type that a tensor map's element is reduced as; B8 for elements that have no reduction.
+/// The PTX type in which elements of a tensor map are reduced; B8 for elements without reductions.
 Type reduction_type(TensorElement element);
 
-/// Takes the name of the operation from the modifiers of an instruction ("add", "min", ...).
-class Decoder;
+/// Takes the operation modifier of an instruction (.add, .min, ...). Throws PtxError if there is none.
 Reduction take_reduction(Decoder &decoder);
 
 } // namespace ptxsim

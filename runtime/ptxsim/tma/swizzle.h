@@ -1,4 +1,4 @@
-// Shared-memory swizzles: an exclusive-or on the byte address (PTX ISA, "Swizzling Modes").
+// Shared-memory swizzling modes: an exclusive or on the byte address (PTX ISA, "Swizzling Modes").
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace ptxsim {
 
 enum class Swizzle : uint8_t { None, B32, B64, B128, B128Atom32, B128Atom32Flip8, B128Atom64, B96 };
 
-/// Bytes of the widest row that the pattern can hold; 0 for no swizzle.
+/// The maximum bytes of a row under this swizzle; 0 for no swizzle.
 constexpr uint32_t swizzle_span(Swizzle mode) {
   switch (mode) {
   case Swizzle::None:
@@ -23,8 +23,8 @@ constexpr uint32_t swizzle_span(Swizzle mode) {
   }
 }
 
-/// The address at which the pattern puts the byte that a dense layout has at `address`. It depends on the
-/// absolute address, so a buffer that starts inside a pattern period needs no base offset.
+/// The swizzled address of the byte at `address` of the layout without swizzle. It depends on the absolute address, so
+/// a buffer that does not start at a multiple of the pattern's period needs no base offset.
 constexpr uint32_t swizzled(Swizzle mode, uint32_t address) {
   const uint32_t line = address >> 7;
   switch (mode) {
@@ -47,7 +47,7 @@ constexpr uint32_t swizzled(Swizzle mode, uint32_t address) {
   return address;
 }
 
-/// The longest run, in bytes, that stays contiguous under every pattern.
+/// The number of bytes that every pattern keeps contiguous.
 constexpr uint32_t swizzle_run = 8;
 
 constexpr const char *swizzle_name(Swizzle mode) {

@@ -1,6 +1,6 @@
 // cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and cp.async.bulk.prefetch.tensor (PTX ISA 9.7.9.27).
 //
-// settings of an instruction: the fields of TensorCopyForm, in order.
+// settings of an instruction: the enumerators of Setting, in order.
 #include "decoder.h"
 #include "opcode.h"
 #include "tma/reduction.h"
@@ -12,7 +12,7 @@ namespace {
 enum Setting : uint8_t { Rank, Mode, Multicast, CtaGroup, Operation };
 enum class CopyMode : int32_t { Tile, Gather4 };
 
-/// Shared-memory side of a tensor copy (CUDA programming guide: 128 bytes).
+/// Alignment of the shared memory of a tensor copy (CUDA C++ Programming Guide).
 constexpr uint32_t image_alignment = 128;
 
 void decode_rank_and_mode(Decoder &decoder) {
@@ -48,13 +48,6 @@ void decode_map_operand(Decoder &decoder, size_t index) {
     decoder.source(coordinate, Type::S32);
 }
 
-void decode_cache_policy(Decoder &decoder, size_t index) {
-  const bool hinted = decoder.take("L2::cache_hint");
-  decoder.expect_operands(index + hinted, index + hinted);
-  if (hinted)
-    decoder.source(index, Type::B64);
-}
-
 Coordinates coordinates_of(Warp &warp, const Operand &map, uint32_t lane) {
   Coordinates coordinates{};
   for (size_t i = 0; i < map.elements.size(); ++i) {
@@ -79,7 +72,7 @@ uint32_t image_bytes(const Instruction &in, const TensorMap &map) {
   return gather ? 4 * map.box[0] * element_bytes(map.element) : tile_bytes(map);
 }
 
-/// The image of the copy at `shared_offset`, and where its pieces come from or go to.
+/// The pieces of the copy whose shared memory begins at `shared_offset`.
 Transfer plan(const Instruction &in, const TensorMap &map, const Coordinates &coordinates, uint32_t shared_offset) {
   Transfer transfer;
   transfer.shared_offset = shared_offset;
@@ -90,8 +83,8 @@ Transfer plan(const Instruction &in, const TensorMap &map, const Coordinates &co
   return transfer;
 }
 
-/// With cta_group::2 the mbarrier may be that of the other CTA of the pair, and a multicast signals, in each
-/// pair, the CTA whose rank has the parity of the mbarrier's.
+/// The CTA whose mbarrier a copy to `destination` signals. With cta_group::2 it is, in each pair, the CTA whose rank
+/// has the parity of the rank of `named`.
 Cta &signalled_cta(Warp &warp, const Instruction &in, Cta &destination, Cta &named, uint32_t lane) {
   if (in.settings[CtaGroup] == 2)
     return *warp.cluster.ctas[(destination.rank & ~1u) | (named.rank & 1)];
@@ -102,35 +95,24 @@ Cta &signalled_cta(Warp &warp, const Instruction &in, Cta &destination, Cta &nam
   return destination;
 }
 
-uint32_t multicast_mask(Warp &warp, const Operand &operand, uint32_t lane) {
-  warp.require(operand);
-  const uint32_t mask = static_cast<uint16_t>(warp.bits(operand, lane));
-  if (mask == 0 || mask >> warp.cluster.ctas.size())
-    warp.trap_lane(lane, trap_kind::illegal,
-                   "expected a multicast mask of CTAs of the cluster, got " + std::to_string(mask));
-  return mask;
-}
-
 void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const TensorMap map = read_tensor_map(warp, warp.address(in.operands[1], lane), lane);
   check_map_form(warp, in, map, lane);
   const Coordinates coordinates = coordinates_of(warp, in.operands[1], lane);
   const uint64_t address = warp.address(in.operands[0], lane);
-  const MemoryLocation location = locate_bulk(warp, address, image_bytes(in, map), image_alignment, lane);
+  const MemoryLocation location = warp.locate_shared(address, image_bytes(in, map), image_alignment, lane);
   Transfer transfer = plan(in, map, coordinates, static_cast<uint32_t>(location.offset));
   transfer.rounds_to_tf32 = map.element == TensorElement::TF32;
   check_global_pieces(warp, transfer.pieces, false, lane);
-  const MbarrierPlace mbarrier = locate_mbarrier(warp, in.operands[2], lane);
+  const MbarrierLocation mbarrier = locate_mbarrier(warp, in.operands[2], lane);
   if (!in.settings[Multicast]) {
     submit_load(warp, lane, *location.cta, transfer, signalled_cta(warp, in, *location.cta, *mbarrier.cta, lane),
                 mbarrier.offset);
     return;
   }
-  for_each_lane(multicast_mask(warp, in.operands[3], lane), [&](uint32_t rank) {
-    Cta &destination = *warp.cluster.ctas[rank];
-    submit_load(warp, lane, destination, transfer, signalled_cta(warp, in, destination, *mbarrier.cta, lane),
+  for (Cta *destination : multicast_ctas(warp, in.operands[3], lane))
+    submit_load(warp, lane, *destination, transfer, signalled_cta(warp, in, *destination, *mbarrier.cta, lane),
                 mbarrier.offset);
-  });
 }
 
 Outcome tensor_load(Warp &warp, const Instruction &in) {
@@ -154,7 +136,8 @@ Combine combination(Warp &warp, const Instruction &in, const TensorMap &map, uin
   const Combine combine = find_reduction(static_cast<Reduction>(in.settings[Operation]), type);
   if (!combine)
     warp.trap_lane(lane, trap_kind::descriptor,
-                   std::string("expected an element type that the reduction has, got ") + element_name(map.element));
+                   std::string("expected an element type that the reduction supports, got ") +
+                       element_name(map.element));
   return combine;
 }
 
@@ -166,7 +149,7 @@ void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   if (map.element == TensorElement::TF32)
     warp.unconfirmed("the rounding of a store through a tensor map of element type tf32");
   const uint64_t address = warp.address(in.operands[1], lane);
-  const MemoryLocation location = locate_bulk(warp, address, image_bytes(in, map), image_alignment, lane);
+  const MemoryLocation location = warp.locate_shared(address, image_bytes(in, map), image_alignment, lane);
   if (location.cta != &warp.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected a source in the shared memory of the issuing CTA");
   const Transfer transfer = plan(in, map, coordinates, static_cast<uint32_t>(location.offset));
@@ -179,7 +162,7 @@ Outcome tensor_store(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-/// A prefetch has no visible effect, but its map must be legal.
+/// A prefetch has no effect in the simulator, but its tensor map is checked.
 Outcome tensor_prefetch(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
     check_map_form(warp, in, read_tensor_map(warp, warp.address(in.operands[0], lane), lane), lane);
@@ -232,8 +215,7 @@ Execute decode_reduce(Decoder &decoder) {
 }
 
 Execute decode_prefetch(Decoder &decoder) {
-  if (!decoder.take("L2") || !decoder.take("global"))
-    decoder.malformed("expected .L2.global");
+  decoder.expect_modifiers({"L2", "global"});
   decode_rank_and_mode(decoder);
   decode_map_operand(decoder, 0);
   decode_cache_policy(decoder, 1);
@@ -244,9 +226,9 @@ Execute decode_prefetch(Decoder &decoder) {
 
 const OpcodeTable &tensor_copy_opcodes() {
   static const OpcodeTable table = {
-      {"cp.async.bulk.tensor", "tma", decode_copy},
-      {"cp.reduce.async.bulk.tensor", "tma", decode_reduce},
-      {"cp.async.bulk.prefetch.tensor", "tma", decode_prefetch},
+      {"cp.async.bulk.tensor", OpcodeGroup::Tma, decode_copy},
+      {"cp.reduce.async.bulk.tensor", OpcodeGroup::Tma, decode_reduce},
+      {"cp.async.bulk.prefetch.tensor", OpcodeGroup::Tma, decode_prefetch},
   };
   return table;
 }

@@ -1,6 +1,7 @@
 #include "tma/tensor_map.h"
 
-#include <cstring>
+#include "memory.h"
+#include "tma/tensor_map_encoding.h"
 
 namespace ptxsim {
 namespace {
@@ -17,12 +18,9 @@ constexpr ElementFacts element_facts[] = {
     {"f32.ftz", 4, true},    {"f64", 8, true},        {"bf16", 2, true}, {"b4x16", 0, false},
     {"b4x16_p64", 0, false}, {"b6x16_p32", 0, false}, {"tf32", 4, true}, {"tf32.ftz", 4, true},
 };
-constexpr uint32_t element_codes = 14; // tf32 is f32 with a flag beside the code
+constexpr uint32_t element_codes = 14; // tf32 has the code of f32 and a flag
 
 const ElementFacts &facts(TensorElement element) { return element_facts[static_cast<uint8_t>(element)]; }
-
-// Word offsets of the encoding, in 32-bit words.
-constexpr uint32_t flags_at = 2, stride_low_at = 3, stride_high_at = 7, extent_at = 8, box0_at = 13, box_at = 14;
 
 constexpr uint32_t bits(uint32_t word, uint32_t low, uint32_t count) { return word >> low & ((1u << count) - 1); }
 
@@ -86,11 +84,11 @@ const char *element_name(TensorElement element) { return facts(element).name; }
 bool is_float(TensorElement element) { return facts(element).is_float; }
 
 TensorMap decode_tensor_map(const uint8_t *bytes) {
-  uint32_t words[tensor_map_bytes / 4];
-  std::memcpy(words, bytes, sizeof words);
-  const uint32_t flags = words[flags_at];
+  using namespace tensor_map_encoding;
+  const auto word = [&](uint32_t offset) { return load_value<uint32_t>(bytes + offset); };
+  const uint32_t flags = word(flags_at);
   TensorMap map;
-  map.address = words[0] | static_cast<uint64_t>(words[1]) << 32;
+  map.address = load_value<uint64_t>(bytes);
   map.rank = bits(flags, 4, 3) + 1;
   map.element = decode_element(flags);
   map.interleave = static_cast<Interleave>(bits(flags, 11, 2));
@@ -98,12 +96,12 @@ TensorMap decode_tensor_map(const uint8_t *bytes) {
   map.fill_nan = bits(flags, 15, 1);
   map.stride_bytes[0] = bits(flags, 7, 4) < element_codes ? element_bytes(map.element) : 0;
   for (uint32_t i = 0; i < maximum_rank; ++i) {
-    map.extent[i] = static_cast<uint64_t>(words[extent_at + i]) + 1;
-    map.element_stride[i] = bits(words[box0_at], 3 * i, 3) + 1;
-    map.box[i] = (i == 0 ? words[box0_at] >> 24 : bits(words[box_at], 8 * (i - 1), 8)) + 1;
+    map.extent[i] = static_cast<uint64_t>(word(extent_at + 4 * i)) + 1;
+    map.element_stride[i] = bits(word(box0_at), 3 * i, 3) + 1;
+    map.box[i] = (i == 0 ? word(box0_at) >> 24 : bits(word(box_at), 8 * (i - 1), 8)) + 1;
     if (i > 0)
       map.stride_bytes[i] =
-          (words[stride_low_at + i - 1] | static_cast<uint64_t>(bits(words[stride_high_at], 4 * (i - 1), 4)) << 32)
+          (word(stride_low_at + 4 * (i - 1)) | static_cast<uint64_t>(bits(word(stride_high_at), 4 * (i - 1), 4)) << 32)
           << 4;
   }
   return map;
@@ -129,12 +127,11 @@ std::string tensor_map_unconfirmed(const TensorMap &map) {
   if (element_bytes(map.element) == 0)
     return std::string("the encoding of a tensor map of packed element type ") + element_name(map.element);
   if (map.interleave != Interleave::None)
-    return "the walk of an interleaved tensor map";
+    return "the element order of an interleaved tensor map";
   if (map.swizzle == Swizzle::B96 || map.swizzle == Swizzle::B128Atom32Flip8)
     return std::string("the shared-memory image of swizzle ") + swizzle_name(map.swizzle);
   if (map.element == TensorElement::TF32Ftz || map.element == TensorElement::F32Ftz)
-    return std::string("what a tensor map of element type ") + element_name(map.element) +
-           " does to the numbers it moves";
+    return std::string("the conversion of values by a tensor map of element type ") + element_name(map.element);
   if (map.fill_nan)
     return "the bit pattern of the NaN fill";
   const uint32_t row = map.box[0] * element_bytes(map.element), span = swizzle_span(map.swizzle);

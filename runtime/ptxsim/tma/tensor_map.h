@@ -1,4 +1,4 @@
-// The 128-byte tensor map that TMA instructions read, and the rules of the TMA contract on it.
+// The 128-byte tensor map that TMA instructions read, and the rules that it must satisfy.
 #pragma once
 
 #include "tma/swizzle.h"
@@ -53,17 +53,17 @@ uint32_t element_bytes(TensorElement element);
 const char *element_name(TensorElement element);
 bool is_float(TensorElement element);
 
-/// Reads the fields that ptxas writes for tensormap.replace; the opaque rest is ignored.
+/// Reads the fields that tensormap.replace can write and ignores all other bits, which are opaque.
 TensorMap decode_tensor_map(const uint8_t *bytes);
 
-/// What the map breaks of the encode rules of the CUDA driver API ("Tensor Map Object Management"), as
-/// "expected ..., got ..."; empty if it is legal.
+/// The first rule of the CUDA driver API ("Tensor Map Object Management") that the map violates, as
+/// "expected ..., got ..."; empty if the map is legal.
 std::string tensor_map_violation(const TensorMap &map);
 
-/// The undocumented feature that the map uses; empty if none.
+/// An undocumented feature that the map uses; empty if it uses none.
 std::string tensor_map_unconfirmed(const TensorMap &map);
 
-/// Elements that a tiled copy moves along dimension i: the box thinned by the element stride.
+/// Elements that a tiled copy moves along a dimension: the box extent divided by the element stride, rounded up.
 uint32_t tile_count(const TensorMap &map, uint32_t dimension);
 
 /// Bytes that a tiled copy moves in shared memory and reports to its mbarrier.

@@ -1,4 +1,4 @@
-// Tensor maps that a program makes itself: tensormap.replace, tensormap.cp_fenceproxy, fence.proxy.tensormap, and
+// Tensor maps that a program modifies: tensormap.replace, tensormap.cp_fenceproxy, fence.proxy.tensormap, and
 // their prefetch (PTX ISA 9.7.9.28, 9.7.13.15).
 //
 // settings of an instruction: the enumerators of Setting, in order.
@@ -44,8 +44,7 @@ Execute decode_replace(Decoder &decoder) {
   const auto kind = static_cast<TensorMapField>(field);
   Instruction &in = decoder.instruction;
   in.space = decoder.take_space();
-  if (!decoder.take("b1024"))
-    decoder.malformed("expected .b1024");
+  decoder.expect_modifiers({"b1024"});
   const bool ordinal = kind >= TensorMapField::BoxDim && kind <= TensorMapField::ElementStride;
   in.settings[Field] = field;
   in.settings[HasOrdinal] = ordinal;
@@ -65,7 +64,7 @@ Outcome copy_and_release(Warp &warp, const Instruction &in) {
   const MemoryLocation to =
       warp.locate(Space::Global, warp.address(in.operands[0], lane), tensor_map_bytes, tensor_map_bytes, lane, true);
   const MemoryLocation from =
-      locate_bulk(warp, warp.address(in.operands[1], lane), tensor_map_bytes, tensor_map_bytes, lane);
+      warp.locate_shared(warp.address(in.operands[1], lane), tensor_map_bytes, tensor_map_bytes, lane);
   warp.check_shared_read(*from.cta, from.offset, tensor_map_bytes, warp.actor(), lane);
   std::memcpy(to.bytes, from.bytes, tensor_map_bytes);
   warp.machine.tensor_map_proxy.write(to.offset, in.line);
@@ -73,9 +72,7 @@ Outcome copy_and_release(Warp &warp, const Instruction &in) {
 }
 
 Execute decode_copy(Decoder &decoder) {
-  for (const char *modifier : {"global", "shared::cta", "tensormap::generic", "release", "sync", "aligned"})
-    if (!decoder.take(modifier))
-      decoder.malformed(std::string("expected .") + modifier);
+  decoder.expect_modifiers({"global", "shared::cta", "tensormap::generic", "release", "sync", "aligned"});
   if (decoder.take_one_of({"cta", "cluster", "gpu", "sys"}) < 0)
     decoder.malformed("expected a scope");
   decoder.instruction.converge = Converge::All;
@@ -86,9 +83,6 @@ Execute decode_copy(Decoder &decoder) {
     decoder.malformed("expected size 128");
   return copy_and_release;
 }
-
-/// The maps that the program releases are recorded where they are written.
-Outcome release(Warp &, const Instruction &) { return Outcome::Next; }
 
 Outcome acquire(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
@@ -105,10 +99,9 @@ Execute decode_fence(Decoder &decoder) {
     decoder.malformed("expected .release or .acquire");
   if (decoder.take_one_of({"cta", "cluster", "gpu", "sys"}) < 0)
     decoder.malformed("expected a scope");
-  if (releases) {
-    decoder.expect_operands(0, 0);
-    return release;
-  }
+  // A release needs no action: the writes of tensor maps are recorded when they execute.
+  if (releases)
+    return decode_without_operands<no_operation>(decoder);
   decoder.expect_operands(2, 2);
   decoder.address(0);
   if (decoder.immediate(1) != tensor_map_bytes)
@@ -137,11 +130,11 @@ Execute decode_parameter_prefetch(Decoder &decoder) { return decode_prefetch(dec
 
 const OpcodeTable &tensor_map_opcodes() {
   static const OpcodeTable table = {
-      {"tensormap.replace", "tma", decode_replace},
-      {"tensormap.cp_fenceproxy", "tma", decode_copy},
-      {"fence.proxy.tensormap::generic", "fence", decode_fence},
-      {"prefetch.tensormap", "tma", decode_generic_prefetch},
-      {"prefetch.param.tensormap", "tma", decode_parameter_prefetch},
+      {"tensormap.replace", OpcodeGroup::Tma, decode_replace},
+      {"tensormap.cp_fenceproxy", OpcodeGroup::Tma, decode_copy},
+      {"fence.proxy.tensormap::generic", OpcodeGroup::Fence, decode_fence},
+      {"prefetch.tensormap", OpcodeGroup::Tma, decode_generic_prefetch},
+      {"prefetch.param.tensormap", OpcodeGroup::Tma, decode_parameter_prefetch},
   };
   return table;
 }

@@ -15,37 +15,37 @@ class Cluster;
 class TensorMapProxy {
 public:
   /// The program wrote the map at this global address.
-  void write(uint64_t address, uint32_t line) { written[address] = {line, {}}; }
+  void write(uint64_t address, uint32_t line) { writes[address] = {line, {}}; }
 
-  /// fence.proxy.tensormap::generic.acquire by a warp at this moment.
+  /// A warp executes fence.proxy.tensormap::generic.acquire in this epoch.
   void acquire(uint64_t address, const Cluster *cluster, Agent warp, Epoch epoch) {
-    if (auto found = written.find(address); found != written.end())
-      found->second.acquired.push_back({cluster, warp, epoch});
+    if (auto found = writes.find(address); found != writes.end())
+      found->second.acquires.push_back({cluster, warp, epoch});
   }
 
-  /// The synchronisation that is missing before a warp that knows `happened` may use the map; empty if none.
-  std::string stale(uint64_t address, const Cluster *cluster, const VectorClock &happened) const {
-    const auto found = written.find(address);
-    if (found == written.end())
+  /// An error message if a warp that knows `happened` may not use the map yet, or an empty string.
+  std::string missing_fence(uint64_t address, const Cluster *cluster, const VectorClock &happened) const {
+    const auto found = writes.find(address);
+    if (found == writes.end())
       return "";
-    for (const Acquired &moment : found->second.acquired)
-      if (moment.cluster == cluster && happened[moment.warp] >= moment.epoch)
+    for (const Acquire &acquire : found->second.acquires)
+      if (acquire.cluster == cluster && happened[acquire.warp] >= acquire.epoch)
         return "";
     return "expected fence.proxy.tensormap::generic.acquire before the use of a tensor map that line " +
            std::to_string(found->second.line) + " wrote";
   }
 
 private:
-  struct Acquired {
+  struct Acquire {
     const Cluster *cluster;
     Agent warp;
     Epoch epoch;
   };
-  struct Written {
+  struct Write {
     uint32_t line;
-    std::vector<Acquired> acquired;
+    std::vector<Acquire> acquires;
   };
-  std::map<uint64_t, Written> written;
+  std::map<uint64_t, Write> writes;
 };
 
 } // namespace ptxsim

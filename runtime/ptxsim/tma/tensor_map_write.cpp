@@ -1,20 +1,19 @@
 #include "tma/tensor_map_write.h"
 
 #include "memory.h"
+#include "tma/tensor_map_encoding.h"
 
 namespace ptxsim {
 namespace {
 
-// Byte offsets of the encoding (ptxas' lowering of tensormap.replace).
-constexpr uint32_t flags_at = 0x08, stride_low_at = 0x0c, stride_high_at = 0x1c, extent_at = 0x20, box0_at = 0x34,
-                   box_at = 0x38;
+using namespace tensor_map_encoding;
 
 void set_bits(uint8_t *word_at, uint32_t low, uint32_t count, uint32_t value) {
   const uint32_t mask = ((1u << count) - 1) << low;
   store_value<uint32_t>(word_at, (load_value<uint32_t>(word_at) & ~mask) | (value << low & mask));
 }
 
-std::string range(const char *quantity, uint64_t value, uint64_t least, uint64_t most) {
+std::string range_error(const char *quantity, uint64_t value, uint64_t least, uint64_t most) {
   if (value >= least && value <= most)
     return "";
   return std::string("expected ") + quantity + " of " + std::to_string(least) + " to " + std::to_string(most) +
@@ -26,7 +25,7 @@ void set_stride(uint8_t *map, uint32_t ordinal, uint64_t bytes) {
   set_bits(map + stride_high_at, 4 * ordinal, 4, static_cast<uint32_t>(bytes >> 36));
 }
 
-/// PTX's element codes, as the encoding's code and its tf32 flag.
+/// Writes an element type code of PTX as the code and the tf32 flag of the encoding.
 void set_element(uint8_t *map, uint64_t code) {
   constexpr struct {
     uint8_t code, tf32;
@@ -44,14 +43,14 @@ void set_box(uint8_t *map, uint32_t ordinal, uint64_t value) {
 }
 
 void set_swizzle(uint8_t *map, uint64_t mode) {
-  // Mode 4 is the 96-byte swizzle of sm_103a, a flag of its own.
+  // Mode 4 is the 96-byte swizzle of sm_103a, which has its own flag.
   set_bits(map + flags_at, 13, 2, mode == 4 ? 0 : static_cast<uint32_t>(mode));
   set_bits(map + flags_at, 22, 1, mode == 4);
 }
 
 struct Limits {
   const char *quantity;
-  uint32_t ordinals; // 0: the field takes none
+  uint32_t ordinals; // 0: the field has no ordinal
   uint64_t least, most;
 };
 
@@ -73,10 +72,10 @@ constexpr Limits field_limits[] = {
 
 std::string replace_field(uint8_t *map, TensorMapField field, uint32_t ordinal, uint64_t value) {
   const Limits &limits = field_limits[static_cast<uint8_t>(field)];
-  if (std::string wrong = range(limits.quantity, value, limits.least, limits.most); !wrong.empty())
+  if (std::string wrong = range_error(limits.quantity, value, limits.least, limits.most); !wrong.empty())
     return wrong;
   if (limits.ordinals && ordinal >= limits.ordinals)
-    return range("a dimension", ordinal, 0, limits.ordinals - 1);
+    return range_error("a dimension", ordinal, 0, limits.ordinals - 1);
   switch (field) {
   case TensorMapField::GlobalAddress:
     store_value<uint64_t>(map, value);

@@ -1,4 +1,4 @@
-// Fields of a tensor map as tensormap.replace writes them (PTX ISA 9.7.9.28).
+// The fields of a tensor map that tensormap.replace writes (PTX ISA 9.7.9.28).
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ enum class TensorMapField : uint8_t {
   FillMode
 };
 
-/// Writes one field of the 128 bytes; `ordinal` chooses the dimension where there is one. Values are those of
-/// the instruction: rank counts from zero, strides are bytes, types are PTX's codes. Returns an error message
+/// Writes one field of the 128 bytes. `ordinal` selects the dimension of fields that have one. Values are those of the
+/// instruction: rank counts from zero, strides are in bytes, types are PTX's codes. Returns an error message
 /// ("expected ..., got ..."), or an empty string.
 std::string replace_field(uint8_t *map, TensorMapField field, uint32_t ordinal, uint64_t value);
 

@@ -8,7 +8,7 @@
 namespace ptxsim {
 namespace {
 
-/// Parts of one copy that complete separately, to show a wait that is satisfied by the first bytes.
+/// A copy completes in this many parts, so that a wait that accepts the first bytes alone is detected.
 constexpr size_t copy_parts = 2;
 
 /// To nearest even at ten fraction bits; infinities and NaNs keep their bits (DECISIONS.md, "tf32").
@@ -29,7 +29,7 @@ void round_piece(uint8_t *shared, const Piece &piece) {
   }
 }
 
-void move_in(uint8_t *shared, const std::vector<Piece> &pieces, size_t first, size_t last, bool rounds_to_tf32) {
+void write_shared(uint8_t *shared, const std::vector<Piece> &pieces, size_t first, size_t last, bool rounds_to_tf32) {
   for (size_t i = first; i < last; ++i) {
     const Piece &piece = pieces[i];
     if (piece.inside)
@@ -48,8 +48,8 @@ uint64_t bytes_of(const std::vector<Piece> &pieces, size_t first, size_t last) {
   return bytes;
 }
 
-/// The source bytes, read from shared memory before they are written to global.
-std::vector<uint8_t> gather(const uint8_t *shared, const std::vector<Piece> &pieces) {
+/// Reads the source bytes from shared memory, before they are written to global memory.
+std::vector<uint8_t> read_shared(const uint8_t *shared, const std::vector<Piece> &pieces) {
   std::vector<uint8_t> staged(bytes_of(pieces, 0, pieces.size()));
   uint8_t *to = staged.data();
   for (const Piece &piece : pieces) {
@@ -59,7 +59,7 @@ std::vector<uint8_t> gather(const uint8_t *shared, const std::vector<Piece> &pie
   return staged;
 }
 
-void scatter(const std::vector<uint8_t> &staged, const std::vector<Piece> &pieces, Combine combine) {
+void write_global(const std::vector<uint8_t> &staged, const std::vector<Piece> &pieces, Combine combine) {
   const uint8_t *from = staged.data();
   for (const Piece &piece : pieces) {
     auto *to = reinterpret_cast<uint8_t *>(piece.global_address);
@@ -76,14 +76,15 @@ void scatter(const std::vector<uint8_t> &staged, const std::vector<Piece> &piece
 TensorMap read_tensor_map(Warp &warp, uint64_t address, uint32_t lane) {
   const MemoryLocation location =
       warp.locate(Space::Generic, address, tensor_map_bytes, tensor_map_alignment, lane, false);
-  if (std::string stale = warp.machine.tensor_map_proxy.stale(address, &warp.cluster, warp.clock.known.happened);
-      !stale.empty() && warp.machine.options.checks)
-    warp.trap_lane(lane, trap_kind::race, stale);
+  if (std::string missing =
+          warp.machine.tensor_map_proxy.missing_fence(address, &warp.cluster, warp.clock.known.happened);
+      !missing.empty() && warp.machine.options.checks)
+    warp.trap_lane(lane, trap_kind::race, missing);
   const TensorMap map = decode_tensor_map(location.bytes);
   if (std::string violation = tensor_map_violation(map); !violation.empty())
     warp.trap_lane(lane, trap_kind::descriptor, "the tensor map is illegal: " + violation);
-  if (std::string open = tensor_map_unconfirmed(map); !open.empty())
-    warp.unconfirmed(open);
+  if (std::string feature = tensor_map_unconfirmed(map); !feature.empty())
+    warp.unconfirmed(feature);
   return map;
 }
 
@@ -115,7 +116,7 @@ void submit_load(Warp &warp, uint32_t lane, Cta &destination, const Transfer &tr
   for (size_t first = 0; first < pieces->size(); first += step) {
     const size_t last = std::min(first + step, pieces->size());
     warp.cluster.async.submit({origin, nullptr, false, [=] {
-                                 move_in(to->shared.data(), *pieces, first, last, rounds_to_tf32);
+                                 write_shared(to->shared.data(), *pieces, first, last, rounds_to_tf32);
                                  complete_transactions(origin, *signal, mbarrier_offset, bytes_of(*pieces, first, last),
                                                        phase);
                                }});
@@ -138,11 +139,12 @@ void submit_store(Warp &warp, uint32_t lane, const Transfer &transfer, Combine c
   Cta *const cta = &warp.cta;
   const Origin origin = warp.origin(lane);
   cluster->async.submit({origin, &queue, false, [=, &queue] {
-                           auto staged = std::make_shared<std::vector<uint8_t>>(gather(cta->shared.data(), *pieces));
+                           auto staged =
+                               std::make_shared<std::vector<uint8_t>>(read_shared(cta->shared.data(), *pieces));
                            queue.unread.erase(position);
                            ++cluster->progress;
                            cluster->async.submit({origin, &queue, false, [=, &queue] {
-                                                    scatter(*staged, *pieces, combine);
+                                                    write_global(*staged, *pieces, combine);
                                                     queue.unfinished.erase(position);
                                                     ++cluster->progress;
                                                   }});
@@ -150,11 +152,26 @@ void submit_store(Warp &warp, uint32_t lane, const Transfer &transfer, Combine c
   warp.machine.counters["bulk_store_bytes"] += bytes_of(*pieces, 0, pieces->size());
 }
 
-MemoryLocation locate_bulk(Warp &warp, uint64_t address, uint64_t bytes, uint32_t alignment, uint32_t lane) {
-  return warp.locate_shared(address, bytes, alignment, lane);
+std::vector<Cta *> multicast_ctas(Warp &warp, const Operand &mask, uint32_t lane) {
+  warp.require(mask);
+  const uint32_t ranks = static_cast<uint16_t>(warp.bits(mask, lane));
+  if (ranks == 0 || ranks >> warp.cluster.ctas.size())
+    warp.trap_lane(lane, trap_kind::illegal,
+                   "expected a multicast mask of CTAs of the cluster, got " + std::to_string(ranks));
+  std::vector<Cta *> ctas;
+  for (uint32_t rest = ranks; rest; rest &= rest - 1)
+    ctas.push_back(warp.cluster.ctas[uint32_t(__builtin_ctz(rest))].get());
+  return ctas;
 }
 
-MbarrierPlace locate_mbarrier(Warp &warp, const Operand &operand, uint32_t lane) {
+void decode_cache_policy(Decoder &decoder, size_t index) {
+  const bool hinted = decoder.take("L2::cache_hint");
+  decoder.expect_operands(index + hinted, index + hinted);
+  if (hinted)
+    decoder.source(index, Type::B64);
+}
+
+MbarrierLocation locate_mbarrier(Warp &warp, const Operand &operand, uint32_t lane) {
   const MemoryLocation location = warp.locate_shared(warp.address(operand, lane), 8, 8, lane);
   return {location.cta, static_cast<uint32_t>(location.offset)};
 }

@@ -1,17 +1,17 @@
-// What every bulk copy does: read a checked tensor map, submit loads that complete on an mbarrier and stores that
-// complete in a bulk group.
+// The steps that all bulk copies share: reading a tensor map, submitting loads that complete on an mbarrier and stores
+// that complete in a bulk group.
 #pragma once
 
 #include "lanewise.h"
 #include "machine.h"
-#include "tma/box_walk.h"
+#include "tma/box_pieces.h"
 
 #include <functional>
 #include <memory>
 
 namespace ptxsim {
 
-/// A bulk copy that one lane issues, with the pieces it moves. All pieces are in one CTA-relative shared image.
+/// A bulk copy that one lane issues, as pieces. Their shared addresses are offsets within one CTA.
 struct Transfer {
   std::vector<Piece> pieces;
   uint32_t shared_offset = 0;  // of the image, within its CTA
@@ -19,30 +19,34 @@ struct Transfer {
   bool rounds_to_tf32 = false; // a load through a map of tf32: each f32 becomes the nearest tf32, ties to even
 };
 
-/// Combines the bytes of a piece with the content of global or remote shared memory; null for a plain copy.
+/// Reduces the bytes of a piece into global memory or the shared memory of another CTA; null for a plain copy.
 using Combine = void (*)(uint8_t *to, const uint8_t *from, uint32_t bytes);
 
-/// Decodes the map at a generic address and checks every rule that a device can see. Traps "descriptor".
+/// Decodes the tensor map at a generic address. Traps "descriptor" if the map violates a rule.
 TensorMap read_tensor_map(Warp &warp, uint64_t address, uint32_t lane);
 
 /// Traps unless every piece inside the tensor is in memory that may be read (or written).
 void check_global_pieces(Warp &warp, const std::vector<Piece> &pieces, bool write, uint32_t lane);
 
-/// Global to the shared memory of `destination`, completing on the mbarrier at `mbarrier_offset` of `signalled`.
+/// Submits a copy from global to the shared memory of `destination`, completing on the mbarrier at `mbarrier_offset` of
+/// `signalled`.
 void submit_load(Warp &warp, uint32_t lane, Cta &destination, const Transfer &transfer, Cta &signalled,
                  uint32_t mbarrier_offset);
 
-/// Shared memory of the warp's CTA to global, in the lane's current bulk group.
+/// Submits a copy from the shared memory of the warp's CTA to global memory, in the lane's current bulk group.
 void submit_store(Warp &warp, uint32_t lane, const Transfer &transfer, Combine combine);
 
-/// Places one read or written by a bulk copy: 16-byte aligned parts of shared memory.
-MemoryLocation locate_bulk(Warp &warp, uint64_t address, uint64_t bytes, uint32_t alignment, uint32_t lane);
+/// The CTAs of the cluster that a multicast mask selects. Traps if the mask is empty or selects others.
+std::vector<Cta *> multicast_ctas(Warp &warp, const Operand &mask, uint32_t lane);
 
-/// The CTA and offset of the mbarrier that an operand names.
-struct MbarrierPlace {
+/// Takes .L2::cache_hint and, with it, the cache policy: operand `index`, the last one.
+void decode_cache_policy(Decoder &decoder, size_t index);
+
+/// The CTA and offset of the mbarrier that an operand addresses.
+struct MbarrierLocation {
   Cta *cta = nullptr;
   uint32_t offset = 0;
 };
-MbarrierPlace locate_mbarrier(Warp &warp, const Operand &operand, uint32_t lane);
+MbarrierLocation locate_mbarrier(Warp &warp, const Operand &operand, uint32_t lane);
 
 } // namespace ptxsim
