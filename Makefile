@@ -36,6 +36,7 @@ fuzz: build/venv-fuzz/.installed $(CHECK)/.copied
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py assembly --inputs $(FUZZ_INPUTS) --work build/fuzz-assembly
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py bytecode --inputs $(FUZZ_INPUTS) --work build/fuzz-bytecode
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py programs --inputs $(FUZZ_PROGRAMS) --seed $(SEED) --work build/fuzz-programs
+	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py exits --inputs $(FUZZ_PROGRAMS) --seed $(SEED) --work build/fuzz-exits
 
 mutants: build/venv-test/.installed $(CHECK)/.copied
 	build/venv-test/bin/python $(CHECK)/tests/mutants/compiler.py --count $(MUTANTS) --seed $(SEED)

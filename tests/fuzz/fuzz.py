@@ -1,6 +1,7 @@
 """Feeds one of the readers damaged inputs, or the whole compiler random programs: `python tests/fuzz/fuzz.py assembly`.
 
-`programs` compares what random programs do in three ways (program_fuzz.py); a failure is written to the working folder.
+`programs` and `exits` compare what random programs do in three ways (program_fuzz.py); a failure is written to the
+working folder.
 The readers' inputs are guided by the code that they reach, which needs `atheris` (`pip install atheris`). A run goes in
 rounds, each a process of its own that starts from the inputs that reached new code so far, for a context of MLIR keeps
 every type it has ever seen. An input that breaks a reader ends the run with status 1 and
@@ -19,12 +20,13 @@ import time
 from pathlib import Path
 
 READERS = ("assembly", "bytecode")
+PROGRAMS = ("programs", "exits")
 ROUND = 10_000
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("target", choices=(*READERS, "programs"))
+    parser.add_argument("target", choices=(*READERS, *PROGRAMS))
     parser.add_argument("--inputs", type=int, default=200_000, help="how many inputs to try (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first round or program (default: %(default)s)")
     parser.add_argument("--work", type=Path, help="folder for the corpus and for what breaks (default: a new one)")
@@ -35,9 +37,9 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     given = arguments()
-    if given.target == "programs":
-        work = given.work or Path(tempfile.mkdtemp(prefix="fuzz-programs-"))
-        return importlib.import_module("program_fuzz").main(given.inputs, given.seed, work)
+    if given.target in PROGRAMS:
+        work = given.work or Path(tempfile.mkdtemp(prefix=f"fuzz-{given.target}-"))
+        return importlib.import_module("program_fuzz").main(given.target, given.inputs, given.seed, work)
     if given.input is not None:
         importlib.import_module(given.target).check(given.input.read_bytes())
         print(f"{given.input}: no complaint")

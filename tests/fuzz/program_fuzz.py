@@ -1,7 +1,8 @@
 """Random programs, each by numpy, by the interpreter, and compiled and simulated for both targets: one answer.
 
 `python tests/fuzz/fuzz.py programs --inputs 3000 --seed 1` runs 3,000 programs from seed 1 on; `--inputs 1 --seed N`
-runs the one again and writes it, made as small as it gets, where `--work` says.
+runs the one again and writes it, made as small as it gets, where `--work` says. `exits` in place of `programs` runs
+programs about control flow (random_exits.py).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 from program_text import Program
+from random_exits import random_exits
 from random_program import random_program
 from shrinking import smallest
 
@@ -28,6 +30,7 @@ from tilec.dialect.mlir import context
 from tilec.driver.stages import STAGES
 from tilec.errors import InternalError, TilecError, UnsupportedError
 
+GENERATORS = {"programs": random_program, "exits": random_exits}
 TARGETS = ("sm_100a", "sm_90a")
 # More than any of these programs runs, so that a loop that does not end is found in a second.
 STEP_LIMIT = 2_000_000
@@ -135,8 +138,8 @@ def _difference(program: Program, found: dict[str, np.ndarray], expected: dict[s
     return ""
 
 
-def main(count: int, seed: int, work: Path) -> int:
-    """Runs programs, prints progress, new refusals and failures, and writes one small program per kind of failure.
+def main(kind: str, count: int, seed: int, work: Path) -> int:
+    """Runs programs of a kind, prints progress, new refusals and failures, and writes a small program per failure.
 
     The file `tally` in `work` has the number of programs that agree on all targets and the count of each outcome.
     """
@@ -145,7 +148,7 @@ def main(count: int, seed: int, work: Path) -> int:
     started, failures, agreed = time.monotonic(), 0, 0
     _load_the_compiler()
     for number in range(seed, seed + count):
-        program = random_program(number)
+        program = GENERATORS[kind](number)
         found = outcomes_apart(program)
         agreed += all(outcome.kind == "agreed" for outcome in found)
         for outcome in found:
@@ -209,4 +212,4 @@ def _array(array: np.ndarray) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])))
+    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])))

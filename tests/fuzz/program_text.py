@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,7 +44,7 @@ class Environment:
 
 
 class Left(Exception):
-    """A `break` or `continue` below an `if`, with its operands."""
+    """A `break`, `continue` or `return` below an `if`, with its operands."""
 
     def __init__(self, kind: str, arrays: list[np.ndarray]) -> None:
         super().__init__(kind)
@@ -88,11 +89,11 @@ class Block:
         for step in self.steps:
             step.run(environment)
         arrays = [environment[value] for value in self.operands]
-        if self.end == "break" or (self.end == "continue" and self.leaves):
+        if self.leaves:
             raise Left(self.end, arrays)
         return arrays
 
-    # Whether the terminator belongs to a loop around the `if` that holds the block.
+    # Whether the terminator belongs to a loop or the entry around the `if` that holds the block.
     leaves: bool = False
 
 
@@ -165,7 +166,8 @@ class Program:
         memory = {name: np.asarray(given) for name, given in zip(names, arguments, strict=True)}
         with np.errstate(all="ignore"):
             for block in range(self.grid):
-                self.body.run(Environment(memory, block))
+                with suppress(Left):
+                    self.body.run(Environment(memory, block))
         return self.outputs(arguments)
 
 

@@ -21,13 +21,18 @@ def random_program(seed: int) -> Program:
     source = build.source
     for _ in range(source.choice((1, 1, 2, 3))):
         source.choice((_plain, _plain, _for, _for, _if, _loop, _multiply, _multiply_in_loop))(build, 2)
+    return Program(build.parameters, build.blocks[0], build.grid, random_hints(build), build.sums)
+
+
+def random_hints(build: Builder) -> dict[str, bool | int]:
+    """Some switches of the lowering."""
     hints: dict[str, bool | int] = {}
     for name in ("roles", "pipeline", "tma"):
-        if source.random() < 0.2:
+        if build.source.random() < 0.2:
             hints[name] = False
-    if source.random() < 0.1:
-        hints["warps"] = source.choice((4, 8))
-    return Program(build.parameters, build.blocks[0], build.grid, hints, build.sums)
+    if build.source.random() < 0.1:
+        hints["warps"] = build.source.choice((4, 8))
+    return hints
 
 
 def _element(build: Builder) -> str:
@@ -53,7 +58,7 @@ def _statement(build: Builder, depth: int, slot: Value | None, slots: int) -> No
         _plain(build, depth, slot, slots)
 
 
-class _Inside:
+class Inside:
     """A block that is being filled, with a scope of its own."""
 
     def __init__(self, build: Builder, end: str, values: list[Value] = []) -> None:  # noqa: B006
@@ -78,12 +83,12 @@ def _carried(build: Builder) -> list[Value]:
     return values
 
 
-def _anonymous(build: Builder, values: list[Value]) -> list[Value]:
+def anonymous(build: Builder, values: list[Value]) -> list[Value]:
     """Names of the same types, of which nothing else is known."""
     return [build.value(value.element, value.shape) for value in values]
 
 
-def _slots(build: Builder, counter: Value, slot: Value | None, slots: int) -> tuple[Value, int]:
+def slots_in_loop(build: Builder, counter: Value, slot: Value | None, slots: int) -> tuple[Value, int]:
     """Where the stores of an iteration go."""
     if slot is None:
         return counter, MOST_TRIPS
@@ -95,27 +100,27 @@ def _for(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) 
     source = build.source
     element, trips = source.choice(INTEGERS), source.randrange(MOST_TRIPS + 1)
     no_sign = source.random() < 0.4
-    lower, upper, step = (_scalar_of(build, element, number) for number in _bounds(build, element, no_sign, trips))
+    lower, upper, step = (scalar_of(build, element, number) for number in loop_bounds(build, element, no_sign, trips))
     initial = [build.constant("i32", 0), *_carried(build)]
     counter = build.value(element, ())
-    inner = _anonymous(build, initial)
-    with _Inside(build, "continue", [counter, *inner]) as block:
-        place, many = _slots(build, inner[0], slot, slots)
+    inner = anonymous(build, initial)
+    with Inside(build, "continue", [counter, *inner]) as block:
+        place, many = slots_in_loop(build, inner[0], slot, slots)
         for _ in range(source.choice((0, 1, 1, 2))):
             _statement(build, depth, place, many)
-        block.operands = [_plus_one(build, inner[0]), *(build.want(v.element, v.shape, 2) for v in inner[1:])]
-    results = _anonymous(build, initial)
-    _add_for(build, block, no_sign, (lower, upper, step), counter, initial, inner, results)
+        block.operands = [plus_one(build, inner[0]), *(build.want(v.element, v.shape, 2) for v in inner[1:])]
+    results = anonymous(build, initial)
+    add_for(build, block, no_sign, (lower, upper, step), counter, initial, inner, results)
     for value in results[1:]:
         if source.random() < 0.7:
             store(build, value, slot, slots)
 
 
-def _plus_one(build: Builder, value: Value) -> Value:
+def plus_one(build: Builder, value: Value) -> Value:
     return build.binary("addi", value, build.constant("i32", 1), np.add)
 
 
-def _bounds(build: Builder, element: str, no_sign: bool, trips: int) -> tuple[int, int, int]:
+def loop_bounds(build: Builder, element: str, no_sign: bool, trips: int) -> tuple[int, int, int]:
     """Lower, upper and step of a loop of so many iterations, whose counter never passes the end of its type."""
     bits = ELEMENTS[element].bits
     least, most = (0, 2**bits - 1) if no_sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
@@ -133,7 +138,7 @@ def _bounds(build: Builder, element: str, no_sign: bool, trips: int) -> tuple[in
     return lower, min(most, lower + span + source.randrange(1, step + 1)), step
 
 
-def _scalar_of(build: Builder, element: str, number: int) -> Value:
+def scalar_of(build: Builder, element: str, number: int) -> Value:
     """A number as a constant, as an argument, or from memory."""
     bits = ELEMENTS[element].bits
     signed = (number + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
@@ -158,16 +163,16 @@ def _assignments(inner: list[Value], outer: list[Value]) -> str:
     return ", ".join(f"{one.name} = {other.name}" for one, other in zip(inner, outer, strict=True))
 
 
-def _types(values: list[Value]) -> str:
+def types_of(values: list[Value]) -> str:
     return ", ".join(value.type for value in values)
 
 
-def _results(build: Builder, results: list[Value]) -> str:
+def result_names(build: Builder, results: list[Value]) -> str:
     """The left side of an operation; several results share one name in text."""
     return ", ".join(value.name for value in results)
 
 
-def _add_for(
+def add_for(
     build: Builder,
     block: Block,
     no_sign: bool,
@@ -178,9 +183,9 @@ def _add_for(
     results: list[Value],
 ) -> None:
     lower, upper, step = bounds
-    head = f"{_results(build, results)} = for {'unsigned ' if no_sign else ''}{counter.name} in "
+    head = f"{result_names(build, results)} = for {'unsigned ' if no_sign else ''}{counter.name} in "
     head += f"({lower.name} to {upper.name}, step {step.name}) : {counter.type} "
-    head += f"iter_values({_assignments(inner, initial)}) -> ({_types(results)})"
+    head += f"iter_values({_assignments(inner, initial)}) -> ({types_of(results)})"
     dtype = ELEMENTS[counter.element].dtype
 
     def run(environment: Environment) -> None:
@@ -197,6 +202,8 @@ def _add_for(
             try:
                 carried = block.run(environment)
             except Left as left:
+                if left.kind == "return":
+                    raise
                 carried = left.arrays
         for value, array in zip(results, carried, strict=True):
             environment[value] = array
@@ -210,16 +217,16 @@ def _condition(build: Builder) -> Value:
 
 def _if(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
     condition = _condition(build)
-    results = _anonymous(build, _carried(build))
+    results = anonymous(build, _carried(build))
     blocks = []
     for _ in range(2):
-        with _Inside(build, "yield") as block:
+        with Inside(build, "yield") as block:
             for _ in range(build.source.choice((0, 1))):
                 _statement(build, depth - 1, slot, slots)
             block.operands = [build.want(value.element, value.shape, 2) for value in results]
         blocks.append(block)
-    left = f"{_results(build, results)} = " if results else ""
-    right = f" -> ({_types(results)})" if results else ""
+    left = f"{result_names(build, results)} = " if results else ""
+    right = f" -> ({types_of(results)})" if results else ""
 
     def run(environment: Environment) -> None:
         arrays = blocks[0 if environment[condition] else 1].run(environment)
@@ -235,14 +242,14 @@ def _loop(build: Builder, depth: int, slot: Value | None = None, slots: int = 1)
     """A loop that breaks after a number of iterations or on a condition, and sometimes continues early."""
     source = build.source
     initial = [build.constant("i32", 0), *_carried(build)]
-    inner, results = _anonymous(build, initial), _anonymous(build, initial)
-    most = _scalar_of(build, "i32", source.randrange(MOST_TRIPS))
-    with _Inside(build, "continue", inner) as block:
-        _leave(build, "break", _reached(build, inner[0], most), inner)
-        place, many = _slots(build, inner[0], slot, slots)
+    inner, results = anonymous(build, initial), anonymous(build, initial)
+    most = scalar_of(build, "i32", source.randrange(MOST_TRIPS))
+    with Inside(build, "continue", inner) as block:
+        _leave(build, "break", reached(build, inner[0], most), inner)
+        place, many = slots_in_loop(build, inner[0], slot, slots)
         if source.random() < 0.5:
             _plain(build, depth, place, many)
-        after = _plus_one(build, inner[0])
+        after = plus_one(build, inner[0])
         if source.random() < 0.4:
             _leave(build, "continue", _condition(build), inner, after)
         if source.random() < 0.4:
@@ -251,6 +258,12 @@ def _loop(build: Builder, depth: int, slot: Value | None = None, slots: int = 1)
             _statement(build, depth - 1, place, many)
         block.operands = [after, *(build.want(value.element, value.shape, 2) for value in inner[1:])]
 
+    add_loop(build, block, initial, inner, results)
+    for value in results[1:]:
+        store(build, value, slot, slots)
+
+
+def add_loop(build: Builder, block: Block, initial: list[Value], inner: list[Value], results: list[Value]) -> None:
     def run(environment: Environment) -> None:
         carried = [environment[value] for value in initial]
         while True:
@@ -259,20 +272,20 @@ def _loop(build: Builder, depth: int, slot: Value | None = None, slots: int = 1)
             try:
                 carried = block.run(environment)
             except Left as left:
+                if left.kind == "return":
+                    raise
                 carried = left.arrays
                 if left.kind == "break":
                     break
         for value, array in zip(results, carried, strict=True):
             environment[value] = array
 
-    head = f"{_results(build, results)} = loop iter_values({_assignments(inner, initial)})"
-    head += f" : {_types(inner)} -> {_types(results)}"
-    build.add(Region(head, [block], run, results, [*initial, most], True))
-    for value in results[1:]:
-        store(build, value, slot, slots)
+    head = f"{result_names(build, results)} = loop iter_values({_assignments(inner, initial)})"
+    head += f" : {types_of(inner)} -> {types_of(results)}"
+    build.add(Region(head, [block], run, results, initial, True))
 
 
-def _reached(build: Builder, counter: Value, most: Value) -> Value:
+def reached(build: Builder, counter: Value, most: Value) -> Value:
     result = build.value("i1", ())
     text = "cmpi greater_than_or_equal {0}, {1}, signed : tile<i32> -> tile<i1>"
     return build.compute(text, result, [counter, most], np.greater_equal)
@@ -280,7 +293,7 @@ def _reached(build: Builder, counter: Value, most: Value) -> Value:
 
 def _leave(build: Builder, kind: str, condition: Value, inner: list[Value], after: Value | None = None) -> None:
     """`if` a condition holds, break or continue with values like the carried ones."""
-    with _Inside(build, kind) as block:
+    with Inside(build, kind) as block:
         block.leaves = True
         first = inner[0] if after is None else after
         block.operands = [first, *(build.want(value.element, value.shape, 1) for value in inner[1:])]
@@ -344,20 +357,20 @@ def _multiply_in_loop(build: Builder, depth: int, slot: Value | None = None, slo
     rows, columns, inner_extent = _sizes(build)
     element = source.choice(INTEGERS)
     no_sign, trips = source.random() < 0.3, source.randrange(MOST_TRIPS + 1)
-    bounds = tuple(_scalar_of(build, element, number) for number in _bounds(build, element, no_sign, trips))
+    bounds = tuple(scalar_of(build, element, number) for number in loop_bounds(build, element, no_sign, trips))
     initial = [build.constant("i32", 0), build.want(kind[1], (rows, columns), 1, kind[2])]
-    counter, inner = build.value(element, ()), _anonymous(build, initial)
+    counter, inner = build.value(element, ()), anonymous(build, initial)
     total = MOST_TRIPS * inner_extent * kind[2] * kind[2] + kind[2]
-    with _Inside(build, "continue", [counter, *inner]) as block:
+    with Inside(build, "continue", [counter, *inner]) as block:
         left = _along_k(build, kind[0], (rows, inner_extent), kind[2], inner[0], 1)
         right = _along_k(build, kind[0], (inner_extent, columns), kind[2], inner[0], 0)
         result = multiplied(build, kind, left, right, inner[1], total)
         if source.random() < 0.2:
-            place, many = _slots(build, inner[0], slot, slots)
+            place, many = slots_in_loop(build, inner[0], slot, slots)
             _plain(build, 0, place, many)
-        block.operands = [_plus_one(build, inner[0]), result]
+        block.operands = [plus_one(build, inner[0]), result]
     ends = [build.value("i32", ()), build.value(kind[1], (rows, columns), total)]
-    _add_for(build, block, no_sign, bounds, counter, initial, inner, ends)  # type: ignore[arg-type]
+    add_for(build, block, no_sign, bounds, counter, initial, inner, ends)  # type: ignore[arg-type]
     store(build, _finished(build, ends[1]), slot, slots)
 
 

@@ -91,7 +91,8 @@ def _removed_dead(program: Program) -> bool:
             text = "\n".join(step.lines(""))
             defined = _DEFINED.match(text)
             names = re.findall(r"%\w+", defined[1]) if defined else []
-            if "store_" not in text and "break" not in text and "continue" not in _own(step, text):
+            leaves = "break" in text or "return" in text or "continue" in _own(step, text)
+            if "store_" not in text and not leaves:
                 if all(uses[name] == 1 for name in names):
                     block.steps = [one for one in block.steps if one is not step]
                     return True

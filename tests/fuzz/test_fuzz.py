@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 INPUTS = 1_000
 FIRST_PROGRAM, PROGRAMS, TOGETHER = 2_046, 40, 4
+FIRST_EXITS, EXITS = 1, 20
 
 
 @pytest.mark.parametrize("target", ["assembly", "bytecode"])
@@ -25,8 +26,16 @@ def test_nothing_escapes(target: str) -> None:
 
 @pytest.mark.parametrize("first", range(FIRST_PROGRAM, FIRST_PROGRAM + PROGRAMS, TOGETHER))
 def test_random_programs_have_one_answer(first: int) -> None:
+    _agree("programs", first)
+
+
+@pytest.mark.parametrize("first", range(FIRST_EXITS, FIRST_EXITS + EXITS, TOGETHER))
+def test_random_control_flow_has_one_answer(first: int) -> None:
+    _agree("exits", first)
+
+
+def _agree(kind: str, first: int) -> None:
     programs = importlib.import_module("program_fuzz")
-    random_program = importlib.import_module("random_program").random_program
     for seed in range(first, first + TOGETHER):
-        failed = [one for one in programs.outcomes_apart(random_program(seed)) if one.failed]
-        assert not failed, f"python tests/fuzz/fuzz.py programs --inputs 1 --seed {seed}: {failed}"
+        failed = [one for one in programs.outcomes_apart(programs.GENERATORS[kind](seed)) if one.failed]
+        assert not failed, f"python tests/fuzz/fuzz.py {kind} --inputs 1 --seed {seed}: {failed}"
