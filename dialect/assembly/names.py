@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tilec.dialect.assembly.value_names import ValueNames
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
@@ -35,24 +36,15 @@ _PACKS = {"cuda_tile.reduce": "reduce", "cuda_tile.for": "for"}
 _EXACT = 1 << 53
 
 
-class Names:
+class Names(ValueNames):
     """The names of all values in a kernel."""
 
     def __init__(self, kernel: ir.OpView) -> None:
-        self._given: dict[ir.Value, str] = {}
+        super().__init__()
         self._suggested: dict[ir.Value, str] = {}
-        self._definitions: dict[ir.Value, str] = {}
         self._used: set[str] = set()
         self._conflicts = self._numbers = self._arguments = 0
         self._name_regions(kernel)
-
-    def of(self, value: ir.Value) -> str:
-        """`%name`, or `%name#1` for one of several results."""
-        return self._given[value]
-
-    def results(self, op: ir.Operation) -> str:
-        """The text before ` = `; empty without results."""
-        return self._definitions[op.results[0]] if len(op.results) else ""
 
     def _name_regions(self, op: ir.OpView) -> None:
         for region in op.regions:
@@ -85,12 +77,9 @@ class Names:
             return
         suggestion = self._suggestion(op)
         name = self._unique(suggestion) if suggestion else self._next_number()
+        self._give_results(results, name)
         if len(results) == 1:
-            self._definitions[results[0]] = self._give(results[0], name, suggestion)
-            return
-        for index, value in enumerate(results):
-            self._given[value] = f"%{name}#{index}"
-        self._definitions[results[0]] = f"%{name}:{len(results)}"
+            self._suggested[results[0]] = suggestion
 
     def _suggestion(self, op: ir.Operation) -> str:
         if op.name == "cuda_tile.constant":

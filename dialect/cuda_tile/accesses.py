@@ -44,9 +44,27 @@ def mask_problem(mask: ir.Value | None, pointers: ir.Value) -> str | None:
 def view_problem(op: ir.OpView, tile: ir.Type) -> str | None:
     """The problem with the view, indices or tile of a view access, or None."""
     view = op.view.type
+    return tile_type_problem(view, tile) or index_problem(op) or _packing_problem(view)
+
+
+def tile_type_problem(view: ir.Type, tile: ir.Type, word: str = "tile") -> str | None:
+    """Checks that the tile, or `word`, of a view access has the type of the tiles of the view."""
     if tile != view.tile_type:
-        return f"expects a tile of type {quote(view.tile_type)}, as the view has, but got {quote(tile)}"
-    return index_problem(op) or _packing_problem(view)
+        return f"expects a {word} of type {quote(view.tile_type)}, as the view has, but got {quote(tile)}"
+    return None
+
+
+def element_problem(element: ir.Type, allowed: tuple[str, ...]) -> str | None:
+    """Checks that an access supports an element type."""
+    if spell(element) not in allowed:
+        return f"expects elements of {' or '.join(allowed)}, but got {spell(element)}"
+    return None
+
+
+def unit_stride_problem(tensor: ir.Type, words: str) -> str | None:
+    """Checks that exactly one dimension is contiguous, as the access of several elements at once needs."""
+    count = tensor.strides.count(1)
+    return None if count == 1 else f"{words} need exactly one static unit stride, got {count} in {quote(tensor)}"
 
 
 def index_problem(op: ir.OpView, one_type: bool = True) -> str | None:
@@ -85,9 +103,9 @@ def _packing_problem(view: ir.Type) -> str | None:
     tensor = view.tensor_view
     if spell(tensor.element) != "f4E2M1FN":
         return None
-    unit = [axis for axis, stride in enumerate(tensor.strides) if stride == 1]
-    if len(unit) != 1:
-        return f"f4E2M1FN elements need exactly one static unit stride, got {len(unit)} in {quote(tensor)}"
-    if isinstance(view, GatherScatterViewType) and view.sparse_dim == unit[0]:
+    problem = unit_stride_problem(tensor, "f4E2M1FN elements")
+    if problem is not None:
+        return problem
+    if isinstance(view, GatherScatterViewType) and view.sparse_dim == tensor.strides.index(1):
         return f"sparse_dim {view.sparse_dim} must not be the dimension that packs f4E2M1FN elements"
     return None

@@ -2,11 +2,13 @@
 
 from tilec.dialect.attributes import Booleans
 from tilec.dialect.cuda_tile.accesses import (
+    element_problem,
     inbounds_problem,
     index_problem,
     mask_problem,
     multicast_problem,
     pointee_problem,
+    tile_type_problem,
 )
 from tilec.dialect.cuda_tile.enums import AtomicMode, MemoryOrdering, Scope
 from tilec.dialect.cuda_tile.operation import Operation
@@ -62,11 +64,9 @@ class AtomicCasTkoOp(Operation, name="atomic_cas_tko", opcode=0x07):
     )
 
     def check(self) -> str | None:
-        element = spell(self.cmp.type.element)
-        if element not in _EXCHANGED:
-            return f"expects elements of {' or '.join(_EXCHANGED)}, but got {element}"
         return (
-            _ordering_problem(self)
+            element_problem(self.cmp.type.element, _EXCHANGED)
+            or _ordering_problem(self)
             or mask_problem(self.mask, self.pointers)
             or pointee_problem(self.pointers, self.cmp, "multicast pointer is not supported for atomic_cas")
         )
@@ -121,8 +121,9 @@ class AtomicRedViewTkoOp(Operation, name="atomic_red_view_tko", opcode=0x75, sin
         view, value = self.view.type, self.value.type
         if isinstance(view, GatherScatterViewType):
             return f"expects a partition_view or a strided_view, but got {quote(view)}"
-        if value != view.tile_type:
-            return f"expects a value of type {quote(view.tile_type)}, as the view has, but got {quote(value)}"
+        problem = tile_type_problem(view, value, "value")
+        if problem is not None:
+            return problem
         if self.memory_ordering_semantics != "relaxed":
             return f"memory ordering semantics must be relaxed, but got: {self.memory_ordering_semantics}"
         if self.memory_scope == "sys":

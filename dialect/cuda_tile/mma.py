@@ -48,18 +48,17 @@ def _shape_problem(lhs: TileType, rhs: TileType, acc: TileType) -> str | None:
         return f"expects tiles of rank 2 or 3, but got {spell(lhs)}"
     if lhs.rank == 3 and not lhs.shape[0] == rhs.shape[0] == acc.shape[0]:
         return f"expects equal batch dimensions, but got {spell(lhs)}, {spell(rhs)} and {spell(acc)}"
-    if lhs.shape[-1] != rhs.shape[-2]:
-        return (
-            f"expects dim {lhs.rank - 1} of lhs ({lhs.shape[-1]}) to equal dim {rhs.rank - 2} of rhs ({rhs.shape[-2]})"
-        )
-    if lhs.shape[-2] != acc.shape[-2]:
-        return (
-            f"expects dim {lhs.rank - 2} of lhs ({lhs.shape[-2]}) to equal dim {acc.rank - 2} of acc ({acc.shape[-2]})"
-        )
-    if rhs.shape[-1] != acc.shape[-1]:
-        return (
-            f"expects dim {rhs.rank - 1} of rhs ({rhs.shape[-1]}) to equal dim {acc.rank - 1} of acc ({acc.shape[-1]})"
-        )
+    for (name, tile, axis), (other_name, other, other_axis) in (
+        (("lhs", lhs, -1), ("rhs", rhs, -2)),
+        (("lhs", lhs, -2), ("acc", acc, -2)),
+        (("rhs", rhs, -1), ("acc", acc, -1)),
+    ):
+        extent, expected = tile.shape[axis], other.shape[other_axis]
+        if extent != expected:
+            return (
+                f"expects dim {tile.rank + axis} of {name} ({extent})"
+                f" to equal dim {other.rank + other_axis} of {other_name} ({expected})"
+            )
     return None
 
 

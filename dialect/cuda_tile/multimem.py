@@ -3,7 +3,15 @@
 import math
 
 from tilec.dialect.attributes import Booleans
-from tilec.dialect.cuda_tile.accesses import INDEX_RUNS, inbounds_problem, index_problem, ordering_problem
+from tilec.dialect.cuda_tile.accesses import (
+    INDEX_RUNS,
+    element_problem,
+    inbounds_problem,
+    index_problem,
+    ordering_problem,
+    tile_type_problem,
+    unit_stride_problem,
+)
 from tilec.dialect.cuda_tile.enums import MemoryOrdering, MultimemReduction, Scope
 from tilec.dialect.cuda_tile.operation import Operation
 from tilec.dialect.cuda_tile.sets import AnyTile, IntegerTile, PartitionView, Token
@@ -20,11 +28,14 @@ def _problem(op: ir.OpView, tile: ir.Type, words: str, orderings: tuple[str, ...
     view = op.view.type
     if view.tensor_view.attribute != "multicast":
         return f"expects a view over a multicast tensor_view, but got {quote(view)}"
-    if spell(view.element) not in _ELEMENTS:
-        return f"expects elements of {' or '.join(_ELEMENTS)}, but got {spell(view.element)}"
-    if tile != view.tile_type:
-        return f"expects a tile of type {quote(view.tile_type)}, as the view has, but got {quote(tile)}"
-    return _half_problem(view) or ordering_problem(op, words, orderings) or index_problem(op) or inbounds_problem(op)
+    return (
+        element_problem(view.element, _ELEMENTS)
+        or tile_type_problem(view, tile)
+        or _half_problem(view)
+        or ordering_problem(op, words, orderings)
+        or index_problem(op)
+        or inbounds_problem(op)
+    )
 
 
 def _half_problem(view: PartitionViewType) -> str | None:
@@ -34,10 +45,7 @@ def _half_problem(view: PartitionViewType) -> str | None:
     count = math.prod(view.tile_shape)
     if count % 2:
         return f"expects a tile of a multiple of 4 bytes, but got {count} element(s) of 16 bits"
-    unit = sum(stride == 1 for stride in view.tensor_view.strides)
-    if unit != 1:
-        return f"views of f16 or bf16 need exactly one static unit stride, got {unit} in {quote(view.tensor_view)}"
-    return None
+    return unit_stride_problem(view.tensor_view, "views of f16 or bf16")
 
 
 def _reduction_problem(op: ir.OpView, float_kinds: tuple[str, ...]) -> str | None:

@@ -23,6 +23,7 @@ from tilec.dialect.cuda_tile.type_rules import (
     traversal_problem,
 )
 from tilec.dialect.mlir import ir
+from tilec.dialect.parameterless import parameterless
 from tilec.dialect.spelling import spell
 
 
@@ -309,15 +310,10 @@ class TokenType(CudaTile.Type, name="token"):
 
     @classmethod
     def get(cls, context: ir.Context | None = None) -> "TokenType":
-        return _token(ir.Context.current if context is None else context)
+        return parameterless(cls, "cuda_tile.token", context)
 
     def spelled(self) -> str:
         return "token"
-
-
-@cached
-def _token(context: ir.Context) -> TokenType:
-    return TokenType(ir.DynamicType.get("cuda_tile.token", [], context))
 
 
 def _remade(type: ir.Type) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tilec.dialect.assembly.value_names import ValueNames
 from tilec.dialect.mlir import ir
 
 _RESULTS = {
@@ -17,35 +18,26 @@ _RESULTS = {
 }
 
 
-class StageNames:
+class StageNames(ValueNames):
     """The names of the values and blocks of a kernel."""
 
     def __init__(self, kernel: ir.Operation) -> None:
-        self._values: dict[ir.Value, str] = {}
-        self._definitions: dict[ir.Value, str] = {}
+        super().__init__()
         self._blocks: dict[ir.Block, str] = {}
         self._counts: dict[str, int] = {}
         self._used: set[str] = set()
         self._name_regions(kernel)
 
-    def of(self, value: ir.Value) -> str:
-        """`%name`, or `%name#1` for one of several results."""
-        return self._values[value]
-
     def block(self, block: ir.Block) -> str:
         """`^bb1`."""
         return self._blocks[block]
-
-    def results(self, op: ir.Operation) -> str:
-        """The text before ` = `; empty without results."""
-        return self._definitions[op.results[0]] if len(op.results) else ""
 
     def _name_regions(self, op: ir.Operation) -> None:
         for region in op.regions:
             for index, block in enumerate(region.blocks):
                 self._blocks[block] = f"^bb{index}"
                 for argument in block.arguments:
-                    self._values[argument] = f"%{self._unique('arg', numbered=True)}"
+                    self._given[argument] = f"%{self._unique('arg', numbered=True)}"
                 for inner in block.operations:
                     self._name_results(inner.operation)
                     self._name_regions(inner.operation)
@@ -56,9 +48,7 @@ class StageNames:
             return
         name = constant_name(op) if op.name == "arith.constant" else _RESULTS.get(op.name, "")
         name = self._unique(name) if name else self._unique("", numbered=True)
-        self._definitions[results[0]] = f"%{name}" if len(results) == 1 else f"%{name}:{len(results)}"
-        for index, value in enumerate(results):
-            self._values[value] = f"%{name}" if len(results) == 1 else f"%{name}#{index}"
+        self._give_results(results, name)
 
     def _unique(self, name: str, numbered: bool = False) -> str:
         while True:

@@ -24,7 +24,9 @@ def slot_results(buffers: Sequence[ir.Type]) -> list[ir.Type | None]:
     return [*buffers, *[None] * (MAXIMUM_BUFFERS - len(buffers))]
 
 
-def _buffers_of(channel: ir.Type) -> dict[str, list[ir.Type]]:
+def _slot_types(operands: Mapping[str, Sequence[ir.Value]]) -> dict[str, list[ir.Type]]:
+    """The types of the results of put_begin and get: the buffers of their channel."""
+    channel = operands["channel"][0].type
     buffers = channel.buffers if isinstance(channel, ChannelType) else []
     return {name: [buffer] for name, buffer in zip(_SLOT, buffers, strict=False)}
 
@@ -83,10 +85,7 @@ class PutBeginOp(Operation, name="put_begin"):
     first_round: Flag
     assembly = "$channel{ $first_round} attr-dict : type($channel)"
     rules = [_slot_of_channel]
-
-    @staticmethod
-    def result_types(operands: Mapping[str, Sequence[ir.Value]]) -> dict[str, list[ir.Type]]:
-        return _buffers_of(operands["channel"][0].type)
+    result_types = staticmethod(_slot_types)
 
 
 class PutCommitOp(Operation, name="put_commit"):
@@ -108,10 +107,7 @@ class GetOp(Operation, name="get"):
     consumer: Int32
     assembly = "$channel consumer $consumer attr-dict : type($channel)"
     rules = [_slot_of_channel, _known_consumer]
-
-    @staticmethod
-    def result_types(operands: Mapping[str, Sequence[ir.Value]]) -> dict[str, list[ir.Type]]:
-        return _buffers_of(operands["channel"][0].type)
+    result_types = staticmethod(_slot_types)
 
 
 class ReleaseOp(Operation, name="release"):

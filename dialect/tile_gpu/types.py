@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from tilec.dialect.cache import cached
 from tilec.dialect.constraints import DenseArray, Unconstrained, keyword
 from tilec.dialect.mlir import ir
+from tilec.dialect.parameterless import parameterless
 from tilec.dialect.tile_gpu.namespace import TileGpu
 
 SHARED, TENSOR = "shared", "tensor"
@@ -72,12 +73,7 @@ class TensorMapType(TileGpu.Type, name="tensor_map"):
 
     @classmethod
     def get(cls, context: ir.Context | None = None) -> "TensorMapType":
-        return _tensor_map(ir.Context.current if context is None else context)
+        return parameterless(cls, "tile_gpu.tensor_map", context)
 
     def spelled(self) -> str:
         return "tensor_map"
-
-
-@cached
-def _tensor_map(context: ir.Context) -> TensorMapType:
-    return TensorMapType(ir.DynamicType.get("tile_gpu.tensor_map", [], context))
