@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilec.ast_to_tile.registry import HANDLERS
+from tilec.ast_to_tile.tracer import EXPRESSIONS, STATEMENTS
 from tilec.dialect.rule_table import RuleTable
 from tilec.lowering.gpu_to_ptx.registry import RULES as LOWERINGS
 from tilec.lowering.tile_to_gpu.converts import RULES as CONVERSIONS
@@ -29,4 +30,5 @@ def test_a_second_entry_is_refused_and_both_are_named():
 
 
 def test_all_registries_are_such_tables():
-    assert all(isinstance(table, RuleTable) for table in (HANDLERS, CONVERSIONS, LOWERINGS, MEANINGS))
+    tables = (HANDLERS, EXPRESSIONS, STATEMENTS, CONVERSIONS, LOWERINGS, MEANINGS)
+    assert all(isinstance(table, RuleTable) for table in tables)

@@ -9,7 +9,7 @@ from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.convert import astype, signedness
 from tilec.ast_to_tile.emitter import AttributeValue, Emitter
 from tilec.ast_to_tile.fold import fold_numbers, fold_typed
-from tilec.ast_to_tile.registry import implements
+from tilec.ast_to_tile.registry import implements, implements_each
 from tilec.ast_to_tile.shape import common_shape, operand
 from tilec.ast_to_tile.values import (
     KernelValue,
@@ -301,16 +301,11 @@ _BINARY: dict[Callable[..., object], str] = {
 }
 
 
-def _binary(name: str) -> Callable[..., Operand]:
-    def build(emitter: Emitter, x: KernelValue, y: KernelValue, **options: KernelValue) -> Operand:
-        return binary(emitter, name, x, y, **options)
-
-    build.__qualname__ = f"_binary({name})"
-    return build
+def _binary(name: str, emitter: Emitter, x: KernelValue, y: KernelValue, **options: KernelValue) -> Operand:
+    return binary(emitter, name, x, y, **options)
 
 
-for _function, _name in _BINARY.items():
-    implements(_function)(_binary(_name))
+implements_each(_BINARY, _binary)
 
 
 @implements(language.divmod, divmod)

@@ -10,7 +10,7 @@ from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.emitter import Emitter, tile_type
 from tilec.ast_to_tile.memory import access_attributes, to_index_shape
 from tilec.ast_to_tile.pointers import addresses
-from tilec.ast_to_tile.registry import implements
+from tilec.ast_to_tile.registry import implements, implements_each
 from tilec.ast_to_tile.values import Array, KernelValue, Tile, describe, is_number
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.language import atomic as language
@@ -67,32 +67,28 @@ def _check_same_type(update: KernelValue, target: Array) -> None:
         )
 
 
-def _update(kind: Update) -> Callable[..., Tile]:
-    def build(
-        emitter: Emitter,
-        array: KernelValue,
-        indices: KernelValue,
-        update: KernelValue,
-        check_bounds: KernelValue,
-        **options: KernelValue,
-    ) -> Tile:
-        target = _target(array, kind.elements)
-        pointers, shape, mask = addresses(emitter, target, indices, None, check_bounds)
-        if kind.same_type:
-            _check_same_type(update, target)
-        value = to_index_shape(emitter, update, "update", target.dtype, shape)
-        operands = [pointers, value.value, mask and mask.value, None]
-        results = [tile_type(target.dtype, shape), TokenType.get()]
-        attributes = access_attributes(options, ORDERS) | {"mode": kind.mode(target.dtype)}
-        made = emitter.build("atomic_rmw_tko", operands, results, attributes)
-        return Tile(made.results[0], target.dtype, shape)
-
-    build.__qualname__ = f"_update({kind.signed})"
-    return build
+def _update(
+    kind: Update,
+    emitter: Emitter,
+    array: KernelValue,
+    indices: KernelValue,
+    update: KernelValue,
+    check_bounds: KernelValue,
+    **options: KernelValue,
+) -> Tile:
+    target = _target(array, kind.elements)
+    pointers, shape, mask = addresses(emitter, target, indices, None, check_bounds)
+    if kind.same_type:
+        _check_same_type(update, target)
+    value = to_index_shape(emitter, update, "update", target.dtype, shape)
+    operands = [pointers, value.value, mask and mask.value, None]
+    results = [tile_type(target.dtype, shape), TokenType.get()]
+    attributes = access_attributes(options, ORDERS) | {"mode": kind.mode(target.dtype)}
+    made = emitter.build("atomic_rmw_tko", operands, results, attributes)
+    return Tile(made.results[0], target.dtype, shape)
 
 
-for _function, _kind in _UPDATES.items():
-    implements(_function)(_update(_kind))
+implements_each(_UPDATES, _update)
 
 
 @implements(language.atomic_cas)

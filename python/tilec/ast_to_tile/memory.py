@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.convert import check_implicit, implicit, to_dtype
 from tilec.ast_to_tile.emitter import AttributeValue, Emitter, tile_type
 from tilec.ast_to_tile.pointers import addresses
-from tilec.ast_to_tile.registry import implements
+from tilec.ast_to_tile.registry import implements, implements_each
 from tilec.ast_to_tile.shape import broadcast, operand, reshape
 from tilec.ast_to_tile.values import Array, KernelValue, Operand, Shape, Tile, TiledView, TypedConstant, describe
 from tilec.ast_to_tile.view import tile_view, tiles_along
@@ -27,7 +27,14 @@ LOAD_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.ACQUIRE)
 STORE_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.RELEASE)
 
 
-def _grid(emitter: Emitter, operation: str, axis: KernelValue) -> Tile:
+# The operation with the three coordinates or extents.
+_GRID: dict[Callable[..., object], str] = {
+    language.bid: "get_tile_block_id",
+    language.num_blocks: "get_num_tile_blocks",
+}
+
+
+def _grid(operation: str, emitter: Emitter, axis: KernelValue) -> Tile:
     at = arguments.constant_int(axis, "axis")
     if not 0 <= at <= 2:
         raise BadArgument("axis", f"expected 0, 1 or 2, got {at}")
@@ -35,14 +42,7 @@ def _grid(emitter: Emitter, operation: str, axis: KernelValue) -> Tile:
     return Tile(made.results[at], datatypes.int32, ())
 
 
-@implements(language.bid)
-def _bid(emitter: Emitter, axis: KernelValue) -> Tile:
-    return _grid(emitter, "get_tile_block_id", axis)
-
-
-@implements(language.num_blocks)
-def _num_blocks(emitter: Emitter, axis: KernelValue) -> Tile:
-    return _grid(emitter, "get_num_tile_blocks", axis)
+implements_each(_GRID, _grid)
 
 
 @implements(language.num_tiles)

@@ -9,8 +9,8 @@ from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.arith import binary, compare, float_attributes, select
 from tilec.ast_to_tile.convert import to_dtype
-from tilec.ast_to_tile.emitter import Emitter, element_attribute, tile_type
-from tilec.ast_to_tile.registry import implements
+from tilec.ast_to_tile.emitter import AttributeValue, Emitter, element_attribute, tile_type
+from tilec.ast_to_tile.registry import implements, implements_each
 from tilec.ast_to_tile.shape import broadcast, common_shape, iota, reshape
 from tilec.ast_to_tile.values import KernelValue, Number, Shape, Tile, describe, function_name, is_number
 from tilec.dialect.mlir import ir
@@ -28,16 +28,29 @@ def reduce_axis(
 ) -> list[Tile]:
     """Reduces several tiles of one shape along `axis` in one operation."""
     shape = tiles[0].shape[:axis] + tiles[0].shape[axis + 1 :]
+    return combined_along(emitter, "reduce", tiles, shape, identities, {"dim": axis}, combine)
+
+
+def combined_along(
+    emitter: Emitter,
+    operation: str,
+    tiles: Sequence[Tile],
+    shape: Shape,
+    identities: Sequence[Number],
+    attributes: dict[str, AttributeValue],
+    combine: Combine,
+) -> list[Tile]:
+    """The results, of one shape, of a `reduce` or `scan` of several tiles, whose body is `combine`."""
     results = [tile_type(tile.dtype, shape) for tile in tiles]
     values = [element_attribute(value, tile.dtype) for value, tile in zip(identities, tiles, strict=True)]
-    attributes = {"dim": axis, "identities": ir.ArrayAttr.get(values)}
-    made = emitter.build("reduce", [[tile.value for tile in tiles]], [results], attributes)
-    fill_body(emitter, made, tiles, combine)
+    attributes = attributes | {"identities": ir.ArrayAttr.get(values)}
+    made = emitter.build(operation, [[tile.value for tile in tiles]], [results], attributes)
+    _fill_body(emitter, made, tiles, combine)
     return [Tile(value, tile.dtype, shape) for value, tile in zip(made.results, tiles, strict=True)]
 
 
-def fill_body(emitter: Emitter, made: ir.Operation, tiles: Sequence[Tile], combine: Combine) -> None:
-    """Builds the body of a `reduce` or `scan`: the scalars of `combine`, then `yield`."""
+def _fill_body(emitter: Emitter, made: ir.Operation, tiles: Sequence[Tile], combine: Combine) -> None:
+    """The scalars of `combine`, then `yield`."""
     types = [tile_type(tile.dtype) for tile in tiles for _ in range(2)]
     location = emitter.locate()
     block = ir.Block.create_at_start(made.regions[0], types, [location] * len(types))
@@ -66,7 +79,7 @@ def _limits(dtype: DType) -> tuple[Number, Number]:
     return (-inf, inf) if dtype.is_float else dtype.range
 
 
-IDENTITIES: dict[str, Callable[[DType], Number]] = {
+_IDENTITIES: dict[str, Callable[[DType], Number]] = {
     "add": lambda dtype: 0,
     "mul": lambda dtype: 1,
     "max": lambda dtype: _limits(dtype)[0],
@@ -74,33 +87,29 @@ IDENTITIES: dict[str, Callable[[DType], Number]] = {
 }
 
 
-def _reduced(
-    emitter: Emitter,
-    name: str,
-    x: KernelValue,
-    axis: KernelValue,
-    keepdims: KernelValue,
-    options: dict[str, KernelValue],
+def _reduction(
+    name: str, emitter: Emitter, x: KernelValue, axis: KernelValue, keepdims: KernelValue, **options: KernelValue
 ) -> Tile:
     tile = reducible(emitter, x)
     axes = _axes(axis, len(tile.shape))
     shape = _kept(tile.shape, axes, keepdims)
-    check_options(name, tile.dtype, options)
-    identity = IDENTITIES[name](tile.dtype)
+    identity, combine = operation_combination(emitter, name, tile.dtype, options)
     # Reducing the last axis first keeps the indices of the remaining axes.
     for at in sorted(axes, reverse=True):
-        (tile,) = reduce_axis(
-            emitter, [tile], [identity], at, lambda x, y: [binary(emitter, name, x[0], y[0], **options)]
-        )
+        (tile,) = reduce_axis(emitter, [tile], [identity], at, combine)
     return reshape(emitter, tile, shape)
 
 
-def check_options(name: str, dtype: DType, options: dict[str, KernelValue]) -> None:
-    """Checks the options at the call, before the body is built."""
+def operation_combination(
+    emitter: Emitter, name: str, dtype: DType, options: dict[str, KernelValue]
+) -> tuple[Number, Combine]:
+    """The identity and body of a reduction by a binary operation; raises TileTypeError for unsuitable options."""
+    # Checked at the call, before the body is built.
     if dtype.is_float:
         float_attributes(name, dtype, options, ("nearest_even", "zero", "negative_inf", "positive_inf"))
     elif options.get("rounding_mode") is not None or options.get("flush_to_zero"):
         raise TileTypeError(f"rounding_mode and flush_to_zero are for floats, got {dtype}")
+    return _IDENTITIES[name](dtype), lambda x, y: [binary(emitter, name, x[0], y[0], **options)]
 
 
 def reducible(emitter: Emitter, x: KernelValue) -> Tile:
@@ -120,39 +129,14 @@ _REDUCTIONS: dict[Callable[..., object], str] = {
 }
 
 
-def _reduction(name: str) -> Callable[..., Tile]:
-    def build(
-        emitter: Emitter, x: KernelValue, axis: KernelValue, keepdims: KernelValue, **options: KernelValue
-    ) -> Tile:
-        return _reduced(emitter, name, x, axis, keepdims, options)
-
-    build.__qualname__ = f"_reduction({name})"
-    return build
-
-
-for _function, _name in _REDUCTIONS.items():
-    implements(_function)(_reduction(_name))
+implements_each(_REDUCTIONS, _reduction)
 
 # The comparison that is true for the element whose index is returned.
 _INDEX_REDUCTIONS: dict[Callable[..., object], str] = {language.argmax: "gt", language.argmin: "lt"}
 
 
-def _index_reduction(better: str) -> Callable[..., Tile]:
-    def build(
-        emitter: Emitter, x: KernelValue, axis: KernelValue, keepdims: KernelValue, propagate_nan: KernelValue
-    ) -> Tile:
-        return _position(emitter, better, x, axis, keepdims, propagate_nan)
-
-    build.__qualname__ = f"_index_reduction({better})"
-    return build
-
-
-for _function, _name in _INDEX_REDUCTIONS.items():
-    implements(_function)(_index_reduction(_name))
-
-
-def _position(
-    emitter: Emitter, better: str, x: KernelValue, axis: KernelValue, keepdims: KernelValue, propagate_nan: KernelValue
+def _index_reduction(
+    better: str, emitter: Emitter, x: KernelValue, axis: KernelValue, keepdims: KernelValue, propagate_nan: KernelValue
 ) -> Tile:
     tile = reducible(emitter, x)
     rank = len(tile.shape)
@@ -164,7 +148,7 @@ def _position(
     positions = broadcast(emitter, reshape(emitter, iota(emitter, flat.shape[at]), line), flat.shape)
     nan_wins = arguments.constant_bool(propagate_nan, "propagate_nan")
     # Every element wins over the identity: it has the worst value and the largest index.
-    worst = nan if flat.dtype.is_float and not nan_wins else IDENTITIES["max" if better == "gt" else "min"](flat.dtype)
+    worst = nan if flat.dtype.is_float and not nan_wins else _IDENTITIES["max" if better == "gt" else "min"](flat.dtype)
     identities = [worst, datatypes.int32.range[1]]
 
     def combine(x: Sequence[Tile], y: Sequence[Tile]) -> Sequence[Tile]:
@@ -173,6 +157,9 @@ def _position(
 
     _, position = reduce_axis(emitter, [flat, positions], identities, at, combine)
     return reshape(emitter, position, shape)
+
+
+implements_each(_INDEX_REDUCTIONS, _index_reduction)
 
 
 def _first_wins(emitter: Emitter, better: str, x: Sequence[Tile], y: Sequence[Tile], nan_wins: bool) -> Tile:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from tilec.ast_to_tile.values import KernelValue
@@ -10,6 +11,7 @@ from tilec.dialect.rule_table import RuleTable
 
 Handler = Callable[..., KernelValue]
 H = TypeVar("H", bound=Handler)
+Row = TypeVar("Row")
 
 # Keyed by the function that the kernel calls (of tilec.language, or a Python builtin).
 HANDLERS: RuleTable[Callable[..., object], Handler] = RuleTable("built")
@@ -21,3 +23,12 @@ def implements(*functions: Callable[..., object]) -> Callable[[H], H]:
     Raises ValueError for a function that already has a builder, naming both.
     """
     return lambda handler: HANDLERS.enter(functions, handler, handler)
+
+
+def implements_each(rows: Mapping[Callable[..., object], Row], build: Callable[..., KernelValue]) -> None:
+    """Registers `build` for each function of a table; it receives the row of the function before the emitter.
+
+    Raises ValueError for a function that already has a builder, naming both.
+    """
+    for function, row in rows.items():
+        HANDLERS.enter([function], build, functools.partial(build, row))

@@ -18,6 +18,7 @@ from tilec.ast_to_tile.frame import Frame
 from tilec.ast_to_tile.unsupported import reject_expression, reject_statement
 from tilec.ast_to_tile.values import Array, KernelValue, Method, Range, Tile, TiledView, TypedConstant, describe
 from tilec.dialect.mlir import ir
+from tilec.dialect.rule_table import RuleTable
 from tilec.errors import CompileError, TileTypeError
 from tilec.language.datatypes import bool_
 
@@ -74,38 +75,22 @@ class Block:
 # Any: the class of the node is the key of the table.
 Expression = Callable[["Tracer", Any], KernelValue]
 Statement = Callable[["Tracer", Any, Sequence[ast.stmt]], Flow]
-EXPRESSIONS: dict[type, Expression] = {}
-STATEMENTS: dict[type, Statement] = {}
+EXPRESSIONS: RuleTable[type[ast.expr], Expression] = RuleTable("evaluated")
+STATEMENTS: RuleTable[type[ast.stmt], Statement] = RuleTable("executed")
 
-ExpressionNode = TypeVar("ExpressionNode", bound=ast.expr)
 R = TypeVar("R")
-StatementNode = TypeVar("StatementNode", bound=ast.stmt)
-ExpressionVisitor = Callable[["Tracer", ExpressionNode], KernelValue]
-StatementVisitor = Callable[["Tracer", StatementNode, Sequence[ast.stmt]], Flow]
+E = TypeVar("E", bound=Expression)
+S = TypeVar("S", bound=Statement)
 
 
-def expression(
-    kind: type[ExpressionNode],
-) -> Callable[[ExpressionVisitor[ExpressionNode]], ExpressionVisitor[ExpressionNode]]:
+def expression(kind: type[ast.expr]) -> Callable[[E], E]:
     """Registers the function that evaluates a kind of expression."""
-
-    def register(visitor: ExpressionVisitor[ExpressionNode]) -> ExpressionVisitor[ExpressionNode]:
-        EXPRESSIONS[kind] = visitor
-        return visitor
-
-    return register
+    return lambda visitor: EXPRESSIONS.enter([kind], visitor, visitor)
 
 
-def statement(
-    kind: type[StatementNode],
-) -> Callable[[StatementVisitor[StatementNode]], StatementVisitor[StatementNode]]:
+def statement(kind: type[ast.stmt]) -> Callable[[S], S]:
     """Registers the function that executes a kind of statement; it also receives the statements that follow."""
-
-    def register(visitor: StatementVisitor[StatementNode]) -> StatementVisitor[StatementNode]:
-        STATEMENTS[kind] = visitor
-        return visitor
-
-    return register
+    return lambda visitor: STATEMENTS.enter([kind], visitor, visitor)
 
 
 # Calls a function with positional and keyword arguments.

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from tilec import options
 from tilec.commands.argument import ARGUMENT_FORMS, GivenArgument, define_arguments, grid_argument, read_argument
-from tilec.driver.stages import compile_source
+from tilec.driver import stages
 from tilec.errors import InputError, UsageError
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.arrays import view
@@ -71,7 +71,7 @@ def _opened(arguments: argparse.Namespace) -> tuple[Source, Artifact | None]:
     if source.stage is None:
         raise UsageError(f"{arguments.file} needs a signature: compile it with 'tilec compile', then simulate its PTX")
     if source.stage != "ptx":
-        return source, compile_source(source, entry=arguments.entry, target=arguments.target, stop="ptx").artifact
+        return source, stages.compile(source, entry=arguments.entry, target=arguments.target, stop="ptx").artifact
     if source.metadata is not None:
         return source, Artifact(source.metadata, source.value)
     if source.path is not None and artifacts.metadata_path(source.path).exists():

@@ -159,21 +159,7 @@ def compile(
         >>> ".target sm_90a" in compiled.ptx
         True
     """
-    return compile_source(
-        open_source(kernel_or_module), entry=entry, target=target, signature=signature, hints=hints, stop=stop
-    )
-
-
-def compile_source(
-    source: Source,
-    *,
-    entry: str | None = None,
-    target: str | None = None,
-    signature: Any = None,
-    hints: Mapping[str, Any] | None = None,
-    stop: str | None = None,
-) -> Compiled:
-    """Compiles a source that is already open, see `compile`."""
+    source = open_source(kernel_or_module)
     settings = options.from_environment()
     if stop is not None and stop not in STAGE_NAMES:
         raise UsageError(f"unknown stage '{stop}': expected one of {', '.join(STAGE_NAMES)}")

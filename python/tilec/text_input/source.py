@@ -41,10 +41,12 @@ class Source:
 
 
 def open_source(given: Any) -> Source:
-    """Opens a kernel, a Module, text, bytes, a path, `file.py:kernel`, or `-` (standard input).
+    """Opens a kernel, a Module, text, bytes, a path, `file.py:kernel`, `-` (standard input), or a source.
 
     Raises InputError for a file that cannot be read or a text that is invalid, UsageError for any other object.
     """
+    if isinstance(given, Source):
+        return given
     if hasattr(given, "to_tile"):
         return Source(given, None, given.name)
     if hasattr(given, "ir"):
