@@ -99,4 +99,3 @@ Dictionary = _whole(ir.DictAttr, "a dictionary", ir.DictAttr)
 OneType = AttributeField(
     ir.TypeAttr.get, lambda attribute: attribute.value, _is(ir.TypeAttr, "a type"), ir.TypeAttr, kind="type"
 )
-Anything = AttributeField(lambda value: value, lambda attribute: attribute, lambda attribute: None)

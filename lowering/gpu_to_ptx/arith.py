@@ -12,8 +12,6 @@ from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 
-F32 = ELEMENTS["f32"]
-
 _FLOAT_BINARY = {
     "arith.addf": "add.rn",
     "arith.subf": "sub.rn",

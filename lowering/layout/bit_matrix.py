@@ -59,10 +59,6 @@ class BitMatrix:
     def is_surjective(self) -> bool:
         return self.rank == self.rows
 
-    @property
-    def is_injective(self) -> bool:
-        return self.rank == len(self.columns)
-
     def solve(self, target: int) -> int | None:
         """An input whose image is the target, in the lowest independent input bits; None if there is none."""
         remainder, source = _reduce(target, 0, self._reduced)
@@ -85,15 +81,6 @@ class BitMatrix:
         if not self.is_surjective:
             raise ValueError(f"a map of rank {self.rank} onto {self.rows} bits has no right inverse")
         return BitMatrix(tuple(self.solve(1 << bit) or 0 for bit in range(self.rows)), len(self.columns))
-
-    def left_inverse(self) -> BitMatrix:
-        """L with L @ self = identity, zero on a complement of the image; ValueError unless self is injective."""
-        if not self.is_injective:
-            raise ValueError(f"a map of rank {self.rank} from {len(self.columns)} bits has no left inverse")
-        filler = complement(self.columns, self.rows)
-        square = BitMatrix(self.columns + filler, self.rows).right_inverse()
-        kept = (1 << len(self.columns)) - 1
-        return BitMatrix(tuple(column & kept for column in square.columns), len(self.columns))
 
     def diagonals(self) -> dict[int, int]:
         """Masks by shift: self(x) = XOR over shifts of (x & mask) << shift; negative shifts are to the right."""

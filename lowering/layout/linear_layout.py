@@ -77,11 +77,6 @@ class LinearLayout:
         """Whether some thread holds each element of the tile."""
         return self.matrix.is_surjective
 
-    @property
-    def is_replicated(self) -> bool:
-        """Whether some element is held more than once."""
-        return not self.matrix.is_injective
-
     @cached_property
     def free_register_mask(self) -> int:
         """Register bits that depend on lower ones: a register with such a bit set repeats another register."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilec.lowering.layout.bit_matrix import BitMatrix, bits_of
+from tilec.lowering.layout.bit_matrix import bits_of
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.shared_layout import SharedLayout
 
 MAXIMUM_VECTOR_BYTES = 16
 
@@ -24,14 +23,6 @@ def register_vector(registers: Sequence[int], others: Sequence[int], unit: int, 
             break
         chosen.append(users[0])
     return tuple(chosen)
-
-
-def shared_vector(layout: LinearLayout, shared: SharedLayout | BitMatrix, element_bytes: int) -> tuple[int, ...]:
-    """Register bits of the widest shared-memory access of up to 16 bytes."""
-    matrix = shared.matrix if isinstance(shared, SharedLayout) else shared
-    limit = MAXIMUM_VECTOR_BYTES // element_bytes
-    registers, threads = matrix @ layout.register_matrix, matrix @ layout.thread_matrix
-    return register_vector(registers.columns, threads.columns, element_bytes, limit)
 
 
 def global_vector(layout: LinearLayout, dimension: int, limit: int) -> tuple[int, ...]:

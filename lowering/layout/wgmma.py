@@ -1,4 +1,4 @@
-"""Register layouts of wgmma (PTX ISA 9.7.15.5): 64-row fragments repeated over a tile."""
+"""The register layout of the accumulators of wgmma (PTX ISA 9.7.15.5): 64-row fragments repeated over a tile."""
 
 from __future__ import annotations
 
@@ -7,34 +7,23 @@ from collections.abc import Sequence
 from tilec.lowering.layout.linear_layout import Basis, LinearLayout
 
 _QUAD_ROWS = ((1, 0), (2, 0), (4, 0))
+# The columns of a core matrix of accumulators.
+_COLUMNS = 8
 
 
 def wgmma_accumulator(shape: Sequence[int], warps: int) -> LinearLayout:
     """Accumulators of f32, s32 or unpacked f16: 64 x N fragments, by warpgroup, then by register."""
-    rows, columns = _check(shape, warps, 8)
-    register = ((0, 1), (8, 0), *((0, step) for step in _doubling(8, columns)))
+    rows, columns = _check(shape, warps)
+    register = ((0, 1), (8, 0), *((0, step) for step in _doubling(_COLUMNS, columns)))
     return LinearLayout(
         (*register, *_row_registers(rows, warps)), ((0, 2), (0, 4), *_QUAD_ROWS), _warp_rows(warps), (rows, columns)
     )
 
 
-def wgmma_operand_a(shape: Sequence[int], warps: int, element_bytes: int) -> LinearLayout:
-    """A in registers for elements of 1, 2 or 4 bytes; a 32-bit register packs 4 / element_bytes successive elements."""
-    packed = 4 // element_bytes
-    rows, columns = _check(shape, warps, 8 * packed)
-    register = (
-        *((0, step) for step in _doubling(1, packed)),
-        (8, 0),
-        *((0, step) for step in _doubling(4 * packed, columns)),
-    )
-    lane = ((0, packed), (0, 2 * packed), *_QUAD_ROWS)
-    return LinearLayout((*register, *_row_registers(rows, warps)), lane, _warp_rows(warps), (rows, columns))
-
-
-def _check(shape: Sequence[int], warps: int, least_columns: int) -> tuple[int, int]:
-    if len(shape) != 2 or shape[0] % (16 * warps) or warps % 4 or shape[1] < least_columns:
+def _check(shape: Sequence[int], warps: int) -> tuple[int, int]:
+    if len(shape) != 2 or shape[0] % (16 * warps) or warps % 4 or shape[1] < _COLUMNS:
         raise ValueError(
-            f"expected a multiple of {16 * warps} rows and at least {least_columns} columns for {warps} warps,"
+            f"expected a multiple of {16 * warps} rows and at least {_COLUMNS} columns for {warps} warps,"
             f" got {tuple(shape)}"
         )
     return shape[0], shape[1]

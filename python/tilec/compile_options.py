@@ -53,18 +53,13 @@ class CompileOptions:
                 raise UsageError(f"hint '{name}': expected {expected}, got {value!r}")
         return cls(**hints)
 
-    @classmethod
-    def from_text(cls, texts: Iterable[str]) -> CompileOptions:
-        """Options parsed from `name=value` texts; switches are on or off. Raises UsageError for an invalid text."""
-        return cls.of(hints_from_text(texts))
-
     def completed(self, hints: Mapping[str, int]) -> CompileOptions:
         """A copy of these options in which sizes that are None have the values of `hints`."""
         missing: dict[str, Any] = {name: value for name, value in hints.items() if getattr(self, name) is None}
         return dataclasses.replace(self, **missing)
 
     def to_text(self) -> list[str]:
-        """The `name=value` texts of the options that differ from the default; `from_text` parses them."""
+        """The `name=value` texts of the options that differ from the default; `hints_from_text` parses them."""
         given = {name: getattr(self, name) for name in (*SWITCHES, *SIZES)}
         return hints_to_text({name: value for name, value in given.items() if value != getattr(DEFAULTS, name)})
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tilec as ct
-from tilec.compile_options import CompileOptions
+from tilec.compile_options import CompileOptions, hints_from_text
 from tilec.errors import UsageError
 from tilec.remarks import TOPICS, Remark
 from tilec.runtime.cubin import _WARNING
@@ -246,7 +246,7 @@ def test_launch_takes_hints(monkeypatch):
 def test_options_print_as_they_are_read():
     options = CompileOptions.of({"roles": False, "stages": 3})
     assert options.to_text() == ["roles=off", "stages=3"]
-    assert CompileOptions.from_text(options.to_text()) == options
+    assert CompileOptions.of(hints_from_text(options.to_text())) == options
 
 
 def test_an_unknown_topic_is_refused():

@@ -78,7 +78,7 @@ def pairs(name: str, dtype: DType) -> list[tuple[Any, Any]]:
 
 
 def numpy_dtype(dtype: DType) -> np.dtype:
-    return np.dtype(bool) if dtype.is_boolean else datatypes.to_numpy(dtype)
+    return np.dtype(dtype.name.removesuffix("_"))
 
 
 def result_type(name: str, dtype: DType) -> DType:

@@ -13,13 +13,14 @@ from tilec.lowering.layout.conversion import RegisterMove, Shuffle, ThroughShare
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout, unflatten
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b
-from tilec.lowering.layout.wgmma import wgmma_operand_a
 
 LAYOUTS = {
     "rows": blocked((64, 32), 4, 1, 4),
     "columns": blocked((64, 32), 4, 0, 8),
     "fragment": tensor_memory_16x256b((64, 32), 4),
-    "operand_8_bit": wgmma_operand_a((64, 32), 4, 1),
+    "operand_8_bit": parse_layout(
+        "register=(0,1)(0,2)(8,0)(0,16) lane=(0,4)(0,8)(1,0)(2,0)(4,0) warp=(16,0)(32,0) shape=64x32"
+    ),
     "all_in_registers": parse_layout(
         "register=(0,1)(0,2)(0,4)(0,8)(0,16) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(0,0) shape=64x32"
     ),

@@ -7,7 +7,7 @@ import pytest
 
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
-from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_operand_a
+from tilec.lowering.layout.wgmma import wgmma_accumulator
 
 
 def check(layout: LinearLayout, row, column) -> None:
@@ -44,25 +44,6 @@ def test_wgmma_accumulator_of_two_fragments_and_of_two_warp_groups():
 
 def test_one_register_of_the_accumulator():
     assert wgmma_accumulator((64, 16), 4).apply(6, 5, 1) == (25, 10)
-
-
-@pytest.mark.parametrize(("element_bytes", "steps"), [(2, 1), (2, 4), (4, 1), (4, 4), (1, 1), (1, 2)])
-def test_wgmma_operand_a(element_bytes, steps):
-    """One instruction reads 32 bytes of K from four 32-bit registers; the next K step is in the next registers."""
-    packed = 4 // element_bytes
-    check(
-        wgmma_operand_a((64, 8 * packed * steps), 4, element_bytes),
-        lambda e, lane, w: 16 * w + lane // 4 + 8 * ((e // packed) & 1),
-        lambda e, lane, w: (
-            8 * packed * (e // packed // 4) + 4 * packed * ((e // packed >> 1) & 1) + packed * (lane % 4) + e % packed
-        ),
-    )
-
-
-def test_one_thread_of_operand_a():
-    layout = wgmma_operand_a((64, 16), 4, 2)
-    halves = [layout.apply(element, 0, 0) for element in range(8)]
-    assert halves == [(0, 0), (0, 1), (8, 0), (8, 1), (0, 8), (0, 9), (8, 8), (8, 9)]
 
 
 @pytest.mark.parametrize("warps", [4, 8])

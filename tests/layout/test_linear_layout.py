@@ -58,7 +58,7 @@ def test_blocked_replicates_a_tile_with_fewer_elements_than_threads():
     (columns,) = coordinates(layout)
     assert columns.shape == (1, 32, 4)
     assert (np.bincount(columns.ravel()) == 2).all()
-    assert layout.is_surjective and layout.is_replicated
+    assert layout.is_surjective
     assert layout.free_thread_mask == 0b10_00000
 
 
@@ -83,17 +83,12 @@ def test_projected_registers_have_representatives():
     assert layout.representatives == (0, 0, 0, 0, 4, 4, 4, 4)
 
 
-def test_inverses():
-    matrix = BitMatrix((0b0110, 0b0011, 0b1000), 4)
-    left = matrix.left_inverse() @ matrix
-    assert left == BitMatrix.identity(3)
+def test_right_inverse():
     wide = BitMatrix((0b01, 0b11, 0b10), 2)
     assert wide @ wide.right_inverse() == BitMatrix.identity(2)
     assert [wide(vector) for vector in wide.kernel()] == [0]
     with pytest.raises(ValueError):
-        matrix.right_inverse()
-    with pytest.raises(ValueError):
-        wide.left_inverse()
+        BitMatrix((0b0110, 0b0011, 0b1000), 4).right_inverse()
 
 
 def test_diagonals_compute_the_map():

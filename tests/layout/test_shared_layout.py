@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from tilec.errors import VerificationError
+from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.layout_text import parse_shared_layout
+from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.scratch import scratch_matrix
 from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.layout.tensor_memory import tensor_memory_32x32b
-from tilec.lowering.layout.vector_width import global_vector, shared_vector, vector_groups
+from tilec.lowering.layout.vector_width import global_vector, register_vector, vector_groups
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 
 SPANS = {"32B": 32, "64B": 64, "128B": 128, "128B_atom_32B": 128}
@@ -68,8 +70,14 @@ def test_bad_text_is_refused(text):
         parse_shared_layout(text, (64, 32), 2)
 
 
+def shared_vector(layout: LinearLayout, matrix: BitMatrix, element_bytes: int) -> tuple[int, ...]:
+    """The register bits of the widest access of up to 16 bytes."""
+    registers, threads = matrix @ layout.register_matrix, matrix @ layout.thread_matrix
+    return register_vector(registers.columns, threads.columns, element_bytes, 16 // element_bytes)
+
+
 def test_register_vectors_into_shared_memory():
-    swizzled = SharedLayout((128, 64), 2, 1, "128B")
+    swizzled = SharedLayout((128, 64), 2, 1, "128B").matrix
     assert shared_vector(tensor_memory_32x32b((128, 64), 4), swizzled, 2) == (0, 1, 2)
     assert shared_vector(wgmma_accumulator((128, 64), 4), swizzled, 2) == (0,)
     assert shared_vector(blocked((128, 64), 4, 0, 8), swizzled, 2) == ()

@@ -58,9 +58,6 @@ class Effects:
     stored: set[Root] = field(default_factory=set)
     acquires: bool = False
 
-    def touches(self, root: Root) -> bool:
-        return root in self.loaded or root in self.stored
-
 
 def access(operation: ir.OpView) -> Access | None:
     """The access of a memory operation; None for other operations."""

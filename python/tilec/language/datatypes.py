@@ -114,15 +114,14 @@ ALL = (bool_, *UNSIGNED, *SIGNED, *FLOATS, tfloat32, float8_e4m3fn, float8_e5m2,
 
 _BY_ELEMENT = {dtype.element: dtype for dtype in ALL}
 # numpy has no tf32 type and no arrays of 4-bit elements.
-_NUMPY = {
-    **{dtype: np.dtype(dtype.name) for dtype in UNSIGNED},
+_BY_NUMPY = {
+    **{np.dtype(dtype.name): dtype for dtype in UNSIGNED},
     **{
-        dtype: element_type(dtype.element).dtypes[0]
+        element_type(dtype.element).dtypes[0]: dtype
         for dtype in ALL
         if dtype not in (*UNSIGNED, tfloat32, float4_e2m1fn)
     },
 }
-_BY_NUMPY = {numpy_dtype: dtype for dtype, numpy_dtype in _NUMPY.items()}
 _BY_NAME = {dtype.name: dtype for dtype in ALL} | {"bool": bool_}
 
 
@@ -150,11 +149,6 @@ def foreign_dtype(value: object) -> DType | None:
             return None
     module, name = type(value).__module__, type(value).__name__
     return by_name(str(value).removeprefix("torch.")) if (module, name) == ("torch", "dtype") else None
-
-
-def to_numpy(dtype: DType) -> np.dtype:
-    """The numpy type that stores `dtype`; tf32 is stored as float32."""
-    return _NUMPY[float32 if dtype is tfloat32 else dtype]
 
 
 def of_literal(value: bool | int | float) -> DType:
