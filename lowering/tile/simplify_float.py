@@ -10,19 +10,16 @@ from __future__ import annotations
 import math
 
 from tilec.dialect.build import build
+from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.element_types import FloatFormat, element_type
 from tilec.lowering.tile.constants import float_splat, splat_attribute
 from tilec.lowering.tile.producer import producer
 from tilec.lowering.tile.replacing import Rule
 
 _NEGATIVE_INF = "negative_inf"
 _DIRECTED_OR_NEAREST = ("nearest_even", "zero", _NEGATIVE_INF, "positive_inf")
-# Precision, and the least and greatest exponent of normal numbers.
-_FORMATS = {
-    "f16": (11, -14, 15), "bf16": (8, -126, 127), "tf32": (11, -126, 127), "f32": (24, -126, 127),
-    "f64": (53, -1022, 1023),
-}  # fmt: skip
 
 
 def _number(value: ir.Value) -> float | None:
@@ -76,9 +73,10 @@ def _quotient(op: ir.OpView) -> ir.Value | None:
         return op.lhs
     if divisor is None or not math.isfinite(divisor) or abs(math.frexp(divisor)[0]) != 0.5:
         return None
-    _, lowest, highest = _FORMATS[spell(op.result.type.element)]
+    form = _format(op.result.type)
     # frexp: the divisor is 2**(exponent - 1), its reciprocal 2**(1 - exponent); both must be normal numbers.
-    if not lowest <= 1 - math.frexp(divisor)[1] <= highest or not lowest <= math.frexp(divisor)[1] - 1 <= highest:
+    exponent = math.frexp(divisor)[1] - 1
+    if form is None or not all(form.min_exponent <= power <= form.max_exponent for power in (exponent, -exponent)):
         return None
     reciprocal = float_splat(op.rhs.type, 1.0 / divisor)
     return build("mulf", [op.lhs, reciprocal], [op.result.type], _attributes(op)).result
@@ -125,16 +123,26 @@ def _conversion(op: ir.OpView) -> ir.Value | None:
     inner = producer(op.from_, "ftof")
     if inner is None or inner.from_.type != op.to.type or spell(op.to.type.element) == "tf32":
         return None
-    narrow, wide = _FORMATS.get(spell(op.to.type.element)), _FORMATS.get(spell(op.from_.type.element))
+    narrow, wide = _format(op.to.type), _format(op.from_.type)
     if narrow is None or wide is None or not _contains(wide, narrow):
         return None
     return inner.from_
 
 
-def _contains(wide: tuple[int, int, int], narrow: tuple[int, int, int]) -> bool:
+def _format(tile: TileType) -> FloatFormat | None:
+    """The format of a tile of floats of more than 8 bits."""
+    form = element_type(spell(tile.element)).float_format
+    return None if form is None or form.saturates else form
+
+
+def _contains(wide: FloatFormat, narrow: FloatFormat) -> bool:
     """Whether every number of the narrow format, subnormals included, is a number of the wide format."""
-    smallest_of_wide, smallest_of_narrow = wide[1] - wide[0], narrow[1] - narrow[0]
-    return wide[0] >= narrow[0] and wide[2] >= narrow[2] and smallest_of_wide <= smallest_of_narrow
+    smallest_of_wide, smallest_of_narrow = (form.min_exponent - form.precision for form in (wide, narrow))
+    return (
+        wide.precision >= narrow.precision
+        and wide.max_exponent >= narrow.max_exponent
+        and smallest_of_wide <= smallest_of_narrow
+    )
 
 
 RULES: dict[str, Rule] = {

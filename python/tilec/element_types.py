@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
 
 PREDICATE, INTEGER, FLOAT = "predicate", "integer", "float"
+
+
+@dataclass(frozen=True)
+class FloatFormat:
+    """A binary format: normal values are 1.f * 2**e of `precision` bits, with min_exponent <= e <= max_exponent."""
+
+    precision: int
+    min_exponent: int
+    max_exponent: int
+    largest: float
+    # Values above the largest, infinities included, become the largest in a conversion (Tile IR 5.1.3).
+    saturates: bool = False
+    has_nan: bool = True
+    has_infinity: bool = True
+    has_zero: bool = True
+    has_sign: bool = True
+
+    @property
+    def smallest_normal(self) -> float:
+        return 2.0**self.min_exponent
+
+
+def _ieee(precision: int, max_exponent: int, saturates: bool = False) -> FloatFormat:
+    largest = math.ldexp(2.0 - 2.0 ** (1 - precision), max_exponent)
+    return FloatFormat(precision, 1 - max_exponent, max_exponent, largest, saturates)
+
+
+def _narrow(precision: int, exponents: tuple[int, int], largest: float, **properties: bool) -> FloatFormat:
+    """A format of at most 8 bits without infinity."""
+    return FloatFormat(precision, *exponents, largest, saturates=True, has_infinity=False, **properties)
 
 
 @dataclass(frozen=True)
@@ -25,6 +56,7 @@ class ElementType:
         ptx: The type suffix of PTX instructions (PTX ISA 5.2), or None.
         tensor_map: The CUtensorMapDataType of tensor maps, without its prefix, or None.
         mma_kind: The kind of tcgen05.mma that multiplies this type (PTX ISA 9.7.16.2), or None.
+        float_format: The values of a float type, or None.
     """
 
     name: str
@@ -36,6 +68,7 @@ class ElementType:
     ptx: str | None
     tensor_map: str | None = None
     mma_kind: str | None = None
+    float_format: FloatFormat | None = None
 
     @property
     def storage_bytes(self) -> int:
@@ -56,17 +89,26 @@ _ROWS = (
     ElementType("i16", INTEGER, 16, 16, _dtypes(np.int16, np.uint16), "i16", "s16", "UINT16"),
     ElementType("i32", INTEGER, 32, 32, _dtypes(np.int32, np.uint32), "i32", "s32", "INT32"),
     ElementType("i64", INTEGER, 64, 64, _dtypes(np.int64, np.uint64), "i64", "s64", "INT64"),
-    ElementType("f16", FLOAT, 16, 16, _dtypes(np.float16), "i16", "f16", "FLOAT16", "f16"),
-    ElementType("bf16", FLOAT, 16, 16, _dtypes(ml_dtypes.bfloat16), "i16", "bf16", "BFLOAT16", "f16"),
-    ElementType("f32", FLOAT, 32, 32, _dtypes(np.float32), "f32", "f32", "FLOAT32"),
-    ElementType("tf32", FLOAT, 19, 32, _dtypes(np.float32), "f32", "tf32", "TFLOAT32", "tf32"),
-    ElementType("f64", FLOAT, 64, 64, _dtypes(np.float64), "f64", "f64", "FLOAT64"),
-    ElementType("f8E4M3FN", FLOAT, 8, 8, _dtypes(_E4M3), "i16", "e4m3", "UINT8", "f8f6f4"),
-    ElementType("f8E5M2", FLOAT, 8, 8, _dtypes(_E5M2), "i16", "e5m2", "UINT8", "f8f6f4"),
-    ElementType("f8E8M0FNU", FLOAT, 8, 8, _dtypes(_E8M0), "i16", "ue8m0", "UINT8"),
-    ElementType("f4E2M1FN", FLOAT, 4, 4, _dtypes(np.uint8), None, None, None, "f8f6f4"),
-    ElementType("fnv8E5M3FNU", FLOAT, 8, 8, _dtypes(np.uint8), None, None),
-)
+    ElementType("f16", FLOAT, 16, 16, _dtypes(np.float16), "i16", "f16", "FLOAT16", "f16", _ieee(11, 15)),
+    ElementType("bf16", FLOAT, 16, 16, _dtypes(ml_dtypes.bfloat16), "i16", "bf16", "BFLOAT16", "f16", _ieee(8, 127)),
+    ElementType("f32", FLOAT, 32, 32, _dtypes(np.float32), "f32", "f32", "FLOAT32", None, _ieee(24, 127)),
+    ElementType("tf32", FLOAT, 19, 32, _dtypes(np.float32), "f32", "tf32", "TFLOAT32", "tf32", _ieee(11, 127)),
+    ElementType("f64", FLOAT, 64, 64, _dtypes(np.float64), "f64", "f64", "FLOAT64", None, _ieee(53, 1023)),
+    ElementType("f8E4M3FN", FLOAT, 8, 8, _dtypes(_E4M3), "i16", "e4m3", "UINT8", "f8f6f4", _narrow(4, (-6, 8), 448.0)),
+    ElementType("f8E5M2", FLOAT, 8, 8, _dtypes(_E5M2), "i16", "e5m2", "UINT8", "f8f6f4", _ieee(3, 15, saturates=True)),
+    ElementType(
+        "f8E8M0FNU", FLOAT, 8, 8, _dtypes(_E8M0), "i16", "ue8m0", "UINT8", None,
+        _narrow(1, (-127, 127), 2.0**127, has_zero=False, has_sign=False),
+    ),
+    ElementType(
+        "f4E2M1FN", FLOAT, 4, 4, _dtypes(np.uint8), None, None, None, "f8f6f4",
+        _narrow(2, (0, 2), 6.0, has_nan=False),
+    ),
+    ElementType(
+        "fnv8E5M3FNU", FLOAT, 8, 8, _dtypes(np.uint8), None, None, None, None,
+        _narrow(4, (-14, 16), 114688.0, has_sign=False),
+    ),
+)  # fmt: skip
 ELEMENT_TYPES: dict[str, ElementType] = {row.name: row for row in _ROWS}
 
 

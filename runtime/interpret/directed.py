@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from tilec.runtime.interpret import exact
-from tilec.runtime.interpret.float_format import FloatFormat
+from tilec.runtime.interpret.float_format import TileFormat
 from tilec.runtime.interpret.rounding import NEAREST_EVEN, NEGATIVE_INF, POSITIVE_INF, ZERO, flush_subnormals, round_to
 
 
-def _round(pair: exact.Rounded, form: FloatFormat, mode: str) -> np.ndarray:
+def _round(pair: exact.Rounded, form: TileFormat, mode: str) -> np.ndarray:
     rounded, side = pair
     if form.name != "f64":
         return round_to(exact.to_odd(rounded, side), form, mode)
@@ -21,7 +21,7 @@ def _round(pair: exact.Rounded, form: FloatFormat, mode: str) -> np.ndarray:
     return {ZERO: toward_zero, NEGATIVE_INF: down, POSITIVE_INF: up}.get(mode, rounded)
 
 
-def _round_sum(pair: exact.Rounded, form: FloatFormat, mode: str, negative: np.ndarray) -> np.ndarray:
+def _round_sum(pair: exact.Rounded, form: TileFormat, mode: str, negative: np.ndarray) -> np.ndarray:
     """IEEE 754 section 6.3: when rounding down, an exact zero sum with any `negative` term is -0."""
     result = _round(pair, form, mode)
     if mode != NEGATIVE_INF:
@@ -29,11 +29,11 @@ def _round_sum(pair: exact.Rounded, form: FloatFormat, mode: str, negative: np.n
     return np.where((pair[0] == 0) & (pair[1] == 0) & negative, -0.0, result)
 
 
-def _add(form: FloatFormat, mode: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _add(form: TileFormat, mode: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return _round_sum(exact.add(a, b), form, mode, np.signbit(a) | np.signbit(b))
 
 
-def _fma(form: FloatFormat, mode: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+def _fma(form: TileFormat, mode: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     return _round_sum(exact.fused(a, b, c), form, mode, (np.signbit(a) ^ np.signbit(b)) | np.signbit(c))
 
 
@@ -54,7 +54,7 @@ _DIRECT: dict[str, np.ufunc] = {
 }  # fmt: skip
 
 
-def operate(name: str, tiles: tuple[np.ndarray, ...], form: FloatFormat, mode: str, flush: bool = False) -> np.ndarray:
+def operate(name: str, tiles: tuple[np.ndarray, ...], form: TileFormat, mode: str, flush: bool = False) -> np.ndarray:
     """`name` (add, subtract, multiply, divide, fma, sqrt) of tiles of one format, rounded in `mode`.
 
     The fast modes `approx` and `full` round as nearest_even here.

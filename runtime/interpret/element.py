@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from tilec.element_types import ELEMENT_TYPES, element_type
-from tilec.runtime.interpret.float_format import FORMATS, FloatFormat
+from tilec.runtime.interpret.float_format import FORMATS, TileFormat
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class TileElement:
     pointee: TileElement | None = None
 
     @property
-    def format(self) -> FloatFormat:
+    def format(self) -> TileFormat:
         return FORMATS[self.name]
 
     @property

@@ -1,35 +1,22 @@
-"""The floating-point formats of Tile IR: precision, exponents, special values and the numpy type that holds them."""
+"""The floating-point formats of Tile IR, with the numpy type that holds their tiles."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 
 import ml_dtypes
 import numpy as np
 
-from tilec.element_types import element_type
+from tilec.element_types import ELEMENT_TYPES, ElementType, FloatFormat
 
 
 @dataclass(frozen=True)
-class FloatFormat:
-    """A binary format: normal values are 1.f * 2**e of `precision` bits, with min_exponent <= e <= max_exponent."""
+class TileFormat(FloatFormat):
+    """A format, its name in Tile IR, and the numpy type of a tile."""
 
-    name: str
-    precision: int
-    min_exponent: int
-    max_exponent: int
-    largest: float
-    dtype: np.dtype
-    saturates: bool = False
-    has_nan: bool = True
-    has_infinity: bool = True
-    has_zero: bool = True
-    has_sign: bool = True
-
-    @property
-    def smallest_normal(self) -> float:
-        return float(np.ldexp(1.0, self.min_exponent))
+    name: str = field(kw_only=True)
+    dtype: np.dtype = field(kw_only=True)
 
     def represents(self, special: float) -> bool:
         """Whether the format can represent this NaN, infinity or signed zero."""
@@ -69,30 +56,10 @@ def _ue5m3_values() -> np.ndarray:
 _UNPACKED = {"f4E2M1FN": np.dtype(ml_dtypes.float4_e2m1fn)}
 
 
-def _format(name: str, precision: int, exponents: tuple[int, int], largest: float, **properties: bool) -> FloatFormat:
-    dtype = _UNPACKED[name] if name in _UNPACKED else element_type(name).dtypes[0]
-    return FloatFormat(name, precision, *exponents, largest, dtype, **properties)
+def _format(row: ElementType, values: FloatFormat) -> TileFormat:
+    return TileFormat(**asdict(values), name=row.name, dtype=_UNPACKED.get(row.name, row.dtypes[0]))
 
 
-def _ieee(name: str, precision: int, max_exponent: int, saturates: bool = False) -> FloatFormat:
-    largest = float(np.ldexp(2.0 - 2.0 ** (1 - precision), max_exponent))
-    return _format(name, precision, (1 - max_exponent, max_exponent), largest, saturates=saturates)
-
-
-FORMATS: dict[str, FloatFormat] = {
-    form.name: form
-    for form in (
-        _ieee("f16", 11, 15),
-        _ieee("bf16", 8, 127),
-        _ieee("tf32", 11, 127),
-        _ieee("f32", 24, 127),
-        _ieee("f64", 53, 1023),
-        _ieee("f8E5M2", 3, 15, saturates=True),
-        _format("f8E4M3FN", 4, (-6, 8), 448.0, saturates=True, has_infinity=False),
-        _format(
-            "f8E8M0FNU", 1, (-127, 127), 2.0**127, saturates=True, has_infinity=False, has_zero=False, has_sign=False
-        ),
-        _format("f4E2M1FN", 2, (0, 2), 6.0, saturates=True, has_nan=False, has_infinity=False),
-        _format(UE5M3, 4, (-14, 16), 114688.0, saturates=True, has_infinity=False, has_sign=False),
-    )
+FORMATS: dict[str, TileFormat] = {
+    row.name: _format(row, row.float_format) for row in ELEMENT_TYPES.values() if row.float_format is not None
 }

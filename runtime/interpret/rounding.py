@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tilec.runtime.interpret.float_format import FloatFormat
+from tilec.runtime.interpret.float_format import TileFormat
 
 NEAREST_EVEN = "nearest_even"
 ZERO = "zero"
@@ -26,7 +26,7 @@ TO_INTEGRAL: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }  # fmt: skip
 
 
-def round_to(values: np.ndarray, target: FloatFormat, mode: str) -> np.ndarray:
+def round_to(values: np.ndarray, target: TileFormat, mode: str) -> np.ndarray:
     """Rounds `values` to the format `target`, as f64.
 
     Overflow follows IEEE 754 section 7.4; formats of at most 8 bits saturate instead, infinities included (Tile IR
@@ -43,7 +43,7 @@ def round_to(values: np.ndarray, target: FloatFormat, mode: str) -> np.ndarray:
     return _special(np.where(np.abs(rounded) > target.largest, _overflow(rounded, target, mode), rounded), target)
 
 
-def _overflow(values: np.ndarray, target: FloatFormat, mode: str) -> np.ndarray:
+def _overflow(values: np.ndarray, target: TileFormat, mode: str) -> np.ndarray:
     largest = np.copysign(target.largest, values)
     if target.saturates:
         return largest
@@ -51,7 +51,7 @@ def _overflow(values: np.ndarray, target: FloatFormat, mode: str) -> np.ndarray:
     return np.where(np.isfinite(values) & toward_zero, largest, np.copysign(np.inf, values))
 
 
-def _special(values: np.ndarray, target: FloatFormat) -> np.ndarray:
+def _special(values: np.ndarray, target: TileFormat) -> np.ndarray:
     if not target.has_nan:
         values = np.where(np.isnan(values), target.largest, values)
     if not target.has_sign:
@@ -61,6 +61,6 @@ def _special(values: np.ndarray, target: FloatFormat) -> np.ndarray:
     return values
 
 
-def flush_subnormals(values: np.ndarray, form: FloatFormat) -> np.ndarray:
+def flush_subnormals(values: np.ndarray, form: TileFormat) -> np.ndarray:
     """Subnormal values replaced by zero of the same sign."""
     return np.where(np.abs(values) < form.smallest_normal, np.copysign(0.0, values), values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import pytest
 
 from tilec.dialect.bytecode.tags import NUMBER_TAGS
@@ -23,6 +24,26 @@ def test_numpy_types_have_the_storage_size(name):
     row = element_type(name)
     assert {8 * dtype.itemsize for dtype in row.dtypes} == {row.storage_bits}
     assert row.value_bits <= row.storage_bits
+
+
+def test_only_floats_have_a_float_format():
+    assert all((row.float_format is not None) == (row.kind == "float") for row in ELEMENT_TYPES.values())
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN"])
+def test_float_formats_are_those_of_ml_dtypes(name):
+    form = element_type(name).float_format
+    facts = ml_dtypes.finfo(ml_dtypes.float4_e2m1fn if name == "f4E2M1FN" else element_type(name).dtypes[0])
+    assert (form.precision, form.min_exponent, form.max_exponent) == (facts.nmant + 1, facts.minexp, facts.maxexp - 1)
+    assert form.largest == float(facts.max)
+    assert form.smallest_normal == float(facts.smallest_normal)
+
+
+@pytest.mark.parametrize(("name", "facts"), [("tf32", (11, -126, 127)), ("fnv8E5M3FNU", (4, -14, 16))])
+def test_float_formats_that_numpy_lacks(name, facts):
+    """PTX ISA 5.2.3: tf32 has the range of f32 and 10 bits of fraction; UE5M3 has 5 bits of exponent, 3 of fraction."""
+    form = element_type(name).float_format
+    assert (form.precision, form.min_exponent, form.max_exponent) == facts
 
 
 @pytest.mark.parametrize("name", [name for name, row in ELEMENT_TYPES.items() if row.register is not None])

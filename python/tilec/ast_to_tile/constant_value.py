@@ -9,9 +9,6 @@ from tilec.language.datatypes import DType
 from tilec.runtime.interpret.float_format import FORMATS
 from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
 
-# The precision of f64, the type of Python floats and of `round_to`.
-_F64_PRECISION = 53
-
 
 def stored(number: bool | int | float, dtype: DType) -> bool | int | float:
     """`number` converted to `dtype` with the semantics of the run-time conversion.
@@ -45,10 +42,10 @@ def _rounded(number: bool | int | float, dtype: DType) -> float:
 
 
 def _to_odd(number: bool | int | float) -> float:
-    """The number rounded to odd at 53 bits, which then rounds correctly to every narrower format."""
+    """The number rounded to odd at the precision of Python floats, which then rounds right to every narrower format."""
     if isinstance(number, float):
         return number
-    excess = max(0, abs(number).bit_length() - _F64_PRECISION)
+    excess = max(0, abs(number).bit_length() - FORMATS["f64"].precision)
     shortened = abs(number) >> excess
     if shortened << excess != abs(number):
         shortened |= 1
