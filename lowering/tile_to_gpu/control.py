@@ -8,8 +8,9 @@ from tilec.dialect.mlir import ir
 from tilec.errors import UnsupportedError
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type
+from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
+from tilec.lowering.tile_to_gpu.declarations import element_type
 from tilec.lowering.tile_to_gpu.exits import convert_block
 from tilec.lowering.tile_to_gpu.mma import AccumulatorState
 

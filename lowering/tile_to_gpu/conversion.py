@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
-from tilec.dialect.cuda_tile.types import PointerType, TileType
+from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import slot_results
-from tilec.dialect.tile_gpu.types import BufferType
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.converts import RULES
+from tilec.lowering.tile_to_gpu.declarations import Declarations, element_type
 from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.pointer_vectors import PointerVectors
-from tilec.lowering.tile_to_gpu.slot_use import HeldSlot
+from tilec.lowering.tile_to_gpu.slots import Slots
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
 
 if TYPE_CHECKING:
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Conversion:
-    """The converted values of an entry, and the insertion point of declarations."""
+    """The decisions for an entry, and its converted values, views, accumulators and slots."""
 
     def __init__(
         self,
@@ -40,6 +37,7 @@ class Conversion:
         order: MemoryOrder,
         use_tma: bool,
         vectors: PointerVectors,
+        declarations: Declarations,
     ) -> None:
         self.target = target
         self.warps = warps
@@ -48,19 +46,12 @@ class Conversion:
         self.order = order
         self.use_tma = use_tma
         self.vectors = vectors
+        self.declarations = declarations
         self.values: dict[ir.Value, ir.Value] = {}
         self.tensor_views: dict[ir.Value, TensorView] = {}
         self.tile_views: dict[ir.Value, TileView] = {}
-        # The slot that holds a TMA load, by the load's tile and the consumer that has waited for it.
-        self.buffers: dict[tuple[ir.Value, str], ir.Value] = {}
-        # Slots to get just before an operation, and to release just after it.
-        self.before: dict[ir.Operation, list[HeldSlot]] = defaultdict(list)
-        self.after: dict[ir.Operation, list[HeldSlot]] = defaultdict(list)
-        self.declarations: ir.Operation | None = None
-        self.arguments: dict[ir.Value, ir.Value] = {}
-        self.shared_maps: dict[Hashable, ir.Value] = {}
+        self.slots = Slots()
         self.accumulators: dict[ir.Value, AccumulatorState] = {}
-        self.staging: dict[BufferType, ir.Value] = {}
         # Whether a TMA store may still read a staging buffer.
         self.staged = False
 
@@ -74,8 +65,7 @@ class Conversion:
         """Converts one operation, and gets and releases the slots that its tile needs."""
         operation = op.operation
         with named_location(op):
-            for slot in self.before.pop(operation, ()):
-                self.get_slot(slot)
+            self.slots.before(operation)
             if not self._is_folded(operation):
                 rule = RULES.get(operation.name)
                 if rule is None:
@@ -84,8 +74,7 @@ class Conversion:
                         source_location(op.operation.location),
                     )
                 rule(op, self)
-            for slot in self.after.pop(operation, ()):
-                self.release_slot(slot)
+            self.slots.after(operation)
 
     def _is_folded(self, operation: ir.Operation) -> bool:
         return (
@@ -93,17 +82,6 @@ class Conversion:
             and len(operation.results) == 1
             and operation.results[0] in self.plan.folded
         )
-
-    def get_slot(self, slot: HeldSlot) -> ir.Value:
-        """Waits for a slot, which the multiplies of its consumer then find in `buffers`."""
-        index = slot.use.index
-        (held,) = emitter.gpu("get", [slot.channel], slot_results([slot.buffer]), consumer=index).results
-        self.buffers[slot.tile, slot.use.consumer] = held
-        return held
-
-    def release_slot(self, slot: HeldSlot) -> None:
-        with slot.location:
-            emitter.gpu("release", [slot.channel], consumer=slot.use.index)
 
     def get(self, value: ir.Value) -> ir.Value:
         """The converted scalar or tile, in its own layout."""
@@ -139,44 +117,12 @@ class Conversion:
         element = element_type(tile.element)
         return emitter.tile_type(tile.shape, element, self.layouts[value]) if is_tile(value) else element
 
-    def declare(
-        self, name: str, operands: Sequence[object], results: Sequence[ir.Type], **attributes: object
-    ) -> ir.Value:
-        """A declaration at the top of the kernel."""
-        assert self.declarations is not None
-        with ir.InsertionPoint(self.declarations):
-            return emitter.gpu(name, operands, results, **attributes).results[0]
-
     def synchronize(self, op: ir.OpView) -> None:
         """Emits the barrier between an access and those of other threads that its token names."""
         if self.order.needs_barrier(op):
             if self.use_tma and self.order.stores_before(op):
                 emitter.gpu("store_wait")
             emitter.gpu("barrier")
-
-    def argument(self, value: ir.Value) -> ir.Value:
-        """A value that the launcher can compute, made at the top of the kernel."""
-        owner = value.owner
-        if isinstance(owner, ir.Block):
-            return self.arguments[value]
-        if owner.operation.name == "cuda_tile.assume":
-            return self.argument(owner.operation.operands[0])
-        splat = ir.DenseElementsAttr(owner.operation.attributes["value"]).get_splat_value()
-        with ir.InsertionPoint(self.declarations):
-            return emitter.constant(element_type(value.type.element), splat.value)
-
-    def launch_integer(self, value: ir.Value | int) -> ir.Value:
-        """An extent or a stride as i32 or i64 at the top of the kernel."""
-        with ir.InsertionPoint(self.declarations):
-            if isinstance(value, int):
-                return emitter.i32(value) if value < 2**31 else emitter.i64(value)
-            made = self.argument(value)
-            return made if made.type.width >= 32 else emitter.cast_integer(made, 32)
-
-
-def element_type(element: ir.Type) -> ir.Type:
-    """The element of a register tile: addresses are i64."""
-    return emitter.integer_type(64) if isinstance(element, PointerType) else element
 
 
 def named_location(op: ir.OpView) -> ir.Location:

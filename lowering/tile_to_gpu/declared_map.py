@@ -11,6 +11,7 @@ from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.conversion import Conversion
+from tilec.lowering.tile_to_gpu.declarations import Declarations
 from tilec.lowering.tile_to_gpu.index import FAR_COORDINATE, is_narrow, of_one_width
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.values import TileView
@@ -43,28 +44,31 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     if row is not None:
         box[0] = row // element_bytes(type.element)
     key = (source.operation.results[0], map.order, map.swizzle, tuple(box), spell(type.element), map.element)
-    if key not in conversion.shared_maps:
-        extents, strides = _launch_values(source, conversion)
+    declarations = conversion.declarations
+
+    def declare() -> ir.Value:
+        extents, strides = _launch_values(source, declarations)
         order = [type.dim_map[k] for k in map.order]
-        conversion.shared_maps[key] = conversion.declare(
+        return declarations.declare(
             "make_tensor_map",
-            [conversion.argument(source.base), [extents[d] for d in order], [strides[d] for d in order[1:]]],
+            [declarations.argument(source.base), [extents[d] for d in order], [strides[d] for d in order[1:]]],
             [TensorMapType.get()],
             element=map.element,
             box=box,
             swizzle=map.swizzle,
             fill="zero",
         )
-    return conversion.shared_maps[key]
+
+    return declarations.shared(key, declare)
 
 
-def _launch_values(source: ir.OpView, conversion: Conversion) -> tuple[list[ir.Value], list[ir.Value]]:
+def _launch_values(source: ir.OpView, declarations: Declarations) -> tuple[list[ir.Value], list[ir.Value]]:
     type = source.operation.results[0].type
     found = []
     for known, dynamic in ((type.shape, source.dynamicShape), (type.strides, source.dynamicStrides)):
         given = list(dynamic)
-        found.append([conversion.launch_integer(given.pop(0) if value is None else value) for value in known])
-    with ir.InsertionPoint(conversion.declarations):
+        found.append([declarations.integer(given.pop(0) if value is None else value) for value in known])
+    with declarations.point():
         return of_one_width(found[0]), of_one_width(found[1])
 
 

@@ -10,7 +10,8 @@ from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
 from tilec.lowering.target import Target, target_named
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type, named_location
+from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
+from tilec.lowering.tile_to_gpu.declarations import Declarations, element_type
 from tilec.lowering.tile_to_gpu.exits import convert_block
 from tilec.lowering.tile_to_gpu.followed_hints import carried_hints, entry_options, hint_remarks
 from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts
@@ -55,7 +56,6 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
     remarks += hint_remarks(entry, plan, warps, target, options)
     vectors = pointer_vectors(entry, operations_below(entry))
     layouts = assign_layouts(entry, plan, warps, vectors)
-    conversion = Conversion(target, warps, plan, layouts, order, use_tma, vectors)
     block = entry.operation.regions[0].blocks[0]
     types = [element_type(argument.type.element) for argument in block.arguments]
     attributes = {
@@ -72,14 +72,14 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
         for name, value in carried_hints(entry, plan, warps, target, options).items():
             kernel.attributes[name] = ir.IntegerAttr.get(emitter.integer_type(32), value)
         body = kernel.regions[0].blocks.append(*types)
-        for old, new in zip(block.arguments, body.arguments, strict=True):
-            conversion.set(old, new)
-            conversion.arguments[old] = new
+        arguments = dict(zip(block.arguments, body.arguments, strict=True))
         with ir.InsertionPoint(body):
-            # The insertion point of declarations is before this unused constant.
-            conversion.declarations = emitter.i32(0).owner.operation
+            # Declarations are inserted before this unused constant.
+            declarations = Declarations(arguments, emitter.i32(0).owner.operation)
+            conversion = Conversion(target, warps, plan, layouts, order, use_tma, vectors, declarations)
+            conversion.values |= arguments
             convert_block(list(block.operations), [], lambda end: [], conversion)
-            if conversion.staging:
+            if conversion.staged:
                 emitter.gpu("store_wait")
             emitter.gpu("return")
 

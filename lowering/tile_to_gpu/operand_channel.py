@@ -31,14 +31,14 @@ def put_by_tma(op: ir.OpView, conversion: Conversion) -> None:
     for use in uses:
         slot_held = HeldSlot(tile, channel, buffer, use, named_location(op))
         if use.in_registers:
-            held = conversion.get_slot(slot_held)
+            held = conversion.slots.get(slot_held)
             conversion.set(tile, emitter.gpu("load_shared", [held], [conversion.type(tile)]).result)
         else:
-            conversion.before[use.first].append(slot_held)
+            conversion.slots.get_before(use.first, slot_held)
         if use.last is None:
-            conversion.release_slot(slot_held)
+            conversion.slots.release(slot_held)
         else:
-            conversion.after[use.last].append(slot_held)
+            conversion.slots.release_after(use.last, slot_held)
 
 
 def declare_channel(
@@ -50,7 +50,7 @@ def declare_channel(
     shares: ir.Value | None = None,
 ) -> ir.Value:
     """A channel of one slot; the pipeline pass deepens rings."""
-    return conversion.declare(
+    return conversion.declarations.declare(
         "make_channel",
         [shares],
         [ChannelType.get(buffers)],
@@ -74,7 +74,7 @@ class OperandBuffer:
 
     def _of_load(self, operand: Operand, multiply: Multiply) -> ir.Value:
         assert operand.source is not None and operand.map is not None
-        held = self._conversion.buffers[operand.source.load.operation.results[0], multiply.unit.consumer]
+        held = self._conversion.slots.buffer(operand.source.load.operation.results[0], multiply.unit.consumer)
         type = operand.value.type
         wanted = buffer_type(type.shape, type.element, operand.contiguous, operand.map.swizzle)
         return held if held.type == wanted else emitter.gpu("view_buffer", [held], [wanted]).result

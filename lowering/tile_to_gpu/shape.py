@@ -5,8 +5,9 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.lowering.layout.halves import doubled, halved
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.conversion import Conversion, element_type
+from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
+from tilec.lowering.tile_to_gpu.declarations import element_type
 from tilec.lowering.tile_to_gpu.layout_assignment import projected
 from tilec.lowering.tile_to_gpu.layouts import is_tile
 

@@ -145,6 +145,5 @@ def _store_by_tma(op: ir.OpView, view: TileView, map: TensorMap, conversion: Con
 def _staging(op: ir.OpView, view: TileView, map: TensorMap, conversion: Conversion) -> ir.Value:
     """The staging buffer of that shape, which all stores share: each waits for the one before."""
     type = buffer_type(view.type.tile_shape, view.type.element, map.contiguous, map.swizzle)
-    if type not in conversion.staging:
-        conversion.staging[type] = conversion.declare("shared", [], [type])
-    return conversion.staging[type]
+    declarations = conversion.declarations
+    return declarations.shared(type, lambda: declarations.declare("shared", [], [type]))
