@@ -11,6 +11,7 @@ extras_peers := [test,peers]
 extras_fuzz := [test,fuzz]
 FUZZ_INPUTS ?= 200000
 FUZZ_PROGRAMS ?= 3000
+FUZZ_KERNELS ?= 500
 MUTANTS ?= 60
 SEED ?= 1
 
@@ -37,6 +38,7 @@ fuzz: build/venv-fuzz/.installed $(CHECK)/.copied
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py bytecode --inputs $(FUZZ_INPUTS) --work build/fuzz-bytecode
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py programs --inputs $(FUZZ_PROGRAMS) --seed $(SEED) --work build/fuzz-programs
 	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py exits --inputs $(FUZZ_PROGRAMS) --seed $(SEED) --work build/fuzz-exits
+	build/venv-fuzz/bin/python $(CHECK)/tests/fuzz/fuzz.py kernels --inputs $(FUZZ_KERNELS) --seed $(SEED) --work build/fuzz-kernels
 
 mutants: build/venv-test/.installed $(CHECK)/.copied
 	build/venv-test/bin/python $(CHECK)/tests/mutants/compiler.py --count $(MUTANTS) --seed $(SEED)

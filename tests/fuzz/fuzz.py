@@ -1,6 +1,7 @@
 """Feeds one of the readers damaged inputs, or the whole compiler random programs: `python tests/fuzz/fuzz.py assembly`.
 
-`programs` and `exits` compare what random programs do in three ways (program_fuzz.py); a failure is written to the
+`programs` and `exits` run random programs of Tile IR in three ways and compare the results (program_fuzz.py);
+`kernels` does so with random Python kernels that overwrite what they read (kernel_fuzz.py). Failures are written to the
 working folder.
 The readers' inputs are guided by the code that they reach, which needs `atheris` (`pip install atheris`). A run goes in
 rounds, each a process of its own that starts from the inputs that reached new code so far, for a context of MLIR keeps
@@ -21,12 +22,13 @@ from pathlib import Path
 
 READERS = ("assembly", "bytecode")
 PROGRAMS = ("programs", "exits")
+KERNELS = "kernels"
 ROUND = 10_000
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("target", choices=(*READERS, *PROGRAMS))
+    parser.add_argument("target", choices=(*READERS, *PROGRAMS, KERNELS))
     parser.add_argument("--inputs", type=int, default=200_000, help="how many inputs to try (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first round or program (default: %(default)s)")
     parser.add_argument("--work", type=Path, help="folder for the corpus and for what breaks (default: a new one)")
@@ -37,14 +39,15 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     given = arguments()
-    if given.target in PROGRAMS:
-        work = given.work or Path(tempfile.mkdtemp(prefix=f"fuzz-{given.target}-"))
-        return importlib.import_module("program_fuzz").main(given.target, given.inputs, given.seed, work)
-    if given.input is not None:
+    if given.input is not None and given.target in READERS:
         importlib.import_module(given.target).check(given.input.read_bytes())
         print(f"{given.input}: no complaint")
         return 0
     work = given.work or Path(tempfile.mkdtemp(prefix=f"fuzz-{given.target}-"))
+    if given.target in PROGRAMS:
+        return importlib.import_module("program_fuzz").main(given.target, given.inputs, given.seed, work)
+    if given.target == KERNELS:
+        return importlib.import_module("kernel_fuzz").main(given.inputs, given.seed, work)
     if given.round is not None:
         _fuzz(given.target, work, *given.round)
         return 0

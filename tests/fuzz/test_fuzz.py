@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 INPUTS = 1_000
 FIRST_PROGRAM, PROGRAMS, TOGETHER = 2_046, 40, 4
 FIRST_EXITS, EXITS = 1, 20
+KERNELS = 20
 
 
 @pytest.mark.parametrize("target", ["assembly", "bytecode"])
@@ -39,3 +40,11 @@ def _agree(kind: str, first: int) -> None:
     for seed in range(first, first + TOGETHER):
         failed = [one for one in programs.outcomes_apart(programs.GENERATORS[kind](seed)) if one.failed]
         assert not failed, f"python tests/fuzz/fuzz.py {kind} --inputs 1 --seed {seed}: {failed}"
+
+
+@pytest.mark.parametrize("first", range(0, KERNELS, TOGETHER))
+def test_random_kernels_that_overwrite_what_they_read_have_one_answer(first: int, tmp_path: Path) -> None:
+    failures = importlib.import_module("kernel_fuzz").failures
+    for seed in range(first, first + TOGETHER):
+        found = failures(seed, tmp_path)
+        assert not found, f"python tests/fuzz/fuzz.py kernels --inputs 1 --seed {seed}: {found}"

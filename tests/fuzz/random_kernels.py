@@ -1,0 +1,270 @@
+"""Random kernels in Python that read and overwrite the same arrays; numpy runs the same source, statement by statement.
+
+The order of memory accesses is all there is to get wrong: tiles of different shapes overlap, some accesses can use TMA
+and some cannot, and values are small integers, which every type holds exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+
+# Each block has the rows from ROWS * block on for itself. Rows of 60 elements are ragged, and some are not aligned.
+ROWS, BLOCKS = 64, 2
+COLUMNS = (64, 64, 60, 37)
+TYPES = {"X": ("float32", "int32", "float16"), "Y": ("float32", "int16", "int64"), "H": ("float16",)}
+# Values stay within these bounds, so that sums of 64 products are exact in float32.
+LIMIT = 8
+
+
+@dataclass(frozen=True)
+class RandomKernel:
+    """`source` defines `kernel(X, Y, H, P)`; `types` are the element types of the arrays."""
+
+    source: str
+    types: dict[str, str]
+    columns: int
+    hints: dict[str, bool]
+
+    def arrays(self, seed: int) -> list[np.ndarray]:
+        """Fresh arguments: three arrays of BLOCKS * ROWS rows, and 16 small indices."""
+        random = np.random.default_rng(seed)
+        shape = BLOCKS * ROWS, self.columns
+        tiles = [random.integers(-LIMIT, LIMIT + 1, shape).astype(dtype) for dtype in self.types.values()]
+        return [*tiles, random.integers(0, ROWS, (16,)).astype(np.int32)]
+
+    def expected(self, seed: int) -> list[np.ndarray]:
+        """The arrays after the kernel, by numpy."""
+        arrays = self.arrays(seed)
+        for block in range(BLOCKS):
+            tiles = NumpyTiles(block)
+            scope = {"ct": tiles, "clamp": tiles.clamp}
+            exec(self.source, scope)
+            scope["kernel"](*arrays)
+        return arrays
+
+
+class NumpyTiles:
+    """The functions of tilec that the kernels call, on numpy arrays."""
+
+    class PaddingMode:
+        """The padding that the kernels use."""
+
+        ZERO = "zero"
+
+    float32, float16 = np.float32, np.float16
+    int16, int32, int64 = np.int16, np.int32, np.int64
+
+    def __init__(self, block: int) -> None:
+        self.block = block
+
+    @staticmethod
+    def clamp(x: np.ndarray) -> np.ndarray:
+        return np.minimum(np.maximum(x, -LIMIT), LIMIT)
+
+    def bid(self, axis: int) -> int:
+        return self.block
+
+    def load(
+        self, array: np.ndarray, index: tuple[int, ...], shape: tuple[int, ...], padding_mode: str = "zero"
+    ) -> np.ndarray:
+        tile = np.zeros(shape, array.dtype)
+        found = array[_region(index, shape)]
+        tile[tuple(map(slice, found.shape)) if shape else ()] = found if shape else found.item()
+        return tile
+
+    def store(self, array: np.ndarray, index: tuple[int, ...], tile: np.ndarray) -> None:
+        inside = array[_region(index, tile.shape)]
+        inside[...] = tile[tuple(map(slice, inside.shape))]
+
+    def gather(self, array: np.ndarray, indices: tuple[np.ndarray, ...]) -> np.ndarray:
+        rows, columns = np.broadcast_arrays(*indices)
+        inside = columns < array.shape[1]
+        return np.where(inside, array[rows, np.where(inside, columns, 0)], 0).astype(array.dtype)
+
+    def scatter(self, array: np.ndarray, indices: tuple[np.ndarray, ...], value: np.ndarray) -> None:
+        rows, columns = np.broadcast_arrays(*indices)
+        inside = columns < array.shape[1]
+        array[rows[inside], columns[inside]] = value[inside]
+
+    def arange(self, size: int, *, dtype: type) -> np.ndarray:
+        return np.arange(size, dtype=dtype)
+
+    def zeros(self, shape: tuple[int, ...], dtype: type) -> np.ndarray:
+        return np.zeros(shape, dtype)
+
+    def mma(self, x: np.ndarray, y: np.ndarray, acc: np.ndarray) -> np.ndarray:
+        return x.astype(np.float32) @ y.astype(np.float32) + acc
+
+    def permute(self, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+        return np.transpose(x, axes)
+
+    def sum(self, x: np.ndarray, axis: int, *, keepdims: bool) -> np.ndarray:
+        return np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+
+    def broadcast_to(self, x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        return np.broadcast_to(x, shape)
+
+
+def _region(index: tuple[int, ...], shape: tuple[int, ...]) -> tuple[slice, ...]:
+    extents = shape or (1,) * len(index)
+    return tuple(slice(i * extent, (i + 1) * extent) for i, extent in zip(index, extents, strict=True))
+
+
+def random_kernel(seed: int) -> RandomKernel:
+    """The kernel of a seed."""
+    return _Writer(Random(seed)).kernel()
+
+
+class _Writer:
+    """Writes the statements; `tiles` are the names, shapes and types of the tiles in scope."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.types = {name: random.choice(types) for name, types in TYPES.items()}
+        self.columns = random.choice(COLUMNS)
+        self.lines: list[str] = []
+        self.tiles: list[tuple[str, tuple[int, int], str]] = []
+        self.numbers: list[str] = []
+        self.count = 0
+
+    def kernel(self) -> RandomKernel:
+        self.lines = ["def kernel(X, Y, H, P):", "    block = ct.bid(0)"]
+        self.body("    ", depth=2, most=6)
+        hints = {name: False for name in ("roles", "pipeline", "tma") if self.random.random() < 0.15}
+        return RandomKernel("\n".join(self.lines) + "\n", self.types, self.columns, hints)
+
+    def body(self, indent: str, depth: int, most: int) -> None:
+        tiles, numbers = list(self.tiles), list(self.numbers)
+        for _ in range(self.random.randint(2, most)):
+            kinds = [self.load, self.load, self.store, self.store, self.store, self.gather, self.scatter, self.number]
+            kinds += [self.multiply, self.change]
+            if depth:
+                kinds += [self.loop, self.loop, self.branch]
+            self.random.choice(kinds)(indent, depth)
+        self.store(indent, depth)
+        self.tiles, self.numbers = tiles, numbers
+
+    def name(self) -> str:
+        self.count += 1
+        return f"v{self.count}"
+
+    def line(self, indent: str, text: str) -> None:
+        self.lines.append(indent + text)
+
+    def index(self, count: int) -> str:
+        """A number below `count`: a constant, or of a loop, or read from memory."""
+        if self.numbers and self.random.random() < 0.5:
+            return f"{self.random.choice(self.numbers)} % {count}" if count > 1 else "0"
+        return str(self.random.randrange(count))
+
+    def place(self, shape: tuple[int, int]) -> str:
+        rows = ROWS // shape[0]
+        return f"(block * {rows} + {self.index(rows)}, {self.index(self.tiles_across(shape[1]))})"
+
+    def tiles_across(self, extent: int) -> int:
+        """The tiles of a row; the last may be outside in part."""
+        return -(-self.columns // extent)
+
+    def shape(self) -> tuple[int, int]:
+        return self.random.choice((1, 4, 8, 16, 32, 64, 64)), self.random.choice((1, 4, 16, 32, 64, 64))
+
+    def array(self) -> str:
+        return self.random.choice("XXXYYH")
+
+    def load(self, indent: str, depth: int) -> None:
+        array, shape, name = self.array(), self.shape(), self.name()
+        self.line(indent, f"{name} = {self.loaded(array, self.place(shape), shape)}")
+        self.tiles.append((name, shape, self.types[array]))
+
+    def loaded(self, array: str, place: str, shape: tuple[int, int]) -> str:
+        return f"ct.load({array}, {place}, {shape}, padding_mode=ct.PaddingMode.ZERO)"
+
+    def tile(self, indent: str) -> tuple[str, tuple[int, int], str]:
+        if not self.tiles:
+            self.load(indent, 0)
+        return self.random.choice(self.tiles)
+
+    def change(self, indent: str, depth: int) -> None:
+        (tile, shape, type), name = self.tile(indent), self.name()
+        kind = self.random.randrange(4)
+        if kind == 0:
+            self.line(indent, f"{name} = clamp({tile} + {self.random.randint(1, 3)})")
+        elif kind == 1:
+            self.line(indent, f"{name} = ct.permute({tile}, (1, 0))")
+            shape = (shape[1], shape[0])
+        elif kind == 2:
+            self.line(indent, f"{name} = clamp(ct.broadcast_to(ct.sum({tile}, 1, keepdims=True), {shape}))")
+        else:
+            other = self.random.choice([entry for entry in self.tiles if entry[1:] == (shape, type)])
+            self.line(indent, f"{name} = clamp({tile} - {other[0]} - 1)")
+        self.tiles.append((name, shape, type))
+
+    def store(self, indent: str, depth: int) -> None:
+        tile, shape, _ = self.tile(indent)
+        array = self.array()
+        self.line(indent, f"ct.store({array}, {self.place(shape)}, {tile}.astype(ct.{self.types[array]}))")
+
+    def indices(self, indent: str, shape: tuple[int, int]) -> str:
+        """Index tiles of a region of the block's rows, the columns in reverse."""
+        height, width = shape
+        row, column = self.index(ROWS // height), self.index(self.tiles_across(width))
+        rows = f"(block * {ROWS} + {row} * {height} + ct.arange({height}, dtype=ct.int32))"
+        columns = f"({width - 1} + {column} * {width} - ct.arange({width}, dtype=ct.int32))"
+        name = self.name()
+        self.line(indent, f"{name} = ({rows}[:, None], {columns}[None, :])")
+        return name
+
+    def gather(self, indent: str, depth: int) -> None:
+        array, shape = self.array(), self.shape()
+        where, name = self.indices(indent, shape), self.name()
+        self.line(indent, f"{name} = ct.gather({array}, {where})")
+        self.tiles.append((name, shape, self.types[array]))
+
+    def scatter(self, indent: str, depth: int) -> None:
+        tile, shape, _ = self.tile(indent)
+        array, where = self.array(), self.indices(indent, shape)
+        self.line(indent, f"ct.scatter({array}, {where}, {tile}.astype(ct.{self.types[array]}))")
+
+    def number(self, indent: str, depth: int) -> None:
+        name = self.name()
+        self.line(indent, f"{name} = ct.load(P, ({self.random.randrange(16)},), ())")
+        self.numbers.append(name)
+
+    def multiply(self, indent: str, depth: int) -> None:
+        """A product of tiles of H, over one or several tiles of K, stored at once."""
+        depth_k, columns = self.random.choice((16, 32, 64)), self.random.choice((16, 32, 64))
+        acc, k = self.name(), self.name()
+        array = self.array()
+        self.line(indent, f"{acc} = ct.zeros(({ROWS}, {columns}), ct.float32)")
+        self.line(indent, f"for {k} in range({self.tiles_across(depth_k)}):")
+        column = self.index(self.tiles_across(columns))
+        left = self.loaded("H", f"(block, {k})", (ROWS, depth_k))
+        right = self.loaded("H", f"(block * {ROWS // depth_k} + {k}, {column})", (depth_k, columns))
+        self.line(indent, f"    {acc} = ct.mma({left}, {right}, {acc})")
+        if self.random.random() < 0.3:
+            shape = (self.random.choice((1, 8, ROWS)), 16)
+            self.line(indent, f"    s = {self.loaded(array, self.place(shape), shape)}")
+            self.line(indent, f"    ct.store(Y, {self.place(shape)}, clamp(s + 1).astype(ct.{self.types['Y']}))")
+        name = self.name()
+        self.line(indent, f"{name} = clamp({acc})")
+        self.tiles.append((name, (ROWS, columns), "float32"))
+
+    def loop(self, indent: str, depth: int) -> None:
+        name, tiles, numbers = self.name(), list(self.tiles), list(self.numbers)
+        self.line(indent, f"for {name} in range({self.random.choice((1, 2, 3, 5))}):")
+        self.numbers.append(name)
+        self.body(indent + "    ", depth - 1, 4)
+        self.tiles, self.numbers = tiles, numbers
+
+    def branch(self, indent: str, depth: int) -> None:
+        if not self.numbers:
+            self.number(indent, depth)
+        number = self.random.choice(self.numbers)
+        self.line(indent, f"if {number} % 2 == {self.random.randrange(2)}:")
+        self.body(indent + "    ", depth - 1, 3)
+        if self.random.random() < 0.5:
+            self.line(indent, "else:")
+            self.body(indent + "    ", depth - 1, 3)
