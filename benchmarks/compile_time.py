@@ -1,9 +1,9 @@
-"""Cold compile of the f16 matmul, stage by stage, and side by side tileiras on the same kernel where it is installed.
+"""Time of the first compile of the f16 matmul by stage, and of tileiras on the same kernel if it is installed.
 
     python benchmarks/compile_time.py [--target sm_100a] [--tile 128,128,64] [--repeats 7]
 
-Each repeat is the first compile of a process of its own. Imports and the loading of the dialects come before the
-clock starts; nvJitLink, which holds ptxas, is within. Prints the median of each stage in milliseconds.
+Each repeat is the first compile of a new process. The time excludes imports and the loading of the dialects, and
+includes nvJitLink, which contains ptxas. Prints the median of each stage in milliseconds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def machine() -> str:
-    """The processor's name, where Linux tells it, and how many of them."""
+    """The number and the model of the processors, or the architecture if /proc/cpuinfo does not exist."""
     cpuinfo = Path("/proc/cpuinfo")
     if not cpuinfo.exists():
         return platform.machine()
@@ -53,7 +53,7 @@ def machine() -> str:
 
 
 def measure(child: str, options: argparse.Namespace) -> dict[str, float]:
-    """The median of each stage over fresh processes."""
+    """The median of each stage over new processes."""
     words = [sys.executable, __file__, "--child", child, "--target", options.target, "--tile", options.tile]
     runs = []
     for _ in range(options.repeats):
@@ -63,7 +63,7 @@ def measure(child: str, options: argparse.Namespace) -> dict[str, float]:
 
 
 def compile_once(options: argparse.Namespace) -> dict[str, float]:
-    """Seconds by stage of the first compile of this process."""
+    """Seconds per stage of the first compile in this process."""
     import tilec
     from tilec.dialect.mlir import context
     from tilec.language.kernel import find
@@ -91,7 +91,7 @@ def import_all(package: str) -> None:
 
 
 def tileiras_once(options: argparse.Namespace) -> dict[str, float]:
-    """Seconds by stage of cuTile and tileiras on the same kernel."""
+    """Seconds per stage of cuTile and tileiras for the same kernel."""
     importlib.import_module("cuda.tile.compilation")
     return tileiras_compile().compile_times(KERNEL, extents(options), options.target)
 
@@ -117,7 +117,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", default="sm_100a", help="sm_100a or sm_90a")
     parser.add_argument("--tile", default="128,128,64", help="extents of a block's tile: M,N,K")
-    parser.add_argument("--repeats", type=int, default=7, help="processes to take the median over")
+    parser.add_argument("--repeats", type=int, default=7, help="number of processes")
     parser.add_argument("--child", choices=CHILDREN, help=argparse.SUPPRESS)
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""The kernels that are checked on a Hopper GPU: their sources, arguments, and what numpy says of the result."""
+"""The kernels that are checked on a Hopper GPU: their sources, arguments, and the results of numpy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXAMPLES = HERE.parent / "examples"
 
 @dataclass(frozen=True)
 class Case:
-    """A launch: its last array is the result, whose elements may be off the `expected` float64 by `tolerance`."""
+    """A launch whose last array is the result; it may differ from `expected` by at most `tolerance` per element."""
 
     name: str
     source: str
@@ -28,7 +28,7 @@ class Case:
 
 
 def cases() -> Iterator[Case]:
-    """Every case, in order of difficulty."""
+    """All cases, in order of complexity."""
     yield _vector_add()
     yield _softmax()
     for dtype in (np.float16, ml_dtypes.bfloat16):
@@ -54,12 +54,12 @@ def _softmax() -> Case:
     x = _random(128, 250)
     exact = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
     exact /= exact.sum(axis=1, keepdims=True)
-    # The difference rounded (2^-24 of it, and exp makes that relative), exp to 2 units in the last place above and
-    # below the line (CUDA programming guide, single-precision functions), 8 steps of the sum, the quotient.
+    # The rounding of the difference (2^-24 of it, which exp converts to a relative error), 2 units in the last place
+    # for exp in numerator and denominator (CUDA programming guide), 8 roundings of the sum, and the quotient.
     spread = float(np.ptp(x, axis=1).max())
     tolerance = exact * 2.0**-24 * (2 * spread + 2 * 4 + 8 + 1)
     arguments = (x, np.zeros_like(x))
-    # Rows of 250 f32 are no multiple of 16 bytes, so nothing is promised of the stride.
+    # A row of 250 f32 is not a multiple of 16 bytes, so the signature does not assume an alignment of the stride.
     signature = "x: f32[?,?] strides (?%1,1), y: f32[?,?] strides (?%1,1), TILE=256"
     return Case("softmax", f"{EXAMPLES}/softmax.py", signature, (128, 1, 1), arguments, exact, tolerance)
 
@@ -68,7 +68,7 @@ def _matmul(dtype: np.dtype, m: int, n: int, k: int) -> Case:
     a, b = _random(m, k).astype(dtype), _random(k, n).astype(dtype)
     exact = a.astype(np.float64) @ b.astype(np.float64)
     magnitude = np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64))
-    # Each of k products joins a sum that keeps 24 bits, and the result is rounded to the type of C.
+    # Each of the k products is added to a sum with 24 bits, and the result is rounded to the type of C.
     accumulated = k * 2.0**-24 * magnitude
     rounding = float(ml_dtypes.finfo(dtype).eps) / 2
     tolerance = (

@@ -1,11 +1,11 @@
-"""Launches sm_90a artifacts on a Hopper GPU and holds the results against the simulator and numpy.
+"""Launches sm_90a artifacts on a Hopper GPU and compares the results with the simulator and numpy.
 
-    python benchmarks/h200_check.py                 both steps on one machine, with out/h200 as the folder
-    python benchmarks/h200_check.py make FOLDER     where tilec is installed: compile, simulate, write everything
-    python FOLDER/h200_check.py run                 where the GPU is: numpy, ml_dtypes and cuda-bindings are enough
+    python benchmarks/h200_check.py                 both steps on one machine, in the folder out/h200
+    python benchmarks/h200_check.py make FOLDER     on a machine with tilec: compile, simulate, write FOLDER
+    python FOLDER/h200_check.py run                 on a machine with the GPU, numpy, ml_dtypes and cuda-bindings
 
-FOLDER then holds for each kernel the artifact (.ptx, .cubin, .launch.json) and the simulator's result, and the part of
-tilec that launches. Without a Hopper GPU `run` says what it would launch. Exit status 1 where a result is wrong.
+FOLDER contains the artifact (.ptx, .cubin, .launch.json) and the simulated result of each kernel, and the modules of
+tilec that launch artifacts. Without a Hopper GPU `run` prints the launches. The exit status is 1 if a result is wrong.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from h200_cases import Case, cases
 
 HERE = Path(__file__).resolve().parent
 TARGET = "sm_90a"
-# What a launch needs of the package; everything else is the compiler.
+# The modules that a launch needs; all others are the compiler.
 PARTS = (
     *("errors.py", "element_types.py", "options.py", "version.py"),
     *("runtime/*.py", "lowering/__init__.py", "lowering/tma/*.py"),
@@ -28,7 +28,7 @@ PARTS = (
 
 
 def make(folder: Path) -> None:
-    """Compiles every case, simulates it, and writes all that `run` needs to `folder`."""
+    """Compiles and simulates every case, and writes the files that `run` needs to `folder`."""
     import tilec
     from tilec.runtime import artifact
 
@@ -38,7 +38,7 @@ def make(folder: Path) -> None:
         artifact.save(compiled.artifact, folder / case.name)
         arguments = [np.copy(argument) for argument in case.arguments]
         tilec.run(compiled, case.grid, arguments, backend="simulate")
-        # numpy's files know no bfloat16, so the result is kept as bytes.
+        # A .npy file does not store the type bfloat16, so the result is written as bytes.
         np.save(folder / f"{case.name}.simulated.npy", arguments[-1].view(np.uint8))
         print(f"{case.name}: compiled and simulated")
     for file in ("h200_check.py", "h200_cases.py"):
@@ -47,7 +47,7 @@ def make(folder: Path) -> None:
 
 
 def _copy_package(folder: Path) -> None:
-    """The part of the installed package that launches, without the compiler."""
+    """Copies the modules of the installed package that launch artifacts."""
     import tilec
 
     shutil.rmtree(folder, ignore_errors=True)
@@ -56,11 +56,11 @@ def _copy_package(folder: Path) -> None:
             target = folder / source.relative_to(root)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
-    (folder / "__init__.py").write_text('"""The part of tilec that launches artifacts."""\n')
+    (folder / "__init__.py").write_text('"""The modules of tilec that launch artifacts."""\n')
 
 
 def run(folder: Path) -> int:
-    """Launches every case; 1 where a result is outside of its tolerance."""
+    """Launches every case; returns 1 if a result exceeds its tolerance."""
     sys.path.insert(0, str(folder))
     from tilec.errors import LaunchError
     from tilec.runtime.devices import device_for
@@ -68,7 +68,7 @@ def run(folder: Path) -> int:
     try:
         device = device_for(TARGET)
     except LaunchError as error:
-        print(f"{error.message}; with one it would launch:")
+        print(f"{error.message}; launches on such a GPU:")
         for case in cases():
             print(f"  {_described(folder, case)}")
         return 0
@@ -85,7 +85,7 @@ def _described(folder: Path, case: Case) -> str:
 
 
 def _check(folder: Path, case: Case) -> int:
-    """Launches one case and prints how it compares; 1 where it is wrong."""
+    """Launches one case and prints the comparison; returns 1 if the result exceeds its tolerance."""
     from tilec.runtime.artifact import load
     from tilec.runtime.launch import launch
 
@@ -94,12 +94,12 @@ def _check(folder: Path, case: Case) -> int:
     result = arguments[-1]
     error = np.abs(result.astype(np.float64) - case.expected)
     error[~np.isfinite(error)] = np.inf
-    right = bool((error <= case.tolerance).all())
+    passed = bool((error <= case.tolerance).all())
     simulated = np.load(folder / f"{case.name}.simulated.npy")
     differing = int(np.count_nonzero(result.view(np.uint8) != simulated))
-    print(f"{case.name}: {'right' if right else 'WRONG'}, largest error {error.max():.3e}", end="; ")
-    print("bit for bit as simulated" if not differing else f"{differing} of {result.nbytes} bytes not as simulated")
-    return 0 if right else 1
+    print(f"{case.name}: {'PASSED' if passed else 'FAILED'}, largest error {error.max():.3e}", end="; ")
+    print(f"{differing} of {result.nbytes} bytes differ from the simulator")
+    return 0 if passed else 1
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""The matmul that compile times are measured on, in the Python that tilec and cuTile both take."""
+"""The matmul whose compile time is measured, in Python that both tilec and cuTile accept."""
 
 import tilec as ct
 

@@ -23,7 +23,7 @@ _VIEW = f"partition_view<tile=(4x2), {_TENSOR}>"
 
 
 def kernel(operations: int) -> str:
-    """A straight kernel of arithmetic, comparisons, loads and stores."""
+    """A kernel without control flow: arithmetic, comparisons, loads and stores."""
     lines = [
         "cuda_tile.module @kernels {",
         "  entry @k(%p: tile<ptr<f32>>) {",
@@ -40,7 +40,7 @@ def kernel(operations: int) -> str:
 
 
 def best(work: Callable[[], object]) -> float:
-    """The shortest of a few runs in seconds of processor time, so that other work on the machine counts less."""
+    """The minimum processor time of several runs in seconds, which other processes on the machine affect least."""
     times = []
     for _ in range(_REPEATS):
         start = time.process_time()
@@ -64,7 +64,7 @@ def main() -> None:
     rows["read and verify"] = best(lambda: Module.parse(text))
     print(f"{operations} operations, {len(text)} characters")
     for name, seconds in rows.items():
-        print(f"{name:40} {seconds * 1e3:8.1f} ms {seconds / operations * 1e6:6.1f} us an operation")
+        print(f"{name:40} {seconds * 1e3:8.1f} ms {seconds / operations * 1e6:6.1f} us per operation")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The same kernel through NVIDIA's cuTile and tileiras, which need no GPU to compile (extra `peers`)."""
+"""Compiles the same kernel with NVIDIA's cuTile and tileiras, which need no GPU (extra `peers`)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ BYTECODE_VERSION = "13.3"
 
 
 def installed() -> bool:
-    """Whether cuTile and tileiras are there."""
+    """Whether cuTile and tileiras are installed."""
     return importlib.util.find_spec("cuda.tile") is not None and tileiras().exists()
 
 
 def tileiras() -> Path:
-    """The compiler of the package nvidia-cuda-tileiras."""
+    """The path of tileiras in the package nvidia-cuda-tileiras."""
     spec = importlib.util.find_spec("nvidia")
     roots = list(spec.submodule_search_locations or ()) if spec else []
     return next((Path(root) / "cu13/bin/tileiras" for root in roots), Path("tileiras"))
 
 
 def compile_times(kernel_file: Path, tile: tuple[int, int, int], target: str) -> dict[str, float]:
-    """Seconds of the first front end run of this process, and of tileiras making the cubin, by stage."""
+    """Seconds of the first run of the front end in this process, and of tileiras."""
     kernel = _load(kernel_file).matmul
     signature = _signature(tile)
     from cuda.tile.compilation import export_kernel
@@ -48,7 +48,7 @@ def compile_times(kernel_file: Path, tile: tuple[int, int, int], target: str) ->
 
 
 def _load(kernel_file: Path) -> ModuleType:
-    """The kernel's file with cuTile in place of tilec, which is all that differs."""
+    """Imports the file of the kernel with the import of tilec replaced by cuTile."""
     text = kernel_file.read_text().replace("import tilec as ct", "import cuda.tile as ct")
     with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
         file.write(text)
@@ -64,7 +64,7 @@ def _signature(tile: tuple[int, int, int]) -> Any:
     import cuda.tile as ct
     from cuda.tile.compilation import ArrayConstraint, CallingConvention, ConstantConstraint, KernelSignature
 
-    # Row-major f16 whose rows are 16-byte aligned: what tilec's 'A: f16[?,?]' says.
+    # A row-major f16 matrix with 16-byte aligned rows, equivalent to 'A: f16[?,?]' in tilec.
     matrix = ArrayConstraint(
         ct.float16,
         2,

@@ -1,11 +1,11 @@
-"""C = A @ B, compiled for a GPU and run on the processor, where the simulator checks every step of it.
+"""C = A @ B, compiled for a GPU; the simulator runs the PTX on the CPU and checks it.
 
     python examples/matmul.py
     python examples/matmul.py --a A.npy --b B.npy --target sm_90a
     python examples/matmul.py --dtype bf16 --backend interpret
 
-Writes every stage of the compile, PTX and cubin among them, to a folder (`out/`), and compares the result with numpy's
-in float64. The exit status is 0 where no element is further off than the arithmetic allows, else 1.
+Writes every stage of the compile, including PTX and cubin, to a folder (`out/`), and compares the result with numpy in
+float64. The exit status is 0 if every element is within the tolerance that follows from the arithmetic, else 1.
 """
 
 import argparse
@@ -27,17 +27,17 @@ from tilec.signature import Signature
 ConstInt = ct.Constant[int]
 
 
-# Blocks walk down this many rows of tiles before they go one column on: what they load of A and B stays in the cache.
+# Consecutive blocks process this many rows of tiles before the next column, so that tiles of A and B stay in the cache.
 GROUP_ROWS = 8
 
 
 def tile_of(block, rows, columns):
     """The row and column of the tile of C that a block of the one-dimensional grid computes."""
     group = block // (GROUP_ROWS * columns)
-    place = block % (GROUP_ROWS * columns)
+    position = block % (GROUP_ROWS * columns)
     top = group * GROUP_ROWS
     height = min(rows - top, GROUP_ROWS)
-    return top + place % height, place // height
+    return top + position % height, position // height
 
 
 @ct.kernel
@@ -55,7 +55,7 @@ def matmul_kernel(
     ct.store(C, (row, column), total.astype(C.dtype))
 
 
-# By name: the type of the arrays, and the largest relative error of rounding to it (half a unit in the last place).
+# Name -> the type of the arrays, and the maximum relative error of rounding to it (half a unit in the last place).
 DTYPES = {
     "f16": (np.dtype(np.float16), 2.0**-11),
     "bf16": (np.dtype(ml_dtypes.bfloat16), 2.0**-8),
@@ -68,7 +68,8 @@ def main() -> int:
     options = arguments()
     A, B = inputs(options)
     if A.ndim != 2 or B.ndim != 2 or A.shape[1] != B.shape[0] or A.dtype != B.dtype:
-        print(f"error: expected matrices of one type that fit, got {A.dtype}{A.shape} and {B.dtype}{B.shape}")
+        expected = "matrices of the same type whose inner extents are equal"
+        print(f"error: expected {expected}, got {A.dtype}{A.shape} and {B.dtype}{B.shape}")
         return 2
     (M, K), N = A.shape, B.shape[1]
     C = np.zeros((M, N), A.dtype)
@@ -94,12 +95,12 @@ def main() -> int:
 
 
 def report(A: np.ndarray, B: np.ndarray, C: np.ndarray, dtype: str, half_accumulator: bool) -> int:
-    """Compare with float64; 0 if every element is within its tolerance.
+    """Compares C with float64; returns 0 if every element is within its tolerance.
 
-    A product and the sum so far are added at 25 fraction bits below the largest of them, and every sum is rounded to
-    float32: together less than 2^-24 of the sum of |a b| for each of the K terms. The result is rounded once more, to
-    the type of C. A tf32 operand keeps 10 fraction bits of float32: an error of 2^-10 each where the rest is cut off.
-    An accumulator of float16 is rounded after each multiply of 16 terms, by 2^-11 of at most the sum of |a b|.
+    The addition of a product to the partial sum keeps 25 fraction bits below the largest operand, and every sum is
+    rounded to float32: the total error is less than 2^-24 of the sum of |a b| for each of the K terms. The result is
+    rounded to the type of C. A tf32 operand keeps 10 fraction bits: its error is at most 2^-10 if the others are
+    truncated. A float16 accumulator is rounded after each multiply of 16 terms, by 2^-11 of at most the sum of |a b|.
     """
     a, b = A.astype(np.float64), B.astype(np.float64)
     exact, magnitude = a @ b, np.abs(a) @ np.abs(b)
@@ -113,21 +114,21 @@ def report(A: np.ndarray, B: np.ndarray, C: np.ndarray, dtype: str, half_accumul
     error = np.abs(C.astype(np.float64) - exact)
     error[~np.isfinite(error)] = np.inf
     worst = np.unravel_index(np.argmax(error / tolerance), error.shape)
-    right = bool((error <= tolerance).all())
-    print(f"largest error {error.max():.3e}; nearest to its tolerance is C[{worst[0]}, {worst[1]}]: ", end="")
+    passed = bool((error <= tolerance).all())
+    print(f"largest error {error.max():.3e}; closest to its tolerance: C[{worst[0]}, {worst[1]}], ", end="")
     print(f"{error[worst]:.3e} of {tolerance[worst]:.3e}")
-    operands = ", tf32 operands cut at 10 fraction bits" if dtype == "tf32" else ""
+    operands = ", tf32 operands truncated to 10 fraction bits" if dtype == "tf32" else ""
     operands += f", {ct.cdiv(K, 16)} roundings of the accumulator to float16" if half_accumulator else ""
     print(f"tolerance: {K} fused sums at 2^-24 of sum |a b|{operands}, and one rounding of {rounding:.1e} to {C.dtype}")
-    print("right: every element is within its tolerance" if right else "WRONG: an element is outside of its tolerance")
-    return 0 if right else 1
+    print("PASSED: every element is within its tolerance" if passed else "FAILED: an element exceeds its tolerance")
+    return 0 if passed else 1
 
 
 def inputs(options: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
-    """The matrices of the files, or random ones whose extents no tile divides and whose rows are 16-byte aligned."""
+    """The matrices of the files, or random matrices with 16-byte aligned rows; no extent is a multiple of a tile."""
     if options.a or options.b:
         if not (options.a and options.b):
-            sys.exit("error: give both --a and --b, or neither")
+            sys.exit("error: expected both --a and --b, or neither")
         A, B = read(options.a), read(options.b)
         names = [name for name, (dtype, _) in DTYPES.items() if dtype == A.dtype]
         if not names:
@@ -145,18 +146,18 @@ def read(path: Path) -> np.ndarray:
         array = np.load(path)
     except (OSError, ValueError) as problem:
         sys.exit(f"error: cannot read {path}: {problem}")
-    # numpy writes bfloat16 as two bytes without a type.
+    # numpy stores bfloat16 as two bytes without its type.
     return array.view(ml_dtypes.bfloat16) if array.dtype == np.dtype("V2") else array
 
 
 @contextlib.contextmanager
-def progress(what: str) -> Iterator[None]:
-    """A line that counts the seconds while something runs."""
+def progress(task: str) -> Iterator[None]:
+    """Prints the elapsed seconds of a task."""
     start, done = time.perf_counter(), threading.Event()
 
     def tick() -> None:
         while not done.wait(1.0):
-            print(f"\r{what}, {time.perf_counter() - start:.0f} s", end="", flush=True)
+            print(f"\r{task}, {time.perf_counter() - start:.0f} s", end="", flush=True)
 
     ticker = threading.Thread(target=tick, daemon=True)
     if sys.stdout.isatty():
@@ -165,7 +166,7 @@ def progress(what: str) -> Iterator[None]:
         yield
     finally:
         done.set()
-    print(f"\r{what}, {time.perf_counter() - start:.1f} s")
+    print(f"\r{task}, {time.perf_counter() - start:.1f} s")
 
 
 def tile(text: str) -> tuple[int, ...]:
@@ -180,14 +181,16 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Multiply two matrices with a kernel compiled by tilec.")
     parser.add_argument("--a", type=Path, help="the left matrix, a .npy file")
     parser.add_argument("--b", type=Path, help="the right matrix, a .npy file")
-    parser.add_argument("--dtype", choices=DTYPES, default="f16", help="of random matrices; float32 files: tf32 or f32")
-    parser.add_argument("--accumulator", choices=("f32", "f16"), default="f32", help="f16 goes with f16 matrices")
+    parser.add_argument(
+        "--dtype", choices=DTYPES, default="f16", help="type of random matrices; for float32 files tf32 or f32"
+    )
+    parser.add_argument("--accumulator", choices=("f32", "f16"), default="f32", help="f16 requires f16 matrices")
     parser.add_argument("--target", default=environment.target, help="sm_100a or sm_90a")
     parser.add_argument(
         "--backend", choices=("interpret", "simulate", "launch"), default=environment.backend or "simulate"
     )
     parser.add_argument("--tile", type=tile, default=(128, 128, 64), metavar="M,N,K", help="the tile of a block")
-    parser.add_argument("--seed", type=int, default=0, help="of the random matrices")
+    parser.add_argument("--seed", type=int, default=0, help="seed of random matrices")
     parser.add_argument("-o", "--out", type=Path, default=Path("out"), help="the folder for PTX, cubin and stages")
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""y = softmax of each row of x: one block a row, the row a single tile.
+"""y = softmax of each row of x: one block per row, one tile per block.
 
 python examples/softmax.py
 """
@@ -14,7 +14,7 @@ import tilec as ct
 @ct.kernel
 def softmax_kernel(x, y, TILE: ct.Constant[int]):
     row = ct.bid(0)
-    # Outside of the row, -inf: exp makes it 0, and the maximum ignores it.
+    # Elements outside of the row are -inf, which do not change the maximum and the sum.
     tile = ct.load(x, index=(row, 0), shape=(1, TILE), padding_mode=ct.PaddingMode.NEG_INF)
     largest = ct.max(tile, axis=1, keepdims=True)
     numerator = ct.exp(tile - largest)
@@ -28,15 +28,15 @@ def main() -> int:
     ct.launch(None, (x.shape[0], 1, 1), softmax_kernel, (x, y, 256))
     exact = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
     exact /= exact.sum(axis=1, keepdims=True)
-    # Rounding the difference (2^-24 |x|, and exp turns it into a relative error), exp to 2 units in the last place
-    # (CUDA programming guide, table of single-precision functions), the sum in log2(256) steps, and the quotient.
+    # The rounding of the difference (2^-24 |x|, which exp converts to a relative error), 2 units in the last place for
+    # exp (CUDA programming guide, single-precision functions), log2(256) roundings of the sum, and the quotient.
     spread = float(np.abs(x - x.max(axis=1, keepdims=True)).max())
     tolerance = 2.0**-24 * (2 * spread + 2 * 4 + math.log2(256) + 1)
     error = float(np.max(np.abs(y - exact) / exact))
-    right = error <= tolerance
-    print(f"softmax of {x.shape[0]} rows: largest relative error {error:.2e}, tolerance {tolerance:.2e}", end=" ")
-    print("(right)" if right else "(WRONG)")
-    return 0 if right else 1
+    passed = error <= tolerance
+    print(f"softmax of {x.shape[0]} rows: largest relative error {error:.2e}, tolerance {tolerance:.2e}", end=": ")
+    print("PASSED" if passed else "FAILED")
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":

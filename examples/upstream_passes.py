@@ -1,9 +1,9 @@
-"""Passes of upstream MLIR, passes of tilec, and patterns of one's own, mixed over one module in a context of one's own.
+"""Runs upstream passes, passes of tilec and patterns of this file over one module, in a context of this file.
 
     python examples/upstream_passes.py
 
-A kernel of Tile IR stands beside a function of `func` and `arith`, and an operation of a dialect that this file defines
-stands in the kernel. The same pipelines run over all of it; then the kernel is compiled and simulated.
+The module contains a Tile IR kernel and a function of `func` and `arith`. The kernel contains an operation of a dialect
+that this file defines. The same pipelines run over the whole module; then the kernel is compiled and simulated.
 """
 
 import sys
@@ -64,19 +64,19 @@ func.func @blocks(%n: i32) -> i32 {
 
 
 class Own(ext.Dialect, name="own"):
-    """A dialect of this file."""
+    """A dialect that this file defines."""
 
 
 class SquareOp(Own.Operation, name="square"):
-    """source * source, left to a later decision. Nothing tells other passes what it does, so they leave it alone."""
+    """source * source. It declares no effects, so that passes do not move or remove it."""
 
-    # IRDL finds the types of this dialect only, so those of Tile IR are any.
+    # IRDL cannot refer to types of other dialects, so Tile IR types are declared as Any.
     result: ext.Result[Any]
     source: ext.Operand[Any]
 
 
 def find_squares(op, rewriter) -> bool:
-    """mulf(a, a) -> own.square(a); true where it does not match, as patterns of the bindings have it."""
+    """mulf(a, a) -> own.square(a); returns True if the pattern does not match, as the bindings require."""
     if op.lhs != op.rhs:
         return True
     with rewriter.ip, op.location:
@@ -92,8 +92,8 @@ def multiply_squares(op, rewriter) -> None:
     rewriter.replace_op(op, [product.result])
 
 
-def greedily(root, pattern):
-    """A pass that applies a pattern to every operation of one kind until nothing changes."""
+def greedy_pass(root, pattern):
+    """A pass that applies a pattern to all operations of one class until the module does not change."""
 
     def run(operation, _pass) -> None:
         with operation.context:
@@ -114,10 +114,10 @@ def module_in(context: ir.Context) -> ir.Module:
 
 
 def first_pipeline(context: ir.Context) -> passmanager.PassManager:
-    """Upstream's and ours, after a pattern that puts operations of this file's dialect into the kernel."""
+    """Converts products to operations of this file's dialect, then runs passes of upstream and of tilec."""
     with context:
         manager = passmanager.PassManager("builtin.module")
-    manager.add(greedily(MulFOp, find_squares), name="find-squares")
+    manager.add(greedy_pass(MulFOp, find_squares), name="find-squares")
     manager.add("canonicalize,cse,symbol-dce")
     for name in ("simplify", "hoist-invariants", "prune-tokens"):
         pipeline.add(manager, name)
@@ -125,10 +125,10 @@ def first_pipeline(context: ir.Context) -> passmanager.PassManager:
 
 
 def second_pipeline(context: ir.Context) -> passmanager.PassManager:
-    """A pattern that takes the operations out again, and what then becomes possible."""
+    """Converts the operations back to products, then runs the passes that this enables."""
     with context:
         manager = passmanager.PassManager("builtin.module")
-    manager.add(greedily(SquareOp, multiply_squares), name="multiply-squares")
+    manager.add(greedy_pass(SquareOp, multiply_squares), name="multiply-squares")
     pipeline.add(manager, "hoist-invariants")
     pipeline.add(manager, "fuse-fma")
     manager.add("canonicalize,cse")
@@ -136,7 +136,7 @@ def second_pipeline(context: ir.Context) -> passmanager.PassManager:
 
 
 def show(title: str, module: ir.Module) -> None:
-    """Prints the operations of the kernel's loop, and how many the function has."""
+    """Prints the operations of the loop in the kernel, and the number of operations of the function."""
     kernel, function = (op.regions[0].blocks[0].operations for op in module.body.operations)
     loop = next(op for op in kernel if op.operation.name == "cuda_tile.for")
     names = [op.operation.name.removeprefix("cuda_tile.") for op in loop.body.blocks[0].operations]
@@ -157,10 +157,10 @@ def main() -> int:
     x, y, scale = random.random((4, 256), np.float32), np.zeros(256, np.float32), np.float32(1.5)
     tilec.run(tilec.Module(module), (2, 1, 1), (x, y, scale), entry="squares")
     error = np.abs(y - np.sum((scale * x.astype(np.float64)) ** 2, axis=0)).max()
-    # Two roundings of each term and four of the sum, of numbers below 4 * 1.5^2 with 24 bits.
-    right = error <= 6 * 9 * 2.0**-24
-    print(f"{'right' if right else 'WRONG'}: largest error {error:.1e}")
-    return 0 if right else 1
+    # Two roundings per term and four of the sum, for numbers less than 4 * 1.5^2 with 24 bits.
+    passed = error <= 6 * 9 * 2.0**-24
+    print(f"{'PASSED' if passed else 'FAILED'}: largest error {error:.1e}")
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":

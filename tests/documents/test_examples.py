@@ -15,4 +15,4 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def test_example_is_right(tmp_path: Path, name: str) -> None:
     process = subprocess.run([sys.executable, EXAMPLES / name], capture_output=True, text=True, cwd=tmp_path)
     assert (process.returncode, process.stderr) == (0, "")
-    assert "right" in process.stdout and "WRONG" not in process.stdout
+    assert "PASSED" in process.stdout and "FAILED" not in process.stdout

@@ -31,7 +31,7 @@ def test_folder_runs_by_itself(tmp_path: Path) -> None:
     process = subprocess.run(words, capture_output=True, text=True, env=environment)
     assert process.returncode == 0, process.stderr
     lines = process.stdout.splitlines()
-    assert lines[0] == "kernels of sm_90a need a GPU of that architecture, found none; with one it would launch:"
+    assert lines[0] == "kernels of sm_90a need a GPU of that architecture, found none; launches on such a GPU:"
     names = [line.split(":")[0].strip() for line in lines[1:]]
     assert names == sorted({file.name.split(".")[0] for file in tmp_path.glob("*.ptx")}, key=names.index)
     assert {"vector_add", "softmax", "matmul_bf16_1000x520x776"} <= set(names)
