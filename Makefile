@@ -1,5 +1,5 @@
 # `make demo` and `make test` need Python 3.11 or later with venv, and a C++17 compiler. CMake and ninja come from PyPI.
-# What each target calls is all there is to it; every environment lies under build/.
+# Each target runs the commands below and nothing else. All virtual environments are in build/.
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -23,7 +23,7 @@ demo: build/venv-demo/.installed
 test: build/venv-test/.installed $(CHECK)/.copied
 	cd $(CHECK) && ../venv-test/bin/python -m pytest -n $(JOBS)
 
-# Writes the PTX that tests/golden compares with; the commit says which line changed, and why.
+# Writes the expected PTX of tests/golden. The commit message states which lines changed, and why.
 golden: build/venv-test/.installed
 	build/venv-test/bin/python tests/golden/golden_ptx.py
 
@@ -55,9 +55,9 @@ format: build/venv-lint/.installed
 clean:
 	rm -rf build out
 
-# The wheel is built once and installed afresh wherever its sources change, so what is tested is what is shipped.
+# Tests run against the installed wheel, which is rebuilt and reinstalled if its sources change.
 $(WHEEL): $(SOURCES)
-	@echo "building the wheel of tilec, which compiles the simulator (some minutes)"
+	@echo "building the wheel of tilec and compiling the simulator (takes some minutes)"
 	rm -rf build/wheel
 	$(PYTHON) -m venv --clear build/venv-build
 	build/venv-build/bin/pip --quiet wheel --no-deps --wheel-dir build/wheel .
@@ -74,14 +74,14 @@ build/venv-lint/.installed: .ci/lint-requirements.txt $(WHEEL)
 	build/venv-lint/bin/pip --quiet install build/wheel/*.whl --requirement .ci/lint-requirements.txt
 	touch $@
 
-# Tests, examples and benchmarks are copied away from the sources: only the installed package can be imported there.
+# Tests, examples and benchmarks are copied to a folder without the sources, where only the installed package can be imported.
 $(CHECK)/.copied: $(shell find tests examples benchmarks docs -type f -not -path '*/__pycache__/*') pyproject.toml
 	rm -rf $(CHECK)
 	mkdir -p $(CHECK)
 	cp -r tests examples benchmarks docs pyproject.toml README.md CONTRIBUTING.md DECISIONS.md CHANGELOG.md Makefile $(CHECK)
 	touch $@
 
-# The four folders as the one package they are installed as.
+# The layout of the installed package, as symbolic links to the four source folders.
 build/typecheck/.linked: $(shell find python/tilec -maxdepth 1)
 	rm -rf build/typecheck
 	mkdir -p build/typecheck/tilec

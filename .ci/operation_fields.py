@@ -1,4 +1,4 @@
-"""Plugin of mypy: the fields that an operation class declares, with the type that each has in Python.
+"""A mypy plugin: gives the fields that an operation class declares their Python types.
 
     lhs: Operand[T]           ir.Value
     inits: Mixed[..., 256]    list of ir.Value
@@ -7,7 +7,7 @@
     exact: Flag               bool
     body: Region              ir.Region
 
-The declarations are values (`tilec.dialect.fields`), which a type checker refuses where a type must stand.
+The declarations are values (`tilec.dialect.fields`), which a type checker does not accept as types.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mypy.types import AnyType, Type, TypeOfAny
 
 FIELDS = "tilec.dialect.fields."
 ATTRIBUTES = "tilec.dialect.attributes."
-# Python types of the attribute fields; the others are attributes of MLIR, which has no type information.
+# The Python types of attribute fields. All other fields are MLIR attributes, which have no type information.
 PYTHON_TYPES = {
     "Int32": "builtins.int",
     "Int64": "builtins.int",
@@ -35,7 +35,7 @@ ENUMERATION = "tilec.dialect.cuda_tile.enums."
 
 
 class OperationFields(Plugin):
-    """Answers for every name that is declared as a field or as the constraint of one."""
+    """Provides the types of names that are declared as fields or as constraints of fields."""
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
         if fullname in (FIELDS + "Operand", FIELDS + "Result", FIELDS + "Region", FIELDS + "OptionalRegion"):
@@ -76,5 +76,5 @@ def _list_of(element: str | None) -> Callable[[AnalyzeTypeContext], Type]:
 
 
 def plugin(version: str) -> type[Plugin]:
-    """The entry point that mypy asks for."""
+    """The entry point of the plugin, which mypy calls."""
     return OperationFields

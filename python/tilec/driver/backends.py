@@ -73,10 +73,10 @@ def run(
         entry: the entry to run if the module has several.
         target: the target that a module is compiled for (default: `TILEC_TARGET`).
         stream: the stream of a launch, see ct.launch.
-        settings: settings of the backend (BACKENDS). simulate: the fields of tilec.runtime.simulate.Settings.
-            interpret: the keyword arguments of tilec.runtime.interpret.run, and `memory`: further arrays that the
-            kernel accesses through addresses in memory. If an argument is an address and `memory` is absent, the kernel
-            may access all memory of the process.
+        settings: settings of the backend; BACKENDS lists their names. For those of simulate see
+            tilec.runtime.simulate.Settings, for those of interpret tilec.runtime.interpret.run. `memory` of interpret
+            is further arrays that the kernel accesses through addresses in memory; if an argument is an address and
+            `memory` is absent, the kernel may access all memory of the process.
 
     Returns:
         The simulator's counters by name; None for the other backends.
