@@ -4,15 +4,23 @@
 #include "decoder.h"
 #include "warp.h"
 
+#include <array>
+
 namespace ptxsim {
+
+/// The lanes of operands 1 to Sources, which must be defined.
+template <class T, size_t Sources> std::array<const T *, Sources> required_sources(Warp &warp, const Instruction &in) {
+  std::array<const T *, Sources> sources;
+  for (size_t i = 0; i < Sources; ++i) {
+    warp.require(in.operands[i + 1]);
+    sources[i] = warp.lanes<T>(in.operands[i + 1]);
+  }
+  return sources;
+}
 
 /// d[lane] = Function(sources of the lane). D and S may differ in size; all sources have the type S.
 template <class D, class S, size_t Sources, auto Function> Outcome lanewise(Warp &warp, const Instruction &in) {
-  const S *source[Sources];
-  for (size_t i = 0; i < Sources; ++i) {
-    warp.require(in.operands[i + 1]);
-    source[i] = warp.lanes<S>(in.operands[i + 1]);
-  }
+  const auto source = required_sources<S, Sources>(warp, in);
   D *destination = warp.lanes<D>(in.operands[0]);
   S values[Sources];
   if (warp.mask == ~0u) {

@@ -109,9 +109,9 @@ bool Machine::run_slice(Cluster &cluster) {
 /// this has not led to progress four times.
 bool Machine::wake_polls() {
   if (progress() != progress_at_wake)
-    wakes = 0;
+    wake_count = 0;
   progress_at_wake = progress();
-  if (++wakes > 4)
+  if (++wake_count > 4)
     return false;
   bool woken = false;
   for (const auto &cluster : resident)
@@ -173,18 +173,18 @@ void Machine::poll() {
     progress_at_poll = progress();
     latest_write = steps;
   }
-  constexpr uint64_t steps_until_deadlock = 100'000'000, steps_until_spin_watch = 20'000;
-  if (steps - latest_write <= steps_until_spin_watch) {
-    spin_watch.stop();
+  constexpr uint64_t steps_until_deadlock = 100'000'000, steps_until_spin_detection = 20'000;
+  if (steps - latest_write <= steps_until_spin_detection) {
+    spin_detector.stop();
     return;
   }
   if (next_cluster < cluster_count) {
     launch_cluster();
     return;
   }
-  spin_watch.active = true;
-  const bool stuck =
-      std::all_of(resident.begin(), resident.end(), [&](const auto &cluster) { return spin_watch.is_stuck(*cluster); });
+  spin_detector.active = true;
+  const bool stuck = std::all_of(resident.begin(), resident.end(),
+                                 [&](const auto &cluster) { return spin_detector.is_stuck(*cluster); });
   if (stuck && !wake_polls())
     deadlock(
         "no thread can make progress: the running ones repeat the same state, and no asynchronous work is pending");

@@ -6,7 +6,7 @@
 #include "memory.h"
 #include "program.h"
 #include "shadow.h"
-#include "spin_watch.h"
+#include "spin_detector.h"
 #include "tensor/warpgroup.h"
 #include "tma/tensor_map_proxy.h"
 #include "warp.h"
@@ -148,7 +148,7 @@ public:
   uint64_t steps = 0;        // warp instructions
   uint64_t latest_write = 0; // the step at which memory last changed
   uint64_t changes = 0;      // number of changes of memory, barriers and special registers
-  SpinWatch spin_watch;
+  SpinDetector spin_detector;
 
   /// A store, an atomic operation or a barrier has changed state that other threads can see.
   void changed() {
@@ -184,7 +184,7 @@ private:
   std::map<uint64_t, std::string> printed; // by the linear index of the block
   uint64_t progress_at_poll = 0;
   uint64_t progress_at_wake = 0;
-  uint32_t wakes = 0;
+  uint32_t wake_count = 0;
   uint32_t slice = 256;   // warp instructions
   uint32_t eagerness = 0; // in 1/256: the probability of an asynchronous operation after a slice
   uint64_t next_cluster = 0;

@@ -189,8 +189,8 @@ void Warp::jump(uint32_t target, uint32_t taken) {
   if (!others) {
     running.backward_jumps += back;
     running.pc = target;
-    if (back && machine.spin_watch.active)
-      machine.spin_watch.record_backward_jump(*this);
+    if (back && machine.spin_detector.active)
+      machine.spin_detector.record_backward_jump(*this);
     return;
   }
   Fragment other = running;
@@ -200,8 +200,8 @@ void Warp::jump(uint32_t target, uint32_t taken) {
   running.backward_jumps += back;
   running.pc = target;
   fragments.push_back(std::move(other));
-  if (back && machine.spin_watch.active)
-    machine.spin_watch.record_backward_jump(*this);
+  if (back && machine.spin_detector.active)
+    machine.spin_detector.record_backward_jump(*this);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value) {

@@ -185,7 +185,7 @@ def test_accumulating_onto_nothing_reads_undefined_cells(simulate, operands):
 
 
 def test_columns_outside_the_allocation_are_refused(simulate, operands):
-    with pytest.raises(ptxsim.Trap, match="expected allocated columns") as trap:
+    with pytest.raises(ptxsim.Trap, match="expected columns of one allocation") as trap:
         simulate(BODY.replace("[%r14], %rd3", "[%r14+32], %rd3"), *operands, block=128)
     assert trap.value.kind == "tensor-memory"
 

@@ -10,10 +10,10 @@ namespace ptxsim {
 namespace {
 
 uint64_t add(Type type, uint64_t a, uint64_t b) {
-  auto half = [&](int shift) {
+  auto add_f16 = [&](int shift) {
     return uint64_t(to_f16(double(from_f16(uint16_t(a >> shift))) + from_f16(uint16_t(b >> shift)))) << shift;
   };
-  auto bhalf = [&](int shift) {
+  auto add_bf16 = [&](int shift) {
     return uint64_t(to_bf16(double(from_bf16(uint16_t(a >> shift))) + from_bf16(uint16_t(b >> shift)))) << shift;
   };
   switch (type) {
@@ -22,20 +22,20 @@ uint64_t add(Type type, uint64_t a, uint64_t b) {
   case Type::F64:
     return to_bits(from_bits<double>(a) + from_bits<double>(b));
   case Type::F16:
-    return half(0);
+    return add_f16(0);
   case Type::F16x2:
-    return half(0) | half(16);
+    return add_f16(0) | add_f16(16);
   case Type::BF16:
-    return bhalf(0);
+    return add_bf16(0);
   case Type::BF16x2:
-    return bhalf(0) | bhalf(16);
+    return add_bf16(0) | add_bf16(16);
   default:
     return a + b;
   }
 }
 
-uint64_t extreme(Type type, bool least, uint64_t a, uint64_t b) {
-  bool take_b;
+uint64_t min_or_max(Type type, bool least, uint64_t a, uint64_t b) {
+  bool uses_b;
   auto pick = [&](auto first, auto second) { return least ? second < first : second > first; };
   auto packed = [&](auto widen) {
     uint64_t result = 0;
@@ -49,10 +49,10 @@ uint64_t extreme(Type type, bool least, uint64_t a, uint64_t b) {
   };
   switch (type) {
   case Type::S32:
-    take_b = pick(int32_t(a), int32_t(b));
+    uses_b = pick(int32_t(a), int32_t(b));
     break;
   case Type::S64:
-    take_b = pick(int64_t(a), int64_t(b));
+    uses_b = pick(int64_t(a), int64_t(b));
     break;
   case Type::F16:
   case Type::F16x2:
@@ -61,12 +61,12 @@ uint64_t extreme(Type type, bool least, uint64_t a, uint64_t b) {
   case Type::BF16x2:
     return packed(from_bf16);
   case Type::F32:
-    take_b = std::isnan(from_bits<float>(a)) || pick(from_bits<float>(a), from_bits<float>(b));
+    uses_b = std::isnan(from_bits<float>(a)) || pick(from_bits<float>(a), from_bits<float>(b));
     break;
   default:
-    take_b = pick(a, b);
+    uses_b = pick(a, b);
   }
-  return take_b ? b : a;
+  return uses_b ? b : a;
 }
 
 } // namespace
@@ -86,9 +86,9 @@ uint64_t apply_atomic(AtomicOperation operation, Type type, uint64_t old, uint64
   case AtomicOperation::Dec:
     return old == 0 || uint32_t(old) > uint32_t(operand) ? operand : old - 1;
   case AtomicOperation::Min:
-    return extreme(type, true, old, operand);
+    return min_or_max(type, true, old, operand);
   case AtomicOperation::Max:
-    return extreme(type, false, old, operand);
+    return min_or_max(type, false, old, operand);
   default:
     return operand;
   }

@@ -60,10 +60,10 @@ template <class T> T flushed(T value, bool ftz) {
   return (void)ftz, value;
 }
 
-/// Lanes in which the comparison holds.
-template <class T> uint32_t holds(Comparison which, const T *a, const T *b, uint32_t mask, bool ftz) {
+/// Lanes in which the comparison compare_lanes.
+template <class T> uint32_t compare_lanes(Comparison which, const T *a, const T *b, uint32_t mask, bool ftz) {
   uint32_t result = 0;
-  auto over = [&](auto test) {
+  auto for_lanes = [&](auto test) {
     if (mask == ~0u && !ftz)
       for (uint32_t lane = 0; lane < lane_count; ++lane)
         result |= uint32_t(test(a[lane], b[lane])) << lane;
@@ -73,7 +73,7 @@ template <class T> uint32_t holds(Comparison which, const T *a, const T *b, uint
   };
 #define CASE(Which)                                                                                                    \
   case Comparison::Which:                                                                                              \
-    over([](T x, T y) { return compare<Comparison::Which, T>(x, y); });                                                \
+    for_lanes([](T x, T y) { return compare<Comparison::Which, T>(x, y); });                                           \
     break
   switch (which) {
     CASE(Eq);
@@ -126,8 +126,8 @@ template <class T, class From> uint32_t compare_operands(Warp &warp, const Instr
   warp.require(a);
   warp.require(b);
   T first[lane_count], second[lane_count];
-  return holds<T>(Comparison(in.settings[Compare]), From::lanes(warp, a, first), From::lanes(warp, b, second),
-                  warp.mask, in.settings[Ftz]);
+  return compare_lanes<T>(Comparison(in.settings[Compare]), From::lanes(warp, a, first), From::lanes(warp, b, second),
+                          warp.mask, in.settings[Ftz]);
 }
 
 /// The predicate that the result is combined with.
@@ -162,13 +162,13 @@ template <float (*Widen)(uint16_t)> Outcome setp_pair(Warp &warp, const Instruct
       first[lane] = Widen(uint16_t(a[lane] >> 16 * part));
       second[lane] = Widen(uint16_t(b[lane] >> 16 * part));
     }
-    uint32_t value = holds<float>(Comparison(in.settings[Compare]), first, second, warp.mask, false);
+    uint32_t value = compare_lanes<float>(Comparison(in.settings[Compare]), first, second, warp.mask, false);
     warp.set_predicate(in.operands[0].elements[size_t(part)], combine(in, value, other));
   }
   return Outcome::Next;
 }
 
-/// set: all ones or 1.0 where the comparison holds, else zero.
+/// set: all ones or 1.0 where the comparison compare_lanes, else zero.
 template <class T, class From> Outcome set(Warp &warp, const Instruction &in) {
   const uint32_t compared = compare_operands<T, From>(warp, in);
   const uint32_t value = combine(in, compared, combined_predicate(warp, in));

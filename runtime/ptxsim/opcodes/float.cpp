@@ -104,11 +104,7 @@ T apply_modifiers(const Instruction &in, T (&values)[Sources], Function function
 
 /// f32 and f64 with any modifiers.
 template <class T, size_t Sources, auto Function> Outcome general(Warp &warp, const Instruction &in) {
-  const T *source[Sources];
-  for (size_t i = 0; i < Sources; ++i) {
-    warp.require(in.operands[i + 1]);
-    source[i] = warp.lanes<T>(in.operands[i + 1]);
-  }
+  const auto source = required_sources<T, Sources>(warp, in);
   T *destination = warp.lanes<T>(in.operands[0]);
   RoundingScope scope(Rounding(in.settings[RoundingMode]));
   for_each_lane(warp.mask, [&](uint32_t lane) {
@@ -134,11 +130,7 @@ template <class T, size_t Sources, auto Function> T Plain(const T *s) {
 /// 16-bit formats, `Count` elements per register. The function computes in Wide: float, or double for fma.
 template <class T, size_t Count, size_t Sources, class Wide, auto Function>
 Outcome small_float(Warp &warp, const Instruction &in) {
-  const uint8_t *source[Sources];
-  for (size_t i = 0; i < Sources; ++i) {
-    warp.require(in.operands[i + 1]);
-    source[i] = warp.lanes<uint8_t>(in.operands[i + 1]);
-  }
+  const auto source = required_sources<uint8_t, Sources>(warp, in);
   uint8_t *destination = warp.lanes<uint8_t>(in.operands[0]);
   for_each_lane(warp.mask, [&](uint32_t lane) {
     for (size_t part = 0; part < Count; ++part) {
@@ -166,11 +158,7 @@ double FmaSmall(const double *s) { return fma_to_odd(s[0], s[1], s[2]); }
 
 /// f32x2: two elements per register.
 template <size_t Sources, auto Function> Outcome float_pair(Warp &warp, const Instruction &in) {
-  const float *source[Sources];
-  for (size_t i = 0; i < Sources; ++i) {
-    warp.require(in.operands[i + 1]);
-    source[i] = warp.lanes<float>(in.operands[i + 1]);
-  }
+  const auto source = required_sources<float, Sources>(warp, in);
   float *destination = warp.lanes<float>(in.operands[0]);
   RoundingScope scope(Rounding(in.settings[RoundingMode]));
   for_each_lane(warp.mask, [&](uint32_t lane) {
@@ -231,9 +219,7 @@ void require_nearest(Decoder &d) {
 }
 
 template <size_t Sources, auto Function> Execute mixed_float(Decoder &d, Type narrow) {
-  std::string_view name = d.instruction.opcode->mnemonic;
-  if ((name != "add" && name != "sub" && name != "fma") || d.instruction.type != Type::F32 || Sources < 2 ||
-      (narrow != Type::F16 && narrow != Type::BF16))
+  if (d.instruction.type != Type::F32 || (narrow != Type::F16 && narrow != Type::BF16))
     d.unsupported("unknown combination of types");
   d.expect_operands(Sources + 1, Sources + 1);
   d.destination(0, Type::F32);
@@ -244,11 +230,17 @@ template <size_t Sources, auto Function> Execute mixed_float(Decoder &d, Type na
 }
 
 /// Operations that exist in every format. `ForSmall` is the function for the 16-bit formats; it computes in SmallWide.
-template <size_t Sources, auto ForFloat, auto ForDouble, class SmallWide, auto ForSmall> Execute any_float(Decoder &d) {
+/// `Mixed` operations also have forms with 16-bit sources and an f32 result.
+template <size_t Sources, auto ForFloat, auto ForDouble, class SmallWide, auto ForSmall, bool Mixed>
+Execute any_float(Decoder &d) {
   Type type = d.instruction.type;
   take_float_modifiers(d);
-  if (std::optional<Type> narrow = d.take_type_if_any())
-    return mixed_float<Sources, ForFloat>(d, *narrow);
+  if (std::optional<Type> narrow = d.take_type_if_any()) {
+    if constexpr (Mixed)
+      return mixed_float<Sources, ForFloat>(d, *narrow);
+    else
+      d.unsupported("unknown combination of types");
+  }
   same_type_operands(d, type, Sources);
   bool plain = is_plain(d.instruction);
   switch (type) {
@@ -277,8 +269,8 @@ template <size_t Sources, auto ForFloat, auto ForDouble, class SmallWide, auto F
   }
 }
 
-template <size_t Sources, auto ForFloat, auto ForDouble> Execute float_or_small(Decoder &d) {
-  return any_float<Sources, ForFloat, ForDouble, float, ForFloat>(d);
+template <size_t Sources, auto ForFloat, auto ForDouble, bool Mixed> Execute float_or_small(Decoder &d) {
+  return any_float<Sources, ForFloat, ForDouble, float, ForFloat, Mixed>(d);
 }
 
 /// Approximations of one operand: f32, and 16-bit formats computed in float.
@@ -340,12 +332,12 @@ template <bool Negate> Execute decode_sign(Decoder &d) {
   }
 }
 
-template <size_t Sources, auto ForFloat, auto ForDouble> Execute decode_extreme(Decoder &d) {
+template <size_t Sources, auto ForFloat, auto ForDouble> Execute decode_min_max(Decoder &d) {
   auto &settings = d.instruction.settings;
   settings[PropagateNan] = d.take("NaN");
   settings[XorSign] = d.take("xorsign");
   settings[Absolute] = d.take("abs");
-  return float_or_small<Sources, ForFloat, ForDouble>(d);
+  return float_or_small<Sources, ForFloat, ForDouble, false>(d);
 }
 
 template <class T> T Min3(const T *s) {
@@ -361,10 +353,11 @@ template <class T> T Max3(const T *s) {
 
 } // namespace
 
-Execute decode_float_add(Decoder &d) { return float_or_small<2, Add<float>, Add<double>>(d); }
-Execute decode_float_sub(Decoder &d) { return float_or_small<2, Sub<float>, Sub<double>>(d); }
-Execute decode_float_mul(Decoder &d) { return float_or_small<2, Mul<float>, Mul<double>>(d); }
-Execute decode_float_fma(Decoder &d) { return any_float<3, Fma<float>, Fma<double>, double, FmaSmall>(d); }
+Execute decode_float_add(Decoder &d) { return float_or_small<2, Add<float>, Add<double>, true>(d); }
+Execute decode_float_sub(Decoder &d) { return float_or_small<2, Sub<float>, Sub<double>, true>(d); }
+Execute decode_float_mul(Decoder &d) { return float_or_small<2, Mul<float>, Mul<double>, false>(d); }
+Execute decode_float_fma(Decoder &d) { return any_float<3, Fma<float>, Fma<double>, double, FmaSmall, true>(d); }
+Execute decode_float_mad(Decoder &d) { return any_float<3, Fma<float>, Fma<double>, double, FmaSmall, false>(d); }
 
 Execute decode_float_div(Decoder &d) {
   d.take_one_of({"approx", "full"}); // .approx and .full are computed as .rn
@@ -374,12 +367,12 @@ Execute decode_float_div(Decoder &d) {
 }
 
 Execute decode_float_min(Decoder &d) {
-  return d.count() == 4 ? decode_extreme<3, Min3<float>, Min3<double>>(d)
-                        : decode_extreme<2, Min<float>, Min<double>>(d);
+  return d.count() == 4 ? decode_min_max<3, Min3<float>, Min3<double>>(d)
+                        : decode_min_max<2, Min<float>, Min<double>>(d);
 }
 Execute decode_float_max(Decoder &d) {
-  return d.count() == 4 ? decode_extreme<3, Max3<float>, Max3<double>>(d)
-                        : decode_extreme<2, Max<float>, Max<double>>(d);
+  return d.count() == 4 ? decode_min_max<3, Max3<float>, Max3<double>>(d)
+                        : decode_min_max<2, Max<float>, Max<double>>(d);
 }
 Execute decode_float_abs(Decoder &d) { return decode_sign<false>(d); }
 Execute decode_float_neg(Decoder &d) { return decode_sign<true>(d); }

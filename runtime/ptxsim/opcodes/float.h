@@ -9,6 +9,7 @@ Execute decode_float_add(Decoder &decoder);
 Execute decode_float_sub(Decoder &decoder);
 Execute decode_float_mul(Decoder &decoder);
 Execute decode_float_fma(Decoder &decoder);
+Execute decode_float_mad(Decoder &decoder);
 Execute decode_float_div(Decoder &decoder);
 Execute decode_float_min(Decoder &decoder);
 Execute decode_float_max(Decoder &decoder);

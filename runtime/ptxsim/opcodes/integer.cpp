@@ -190,7 +190,7 @@ template <bool Subtract> Execute decode_sum(Decoder &d) {
     return PACKED(Add);
 }
 
-template <bool Least> Execute decode_extreme(Decoder &d) {
+template <bool Least> Execute decode_min_max(Decoder &d) {
   if (float_form(d))
     return Least ? decode_float_min(d) : decode_float_max(d);
   if (d.has("relu"))
@@ -202,7 +202,7 @@ template <bool Least> Execute decode_extreme(Decoder &d) {
     return PACKED(Max);
 }
 
-/// The product has twice the size of its factors.
+/// The product has double_width the size of its factors.
 template <class D, class S> D MulWide(const S *s) { return D(D(s[0]) * D(s[1])); }
 
 template <class D, class S> Outcome mad_wide(Warp &warp, const Instruction &in) {
@@ -216,7 +216,7 @@ template <class D, class S> Outcome mad_wide(Warp &warp, const Instruction &in) 
   return Outcome::Next;
 }
 
-Type twice(Type type) {
+Type double_width(Type type) {
   switch (type) {
   case Type::U16:
     return Type::U32;
@@ -232,11 +232,11 @@ Type twice(Type type) {
 Execute decode_wide(Decoder &d, bool add) {
   Type type = d.instruction.type;
   d.expect_operands(add ? 4 : 3, add ? 4 : 3);
-  d.destination(0, twice(type));
+  d.destination(0, double_width(type));
   d.source(1, type);
   d.source(2, type);
   if (add)
-    d.source(3, twice(type));
+    d.source(3, double_width(type));
   switch (type) {
   case Type::U16:
     return add ? &mad_wide<uint32_t, uint16_t> : &lanewise<uint32_t, uint16_t, 2, MulWide<uint32_t, uint16_t>>;
@@ -265,7 +265,7 @@ Execute decode_mul(Decoder &d) {
 
 Execute decode_mad(Decoder &d) {
   if (float_form(d))
-    return decode_float_fma(d);
+    return decode_float_mad(d);
   if (d.take("wide"))
     return decode_wide(d, true);
   if (d.has("cc"))
@@ -345,16 +345,28 @@ const OpcodeTable &integer_opcodes() {
       {"sub", OpcodeGroup::Arithmetic, decode_sum<true>},
       {"mul", OpcodeGroup::Arithmetic, decode_mul},
       {"mad", OpcodeGroup::Arithmetic, decode_mad},
-      {"min", OpcodeGroup::Arithmetic, decode_extreme<true>},
-      {"max", OpcodeGroup::Arithmetic, decode_extreme<false>},
+      {"min", OpcodeGroup::Arithmetic, decode_min_max<true>},
+      {"max", OpcodeGroup::Arithmetic, decode_min_max<false>},
       SHARED_OPCODE("div", 2, Div, decode_float_div),
       SHARED_OPCODE("abs", 1, Abs, decode_float_abs),
       SHARED_OPCODE("neg", 1, Neg, decode_float_neg),
       OPCODE("rem", 2, Rem),
       OPCODE("sad", 3, Sad),
-      {"addc", OpcodeGroup::Integer, [](Decoder &d) { return float_form(d), decode_carry<false>(d, true); }},
-      {"subc", OpcodeGroup::Integer, [](Decoder &d) { return float_form(d), decode_carry<true>(d, true); }},
-      {"madc", OpcodeGroup::Integer, [](Decoder &d) { return float_form(d), decode_carry_mad(d, true); }},
+      {"addc", OpcodeGroup::Integer,
+       [](Decoder &d) {
+         d.instruction.type = d.take_type();
+         return decode_carry<false>(d, true);
+       }},
+      {"subc", OpcodeGroup::Integer,
+       [](Decoder &d) {
+         d.instruction.type = d.take_type();
+         return decode_carry<true>(d, true);
+       }},
+      {"madc", OpcodeGroup::Integer,
+       [](Decoder &d) {
+         d.instruction.type = d.take_type();
+         return decode_carry_mad(d, true);
+       }},
       {"mul24", OpcodeGroup::Integer, [](Decoder &d) { return decode_24(d, false); }},
       {"mad24", OpcodeGroup::Integer, [](Decoder &d) { return decode_24(d, true); }},
       {"dp4a", OpcodeGroup::Integer, decode_dp4a},

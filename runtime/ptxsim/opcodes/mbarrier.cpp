@@ -15,7 +15,7 @@ uint64_t make_token(const Mbarrier &mbarrier) {
   return mbarrier.phase << token_pending_bits | uint64_t(mbarrier.pending);
 }
 
-MemoryLocation object_location(Warp &warp, const Instruction &in, const Operand &address, uint32_t lane) {
+MemoryLocation locate_object(Warp &warp, const Instruction &in, const Operand &address, uint32_t lane) {
   MemoryLocation location = warp.locate(in.space, warp.address(address, lane), 8, 8, lane, true);
   if (location.space != Space::SharedCta)
     warp.trap_lane(lane, trap_kind::mbarrier, "an mbarrier must be in shared memory");
@@ -44,7 +44,7 @@ Outcome init(Warp &warp, const Instruction &in) {
   warp.require(in.operands[0]);
   warp.require(in.operands[1]);
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    MemoryLocation location = object_location(warp, in, in.operands[0], lane);
+    MemoryLocation location = locate_object(warp, in, in.operands[0], lane);
     Cta &cta = *location.cta;
     if (&cta != &warp.cta)
       warp.trap_lane(lane, trap_kind::mbarrier, "mbarrier.init in the shared memory of another CTA");
@@ -73,7 +73,7 @@ Outcome init(Warp &warp, const Instruction &in) {
 Outcome invalidate(Warp &warp, const Instruction &in) {
   warp.require(in.operands[0]);
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    MemoryLocation location = object_location(warp, in, in.operands[0], lane);
+    MemoryLocation location = locate_object(warp, in, in.operands[0], lane);
     Cta &cta = *location.cta;
     check_initialised(warp, cta, location.offset, lane);
     Mbarrier &mbarrier = cta.mbarrier(warp, location.offset, lane);
@@ -96,7 +96,7 @@ Outcome arrive(Warp &warp, const Instruction &in) {
     warp.require(in.operands[size_t(in.settings[CountOperand])]);
   Knowledge published = in.settings[Relaxed] ? warp.clock.fence_released() : warp.clock.release();
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    MemoryLocation location = object_location(warp, in, a, lane);
+    MemoryLocation location = locate_object(warp, in, a, lane);
     check_initialised(warp, *location.cta, location.offset, lane);
     Mbarrier &mbarrier = location.cta->mbarrier(warp, location.offset, lane);
     Origin origin = warp.origin(lane);
@@ -121,7 +121,7 @@ Outcome change_transactions(Warp &warp, const Instruction &in) {
   warp.require(in.operands[0]);
   warp.require(in.operands[1]);
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    MemoryLocation location = object_location(warp, in, in.operands[0], lane);
+    MemoryLocation location = locate_object(warp, in, in.operands[0], lane);
     check_initialised(warp, *location.cta, location.offset, lane);
     int64_t bytes = int64_t(warp.bits(in.operands[1], lane));
     if (in.settings[ExpectBytes])
@@ -153,7 +153,7 @@ Outcome wait(Warp &warp, const Instruction &in) {
     warp.require(in.operands[i]);
   uint32_t done = 0;
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    MemoryLocation location = object_location(warp, in, a, lane);
+    MemoryLocation location = locate_object(warp, in, a, lane);
     if (location.cta != &warp.cta)
       warp.trap_lane(lane, trap_kind::mbarrier,
                      "the wait uses an mbarrier of another CTA, but only one in shared::cta can be waited for");
@@ -172,7 +172,7 @@ Outcome wait(Warp &warp, const Instruction &in) {
   fragment.poll_returns = false;
   fragment.failed_polls = done == warp.mask ? 0 : fragment.failed_polls + 1;
   for_each_lane(done, [&](uint32_t lane) {
-    MemoryLocation location = object_location(warp, in, a, lane);
+    MemoryLocation location = locate_object(warp, in, a, lane);
     Mbarrier &mbarrier = location.cta->mbarrier(warp, location.offset, lane);
     if (mbarrier.phase == 0)
       return; // the phase before the first one orders no accesses
@@ -197,7 +197,7 @@ Outcome pending_count(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-void take_object(Decoder &d) {
+void take_common_modifiers(Decoder &d) {
   d.instruction.settings[Relaxed] = d.take("relaxed");
   d.take_one_of({"acquire", "release"});
   d.take_one_of({"cta", "cluster"});
@@ -206,7 +206,7 @@ void take_object(Decoder &d) {
 }
 
 Execute decode_init(Decoder &d) {
-  take_object(d);
+  take_common_modifiers(d);
   d.expect_operands(2, 2);
   d.address(0);
   d.source(1, Type::U32);
@@ -214,7 +214,7 @@ Execute decode_init(Decoder &d) {
 }
 
 Execute decode_inval(Decoder &d) {
-  take_object(d);
+  take_common_modifiers(d);
   d.expect_operands(1, 1);
   d.address(0);
   return &invalidate;
@@ -225,7 +225,7 @@ Execute decode_arrive(Decoder &d, bool drop) {
   in.settings[Drop] = drop;
   in.settings[ExpectBytes] = d.take("expect_tx");
   in.settings[NoComplete] = d.take("noComplete");
-  take_object(d);
+  take_common_modifiers(d);
   // The token may be absent in the shared::cluster forms.
   size_t at = !in.operands.empty() && in.operands[0].kind == Operand::Kind::Address ? 0 : 1;
   in.settings[AddressOperand] = int32_t(at);
@@ -244,7 +244,7 @@ Execute decode_arrive(Decoder &d, bool drop) {
 
 Execute decode_transactions(Decoder &d, bool expect) {
   d.instruction.settings[ExpectBytes] = expect;
-  take_object(d);
+  take_common_modifiers(d);
   d.expect_operands(2, 2);
   d.address(0);
   d.source(1, Type::U32);
@@ -256,7 +256,7 @@ Execute decode_wait(Decoder &d, bool blocks) {
   in.is_poll = true;
   in.settings[Blocks] = blocks;
   in.settings[Parity] = d.take("parity");
-  take_object(d);
+  take_common_modifiers(d);
   d.expect_operands(3, blocks ? 4 : 3);
   d.predicate_destination(0);
   d.address(1);

@@ -80,7 +80,7 @@ std::string TensorMemory::access_error(uint32_t lane, uint32_t lane_count, uint3
   for (const TensorAllocation &allocation : allocations)
     if (first >= allocation.base && first + count <= allocation.base + allocation.columns)
       return "";
-  return "expected allocated columns, got " + columns_text(first, count);
+  return "expected columns of one allocation, got " + columns_text(first, count);
 }
 
 std::string TensorMemory::leak() const {

@@ -25,7 +25,7 @@ uint32_t size_of(Warp &warp, const Operand &operand, uint32_t lane) {
 }
 
 /// A copy of consecutive bytes, divided into pieces that may complete separately.
-Transfer linear(uint32_t shared_offset, uint64_t global, uint32_t bytes) {
+Transfer linear_transfer(uint32_t shared_offset, uint64_t global, uint32_t bytes) {
   constexpr uint32_t piece_bytes = 256;
   Transfer transfer{{}, shared_offset, bytes};
   for (uint32_t at = 0; at < bytes; at += piece_bytes)
@@ -39,7 +39,7 @@ void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint64_t from = warp.address(in.operands[1], lane);
   warp.locate(Space::Global, from, bytes, bulk_alignment, lane, false);
   const MbarrierLocation mbarrier = locate_mbarrier(warp, in.operands[3], lane);
-  const Transfer transfer = linear(static_cast<uint32_t>(to.offset), from, bytes);
+  const Transfer transfer = linear_transfer(static_cast<uint32_t>(to.offset), from, bytes);
   if (!in.settings[Multicast]) {
     if (mbarrier.cta != to.cta)
       warp.trap_lane(lane, trap_kind::illegal, "expected the mbarrier in the CTA of the destination");
@@ -70,7 +70,7 @@ void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   if (from.cta != &warp.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected a source in the shared memory of the issuing CTA");
   const Combine combine = combination(in);
-  submit_store(warp, lane, linear(static_cast<uint32_t>(from.offset), to, bytes), combine);
+  submit_store(warp, lane, linear_transfer(static_cast<uint32_t>(from.offset), to, bytes), combine);
 }
 
 Outcome bulk_store(Warp &warp, const Instruction &in) {

@@ -73,7 +73,8 @@ uint32_t image_bytes(const Instruction &in, const TensorMap &map) {
 }
 
 /// The pieces of the copy whose shared memory begins at `shared_offset`.
-Transfer plan(const Instruction &in, const TensorMap &map, const Coordinates &coordinates, uint32_t shared_offset) {
+Transfer plan_transfer(const Instruction &in, const TensorMap &map, const Coordinates &coordinates,
+                       uint32_t shared_offset) {
   Transfer transfer;
   transfer.shared_offset = shared_offset;
   transfer.bytes = image_bytes(in, map);
@@ -101,7 +102,7 @@ void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const Coordinates coordinates = coordinates_of(warp, in.operands[1], lane);
   const uint64_t address = warp.address(in.operands[0], lane);
   const MemoryLocation location = warp.locate_shared(address, image_bytes(in, map), image_alignment, lane);
-  Transfer transfer = plan(in, map, coordinates, static_cast<uint32_t>(location.offset));
+  Transfer transfer = plan_transfer(in, map, coordinates, static_cast<uint32_t>(location.offset));
   transfer.rounds_to_tf32 = map.element == TensorElement::TF32;
   check_global_pieces(warp, transfer.pieces, false, lane);
   const MbarrierLocation mbarrier = locate_mbarrier(warp, in.operands[2], lane);
@@ -152,7 +153,7 @@ void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const MemoryLocation location = warp.locate_shared(address, image_bytes(in, map), image_alignment, lane);
   if (location.cta != &warp.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected a source in the shared memory of the issuing CTA");
-  const Transfer transfer = plan(in, map, coordinates, static_cast<uint32_t>(location.offset));
+  const Transfer transfer = plan_transfer(in, map, coordinates, static_cast<uint32_t>(location.offset));
   check_global_pieces(warp, transfer.pieces, true, lane);
   submit_store(warp, lane, transfer, combination(warp, in, map, lane));
 }

@@ -1,4 +1,4 @@
-#include "spin_watch.h"
+#include "spin_detector.h"
 
 #include "machine.h"
 
@@ -10,7 +10,7 @@ namespace ptxsim {
 // a small part of the run time.
 constexpr uint64_t bytes_hashed_per_step = 64;
 
-bool SpinWatch::is_current(const Warp &warp, const History &history) const {
+bool SpinDetector::is_current(const Warp &warp, const History &history) const {
   return history.changes == warp.machine.changes && history.progress == warp.cluster.progress;
 }
 
@@ -22,7 +22,7 @@ static bool all_have_run(const Warp &warp, const std::unordered_map<uint32_t, ui
   });
 }
 
-void SpinWatch::record_backward_jump(Warp &warp) {
+void SpinDetector::record_backward_jump(Warp &warp) {
   History &history = warps[&warp];
   if (history.repeats && is_current(warp, history))
     return;
@@ -49,7 +49,7 @@ void SpinWatch::record_backward_jump(Warp &warp) {
     history.backward_jumps[fragment.mask] = fragment.backward_jumps;
 }
 
-bool SpinWatch::is_stuck(const Cluster &cluster) const {
+bool SpinDetector::is_stuck(const Cluster &cluster) const {
   if (!cluster.async.empty())
     return false;
   for (const auto &cta : cluster.ctas)
@@ -63,7 +63,7 @@ bool SpinWatch::is_stuck(const Cluster &cluster) const {
   return true;
 }
 
-void SpinWatch::stop() {
+void SpinDetector::stop() {
   active = false;
   warps.clear();
 }

@@ -10,7 +10,7 @@ namespace ptxsim {
 class Cluster;
 class Warp;
 
-class SpinWatch {
+class SpinDetector {
 public:
   bool active = false;
 
