@@ -328,7 +328,7 @@ void Warp::wrote_undefined(const Operand &operand, uint32_t lanes_written) {
   }
 }
 
-void Warp::undefined_register(const Operand &operand, uint32_t size) {
+void Warp::undefined_register(const Operand &operand, uint32_t size, uint32_t lanes) {
   auto found = in_flight_registers.find(operand.number);
   if (found != in_flight_registers.end() && found->second.will_be_written)
     trap(trap_kind::in_flight, "'" + operand.text + "' is read before " + found->second.until + " has completed it",
@@ -336,12 +336,12 @@ void Warp::undefined_register(const Operand &operand, uint32_t size) {
   if (!machine.options.checks)
     return;
   if (executing->propagates_undefined) {
-    undefined_lanes |= mask & ~written[operand.number];
+    undefined_lanes |= lanes & ~written[operand.number];
     return;
   }
   const uint16_t needed = uint16_t((1u << size) - 1);
   for (uint32_t lane = 0; lane < lane_count; ++lane) {
-    if (!(mask >> lane & 1))
+    if (!(lanes >> lane & 1))
       continue;
     uint16_t defined = defined_bytes(operand, lane);
     if (size ? (defined & needed) != needed : !(written[operand.number] >> lane & 1))

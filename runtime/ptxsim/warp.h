@@ -68,18 +68,20 @@ public:
   void set_bits(const Operand &operand, uint32_t lane, uint64_t value);
   /// Traps unless the register is defined in every active lane; if the instruction propagates undefined values, the
   /// lanes count as undefined in the registers that the instruction writes.
-  void require(const Operand &operand) {
+  void require(const Operand &operand) { require(operand, mask); }
+  /// The same in the lanes `lanes` only.
+  void require(const Operand &operand, uint32_t lanes) {
     if (tracking)
       touched_registers[operand.number] = true;
-    if ((written[operand.number] & mask) != mask)
-      undefined_register(operand, operand.size);
+    if ((written[operand.number] & lanes) != lanes)
+      undefined_register(operand, operand.size, lanes);
   }
   /// The same for the low `size` bytes only.
   void require_low_bytes(const Operand &operand, uint32_t size) {
     if (tracking)
       touched_registers[operand.number] = true;
     if ((written[operand.number] & mask) != mask)
-      undefined_register(operand, size);
+      undefined_register(operand, size, mask);
   }
   void wrote(const Operand &operand) { wrote(operand, mask); }
   void wrote(const Operand &operand, uint32_t lanes_written) {
@@ -122,6 +124,8 @@ public:
 
   // Addresses.
   uint64_t address(const Operand &operand, uint32_t lane) const;
+  /// The same for a register that has not been required: traps if it is undefined in the lane.
+  uint64_t defined_address(const Operand &operand, uint32_t lane);
   uint64_t uniform_address(const Operand &operand);
   /// Checks range and alignment and returns the location of the bytes. A Generic address is resolved by its window.
   MemoryLocation locate(Space space, uint64_t address, uint64_t size, uint32_t alignment, uint32_t lane, bool write);
@@ -171,7 +175,7 @@ private:
   bool eligible(const Fragment &candidate);
   void merge_fragments();
   void remove_empty_fragments();
-  void undefined_register(const Operand &operand, uint32_t size);
+  void undefined_register(const Operand &operand, uint32_t size, uint32_t lanes);
   void wrote_undefined(const Operand &operand, uint32_t lanes_written);
   void touch_for_write(const Operand &operand);
   void check_exit_pending();

@@ -10,6 +10,11 @@ uint64_t Warp::address(const Operand &operand, uint32_t lane) const {
   return operand.size == 4 ? uint32_t(base + uint64_t(operand.offset)) : base + uint64_t(operand.offset);
 }
 
+uint64_t Warp::defined_address(const Operand &operand, uint32_t lane) {
+  require(operand, 1u << lane);
+  return address(operand, lane);
+}
+
 uint64_t Warp::uniform_address(const Operand &operand) {
   require(operand);
   uint64_t first = address(operand, first_lane());

@@ -48,6 +48,67 @@ USED = {
 }
 
 
+# %r2 is undefined in all lanes; the value that the simulator finds there is a valid address.
+ADDRESSES = """
+.shared .align 128 .b8 line[256];
+.shared .align 8 .b64 full;
+mov.u32 %r1, line;
+mov.u32 %r3, full;
+mov.u32 %r4, %tid.x;
+setp.eq.u32 %p1, %r4, 0;
+@%p1 mbarrier.init.shared.b64 [%r3], 1;
+@%p1 fence.mbarrier_init.release.cluster;
+bar.sync 0;
+st.shared.u32 [%r1], 0;
+add.u32 %r2, %r50, {};
+cvt.u64.u32 %rd2, %r50;
+add.u64 %rd2, %rd2, %rd1;
+"""
+ADDRESSED = [
+    ("line", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r2];"),
+    ("line", "mov.b32 %r5, 0; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r2], {%r5};"),
+    (
+        "line",
+        "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd1], 256, [%r3];",
+    ),
+    (
+        "line",
+        "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd2], 256, [%r3];",
+    ),
+    (
+        "full",
+        "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 256, [%r2];",
+    ),
+    ("line", "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 16;"),
+    ("line", "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r1], 16;"),
+    ("line", "@%p1 cp.async.bulk.prefetch.L2.global [%rd2], 16;"),
+    ("full", "@%p1 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r2];"),
+    ("0", "@%p1 tcgen05.cp.cta_group::1.128x128b [%r2], %rd1;"),
+    ("0", "@%p1 cp.async.bulk.prefetch.tensor.2d.L2.global [%rd2, {%r4, %r4}];"),
+    ("0", "@%p1 prefetch.tensormap [%rd2];"),
+    ("0", "@%p1 tensormap.replace.tile.rank.global.b1024.b32 [%rd2], 1;"),
+]
+
+
+@pytest.mark.parametrize(("base", "instruction"), ADDRESSED)
+def test_an_address_must_be_defined(simulate, base, instruction):
+    words = instruction.split(";")[-2].split()
+    mnemonic = words[1] if words[0].startswith("@") else words[0]
+    with pytest.raises(_native.Trap, match=f"the address register of '{mnemonic}' is read but has no") as caught:
+        simulate(OUT + ADDRESSES.format(base) + instruction, np.zeros(64, np.uint32))
+    assert caught.value.kind == "uninitialised"
+
+
+def test_only_the_lanes_that_address_rows_need_an_address(simulate):
+    """ldmatrix.x1 reads the addresses of lanes 0 to 7."""
+    simulate(
+        """.shared .align 128 .b8 line[256];
+        mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 8; mov.u32 %r2, line; shl.b32 %r3, %r1, 3; add.u32 %r2, %r2, %r3;
+        st.shared.u64 [%r2], 0; bar.sync 0; mov.u32 %r4, line; @%p1 mov.u32 %r5, %r4;
+        ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r6}, [%r5];"""
+    )
+
+
 @pytest.mark.parametrize("body", UNUSED)
 def test_nothing_depends_on_it(simulate, body):
     simulate(OUT + "setp.ne.u32 %p1, %r9, 7;" + body, np.zeros(4, np.uint32))

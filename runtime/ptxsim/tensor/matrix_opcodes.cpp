@@ -31,7 +31,7 @@ Position position_of(uint32_t lane, uint32_t part, bool transposed) {
 /// The row that lane 8 * matrix + row addresses.
 MemoryLocation locate_row(Warp &warp, const Operand &address, uint32_t lane, bool write) {
   const MemoryLocation location =
-      warp.locate(Space::SharedCta, warp.address(address, lane), row_bytes, row_bytes, lane, write);
+      warp.locate(Space::SharedCta, warp.defined_address(address, lane), row_bytes, row_bytes, lane, write);
   if (write) {
     warp.machine.changed();
     warp.check_shared_write(*location.cta, location.offset, row_bytes, warp.actor(), lane);

@@ -48,7 +48,7 @@ void read_a(Warp &warp, const Instruction &in, Tcgen05Mma &mma, uint32_t lane) {
   if (d.transpose_a)
     warp.trap_lane(lane, trap_kind::descriptor, "expected K-major A in tensor memory, got the transpose bit set");
   mma.a = {{}, d.a, rows, d.depth(), true, d.negate_a};
-  mma.a_address = TensorAddress(static_cast<uint32_t>(warp.address(operand, lane)));
+  mma.a_address = TensorAddress(static_cast<uint32_t>(warp.defined_address(operand, lane)));
 }
 
 /// PTX ISA: layouts of 64 rows begin at lane 0 or 16, the same for A and D; all others at lane 0.
@@ -82,7 +82,7 @@ Tcgen05Mma read_mma(Warp &warp, const Instruction &in, uint32_t lane) {
   mma.ctas = tensor_core_ctas(warp, in.settings[CtaGroup], lane);
   mma.descriptor = read_instruction_descriptor(warp, in, lane);
   const InstructionDescriptor &d = mma.descriptor;
-  mma.d_address = TensorAddress(static_cast<uint32_t>(warp.address(in.operands[0], lane)));
+  mma.d_address = TensorAddress(static_cast<uint32_t>(warp.defined_address(in.operands[0], lane)));
   read_a(warp, in, mma, lane);
   mma.b = shared_operand(warp, in.operands[2], d.b, d.columns / mma.cta_group(), d.depth(), d.transpose_b, d.negate_b,
                          lane);

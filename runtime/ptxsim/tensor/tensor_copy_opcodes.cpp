@@ -85,7 +85,7 @@ Outcome execute_copy(Warp &warp, const Instruction &in) {
     auto copy = std::make_shared<Copy>();
     copy->form = &copy_forms[in.settings[Form]];
     copy->ctas = tensor_core_ctas(warp, in.settings[CtaGroup], lane);
-    copy->to = TensorAddress(static_cast<uint32_t>(warp.address(in.operands[0], lane)));
+    copy->to = TensorAddress(static_cast<uint32_t>(warp.defined_address(in.operands[0], lane)));
     copy->source.layout = read_tcgen05_descriptor(warp, warp.lanes<uint64_t>(in.operands[1])[lane], lane);
     copy->source.format = NumberFormat::F32;
     copy->source.rows = copy->form->rows;
@@ -111,7 +111,7 @@ void shift_down(TensorMemory &memory, uint32_t first_lane, uint32_t column) {
 Outcome execute_shift(Warp &warp, const Instruction &in) {
   warp.unconfirmed("the lanes that tcgen05.shift moves");
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    const TensorAddress at(static_cast<uint32_t>(warp.address(in.operands[0], lane)));
+    const TensorAddress at(static_cast<uint32_t>(warp.defined_address(in.operands[0], lane)));
     if (at.lane % TensorMemory::lanes_per_warp)
       warp.trap_lane(lane, trap_kind::tensor_memory,
                      "expected tcgen05.shift at a lane that is a multiple of 32, got " + std::to_string(at.lane));

@@ -35,8 +35,8 @@ Transfer linear_transfer(uint32_t shared_offset, uint64_t global, uint32_t bytes
 
 void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint32_t bytes = size_of(warp, in.operands[2], lane);
-  const MemoryLocation to = warp.locate_shared(warp.address(in.operands[0], lane), bytes, bulk_alignment, lane);
-  const uint64_t from = warp.address(in.operands[1], lane);
+  const MemoryLocation to = warp.locate_shared(warp.defined_address(in.operands[0], lane), bytes, bulk_alignment, lane);
+  const uint64_t from = warp.defined_address(in.operands[1], lane);
   warp.locate(Space::Global, from, bytes, bulk_alignment, lane, false);
   const MbarrierLocation mbarrier = locate_mbarrier(warp, in.operands[3], lane);
   const Transfer transfer = linear_transfer(static_cast<uint32_t>(to.offset), from, bytes);
@@ -64,9 +64,10 @@ Combine combination(const Instruction &in) {
 
 void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint32_t bytes = size_of(warp, in.operands[2], lane);
-  const uint64_t to = warp.address(in.operands[0], lane);
+  const uint64_t to = warp.defined_address(in.operands[0], lane);
   warp.locate(Space::Global, to, bytes, bulk_alignment, lane, true);
-  const MemoryLocation from = warp.locate_shared(warp.address(in.operands[1], lane), bytes, bulk_alignment, lane);
+  const MemoryLocation from =
+      warp.locate_shared(warp.defined_address(in.operands[1], lane), bytes, bulk_alignment, lane);
   if (from.cta != &warp.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected a source in the shared memory of the issuing CTA");
   const Combine combine = combination(in);
@@ -81,8 +82,9 @@ Outcome bulk_store(Warp &warp, const Instruction &in) {
 /// Copies or reduces shared memory of one CTA into that of another, completing on an mbarrier there.
 void copy_between_ctas(Warp &warp, const Instruction &in, uint32_t lane) {
   const uint32_t bytes = size_of(warp, in.operands[2], lane);
-  const MemoryLocation to = warp.locate_shared(warp.address(in.operands[0], lane), bytes, bulk_alignment, lane);
-  const MemoryLocation from = warp.locate_shared(warp.address(in.operands[1], lane), bytes, bulk_alignment, lane);
+  const MemoryLocation to = warp.locate_shared(warp.defined_address(in.operands[0], lane), bytes, bulk_alignment, lane);
+  const MemoryLocation from =
+      warp.locate_shared(warp.defined_address(in.operands[1], lane), bytes, bulk_alignment, lane);
   const MbarrierLocation mbarrier = locate_mbarrier(warp, in.operands[3], lane);
   if (mbarrier.cta != to.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected the mbarrier in the CTA of the destination");
@@ -110,7 +112,7 @@ Outcome bulk_copy_between_ctas(Warp &warp, const Instruction &in) {
 Outcome bulk_prefetch(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
     const uint32_t bytes = size_of(warp, in.operands[1], lane);
-    warp.locate(Space::Global, warp.address(in.operands[0], lane), bytes, bulk_alignment, lane, false);
+    warp.locate(Space::Global, warp.defined_address(in.operands[0], lane), bytes, bulk_alignment, lane, false);
   });
   return Outcome::Next;
 }

@@ -97,10 +97,10 @@ Cta &signalled_cta(Warp &warp, const Instruction &in, Cta &destination, Cta &nam
 }
 
 void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
-  const TensorMap map = read_tensor_map(warp, warp.address(in.operands[1], lane), lane);
+  const TensorMap map = read_tensor_map(warp, warp.defined_address(in.operands[1], lane), lane);
   check_map_form(warp, in, map, lane);
   const Coordinates coordinates = coordinates_of(warp, in.operands[1], lane);
-  const uint64_t address = warp.address(in.operands[0], lane);
+  const uint64_t address = warp.defined_address(in.operands[0], lane);
   const MemoryLocation location = warp.locate_shared(address, image_bytes(in, map), image_alignment, lane);
   Transfer transfer = plan_transfer(in, map, coordinates, static_cast<uint32_t>(location.offset));
   transfer.rounds_to_tf32 = map.element == TensorElement::TF32;
@@ -143,13 +143,13 @@ Combine combination(Warp &warp, const Instruction &in, const TensorMap &map, uin
 }
 
 void store_one(Warp &warp, const Instruction &in, uint32_t lane) {
-  const TensorMap map = read_tensor_map(warp, warp.address(in.operands[0], lane), lane);
+  const TensorMap map = read_tensor_map(warp, warp.defined_address(in.operands[0], lane), lane);
   check_map_form(warp, in, map, lane);
   const Coordinates coordinates = coordinates_of(warp, in.operands[0], lane);
   check_store_coordinates(warp, in, coordinates, lane);
   if (map.element == TensorElement::TF32)
     warp.unconfirmed("the rounding of a store through a tensor map of element type tf32");
-  const uint64_t address = warp.address(in.operands[1], lane);
+  const uint64_t address = warp.defined_address(in.operands[1], lane);
   const MemoryLocation location = warp.locate_shared(address, image_bytes(in, map), image_alignment, lane);
   if (location.cta != &warp.cta)
     warp.trap_lane(lane, trap_kind::illegal, "expected a source in the shared memory of the issuing CTA");
@@ -166,7 +166,7 @@ Outcome tensor_store(Warp &warp, const Instruction &in) {
 /// A prefetch has no effect in the simulator, but its tensor map is checked.
 Outcome tensor_prefetch(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    check_map_form(warp, in, read_tensor_map(warp, warp.address(in.operands[0], lane), lane), lane);
+    check_map_form(warp, in, read_tensor_map(warp, warp.defined_address(in.operands[0], lane), lane), lane);
     coordinates_of(warp, in.operands[0], lane);
   });
   return Outcome::Next;

@@ -18,7 +18,7 @@ Outcome replace(Warp &warp, const Instruction &in) {
   const Operand &value = in.operands[in.settings[ValueOperand]];
   warp.require(value);
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    const uint64_t address = warp.address(in.operands[0], lane);
+    const uint64_t address = warp.defined_address(in.operands[0], lane);
     const MemoryLocation location = warp.locate(in.space, address, tensor_map_bytes, tensor_map_alignment, lane, true);
     if (location.space == Space::SharedCta)
       warp.check_shared_write(*location.cta, location.offset, tensor_map_bytes, warp.actor(), lane);
@@ -61,10 +61,10 @@ Execute decode_replace(Decoder &decoder) {
 /// Shared to global, with the release to the tensormap proxy.
 Outcome copy_and_release(Warp &warp, const Instruction &in) {
   const uint32_t lane = warp.first_lane();
-  const MemoryLocation to =
-      warp.locate(Space::Global, warp.address(in.operands[0], lane), tensor_map_bytes, tensor_map_bytes, lane, true);
+  const MemoryLocation to = warp.locate(Space::Global, warp.defined_address(in.operands[0], lane), tensor_map_bytes,
+                                        tensor_map_bytes, lane, true);
   const MemoryLocation from =
-      warp.locate_shared(warp.address(in.operands[1], lane), tensor_map_bytes, tensor_map_bytes, lane);
+      warp.locate_shared(warp.defined_address(in.operands[1], lane), tensor_map_bytes, tensor_map_bytes, lane);
   warp.check_shared_read(*from.cta, from.offset, tensor_map_bytes, warp.actor(), lane);
   std::memcpy(to.bytes, from.bytes, tensor_map_bytes);
   warp.machine.tensor_map_proxy.write(to.offset, in.line);
@@ -86,7 +86,7 @@ Execute decode_copy(Decoder &decoder) {
 
 Outcome acquire(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    const uint64_t address = warp.address(in.operands[0], lane);
+    const uint64_t address = warp.defined_address(in.operands[0], lane);
     warp.locate(Space::Generic, address, tensor_map_bytes, tensor_map_alignment, lane, false);
     warp.machine.tensor_map_proxy.acquire(address, &warp.cluster, warp.clock.agent, warp.clock.now());
   });
@@ -111,7 +111,8 @@ Execute decode_fence(Decoder &decoder) {
 
 Outcome prefetch(Warp &warp, const Instruction &in) {
   for_each_lane(warp.mask, [&](uint32_t lane) {
-    warp.locate(in.space, warp.address(in.operands[0], lane), tensor_map_bytes, tensor_map_alignment, lane, false);
+    warp.locate(in.space, warp.defined_address(in.operands[0], lane), tensor_map_bytes, tensor_map_alignment, lane,
+                false);
   });
   return Outcome::Next;
 }

@@ -172,7 +172,7 @@ void decode_cache_policy(Decoder &decoder, size_t index) {
 }
 
 MbarrierLocation locate_mbarrier(Warp &warp, const Operand &operand, uint32_t lane) {
-  const MemoryLocation location = warp.locate_shared(warp.address(operand, lane), 8, 8, lane);
+  const MemoryLocation location = warp.locate_shared(warp.defined_address(operand, lane), 8, 8, lane);
   return {location.cta, static_cast<uint32_t>(location.offset)};
 }
 
