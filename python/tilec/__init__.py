@@ -30,31 +30,17 @@ from tilec.language.annotations import ArrayAnnotation, Constant, ConstantAnnota
 from tilec.language.arith import (
     abs,
     add,
-    bitwise_and,
-    bitwise_lshift,
-    bitwise_not,
-    bitwise_or,
-    bitwise_rshift,
-    bitwise_xor,
     cdiv,
     divmod,
-    equal,
     floordiv,
-    greater,
-    greater_equal,
-    isnan,
-    less,
-    less_equal,
     maximum,
     minimum,
     mod,
     mul,
     negative,
-    not_equal,
     pow,
     sub,
     truediv,
-    where,
 )
 from tilec.language.atomic import (
     atomic_add,
@@ -66,6 +52,8 @@ from tilec.language.atomic import (
     atomic_xchg,
     atomic_xor,
 )
+from tilec.language.bitwise import bitwise_and, bitwise_lshift, bitwise_not, bitwise_or, bitwise_rshift, bitwise_xor
+from tilec.language.comparison import equal, greater, greater_equal, isnan, less, less_equal, not_equal, where
 from tilec.language.control import assert_, ensure_constant, static_assert, static_eval, static_iter
 from tilec.language.convert import astype, bitcast, pack_to_bytes, unpack_from_bytes
 from tilec.language.datatypes import (

@@ -16,10 +16,25 @@ import pytest
 import tilec as ct
 from tilec.ast_to_tile import entry  # noqa: F401  (registers every op group)
 from tilec.ast_to_tile.registry import HANDLERS, implements
-from tilec.language import arith, atomic, control, convert, debug, math, memory, mma, reduce, scan, shape, view
+from tilec.language import (
+    arith,
+    atomic,
+    bitwise,
+    comparison,
+    control,
+    convert,
+    debug,
+    math,
+    memory,
+    mma,
+    reduce,
+    scan,
+    shape,
+    view,
+)
 from tilec.language.stub import methods, properties
 
-OP_GROUPS = (arith, atomic, control, convert, debug, math, memory, mma, reduce, scan, shape)
+OP_GROUPS = (arith, atomic, bitwise, comparison, control, convert, debug, math, memory, mma, reduce, scan, shape)
 FUNCTIONS = [
     (f"{module.__name__.rpartition('.')[2]}.{name}", value)
     for module in OP_GROUPS

@@ -24,7 +24,7 @@ from tilec.ast_to_tile.values import (
 )
 from tilec.errors import TileTypeError
 from tilec.language import arith as language
-from tilec.language import datatypes
+from tilec.language import bitwise, comparison, datatypes
 from tilec.language.datatypes import Category, DType
 from tilec.language.modes import RoundingMode
 
@@ -286,17 +286,17 @@ _BINARY: dict[Callable[..., object], str] = {
     language.cdiv: "cdiv",
     language.minimum: "min",
     language.maximum: "max",
-    language.greater: "gt",
-    language.greater_equal: "ge",
-    language.less: "lt",
-    language.less_equal: "le",
-    language.equal: "eq",
-    language.not_equal: "ne",
-    language.bitwise_and: "and",
-    language.bitwise_or: "or",
-    language.bitwise_xor: "xor",
-    language.bitwise_lshift: "lshift",
-    language.bitwise_rshift: "rshift",
+    comparison.greater: "gt",
+    comparison.greater_equal: "ge",
+    comparison.less: "lt",
+    comparison.less_equal: "le",
+    comparison.equal: "eq",
+    comparison.not_equal: "ne",
+    bitwise.bitwise_and: "and",
+    bitwise.bitwise_or: "or",
+    bitwise.bitwise_xor: "xor",
+    bitwise.bitwise_lshift: "lshift",
+    bitwise.bitwise_rshift: "rshift",
     pow: "pow",
 }
 
@@ -321,7 +321,7 @@ def _negative(emitter: Emitter, x: KernelValue) -> Operand:
     return negate(emitter, arguments.tile_like(x, "x"))
 
 
-@implements(language.bitwise_not)
+@implements(bitwise.bitwise_not)
 def _bitwise_not(emitter: Emitter, x: KernelValue) -> Operand:
     return invert(emitter, arguments.tile_like(x, "x"))
 
@@ -337,7 +337,7 @@ def _abs(emitter: Emitter, x: KernelValue) -> Operand:
     return emitter.tile("absi", [value], value.dtype, value.shape) if value.dtype.signed else value
 
 
-@implements(language.isnan)
+@implements(comparison.isnan)
 def _isnan(emitter: Emitter, x: KernelValue) -> Tile:
     tile = emitter.as_tile(arguments.tile_like(x, "x"))
     if not tile.dtype.is_float:
@@ -345,7 +345,7 @@ def _isnan(emitter: Emitter, x: KernelValue) -> Tile:
     return compare(emitter, "ne", tile, tile)
 
 
-@implements(language.where)
+@implements(comparison.where)
 def _where(emitter: Emitter, cond: KernelValue, x: KernelValue, y: KernelValue) -> Tile:
     condition = arguments.tile_like(cond, "cond")
     return where(emitter, condition, arguments.tile_like(x, "x"), arguments.tile_like(y, "y"))
