@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
+# The largest magnitude of the integers that random floats begin with.
+LARGEST_BOUND = 8
+
 
 @dataclass(frozen=True)
 class Element:

@@ -26,6 +26,11 @@ class Value:
         return tile_type(self.element, self.shape)
 
 
+def larger_bound(left: Value, right: Value) -> int | None:
+    """The bound of a value whose elements are those of two others."""
+    return None if left.bound is None or right.bound is None else max(left.bound, right.bound)
+
+
 class Environment:
     """What one tile block computes: values by name, the arrays of the parameters, and the number of the block."""
 

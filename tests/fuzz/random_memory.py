@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
-from elements import ELEMENTS
+from elements import ELEMENTS, LARGEST_BOUND
 from program_text import Environment, Shape, Step, Value, tile_type
-from random_values import LARGEST_BOUND, Builder
+
+if TYPE_CHECKING:
+    from random_values import Builder
 
 PADDINGS = {"zero": 0.0, "neg_zero": -0.0, "nan": np.nan, "pos_inf": np.inf, "neg_inf": -np.inf}
 # Stored over, so that an element that nobody writes shows.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 from elements import ARITHMETIC_FLOATS, ELEMENTS, INTEGERS, unsigned
 from program_text import Environment, Shape, Step, Value, tile_type
-from random_values import Builder
+
+if TYPE_CHECKING:
+    from random_values import Builder
 
 # Operation, its words after the operands, identity, numpy's reduction; of integers by width.
 LOGICAL = {"andi": ("true", np.logical_and), "ori": ("false", np.logical_or), "xori": ("false", np.logical_xor)}

@@ -1,0 +1,92 @@
+"""Values whose elements are those of other tiles, at other indices or by a condition.
+
+Each function takes (builder, element, shape, depth, bound) and gives a value or None.
+"""
+
+from __future__ import annotations
+
+import random
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from program_text import Shape, Value, larger_bound
+
+if TYPE_CHECKING:
+    from random_values import Builder
+
+
+def moved(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
+    """The elements of another tile at other indices."""
+    kind = build.source.choice(("permute", "reshape", "broadcast", "cat", "extract"))
+    rank = len(shape)
+    if kind == "permute" and rank >= 2:
+        order = list(range(rank))
+        build.source.shuffle(order)
+        inner = [0] * rank
+        for dim, source in enumerate(order):
+            inner[source] = shape[dim]
+        return build.permute(build.want(element, tuple(inner), depth, bound), order)
+    if kind == "reshape":
+        return build.reshape(build.want(element, _reshaped(build.source, shape), depth, bound), shape)
+    if kind == "broadcast" and rank:
+        narrow = tuple(1 if build.source.random() < 0.5 else extent for extent in shape)
+        return None if narrow == shape else build.broadcast(build.want(element, narrow, depth, bound), shape)
+    if kind == "cat" and rank:
+        axis = build.source.randrange(rank)
+        if shape[axis] < 2:
+            return None
+        half = tuple(extent // 2 if dim == axis else extent for dim, extent in enumerate(shape))
+        left, right = build.want(element, half, depth, bound), build.want(element, half, depth, bound)
+        result = build.value(element, shape, larger_bound(left, right))
+        text = f"cat {{0}}, {{1}} dim = {axis} : {left.type}, {right.type} -> {result.type}"
+        return build.compute(text, result, [left, right], lambda a, b: np.concatenate([a, b], axis))
+    if kind == "extract" and rank and prod(shape) <= 2048:
+        return _extracted(build, element, shape, depth, bound)
+    return None
+
+
+def _extracted(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value:
+    times = [1] * len(shape)
+    times[build.source.randrange(len(shape))] = build.source.choice((2, 4))
+    whole = build.want(element, tuple(e * t for e, t in zip(shape, times, strict=True)), depth, bound)
+    indices = []
+    for count in times:
+        if count == 1 or build.source.random() < 0.5:
+            indices.append(build.constant("i32", build.source.randrange(count)))
+        else:
+            indices.append(build.masked(build.want("i32", (), 0), count - 1))
+    result = build.value(element, shape, whole.bound)
+    places = ", ".join(f"{{{number + 1}}}" for number in range(len(indices)))
+    text = f"extract {{0}}[{places}] : {whole.type} -> {result.type}"
+
+    def function(array: np.ndarray, *at: np.ndarray) -> np.ndarray:
+        return array[tuple(slice(int(i) * e, int(i) * e + e) for i, e in zip(at, shape, strict=True))]
+
+    return build.compute(text, result, [whole, *indices], function)
+
+
+def _reshaped(source: random.Random, shape: Shape) -> Shape:
+    """Another shape of as many elements."""
+    extents = list(shape)
+    for _ in range(source.randrange(1, 3)):
+        kind = source.randrange(3)
+        if kind == 0 and len(extents) >= 2:
+            at = source.randrange(len(extents) - 1)
+            extents[at : at + 2] = [extents[at] * extents[at + 1]]
+        elif kind == 1 and len(extents) < 4:
+            extents.insert(source.randrange(len(extents) + 1), 1)
+        elif extents and len(extents) < 4:
+            at = source.randrange(len(extents))
+            if extents[at] >= 2:
+                part = source.choice([p for p in (2, 4, 8) if extents[at] % p == 0])
+                extents[at : at + 1] = source.choice([[part, extents[at] // part], [extents[at] // part, part]])
+    return tuple(extents)
+
+
+def selected(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
+    condition = build.want("i1", shape, depth)
+    left, right = build.want(element, shape, depth, bound), build.want(element, shape, depth, bound)
+    result = build.value(element, shape, larger_bound(left, right))
+    text = f"select {{0}}, {{1}}, {{2}} : {condition.type}, {result.type}"
+    return build.compute(text, result, [condition, left, right], np.where)
