@@ -1,4 +1,4 @@
-"""A kernel to write instructions into, and what the emitter makes of it."""
+"""Fixtures: a builder in an empty kernel, and the PTX that the emitter prints for it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from tilec.lowering.ptx.emit import emit
 
 @pytest.fixture
 def module() -> Iterator[ir.Module]:
-    """An empty module, inside the context."""
+    """An empty module, in an entered context."""
     with context(), ir.Location.unknown():
         yield ir.Module.create()
 
 
 @pytest.fixture
 def b(module: ir.Module) -> PtxBuilder:
-    """A builder that stands in the empty first block of a kernel."""
+    """A builder at the end of the empty entry block of a kernel."""
     return PtxBuilder(entry(module, "kernel", target="sm_90a", threads=[128]))
 
 
 @pytest.fixture
 def text(module: ir.Module) -> Callable[[], str]:
-    """The PTX of the verified module; the same text comes out of the module's own text."""
+    """The PTX of the verified module; it is also checked that the printed and parsed module has the same PTX."""
 
     def emitted() -> str:
         assert module.operation.verify()

@@ -1,4 +1,4 @@
-"""What we print, ptxas takes without a warning, for both targets."""
+"""ptxas accepts the emitted PTX without warnings, for both targets."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ FUNCTION = """\
 }"""
 
 
-def place(line: int) -> ir.Location:
+def location(line: int) -> ir.Location:
     return ir.Location.name("cuda_tile.test", ir.Location.file("/home/ann/kernel.py", line, 5))
 
 
 def kernel(module: ir.Module, target: str, **options: object) -> PtxBuilder:
     parameters = [("out", "u64"), ("count", "s32"), ("map", "tensor_map")]
-    made = entry(module, "kernel", target=target, threads=[128], parameters=parameters, loc=place(1), **options)
+    made = entry(module, "kernel", target=target, threads=[128], parameters=parameters, loc=location(1), **options)
     return PtxBuilder(made)
 
 
-def fill_with_everything(b: PtxBuilder) -> None:
-    """Every register class, a call, a loop with a swap and a value wanted after it, edges with moves."""
+def write_every_construct(b: PtxBuilder) -> None:
+    """Every register class, a call, a loop that swaps values one of which is live after it, and edges with moves."""
     out = b.compute("ld.param.b64 $0, [out];", b.i64)
     count = b.compute("ld.param.b32 $0, [count];", b.i32)
     ring = b.compute("mov.b32 $0, ring;", b.i32)
-    x = b.compute("cvt.rn.f32.s32 $0, $1;", b.f32, count, loc=place(2))
-    y = b.execute("call.uni ($0), twice, ($1);", b.f32, x, loc=place(3))
+    x = b.compute("cvt.rn.f32.s32 $0, $1;", b.f32, count, loc=location(2))
+    y = b.execute("call.uni ($0), twice, ($1);", b.f32, x, loc=location(3))
     d = b.compute("cvt.f64.f32 $0, $1;", b.f64, y)
     h = b.compute("cvt.rn.f16.f64 $0, $1;", b.i16, d)
     flag = b.compute("setp.gt.f64 $0, $1, 0d3FF0000000000000;", b.i1, d)
@@ -48,18 +48,18 @@ def fill_with_everything(b: PtxBuilder) -> None:
     b.branch(loop, zero, x, y, flag)
     b.at(loop)
     i, left, right, odd = loop.arguments
-    b.execute("@$0 st.shared.b32 [$1], $2;", (), odd, ring, i, loc=place(4))
+    b.execute("@$0 st.shared.b32 [$1], $2;", (), odd, ring, i, loc=location(4))
     even = b.compute("not.pred $0, $1;", b.i1, odd)
     following = b.compute("add.s32 $0, $1, 1;", b.i32, i)
     more = b.compute("setp.lt.s32 $0, $1, $2;", b.i1, following, count)
     b.cond_branch(more, loop, [following, right, left, even], after, [left, odd], uniform=True)
     b.at(after)
     kept = b.execute("@$2 ld.global.f32 $0, [$3];", b.f32, after.arguments[0], after.arguments[1], out, tied=[0])
-    b.execute("st.global.f32 [$0], $1;", (), out, kept, loc=place(5))
+    b.execute("st.global.f32 [$0], $1;", (), out, kept, loc=location(5))
     b.execute("st.global.f32 [$0+4], $1;", (), out, left)
     b.execute("st.global.b16 [$0+8], $1;", (), out, h)
-    b.execute("{\n.reg .b64 address;\nmov.b64 address, map;\nprefetch.param.tensormap [address];\n}", loc=place(6))
-    b.leave(loc=place(7))
+    b.execute("{\n.reg .b64 address;\nmov.b64 address, map;\nprefetch.param.tensormap [address];\n}", loc=location(6))
+    b.leave(loc=location(7))
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -68,14 +68,14 @@ def fill_with_everything(b: PtxBuilder) -> None:
     [{}, {"cluster": [2]}, {"maxnreg": 128}, {"min_ctas": 1}],
     ids=["plain", "cluster", "maxnreg", "min_ctas"],
 )
-def test_everything_is_accepted(module: ir.Module, target: str, options: dict) -> None:
+def test_every_construct_is_accepted(module: ir.Module, target: str, options: dict) -> None:
     function(module, "twice", FUNCTION)
     shared = [
         {"name": "scratch", "bytes": 48 * 1024, "alignment": 16},
         {"name": "ring", "bytes": 160 * 1024, "alignment": 1024, "dynamic": True},
     ]
     b = kernel(module, target, shared=shared, **options)
-    fill_with_everything(b)
+    write_every_construct(b)
     assert module.operation.verify()
     cubin = assemble(emit(module), target)
     assert cubin.warnings == ()
@@ -100,8 +100,8 @@ def test_inlined_functions_with_names_are_accepted(module: ir.Module, target: st
     assert [each.name for each in Program(text).entries] == ["kernel"]
 
 
-def test_a_wgmma_loop_is_not_serialized(module: ir.Module) -> None:
-    """ptxas warns (C7510) where accumulators are moved between wgmma instructions."""
+def test_wgmma_loop_is_not_serialized(module: ir.Module) -> None:
+    """ptxas warns (C7510) if accumulators are moved between wgmma instructions."""
     shared = [{"name": "ring", "bytes": 32768, "alignment": 1024}]
     b = kernel(module, "sm_90a", shared=shared)
     out = b.compute("ld.param.b64 $0, [out];", b.i64)
@@ -131,12 +131,12 @@ def test_a_wgmma_loop_is_not_serialized(module: ir.Module) -> None:
     assert cubin.registers < 128
 
 
-def test_tensor_memory_is_read_by_the_row(module: ir.Module) -> None:
+def test_tensor_memory_loads_need_no_moves(module: ir.Module) -> None:
     b = kernel(module, "sm_100a")
     out = b.compute("ld.param.b64 $0, [out];", b.i64)
     address = b.compute("mov.b32 $0, 0;", b.i32)
     row = b.execute("tcgen05.ld.sync.aligned.32x32b.x128.b32 {$0..$127}, [$128];", [b.i32] * 128, address)
-    # PTX ISA 9.7.16.6.4.5: registers of tcgen05.ld are there after the wait, so the wait makes the values.
+    # PTX ISA 9.7.16.6.4.5: registers of tcgen05.ld are defined after the wait, so the values are results of the wait.
     row = b.execute("tcgen05.wait::ld.sync.aligned;", [b.i32] * 128, *row, tied=range(128))
     for index in range(0, 128, 4):
         b.execute(f"st.global.v4.b32 [$0+{4 * index}], {{$1..$4}};", (), out, *row[index : index + 4])

@@ -1,4 +1,4 @@
-"""Values share a register where that saves a move, and never where both are wanted at once."""
+"""Values share a register if that saves a move, and never if both are live at once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def predicate(b: PtxBuilder) -> ir.Value:
     return b.execute("setp.ne.b32 $0, 1, 0;", b.i1)
 
 
-def test_accumulators_of_a_wgmma_loop_cost_no_move(b: PtxBuilder, lines: Lines) -> None:
+def test_accumulators_of_a_wgmma_loop_need_no_moves(b: PtxBuilder, lines: Lines) -> None:
     zero = b.compute("mov.f32 $0, 0f00000000;", b.f32)
     descriptor = b.compute("mov.b64 $0, 0;", b.i64)
     loop, after = loop_of(b, *[b.f32] * 64)
@@ -46,18 +46,18 @@ def test_accumulators_of_a_wgmma_loop_cost_no_move(b: PtxBuilder, lines: Lines) 
     body = lines()
     start, end = body.index("$loop:"), body.index("@%p1 bra $loop;")
     assert not [line for line in body[start:end] if line.startswith("mov")]
-    # One zero for 64 registers: it is written once, and copied 63 times before the loop.
+    # The zero of 64 registers is written once, and copied 63 times before the loop.
     assert sum(line.startswith("mov.f32") for line in body[:start]) == 64
     assert not [line for line in body[end:] if line.startswith("mov")]
 
 
-def test_a_counter_is_advanced_in_place(b: PtxBuilder, lines: Lines) -> None:
+def test_counter_is_incremented_in_place(b: PtxBuilder, lines: Lines) -> None:
     zero = number(b, 0)
     loop, after = loop_of(b, b.i32)
     b.branch(loop, zero)
     b.at(loop)
-    advanced = b.compute("add.s32 $0, $1, 1;", b.i32, loop.arguments[0])
-    b.cond_branch(predicate(b), loop, [advanced], after, ())
+    incremented = b.compute("add.s32 $0, $1, 1;", b.i32, loop.arguments[0])
+    b.cond_branch(predicate(b), loop, [incremented], after, ())
     b.at(after)
     b.leave()
     assert lines() == [
@@ -70,8 +70,8 @@ def test_a_counter_is_advanced_in_place(b: PtxBuilder, lines: Lines) -> None:
     ]
 
 
-def test_the_lost_copy(b: PtxBuilder, lines: Lines) -> None:
-    """The old value is wanted after the loop, so the new one has a register of its own and a move on the way back."""
+def test_lost_copy_problem(b: PtxBuilder, lines: Lines) -> None:
+    """The old value is live after the loop, so the new one has another register and a move on the back edge."""
     zero = number(b, 0)
     loop, after = loop_of(b, b.i32)
     b.branch(loop, zero)
@@ -96,7 +96,7 @@ def test_the_lost_copy(b: PtxBuilder, lines: Lines) -> None:
     ]
 
 
-def test_a_swap_on_the_way_back(b: PtxBuilder, lines: Lines) -> None:
+def test_swap_on_the_back_edge(b: PtxBuilder, lines: Lines) -> None:
     first, second = number(b, 1), number(b, 2)
     loop, after = loop_of(b, b.i32, b.i32)
     b.branch(loop, first, second)
@@ -111,12 +111,12 @@ def test_a_swap_on_the_way_back(b: PtxBuilder, lines: Lines) -> None:
     assert body[start + 1 : start + 4] == ["mov.b32 %r3, %r1;", "mov.b32 %r1, %r2;", "mov.b32 %r2, %r3;"]
 
 
-def test_a_tied_operand_that_lives_on_is_copied_first(b: PtxBuilder, lines: Lines) -> None:
+def test_tied_operand_that_stays_live_is_copied_first(b: PtxBuilder, lines: Lines) -> None:
     kept = number(b, 5)
     other = number(b, 6)
-    made = b.execute("add.s32 $0, $0, $2;", b.i32, kept, other, tied=[0])
+    result = b.execute("add.s32 $0, $0, $2;", b.i32, kept, other, tied=[0])
     use(b, kept)
-    use(b, made)
+    use(b, result)
     b.leave()
     assert lines() == [
         "mov.b32 %r1, 5;",
@@ -129,15 +129,15 @@ def test_a_tied_operand_that_lives_on_is_copied_first(b: PtxBuilder, lines: Line
     ]
 
 
-def test_a_copy_before_an_instruction_spares_its_other_operands(b: PtxBuilder, lines: Lines) -> None:
-    """`made` would share with `other` through the loop, but starts as a copy while `other` is still to be read."""
+def test_copy_before_an_instruction_does_not_overwrite_its_other_operands(b: PtxBuilder, lines: Lines) -> None:
+    """`result` and `other` are joined by the loop, but `result` is copied from `kept` before `other` is read."""
     kept = number(b, 5)
     loop, after = loop_of(b, b.i32)
     b.branch(loop, number(b, 0))
     b.at(loop)
     other = loop.arguments[0]
-    made = b.execute("sub.s32 $0, $0, $2;", b.i32, kept, other, tied=[0])
-    b.cond_branch(predicate(b), loop, [made], after, ())
+    result = b.execute("sub.s32 $0, $0, $2;", b.i32, kept, other, tied=[0])
+    b.cond_branch(predicate(b), loop, [result], after, ())
     b.at(after)
     use(b, kept)
     b.leave()
@@ -148,7 +148,7 @@ def test_a_copy_before_an_instruction_spares_its_other_operands(b: PtxBuilder, l
 
 
 def test_results_of_one_instruction_never_share(b: PtxBuilder, lines: Lines) -> None:
-    """The first result is not wanted, but it is written all the same."""
+    """The first result is unused, but the instruction still writes it."""
     loop, after = loop_of(b, b.i32)
     b.branch(loop, number(b, 0))
     b.at(loop)
@@ -160,28 +160,29 @@ def test_results_of_one_instruction_never_share(b: PtxBuilder, lines: Lines) -> 
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_value_alive_in_one_arm_keeps_its_register_there(b: PtxBuilder, lines: Lines, swapped: bool) -> None:
-    """`eager` may overwrite `first`; `patient` makes its value while `first` is still wanted."""
+def test_value_that_is_live_in_one_branch_keeps_its_register_there(b: PtxBuilder, lines: Lines, swapped: bool) -> None:
+    """Block `overwriting` may overwrite `first`; block `preserving` defines its value while `first` is live."""
     first = number(b, 1)
-    eager, patient, join = b.block((), "eager"), b.block((), "patient"), b.block([b.i32], "join")
-    then, otherwise = (patient, eager) if swapped else (eager, patient)
+    overwriting, preserving = b.block((), "overwriting"), b.block((), "preserving")
+    join = b.block([b.i32], "join")
+    then, otherwise = (preserving, overwriting) if swapped else (overwriting, preserving)
     b.cond_branch(predicate(b), then, (), otherwise, ())
-    b.at(eager)
+    b.at(overwriting)
     b.branch(join, b.execute("add.s32 $0, $0, 1;", b.i32, first, tied=[0]))
-    b.at(patient)
-    made = number(b, 2)
+    b.at(preserving)
+    second = number(b, 2)
     use(b, first)
-    b.branch(join, made)
+    b.branch(join, second)
     b.at(join)
     use(b, join.arguments[0])
     b.leave()
     body = lines()
     assert body[body.index("mov.b32 %r2, 2;") + 1] == "st.local.b32 [0], %r1;"
-    # One of the arms moves its value to where the other one has it.
+    # One of the branches moves its value to the register of the other one.
     assert sum(line.startswith("mov.b32 %r") and ", %r" in line for line in body) == 1
 
 
-def test_an_argument_that_nothing_reads_costs_nothing(b: PtxBuilder, lines: Lines) -> None:
+def test_unused_argument_needs_no_move(b: PtxBuilder, lines: Lines) -> None:
     loop, after = loop_of(b, b.i32)
     kept = number(b, 1)
     b.branch(loop, kept)
@@ -193,14 +194,14 @@ def test_an_argument_that_nothing_reads_costs_nothing(b: PtxBuilder, lines: Line
     assert sum(line.startswith("mov") for line in lines()) == 1
 
 
-def test_moves_of_both_ways_stand_before_the_branch(b: PtxBuilder, lines: Lines) -> None:
-    """A loop that may be skipped starts and ends with the same accumulators."""
+def test_moves_of_both_edges_are_before_the_branch(b: PtxBuilder, lines: Lines) -> None:
+    """A loop and the block after it have the same initial accumulators if the loop is skipped."""
     zero = b.compute("mov.f32 $0, 0f00000000;", b.f32)
     loop, after = b.block([b.f32] * 4, "loop"), b.block([b.f32] * 4, "after")
     b.cond_branch(predicate(b), loop, [zero] * 4, after, [zero] * 4)
     b.at(loop)
-    advanced = [b.compute("add.f32 $0, $1, $1;", b.f32, value) for value in loop.arguments]
-    b.cond_branch(predicate(b), loop, advanced, after, advanced)
+    sums = [b.compute("add.f32 $0, $1, $1;", b.f32, value) for value in loop.arguments]
+    b.cond_branch(predicate(b), loop, sums, after, sums)
     b.at(after)
     b.execute("st.local.v4.f32 [0], {$0..$3};", (), *after.arguments)
     b.leave()
@@ -211,8 +212,8 @@ def test_moves_of_both_ways_stand_before_the_branch(b: PtxBuilder, lines: Lines)
     assert not [line for line in body[start:] if line.startswith("mov")]
 
 
-def test_a_move_that_another_one_reads_stays_on_its_way(b: PtxBuilder, lines: Lines) -> None:
-    """Both ways write `second` to the register of `left`, but the way back still wants what was there."""
+def test_move_whose_destination_is_read_on_an_edge_stays_on_its_edge(b: PtxBuilder, lines: Lines) -> None:
+    """Both edges write `second` to the register of `left`, but the back edge also reads `left`."""
     first, second = number(b, 1), number(b, 2)
     loop, again, after = b.block([b.i32, b.i32], "loop"), b.block((), "again"), b.block([b.i32], "after")
     b.branch(loop, first, second)
@@ -232,8 +233,8 @@ def test_a_move_that_another_one_reads_stays_on_its_way(b: PtxBuilder, lines: Li
     assert body[body.index("$edge_1:") + 1] == "mov.b32 %r1, %r2;"
 
 
-def test_the_condition_is_read_before_it_is_overwritten(b: PtxBuilder, lines: Lines) -> None:
-    """Both ways write `other` to the register of the condition."""
+def test_condition_is_read_before_it_is_overwritten(b: PtxBuilder, lines: Lines) -> None:
+    """Both edges write `other` to the register of the condition."""
     other = b.execute("setp.eq.b32 $0, 1, 0;", b.i1)
     loop, again, after = b.block([b.i1], "loop"), b.block((), "again"), b.block([b.i1], "after")
     b.branch(loop, predicate(b))
@@ -252,7 +253,7 @@ def test_the_condition_is_read_before_it_is_overwritten(b: PtxBuilder, lines: Li
     assert body[body.index("$edge_1:") + 1] == "mov.pred %p2, %p1;"
 
 
-def test_both_ways_out_of_a_block_may_need_moves(b: PtxBuilder, lines: Lines) -> None:
+def test_both_edges_of_a_branch_may_need_moves(b: PtxBuilder, lines: Lines) -> None:
     first, second = number(b, 1), number(b, 2)
     then, otherwise = b.block([b.i32], "then"), b.block([b.i32], "otherwise")
     b.cond_branch(predicate(b), then, [first], otherwise, [first])

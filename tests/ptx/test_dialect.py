@@ -1,4 +1,4 @@
-"""What the ptx dialect refuses, and with which words; what it keeps through text and passes."""
+"""Verification errors of the ptx dialect, and what passes may change in it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tilec.dialect.mlir import ir, passmanager
 from tilec.dialect.ptx.builder import PtxBuilder, entry, function, shared_attribute
 
 
-def refusal(module: ir.Operation) -> str:
-    """The diagnostics of a module that does not verify."""
+def verification_errors(module: ir.Operation) -> str:
+    """The messages of the diagnostics of a module that does not verify."""
     with pytest.raises(ir.MLIRError) as caught:
         module.verify()
     return "\n".join(diagnostic.message for diagnostic in caught.value.error_diagnostics)
@@ -37,13 +37,13 @@ def constant(b: PtxBuilder, kind: ir.Type) -> ir.Value:
         ("mov.b8 $0, 1;", ["i8"], [], None, "has a value of type i8, but registers are i1, i16, i32, i64, f32, f64"),
     ],
 )
-def test_an_instruction_that_does_not_fit_its_values(
+def test_instruction_text_must_match_its_values(
     b: PtxBuilder, text: str, results: list[str], operands: list[str], tied: Sequence[int] | None, message: str
 ) -> None:
     values = [constant(b, ir.Type.parse(kind)) for kind in operands]
     b.execute(text, [ir.Type.parse(kind) for kind in results], *values, tied=tied)
     b.leave()
-    assert message in refusal(b.entry.parent)
+    assert message in verification_errors(b.entry.parent)
 
 
 @pytest.mark.parametrize(
@@ -60,24 +60,24 @@ def test_an_instruction_that_does_not_fit_its_values(
         ("atom.global.add.u32 $0, [$1], 1;", ["i32"], ["i64"]),
     ],
 )
-def test_what_looks_odd_but_is_legal(b: PtxBuilder, text: str, results: list[str], operands: list[str]) -> None:
+def test_legal_combinations_of_types(b: PtxBuilder, text: str, results: list[str], operands: list[str]) -> None:
     values = [constant(b, ir.Type.parse(kind)) for kind in operands]
     b.execute(text, [ir.Type.parse(kind) for kind in results], *values)
     b.leave()
     assert b.entry.parent.verify()
 
 
-def test_what_is_tied_need_not_be_named(b: PtxBuilder) -> None:
+def test_tied_values_need_not_occur_in_the_text(b: PtxBuilder) -> None:
     values = [constant(b, b.i32) for _ in range(2)]
     b.execute("tcgen05.wait::ld.sync.aligned;", [b.i32] * 2, *values, tied=[0, 1])
     b.leave()
     assert b.entry.parent.verify()
 
 
-def test_text_is_needed(b: PtxBuilder) -> None:
+def test_text_is_required(b: PtxBuilder) -> None:
     ir.Operation.create("ptx.execute_0_0", ip=ir.InsertionPoint(b.current))
     b.leave()
-    assert "needs a string attribute 'text'" in refusal(b.entry.parent)
+    assert "needs a string attribute 'text'" in verification_errors(b.entry.parent)
 
 
 @pytest.mark.parametrize(
@@ -90,10 +90,10 @@ def test_text_is_needed(b: PtxBuilder) -> None:
         ({"cluster": [2, 0]}, "needs three positive numbers in 'cluster'"),
     ],
 )
-def test_a_kernel_with_a_wrong_head(module: ir.Module, change: dict, message: str) -> None:
+def test_invalid_attributes_of_an_entry(module: ir.Module, change: dict, message: str) -> None:
     made = entry(module, **{"name": "kernel", "target": "sm_90a", "threads": [128], **change})
     PtxBuilder(made).leave()
-    assert message in refusal(module.operation)
+    assert message in verification_errors(module.operation)
 
 
 def buffer(name: str, size: int, alignment: int = 16, dynamic: bool = False) -> dict:
@@ -108,10 +108,10 @@ def buffer(name: str, size: int, alignment: int = 16, dynamic: bool = False) -> 
         ([buffer("a", 8, alignment=24)], "has shared 'a' aligned to 24, expected a power of two"),
     ],
 )
-def test_shared_memory_that_cannot_be(b: PtxBuilder, buffers: list[dict], message: str) -> None:
+def test_invalid_shared_memory(b: PtxBuilder, buffers: list[dict], message: str) -> None:
     b.entry.attributes["shared"] = shared_attribute(buffers)
     b.leave()
-    assert message in refusal(b.entry.parent)
+    assert message in verification_errors(b.entry.parent)
 
 
 def test_static_shared_memory_up_to_the_limit(b: PtxBuilder) -> None:
@@ -120,26 +120,26 @@ def test_static_shared_memory_up_to_the_limit(b: PtxBuilder) -> None:
     assert b.entry.parent.verify()
 
 
-def test_a_block_must_end(b: PtxBuilder) -> None:
+def test_block_must_have_a_terminator(b: PtxBuilder) -> None:
     b.execute("bar.sync 0;")
-    assert "does not end in cf.br, cf.cond_br, ptx.return" in refusal(b.entry.parent)
+    assert "does not end in cf.br, cf.cond_br, ptx.return" in verification_errors(b.entry.parent)
 
 
-def test_a_function_declares_its_name(b: PtxBuilder, module: ir.Module) -> None:
+def test_function_text_must_declare_its_name(b: PtxBuilder, module: ir.Module) -> None:
     b.leave()
     function(module, "tilec_expf", ".func (.reg .f32 y) tilec_exp (.reg .f32 x) { ret; }")
-    assert "has no .func tilec_expf in its text" in refusal(b.entry.parent)
+    assert "has no .func tilec_expf in its text" in verification_errors(b.entry.parent)
 
 
-def test_values_from_outside_a_kernel_cannot_come_in(b: PtxBuilder, module: ir.Module) -> None:
+def test_entry_is_isolated_from_above(b: PtxBuilder, module: ir.Module) -> None:
     other = entry(module, "other", target="sm_90a", threads=[128])
     b.execute("st.local.b32 [0], $0;", (), PtxBuilder(other).compute("mov.b32 $0, 1;", b.i32))
     b.leave()
     PtxBuilder(other).leave()
-    assert "using value defined outside the region" in refusal(module.operation)
+    assert "using value defined outside the region" in verification_errors(module.operation)
 
 
-def test_equal_computations_merge_and_unused_ones_vanish(b: PtxBuilder, lines: Callable[[], list[str]]) -> None:
+def test_passes_merge_equal_computations_and_erase_unused_ones(b: PtxBuilder, lines: Callable[[], list[str]]) -> None:
     first = b.compute("mov.u32 $0, %tid.x;", b.i32)
     second = b.compute("mov.u32 $0, %tid.x;", b.i32)
     b.compute("add.s32 $0, $1, 1;", b.i32, first)
@@ -149,7 +149,7 @@ def test_equal_computations_merge_and_unused_ones_vanish(b: PtxBuilder, lines: C
     assert lines() == ["mov.u32 %r1, %tid.x;", "st.local.v2.b32 [0], {%r1, %r1};", "ret;"]
 
 
-def test_effects_neither_merge_nor_vanish(b: PtxBuilder, lines: Callable[[], list[str]]) -> None:
+def test_passes_neither_merge_nor_erase_operations_with_effects(b: PtxBuilder, lines: Callable[[], list[str]]) -> None:
     for _ in range(2):
         b.execute("atom.shared.add.u32 $0, [0], 1;", b.i32)
     b.execute("membar.cta;")

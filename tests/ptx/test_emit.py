@@ -1,4 +1,4 @@
-"""The text around and beside the instructions."""
+"""The emitted text: directives, labels, branches, constants and long instructions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ WHOLE = """\
 """
 
 
-def test_a_whole_file(module: ir.Module, text: Text) -> None:
+def test_complete_file(module: ir.Module, text: Text) -> None:
     made = entry(
         module,
         "kernel",
@@ -84,13 +84,13 @@ def test_a_whole_file(module: ir.Module, text: Text) -> None:
     assert text() == WHOLE
 
 
-def test_resident_blocks_are_promised(b: PtxBuilder, text: Text) -> None:
+def test_min_ctas_becomes_minnctapersm(b: PtxBuilder, text: Text) -> None:
     b.entry.attributes["min_ctas"] = ir.IntegerAttr.get(b.i32, 2)
     b.leave()
     assert ".reqntid 128, 1, 1\n.minnctapersm 2\n{" in text()
 
 
-def test_kernels_that_share_a_dynamic_buffer(module: ir.Module, text: Text) -> None:
+def test_kernels_share_a_dynamic_buffer(module: ir.Module, text: Text) -> None:
     for name, alignment in (("first", 128), ("second", 1024)):
         shared = [{"name": "ring", "bytes": 64, "alignment": alignment, "dynamic": True}]
         PtxBuilder(entry(module, name, target="sm_90a", threads=[32], shared=shared)).leave()
@@ -98,19 +98,19 @@ def test_kernels_that_share_a_dynamic_buffer(module: ir.Module, text: Text) -> N
     assert ".extern .shared .align 1024 .b8 ring[];" in text()
 
 
-def test_one_file_has_one_target(module: ir.Module) -> None:
+def test_kernels_with_different_targets_are_refused(module: ir.Module) -> None:
     for target in ("sm_100a", "sm_90a"):
         PtxBuilder(entry(module, f"kernel_{target}", target=target, threads=[32])).leave()
     with pytest.raises(CompileError, match="one PTX file has one target, got sm_100a, sm_90a"):
         emit(module)
 
 
-def test_a_module_without_kernel(module: ir.Module) -> None:
+def test_module_without_a_kernel_is_refused(module: ir.Module) -> None:
     with pytest.raises(CompileError, match="the module has no 'ptx.entry'"):
         emit(module)
 
 
-def test_an_operation_of_another_level(b: PtxBuilder, module: ir.Module) -> None:
+def test_operation_of_another_dialect_is_refused(b: PtxBuilder, module: ir.Module) -> None:
     source = ir.Location.name("cuda_tile.addi", ir.Location.file("/home/ann/add.py", 7, 3))
     value = b.compute("mov.b32 $0, 1;", b.i32)
     ir.Operation.create("arith.addi", [b.i32], [value, value], loc=source, ip=ir.InsertionPoint(b.current))
@@ -120,7 +120,7 @@ def test_an_operation_of_another_level(b: PtxBuilder, module: ir.Module) -> None
     assert str(caught.value.location) == "/home/ann/add.py:7:3"
 
 
-def test_labels_are_what_the_builder_calls_them_without_doubles(b: PtxBuilder, lines: Lines) -> None:
+def test_labels_are_the_names_of_the_builder_made_unique(b: PtxBuilder, lines: Lines) -> None:
     condition = b.compute("setp.ne.b32 $0, 0, 1;", b.i1)
     for _ in range(2):
         then, done = b.block((), "if_then"), b.block((), "if done")
@@ -148,7 +148,7 @@ def test_labels_are_what_the_builder_calls_them_without_doubles(b: PtxBuilder, l
     ]
 
 
-def test_branches_pass_by_blocks_that_only_branch_on(b: PtxBuilder, lines: Lines) -> None:
+def test_branches_skip_blocks_that_only_branch(b: PtxBuilder, lines: Lines) -> None:
     condition = b.compute("setp.ne.b32 $0, 0, 1;", b.i1)
     step, then, end = b.block(), b.block(), b.block((), "end")
     b.cond_branch(condition, then, (), step, ())
@@ -162,7 +162,7 @@ def test_branches_pass_by_blocks_that_only_branch_on(b: PtxBuilder, lines: Lines
     assert lines() == ["setp.ne.b32 %p1, 0, 1;", "@!%p1 bra $end;", "bar.sync 0;", "$end:", "ret;"]
 
 
-def test_the_way_out_of_a_loop_stands_after_it(b: PtxBuilder, lines: Lines) -> None:
+def test_exit_of_a_loop_is_placed_after_it(b: PtxBuilder, lines: Lines) -> None:
     condition = b.execute("setp.ne.b32 $0, 0, 1;", b.i1)
     out, loop, again = b.block((), "out"), b.block((), "loop"), b.block((), "again")
     b.branch(loop)
@@ -177,7 +177,7 @@ def test_the_way_out_of_a_loop_stands_after_it(b: PtxBuilder, lines: Lines) -> N
     assert lines()[1:] == ["$loop:", "bar.sync 0;", "@%p1 bra $out;", "bar.sync 1;", "bra.uni $loop;", "$out:", "ret;"]
 
 
-def test_what_cannot_be_reached_is_not_written(b: PtxBuilder, lines: Lines) -> None:
+def test_unreachable_blocks_are_not_emitted(b: PtxBuilder, lines: Lines) -> None:
     lost = b.block([b.i32])
     b.leave()
     b.at(lost)
@@ -186,13 +186,13 @@ def test_what_cannot_be_reached_is_not_written(b: PtxBuilder, lines: Lines) -> N
     assert lines() == ["ret;"]
 
 
-def test_an_instruction_of_several_lines(b: PtxBuilder, text: Text) -> None:
+def test_instruction_of_several_lines_is_indented(b: PtxBuilder, text: Text) -> None:
     b.execute("{\n.param .b32 x;\ncall one, (x);\n}")
     b.leave()
     assert "    {\n    .param .b32 x;\n    call one, (x);\n    }\n" in text()
 
 
-def test_long_instructions_go_on_indented(b: PtxBuilder, text: Text) -> None:
+def test_long_instructions_are_wrapped(b: PtxBuilder, text: Text) -> None:
     address = b.compute("mov.b32 $0, 0;", b.i32)
     values = b.execute("tcgen05.ld.sync.aligned.32x32b.x64.b32 {$0..$63}, [$64];", [b.i32] * 64, address)
     b.execute("st.local.b32 [0], $0;", (), values[63])
@@ -206,13 +206,13 @@ def test_long_instructions_go_on_indented(b: PtxBuilder, text: Text) -> None:
     assert f"{{{', '.join(f'%r{number}' for number in range(2, 66))}}}, [%r1];" in joined
 
 
-def test_what_upstream_passes_leave_between_instructions(b: PtxBuilder, lines: Lines) -> None:
-    """Two ways to one block become a select; a condition is true where its branch leads."""
+def test_select_and_constants_of_upstream_passes(b: PtxBuilder, lines: Lines) -> None:
+    """Upstream passes turn two edges to one block into a select, and a condition into true in its branch."""
     condition = b.execute("setp.ne.b32 $0, 0, 1;", b.i1)
-    word, float_, flag = (b.execute(f"mov $0, {n};", kind) for n, kind in enumerate((b.i32, b.f32, b.i1)))
+    integer, float_, flag = (b.execute(f"mov $0, {n};", kind) for n, kind in enumerate((b.i32, b.f32, b.i1)))
     other = [b.execute(f"mov $0, {n};", kind) for n, kind in enumerate((b.i32, b.f32, b.i1), 3)]
     join = b.block([b.i32, b.f32, b.i1])
-    b.cond_branch(condition, join, [word, float_, flag], join, other)
+    b.cond_branch(condition, join, [integer, float_, flag], join, other)
     b.at(join)
     b.execute("use $0, $1, $2;", (), *join.arguments)
     then, done = b.block(), b.block([b.i1])
@@ -226,7 +226,7 @@ def test_what_upstream_passes_leave_between_instructions(b: PtxBuilder, lines: L
     passmanager.PassManager.parse("builtin.module(canonicalize,cse)").run(b.entry.parent)
     opcodes = [line.split()[0] for line in lines()]
     assert [opcodes.count(name) for name in ("selp.b32", "selp.f32", "bra.uni")] == [1, 1, 0]
-    # PTX selects no predicates: condition and first, or not condition and second.
+    # PTX has no selp on predicates: (condition and first) or (not condition and second).
     logic = "{ .reg .pred %yes, %no; and.pred %yes, %p2, %p3; not.pred %no, %p2; and.pred %no, %no, %p4; or.pred"
     assert any(line.startswith(logic) for line in lines())
     assert "mov.pred %p1, 1;" in lines()
@@ -242,14 +242,14 @@ def test_what_upstream_passes_leave_between_instructions(b: PtxBuilder, lines: L
     ],
 )
 def test_constants_of_upstream_passes(b: PtxBuilder, lines: Lines, kind: str, value: str, line: str) -> None:
-    """Floats are bit patterns (IEEE 754)."""
+    """Floating-point immediates are hexadecimal bit patterns."""
     attribute = ir.Attribute.parse(f"{value} : {kind}")
     ir.Operation.create("arith.constant", [attribute.type], [], {"value": attribute}, ip=ir.InsertionPoint(b.current))
     b.leave()
     assert lines() == [line, "ret;"]
 
 
-def test_shared_is_known_late(b: PtxBuilder, text: Text) -> None:
+def test_shared_buffers_can_be_declared_after_the_entry_is_created(b: PtxBuilder, text: Text) -> None:
     b.entry.attributes["shared"] = shared_attribute([{"name": "scratch", "bytes": 512, "alignment": 16}])
     b.leave()
     assert "    .shared .align 16 .b8 scratch[512];\n" in text()

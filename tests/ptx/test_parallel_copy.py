@@ -1,4 +1,4 @@
-"""Copies at once against the definition: every destination gets what its source held before."""
+"""A parallel copy assigns each destination the value that its source had before the copy."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ REGISTERS = ["a", "b", "c", "d", "e", "f"]
 
 
 def run(moves: list[tuple[str, str]]) -> dict[str, str]:
-    held = {name: f"{name} before" for name in [*REGISTERS, "spare"]}
+    values = {name: f"{name} before" for name in [*REGISTERS, "spare"]}
     for destination, source in moves:
-        held[destination] = held[source]
-    return held
+        values[destination] = values[source]
+    return values
 
 
 def moves_of(*copies: tuple[str, str]) -> list[tuple[str, str]]:
@@ -22,14 +22,14 @@ def moves_of(*copies: tuple[str, str]) -> list[tuple[str, str]]:
 
 
 @given(st.dictionaries(st.sampled_from(REGISTERS), st.sampled_from(REGISTERS)))
-def test_copies_happen_at_once(copies: dict[str, str]) -> None:
+def test_sequence_of_moves_equals_the_parallel_copy(copies: dict[str, str]) -> None:
     after = run(moves_of(*copies.items()))
     for name in REGISTERS:
         assert after[name] == f"{copies.get(name, name)} before"
 
 
 @given(st.permutations(REGISTERS))
-def test_each_cycle_costs_one_move_more(order: list[str]) -> None:
+def test_each_cycle_needs_one_additional_move(order: list[str]) -> None:
     copies = dict(zip(REGISTERS, order, strict=True))
     moved = {name for name in REGISTERS if copies[name] != name}
     cycles = 0
@@ -43,16 +43,16 @@ def test_each_cycle_costs_one_move_more(order: list[str]) -> None:
     assert len(moves) == sum(name != source for name, source in copies.items()) + cycles
 
 
-def test_a_chain_is_written_from_its_end() -> None:
+def test_chain_is_written_from_its_end() -> None:
     assert moves_of(("a", "b"), ("b", "c")) == [("a", "b"), ("b", "c")]
     assert moves_of(("b", "a"), ("c", "b")) == [("c", "b"), ("b", "a")]
 
 
-def test_a_swap_goes_through_the_spare_register() -> None:
+def test_swap_uses_the_spare_register() -> None:
     moves = moves_of(("a", "b"), ("b", "a"))
     assert len(moves) == 3
     assert run(moves)["a"] == "b before"
 
 
-def test_one_source_may_have_many_readers() -> None:
+def test_one_source_of_several_destinations() -> None:
     assert sorted(moves_of(("a", "c"), ("b", "c"), ("c", "c"))) == [("a", "c"), ("b", "c")]

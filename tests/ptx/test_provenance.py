@@ -1,4 +1,4 @@
-"""Each line says which tile operation and which Python line it comes from."""
+"""Comments and .loc directives name the tile operation and the Python line of each instruction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def written(text: str) -> list[str]:
     return [line for line in text.splitlines() if ".loc" in line or "//" in line or "bar" in line]
 
 
-def test_the_place_is_said_where_it_changes(b: PtxBuilder, text: Text) -> None:
+def test_location_is_written_where_it_changes(b: PtxBuilder, text: Text) -> None:
     for location in (
         ir.Location.name("cuda_tile.mmaf", at(12)),
         ir.Location.name("cuda_tile.mmaf", at(12)),
@@ -42,7 +42,7 @@ def test_the_place_is_said_where_it_changes(b: PtxBuilder, text: Text) -> None:
     ]
 
 
-def test_comments_stand_in_one_column(b: PtxBuilder, text: Text) -> None:
+def test_comments_are_aligned(b: PtxBuilder, text: Text) -> None:
     b.execute("bar.sync 0;", loc=at(1))
     values = b.execute("tcgen05.ld.sync.aligned.32x32b.x32.b32 {$0..$31}, [0];", [b.i32] * 32, loc=at(2))
     b.execute("st.local.b32 [0], $0;", (), values[0], loc=at(3))
@@ -50,7 +50,7 @@ def test_comments_stand_in_one_column(b: PtxBuilder, text: Text) -> None:
     assert {line.index("//") for line in text().splitlines() if "//" in line} == {COMMENT_COLUMN + 2}
 
 
-def test_an_inlined_helper_names_its_callers(b: PtxBuilder, text: Text) -> None:
+def test_inlined_function_names_its_callers(b: PtxBuilder, text: Text) -> None:
     called = ir.Location.callsite(at(3, 1, "/home/ann/helper.py"), [at(30), at(40)])
     b.execute("bar.sync 0;", loc=ir.Location.name("cuda_tile.exp", called))
     b.leave()
@@ -60,14 +60,14 @@ def test_an_inlined_helper_names_its_callers(b: PtxBuilder, text: Text) -> None:
     assert "// cuda_tile.exp  helper.py:3 (called at matmul.py:30, matmul.py:40)" in body
 
 
-def test_the_operation_may_stand_inside_the_call(b: PtxBuilder, text: Text) -> None:
+def test_name_of_the_operation_may_be_inside_the_call_site(b: PtxBuilder, text: Text) -> None:
     inner = ir.Location.name("cuda_tile.exp", at(3))
     b.execute("bar.sync 0;", loc=ir.Location.callsite(inner, [at(30)]))
     b.leave()
     assert "// cuda_tile.exp  matmul.py:3 (called at matmul.py:30)" in text()
 
 
-def test_the_first_known_place_of_merged_operations(b: PtxBuilder, text: Text) -> None:
+def test_fused_location_uses_its_first_known_location(b: PtxBuilder, text: Text) -> None:
     b.execute("bar.sync 0;", loc=ir.Location.fused([ir.Location.unknown(), at(9), at(10)]))
     b.leave()
     assert "// matmul.py:9\n" in text()
@@ -78,7 +78,7 @@ def subprogram(name: str) -> DISubprogramAttr:
     return DISubprogramAttr.get(file, 1, name, name, DICompileUnitAttr.get(file))
 
 
-def test_a_place_in_a_scope_is_the_place(b: PtxBuilder, text: Text) -> None:
+def test_location_in_a_lexical_block(b: PtxBuilder, text: Text) -> None:
     kernel = subprogram("kernel")
     block = DILexicalBlockAttr.get(kernel, kernel.file, 2)
     b.execute("bar.sync 0;", loc=ir.Location.name("cuda_tile.exp", scoped(block, "/home/ann/matmul.py", 3, 7)))
@@ -88,8 +88,8 @@ def test_a_place_in_a_scope_is_the_place(b: PtxBuilder, text: Text) -> None:
     assert ".section" not in text()
 
 
-def test_functions_with_names_are_inlined_at_their_callers(b: PtxBuilder, text: Text) -> None:
-    # PTX ISA, ".loc": the place that `inlined_at` names has a .loc of its own before.
+def test_inlined_functions_have_inlined_at(b: PtxBuilder, text: Text) -> None:
+    # PTX ISA, ".loc": a preceding .loc must define the location that `inlined_at` names.
     kernel, helper, inner = (subprogram(name) for name in ("kernel", "helper", "inner"))
     called = scoped(kernel, "/k.py", 30, 2)
     in_helper = ir.Location.callsite(scoped(helper, "/h.py", 5, 3), [called])
@@ -117,13 +117,13 @@ def test_functions_with_names_are_inlined_at_their_callers(b: PtxBuilder, text: 
     assert "// cuda_tile.exp  h.py:9 (called at h.py:5, k.py:30)" in body
 
 
-def test_a_call_of_a_function_without_name_is_the_innermost_line(b: PtxBuilder, text: Text) -> None:
+def test_call_of_a_function_without_name_uses_the_innermost_line(b: PtxBuilder, text: Text) -> None:
     b.execute("bar.sync 0;", loc=ir.Location.callsite(at(3), [scoped(subprogram("kernel"), "/k.py", 30, 2)]))
     b.leave()
     assert [line.strip() for line in text().splitlines() if ".loc" in line] == [".loc 1 3 5"]
 
 
-def test_calls_made_of_one_another_take_no_time(b: PtxBuilder, text: Text) -> None:
+def test_nested_call_sites_that_share_locations_are_bounded(b: PtxBuilder, text: Text) -> None:
     location = scoped(subprogram("kernel"), "/k.py", 30, 2)
     for _ in range(60):
         location = ir.Location.callsite(location, [location])
@@ -132,7 +132,7 @@ def test_calls_made_of_one_another_take_no_time(b: PtxBuilder, text: Text) -> No
     assert text().count("k.py:30") == 100
 
 
-def test_files_are_numbered_once(b: PtxBuilder, text: Text) -> None:
+def test_each_file_has_one_number(b: PtxBuilder, text: Text) -> None:
     for line, file in ((1, "/a.py"), (2, '/odd "name".py'), (3, "/a.py")):
         b.execute("bar.sync 0;", loc=at(line, 1, file))
     b.leave()
@@ -141,19 +141,19 @@ def test_files_are_numbered_once(b: PtxBuilder, text: Text) -> None:
     assert [line.strip() for line in body.splitlines() if ".loc" in line] == [".loc 1 1 1", ".loc 2 2 1", ".loc 1 3 1"]
 
 
-def test_a_kernel_without_places(b: PtxBuilder, text: Text) -> None:
+def test_kernel_without_locations(b: PtxBuilder, text: Text) -> None:
     b.execute("bar.sync 0;")
     b.leave()
     assert "//" not in text() and ".file" not in text()
 
 
-def test_moves_belong_to_the_branch_that_needs_them(b: PtxBuilder, text: Text) -> None:
+def test_moves_have_the_location_of_their_branch(b: PtxBuilder, text: Text) -> None:
     one = b.compute("mov.b32 $0, 1;", b.i32, loc=at(1))
     loop = b.block([b.i32], "loop")
     b.branch(loop, one, loc=at(2))
     b.at(loop)
     b.execute("st.local.v2.b32 [0], {$0, $1};", (), loop.arguments[0], one, loc=at(3))
-    advanced = b.compute("add.s32 $0, $1, 1;", b.i32, one, loc=at(4))
-    b.branch(loop, advanced, loc=at(5))
+    incremented = b.compute("add.s32 $0, $1, 1;", b.i32, one, loc=at(4))
+    b.branch(loop, incremented, loc=at(5))
     move = next(line for line in text().splitlines() if "mov.b32 %r2, %r1;" in line)
     assert move.endswith("// matmul.py:2")

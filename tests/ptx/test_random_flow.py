@@ -1,8 +1,7 @@
-"""Arbitrary control flow, loop-carried values and tied results: the text does what the SSA form says, before and
-after upstream passes.
+"""Random control flow, loop-carried values and tied results: PTX text computes what the SSA form computes.
 
-Two small machines judge, which share nothing with the emitter: one runs the ptx dialect with its values in a
-dictionary, the other PTX text with registers and labels taken literally. Both record what `st.local.b32` stores.
+Two small interpreters, which share no code with the emitter, are compared before and after upstream passes: one runs
+the ptx dialect with its values in a dictionary, the other runs PTX text. Both record what `st.local.b32` stores.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from tilec.dialect.mlir import context, ir, passmanager
 from tilec.dialect.ptx.builder import PtxBuilder, entry
 from tilec.lowering.ptx.emit import emit
 
-# Loops need not end: both machines stop after so many stores, and every block stores.
-FUEL = 60
+# Loops may be infinite, so both interpreters stop after this number of stores. Every block stores.
+MOST_STORES = 60
 
 
 def operate(opcode: str, arguments: list[int]) -> int:
@@ -37,7 +36,7 @@ def operate(opcode: str, arguments: list[int]) -> int:
 
 
 def run_dialect(kernel: ir.Operation) -> list[int]:
-    """What an entry stores; block arguments are set all at once."""
+    """The stored values of an entry; block arguments are assigned in parallel."""
     values: dict[ir.Value, int] = {}
     stored: list[int] = []
     block = kernel.regions[0].blocks[0]
@@ -45,7 +44,7 @@ def run_dialect(kernel: ir.Operation) -> list[int]:
         operations = [view.operation for view in block.operations]
         for operation in operations[:-1]:
             run_operation(operation, values, stored)
-            if len(stored) == FUEL:
+            if len(stored) == MOST_STORES:
                 return stored
         end = operations[-1]
         passed = [values[value] for value in end.operands]
@@ -69,24 +68,24 @@ def run_operation(operation: ir.Operation, values: dict[ir.Value, int], stored: 
     known = dict(enumerate(operands, 1))
     if "tied" in operation.attributes:
         known[0] = operands[operation.attributes["tied"][0]]
-    words = rest.split(", ")[1:]
-    values[operation.results[0]] = operate(opcode, [known[int(w[1:])] if w[0] == "$" else int(w) for w in words])
+    sources = rest.split(", ")[1:]
+    values[operation.results[0]] = operate(opcode, [known[int(s[1:])] if s[0] == "$" else int(s) for s in sources])
 
 
 LINE = re.compile(r"(?:@(?P<negated>!?)(?P<guard>%p\d+) )?(?P<opcode>\S+)(?: (?P<rest>.*))?;")
 
 
 def run_text(text: str) -> list[int]:
-    """What PTX text stores."""
+    """The stored values of PTX text."""
     inside = text[text.index("{") + 1 : text.rindex("}")]
-    # A select of predicates is a block of instructions in one line.
+    # A select of predicates is several instructions in braces on one line.
     lines = [part.strip() for line in inside.replace("; ", ";\n").splitlines() for part in [line.strip("{} ")]]
     lines = [line for line in lines if line and not line.startswith(".")]
     labels = {line[:-1]: number for number, line in enumerate(lines) if line.endswith(":")}
     registers: dict[str, int] = {}
     stored: list[int] = []
     at = 0
-    while len(stored) < FUEL:
+    while len(stored) < MOST_STORES:
         line = lines[at]
         at += 1
         if line.endswith(":"):
@@ -95,21 +94,21 @@ def run_text(text: str) -> list[int]:
         assert match, line
         if match["guard"] and registers[match["guard"]] == bool(match["negated"]):
             continue
-        words = match["rest"].split(", ") if match["rest"] else []
+        operands = match["rest"].split(", ") if match["rest"] else []
         if match["opcode"] == "ret":
             break
         if match["opcode"].startswith("bra"):
-            at = labels[words[0]]
+            at = labels[operands[0]]
         elif match["opcode"] == "st.local.b32":
-            stored.append(registers[words[1]])
+            stored.append(registers[operands[1]])
         else:
-            read = [registers[word] if word[0] == "%" else int(word) for word in words[1:]]
-            registers[words[0]] = operate(match["opcode"], read)
+            sources = [registers[name] if name[0] == "%" else int(name) for name in operands[1:]]
+            registers[operands[0]] = operate(match["opcode"], sources)
     return stored
 
 
 def dominators(targets: list[list[int]]) -> list[set[int]]:
-    """For each block the blocks on every path to it, by the definition; unreachable ones have none but themselves."""
+    """For each block the blocks on every path to it; an unreachable block has only itself."""
     count = len(targets)
     everything = set(range(count))
     found = [{0}] + [everything] * (count - 1)
@@ -121,11 +120,11 @@ def dominators(targets: list[list[int]]) -> list[set[int]]:
     while stack:
         stack += (new := set(targets[stack.pop()]) - reached)
         reached |= new
-    return [above if block in reached else {block} for block, above in enumerate(found)]
+    return [dominating if block in reached else {block} for block, dominating in enumerate(found)]
 
 
 class Flow:
-    """A kernel drawn at random: blocks with words and predicates as arguments, and branches to any of them."""
+    """A random kernel: blocks with integers and predicates as arguments, and branches to any of them."""
 
     def __init__(self, draw: st.DrawFn, module: ir.Module) -> None:
         self.draw = draw
@@ -137,14 +136,16 @@ class Flow:
             draw(st.lists(st.sampled_from([self.b.i32, self.b.i32, self.b.i1]), max_size=4)) for _ in self.targets[1:]
         ]
         self.blocks = [self.b.current, *(self.b.block(kinds) for kinds in types[1:])]
-        self.above = dominators(self.targets)
+        self.dominators = dominators(self.targets)
         self.values: list[list[ir.Value]] = [[] for _ in range(count)]
-        # A block may use what dominating blocks define, so those come first.
-        for block in sorted(range(count), key=lambda block: len(self.above[block])):
+        # A block may use values of its dominators, so those are filled first.
+        for block in sorted(range(count), key=lambda block: len(self.dominators[block])):
             self.fill(block)
 
     def value(self, block: int, kind: ir.Type) -> ir.Value:
-        known = [value for other in sorted(self.above[block]) for value in self.values[other] if value.type == kind]
+        known = [
+            value for other in sorted(self.dominators[block]) for value in self.values[other] if value.type == kind
+        ]
         return self.draw(st.sampled_from(known))
 
     def fill(self, block: int) -> None:
@@ -169,7 +170,7 @@ class Flow:
         b = self.b
         first, second = (self.value(block, b.i32) for _ in range(2))
         choice = self.draw(st.sampled_from(["add", "mul", "tied", "tied second", "setp", "xor"]))
-        made = {
+        instructions = {
             "add": lambda: b.compute("add.u32 $0, $1, $2;", b.i32, first, second),
             "mul": lambda: b.compute("mul.lo.u32 $0, $1, $2;", b.i32, first, second),
             "tied": lambda: b.execute("add.u32 $0, $2, $0;", b.i32, first, second, tied=[0]),
@@ -177,12 +178,12 @@ class Flow:
             "setp": lambda: b.compute("setp.lt.u32 $0, $1, $2;", b.i1, first, second),
             "xor": lambda: b.compute("xor.pred $0, $1, $2;", b.i1, self.value(block, b.i1), self.value(block, b.i1)),
         }
-        self.values[block].append(made[choice]())
+        self.values[block].append(instructions[choice]())
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.data())
-def test_text_does_what_the_values_say(data: st.DataObject) -> None:
+def test_text_computes_what_the_ssa_form_computes(data: st.DataObject) -> None:
     with context(), ir.Location.unknown():
         module = ir.Module.create()
         flow = data.draw(st.composite(Flow)(module))

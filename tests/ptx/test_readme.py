@@ -1,4 +1,4 @@
-"""The example of dialect/ptx/README.md is what comes out."""
+"""The example of dialect/ptx/README.md shows the emitted text."""
 
 from __future__ import annotations
 
