@@ -1,4 +1,4 @@
-"""Fixtures of the simulator tests."""
+"""Fixtures that compose PTX kernels and run them in the simulator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tilec.runtime.ptxsim import _native
 sys.path.insert(0, str(Path(__file__).parent))
 
 _ELEMENT_NAMES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
-# tf32 is f32 with a flag of its own.
+# tf32 has the code of f32 and a separate flag.
 _TF32_FLAG = 1 << 16 - 7
 ELEMENTS = {name: code for code, name in enumerate(_ELEMENT_NAMES)} | {"tf32": 7 | _TF32_FLAG}
 SWIZZLES = {
@@ -41,7 +41,7 @@ def _encode(
     fill_nan: bool = False,
     interleave: int = 0,
 ) -> bytes:
-    """The 128 bytes of a map, dimension 0 innermost; `strides` in bytes, of dimensions 1 and up."""
+    """The 128 bytes of a tensor map; dimension 0 is innermost, `strides` are in bytes, of dimensions 1 and up."""
     rank = len(extents)
     mode, atom = SWIZZLES[swizzle]
     flags = (rank - 1) << 4 | ELEMENTS[element] << 7 | interleave << 11 | mode << 13 | fill_nan << 15 | atom << 19
@@ -88,7 +88,7 @@ def _compose(body: str, arguments: Sequence[np.ndarray | bytes | int], target: s
 
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> _native.Program:
-    """The program of this text, parsed once for all seeds."""
+    """The program of `text`, parsed once for all seeds."""
     return _native.Program(text)
 
 
@@ -106,13 +106,13 @@ def _parameter_block(arguments: Sequence[np.ndarray | bytes | int]) -> bytes:
 
 @pytest.fixture
 def simulate() -> Callable[..., dict[str, int]]:
-    """Runs a kernel made of `body`: arguments p0, p1, ... are arrays (their address), tensor maps and integers.
+    """Runs a kernel with this body; its parameters p0, p1, ... are addresses of arrays, tensor maps and integers.
 
-    Arrays in `reached` are those that tensor maps point to. Registers %p, %h, %r, %rd and %f are declared.
+    `map_targets` are the arrays that tensor maps address. Registers %p, %h, %r, %rd and %f are declared.
     """
 
-    def run(body, *arguments, block=32, target="sm_100a", reached=(), cluster=1, grid=None, **options):
-        arrays = [array for array in (*arguments, *reached) if isinstance(array, np.ndarray)]
+    def run(body, *arguments, block=32, target="sm_100a", map_targets=(), cluster=1, grid=None, **options):
+        arrays = [array for array in (*arguments, *map_targets) if isinstance(array, np.ndarray)]
         return _parsed(_compose(body, arguments, target)).run(
             "kernel",
             grid=(grid or cluster,),
@@ -128,7 +128,7 @@ def simulate() -> Callable[..., dict[str, int]]:
 
 @pytest.fixture
 def aligned() -> Callable[..., np.ndarray]:
-    """A copy of an array at a multiple of 128 bytes."""
+    """Copies an array to an address that is a multiple of 128 bytes."""
 
     def copy(array: np.ndarray) -> np.ndarray:
         storage = np.zeros(array.nbytes + 128, np.uint8)
@@ -170,9 +170,9 @@ def _evaluation(instruction: str, result: str, sources: Sequence[tuple[str, floa
 
 @pytest.fixture
 def evaluate(simulate: Callable[..., dict[str, int]]) -> Callable[..., np.generic]:
-    """The value of register d after one instruction over registers a, b, c and e, the same in all 32 lanes.
+    """The value of register d after one instruction on registers a, b, c and e, which all 32 lanes execute alike.
 
-    A source is (kind, value); kinds are types of PTX. Registers are as wide as their kind, and of type .b.
+    A source is (PTX type, value). Registers have the width of their type, and type .b.
     """
 
     def run(instruction: str, result: str, *sources: tuple[str, float]) -> np.generic:
@@ -200,7 +200,7 @@ def over_lanes(simulate: Callable[..., dict[str, int]]) -> Callable[..., np.ndar
 
 @pytest.fixture
 def program() -> Callable[..., dict[str, int]]:
-    """Runs `body` like simulate, in a block of up to three dimensions."""
+    """Runs a body as `simulate` does, in a block of up to three dimensions."""
 
     def run(body: str, block: Sequence[int], *arguments: np.ndarray | bytes | int, **options: object) -> dict[str, int]:
         ranges = [(a.ctypes.data, a.nbytes, True) for a in arguments if isinstance(a, np.ndarray)]

@@ -1,4 +1,4 @@
-"""atom and red: the operation, the returned value, and that no update of a lane is lost."""
+"""atom and red: results, returned values, atomicity and memory order."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ CASES = [
 
 @pytest.mark.parametrize(("operation", "before", "operands", "after"), CASES)
 @pytest.mark.parametrize("space", ["global", "shared"])
-def test_one_operation(simulate, operation, before, operands, after, space):
+def test_operation_and_returned_value(simulate, operation, before, operands, after, space):
     out = np.zeros(2, np.uint32)
     values = ", ".join(f"%r{10 + i}" for i in range(len(operands)))
     loads = "".join(f"mov.b32 %r{10 + i}, {value};" for i, value in enumerate(operands))
-    address = "[%rd1]" if space == "global" else "[room]"
+    address = "[%rd1]" if space == "global" else "[buffer]"
     simulate(
         f"""
-        .shared .u32 room; ld.param.u64 %rd1, [p0]; mov.b32 %r1, {before}; st.{space}.b32 {address}, %r1; {loads}
+        .shared .u32 buffer; ld.param.u64 %rd1, [p0]; mov.b32 %r1, {before}; st.{space}.b32 {address}, %r1; {loads}
         atom.{space}.{operation} %r2, {address}, {values};
         ld.{space}.b32 %r3, {address}; st.global.v2.b32 [%rd1], {{%r2, %r3}};""",
         out,
@@ -44,7 +44,7 @@ def test_one_operation(simulate, operation, before, operands, after, space):
     assert list(out) == [before, after]
 
 
-def test_64_bits_and_vectors(simulate):
+def test_64_bit_and_vector_operations(simulate):
     out = np.array([2**40, 0], np.uint64)
     simulate(
         "ld.param.u64 %rd1, [p0]; atom.global.add.u64 %rd2, [%rd1], 1; st.global.u64 [%rd1+8], %rd2;", out, block=1

@@ -1,4 +1,4 @@
-"""Attention on sm_90a writes P to shared memory for wgmma: its fence.proxy.async must come before the arrival."""
+"""Attention on sm_90a writes P to shared memory for wgmma: fence.proxy.async must precede the mbarrier arrival."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def attention():
     return compiled.artifact, args
 
 
-def _fence_behind_arrival(ptx: str) -> list[str]:
-    """The PTX with each fence within three lines before an arrival moved after that arrival."""
+def _fences_moved_behind_arrivals(ptx: str) -> list[str]:
+    """One copy of the PTX per fence within three lines before an arrival, with this fence moved behind the arrival."""
     lines = ptx.splitlines()
     moved = []
     for number, line in enumerate(lines):
@@ -53,8 +53,8 @@ def _run(attention, ptx: str | None, seed: int) -> None:
     tilec.run(changed, (2,), args, backend="simulate", seed=seed)
 
 
-def test_the_fence_moved_behind_the_arrival(attention):
-    mutants = _fence_behind_arrival(attention[0].ptx)
+def test_fence_behind_the_arrival_is_a_race(attention):
+    mutants = _fences_moved_behind_arrivals(attention[0].ptx)
     assert mutants
     for seed in SEEDS:
         _run(attention, None, seed)

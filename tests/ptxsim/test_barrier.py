@@ -1,4 +1,4 @@
-"""bar, barrier and barrier.cluster: the threads that wait, and the accesses ordered by them."""
+"""bar, barrier and barrier.cluster: which threads wait, and which accesses they order."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from tilec.runtime.ptxsim import _native
 
 EXCHANGE = """
-.shared .align 16 .b8 room[1024];
-mov.u32 %r2, room; mad.lo.u32 %r3, %r0, 4, %r2; st.shared.u32 [%r3], %r0;
+.shared .align 16 .b8 buffer[1024];
+mov.u32 %r2, buffer; mad.lo.u32 %r3, %r0, 4, %r2; st.shared.u32 [%r3], %r0;
 {barrier}
 xor.b32 %r4, %r0, 32; mad.lo.u32 %r3, %r4, 4, %r2; ld.shared.u32 %r1, [%r3];
 """
@@ -18,13 +18,13 @@ xor.b32 %r4, %r0, 32; mad.lo.u32 %r3, %r4, 4, %r2; ld.shared.u32 %r1, [%r3];
     "barrier", ["bar.sync 0;", "barrier.sync.aligned 3;", "barrier.cta.sync 2;", "bar.sync 1, 64;"]
 )
 @pytest.mark.parametrize("seed", range(4))
-def test_barrier_orders_what_warps_write_and_read(over_lanes, barrier, seed):
+def test_barrier_orders_accesses_of_warps(over_lanes, barrier, seed):
     assert list(over_lanes(EXCHANGE.format(barrier=barrier), block=64, seed=seed)) == [i ^ 32 for i in range(64)]
 
 
 @pytest.mark.parametrize("barrier", ["", "bar.warp.sync -1;", "fence.acq_rel.cta;", "membar.cta;"])
 @pytest.mark.parametrize("seed", range(8))
-def test_nothing_less_will_do(over_lanes, barrier, seed):
+def test_weaker_instructions_are_a_race(over_lanes, barrier, seed):
     with pytest.raises(_native.Trap) as caught:
         over_lanes(EXCHANGE.format(barrier=barrier), block=64, seed=seed)
     assert caught.value.kind in ("race", "uninitialised")
@@ -32,7 +32,7 @@ def test_nothing_less_will_do(over_lanes, barrier, seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_arrive_does_not_wait(over_lanes, seed):
-    """Warp 0 produces and arrives; warp 1 waits for both; then the reverse on another barrier."""
+    """Warp 0 writes and arrives, and warp 1 waits; then the reverse on another barrier."""
     got = over_lanes(
         """
         .shared .u32 word; setp.lt.u32 %p1, %r0, 32; @!%p1 bra consumer;
@@ -61,12 +61,12 @@ def test_reduction(over_lanes, reduction, expected):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("aligned", ["", ".aligned"])
-def test_cluster_barrier_and_memory_of_the_other_cta(over_lanes, aligned, seed):
-    """Each CTA writes into the other one's shared memory."""
+def test_cluster_barrier_orders_distributed_shared_memory(over_lanes, aligned, seed):
+    """Each CTA writes the shared memory of the other one."""
     got = over_lanes(
         f"""
-        .shared .align 16 .b8 room[128];
-        mov.u32 %r2, room; mad.lo.u32 %r2, %r0, 4, %r2; mov.u32 %r3, %cluster_ctarank; xor.b32 %r4, %r3, 1;
+        .shared .align 16 .b8 buffer[128];
+        mov.u32 %r2, buffer; mad.lo.u32 %r2, %r0, 4, %r2; mov.u32 %r3, %cluster_ctarank; xor.b32 %r4, %r3, 1;
         mapa.shared::cluster.u32 %r5, %r2, %r4;
         mad.lo.u32 %r6, %r3, 100, %r0; st.shared::cluster.u32 [%r5], %r6;
         barrier.cluster.arrive.release{aligned}; barrier.cluster.wait.acquire{aligned};
@@ -106,7 +106,7 @@ def test_trap(simulate, kind, body, block, message):
     assert message in caught.value.message
 
 
-def test_deadlock_says_what_each_warp_waits_for(simulate):
+def test_deadlock_names_the_barrier_of_each_warp(simulate):
     with pytest.raises(_native.Trap) as caught:
         simulate(
             "mov.u32 %r0, %tid.x; setp.lt.u32 %p1, %r0, 32; @%p1 bra a; bar.sync 1; bra done; a: bar.sync 2; done:",

@@ -1,4 +1,4 @@
-"""cp.async.bulk: bytes in a row between global memory, shared memory and the CTAs of a cluster."""
+"""cp.async.bulk copies contiguous bytes between global memory, shared memory and the CTAs of a cluster."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_global_to_shared(simulate, aligned):
         ("add.noftz.bf16", 0x3F803F80, 0x40003F80, 0x40404000),
     ],
 )
-def test_reductions_into_global(simulate, aligned, operation, before, value, after):
+def test_reductions_to_global_memory(simulate, aligned, operation, before, value, after):
     values, sums = aligned(np.full(128, value, np.uint32)), aligned(np.full(128, before, np.uint32))
     body = f"""{SETUP}
     add.u64 %rd4, %rd0, %rd2;
@@ -96,7 +96,7 @@ barrier.cluster.wait.acquire.aligned;
 """
 
 
-def test_shared_memory_of_one_cta_to_another(simulate, aligned):
+def test_shared_memory_to_another_cta(simulate, aligned):
     source, got = aligned(np.arange(128, dtype=np.uint32)), np.zeros(128, np.uint32)
     body = f"""{SETUP}
     add.u64 %rd4, %rd0, %rd2;
@@ -125,7 +125,7 @@ def test_shared_memory_of_one_cta_to_another(simulate, aligned):
         np.testing.assert_array_equal(got, source)
 
 
-def test_multicast_fills_every_cta_and_signals_its_mbarrier(simulate, aligned):
+def test_multicast_writes_every_cta_and_completes_its_mbarrier(simulate, aligned):
     source, got = aligned(np.arange(128, dtype=np.uint32)), np.zeros((2, 128), np.uint32)
     body = f"""{SETUP}
     {PAIR}

@@ -1,4 +1,4 @@
-"""setp, set, selp, slct: ordered and unordered comparisons."""
+"""setp, set, selp and slct, with ordered and unordered comparisons."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def test_setp(evaluate, instruction, expected, sources):
 
 
 def test_setp_with_two_destinations(over_lanes):
-    """p holds the comparison, q its opposite."""
+    """The first predicate is the comparison, the second its negation."""
     got = over_lanes("setp.lt.u32 %p1|%p2, %r0, 3; selp.u32 %r1, 1, 0, %p1; @%p2 add.u32 %r1, %r1, 10;")
     assert list(got[:5]) == [1, 1, 1, 10, 10]
 
 
-def test_setp_of_pairs(over_lanes):
+def test_setp_of_packed_halves(over_lanes):
     """Lower half 1.0 < 2.0, upper half 2.0 < 1.0."""
     got = over_lanes("""
     mov.b32 %r2, 0x40003C00; mov.b32 %r3, 0x3C004000;
@@ -46,7 +46,7 @@ def test_setp_of_pairs(over_lanes):
     assert (got == 1).all()
 
 
-def test_set_gives_all_ones_or_one(evaluate):
+def test_set_returns_all_ones_or_one(evaluate):
     assert evaluate("set.lt.u32.s32 d, a, b", "u32", ("s32", 1), ("s32", 2)) == 2**32 - 1
     assert evaluate("set.lt.f32.s32 d, a, b", "f32", ("s32", 1), ("s32", 2)) == 1.0
     assert evaluate("set.gt.u32.f32 d, a, b", "u32", ("f32", 1), ("f32", 2)) == 0

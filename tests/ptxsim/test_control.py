@@ -1,4 +1,4 @@
-"""Branches, divergence and reconvergence, calls, exit."""
+"""Branches, divergence, reconvergence, calls, exit, spinning and traps."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 from tilec.runtime.ptxsim import _native
 
 
-def test_both_sides_of_a_branch(over_lanes):
+def test_divergent_branch(over_lanes):
     got = over_lanes("""
     setp.lt.u32 %p1, %r0, 10; @%p1 bra less; mov.u32 %r1, 2; bra done; less: mov.u32 %r1, 1; done: bar.sync 0;""")
     assert list(got) == [1] * 10 + [2] * 22
 
 
-def test_each_lane_has_its_own_trip_count(over_lanes):
+def test_trip_counts_that_differ_by_lane(over_lanes):
     got = over_lanes("mov.u32 %r1, 0; again: add.u32 %r1, %r1, 2; setp.le.u32 %p1, %r1, %r0; @%p1 bra again;")
     assert list(got) == [i // 2 * 2 + 2 for i in range(32)]
 
@@ -26,8 +26,8 @@ def test_indexed_branch(over_lanes):
     assert list(got[:5]) == [10, 20, 30, 20, 10]
 
 
-def test_labels_and_registers_of_inner_blocks(over_lanes):
-    """Two blocks of inline assembly use the same names."""
+def test_labels_and_registers_are_local_to_a_block(over_lanes):
+    """Two blocks in braces declare the same names."""
     inner = (
         "{ .reg .u32 x; .reg .pred q; mov.u32 x, 0; L: add.u32 x, x, 1; setp.lt.u32 q, x, %d; "
         "@q bra L; add.u32 %%r1, %%r1, x; }"
@@ -35,8 +35,8 @@ def test_labels_and_registers_of_inner_blocks(over_lanes):
     assert (over_lanes("mov.u32 %r1, 0;" + inner % 3 + inner % 4) == 7).all()
 
 
-def test_lanes_that_exit_leave_the_barrier(over_lanes):
-    """Threads 0 to 31 exit; the barrier is for those that are left."""
+def test_barrier_does_not_wait_for_exited_threads(over_lanes):
+    """Threads 0 to 31 exit; the barrier waits for the other threads."""
     got = over_lanes("mov.u32 %r1, 5; setp.lt.u32 %p1, %r0, 32; @%p1 exit; bar.sync 0; mov.u32 %r1, 6;", block=96)
     assert list(got) == [0] * 32 + [6] * 64
 
@@ -94,7 +94,7 @@ def _run(entry: str, block: int) -> np.ndarray:
     return out
 
 
-def test_calls_with_divergence_inside():
+def test_divergence_in_a_called_function():
     assert list(_run("kernel", 32)) == [2 * (i if i < 4 else i + 100) for i in range(32)]
 
 
@@ -108,7 +108,7 @@ def test_recursion_is_refused():
 
 
 @pytest.mark.parametrize("instruction", ["trap", "brkpt"])
-def test_the_program_may_trap(simulate, instruction):
+def test_trap_instructions_name_their_thread(simulate, instruction):
     with pytest.raises(_native.Trap) as caught:
         simulate(f"mov.u32 %r0, %tid.x; setp.eq.u32 %p1, %r0, 5; @%p1 {instruction};")
     assert (caught.value.kind, caught.value.thread) == ("program", (5, 0, 0))
@@ -122,15 +122,15 @@ def test_instructions_without_effect(over_lanes):
     assert got.all()
 
 
-def test_endless_loop_reaches_the_step_limit(simulate):
+def test_infinite_loop_reaches_the_step_limit(simulate):
     with pytest.raises(_native.Trap) as caught:
         simulate("L: bra L;", step_limit=1000)
     assert caught.value.kind == "step-limit"
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_spinning_lanes_do_not_stop_their_warp(over_lanes, seed):
-    """Half of a warp spins on memory that the other half writes later in the text."""
+def test_spinning_lanes_do_not_block_their_warp(over_lanes, seed):
+    """Half of a warp spins on memory that the other half writes later in program order."""
     got = over_lanes(
         """
         ld.param.u64 %rd5, [p1];
@@ -145,8 +145,8 @@ def test_spinning_lanes_do_not_stop_their_warp(over_lanes, seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_block_waits_for_one_that_starts_later(simulate, seed):
-    """Blocks 0 to 14 spin until block 15 has written: not all blocks are resident from the start."""
+def test_block_may_wait_for_a_block_that_starts_later(simulate, seed):
+    """Blocks 0 to 14 spin until block 15 has written; initially not all blocks are resident."""
     flag = np.zeros(1, np.uint32)
     counters = simulate(
         """
@@ -163,8 +163,8 @@ def test_a_block_waits_for_one_that_starts_later(simulate, seed):
     assert counters["clusters"] == 16
 
 
-def test_threads_that_only_spin_are_a_deadlock(simulate):
-    """No thread ever writes the flag."""
+def test_spinning_without_progress_is_a_deadlock(simulate):
+    """No thread writes the flag."""
     with pytest.raises(_native.Trap) as caught:
         simulate(
             "ld.param.u64 %rd1, [p0]; s: ld.acquire.gpu.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra s;",

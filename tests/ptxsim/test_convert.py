@@ -1,4 +1,4 @@
-"""cvt between all kinds of types; ml_dtypes is the oracle for the narrow formats."""
+"""cvt between integers, floats and packed 8-bit and smaller floats; ml_dtypes is the reference for narrow formats."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _values() -> np.ndarray:
 
 
 def _pairs(simulate, instruction: str, values: np.ndarray) -> np.ndarray:
-    """The 32-bit results of `instruction` on consecutive pairs: %f1 the first, %f2 the second."""
+    """The 32-bit results of `instruction` on consecutive pairs of values, which are in %f1 and %f2."""
     out = np.zeros(values.size // 2, np.uint32)
     simulate(
         f"""
@@ -115,20 +115,20 @@ def test_pairs_of_narrow_floats(simulate, name, modifiers, dtype, widen, saturat
     assert (parts == expected.view(np.uint16 if width == 16 else np.uint8)).all()
 
 
-def test_e2m1_pairs_fill_a_byte(simulate):
-    """6 and -0.5: codes 7 and 9, the first operand in the upper half."""
+def test_e2m1_pairs_are_packed_in_a_byte(simulate):
+    """6 and -0.5 have encodings 7 and 9; the first operand is in the upper half."""
     values = np.array([-0.5, 6.0] * 4, np.float32)
     got = _pairs(simulate, ".reg .b8 byte; cvt.rn.satfinite.e2m1x2.f32 byte, %f2, %f1; cvt.u32.u8 %r2, byte;", values)
     assert (got == 0x79).all()
 
 
-def test_ue8m0_pairs_are_powers_of_two(simulate):
+def test_ue8m0_pairs_round_up_to_powers_of_two(simulate):
     values = np.array([1.0, 3.0] * 4, np.float32)
     got = _pairs(simulate, "cvt.rp.satfinite.ue8m0x2.f32 %h1, %f2, %f1; cvt.u32.u16 %r2, %h1;", values)
     assert (got == (129 << 8 | 127)).all()
 
 
-def test_e4m3_pairs_widen_to_f16(evaluate):
+def test_e4m3_pairs_convert_to_f16(evaluate):
     codes = np.array([1.5, -448.0]).astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
     packed = int(codes[0]) | int(codes[1]) << 8
     expected = np.array([1.5, -448.0], np.float16).view(np.uint32)[0]

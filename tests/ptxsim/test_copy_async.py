@@ -1,4 +1,4 @@
-"""cp.async: copies that are done after wait_group and known to others after a barrier."""
+"""cp.async: copies are complete after wait_group, and visible to other threads after a barrier."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 from tilec.runtime.ptxsim import _native
 
 BODY = """
-.shared .align 16 .b8 room[2048]; .shared .align 8 .b64 bar;
+.shared .align 16 .b8 buffer[2048]; .shared .align 8 .b64 bar;
 ld.param.u64 %rd1, [p1]; mul.wide.u32 %rd2, %r0, 16; add.u64 %rd1, %rd1, %rd2;
-mov.u32 %r2, room; mad.lo.u32 %r3, %r0, 16, %r2;
+mov.u32 %r2, buffer; mad.lo.u32 %r3, %r0, 16, %r2;
 {copy}
 {wait}
 xor.b32 %r4, %r0, {other}; mad.lo.u32 %r3, %r4, 16, %r2; ld.shared.u32 %r1, [%r3+{at}];
@@ -37,15 +37,15 @@ def test_copy(over_lanes, wait, seed):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("wait", ["", "bar.sync 0;", "cp.async.wait_group 1; bar.sync 0;"])
-def test_data_before_the_wait_is_a_race(over_lanes, wait, seed):
+def test_read_before_the_wait_is_a_race(over_lanes, wait, seed):
     with pytest.raises(_native.Trap) as caught:
         _run(over_lanes, wait=wait, other=0, seed=seed)
     assert caught.value.kind == "race"
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_newest_group_may_be_under_way(over_lanes, seed):
-    """Two groups: after wait_group 1 the first is complete."""
+def test_wait_group_leaves_the_newest_groups_pending(over_lanes, seed):
+    """Of two groups, the first one is complete after wait_group 1."""
     copy = (
         "cp.async.ca.shared.global [%r3], [%rd1], 4; cp.async.commit_group; "
         "cp.async.ca.shared.global [%r3+8], [%rd1+8], 8; cp.async.commit_group;"
@@ -82,7 +82,7 @@ def test_ignored_sources_are_not_read(over_lanes):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("count", "form"), [(1, ""), (65, ".noinc")])
 def test_arrival_on_an_mbarrier(over_lanes, count, form, seed):
-    """All 64 threads' copies, and one ordinary arrival, complete the phase."""
+    """The copies of all 64 threads and one ordinary arrival complete the phase."""
     copy = f"""
     setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [bar], {count}; bar.sync 0;
     cp.async.cg.shared.global [%r3], [%rd1], 16; cp.async.mbarrier.arrive{form}.shared.b64 [bar]; bar.sync 0;
@@ -91,13 +91,13 @@ def test_arrival_on_an_mbarrier(over_lanes, count, form, seed):
     assert list(_run(over_lanes, copy=copy, wait=wait, seed=seed)) == [4 * (i ^ 32) + 1 for i in range(64)]
 
 
-def test_writes_belong_to_the_generic_proxy(simulate):
-    """A bulk store of the data needs a proxy fence after the wait."""
+def test_copies_write_through_the_generic_proxy(simulate):
+    """A bulk copy of the data requires a proxy fence after the wait."""
     body = """
-    .shared .align 128 .b8 room[128]; mov.u32 %r0, %tid.x; setp.eq.u32 %p1, %r0, 0; @!%p1 bra done;
+    .shared .align 128 .b8 buffer[128]; mov.u32 %r0, %tid.x; setp.eq.u32 %p1, %r0, 0; @!%p1 bra done;
     ld.param.u64 %rd1, [p0];
-    cp.async.cg.shared.global [room], [%rd1], 16; cp.async.wait_all; {fence}
-    cp.async.bulk.global.shared::cta.bulk_group [%rd1], [room], 16; cp.async.bulk.commit_group;
+    cp.async.cg.shared.global [buffer], [%rd1], 16; cp.async.wait_all; {fence}
+    cp.async.bulk.global.shared::cta.bulk_group [%rd1], [buffer], 16; cp.async.bulk.commit_group;
     cp.async.bulk.wait_group 0; done:"""
     data = np.zeros(8, np.uint64)
     aligned = data[-data.ctypes.data % 16 // 8 :][:4]

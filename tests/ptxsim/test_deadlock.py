@@ -1,4 +1,4 @@
-"""A spinning deadlock is found within a second and names the waiting warps; a program with progress is not stopped."""
+"""A deadlock of spinning threads is found within a second and names the waiting warps; progress is not stopped."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tilec.runtime.ptxsim import _native
 SEEDS = range(20)
 FLAG = "ld.param.u64 %rd1, [p0]; mov.u32 %r0, %tid.x;\n"
 SPIN = FLAG + "s: ld.acquire.gpu.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra s;"
-STUCK = {
+DEADLOCKS = {
     "one thread": (SPIN, 1),
     "four warps": (SPIN, 128),
-    "a loop in a loop": (
+    "nested loops": (
         FLAG + "s: mov.u32 %r2, 0; t: add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 5; @%p2 bra t;"
         "ld.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra s;",
         32,
@@ -24,16 +24,16 @@ STUCK = {
         FLAG + "setp.lt.u32 %p2, %r0, 16; @%p2 bra w; bar.sync 0; bra e; w:" + SPIN.removeprefix(FLAG) + " e:",
         64,
     ),
-    "a lock that is never released": (
+    "lock that is never released": (
         FLAG + "s: atom.global.cas.b32 %r1, [%rd1], 1, 2; setp.ne.u32 %p1, %r1, 1; @%p1 bra s;",
         64,
     ),
-    "a store of the same value in the loop": (
+    "loop that stores the same value": (
         ".shared .b32 x;" + FLAG + "st.shared.u32 [x], 1; bar.sync 0;"
         "s: st.shared.u32 [x], 1; ld.volatile.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra s;",
         64,
     ),
-    "some wait at an mbarrier": (
+    "one of two warps waits on an mbarrier": (
         ".shared .align 8 .b64 bar;" + FLAG + "setp.eq.u32 %p3, %r0, 0; @%p3 mbarrier.init.shared.b64 [bar], 1;"
         "bar.sync 0; setp.lt.u32 %p2, %r0, 32; @%p2 bra s;"
         "w: mbarrier.try_wait.parity.shared.b64 %p4, [bar], 0; @!%p4 bra w; st.global.u32 [%rd1], 1; bra e;"
@@ -44,9 +44,9 @@ STUCK = {
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("case", STUCK)
-def test_reported_within_a_second(simulate, case, seed):
-    body, block = STUCK[case]
+@pytest.mark.parametrize("case", DEADLOCKS)
+def test_deadlock_is_reported_within_a_second(simulate, case, seed):
+    body, block = DEADLOCKS[case]
     begin = time.process_time()
     with pytest.raises(_native.Trap) as caught:
         simulate(body, np.zeros(1, np.uint32), block=block, seed=seed)
@@ -55,10 +55,10 @@ def test_reported_within_a_second(simulate, case, seed):
     assert time.process_time() - begin < 1
 
 
-GOES_ON = {
+PROGRESS = {
     # No thread writes memory for 600,000 iterations.
     "counting": "mov.u32 %r2, 0; s: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 600000; @%p1 bra s;",
-    "counting by a clock": "mov.u32 %r3, %clock; s: mov.u32 %r2, %clock; sub.u32 %r2, %r2, %r3;"
+    "waiting for a clock": "mov.u32 %r3, %clock; s: mov.u32 %r2, %clock; sub.u32 %r2, %r2, %r3;"
     "setp.lt.u32 %p1, %r2, 300000; @%p1 bra s;",
     "counting in local memory": ".local .b32 n; mov.u32 %r2, 0; st.local.u32 [n], %r2; s: ld.local.u32 %r2, [n];"
     "add.u32 %r2, %r2, 1; st.local.u32 [n], %r2; mov.u32 %r2, 0; ld.local.u32 %r3, [n];"
@@ -70,8 +70,8 @@ GOES_ON = {
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("case", GOES_ON)
-def test_a_loop_that_ends(simulate, case, seed):
+@pytest.mark.parametrize("case", PROGRESS)
+def test_loop_that_terminates_is_not_a_deadlock(simulate, case, seed):
     out = np.zeros(2, np.uint32)
-    simulate(FLAG + GOES_ON[case] + " st.global.u32 [%rd1], 9;", out, block=64, seed=seed)
+    simulate(FLAG + PROGRESS[case] + " st.global.u32 [%rd1], 9;", out, block=64, seed=seed)
     assert out[0] == 9

@@ -1,4 +1,4 @@
-"""Floating point: rounding modes, flushing, NaN and signed zeros, packed and 16-bit formats."""
+"""Floating-point instructions: rounding modes, flush to zero, NaN, signed zeros, packed and 16-bit formats."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_bits(evaluate, instruction, kind, expected, sources):
 
 @pytest.mark.parametrize(("name", "dtype"), [("f16", np.float16), ("bf16", ml_dtypes.bfloat16)])
 def test_fma_of_16_bit_formats_rounds_once(simulate, name, dtype):
-    """Against exact rational arithmetic on operands where two roundings would differ."""
+    """Results equal exact rational arithmetic, also for operands where rounding twice would differ."""
     random = np.random.default_rng(1)
     a, b, c = (random.standard_normal(32 * 64).astype(dtype) for _ in range(3))
     c *= (2.0 ** random.integers(-12, 12, c.size)).astype(dtype)

@@ -1,4 +1,4 @@
-"""Forms of cvt, setp and set that do not exist are refused, as are matrix instructions of another architecture."""
+"""Invalid forms of cvt, setp and set, and matrix instructions of another architecture, are refused."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _ptxas() -> Path:
 
 @pytest.mark.peers
 @pytest.mark.parametrize("forms", [conversions, comparisons])
-def test_ptxas_agrees(forms, tmp_path):
+def test_ptxas_accepts_the_same_forms(forms, tmp_path):
     ptxas = _ptxas()
     lines = forms()
     source = tmp_path / "forms.ptx"
@@ -111,7 +111,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("line", REFUSED)
-def test_a_form_that_does_not_exist(line):
+def test_invalid_form_is_refused(line):
     with pytest.raises(_native.PtxError, match="not a form|two rounding modes") as caught:
         _native.Program(HEAD.format(target="sm_100a") + line + "\nret;\n}\n")
     assert caught.value.line == _HEAD_LINES + 1
@@ -125,7 +125,7 @@ def test_a_form_that_does_not_exist(line):
         ("tcgen05.fence::before_thread_sync;", "sm_103a"),
     ],
 )
-def test_matrix_units_belong_to_an_architecture(line, target):
+def test_matrix_instructions_require_their_architecture(line, target):
     assert _accepts(line, target)
     for other in {"sm_90", "sm_90a", "sm_100a", "sm_120a"} - {target}:
         if target != "sm_103a" or other != "sm_100a":

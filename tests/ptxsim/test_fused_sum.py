@@ -1,6 +1,6 @@
-"""Tensor-core sums: align every term to the largest exponent, truncate to 25 fraction bits, add, round once.
+"""Tensor core sums align terms to the largest exponent, truncate them to 25 fraction bits, add, and convert once.
 
-The reference below is the same rule in exact rational arithmetic.
+The reference computes this in exact rational arithmetic.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def simulate(format_name, a, b, c, **rule):
 
 
 def spread(rng, shape, dtype, span):
-    """Numbers whose exponents spread over `span` powers of two, zeros among them."""
+    """Random numbers with exponents of about -span to span, and some zeros."""
     values = rng.standard_normal(shape) * np.exp2(rng.uniform(-span, span, shape)) * (rng.random(shape) > 0.1)
     return values.astype(dtype)
 
@@ -82,8 +82,8 @@ def test_tf32_drops_the_low_13_bits():
     rng = np.random.default_rng(1)
     a, b = spread(rng, (2, 8), np.float32, 8), spread(rng, (8, 17), np.float32, 8)
     c = spread(rng, (2, 17), np.float32, 8)
-    cut = [(x.view(np.uint32) & 0xFFFFE000).view(np.float32) for x in (a, b)]
-    np.testing.assert_array_equal(simulate("tf32", a, b, c), reference("tf32", *cut, c, 25, 23))
+    truncated = [(x.view(np.uint32) & 0xFFFFE000).view(np.float32) for x in (a, b)]
+    np.testing.assert_array_equal(simulate("tf32", a, b, c), reference("tf32", *truncated, c, 25, 23))
 
 
 @pytest.mark.parametrize("format_name", ["e4m3", "e5m2"])
@@ -101,18 +101,19 @@ def one_sum(a, b, c):
     return simulate("f16", a, b, np.array([[c]], np.float32))[0, 0]
 
 
-def test_a_small_term_is_cut_at_25_fraction_bits():
-    assert one_sum([1, 2**-12, 2**-12], [1, 2**-13, 2**-14], 0) == 1  # 2**-25 kept, 2**-26 dropped, then to f32
+def test_small_terms_are_truncated_to_25_fraction_bits():
+    # 2**-25 is kept and 2**-26 is truncated; then the sum is truncated to f32.
+    assert one_sum([1, 2**-12, 2**-12], [1, 2**-13, 2**-14], 0) == 1
     assert one_sum([1, 2**-12, 2**-12], [1, 2**-13, 2**-13], -1) == 2**-24
     assert one_sum([1, 2**-12, 2**-12], [1, 2**-14, 2**-14], -1) == 0
 
 
-def test_the_result_is_truncated_not_rounded():
-    # 1 + 2**-24 + 2**-25 is above the middle of 1 and 1 + 2**-23.
+def test_f32_result_is_truncated():
+    # 1 + 2**-24 + 2**-25 is nearer to 1 + 2**-23 than to 1.
     assert one_sum([1, 2**-12, 2**-12], [1, 2**-12, 2**-13], 0) == 1
 
 
-def test_the_largest_products_do_not_overflow():
+def test_sum_of_the_largest_products_does_not_overflow():
     a = np.full((1, 16), 65504, np.float16)
     expected = reference("f16", a, a.T, np.zeros((1, 1), np.float32), 25, 23)
     assert simulate("f16", a, a.T, np.zeros((1, 1), np.float32)) == expected
@@ -133,7 +134,7 @@ def test_infinities_and_nan(a, c, expected):
     assert got.view(np.uint32).tolist() == [[expected, expected]]
 
 
-def test_an_f16_result_is_rounded_to_nearest_even():
+def test_f16_result_is_rounded_to_nearest_even():
     ones = bits(np.array([1, 1], np.float16))
 
     def add(x, y):

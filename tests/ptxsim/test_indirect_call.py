@@ -1,4 +1,4 @@
-"""Calls through a register: each lane may name another function, unless the call says .uni."""
+"""Indirect calls: each lane may call another function, unless the call has .uni."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _run(
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("active", [7, 32, 64])
-def test_each_lane_has_its_own_target(seed, active):
+def test_targets_that_differ_by_lane(seed, active):
     lanes = np.arange(64)
     expected = np.where(lanes < active, np.where(lanes % 2, lanes * 3, lanes + 100), 7)
     np.testing.assert_array_equal(_run(seed, active=active), expected)
@@ -59,8 +59,8 @@ def test_uni_requires_one_target(seed):
 
 
 @pytest.mark.parametrize("value", ["0", "24", "999999"])
-def test_a_register_without_the_address_of_a_function(value):
-    """A null pointer, an address between two functions, an address behind all of them."""
+def test_invalid_function_address_is_a_trap(value):
+    """A null pointer, an address between two functions, and an address after the last one."""
     with pytest.raises(_native.Trap, match="does not hold the address of a function"):
         _run(0, second=value)
 
@@ -73,12 +73,12 @@ TABLE = MODULE.replace(".visible", ".global .align 8 .u64 table[3] = {{two, one,
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_addresses_of_functions_in_an_initialiser(seed):
+def test_function_addresses_in_an_initialiser(seed):
     lanes = np.arange(64)
     expected = np.choose(lanes % 3, [lanes * 3, lanes + 100, lanes * 3])
     np.testing.assert_array_equal(_run(seed, active=64, module=TABLE), expected)
 
 
-def test_an_initialiser_with_an_undeclared_name():
+def test_undeclared_name_in_an_initialiser_is_refused():
     with pytest.raises(_native.PtxError, match="'three' in the initialiser of 'table' is not declared"):
         _run(0, module=TABLE.replace("generic(two)", "three"))

@@ -1,4 +1,4 @@
-"""Integer arithmetic: values worked by hand, at the edges of the types."""
+"""Integer instructions: values worked out by hand, at the limits of the types."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def test_value(evaluate, instruction, kind, expected, sources):
     assert int(evaluate(instruction, kind, *sources)) == expected
 
 
-def test_carry_goes_from_word_to_word(over_lanes):
-    """0x1_FFFFFFFF + 0x0_00000001 by 32-bit halves: the upper half gets the carry."""
+def test_carry_propagates(over_lanes):
+    """0x1_FFFFFFFF + 0x0_00000001 by 32-bit halves: the carry is added to the upper half."""
     low_and_high = over_lanes("""
     mov.u32 %r2, 0xFFFFFFFF; mov.u32 %r3, 1;
     add.cc.u32 %r4, %r2, 1;
@@ -89,13 +89,13 @@ def test_carry_goes_from_word_to_word(over_lanes):
     assert (low_and_high == 2).all()
 
 
-def test_borrow_goes_from_word_to_word(over_lanes):
-    """0x2_00000000 - 1."""
+def test_borrow_propagates(over_lanes):
+    """0x2_00000000 - 1 by 32-bit halves."""
     assert (over_lanes("mov.u32 %r2, 0; sub.cc.u32 %r4, %r2, 1; mov.u32 %r3, 2; subc.u32 %r1, %r3, 0;") == 1).all()
 
 
 def test_carry_of_a_product(over_lanes):
-    """(2^32 - 1) * 2 + 2 = 2 * 2^32: the low half is 0 with a carry, the high half 1 and that carry."""
+    """(2^32 - 1) * 2 + 2 = 2 * 2^32: the low half is 0 with a carry, the high half is 1 plus the carry."""
     assert (
         over_lanes("""
     mov.u32 %r2, 0xFFFFFFFF;

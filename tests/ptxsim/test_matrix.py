@@ -1,4 +1,4 @@
-"""mma.sync with its fragments, ldmatrix, stmatrix and movmatrix."""
+"""mma.sync and its fragments, ldmatrix, stmatrix and movmatrix."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ LANES = np.arange(32)
 
 
 def a_fragment(a: np.ndarray) -> np.ndarray:
-    """32 lanes x registers of 32 bits: rows L/4 and L/4 + 8, then the next columns (PTX ISA, mma.m16n8k16)."""
-    per = 4 // a.itemsize
+    """32-bit registers by [lane, register]: rows L/4 and L/4 + 8, then the next columns (PTX ISA, mma.m16n8k16)."""
+    packed = 4 // a.itemsize
     registers = []
-    for column in range(0, a.shape[1], 4 * per):
+    for column in range(0, a.shape[1], 4 * packed):
         for row in (0, 8):
-            parts = np.stack([a[LANES // 4 + row, column + per * (LANES % 4) + i] for i in range(per)], 1)
+            parts = np.stack([a[LANES // 4 + row, column + packed * (LANES % 4) + i] for i in range(packed)], 1)
             registers.append(np.ascontiguousarray(parts).view(np.uint32)[:, 0])
     return np.stack(registers, 1)
 
 
 def b_fragment(b: np.ndarray) -> np.ndarray:
-    per = 4 // b.itemsize
+    packed = 4 // b.itemsize
     registers = []
-    for row in range(0, b.shape[0], 4 * per):
-        parts = np.stack([b[row + per * (LANES % 4) + i, LANES // 4] for i in range(per)], 1)
+    for row in range(0, b.shape[0], 4 * packed):
+        parts = np.stack([b[row + packed * (LANES % 4) + i, LANES // 4] for i in range(packed)], 1)
         registers.append(np.ascontiguousarray(parts).view(np.uint32)[:, 0])
     return np.stack(registers, 1)
 
 
-def lists(prefix: str, count: int, first: int) -> str:
+def register_list(prefix: str, count: int, first: int) -> str:
     return "{" + ", ".join(f"%{prefix}{first + i}" for i in range(count)) + "}"
 
 
@@ -52,8 +52,8 @@ def mma_body(shape: str, types: str, a_registers: int, b_registers: int, half: b
     add.u64 %rd3, %rd3, %rd4;
     {loads}
     {zero}
-    mma.sync.aligned.{shape}.row.col.{types} {lists(kind, count, 40)}, {lists("r", a_registers, 10)}, \
-{lists("r", b_registers, 20)}, {lists(kind, count, 30)};
+    mma.sync.aligned.{shape}.row.col.{types} {register_list(kind, count, 40)}, {register_list("r", a_registers, 10)}, \
+{register_list("r", b_registers, 20)}, {register_list(kind, count, 30)};
     {stores}
     """
 
@@ -70,7 +70,7 @@ def mma_body(shape: str, types: str, a_registers: int, b_registers: int, half: b
         (np.uint8, 32, "s32.u8.u8.s32", "r"),
     ],
 )
-def test_mma_with_words(simulate, dtype, depth, types, c):
+def test_mma_with_32_bit_results(simulate, dtype, depth, types, c):
     rng = np.random.default_rng(depth)
     low = 0 if dtype == np.uint8 else -4
     a, b = (rng.integers(low, 5, shape).astype(dtype) for shape in [(16, depth), (depth, 8)])
@@ -83,7 +83,7 @@ def test_mma_with_words(simulate, dtype, depth, types, c):
     np.testing.assert_array_equal(result, a.astype(d.dtype) @ b.astype(d.dtype))
 
 
-def test_mma_with_halves(simulate):
+def test_mma_with_f16_results(simulate):
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-4, 5, shape).astype(np.float16) for shape in [(16, 16), (16, 8)])
     d = np.zeros((32, 2), np.uint32)
@@ -96,7 +96,7 @@ def test_mma_with_halves(simulate):
     np.testing.assert_array_equal(result, a @ b)
 
 
-# Lane L copies 16 bytes of p0 to row L of four 8x8 matrices.
+# Lane L loads 16 bytes of p0, row L of four 8x8 matrices.
 STAGE = """
 .shared .align 128 .b8 rows[512];
 mov.u32 %r0, %tid.x;
@@ -130,7 +130,7 @@ def test_ldmatrix(simulate, aligned, trans):
 
 
 @pytest.mark.parametrize("trans", ["", ".trans"])
-def test_stmatrix_is_the_inverse(simulate, aligned, trans):
+def test_stmatrix_is_the_inverse_of_ldmatrix(simulate, aligned, trans):
     matrices = aligned(np.arange(4 * 64, dtype=np.uint16).reshape(4, 8, 8))
     got = aligned(np.zeros((4, 8, 8), np.uint16))
     body = f"""{STAGE}

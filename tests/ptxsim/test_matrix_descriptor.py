@@ -1,4 +1,4 @@
-"""Shared-memory descriptors of wgmma and tcgen05: the address of each element of the matrix."""
+"""Shared-memory descriptors of wgmma and tcgen05: addresses of matrix elements and invalid descriptors."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def address(descriptor: int, row: int, depth: int, size: int, depth_major: bool 
     return ptxsim.matrix_address(descriptor, unit == "tcgen05", row, depth, size, depth_major)
 
 
-def test_k_major_without_swizzle_is_core_matrices():
+def test_k_major_without_swizzle_has_core_matrices():
     descriptor = wgmma(0x1000, leading=128, stride=256, swizzle="none")
     assert address(descriptor, 3, 2, 2) == 0x1000 + 3 * 16 + 4
     assert address(descriptor, 0, 8, 2) == 0x1000 + 128  # the next 16 bytes along K
     assert address(descriptor, 9, 0, 2) == 0x1000 + 256 + 16  # the next 8 rows
 
 
-def test_ptx_example_k_major_tf32():
-    """((8,2),(4,4)):((4,32),(1,64)) in elements of 4 bytes: LBO 256, SBO 128."""
+def test_example_of_the_ptx_isa_with_k_major_tf32():
+    """Layout ((8,2),(4,4)):((4,32),(1,64)) in elements of 4 bytes: LBO 256, SBO 128."""
     descriptor = wgmma(0, leading=256, stride=128, swizzle="none")
     for row in range(16):
         for k in range(16):
@@ -40,7 +40,7 @@ def test_ptx_example_k_major_tf32():
 
 @pytest.mark.parametrize("unit", ["wgmma", "tcgen05"])
 @pytest.mark.parametrize(("swizzle", "span"), [("32B", 32), ("64B", 64), ("128B", 128)])
-def test_k_major_with_swizzle_is_rows_of_the_span(unit, swizzle, span):
+def test_k_major_with_swizzle_has_rows_of_the_span(unit, swizzle, span):
     make = wgmma if unit == "wgmma" else tcgen05
     descriptor = make(0x2000, leading=16, stride=8 * span, swizzle=swizzle)
     for row in range(24):
@@ -57,7 +57,7 @@ def test_k_step_advances_the_start_by_32_bytes():
     ]
 
 
-def test_mn_major_swaps_the_offsets_with_and_without_swizzle():
+def test_mn_major_offsets_are_exchanged_by_swizzle():
     plain = wgmma(0, leading=512, stride=128, swizzle="none")
     assert address(plain, 8, 0, 2, depth_major=False) == 128  # 16 bytes further along M: SBO
     assert address(plain, 0, 8, 2, depth_major=False) == 512  # 8 further along K: LBO
@@ -83,12 +83,12 @@ def test_mn_major_with_32_byte_atoms_repeats_after_four_rows():
         (tcgen05(0, 16, 1024, "none") | 3 << 61, "swizzle mode"),
     ],
 )
-def test_an_illegal_tcgen05_descriptor(descriptor, message):
+def test_invalid_tcgen05_descriptor(descriptor, message):
     with pytest.raises(ValueError, match=message):
         address(descriptor, 0, 0, 2, unit="tcgen05")
 
 
-def test_the_version_bits_of_tcgen05_are_illegal_in_wgmma():
+def test_wgmma_refuses_the_version_bits_of_tcgen05():
     with pytest.raises(ValueError, match="46-48"):
         address(wgmma(0, 16, 1024, "128B") | 1 << 46, 0, 0, 2)
 
@@ -97,7 +97,7 @@ def test_the_version_bits_of_tcgen05_are_illegal_in_wgmma():
     ("bits", "kind", "group"),
     [(0x08200010, "f16", 1), (0x10400490, "f16", 2), (0x08200910, "tf32", 1)],
 )
-def test_instruction_descriptors_of_the_fact_sheet(bits, kind, group):
+def test_valid_instruction_descriptors(bits, kind, group):
     assert ptxsim.instruction_descriptor_error(bits, kind, group) == ""
 
 
@@ -116,5 +116,5 @@ def test_instruction_descriptors_of_the_fact_sheet(bits, kind, group):
         (0x08200010 | 1 << 31, "f16", 1, "bits 30 and 31"),
     ],
 )
-def test_illegal_instruction_descriptors(bits, kind, group, message):
+def test_invalid_instruction_descriptors(bits, kind, group, message):
     assert message in ptxsim.instruction_descriptor_error(bits, kind, group)

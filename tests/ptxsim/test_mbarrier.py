@@ -1,4 +1,4 @@
-"""The mbarrier: its state machine (vectors M1 to M6), its waits, the accesses it orders, and each misuse."""
+"""mbarrier: the state machine (cases M1 to M6), waits, the accesses that it orders, and misuse."""
 
 from __future__ import annotations
 
@@ -8,77 +8,82 @@ import pytest
 from tilec.runtime.ptxsim import _native
 
 SETUP = """
-.shared .align 8 .b64 bar; .shared .align 8 .b64 other; .shared .align 16 .b8 room[256];
+.shared .align 8 .b64 bar; .shared .align 8 .b64 other; .shared .align 16 .b8 buffer[256];
 setp.eq.u32 %p15, %r0, 0; @%p15 mbarrier.init.shared::cta.b64 [bar], {count}; bar.sync 0;
 """
 PHASES = """
 mbarrier.test_wait.parity.shared::cta.b64 %p1, [bar], 0; mbarrier.test_wait.parity.shared::cta.b64 %p2, [bar], 1;
 selp.u32 %r1, 1, 0, %p1; @%p2 add.u32 %r1, %r1, 2;
 """
-FIRST_DONE, NOTHING_DONE = 1, 2  # parity 0 complete; only the phase before the first is
+# The first phase, of parity 0, is complete; only the phase before the first one is complete.
+FIRST_COMPLETE, NONE_COMPLETE = 1, 2
 
-VECTORS = {
-    "M1 two arrivals": (2, "mbarrier.arrive.shared.b64 %rd1, [bar]; mbarrier.arrive.shared.b64 _, [bar];", FIRST_DONE),
-    "one of two arrivals": (2, "mbarrier.arrive.shared.b64 %rd1, [bar];", NOTHING_DONE),
-    "M2 bytes in two parts": (
+CASES = {
+    "M1 two arrivals": (
+        2,
+        "mbarrier.arrive.shared.b64 %rd1, [bar]; mbarrier.arrive.shared.b64 _, [bar];",
+        FIRST_COMPLETE,
+    ),
+    "one of two arrivals": (2, "mbarrier.arrive.shared.b64 %rd1, [bar];", NONE_COMPLETE),
+    "M2 two transactions": (
         1,
         "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 64; mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 32;"
         "mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 32;",
-        FIRST_DONE,
+        FIRST_COMPLETE,
     ),
-    "bytes missing": (
+    "incomplete transaction": (
         1,
         "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 64; mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 32;",
-        NOTHING_DONE,
+        NONE_COMPLETE,
     ),
-    "M3 bytes before they are expected": (
+    "M3 transaction completes before it is expected": (
         1,
         "mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 16; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;",
-        FIRST_DONE,
+        FIRST_COMPLETE,
     ),
-    "M4 a participant leaves": (
+    "M4 arrive_drop": (
         3,
         "mbarrier.arrive_drop.shared.b64 _, [bar]; mbarrier.arrive.shared.b64 _, [bar], 2;",
-        FIRST_DONE,
+        FIRST_COMPLETE,
     ),
-    "M5 copies arrive for themselves": (
+    "M5 copies arrive asynchronously": (
         1,
         "cp.async.mbarrier.arrive.shared.b64 [bar]; mbarrier.arrive.shared.b64 _, [bar];",
-        FIRST_DONE,
+        FIRST_COMPLETE,
     ),
-    "M6 bytes without an arrival": (
+    "M6 transaction without an arrival": (
         1,
         "mbarrier.expect_tx.relaxed.cta.shared.b64 [bar], 32; mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 32;",
-        NOTHING_DONE,
+        NONE_COMPLETE,
     ),
     "noComplete": (
         2,
         "mbarrier.arrive.noComplete.shared.b64 %rd1, [bar], 1; mbarrier.arrive.shared.b64 _, [bar];",
-        FIRST_DONE,
+        FIRST_COMPLETE,
     ),
 }
 
 
-@pytest.mark.parametrize("name", VECTORS)
+@pytest.mark.parametrize("name", CASES)
 def test_state_machine(over_lanes, name):
-    """Seen by one thread; for M5 the asynchronous arrival is awaited first."""
-    count, body, expected = VECTORS[name]
+    """One thread tests both parities; in M5 it first waits for the asynchronous arrival."""
+    count, body, expected = CASES[name]
     wait = "w: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra w;" if "copies" in name else ""
     assert over_lanes(SETUP.format(count=count) + body + wait + PHASES, block=1)[0] == expected
 
 
 def test_next_phase_expects_the_reduced_count(over_lanes):
-    """After M4 two arrivals complete a phase: parity 1 becomes true again after parity 0 was."""
+    """After arrive_drop as in M4 two arrivals complete the next phase, of parity 1."""
     body = (
         "mbarrier.arrive_drop.shared.b64 _, [bar]; mbarrier.arrive.shared.b64 _, [bar], 2; "
         "w: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra w;"
     )
     again = "mbarrier.arrive.shared.b64 _, [bar], 2;"
-    assert over_lanes(SETUP.format(count=3) + body + again + PHASES, block=1)[0] == NOTHING_DONE
+    assert over_lanes(SETUP.format(count=3) + body + again + PHASES, block=1)[0] == NONE_COMPLETE
 
 
 def test_tokens(over_lanes):
-    """The token of an arrival waits for its phase and holds the count that was pending."""
+    """A wait with the token of an arrival waits for its phase; the token contains the pending count."""
     got = over_lanes(
         SETUP.format(count=2)
         + """
@@ -92,10 +97,10 @@ def test_tokens(over_lanes):
 
 PRODUCE = """
 setp.lt.u32 %p1, %r0, 32; @!%p1 bra consumer;
-mov.u32 %r2, room; mad.lo.u32 %r2, %r0, 4, %r2; st.shared.u32 [%r2], %r0; mov.u32 %r1, 0;
+mov.u32 %r2, buffer; mad.lo.u32 %r2, %r0, 4, %r2; st.shared.u32 [%r2], %r0; mov.u32 %r1, 0;
 {arrive} bra done;
 consumer: {wait}
-sub.u32 %r3, %r0, 32; mov.u32 %r2, room; mad.lo.u32 %r2, %r3, 4, %r2; ld.shared.u32 %r1, [%r2];
+sub.u32 %r3, %r0, 32; mov.u32 %r2, buffer; mad.lo.u32 %r2, %r3, 4, %r2; ld.shared.u32 %r1, [%r2];
 done:
 """
 ARRIVE = "mbarrier.arrive.release.cta.shared.b64 _, [bar];"
@@ -103,7 +108,7 @@ WAIT = "w: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra w;"
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_arrive_and_wait_order_data(over_lanes, seed):
+def test_arrive_and_wait_order_accesses(over_lanes, seed):
     got = over_lanes(SETUP.format(count=32) + PRODUCE.format(arrive=ARRIVE, wait=WAIT), block=64, seed=seed)
     assert list(got) == [0] * 32 + list(range(32))
 
@@ -119,14 +124,14 @@ def test_arrive_and_wait_order_data(over_lanes, seed):
     ],
     ids=["no wait", "wrong parity", "relaxed wait", "relaxed arrive"],
 )
-def test_less_does_not(over_lanes, seed, arrive, wait):
-    """Reported in every order of execution; a wait with the wrong parity may also wait for ever."""
+def test_insufficient_synchronization_is_reported(over_lanes, seed, arrive, wait):
+    """The error is found in every order of execution; a wait with the wrong parity may also be a deadlock."""
     with pytest.raises(_native.Trap) as caught:
         over_lanes(SETUP.format(count=32) + PRODUCE.format(arrive=arrive, wait=wait), block=64, seed=seed)
     assert caught.value.kind in ("race", "uninitialised") + (("deadlock",) if "1;" in wait else ())
 
 
-def test_an_inner_barrier_may_be_reused_after_inval(over_lanes):
+def test_memory_of_an_mbarrier_may_be_reused_after_inval(over_lanes):
     got = over_lanes(
         SETUP.format(count=1)
         + (
@@ -140,7 +145,7 @@ def test_an_inner_barrier_may_be_reused_after_inval(over_lanes):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_remote_arrival(over_lanes, seed):
-    """Every thread of rank 1 arrives on rank 0's barrier; only rank 0 may wait on it."""
+    """Every thread of rank 1 arrives on the mbarrier of rank 0, which rank 0 waits on."""
     got = over_lanes(
         SETUP.format(count=32)
         + """
@@ -185,8 +190,8 @@ def test_misuse(simulate, body):
     assert TRAPS[body] in caught.value.message
 
 
-def test_initialisation_must_come_first(simulate):
-    """Warp 1 arrives without a barrier after warp 0's mbarrier.init."""
+def test_arrival_must_be_ordered_after_initialisation(simulate):
+    """Warp 1 arrives without a barrier after the mbarrier.init of warp 0."""
     body = """
     .shared .align 8 .b64 bar; mov.u32 %r0, %tid.x; setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared.b64 [bar], 32;
     setp.lt.u32 %p2, %r0, 32; @%p2 bra done; mbarrier.arrive.shared.b64 _, [bar]; done:"""
@@ -196,7 +201,7 @@ def test_initialisation_must_come_first(simulate):
         assert caught.value.kind in ("race", "mbarrier")
 
 
-def test_waiting_for_ever_is_a_deadlock(simulate):
+def test_wait_that_never_completes_is_a_deadlock(simulate):
     with pytest.raises(_native.Trap) as caught:
         simulate(
             "mov.u32 %r0, %tid.x;"
@@ -207,8 +212,8 @@ def test_waiting_for_ever_is_a_deadlock(simulate):
     assert "mbarrier.try_wait" in caught.value.notes[0]
 
 
-def test_a_program_that_gives_up_waiting_is_none(over_lanes):
-    """try_wait may return false: after a few tries the thread takes another branch."""
+def test_bounded_number_of_waits_is_not_a_deadlock(over_lanes):
+    """try_wait returns false, and after three attempts the thread leaves the loop."""
     got = over_lanes(
         SETUP.format(count=2)
         + (

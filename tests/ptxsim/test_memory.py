@@ -1,4 +1,4 @@
-"""Loads and stores: widths, vectors, state spaces, parameters, initialised variables; accesses that are refused."""
+"""Loads and stores: widths, vectors, state spaces, parameters and initialised variables; invalid accesses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tilec.runtime.ptxsim import _native
 )
 def test_load(over_lanes, load, expected):
     data = np.array([0x81, 0x92, 0xA3, 0xB4, 0xC5, 0xD6, 0xE7, 0xF8], np.uint8)
-    storage = np.zeros(4, np.uint64)  # 16-byte aligned enough for every width here
+    storage = np.zeros(4, np.uint64)  # at least 8-byte aligned, which every width here requires
     storage.view(np.uint8)[:8] = data
     assert (over_lanes("ld.param.u64 %rd1, [p1];" + load, storage) == expected).all()
 
@@ -51,18 +51,18 @@ def test_store(simulate, store, expected):
     assert out[0] == expected
 
 
-def test_shared_variables_begin_after_the_system_kilobyte(over_lanes):
+def test_shared_variables_start_after_the_reserved_kilobyte(over_lanes):
     got = over_lanes("""
     .shared .align 16 .b8 first[20]; .shared .u32 second;
     mov.u32 %r2, first; mov.u32 %r3, second; shl.b32 %r3, %r3, 16; or.b32 %r1, %r2, %r3;""")
     assert (got == (1044 << 16 | 1024)).all()
 
 
-def test_local_memory_belongs_to_a_thread(over_lanes):
-    """All threads write one address and read it through a generic address."""
+def test_local_memory_is_private(over_lanes):
+    """All threads write the same local address and read it through a generic address."""
     got = over_lanes("""
-    .local .align 4 .b8 room[8];
-    mov.u64 %rd1, room; st.local.u32 [room+4], %r0; cvta.local.u64 %rd2, %rd1; ld.u32 %r1, [%rd2+4];""")
+    .local .align 4 .b8 buffer[8];
+    mov.u64 %rd1, buffer; st.local.u32 [buffer+4], %r0; cvta.local.u64 %rd2, %rd1; ld.u32 %r1, [%rd2+4];""")
     assert list(got) == list(range(32))
 
 
@@ -90,7 +90,7 @@ ret;
 
 
 def test_initialised_variables_and_parameters():
-    """A global is as initialised again in every run."""
+    """Global variables have their initial values at the start of every run."""
     module = _native.Program(MODULE)
     assert [entry.parameters for entry in module.entries] == [[("p0", 8, 8), ("p1", 16, 8)]]
     out = np.zeros(5, np.uint32)
@@ -124,10 +124,10 @@ def test_trap(simulate, kind, body, message):
     assert message in caught.value.message
 
 
-def test_one_instruction_may_be_wrong_in_two_ways(simulate):
-    """Lanes 0 to 15 of warp 1 race with warp 0; lane 16 leaves shared memory. One trap, and the process lives."""
+def test_instruction_with_two_errors_raises_one_trap(simulate):
+    """Lanes 0 to 15 of warp 1 race with warp 0, and lane 16 accesses memory out of bounds."""
     body = """
-    .shared .align 16 .b8 room[64]; mov.u32 %r0, %laneid; mov.u32 %r2, room; mad.lo.u32 %r2, %r0, 4, %r2;
+    .shared .align 16 .b8 buffer[64]; mov.u32 %r0, %laneid; mov.u32 %r2, buffer; mad.lo.u32 %r2, %r0, 4, %r2;
     setp.lt.u32 %p1, %r0, 16; mov.u32 %r3, %tid.x; setp.ge.u32 %p2, %r3, 32; or.pred %p1, %p1, %p2;
     @%p1 st.shared.u32 [%r2], %r0;"""
     for seed in range(8):
@@ -136,13 +136,13 @@ def test_one_instruction_may_be_wrong_in_two_ways(simulate):
         assert caught.value.kind in ("bounds", "race")
 
 
-def test_a_copy_of_an_undefined_register_is_no_error(over_lanes):
-    """Compilers copy values that no path uses; only their use counts."""
+def test_copy_of_an_undefined_register_is_not_an_error(over_lanes):
+    """Compilers copy values that no path uses; only their use is an error."""
     assert (over_lanes("mov.u32 %r2, %r3; mov.b64 %rd1, {%r2, %r3}; mov.u32 %r1, 1;") == 1).all()
 
 
 def test_bank_conflicts_are_counted(simulate):
-    """Stride 4 bytes: none. Stride 128 bytes: 32 lanes on one bank, 31 more wavefronts."""
+    """A stride of 4 bytes has no conflict; with 128 bytes all lanes access one bank, in 31 additional wavefronts."""
     body = (
         ".shared .b8 s[4096]; mov.u32 %r0, %tid.x; mov.u32 %r2, s; "
         "mad.lo.u32 %r2, %r0, {}, %r2; st.shared.u32 [%r2], %r0;"
@@ -151,7 +151,7 @@ def test_bank_conflicts_are_counted(simulate):
     assert simulate(body.format(128))["shared_bank_conflicts"] == 31
 
 
-def test_hints_change_nothing(over_lanes):
+def test_cache_hints_have_no_effect(over_lanes):
     got = over_lanes("""
     ld.param.u64 %rd1, [p0]; prefetch.global.L2 [%rd1]; prefetchu.L1 [%rd1];
     applypriority.global.L2::evict_normal [%rd1], 128;

@@ -1,4 +1,4 @@
-"""mov with packing, addresses and special registers; prmt, cvta, isspacep, mapa."""
+"""mov with packing, special registers, prmt, cvta, isspacep, mapa and getctarank."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ import pytest
     ],
 )
 def test_prmt(evaluate, mode, control, expected):
-    """Bytes 0 to 7 of {b, a} are 11 22 33 44 55 66 77 88; selector 15 repeats the sign of byte 7."""
+    """Bytes 0 to 7 of {b, a} are 11 22 33 44 55 66 77 88; selector 15 replicates the sign of byte 7."""
     got = evaluate(f"prmt.b32{mode} d, a, b, c", "b32", ("b32", 0x44332211), ("b32", 0x88776655), ("b32", control))
     assert hex(got) == hex(expected)
 
 
 def test_packing_and_unpacking(over_lanes):
-    """The first element is the lowest."""
+    """The first element is the least significant."""
     got = over_lanes("""
     mov.b16 %h1, 0x1111; mov.b16 %h2, 0x2222; mov.b32 %r2, {%h1, %h2};
     mov.b64 %rd1, {%r2, 7}; mov.b64 {%r3, %r4}, %rd1; mov.b32 {%h3, _}, %r3;
@@ -34,7 +34,7 @@ def test_packing_and_unpacking(over_lanes):
     assert (got == 0x1111 + 7).all()
 
 
-def test_128_bits_are_two_words(over_lanes):
+def test_128_bit_registers_are_packed_from_two_64_bit_registers(over_lanes):
     got = over_lanes("""
     .reg .b128 wide;
     mov.b64 %rd1, 5; mov.b64 %rd2, 9; mov.b128 wide, {%rd1, %rd2}; mov.b128 {%rd3, %rd4}, wide;
@@ -79,7 +79,7 @@ def test_special_registers(program, register, expected):
     assert list(out) == expected
 
 
-def test_clocks_never_run_back(over_lanes):
+def test_clocks_are_monotonic(over_lanes):
     got = over_lanes(
         "mov.u64 %rd1, %clock64; mov.u32 %r2, %clock; mov.u64 %rd2, %globaltimer; "
         "setp.ge.u64 %p1, %rd2, %rd1; selp.u32 %r1, 1, 0, %p1;"
@@ -88,10 +88,10 @@ def test_clocks_never_run_back(over_lanes):
 
 
 def test_generic_addresses(over_lanes):
-    """A shared variable keeps its offset through the generic address space; a global address is generic already."""
+    """cvta and cvta.to are inverse for a shared address, and the identity for a global address."""
     got = over_lanes("""
-    .shared .align 8 .b8 room[64];
-    mov.u64 %rd1, room; cvta.shared.u64 %rd2, %rd1; cvta.to.shared.u64 %rd3, %rd2; setp.eq.u64 %p1, %rd1, %rd3;
+    .shared .align 8 .b8 buffer[64];
+    mov.u64 %rd1, buffer; cvta.shared.u64 %rd2, %rd1; cvta.to.shared.u64 %rd3, %rd2; setp.eq.u64 %p1, %rd1, %rd3;
     isspacep.shared::cta %p2, %rd2; ld.param.u64 %rd4, [p0]; isspacep.global %p3, %rd4; isspacep.shared::cta %p4, %rd4;
     cvta.to.global.u64 %rd5, %rd4; setp.eq.u64 %p5, %rd4, %rd5;
     selp.u32 %r1, 1, 0, %p1; @%p2 add.u32 %r1, %r1, 2; @%p3 add.u32 %r1, %r1, 4; @!%p4 add.u32 %r1, %r1, 8;
@@ -99,12 +99,12 @@ def test_generic_addresses(over_lanes):
     assert (got == 31).all()
 
 
-def test_mapa_names_the_same_offset_in_another_cta(over_lanes):
-    """Rank 1 - own; getctarank reads it back."""
+def test_getctarank_is_the_inverse_of_mapa(over_lanes):
+    """Each CTA maps an address to the other CTA."""
     got = over_lanes(
         """
-    .shared .align 8 .b8 room[64];
-    mov.u32 %r2, room; mov.u32 %r3, %cluster_ctarank; xor.b32 %r3, %r3, 1;
+    .shared .align 8 .b8 buffer[64];
+    mov.u32 %r2, buffer; mov.u32 %r3, %cluster_ctarank; xor.b32 %r3, %r3, 1;
     mapa.shared::cluster.u32 %r4, %r2, %r3; getctarank.shared::cluster.u32 %r1, %r4;""",
         cluster=2,
     )

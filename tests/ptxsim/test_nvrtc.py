@@ -1,4 +1,4 @@
-"""PTX of NVIDIA's own compiler: reductions, transposes, cp.async, atomics, math functions that are called."""
+"""PTX that NVRTC generates: reductions, transposes, cp.async, atomics and calls of math functions."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ extern "C" __global__ void histogram(const unsigned *a, unsigned *bins, int n) {
   if (threadIdx.x < 16) atomicAdd(&bins[threadIdx.x], local[threadIdx.x]);
 }
 extern "C" __global__ void staged(const float *a, float *b) {
-  __shared__ __align__(16) float room[2][128];
+  __shared__ __align__(16) float buffer[2][128];
   auto fetch = [&](int stage) {
-    unsigned to = (unsigned)__cvta_generic_to_shared(&room[stage & 1][threadIdx.x]);
+    unsigned to = (unsigned)__cvta_generic_to_shared(&buffer[stage & 1][threadIdx.x]);
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(a + stage * 128 + threadIdx.x) : "memory");
     asm volatile("cp.async.commit_group;" ::: "memory");
   };
@@ -60,7 +60,7 @@ extern "C" __global__ void staged(const float *a, float *b) {
     if (stage < 7) asm volatile("cp.async.wait_group 1;" ::: "memory");
     else asm volatile("cp.async.wait_group 0;" ::: "memory");
     BARRIER
-    sum += room[stage & 1][(threadIdx.x + 1) % 128];
+    sum += buffer[stage & 1][(threadIdx.x + 1) % 128];
     AFTER
   }
   b[threadIdx.x] = sum;
@@ -96,7 +96,7 @@ def _run(program, entry: str, grid, block, *arguments, **options):
 
 @ARCHITECTURES
 def test_math_functions(architecture):
-    """Within the 2 units in the last place that CUDA documents for these functions."""
+    """Results are within the error of 2 ulp that the CUDA documentation states for these functions."""
     random = np.random.default_rng(0)
     a, b = (random.standard_normal(500).astype(np.float32) for _ in range(2))
     c = np.zeros_like(a)
@@ -123,7 +123,7 @@ def test_transpose(architecture, seed):
     b = np.zeros_like(a)
     counters = _run(_compile(architecture), "transpose", (3, 3), (32, 8), a, b, 96, seed=seed)
     assert (b == a.T).all()
-    assert counters["shared_bank_conflicts"] == 0  # for that the tile has 33 columns
+    assert counters["shared_bank_conflicts"] == 0  # because the tile has 33 columns
 
 
 @SEEDS
@@ -144,7 +144,7 @@ def test_double_buffering_with_cp_async(seed):
 
 @SEEDS
 @pytest.mark.parametrize("entry", ["reduce", "transpose", "histogram"])
-def test_a_lost_barrier_is_reported_with_its_line(entry, seed):
+def test_missing_barrier_is_reported_at_the_source_line(entry, seed):
     a, out = np.zeros((96, 96), np.uint32), np.zeros((96, 96), np.uint32)
     with pytest.raises(_native.Trap) as caught:
         _run(_compile("compute_90a", barrier=""), entry, (3, 3), (32, 8), a, out, 96, seed=seed)
@@ -154,7 +154,7 @@ def test_a_lost_barrier_is_reported_with_its_line(entry, seed):
 
 
 @SEEDS
-def test_a_buffer_refilled_too_early_is_reported(seed):
+def test_missing_barrier_before_a_buffer_is_overwritten_is_a_race(seed):
     with pytest.raises(_native.Trap) as caught:
         _run(_compile("compute_90a", after=""), "staged", (1,), (128,), np.zeros(1024), np.zeros(128), seed=seed)
     assert caught.value.kind == "race"

@@ -1,4 +1,4 @@
-"""Accepted texts, refused texts with line and column, and that no text ends the process."""
+"""The parser accepts what compilers emit, reports errors with line and column, and never crashes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ $L__func_end0:
 """
 
 
-def test_what_compilers_write_around_the_code():
+def test_directives_and_debug_information_of_compilers():
     program = _native.Program(DEBUG)
     (entry,) = program.entries
     assert (entry.name, entry.parameters) == ("k", [("p0", 8, 8), ("p1", 128, 64)])
@@ -109,7 +109,7 @@ LAUNCHES = [
 
 
 @pytest.mark.parametrize(("change", "message"), LAUNCHES)
-def test_a_launch_that_the_driver_would_refuse(change, message):
+def test_invalid_launch_is_refused(change, message):
     options = {"entry": "k", "grid": (1,), "block": (32,), "parameters": bytes(8)} | change
     with pytest.raises(_native.PtxError, match=message):
         _native.Program(ENTRY.format("")).run(**options)
@@ -121,8 +121,8 @@ def test_required_threads():
         program.run("k", (1,), (32,), parameters=bytes(8))
 
 
-def test_a_trap_names_the_source(simulate):
-    """.file may follow the .loc that names it."""
+def test_trap_names_the_source_line(simulate):
+    """A .loc may name a file without a .file directive."""
     with pytest.raises(_native.Trap) as caught:
         simulate(
             '.file 3 "here.py"\n.loc 3 12 5\nmov.u32 %r1, 1;\n.loc 3 13 5\ntrap;'.replace('.file 3 "here.py"\n', ""),
@@ -131,8 +131,8 @@ def test_a_trap_names_the_source(simulate):
     assert caught.value.source_line == 13
 
 
-def test_mutilated_text_is_refused_and_harms_nothing():
-    """Characters deleted, doubled or swapped at random: PtxError or a program, never a crash."""
+def test_random_edits_of_the_text_do_not_crash():
+    """Deleting, duplicating or replacing random characters yields PtxError or a program."""
     source = ENTRY.format("""
     ld.param.u64 %rd1, [p0]; mov.u32 %r1, %tid.x; setp.lt.and.u32 %p1|%p2, %r1, 0x10, %p3;
     @%p1 bra L; { .reg .b32 x; mov.b32 x, {1, 2}; mov.b64 {%r1, _}, %rd1; } L: fma.rn.f32 %f1, %f1, 0f3F800000, 1.0;
@@ -161,8 +161,8 @@ def test_literals(over_lanes):
     assert (got == 16 + 5 + 8 - 3 - 2 + 3 + 25).all()
 
 
-def test_runs_with_the_same_seed_are_equal(simulate):
-    """Ten seeds give several orders, each the same every time."""
+def test_a_seed_determines_the_order_of_execution(simulate):
+    """Ten seeds have at least two different orders, and the same ones in a second run."""
     body = "ld.param.u64 %rd1, [p0]; mov.u32 %r0, %warpid; atom.global.exch.b32 %r2, [%rd1], %r0;"
 
     def last(seed):
@@ -175,7 +175,7 @@ def test_runs_with_the_same_seed_are_equal(simulate):
     assert len(set(first)) > 1
 
 
-def test_types_mix_only_where_ptx_has_it():
+def test_mixed_types_that_ptx_does_not_have_are_unsupported():
     program = _native.Program(ENTRY.format(".reg .b16 h; mul.f32.f16 %f1, h, %f2;"))
     assert "unknown combination of types" in program.unsupported[0][1]
 
@@ -185,25 +185,25 @@ def test_types_mix_only_where_ptx_has_it():
     [("(", ")"), ("{", "}"), ("-", ""), ("~", ""), ("!", "")],
 )
 @pytest.mark.parametrize("depth", [300, 100_000])
-def test_deep_nesting_is_an_error_with_a_position(nest, close, depth):
+def test_deep_nesting_is_refused(nest, close, depth):
     body = f"mov.u32 %r1, {nest * depth}1{close * depth};" if nest != "{" else nest * depth + close * depth
     with pytest.raises(_native.PtxError, match="more than 256 nested levels") as caught:
         _native.Program(ENTRY.format(body))
     assert caught.value.line == BODY_LINE and caught.value.column > 1
 
 
-def test_nesting_that_compilers_emit():
+def test_nesting_of_100_levels_is_accepted():
     _native.Program(ENTRY.format("{" * 100 + "mov.u32 %r1, -" + "(" * 100 + "1" + ")" * 100 + ";" + "}" * 100))
 
 
 @pytest.mark.parametrize("text", ["é", "mov.u32 %r1, é;", "mov.u32 é, 1;", "\x80", "日本: ;"])
-def test_text_that_is_not_ascii(text):
+def test_text_that_is_not_ascii_is_refused(text):
     with pytest.raises(_native.PtxError, match=r"\\x") as caught:
         _native.Program(ENTRY.format(text))
     assert (caught.value.line, caught.value.column >= 1) == (BODY_LINE, True)
 
 
-def test_comments_need_not_be_ascii():
+def test_comments_may_be_non_ascii():
     _native.Program(ENTRY.format("// Größe 日本\n"))
 
 
@@ -229,12 +229,12 @@ def test_constants_wrap_at_64_bits(simulate, expression):
         (".local .b32 y; .shared .b32 y;", "y"),
     ],
 )
-def test_a_second_variable_of_one_name(text, name):
+def test_duplicate_variable_is_refused(text, name):
     with pytest.raises(_native.PtxError, match=f"redefinition of variable '{name}'"):
         _native.Program(ENTRY.format(text))
 
 
-def test_a_variable_declared_extern_and_defined():
+def test_extern_declarations_and_one_definition_of_a_variable():
     text = ENTRY.format("").replace(
         ".visible", ".extern .global .b32 v; .global .b32 v = 5; .extern .global .b32 v;\n.visible", 1
     )
@@ -247,7 +247,7 @@ def test_static_shared_memory_is_limited():
     _native.Program(ENTRY.format(".shared .b8 a[49152];"))
     with pytest.raises(_native.PtxError, match="declares 49153 bytes of static shared memory, the maximum is 49152"):
         _native.Program(ENTRY.format(".shared .b8 a[49153];"))
-    # The sum of the sizes is taken in 64 bits.
+    # The sum of the sizes is computed in 64 bits.
     with pytest.raises(_native.PtxError, match="declares 4294967296 bytes"):
         _native.Program(ENTRY.format("".join(f".shared .b8 a{i}[1073741824];" for i in range(4))))
 
@@ -270,5 +270,5 @@ def test_limits_of_a_launch(change, message):
         _native.Program(ENTRY.format("")).run(**options)
 
 
-def test_the_largest_launch_is_accepted():
+def test_launch_at_the_limits_is_accepted():
     _native.Program(ENTRY.format("")).run("k", (1,), (16, 1, 64), parameters=bytes(8), shared_bytes=227 * 1024)

@@ -1,4 +1,4 @@
-"""vprintf: the C conversions over a packed buffer, block by block, to sys.stdout or to the caller."""
+"""vprintf formats a packed buffer with C conversions, and prints to sys.stdout or a callback in block order."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def _printed(text: str, stores: str = "", grid: int = 1, block: int = 1, seed: i
 
 
 def _words(*values: int) -> str:
-    """Stores 32-bit values one after another."""
+    """Stores consecutive 32-bit values to the buffer."""
     return "".join(f"st.local.b32 [buffer+{4 * i}], {value};" for i, value in enumerate(values))
 
 
 def _quads(*values: object) -> str:
-    """Stores 64-bit values one after another."""
+    """Stores consecutive 64-bit values to the buffer."""
     return "".join(f"st.local.b64 [buffer+{8 * i}], {value};" for i, value in enumerate(values))
 
 
@@ -71,7 +71,7 @@ def test_conversions(text, stores, expected):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_blocks_come_one_after_another(seed):
+def test_output_is_in_block_order(seed):
     printed = _printed("%d ", "st.local.b32 [buffer], %r0;", grid=5, block=2, seed=seed)
     assert printed == "0 0 1 1 2 2 3 3 4 4 "
 

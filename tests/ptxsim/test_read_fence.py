@@ -1,4 +1,4 @@
-"""TMA fills a slot that threads have read again only after fence.proxy.async, by each reader or by the issuer."""
+"""TMA may overwrite a slot that threads have read only after fence.proxy.async by each reader or by the issuer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilec.runtime.ptxsim import _native
 
 SEEDS = range(20)
 FENCE = "fence.proxy.async.shared::cta;"
-# Warp 1 loads 128 bytes three times into one slot; warp 0 adds them up.
+# Warp 1 copies 128 bytes three times to one slot; warp 0 adds them.
 RING = """
 .shared .align 128 .b8 slot[128]; .shared .align 8 .b64 full; .shared .align 8 .b64 empty;
 mov.u32 %r0, %tid.x; setp.eq.u32 %p1, %r0, 0; setp.lt.u32 %p2, %r0, 32; mov.u32 %r1, 0; mov.u32 %r5, 0;
@@ -48,7 +48,7 @@ def _run(over_lanes, seed: int, before: str = "", reader: str = "", issuer: str 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("position", ["reader", "issuer"])
 @pytest.mark.parametrize("fence", [FENCE, "fence.proxy.async;"])
-def test_a_fence_orders_the_read_before_the_copy(over_lanes, position, fence, seed):
+def test_fence_orders_the_read_before_the_copy(over_lanes, position, fence, seed):
     _run(over_lanes, seed, **{position: fence})
 
 
@@ -56,7 +56,7 @@ def test_a_fence_orders_the_read_before_the_copy(over_lanes, position, fence, se
 @pytest.mark.parametrize(
     "instead", [{}, {"before": FENCE}, {"reader": "fence.acq_rel.cta;"}, {"reader": "fence.proxy.async.global;"}]
 )
-def test_without_one_the_copy_is_a_race(over_lanes, instead, seed):
+def test_copy_without_the_fence_is_a_race(over_lanes, instead, seed):
     with pytest.raises(_native.Trap) as caught:
         _run(over_lanes, seed, **instead)
     assert caught.value.kind == "race"
@@ -64,13 +64,13 @@ def test_without_one_the_copy_is_a_race(over_lanes, instead, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_fence_of_another_warp_too_early(over_lanes, seed):
-    """The issuer's fence before it waits for the readers covers none of their reads."""
+def test_fence_of_the_issuer_before_its_wait_has_no_effect(over_lanes, seed):
+    """A fence of the issuer before it waits for the readers orders none of their reads."""
     text = RING.replace("e: mbarrier", FENCE + " e: mbarrier")
     with pytest.raises(_native.Trap, match="follows an earlier read"):
         over_lanes(text.format(before="", reader="", issuer=""), np.arange(96, dtype=np.uint32), block=64, seed=seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_check_has_a_switch(over_lanes, seed):
+def test_option_disables_the_check(over_lanes, seed):
     _run(over_lanes, seed, read_fences=False)

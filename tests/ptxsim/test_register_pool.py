@@ -40,7 +40,7 @@ def _run(directives: str, less: int, more: int, seed: int) -> None:
 
 # 384 threads that share 65,536 registers start with 168 each (ptxas 13.5); 40 + 2 * 232 = 3 * 168.
 @pytest.mark.parametrize("directives", [".maxntid 384 .minnctapersm 1", ".reqntid 384 .minnctapersm 1", ".maxnreg 168"])
-def test_an_increase_within_the_pool(directives: str) -> None:
+def test_increase_within_the_pool(directives: str) -> None:
     for seed in SEEDS:
         _run(directives, 40, 232, seed)
 
@@ -54,7 +54,7 @@ def test_an_increase_within_the_pool(directives: str) -> None:
         (".maxnreg 128", 40, 232),
     ],
 )
-def test_an_increase_beyond_the_pool_is_a_deadlock(directives: str, less: int, more: int) -> None:
+def test_increase_beyond_the_pool_is_a_deadlock(directives: str, less: int, more: int) -> None:
     for seed in SEEDS:
         with pytest.raises(_native.Trap) as caught:
             _run(directives, less, more, seed)
@@ -63,6 +63,6 @@ def test_an_increase_beyond_the_pool_is_a_deadlock(directives: str, less: int, m
 
 
 @pytest.mark.parametrize("directives", ["", ".maxntid 384", ".reqntid 384"])
-def test_setmaxnreg_is_ignored_where_the_registers_at_launch_are_unknown(directives: str) -> None:
-    """As by ptxas 13.5, which reports C7508."""
+def test_setmaxnreg_is_ignored_if_the_registers_at_launch_are_unknown(directives: str) -> None:
+    """ptxas 13.5 also ignores it, and warns with C7508."""
     _run(directives, 40, 256, 0)

@@ -1,4 +1,4 @@
-"""Concurrent stores of one value to one address are not a race by default; other concurrent accesses are."""
+"""Concurrent stores of the same value to an address are not a race by default; other concurrent accesses are."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ def _race(over_lanes, body: str, seed: int, **options: object) -> str:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_same_value(over_lanes, seed):
+def test_same_value_is_not_a_race(over_lanes, seed):
     assert (over_lanes(SAME + READ, block=128, seed=seed) == 5).all()
     assert (over_lanes(SAME + SAME.removeprefix(HEAD) + READ, block=128, seed=seed) == 5).all()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_strict_check(over_lanes, seed):
+def test_option_reports_same_values(over_lanes, seed):
     assert "an earlier write" in _race(over_lanes, SAME + READ, seed, same_value_races=True)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_another_value(over_lanes, seed):
+def test_different_values_are_a_race(over_lanes, seed):
     assert "an earlier write" in _race(over_lanes, HEAD + "st.shared.u32 [s], %r2;\n" + READ, seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_one_byte_differs(over_lanes, seed):
+def test_values_that_differ_in_one_byte_are_a_race(over_lanes, seed):
     body = HEAD + "shl.b32 %r3, %r2, 24; or.b32 %r3, %r3, 5; st.shared.u32 [s], %r3;\n" + READ
     assert "an earlier write" in _race(over_lanes, body, seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_read_at_the_same_time(over_lanes, seed):
-    """Each warp reads the address after its own store, while the other may still store."""
+def test_concurrent_read_is_a_race(over_lanes, seed):
+    """Each warp reads the address after its own store, while the other warp may still store."""
     assert "not known to be complete" in _race(over_lanes, SAME + "ld.shared.u32 %r1, [s];", seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_reader_that_knows_one_of_two_writers(over_lanes, seed):
+def test_reader_must_synchronise_with_both_writers(over_lanes, seed):
     """Warps 0 and 1 store 5; warp 2 synchronises with warp 0 only."""
     body = (
         HEAD
@@ -68,23 +68,23 @@ def test_a_reader_that_knows_one_of_two_writers(over_lanes, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_later_store_of_one_of_them(over_lanes, seed):
-    """Both store 5; then warp 1 alone stores 6 without a barrier between."""
+def test_second_store_of_another_value_is_a_race(over_lanes, seed):
+    """Both warps store 5; then warp 1 stores 6 without a barrier in between."""
     body = SAME + "setp.eq.u32 %p1, %r2, 1; @%p1 st.shared.u32 [s], 6;\n" + READ
     _race(over_lanes, body, seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_copy_by_the_async_proxy_is_not_excused(simulate, seed):
-    """A bulk copy and a store write the same bytes at once."""
+def test_same_value_of_a_bulk_copy_is_a_race(simulate, seed):
+    """A bulk copy and a store write the same bytes concurrently."""
     body = """
-    .shared .align 128 .b8 room[128]; .shared .align 8 .b64 bar;
+    .shared .align 128 .b8 buffer[128]; .shared .align 8 .b64 bar;
     mov.u32 %r0, %tid.x; setp.eq.u32 %p1, %r0, 0; setp.eq.u32 %p3, %r0, 32;
     @%p1 mbarrier.init.shared.b64 [bar], 1; fence.mbarrier_init.release.cluster; bar.sync 0;
     ld.param.u64 %rd1, [p0];
     @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;
-    @%p1 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [room], [%rd1], 128, [bar];
-    @%p3 st.shared.u32 [room], 0;
+    @%p1 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [buffer], [%rd1], 128, [bar];
+    @%p3 st.shared.u32 [buffer], 0;
     w: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra w;
     """
     with pytest.raises(_native.Trap) as caught:

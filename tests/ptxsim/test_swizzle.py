@@ -1,4 +1,4 @@
-"""A swizzle is an exclusive-or of address bits; the tables of the PTX ISA, by hand."""
+"""A swizzle is an exclusive or of address bits; addresses from the tables of the PTX ISA."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NONE, B32, B64, B128, ATOM32, FLIP8, ATOM64 = range(7)
     ("mode", "address", "expected"),
     [
         (NONE, 0x3F0, 0x3F0),
-        (B32, 0x080, 0x090),  # second line: 16-byte halves exchanged
+        (B32, 0x080, 0x090),  # second line of 128 bytes: chunks of 16 bytes are exchanged
         (B32, 0x100, 0x100),  # the pattern repeats after 256 bytes
         (B64, 0x180, 0x1B0),
         (B64, 0x200, 0x200),
@@ -32,7 +32,7 @@ def test_address(mode, address, expected):
 
 
 @pytest.mark.parametrize("mode", range(7))
-def test_is_its_own_inverse_and_stays_within_the_line(mode):
+def test_swizzle_is_an_involution_within_a_line(mode):
     for address in range(0, 4096, 8):
         moved = ptxsim.swizzle(mode, address)
         assert ptxsim.swizzle(mode, moved) == address

@@ -1,4 +1,4 @@
-"""tcgen05: one matrix product through shared and tensor memory, and the fault that follows from each missing step."""
+"""tcgen05: a matrix product through shared and tensor memory, and the error that each missing step causes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 from tilec.runtime.ptxsim import _native as ptxsim
 
-# 128 threads, one row each: A (p0) and B (p1) are 128 x 16 and 64 x 16 f16, K-major without swizzle (core matrices of
-# 8 rows of 16 bytes: LBO 128, SBO 256); D (p2) is 128 x 64 f32.
+# 128 threads copy one row each: A (p0) and B (p1) are 128 x 16 and 64 x 16 f16, K-major without swizzle (core matrices
+# of 8 rows of 16 bytes: LBO 128, SBO 256); D (p2) is 128 x 64 f32.
 PROLOGUE = """
 .shared .align 128 .b8 a[4096];
 .shared .align 128 .b8 b[2048];
@@ -115,14 +115,14 @@ def operands(aligned):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_product_is_accumulated_twice(simulate, operands, seed):
+def test_product_is_accumulated_twice(simulate, operands, seed):
     a, b, d = operands
     simulate(BODY, a, b, d, block=128, seed=seed)
     np.testing.assert_array_equal(d, 2 * a.astype(np.float32) @ b.astype(np.float32).T)
 
 
 def without(line: str, nth: int = 0) -> str:
-    """BODY less the `nth` occurrence of a line."""
+    """BODY without the `nth` occurrence of a line."""
     parts = BODY.split(line)
     assert len(parts) > nth + 1
     return line.join(parts[: nth + 1]) + line.join(["", *parts[nth + 1 :]])[len(line) :]
@@ -139,14 +139,14 @@ STEPS = {
 
 
 @pytest.mark.parametrize("line", STEPS)
-def test_each_step_is_needed(simulate, operands, line):
+def test_missing_step_is_reported(simulate, operands, line):
     for seed in range(4):
         with pytest.raises(ptxsim.Trap) as trap:
             simulate(without(line), *operands, block=128, seed=seed)
         assert trap.value.kind in STEPS[line]
 
 
-def test_a_register_still_being_loaded_may_be_read_but_not_overwritten(simulate, operands):
+def test_register_of_a_pending_load_may_be_read_but_not_overwritten(simulate, operands):
     wait = "tcgen05.wait::ld.sync.aligned;"
     simulate(BODY.replace(wait, "add.u32 %r200, %r100, %r101;" + wait), *operands, block=128)
     with pytest.raises(ptxsim.Trap, match="overwritten before tcgen05.wait::ld") as trap:
@@ -154,7 +154,7 @@ def test_a_register_still_being_loaded_may_be_read_but_not_overwritten(simulate,
     assert trap.value.kind == "in-flight"
 
 
-def test_the_wait_is_needed(simulate, operands):
+def test_missing_wait_is_reported(simulate, operands):
     body = PROLOGUE + PRODUCT + "tcgen05.fence::after_thread_sync;" + EPILOGUE
     for seed in range(4):
         with pytest.raises(ptxsim.Trap) as trap:
@@ -162,7 +162,7 @@ def test_the_wait_is_needed(simulate, operands):
         assert trap.value.kind in {"race", "uninitialised", "exit-pending"}
 
 
-def test_the_fence_after_the_wait_orders_the_load(simulate, operands):
+def test_missing_fence_after_the_wait_is_a_race(simulate, operands):
     body = without("tcgen05.fence::after_thread_sync;", nth=1)
     with pytest.raises(ptxsim.Trap) as trap:
         simulate(body, *operands, block=128)
@@ -170,7 +170,7 @@ def test_the_fence_after_the_wait_orders_the_load(simulate, operands):
     simulate(body, *operands, block=128, allow_unconfirmed=True)
 
 
-def test_the_barriers_are_needed(simulate, operands):
+def test_missing_barrier_is_reported(simulate, operands):
     for nth in (0, 1):
         for seed in range(4):
             with pytest.raises(ptxsim.Trap) as trap:
@@ -178,19 +178,19 @@ def test_the_barriers_are_needed(simulate, operands):
             assert trap.value.kind in {"race", "uninitialised", "mbarrier"}
 
 
-def test_accumulating_onto_nothing_reads_undefined_cells(simulate, operands):
+def test_accumulating_on_uninitialised_tensor_memory_is_reported(simulate, operands):
     with pytest.raises(ptxsim.Trap) as trap:
         simulate(BODY.replace("%r15, %p3;", "%r15, %p4;"), *operands, block=128)
     assert trap.value.kind == "uninitialised"
 
 
-def test_columns_outside_the_allocation_are_refused(simulate, operands):
+def test_columns_outside_the_allocation_are_reported(simulate, operands):
     with pytest.raises(ptxsim.Trap, match="expected columns of one allocation") as trap:
         simulate(BODY.replace("[%r14], %rd3", "[%r14+32], %rd3"), *operands, block=128)
     assert trap.value.kind == "tensor-memory"
 
 
-def test_a_warp_reaches_its_own_lanes_only(simulate, operands):
+def test_warp_must_access_its_own_lanes(simulate, operands):
     with pytest.raises(ptxsim.Trap, match="expected lanes .* got lane") as trap:
         simulate(BODY.replace("[%r17];", "[%r17+2097152];"), *operands, block=128)
     assert trap.value.kind == "tensor-memory"

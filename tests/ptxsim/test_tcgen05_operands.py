@@ -1,4 +1,4 @@
-"""tcgen05.mma over its kinds, major orders, swizzles, shapes and modifiers: images made here, against numpy."""
+"""tcgen05.mma with all kinds, major orders, swizzles, shapes and modifiers agrees with numpy."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pytest
 
 from tilec.runtime.ptxsim import _native as ptxsim
 
-COLUMNS = 64  # of D that are read back; also of the allocation
-UNTOUCHED = 0x4B000000  # 2**23 as f32, in every cell before the product
+COLUMNS = 64  # columns of the allocation, and of D that are read back
+INITIAL = 0x4B000000  # 2**23 as f32, the value of every cell before the product
 
 REGISTERS = "{" + ", ".join(f"%r{100 + i}" for i in range(COLUMNS)) + "}"
 
-# p0 and p1: images of A and B, 16 KiB each; p2: 128 x 64 cells of tensor memory.
+# p0 and p1 are images of A and B, 16 KiB each; p2 receives 128 x 64 cells of tensor memory.
 BODY = (
     """
 .shared .align 1024 .b8 a[16384];
@@ -97,20 +97,21 @@ def swizzled(address: int, swizzle: str) -> int:
 
 
 def image(matrix: np.ndarray, swizzle: str, transposed: bool) -> tuple[np.ndarray, int]:
-    """Shared memory that holds rows x K, K-major or (transposed) with the rows contiguous, and its descriptor."""
+    """The shared-memory image of a matrix of rows x K, K-major or (transposed) MN-major, and its descriptor."""
     rows, depth = matrix.shape
     size = matrix.itemsize
     if swizzle == "none":
-        # Core matrices of 8 lines of 16 bytes; along the lines every 128 bytes, then the next 8 lines.
+        # Core matrices have 8 lines of 16 bytes; the next ones along the lines follow, then those of the next 8 lines.
         lines = matrix.T if transposed else matrix
-        across = lines.shape[1] * size // 16
+        per_line = lines.shape[1] * size // 16
         offsets = [
-            (line // 8 * across + at * size // 16) * 128 + line % 8 * 16 + at * size % 16
+            (line // 8 * per_line + at * size // 16) * 128 + line % 8 * 16 + at * size % 16
             for line in range(lines.shape[0])
             for at in range(lines.shape[1])
         ]
-        # K-major: LBO is the step along K, SBO that of 8 rows. MN-major: SBO along M or N, LBO that of 8 of K.
-        leading, stride = (across * 128, 128) if transposed else (128, across * 128)
+        # K-major: LBO is the step along K, SBO the step of 8 rows. MN-major: SBO is the step along M or N, LBO that of
+        # 8 elements along K.
+        leading, stride = (per_line * 128, 128) if transposed else (128, per_line * 128)
     else:
         span = 128 if swizzle == "128B_atom_32B" else SPANS[swizzle]
         period = 4 if swizzle == "128B_atom_32B" else 8
@@ -172,7 +173,7 @@ def product(simulate, aligned):
     return run
 
 
-def as_words(values: np.ndarray) -> np.ndarray:
+def bits_of(values: np.ndarray) -> np.ndarray:
     return values.view(np.uint32)
 
 
@@ -180,35 +181,35 @@ def as_words(values: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("swizzle", ["none", "32B"])
 def test_kinds(product, name, swizzle):
     got, expected = product(name, swizzle=swizzle)
-    np.testing.assert_array_equal(got[:, :32], as_words(expected))
-    assert (got[:, 32:] == UNTOUCHED).all()
+    np.testing.assert_array_equal(got[:, :32], bits_of(expected))
+    assert (got[:, 32:] == INITIAL).all()
 
 
 @pytest.mark.parametrize("transposes", [(True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
 def test_mn_major_operands(product, swizzle, transposes):
     if not all(transposes) and swizzle != "none":
-        swizzle = "32B"  # the other operand is 32 bytes of K wide
+        swizzle = "32B"  # because the other operand has rows of 32 bytes
     got, expected = product("f16", columns=64, swizzle=swizzle, transposes=transposes)
-    np.testing.assert_array_equal(got, as_words(expected))
+    np.testing.assert_array_equal(got, bits_of(expected))
 
 
 def test_mn_major_tf32_has_32_byte_atoms(product):
     got, expected = product("tf32", columns=64, swizzle="128B_atom_32B", transposes=(True, True))
-    np.testing.assert_array_equal(got, as_words(expected))
+    np.testing.assert_array_equal(got, bits_of(expected))
     with pytest.raises(ptxsim.Trap, match="32-byte atoms for an MN-major matrix of 32-bit elements") as trap:
         product("tf32", columns=64, swizzle="128B", transposes=(True, True))
     assert trap.value.kind == "descriptor"
 
 
-def test_64_rows_lie_in_16_lanes_of_each_warp(product):
+def test_64_rows_are_in_16_lanes_of_each_warp(product):
     got, expected = product("f16", rows=64)
     rows = got[:, :32].reshape(4, 32, 32)
-    np.testing.assert_array_equal(rows[:, :16].reshape(64, 32), as_words(expected))
-    assert (rows[:, 16:] == UNTOUCHED).all()
+    np.testing.assert_array_equal(rows[:, :16].reshape(64, 32), bits_of(expected))
+    assert (rows[:, 16:] == INITIAL).all()
 
 
-def test_an_f16_result_leaves_the_upper_half_undefined(product):
+def test_f16_results_are_in_the_lower_half_of_each_cell(product):
     got, expected = product("f16", result=0)
     np.testing.assert_array_equal(got[:, :32] & 0xFFFF, expected.astype(np.float16).view(np.uint16))
     assert (got[:, :32] >> 16 != 0).all()
@@ -219,23 +220,23 @@ def test_negation_of_a(product):
     np.testing.assert_array_equal(got[:, :32].view(np.float32), -expected)
 
 
-def test_lanes_that_the_mask_disables_keep_their_value(product):
+def test_disabled_lanes_keep_their_values(product):
     mask = "mov.b32 %r20, 5;\nmov.b32 %r21, 0;\n"
     mma = "tcgen05.mma.cta_group::1.kind::f16 [%r14], %rd3, %rd4, %r15, {%r20, %r21, %r21, %r20}, %p3;"
     got, expected = product("f16", operation=mask + mma)
     disabled = [0, 2, 96, 98]
-    assert (got[disabled] == UNTOUCHED).all()
+    assert (got[disabled] == INITIAL).all()
     kept = np.setdiff1d(np.arange(128), disabled)
-    np.testing.assert_array_equal(got[kept, :32], as_words(expected[kept]))
+    np.testing.assert_array_equal(got[kept, :32], bits_of(expected[kept]))
 
 
-def test_accumulation_adds_to_what_is_there(product):
+def test_accumulation_adds_to_the_destination(product):
     mma = "tcgen05.mma.cta_group::1.kind::f16 [%r14], %rd3, %rd4, %r15, %p4;"
     got, expected = product("f16", operation=mma)
     np.testing.assert_array_equal(got[:, :32].view(np.float32), expected + 2.0**23)
 
 
-def test_scaling_the_accumulator_is_not_documented(product):
+def test_scale_input_d_is_unconfirmed(product):
     mma = "tcgen05.mma.cta_group::1.kind::f16 [%r14], %rd3, %rd4, %r15, %p4, 3;"
     with pytest.raises(ptxsim.Trap, match="scale-input-d") as trap:
         product("f16", operation=mma)
@@ -245,14 +246,14 @@ def test_scaling_the_accumulator_is_not_documented(product):
 
 
 def test_a_in_tensor_memory(product):
-    """A is first copied to columns 40 to 47 and then used from there."""
+    """tcgen05.cp copies A to columns 40 to 47, which are the operand."""
     copy = "add.u32 %r30, %r14, 40;\ntcgen05.cp.cta_group::1.128x256b [%r30], %rd3;\n"
     mma = "tcgen05.mma.cta_group::1.kind::f16 [%r14], [%r30], %rd4, %r15, %p3;"
     got, expected = product("f16", operation=copy + mma)
-    np.testing.assert_array_equal(got[:, :32], as_words(expected))
+    np.testing.assert_array_equal(got[:, :32], bits_of(expected))
 
 
-def test_a_matrix_outside_shared_memory(product):
+def test_matrix_outside_shared_memory_is_reported(product):
     far = "add.u64 %rd3, %rd3, 16000;\n"
     with pytest.raises(ptxsim.Trap) as trap:
         product("f16", operation=far + "tcgen05.mma.cta_group::1.kind::f16 [%r14], %rd3, %rd4, %r15, %p3;")
@@ -260,7 +261,7 @@ def test_a_matrix_outside_shared_memory(product):
 
 
 def pair_body() -> str:
-    """BODY for two CTAs, each with its rows of A and its half of B; the even one issues."""
+    """BODY for two CTAs, each with its rows of A and its half of B; the CTA of rank 0 issues the instructions."""
     both = "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n"
     steps = [
         ("cta_group::1", "cta_group::2"),
@@ -281,7 +282,7 @@ def pair_body() -> str:
 
 @pytest.mark.parametrize("rows", [256, 128])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_pair_of_ctas(simulate, aligned, rows, seed):
+def test_cta_pair(simulate, aligned, rows, seed):
     rng = np.random.default_rng(rows)
     a, b = (rng.integers(-4, 5, (count, 16)).astype(np.float16) for count in (rows, 64))
     halves = [[image(part, "32B", False) for part in np.split(matrix, 2)] for matrix in (a, b)]
@@ -292,10 +293,10 @@ def test_a_pair_of_ctas(simulate, aligned, rows, seed):
     body = body.replace("INSTRUCTION", hex(instruction)).replace("PRODUCT", mma)
     got = np.zeros((2, 128, COLUMNS), np.uint32)
     simulate(body, memory_a, memory_b, got, block=128, cluster=2, seed=seed)
-    expected = as_words(a.astype(np.float32) @ b.astype(np.float32).T)
+    expected = bits_of(a.astype(np.float32) @ b.astype(np.float32).T)
     if rows == 256:
         np.testing.assert_array_equal(got.reshape(256, 64), expected)
-    else:  # 64 rows a CTA; the second half of the columns in the upper lanes
+    else:  # 64 rows per CTA; the second half of the columns is in the upper lanes
         for cta in range(2):
             own = expected[64 * cta : 64 * cta + 64]
             np.testing.assert_array_equal(got[cta, :64, :32], own[:, :32])

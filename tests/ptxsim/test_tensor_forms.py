@@ -1,4 +1,4 @@
-"""Forms of the matrix and bulk instructions: damaged text is refused, never a crash; unknown forms are listed."""
+"""Forms of matrix and bulk instructions: the parser lists unsupported forms, and never crashes on invalid text."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def program(text: str):
     return ptxsim.Program(HEADER.format(target=target) + text + "\nret;\n}\n")
 
 
-def test_every_form_is_understood():
+def test_every_form_is_supported():
     assert [line for line in FORMS.strip().splitlines() if program(line).unsupported] == []
 
 
-def test_mutilated_forms_are_refused_and_harm_nothing():
-    """Characters, modifiers and operands deleted, doubled or exchanged at random."""
+def test_random_edits_of_the_text_do_not_crash():
+    """Random characters, modifiers and operands are deleted, duplicated or replaced."""
     generator = random.Random(3)
     lines = FORMS.strip().splitlines()
     for _ in range(3000):
@@ -92,7 +92,7 @@ def test_mutilated_forms_are_refused_and_harm_nothing():
         "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r3];",
     ],
 )  # fmt: skip
-def test_what_cannot_be_run_is_listed_before_a_run(line):
+def test_unsupported_forms_are_listed_before_a_run(line):
     ((number, text),) = program(line).unsupported
     assert number == 1 + HEADER.count("\n")
     assert line.split(" ")[0].split(".")[0] in text

@@ -1,4 +1,4 @@
-"""Rules of the TMA contract on tensor maps, and the elements that a tiled copy moves."""
+"""Tensor maps: restrictions of the PTX ISA, and the elements that a tiled copy moves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def small_map(encode_tensor_map):
     return lambda **changes: encode_tensor_map(**{**SMALL, **changes})
 
 
-def test_a_legal_map(matrix):
+def test_valid_map(matrix):
     assert ptxsim.tensor_map_error(matrix()) == ""
     assert ptxsim.tensor_map_undocumented(matrix()) == ""
 
@@ -44,7 +44,7 @@ def test_a_legal_map(matrix):
         ),
     ],
 )
-def test_an_illegal_map(matrix, changes, message):
+def test_invalid_map(matrix, changes, message):
     assert message in ptxsim.tensor_map_error(matrix(**changes))
 
 
@@ -57,12 +57,12 @@ def test_an_illegal_map(matrix, changes, message):
         ({"strides": (0,)}, "stride 0 in dimension 1"),
     ],
 )
-def test_what_is_not_documented(matrix, changes, message):
+def test_undocumented_map(matrix, changes, message):
     assert message in ptxsim.tensor_map_undocumented(matrix(**changes))
 
 
 def copied(pieces, row_bytes: int, rows: int, values: dict[int, int]) -> list[list[int]]:
-    """The shared-memory image of u16 elements, `values` by global address."""
+    """The shared-memory image of u16 elements, whose `values` are given by global address."""
     image = [[None] * (row_bytes // 2) for _ in range(rows)]
     for shared, address, size, inside in pieces:
         for at in range(0, size, 2):
@@ -71,22 +71,22 @@ def copied(pieces, row_bytes: int, rows: int, values: dict[int, int]) -> list[li
     return image
 
 
-def test_elements_outside_the_tensor_are_filled(small_map):
+def test_elements_outside_the_tensor_are_zero(small_map):
     image = copied(ptxsim.tile_pieces(small_map(), [-1, 2], 0), 16, 2, SMALL_VALUES)
     assert image == [[0, 20, 21, 22, 23, 24, 25, 0], [0] * 8]
 
 
-def test_element_strides_thin_the_box(small_map):
+def test_element_strides_skip_elements(small_map):
     image = copied(ptxsim.tile_pieces(small_map(box=(8, 3), element_strides=(1, 2)), [0, 0], 0), 16, 2, SMALL_VALUES)
     assert image == [[0, 1, 2, 3, 4, 5, 0, 0], [20, 21, 22, 23, 24, 25, 0, 0]]
 
 
-def test_gather4_takes_four_rows_and_fills_those_outside(small_map):
+def test_gather4_copies_four_rows(small_map):
     image = copied(ptxsim.tile_pieces(small_map(box=(8, 1)), [1, 2, -1, 0, 3], 0, gather=True), 16, 4, SMALL_VALUES)
     assert image == [[21, 22, 23, 24, 25, 0, 0, 0], [0] * 8, [1, 2, 3, 4, 5, 0, 0, 0], [0] * 8]
 
 
-def test_the_swizzle_acts_on_the_absolute_shared_address(matrix):
+def test_swizzle_applies_to_the_shared_address(matrix):
     pieces = ptxsim.tile_pieces(matrix(box=(64, 2)), [0, 0], 0x480)
     assert [piece[0] for piece in pieces[:8]] == [0x480 + 16 * (column ^ 1) for column in range(8)]
     assert [piece[0] for piece in pieces[8:]] == [0x500 + 16 * (column ^ 2) for column in range(8)]

@@ -1,4 +1,4 @@
-"""A kernel builds its tensor map in shared memory, publishes it in global memory, and loads through it."""
+"""A kernel creates a tensor map in shared memory, copies it to global memory, and loads through it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from tilec.runtime.ptxsim import _native as ptxsim
 
-# p0: the tensor, 16 x 8 u32 with rows of 64 bytes; p1: 128 bytes for the map; p2: the image, 4 x 8 u32.
+# p0: the tensor, 16 x 8 u32 with a row stride of 64 bytes; p1: 128 bytes for the map; p2: the image, 4 x 8 u32.
 BUILD = """
 .shared .align 128 .b8 tile[128];
 .shared .align 128 .b8 map[128];
@@ -73,19 +73,19 @@ def arrays(aligned):
     return tensor, aligned(np.zeros(128, np.uint8)), aligned(np.zeros((4, 8), np.uint32))
 
 
-def test_the_map_is_used(simulate, arrays):
+def test_load_through_the_map(simulate, arrays):
     tensor, _, image = arrays
     simulate(BUILD + LOAD, *arrays)
     np.testing.assert_array_equal(image, tensor[4:8, :8])
 
 
-def test_the_bytes_are_those_of_the_host_encoding(simulate, arrays, encode_tensor_map):
-    tensor, made, _ = arrays
+def test_map_equals_the_host_encoding(simulate, arrays, encode_tensor_map):
+    tensor, map_bytes, _ = arrays
     simulate(BUILD + LOAD, *arrays)
-    assert made.tobytes() == encode_tensor_map(tensor.ctypes.data, "u32", (8, 16), (64,), (8, 4))
+    assert map_bytes.tobytes() == encode_tensor_map(tensor.ctypes.data, "u32", (8, 16), (64,), (8, 4))
 
 
-def test_the_acquire_of_the_tensormap_proxy_is_needed(simulate, arrays):
+def test_missing_acquire_of_the_tensormap_proxy_is_a_race(simulate, arrays):
     body = (BUILD + LOAD).replace("fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;", "")
     with pytest.raises(ptxsim.Trap, match="expected fence.proxy.tensormap::generic.acquire") as trap:
         simulate(body, *arrays)
@@ -101,7 +101,7 @@ def test_the_acquire_of_the_tensormap_proxy_is_needed(simulate, arrays):
         (("rank.shared::cta.b1024.b32 [%r1], 1", "rank.shared::cta.b1024.b32 [%r1], 2"), "of rank 2, got rank 3"),
     ],
 )  # fmt: skip
-def test_fields_are_checked(simulate, arrays, change, message):
+def test_invalid_field_is_reported(simulate, arrays, change, message):
     with pytest.raises(ptxsim.Trap, match=message) as trap:
         simulate((BUILD + LOAD).replace(*change), *arrays)
     assert trap.value.kind == "descriptor"

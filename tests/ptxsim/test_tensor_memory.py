@@ -1,4 +1,4 @@
-"""Tensor memory: allocation, the shapes of tcgen05.ld and tcgen05.st, tcgen05.cp and tcgen05.shift."""
+"""Tensor memory: allocation, shapes of tcgen05.ld and tcgen05.st, tcgen05.cp and tcgen05.shift."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilec.runtime.ptxsim import _native as ptxsim
 
 LANES = np.arange(32)
 
-# One warpgroup; every warp fills its 32 lanes and `columns` columns: cell (lane, column) = 1000 * lane + column.
+# One warpgroup stores 64 columns, each warp in its 32 lanes: cell (lane, column) = 1000 * lane + column.
 FILL = """
 .shared .align 4 .b32 address;
 mov.u32 %r0, %tid.x;
@@ -45,7 +45,7 @@ def write_out(count: int) -> str:
     return f"ld.param.u64 %rd0, [p0];\nmul.wide.u32 %rd1, %r0, {4 * count};\nadd.u64 %rd0, %rd0, %rd1;\n{stores}\n"
 
 
-# Lane and column of register r, from the fact that a warp reads its own quarter.
+# Lane and column of register r within the quarter of the lanes that a warp accesses.
 SHAPES = {
     "32x32b.x8": (8, lambda r: (LANES, np.full(32, r))),
     "16x64b.x4": (4, lambda r: (LANES // 4 + 8 * (LANES & 1), (LANES >> 1 & 1) + 2 * r)),
@@ -55,7 +55,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_shapes_of_a_load(simulate, shape):
+def test_load_shapes(simulate, shape):
     count, cell_of = SHAPES[shape]
     got = np.zeros((4, 32, count), np.uint32)
     load = f"tcgen05.ld.sync.aligned.{shape}.b32 {vector(count)}, [%r5];\n"
@@ -66,7 +66,7 @@ def test_shapes_of_a_load(simulate, shape):
             np.testing.assert_array_equal(got[warp, :, r], 1000 * (32 * warp + lane) + column)
 
 
-def test_the_upper_sixteen_lanes(simulate):
+def test_load_of_the_upper_16_lanes(simulate):
     got = np.zeros((4, 32, 2), np.uint32)
     load = f"add.u32 %r6, %r5, 1048576;\ntcgen05.ld.sync.aligned.16x64b.x2.b32 {vector(2)}, [%r6];\n"
     simulate(FILL + WAIT_STORE + load + WAIT_LOAD + write_out(2) + FREE, got, block=128)
@@ -74,7 +74,7 @@ def test_the_upper_sixteen_lanes(simulate):
     np.testing.assert_array_equal(got[2, :, 1], 1000 * (64 + 16 + lane) + column)
 
 
-def test_two_halves_a_split_apart(simulate):
+def test_load_of_two_halves_with_a_split_offset(simulate):
     got = np.zeros((4, 32, 2), np.uint32)
     load = f"tcgen05.ld.sync.aligned.16x32bx2.x2.b32 {vector(2)}, [%r5], 40;\n"
     simulate(FILL + WAIT_STORE + load + WAIT_LOAD + write_out(2) + FREE, got, block=128)
@@ -82,7 +82,7 @@ def test_two_halves_a_split_apart(simulate):
         np.testing.assert_array_equal(got[1, :, r], 1000 * (32 + LANES % 16) + r + 40 * (LANES // 16))
 
 
-def test_packing_takes_the_low_halves_of_two_columns(simulate):
+def test_pack_combines_the_low_halves_of_two_columns(simulate):
     got = np.zeros((4, 32, 4), np.uint32)
     load = f"tcgen05.ld.sync.aligned.32x32b.x4.pack::16b.b32 {vector(4)}, [%r5];\n"
     simulate(FILL + WAIT_STORE + load + WAIT_LOAD + write_out(4) + FREE, got, block=128)
@@ -90,7 +90,7 @@ def test_packing_takes_the_low_halves_of_two_columns(simulate):
     np.testing.assert_array_equal(got[0], low[:, 0::2] | low[:, 1::2] << 16)
 
 
-def test_unpacking_is_the_inverse(simulate):
+def test_unpack_is_the_inverse_of_pack(simulate):
     got = np.zeros((4, 32, 4), np.uint32)
     store = f"mov.b32 %r170, 0x00020001;\ntcgen05.st.sync.aligned.32x32b.x1.unpack::16b.b32 [%r5], {vector(1)};\n"
     load = f"tcgen05.ld.sync.aligned.32x32b.x4.b32 {vector(4)}, [%r5];\n"
@@ -104,13 +104,13 @@ def trap(simulate, body, *arguments, **options):
     return raised.value
 
 
-def test_a_load_needs_the_wait_for_the_store(simulate):
+def test_load_without_a_wait_for_the_store_is_a_race(simulate):
     got = np.zeros((4, 32, 1), np.uint32)
     load = f"tcgen05.ld.sync.aligned.32x32b.x1.b32 {vector(1)}, [%r5];\n"
     assert trap(simulate, FILL + load + WAIT_LOAD + write_out(1) + FREE, got).kind == "race"
 
 
-def test_a_store_may_not_overtake_a_load(simulate):
+def test_store_without_a_wait_for_the_load_is_a_race(simulate):
     load = f"tcgen05.ld.sync.aligned.32x32b.x1.b32 {vector(1)}, [%r5];\n"
     store = "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r5], {%r0};\n"
     simulate(FILL + WAIT_STORE + load + WAIT_LOAD + store + WAIT_STORE + FREE, block=128)
@@ -132,7 +132,7 @@ DEALLOCATE = "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r14, {}"
         ((RELINQUISH, ALLOCATE.format(128)), "the preceding allocation, 64, got"),
     ],
 )  # fmt: skip
-def test_rules_of_allocation(simulate, change, message):
+def test_invalid_allocation_is_reported(simulate, change, message):
     body = FILL + WAIT_STORE + FREE
     changed = body.replace(*change)
     assert changed != body
@@ -141,8 +141,8 @@ def test_rules_of_allocation(simulate, change, message):
     assert message in raised.message
 
 
-def test_an_allocation_waits_for_room(simulate):
-    """Two warps take 512 columns each; the second gets them when the first has let go."""
+def test_allocation_waits_for_free_columns(simulate):
+    """Two warps allocate 512 columns each; the second one waits until the first one deallocates them."""
     body = """
     .shared .align 4 .b32 address[2];
     mov.u32 %r0, %tid.x;
@@ -156,13 +156,13 @@ def test_an_allocation_waits_for_room(simulate):
     """
     for seed in range(4):
         simulate(body, block=64, seed=seed)
-    held = body.replace("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 512;", "bar.sync 0;")
+    without_dealloc = body.replace("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 512;", "bar.sync 0;")
     with pytest.raises(ptxsim.Trap) as raised:
-        simulate(held, block=64)
+        simulate(without_dealloc, block=64)
     assert raised.value.kind == "deadlock"
 
 
-# Source rows of 32 bytes as core matrices (LBO 128, SBO 256): row i, element j holds 100 * i + j.
+# Source rows of 32 bytes as core matrices (LBO 128, SBO 256): element j of row i is 100 * i + j.
 COPY = """
 .shared .align 128 .b8 rows[4096];
 .shared .align 8 .b64 done;
@@ -221,20 +221,20 @@ def after(simulate, operation: str, **options) -> np.ndarray:
         ("32x128b.warpx4", 4, np.arange(128) % 32),
     ],
 )
-def test_forms_of_a_copy(simulate, form, columns, source):
+def test_copy_forms(simulate, form, columns, source):
     expected = FILLED.copy()
     expected[:, :columns] = ROWS[source, :columns]
     np.testing.assert_array_equal(after(simulate, f"tcgen05.cp.cta_group::1.{form} [%r14], %rd3;"), expected)
 
 
-def test_four_rows_go_to_one_lane_of_each_quarter(simulate):
+def test_4x256b_copies_one_row_to_each_quarter(simulate):
     expected = FILLED.copy()
     expected[[5, 37, 69, 101]] = ROWS[:4]
     operation = "add.u32 %r11, %r14, 327680;\ntcgen05.cp.cta_group::1.4x256b [%r11], %rd3;"
     np.testing.assert_array_equal(after(simulate, operation), expected)
 
 
-def test_a_shift_moves_rows_towards_lane_zero(simulate):
+def test_shift_moves_rows_towards_lane_zero(simulate):
     operation = "tcgen05.shift.cta_group::1.down [%r14];"
     expected = FILLED.copy()
     moving = np.arange(128) % 32 != 31

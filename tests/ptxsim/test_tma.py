@@ -1,4 +1,4 @@
-"""Bulk tensor copies: a tile goes to shared memory and back, and every missing step of the protocol is reported."""
+"""Bulk tensor copies: loads, stores and reductions of tiles, and the error that each missing step causes."""
 
 from __future__ import annotations
 
@@ -59,23 +59,23 @@ def tensor_map(encode_tensor_map, matrix):
 
 
 def unswizzled(image: np.ndarray) -> np.ndarray:
-    """The rows of a 128B-swizzled image that begins at a multiple of 1024."""
+    """The rows of an image with swizzle 128B whose address is a multiple of 1024."""
     units = image.reshape(16, 8, 8)
     return np.stack([units[row, np.arange(8) ^ row % 8].ravel() for row in range(16)])
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_tile_arrives_swizzled_and_complete(simulate, tensor_map, matrix, aligned, seed):
+def test_loaded_tile_is_swizzled_and_padded(simulate, tensor_map, matrix, aligned, seed):
     image = aligned(np.zeros((16, 64), np.uint16))
     body = SETUP + LOAD.format(expected=2048, column=0, row=32) + WAIT + READ
-    simulate(body, tensor_map(), image, block=128, reached=[matrix], seed=seed)
+    simulate(body, tensor_map(), image, block=128, map_targets=[matrix], seed=seed)
     expected = np.zeros((16, 64), np.uint16)
     expected[:8] = matrix[32:]
     np.testing.assert_array_equal(unswizzled(image), expected)
 
 
 def traps_of(simulate, body, *arguments, seeds=4, **options) -> set[str]:
-    """The kinds of trap over all seeds; each seed traps."""
+    """The kinds of the traps of all seeds; asserts that each seed has one."""
     kinds = set()
     for seed in range(seeds):
         with pytest.raises(ptxsim.Trap) as trap:
@@ -88,42 +88,44 @@ def load_body(expected=2048, column=0, row=0, wait=WAIT):
     return SETUP + LOAD.format(expected=expected, column=column, row=row) + wait + READ
 
 
-def test_a_read_without_the_wait_is_a_race(simulate, tensor_map, matrix, aligned):
+def test_read_without_the_wait_is_a_race(simulate, tensor_map, matrix, aligned):
     image = aligned(np.zeros((16, 64), np.uint16))
     body = load_body(wait="bar.sync 0;")
-    assert traps_of(simulate, body, tensor_map(), image, block=128, reached=[matrix]) == {"race"}
+    assert traps_of(simulate, body, tensor_map(), image, block=128, map_targets=[matrix]) == {"race"}
 
 
-def test_too_few_expected_bytes_are_an_error_of_the_mbarrier(simulate, tensor_map, matrix, aligned):
+def test_too_few_expected_bytes_are_an_mbarrier_error(simulate, tensor_map, matrix, aligned):
     image = aligned(np.zeros((16, 64), np.uint16))
     for expected in (2032, 16):
-        assert traps_of(simulate, load_body(expected), tensor_map(), image, block=128, reached=[matrix]) == {"mbarrier"}
+        assert traps_of(simulate, load_body(expected), tensor_map(), image, block=128, map_targets=[matrix]) == {
+            "mbarrier"
+        }
 
 
-def test_too_many_expected_bytes_never_complete(simulate, tensor_map, matrix, aligned):
+def test_too_many_expected_bytes_are_a_deadlock(simulate, tensor_map, matrix, aligned):
     image = aligned(np.zeros((16, 64), np.uint16))
-    assert traps_of(simulate, load_body(4096), tensor_map(), image, block=128, reached=[matrix]) == {"deadlock"}
+    assert traps_of(simulate, load_body(4096), tensor_map(), image, block=128, map_targets=[matrix]) == {"deadlock"}
 
 
-def test_a_tile_outside_the_ranges_is_out_of_bounds(simulate, tensor_map, matrix, aligned):
+def test_tile_outside_the_memory_ranges_is_out_of_bounds(simulate, tensor_map, matrix, aligned):
     image = aligned(np.zeros((16, 64), np.uint16))
     assert traps_of(simulate, load_body(), tensor_map(), image, block=128) == {"bounds"}
 
 
-def test_an_illegal_map_is_named(simulate, tensor_map, matrix, aligned):
+def test_invalid_map_is_reported(simulate, tensor_map, matrix, aligned):
     image = aligned(np.zeros((16, 64), np.uint16))
     with pytest.raises(ptxsim.Trap, match="at most 64 bytes with swizzle 64B") as trap:
-        simulate(load_body(), tensor_map(swizzle="64B"), image, block=128, reached=[matrix])
+        simulate(load_body(), tensor_map(swizzle="64B"), image, block=128, map_targets=[matrix])
     assert trap.value.kind == "descriptor"
 
 
-def test_what_nvidia_leaves_open_needs_a_switch(simulate, tensor_map, matrix, aligned):
+def test_undocumented_behaviour_requires_an_option(simulate, tensor_map, matrix, aligned):
     image = aligned(np.zeros((16, 64), np.uint16))
     narrow = tensor_map(box=(32, 32))
     with pytest.raises(ptxsim.Trap, match="pitch of a box row") as trap:
-        simulate(load_body(), narrow, image, block=128, reached=[matrix])
+        simulate(load_body(), narrow, image, block=128, map_targets=[matrix])
     assert trap.value.kind == "unconfirmed"
-    simulate(load_body(), narrow, image, block=128, reached=[matrix], allow_unconfirmed=True)
+    simulate(load_body(), narrow, image, block=128, map_targets=[matrix], allow_unconfirmed=True)
 
 
 STORE = """
@@ -139,9 +141,9 @@ bar.sync 0;
 """
 
 
-def test_a_store_drops_what_is_outside(simulate, tensor_map, matrix):
+def test_store_drops_elements_outside_the_tensor(simulate, tensor_map, matrix):
     before = matrix.copy()
-    simulate(SETUP + STORE, tensor_map(), block=128, reached=[matrix])
+    simulate(SETUP + STORE, tensor_map(), block=128, map_targets=[matrix])
     np.testing.assert_array_equal(matrix[:32], before[:32])
     np.testing.assert_array_equal(matrix[32:], np.tile(np.array([1, 2], np.uint16), (8, 32)))
 
@@ -154,43 +156,43 @@ def test_a_store_drops_what_is_outside(simulate, tensor_map, matrix):
         ("@%p0 cp.async.bulk.commit_group;", "exit-pending"),
     ],
 )
-def test_each_step_of_a_store_is_needed(simulate, tensor_map, matrix, line, kind):
+def test_missing_step_of_a_store_is_reported(simulate, tensor_map, matrix, line, kind):
     body = SETUP + STORE.replace(line, "")
     assert body != SETUP + STORE
-    assert traps_of(simulate, body, tensor_map(), block=128, reached=[matrix]) == {kind}
+    assert traps_of(simulate, body, tensor_map(), block=128, map_targets=[matrix]) == {kind}
 
 
-def test_the_barrier_before_a_store_is_needed(simulate, tensor_map, matrix):
+def test_missing_barrier_before_a_store_is_reported(simulate, tensor_map, matrix):
     body = SETUP + STORE.replace("bar.sync 0;", "")
-    # A warp that has not run yet leaves its part of the tile unwritten.
-    assert traps_of(simulate, body, tensor_map(), block=128, reached=[matrix]) <= {"race", "uninitialised"}
+    # If a warp has not run yet, its part of the tile is not yet written.
+    assert traps_of(simulate, body, tensor_map(), block=128, map_targets=[matrix]) <= {"race", "uninitialised"}
 
 
-def test_a_prefetch_checks_its_map(simulate, tensor_map, matrix, aligned):
+def test_prefetch_checks_its_map(simulate, tensor_map, matrix, aligned):
     image = aligned(np.zeros((16, 64), np.uint16))
     body = load_body().replace(
         "bar.sync 0;",
         "bar.sync 0;\n@%p0 prefetch.param.tensormap [p0];\n"
         "@%p0 cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%rd20, {0, 0}];",
     )
-    simulate(body, tensor_map(), image, block=128, reached=[matrix])
+    simulate(body, tensor_map(), image, block=128, map_targets=[matrix])
     with pytest.raises(ptxsim.Trap, match="at most 64 bytes with swizzle 64B") as trap:
-        simulate(body, tensor_map(swizzle="64B"), image, block=128, reached=[matrix])
+        simulate(body, tensor_map(swizzle="64B"), image, block=128, map_targets=[matrix])
     assert trap.value.kind == "descriptor"
 
 
-def test_a_reduction_adds_to_what_is_there(simulate, tensor_map, aligned):
+def test_reduction_adds_to_the_destination(simulate, tensor_map, aligned):
     sums = aligned(np.full((16, 32), 5, np.uint32))
     to_sums = tensor_map(sums, extents=(32, 16), strides=(128,), box=(32, 16))
     as_u32 = bytes(to_sums[:8]) + bytes([to_sums[8] & 0x7F, (to_sums[9] & ~7) | 1]) + to_sums[10:]
     body = SETUP + STORE.replace("cp.async", "cp.reduce.async").replace("cta.bulk_group", "cta.add.bulk_group")
     body = body.replace("cp.reduce.async.bulk.commit", "cp.async.bulk.commit")
     body = body.replace("cp.reduce.async.bulk.wait", "cp.async.bulk.wait")
-    simulate(body.replace("{0, 32}", "{0, 0}"), as_u32, block=128, reached=[sums])
+    simulate(body.replace("{0, 32}", "{0, 0}"), as_u32, block=128, map_targets=[sums])
     np.testing.assert_array_equal(sums, np.full((16, 32), 0x00020006, np.uint32))
 
 
-def test_a_bulk_store_copies_bytes_in_a_row(simulate, aligned):
+def test_bulk_store_copies_contiguous_bytes(simulate, aligned):
     to = aligned(np.zeros(128, np.uint32))
     body = """
     .shared .align 128 .b8 line[512];
@@ -219,12 +221,12 @@ TF32_BITS = [
 ]  # fmt: skip
 
 
-def test_a_load_through_a_map_of_tf32_rounds(simulate, encode_tensor_map, aligned):
+def test_load_through_a_tf32_map_rounds(simulate, encode_tensor_map, aligned):
     given, rounded = (np.array(column, np.uint32) for column in zip(*TF32_BITS, strict=True))
     matrix = aligned(np.resize(given, (16, 32)))
     fields = {"extents": (32, 16), "strides": (128,), "box": (32, 16), "swizzle": "none"}
     image = aligned(np.zeros((16, 32), np.uint32))
     for element, expected in (("tf32", rounded), ("f32", given)):
         encoded = encode_tensor_map(matrix.ctypes.data, element, **fields)
-        simulate(load_body(), encoded, image, block=128, reached=[matrix])
+        simulate(load_body(), encoded, image, block=128, map_targets=[matrix])
         np.testing.assert_array_equal(image, np.resize(expected, (16, 32)))

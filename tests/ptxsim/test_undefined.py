@@ -1,4 +1,4 @@
-"""An undefined register value spreads through arithmetic, and is reported where it decides something."""
+"""Undefined register values propagate through arithmetic, and are reported where they affect memory or control flow."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ UNUSED = [
     "mov.b64 %rd2, {%r50, %r9}; cvta.to.global.u64 %rd3, %rd2; prmt.b32 %r1, %r50, %r9, 0x3210;",
 ]
 USED = {
-    "a store": ("add.u32 %r1, %r50, 1; st.global.u32 [%rd1], %r1;", "'%r1'"),
-    "an address": (
+    "store": ("add.u32 %r1, %r50, 1; st.global.u32 [%rd1], %r1;", "'%r1'"),
+    "address": (
         "cvt.u64.u32 %rd2, %r50; add.u64 %rd2, %rd2, %rd1; ld.global.u32 %r1, [%rd2];",
         "the address register of 'ld.global.u32'",
     ),
-    "a guard": ("setp.eq.u32 %p2, %r50, 0; @%p2 mov.u32 %r1, 1;", "the guard of 'mov.u32'"),
-    "a branch": ("setp.eq.u32 %p2, %r50, 0; @%p2 bra e; e:", "the guard of 'bra'"),
-    "a barrier": ("add.u32 %r1, %r50, 0; bar.sync %r1;", "%r1"),
-    "an atomic": ("add.u32 %r1, %r50, 0; red.global.add.u32 [%rd1], %r1;", "%r1"),
-    "a vote": ("setp.eq.u32 %p2, %r50, 0; vote.sync.any.pred %p3, %p2, 0xffffffff;", "%p2"),
-    "a selected value": ("setp.eq.u32 %p2, %r9, 7; selp.b32 %r1, %r50, %r9, %p2; st.global.u32 [%rd1], %r1;", "%r1"),
-    "a selection": ("setp.eq.u32 %p2, %r50, 7; selp.b32 %r1, %r9, %r9, %p2; st.global.u32 [%rd1], %r1;", "%r1"),
-    "a combined predicate": (
+    "guard": ("setp.eq.u32 %p2, %r50, 0; @%p2 mov.u32 %r1, 1;", "the guard of 'mov.u32'"),
+    "branch": ("setp.eq.u32 %p2, %r50, 0; @%p2 bra e; e:", "the guard of 'bra'"),
+    "barrier": ("add.u32 %r1, %r50, 0; bar.sync %r1;", "%r1"),
+    "atomic": ("add.u32 %r1, %r50, 0; red.global.add.u32 [%rd1], %r1;", "%r1"),
+    "vote": ("setp.eq.u32 %p2, %r50, 0; vote.sync.any.pred %p3, %p2, 0xffffffff;", "%p2"),
+    "selected value": ("setp.eq.u32 %p2, %r9, 7; selp.b32 %r1, %r50, %r9, %p2; st.global.u32 [%rd1], %r1;", "%r1"),
+    "selection predicate": ("setp.eq.u32 %p2, %r50, 7; selp.b32 %r1, %r9, %r9, %p2; st.global.u32 [%rd1], %r1;", "%r1"),
+    "combined predicate": (
         "setp.eq.u32 %p2, %r50, 0; mov.b32 %r2, 0; setp.eq.and.f16x2 %p3|%p4, %r2, %r2, %p2; @%p3 mov.u32 %r1, 1;",
         "the guard of 'mov.u32'",
     ),
-    "a multicast mask": (
+    "multicast mask": (
         ".shared .align 128 .b8 line[256]; .shared .align 8 .b64 full; mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0;"
         "mov.u32 %r2, line; mov.u32 %r3, full; @%p1 mbarrier.init.shared.b64 [%r3], 1;"
         "@%p1 fence.mbarrier_init.release.cluster;"
@@ -39,7 +39,7 @@ USED = {
         " [%r2], [%rd1], 256, [%r3], %h9;",
         "'%h9'",
     ),
-    "an mma": (
+    "mma": (
         "mov.b32 %r1, 0; add.u32 %r2, %r50, 1; mov.f32 %f1, 0f00000000;"
         "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f2, %f3, %f4, %f5}, {%r1, %r2}, {%r1},"
         "{%f1, %f1, %f1, %f1};",
@@ -110,13 +110,13 @@ def test_only_the_lanes_that_address_rows_need_an_address(simulate):
 
 
 @pytest.mark.parametrize("body", UNUSED)
-def test_nothing_depends_on_it(simulate, body):
+def test_unused_undefined_value_is_not_reported(simulate, body):
     simulate(OUT + "setp.ne.u32 %p1, %r9, 7;" + body, np.zeros(4, np.uint32))
 
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("use", USED)
-def test_used_in(simulate, use, seed):
+def test_use_of_an_undefined_value_is_reported(simulate, use, seed):
     body, name = USED[use]
     with pytest.raises(_native.Trap) as caught:
         simulate(OUT + body, np.zeros(64, np.uint32), seed=seed)
@@ -124,14 +124,14 @@ def test_used_in(simulate, use, seed):
     assert name in caught.value.message
 
 
-def test_an_undefined_value_is_replaced_by_a_defined_one(simulate):
+def test_undefined_register_may_be_overwritten(simulate):
     out = np.zeros(1, np.uint32)
     simulate(OUT + "add.u32 %r1, %r50, 1; mov.u32 %r1, 3; st.global.u32 [%rd1], %r1;", out, block=1)
     assert out[0] == 3
 
 
-def test_only_some_lanes_are_undefined(over_lanes):
-    """Lanes below 8 have written %r2; the others take part in the addition, but not in the store."""
+def test_definedness_is_tracked_by_lane(over_lanes):
+    """Lanes below 8 define %r2; the other lanes add it, but do not use the sum."""
     got = over_lanes(
         """setp.lt.u32 %p1, %r0, 8; @%p1 mov.u32 %r2, 40; add.u32 %r3, %r2, 2; mov.u32 %r1, 0;
         @%p1 mov.u32 %r1, %r3;"""
@@ -139,15 +139,15 @@ def test_only_some_lanes_are_undefined(over_lanes):
     assert got.tolist() == [42] * 8 + [0] * 24
 
 
-def test_a_shuffle_moves_undefined_values(over_lanes):
-    """Lane 0 alone is defined: all may read it, and none may use the value of another lane."""
+def test_shuffle_propagates_definedness(over_lanes):
+    """Only lane 0 is defined: its value may be used, the value of lane 1 may not."""
     body = "setp.eq.u32 %p1, %r0, 0; @%p1 mov.u32 %r2, 5; shfl.sync.idx.b32 %r1, %r2, {}, 31, 0xffffffff;"
     assert (over_lanes(body.format(0)) == 5).all()
     with pytest.raises(_native.Trap, match="'%r1' is read but has no defined value"):
         over_lanes(body.format(1))
 
 
-# Half of the register is undefined, as in Triton's cvt of a single value to fp8.
+# Half of the register is undefined, as in the cvt of a single value to fp8 that Triton emits.
 BYTES = [
     ("mov.f32 %f1, 0f3F800000; cvt.rn.satfinite.e4m3x2.f32 %h1, %f50, %f1;", 0x38),
     ("mov.f32 %f1, 0f3F800000; cvt.rn.satfinite.e4m3x2.f32 %h2, %f50, %f1; mov.b16 %h1, %h2;", 0x38),
@@ -167,6 +167,6 @@ def test_defined_bytes_may_be_stored(simulate, body, value):
 
 
 @pytest.mark.parametrize(("body", "value"), BYTES[:2])
-def test_all_bytes_may_not(simulate, body, value):
+def test_undefined_bytes_may_not_be_stored(simulate, body, value):
     with pytest.raises(_native.Trap, match="only some of its bytes are defined"):
         simulate(OUT + body + "st.global.b16 [%rd1], %h1;", np.zeros(4, np.uint8), block=1)

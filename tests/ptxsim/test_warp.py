@@ -1,4 +1,4 @@
-"""Instructions over the lanes of a warp."""
+"""Warp instructions: shfl, vote, match, redux, elect, activemask, and divergence errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LANES = np.arange(32)
         ("shfl.sync.down.b32 %r1, %r0, 5, 31, -1;", np.where(LANES < 27, LANES + 5, LANES)),
         ("shfl.sync.bfly.b32 %r1, %r0, 6, 31, -1;", LANES ^ 6),
         ("shfl.sync.idx.b32 %r1, %r0, 7, 31, -1;", np.full(32, 7)),
-        # Segments of 8 lanes: 0x1807 is segment mask 24 above, clamp 7.
+        # Segments of 8 lanes: 0x1807 has segment mask 24 in its upper byte, and clamp 7.
         ("shfl.sync.down.b32 %r1, %r0, 2, 0x1807, -1;", np.where(LANES % 8 < 6, LANES + 2, LANES)),
         ("shfl.sync.idx.b32 %r1, %r0, 3, 0x1807, -1;", LANES // 8 * 8 + 3),
     ],
@@ -26,7 +26,7 @@ def test_shfl(over_lanes, shuffle, expected):
     assert (over_lanes(shuffle) == expected).all()
 
 
-def test_shfl_says_whether_the_source_was_in_range(over_lanes):
+def test_shfl_predicate_is_whether_the_source_is_in_range(over_lanes):
     got = over_lanes("shfl.sync.down.b32 %r2|%p1, %r0, 1, 31, -1; selp.u32 %r1, 1, 0, %p1;")
     assert list(got) == [1] * 31 + [0]
 
@@ -39,8 +39,8 @@ def test_votes(over_lanes):
     assert (got == 0x10F).all()
 
 
-def test_vote_of_members_only(over_lanes):
-    """Only the lower half votes; each half has its own mask."""
+def test_vote_of_members_of_the_mask(over_lanes):
+    """Each half of the warp votes with its own mask."""
     got = over_lanes("""
     setp.lt.u32 %p1, %r0, 16; @!%p1 bra upper;
     vote.sync.ballot.b32 %r1, %p1, 0xFFFF; bra done; upper: vote.sync.ballot.b32 %r1, %p1, 0xFFFF0000; done:""")
@@ -63,13 +63,13 @@ def test_redux(over_lanes, operation, expected):
 
 
 def test_redux_of_floats(over_lanes):
-    """-31 has the largest magnitude, 0 is the largest number."""
+    """Of 0 to -31, -31 has the largest magnitude, and 0 is the largest number."""
     got = over_lanes("""
     cvt.rn.f32.u32 %f1, %r0; neg.f32 %f1, %f1; redux.sync.max.abs.f32 %f2, %f1, -1; cvt.rzi.u32.f32 %r1, %f2;""")
     assert (got == 31).all()
 
 
-def test_elect_chooses_one_member(over_lanes):
+def test_elect_selects_one_member(over_lanes):
     got = over_lanes("""
     mov.u32 %r1, 0; setp.ge.u32 %p2, %r0, 4; @!%p2 bra done;
     elect.sync %r2|%p1, 0xFFFFFFF0; mov.u32 %r1, %r2; @%p1 add.u32 %r1, %r1, 100;

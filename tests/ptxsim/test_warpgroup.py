@@ -1,4 +1,4 @@
-"""The four warps of a warpgroup execute each wgmma instruction together; its reads are ordered for all of them."""
+"""All four warps of a warpgroup must execute a wgmma instruction; its reads are ordered for all of them."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def _reported(run, text: str, kind: str, message: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_four_warps(run, seed):
+def test_four_warps_are_accepted(run, seed):
     run(_text(), seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_three_of_four_warps(run, seed):
-    """Warp 3 skips the multiply, and exits or waits at a barrier for the others."""
+def test_three_of_four_warps_are_reported(run, seed):
+    """Warp 3 skips the multiply, and exits or waits at a barrier."""
     skipped = _text(product="@%p8 bra skip;\n" + PRODUCT, write="skip:\n")
     _reported(run, skipped, "divergence", "warpgroup", seed)
     waiting = _text(product="@%p8 bra skip;\n" + PRODUCT, write="skip: bar.sync 0;\n")
@@ -52,14 +52,14 @@ def test_three_of_four_warps(run, seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("register", ["%rd3", "%rd4"])
-def test_another_descriptor_in_one_warp(run, register, seed):
+def test_different_descriptor_in_one_warp_is_reported(run, register, seed):
     operand = {"%rd3": "descriptor of A", "%rd4": "descriptor of B"}[register]
     changed = _text(product=f"@%p8 xor.b64 {register}, {register}, 8;\n" + PRODUCT)
     _reported(run, changed, "divergence", operand, seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_another_scale_d_in_one_warp(run, seed):
+def test_different_scale_d_in_one_warp_is_reported(run, seed):
     changed = _text(product="@%p8 setp.eq.u32 %p3, %r0, %r0;\n@%p8 mov.f32 %f0, 0f00000000;\n" + PRODUCT)
     changed = changed.replace(
         "wgmma.fence", "\n".join(f"mov.f32 %f{i}, 0f00000000;" for i in range(8)) + "\nwgmma.fence"
@@ -68,22 +68,22 @@ def test_another_scale_d_in_one_warp(run, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_other_instructions_in_one_warp(run, seed):
-    """The same multiply with other immediates, in a branch that warp 3 takes."""
+def test_different_instructions_in_one_warp_are_reported(run, seed):
+    """Warp 3 executes the multiply at another address, in a branch."""
     other = "@%p8 bra other;\n" + PRODUCT + "bra joined;\nother:\n" + PRODUCT + "joined:\n"
     _reported(run, _text(product=other), "divergence", "other warps of the warpgroup execute", seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_rows_of_another_warp_need_a_barrier(run, seed):
-    """Threads 0 to 63 write A and B: a barrier of warps 0 and 1 leaves out warps 2 and 3."""
+def test_barrier_must_include_all_warps_of_the_group(run, seed):
+    """Threads 0 to 63 write A and B; a barrier of warps 0 and 1 does not order warps 2 and 3."""
     some = STAGE.replace("bar.sync 0;", "@%p1 bar.sync 1, 64;")
     _reported(run, _text(stage=some), "race", "is not known to be complete", seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_fence_of_each_writer_comes_before_the_barrier(run, seed):
-    """After the barrier each warp needs a fence of its own: the fence of one warp does not cover the group."""
+def test_fence_after_the_barrier_is_required_in_each_warp(run, seed):
+    """A fence in only one warp after the barrier does not order the writes for the group."""
     late = STAGE.replace("fence.proxy.async.shared::cta;\nbar.sync 0;", "bar.sync 0;\n")
     run(_text(stage=late + "fence.proxy.async.shared::cta;\n"), seed)
     some = late + WARP + "@%p8 fence.proxy.async.shared::cta;\n"
@@ -91,8 +91,8 @@ def test_the_fence_of_each_writer_comes_before_the_barrier(run, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_writing_before_the_wait(run, seed):
-    """Warp 0 overwrites a row of warp 1 after its own multiply, which the warpgroup may still read."""
+def test_write_before_the_wait_is_a_race(run, seed):
+    """Warp 0 overwrites a row of A that the multiply of the warpgroup may still read."""
     first = "setp.eq.u32 %p9, %r0, 0;\n"
     text = _text(wait=first + "@%p9 st.shared.u32 [a+512], 0;\n" + WAIT)
     _reported(run, text, "race", "not known to be complete", seed)
@@ -100,12 +100,12 @@ def test_writing_before_the_wait(run, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_wait_of_one_warp_counts_for_the_group(run, seed):
-    """One thread of a warpgroup releases a slot: its wait_group covers the reads of all four warps."""
+def test_wait_of_one_warp_orders_reads_of_the_group(run, seed):
+    """One thread of a warpgroup may release a slot after its wait_group, which covers the reads of all four warps."""
     text = _text(wait="setp.eq.u32 %p9, %r0, 0;\n" + WAIT + "@%p9 st.shared.u32 [a+512], 0;\n")
     run(text, seed)
 
 
-def test_a_block_without_a_whole_warpgroup(run):
+def test_block_without_a_complete_warpgroup_is_refused(run):
     with pytest.raises(ptxsim.Trap, match="expected a warpgroup of 4 warps"):
         run(_text(), 0, block=96)

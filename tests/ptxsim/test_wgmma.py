@@ -1,4 +1,4 @@
-"""wgmma: 64 x 16 times 16 x 16 by one warpgroup, and the fault that follows from each missing step."""
+"""wgmma: a product by one warpgroup, and the error that each missing step causes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def operands(aligned):
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_a_product_is_accumulated_twice(simulate, operands, kind):
+def test_product_is_accumulated_twice(simulate, operands, kind):
     a, b, d = operands(kind)
     simulate(body(kind), a, b, d, block=128, target="sm_90a")
     np.testing.assert_array_equal(d, 2 * a.astype(np.float32) @ b.astype(np.float32).T)
 
 
-def test_immediates_negate_and_transpose(simulate, operands):
+def test_immediate_negates_a(simulate, operands):
     a, b, d = operands()
     text = body().replace("%p3, 1, 1, 0, 0", "%p3, -1, 1, 0, 0").replace("%p4, 1, 1, 0, 0", "%p4, -1, 1, 0, 0")
     simulate(text, a, b, d, block=128, target="sm_90a")
@@ -50,7 +50,7 @@ def test_immediates_negate_and_transpose(simulate, operands):
         ("bar.sync 0;", {"race", "uninitialised"}),
     ],
 )
-def test_each_step_is_needed(simulate, operands, line, kinds):
+def test_missing_step_is_reported(simulate, operands, line, kinds):
     text = body().replace(line, "")
     assert text != body()
     for seed in range(4):
@@ -59,14 +59,14 @@ def test_each_step_is_needed(simulate, operands, line, kinds):
         assert trap.value.kind in kinds
 
 
-def test_touching_the_accumulator_needs_a_new_fence(simulate, operands):
-    again = WAIT + "add.f32 %f0, %f0, %f0;\n"
+def test_use_of_the_accumulator_requires_another_fence(simulate, operands):
+    use = WAIT + "add.f32 %f0, %f0, %f0;\n"
     second = PRODUCT[PRODUCT.index("wgmma.mma_async") :]
-    text = STAGE + PRODUCT + again + second + WAIT + WRITE
+    text = STAGE + PRODUCT + use + second + WAIT + WRITE
     text = text.replace("kK", "k16").replace("TYPES", "f16.f16").replace("IMMEDIATES", ", 1, 1, 0, 0")
     with pytest.raises(ptxsim.Trap, match="expected wgmma.fence after other instructions used '%f0'"):
         simulate(text, *operands(), block=128, target="sm_90a")
-    simulate(text.replace(again, again + "wgmma.fence.sync.aligned;"), *operands(), block=128, target="sm_90a")
+    simulate(text.replace(use, use + "wgmma.fence.sync.aligned;"), *operands(), block=128, target="sm_90a")
 
 
 def test_shared_memory_may_be_overwritten_only_after_the_wait(simulate, operands):
@@ -77,15 +77,15 @@ def test_shared_memory_may_be_overwritten_only_after_the_wait(simulate, operands
     assert trap.value.kind == "race"
 
 
-def test_a_descriptor_of_tcgen05_is_refused(simulate, operands):
+def test_tcgen05_descriptor_is_refused(simulate, operands):
     with pytest.raises(ptxsim.Trap, match="46-48") as trap:
         simulate(body().replace("0x0000001000080000", "0x0000401000080000"), *operands(), block=128, target="sm_90a")
     assert trap.value.kind == "descriptor"
 
 
-def test_a_fragment_of_a_may_come_from_registers(simulate, operands):
+def test_operand_a_in_registers(simulate, operands):
     a, b, d = operands()
-    # Lane L of warp w reads rows 16w + L/4 and + 8, columns 2*(L%4), + 1, and the same + 8.
+    # Lane L of warp w loads rows 16w + L/4 and 16w + L/4 + 8, columns 2*(L%4) + {0, 1, 8, 9}.
     load = """
     shr.u32 %r20, %r0, 5;
     shl.b32 %r20, %r20, 4;

@@ -1,4 +1,4 @@
-"""PTX of a small wgmma product, in pieces that tests change."""
+"""PTX of a 64 x 16 wgmma product, in parts that tests replace."""
 
 import ml_dtypes
 import numpy as np
