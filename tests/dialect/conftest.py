@@ -1,4 +1,4 @@
-"""Makes the generators of modules importable by their file names."""
+"""Makes the generators of random modules importable by their file names."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whatever an operation lacks or holds, verification answers with a diagnostic, never with a fault of its own."""
+"""Verification reports operations with missing or wrong operands, attributes and regions, and never crashes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tilec.text_input.module import Module
 FILES = sorted((Path(__file__).parent / "assembly").glob("*.mlir"))
 with context():
     NAMES = sorted(name for name in OPERATIONS if name.startswith("cuda_tile."))
-# Attributes of every kind, one of which fits no field.
-STRANGE = [
+# Attributes of every kind, at least one of which is invalid for any field.
+ATTRIBUTES = [
     '"word"',
     "3 : i32",
     "-1 : i64",
@@ -29,30 +29,30 @@ STRANGE = [
 
 
 def refused(operation: ir.Operation) -> bool:
-    """Whether verification refuses an operation with a diagnostic that speaks of it."""
+    """Whether verification reports an error, which must have a diagnostic with types in assembly spelling."""
     try:
         operation.verify()
     except ir.MLIRError as error:
-        assert error.error_diagnostics, "refused without a word"
+        assert error.error_diagnostics, "the error has no diagnostic"
         assert "!cuda_tile" not in error.error_diagnostics[0].message
         return True
     return False
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_without_anything(name: str) -> None:
+def test_operation_without_operands_results_attributes_and_regions(name: str) -> None:
     cls = OPERATIONS[name]
     with context(), ir.Location.unknown():
         module = ir.Module.create()
         ir.Operation.create(name, ip=ir.InsertionPoint(module.body))
-        needed = [*cls.operand_fields, *cls.result_fields]
-        needed += [field for field in cls.attribute_fields.values() if field.required]
-        assert refused(module.operation) == bool(needed or cls.region_fields)
+        required = [*cls.operand_fields, *cls.result_fields]
+        required += [field for field in cls.attribute_fields.values() if field.required]
+        assert refused(module.operation) == bool(required or cls.region_fields)
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("name", NAMES)
-def test_with_empty_regions_and_strange_operands(name: str, count: int) -> None:
+def test_operation_with_empty_regions_and_operands_of_type_index(name: str, count: int) -> None:
     cls = OPERATIONS[name]
     with context(), ir.Location.unknown():
         module = ir.Module.create()
@@ -63,7 +63,7 @@ def test_with_empty_regions_and_strange_operands(name: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_attributes_taken_away_or_changed(path: Path) -> None:
+def test_removed_and_replaced_attributes(path: Path) -> None:
     module = Module.read(path)
     found: list[ir.Operation] = []
 
@@ -73,26 +73,26 @@ def test_attributes_taken_away_or_changed(path: Path) -> None:
 
     module.ir.operation.walk(visit)
     with context():
-        strange = [ir.Attribute.parse(text) for text in STRANGE]
+        replacements = [ir.Attribute.parse(text) for text in ATTRIBUTES]
         for operation in found[:-1]:
             for name in list(operation.attributes):
                 kept = operation.attributes[name]
                 del operation.attributes[name]
                 refused(module.ir.operation)
-                answers = []
-                for attribute in strange:
+                are_refused = []
+                for attribute in replacements:
                     operation.attributes[name] = attribute
-                    answers.append(refused(module.ir.operation))
+                    are_refused.append(refused(module.ir.operation))
                 operation.attributes[name] = kept
-                # Names that belong to other dialects may hold anything.
-                assert any(answers) or "." in name
+                # Attributes of other dialects may have any value.
+                assert any(are_refused) or "." in name
     module.verify()
 
 
-def test_a_fold_without_a_terminator() -> None:
+def test_reduction_without_a_terminator() -> None:
     with context(), ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            fold = build("reduce", [], [], {"dim": 0, "identities": ir.ArrayAttr.get([])})
-            fold.regions[0].blocks.append()
+            reduction = build("reduce", [], [], {"dim": 0, "identities": ir.ArrayAttr.get([])})
+            reduction.regions[0].blocks.append()
         assert refused(module.operation)

@@ -1,4 +1,4 @@
-"""The builder: plain values for attributes, groups of operands, defaults; accessors give the same values back."""
+"""`build` accepts Python values as attributes, groups of operands and defaults; accessors return the same values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tilec.dialect.mlir import context, ir
 
 @pytest.fixture
 def values() -> Iterator[list[ir.Value]]:
-    """A pointer, an i32 and a partition view as arguments of a block that is the insertion point."""
+    """Arguments of the current block: a pointer, an i32, a partition view and a tile of 8 f32."""
     with context(), ir.Location.file("user.py", 3, 5):
         module = ir.Module.create()
         carrier = ir.Operation.create("builtin.module", regions=1, ip=ir.InsertionPoint(module.body))
@@ -37,7 +37,7 @@ def test_defaults_are_stored(values: list[ir.Value]) -> None:
     assert added.opview.flush_to_zero is False
 
 
-def test_plain_values_become_attributes(values: list[ir.Value]) -> None:
+def test_python_values_become_attributes(values: list[ir.Value]) -> None:
     _, scalar, _, tile = values
     flushed = build("addf", [tile, tile], [tile.type], {"rounding_mode": "zero", "flush_to_zero": True}).opview
     assert (flushed.rounding_mode, flushed.flush_to_zero) == ("zero", True)
@@ -73,14 +73,14 @@ def test_groups_by_segments(values: list[ir.Value]) -> None:
     assert (made.base, made.dynamicShape, made.dynamicStrides) == (pointer, [scalar], [])
 
 
-def test_one_variable_group_needs_no_sizes(values: list[ir.Value]) -> None:
+def test_one_variadic_group_needs_no_sizes(values: list[ir.Value]) -> None:
     _, scalar, _, tile = values
     looped = build("for", [scalar, scalar, scalar, tile, tile], [tile.type, tile.type]).opview
     assert looped.initValues == [tile, tile]
     assert list(looped.attributes["resultSegmentSizes"]) == [2] + [0] * (MANY_RUNS - 1)
 
 
-def test_values_of_any_types_in_any_number(values: list[ir.Value]) -> None:
+def test_variadic_group_of_mixed_types(values: list[ir.Value]) -> None:
     _, scalar, _, tile = values
     initial = [tile] * 1000 + [scalar] * 200 + [tile, scalar] * 127
     looped = build("loop", initial, [tile.type, scalar.type]).opview
@@ -99,7 +99,7 @@ def test_ambiguous_groups_are_refused(values: list[ir.Value]) -> None:
         build("make_tensor_view", [pointer, scalar], [view])
 
 
-def test_too_many_values_are_refused(values: list[ir.Value]) -> None:
+def test_too_many_runs_of_types_are_refused(values: list[ir.Value]) -> None:
     _, scalar, _, tile = values
     many = [tile, scalar] * 129
     message = "the type of the values for 'initValues' of 'cuda_tile.loop' may change 255 times, but changes 257 times"
@@ -107,7 +107,7 @@ def test_too_many_values_are_refused(values: list[ir.Value]) -> None:
         build("loop", many, [])
 
 
-def test_locations_are_those_around(values: list[ir.Value]) -> None:
+def test_default_location_is_the_current_one(values: list[ir.Value]) -> None:
     *_, tile = values
     assert build("negf", [tile], [tile.type]).location == ir.Location.file("user.py", 3, 5)
     other = ir.Location.file("user.py", 9, 1)

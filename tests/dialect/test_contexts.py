@@ -1,4 +1,4 @@
-"""The dialects in contexts of the user's own: several at once, next to upstream's dialects and to other Python ones."""
+"""The dialects in several contexts of the user at once, beside dialects of upstream and of other Python packages."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def users() -> ir.Context:
     return register(ir.Context())
 
 
-def test_a_text_means_the_same_in_every_context(users: ir.Context) -> None:
+def test_text_is_read_alike_in_every_context(users: ir.Context) -> None:
     for path in FILES:
         ours = Module.read(path)
         with users:
@@ -105,7 +105,7 @@ def test_verifying_needs_no_context_and_ignores_the_entered_one(users: ir.Contex
 def test_passes_run_in_the_modules_context(users: ir.Context) -> None:
     with users:
         theirs = Module.parse(TWICE)
-    # Another context is entered, as that of a library that calls us would be.
+    # Another context is entered, as by a library that calls tilec.
     with ir.Context():
         run(theirs.ir)
         text = theirs.to_text()
@@ -113,7 +113,7 @@ def test_passes_run_in_the_modules_context(users: ir.Context) -> None:
     assert text == Module(run(Module.parse(TWICE).ir)).to_text()
 
 
-def test_our_operations_stand_among_those_of_upstream(users: ir.Context) -> None:
+def test_operations_mix_with_upstream_dialects(users: ir.Context) -> None:
     with users, ir.Location.unknown():
         module = ir.Module.parse(
             """
@@ -145,7 +145,7 @@ def test_our_operations_stand_among_those_of_upstream(users: ir.Context) -> None
     assert str(module).count("cuda_tile.addi") == 1
 
 
-def test_a_mistake_among_operations_of_upstream_is_found(users: ir.Context) -> None:
+def test_errors_among_operations_of_upstream_dialects_are_reported(users: ir.Context) -> None:
     with users, ir.Location.file("theirs.mlir", 4, 2):
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
@@ -161,14 +161,14 @@ def test_a_mistake_among_operations_of_upstream_is_found(users: ir.Context) -> N
     assert str(diagnostic.location) == 'loc("theirs.mlir":4:2)'
 
 
-def test_registering_again_does_no_harm(users: ir.Context) -> None:
+def test_register_is_idempotent(users: ir.Context) -> None:
     with users:
         module = Module.parse(TWICE)
     assert register(users) is users
     module.verify()
 
 
-def test_a_dialect_that_the_user_loaded_stays(users: ir.Context) -> None:
+def test_dialects_loaded_by_the_user_remain_registered(users: ir.Context) -> None:
     class Theirs(ext.Dialect, name="theirs_of_the_contexts_test"):
         pass
 
@@ -192,32 +192,32 @@ def test_a_dialect_that_the_user_loaded_stays(users: ir.Context) -> None:
     assert isinstance(token.result.type, TokenType)
 
 
-def test_an_unregistered_context_is_not_built_in() -> None:
+def test_unregistered_current_context_is_not_used() -> None:
     with ir.Context() as theirs:
         assert context() is not theirs
         assert Module.parse(TWICE).ir.context is context()
 
 
-def test_only_contexts_of_the_bindings_in_use_are_registered() -> None:
+def test_register_refuses_objects_that_are_not_contexts() -> None:
     with pytest.raises(UsageError, match=r"expected a context of \w+\..*, but got builtins\.str"):
         register("context")  # type: ignore[arg-type]
 
 
-def test_a_context_is_freed_once_it_is_forgotten() -> None:
+def test_context_is_freed_after_forget() -> None:
     users = register(ir.Context())
     with users:
         module = Module.parse(TWICE)
         run(module.ir)
         text = module.to_text()
-    seen = weakref.ref(users)
+    reference = weakref.ref(users)
     del users, module
     forget()
     gc.collect()
-    assert seen() is None
+    assert reference() is None
     assert Module.parse(text).to_text() == text
 
 
-def test_the_whole_road_stays_in_one_context(users: ir.Context) -> None:
+def test_all_stages_use_one_context(users: ir.Context) -> None:
     ours = compile(KERNEL, target="sm_90a", stop="ptx")
     forget()
     with users:

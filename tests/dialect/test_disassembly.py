@@ -1,6 +1,6 @@
-"""What NVIDIA's disassembler (tileirdisasm 13.5) prints of kernels is read, verified, and printed back to the letter.
+"""Output of NVIDIA's disassembler (tileirdisasm 13.5) is read, verified, and printed unchanged.
 
-`disassembly/` holds its output for six kernels, which has no module around it; `located.mlir` is one with `-g`.
+`disassembly/` has its output for six kernels, without an enclosing module; `located.mlir` is printed with `-g`.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ KERNELS = sorted(path for path in FOLDER.glob("*.mlir") if path.stem != "located
 
 
 def bare(text: str) -> list[str]:
-    """The lines inside the module, as the disassembler prints them; it leaves blanks at the end of some."""
+    """The lines inside the module without indentation, as the disassembler prints them."""
     return [line[2:].rstrip() for line in text.splitlines()[1:-1]]
 
 
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
-def test_read_and_printed_to_the_letter(path: Path) -> None:
+def test_text_is_printed_unchanged(path: Path) -> None:
     assert bare(Module.read(path).to_text()) == path.read_text().splitlines()
 
 
-def test_debug_info_tells_the_line_of_each_operation() -> None:
+def test_debug_info_becomes_locations() -> None:
     module = Module.read(FOLDER / "located.mlir")
     (entry,) = module.ir.body.operations
     operations = list(entry.body.blocks[0].operations)
     assert '"kernels.py":12:' in str(operations[0].location)
-    # The disassembler has no place for the return.
+    # The disassembler prints no location for the return.
     assert all('"kernels.py":' in str(operation.location) for operation in operations[:-1])
     assert bare(module.to_text()) == bare(Module.read(FOLDER / "matmul.mlir").to_text())
 
 
-def test_locations_by_scope_survive_the_text() -> None:
+def test_locations_with_scopes_round_trip() -> None:
     module = Module.read(FOLDER / "located.mlir")
     again = Module.parse(module.to_text(locations=True))
     (before,), (after,) = module.ir.body.operations, again.ir.body.operations

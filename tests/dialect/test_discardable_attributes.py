@@ -1,4 +1,4 @@
-"""Attributes that an operation does not declare are kept, as MLIR keeps them; declared ones are checked."""
+"""Discardable attributes are preserved, as in MLIR; declared attributes are verified."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def generic(module: Module) -> str:
 
 
 @files
-def test_every_operation_keeps_what_it_does_not_declare(path: Path) -> None:
+def test_every_operation_preserves_discardable_attributes(path: Path) -> None:
     module = Module.read(path)
     with context():
         for number, operation in enumerate(operations(module)):
@@ -45,7 +45,7 @@ def test_every_operation_keeps_what_it_does_not_declare(path: Path) -> None:
     assert Module.parse(generic(module)).to_text() == text
 
 
-def test_every_declared_name_of_the_wrong_kind_is_refused() -> None:
+def test_every_declared_attribute_of_the_wrong_kind_is_refused() -> None:
     seen: set[tuple[str, str]] = set()
     for path in FILES:
         module = Module.read(path)
@@ -73,7 +73,7 @@ def warnings(body: str) -> list[str]:
     return [str(warning) for warning in Module.parse(text, "<slip>").warnings()]
 
 
-def test_a_misspelt_field_is_warned_of() -> None:
+def test_misspelt_field_is_a_warning() -> None:
     (warning,) = warnings('%0 = addi %a, %a {overflw = "no_wrap"} : tile<i32>')
     assert warning == (
         "<slip>:2:6: warning: 'cuda_tile.addi' op attribute 'overflw' means nothing to it: did you mean 'overflow'?\n"
@@ -83,5 +83,5 @@ def test_a_misspelt_field_is_warned_of() -> None:
 
 
 @pytest.mark.parametrize("name", ["my.overflow", "note", "o"])
-def test_other_names_are_silent(name: str) -> None:
+def test_other_discardable_names_have_no_warning(name: str) -> None:
     assert warnings(f'%0 = addi %a, %a {{"{name}"}} : tile<i32>') == []

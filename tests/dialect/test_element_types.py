@@ -1,4 +1,4 @@
-"""The table of element types: every row against numpy and MLIR, and no row for an unknown name."""
+"""The table of element types agrees with numpy, MLIR and the tables of the stages; unknown names are refused."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tilec.lowering.tma.contract import DATA_TYPES
 from tilec.runtime.elements import ELEMENTS as ARRAY_ELEMENTS
 from tilec.runtime.interpret.element import ELEMENTS as TILE_ELEMENTS
 
-# Several of these share a byte.
-NARROW = ("i4", "f4E2M1FN")
+# Types of which two elements share a byte.
+SUB_BYTE = ("i4", "f4E2M1FN")
 
 
-@pytest.mark.parametrize("name", [name for name in ELEMENT_TYPES if name not in NARROW])
+@pytest.mark.parametrize("name", [name for name in ELEMENT_TYPES if name not in SUB_BYTE])
 def test_numpy_types_have_the_storage_size(name):
     row = element_type(name)
     assert {8 * dtype.itemsize for dtype in row.dtypes} == {row.storage_bits}
@@ -47,7 +47,7 @@ def test_float_formats_that_numpy_lacks(name, facts):
 
 
 @pytest.mark.parametrize("name", [name for name, row in ELEMENT_TYPES.items() if row.register is not None])
-def test_the_register_is_at_least_as_wide_as_the_value(name):
+def test_register_is_at_least_as_wide_as_the_value(name):
     row = element_type(name)
     with context():
         register = ir.Type.parse(row.register)
@@ -56,7 +56,7 @@ def test_the_register_is_at_least_as_wide_as_the_value(name):
 
 
 @pytest.mark.parametrize("name", [name for name, row in ELEMENT_TYPES.items() if row.tensor_map is not None])
-def test_a_tensor_map_element_has_the_size_in_memory(name):
+def test_tensor_map_element_has_the_storage_size(name):
     assert DATA_TYPES[element_type(name).tensor_map].bits == element_type(name).storage_bits
 
 
@@ -71,11 +71,11 @@ def test_a_tensor_map_element_has_the_size_in_memory(name):
         (None, ["i1", "i4", "i16", "i32", "i64", "f32", "f64", "f8E8M0FNU", "fnv8E5M3FNU"]),
     ],
 )
-def test_the_mma_kind_of_each_type(kind, names):
+def test_mma_kind_of_each_type(kind, names):
     assert [name for name, row in ELEMENT_TYPES.items() if row.mma_kind == kind] == names
 
 
-def test_every_stage_indexes_the_same_names():
+def test_tables_of_all_stages_have_the_same_names():
     assert set(NUMBER_TAGS) == set(TILE_ELEMENTS) == set(ELEMENT_TYPES)
     assert {dtype.element for dtype in datatypes.ALL if dtype.element[0] != "u"} <= set(ELEMENT_TYPES)
     assert {name for name in ARRAY_ELEMENTS if name[0] != "u"} <= set(ELEMENT_TYPES)
@@ -84,6 +84,6 @@ def test_every_stage_indexes_the_same_names():
 
 
 @pytest.mark.parametrize("name", ["u8", "f128", "i2", ""])
-def test_an_unknown_name_is_an_error(name):
+def test_unknown_name_is_refused(name):
     with pytest.raises(ValueError, match=f"unknown element type '{name}', expected one of i1, i4, "):
         element_type(name)

@@ -1,4 +1,4 @@
-"""Modules at random: what is printed in any form is read back as the same module, and printed the same."""
+"""Random modules: every printed form is read as the same module and printed unchanged."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from modules_at_random import NAMES, TERMINATORS, TOP_LEVEL, module, seen
 from prefixes import prefixed
+from random_modules import NAMES, TERMINATORS, TOP_LEVEL, module, names_of
 
 from tilec.dialect.bytecode.version import NEWEST
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.text_input.module import Module
 
 TABLE = json.loads((Path(__file__).parents[1] / "operations.json").read_text())
-# What the table calls by names that are not those of operations here.
-SPELLED = {"preview$call": "preview_call"}
+# Operations that have another name in the table.
+RENAMED = {"preview$call": "preview_call"}
 seeds = st.integers(0, 2**32 - 1)
 
 
 def check_texts(made: Module) -> None:
-    """Assembly with and without prefixes, MLIR's generic form and that of NVIDIA's tools are texts of one module."""
+    """Assembly with and without prefixes and both generic forms are read as the same module."""
     text, generic, nvidia = made.to_text(), made.to_text(generic=True), made.to_text(generic="nvidia")
     for written in (text, prefixed(text), generic, nvidia):
         again = Module.parse(written)
@@ -32,7 +32,7 @@ def check_texts(made: Module) -> None:
 
 
 def check_bytecode(made: Module) -> None:
-    """A module with nothing that bytecode has no place for comes back from it whole."""
+    """A module that bytecode can represent is read back as the same module and written as the same bytes."""
     data = made.to_bytecode(str(NEWEST))
     again = Module.parse(data, "k.tileirbc")
     assert again.to_text(generic=True) == made.to_text(generic=True)
@@ -41,13 +41,13 @@ def check_bytecode(made: Module) -> None:
 
 @given(seeds, st.integers(0, 16))
 @settings(max_examples=60, deadline=None, derandomize=True)
-def test_every_text_is_the_same_module(seed: int, operations: int) -> None:
+def test_text_round_trips(seed: int, operations: int) -> None:
     check_texts(module(seed, operations))
 
 
 @given(seeds, st.integers(0, 16))
 @settings(max_examples=60, deadline=None, derandomize=True)
-def test_bytecode_is_the_same_module(seed: int, operations: int) -> None:
+def test_bytecode_round_trip(seed: int, operations: int) -> None:
     check_bytecode(module(seed, operations, text_only=False))
 
 
@@ -55,26 +55,26 @@ def test_bytecode_is_the_same_module(seed: int, operations: int) -> None:
 def test_each_operation(name: str) -> None:
     for seed in range(3):
         made = module(seed, 0, name)
-        assert name in seen(made)
+        assert name in names_of(made)
         check_texts(made)
         if name != "preview_call":
             check_bytecode(module(seed, 0, name, text_only=False))
 
 
 def test_each_operation_of_the_table_is_generated() -> None:
-    table = {SPELLED.get(op["name"], op["name"]) for op in TABLE["ops"]} - {"module"}
+    table = {RENAMED.get(op["name"], op["name"]) for op in TABLE["ops"]} - {"module"}
     assert len(table) == 108
     assert table == {*NAMES, *TERMINATORS, *TOP_LEVEL}
-    whole = set().union(*(seen(module(seed)) for seed in range(20)))
+    whole = set().union(*(names_of(module(seed)) for seed in range(20)))
     assert {*TERMINATORS, *TOP_LEVEL} <= whole
 
 
 def test_each_element_type_is_generated() -> None:
-    found = set().union(*(seen(module(seed)) for seed in range(20)))
+    found = set().union(*(names_of(module(seed)) for seed in range(20)))
     assert set(ELEMENT_BITS) <= found
 
 
-def test_locations_are_kept() -> None:
+def test_locations_round_trip() -> None:
     for seed in range(5):
         made = module(seed)
         text = made.to_text(locations=True)
@@ -84,7 +84,7 @@ def test_locations_are_kept() -> None:
 @pytest.mark.soak
 @given(seeds, st.integers(0, 60), st.booleans())
 @settings(max_examples=3000, deadline=None)
-def test_many_modules(seed: int, operations: int, text_only: bool) -> None:
+def test_round_trips_of_many_modules(seed: int, operations: int, text_only: bool) -> None:
     made = module(seed, operations, text_only=text_only)
     check_texts(made)
     if not text_only:

@@ -1,4 +1,4 @@
-"""Optimization hints: their structure always holds; keys and values are looked at on request, as by NVIDIA's tools."""
+"""Optimization hints: their structure is always verified, keys and values on request, as by NVIDIA's tools."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tilec.errors import InputError, VerificationError
 from tilec.text_input.module import Module
 
 VIEW = "partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>"
-# An operation that takes hints, by the name it has in HINTS.
-TAKERS = {
+# Text of each operation that has hints, by its name in HINTS.
+OPERATIONS = {
     "cuda_tile.entry": "entry @k() optimization_hints = {} {{ }}",
     "cuda_tile.load_ptr_tko": "entry @k(%p: tile<ptr<f32>>) {{\n %0, %1 = load_ptr_tko weak %p optimization_hints = {}"
     " : tile<ptr<f32>> -> tile<f32>, token }}",
@@ -25,14 +25,14 @@ TAKERS = {
     f" %v = make_partition_view %t : {VIEW} %c = constant <f32: 1.0> : tile<8xf32>\n"
     f" %0 = store_view_tko weak %c, %v[%i] optimization_hints = {{}} : tile<8xf32>, {VIEW}, tile<i32> -> token }}}}",
 }
-RIGHT = {
+VALID = {
     "num_cta_in_cga": ("1", "2", "16"),
     "num_worker_warps_per_cta": ("1", "4", "32"),
     "occupancy": ("1", "3", "32"),
     "latency": ("1", "7", "10"),
     "allow_tma": ("true", "false"),
 }
-WRONG = {
+INVALID = {
     "num_cta_in_cga": [
         ("7", "expected power of two up to 16 for sm_100.num_cta_in_cga, but got 7"),
         ("32", "expected power of two up to 16 for sm_100.num_cta_in_cga, but got 32"),
@@ -57,51 +57,53 @@ WRONG = {
     ],
     "allow_tma": [("1", "boolean value expected for sm_100.allow_tma, but got 1")],
 }
-PAIRS = [(taker, hint) for taker, hints in HINTS.items() for hint in hints]
-pairs = pytest.mark.parametrize(("taker", "hint"), PAIRS, ids=lambda each: each)
+PAIRS = [(operation, hint) for operation, hints in HINTS.items() for hint in hints]
+pairs = pytest.mark.parametrize(("operation", "hint"), PAIRS, ids=lambda each: each)
 
 
-def module(taker: str, hints: str) -> Module:
-    return Module.parse(f"cuda_tile.module @m {{ {TAKERS[taker].format(hints)} }}", "<hints>")
+def module(operation: str, hints: str) -> Module:
+    return Module.parse(f"cuda_tile.module @m {{ {OPERATIONS[operation].format(hints)} }}", "<hints>")
 
 
-def refusal(read: Module) -> VerificationError:
+def verification_error(read: Module) -> VerificationError:
     with pytest.raises(VerificationError) as caught:
         read.verify(hints=True)
     return caught.value
 
 
 @pairs
-def test_right_values_are_silent(taker: str, hint: str) -> None:
-    for value in RIGHT[hint]:
-        found = module(taker, f"<sm_100 = {{{hint} = {value}}}, default = {{{hint} = {value}}}>")
+def test_valid_values_have_no_warning(operation: str, hint: str) -> None:
+    for value in VALID[hint]:
+        found = module(operation, f"<sm_100 = {{{hint} = {value}}}, default = {{{hint} = {value}}}>")
         assert found.warnings(hints=True) == []
         found.verify(hints=True)
 
 
 @pairs
-def test_wrong_values_are_told_on_request(taker: str, hint: str) -> None:
-    for value, message in WRONG[hint]:
-        found = module(taker, f"<sm_100 = {{{hint} = {value}}}>")
+def test_invalid_values_are_reported_on_request(operation: str, hint: str) -> None:
+    for value, message in INVALID[hint]:
+        found = module(operation, f"<sm_100 = {{{hint} = {value}}}>")
         found.verify()
         assert found.warnings() == []
         (warning,) = found.warnings(hints=True)
-        assert warning.message == f"'{taker}' op {message}"
-        assert str(warning).startswith(f"<hints>:{1 if taker == 'cuda_tile.entry' else 2}:")
-        assert f": warning: '{taker}' op {message}\n" in str(warning)
-        assert refusal(found).message == warning.message
+        assert warning.message == f"'{operation}' op {message}"
+        assert str(warning).startswith(f"<hints>:{1 if operation == 'cuda_tile.entry' else 2}:")
+        assert f": warning: '{operation}' op {message}\n" in str(warning)
+        assert verification_error(found).message == warning.message
 
 
-@pytest.mark.parametrize("taker", HINTS)
-def test_every_hint_of_another_operation_is_unknown(taker: str) -> None:
-    for hint in {hint for _, hint in PAIRS} - set(HINTS[taker]):
-        (warning,) = module(taker, f"<sm_90 = {{{hint} = {RIGHT[hint][0]}}}>").warnings(hints=True)
-        expected = f"'{taker}' op {hint} is not a known hint for '{taker}': expected {', '.join(HINTS[taker])}"
+@pytest.mark.parametrize("operation", HINTS)
+def test_hint_of_another_operation_is_unknown(operation: str) -> None:
+    for hint in {hint for _, hint in PAIRS} - set(HINTS[operation]):
+        (warning,) = module(operation, f"<sm_90 = {{{hint} = {VALID[hint][0]}}}>").warnings(hints=True)
+        expected = (
+            f"'{operation}' op {hint} is not a known hint for '{operation}': expected {', '.join(HINTS[operation])}"
+        )
         assert warning.message == expected
 
 
 @pytest.mark.parametrize("architecture", ["sm_100a", "sm_70", "blackwell"])
-def test_unknown_architectures(architecture: str) -> None:
+def test_unknown_architecture(architecture: str) -> None:
     (warning,) = module("cuda_tile.entry", f"<{architecture} = {{occupancy = 99}}>").warnings(hints=True)
     assert warning.message.startswith(
         f"'cuda_tile.entry' op unknown hint key {architecture}: expected default, sm_80, "
@@ -109,7 +111,7 @@ def test_unknown_architectures(architecture: str) -> None:
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_groups_of_ctas_need_clusters(architecture: str) -> None:
+def test_num_cta_in_cga_requires_clusters(architecture: str) -> None:
     found = module("cuda_tile.entry", f"<{architecture} = {{num_cta_in_cga = 2}}>").warnings(hints=True)
     message = f"'cuda_tile.entry' op expected 1 for {architecture}.num_cta_in_cga, but got 2"
     assert [warning.message for warning in found] == (
@@ -117,15 +119,15 @@ def test_groups_of_ctas_need_clusters(architecture: str) -> None:
     )
 
 
-def test_all_problems_are_told_and_the_first_refuses() -> None:
+def test_error_has_the_other_problems_as_notes() -> None:
     found = module("cuda_tile.entry", "<sm_1 = {}, sm_90 = {occupancy = 0, num_cta_in_cga = 3}>")
     messages = [warning.message for warning in found.warnings(hints=True)]
     assert len(messages) == 3
-    error = refusal(found)
+    error = verification_error(found)
     assert [error.message, *(note.message for note in error.notes)] == messages
 
 
-def test_hints_are_kept_whether_known_or_not() -> None:
+def test_unknown_hints_are_preserved() -> None:
     text = "entry @k() optimization_hints=<sm_100a = {num_qqq = 1}> {"
     assert text in module("cuda_tile.entry", "<sm_100a = {num_qqq = 1}>").to_text()
 
@@ -141,21 +143,21 @@ def test_hints_are_kept_whether_known_or_not() -> None:
         ("-1", "-1 : i32", "-1"),
     ],
 )
-@pytest.mark.parametrize("taker", HINTS)
-def test_integers_without_a_type_have_32_bits(taker: str, given: str, stored: str, printed: str) -> None:
-    read = module(taker, f"<sm_100 = {{occupancy = {given}}}>")
+@pytest.mark.parametrize("operation", HINTS)
+def test_integers_without_a_type_have_32_bits(operation: str, given: str, stored: str, printed: str) -> None:
+    read = module(operation, f"<sm_100 = {{occupancy = {given}}}>")
     assert f"{{occupancy = {stored}}}" in read.to_text(generic=True)
     assert f"{{occupancy = {printed}}}" in read.to_text()
     assert Module.parse(read.to_text()).to_text(generic=True) == read.to_text(generic=True)
 
 
-@pytest.mark.parametrize("taker", HINTS)
-def test_an_entry_that_is_no_dictionary_is_always_refused(taker: str) -> None:
+@pytest.mark.parametrize("operation", HINTS)
+def test_value_that_is_not_a_dictionary_is_always_refused(operation: str) -> None:
     with pytest.raises(
         InputError, match="expected dictionary attribute for optimization_hints entry `sm_100` got value=2"
     ):
-        module(taker, "<sm_100 = 2>")
-    text = module(taker, "<sm_100 = {occupancy = 2}>").to_text(generic=True)
+        module(operation, "<sm_100 = 2>")
+    text = module(operation, "<sm_100 = {occupancy = 2}>").to_text(generic=True)
     with pytest.raises(VerificationError) as caught:
         Module.parse(text.replace("{occupancy = 2 : i32}", "2 : i64"))
     assert (
@@ -163,10 +165,10 @@ def test_an_entry_that_is_no_dictionary_is_always_refused(taker: str) -> None:
     )
 
 
-def test_a_key_that_is_no_word_is_refused() -> None:
+def test_key_that_is_not_an_identifier_is_refused() -> None:
     with pytest.raises(InputError, match="expected a key, a bare word or a string, but got '2'"):
         module("cuda_tile.entry", "<2>")
 
 
-def test_empty_hints_are_kept() -> None:
+def test_empty_hints_are_preserved() -> None:
     assert "optimization_hints=<> {" in module("cuda_tile.entry", "<>").to_text()

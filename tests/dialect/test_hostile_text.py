@@ -1,4 +1,4 @@
-"""Text that is too deep, too large or in another encoding is refused at its place, never with a fault of ours."""
+"""Text with too deep nesting, too large numbers or another encoding is refused with a location, without a crash."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def kernel(body: str) -> Module:
 
 
 @pytest.mark.parametrize("count", [240, MAXIMUM_DEPTH - 10])
-def test_branches_in_branches(count: int) -> None:
-    # NVIDIA's disassembler follows 240 of them.
+def test_nested_branches(count: int) -> None:
+    # NVIDIA's disassembler supports 240 levels.
     module = kernel("if %c { " * count + "}" * count)
     assert module.to_text().count("if %arg1 {") == count
     for text in (module.to_text(), module.to_text(generic=True), module.to_text(generic="nvidia")):
         assert Module.parse(text).to_text() == module.to_text()
 
 
-def test_readers_follow_depth_from_any_depth_of_calls() -> None:
+def test_nested_text_is_read_near_the_recursion_limit() -> None:
     before = sys.getrecursionlimit()
 
     def deep(calls: int) -> None:
@@ -44,7 +44,7 @@ def test_readers_follow_depth_from_any_depth_of_calls() -> None:
     assert sys.getrecursionlimit() == before
 
 
-def test_readers_follow_depth_in_threads() -> None:
+def test_nested_text_is_read_in_threads() -> None:
     found: list[str] = []
     thread = threading.Thread(target=lambda: found.append(kernel("if %c { " * 500 + "}" * 500).to_text()))
     thread.start()
@@ -53,7 +53,7 @@ def test_readers_follow_depth_in_threads() -> None:
 
 
 @pytest.mark.parametrize("text", ["[" * 400 + "]" * 400, "{a = " * 400 + "1" + "}" * 400])
-def test_attributes_in_attributes(text: str) -> None:
+def test_nested_attributes(text: str) -> None:
     module = kernel(ABSI.format(text))
     assert Module.parse(module.to_text()).to_text() == module.to_text()
 
@@ -70,12 +70,12 @@ DEEP = {
     "generic attributes": GENERIC + "[" * 100_000,
     "generic types": GENERIC + "tuple<" * 100_000,
     "generic elements": GENERIC + "dense<" + "[" * 100_000,
-    "after closed ones": HEADER + "(" + "[]{}" * 1000 + "<" * MAXIMUM_DEPTH,
+    "after closed brackets": HEADER + "(" + "[]{}" * 1000 + "<" * MAXIMUM_DEPTH,
 }
 
 
 @pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
-def test_too_deep(text: str) -> None:
+def test_too_deep_nesting_is_refused(text: str) -> None:
     with pytest.raises(
         InputError, match=f"brackets nest more than ({MAXIMUM_DEPTH}|{2 * MAXIMUM_DEPTH}) levels deep"
     ) as caught:
@@ -87,62 +87,62 @@ def test_too_deep(text: str) -> None:
     "form", [HEADER + ABSI.format("#x20000") + FOOTER, GENERIC + "#x20000} : () -> () }) : () -> ()"]
 )
 @pytest.mark.parametrize("link", ["[{}]", "[[[[\n{}]]]]", "{{a = {}}}", "tuple<{}>"])
-def test_aliases_too_deep(form: str, link: str) -> None:
+def test_too_deep_aliases_are_refused(form: str, link: str) -> None:
     links = "".join(f"#x{at + 1} = {link.format(f'#x{at}')}\n" for at in range(20_000))
     with pytest.raises(InputError, match="aliases nest more than [0-9]* levels deep"):
         Module.parse("#x0 = [1]\n" + links + form)
 
 
-def test_aliases_may_be_many() -> None:
+def test_two_thousand_aliases_are_accepted() -> None:
     text = "".join(f"#x{at} = [{at}, [#x{at // 2}]]\n" for at in range(1, 2000)).replace("#x0", "0")
     kernel_text = HEADER + ABSI.format("#x1999") + FOOTER
     assert "1999" in Module.parse(text + kernel_text).to_text()
 
 
-def test_brackets_in_strings_and_comments_do_not_nest() -> None:
+def test_brackets_in_strings_and_comments_do_not_count() -> None:
     kernel(f'assert %c, "{"(" * 1000}" : tile<i1> // {"[" * 1000}')
 
 
 NOT_UTF8 = {
-    "a message": 'assert %c, "\\FF" : tile<i1>',
-    "a format": '%0 = print_tko "a\\C3" -> token',
-    "an attribute": ABSI.format('"\\80\\\\"'),
-    "a place": '%0 = absi %i : tile<i32> loc("\\FF":1:2)',
+    "message": 'assert %c, "\\FF" : tile<i1>',
+    "format": '%0 = print_tko "a\\C3" -> token',
+    "attribute": ABSI.format('"\\80\\\\"'),
+    "location": '%0 = absi %i : tile<i32> loc("\\FF":1:2)',
     "debug info": ABSI.format('#cuda_tile.di_file<"\\FF" in "a">'),
 }
 
 
 @pytest.mark.parametrize("body", NOT_UTF8.values(), ids=NOT_UTF8)
-def test_strings_are_utf8(body: str) -> None:
+def test_strings_must_be_utf8(body: str) -> None:
     with pytest.raises(InputError, match="expected a string in UTF-8, but got the byte 0x(FF|C3|80)") as caught:
         kernel(body)
     assert caught.value.location is not None and caught.value.location.line == 2
 
 
 @pytest.mark.parametrize("escape", ["\\m", "\\F", "\\0x", "\\'", "\\\\\\m", "\\ü"])
-def test_escapes_are_those_of_mlir(escape: str) -> None:
+def test_unknown_escape_is_refused(escape: str) -> None:
     with pytest.raises(InputError, match="unknown escape in a string: expected one of .*, but got ") as caught:
         kernel(f'assert %c, "ab{escape}" : tile<i1>')
     assert caught.value.location is not None
     assert (caught.value.location.line, caught.value.message[-2:]) == (2, escape.removeprefix("\\\\")[:2])
 
 
-def test_escapes_in_comments_mean_nothing() -> None:
+def test_escapes_in_comments_are_ignored() -> None:
     kernel('assert %c, "a" : tile<i1> // "\\FF" "\\m"')
 
 
 @pytest.mark.parametrize("key", ["", "\\00", "a\\00b"])
-def test_keys_are_names(key: str) -> None:
+def test_keys_must_be_non_empty_without_nul(key: str) -> None:
     with pytest.raises(InputError, match="expected a non-empty key without NUL bytes, but got "):
         kernel(ABSI.format(f'{{"{key}" = 1 : i32}}'))
 
 
-def test_strings_of_generic_text_are_utf8() -> None:
+def test_strings_of_generic_text_must_be_utf8() -> None:
     with pytest.raises(InputError, match="expected a string in UTF-8, but got the byte 0xFE"):
         Module.parse(GENERIC + '"ab\\FE"} : () -> () }) : () -> ()')
 
 
-def test_escapes_may_spell_utf8() -> None:
+def test_escapes_may_be_utf8() -> None:
     assert (
         kernel('assert %c, "\\C3\\BC\\n\\22\\\\FF" : tile<i1>').to_text()
         == kernel('assert %c, "ü\\0A\\22\\\\FF" : tile<i1>').to_text()
@@ -168,16 +168,16 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize("body", NUMBERS, ids=range(len(NUMBERS)))
-def test_numbers_beyond_their_type(body: str) -> None:
+def test_out_of_range_number_is_refused(body: str) -> None:
     with pytest.raises(InputError, match="integer constant out of range for") as caught:
         kernel(body)
     assert caught.value.location is not None and caught.value.location.line == 2
 
 
-@pytest.mark.parametrize("place", ["13::6", "::", "13:", "13:6:", "-1:2", "0x3:1", "1:2147483648"])
-def test_places_that_are_none(place: str) -> None:
+@pytest.mark.parametrize("position", ["13::6", "::", "13:", "13:6:", "-1:2", "0x3:1", "1:2147483648"])
+def test_invalid_position_is_refused(position: str) -> None:
     with pytest.raises(InputError) as caught:
-        kernel(f'%0 = absi %i : tile<i32> loc("k.py":{place})')
+        kernel(f'%0 = absi %i : tile<i32> loc("k.py":{position})')
     assert caught.value.location is not None and caught.value.location.line == 2
 
 
@@ -191,14 +191,14 @@ TOKEN = '"cuda_tile.make_token"() : () -> !cuda_tile.token'
         f'"cuda_tile.module"() <{{sym_name = "m"}}> ({{ {TOKEN} }}) : () -> ()',
     ],
 )
-def test_operations_outside_of_kernels_are_not_read(text: str) -> None:
+def test_operation_outside_kernels_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="expected entry or global, but got '\"cuda_tile.make_token\"'"):
         Module.parse(text)
 
 
 @pytest.mark.parametrize("text", [TOKEN, f"module {{ {TOKEN} }}"])
-def test_operations_outside_of_kernels_have_the_generic_form_alone(text: str) -> None:
-    # Upstream's passes may leave them there.
+def test_operation_outside_kernels_has_only_the_generic_form(text: str) -> None:
+    # Passes of upstream may create them.
     module = Module.parse(text)
     assert "make_token" in module.to_text(generic=True)
     for generic in (False, "nvidia"):
@@ -206,7 +206,7 @@ def test_operations_outside_of_kernels_have_the_generic_form_alone(text: str) ->
             module.to_text(generic=generic)
 
 
-def test_a_module_may_be_called_like_an_operation() -> None:
+def test_module_may_have_the_name_of_an_operation() -> None:
     module = Module.parse("cuda_tile.module @cuda_tile.module { entry @k() { } }")
     for generic in (False, True, "nvidia"):
         assert Module.parse(module.to_text(generic=generic)).to_text() == module.to_text()

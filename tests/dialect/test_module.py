@@ -1,4 +1,4 @@
-"""Module: texts of several kinds in, one meaning; what cannot be read is refused with its place."""
+"""Module reads assembly, generic forms and bytecode; invalid input is refused with its location."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_entries_in_order() -> None:
     assert Module.parse(text).entries == ["first", "second"]
 
 
-def test_prefixes_aliases_and_wrapper_mean_the_same() -> None:
+def test_prefixes_aliases_and_an_enclosing_module_are_optional() -> None:
     text = """
     !scalar = !cuda_tile.tile<f32>
     builtin.module { cuda_tile.module @kernels {
@@ -90,11 +90,11 @@ def test_debug_info_becomes_locations() -> None:
         assert last.location == ir.Location.file("a.py", 1, 2)
 
 
-def test_every_operation_knows_its_line() -> None:
+def test_every_operation_has_its_location() -> None:
     module = Module.parse(KERNEL, "copy.mlir")
     (entry,) = module.ir.body.operations
-    places = [str(op.location) for op in entry.body.blocks[0].operations]
-    assert places == ['loc("copy.mlir":3:30)', 'loc("copy.mlir":4:10)', 'loc("copy.mlir":5:5)']
+    locations = [str(op.location) for op in entry.body.blocks[0].operations]
+    assert locations == ['loc("copy.mlir":3:30)', 'loc("copy.mlir":4:10)', 'loc("copy.mlir":5:5)']
 
 
 def test_bytecode_is_read() -> None:
@@ -102,28 +102,28 @@ def test_bytecode_is_read() -> None:
     assert Module.parse(module.to_bytecode(), "k.tileirbc").to_text() == module.to_text()
 
 
-def test_broken_bytecode_is_refused_at_its_byte() -> None:
+def test_invalid_bytecode_is_refused_at_its_offset() -> None:
     with pytest.raises(InputError, match="k.tileirbc: error: byte 10 .header.: expected 2 bytes"):
         Module.parse(b"\x7fTileIR\x00\x0d\x01", "k.tileirbc")
 
 
-def test_noise_is_refused() -> None:
+def test_binary_data_is_refused() -> None:
     with pytest.raises(InputError, match="neither text nor Tile IR bytecode: invalid UTF-8 at offset 0"):
         Module.parse(b"\xff\xfe", "k.bin")
     with pytest.raises(InputError, match="neither text nor Tile IR bytecode: NUL byte at offset 6"):
         Module.parse(b"TileIR\0\r\1", "k.bin")
 
 
-def test_a_mark_of_the_byte_order_is_passed_over() -> None:
+def test_byte_order_mark_is_ignored() -> None:
     assert Module.parse("\ufeff".encode() + KERNEL.encode()).to_text() == KERNEL
 
 
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+def test_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read .*none.mlir: No such file or directory"):
         Module.read(tmp_path / "none.mlir")
 
 
-def test_errors_show_place_and_excerpt() -> None:
+def test_error_shows_location_and_excerpt() -> None:
     with pytest.raises(InputError) as caught:
         Module.parse("cuda_tile.module @m {\n  entry @k(%a: tile<3xf32>) { }\n}", "<text>")
     assert str(caught.value) == (
@@ -133,7 +133,7 @@ def test_errors_show_place_and_excerpt() -> None:
     )
 
 
-def test_generic_text_has_our_diagnostics() -> None:
+def test_generic_text_is_verified_with_locations() -> None:
     generic = (
         Module.parse(KERNEL)
         .to_text(generic=True)
@@ -175,13 +175,13 @@ def test_duplicate_symbols_are_refused() -> None:
         Module.parse("cuda_tile.module @m { entry @k() { } entry @k() { } }")
 
 
-def test_values_of_another_kernel_are_not_seen() -> None:
+def test_values_of_another_kernel_are_not_visible() -> None:
     with pytest.raises(InputError, match="use of undeclared SSA value name '%a'"):
         Module.parse("cuda_tile.module @m { entry @k(%a: tile<i32>) { } entry @l() { %0 = absi %a : tile<i32> } }")
 
 
 @pytest.mark.parametrize("cut", range(0, len(KERNEL) - 4, 7))
-def test_a_text_cut_short_is_an_error_not_a_crash(cut: int) -> None:
+def test_truncated_text_is_refused(cut: int) -> None:
     with pytest.raises((InputError, VerificationError)):
         Module.parse(KERNEL[:cut])
 
@@ -198,7 +198,7 @@ def test_operations_after_a_terminator_are_refused_in_generic_form() -> None:
         Module.parse(text)
 
 
-def test_a_second_block_is_refused() -> None:
+def test_second_block_is_refused() -> None:
     text = """
     "cuda_tile.module"() <{sym_name = "m"}> ({
       "cuda_tile.entry"() <{function_type = () -> (), sym_name = "k"}> ({
@@ -268,7 +268,7 @@ def test_items_of_a_module_are_checked(item: str, message: str) -> None:
         'callsite(callsite("a.py":1:1 at "b.py":2:2) at "k.py":3:4)',
     ],
 )
-def test_locations_are_mlirs(location: str) -> None:
+def test_locations_of_mlir(location: str) -> None:
     text = f"cuda_tile.module @m {{ entry @k() {{ %0 = make_token : token loc({location}) return }} }}"
     module = Module.parse(text)
     token = module.ir.body.operations[0].body.blocks[0].operations[0]
@@ -293,13 +293,13 @@ def test_locations_are_mlirs(location: str) -> None:
         "@symbol",
     ],
 )
-def test_attributes_of_entries_are_mlirs(attribute: str) -> None:
+def test_attributes_of_mlir(attribute: str) -> None:
     module = Module.parse(f"cuda_tile.module @m {{ entry @k() {{ }} {{my.fact = {attribute}}} }}")
     assert str(module.ir.body.operations[0].attributes["my.fact"]) == attribute
     assert Module.parse(module.to_text()).to_text() == module.to_text()
 
 
-def test_names_that_are_no_words_are_quoted() -> None:
+def test_names_that_are_not_identifiers_are_quoted() -> None:
     text = 'cuda_tile.module @"a b" { entry @"k\\22<1>"() { return } {"my.odd key" = 1 : i32} }'
     module = Module.parse(text)
     assert module.entries == ['k"<1>']
@@ -308,14 +308,14 @@ def test_names_that_are_no_words_are_quoted() -> None:
     assert '{"my.odd key" = 1 : i32}' in module.to_text()
 
 
-def test_the_name_that_13_3_gave_a_power_is_read() -> None:
+def test_pow_of_version_13_3_is_read_as_fpowf() -> None:
     powers = "%0 = pow %a, %a : tile<f32> %1 = cuda_tile.pow %0, %a : tile<f32>"
     text = f"cuda_tile.module @m {{ entry @k(%a: tile<f32>) {{ {powers} }} }}"
     assert "%1 = fpowf %0, %arg0 : tile<f32>" in Module.parse(text).to_text()
 
 
 @pytest.mark.parametrize("end", ["// a comment", "// a comment\n", " \n\t" * 40, " \n" * 5000 + "// the end"])
-def test_blanks_and_comments_at_the_end(end: str) -> None:
+def test_trailing_blanks_and_comments(end: str) -> None:
     assert Module.parse(KERNEL + end).to_text() == KERNEL
 
 
@@ -330,22 +330,22 @@ def test_blanks_and_comments_at_the_end(end: str) -> None:
         ('"builtin.module"() <{sym_name = "m"}> ({', "}) : () -> ()"),
     ],
 )
-def test_wrappers_say_nothing(opening: str, closing: str) -> None:
+def test_enclosing_module_is_ignored(opening: str, closing: str) -> None:
     assert Module.parse(f"{opening}\n{KERNEL}\n{closing}").to_text() == KERNEL
 
 
-def test_a_second_module_is_refused() -> None:
+def test_second_module_is_refused() -> None:
     with pytest.raises(InputError, match="expected one cuda_tile.module, but a second one follows"):
         Module.parse(KERNEL + KERNEL)
 
 
-def test_operations_outside_of_a_module_are_refused_at_their_place() -> None:
+def test_operation_outside_a_module_is_refused() -> None:
     with pytest.raises(InputError, match="<string>:2:1: error: expected 'cuda_tile.module', but got '%0'"):
         Module.parse("// lonely\n%0 = cuda_tile.iota : !cuda_tile.tile<8xi32>")
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_reading_leaves_the_collection_of_garbage_as_it_was(enabled: bool) -> None:
+def test_reading_restores_the_garbage_collector(enabled: bool) -> None:
     was_enabled = gc.isenabled()
     (gc.enable if enabled else gc.disable)()
     try:

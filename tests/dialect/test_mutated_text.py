@@ -1,4 +1,4 @@
-"""A text with pieces taken out, doubled or swapped is read or refused, and what is read prints and reads back."""
+"""Text with random edits is read or refused without a crash; what is read round trips."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tilec.errors import TilecError
 from tilec.text_input.module import Module
 
 FILES = sorted((Path(__file__).parent / "assembly").glob("*.mlir"))
-_PIECE = re.compile(r"\s+|[A-Za-z0-9_.$]+|.")
-MUTANTS = 40
+_TOKEN = re.compile(r"\s+|[A-Za-z0-9_.$]+|.")
+MUTATIONS = 40
 
 
-def mutated(pieces: list[str], random: random.Random) -> str:
-    """The text after one small accident."""
-    changed = list(pieces)
+def mutated(tokens: list[str], random: random.Random) -> str:
+    """The text with one random token deleted, inserted, replaced or exchanged."""
+    changed = list(tokens)
     at, other = random.randrange(len(changed)), random.randrange(len(changed))
     match random.randrange(4):
         case 0:
@@ -34,11 +34,11 @@ def mutated(pieces: list[str], random: random.Random) -> str:
 
 @pytest.mark.parametrize("generic", [False, True], ids=["assembly", "generic"])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_read_or_refused(path: Path, generic: bool) -> None:
-    pieces = _PIECE.findall(Module.read(path).to_text(generic=generic))
+def test_mutated_text_is_read_or_refused(path: Path, generic: bool) -> None:
+    tokens = _TOKEN.findall(Module.read(path).to_text(generic=generic))
     random_ = random.Random(f"{path.stem} {generic}")
-    for _ in range(MUTANTS):
-        text = mutated(pieces, random_)
+    for _ in range(MUTATIONS):
+        text = mutated(tokens, random_)
         try:
             module = Module.parse(text)
         except TilecError as error:

@@ -1,4 +1,4 @@
-"""Diagnostics point at the second place that explains the first, with its line, as those of MLIR do."""
+"""Diagnostics have notes with the related location and its source line, as in MLIR."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilec.text_input.module import Module
 
 
 def diagnostics(body: str) -> list[str]:
-    """The lines of what is said about a kernel that starts on the second line."""
+    """The lines of the error message of a module whose body starts on the second line."""
     text = f"cuda_tile.module @m {{\n{body}\n}}"
     with pytest.raises(TilecError) as caught:
         Module.parse(text, "<text>")
@@ -38,7 +38,7 @@ def test_redefinition_of_a_symbol() -> None:
     ]
 
 
-def test_an_ancestor_that_a_terminator_cannot_leave() -> None:
+def test_terminator_inside_an_unexpected_ancestor() -> None:
     body = """entry @k(%c: tile<i1>, %i: tile<i32>) {
   loop {
     for %x in (%i to %i, step %i) : tile<i32> {
@@ -95,7 +95,7 @@ def test_use_after_the_region_of_the_definition() -> None:
     assert found[3] == "<text>:4:5: note: it is defined here, in a region that has ended"
 
 
-def test_a_number_that_a_pack_does_not_have() -> None:
+def test_result_number_out_of_range() -> None:
     found = diagnostics(
         "entry @k(%a: tile<i32>) {\n  %b:2 = loop : tile<i32>, tile<i32> { break %a, %a : tile<i32>, tile<i32> }\n"
         "  %c = absi %b#2 : tile<i32>\n}"
@@ -104,7 +104,7 @@ def test_a_number_that_a_pack_does_not_have() -> None:
     assert found[3] == "<text>:3:3: note: '%b' has no value number 2"
 
 
-def test_a_name_that_is_defined_nowhere_has_no_note() -> None:
+def test_undefined_name_has_no_note() -> None:
     assert len(diagnostics("entry @k(%a: tile<i32>) {\n  %b = addi %a, %none : tile<i32>\n}")) == 3
 
 
@@ -118,7 +118,7 @@ def test_a_name_that_is_defined_nowhere_has_no_note() -> None:
         ('"cuda_tile.absi"(%a) : (!cuda_tile.tile<i64>) -> !cuda_tile.tile<i64>', 20),
     ],
 )
-def test_type_mismatch_tells_the_definition(use: str, column: int) -> None:
+def test_type_mismatch_shows_the_definition(use: str, column: int) -> None:
     found = diagnostics(f"entry @k(%a: tile<i32>, %c: tile<i64>) {{\n  {use}\n}}")
     assert found[0] == (
         f"<text>:3:{column}: error: use of value '%a' expects different type than prior uses: "

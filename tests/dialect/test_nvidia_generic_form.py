@@ -1,4 +1,4 @@
-"""The generic form of NVIDIA's tools: printed and read back; written by hand for each kind of attribute."""
+"""The generic form of NVIDIA's tools is printed and read back, and read as assembly for each kind of attribute."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ TILE, TOKEN = "!cuda_tile.tile", "!cuda_tile.token"
 
 
 @files
-@pytest.mark.parametrize("locations", [False, True], ids=["bare", "located"])
-def test_printed_and_read_back(path: Path, locations: bool) -> None:
+@pytest.mark.parametrize("locations", [False, True], ids=["without locations", "with locations"])
+def test_round_trip(path: Path, locations: bool) -> None:
     module = Module.read(path)
     text = module.to_text(generic="nvidia", locations=locations)
     assert text.startswith('"cuda_tile.module"() <{sym_name = "kernels"')
@@ -42,7 +42,7 @@ def kernel(arguments: dict[str, str], body: str) -> str:
 
 
 def lines(arguments: dict[str, str], body: str) -> list[str]:
-    """The lines of the kernel in assembly."""
+    """The lines of the kernel's body in assembly."""
     return [line.strip() for line in Module.parse(kernel(arguments, body)).to_text().splitlines()[2:-3]]
 
 
@@ -107,11 +107,11 @@ POINTERS = {"%p": f"{TILE}<ptr<i32>>", "%a": f"{TILE}<i32>"}
         ),
     ],
 )
-def test_read_by_hand(arguments: dict[str, str], operation: str, assembly: str) -> None:
+def test_attributes(arguments: dict[str, str], operation: str, assembly: str) -> None:
     assert lines(arguments, f"%0 = {operation.replace('!T', arguments['%a'])}") == [assembly]
 
 
-# In the order of their numbers, as the reference lists them.
+# In the order of their numeric values in the Tile IR reference.
 ORDERINGS = ("weak", "relaxed", "acquire", "release", "acq_rel")
 SCOPES = ("tl_blk", "device", "sys")
 MODES = ("and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg")
@@ -164,7 +164,7 @@ def test_hints_globals_and_symbols() -> None:
     ]
 
 
-def test_every_named_enumeration_is_one_of_a_field_or_a_type() -> None:
+def test_every_enumeration_is_used_by_a_field_or_a_type() -> None:
     context()
     named = {field.enumeration for cls in OPERATIONS.values() for field in cls.attribute_fields.values()}
     assert named - {""} == set(ENUMERATIONS) - {"padding_value", "ptr_attr"}
@@ -211,7 +211,7 @@ def test_every_named_enumeration_is_one_of_a_field_or_a_type() -> None:
         ('"cuda_tile.adi"(%a, %b) : (!T, !T) -> !T', "unknown operation: cuda_tile.adi; did you mean"),
     ],
 )
-def test_refused(operation: str, message: str) -> None:
+def test_invalid_operation_is_refused(operation: str, message: str) -> None:
     with pytest.raises(TilecError) as caught:
         Module.parse(kernel(INTEGERS, f"%0 = {operation.replace('!T', INTEGERS['%a'])}"), "g.mlir")
     assert message in caught.value.message
@@ -219,7 +219,7 @@ def test_refused(operation: str, message: str) -> None:
     assert caught.value.location.line == 5
 
 
-def test_padding_without_a_mask_is_generic_in_assembly_where_it_may_be_one() -> None:
+def test_padding_that_could_be_a_mask_is_printed_in_generic_form() -> None:
     text = """cuda_tile.module @kernels {
   entry @k(%arg0: tile<i64>) {
     %true = constant <i1: true> : tile<i1>
@@ -239,7 +239,7 @@ operandSegmentSizes = array<i32: 1, 0, 1, 1>}> {my.fact} : (!cuda_tile.tile<ptr<
     assert Module.parse(module.to_text(generic="nvidia")).to_text() == text
 
 
-def test_a_tensor_without_extents_is_asked_in_generic_form() -> None:
+def test_shape_query_without_results_is_printed_in_generic_form() -> None:
     text = """cuda_tile.module @kernels {
   entry @k(%arg0: tile<ptr<f32>>) {
     %tview = make_tensor_view %arg0, shape = [], strides = [] : tensor_view<f32>
@@ -260,7 +260,7 @@ def test_a_tensor_without_extents_is_asked_in_generic_form() -> None:
         "entry @k(%arg0: tile<i32>, %arg1: tile<i32> {cuda_tile.x}) {\n    return\n  } {my.fact, res_attrs = []}",
     ],
 )
-def test_empty_attributes_of_kernels_are_kept(entry: str) -> None:
+def test_empty_attributes_of_kernels_are_preserved(entry: str) -> None:
     text = f"cuda_tile.module @kernels {{\n  {entry}\n}}\n"
     module = Module.parse(text)
     assert module.to_text() == text

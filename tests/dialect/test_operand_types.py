@@ -1,6 +1,6 @@
-"""Operands and results of a type that the table of operations does not list for them are refused, with what is listed.
+"""Operands and results of types that operations.json does not list for them are refused; the message lists the types.
 
-The table is that of published operations; what its words mean is spelled out here.
+operations.json has the published operations; this file defines the meaning of its type names.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lone_operation import verdict
-from modules_at_random import module
+from operation_verification import verification_error
+from random_modules import module
 
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.operation import groups
@@ -23,8 +23,8 @@ INTEGERS = ("i1", "i8", "i16", "i32", "i64")
 ARITHMETIC = ("f16", "bf16", "f32", "f64")
 FLOATS = ("f16", "bf16", "f32", "tf32", "f64", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")
 POINTERS = ("ptr<f32>", "ptr<i8, <unicast>>")
-EVERY = ("i4", *INTEGERS, *FLOATS, *POINTERS)
-# The words of a message for a tile, and the elements that it may have.
+ALL_ELEMENTS = ("i4", *INTEGERS, *FLOATS, *POINTERS)
+# The elements of each type name of the table that denotes a tile.
 TILES: dict[str, tuple[str, ...]] = {
     "I": INTEGERS,
     "F": ARITHMETIC,
@@ -33,7 +33,7 @@ TILES: dict[str, tuple[str, ...]] = {
     "I+i4": ("i4", *INTEGERS),
     "N+i4": ("i1", "i4", *INTEGERS[1:], *FLOATS),
     "P": POINTERS,
-    "T": EVERY,
+    "T": ALL_ELEMENTS,
     "B": ("i1",),
     "s(i1)": ("i1",),
     "s(i32)": ("i32",),
@@ -59,7 +59,7 @@ OTHERS = {
     "GV": f"gather_scatter_view<tile=(8x8), {TENSOR}, sparse_dim=0>",
 }
 VIEWS = ("PV", "SV", "GV")
-WORDS = {
+DESCRIPTIONS = {
     "token": "a token",
     "TV": "a tensor_view",
     "PV": "a partition_view",
@@ -68,7 +68,7 @@ WORDS = {
     "View": "a partition_view, strided_view or gather_scatter_view",
     "T": "a tile",
 }
-# Where one of an operation's rules leaves fewer than the table's word for the field says.
+# Fields for which another rule of the operation allows fewer types than the table.
 NARROWER = {
     ("mmaf", "acc"): "accumulator",
     ("mmaf", "result"): "accumulator",
@@ -82,24 +82,24 @@ FIELDS = [
     for name, op in TABLE.items()
     for kind in ("operands", "results")
     for field in op[kind]
-    # Any type at all, which leaves nothing to refuse.
+    # `Any` allows all types.
     if field["type"] != "Any"
 ]
 
 
-def words_for(listed: str) -> str:
-    if listed in WORDS:
-        return WORDS[listed]
+def description(listed: str) -> str:
+    if listed in DESCRIPTIONS:
+        return DESCRIPTIONS[listed]
     elements = "pointer" if listed in ("P", "s(P)") else " or ".join(TILES[listed])
     return f"{'0D ' if listed.startswith('s(') else ''}tile of {elements} values"
 
 
 def refused_types(listed: str) -> list[str]:
-    """One of each type that is none of a field's."""
+    """One type of each kind that a field does not allow."""
     elements = TILES.get(listed, ())
     # 4-bit floats have no tile of rank 0.
     extent = "" if listed.startswith("s(") else "8x"
-    found = [f"tile<{extent if each != 'f4E2M1FN' else '8x'}{each}>" for each in EVERY if each not in elements]
+    found = [f"tile<{extent if each != 'f4E2M1FN' else '8x'}{each}>" for each in ALL_ELEMENTS if each not in elements]
     if listed.startswith("s("):
         found.append(f"tile<8x{elements[0]}>")
     return found + [
@@ -107,44 +107,44 @@ def refused_types(listed: str) -> list[str]:
     ]
 
 
-def first(found: ir.Operation, kind: str, field: str) -> int | None:
-    """Where the first value of a field is among the operands or results, if there is one."""
-    before = 0
+def index_of_field(found: ir.Operation, kind: str, field: str) -> int | None:
+    """The index of the first value of a field among the operands or results, or None if the field is empty."""
+    index = 0
     for name, values in (groups(found.opview, kind.removesuffix("s")) or {}).items():
         if name == field:
-            return before if values else None
-        before += len(values)
+            return index if values else None
+        index += len(values)
     raise AssertionError(f"{found.name} has no {field}")
 
 
 def sample(name: str, kind: str, field: str) -> tuple[Module, ir.Operation, int]:
-    """An operation that holds and has a value for a field, with its module, and where that value is."""
+    """A valid operation with a value for a field, after its module, and the index of that value."""
     for seed in range(40):
         whole, found = module(seed, 0, name), []
         whole.ir.operation.walk(lambda operation: found.append(operation) or ir.WalkResult.ADVANCE)  # noqa: B023
         for operation in found:
-            at = first(operation, kind, field) if operation.name == f"cuda_tile.{name}" else None
+            at = index_of_field(operation, kind, field) if operation.name == f"cuda_tile.{name}" else None
             if at is not None:
                 return whole, operation, at
     raise AssertionError(f"no {name} with {field}")
 
 
-def problem(operation: ir.Operation, name: str, kind: str, at: int, text: str) -> str | None:
-    """What is said of an operation where one operand or result has another type."""
+def error_with_type(operation: ir.Operation, name: str, kind: str, at: int, text: str) -> str | None:
+    """The verification error of an operation whose operand or result `at` has type `text` instead."""
     types = {each: [spell(value.type) for value in getattr(operation, each)] for each in ("operands", "results")}
     types[kind][at] = text
     attributes = dict(operation.attributes.items())
-    return verdict(name, types["operands"], types["results"], attributes, len(operation.regions))
+    return verification_error(name, types["operands"], types["results"], attributes, len(operation.regions))
 
 
 @pytest.mark.parametrize(("name", "kind", "field"), FIELDS)
-def test_only_listed_types(name: str, kind: str, field: dict[str, Any]) -> None:
+def test_types_that_are_not_listed_are_refused(name: str, kind: str, field: dict[str, Any]) -> None:
     with context():
         whole, operation, at = sample(name, kind, field["name"])
         listed = NARROWER.get((name, field["name"]), field["type"])
         for text in refused_types(listed):
-            expected = f"{kind.removesuffix('s')} #{at} must be {words_for(listed)}, but got '{text}'"
-            assert expected in (problem(operation, name, kind, at, text) or "")
+            expected = f"{kind.removesuffix('s')} #{at} must be {description(listed)}, but got '{text}'"
+            assert expected in (error_with_type(operation, name, kind, at, text) or "")
         whole.verify()
 
 
@@ -157,12 +157,12 @@ SAME_SHAPE = "cmpi cmpf bitcast exti trunci ftof ftoi itof int_to_ptr ptr_to_int
 
 
 def with_other_shape(text: str) -> str:
-    """The type of a tile with one more dimension."""
+    """The tile type with one more dimension."""
     return text.replace("tile<", "tile<2x", 1)
 
 
 @pytest.mark.parametrize("name", [*INTEGER_OPERATIONS, *FLOAT_OPERATIONS])
-def test_one_type_for_all(name: str) -> None:
+def test_operands_and_results_have_the_same_type(name: str) -> None:
     integer = name in INTEGER_OPERATIONS
     first, second = ("tile<4xi32>", "tile<4xi16>") if integer else ("tile<4xf32>", "tile<4xf16>")
     with context():
@@ -173,13 +173,13 @@ def test_one_type_for_all(name: str) -> None:
             for at in range(count + 1):
                 types = [first] * (count + 1)
                 types[at] = other
-                said = verdict(name, types[:count], types[count:], attributes)
-                assert said is not None and "failed to verify that all of" in said and "have same type" in said
+                error = verification_error(name, types[:count], types[count:], attributes)
+                assert error is not None and "failed to verify that all of" in error and "have same type" in error
         whole.verify()
 
 
 @pytest.mark.parametrize("name", SAME_SHAPE)
-def test_one_shape_for_all(name: str) -> None:
+def test_operands_and_results_have_the_same_shape(name: str) -> None:
     with context():
         whole, operation, _ = sample(name, "results", TABLE[name]["results"][0]["name"])
         operands, results = ([spell(v.type) for v in each] for each in (operation.operands, operation.results))
@@ -187,6 +187,6 @@ def test_one_shape_for_all(name: str) -> None:
         types = [*operands, *results]
         for at in range(len(types)):
             changed = [*types[:at], with_other_shape(types[at]), *types[at + 1 :]]
-            said = verdict(name, changed[: len(operands)], changed[len(operands) :], attributes)
-            assert said is not None and "failed to verify that all of" in said
+            error = verification_error(name, changed[: len(operands)], changed[len(operands) :], attributes)
+            assert error is not None and "failed to verify that all of" in error
         whole.verify()

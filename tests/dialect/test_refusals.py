@@ -1,6 +1,6 @@
-"""Every rule of Tile IR refuses what breaks it, at the operation's place and in Tile IR's words.
+"""Every rule of Tile IR has an error with the location of the operation and types in assembly spelling.
 
-A file of `refusals/` holds bodies of kernels, cut by `// -----`; `// expected-error: words` names the line below it.
+A file of `refusals/` has bodies of kernels, separated by `// -----`; `// expected-error: message` precedes the line.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 from tilec.errors import TilecError
 from tilec.text_input.module import Module
 
-# Values that the bodies may use; all on the first line, so that the lines of a body count from two.
+# Values that the bodies may use, all on the first line, so that a body starts on the second line.
 HEADER = """cuda_tile.module @m { entry @k(%i: tile<i32>, %l: tile<i64>, %c: tile<i1>, %p: tile<ptr<f32>>) {\
  %f = constant <f32: 1.0> : tile<4x8xf32> %h = constant <f16: 1.0> : tile<4x8xf16>\
  %n = constant <i32: 1> : tile<4x8xi32> %m = constant <i1: true> : tile<4x8xi1> %s = constant <f32: 1.0> : tile<f32>\
@@ -33,7 +33,7 @@ def _cases() -> list[object]:
 
 
 @pytest.mark.parametrize("body", _cases())
-def test_refused_at_its_place(body: str) -> None:
+def test_violation_is_refused_at_its_line(body: str) -> None:
     lines = body.splitlines()
     (at,) = [index for index, line in enumerate(lines) if line.startswith(MARK)]
     with pytest.raises(TilecError) as caught:

@@ -1,4 +1,4 @@
-"""Each operation of Tile IR is read, verified and printed back to the same text, in assembly and in generic form."""
+"""Each operation of Tile IR is read, verified and printed unchanged, in assembly and in generic form."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ files = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 
 
 @files
-def test_assembly_is_printed_as_it_was_written(path: Path) -> None:
+def test_assembly_is_printed_unchanged(path: Path) -> None:
     assert Module.read(path).to_text() == path.read_text()
 
 
 @files
-def test_generic_form_is_read_by_mlir_and_means_the_same(path: Path) -> None:
+def test_generic_form_round_trip(path: Path) -> None:
     generic = Module.read(path).to_text(generic=True)
     assert "cuda_tile.module" not in generic
     assert Module.parse(generic).to_text() == path.read_text()
 
 
 @files
-def test_locations_survive_the_text(path: Path) -> None:
+def test_locations_round_trip(path: Path) -> None:
     module = Module.read(path)
     again = Module.parse(module.to_text(locations=True), "elsewhere.mlir")
     with context():
@@ -46,5 +46,5 @@ def test_every_operation_has_a_round_trip() -> None:
     for path in FILES:
         Module.read(path).ir.operation.walk(visit)
     assert {name for name in OPERATIONS if name.startswith("cuda_tile.")} <= seen
-    # The operations of Tile IR 13.5 without `module`, which is stored as MLIR's own, and one of its preview.
+    # The operations of Tile IR 13.5 without `module`, which is an MLIR module, and one preview operation.
     assert len([name for name in OPERATIONS if name.startswith("cuda_tile.")]) == 108

@@ -1,4 +1,4 @@
-"""The registries of the op groups are one kind of table."""
+"""The registries of all stages are RuleTables, which refuse a second entry for a key."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def first() -> None: ...
 def second() -> None: ...
 
 
-def test_a_second_entry_is_refused_and_both_are_named():
+def test_second_entry_is_refused_and_both_are_named():
     table: RuleTable[object, int] = RuleTable("lowered")
     assert table.enter(("a", "b", first), first, 1) is first
     assert table == {"a": 1, "b": 1, first: 1}
@@ -29,6 +29,6 @@ def test_a_second_entry_is_refused_and_both_are_named():
     assert table == {"a": 1, "b": 1, first: 1}
 
 
-def test_all_registries_are_such_tables():
+def test_all_registries_are_rule_tables():
     tables = (HANDLERS, EXPRESSIONS, STATEMENTS, CONVERSIONS, LOWERINGS, MEANINGS)
     assert all(isinstance(table, RuleTable) for table in tables)

@@ -1,4 +1,4 @@
-"""Types: what `get` makes, how it is spelled, what it refuses."""
+"""Types of Tile IR: constructors and properties, text round trips, and invalid types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _in_context() -> Iterator[None]:
         yield
 
 
-def test_properties_are_plain_values() -> None:
+def test_properties_are_python_values() -> None:
     tensor = TensorViewType.get([None, 64], ir.F16Type.get(), [..., 1])
     view = StridedViewType.get([4, 2], [3, 2], tensor, dim_map=[1, 0], padding="nan")
     assert (tensor.shape, tensor.strides, tensor.rank) == ((None, 64), (None, 1), 2)
@@ -58,7 +58,7 @@ def test_properties_are_plain_values() -> None:
         "gather_scatter_view<tile=(8x16), padding_value = zero, tensor_view<64x16xf32, strides=[16,1]>, sparse_dim=1>",
     ],
 )
-def test_spelling_is_read_back(text: str) -> None:
+def test_text_round_trip(text: str) -> None:
     assert spell(parse_type(text)) == text
 
 
@@ -73,7 +73,7 @@ def test_spelling_is_read_back(text: str) -> None:
         ("!cuda_tile.tile<array<i64>, !cuda_tile.ptr<f32, unit>>", "tile<ptr<f32>>"),
     ],
 )
-def test_other_spellings_mean_the_same(spelled: str, canonical: str | None) -> None:
+def test_other_spellings_are_read(spelled: str, canonical: str | None) -> None:
     type = parse_type(spelled)
     assert canonical is None or type == parse_type(canonical)
     assert parse_type(str(type)) == type
@@ -104,7 +104,7 @@ _TENSOR = "tensor_view<64x16xf32, strides=[16,1]>"
             "sizes of dimensions must be below 2^63, but got 9223372",
         ),
         ("tensor_view<4xf32, strides=[9223372036854775808]>", "strides of dimensions must be below 2^63"),
-        # The number that says `?` in storage.
+        # The number that represents `?` in bytecode.
         ("tensor_view<-9223372036854775808xf32, strides=[1]>", "dimensions must have strictly positive constant sizes"),
         (f"strided_view<tile=(4x4), traversal_strides=[1,2147483648], {_TENSOR}>", "strides must be below 2^31"),
         (f"tensor_view<{'9' * 5000}xf32, strides=[1]>", "integer constant out of range for type"),
@@ -143,7 +143,7 @@ _TENSOR = "tensor_view<64x16xf32, strides=[16,1]>"
         ("!cuda_tile.tensr<4xf32>", "unknown type: tensr"),
     ],
 )
-def test_refused(text: str, message: str) -> None:
+def test_invalid_type_is_refused(text: str, message: str) -> None:
     with pytest.raises(TypeSyntaxError) as caught:
         parse_type(text)
     assert message in caught.value.message
@@ -159,11 +159,11 @@ def test_refused(text: str, message: str) -> None:
         lambda f32: TensorViewType.get([8], f32, [-1]),
     ],
 )
-def test_get_refuses_what_the_text_refuses(make: Callable[[ir.Type], Any]) -> None:
+def test_get_refuses_invalid_types(make: Callable[[ir.Type], Any]) -> None:
     with pytest.raises(ValueError):
         make(ir.F32Type.get())
 
 
-def test_equal_types_are_one() -> None:
+def test_equal_types_are_uniqued() -> None:
     assert TileType.get([4], ir.F32Type.get()) == TileType.get((4,), ir.F32Type.get())
     assert len({TokenType.get(), TokenType.get()}) == 1

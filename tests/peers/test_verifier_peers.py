@@ -21,7 +21,7 @@ from tilec.text_input.module import Module
 
 DIALECT = Path(__file__).parents[1] / "dialect"
 sys.path.insert(0, str(DIALECT / "generated"))
-from modules_at_random import NAMES, module  # noqa: E402
+from random_modules import NAMES, module  # noqa: E402
 
 pytestmark = pytest.mark.peers
 
@@ -85,7 +85,7 @@ def without_producer(made: Module) -> Module:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_tileirdisasm_accepts_modules_at_random(seed: int, tmp_path: Path) -> None:
+def test_tileirdisasm_accepts_random_modules(seed: int, tmp_path: Path) -> None:
     tried = (module(seed + again * 1000, 12, text_only=False) for again in itertools.count())
     check(next(filter(printable, tried)), tmp_path)
 

@@ -1,4 +1,4 @@
-"""Types of Tile IR at random, all of them legal."""
+"""Random valid types of Tile IR."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def shape(random: Random) -> tuple[int, ...]:
 
 
 def pointer(random: Random, element: str | None = None, attribute: str | None = None) -> ir.Type:
-    """A pointer that there may be tiles of; to a 4-bit float there is only a single one."""
-    shown = element or random.choice([name for name in NUMBERS if name != "f4E2M1FN"])
-    return PointerType.get(element_type(shown), attribute)
+    """A pointer type that may be a tile element; by default not to f4E2M1FN, which has no tiles of pointers."""
+    pointee = element or random.choice([name for name in NUMBERS if name != "f4E2M1FN"])
+    return PointerType.get(element_type(pointee), attribute)
 
 
 def tile(extents: tuple[int, ...], element: str | ir.Type) -> ir.Type:
@@ -38,7 +38,7 @@ def tile(extents: tuple[int, ...], element: str | ir.Type) -> ir.Type:
 
 
 def any_tile(random: Random, extents: tuple[int, ...]) -> ir.Type:
-    """A tile of a shape: of numbers, of i4 or of pointers."""
+    """A tile type of this shape: of numbers, i4 or pointers."""
     kind = random.randrange(8)
     if kind == 0:
         return tile(extents, pointer(random, attribute=random.choice(POINTER_ATTRIBUTES)))
@@ -53,7 +53,7 @@ def tensor_view(
     attribute: str | None = None,
     unit_strides: int | None = None,
 ) -> ir.Type:
-    """A tensor view; `unit_strides` says how many of its strides are 1, which else are so many as it happens."""
+    """A tensor view type; `unit_strides` is the number of its strides that are 1, by default a random number."""
     rank = random.randrange(4) if rank is None else rank
     extents = [random.choice((None, 1, 3, 64, 1 << 40)) for _ in range(rank)]
     strides = [random.choice((None, 1, 5, 1 << 33)) for _ in range(rank)]
@@ -64,12 +64,12 @@ def tensor_view(
 
 
 def tile_view(random: Random, kind: str | None = None, element: str | None = None) -> ir.Type:
-    """A view of one of the three kinds over a tensor that ordinary accesses reach."""
+    """A tile view type of one of the three kinds, over a tensor that is not multicast."""
     kind = kind or random.choice(("partition_view", "strided_view", "gather_scatter_view"))
     rank = random.randint(1, 3)
     element = element or random.choice([name for name in NUMBERS if name != "f4E2M1FN"])
     view = tensor_view(random, rank, element, random.choice((None, None, "none", "unicast")))
-    # Of 4-bit floats a tile has an even number.
+    # Tiles have an even number of 4-bit floats.
     extents = [random.choice((2, 4) if element == "f4E2M1FN" else (1, 2, 4)) for _ in range(rank)]
     paddings = PADDINGS if element in FLOATS else PADDINGS[:2]
     padding = random.choice(paddings)
@@ -82,12 +82,12 @@ def tile_view(random: Random, kind: str | None = None, element: str | None = Non
 
 
 def carried(random: Random) -> ir.Type:
-    """What loops and branches may carry."""
+    """A type of values that loops and branches may carry."""
     return TokenType.get() if random.randrange(5) == 0 else any_tile(random, shape(random))
 
 
 def of_set(random: Random, chosen: TypeSet, extents: tuple[int, ...]) -> ir.Type:
-    """A type of a set, with this shape where the set leaves the shape open."""
+    """A type of a set, with this shape if the set has types of this shape."""
     candidates = [tile(extents, name) for name in ELEMENT_BITS if name != "f4E2M1FN" or extents and max(extents) > 1]
     candidates += [tile((), name) for name in INTEGERS]
     for attribute in POINTER_ATTRIBUTES:

@@ -1,4 +1,4 @@
-"""One operation of Tile IR at random: by the fields of its class, or by what its rules ask for beyond them."""
+"""A random operation of Tile IR: from the fields of its class, or from a maker if it has further rules."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-import attributes_at_random as attributes
-import types_at_random as types
-from values_at_random import Values
+import random_attributes as attributes
+import random_types as types
+from random_values import Values
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS, FLOATS, INTEGERS, NUMBERS
@@ -18,7 +18,7 @@ from tilec.dialect.fields import MIXED, ONE, OPTIONAL, TypeVariable, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
 
-# How many types a table-driven operation is tried with before it is given up.
+# The number of attempts to find types for an operation from its fields.
 _TRIES = 40
 _EXTENTS = (1, 2, 4, 8, 16)
 
@@ -26,7 +26,7 @@ Made = ir.Operation | None
 
 
 def by_fields(name: str, values: Values) -> Made:
-    """An operation whose types are only bound by its fields and by having one shape, or None where no try fits."""
+    """An operation with random types that satisfy its fields and have one shape, or None if every attempt fails."""
     cls, random = OPERATIONS[f"cuda_tile.{name}"], values.random
     for _ in range(_TRIES):
         extents = types.shape(random)
@@ -83,7 +83,7 @@ def _constant(values: Values) -> Made:
     random = values.random
     element = random.choice(NUMBERS)
     extents = (*types.shape(random), 2) if element == "f4E2M1FN" else types.shape(random)
-    # More than a hundred elements are printed as bytes.
+    # More than 100 elements are printed as bytes.
     type = types.tile(random.choice((extents, (128,))), element)
     return build("constant", [], [type], {"value": attributes.elements(random, type)})
 
@@ -116,7 +116,7 @@ def _cat(values: Values) -> Made:
 
 
 def _sub_tile(values: Values) -> tuple[ir.Value, ir.Value, list[ir.Value]]:
-    """A tile, a part of it, and where."""
+    """A tile, a part of it, and the indices of the part."""
     extents = _extents(values.random)
     whole = _tile(values, [extent * values.random.choice((1, 2)) for extent in extents])
     return whole, values.of(_like(whole, extents)), [values.scalar() for _ in extents]
@@ -204,7 +204,7 @@ def _hints(random: Random, *names: str) -> dict[str, Any]:
 
 
 def _pointers(values: Values, element: str | None = None) -> tuple[ir.Value, ir.Type, ir.Value | None]:
-    """Pointers, the tile that they show, and a mask."""
+    """Pointers, the type of the tile that they point to, and an optional mask."""
     random, extents = values.random, list(types.shape(values.random))
     element = element or random.choice([name for name in NUMBERS if name != "f4E2M1FN"])
     pointers = _tile(values, extents, types.pointer(random, element, random.choice((None, "none", "unicast"))))
@@ -236,7 +236,7 @@ _INTEGER_MODES = ("and", "or", "xor", "add", "max", "min", "umax", "umin")
 
 
 def _mode(random: Random, exchange: bool) -> tuple[str, str]:
-    """An atomic mode and an element type that it takes."""
+    """An atomic mode and an element type that it supports."""
     choices = [(mode, element) for mode in _INTEGER_MODES for element in ("i32", "i64")]
     choices += [("addf", element) for element in ("f16", "bf16", "f32", "f64")]
     choices += [("xchg", element) for element in ("i32", "i64", "f32", "f64") if exchange]
@@ -262,7 +262,7 @@ def _indices(values: Values, view: Any) -> list[ir.Value]:
 
 def _inbounds(random: Random, view: Any) -> dict[str, Any]:
     flags = [random.random() < 0.5 for _ in range(view.rank)]
-    # Readers leave out flags that are all false, which say the same as none.
+    # Readers omit flags that are all false, because they are equal to no flags.
     return {"inbounds": flags if any(flags) else None}
 
 
@@ -288,7 +288,7 @@ def _atomic_red(values: Values) -> Made:
     return build("atomic_red_view_tko", operands, [TokenType.get()], scope | _inbounds(random, view))
 
 
-# The reductions over all devices that each element type has: of loads, and of stores.
+# The multimem reductions that each element type supports: those of loads, and those of stores.
 _MULTIMEM = {
     **dict.fromkeys(("f16", "bf16"), (("add", "min", "max"), ("add",))),
     **dict.fromkeys(("f32", "f64"), (("add",), ("add",))),
@@ -301,7 +301,7 @@ def _multimem(name: str, *orderings: str) -> Callable[[Values], Made]:
         random = values.random
         element = random.choice(list(_MULTIMEM))
         rank = random.randint(1, 3)
-        # Elements of 16 bits are reduced in pairs, which lie side by side along one dimension.
+        # Elements of 16 bits are reduced in pairs, which are adjacent in one dimension.
         tensor = types.tensor_view(random, rank, element, "multicast", unit_strides=1)
         view = PartitionViewType.get([random.choice((2, 4)) for _ in range(rank)], tensor)
         given = _order(random, *orderings) | _inbounds(random, view)

@@ -1,12 +1,12 @@
-"""Where a generated operation gets its operands: values that are visible, and operations that make more of any type."""
+"""Operands of generated operations: visible values, and operations that create values of any type."""
 
 from __future__ import annotations
 
 from random import Random
 from typing import Any
 
-import attributes_at_random as attributes
-import types_at_random as types
+import random_attributes as attributes
+import random_types as types
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import PointerType, TensorViewType, TileType, TokenType
@@ -18,12 +18,12 @@ _MAKERS = {
     "strided_view": "make_strided_view",
     "gather_scatter_view": "make_gather_scatter_view",
 }
-# How often a value that is there is taken instead of a new one.
+# The probability that a visible value is used instead of a new one.
 _REUSE = 0.7
 
 
 class Values:
-    """The values that are visible at the insertion point, innermost region last."""
+    """The values that are visible at the insertion point, by region, innermost region last."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -41,7 +41,7 @@ class Values:
         return operation
 
     def of(self, type: ir.Type) -> ir.Value:
-        """A value of a type."""
+        """A visible or new value of a type."""
         if self.random.random() < _REUSE:
             known = [value for region in self._regions for value in region if value.type == type]
             if known:

@@ -1,4 +1,4 @@
-"""Attributes of Tile IR at random: those of fields, and ones that are none."""
+"""Random attributes of Tile IR: those of declared fields, and discardable ones."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def text(random: Random) -> str:
 
 
 def integer(random: Random, bits: int) -> int:
-    """A number of a width, near its ends, near zero or anywhere."""
+    """A signed integer of `bits` bits, often near the limits of its range or near zero."""
     half = 1 << bits - 1
     near = (0, 1, -1, half - 1, -half)
     return max(-half, min(half - 1, random.choice((*near, random.randrange(-half, half)))))
 
 
 def _bits(random: Random, element: str) -> str:
-    """A float by its bits, all of which there may be but the sign that two of the types have none of."""
+    """The hexadecimal bit pattern of a random float of the element type."""
     return f"0x{random.getrandbits(ELEMENT_BITS[element]):0{(ELEMENT_BITS[element] + 3) // 4}X}"
 
 
 def elements(random: Random, type: TileType) -> ir.Attribute:
-    """The elements of a tile of numbers: all different, a few values, or one."""
+    """Random elements of a tile of numbers, or a splat."""
     name, count = spell(type.element), 1
     for extent in type.shape:
         count *= extent
@@ -50,7 +50,7 @@ def elements(random: Random, type: TileType) -> ir.Attribute:
 
 
 def identity(random: Random, element: ir.Type) -> ir.Attribute:
-    """The identity of a fold over elements."""
+    """A random identity of a reduction or scan."""
     name = spell(element)
     if name in FLOATS:
         return ir.Attribute.parse(f"{_bits(random, name)} : {element}")
@@ -60,7 +60,7 @@ def identity(random: Random, element: ir.Type) -> ir.Attribute:
 
 
 def predicate(random: Random, type: ir.Type) -> ir.Attribute:
-    """A promise that may be given about a value."""
+    """A random predicate of `assume` that is valid for a type."""
     divisor = 1 << random.randrange(63)
     if isinstance(type, TensorViewType) or isinstance(type, TileType) and isinstance(type.element, PointerType):
         return DivByAttr.get(divisor)
@@ -77,7 +77,7 @@ def predicate(random: Random, type: ir.Type) -> ir.Attribute:
 
 
 def hints(random: Random, *names: str) -> ir.Attribute:
-    """Unchecked hints, known and unknown; their integers have 32 bits, the only width that NVIDIA's text preserves."""
+    """Known and unknown hints; their integers have 32 bits, the only width that NVIDIA's text preserves."""
     values: list[ir.Attribute] = [
         ir.IntegerAttr.get(ir.IntegerType.get_signless(32), random.randint(1, 10)),
         ir.BoolAttr.get(True),
@@ -90,7 +90,7 @@ def hints(random: Random, *names: str) -> ir.Attribute:
 
 
 def of_field(random: Random, field: AttributeField) -> Any:
-    """A value for the attribute of a field, as `build` takes it; None leaves it out."""
+    """A value for the attribute of a field, as `build` accepts it; None omits the attribute."""
     if field.kind == "flag":
         return random.random() < 0.5
     if not field.required and random.random() < 0.5:
@@ -111,7 +111,7 @@ def of_field(random: Random, field: AttributeField) -> Any:
 
 
 def discardable(random: Random) -> ir.Attribute:
-    """An attribute of MLIR's own, as an operation may carry one beside its fields."""
+    """A builtin attribute of MLIR, which any operation may have as a discardable attribute."""
     return ir.Attribute.parse(
         random.choice(
             (

@@ -1,14 +1,14 @@
-"""Whole modules of Tile IR at random: kernels with regions in regions, globals, hints, attributes."""
+"""Random modules of Tile IR: kernels with nested regions, globals, hints and attributes."""
 
 from __future__ import annotations
 
 from random import Random
 from typing import Any
 
-import attributes_at_random as attributes
-import types_at_random as types
-from operations_at_random import MAKERS, by_fields
-from values_at_random import Values
+import random_attributes as attributes
+import random_types as types
+from random_operations import MAKERS, by_fields
+from random_values import Values
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.element import INTEGERS, NUMBERS
@@ -24,16 +24,16 @@ REGIONS = ("if", "for", "loop", "reduce", "scan")
 TERMINATORS = ("yield", "continue", "break", "return")
 TOP_LEVEL = ("entry", "global")
 PREVIEW = tuple(name for name in _ALL if OPERATIONS[f"cuda_tile.{name}"].preview)
-# What may be put into a body one by one; terminators come with the regions that they end.
+# Operations that may occur anywhere in a body; terminators are generated with their regions.
 NAMES = tuple(name for name in _ALL if name not in (*TERMINATORS, *TOP_LEVEL))
 _DEPTH = 3
 
 
 def module(seed: int, operations: int = 12, only: str | None = None, text_only: bool = True) -> Module:
-    """A verified module with so many operations in the bodies of its kernels, the same one for the same seed.
+    """A verified module, determined by the seed, with this number of operations in the body of each kernel.
 
-    `only` names the operation that every body begins with. Without `text_only` it has nothing that bytecode of version
-    13.5 does not hold: preview operations, attributes beside the fields.
+    `only` is the operation that every body starts with. Unless `text_only`, the module has nothing that bytecode of
+    version 13.5 cannot represent, which are preview operations and discardable attributes.
     """
     with context(), ir.Location.file("generated.py", 1, 1):
         return _Generator(Random(seed), text_only).module(operations, only)
@@ -47,18 +47,18 @@ class _Generator:
         self.names = [name for name in NAMES if text_only or name not in PREVIEW]
 
     def module(self, operations: int, only: str | None) -> Module:
-        made = ir.Module.create()
-        made.operation.attributes["sym_name"] = ir.StringAttr.get("kernels")
+        module = ir.Module.create()
+        module.operation.attributes["sym_name"] = ir.StringAttr.get("kernels")
         if self.random.random() < 0.3:
-            made.operation.attributes["cuda_tile.producer"] = ir.StringAttr.get(attributes.text(self.random) or "me")
-        with ir.InsertionPoint(made.body):
+            module.operation.attributes["cuda_tile.producer"] = ir.StringAttr.get(attributes.text(self.random) or "me")
+        with ir.InsertionPoint(module.body):
             for index in range(self.random.randint(0, 2) + (only in ("global", "get_global"))):
                 self._global(f"g{index}")
             for index in range(self.random.randint(1, 2)):
                 self._entry(f"k{index}", operations, only)
-        found = Module(made, "generated")
-        found.verify()
-        return found
+        generated = Module(module, "generated")
+        generated.verify()
+        return generated
 
     def _global(self, name: str) -> None:
         element, random = self.random.choice(NUMBERS), self.random
@@ -108,7 +108,7 @@ class _Generator:
         if name == "get_global":
             made = self._get_global()
         elif name in ("reduce", "scan"):
-            made = self._fold(name)
+            made = self._reduction(name)
         elif name in REGIONS:
             made = getattr(self, f"_{name}")(depth, inner)
         else:
@@ -151,7 +151,7 @@ class _Generator:
         return made
 
     def _leave_early(self, name: str, expected: list[ir.Type]) -> None:
-        """An `if` whose branch ends the iteration, the loop or the kernel."""
+        """An `if` whose branch ends with `continue`, `break` or `return`."""
         made = build("if", [self.values.scalar("i1")])
         with ir.InsertionPoint(self._region(made, 0, [])):
             self._end(name, expected)
@@ -182,7 +182,7 @@ class _Generator:
         self.values.leave()
         return made
 
-    def _fold(self, name: str) -> ir.Operation:
+    def _reduction(self, name: str) -> ir.Operation:
         random, extents = self.random, types.shape(self.random) or (4,)
         elements = random.sample([each for each in NUMBERS if each != "f4E2M1FN"], random.randint(1, 3))
         operands = [self.values.of(types.tile(extents, element)) for element in elements]
@@ -204,8 +204,8 @@ class _Generator:
         return made
 
 
-def seen(found: Module) -> set[str]:
-    """The operations of a module by name, and the element types of their tiles."""
+def names_of(found: Module) -> set[str]:
+    """The names of the operations of a module, and the element types of its tiles."""
     names: set[str] = set()
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
