@@ -1,4 +1,4 @@
-"""Lets tests import the modules beside them."""
+"""Makes the modules of this folder importable."""
 
 from __future__ import annotations
 

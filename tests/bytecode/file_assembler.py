@@ -1,4 +1,4 @@
-"""Puts files of Tile IR bytecode together by hand: hexadecimal in, bytes out. Nothing of tilec is used."""
+"""Assembles files of Tile IR bytecode from hexadecimal text, without code of tilec."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_ARGUMENTS = "10 00 00"
 
 
 def number(value: int) -> bytes:
-    """LEB128: seven bits a byte, the lowest first."""
+    """The unsigned LEB128 encoding: seven bits per byte, least significant first."""
     found = bytearray()
     while value > 0x7F:
         found.append(value & 0x7F | 0x80)
@@ -23,7 +23,7 @@ def number(value: int) -> bytes:
 
 
 def table(entries: Sequence[bytes], width: int) -> bytes:
-    """The number of entries, where each starts, and the entries."""
+    """A table: the number of entries, the offset of each entry, and the entries."""
     found = number(len(entries))
     found += b"\xcb" * (-len(found) % width)
     at = 0
@@ -34,7 +34,7 @@ def table(entries: Sequence[bytes], width: int) -> bytes:
 
 
 def file(version: str, sections: Sequence[tuple[int, bytes]], tag: int = 0, end: bytes = b"\0") -> bytes:
-    """A file of sections; what aligns them is worked out."""
+    """A file with these sections, aligned with padding."""
     major, minor = map(int, version.split("."))
     found = bytearray(b"\x7fTileIR\0" + bytes([major, minor]) + tag.to_bytes(2, "little"))
     for section, payload in sections:
@@ -49,9 +49,9 @@ def file(version: str, sections: Sequence[tuple[int, bytes]], tag: int = 0, end:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A file of one kernel `k`, string 0, whose signature is type 0; all members are hexadecimal, bodies end by return.
+    """A file with one kernel, named by string 0, with the signature of type 0; bodies end with a return.
 
-    Constants are payloads without their size.
+    The text fields except `strings` are hexadecimal; constants are payloads without their size.
     """
 
     body: str = ""
@@ -70,7 +70,7 @@ class Kernel:
     tag: int = 0
 
     def function(self) -> bytes:
-        """The record: name, signature, flags, locations, hints, from 13.5 attributes of arguments, and the body."""
+        """The function record: name, signature, flags, locations, hints, from 13.5 on argument attributes, and body."""
         hints = self.hints or ("0B 00" if self.version == "13.5" else "")
         arguments = self.arguments if self.version == "13.5" else ""
         body = bytes.fromhex(self.body + self.end)
@@ -78,7 +78,7 @@ class Kernel:
         return head + number(len(body)) + body
 
     def sections(self) -> list[tuple[int, bytes]]:
-        """Those that the kernel needs, in no special order."""
+        """The sections that the kernel needs."""
         payloads = [bytes.fromhex(constant) for constant in self.constants]
         found = [
             (FUNCTIONS, b"\1" + self.function()),

@@ -1,4 +1,4 @@
-"""Kernels with one operation of Tile IR each, as old as the operation is; what they work on is of version 13.1."""
+"""Kernels with one operation of Tile IR each; all their other operations and types are of version 13.1."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ DEVICES = "tensor_view<128x128xf32, strides=[128,1], #cuda_tile.ptr_attr<multica
 MULTICAST = f"""%tm = make_tensor_view %m, shape = [128, 128], strides = [128, 1] : {DEVICES}
     %pm = make_partition_view %tm : partition_view<tile=(4x2), {DEVICES}>
     """
-WORD_DEVICES = "tensor_view<8xi32, strides=[1], #cuda_tile.ptr_attr<multicast>>"
-WORDS = f"""%mi = ptr_to_ptr %m : tile<ptr<f32, <multicast>>> -> tile<ptr<i32, <multicast>>>
-    %tm = make_tensor_view %mi, shape = [8], strides = [1] : {WORD_DEVICES}
-    %pm = make_partition_view %tm : partition_view<tile=(4), {WORD_DEVICES}>
+INTEGER_DEVICES = "tensor_view<8xi32, strides=[1], #cuda_tile.ptr_attr<multicast>>"
+INTEGER_MULTICAST = f"""%mi = ptr_to_ptr %m : tile<ptr<f32, <multicast>>> -> tile<ptr<i32, <multicast>>>
+    %tm = make_tensor_view %mi, shape = [8], strides = [1] : {INTEGER_DEVICES}
+    %pm = make_partition_view %tm : partition_view<tile=(4), {INTEGER_DEVICES}>
     """
 ACCESSES = (("relaxed device", " inbounds = [true, false]"), ("weak", " token = %t"))
 COUNTERS = f"%ti = make_tensor_view %q, shape = [%n, 64], strides = [%n, 1] : tile<i32> -> {INTEGERS}\n    "
 
-# The body of a kernel by the operation it is for; several where forms differ in more than keywords and flags.
+# Kernel bodies by operation; several if the forms of an operation differ in more than keywords and flags.
 SAMPLES: dict[str, list[str]] = {
     "absf": ["%r = absf %f : tile<4xf32>"],
     "absi": ["%r = absi %i : tile<4xi32>"],
@@ -196,8 +196,8 @@ SAMPLES: dict[str, list[str]] = {
         for order, tail in ACCESSES
     ]
     + [
-        WORDS + "%r, %u = multimem_load_reduce_view_tko weak %pm[%n] : "
-        f"partition_view<tile=(4), {WORD_DEVICES}>, tile<i32> -> tile<4xi32>, token"
+        INTEGER_MULTICAST + "%r, %u = multimem_load_reduce_view_tko weak %pm[%n] : "
+        f"partition_view<tile=(4), {INTEGER_DEVICES}>, tile<i32> -> tile<4xi32>, token"
     ],
     "multimem_reduce_view_tko": [
         MULTICAST + f"%r = multimem_reduce_view_tko relaxed device %pm, %tile[%n, %n]{tail} : "
@@ -237,7 +237,7 @@ SAMPLES: dict[str, list[str]] = {
         "%k = constant <i8: 1> : tile<16xi8>\n    %d = unpack %k : tile<16xi8> -> tile<32xi4>\n"
         "    %r = reduce %d dim=0 identities=[-8 : i4] : tile<32xi4> -> tile<i4>\n"
         "    (%a: tile<i4>, %e: tile<i4>) {\n      yield %a : tile<i4>\n    }",
-        # The highest bit of 64 is set.
+        # The most significant bit of the 64-bit identity is set.
         "%d = constant <f64: 1.0> : tile<4xf64>\n"
         "    %r = reduce %d dim=0 identities=[-1.0 : f64] : tile<4xf64> -> tile<f64>\n"
         "    (%a: tile<f64>, %e: tile<f64>) {\n      %s = addf %a, %e : tile<f64>\n      yield %s : tile<f64>\n    }",
@@ -282,7 +282,7 @@ SAMPLES: dict[str, list[str]] = {
 
 
 def kernel(name: str, body: str) -> str:
-    """The text of a kernel around the operations of a sample."""
+    """The text of a kernel with the operations of a sample."""
     devices = ", %m: tile<ptr<f32, <multicast>>>" if "%m" in body else ""
     arguments = f"%p: tile<ptr<f32>>, %q: tile<ptr<i32>>, %n: tile<i32>, %b: tile<i1>{devices}"
     return f"entry @{name}({arguments}) {{{PRELUDE}    {body}\n    return\n}}\n"
@@ -290,7 +290,7 @@ def kernel(name: str, body: str) -> str:
 
 _SIGNED = "[0.0, -0.5, 1.5, -2.0]"
 _POSITIVE = "[0.5, 1.0, 2.0, 4.0]"
-# Four different numbers of each element type, some at the edge of its range or beyond it.
+# Four different numbers of each element type, some at the limits of its range or outside of it.
 ELEMENTS = {
     "i1": "[true, false, false, true]",
     "i8": "[-128, 127, 0, 200]",
@@ -337,10 +337,10 @@ def _attributed(attribute: str) -> str:
     %k2 = make_partition_view %k1 : partition_view<tile=(4), {view}>"""
 
 
-# The bodies of kernels with each type.
+# Kernel bodies with each type.
 TYPES = [
     *(_constants(element, numbers) for element, numbers in ELEMENTS.items()),
-    # 0x01 alone would be four packed bits, all equal bits are one byte for any number of them.
+    # A splat of i1 is one byte of equal bits for any number of elements; other constants are packed bits.
     "%k0 = constant <i1: [true, false]> : tile<2xi1>\n    %k1 = constant <i1: true> : tile<i1>\n"
     "    %k2 = constant <i1: false> : tile<64xi1>\n    %k3 = constant <i1: [true]> : tile<1xi1>",
     *(_pointers(element) for element in ELEMENTS),

@@ -1,4 +1,4 @@
-"""Makes modules anew, operation by operation, with the builder and the Python values of their members."""
+"""Rebuilds modules, operation by operation, with the builder and the Python values of their fields."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilec.text_input.module import Module
 
 
 def rebuilt(module: Module) -> Module:
-    """A module that says the same, of which nothing but the types and the builtin module was copied."""
+    """An equal module, of which only the types and the attributes of the builtin module are copied."""
     with context(), ir.Location.unknown():
         made = ir.Module.create()
         for name in module.ir.operation.attributes:
@@ -41,7 +41,7 @@ def _rebuild(op: Any, values: dict[ir.Value, ir.Value]) -> None:
 
 
 def _entries(op: Any, fields: tuple[ValueField, ...], of: Callable[[ir.Value], Any]) -> list[Any]:
-    """One entry a field, which are groups where any of them is optional or variadic."""
+    """One entry per field, which are lists if any of the fields is optional or variadic."""
     found = [getattr(op, f"{field.name}_") for field in fields]
     if all(field.arity == ONE for field in fields):
         return [of(value) for value in found]

@@ -33,7 +33,7 @@ def operations(module: Module) -> list[Any]:
 
 
 def other_values(op: Any) -> Iterator[tuple[str, Any]]:
-    """Each attribute of an operation with each value that it may have."""
+    """Each attribute of an operation with each value from its keywords or booleans."""
     for name, field in op.attribute_fields.items():
         if field.keywords:
             yield from ((name, ir.StringAttr.get(keyword)) for keyword in field.keywords)
@@ -46,7 +46,7 @@ def other_values(op: Any) -> Iterator[tuple[str, Any]]:
 
 
 def variants(name: str, text: str) -> Iterator[Module]:
-    """A sample, and the sample with each attribute of its operation changed, where the rules allow that."""
+    """A sample, and the sample with each other attribute value of its operation that is valid."""
     sample = module_of(GLOBALS, text)
     yield sample
     at = next(i for i, op in enumerate(operations(sample)) if op.operation.name == f"cuda_tile.{name}")
@@ -68,7 +68,7 @@ def variants(name: str, text: str) -> Iterator[Module]:
 
 @functools.cache
 def samples() -> list[Module]:
-    """Kernels with each operation, each keyword and flag of it, each type."""
+    """Kernels with each operation, each of its keywords and flags, and each type."""
     each = [
         module for name, bodies in SAMPLES.items() for body in bodies for module in variants(name, kernel("k", body))
     ]
@@ -83,7 +83,7 @@ def writable(module: Module, version: Version) -> bool:
 
 
 def joined(modules: list[Module]) -> Module:
-    """One module with the kernels of several, by number."""
+    """One module with the kernels of several modules, which are renamed to k0, k1, ..."""
     found = module_of(GLOBALS)
     with context(), ir.InsertionPoint(found.ir.body):
         for number, module in enumerate(modules):

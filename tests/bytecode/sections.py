@@ -1,4 +1,4 @@
-"""Takes a file of bytecode apart by the description of the format alone, so that tests can say what each part holds."""
+"""Splits a file of bytecode into its sections and tables, without code of tilec."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ NAMES = {1: "strings", 2: "functions", 3: "debug", 4: "constants", 5: "types", 6
 
 
 def number(data: bytes, at: int) -> tuple[int, int]:
-    """An unsigned LEB128 number and where it ends."""
+    """An unsigned LEB128 number and the offset of its end."""
     value = shift = 0
     while True:
         value |= (data[at] & 0x7F) << shift
@@ -17,7 +17,7 @@ def number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def sections(data: bytes) -> dict[str, bytes]:
-    """The payloads by name, in the order of the file; each starts where its alignment says."""
+    """The payloads by name, in the order of the file; asserts their alignment and padding."""
     found, at = {}, HEADER
     while data[at]:
         kind, (length, at) = data[at], number(data, at + 1)
@@ -33,7 +33,7 @@ def sections(data: bytes) -> dict[str, bytes]:
 
 
 def entries(payload: bytes, width: int) -> list[bytes]:
-    """The entries of a table whose offsets have a width in bytes."""
+    """The entries of a table whose offsets have `width` bytes."""
     count, at = number(payload, 0)
     start = -(-at // width) * width
     assert payload[at:start] == b"\xcb" * (start - at)
@@ -43,7 +43,7 @@ def entries(payload: bytes, width: int) -> list[bytes]:
 
 
 def body(data: bytes) -> bytes:
-    """The operations of the only kernel of a file, which has neither hints nor attributes of arguments."""
+    """The operations of the only kernel of a file; it has neither hints nor argument attributes."""
     payload = sections(data)["functions"]
     count, at = number(payload, 0)
     assert count == 1

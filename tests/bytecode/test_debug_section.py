@@ -1,6 +1,6 @@
-"""The debug section by the byte: what is written, what is read, and what is refused without harm.
+"""The debug section: the bytes that are written and read, and invalid entries.
 
-The bytes follow the specification of Tile IR, "Debug section"; what bad entries mean is what tileirdisasm 13.5.37 says.
+The bytes follow the Tile IR specification, "Debug section"; invalid entries are read as by tileirdisasm 13.5.37.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tilec.errors import InputError
 
 EARLY, LATE = Version(13, 3), Version(13, 5)
 UNKNOWN, UNIT, FILE, BLOCK, LOCATION, SUBPROGRAM, CALL = range(7)
-# Entries of a kernel `kern` in k.py as a file has them; strings are k.py, /src, kern, k.
+# Debug entries of a kernel `kern` in k.py; the strings are NAMES.
 BASE = [
     bytes([FILE, 0, 1]),
     bytes([UNIT, 1]),
@@ -53,7 +53,7 @@ def subprogram() -> DISubprogramAttr:
 
 
 def section(lists: Sequence[Sequence[int]], entries: Sequence[bytes]) -> bytes:
-    """The section that holds lists of numbers over entries."""
+    """A debug section with lists of entry numbers and these entries."""
     starts = [sum(map(len, lists[:at])) for at in range(len(lists))]
     found = varint(len(lists)) + b"\xcb" * 3 + struct.pack(f"<{len(lists)}I", *starts)
     found += varint(sum(map(len, lists)))
@@ -83,14 +83,14 @@ def written(version: Version, entry: ir.Location, *operations: ir.Location) -> b
     return payload
 
 
-def test_a_kernel_with_a_block_and_a_call_by_the_byte() -> None:
+def test_bytes_of_a_kernel_with_a_block_and_a_call_site() -> None:
     scope = subprogram()
     block = DILexicalBlockAttr.get(scope, scope.file, 5, 2)
     here, inner = di_location(scope, "k.py", 3, 1), di_location(block, "k.py", 300, 7)
     payload = written(EARLY, here, ir.Location.callsite(inner, [here]), ir.Location.unknown(), here)
     assert payload == (
-        b"\x01\xcb\xcb\xcb" + b"\x00\x00\x00\x00"  # one list, from 0
-        b"\x04" + b"\xcb" * 7 + struct.pack("<4Q", 4, 7, 0, 4)  # the entry, the call, unknown, the entry's again
+        b"\x01\xcb\xcb\xcb" + b"\x00\x00\x00\x00"  # one list, at offset 0
+        b"\x04" + b"\xcb" * 7 + struct.pack("<4Q", 4, 7, 0, 4)  # the kernel, the call site, unknown, the kernel
         + b"\x07\xcb\xcb\xcb" + struct.pack("<7I", 0, 3, 5, 12, 17, 22, 28)
         + bytes([FILE, 0, 1])
         + bytes([UNIT, 1])
@@ -102,14 +102,14 @@ def test_a_kernel_with_a_block_and_a_call_by_the_byte() -> None:
     )  # fmt: skip
 
 
-def test_a_subprogram_ends_in_flags_from_13_5_on() -> None:
+def test_subprogram_has_flags_since_13_5() -> None:
     here = di_location(subprogram(), "k.py", 3, 1)
     assert bytes([SUBPROGRAM, 1, 3, 2, 3, 2, 4, LOCATION]) in written(Version(13, 4), here)
     assert bytes([SUBPROGRAM, 1, 3, 2, 3, 2, 4, 0, LOCATION]) in written(LATE, here)
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)
-def test_what_is_written_is_read(version: Version) -> None:
+def test_round_trip(version: Version) -> None:
     scope = subprogram()
     inner = DILexicalBlockAttr.get(DILexicalBlockAttr.get(scope, scope.file, 5), scope.file, 6, 2)
     here, there = di_location(scope, "k.py", 3, 1), di_location(inner, "/src", 7, 8)
@@ -117,7 +117,7 @@ def test_what_is_written_is_read(version: Version) -> None:
     assert read(written(version, *locations), count=4, version=version) == locations
 
 
-def test_each_kernel_has_its_list() -> None:
+def test_each_kernel_has_a_list() -> None:
     strings = StringTable()
     writer = DebugSectionWriter(strings, EARLY)
     first, second = (di_location(subprogram(), name, 3, 1) for name in ("a.py", "b.py"))
@@ -131,7 +131,7 @@ def test_each_kernel_has_its_list() -> None:
     assert list(islice(found.function(0), 3)) == [ir.Location.unknown()] * 3
 
 
-def test_places_without_scope_leave_no_section() -> None:
+def test_locations_without_scope_have_no_section() -> None:
     plain = ir.Location.file("k.py", 1, 2)
     writer = DebugSectionWriter(StringTable(), LATE)
     calls = ir.Location.callsite(plain, [plain])
@@ -140,7 +140,7 @@ def test_places_without_scope_leave_no_section() -> None:
     assert writer.payload() is None
 
 
-def test_a_place_without_scope_is_unknown_among_others() -> None:
+def test_location_without_scope_among_others_is_unknown() -> None:
     here = di_location(subprogram(), "k.py", 3, 1)
     plain = ir.Location.file("k.py", 1, 2)
     payload = written(EARLY, here, plain, ir.Location.callsite(plain, [here]))
@@ -148,7 +148,7 @@ def test_a_place_without_scope_is_unknown_among_others() -> None:
     assert read(payload, count=3) == [here, unknown, ir.Location.callsite(unknown, [here])]
 
 
-def test_a_scope_inside_another_location_is_refused_at_its_place() -> None:
+def test_scope_inside_a_named_or_fused_location_is_refused() -> None:
     here, there = (di_location(subprogram(), "k.py", line, 1) for line in (3, 4))
     writer = DebugSectionWriter(StringTable(), EARLY)
     for location, kind in ((ir.Location.name("x", here), "NameLoc"), (ir.Location.fused([here, there]), "FusedLoc")):
@@ -160,34 +160,34 @@ def test_a_scope_inside_another_location_is_refused_at_its_place() -> None:
 UNKNOWN_CASES = {
     "number 0": (BASE, 0),
     "tag 0": ([*BASE, bytes([UNKNOWN])], 5),
-    "a tag that does not exist": ([*BASE, bytes([9])], 5),
+    "unknown tag": ([*BASE, bytes([9])], 5),
 }
 
 
 @pytest.mark.parametrize(("entries", "index"), UNKNOWN_CASES.values(), ids=UNKNOWN_CASES)
-def test_read_as_unknown(entries: list[bytes], index: int) -> None:
+def test_entry_is_read_as_unknown_location(entries: list[bytes], index: int) -> None:
     assert read(section([[4, index]], entries))[1] == ir.Location.unknown()
 
 
-def test_a_call_site_may_be_half_unknown_and_come_before_its_parts() -> None:
+def test_call_site_may_have_unknown_parts_and_precede_its_parts() -> None:
     here, unknown = di_location(subprogram(), "k.py", 3, 1), ir.Location.unknown()
     entries = [*BASE, bytes([CALL, 4, 0]), bytes([CALL, 0, 4]), bytes([CALL, 8, 8]), BASE[3]]
     found = read(section([[4, 5, 6, 7]], entries), count=4)
     assert found[1:] == [ir.Location.callsite(*pair) for pair in ((here, [unknown]), (unknown, [here]), (here, [here]))]
 
 
-def test_more_bytes_and_entries_than_needed_do_no_harm() -> None:
+def test_additional_bytes_and_entries_are_ignored() -> None:
     payload = section([[4, 5, 99]], [*BASE, BASE[3] + b"\x07", b""])
     assert read(payload) == [di_location(subprogram(), "k.py", 3, 1)] * 2
 
 
-# What is wrong with the entry 5, which the operation names.
-REFUSED = {
+# Invalid lists and entries; the location of the operation is number 5 unless its list is invalid.
+INVALID = {
     "no such list": ([[4]], BASE, "expected one of 1 lists of locations, but got number 2"),
     "list too short": ([[4]], BASE, "location 1 is out of bounds: the section has 1"),
     "no such entry": ([[4, 99]], BASE, "debug info index 98 is out of bounds: the table has 4 entries"),
     "empty": ([[4, 5]], [*BASE, b""], "expected a byte, but only 0 bytes are left"),
-    "cut off": ([[4, 5]], [*BASE, bytes([LOCATION, 3])], "expected a number, but only 0 bytes are left"),
+    "truncated": ([[4, 5]], [*BASE, bytes([LOCATION, 3])], "expected a number, but only 0 bytes are left"),
     "no scope": ([[4, 5]], [*BASE, bytes([LOCATION, 0, 0, 1, 1])], "expected a subprogram or a lexical block"),
     "scope is a file": ([[4, 5]], [*BASE, bytes([LOCATION, 1, 0, 1, 1])], "lexical block, but debug info 1 is a file"),
     "scope is a location": ([[4, 5]], [*BASE, bytes([LOCATION, 4, 0, 1, 1])], "but debug info 4 is a location"),
@@ -195,7 +195,7 @@ REFUSED = {
     "location is a scope": ([[4, 3]], BASE, "expected a location, but debug info 3 is a subprogram"),
     "callee is itself": ([[4, 5]], [*BASE, bytes([CALL, 5, 4])], "debug info 5 is a part of itself"),
     "caller is itself": ([[4, 5]], [*BASE, bytes([CALL, 4, 5])], "debug info 5 is a part of itself"),
-    "longer circle": (
+    "cycle of two": (
         [[4, 5]],
         [*BASE, bytes([CALL, 6, 4]), bytes([CALL, 4, 5])],
         "debug info 5 is a part of itself",
@@ -220,14 +220,14 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("lists", "entries", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused(lists: list[list[int]], entries: list[bytes], message: str) -> None:
+@pytest.mark.parametrize(("lists", "entries", "message"), INVALID.values(), ids=INVALID)
+def test_invalid_section_is_refused(lists: list[list[int]], entries: list[bytes], message: str) -> None:
     with pytest.raises(Malformed) as caught:
         read(section(lists, entries), number=2 if "number 2" in message else 1)
     assert message in caught.value.message
 
 
-def test_flags_of_a_subprogram_are_needed_and_mean_nothing_yet() -> None:
+def test_flags_of_a_subprogram_must_be_zero_since_13_5() -> None:
     def late(flags: bytes) -> bytes:
         return section([[4]], [*BASE[:2], BASE[2] + flags, BASE[3]])
 
@@ -237,20 +237,20 @@ def test_flags_of_a_subprogram_are_needed_and_mean_nothing_yet() -> None:
             read(late(flags), count=1, version=LATE)
 
 
-def test_lines_have_32_bits() -> None:
+def test_lines_are_truncated_to_32_bits() -> None:
     entry = bytes([LOCATION, 3, 0]) + varint((1 << 40) + 7) + b"\x01"
     assert read(section([[4, 5]], [*BASE, entry]))[1] == di_location(subprogram(), "k.py", 7, 1)
 
 
-def test_locations_that_double_with_each_entry_take_no_time() -> None:
-    # Forty call sites, each of the one before at the one before, would be 2^40 locations.
+def test_exponentially_shared_locations_are_refused() -> None:
+    # 40 call sites whose callee and caller are both the previous one expand to 2^40 locations.
     calls = [bytes([CALL, number, number]) for number in range(4, 44)]
     with pytest.raises(Malformed, match=f"more than {NESTING_LIMIT} locations and blocks"):
         read(section([[4, 44]], [*BASE, *calls]))
 
 
 @pytest.mark.parametrize("tag", [CALL, BLOCK])
-def test_a_deep_nest_is_refused_and_a_hundred_calls_are_not(tag: int) -> None:
+def test_deep_nesting_is_refused_and_100_levels_are_accepted(tag: int) -> None:
     def nest(depth: int) -> bytes:
         if tag == CALL:
             inner = [bytes([CALL]) + varint(4 + at) + b"\x04" for at in range(depth)]
@@ -265,6 +265,6 @@ def test_a_deep_nest_is_refused_and_a_hundred_calls_are_not(tag: int) -> None:
 
 
 @pytest.mark.parametrize("size", range(len(section([[4, 4]], BASE))))
-def test_a_section_that_is_cut_off_is_malformed(size: int) -> None:
+def test_truncated_section_is_malformed(size: int) -> None:
     with pytest.raises(Malformed):
         read(section([[4, 4]], BASE)[:size])

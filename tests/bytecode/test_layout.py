@@ -1,4 +1,4 @@
-"""The layout that the classes give is the one of the published table of operations, in every version."""
+"""The bytecode layout of the operation classes is that of operations.json, in every version."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tilec.dialect.mlir import context
 from tilec.dialect.operation import OPERATIONS, SPELLED
 
 TABLE = json.loads((Path(__file__).parents[1] / "operations.json").read_text())
-# These are written in sections of their own, not as operations.
+# These are not encoded as operations, but in their own sections.
 SECTIONS = ("module", "entry", "global")
-OPERATIONS_WITH_CODE = [entry for entry in TABLE["ops"] if entry["name"] not in SECTIONS]
+OPERATIONS_WITH_OPCODE = [entry for entry in TABLE["ops"] if entry["name"] not in SECTIONS]
 
 
 def version_of(text: str) -> Version:
@@ -28,7 +28,7 @@ def members(entries: list[dict[str, Any]], version: Version, since: Version) -> 
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)
-@pytest.mark.parametrize("entry", OPERATIONS_WITH_CODE, ids=lambda entry: entry["name"])
+@pytest.mark.parametrize("entry", OPERATIONS_WITH_OPCODE, ids=lambda entry: entry["name"])
 def test_layout(entry: dict[str, Any], version: Version) -> None:
     context()
     found = layout(OPERATIONS[SPELLED[f"cuda_tile.{entry['name']}"]], version)
@@ -43,7 +43,7 @@ def test_layout(entry: dict[str, Any], version: Version) -> None:
     assert found.regions == entry["regions"]
 
 
-def test_every_operation_with_a_code_is_in_the_table() -> None:
+def test_operations_with_an_opcode_are_those_of_the_table() -> None:
     context()
     coded = {cls.spelled_name.removeprefix("cuda_tile.") for cls in OPERATIONS.values() if cls.opcode is not None}
     assert coded == {entry["name"] for entry in TABLE["ops"]} - {"module"}

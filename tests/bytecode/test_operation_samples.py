@@ -1,4 +1,4 @@
-"""The samples of operations have each keyword, flag and type of the published table."""
+"""The samples of operations cover each keyword, flag and type of operations.json."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from version_needs import TABLE
 from tilec.dialect.bytecode.version import NEWEST, VERSIONS, Version
 from tilec.dialect.fields import OPTIONAL
 
-# The words of the types that are younger than 13.1, and of some that are not.
-TYPE_WORDS = {
+# Spellings of types by the version that introduced them.
+TYPE_SPELLINGS = {
     "13.1": ["bf16", "tf32", "f8E4M3FN", "f8E5M2", "neg_zero", "pos_inf", "neg_inf", "dim_map", "ptr<i1>"],
     "13.2": ["f8E8M0FNU"],
     "13.3": ["f4E2M1FN", "xi4>", "strided_view", "gather_scatter_view"],
@@ -22,7 +22,7 @@ TYPE_WORDS = {
 
 
 def values_of(op: Any) -> Iterator[tuple[str, str]]:
-    """Each attribute and optional operand of an operation with its keyword, or with whether it is there."""
+    """Each attribute and optional operand of an operation with its keyword, or with "present" or "absent"."""
     for name, field in op.attribute_fields.items():
         stored = op.attributes[name] if name in op.attributes else None
         if field.keywords and stored is not None:
@@ -34,7 +34,7 @@ def values_of(op: Any) -> Iterator[tuple[str, str]]:
             yield field.name, "absent" if getattr(op, f"{field.name}_") is None else "present"
 
 
-def test_the_samples_have_each_keyword_and_flag_of_the_table() -> None:
+def test_samples_have_each_keyword_and_flag_of_the_table() -> None:
     assert all(writable(module, NEWEST) for module in samples())
     found: dict[str, set[tuple[str, str]]] = {}
     for module in samples():
@@ -54,13 +54,13 @@ def test_the_samples_have_each_keyword_and_flag_of_the_table() -> None:
             for attribute in entry["attrs"]
             if attribute["encoding"] == f"enum:{enumeration}" and entry["name"] != "global"
         }
-        written = {word for name, member in members for attribute, word in found[name] if attribute == member}
-        assert not members or set(keywords) <= written, enumeration
+        covered = {keyword for name, member in members for attribute, keyword in found[name] if attribute == member}
+        assert not members or set(keywords) <= covered, enumeration
 
 
-def test_the_samples_have_each_type_of_the_version() -> None:
+def test_samples_have_each_type_of_the_version() -> None:
     for version in VERSIONS:
         text = "".join(module.to_text() for module in samples() if writable(module, version))
-        for since, words in TYPE_WORDS.items():
-            for word in words:
-                assert (word in text) == (Version.parse(since) <= version), (version, word)
+        for since, spellings in TYPE_SPELLINGS.items():
+            for spelling in spellings:
+                assert (spelling in text) == (Version.parse(since) <= version), (version, spelling)

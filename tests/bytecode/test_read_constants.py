@@ -1,4 +1,4 @@
-"""Constant elements out of the bytes of their table."""
+"""Constants are read from the bytes of their table."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def constant(payload: str, element: str, extent: int | None) -> Kernel:
         ("00 00 80 3F", "f32", 2, "1.0"),
         ("01 00 C0 7F", "f32", None, "0x7FC00001"),
         ("00 00 00 00 00 00 F0 3F", "f64", None, "1.0"),
-        # 19 bits in three bytes: sign, eight of exponent, ten of fraction; what is above them means nothing.
+        # 19 bits in three bytes: sign, 8 exponent bits, 10 fraction bits; the upper bits are ignored.
         ("00 FC 01", "tf32", None, "1.0"),
         ("00 FC F9", "tf32", None, "1.0"),
         ("00 FC 01 00 00 02", "tf32", 2, "[1.0, 2.0]"),
@@ -48,10 +48,10 @@ def constant(payload: str, element: str, extent: int | None) -> Kernel:
         ("3C", "f8E5M2", None, "1.0"),
         ("7F", "f8E8M0FNU", None, "1.0"),
         ("80", "f8E8M0FNU", None, "2.0"),
-        # A byte an element, of which the lower half counts.
+        # One byte per element, of which the upper half is ignored.
         ("02 04", "f4E2M1FN", 2, "[1.0, 2.0]"),
         ("F2 34", "f4E2M1FN", 2, "[1.0, 2.0]"),
-        # i1: one byte 00 or FF for all, else eight a byte from the lowest bit on.
+        # i1: one byte 00 or FF for a splat, else eight elements per byte, least significant bit first.
         ("00", "i1", 8, "false"),
         ("FF", "i1", 4, "true"),
         ("05", "i1", 4, "[true, false, true, false]"),
@@ -83,13 +83,13 @@ def test_elements(payload: str, element: str, extent: int | None, literal: str) 
         ),
     ],
 )
-def test_any_other_size_is_refused(payload: str, element: str, extent: int | None, message: str) -> None:
+def test_invalid_size_is_refused(payload: str, element: str, extent: int | None, message: str) -> None:
     with pytest.raises(InputError, match=rf"byte \d+ \(constants section\): {message}") as caught:
         Module.parse(constant(payload, element, extent).bytes(), "k.tileirbc")
     assert str(caught.value.location) == "k.tileirbc:@k:1"
 
 
-def test_a_splat_of_many_elements_stays_one() -> None:
+def test_splat_is_not_expanded() -> None:
     data = constant("00 00 80 3F", "f32", 1 << 24).bytes()
     tracemalloc.start()
     module = Module.parse(data)
@@ -99,7 +99,7 @@ def test_a_splat_of_many_elements_stays_one() -> None:
     assert peak < 4 << 20
 
 
-def test_what_elements_are_depends_on_who_asks() -> None:
+def test_two_types_may_share_the_bytes_of_a_constant() -> None:
     types = (NO_ARGUMENTS, "03", "0D 01 00", "07", "0D 03 00")
     kernel = Kernel("10 02 00 10 04 00", types, constants=("00 00 80 3F",))
     text = "entry @k() { %0 = constant <i32: 1065353216> : tile<i32> %1 = constant <f32: 1.0> : tile<f32> }"

@@ -1,4 +1,4 @@
-"""Invalid Tile IR bytecode is refused at its byte, in its section, and within a kernel at its operation."""
+"""Errors in bytecode have the byte offset and section, and within a kernel the operation."""
 
 from __future__ import annotations
 
@@ -91,11 +91,11 @@ def refused(data: bytes) -> str:
         ),
     ],
 )
-def test_of_the_file(data: str, byte: int, section: str, message: str) -> None:
+def test_invalid_header_or_section(data: str, byte: int, section: str, message: str) -> None:
     assert refused(bytes.fromhex(data)).startswith(f": error: byte {byte} ({section}): {message}")
 
 
-def test_a_file_needs_functions() -> None:
+def test_functions_section_is_required() -> None:
     assert "the file has no functions section, which it needs" in refused(file("13.1", [(STRINGS, table([], 4))]))
 
 
@@ -109,7 +109,7 @@ def test_a_file_needs_functions() -> None:
         ("01 01 00 02 00 00", 17, "expected a name, but got an empty string"),
     ],
 )
-def test_of_records(functions: str, byte: int, message: str) -> None:
+def test_invalid_function_record(functions: str, byte: int, message: str) -> None:
     sections = [(FUNCTIONS, bytes.fromhex(functions)), (STRINGS, table([b"k", b""], 4))]
     assert refused(file("13.1", sections)) == f": error: byte {byte} (functions section): {message}"
 
@@ -147,24 +147,24 @@ def test_of_records(functions: str, byte: int, message: str) -> None:
         ),
     ],
 )
-def test_of_a_kernel(kernel: Kernel, byte: int, message: str) -> None:
+def test_invalid_kernel(kernel: Kernel, byte: int, message: str) -> None:
     assert refused(kernel.bytes()) == f":@k: error: byte {byte} (functions section): {message}"
 
 
-def test_names_are_taken_once() -> None:
+def test_duplicate_kernel_name_is_refused() -> None:
     kernel = Kernel()
     record = kernel.function()
     twice = [(FUNCTIONS, b"\2" + record + record), *kernel.sections()[1:]]
     assert refused(file("13.1", twice)) == ": error: byte 25 (functions section): the name 'k' is taken already"
 
 
-def test_a_global_and_a_kernel_share_names() -> None:
+def test_global_with_the_name_of_a_kernel_is_refused() -> None:
     types = (NO_ARGUMENTS, "03", "0D 01 01 01 00 00 00 00 00 00 00")
     kernel = Kernel(types=types, constants=("00 00 00 00",), globals="01 00 02 00 00")
     assert "(functions section): the name 'k' is taken already" in refused(kernel.bytes())
 
 
-def test_a_global_that_no_version_has() -> None:
+def test_invalid_global() -> None:
     types = (NO_ARGUMENTS, "03", "0D 01 01 01 00 00 00 00 00 00 00")
     kernel = Kernel(types=types, strings=("k", "g"), constants=("00 00 00 00",), version="13.3")
     assert "invalid number 2 for 'symbol_visibility', expected one of 0 to 1" in refused(
@@ -315,9 +315,9 @@ def test_a_global_that_no_version_has() -> None:
         ),
     ],
 )
-def test_of_operations(kernel: Kernel, number: int, operation: str, byte: int, message: str) -> None:
-    place, named = f":@k:{number}" if number else ":@k", f"'{operation}': " if operation else ""
-    assert refused(kernel.bytes()) == f"{place}: error: {named}byte {byte} (functions section): {message}"
+def test_invalid_operation(kernel: Kernel, number: int, operation: str, byte: int, message: str) -> None:
+    location, prefix = f":@k:{number}" if number else ":@k", f"'{operation}': " if operation else ""
+    assert refused(kernel.bytes()) == f"{location}: error: {prefix}byte {byte} (functions section): {message}"
 
 
 POINTER = ("10 01 03 00", "07", "0C 01", "0D 02 00", "03", "04", "0D 01 00", "11", "00")
@@ -340,13 +340,13 @@ POINTER = ("10 01 03 00", "07", "0C 01", "0D 02 00", "03", "04", "0D 01 00", "11
         ("01 00 0A 01 00 " + "06 01 " * 40, "attributes are nested more than 32 deep"),
     ],
 )
-def test_of_attributes(hints: str, message: str) -> None:
+def test_invalid_attribute(hints: str, message: str) -> None:
     kernel = Kernel(f"3D 06 07 02 00 {hints} 00", POINTER, ("k", "", "k\0"))
     found = refused(kernel.bytes())
     assert found.startswith(":@k:1: error: 'load_ptr_tko': byte ") and found.endswith(f"(functions section): {message}")
 
 
-def test_what_breaks_a_rule_is_told_of_at_its_operation() -> None:
+def test_verification_error_has_the_location_of_the_operation() -> None:
     kernel = Kernel("01 02 00 03 03 00 00 01", (*INTEGER, "0D 01 01 02 00 00 00 00 00 00 00"))
     with pytest.raises(VerificationError) as caught:
         Module.parse(kernel.bytes(), "k.tileirbc")
@@ -356,7 +356,7 @@ def test_what_breaks_a_rule_is_told_of_at_its_operation() -> None:
     )
 
 
-def test_a_type_is_refused_at_its_own_byte() -> None:
+def test_invalid_type_is_refused_at_its_byte() -> None:
     data = Kernel("01 03 00", (*INTEGER, "0D 01 01 03 00 00 00 00 00 00 00")).bytes()
     at = data.index(bytes.fromhex("0D 01 01 03"))
     assert refused(data) == (
@@ -373,17 +373,17 @@ def test_regions_may_nest_500_deep() -> None:
 
 
 def nested(depth: int) -> Kernel:
-    """Loops within each other: no results, operands or arguments; two operations each, the second a continue."""
+    """Nested loops without results, operands and arguments; each has two operations, the second one a continue."""
     body = "41 00 00 01 01 00 02 " * depth + "11 00 00 " * depth
     return Kernel(body.replace("02 11", "01 11", 1))
 
 
-def test_a_string_is_utf8() -> None:
+def test_string_must_be_utf8() -> None:
     data = Kernel(strings=("k\u00e9",)).bytes().replace("k\u00e9".encode(), b"k\xff\xfe")
     assert refused(data) == ": error: byte 17 (functions section): expected UTF-8 in string 0, but byte 1 of it is none"
 
 
-def test_a_string_lies_in_its_table() -> None:
+def test_string_outside_its_table_is_refused() -> None:
     data = Kernel(strings=("k", "abc")).bytes()
     at = data.index(b"kabc")
     damaged = data[: at - 4] + (99).to_bytes(4, "little") + data[at:]
@@ -392,8 +392,8 @@ def test_a_string_lies_in_its_table() -> None:
     )
 
 
-def test_entries_that_overlap_take_bounded_time() -> None:
-    # Every second type is the same long list of arguments, which each operation in turn asks for.
+def test_overlapping_types_are_bounded() -> None:
+    # Every second type is the same long list of arguments, and each operation uses another one.
     long = bytes.fromhex("10 A0 8D 06") + b"\1" * 100_000 + b"\0"
     kernel = Kernel("".join(f"01 {2 * at + 3:02X} 00 " for at in range(15)))
     offsets = [0, 4, 7, *[8, 8 + len(long)] * 15]
@@ -404,7 +404,7 @@ def test_entries_that_overlap_take_bounded_time() -> None:
     )
 
 
-def test_the_constants_of_a_file_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_total_size_of_constants_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["tilec.dialect.bytecode.constant_reader"], "_MOST_BYTES", 10)
     types = (NO_ARGUMENTS, "03", "0D 01 00", "07", "0D 03 00", "0D 01 01 01 00 00 00 00 00 00 00")
     kernel = Kernel("10 02 00 10 02 00 10 04 00 10 05 00", types, constants=("00 00 80 3F",))
@@ -413,8 +413,8 @@ def test_the_constants_of_a_file_are_bounded(monkeypatch: pytest.MonkeyPatch) ->
     )
 
 
-def test_numbers_of_many_bytes_are_read() -> None:
+def test_numbers_of_two_bytes() -> None:
     assert number(300) == b"\xac\x02"
-    lines = "01 02 00 " * 300
-    text = Module.parse(Kernel(f"{lines} 01 02 AC 02", INTEGER).bytes()).to_text()
+    operations = "01 02 00 " * 300
+    text = Module.parse(Kernel(f"{operations} 01 02 AC 02", INTEGER).bytes()).to_text()
     assert text.count("absi") == 301

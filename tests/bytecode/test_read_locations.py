@@ -1,4 +1,4 @@
-"""Locations of the operations of a file: from its debug section, else the number of the operation in its kernel."""
+"""Locations of operations are those of the debug section, or else the number of the operation in its kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INTEGER = ("10 01 02 00", "03", "0D 01 00")
 LOOP = "29 00 03 00 00 00 01  01 01 02 01 11 00 00"
 
 
-def places(kernel: Kernel) -> list[str]:
+def locations(kernel: Kernel) -> list[str]:
     found: list[str] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
@@ -30,7 +30,7 @@ def places(kernel: Kernel) -> list[str]:
 def test_operations_are_numbered_in_their_kernel() -> None:
     # The module, the kernel, absi, for, continue, return.
     kernel = Kernel(f"01 02 00 {LOOP}", INTEGER)
-    assert places(kernel) == ['"k.tileirbc":0:0', *[f'"k.tileirbc:@k":{number}:0' for number in range(5)]]
+    assert locations(kernel) == ['"k.tileirbc":0:0', *[f'"k.tileirbc:@k":{number}:0' for number in range(5)]]
 
 
 def test_arguments_have_the_location_of_their_kernel_or_loop() -> None:
@@ -41,16 +41,14 @@ def test_arguments_have_the_location_of_their_kernel_or_loop() -> None:
     assert str(loop.body.blocks[0].arguments[0].location) == 'loc("k.tileirbc:@k":1:0)'
 
 
-def test_a_global_is_at_its_name() -> None:
+def test_location_of_a_global_is_its_name() -> None:
     types = ("10 00 00", "03", "0D 01 01 01 00 00 00 00 00 00 00")
     kernel = Kernel(types=types, strings=("k", "g"), constants=("00 00 00 00",), globals="01 01 02 00 00")
-    assert places(kernel)[1] == '"k.tileirbc:@g":0:0'
+    assert locations(kernel)[1] == '"k.tileirbc:@g":0:0'
 
 
-# One list, from index 0; three indices: of the kernel, of absi, none of return; two entries.
 # 1: file "a.py" in "/d"; 2: its compile unit; 3: a subprogram; 4: a location in it, line 7, column 9.
-PLACE = "04 03 01 07 09"
-ENTRIES = ["02 01 02", "01 01", "05 01 05 00 00 02 05", PLACE]
+ENTRIES = ["02 01 02", "01 01", "05 01 05 00 00 02 05", "04 03 01 07 09"]
 
 
 def debug(indices: list[int]) -> str:
@@ -67,19 +65,19 @@ def debug(indices: list[int]) -> str:
 
 def test_locations_of_the_debug_section() -> None:
     kernel = Kernel("01 02 00", INTEGER, ("k", "a.py", "/d"), debug=debug([4, 4, 0]), locations=1)
-    _, entry, absi, ret = places(kernel)
+    _, entry, absi, ret = locations(kernel)
     assert '"a.py":7:9' in entry and entry == absi
     # Without an entry in the debug section, the location is the number of the operation.
     assert ret == '"k.tileirbc:@k":2:0'
 
 
-def test_a_kernel_without_a_list_has_numbers() -> None:
+def test_kernel_without_debug_info_has_numbers() -> None:
     kernel = Kernel("01 02 00", INTEGER, ("k", "a.py", "/d"), debug=debug([4, 4, 0]))
-    assert places(kernel)[1:] == [f'"k.tileirbc:@k":{number}:0' for number in range(3)]
+    assert locations(kernel)[1:] == [f'"k.tileirbc:@k":{number}:0' for number in range(3)]
 
 
 @pytest.mark.parametrize(
-    ("kernel", "place", "message"),
+    ("kernel", "location", "message"),
     [
         (
             Kernel("01 02 00", INTEGER, ("k", "a.py", "/d"), debug=debug([4, 4]), locations=1),
@@ -104,10 +102,10 @@ def test_a_kernel_without_a_list_has_numbers() -> None:
         (Kernel("", INTEGER, debug="7F"), "", "expected 127 lists of locations, but only 0 bytes are left"),
     ],
 )
-def test_an_invalid_location_is_reported_for_its_user(kernel: Kernel, place: str, message: str) -> None:
+def test_invalid_location_is_reported_for_its_user(kernel: Kernel, location: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         Module.parse(kernel.bytes(), "k.tileirbc")
-    assert str(caught.value).startswith(f"k.tileirbc{place}: error: ")
+    assert str(caught.value).startswith(f"k.tileirbc{location}: error: ")
     assert "(debug section)" in caught.value.message and message in caught.value.message
 
 

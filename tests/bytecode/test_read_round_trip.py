@@ -22,7 +22,7 @@ from vector_module import case_of  # noqa: E402
 FILES = sorted((TESTS / "dialect" / "assembly").glob("*.mlir"))
 NAMES = [str(version) for version in VERSIONS]
 VECTORS = sorted((TESTS / "semantics" / "vectors").glob("*.json"))
-# Neighbours differ in numbers only.
+# Every STEP-th vector is read, because adjacent vectors often differ only in their numbers.
 STEP = 4
 
 
@@ -62,7 +62,7 @@ def oldest(module: Module) -> tuple[str, bytes]:
 
 
 def some(vectors: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The first of each operation and its attributes, and some others."""
+    """The first vector with each operation and attributes, and every STEP-th vector."""
     known = set()
     for index, vector in enumerate(vectors):
         kind = (vector.get("operation", vector.get("case")), str(vector.get("attributes")))
@@ -77,7 +77,7 @@ def test_vectors(path: Path) -> None:
         module = Module(case_of(vector).module)
         attributes = module.ir.operation.attributes
         with context():
-            # The module name of NVIDIA's tools and of the reader: the file has none.
+            # The module name that NVIDIA's tools and the reader use, because files have none.
             attributes["sym_name"] = ir.StringAttr.get("kernels")
         if "cuda_tile.producer" in attributes:
             del attributes["cuda_tile.producer"]

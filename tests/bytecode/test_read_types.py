@@ -1,4 +1,4 @@
-"""Types from the entries of their table, and invalid entries."""
+"""Types are read from the entries of their table; invalid entries are refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read(version: str, *types: str) -> str:
         return spell(reader.read(Cursor(b"\0", 1000, "functions section")))
 
 
-# By their tags from 0 on.
+# Indexed by tag.
 NUMBERS = ("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "tf32", "f64", "f8E4M3FN", "f8E5M2")
 
 
@@ -68,7 +68,7 @@ def test_types(version: str, type: str, spelled: str) -> None:
     assert read(version, type, FLOAT, view) == spelled
 
 
-def test_a_function_lists_its_arguments_and_results() -> None:
+def test_function_type() -> None:
     assert read("13.1", "10 02 01 02 01 01", FLOAT, "0D 01 00") == ("(f32, !cuda_tile.tile<array<i64>, f32>) -> f32")
 
 
@@ -125,17 +125,17 @@ def test_a_function_lists_its_arguments_and_results() -> None:
         ),
     ],
 )
-def test_refusals(version: str, types: tuple[str, ...], message: str) -> None:
+def test_invalid_type_is_refused(version: str, types: tuple[str, ...], message: str) -> None:
     with pytest.raises(Malformed) as caught:
         read(version, *types)
     assert caught.value.message == message
 
 
-def test_an_unused_entry_may_be_invalid() -> None:
+def test_unused_entry_may_be_invalid() -> None:
     assert read("13.1", FLOAT, "FF", "0D 02 00") == "f32"
 
 
-def test_a_tile_of_very_many_dimensions_is_refused_at_once() -> None:
+def test_tile_of_200000_dimensions_is_refused() -> None:
     extents = (1 << 62).to_bytes(8, "little").hex() * 200_000
     count = "C0 9A 0C"
     with pytest.raises(Malformed, match="tile would exceed the maximum of 16777216 elements"):

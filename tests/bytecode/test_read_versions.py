@@ -1,7 +1,7 @@
 """Members newer than the version of the file are refused, naming the version that introduced them.
 
-The numbers and versions of operations are those of the published table, all others those of the specification. What
-had no place in older files (flags and attributes that operations got later) is in test_read_operations.py.
+Opcodes and versions of operations are those of operations.json, all others those of the specification. Tests of members
+that operations got later are in test_read_operations.py.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def refusal(kernel: Kernel) -> str:
     [(name, version) for name, since in SINCE.items() for version in VERSIONS if version < since],
     ids=str,
 )
-def test_an_operation_is_refused_in_files_older_than_itself(name: str, version: Version) -> None:
+def test_operation_is_refused_in_older_files(name: str, version: Version) -> None:
     opcode = ENTRIES[name]["opcode"]
     low, high = opcode & 0x7F, opcode >> 7
     number = f"{low:02X}" if not high else f"{low | 0x80:02X} {high & 0x7F | 0x80:02X} {high >> 7:02X}"
@@ -46,13 +46,13 @@ def test_an_operation_is_refused_in_files_older_than_itself(name: str, version: 
     )
 
 
-def test_there_are_younger_operations_of_every_version() -> None:
+def test_every_version_introduces_operations() -> None:
     assert {str(since) for since in SINCE.values()} == set(NAMES)
 
 
 VIEW_TAIL = f"{SHAPE} 02 01"
-# By the name: the first version, and entries of the table of types, of which the first is used.
-YOUNGER_TYPES: dict[str, tuple[str, tuple[str, ...]]] = {
+# By name: the first version, and entries of the table of types, the first of which has the type.
+NEWER_TYPES: dict[str, tuple[str, tuple[str, ...]]] = {
     "f8E8M0FNU": ("13.2", ("12",)),
     "f4E2M1FN": ("13.3", ("13",)),
     "i4": ("13.3", ("16",)),
@@ -63,10 +63,10 @@ YOUNGER_TYPES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(
-    ("name", "version"), [(name, version) for name, (since, _) in YOUNGER_TYPES.items() for version in older(since)]
+    ("name", "version"), [(name, version) for name, (since, _) in NEWER_TYPES.items() for version in older(since)]
 )
-def test_a_type_is_refused_in_files_older_than_itself(name: str, version: str) -> None:
-    since, entries = YOUNGER_TYPES[name]
+def test_type_is_refused_in_older_files(name: str, version: str) -> None:
+    since, entries = NEWER_TYPES[name]
     with pytest.raises(Malformed) as caught:
         read_type(version, *entries)
     assert caught.value.message == f"type {name} needs Tile IR {since} or newer, but the file is of {version}"
@@ -75,7 +75,7 @@ def test_a_type_is_refused_in_files_older_than_itself(name: str, version: str) -
 
 @pytest.mark.parametrize(("number", "keyword"), [("01", "unicast"), ("02", "multicast")])
 @pytest.mark.parametrize("type", ["0C 01 01", f"0E 01 {TENSOR}"], ids=["ptr", "tensor_view"])
-def test_addresses_of_several_devices_came_with_13_5(type: str, number: str, keyword: str) -> None:
+def test_unicast_and_multicast_are_refused_before_13_5(type: str, number: str, keyword: str) -> None:
     with pytest.raises(Malformed) as caught:
         read_type("13.4", f"{type} {number}", FLOAT)
     assert caught.value.message == (f"pointer attribute {keyword} needs Tile IR 13.5 or newer, but the file is of 13.4")
@@ -84,8 +84,8 @@ def test_addresses_of_several_devices_came_with_13_5(type: str, number: str, key
 
 
 @pytest.mark.parametrize("version", older("13.4"))
-def test_types_had_no_pointer_attributes_before_13_4(version: str) -> None:
-    # What is a bit that announces an attribute from 13.4 on is the type of the elements before: type 1.
+def test_pointer_attributes_are_refused_before_13_4(version: str) -> None:
+    # The byte that is a flag for an attribute from 13.4 on is the element type, type 1, in older files.
     assert read_type(version, "0C 01", FLOAT) == "ptr<f32>"
     with pytest.raises(Malformed, match="2 bytes are left over after type ptr"):
         read_type(version, "0C 01 01 00", FLOAT)
@@ -97,7 +97,7 @@ ROUNDING = {
     for attribute in entry["attrs"]
     if attribute["encoding"] == "enum:RoundingMode"
 }
-# Where the rounding mode stands: types and flags in the bytes before it, and the first version that has it.
+# The bytes before the rounding mode (types and flags), and the first version that has a rounding mode.
 BEFORE_ROUNDING = {
     **dict.fromkeys(("addf", "divf", "fma", "mulf", "sqrt", "subf"), ("02 00", "13.1")),
     "divi": ("02 00", "13.1"),
@@ -109,7 +109,7 @@ BEFORE_ROUNDING = {
 }
 
 
-def test_every_rounding_mode_is_looked_at() -> None:
+def test_all_operations_with_a_rounding_mode_are_covered() -> None:
     assert set(ROUNDING) == set(BEFORE_ROUNDING)
 
 
@@ -117,7 +117,7 @@ def test_every_rounding_mode_is_looked_at() -> None:
     ("name", "version"),
     [(name, version) for name, (_, first) in BEFORE_ROUNDING.items() for version in NAMES[:3] if version >= first],
 )
-def test_rounding_to_nearest_away_came_with_13_4(name: str, version: str) -> None:
+def test_nearest_away_is_refused_before_13_4(name: str, version: str) -> None:
     before = BEFORE_ROUNDING[name][0]
     kernel = Kernel(f"{ENTRIES[name]['opcode']:02X} {before} 07 00 00 00", FLOAT_TILE, version=version)
     assert refusal(kernel).endswith(
@@ -126,7 +126,7 @@ def test_rounding_to_nearest_away_came_with_13_4(name: str, version: str) -> Non
 
 
 @pytest.mark.parametrize("version", older("13.5"))
-def test_the_preview_came_with_13_5(version: str) -> None:
+def test_preview_tag_is_refused_before_13_5(version: str) -> None:
     assert refusal(Kernel(version=version, tag=1)) == (
         "k.tileirbc: error: byte 10 (header): only files of 13.5 may hold preview content,"
         f" but this one is of {version}"

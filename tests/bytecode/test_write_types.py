@@ -1,4 +1,4 @@
-"""Each type as its tag and its fields, in each version in which they differ."""
+"""Types are written as tags and fields, in each version in which the encoding differs."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ NUMBERS = {
     "f8E8M0FNU": "12",
     "f4E2M1FN": "13",
     "i4": "16",
-    # The only tag of two bytes: 130.
+    # Tag 130, the only one with two bytes.
     "f8E5M3FNU": "82 01",
 }
 DYNAMIC = "00 00 00 00 00 00 00 80"
 
 
 def table(version: str, type: ir.Type) -> list[str]:
-    """The entries of a table for a type, the last of which is the type itself."""
+    """The entries of the table after a type is added; the last entry is the type itself."""
     types = TypeTable(VersionGate(Version.parse(version)))
     assert types.index(type) == types.index(type)
     return [entry.hex(" ").upper() for entry in entries(bytes(types.payload()), 4)]
@@ -70,12 +70,12 @@ def test_numbers(name: str) -> None:
     assert table("13.5", ir.Type.parse(name)) == [NUMBERS[name]]
 
 
-def test_a_tile_comes_after_its_element() -> None:
+def test_tile_is_after_its_element_type() -> None:
     tile = TileType.get([4, 2], f32())
     assert table("13.1", tile) == ["07", "0D 00 02 04 00 00 00 00 00 00 00 02 00 00 00 00 00 00 00"]
 
 
-def test_a_scalar_has_no_extents() -> None:
+def test_scalar_has_no_extents() -> None:
     assert table("13.1", TileType.get([], f32())) == ["07", "0D 00 00"]
 
 
@@ -90,7 +90,7 @@ def test_token_and_function() -> None:
     [
         ("13.1", None, "0C 00"),
         ("13.3", None, "0C 00"),
-        # From 13.4 on options come first; bit 0 says that an attribute follows.
+        # From 13.4 on, options come first; bit 0 is set if an attribute follows.
         ("13.4", None, "0C 00 00"),
         ("13.4", "none", "0C 01 00 00"),
         ("13.5", "unicast", "0C 01 00 01"),
@@ -116,7 +116,7 @@ def test_tensor_views(version: str, attribute: str | None, expected: str) -> Non
     assert table(version, tensor(attribute)) == ["07", expected]
 
 
-def test_a_tensor_view_of_rank_0() -> None:
+def test_tensor_view_of_rank_0() -> None:
     assert table("13.1", TensorViewType.get([], f32(), [])) == ["07", "0E 00 00 00"]
 
 
@@ -126,7 +126,7 @@ TILE, MAP = "02 04 00 00 00 02 00 00 00", "02 01 00 00 00 00 00 00 00"
 @pytest.mark.parametrize(
     ("version", "padding", "expected"),
     [
-        # A byte after the map says whether padding follows; from 13.3 on it is bit 0 of options at the start.
+        # A byte after the map is 1 if padding follows; from 13.3 on it is bit 0 of options at the start.
         ("13.1", None, f"0F {TILE} 01 {MAP} 00"),
         ("13.2", "nan", f"0F {TILE} 01 {MAP} 01 02"),
         ("13.3", None, f"0F 00 {TILE} 01 {MAP}"),
@@ -162,7 +162,7 @@ SINCE = {
 
 @pytest.mark.parametrize("version", ["13.1", "13.2", "13.3", "13.4", "13.5"])
 @pytest.mark.parametrize("text", SINCE)
-def test_a_type_that_is_younger_than_the_version_is_refused(text: str, version: str) -> None:
+def test_newer_type_is_refused(text: str, version: str) -> None:
     since, type = SINCE[text], ir.Type.parse(text)
     if since is None or version >= since:
         table(version, type)
@@ -182,7 +182,7 @@ def gather() -> ir.Type:
 
 
 @pytest.mark.parametrize("view", [strided, gather])
-def test_views_of_13_3_are_refused_before(view: Callable[[], ir.Type]) -> None:
+def test_views_of_13_3_are_refused_before_13_3(view: Callable[[], ir.Type]) -> None:
     with pytest.raises(
         InputError, match=r"type '(strided|gather_scatter)_view<.*>' needs bytecode version 13.3 or later"
     ):
@@ -190,6 +190,6 @@ def test_views_of_13_3_are_refused_before(view: Callable[[], ir.Type]) -> None:
 
 
 @pytest.mark.parametrize("text", ["index", "si32", "i7", "tensor<4xf32>", "f80", "none"])
-def test_other_types_have_no_form(text: str) -> None:
+def test_other_types_are_refused(text: str) -> None:
     with pytest.raises(InputError, match="has no form in bytecode: expected a type of Tile IR"):
         table("13.5", ir.Type.parse(text))

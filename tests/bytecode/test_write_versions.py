@@ -21,8 +21,8 @@ VIEWS = f"""%v = make_tensor_view %p, shape = [8, 8], strides = [8, 1] : {TENSOR
   """
 STEPS = f"strided_view<tile=(4x2), traversal_strides=[4,2], {TENSOR}>"
 
-# The first version, what is refused before it, and the kernel's line that needs it (the others are of 13.1).
-YOUNGER: list[tuple[str, str, str]] = [
+# The first version, the member that older versions refuse, and the line of the kernel that has the member.
+NEWER: list[tuple[str, str, str]] = [
     ("13.2", "'cuda_tile.atan2'", "%0 = atan2 %f, %f : tile<4xf32>"),
     ("13.3", "'cuda_tile.alloca'", "%0 = alloca num_elem = 4, alignment = 16 : tile<ptr<f32>>"),
     ("13.3", "'cuda_tile.pack'", "%0 = pack %i : tile<4xi32> -> tile<16xi8>"),
@@ -44,7 +44,7 @@ YOUNGER: list[tuple[str, str, str]] = [
     ("13.4", "'cuda_tile.gdc_wait_tko'", "%0 = gdc_wait_tko -> token"),
     ("13.4", "'cuda_tile.gdc_launch_dependents_tko'", "%0 = gdc_launch_dependents_tko -> token"),
     ("13.4", "'cuda_tile.memory_fence_alias_tko'", "%t = make_token : token %0 = memory_fence_alias_tko %t"),
-    # Members that came after their operation.
+    # Members that are newer than their operation.
     ("13.2", "'no_wrap' as overflow of 'cuda_tile.negi'", "%0 = negi %i overflow<no_wrap> : tile<4xi32>"),
     ("13.2", "'approx' as rounding_mode of 'cuda_tile.tanh'", "%0 = tanh %f rounding<approx> : tile<4xf32>"),
     ("13.2", "'unsignedCmp' of 'cuda_tile.for'", "for unsigned %k in (%n to %n, step %n) : tile<i32> { }"),
@@ -106,19 +106,19 @@ def kernel(line: str) -> Module:
     )
 
 
-def refusal(module: Module, version: str) -> InputError:
+def write_error(module: Module, version: str) -> InputError:
     with pytest.raises(InputError) as raised:
         module.to_bytecode(version)
     return raised.value
 
 
-@pytest.mark.parametrize(("since", "what", "line"), YOUNGER, ids=lambda text: text.split(" %")[0][:40])
-def test_younger_than_the_version(since: str, what: str, line: str) -> None:
+@pytest.mark.parametrize(("since", "member", "line"), NEWER, ids=lambda text: text.split(" %")[0][:40])
+def test_newer_member_is_refused(since: str, member: str, line: str) -> None:
     module = kernel(line)
     for version in NAMES[: NAMES.index(since)]:
-        error = refusal(module, version)
+        error = write_error(module, version)
         assert error.message == (
-            f"{what} needs bytecode version {since} or later, but version {version} is to be written:"
+            f"{member} needs bytecode version {since} or later, but version {version} is to be written:"
             f" write version {since} or later"
         )
         assert error.location is not None and error.location.file == "k.mlir"
@@ -127,81 +127,82 @@ def test_younger_than_the_version(since: str, what: str, line: str) -> None:
         module.to_bytecode(version)
 
 
-def test_an_operation_may_be_older_than_its_member() -> None:
+def test_inbounds_is_newer_than_atomic_red_view_tko() -> None:
     module = kernel(INBOUNDS)
-    assert "'cuda_tile.atomic_red_view_tko' needs bytecode version 13.3" in refusal(module, "13.2").message
+    assert "'cuda_tile.atomic_red_view_tko' needs bytecode version 13.3" in write_error(module, "13.2").message
     for version in ("13.3", "13.4"):
-        assert "'true' in inbounds of 'cuda_tile.atomic_red_view_tko' needs" in refusal(module, version).message
+        assert "'true' in inbounds of 'cuda_tile.atomic_red_view_tko' needs" in write_error(module, version).message
     module.to_bytecode("13.5")
 
 
-def test_scales_are_older_than_mmaf_scaled() -> None:
+def test_mmaf_scaled_is_newer_than_its_scale_type() -> None:
     module = kernel("""%a = constant <f8E4M3FN: 1.0> : tile<32x32xf8E4M3FN> %z = constant <f32: 0.0> : tile<32x32xf32>
       %s = constant <f8E8M0FNU: 1.0> : tile<32x1xf8E8M0FNU> %t = constant <f8E8M0FNU: 1.0> : tile<1x32xf8E8M0FNU>
       %0 = mmaf_scaled %a, %a, %z, %s, %t : tile<32x32xf8E4M3FN>, tile<32x32xf8E4M3FN>, tile<32x32xf32>,
         tile<32x1xf8E8M0FNU>, tile<1x32xf8E8M0FNU>""")
-    assert "type 'f8E8M0FNU' needs bytecode version 13.2 or later" in refusal(module, "13.1").message
-    assert "'cuda_tile.mmaf_scaled' needs bytecode version 13.3 or later" in refusal(module, "13.2").message
+    assert "type 'f8E8M0FNU' needs bytecode version 13.2 or later" in write_error(module, "13.1").message
+    assert "'cuda_tile.mmaf_scaled' needs bytecode version 13.3 or later" in write_error(module, "13.2").message
     module.to_bytecode("13.3")
 
 
-def test_multimem_and_its_types_came_together() -> None:
+def test_multimem_operations_need_13_5() -> None:
     module = kernel(f"""%m = ptr_to_ptr %p : tile<ptr<f32>> -> tile<ptr<f32, <multicast>>>
       %v = make_tensor_view %m, shape = [8, 8], strides = [8, 1] : {DEVICES}
       %w = make_partition_view %v : partition_view<tile=(4x2), {DEVICES}>
       %0, %1 = multimem_load_reduce_view_tko weak %w[%n, %n] : partition_view<tile=(4x2), {DEVICES}>, tile<i32>
         -> tile<4x2xf32>, token""")
-    assert "needs bytecode version 13.5 or later" in refusal(module, "13.4").message
+    assert "needs bytecode version 13.5 or later" in write_error(module, "13.4").message
     module.to_bytecode("13.5")
 
 
-def test_the_table_has_no_younger_member_without_a_test() -> None:
-    tested = {what for _, what, _ in YOUNGER} | {"'true' in inbounds of 'cuda_tile.atomic_red_view_tko'"}
+def test_all_newer_members_of_the_table_are_covered() -> None:
+    tested = {member for _, member, _ in NEWER} | {"'true' in inbounds of 'cuda_tile.atomic_red_view_tko'"}
     for entry in TABLE["ops"]:
-        # Globals have a test below, mmaf_scaled and multimem take types of their version.
+        # Globals have a test below; the types of mmaf_scaled and multimem operations need their version too.
         if entry["name"] in ("module", "entry", "global", "preview$call"):
             continue
-        younger = [*entry["attrs"], *entry["flags"], *entry["results"]]
-        for member in younger:
+        members = [*entry["attrs"], *entry["flags"], *entry["results"]]
+        for member in members:
             if (member.get("since") or "13.1") > max("13.1", entry["since"]):
-                words = (
+                descriptions = (
                     f"{member['name']}' of 'cuda_tile.{entry['name']}'",
                     f"as {member['name']} of 'cuda_tile.{entry['name']}'",
+                    f"in {member['name']} of 'cuda_tile.{entry['name']}'",
                 )
-                more = f"in {member['name']} of 'cuda_tile.{entry['name']}'"
-                assert any(word in what for what in tested for word in (*words, more)), (entry["name"], member["name"])
+                found = any(description in each for each in tested for description in descriptions)
+                assert found, (entry["name"], member["name"])
         if entry["since"] != "13.1" and entry["name"] != "mmaf_scaled" and not entry["name"].startswith("multimem"):
             assert f"'cuda_tile.{entry['name']}'" in tested, entry["name"]
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
+    ("text", "member"),
     [
         ("global private @g <i8: 1> : tile<1xi8>", "'private' as symbol_visibility of 'cuda_tile.global'"),
         ("global constant @g <i8: 1> : tile<1xi8>", "'constant' of 'cuda_tile.global'"),
     ],
 )
-def test_globals_were_public_and_variable_before_13_3(text: str, what: str) -> None:
+def test_qualifiers_of_globals_are_refused_before_13_3(text: str, member: str) -> None:
     module = Module.parse(f"cuda_tile.module @m {{\n  {text}\n  entry @k() {{ }}\n}}", "k.mlir")
     for version in ("13.1", "13.2"):
-        error = refusal(module, version)
-        assert error.message.startswith(f"{what} needs bytecode version 13.3 or later")
+        error = write_error(module, version)
+        assert error.message.startswith(f"{member} needs bytecode version 13.3 or later")
         assert str(error.location) == "k.mlir:2:3"
     module.to_bytecode("13.3")
 
 
-def test_attributes_of_arguments_came_with_13_5() -> None:
+def test_argument_attributes_are_refused_before_13_5() -> None:
     module = Module.parse("entry @k(%x: tile<i1> {t.x = true}) { }", "k.mlir")
     for version in NAMES[:-1]:
-        error = refusal(module, version)
+        error = write_error(module, version)
         assert error.message.startswith("an attribute of an argument needs bytecode version 13.5 or later")
         assert str(error.location) == "k.mlir:1:1"
     module.to_bytecode("13.5")
 
 
-def test_the_preview_came_with_13_5() -> None:
+def test_preview_operations_are_refused_before_13_5() -> None:
     module = Module.parse("entry @k() { preview$call @f() : () -> () }")
-    assert "needs bytecode version 13.5 or later" in refusal(module, "13.4").message
+    assert "needs bytecode version 13.5 or later" in write_error(module, "13.4").message
 
 
 @pytest.mark.parametrize(
@@ -222,12 +223,12 @@ def test_default_members_are_omitted(line: str) -> None:
         kernel(line).to_bytecode(version)
 
 
-def test_operations_of_other_dialects_have_no_form() -> None:
+def test_operations_of_other_dialects_are_refused() -> None:
     generic = Module.parse("entry @k() { }").to_text(generic=True)
     lines = generic.replace(
         '"cuda_tile.return"', '"arith.constant"() {value = 1 : i32} : () -> i32\n    "cuda_tile.return"'
     )
-    error = refusal(Module.parse(lines, "k.mlir"), "13.5")
+    error = write_error(Module.parse(lines, "k.mlir"), "13.5")
     assert error.message == "'arith.constant' has no form in bytecode, which holds operations of Tile IR alone"
     at = lines[: lines.index('"arith')].splitlines()
     assert str(error.location) == f"k.mlir:{len(at)}:{len(at[-1]) + 1}"

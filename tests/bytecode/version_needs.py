@@ -1,4 +1,4 @@
-"""The version that a module needs, by the published table of operations: the reader and writer are not asked."""
+"""The version that a module needs, computed from operations.json without the reader and writer."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tilec.dialect.bytecode.version import Version
 from tilec.text_input.module import Module
 
 TABLE = json.loads((Path(__file__).parents[1] / "operations.json").read_text())
-# Names that MLIR has no letters for.
-SPELLED = {"preview_call": "preview$call"}
-# Attributes of arguments, of which the table does not tell: the records of functions have them since 13.5.
+# Operations that have another name in the table.
+RENAMED = {"preview_call": "preview$call"}
+# The first version with argument attributes, which the table does not contain.
 ARGUMENT_ATTRIBUTES = "13.5"
-YOUNG_TYPES = {
+NEWER_TYPES = {
     r"\bf8E8M0FNU\b|xf8E8M0FNU\b": "13.2",
     r"\bf4E2M1FN\b|xf4E2M1FN\b": "13.3",
     r"\bi4\b|xi4\b": "13.3",
@@ -35,8 +35,8 @@ def version_of(text: str) -> Version:
 
 ENTRIES = {entry["name"]: entry for entry in TABLE["ops"]}
 SINCE = {name: version_of(entry["since"]) for name, entry in ENTRIES.items()}
-# Members that are younger than their operation.
-YOUNGER_MEMBERS = {
+# Members that are newer than their operation.
+NEWER_MEMBERS = {
     (name, member["name"]): version_of(member["since"])
     for name, entry in ENTRIES.items()
     for member in (*entry["attrs"], *entry["flags"], *entry["results"], *entry["operands"])
@@ -47,7 +47,7 @@ YOUNGER_MEMBERS = {
 def name_of(op: Any) -> str:
     """The name of an operation in the table."""
     name = "module" if op.operation.name == "builtin.module" else op.operation.name.removeprefix("cuda_tile.")
-    return SPELLED.get(name, name)
+    return RENAMED.get(name, name)
 
 
 def members_used(op: Any) -> Iterator[str]:
@@ -56,27 +56,27 @@ def members_used(op: Any) -> Iterator[str]:
     if name == "module":
         yield from ("producer",) if "cuda_tile.producer" in op.attributes else ()
         return
-    for (owner, member), _ in YOUNGER_MEMBERS.items():
+    for (owner, member), _ in NEWER_MEMBERS.items():
         if owner != name:
             continue
         if member in op.attribute_fields:
             presence = next((a["presence"] for a in ENTRIES[name]["attrs"] if a["name"] == member), "")
             value = getattr(op, member)
-            plain = any(value or ()) if presence == "default=all false" else value and f"default={value}" != presence
+            is_used = any(value or ()) if presence == "default=all false" else value and f"default={value}" != presence
         elif member == "result_token":
-            plain = any(True for _ in op.result_token.uses)
+            is_used = any(True for _ in op.result_token.uses)
         else:
-            plain = getattr(op, member) is not None
-        if plain:
+            is_used = getattr(op, member) is not None
+        if is_used:
             yield member
 
 
 def needs(module: Module) -> Version:
     """The first version that can represent a module."""
-    found = [since for words, since in YOUNG_TYPES.items() if re.search(words, module.to_text())]
+    found = [since for pattern, since in NEWER_TYPES.items() if re.search(pattern, module.to_text())]
     for op in operations(module):
         name = name_of(op)
-        found += [str(SINCE[name]), *(str(YOUNGER_MEMBERS[name, member]) for member in members_used(op))]
+        found += [str(SINCE[name]), *(str(NEWER_MEMBERS[name, member]) for member in members_used(op))]
         if name == "entry" and op.arg_attrs is not None:
             found.append(ARGUMENT_ATTRIBUTES)
         if "rounding_mode" in op.attributes:
