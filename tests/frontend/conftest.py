@@ -15,7 +15,7 @@ from tilec.signature import parse
 
 @pytest.fixture
 def interpret() -> Callable[..., None]:
-    """Run a kernel on a grid; arrays are changed in place. What the language leaves undefined is an error."""
+    """Runs a kernel on a grid and updates arrays in place; undefined behaviour is an error."""
     return lambda kernel, grid, *arguments: ct.launch(None, grid, kernel, arguments, backend="interpret", check=True)
 
 
@@ -26,8 +26,8 @@ def tile_text() -> Callable[[Kernel, str], str]:
 
 
 @pytest.fixture
-def complaint() -> Callable[[Any, str], str]:
-    """The whole message, with excerpt and notes, that compiling a function for a signature ends in."""
+def error_message() -> Callable[[Any, str], str]:
+    """The error message, with excerpt and notes, of compiling a function for a signature."""
 
     def compile(function: Any, signature: str) -> str:
         with pytest.raises(TilecError) as caught:

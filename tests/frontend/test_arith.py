@@ -37,7 +37,7 @@ def integers(x, y, out):
     ct.store(out, (15, 0), ct.cdiv(a, b)[None, :])
 
 
-def test_integers_round_as_python_does(interpret: Interpret) -> None:
+def test_integer_arithmetic_matches_python(interpret: Interpret) -> None:
     out = np.zeros((16, 8), np.int32)
     interpret(integers, 1, X, Y, out)
     expected = [X + Y, X - Y, X * Y, X // Y, X % Y, np.minimum(X, Y), np.maximum(X, Y), X & Y, X | Y, X ^ Y]
@@ -55,7 +55,7 @@ def unsigned(x, y, out):
     ct.store(out, (4, 0), (a < b).astype(ct.uint32)[None, :])
 
 
-def test_unsigned_integers_have_no_negative_half(interpret: Interpret) -> None:
+def test_unsigned_arithmetic(interpret: Interpret) -> None:
     x, y, out = X.astype(np.uint32), Y.astype(np.uint32), np.zeros((5, 8), np.uint32)
     interpret(unsigned, 1, x, y, out)
     np.testing.assert_array_equal(out, [x // y, x % y, np.maximum(x, y), x >> 1, x < y])
@@ -74,7 +74,7 @@ def floats(x, y, out):
     ct.store(out, (7, 0), ct.where(a > b, a, 1.0)[None, :])
 
 
-def test_floats_keep_their_type_beside_python_numbers(interpret: Interpret) -> None:
+def test_python_numbers_do_not_change_the_type_of_floats(interpret: Interpret) -> None:
     x, y, out = X.astype(np.float32) / 3, Y.astype(np.float32), np.zeros((8, 8), np.float32)
     interpret(floats, 1, x, y, out)
     expected = [x + y, x - 2, x / 2, x / y, np.floor(x / y), -x, abs(x), np.where(x > y, x, 1)]
@@ -86,7 +86,7 @@ def remainder(x, y, out):
     ct.store(out, (0,), ct.load(x, (0,), (8,)) % ct.load(y, (0,), (8,)))
 
 
-def test_the_remainder_of_floats_has_the_sign_of_the_divisor(interpret: Interpret) -> None:
+def test_remainder_of_floats_has_the_sign_of_the_divisor(interpret: Interpret) -> None:
     x, y, out = X.astype(np.float32), Y.astype(np.float32), np.zeros(8, np.float32)
     interpret(remainder, 1, x, y, out)
     np.testing.assert_array_equal(out, x % y)
@@ -103,7 +103,7 @@ def comparisons(x, y, out):
     ct.store(out, (5, 0), ct.isnan(a)[None, :])
 
 
-def test_nan_is_equal_to_nothing(interpret: Interpret) -> None:
+def test_comparisons_with_nan(interpret: Interpret) -> None:
     x = np.array([np.nan, 1, -1, 0.5], np.float32)
     y = np.array([np.nan, 1, 1, 0], np.float32)
     out = np.zeros((6, 4), np.bool_)
@@ -158,7 +158,7 @@ def constants(out, N: ct.Constant[int]):
     ct.store(out, (0,), ct.full((4,), TABLE[1] * SCALE + N, ct.float32))
 
 
-def test_constants_are_computed_as_python_does(interpret: Interpret) -> None:
+def test_constant_arithmetic_matches_python(interpret: Interpret) -> None:
     out = np.zeros(4, np.float32)
     interpret(constants, 1, out, 16)
     np.testing.assert_array_equal(out, np.full(4, 17.25))
@@ -169,15 +169,15 @@ def no_operations(out, N: ct.Constant[int]):
     ct.store(out, (N // 4 - 4,), ct.zeros((N * 2,), ct.float32))
 
 
-def test_arithmetic_on_constants_leaves_no_operation(tile_text: Callable[[Any, str], str]) -> None:
+def test_constant_arithmetic_emits_no_operations(tile_text: Callable[[Any, str], str]) -> None:
     text = tile_text(no_operations, "out: f32[?], N=16")
     assert not any(f"{name} %" in text for name in ("divi", "muli", "subi"))
     assert "tile<32xf32>" in text
 
 
 @pytest.mark.parametrize("value", [300, -129])
-def test_a_number_out_of_range_of_the_tile_type_is_rejected(complaint: Any, value: int) -> None:
+def test_number_out_of_range_of_the_tile_type_is_rejected(error_message: Any, value: int) -> None:
     def kernel(x, N: ct.Constant[int]):
         ct.load(x, (0,), (4,)) + N
 
-    assert f"the integer {value} is out of range of int8" in complaint(kernel, f"x: i8[?], N={value}")
+    assert f"the integer {value} is out of range of int8" in error_message(kernel, f"x: i8[?], N={value}")

@@ -1,4 +1,4 @@
-"""Atomic operations; blocks of the interpreter run one after another, so that old values are known."""
+"""Atomic operations; the interpreter runs blocks in sequence, so that old values are known."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def update(x, old, name: ct.Constant[str]):
     ],
 )
 @pytest.mark.parametrize("dtype", [np.int32, np.uint64])
-def test_elements_are_replaced_and_the_old_ones_returned(
+def test_elements_are_updated_and_old_values_returned(
     interpret: Interpret, name: str, function: Callable[[int], int], dtype: Any
 ) -> None:
     x, old = np.array([1, 7, 4, 9], dtype), np.zeros(4, dtype)
     interpret(update, 1, x, old, name)
-    # Index 4 lies outside: nothing is written there.
+    # Index 4 is out of bounds, so nothing is written there.
     np.testing.assert_array_equal(x, [1, *map(function, (7, 4, 9))])
     np.testing.assert_array_equal(old[:3], [7, 4, 9])
 
@@ -78,7 +78,9 @@ def locked(lock, count):
     ct.atomic_xchg(lock, 0, 0, memory_order=ct.MemoryOrder.RELEASE)
 
 
-def test_a_lock_orders_the_guarded_accesses(interpret: Interpret, tile_text: Callable[[Any, str], str]) -> None:
+def test_lock_orders_the_accesses_between_acquire_and_release(
+    interpret: Interpret, tile_text: Callable[[Any, str], str]
+) -> None:
     lock, count = np.zeros(1, np.int32), np.zeros(1, np.int32)
     interpret(locked, 5, lock, count)
     assert (lock[0], count[0]) == (0, 5)
@@ -88,16 +90,16 @@ def test_a_lock_orders_the_guarded_accesses(interpret: Interpret, tile_text: Cal
     assert "token=" in release and "token=" in store
 
 
-def test_elements_that_cannot_be_updated(complaint: Any) -> None:
+def test_unsupported_element_type_is_rejected(error_message: Any) -> None:
     def kernel(x):
         ct.atomic_max(x, 0, 1)
 
-    assert "expected elements of int32, int64, uint32, uint64, got float32" in complaint(kernel, "x: f32[?]")
+    assert "expected elements of int32, int64, uint32, uint64, got float32" in error_message(kernel, "x: f32[?]")
 
 
 @pytest.mark.parametrize("name", ["atomic_and", "atomic_or", "atomic_xor"])
 @pytest.mark.parametrize(("array", "update"), [(np.int64, np.int32), (np.uint32, np.int32), (np.int32, np.uint32)])
-def test_bits_of_unlike_integers_are_not_joined(name: str, array: type, update: type) -> None:
+def test_bitwise_atomic_with_another_integer_type_is_rejected(name: str, array: type, update: type) -> None:
     function = getattr(ct, name)
 
     @ct.kernel
@@ -108,7 +110,7 @@ def test_bits_of_unlike_integers_are_not_joined(name: str, array: type, update: 
         ct.launch(None, 1, joined, (np.ones(4, update), np.ones(4, array)), backend="interpret")
 
 
-def test_bits_of_a_number_take_the_type_of_the_array() -> None:
+def test_python_number_has_the_type_of_the_array_in_a_bitwise_atomic() -> None:
     @ct.kernel
     def joined(y):
         ct.atomic_or(y, 0, 6)

@@ -1,4 +1,4 @@
-"""`if` and expressions with branches, against the same function run by Python."""
+"""`if` and conditional expressions compute the same values as the same function in Python."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def in_kernel(x, out):
     ct.store(out, (n, 0), (tile * scale)[None, :])
 
 
-def test_a_kernel_may_return_early(interpret: Interpret) -> None:
+def test_early_return_from_a_kernel(interpret: Interpret) -> None:
     x, out = np.arange(4, dtype=np.float32), np.full((7, 4), -1, np.float32)
     interpret(in_kernel, 7, x, out)
     expected = [[-1] * 4 if n in (0, 5) else x + n if n > 3 else x * 2 for n in range(7)]
@@ -110,7 +110,7 @@ def stores(out):
         ct.store(out, (n,), 2)
 
 
-def test_a_store_happens_in_its_branch_only(interpret: Interpret) -> None:
+def test_store_is_executed_only_in_its_branch(interpret: Interpret) -> None:
     out = np.zeros(4, np.int32)
     interpret(stores, 4, out)
     np.testing.assert_array_equal(out, [1, 2, 1, 2])
@@ -126,7 +126,7 @@ def guarded(x, out):
 
 
 def test_and_and_or_short_circuit(interpret: Interpret) -> None:
-    # Blocks 2 and 3 would load outside of the array, which the interpreter refuses.
+    # Blocks 2 and 3 would load out of bounds, which the interpreter refuses.
     out = np.zeros((2, 4), np.bool_)
     interpret(guarded, 4, np.arange(8, dtype=np.float32), out)
     np.testing.assert_array_equal(out, [[False, True, False, False], [False, True, True, True]])
@@ -142,7 +142,7 @@ def known(x, out, FLAG: ct.Constant[bool]):
         ct.store(out, (0,), value)
 
 
-def test_a_known_condition_leaves_no_branch(tile_text: Callable[[Any, str], str]) -> None:
+def test_constant_condition_emits_no_branch(tile_text: Callable[[Any, str], str]) -> None:
     assert " if " not in tile_text(known, "x: f32[?], out: f32[?], FLAG=True")
 
 
@@ -157,7 +157,7 @@ def dead(n, out):
     ct.store(out, (1,), tile)
 
 
-def test_names_that_differ_but_are_not_read_do_no_harm(interpret: Interpret) -> None:
+def test_incompatible_values_of_unread_names_are_accepted(interpret: Interpret) -> None:
     out = np.zeros(8, np.float32)
     interpret(dead, 1, 1, out)
     np.testing.assert_array_equal(out, [0, 0, 0, 0, 1, 1, 1, 1])
@@ -179,7 +179,7 @@ def test_tuples_merge_item_by_item(interpret: Interpret, n: int, value: int) -> 
     assert out[0] == value
 
 
-def test_incompatible_values_are_an_error_at_their_use(complaint: Any) -> None:
+def test_incompatible_values_are_an_error_at_their_use(error_message: Any) -> None:
     def kernel(n, out):
         if n > 3:
             tile = ct.zeros((4,), ct.float32)
@@ -187,28 +187,28 @@ def test_incompatible_values_are_an_error_at_their_use(complaint: Any) -> None:
             tile = ct.zeros((8,), ct.float32)
         ct.store(out, (0,), tile)
 
-    message = complaint(kernel, "n: i32, out: f32[?]")
+    message = error_message(kernel, "n: i32, out: f32[?]")
     assert "'tile' has incompatible values after the branches of an 'if': a float32 tile of shape (4,)" in message
     assert message.count("note: assigned here") == 2
 
 
-def test_constants_of_two_types_are_not_one(complaint: Any) -> None:
+def test_constants_of_two_types_are_incompatible(error_message: Any) -> None:
     def kernel(n, out):
         value = ct.int16(7)
         if n > 3:
             value = ct.int32(7)
         ct.store(out, (0,), value)
 
-    assert "the int32 constant 7 and the int16 constant 7" in complaint(kernel, "n: i32, out: i32[?]")
+    assert "the int32 constant 7 and the int16 constant 7" in error_message(kernel, "n: i32, out: i32[?]")
 
 
-def test_a_name_of_one_branch_is_an_error_where_it_is_read(complaint: Any) -> None:
+def test_name_assigned_in_one_branch_is_an_error_at_its_use(error_message: Any) -> None:
     def kernel(n, out):
         if n > 3:
             tile = ct.zeros((4,), ct.float32)
         ct.store(out, (0,), tile)
 
-    assert "'tile' is assigned in one branch only: assign it before the 'if', or in both" in complaint(
+    assert "'tile' is assigned in one branch only: assign it before the 'if', or in both" in error_message(
         kernel, "n: i32, out: f32[?]"
     )
 
@@ -229,8 +229,8 @@ def connected(out, n, m):
 
 
 @pytest.mark.parametrize(("n", "m"), [(0, 0), (0, 4), (6, 0), (2, 4)])
-def test_integers_are_joined_as_booleans(n: int, m: int) -> None:
+def test_and_and_or_of_integers_are_booleans(n: int, m: int) -> None:
     out = np.zeros(6, np.int32)
     ct.launch(None, 1, connected, (out, n, m), backend="interpret")
-    # The second operand of the last two is evaluated where the first does not decide: once for every n.
+    # `and` evaluates its second operand if n is true, `or` if n is false: count() is called once for every n.
     assert out.tolist() == [bool(n and m), bool(n or m), bool(n and m), bool(n or m), 1, bool(n)]

@@ -1,4 +1,4 @@
-"""The signature of a call: the kinds of the arguments and the facts read from arrays."""
+"""The signature of a call: kinds of arguments, and strides, alignment and divisors of arrays."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ def array(value: Any) -> ArrayArgument:
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """An array whose first element lies at a multiple of 64 bytes."""
+    """An array whose address is a multiple of 64 bytes."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.zeros(size + 64, np.uint8)
     start = -memory.ctypes.data % 64
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
-def test_a_row_major_matrix_with_aligned_rows() -> None:
+def test_row_major_matrix_with_aligned_rows() -> None:
     assert array(aligned((4, 24), np.float16)) == ArrayArgument("x", "f16", (None, None), (None, 1), 16, (1, 1), (8, 1))
 
 
-def test_rows_that_are_not_aligned_promise_nothing() -> None:
+def test_unaligned_rows_have_stride_divisor_1() -> None:
     assert array(aligned((4, 25), np.float16)).stride_divisors == (1, 1)
 
 
-def test_a_column_major_matrix_has_its_unit_stride_first() -> None:
+def test_column_major_matrix_has_its_unit_stride_first() -> None:
     assert array(aligned((16, 24), np.float32).T).strides == (1, None)
 
 
-def test_a_base_that_is_not_aligned_promises_its_element_only() -> None:
+def test_unaligned_base_has_the_alignment_of_its_element() -> None:
     assert array(aligned((4, 24), np.float16)[:, 1:]).alignment == 2
 
 
@@ -58,7 +58,7 @@ def test_bfloat16_of_ml_dtypes() -> None:
     assert array(np.zeros(8, ml_dtypes.bfloat16)).element == "bf16"
 
 
-def test_the_cuda_array_interface() -> None:
+def test_cuda_array_interface() -> None:
     class OnDevice:
         __cuda_array_interface__ = {"data": (0x7F0000000010, False), "shape": (6, 4), "typestr": "<f4", "version": 3}
 
@@ -101,13 +101,13 @@ def test_annotated_dimensions_are_constants() -> None:
         (np.uint8(1), "u8"),
     ],
 )
-def test_numbers_take_the_type_python_programmers_expect(value: Any, element: str) -> None:
+def test_element_types_of_numbers(value: Any, element: str) -> None:
     (argument,) = Signature.from_arguments(one, (value,))
     assert isinstance(argument, ScalarArgument)
     assert argument.element == element
 
 
-def test_a_parameter_may_ask_for_64_bits() -> None:
+def test_scalar_int64_parameter_has_64_bits() -> None:
     @ct.kernel
     def wide(n: ct.ScalarInt64[int]) -> None:
         pass

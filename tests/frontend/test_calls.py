@@ -62,7 +62,7 @@ def test_functions_are_inlined(interpret: Interpret) -> None:
     assert rounded_up(5, 4) == 8
 
 
-def test_closures_are_read_when_the_kernel_is_compiled(interpret: Interpret) -> None:
+def test_closure_variables_are_read_at_compile_time(interpret: Interpret) -> None:
     def make(shift: int) -> Any:
         def shifted(tile):
             return tile + shift
@@ -78,30 +78,30 @@ def test_closures_are_read_when_the_kernel_is_compiled(interpret: Interpret) -> 
     np.testing.assert_array_equal(x, [10] * 4)
 
 
-def test_an_operation_knows_its_line_and_the_calls_that_led_to_it() -> None:
-    kernel = ct.kernel(lambda_free_kernel)
+def test_location_of_an_inlined_operation_has_its_line_and_call_site() -> None:
+    kernel = ct.kernel(kernel_with_a_call)
     signature = parse("x: f32[?]").bind(kernel)
     module = kernel_to_tile(kernel, signature)
     (entry,) = module.body.operations
     product = next(op for op in entry.body.blocks[0].operations if op.operation.name == "cuda_tile.mulf").location
-    first, last = scaled.__code__.co_firstlineno, lambda_free_kernel.__code__.co_firstlineno
-    places = [(place.start_line, place.start_col) for place in map(innermost, (product.callee, product.caller))]
-    assert places == [(first + 1, 12), (last + 1, 23)]
+    first, last = scaled.__code__.co_firstlineno, kernel_with_a_call.__code__.co_firstlineno
+    positions = [(at.start_line, at.start_col) for at in map(innermost, (product.callee, product.caller))]
+    assert positions == [(first + 1, 12), (last + 1, 23)]
     called, caller, own = map(subprogram_of, (product.callee, product.caller, entry.operation.location))
     assert caller == own
-    assert (own.name, own.linkage_name, own.line) == ("lambda_free_kernel", entry.sym_name, last)
+    assert (own.name, own.linkage_name, own.line) == ("kernel_with_a_call", entry.sym_name, last)
     assert (called.name, called.linkage_name, called.line) == ("scaled", f"scaled@test_calls:{first}:1", first)
     assert f"{called.file.directory}/{called.file.name}" == __file__
-    # Parameters keep their names.
+    # Arguments are named after the parameters.
     names = [argument.location.name_str for argument in entry.body.blocks[0].arguments]
     assert names == ["x", "x.shape[0]", "x.strides[0]"]
 
 
-def lambda_free_kernel(x):
+def kernel_with_a_call(x):
     ct.store(x, (0,), scaled(ct.load(x, (0,), (4,))))
 
 
-def test_errors_in_helpers_tell_the_calls(complaint: Any) -> None:
+def test_error_in_a_called_function_has_notes_with_the_calls(error_message: Any) -> None:
     def reshaped(tile):
         return ct.reshape(tile, (7,))
 
@@ -111,7 +111,7 @@ def test_errors_in_helpers_tell_the_calls(complaint: Any) -> None:
     def kernel(x):
         outer(ct.load(x, (0,), (4,)))
 
-    message = complaint(kernel, "x: f32[?]").splitlines()
+    message = error_message(kernel, "x: f32[?]").splitlines()
     found = "a tile of shape (4,) has 4 elements and cannot be reshaped to (7,)"
     assert f"'reshape', argument 'shape': {found}" in message[0]
     assert message[1].strip() == "return ct.reshape(tile, (7,))"
@@ -120,18 +120,18 @@ def test_errors_in_helpers_tell_the_calls(complaint: Any) -> None:
     assert "note: in the call of 'outer'" in message[6] and "outer(ct.load" in message[7]
 
 
-def test_errors_that_name_no_argument_tell_the_calls_too(complaint: Any) -> None:
+def test_error_without_an_argument_has_notes_with_the_calls(error_message: Any) -> None:
     def mixed(tile):
         return tile.astype(ct.float16) + tile.astype(ct.bfloat16)
 
     def kernel(x):
         mixed(ct.load(x, (0,), (4,)))
 
-    message = complaint(kernel, "x: f32[?]")
+    message = error_message(kernel, "x: f32[?]")
     assert "float16 and bfloat16 have no common type" in message and "note: in the call of 'mixed'" in message
 
 
-def test_decorated_helpers_are_followed(interpret: Interpret) -> None:
+def test_decorated_function_is_inlined(interpret: Interpret) -> None:
     @functools.wraps(scaled)
     def wrapped(tile):
         return scaled(tile, 7)
@@ -148,7 +148,7 @@ def test_decorated_helpers_are_followed(interpret: Interpret) -> None:
 twice = lambda tile: tile * 2  # noqa: E731
 
 
-def test_a_lambda_of_the_module_is_inlined_too(interpret: Interpret) -> None:
+def test_module_level_lambda_is_inlined(interpret: Interpret) -> None:
     @ct.kernel
     def kernel(x):
         ct.store(x, (0,), twice(ct.load(x, (0,), (4,))))
@@ -158,7 +158,7 @@ def test_a_lambda_of_the_module_is_inlined_too(interpret: Interpret) -> None:
     np.testing.assert_array_equal(x, [2] * 4)
 
 
-def test_a_function_without_source_is_rejected(complaint: Any) -> None:
+def test_function_without_source_is_rejected(error_message: Any) -> None:
     names: dict[str, Any] = {}
     exec("def hidden(tile):\n    return tile", names)
     hidden = names["hidden"]
@@ -166,4 +166,4 @@ def test_a_function_without_source_is_rejected(complaint: Any) -> None:
     def kernel(x):
         hidden(ct.load(x, (0,), (4,)))
 
-    assert "the source of 'hidden' cannot be read: define it in a file" in complaint(kernel, "x: f32[?]")
+    assert "the source of 'hidden' cannot be read: define it in a file" in error_message(kernel, "x: f32[?]")

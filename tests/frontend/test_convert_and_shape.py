@@ -25,8 +25,8 @@ def convert(x, y):
 @pytest.mark.parametrize(
     "target", [np.int8, np.int16, np.int64, np.uint32, np.float16, ml_dtypes.bfloat16, np.float32, np.bool_]
 )
-def test_astype_is_numpys(interpret: Interpret, source: Any, target: Any) -> None:
-    # Values that every type but bool can hold, so that nothing is undefined.
+def test_astype_matches_numpy(interpret: Interpret, source: Any, target: Any) -> None:
+    # All types except bool can represent these values, so every conversion is defined.
     x, y = np.array([0, 1, 2, 3, 5, 8, 100, 126]).astype(source), np.zeros(8, target)
     interpret(convert, 1, x, y)
     np.testing.assert_array_equal(y, x.astype(target))
@@ -37,7 +37,7 @@ def round_to_tf32(x, y):
     ct.store(y, (0,), ct.load(x, (0,), (4,)).astype(ct.tfloat32).astype(ct.float32))
 
 
-def test_tf32_keeps_ten_fraction_bits(interpret: Interpret) -> None:
+def test_tf32_has_ten_fraction_bits(interpret: Interpret) -> None:
     x = np.array([1 + 2**-10, 1 + 2**-12, -3.0, 1 + 2**-11 + 2**-20], np.float32)
     y = np.zeros(4, np.float32)
     interpret(round_to_tf32, 1, x, y)
@@ -56,17 +56,17 @@ def test_bitcast(interpret: Interpret) -> None:
 
 
 @ct.kernel
-def shapes(x, flat, turned, joined, part, spread, count):
+def shapes(x, flat, transposed, joined, part, broadcast, count):
     tile = ct.load(x, (0, 0), (4, 8))
     ct.store(flat, (0,), tile.reshape((-1,)))
-    ct.store(turned, (0, 0), ct.transpose(tile))
+    ct.store(transposed, (0, 0), ct.transpose(tile))
     ct.store(joined, (0, 0), ct.cat((tile, tile + 100), axis=1))
     ct.store(part, (0, 0), ct.extract(tile, (1, 2), (2, 2)))
-    ct.store(spread, (0, 0, 0), ct.broadcast_to(tile, (2, 4, 8)))
+    ct.store(broadcast, (0, 0, 0), ct.broadcast_to(tile, (2, 4, 8)))
     ct.store(count, (0,), ct.arange(8, dtype=ct.int32, start=7, step=-2))
 
 
-def test_shapes_against_numpy(interpret: Interpret) -> None:
+def test_shape_operations_match_numpy(interpret: Interpret) -> None:
     x = np.arange(32, dtype=np.int32).reshape(4, 8)
     outs = [np.zeros(shape, np.int32) for shape in (32, (8, 4), (4, 16), (2, 2), (2, 4, 8), 8)]
     interpret(shapes, 1, x, *outs)
@@ -78,8 +78,8 @@ def test_shapes_against_numpy(interpret: Interpret) -> None:
         np.broadcast_to(x, (2, 4, 8)),
         np.arange(7, -9, -2),
     ]
-    for out, want in zip(outs, expected, strict=True):
-        np.testing.assert_array_equal(out, want)
+    for out, value in zip(outs, expected, strict=True):
+        np.testing.assert_array_equal(out, value)
 
 
 @ct.kernel
@@ -114,7 +114,7 @@ def upper_half(x):
     ct.store(x, (0,), ct.full((4,), 2**64 - 2, ct.uint64) + 1)
 
 
-def test_constants_of_the_upper_half_of_an_unsigned_type(interpret: Interpret) -> None:
+def test_uint64_constants_above_the_range_of_int64(interpret: Interpret) -> None:
     x = np.zeros(4, np.uint64)
     interpret(upper_half, 1, x)
     np.testing.assert_array_equal(x, np.full(4, 2**64 - 1, np.uint64))
@@ -174,7 +174,7 @@ def bytes_of(x, packed, halves):
     ct.store(halves, (0,), ct.unpack_from_bytes(tile, ct.uint16))
 
 
-def test_bytes_of_a_tile(interpret: Interpret) -> None:
+def test_pack_and_unpack_bytes(interpret: Interpret) -> None:
     x = np.array([[0x04030201, -1], [0, 256]], np.int32)
     packed, halves = np.zeros(16, np.uint8), np.zeros(8, np.uint16)
     interpret(bytes_of, 1, x, packed, halves)

@@ -1,4 +1,4 @@
-"""Element types and the promotion of pairs of them."""
+"""Element types: promotion, types of Python numbers, and numpy types."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tilec.language.datatypes import by_element, from_numpy, of_literal, promote
         ("tf32", "tf32", "tf32"),
     ],
 )
-def test_the_higher_category_wins_then_the_wider_type(lhs: str, rhs: str, common: str) -> None:
+def test_promotion_to_the_higher_category_then_to_the_wider_type(lhs: str, rhs: str, common: str) -> None:
     assert promote(by_element(lhs), by_element(rhs)).element == common
     assert promote(by_element(rhs), by_element(lhs)).element == common
 
@@ -37,23 +37,23 @@ def test_some_pairs_have_no_common_type(lhs: str, rhs: str) -> None:
         promote(by_element(lhs), by_element(rhs))
 
 
-def test_a_python_number_takes_a_type_of_its_category() -> None:
+def test_python_number_has_the_type_of_the_operand_of_its_category_or_above() -> None:
     assert promote_literal(datatypes.float16, 3) is datatypes.float16
     assert promote_literal(datatypes.float16, 3.5) is datatypes.float16
     assert promote_literal(datatypes.uint8, True) is datatypes.uint8
 
 
-def test_a_python_number_of_a_higher_category_brings_its_own_type() -> None:
+def test_python_number_of_a_higher_category_has_its_default_type() -> None:
     assert promote_literal(datatypes.int8, 3.5) is datatypes.float32
     assert promote_literal(datatypes.bool_, 3) is datatypes.int32
 
 
-def test_an_integer_out_of_range_is_rejected() -> None:
+def test_integer_out_of_range_is_rejected() -> None:
     with pytest.raises(CompileError, match=r"the integer 300 is out of range of int8 \(-128 to 127\)"):
         promote_literal(datatypes.int8, 300)
 
 
-def test_integers_alone_take_the_first_type_that_holds_them() -> None:
+def test_default_type_of_an_integer_is_the_first_that_can_represent_it() -> None:
     assert [of_literal(value).element for value in (True, 7, 2**31, 2**63, 1.5)] == ["i1", "i32", "i64", "u64", "f32"]
     with pytest.raises(CompileError, match="out of range of every integer type"):
         of_literal(2**64)
@@ -67,5 +67,5 @@ def test_numpy_types_are_those_of_the_same_name() -> None:
             assert from_numpy(np.dtype(dtype.name.removesuffix("_"))) is dtype
 
 
-def test_element_types_stay_themselves_through_pickle() -> None:
+def test_pickle_preserves_the_identity_of_element_types() -> None:
     assert pickle.loads(pickle.dumps(datatypes.float16)) is datatypes.float16

@@ -27,7 +27,7 @@ def test_text_tiles_and_f_strings(interpret: Interpret, capsys: pytest.CaptureFi
     assert capsys.readouterr().out == "n = 42;\n100% of 007: 42 and 21.00\n7%two\n   43|2.500000e+00\n"
 
 
-def test_prints_keep_their_order_and_hold_up_nothing_else(tile_text: Callable[[Any, str], str]) -> None:
+def test_prints_are_ordered_with_each_other_only(tile_text: Callable[[Any, str], str]) -> None:
     @ct.kernel
     def kernel(x):
         print("one")

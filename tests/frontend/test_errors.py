@@ -18,9 +18,9 @@ def endless(n):
     return endless(n)
 
 
-# Each is (the last line of the function, the code the caret stands under, the message).
+# Each case is the last line of the function, the code that the carets mark, and the message.
 @pytest.mark.parametrize(
-    ("code", "place", "message"),
+    ("code", "marked", "message"),
     [
         # Shapes and constants
         (
@@ -163,13 +163,13 @@ def endless(n):
     ],
 )
 def test_expressions(
-    complaint: Callable[[Any, str], str], tmp_path: Any, code: str, place: str | None, message: str
+    error_message: Callable[[Any, str], str], tmp_path: Any, code: str, marked: str | None, message: str
 ) -> None:
-    report = complaint(written(tmp_path, code), SIGNATURE).splitlines()
+    report = error_message(written(tmp_path, code), SIGNATURE).splitlines()
     assert message in report[0]
-    if place is not None:
-        under = report[1][report[2].index("^") : report[2].rindex("^") + 1]
-        assert under == place
+    if marked is not None:
+        found = report[1][report[2].index("^") : report[2].rindex("^") + 1]
+        assert found == marked
 
 
 @pytest.mark.parametrize(
@@ -214,12 +214,12 @@ def test_expressions(
         ("a = b\n    b = 1", "'b' is used before it is assigned"),
     ],
 )
-def test_statements(complaint: Callable[[Any, str], str], tmp_path: Any, statement: str, message: str) -> None:
-    assert message in complaint(written(tmp_path, statement), SIGNATURE)
+def test_statements(error_message: Callable[[Any, str], str], tmp_path: Any, statement: str, message: str) -> None:
+    assert message in error_message(written(tmp_path, statement), SIGNATURE)
 
 
 def written(folder: Any, code: str) -> Any:
-    """A function with the code as its last lines, in a file, as errors show the source."""
+    """A function with the code as its last lines, in a file, because errors show the source."""
     path = folder / "kernel.py"
     lines = [
         "import tilec as ct",
@@ -251,7 +251,7 @@ def written(folder: Any, code: str) -> Any:
         ("x: f32[?], n: i32, T=16, T=8", "the signature specifies 'T' twice"),
     ],
 )
-def test_signatures_that_do_not_fit_the_kernel(signature: str, message: str) -> None:
+def test_signature_that_does_not_match_the_kernel_is_rejected(signature: str, message: str) -> None:
     @ct.kernel
     def kernel(x, n, T: ct.Constant[int]):
         pass
@@ -262,7 +262,7 @@ def test_signatures_that_do_not_fit_the_kernel(signature: str, message: str) -> 
     assert "note: kernel 'kernel'\n        def kernel(x, n, T: ct.Constant[int]):" in str(caught.value)
 
 
-def test_arguments_may_come_in_any_order(tile_text: Callable[[Any, str], str]) -> None:
+def test_arguments_of_a_signature_may_have_any_order(tile_text: Callable[[Any, str], str]) -> None:
     @ct.kernel
     def kernel(x, n, T: ct.Constant[int]):
         ct.store(x, (0,), ct.full((T,), n, ct.float32))

@@ -1,4 +1,4 @@
-"""The example kernels in the interpreter, independent of the lowering."""
+"""The examples run in the interpreter, without the lowering."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_small_examples(name: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "tf32", "f32"])
-def test_matmul_of_its_own_matrices(tmp_path: Path, dtype: str) -> None:
+def test_matmul_of_random_matrices(tmp_path: Path, dtype: str) -> None:
     done = run("matmul.py", "--dtype", dtype, "--out", str(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
     assert "1000 x 776 times 776 x 520" in done.stdout and "PASSED: every element" in done.stdout
@@ -44,8 +44,8 @@ def test_matmul_of_matrices_in_files(tmp_path: Path) -> None:
     assert "50 x 40 times 40 x 24 in tf32, tiles of 32 x 16 x 16" in done.stdout
 
 
-def test_a_wrong_product_is_noticed(tmp_path: Path) -> None:
-    # The same script with one wrong index in its kernel.
+def test_wrong_product_is_reported(tmp_path: Path) -> None:
+    # The script with a wrong index in its kernel.
     broken = (EXAMPLES / "matmul.py").read_text().replace("(step, column)", "(column, step)")
     (tmp_path / "broken.py").write_text(broken)
     done = run(str(tmp_path / "broken.py"), "--out", str(tmp_path))
@@ -62,7 +62,9 @@ def test_a_wrong_product_is_noticed(tmp_path: Path) -> None:
         (("--target", "sm_70"), 1, "sm_70"),
     ],
 )
-def test_bad_input(tmp_path: Path, arguments: tuple[str, ...], status: int, message: str) -> None:
+def test_invalid_arguments_are_errors_without_a_traceback(
+    tmp_path: Path, arguments: tuple[str, ...], status: int, message: str
+) -> None:
     done = run("matmul.py", *arguments, "--out", str(tmp_path))
     assert done.returncode == status or status == 1 and done.returncode == 2
     assert message in done.stderr + done.stdout

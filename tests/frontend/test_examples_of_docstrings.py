@@ -1,4 +1,4 @@
-"""Public functions have complete docstrings, and their examples are right."""
+"""Public functions and classes have complete docstrings whose examples show their results."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def test_public_function_has_types_and_every_section(name: str, function: Callab
     untyped = [parameter.name for parameter in parameters if parameter.annotation is parameter.empty]
     assert not untyped and signature.return_annotation is not signature.empty
     sections = _sections(function)
-    needed = {"Raises", "Example"} | ({"Args"} if parameters else set())
-    needed |= {"Returns"} if signature.return_annotation not in ("None", None) else set()
-    assert needed <= sections.keys()
+    required = {"Raises", "Example"} | ({"Args"} if parameters else set())
+    required |= {"Returns"} if signature.return_annotation not in ("None", None) else set()
+    assert required <= sections.keys()
     described = re.findall(r"^    (\w+):", sections.get("Args", ""), re.MULTILINE)
     assert described == [parameter.name for parameter in parameters]
 

@@ -1,4 +1,4 @@
-"""The decorator, its hints, and finding kernels in files."""
+"""The kernel decorator, its hints, and finding kernels in files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def scale(x, factor: float, T: ConstInt):
     ct.store(x, (0,), ct.load(x, (0,), (T,)) * factor)
 
 
-def test_a_kernel_knows_its_name_its_parameters_and_its_constants() -> None:
+def test_attributes_of_a_kernel() -> None:
     assert isinstance(scale, Kernel)
     assert (scale.name, scale.__doc__) == ("scale", "Multiplies.")
     assert scale.parameters == ("x", "factor", "T")
@@ -30,12 +30,12 @@ def test_a_kernel_knows_its_name_its_parameters_and_its_constants() -> None:
     assert Path(scale.location.file).name == "test_kernel.py"
 
 
-def test_a_kernel_is_not_called() -> None:
+def test_calling_a_kernel_is_an_error() -> None:
     with pytest.raises(CompileError, match=r"kernel 'scale' cannot be called: run it with ct.launch"):
         scale(1, 2, 3)
 
 
-def test_hints_go_into_the_module_by_target(tile_text: Callable[[Any, str], str]) -> None:
+def test_hints_become_attributes_by_target(tile_text: Callable[[Any, str], str]) -> None:
     hinted = scale.replace_hints(num_ctas=ct.ByTarget(sm_100=2, default=1), occupancy=4)
     text = tile_text(hinted, "x: f32[?], factor: f32, T=16")
     assert "sm_100 = {num_cta_in_cga = 2}" in text
@@ -68,7 +68,7 @@ def test_only_functions_can_be_kernels() -> None:
             pass
 
 
-def test_a_kernel_is_found_by_name_or_by_being_alone(tmp_path: Path) -> None:
+def test_kernel_is_found_by_name_or_if_it_is_the_only_one(tmp_path: Path) -> None:
     path = tmp_path / "kernels.py"
     path.write_text("import tilec as ct\n@ct.kernel\ndef first(x):\n    pass\n")
     assert find(path).name == find(path, "first").name == "first"
@@ -88,7 +88,9 @@ def test_a_kernel_is_found_by_name_or_by_being_alone(tmp_path: Path) -> None:
         ("import tilec\nimport no_such_module\n", "cannot be imported: ModuleNotFoundError", 2),
     ],
 )
-def test_a_file_that_cannot_be_run_is_an_error_at_its_line(tmp_path: Path, text: str, problem: str, line: int) -> None:
+def test_file_that_cannot_be_imported_is_an_error_at_its_line(
+    tmp_path: Path, text: str, problem: str, line: int
+) -> None:
     path = tmp_path / "broken.py"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
@@ -97,12 +99,12 @@ def test_a_file_that_cannot_be_run_is_an_error_at_its_line(tmp_path: Path, text:
     assert caught.value.location is not None and caught.value.location.line == line
 
 
-def test_a_file_that_is_not_there() -> None:
+def test_missing_file_is_an_error() -> None:
     with pytest.raises(InputError, match="cannot read nowhere.py: no such file"):
         find("nowhere.py", "kernel")
 
 
-def test_launch_takes_a_kernel_a_tuple_and_a_known_backend() -> None:
+def test_launch_rejects_functions_bare_arguments_and_unknown_backends() -> None:
     with pytest.raises(UsageError, match="expects a function decorated with @ct.kernel, got function"):
         ct.launch(None, (1,), lambda: None, ())
     with pytest.raises(InputError, match="expects the arguments of the kernel as a tuple, got int"):
@@ -111,7 +113,7 @@ def test_launch_takes_a_kernel_a_tuple_and_a_known_backend() -> None:
         ct.launch(None, (1,), scale, (), backend="emulate")
 
 
-def test_a_kernel_is_compiled_once_for_each_signature(interpret: Callable[..., None]) -> None:
+def test_kernel_is_compiled_once_per_signature(interpret: Callable[..., None]) -> None:
     import numpy as np
 
     fresh = scale.replace_hints()
@@ -125,13 +127,13 @@ def test_a_kernel_is_compiled_once_for_each_signature(interpret: Callable[..., N
 
 
 @pytest.mark.parametrize("name", ["sm100", "sm_100a", "blackwell", "sm_"])
-def test_targets_have_the_form_of_an_architecture(name: str) -> None:
+def test_invalid_target_name_is_rejected(name: str) -> None:
     with pytest.raises(ValueError, match=f"expected targets named sm_<number>, such as sm_100, got '{name}'"):
         ct.ByTarget(**{name: 2})
 
 
 @pytest.mark.parametrize("dimensions", [[0], 0, (True,), (0.0,), ("0",)])
 @pytest.mark.parametrize("name", ["static_shape_dims", "static_stride_dims"])
-def test_static_dimensions_are_a_tuple_of_integers(name: str, dimensions: object) -> None:
+def test_invalid_static_dimensions_are_rejected(name: str, dimensions: object) -> None:
     with pytest.raises(TypeError, match=f"{name}"):
         ct.ArrayAnnotation(**{name: dimensions})  # type: ignore[arg-type]

@@ -32,17 +32,17 @@ def test_assigned(text: str, names: str) -> None:
 @pytest.mark.parametrize(
     ("text", "header", "after"),
     [
-        # Overwritten before it is read: not carried.
+        # `a` is overwritten before it is read, so it is not carried.
         ("for i in r:\n    a = f(i)\n    t = t + a\nuse(t)", "ft", "t"),
-        # Read in the next iteration.
+        # `a` is read in the next iteration.
         ("for i in r:\n    use(a)\n    a = i", "a", ""),
-        # Overwritten on one way only.
+        # `a` is overwritten on one path only.
         ("while c:\n    if d:\n        a = 1\n    use(a)\n", "acd", ""),
         ("while c:\n    if d:\n        a = 1\n    else:\n        a = 2\n    use(a)\n", "cd", ""),
-        # What break carries out of the loop is what is read behind it.
+        # `break` carries the names that are read after the loop.
         ("while c:\n    if d:\n        break\n    a = 1\nuse(a)", "acd", "a"),
         ("while c:\n    a = 1\n    continue\n    use(b)\nuse(a)", "ac", "a"),
-        # An inner loop reads in its second iteration what the outer one assigned.
+        # The inner loop reads a name that the outer loop assigns in its previous iteration.
         ("for i in r:\n    for j in s:\n        use(a)\n    a = i", "as", ""),
     ],
 )
@@ -54,6 +54,6 @@ def test_live_names_at_a_loop_header_and_after_the_loop(text: str, header: str, 
     assert liveness.after[loop] - {"use"} == set(after)
 
 
-def test_a_nested_function_reads_the_names_around_it() -> None:
+def test_nested_function_reads_names_of_the_enclosing_function() -> None:
     statements = body("a = 1\ndef f():\n    return a + b\na = 2\nuse(f)")
     assert Liveness(statements).after[statements[0]] >= {"a", "b"}

@@ -1,4 +1,4 @@
-"""`for` and `while`, against the same function run by Python."""
+"""`for` and `while` loops compute the same values as the same function in Python."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def swapped(n):
     return a
 
 
-def left_early(n):
+def breaks_and_continues(n):
     found, steps = -1, 0
     for i in range(10):
         steps += 1
@@ -50,7 +50,7 @@ def left_early(n):
     return found * 1000 + steps
 
 
-def runs_out(n):
+def breaks_late(n):
     total = 0
     for i in range(n):
         if i == 6:
@@ -70,7 +70,7 @@ def while_counts(n):
     return steps * 1000 + value
 
 
-def until(n):
+def while_true(n):
     step = 0
     while True:
         step += 3
@@ -84,14 +84,17 @@ def until(n):
 
 
 def replaced(n):
-    # Assigned before it is read in every iteration: nothing to carry but the result.
+    # `value` is assigned before it is read in every iteration, so only its last value is carried.
     value = 5
     for i in range(n):
         value = i * 2
     return value
 
 
-FUNCTIONS = {f.__name__: f for f in (counted, stepped, swapped, left_early, runs_out, while_counts, until, replaced)}
+FUNCTIONS = {
+    f.__name__: f
+    for f in (counted, stepped, swapped, breaks_and_continues, breaks_late, while_counts, while_true, replaced)
+}
 
 
 @ct.kernel
@@ -119,7 +122,7 @@ def tiles(x, out, n):
     ct.store(out, (1,), pair[1] + pair[0])
 
 
-def test_tiles_and_tuples_are_carried(interpret: Interpret) -> None:
+def test_loop_carried_tiles_and_tuples(interpret: Interpret) -> None:
     x, out = np.arange(20, dtype=np.float32), np.zeros(8, np.float32)
     interpret(tiles, 1, x, out, 5)
     rows = x.reshape(5, 4)
@@ -127,7 +130,7 @@ def test_tiles_and_tuples_are_carried(interpret: Interpret) -> None:
 
 
 @ct.kernel
-def beyond_the_signed_half(out):
+def across_the_signed_limit(out):
     count = 0
     for _ in range(ct.uint32(2**31 - 2), ct.bid(0).astype(ct.uint32) + 2**31):
         count += 1
@@ -136,7 +139,7 @@ def beyond_the_signed_half(out):
 
 def test_unsigned_bounds_are_compared_unsigned(interpret: Interpret) -> None:
     out = np.zeros(4, np.int32)
-    interpret(beyond_the_signed_half, 4, out)
+    interpret(across_the_signed_limit, 4, out)
     np.testing.assert_array_equal(out, [2, 3, 4, 5])
 
 
@@ -146,7 +149,7 @@ def persistent(out):
         ct.store(out, (tile,), tile * 10 + ct.bid(0))
 
 
-def test_a_persistent_loop(interpret: Interpret) -> None:
+def test_persistent_loop(interpret: Interpret) -> None:
     out = np.full(10, -1, np.int32)
     interpret(persistent, 3, out)
     np.testing.assert_array_equal(out, [i * 10 + i % 3 for i in range(10)])
@@ -163,7 +166,7 @@ def returns_from_while(out):
     ct.store(out, (n, 5), 1)
 
 
-def test_a_kernel_may_return_from_a_while_loop(interpret: Interpret) -> None:
+def test_return_from_a_while_loop(interpret: Interpret) -> None:
     out = np.zeros((7, 6), np.int32)
     interpret(returns_from_while, 7, out)
     np.testing.assert_array_equal(out, [[step < n if step < 5 else n >= 5 for step in range(6)] for n in range(7)])
@@ -180,7 +183,7 @@ def unrolled(x, out):
     ct.store(out, (0,), total)
 
 
-def test_a_static_loop_is_unrolled(interpret: Interpret, tile_text: Callable[[Any, str], str]) -> None:
+def test_static_loop_is_unrolled(interpret: Interpret, tile_text: Callable[[Any, str], str]) -> None:
     x, out = np.arange(24, dtype=np.float32), np.zeros(4, np.float32)
     interpret(unrolled, 1, x, out)
     rows = x.reshape(6, 4)
@@ -199,11 +202,11 @@ def test_only_names_read_later_are_carried(tile_text: Callable[[Any, str], str])
         ct.store(c, (0, 0), total)
 
     text = tile_text(kernel, "a: f16[?,?], b: f16[?,?], c: f32[?,?], n: i32")
-    # x and y are overwritten before they are read, and dead behind the loop.
+    # x and y are overwritten before they are read, and not live after the loop.
     assert text.count("iter_values(%iterArg0 = ") == 1 and "iterArg1" not in text
 
 
-def test_a_loop_that_is_left_becomes_a_loop_operation(tile_text: Callable[[Any, str], str]) -> None:
+def test_for_with_break_becomes_a_loop_operation(tile_text: Callable[[Any, str], str]) -> None:
     @ct.kernel
     def kernel(out, n):
         for i in range(n):
@@ -230,10 +233,10 @@ def test_a_loop_that_is_left_becomes_a_loop_operation(tile_text: Callable[[Any, 
         ("9, 3, 2**31 - 1", False),
     ],
 )
-def test_only_a_counter_that_may_overflow_is_kept_from_it(
+def test_counter_is_guarded_only_where_it_may_overflow(
     tile_text: Callable[[Any, str], str], tmp_path: Path, bounds: str, guarded: bool
 ) -> None:
-    """A loop with `break` steps to at most the bound, unless counter + step always fits the type."""
+    """The counter of a loop with `break` is limited to the bound, unless counter + step always fits the type."""
     path = tmp_path / "kernel.py"
     lines = [f"for i in range({bounds}):", "    if out.shape[0] < i:", "        break", "    ct.store(out, (i,), i)"]
     path.write_text("\n    ".join(["def kernel(out, n):", *lines]) + "\n")
@@ -243,20 +246,20 @@ def test_only_a_counter_that_may_overflow_is_kept_from_it(
     assert ("mini" in text) == guarded
 
 
-def test_a_type_that_changes_is_an_error_at_the_assignment(complaint: Any) -> None:
+def test_changing_type_is_an_error_at_the_assignment(error_message: Any) -> None:
     def kernel(x, n):
         total = 0
         for i in range(n):
             total = total + ct.load(x, (i,), (4,))
         ct.store(x, (0,), total)
 
-    message = complaint(kernel, "x: f32[?], n: i32")
+    message = error_message(kernel, "x: f32[?], n: i32")
     assert "'total' changes from iteration to iteration: an int32 scalar and a float32 tile of shape (4,)" in message
     assert "    total = total + ct.load(x, (i,), (4,))\n                ^^^^^\n" in message
 
 
 @pytest.mark.parametrize("use", ["value", "i"])
-def test_names_of_a_loop_body_have_no_value_after_the_loop(complaint: Any, use: str) -> None:
+def test_names_assigned_in_a_loop_body_are_not_defined_after_the_loop(error_message: Any, use: str) -> None:
     def value(x, n):
         for i in range(n):
             value = i
@@ -267,11 +270,11 @@ def test_names_of_a_loop_body_have_no_value_after_the_loop(complaint: Any, use: 
             ct.store(x, (i,), i)
         ct.store(x, (0,), i)
 
-    message = complaint({"value": value, "i": i}[use], "x: i32[?], n: i32")
+    message = error_message({"value": value, "i": i}[use], "x: i32[?], n: i32")
     assert f"'{use}' " in message and "which may have zero iterations" in message
 
 
-def test_too_many_loop_carried_values_are_rejected_at_the_loop(complaint: Any, tmp_path: Any) -> None:
+def test_too_many_loop_carried_values_are_rejected_at_the_loop(error_message: Any, tmp_path: Any) -> None:
     names = [f"v{i:03}" for i in range(256)]
     lines = ["def kernel(x, n):", *(f"    {name} = {i % 2}{'.0' * (i % 2)}" for i, name in enumerate(names))]
     lines += ["    for i in range(n):", *(f"        {name} += {name}" for name in names)]
@@ -280,6 +283,6 @@ def test_too_many_loop_carried_values_are_rejected_at_the_loop(complaint: Any, t
     path.write_text("\n".join(lines))
     scope: dict[str, Any] = {}
     exec(compile(path.read_text(), path, "exec"), scope)
-    message = complaint(scope["kernel"], "x: i32[?], n: i32")
+    message = error_message(scope["kernel"], "x: i32[?], n: i32")
     found = "a loop can carry at most 256 groups of consecutive values of one type, this loop carries 257 (v000"
     assert message.startswith(f"{path}:258:5: error: {found}")

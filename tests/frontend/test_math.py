@@ -1,4 +1,4 @@
-"""Floating-point functions, within two units in the last place of the exact value."""
+"""Math functions in the interpreter are within 2 units in the last place of the exact value."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def folded(y):
     ct.store(y, (0,), ct.full((4,), ct.log2(8) + math.pi, ct.float32))
 
 
-def test_functions_of_constants_are_computed_while_compiling(tile_text: Callable[[Any, str], str]) -> None:
+def test_functions_of_constants_are_folded(tile_text: Callable[[Any, str], str]) -> None:
     text = tile_text(folded, "y: f32[?]")
     assert "log2" not in text
     assert f"{3 + math.pi:.4f}"[:5] in text
@@ -87,7 +87,7 @@ def fast(x, y):
     ct.store(y, (0,), ct.truediv(rounded, tile, rounding_mode=ct.RoundingMode.APPROX, flush_to_zero=True))
 
 
-def test_roundings_become_attributes(tile_text: Callable[[Any, str], str]) -> None:
+def test_rounding_modes_become_attributes(tile_text: Callable[[Any, str], str]) -> None:
     text = tile_text(fast, "x: f32[?], y: f32[?]")
     assert "rounding<approx> : tile<64xf32>" in text
     assert "divf %" in text and "rounding<approx> flush_to_zero" in text

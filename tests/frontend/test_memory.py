@@ -53,7 +53,7 @@ def ragged(x, y):
     ct.store(y, (i, j), ct.load(x, (i, j), (4, 8), padding_mode=ct.PaddingMode.ZERO) * 2)
 
 
-def test_elements_outside_are_not_written(interpret: Interpret) -> None:
+def test_out_of_bounds_elements_are_not_written(interpret: Interpret) -> None:
     x = np.arange(70, dtype=np.float32).reshape(7, 10)
     whole = np.full((9, 12), 5, np.float32)
     interpret(ragged, (2, 2), x, whole[:7, :10])
@@ -78,7 +78,7 @@ def single(x, y):
     ct.store(y, (1, 1), ct.load(x, (3,), shape=()) + ct.load(x, 1, 1).item())
 
 
-def test_a_shape_of_nothing_loads_a_scalar(interpret: Interpret) -> None:
+def test_empty_shape_loads_a_scalar(interpret: Interpret) -> None:
     y = np.zeros((2, 2), np.float32)
     interpret(single, 1, np.array([1, 2, 4, 8], np.float32), y)
     np.testing.assert_array_equal(y, [[0, 0], [0, 10]])
@@ -93,10 +93,10 @@ def counted(x, out):
     ct.store(out, (4,), x.shape[0] * 1000 + x.shape[1] + x.ndim)
 
 
-def test_how_many_tiles_cover_an_array(interpret: Interpret) -> None:
+def test_num_tiles(interpret: Interpret) -> None:
     out = np.zeros(5, np.int32)
     interpret(counted, 1, np.zeros((42, 65), np.float32), out)
-    # order="F": the tile's first axis runs along the array's last, 65 / 4.
+    # With order="F" the first axis of the tile is the last axis of the array: 65 / 4.
     np.testing.assert_array_equal(out, [11, 9, 17, 5, 42067])
 
 
@@ -108,7 +108,7 @@ def windows(x, y):
         ct.store(y, (i, 0), view.load(i)[None, :])
 
 
-def test_a_view_whose_tiles_overlap(interpret: Interpret) -> None:
+def test_view_with_overlapping_tiles(interpret: Interpret) -> None:
     x, y = np.arange(1, 9, dtype=np.int32), np.zeros((3, 4), np.int32)
     interpret(windows, 1, x, y)
     np.testing.assert_array_equal(y, [[1, 2, 3, 4], [4, 5, 6, 7], [7, 8, 0, 0]])
@@ -119,7 +119,7 @@ def gaps(x):
     x.tiled_view((2, 2), traversal_steps=(3, 2)).store((1, 1), 7)
 
 
-def test_a_view_with_gaps_stores_between_them(interpret: Interpret) -> None:
+def test_view_with_gaps_between_tiles(interpret: Interpret) -> None:
     x = np.zeros((6, 6), np.int32)
     interpret(gaps, 1, x)
     expected = np.zeros((6, 6), np.int32)
@@ -133,7 +133,7 @@ def sliced(x, y, start, stop):
     ct.store(y, (0, 0), ct.load(part, (0, 0), (2, 4), padding_mode=ct.PaddingMode.ZERO) + part.shape[1])
 
 
-def test_a_slice_has_bounds_of_its_own(interpret: Interpret) -> None:
+def test_slice_has_its_own_bounds(interpret: Interpret) -> None:
     x, y = np.arange(20, dtype=np.int32).reshape(2, 10), np.zeros((2, 4), np.int32)
     interpret(sliced, 1, x, y, 5, 8)
     np.testing.assert_array_equal(y, [[8, 9, 10, 3], [18, 19, 20, 3]])
@@ -146,7 +146,7 @@ def written_to_a_slice(x, start, stop):
 
 @pytest.mark.parametrize("backend", ["interpret", "simulate"])
 @pytest.mark.parametrize(("start", "stop"), [(5, 3), (5, 5), (5, 6), (0, 16), (16, 16), (16, 0), (14, 16)])
-def test_nothing_is_written_outside_of_a_slice(backend: str, start: int, stop: int) -> None:
+def test_elements_outside_a_slice_are_not_written(backend: str, start: int, stop: int) -> None:
     x = np.zeros(16, np.float32)
     ct.launch(None, 1, written_to_a_slice, (x, start, stop), backend=backend)
     expected = np.zeros(16, np.float32)
@@ -155,7 +155,7 @@ def test_nothing_is_written_outside_of_a_slice(backend: str, start: int, stop: i
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64, np.int16])
-def test_bounds_of_a_slice_have_any_signed_type(interpret: Interpret, kind: type) -> None:
+def test_bounds_of_a_slice_may_have_any_signed_type(interpret: Interpret, kind: type) -> None:
     x = np.zeros(16, np.float32)
     interpret(written_to_a_slice, 1, x, kind(5), kind(7))
     assert x.nonzero()[0].tolist() == [5, 6]
@@ -170,14 +170,14 @@ def constant_slice(x, y):
     ct.store(y, (0,), ct.load(part.slice(0, 2, 8), (0,), (8,), padding_mode=ct.PaddingMode.ZERO))
 
 
-def test_constant_bounds_of_a_slice_give_a_static_extent(interpret: Interpret) -> None:
+def test_slice_with_constant_bounds_has_a_static_extent(interpret: Interpret) -> None:
     x, y = np.arange(16, dtype=np.int32), np.zeros(8, np.int32)
     interpret(constant_slice, 1, x, y)
     assert y.tolist() == [6, 7, 8, 9, 10, 11, 0, 0]
 
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint64, np.float16, np.float64])
-def test_the_default_padding_of_a_gather_fits_every_element(interpret: Interpret, dtype: type) -> None:
+def test_default_padding_of_a_gather_has_the_element_type(interpret: Interpret, dtype: type) -> None:
     @ct.kernel
     def moved(x, y):
         ct.scatter(y, ct.arange(4, dtype=ct.int32), ct.gather(x, ct.arange(4, dtype=ct.int32)))
@@ -194,7 +194,7 @@ def gathered(x, rows, y):
     ct.store(y, (0, 0), ct.gather(x, (row[:, None], column), mask=column != 2, padding_value=-1))
 
 
-def test_a_gather_pads_masked_and_out_of_bounds_elements(interpret: Interpret) -> None:
+def test_gather_pads_masked_and_out_of_bounds_elements(interpret: Interpret) -> None:
     x = np.arange(15, dtype=np.int32).reshape(5, 3)
     rows, y = np.array([4, 0, 5, -1], np.int32), np.zeros((4, 4), np.int32)
     interpret(gathered, 1, x, rows, y)
@@ -202,11 +202,11 @@ def test_a_gather_pads_masked_and_out_of_bounds_elements(interpret: Interpret) -
 
 
 @ct.kernel
-def scattered(y, places):
-    ct.scatter(y, ct.load(places, (0,), (4,)), ct.arange(4, dtype=ct.int32) + 1)
+def scattered(y, indices):
+    ct.scatter(y, ct.load(indices, (0,), (4,)), ct.arange(4, dtype=ct.int32) + 1)
 
 
-def test_a_scatter_drops_out_of_bounds_elements(interpret: Interpret) -> None:
+def test_scatter_drops_out_of_bounds_elements(interpret: Interpret) -> None:
     y = np.zeros(6, np.int32)
     interpret(scattered, 1, y, np.array([5, 0, 9, -2], np.int32))
     np.testing.assert_array_equal(y, [2, 0, 0, 0, 0, 1])
@@ -225,7 +225,7 @@ def test_hints_orders_and_bounds_become_attributes(tile_text: Callable[[Any, str
     assert "load_view_tko acquire device" in text
 
 
-def test_a_view_is_made_once_and_at_the_top(tile_text: Callable[[Any, str], str]) -> None:
+def test_view_is_created_once_at_the_entry(tile_text: Callable[[Any, str], str]) -> None:
     @ct.kernel
     def kernel(x, y, n):
         for i in range(n):
@@ -236,7 +236,7 @@ def test_a_view_is_made_once_and_at_the_top(tile_text: Callable[[Any, str], str]
     assert text.index("make_partition_view") < text.index(" = for ")
 
 
-def test_facts_of_an_array_become_assumptions_at_the_entry(tile_text: Callable[[Any, str], str]) -> None:
+def test_alignment_and_divisors_of_an_array_become_assumptions(tile_text: Callable[[Any, str], str]) -> None:
     @ct.kernel
     def kernel(x):
         ct.store(x, (0, 0, 0), 1.0)
@@ -244,6 +244,6 @@ def test_facts_of_an_array_become_assumptions_at_the_entry(tile_text: Callable[[
     text = tile_text(kernel, "x: f32[4,?%24,?] strides (?%8,100,1) align 8")
     assert "assume div_by<8>, %arg0 : tile<ptr<f32>>" in text
     assert text.count("bounded<0, ?>") == 3
-    # 24 is 3 * 8, and only the power of two can be said.
+    # 24 is 3 * 8, and div_by has only powers of two.
     assert text.count("assume div_by<8>") == 3
     assert "tensor_view<4x?x?xf32, strides=[?,100,1]>" in text

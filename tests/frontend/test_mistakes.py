@@ -1,7 +1,7 @@
-"""The output for each user mistake: a traceback of the script's own lines, then the source location and the remedy.
+"""Each user mistake has a traceback of the script's own lines, and a message with a source location and a remedy.
 
-A file of `mistakes/` is a script, a line of dashes, and its whole output. After a change of messages,
-`python tests/frontend/test_mistakes.py` writes the outputs anew: read the difference before it is committed.
+A file of `mistakes/` is a script, a line of dashes, and its complete output. After messages change,
+`python tests/frontend/test_mistakes.py` rewrites the outputs; review the difference before it is committed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from script_output import in_a_process, in_process
 
 MISTAKES = sorted((Path(__file__).parent / "mistakes").glob("*.txt"))
 SEPARATOR = "-" * 40 + "\n"
-# One of each way to fail: while the script is read, in a kernel, in its helpers, at the launch, at run time.
+# One mistake for each time of failure: parsing, the kernel, a called function, the launch, and run time.
 IN_A_PROCESS = ("recursion", "mistake_in_a_helper", "launch_with_a_list", "assertion_fails", "module_of_random_bytes")
-# What belongs to the compiler or to its authors, and says nothing to a user.
+# Names of compiler internals, which messages must not contain.
 INTERNALS = ("object at 0x", "_tko", "tile_gpu.", "InternalError", "bug in tilec", "BadArgument", "TypedConstant")
 
 
 def script_in(folder: Path, mistake: Path) -> Path:
-    """The script of a mistake as a file of its own."""
+    """Writes the script of a mistake to a file."""
     script = folder / f"{mistake.stem}.py"
     script.write_text(mistake.read_text().partition(SEPARATOR)[0])
     return script
@@ -56,9 +56,9 @@ def test_output_of_a_process(name: str, tmp_path: Path) -> None:
     assert in_a_process(script_in(tmp_path, mistake)) == expected_of(mistake)
 
 
-def test_the_full_traceback_is_there_when_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_option_shows_the_full_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEC_TRACEBACK", "full")
-    mistake = next(path for path in MISTAKES if path.stem == "shape_is_no_power_of_two")
+    mistake = next(path for path in MISTAKES if path.stem == "shape_not_a_power_of_two")
     output = in_process(script_in(tmp_path, mistake))
     assert output.count('File "tilec/') > 10
     last = expected_of(mistake).splitlines()[-3:]
@@ -66,7 +66,7 @@ def test_the_full_traceback_is_there_when_asked_for(tmp_path: Path, monkeypatch:
 
 
 def rewrite() -> None:
-    """Write the output that each script has now."""
+    """Rewrites the expected output of each mistake."""
     for mistake in MISTAKES:
         with tempfile.TemporaryDirectory() as folder:
             script = script_in(Path(folder), mistake)

@@ -1,4 +1,4 @@
-"""Matrix multiplication against numpy; small integers, so that every sum is exact."""
+"""Matrix multiplication agrees with numpy; operands are small integers, so that every sum is exact."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_mma_by_type(interpret: Interpret, inputs: Any, accumulator: Any) -> Non
 
 
 @pytest.mark.parametrize("inputs", [(np.int8, np.uint8), (np.uint8, np.int8), (np.uint8, np.uint8)])
-def test_bytes_have_a_sign_of_their_own(interpret: Interpret, inputs: tuple[Any, Any]) -> None:
+def test_mma_of_mixed_signedness(interpret: Interpret, inputs: tuple[Any, Any]) -> None:
     random = np.random.default_rng(5)
     a, b = (random.integers(np.iinfo(t).min, np.iinfo(t).max + 1, (16 * 32,)).astype(t) for t in inputs)
     a, b, c, d = a.reshape(16, 32), b[:256].reshape(32, 8), integers((16, 8), np.int32), np.zeros((16, 8), np.int32)
@@ -59,7 +59,7 @@ def batched(a, b, c):
     ct.store(c, (0, 0, 0), x @ y)
 
 
-def test_a_batch_axis_is_broadcast(interpret: Interpret) -> None:
+def test_batch_axis_is_broadcast(interpret: Interpret) -> None:
     a, b, c = integers((2, 16, 8), np.float16), integers((8, 4), np.float16), np.zeros((2, 16, 4), np.float16)
     interpret(batched, 1, a, b, c)
     np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
@@ -82,7 +82,7 @@ def test_vectors_are_rows_on_the_left_and_columns_on_the_right(interpret: Interp
     np.testing.assert_array_equal(column, b.T @ a)
 
 
-def test_f32_is_multiplied_as_f32_and_tf32_is_asked_for(tile_text: Callable[[Any, str], str]) -> None:
+def test_f32_is_not_multiplied_as_tf32_unless_converted(tile_text: Callable[[Any, str], str]) -> None:
     @ct.kernel
     def kernel(a, c, tf32: ct.Constant[bool]):
         x = ct.load(a, (0, 0), (16, 16))
@@ -100,7 +100,7 @@ def scaled(a, a_scale, b, b_scale, c):
     ct.store(c, (0, 0), ct.mma_scaled(x, x_scale, y, y_scale, ct.zeros((16, 8), ct.float32)))
 
 
-def test_a_scale_holds_for_32_elements_along_k(interpret: Interpret) -> None:
+def test_scale_applies_to_32_elements_along_k(interpret: Interpret) -> None:
     a, b = integers((16, 64), ml_dtypes.float8_e4m3fn), integers((64, 8), ml_dtypes.float8_e4m3fn)
     powers = np.random.default_rng(4).integers(-2, 3, (3, 16, 8))
     a_scale = (2.0 ** powers[0, :, :2]).astype(ml_dtypes.float8_e8m0fnu)

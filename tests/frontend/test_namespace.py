@@ -1,4 +1,4 @@
-"""The namespace of `import tilec as ct`: its names, and the modules that the import does not load."""
+"""The namespace of `import tilec as ct`: its names, and modules that the import must not load."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_every_function_of_the_language_is_in_the_namespace(name: str, function:
     assert getattr(ct, name.partition(".")[2]) is function
 
 
-def test_a_function_has_one_builder() -> None:
+def test_second_builder_of_a_function_is_refused() -> None:
     with pytest.raises(ValueError, match="'zeros' is built by .*_zeros and .*other"):
 
         @implements(ct.zeros)
@@ -69,12 +69,12 @@ def test_a_function_has_one_builder() -> None:
             pass
 
 
-def test_importing_tilec_loads_no_mlir_and_no_compiler() -> None:
+def test_importing_tilec_does_not_load_mlir_or_the_compiler() -> None:
     code = "import sys, tilec; print([m for m in sys.modules if 'mlir' in m or 'tilec.driver' in m or 'cuda' in m])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
 
 
-def test_names_are_functions_and_no_module_is_called_like_them() -> None:
+def test_exported_functions_do_not_have_the_name_of_a_module() -> None:
     for name in ("compile", "kernel", "launch", "run", "load", "Module", "Compiled"):
         assert callable(getattr(ct, name))
         assert name in dir(ct)
@@ -82,7 +82,7 @@ def test_names_are_functions_and_no_module_is_called_like_them() -> None:
     assert not [name for name in functions if importlib.util.find_spec(f"tilec.{name}") is not None]
 
 
-def test_cdiv_works_on_the_host_too() -> None:
+def test_cdiv_on_the_host() -> None:
     assert [ct.cdiv(n, 4) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]
 
 
@@ -92,14 +92,14 @@ ERRORS = (
 ).split()
 
 
-def test_the_errors_of_cutile_are_distinct_classes_below_one() -> None:
+def test_errors_of_cutile_are_distinct_subclasses_of_tile_error() -> None:
     classes = [getattr(ct, name) for name in ERRORS]
     assert len(set(classes)) == len(ERRORS)
     assert all(issubclass(error, ct.TileError) for error in classes)
     assert issubclass(ct.StaticException, ct.TileStaticEvalError)
 
 
-def test_functions_of_kernels_say_so_on_the_host() -> None:
+def test_language_function_on_the_host_is_an_error() -> None:
     with pytest.raises(ct.TileError, match="'zeros' can be called inside a kernel only"):
         ct.zeros((4,), ct.float32)
 
@@ -112,7 +112,7 @@ def members(x, seen: ct.Constant[str]):
 
 
 @pytest.mark.parametrize("kind", [view.Array, view.TiledView, view.Tile])
-def test_the_classes_for_editors_list_what_kernels_know(kind: type) -> None:
+def test_classes_for_editors_have_the_attributes_of_kernel_values(kind: type) -> None:
     with pytest.raises(ct.TileTypeError) as caught:
         ct.launch(None, 1, members, (np.zeros(4, np.float32), kind.__name__), backend="interpret")
     known = set(caught.value.message.partition("they have: ")[2].split(", "))
@@ -120,11 +120,11 @@ def test_the_classes_for_editors_list_what_kernels_know(kind: type) -> None:
     assert all(getattr(kind, name).__doc__ for name in known)
 
 
-def test_the_package_says_that_it_has_types() -> None:
+def test_package_has_the_py_typed_marker() -> None:
     assert importlib.resources.files("tilec").joinpath("py.typed").is_file()
 
 
-def test_the_wheel_contains_the_marker_of_a_typed_package() -> None:
+def test_wheel_contains_the_py_typed_marker() -> None:
     settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["tool"]["scikit-build"]
     # Files of the package folder are in the wheel unless a pattern excludes them.
     assert settings["wheel"]["packages"]["tilec"] == "python/tilec"

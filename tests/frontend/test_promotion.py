@@ -23,7 +23,7 @@ from tilec.language.datatypes import by_element
 Apply = Callable[..., Any]
 
 LITERALS = {"True": True, "3": 3, "1.5": 1.5}
-# How the front end computes what the table calls by the operator that the user writes.
+# The names in the front end of the operators of the table.
 _OPERATORS = {
     "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow",
     "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift", "==": "eq", "<": "lt",
@@ -87,7 +87,7 @@ TABLE = dict(_rows())
 
 @pytest.fixture
 def emitter() -> Iterator[Emitter]:
-    """Appends to a module that is thrown away."""
+    """An emitter that appends to a temporary module."""
     with context(), ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
@@ -108,7 +108,7 @@ def _found(apply: Apply, emitter: Emitter, *operands: Any) -> str:
     return result.dtype.element
 
 
-def test_the_table_and_the_test_have_the_same_operators() -> None:
+def test_table_and_test_have_the_same_operators() -> None:
     assert set(TABLE) == {*BINARY, *UNARY}
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import tilec as ct
 
 NAMES = ("a", "b", "c", "n")
-# How often the innermost statement of a program may run at most: loops run up to 4 times, nested twice.
+# Blocks of the grid, and memory cells per block.
 BLOCKS = 6
 CELLS = 3
 numbers = itertools.count()
@@ -31,7 +31,7 @@ def expression(draw: Callable[..., Any], depth: int = 2) -> str:
     if kind == 2:
         return f"({left} {draw(st.sampled_from(['+', '-']))} {right})"
     if kind == 3:
-        # Divisors are not zero; both signs, as Python rounds down.
+        # Divisors are not zero and have both signs, because Python rounds down.
         return f"({left} {draw(st.sampled_from(['//', '%']))} {draw(st.sampled_from([-3, 2, 5]))})"
     if kind == 4:
         return f"({left} if {condition(draw, depth - 1)} else {right})"
@@ -90,7 +90,7 @@ def statement(draw: Callable[..., Any], indent: str, depth: int, loop: bool, ret
 
 @st.composite
 def programs(draw: Callable[..., Any]) -> str:
-    """A function of one integer and some memory that always ends, over variables that are always assigned."""
+    """A function of one integer and memory that always terminates, with variables that are always assigned."""
     lines = statements(draw, "    ", 2, False, True)
     return "\n".join(
         ["def program(n, memory):", "    a, b, c = 1, n, 3", *lines, f"    return {expression(draw)} + a + b + c", ""]
@@ -120,7 +120,7 @@ def program_of(text: str, path: Path, names: dict[str, Any]) -> Any:
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
 @given(text=programs())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_function_is_the_same_in_a_kernel_and_in_python(tmp_path: Path, text: str) -> None:
+def test_function_computes_the_same_in_a_kernel_and_in_python(tmp_path: Path, text: str) -> None:
     path = tmp_path / f"program{next(numbers)}.py"
     path.write_text(text)
     in_kernel, in_python = program_of(text, path, IN_KERNEL), program_of(text, path, IN_PYTHON)
@@ -131,9 +131,9 @@ def test_a_function_is_the_same_in_a_kernel_and_in_python(tmp_path: Path, text: 
 
     cells = [[0] * CELLS for _ in range(BLOCKS)]
     expected = np.array([in_python(block - 1, cells[block]) for block in range(BLOCKS)], np.int64).astype(np.int32)
-    # The checks of the interpreter see whether tokens order what touches the same memory.
-    for how in ({"backend": "interpret", "check": True}, {"backend": "simulate"}):
+    # The checks of the interpreter report accesses to the same memory that tokens do not order.
+    for options in ({"backend": "interpret", "check": True}, {"backend": "simulate"}):
         out, memory = np.zeros(BLOCKS, np.int32), np.zeros(BLOCKS * CELLS, np.int32)
-        ct.launch(None, BLOCKS, kernel, (out, memory), **how)
+        ct.launch(None, BLOCKS, kernel, (out, memory), **options)
         np.testing.assert_array_equal(out, expected, err_msg=text)
         np.testing.assert_array_equal(memory.reshape(BLOCKS, CELLS), np.array(cells).astype(np.int32), err_msg=text)

@@ -1,4 +1,4 @@
-"""Reductions against numpy."""
+"""Reductions agree with numpy."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 import tilec as ct
 
 Interpret = Callable[..., None]
-# Small integers: sums and products of a few are exact in every order.
+# Small integers, whose sums and products are exact in every order.
 X = np.array([[3, -1, 4, 1], [-5, 9, 2, -6]], np.float32)
 
 
 @ct.kernel
-def along(x, rows, columns, everything, kept):
+def along_axes(x, rows, columns, everything, kept):
     tile = ct.load(x, (0, 0), (2, 4))
     ct.store(rows, (0,), ct.sum(tile, axis=1))
     ct.store(columns, (0,), ct.max(tile, 0))
@@ -24,9 +24,9 @@ def along(x, rows, columns, everything, kept):
     ct.store(kept, (0, 0), ct.prod(tile, axis=-1, keepdims=True))
 
 
-def test_along_axes(interpret: Interpret) -> None:
+def test_reductions_along_axes(interpret: Interpret) -> None:
     rows, columns, everything, kept = (np.zeros(shape, np.float32) for shape in (2, 4, 1, (2, 1)))
-    interpret(along, 1, X, rows, columns, everything, kept)
+    interpret(along_axes, 1, X, rows, columns, everything, kept)
     np.testing.assert_array_equal(rows, X.sum(1))
     np.testing.assert_array_equal(columns, X.max(0))
     np.testing.assert_array_equal(everything, [X.min()])
@@ -49,7 +49,7 @@ def count(x, out):
     ct.store(out, (0,), ct.sum(ct.load(x, (0,), (8,)) > 2).reshape((1,)))
 
 
-def test_a_sum_of_booleans_counts(interpret: Interpret) -> None:
+def test_sum_of_booleans_is_a_count(interpret: Interpret) -> None:
     out = np.zeros(1, np.int32)
     interpret(count, 1, np.arange(8, dtype=np.float32), out)
     assert out[0] == 5
@@ -67,9 +67,9 @@ def positions(x, first, last, whole, nan_first):
 @pytest.mark.parametrize(
     ("rows", "first", "last", "whole", "nan_first"),
     [
-        # Of equal elements the first.
+        # The first of equal elements.
         ([[1, 7, 7, 0], [2, 2, 2, 2]], [1, 0], [3, 0], 1, [1, 0]),
-        # A NaN loses, or wins where it propagates; alone it is the answer all the same.
+        # NaN is ignored, or the result if it propagates; a row of NaN has index 0.
         ([[np.nan, 1, 3, 2], [np.nan, np.nan, np.nan, np.nan]], [2, 0], [1, 0], 2, [0, 0]),
         ([[-np.inf, -np.inf, -np.inf, -np.inf], [np.inf, np.inf, 0, 1]], [0, 0], [0, 2], 4, [0, 0]),
     ],
@@ -96,14 +96,14 @@ def largest_with_index(x, y, largest, where):
     ct.store(where, (0,), ct.reduce(indices, 0, lambda a, b: a | b, 0, keepdims=True) * 100 + at)
 
 
-def test_a_reduction_by_a_user_function(interpret: Interpret) -> None:
+def test_reduction_with_a_user_function(interpret: Interpret) -> None:
     x = np.array([3, 9, -2, 8, 7, 1, 0, 4], np.float32)
     largest, where = np.zeros(1, np.float32), np.zeros(1, np.int32)
     interpret(largest_with_index, 1, x, np.arange(8, dtype=np.int32), largest, where)
     assert (largest[0], where[0]) == (9, 7 * 100 + 1)
 
 
-def test_every_element_wins_over_the_identity(tile_text: Callable[[Any, str], str]) -> None:
+def test_identities_of_reductions(tile_text: Callable[[Any, str], str]) -> None:
     @ct.kernel
     def kernel(x, y):
         tile = ct.load(x, (0,), (8,))
@@ -111,7 +111,7 @@ def test_every_element_wins_over_the_identity(tile_text: Callable[[Any, str], st
         ct.store(y, (1,), ct.max(tile.astype(ct.int8)) + ct.min(tile.astype(ct.uint8)).astype(ct.int32))
 
     text = tile_text(kernel, "x: f32[?], y: i32[?]")
-    # A NaN loses unless it propagates; the index of none is above all others.
+    # The identity of argmax is NaN unless NaN propagates; its index is larger than all others.
     assert "identities=[0x7FC00000 : f32, 2147483647 : i32]" in text
     assert "identities=[0x7F800000 : f32, 2147483647 : i32]" in text
     assert "identities=[-128 : i8]" in text and "identities=[-1 : i8]" in text

@@ -1,4 +1,4 @@
-"""Prefix scans against numpy."""
+"""Scans agree with numpy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def running(x, sums, products, backwards, largest):
     ct.store(largest, (0, 0), ct.scan(tile, 1, lambda a, b: max(a, b), -100))
 
 
-def test_prefixes(interpret: Interpret) -> None:
+def test_scans(interpret: Interpret) -> None:
     x = np.random.default_rng(2).integers(-5, 6, (2, 8)).astype(np.int32)
     sums, products, backwards, largest = (np.zeros_like(x) for _ in range(4))
     interpret(running, 1, x, sums, products, backwards, largest)

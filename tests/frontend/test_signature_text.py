@@ -17,11 +17,11 @@ def one(text: str) -> ArrayArgument:
     return argument
 
 
-def test_an_array_is_row_major_and_aligned_unless_told() -> None:
+def test_array_is_row_major_and_aligned_to_16_bytes_by_default() -> None:
     assert one("A: f16[?,?]") == ArrayArgument("A", "f16", (None, None), (None, 1), 16, (1, 1), (8, 1))
 
 
-def test_known_extents_and_divisors() -> None:
+def test_static_extents_and_divisors() -> None:
     array = one("A: f32[1000,?%64]")
     assert (array.shape, array.shape_divisors) == ((1000, None), (1, 64))
 
@@ -33,11 +33,11 @@ def test_strides_in_elements() -> None:
     assert one("B: f16[?,?] strides (520,1)").strides == (520, 1)
 
 
-def test_alignment_holds_for_base_and_strides() -> None:
+def test_alignment_applies_to_base_and_strides() -> None:
     array = one("A: f16[?,?] align 4")
     assert (array.alignment, array.stride_divisors) == (4, (2, 1))
     assert one("A: f16[?,?] align 2").stride_divisors == (1, 1)
-    # One byte divides everything, whatever the element.
+    # An alignment of one byte implies no stride divisor.
     assert one("A: f32[?,?] align 1").stride_divisors == (1, 1)
 
 
@@ -51,7 +51,7 @@ def test_scalars_and_constants() -> None:
     assert values == [128, 1e-5, float("-inf"), True, "row", None, ElementConstant("bf16")]
 
 
-def test_an_array_of_no_dimensions_is_not_a_scalar() -> None:
+def test_array_of_rank_0() -> None:
     assert one("x: f32[]").shape == ()
 
 
@@ -70,7 +70,7 @@ def test_text_and_json_of_a_signature_round_trip(text: str) -> None:
     assert Signature.from_json(signature.to_json()) == signature
 
 
-def test_the_json_form_of_artifacts() -> None:
+def test_json_form() -> None:
     assert json.loads(parse("A: f16[?,?], x: f32, TM=128").to_json()) == {
         "arguments": [
             {
@@ -106,7 +106,7 @@ def test_the_json_form_of_artifacts() -> None:
         ("TM=128 128", 8, "expected ',' or the end of the signature"),
     ],
 )
-def test_a_mistake_is_pointed_at(text: str, column: int, problem: str) -> None:
+def test_syntax_error_has_its_column(text: str, column: int, problem: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(text)
     assert caught.value.message.startswith(f"signature, column {column}: {problem}")

@@ -1,4 +1,4 @@
-"""Errors of Python expressions that run at compile time, as cuTile classifies them."""
+"""Exceptions of Python expressions that run at compile time have the classes of cuTile."""
 
 from __future__ import annotations
 

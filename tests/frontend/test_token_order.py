@@ -12,12 +12,12 @@ Text = Callable[[Any, str], str]
 
 
 def lines(text: str) -> list[str]:
-    """The operations on memory and tokens, without their types."""
+    """The lines of operations on memory and tokens, without types."""
     kept = [line.strip() for line in text.splitlines() if re.search(r"_tko|token|continue|yield|break", line)]
     return [line if line.endswith("{") else re.split(r" : (?=partition|tile|token)", line)[0] for line in kept]
 
 
-def test_arrays_that_are_only_loaded_need_no_tokens(tile_text: Text) -> None:
+def test_arrays_that_are_only_loaded_have_no_tokens(tile_text: Text) -> None:
     @ct.kernel
     def kernel(x, y, n):
         total = ct.zeros((8,), ct.float32)
@@ -29,7 +29,7 @@ def test_arrays_that_are_only_loaded_need_no_tokens(tile_text: Text) -> None:
     assert not re.search(r"\] token = ", text) and "make_token" not in text and "join_tokens" not in text
 
 
-def test_a_load_follows_the_last_store_to_its_array(tile_text: Text) -> None:
+def test_load_waits_for_the_last_store_to_its_array(tile_text: Text) -> None:
     @ct.kernel
     def kernel(x, y):
         tile = ct.load(x, (0,), (8,))
@@ -45,7 +45,7 @@ def test_a_load_follows_the_last_store_to_its_array(tile_text: Text) -> None:
     ]
 
 
-def test_a_loop_carries_the_tokens_of_stored_arrays(tile_text: Text) -> None:
+def test_loop_carries_the_tokens_of_stored_arrays(tile_text: Text) -> None:
     @ct.kernel
     def kernel(x, y, n):
         for i in range(n):
@@ -63,7 +63,7 @@ def test_a_loop_carries_the_tokens_of_stored_arrays(tile_text: Text) -> None:
     ]
 
 
-def test_a_branch_yields_the_tokens_of_stored_arrays(tile_text: Text) -> None:
+def test_branch_yields_the_tokens_of_stored_arrays(tile_text: Text) -> None:
     @ct.kernel
     def kernel(y, n):
         ct.store(y, (0,), 0.0)
@@ -95,7 +95,7 @@ def test_pointers_and_views_of_one_array_are_ordered(tile_text: Text) -> None:
     assert "store_view_tko" in text[3] and text[3].endswith("token = %12")
 
 
-def test_after_an_acquire_everything_waits_and_a_release_waits_for_everything(tile_text: Text) -> None:
+def test_all_accesses_wait_for_an_acquire_and_a_release_waits_for_all(tile_text: Text) -> None:
     @ct.kernel
     def kernel(flag, x, y):
         order, scope = ct.MemoryOrder, ct.MemoryScope.DEVICE

@@ -1,4 +1,4 @@
-"""A folded typed constant equals the result of the run-time operation and of numpy in the same type."""
+"""Folding typed constants equals the run-time operation and numpy in the same type."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tilec.language.datatypes import DType
 Function = Callable[[Any, Any], Any]
 Interpret = Callable[..., None]
 
-# What a kernel and numpy compute by each name; numpy's results are those of exact integers, wrapped.
+# The functions that kernels, Python and numpy compute.
 BINARY: dict[str, Function] = {
     "add": lambda x, y: x + y,
     "sub": lambda x, y: x - y,
@@ -60,7 +60,7 @@ def kernel_of(function: Function) -> Any:
 
 
 def pairs(name: str, dtype: DType) -> list[tuple[Any, Any]]:
-    """64 pairs of values: the ends of the type, and others between them, where `name` is defined."""
+    """64 pairs of values for which `name` is defined, including the limits of the type."""
     if dtype.is_float:
         values = [0.0, -0.0, 1.0, -1.5, 0.1, 3.3, -7.25, 448.0, 65504.0, 2.0**-14, 1e-7, math.inf]
         chosen = itertools.product([stored(value, dtype) for value in values], repeat=2)
@@ -87,8 +87,8 @@ def result_type(name: str, dtype: DType) -> DType:
     return datatypes.float32 if name == "truediv" and dtype.is_integral else dtype
 
 
-def exactly(name: str, function: Function, x: int, y: int, dtype: DType) -> Any:
-    """The operation on Python's integers, wrapped by numpy, or numpy's own division in float32."""
+def exact(name: str, function: Function, x: int, y: int, dtype: DType) -> Any:
+    """The result in Python integers, wrapped by numpy, or the division of numpy in float32."""
     if name == "truediv":
         return np.float32(x) / np.float32(y)
     result = function(x, y)
@@ -100,7 +100,7 @@ def exactly(name: str, function: Function, x: int, y: int, dtype: DType) -> Any:
 
 
 def run(interpret: Interpret, name: str, function: Function, dtype: DType) -> tuple[np.ndarray, list[Any], np.ndarray]:
-    """Of all pairs: the results at run time, the folded constants, and the operands as arrays."""
+    """The run-time results, the folded constants, and the operands of all pairs."""
     chosen = pairs(name, dtype)
     x, y = (np.array(column, numpy_dtype(dtype)) for column in zip(*chosen, strict=True))
     out = np.zeros(64, numpy_dtype(result_type(name, dtype)))
@@ -116,7 +116,7 @@ def test_integers_wrap(interpret: Interpret, name: str, dtype: DType) -> None:
     function = BINARY[name] if name in BINARY else EXTREMES[name][0]
     out, folded, operands = run(interpret, name, function, dtype)
     reference = BINARY[name] if name in BINARY else EXTREMES[name][1]
-    expected = [exactly(name, reference, int(x), int(y), dtype) for x, y in operands.T]
+    expected = [exact(name, reference, int(x), int(y), dtype) for x, y in operands.T]
     np.testing.assert_array_equal(np.array(folded, out.dtype), np.array(expected, out.dtype))
     np.testing.assert_array_equal(out, np.array(expected, out.dtype))
 
@@ -167,14 +167,14 @@ def test_constants_are_rounded_once(dtype: DType) -> None:
         assert stored(value, dtype) == float(np.array(value).astype(ROUNDED[dtype]))
 
 
-def test_tfloat32_has_ten_bits_of_fraction() -> None:
+def test_tfloat32_has_ten_fraction_bits() -> None:
     assert stored(1 + 2**-10 + 2**-11, datatypes.tfloat32) == 1 + 2**-9
     assert stored(1 + 2**-11, datatypes.tfloat32) == 1
     assert stored(0.1, datatypes.tfloat32) == 0.0999755859375
 
 
 def test_integers_beyond_53_bits_are_rounded_once() -> None:
-    # Half a step above an f32, and one more: rounding to f64 first would lose the one and tie to even.
+    # A tie between two f32 numbers plus 1: rounding to f64 first would drop the 1 and round the tie to even.
     value = 2**60 + 2**36 + 1
     assert stored(value, datatypes.float32) == 2.0**60 + 2.0**37
     assert stored(-value, datatypes.float32) == -(2.0**60) - 2.0**37
@@ -190,7 +190,7 @@ def test_integers_beyond_53_bits_are_rounded_once() -> None:
         (-3, datatypes.float8_e8m0fnu, "cannot convert -3 to float8_e8m0fnu: the type has no negative values"),
     ],
 )
-def test_values_that_a_type_cannot_hold(value: float, dtype: DType, message: str) -> None:
+def test_values_that_a_type_cannot_represent_are_rejected(value: float, dtype: DType, message: str) -> None:
     with pytest.raises(ct.TileValueError) as caught:
         stored(value, dtype)
     assert caught.value.message == message
@@ -217,7 +217,7 @@ def test_typed_constants_in_a_kernel(backend: str) -> None:
     assert out.tolist() == [4294967293, -1294967296, 4, 4294967292, 4294967293, 2048, -1, 44]
 
 
-def test_a_rounding_mode_on_constants_is_followed(interpret: Interpret) -> None:
+def test_rounding_mode_applies_to_constants(interpret: Interpret) -> None:
     @ct.kernel
     def rounded(out):
         up, down = ct.RoundingMode.RP, ct.RoundingMode.RM
@@ -229,7 +229,7 @@ def test_a_rounding_mode_on_constants_is_followed(interpret: Interpret) -> None:
     assert out[0] == np.nextafter(out[1], np.float32(1))
 
 
-def test_numbers_are_read_from_text(interpret: Interpret) -> None:
+def test_float_and_int_of_text(interpret: Interpret) -> None:
     @ct.kernel
     def parsed(out):
         ct.scatter(out, 0, float("-inf"))
