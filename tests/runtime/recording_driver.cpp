@@ -1,7 +1,7 @@
-// A CUDA driver of one GPU whose memory is the host's; test_launch.py builds it.
-// It runs one kernel, c[i] = a[i] + b[i] for (a, b, c, n), and prints what it was asked for to standard output.
-// RECORDED_MAJOR is the compute capability (9 if absent). With RECORDED_CAPTURE a stream is being captured: what
-// CUDA forbids then fails, unless the thread has relaxed its capture mode. Calls that need a context fail without one.
+// A CUDA driver with one GPU in host memory, which test_launch.py builds. It prints its calls to standard output.
+// It runs one kernel, c[i] = a[i] + b[i] with arguments (a, b, c, n).
+// RECORDED_MAJOR is the major compute capability (default 9). RECORDED_CAPTURE simulates stream capture: calls that
+// CUDA forbids then fail unless the thread has the relaxed capture mode. Calls that need a context fail without one.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

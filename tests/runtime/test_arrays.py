@@ -24,19 +24,19 @@ class Exporter:
         return self.array.__dlpack_device__()
 
 
-def place(array: ArrayView) -> tuple[Any, ...]:
+def fields(array: ArrayView) -> tuple[Any, ...]:
     return array.address, array.shape, array.strides, array.dtype, array.on_device
 
 
 @pytest.mark.parametrize(
     "dtype", [np.int8, np.uint16, np.int32, np.int64, np.float16, np.float32, np.float64, np.bool_]
 )
-def test_a_dlpack_view_equals_the_numpy_view(dtype: type) -> None:
+def test_dlpack_view_equals_the_numpy_view(dtype: type) -> None:
     array = np.zeros((4, 6), dtype)[1:, ::2]
-    assert place(view(Exporter(array), "A")) == place(view(array, "A"))
+    assert fields(view(Exporter(array), "A")) == fields(view(array, "A"))
 
 
-class Recorded(Exporter):
+class RequiresGradient(Exporter):
     """A torch-like tensor that requires gradients: only the detached tensor can be exported."""
 
     requires_grad = True
@@ -48,14 +48,14 @@ class Recorded(Exporter):
         return Exporter(self.array)
 
 
-def test_a_tensor_that_requires_gradients_is_not_copied() -> None:
+def test_tensor_that_requires_gradients_is_not_copied() -> None:
     array = np.zeros((4, 6), np.float32)
-    assert place(view(Recorded(array), "A")) == place(view(array, "A"))
+    assert fields(view(RequiresGradient(array), "A")) == fields(view(array, "A"))
 
 
-def test_numpy_strides_count_elements() -> None:
+def test_strides_are_in_elements() -> None:
     array = np.zeros((4, 6), np.float32).T
-    assert place(view(array, "A")) == (array.ctypes.data, (6, 4), (1, 6), np.dtype(np.float32), False)
+    assert fields(view(array, "A")) == (array.ctypes.data, (6, 4), (1, 6), np.dtype(np.float32), False)
 
 
 class CudaArray:
@@ -73,7 +73,7 @@ class CudaArray:
 
 def test_cuda_array_interface() -> None:
     found = view(CudaArray(), "A")
-    assert place(found) == (4096, (2, 3), (3, 1), np.dtype(np.float32), True)
+    assert fields(found) == (4096, (2, 3), (3, 1), np.dtype(np.float32), True)
     assert not found.writable
     assert view(CudaArray(strides=(4, 8)), "A").strides == (1, 2)
 
@@ -102,7 +102,7 @@ def test_is_array(value: Any, expected: bool) -> None:
     assert is_array(value) is expected
 
 
-def test_the_view_keeps_the_memory_alive() -> None:
+def test_view_keeps_the_memory_alive() -> None:
     array = np.arange(1000, dtype=np.int64)
     seen = view(Exporter(array), "A")
     del array

@@ -1,4 +1,4 @@
-"""An artifact on disk: saving and loading, by any of its files."""
+"""Artifacts are saved to files, and loaded by the path of any of them."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -27,19 +27,19 @@ VECTOR_ADD = Artifact(
 
 
 @pytest.mark.parametrize("name", ["k", "k.ptx", "k.cubin", "k.launch.json"])
-def test_saved_is_loaded_by_any_of_its_files(tmp_path: Path, name: str) -> None:
+def test_artifact_is_loaded_by_any_of_its_files(tmp_path: Path, name: str) -> None:
     saved = artifact.save(VECTOR_ADD, tmp_path / "k")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["k.cubin", "k.launch.json", "k.ptx"]
     assert artifact.load(tmp_path / name) == saved
     assert saved.metadata == replace(VECTOR_ADD.metadata, ptx_sha256=artifact.digest(PTX))
 
 
-def test_a_name_may_have_dots(tmp_path: Path) -> None:
+def test_name_may_contain_dots(tmp_path: Path) -> None:
     artifact.save(VECTOR_ADD, tmp_path / "k.v2.ptx")
     assert (tmp_path / "k.v2.launch.json").exists()
 
 
-def test_cubin_alone_is_enough(tmp_path: Path) -> None:
+def test_artifact_without_ptx_is_loaded(tmp_path: Path) -> None:
     artifact.save(replace(VECTOR_ADD, ptx=""), tmp_path / "k")
     assert artifact.load(tmp_path / "k").cubin == b"\x7fELF"
 
@@ -60,7 +60,7 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
         artifact.load(tmp_path / "k")
 
 
-def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
+def test_failed_write_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot write .*/file/k.ptx: Not a directory"):
         artifact.save(VECTOR_ADD, tmp_path / "file" / "k")

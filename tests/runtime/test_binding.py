@@ -1,4 +1,4 @@
-"""Values of entry arguments from Python arguments; invalid ones are refused by name."""
+"""Python arguments are bound to values of entry arguments; invalid ones are refused by name."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def matrix(rows: int = 4) -> np.ndarray:
     return np.zeros((rows, 8), np.float16)
 
 
-def test_an_array_is_its_address_extents_and_strides() -> None:
+def test_array_is_bound_to_its_address_extents_and_strides() -> None:
     array = matrix()
     binding = bind(ARGUMENTS, [array, 2])
     assert binding.values == [array.ctypes.data, 4, 8, 8, 1, 2.0]
@@ -47,12 +47,12 @@ def test_read_only_memory_is_not_writable() -> None:
     assert bind(ARGUMENTS, [array, 2]).ranges() == [(array.ctypes.data, 64, False)]
 
 
-def test_the_range_of_a_view_ends_with_its_last_element() -> None:
+def test_range_of_a_view_ends_with_its_last_element() -> None:
     whole = np.zeros((4, 16), np.float16)
     assert bind(ARGUMENTS, [whole[:, :8], 2]).ranges() == [(whole.ctypes.data, 3 * 32 + 16, True)]
 
 
-def shifted() -> np.ndarray:
+def misaligned() -> np.ndarray:
     return np.zeros(40, np.float16)[1:33].reshape(4, 8)
 
 
@@ -67,21 +67,21 @@ def shifted() -> np.ndarray:
         (np.zeros((8, 4), np.float16).T, "'A' needs stride 1 to be 1, as compiled, got 4"),
         (np.zeros((4, 12), np.float16)[:, :8], "'A' needs stride 0 to be a multiple of 8, as compiled, got 12"),
         (matrix()[::-1], r"'A' needs strides that are not negative, got \(-8, 1\)"),
-        (shifted(), "'A' needs an address that is a multiple of 16 bytes"),
+        (misaligned(), "'A' needs an address that is a multiple of 16 bytes"),
         ([[1.0]], r"'A' needs an array \(numpy, DLPack or __cuda_array_interface__\), got list"),
     ],
 )
-def test_array_that_does_not_fit_is_refused(array: Any, message: str) -> None:
+def test_array_that_does_not_match_the_signature_is_refused(array: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         bind(ARGUMENTS, [array, 2])
 
 
-def test_count_of_arguments() -> None:
+def test_wrong_number_of_arguments_is_refused() -> None:
     with pytest.raises(InputError, match=r"needs 3 arguments \(A, x, TM\), got 1 arguments"):
         bind(ARGUMENTS, [matrix()])
 
 
-def test_a_pointer_takes_an_array_or_an_address() -> None:
+def test_pointer_argument_is_an_array_or_an_address() -> None:
     pointer = [PointerArgument("p", "i8", alignment=4)]
     array = np.zeros(16, np.uint8)
     assert bind(pointer, [array]).arrays[0].byte_range() == (array.ctypes.data, 16)
@@ -119,12 +119,12 @@ def test_scalar(element: str, value: Any, stored: float) -> None:
         ("f32", "1", "'x' needs a number, got '1'"),
     ],
 )
-def test_scalar_that_does_not_fit_is_refused(element: str, value: Any, message: str) -> None:
+def test_scalar_out_of_range_or_of_another_type_is_refused(element: str, value: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         bind([ScalarArgument("x", element)], [value])
 
 
-def test_an_element_type_that_is_a_constant_is_compared_by_its_name() -> None:
+def test_constant_element_type_is_compared_by_name() -> None:
     constant = ConstantArgument("dtype", ElementConstant("f16"))
     assert from_text(to_text((constant,)), "test") == (constant,)
     bind((constant,), [tilec.float16])
@@ -138,7 +138,7 @@ def test_an_element_type_that_is_a_constant_is_compared_by_its_name() -> None:
     ("shape", "strides", "bound"),
     [((1, 8), (3, 1), (8, 1)), ((1, 8), (-8, 1), (8, 1)), ((0, 8), (0, 0), (8, 1)), ((4, 8), (24, 1), (24, 1))],
 )
-def test_strides_of_axes_without_a_second_element_are_ignored(
+def test_strides_of_axes_with_fewer_than_two_elements_are_ignored(
     shape: tuple[int, int], strides: tuple[int, int], bound: tuple[int, int]
 ) -> None:
     memory = np.zeros(256, np.float16)

@@ -1,4 +1,4 @@
-"""Assembly of PTX to cubin in process; errors of ptxas name their lines."""
+"""PTX is assembled to a cubin in process; errors of ptxas name their lines."""
 
 from pathlib import Path
 
@@ -12,14 +12,14 @@ ELF_MACHINE_CUDA = 190
 
 
 def test_cubin_is_an_elf_file_for_cuda() -> None:
-    made = assemble(VECTOR_ADD, "sm_90a")
-    assert made.content[:4] == b"\x7fELF"
-    assert int.from_bytes(made.content[18:20], "little") == ELF_MACHINE_CUDA
-    assert b"vector_add" in made.content
-    assert (made.registers > 0, made.spill_bytes, made.warnings) == (True, 0, ())
+    cubin = assemble(VECTOR_ADD, "sm_90a")
+    assert cubin.content[:4] == b"\x7fELF"
+    assert int.from_bytes(cubin.content[18:20], "little") == ELF_MACHINE_CUDA
+    assert b"vector_add" in cubin.content
+    assert (cubin.registers > 0, cubin.spill_bytes, cubin.warnings) == (True, 0, ())
 
 
-def test_an_error_quotes_its_line() -> None:
+def test_error_quotes_its_line() -> None:
     wrong = VECTOR_ADD.replace("add.rn.f32", "add.rn.f33")
     line = 1 + wrong[: wrong.index("add.rn.f33")].count("\n")
     with pytest.raises(CompileError, match="ptxas refuses k.ptx: Unknown modifier '.f33'") as raised:
@@ -41,7 +41,7 @@ def test_unknown_target_is_an_error() -> None:
 
 
 def test_spills_are_counted() -> None:
-    # 40 values live at once do not fit in the 24 registers that .maxnreg leaves.
+    # 40 live values do not fit in the 24 registers of .maxnreg.
     names = range(40)
     loads = "\n".join(f"    ld.volatile.global.f32 %x{i}, [%d1+{4 * i}];" for i in names)
     stores = "\n".join(f"    st.volatile.global.f32 [%d1+{4 * i}], %x{39 - i};" for i in names)

@@ -1,4 +1,4 @@
-"""Expressions of launch metadata: their values, their text, their JSON."""
+"""Expressions of launch metadata: values, text and JSON."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Launches on a driver that records its calls and runs vector additions in host memory."""
+"""Launches with a driver that records its calls and runs vector additions in host memory."""
 
 import os
 import shutil
@@ -42,19 +42,19 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("driver")
     compiler = os.environ.get("CXX") or shutil.which("c++") or "g++"
     library = folder / "libcuda.so.1"
-    words = [compiler, "-std=c++17", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", library]
-    subprocess.run([*words, HERE / "recording_driver.cpp", "-ldl"], check=True)
+    command = [compiler, "-std=c++17", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", library]
+    subprocess.run([*command, HERE / "recording_driver.cpp", "-ldl"], check=True)
     return folder
 
 
 @pytest.fixture
 def recorded(driver: Path):
-    """The lines printed by the driver and by a program that follows PRELUDE."""
+    """The lines that the driver and a program, which follows PRELUDE, print."""
 
     def run(program: str, **settings: str) -> list[str]:
-        words = [sys.executable, "-c", PRELUDE.format(here=str(HERE)) + program]
+        command = [sys.executable, "-c", PRELUDE.format(here=str(HERE)) + program]
         environment = {**os.environ, "LD_LIBRARY_PATH": str(driver), "PYTHONUNBUFFERED": "1", **settings}
-        process = subprocess.run(words, capture_output=True, text=True, env=environment)
+        process = subprocess.run(command, capture_output=True, text=True, env=environment)
         assert process.returncode == 0, process.stderr
         return process.stdout.splitlines()
 
@@ -75,14 +75,14 @@ def test_read_only_arrays_are_not_copied_back(recorded) -> None:
     assert recorded(program).count("to host 800") == 1
 
 
-def test_arrays_that_share_memory_share_their_copy(recorded) -> None:
+def test_overlapping_arrays_share_their_copy(recorded) -> None:
     program = "whole = np.arange(300, dtype=np.float32)\nlaunch(VECTOR_ADD, 1, [whole[:200], whole[100:], c, 200])"
     lines = recorded(program)
     assert lines.count("to device 1200") == 1
     assert lines.count("to device 800") == 1
 
 
-def test_copies_keep_the_alignment_of_the_host(recorded) -> None:
+def test_copies_have_the_alignment_of_the_host_arrays(recorded) -> None:
     program = """
 buffer = np.zeros(1000, np.float32)
 start = -buffer.ctypes.data // 4 % 64
@@ -127,7 +127,7 @@ def test_small_clusters_need_no_attribute(recorded) -> None:
     assert not [line for line in lines if line.startswith("function attribute")]
 
 
-def test_a_kernel_is_loaded_once(recorded) -> None:
+def test_kernel_is_loaded_once(recorded) -> None:
     lines = recorded("for _ in range(3): launch(VECTOR_ADD, 2, [*on_device(a, b, c), 200])")
     assert (lines.count("load ELF"), len([line for line in lines if line.startswith("launch grid")])) == (1, 3)
 
@@ -144,7 +144,7 @@ print(encoded.hex())
 
 def test_tensor_maps_are_encoded_by_the_driver_in_aligned_memory(recorded) -> None:
     # cuda.h: BFLOAT16 is 9, SWIZZLE_128B 3, L2_256B 3, NAN_REQUEST_ZERO_FMA 1. The recording driver refuses memory that
-    # is not aligned to 128 bytes, which Python's allocator returns about one time in eight.
+    # is not aligned to 128 bytes; about one in eight allocations of Python is aligned.
     lines = recorded(ENCODE.replace("CAPABILITY", "(9, 0)"))
     assert lines[-4:] == [
         "tensor map type 9 rank 2 address 0x1000 interleave 0 swizzle 3 promotion 3 fill 1",
@@ -154,14 +154,14 @@ def test_tensor_maps_are_encoded_by_the_driver_in_aligned_memory(recorded) -> No
     ]
 
 
-def test_blackwell_maps_lose_the_faulty_bit(recorded) -> None:
+def test_bit_21_of_blackwell_maps_is_cleared(recorded) -> None:
     # Bit 21 of the second 64-bit word is bit 5 of byte 10.
     (line,) = recorded(ENCODE.replace("CAPABILITY", "(10, 0)"))[-1:]
     assert line == "7e" * 10 + f"{0x7E & ~0x20:02x}" + "7e" * 117
 
 
 @pytest.mark.parametrize(("major", "byte"), [("9", 0x7E), ("10", 0x5E)])
-def test_a_launch_encodes_for_its_device(recorded, major: str, byte: int) -> None:
+def test_launch_encodes_tensor_maps_for_its_device(recorded, major: str, byte: int) -> None:
     program = f"""
 from tilec.runtime import launch as module
 from tilec.runtime.devices import devices
@@ -176,12 +176,12 @@ launch(changed(target="sm_{major}0a"), 2, [a, b, c, 200])
     assert f"byte 10: {byte}" in recorded(program, RECORDED_MAJOR=major)
 
 
-def test_parameters_lie_in_aligned_memory(recorded) -> None:
+def test_parameters_are_in_aligned_memory(recorded) -> None:
     lines = recorded("for _ in range(32): launch(VECTOR_ADD, 2, [*on_device(a, b, c), 200])")
     assert {line for line in lines if line.startswith("parameters")} == {"parameters modulo 128: 0"}
 
 
-def test_a_thread_without_a_context_launches(recorded) -> None:
+def test_launch_in_a_thread_without_a_context(recorded) -> None:
     program = """
 import threading
 thread = threading.Thread(target=lambda: launch(VECTOR_ADD, 2, [*on_device(a, b, c), 200]))
@@ -191,12 +191,12 @@ print(np.array_equal(c, 1001 * a))
     assert recorded(program)[-1] == "True"
 
 
-def test_a_first_launch_in_a_captured_stream_loads_the_kernel(recorded) -> None:
+def test_first_launch_in_a_captured_stream_loads_the_kernel(recorded) -> None:
     lines = recorded("launch(VECTOR_ADD, 2, [*on_device(a, b, c), 200], stream=0x77)", RECORDED_CAPTURE="1")
     assert "load ELF" in lines and "launch grid 2,1,1 block 128,1,1 shared 0 stream 0x77" in lines
 
 
-def test_after_preload_a_launch_does_not_load(recorded) -> None:
+def test_launch_after_preload_does_not_load_the_kernel(recorded) -> None:
     program = """
 import tilec
 tilec.preload(VECTOR_ADD)
@@ -230,7 +230,7 @@ class Parameter(torch.Tensor): pass
         ("OnDevice(a), OnDevice(b), OnDevice(c)", "(nil)"),
     ],
 )
-def test_the_default_stream_is_the_current_one_of_the_arrays(recorded, arrays: str, stream: str) -> None:
+def test_default_stream_is_the_current_stream_of_the_library_of_the_arrays(recorded, arrays: str, stream: str) -> None:
     lines = recorded(FRAMEWORKS + f"launch(VECTOR_ADD, 2, [{arrays}, 200])")
     assert f"launch grid 2,1,1 block 128,1,1 shared 0 stream {stream}" in lines
 
@@ -244,12 +244,12 @@ def test_different_current_streams_are_refused(recorded) -> None:
     )
 
 
-def test_a_grid_without_blocks_launches_nothing(recorded) -> None:
+def test_empty_grid_launches_nothing(recorded) -> None:
     assert recorded("launch(VECTOR_ADD, (0, 1, 1), [*on_device(a, b, c), 200])") == []
 
 
 @pytest.mark.parametrize(("fill", "byte"), [("zero", 0), ("nan", 255)])
-def test_an_array_without_elements_has_its_map_over_padding(recorded, fill: str, byte: int) -> None:
+def test_tensor_map_of_an_empty_array_has_padding_as_memory(recorded, fill: str, byte: int) -> None:
     program = f"""
 from tilec.runtime.metadata import TensorMapParameter
 from tilec.runtime.expression import Parameter

@@ -1,4 +1,4 @@
-"""The schema `tilec.launch/1`: written metadata is read back, and errors name the path of an invalid field."""
+"""The schema `tilec.launch/1`: metadata round trips, and errors name the path of an invalid field."""
 
 import copy
 import json
@@ -69,7 +69,7 @@ def read(fields: dict[str, Any]) -> metadata.Metadata:
     return metadata.read(Record.parse(json.dumps(fields), "scale.launch.json"))
 
 
-def test_written_text_holds_the_same_fields() -> None:
+def test_round_trip() -> None:
     assert json.loads(metadata.to_text(read(VALID))) == VALID
 
 
@@ -115,18 +115,18 @@ def changed(path: list[Any], value: Any) -> dict[str, Any]:
         (["tensor_maps", 0, "extents"], [], r"extents' needs a list of 1 to 5"),
     ],
 )
-def test_an_invalid_field_is_named(path: list[Any], value: Any, message: str) -> None:
+def test_error_names_the_invalid_field(path: list[Any], value: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read(changed(path, value))
 
 
 @pytest.mark.parametrize("name", ["schema", "entry", "target", "arguments", "parameters", "tensor_maps", "block"])
-def test_missing_field_is_named(name: str) -> None:
+def test_error_names_the_missing_field(name: str) -> None:
     fields = {key: value for key, value in VALID.items() if key != name}
     with pytest.raises(InputError, match=f"'the file' needs a field '{name}'"):
         read(fields)
 
 
-def test_an_error_in_json_names_line_and_column() -> None:
+def test_json_syntax_error_has_line_and_column() -> None:
     with pytest.raises(InputError, match="scale.launch.json:2:3 is not valid JSON"):
         metadata.read(Record.parse('{"schema": 1,\n  x}', "scale.launch.json"))

@@ -1,4 +1,4 @@
-"""The bytes of kernel parameters."""
+"""The bytes of kernel parameters: values, alignment and tensor maps."""
 
 import struct
 
@@ -37,7 +37,7 @@ def test_each_value_is_aligned_to_its_size() -> None:
 
 
 def no_padding(index: int, byte: int) -> int:
-    raise AssertionError("every array has elements")
+    raise AssertionError("padding is requested, but every array has elements")
 
 
 def test_tensor_maps_are_aligned_to_64_bytes_and_may_be_used_twice() -> None:
@@ -62,9 +62,9 @@ def test_tensor_maps_are_aligned_to_64_bytes_and_may_be_used_twice() -> None:
         seen.append(tensor_map)
         return bytes([len(seen)]) * 128
 
-    laid_out = block(pack(metadata, bind(metadata.arguments, [array, 64]), encode, no_padding))
+    parameters = block(pack(metadata, bind(metadata.arguments, [array, 64]), encode, no_padding))
     assert (seen[0].base, seen[0].extents) == (array.ctypes.data, (64,))
-    assert laid_out == struct.pack("<Qi52x", array.ctypes.data, 64) + bytes([1]) * 128 + bytes([2]) * 128
+    assert parameters == struct.pack("<Qi52x", array.ctypes.data, 64) + bytes([1]) * 128 + bytes([2]) * 128
 
 
 def test_launch_buffers_align_tensor_maps_to_128_bytes() -> None:
@@ -74,7 +74,7 @@ def test_launch_buffers_align_tensor_maps_to_128_bytes() -> None:
 
 
 @pytest.mark.parametrize(("fill", "byte"), [("zero", 0x00), ("nan", 0xFF)])
-def test_the_map_of_an_array_without_elements_is_over_padding(fill: str, byte: int) -> None:
+def test_tensor_map_of_an_empty_array_has_padding_as_memory(fill: str, byte: int) -> None:
     recipe = Recipe(
         Parameter(0),
         "f16",
@@ -92,11 +92,11 @@ def test_the_map_of_an_array_without_elements_is_over_padding(fill: str, byte: i
         tensor_maps=(recipe,),
         block=(32, 1, 1),
     )
-    asked: list[tuple[int, int]] = []
+    requests: list[tuple[int, int]] = []
     seen: list[TensorMap] = []
 
     def padding(index: int, byte: int) -> int:
-        asked.append((index, byte))
+        requests.append((index, byte))
         return 0x1000
 
     def encode(tensor_map: TensorMap) -> bytes:
@@ -105,6 +105,6 @@ def test_the_map_of_an_array_without_elements_is_over_padding(fill: str, byte: i
 
     for shape in ((0, 64), (64, 0), (0, 0)):
         pack(metadata, bind(metadata.arguments, [np.zeros(shape, np.float16)]), encode, padding)
-    assert asked == [(0, byte)] * 3
-    assert {(made.base, made.extents, made.box) for made in seen} == {(0x1000, (1, 1), (64, 8))}
-    assert not [violation for made in seen for violation in violations(made, "sm_100a")]
+    assert requests == [(0, byte)] * 3
+    assert {(each.base, each.extents, each.box) for each in seen} == {(0x1000, (1, 1), (64, 8))}
+    assert not [violation for each in seen for violation in violations(each, "sm_100a")]

@@ -1,4 +1,4 @@
-"""Simulation of artifacts and other PTX: arguments, results and errors."""
+"""Simulation of artifacts and of PTX text: arguments, results and errors."""
 
 import re
 from dataclasses import replace
@@ -32,19 +32,19 @@ def arrays(count: int = 200) -> list[np.ndarray]:
     return [a, 1000 * a, np.zeros_like(a)]
 
 
-def test_arrays_are_changed_in_place() -> None:
+def test_arrays_are_updated_in_place() -> None:
     a, b, c = arrays()
     simulate(VECTOR_ADD, 2, [a, b, c, 200])
     assert np.array_equal(c, 1001 * a)
 
 
-def test_a_pointer_may_be_an_integer() -> None:
+def test_pointer_argument_may_be_an_integer() -> None:
     a, b, c = arrays()
     simulate(VECTOR_ADD, (2, 1, 1), [a.ctypes.data, b.ctypes.data, c.ctypes.data, 200])
     assert np.array_equal(c, 1001 * a)
 
 
-def test_access_past_an_array_names_python_line_ptx_line_block_and_thread() -> None:
+def test_out_of_bounds_error_names_python_line_ptx_line_block_and_thread() -> None:
     a, b, c = arrays()
     with pytest.raises(SimulationError, match="bounds: (read|write) of 4 bytes at") as raised:
         simulate(VECTOR_ADD, 2, [a, b[:150], c, 200])
@@ -52,7 +52,7 @@ def test_access_past_an_array_names_python_line_ptx_line_block_and_thread() -> N
     load = next(i for i, line in enumerate(PTX.splitlines(), 1) if "ld.global.f32 %f2" in line)
     assert (Path(error.location.file).name, error.location.line) == ("vector_add.py", 3)
     assert str(error.notes[0].location) == f"vector_add.ptx:{load}"
-    # Element 150 is that of thread 22 in block 1; which of the warps from there on is first depends on the seed.
+    # Thread 22 of block 1 accesses element 150; the seed determines which of its warps fails first.
     where = re.fullmatch(
         r"in block \(1, 0, 0\), thread \((\d+), 0, 0\): ld.global.f32 %f2, \[%d6\];", error.notes[0].message
     )
@@ -67,10 +67,10 @@ def test_read_only_arrays_are_not_written() -> None:
     assert not c.any()
 
 
-def test_endless_kernel_ends_at_the_step_limit() -> None:
-    endless = replace(VECTOR_ADD, ptx=PTX.replace("    ret;", "    bra.uni DONE;"))
+def test_infinite_loop_reaches_the_step_limit() -> None:
+    infinite = replace(VECTOR_ADD, ptx=PTX.replace("    ret;", "    bra.uni DONE;"))
     with pytest.raises(SimulationError, match="step-limit: the run exceeds 1000 warp instructions"):
-        simulate(endless, 1, [*arrays(), 0], Settings(step_limit=1000))
+        simulate(infinite, 1, [*arrays(), 0], Settings(step_limit=1000))
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ def test_endless_kernel_ends_at_the_step_limit() -> None:
         ((1, 65536), "the grid needs extents of at most"),
     ],
 )
-def test_an_invalid_grid_is_refused(grid: object, message: str) -> None:
+def test_invalid_grid_is_refused(grid: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         simulate(VECTOR_ADD, grid, [*arrays(), 200])
 
 
-def test_grid_is_a_multiple_of_the_cluster() -> None:
+def test_grid_must_be_a_multiple_of_the_cluster() -> None:
     clustered = replace(VECTOR_ADD, metadata=replace(VECTOR_ADD.metadata, cluster=(2, 1, 1)))
     with pytest.raises(
         InputError, match=r"the grid needs extents that are multiples of the cluster \(2, 1, 1\), got \(3, 1, 1\)"
@@ -123,7 +123,7 @@ def test_unknown_entry_lists_the_known_ones() -> None:
         run_text(PTX, "add", Shape((1, 1, 1), (128, 1, 1)), b"", [], Settings(), "k.ptx")
 
 
-def test_an_error_in_ptx_names_line_and_column() -> None:
+def test_error_in_ptx_has_its_line() -> None:
     line = 1 + PTX[: PTX.index("add.rn")].count("\n")
     with pytest.raises(InputError) as raised:
         program(PTX.replace("add.rn.f32 %f3, %f1, %f2;", "add.rn.f32 %f3, %f1, %f9;"), "k.ptx")

@@ -1,4 +1,4 @@
-"""Tensor maps from recipes at launch, their messages and their encoding."""
+"""Tensor maps that recipes compute at launch: values, errors and encoding."""
 
 from dataclasses import replace
 
@@ -22,17 +22,17 @@ RECIPE = Recipe(
 )
 
 
-def test_recipe_and_arguments_make_the_map() -> None:
-    made = make(RECIPE, [0x7F0000001000, 1000, 776, 776, 1], NAMES)
-    assert (made.base, made.extents, made.strides) == (0x7F0000001000, (776, 1000), (1552,))
+def test_map_of_a_recipe_and_arguments() -> None:
+    tensor_map = make(RECIPE, [0x7F0000001000, 1000, 776, 776, 1], NAMES)
+    assert (tensor_map.base, tensor_map.extents, tensor_map.strides) == (0x7F0000001000, (776, 1000), (1552,))
 
 
-def test_the_stride_of_an_extent_of_one_is_ignored() -> None:
-    made = make(RECIPE, [0x1000, 1, 776, 777, 1], NAMES)
-    assert (made.extents, made.strides) == ((776, 1), (16,))
+def test_stride_of_an_extent_of_1_is_ignored() -> None:
+    tensor_map = make(RECIPE, [0x1000, 1, 776, 777, 1], NAMES)
+    assert (tensor_map.extents, tensor_map.strides) == ((776, 1), (16,))
 
 
-def test_broken_rule_names_argument_rule_and_line() -> None:
+def test_violation_names_argument_rule_and_line() -> None:
     with pytest.raises(InputError) as raised:
         make(RECIPE, [0x1000, 1000, 777, 777, 1], NAMES)
     assert str(raised.value).splitlines() == [
@@ -63,7 +63,7 @@ def test_location(text: str, location: SourceLocation | None) -> None:
 
 
 def test_bytes_of_a_matrix() -> None:
-    # tma.md section 3, per 32-bit word: rank - 1 = 1, element code of bf16 = 10, swizzle 128B = 3.
+    # The second 64-bit word has rank - 1 = 1, element code of bf16 = 10 and swizzle 128B = 3.
     encoded = encode_for_simulator(
         TensorMap("bf16", (776, 1000), (1552,), (64, 128), (1, 2), base=0x7F0000001000, swizzle="128B")
     )
@@ -80,7 +80,8 @@ def test_bytes_of_a_matrix() -> None:
 
 
 def test_bytes_of_flags_and_high_stride_bits() -> None:
-    # tma.md section 3: interleave in 12:11, OOB-NaN 15, tf32 16, atomicity in 20:19; stride bits 35:32 in nibbles.
+    # Bits of the second word: interleave 12:11, NaN fill 15, tf32 16, swizzle atom 20:19. A nibble has bits 35:32 of each
+    # stride.
     tensor_map = TensorMap("tf32", (32, 8, 8), (16, 2**39), (32, 8, 8), (1, 1, 1), base=0, fill="nan", interleave="16B")
     atoms = replace(tensor_map, swizzle="128B_atom_32B", interleave="none", fill="zero")
     assert encode_for_simulator(tensor_map)[8:12] == (2 << 4 | 7 << 7 | 1 << 11 | 1 << 15 | 1 << 16).to_bytes(

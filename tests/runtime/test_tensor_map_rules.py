@@ -1,4 +1,4 @@
-"""The rules of TMA for tiled tensor maps: for each, a valid and an invalid map."""
+"""The rules of TMA for tiled tensor maps: valid maps, and an invalid map for each rule."""
 
 from dataclasses import replace
 
@@ -6,13 +6,13 @@ import pytest
 
 from tilec.lowering.tma.contract import ELEMENTS, TensorMap, Violation, violations
 
-# A row-major f16 matrix of 100x200 in boxes of 64x32, rows 400 bytes apart.
+# A row-major f16 matrix of 100x200 with a row stride of 400 bytes, in boxes of 32x64.
 VALID = TensorMap("f16", (200, 100), (400,), (64, 32), (1, 1), base=0x1000, swizzle="128B")
 CUBE = TensorMap("f16", (64, 8, 8), (128, 1024), (8, 8, 8), (1, 1, 1), base=0x1000, interleave="16B")
 PACKED = TensorMap("u4_align16b", (256, 8), (128,), (128, 8), (1, 1), base=0x1000, swizzle="128B")
 
 
-def broken(tensor_map: TensorMap, target: str = "sm_100a", unconfirmed: bool = False) -> list[Violation]:
+def violated(tensor_map: TensorMap, target: str = "sm_100a", unconfirmed: bool = False) -> list[Violation]:
     return list(violations(tensor_map, target, unconfirmed))
 
 
@@ -30,8 +30,8 @@ def broken(tensor_map: TensorMap, target: str = "sm_100a", unconfirmed: bool = F
         TensorMap("f32", (4,), (), (4,), (1,), base=16),
     ],
 )
-def test_map_that_keeps_every_rule(tensor_map: TensorMap) -> None:
-    assert broken(tensor_map) == []
+def test_valid_map(tensor_map: TensorMap) -> None:
+    assert violated(tensor_map) == []
 
 
 @pytest.mark.parametrize(
@@ -97,28 +97,28 @@ def test_map_that_keeps_every_rule(tensor_map: TensorMap) -> None:
         ),
     ],
 )
-def test_map_that_breaks_one_rule(tensor_map: TensorMap, violation: Violation) -> None:
-    assert broken(tensor_map) == [violation]
+def test_map_that_violates_one_rule(tensor_map: TensorMap, violation: Violation) -> None:
+    assert violated(tensor_map) == [violation]
 
 
 def test_undocumented_maps_need_allow_unconfirmed() -> None:
     narrow = replace(VALID, box=(32, 32))
     broadcast = replace(VALID, strides=(0,))
-    assert [found.field for found in broken(narrow)] == ["box"]
-    assert [found.field for found in broken(broadcast)] == ["strides"]
-    assert broken(narrow, unconfirmed=True) == broken(broadcast, unconfirmed=True) == []
+    assert [found.field for found in violated(narrow)] == ["box"]
+    assert [found.field for found in violated(broadcast)] == ["strides"]
+    assert violated(narrow, unconfirmed=True) == violated(broadcast, unconfirmed=True) == []
 
 
-def test_hopper_has_atoms_of_16_bytes_only() -> None:
+def test_sm_90_supports_only_swizzle_atoms_of_16_bytes() -> None:
     wide_atoms = replace(VALID, swizzle="128B_atom_32B")
-    assert [found.field for found in broken(wide_atoms, "sm_90a")] == ["swizzle"]
+    assert [found.field for found in violated(wide_atoms, "sm_90a")] == ["swizzle"]
 
 
-def test_unknown_values_break_no_rule() -> None:
-    assert broken(replace(VALID, base=None, extents=(None, None), strides=(None,))) == []
+def test_unknown_values_violate_no_rule() -> None:
+    assert violated(replace(VALID, base=None, extents=(None, None), strides=(None,))) == []
 
 
-def test_host_enumerators_are_those_of_the_driver() -> None:
+def test_host_enumerators_equal_those_of_the_driver() -> None:
     from cuda.bindings import driver
 
     names = {

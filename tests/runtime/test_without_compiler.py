@@ -42,7 +42,7 @@ def test_artifact_runs_without_mlir_and_cuda(tmp_path: Path) -> None:
     compiled.save(tmp_path / "double")
     x = np.arange(300, dtype=np.float32)
     np.save(tmp_path / "x.npy", x)
-    words = [sys.executable, "-c", RUN, tmp_path / "double", tmp_path / "x.npy", tmp_path / "y.npy"]
-    process = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    command = [sys.executable, "-c", RUN, tmp_path / "double", tmp_path / "x.npy", tmp_path / "y.npy"]
+    process = subprocess.run([str(argument) for argument in command], capture_output=True, text=True)
     assert process.returncode == 0, process.stderr
     assert np.array_equal(np.load(tmp_path / "y.npy"), 2 * x)
