@@ -1,4 +1,4 @@
-"""Runs the body of an entry, written in Tile IR, on numpy arrays."""
+"""A fixture that runs the body of a Tile IR entry on numpy arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Execute = Callable[..., None]
 
 
 def _execute(parameters: str, body: str, *values: Any, grid: Any = 1, outside: str = "", **settings: Any) -> None:
-    """Runs `entry @k(parameters) { body return }`; an array among the values is passed as its address."""
+    """Runs `entry @k(parameters) { body return }`; arrays are passed by address."""
     ends = re.search(r"\breturn\s*$", body)
     text = f"cuda_tile.module @m {{ {outside}\nentry @k({parameters}) {{{body}{'' if ends else ' return'} }} }}"
     module = read_module(text, "kernel.mlir")

@@ -1,4 +1,4 @@
-"""The fast forms of f32 are computed as well as the precise ones."""
+"""The approximate forms of f32 operations have the correctly rounded result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("operation", "exact"), CASES)
-def test_is_the_nearest_value(execute, operation, exact):
+def test_result_is_the_nearest_value(execute, operation, exact):
     source = np.linspace(0.01, 10, 64).astype(np.float32)
     result = np.zeros(64, np.float32)
     body = LOADED.replace("OPERATION", operation)

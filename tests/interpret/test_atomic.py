@@ -1,4 +1,4 @@
-"""Atomic updates, also of one address by several elements."""
+"""Atomic updates, including several elements that update one address."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-PLACES = """
+ADDRESSES = """
   %p1 = reshape %p : tile<ptr<ELEMENT>> -> tile<1xptr<ELEMENT>>
   %p4 = broadcast %p1 : tile<1xptr<ELEMENT>> -> tile<4xptr<ELEMENT>>
   %at = offset %p4, %o : tile<4xptr<ELEMENT>>, tile<4xi32> -> tile<4xptr<ELEMENT>>
@@ -22,7 +22,7 @@ POINTERS = "%p: tile<ptr<ELEMENT>>, %q: tile<ptr<ELEMENT>>"
 def update(execute, element, offsets, operation, memory):
     """Runs an atomic operation on memory at offsets and returns the old values."""
     old = np.zeros(4, memory.dtype)
-    text = f"%o = constant <i32: {offsets}> : tile<4xi32> {PLACES} {operation} {STORED}".replace("ELEMENT", element)
+    text = f"%o = constant <i32: {offsets}> : tile<4xi32> {ADDRESSES} {operation} {STORED}".replace("ELEMENT", element)
     execute(POINTERS.replace("ELEMENT", element), text, memory, old)
     return old
 
@@ -95,7 +95,7 @@ def test_adding_wraps(execute):
 
 @pytest.mark.parametrize(("element", "dtype"), [("f16", np.float16), ("bf16", ml_dtypes.bfloat16), ("f32", np.float32)])
 def test_each_addition_of_floats_rounds(execute, element, dtype):
-    """Half a unit on top of one rounds to even each time, so that four of them do not change it."""
+    """1 plus half a unit in the last place is a tie that rounds to 1, so four additions do not change 1."""
     half = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24}[element]
     memory = np.array([1.0], dtype)
     old = update(execute, element, [0, 0, 0, 0], rmw("addf", f"{half:.30f}"), memory)
@@ -103,7 +103,7 @@ def test_each_addition_of_floats_rounds(execute, element, dtype):
     assert old.tolist() == [1.0] * 4
 
 
-def test_masked_off_elements_do_not_take_part(execute):
+def test_masked_off_elements_are_not_updated(execute):
     memory = np.array([1, 2, 3, 4], np.int32)
     mask = "%mask = constant <i1: [true, false, false, true]> : tile<4xi1>"
     old = update(execute, "i32", [0, 1, 2, 3], rmw("add", 10, mask), memory)
@@ -119,7 +119,7 @@ CAS = """%c = constant <ELEMENT: COMPARED> : tile<4xELEMENT>
 
 
 def test_compare_and_swap_updates_in_order(execute):
-    """The first finds 7 and writes 8, so the second finds 8 and fails, and the third succeeds with 8."""
+    """The first element replaces 7 by 8, so the second one, which expects 7, fails, and the third one succeeds."""
     memory = np.array([7], np.int32)
     operation = CAS.replace("COMPARED", "[7, 7, 8, 9]").replace("VALUES", "[8, 100, 9, 200]")
     old = update(execute, "i32", [0, 0, 0, 0], operation, memory)
@@ -135,7 +135,7 @@ def test_compare_and_swap_compares_bits(execute):
     assert np.signbit(memory[1])
 
 
-def test_a_view_is_updated_inside_of_the_tensor_only(execute):
+def test_out_of_bounds_elements_of_a_view_are_not_updated(execute):
     memory = np.arange(12, dtype=np.int32).reshape(3, 4)
     kind = "partition_view<tile=(2x2), tensor_view<3x3xi32, strides=[4,1]>>"
     body = f"""
@@ -179,8 +179,8 @@ def test_multimem_on_one_device(execute):
     assert memory.tolist() == [0, 3, 6, 9]
 
 
-def test_elements_outside_a_view_are_not_updated(execute):
-    """All 2**18 - 35 elements outside have the address of the first: updating them in order would take too long."""
+def test_many_out_of_bounds_elements_take_no_time(execute):
+    """The 2**18 - 35 out-of-bounds elements have the address of the first one; updating them in order would be slow."""
     memory = np.zeros((5, 7), np.int32)
     view = "partition_view<tile=(512x512), tensor_view<5x7xi32, strides=[7,1]>>"
     body = f"""%t = make_tensor_view %p, shape = [5, 7], strides = [7, 1] : tensor_view<5x7xi32, strides=[7,1]>

@@ -1,4 +1,4 @@
-"""Undefined behaviour: the value of a GPU without checking, an error at the user's line with checking."""
+"""Undefined behaviour has the result of a GPU without checking, and is an error at the user's line with checking."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("operation", "a", "b", "value", "message"), CASES)
-def test_integers(execute, operation, a, b, value, message):
+def test_integer_operations(execute, operation, a, b, value, message):
     result = np.zeros(1, np.int32)
     body = f"%r = {operation} : tile<i32> {STORE}"
     execute(PARAMETERS, body, result, a, b)
@@ -37,7 +37,7 @@ def test_integers(execute, operation, a, b, value, message):
     assert caught.value.location.line == 2
 
 
-def test_a_valid_assumption_is_not_an_error(execute):
+def test_overflow_assumption_that_holds_is_not_an_error(execute):
     result = np.zeros(1, np.int32)
     execute(PARAMETERS, f"%r = addi %a, %b overflow<no_signed_wrap> : tile<i32> {STORE}", result, -5, 2, check=True)
     assert result[0] == -3
@@ -62,7 +62,7 @@ def test_truncation_that_loses_bits(execute):
 
 
 @pytest.mark.parametrize(("value", "expected"), [(3e9, GREATEST), (-3e9, LEAST), (float("nan"), 0), (-1.5, -1)])
-def test_a_float_out_of_range(execute, value, expected):
+def test_conversion_of_a_float_out_of_range(execute, value, expected):
     result = np.zeros(1, np.int32)
     parameters, body = "%p: tile<ptr<i32>>, %x: tile<f32>", f"%r = ftoi %x signed : tile<f32> -> tile<i32> {STORE}"
     execute(parameters, body, result, value)
@@ -74,7 +74,7 @@ def test_a_float_out_of_range(execute, value, expected):
             execute(parameters, body, result, value, check=True)
 
 
-def test_an_index_beyond_the_sub_tiles(execute):
+def test_sub_tile_index_out_of_range(execute):
     body = f"""%t = constant <i32: [1, 2, 3, 4]> : tile<4xi32>
     %u = extract %t[%a] : tile<4xi32> -> tile<1xi32>
     %r = reshape %u : tile<1xi32> -> tile<i32> {STORE}"""
@@ -86,7 +86,7 @@ def test_an_index_beyond_the_sub_tiles(execute):
         execute(PARAMETERS, body, result, 4, 0, check=True)
 
 
-def test_an_extent_that_does_not_fit(execute):
+def test_extent_that_does_not_fit_its_type(execute):
     parameters = "%p: tile<ptr<i8>>, %n: tile<i32>"
     body = """%t = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xi8, strides=[1]>
     %r = get_tensor_shape %t : tensor_view<?xi8, strides=[1]> -> tile<i8>
@@ -109,17 +109,17 @@ ASSUMED = [
 ]
 
 
-@pytest.mark.parametrize(("predicate", "kind", "kept", "broken"), ASSUMED)
-def test_an_assumption_about_a_number(execute, predicate, kind, kept, broken):
+@pytest.mark.parametrize(("predicate", "kind", "valid", "invalid"), ASSUMED)
+def test_assumption_about_a_scalar(execute, predicate, kind, valid, invalid):
     body = f"%r = assume {predicate}, %a : {kind} {STORE}"
     result = np.zeros(1, np.int32)
-    execute(PARAMETERS, body, result, kept, 0, check=True)
-    assert result[0] == kept
-    execute(PARAMETERS, body, result, broken, 0)
+    execute(PARAMETERS, body, result, valid, 0, check=True)
+    assert result[0] == valid
+    execute(PARAMETERS, body, result, invalid, 0)
     with pytest.raises(
-        SimulationError, match=f"the assumption {predicate.replace('?', '.')} does not hold: the value is {broken}"
+        SimulationError, match=f"the assumption {predicate.replace('?', '.')} does not hold: the value is {invalid}"
     ):
-        execute(PARAMETERS, body, result, broken, 0, check=True)
+        execute(PARAMETERS, body, result, invalid, 0, check=True)
 
 
 TILES = [
@@ -133,17 +133,17 @@ TILES = [
 ]
 
 
-@pytest.mark.parametrize(("predicate", "kept", "broken"), TILES)
-def test_an_assumption_about_a_tile(execute, predicate, kept, broken):
+@pytest.mark.parametrize(("predicate", "valid", "invalid"), TILES)
+def test_assumption_about_a_tile(execute, predicate, valid, invalid):
     body = f"%t = constant <i32: VALUES> : tile<4xi32> %r = assume {predicate}, %t : tile<4xi32>"
-    execute("", body.replace("VALUES", kept), check=True)
-    if broken is not None:
-        execute("", body.replace("VALUES", broken))
+    execute("", body.replace("VALUES", valid), check=True)
+    if invalid is not None:
+        execute("", body.replace("VALUES", invalid))
         with pytest.raises(SimulationError, match="does not hold"):
-            execute("", body.replace("VALUES", broken), check=True)
+            execute("", body.replace("VALUES", invalid), check=True)
 
 
-def test_an_assumption_about_an_address_counts_bytes(execute):
+def test_assumption_about_an_address_is_in_bytes(execute):
     storage = np.zeros(64, np.uint8)
     start = -storage.ctypes.data % 32
     body = "%r = assume div_by<32>, %p : tile<ptr<f32>>"

@@ -1,4 +1,4 @@
-"""Constants of every element type, splats and lists."""
+"""Constants of every element type, as splats and lists."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def test_floats(execute, element):
         ("f8E5M2", "[0x7C, 0xFC, 0x00, 0x80]", [0x7C, 0xFC, 0, 0x80]),
     ],
 )
-def test_codes_of_a_byte(execute, element, literal, codes):
+def test_eight_bit_floats(execute, element, literal, codes):
     assert stored(execute, element, literal, np.uint8).tolist() == codes
 
 
-def test_four_bits(execute):
+def test_four_bit_floats(execute):
     assert stored(execute, "f4E2M1FN", "[0.5, 1.5, -6.0, 4.0]", np.uint8)[:2].tolist() == [0x31, 0x6F]
 
 
@@ -64,14 +64,14 @@ def test_integers(execute, width):
     assert stored(execute, f"i{width}", "-3", dtype).tolist() == [-3] * 4
 
 
-def test_truth_values(execute):
+def test_booleans(execute):
     assert stored(execute, "i1", "[true, false, true, true]", np.uint8).tolist() == [1, 0, 1, 1]
     assert stored(execute, "i1", "true", np.uint8).tolist() == [1] * 4
 
 
 @pytest.mark.parametrize("element", ["bf16", "tf32", "f8E4M3FN", "f32"])
-def test_many_different_numbers(execute, element):
-    """MLIR holds and prints more than a hundred of them as bytes."""
+def test_more_than_100_elements(execute, element):
+    """MLIR stores and prints more than 100 elements as bytes."""
     numbers = (np.arange(128) % 15 - 7) / 4 + (np.arange(128) >= 64) * 8
     result = np.zeros(128, FLOATS[element])
     tensor = f"tensor_view<128x{element}, strides=[1]>"
@@ -91,6 +91,6 @@ def test_infinity_and_nan_in_a_list(execute):
     assert stored(execute, "tf32", "[0x3FC00, 0x7FC00, 1.0, 2.0]", np.float32).tolist() == [np.inf, -np.inf, 1.0, 2.0]
 
 
-def test_short_lists_are_exact_although_mlir_prints_six_digits(execute):
-    """2**-16 prints as 1.525880e-05, which lies above it: the constant is the nearest number of the format."""
+def test_constants_are_exact_although_mlir_prints_six_digits(execute):
+    """MLIR prints 2**-16 as 1.525880e-05, which is larger; the constant is the nearest number of the format."""
     assert stored(execute, "fnv8E5M3FNU", "[0x01, 0x02, 0x03, 0x04]", np.uint8).tolist() == [1, 2, 3, 4]

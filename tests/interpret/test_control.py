@@ -1,4 +1,4 @@
-"""Branches and loops with every terminator."""
+"""Branches and loops with each terminator."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_if_yields_the_values_of_one_branch(execute, value, expected):
     assert result_of(execute, body, value) == expected
 
 
-def test_an_if_without_else_may_do_nothing(execute):
+def test_if_without_else(execute):
     body = """
     %c = cmpi less_than %zero, %n, signed : tile<i32> -> tile<i1>
     if %c { %k = store_ptr_tko weak %p, %one : tile<ptr<i32>>, tile<i32> -> token }"""
@@ -48,18 +48,18 @@ SUM = f"""
 
 
 @pytest.mark.parametrize(("low", "high"), [(-7, 7), (1, 1), (3, 1), (0, 10), (0, 9)])
-def test_for_counts_by_steps_below_the_upper_bound(execute, low, high):
+def test_for_iterates_by_steps_below_the_upper_bound(execute, low, high):
     body = f"%low = constant <i32: {low}> : tile<i32> {SUM.replace('UNSIGNED', '').replace('LOW', '%low')}"
     assert result_of(execute, body, high) == sum(range(low, high, 3))
 
 
-def test_an_unsigned_for_reads_its_bounds_as_unsigned(execute):
+def test_bounds_of_an_unsigned_for_are_unsigned(execute):
     body = f"%low = constant <i32: -5> : tile<i32> {SUM.replace('UNSIGNED', 'unsigned').replace('LOW', '%low')}"
     assert result_of(execute, body, -1) == -5 - 2
     assert result_of(execute, body, 5) == 0
 
 
-def test_a_step_that_is_not_positive_is_an_error(execute):
+def test_step_that_is_not_positive_is_an_error(execute):
     body = SUM.replace("UNSIGNED", "").replace("LOW", "%zero").replace("step %three", "step %zero")
     with pytest.raises(SimulationError, match="a for loop needs a positive step, got 0"):
         result_of(execute, body, 4)
@@ -79,8 +79,8 @@ def test_continue_inside_an_if_starts_the_next_iteration(execute):
     assert result_of(execute, body, 10) == 0 + 2 + 4 + 6 + 8
 
 
-def test_a_loop_ends_with_break_and_its_results_are_those_of_break(execute):
-    """The least power of three that is at least n, by a break two ifs deep."""
+def test_results_of_a_loop_are_the_operands_of_break(execute):
+    """The least power of three that is at least n, with a break in two nested ifs."""
     body = f"""
     %r = loop iter_values(%v = %one) : tile<i32> -> tile<i32> {{
       %less = cmpi less_than %v, %n, signed : tile<i32> -> tile<i1>
@@ -99,7 +99,7 @@ def test_a_loop_ends_with_break_and_its_results_are_those_of_break(execute):
     assert result_of(execute, body, 1) == 1
 
 
-def test_break_ends_the_innermost_loop_only(execute):
+def test_break_ends_only_the_innermost_loop(execute):
     body = f"""
     %r = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%s = %zero) -> (tile<i32>) {{
       %u = loop iter_values(%v = %i) : tile<i32> -> tile<i32> {{ break %three : tile<i32> }}
@@ -110,7 +110,7 @@ def test_break_ends_the_innermost_loop_only(execute):
     assert result_of(execute, body, 4) == 12
 
 
-def test_return_inside_an_if_ends_this_tile_block_only(execute):
+def test_return_inside_an_if_ends_only_its_tile_block(execute):
     """Block x stores at index x, except block n."""
     result = np.zeros(4, np.int32)
     body = """
@@ -136,7 +136,7 @@ def test_return_inside_a_loop_ends_the_tile_block(execute):
     assert result_of(execute, body, 0) == 4
 
 
-def test_values_of_an_outer_block_are_seen_inside(execute):
+def test_nested_regions_use_values_of_enclosing_regions(execute):
     body = f"""
     %r = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%s = %zero) -> (tile<i32>) {{
       %t = for %j in (%zero to %i, step %one) : tile<i32> iter_values(%u = %s) -> (tile<i32>) {{

@@ -1,10 +1,10 @@
-"""Conversions bit for bit: every code of the types of 8 and 16 bits, and every boundary of theirs in f32 and f64.
+"""Conversions are exact for every encoding of types of up to 16 bits, and for their boundaries in f32 and f64.
 
-Two oracles. A table of all values of the target, in which each mode chooses between the two neighbours of a number.
-And ml_dtypes, whose conversions round once to nearest even; it differs from Tile IR where a number is too large for a
-type of 8 bits or fewer: there it gives infinity or NaN, Tile IR the largest value; and it has no f8E8M0FNU of zero
-(which it makes NaN, Tile IR the least value) and no fnv8E5M3FNU. What a negative number becomes in a type without a
-sign is not documented, and left out.
+There are two references. The first is a table of all values of the target type, from which each rounding mode selects
+one of the two neighbours of a number. The second is ml_dtypes, whose conversions round once to nearest even. ml_dtypes
+differs from Tile IR in three points: numbers too large for types of up to 8 bits become infinity or NaN instead of the
+largest value, zero becomes NaN instead of the least value of f8E8M0FNU, and it has no fnv8E5M3FNU. Conversions of
+negative numbers to types without a sign are not documented, and not tested.
 """
 
 from __future__ import annotations
@@ -43,31 +43,31 @@ NARROWING = [(source, target) for source in WIDE for target in DTYPES]
 
 
 def all_codes(name: str) -> np.ndarray:
-    """Each code of a type, as numbers of its numpy type."""
+    """Every encoding of a type, as elements of its numpy type."""
     bits = {"f16": 16, "bf16": 16, "f4E2M1FN": 4}.get(name, 8)
     return np.arange(2**bits, dtype="u2" if bits == 16 else "u1").view(DTYPES[name])
 
 
 def values(name: str, tile: np.ndarray) -> np.ndarray:
-    """The values of elements, in f64."""
+    """The values of elements as f64."""
     with np.errstate(invalid="ignore"):
         return ue5m3()[tile] if name == "fnv8E5M3FNU" else tile.astype(np.float64)
 
 
 def ue5m3() -> np.ndarray:
-    """Bias 15, three bits of fraction, subnormals, no sign, NaN in the last code."""
+    """The values of fnv8E5M3FNU: bias 15, 3 fraction bits, subnormals, no sign; the last encoding is NaN."""
     parts = [(code >> 3, code & 7) for code in range(255)]
     numbers = [Fraction(8 * (e > 0) + f, 8) * Fraction(2) ** (max(e, 1) - 15) for e, f in parts]
     return np.array([*map(float, numbers), np.nan])
 
 
 def convert(execute, source: np.ndarray, origin: str, target: str, mode: str) -> np.ndarray:
-    """The elements after ftof."""
+    """The results of ftof."""
     return operate(execute, source, origin, target, f"ftof %x rounding<{mode}>")
 
 
 def operate(execute, source: np.ndarray, origin: str, target: str, operation: str) -> np.ndarray:
-    """The elements after a conversion of %x in the interpreter; f4E2M1FN has two per byte."""
+    """The results of an operation on %x in the interpreter; f4E2M1FN is packed as two elements per byte."""
     count = len(source)
     extent = max(2, 1 << (count - 1).bit_length())
     held = np.concatenate([source, np.zeros(extent - count, source.dtype)]).view(f"u{source.itemsize}")
@@ -104,7 +104,7 @@ def _view(name: str, pointer: str, extent: int, element: str) -> str:
 
 
 def rounded(numbers: np.ndarray, target: str, mode: str) -> np.ndarray:
-    """The codes of `target` that numbers round to, from a table of its values; NaN is the code of any NaN."""
+    """The elements of `target` that numbers round to, from a table of its values; any NaN may represent NaN."""
     codes = all_codes(target)
     table = values(target, codes)
     order = [i for i in np.argsort(table, kind="stable") if np.isfinite(table[i]) and not np.signbit(table[i])]
@@ -112,7 +112,7 @@ def rounded(numbers: np.ndarray, target: str, mode: str) -> np.ndarray:
     negative, size = np.signbit(numbers), np.abs(numbers)
     at = np.clip(np.searchsorted(sizes, size, side="right") - 1, 0, len(sizes) - 1)
     up = np.minimum(at + 1, len(sizes) - 1)
-    # Beyond the largest value the next one would be as far away as that before it.
+    # Above the largest value, numbers round as if the next step had the size of the last one.
     below, above = sizes[at], np.where(up > at, sizes[up], 2 * sizes[at] - sizes[at - 1])
     exact = (size <= sizes[0]) | (size == below)
     odd = np.arange(len(sizes))[at] % 2 == (0 if sizes[0] else 1)
@@ -130,7 +130,7 @@ def rounded(numbers: np.ndarray, target: str, mode: str) -> np.ndarray:
 
 
 def _signed(found: np.ndarray, beyond: np.ndarray, nan: np.ndarray, negative: np.ndarray, target: str) -> np.ndarray:
-    """Including overflow, the sign and NaN."""
+    """Applies overflow, the sign and NaN to rounded magnitudes."""
     if target not in SATURATING:
         found = np.where(beyond, np.asarray(np.inf, found.dtype), found)
     bits = found.view(f"u{found.itemsize}")
@@ -143,7 +143,7 @@ def _signed(found: np.ndarray, beyond: np.ndarray, nan: np.ndarray, negative: np
 
 
 def assert_equal(got: np.ndarray, expected: np.ndarray, name: str, source: np.ndarray) -> None:
-    """Equal bits; all NaNs are equal."""
+    """Asserts equal bits; all NaNs are equal."""
     unsigned = f"u{got.itemsize}"
     both_nan = np.isnan(values(name, got)) & np.isnan(values(name, expected))
     same = (got.view(unsigned) == expected.view(unsigned)) | both_nan
@@ -155,7 +155,7 @@ def comparable(numbers: np.ndarray, target: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in PAIRS if pair[1] in DTYPES])
-def test_every_code_of_a_narrow_type(execute, source, target):
+def test_every_encoding_between_types_of_up_to_16_bits(execute, source, target):
     codes = all_codes(source)
     numbers = values(source, codes)
     chosen = comparable(numbers, target)
@@ -166,7 +166,7 @@ def test_every_code_of_a_narrow_type(execute, source, target):
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in PAIRS if pair[1] in WIDE])
-def test_every_code_fits_a_wide_type(execute, source, target):
+def test_every_encoding_is_exact_in_f32_tf32_and_f64(execute, source, target):
     codes = all_codes(source)
     for mode in modes(source, target):
         got = convert(execute, codes, source, target, mode)
@@ -177,7 +177,7 @@ def test_every_code_fits_a_wide_type(execute, source, target):
 
 
 def boundaries(target: str, dtype: np.dtype) -> np.ndarray:
-    """Every value of the target, every midpoint, half a step beyond the largest, and both neighbours of each."""
+    """Every value and midpoint of the target, values above the largest one, and both neighbours of all of these."""
     numbers = np.unique(values(target, all_codes(target)))
     finite = numbers[np.isfinite(numbers)]
     beyond = finite[-1] + (finite[-1] - finite[-2]) * np.array([0.5, 1.0, 1.5])
@@ -190,7 +190,7 @@ def boundaries(target: str, dtype: np.dtype) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in NARROWING if pair[0] != "tf32"])
-def test_boundaries_of_a_narrow_type(execute, source, target):
+def test_boundaries_of_types_of_up_to_16_bits(execute, source, target):
     given = boundaries(target, WIDE[source])
     numbers = given.astype(np.float64)
     chosen = comparable(numbers, target)
@@ -204,8 +204,8 @@ AGREEING = ("f16", "bf16", "f8E4M3FN", "f8E5M2", "f4E2M1FN")
 
 
 @pytest.mark.parametrize(("source", "target"), [(s, t) for s in ("f32", *AGREEING[:2]) for t in AGREEING if s != t])
-def test_ml_dtypes_agrees(execute, source, target):
-    """To nearest even and within the range of the target, where it is documented to round once."""
+def test_nearest_even_agrees_with_ml_dtypes(execute, source, target):
+    """Only numbers within the range of the target are compared."""
     given = boundaries(target, WIDE["f32"]) if source == "f32" else all_codes(source)
     numbers = values(source, given)
     table = values(target, all_codes(target))
@@ -217,7 +217,7 @@ def test_ml_dtypes_agrees(execute, source, target):
 
 
 def test_f32_to_tf32_rounds_bits(execute):
-    """tf32 is f32 with the last 13 bits zero: every pattern of those bits, after even and odd, small and large."""
+    """tf32 is f32 whose last 13 bits are zero; every pattern of these bits is tested with several upper bits."""
     heads = np.array([0, 1, 2, 0x200, 0x3FC00, 0x3FC01, 0x3FBFE, 0x3FBFF, 0x20000, 0x20001, 0x15555], np.uint32)
     bits = (heads[:, None] << 13 | np.arange(2**13, dtype=np.uint32)).reshape(-1)
     bits = np.concatenate([bits, bits | 1 << 31])
@@ -231,9 +231,9 @@ def test_f32_to_tf32_rounds_bits(execute):
     is_nan = magnitude > 0x7F800000
     for mode, moved in expected.items():
         got = convert(execute, bits.view(np.float32), "f32", "tf32", mode)
-        wanted = np.where(magnitude >= 0x7F800000, magnitude, moved & 0xFFFFE000) | sign
+        expected_bits = np.where(magnitude >= 0x7F800000, magnitude, moved & 0xFFFFE000) | sign
         assert (np.isnan(got) == is_nan).all()
-        assert np.array_equal(got.view(np.uint32)[~is_nan], wanted[~is_nan])
+        assert np.array_equal(got.view(np.uint32)[~is_nan], expected_bits[~is_nan])
 
 
 @pytest.mark.parametrize("target", [name for name in DTYPES if name != "f8E8M0FNU"])
@@ -250,8 +250,8 @@ def test_every_integer_of_8_and_16_bits(execute, width, target):
 @pytest.mark.parametrize("source", DTYPES)
 @pytest.mark.parametrize("target", INTEGERS)
 @pytest.mark.parametrize("signedness", ["signed", "unsigned"])
-def test_every_code_to_the_nearest_integer_toward_zero(execute, source, target, signedness):
-    """With `saturating`, against Python's integers; the result for NaN is not documented."""
+def test_saturating_ftoi_of_every_encoding(execute, source, target, signedness):
+    """Results equal Python's truncation and clamping; the result for NaN is not documented."""
     codes = all_codes(source)
     numbers = values(source, codes)
     codes, numbers = codes[~np.isnan(numbers)], numbers[~np.isnan(numbers)]

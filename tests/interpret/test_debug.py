@@ -1,4 +1,4 @@
-"""Printing and assertions."""
+"""print_tko and assert: output, messages and locations."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_print(execute, call, expected):
         ('"%d", %x : tile<f32> -> token', "'%d' prints integers, got a float"),
     ],
 )
-def test_an_invalid_directive_is_an_error(execute, call, message):
+def test_invalid_directive_is_an_error(execute, call, message):
     body = f"""
     %x = constant <f32: 0x7FC00000> : tile<f32>
     %i = constant <i32: -2> : tile<i32>
@@ -62,7 +62,7 @@ def test_an_invalid_directive_is_an_error(execute, call, message):
     assert caught.value.location.line == 5
 
 
-def test_tile_blocks_print_in_order_x_first(execute):
+def test_tile_blocks_print_in_order_with_x_fastest(execute):
     body = """%x, %y, %z = get_tile_block_id : tile<i32>
     %a, %b, %c = get_num_tile_blocks : tile<i32>
     %k = print_tko "%d%d%d/%d%d%d ", %x, %y, %z, %a, %b, %c
@@ -70,7 +70,7 @@ def test_tile_blocks_print_in_order_x_first(execute):
     assert printed(execute, body, grid=(2, 2)) == "000/221 100/221 010/221 110/221 "
 
 
-def test_a_failed_assertion_names_the_elements(execute):
+def test_failed_assertion_names_the_elements(execute):
     body = """%t = constant <i32: [[1, 2], [3, 4]]> : tile<2x2xi32>
     %two = constant <i32: 2> : tile<2x2xi32>
     %c = cmpi not_equal %t, %two, signed : tile<2x2xi32> -> tile<2x2xi1>
@@ -80,7 +80,7 @@ def test_a_failed_assertion_names_the_elements(execute):
     assert caught.value.location.line == 5
 
 
-def test_an_assertion_that_holds_does_nothing(execute):
+def test_assertion_that_holds_has_no_effect(execute):
     result = np.zeros(1, np.float32)
     body = """%c = constant <i1: true> : tile<i1>
     assert %c, "fine" : tile<i1>

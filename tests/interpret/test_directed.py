@@ -1,4 +1,4 @@
-"""add, subtract, multiply, divide, fma and sqrt in every rounding mode, against rational numbers."""
+"""add, subtract, multiply, divide, fma and sqrt round exact rational results in every rounding mode."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64
 
 
 def round_rational(exact: Fraction, name: str, mode: str) -> float:
-    """IEEE 754 rounding of a nonzero rational number, by integers."""
+    """Rounds a nonzero rational number as IEEE 754 specifies, in integer arithmetic."""
     precision, max_exponent = PRECISION_AND_MAX_EXPONENT[name]
     sign = 1.0 if exact > 0 else -1.0
     exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
@@ -85,27 +85,27 @@ def expected_root(x: float, name: str, mode: str) -> float:
     exact, scale = Fraction(x), 1400
     scaled = exact * 4**scale
     root = isqrt(scaled.numerator)
-    # A root that is not exact lies strictly between its floor and the next integer; half a step marks it so.
+    # A root that is not exact is strictly between its floor and the next integer, so half a step replaces it.
     return round_rational(Fraction(2 * root + (root * root != scaled), 2 * 2**scale), name, mode)
 
 
 def samples(name: str, count: int, seed: int) -> np.ndarray:
-    """Values of every exponent, near ones and special ones."""
+    """Random values of every exponent, values near 1, subnormal numbers and special values."""
     dtype = np.dtype(DTYPES[name])
-    word = np.dtype(f"u{dtype.itemsize}")
+    unsigned = np.dtype(f"u{dtype.itemsize}")
     generator = np.random.default_rng(seed)
-    bits = generator.integers(0, 2 ** (8 * dtype.itemsize), count, dtype=word)
+    bits = generator.integers(0, 2 ** (8 * dtype.itemsize), count, dtype=unsigned)
     near = generator.normal(size=count).astype(dtype)
-    tiny = generator.integers(0, 64, count).astype(word)
+    tiny = generator.integers(0, 64, count).astype(unsigned)
     edge = np.array([0.0, -0.0, inf, -inf, nan, 1.0, -1.0, 3.0, float(ml_dtypes.finfo(dtype).max)]).astype(dtype)
     pool = np.concatenate([bits.view(dtype), near, tiny.view(dtype), edge])
     return generator.permutation(pool)[:count]
 
 
-def same(got: np.ndarray, expected: list[float]) -> bool:
-    got, wanted = got.astype(np.float64), np.array(expected, np.float64)
-    return np.array_equal(got, wanted, equal_nan=True) and np.array_equal(
-        np.signbit(got)[~np.isnan(wanted)], np.signbit(wanted)[~np.isnan(wanted)]
+def same(got: np.ndarray, values: list[float]) -> bool:
+    got, expected = got.astype(np.float64), np.array(values, np.float64)
+    return np.array_equal(got, expected, equal_nan=True) and np.array_equal(
+        np.signbit(got)[~np.isnan(expected)], np.signbit(expected)[~np.isnan(expected)]
     )
 
 
@@ -133,8 +133,8 @@ def test_rounds_once(operation: str, name: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_fma_keeps_the_product_that_addition_would_round_away(mode: str) -> None:
-    # (1 + 2^-23)^2 - 1 = 2^-22 + 2^-46 needs 24 bits beyond the leading one only once.
+def test_fma_does_not_round_the_product(mode: str) -> None:
+    # (1 + 2^-23)^2 - 1 = 2^-22 + 2^-46; rounding the product first would drop 2^-46.
     x, one = np.float32(1 + 2.0**-23), np.float32(-1)
     expected = round_rational(Fraction(2) ** -22 + Fraction(2) ** -46, "f32", mode)
     assert float(operate("fma", (x, x, one), FORMATS["f32"], mode)) == expected

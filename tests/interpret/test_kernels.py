@@ -1,4 +1,4 @@
-"""Whole kernels in Tile IR against numpy: vector add, matrix multiplication, row softmax."""
+"""Kernels in Tile IR agree with numpy: vector addition, matrix multiplication, row softmax."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64
 
 
 def test_vector_add_of_a_length_that_is_not_a_multiple_of_the_tile(execute):
-    """Without padding, elements beyond the end are never stored."""
+    """The view has no padding value; out-of-bounds elements are not stored."""
     rng = np.random.default_rng(1)
     a, b, c = (
         rng.normal(size=1000).astype(np.float32),
@@ -37,7 +37,7 @@ def test_vector_add_of_a_length_that_is_not_a_multiple_of_the_tile(execute):
 
 
 def matmul(element: str, accumulator: str, multiplied: str) -> tuple[str, str]:
-    """Tiles of 32x32, 16 along K; `multiplied` is the type the operands are converted to."""
+    """A kernel with tiles of 32x32 and 16 along K; operands are converted to the type `multiplied`."""
     parameters = ", ".join(
         f"%{name}: tile<ptr<{kind}>>, " + ", ".join(f"%{name}{fact}: tile<i32>" for fact in "mnst")
         for name, kind in (("a", element), ("b", element), ("c", accumulator))
@@ -78,14 +78,14 @@ def matmul(element: str, accumulator: str, multiplied: str) -> tuple[str, str]:
     return parameters, body
 
 
-def described(array: np.ndarray) -> list:
+def with_extents_and_strides(array: np.ndarray) -> list:
     return [array, *array.shape, *(stride // array.itemsize for stride in array.strides)]
 
 
 def multiply(execute, element, accumulator, multiplied, a, b, **settings):
     c = np.full((a.shape[0], b.shape[1]), 7, DTYPES[accumulator])
     parameters, body = matmul(element, accumulator, multiplied)
-    values = [*described(a), *described(b), *described(c)]
+    values = [*with_extents_and_strides(a), *with_extents_and_strides(b), *with_extents_and_strides(c)]
     grid = (-(-c.shape[0] // 32), -(-c.shape[1] // 32))
     execute(parameters, body, *values, grid=grid, check=True, **settings)
     return c
@@ -108,18 +108,18 @@ def test_matmul(execute, element, accumulator, shape):
     assert (np.abs(got.astype(np.float64) - exact) <= steps * unit / 2 * largest * (1 + unit)).all()
 
 
-@pytest.mark.parametrize("turned", [(False, True), (True, False), (True, True)])
-def test_matmul_of_column_major_operands(execute, turned):
+@pytest.mark.parametrize("column_major", [(False, True), (True, False), (True, True)])
+def test_matmul_of_column_major_operands(execute, column_major):
     rng = np.random.default_rng(3)
     a, b = rng.integers(-8, 8, (40, 24)).astype(np.float16), rng.integers(-8, 8, (24, 50)).astype(np.float16)
-    order = ["F" if turn else "C" for turn in turned]
+    order = ["F" if each else "C" for each in column_major]
     got = multiply(execute, "f16", "f32", "f16", np.asarray(a, order=order[0]), np.asarray(b, order=order[1]))
     assert np.array_equal(got, a.astype(np.float64) @ b.astype(np.float64))
 
 
 @pytest.mark.parametrize("truncate", [False, True])
 def test_tf32_operands_are_rounded_or_truncated(execute, truncate):
-    """13 bits are rounded to nearest even, or truncated as by tensor cores."""
+    """The last 13 bits are rounded to nearest even, or truncated as by tensor cores."""
     rng = np.random.default_rng(4)
     a, b = rng.uniform(-1, 1, (32, 48)).astype(np.float32), rng.uniform(-1, 1, (48, 32)).astype(np.float32)
 
@@ -143,7 +143,7 @@ def test_low_bits_of_a_tf32_in_memory_are_ignored(execute):
 
 
 def test_row_softmax(execute):
-    """Rows of 100 in tiles of 128: the padding is -inf, and e^-inf is 0."""
+    """Rows of 100 elements in tiles of 128, with padding -inf, because e^-inf is 0."""
     rng = np.random.default_rng(5)
     source, result = rng.normal(size=(6, 100)).astype(np.float32), np.zeros((6, 100), np.float32)
     tensor = "tensor_view<?x?xf32, strides=[?,1]>"

@@ -20,14 +20,14 @@ def addresses(*numbers: int) -> np.ndarray:
     return np.array(numbers, np.uint64)
 
 
-def test_a_valid_address_needs_no_range(execute):
+def test_mapped_address_needs_no_range(execute):
     source, result = np.full(1, 7, np.float32), np.zeros(1, np.float32)
     execute(POINTERS, COPY, source, result, ranges=None)
     assert result[0] == 7
 
 
 @pytest.mark.parametrize("wrong", [0, 0x1230, 2**47 + 16, 2**64 - 4])
-def test_a_wrong_address_is_an_error_for_loads_and_stores(execute, wrong):
+def test_unmapped_address_is_an_error_for_loads_and_stores(execute, wrong):
     where = f"of 4 bytes at {wrong:#x} is not mapped"
     with pytest.raises(SimulationError, match=f"load {where} readable in this process"):
         execute(POINTERS, COPY, wrong, np.zeros(1, np.float32), ranges=None)
@@ -36,8 +36,8 @@ def test_a_wrong_address_is_an_error_for_loads_and_stores(execute, wrong):
     assert (caught.value.location.file, caught.value.location.line) == ("kernel.mlir", 3)
 
 
-def test_read_only_memory(execute):
-    """A file mapped for reading: a load succeeds, a store is an error."""
+def test_store_to_read_only_memory_is_an_error(execute):
+    """A file is mapped for reading, and a load succeeds."""
     with open(__file__, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
         start = np.frombuffer(mapped, np.uint8).ctypes.data
         result = np.zeros(1, np.uint32)

@@ -21,7 +21,7 @@ POINTERS = "%p: tile<ptr<f32>>, %q: tile<ptr<f32>>"
 STORED = "%e = store_ptr_tko weak %to, %x : tile<4xptr<f32>>, tile<4xf32> -> token"
 
 
-def test_a_mask_selects_elements_and_padding_fills_the_rest(execute):
+def test_masked_off_elements_have_the_padding_value(execute):
     source, result = np.arange(1, 5, dtype=np.float32), np.zeros(4, np.float32)
     body = f"""{FOUR} %pad = constant <f32: -7.0> : tile<4xf32>
     %x, %k = load_ptr_tko weak %at, %mask, %pad
@@ -31,8 +31,8 @@ def test_a_mask_selects_elements_and_padding_fills_the_rest(execute):
     assert result.tolist() == [1, -7, 3, -7]
 
 
-def test_masked_off_elements_are_not_touched(execute):
-    """The array ends with the unmasked elements; its second half is out of bounds."""
+def test_masked_off_elements_are_not_accessed(execute):
+    """The last element is masked off and out of bounds."""
     source, result = np.arange(1, 4, dtype=np.float32), np.zeros(4, np.float32)
     body = f"""{FOUR} %x, %k = load_ptr_tko weak %at, %mask : tile<4xptr<f32>>, tile<4xi1> -> tile<4xf32>, token
     {STORED}"""
@@ -42,7 +42,7 @@ def test_masked_off_elements_are_not_touched(execute):
     assert np.array_equal(result, [1, np.nan, 3, np.nan], equal_nan=True)
 
 
-def test_a_masked_store(execute):
+def test_masked_store(execute):
     source, result = np.arange(1, 5, dtype=np.float32), np.full(4, 9, np.float32)
     body = f"""{FOUR} %x, %k = load_ptr_tko weak %at : tile<4xptr<f32>> -> tile<4xf32>, token
     %e = store_ptr_tko weak %to, %x, %mask : tile<4xptr<f32>>, tile<4xf32>, tile<4xi1> -> token"""
@@ -54,7 +54,7 @@ COPY = f"""{FOUR} %x, %k = load_ptr_tko weak %at : tile<4xptr<f32>> -> tile<4xf3
 {STORED}"""
 
 
-def test_beyond_the_end_is_an_error_at_the_user_s_line(execute):
+def test_out_of_bounds_load_is_an_error_at_the_users_line(execute):
     source, result = np.zeros(3, np.float32), np.zeros(4, np.float32)
     with pytest.raises(SimulationError) as caught:
         execute(POINTERS, COPY, source, result, grid=(2, 3))
@@ -64,14 +64,14 @@ def test_beyond_the_end_is_an_error_at_the_user_s_line(execute):
     assert caught.value.notes[0].message == "in tile block (0, 0, 0) of grid (2, 3, 1)"
 
 
-def test_the_element_is_named_by_its_index_in_the_tile_also_under_a_mask(execute):
+def test_error_of_a_masked_load_names_the_index_in_the_tile(execute):
     body = f"""{FOUR} %x, %k = load_ptr_tko weak %at, %mask : tile<4xptr<f32>>, tile<4xi1> -> tile<4xf32>, token
     {STORED}"""
     with pytest.raises(SimulationError, match=r"element \[2\]: load of 4 bytes"):
         execute(POINTERS, body, np.zeros(2, np.float32), np.zeros(4, np.float32))
 
 
-def test_an_element_partly_outside_is_an_error(execute):
+def test_element_that_is_partly_out_of_bounds_is_an_error(execute):
     source = np.zeros(4, np.float32)
     with pytest.raises(SimulationError, match=r"element \[3\]: load of 4 bytes"):
         ranges = [(source.ctypes.data, 14, True)]
@@ -79,7 +79,7 @@ def test_an_element_partly_outside_is_an_error(execute):
 
 
 def test_overlapping_arrays_are_one_range(execute):
-    """An element straddles the end of the first, and one array is inside another."""
+    """An element crosses the end of the first array, and one array is inside another."""
     source, result = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
     start = source.ctypes.data
     ranges = [(start, 10, False), (start + 4, 12, False), (result.ctypes.data, 16, True)]
@@ -89,25 +89,25 @@ def test_overlapping_arrays_are_one_range(execute):
     execute(POINTERS, COPY, source, result, ranges=nested)
 
 
-def test_a_store_to_a_read_only_array_is_an_error(execute):
+def test_store_to_a_read_only_array_is_an_error(execute):
     source, result = np.zeros(4, np.float32), np.zeros(4, np.float32)
     result.flags.writeable = False
     with pytest.raises(SimulationError, match="is in a read-only array, 0 bytes from its start"):
         execute(POINTERS, COPY, source, result)
 
 
-def test_a_misaligned_address_is_an_error(execute):
+def test_misaligned_address_is_an_error(execute):
     source, result = np.zeros(20, np.uint8), np.zeros(4, np.float32)
     with pytest.raises(SimulationError, match="load of 4 bytes needs an address divisible by 4"):
         execute(POINTERS, COPY, source[1:], result, ranges=None)
 
 
-def test_a_null_pointer_is_an_error_without_ranges(execute):
+def test_null_pointer_without_ranges_is_an_error(execute):
     with pytest.raises(SimulationError, match="load of 4 bytes at 0x0"):
         execute(POINTERS, COPY, 0, np.zeros(4, np.float32), ranges=None)
 
 
-def test_of_two_stores_to_one_address_the_later_element_wins(execute):
+def test_last_of_several_elements_stored_to_one_address_remains(execute):
     result = np.zeros(1, np.float32)
     body = """%p1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
     %p4 = broadcast %p1 : tile<1xptr<f32>> -> tile<4xptr<f32>>
@@ -121,13 +121,13 @@ def test_of_two_stores_to_one_address_the_later_element_wins(execute):
     assert result.tolist() == [2.0]
 
 
-def test_every_nonzero_byte_loads_as_true_and_stores_as_one(execute):
+def test_nonzero_bytes_load_as_true_and_store_as_one(execute):
     source, result = np.array([0, 1, 2, 255], np.uint8), np.full(4, 77, np.uint8)
     execute(POINTERS.replace("f32", "i1"), COPY.replace("f32", "i1"), source, result)
     assert result.tolist() == [0, 1, 1, 1]
 
 
-def test_pointer_arithmetic_counts_elements_and_integers_count_bytes(execute):
+def test_offset_is_in_elements_and_ptr_to_int_in_bytes(execute):
     result = np.zeros(4, np.int64)
     body = """
     %three = constant <i16: -3> : tile<i16>
@@ -141,7 +141,7 @@ def test_pointer_arithmetic_counts_elements_and_integers_count_bytes(execute):
     assert result[0] == -6
 
 
-def test_a_pointer_to_f4_moves_by_half_bytes(execute):
+def test_offset_of_a_pointer_to_f4_is_in_half_bytes(execute):
     source, result = np.array([0x21, 0x43], np.uint8), np.zeros(2, np.int64)
     body = """
     %three = constant <i32: 3> : tile<i32>
@@ -160,7 +160,7 @@ def test_a_pointer_to_f4_moves_by_half_bytes(execute):
     assert result.tolist() == [1, 0x43]
 
 
-def test_allocated_memory_is_accessible_and_tokens_are_values(execute):
+def test_accesses_to_allocated_memory(execute):
     result = np.zeros(1, np.float32)
     body = """
     %a = alloca num_elem = 8, alignment = 64 : tile<ptr<f32>>
@@ -178,7 +178,7 @@ def test_allocated_memory_is_accessible_and_tokens_are_values(execute):
         execute("%p: tile<ptr<f32>>", body.replace("<i32: 7>", "<i32: 8>"), result)
 
 
-def test_allocated_memory_begins_as_zero_and_as_nan_when_checking(execute):
+def test_allocated_memory_is_zero_or_poison_when_checking(execute):
     result = np.ones(1, np.float32)
     body = """
     %a = alloca num_elem = 8, alignment = 64 : tile<ptr<f32>>
@@ -191,13 +191,13 @@ def test_allocated_memory_begins_as_zero_and_as_nan_when_checking(execute):
 
 
 @pytest.mark.parametrize(("elements", "alignment"), [(2**60, 4), (2**63 - 1, 4), (4, 2**62)])
-def test_an_allocation_that_fails_is_an_error(execute, elements, alignment):
+def test_failed_allocation_is_an_error(execute, elements, alignment):
     body = f"%a = alloca num_elem = {elements}, alignment = {alignment} : tile<ptr<i32>>"
     with pytest.raises(SimulationError, match=f"cannot allocate {4 * elements} bytes, aligned to {alignment}"):
         execute("", body)
 
 
-def test_allocated_memory_ends_with_its_tile_block(execute):
+def test_lifetime_of_allocated_memory_ends_with_its_tile_block(execute):
     """The first tile block stores the address of its memory, and the second one reads from it."""
     body = """
     %before, %k = load_ptr_tko weak %p : tile<ptr<i64>> -> tile<i64>, token
@@ -217,7 +217,7 @@ def test_allocated_memory_ends_with_its_tile_block(execute):
     assert caught.value.notes[0].message == "in tile block (1, 0, 0) of grid (2, 1, 1)"
 
 
-def test_a_global_holds_its_elements_and_a_constant_one_cannot_be_written(execute):
+def test_constant_global_is_initialised_and_read_only(execute):
     result = np.zeros(1, np.int16)
     outside = "global constant @table alignment = 512 <i16: [3, -5, 7, 9]> : tile<4xi16>"
     body = """
@@ -232,7 +232,7 @@ def test_a_global_holds_its_elements_and_a_constant_one_cannot_be_written(execut
         execute("%p: tile<ptr<i16>>", body.replace("TARGET", "%h"), result, outside=outside)
 
 
-def test_a_global_lives_across_tile_blocks(execute):
+def test_tile_blocks_share_a_global(execute):
     result = np.zeros(1, np.int32)
     body = """
     %g = get_global @count : tile<ptr<i32>>

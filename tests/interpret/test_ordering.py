@@ -1,4 +1,4 @@
-"""Checking reports unordered accesses of the same memory; program order does not order accesses."""
+"""Checking reports accesses to the same memory that no token or value orders; program order does not order them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_disjoint_memory_needs_no_order(execute):
     ordered(execute, body)
 
 
-def test_joined_tokens_carry_all_their_histories(execute):
+def test_joined_token_orders_after_all_of_its_operands(execute):
     other = "%n = make_token : token\n"
     ordered(execute, store("%one") + other + "%j = join_tokens %n, %t : token\n" + load("x", token="%j"))
     unordered(execute, store("%one") + other + "%j = join_tokens %n, %n : token\n" + load("x", token="%j"), NO_TOKEN)
@@ -87,7 +87,7 @@ LOOP = """
 """
 
 
-def test_a_token_carried_through_a_loop_orders_its_iterations(execute):
+def test_loop_carried_token_orders_iterations(execute):
     ordered(execute, LOOP.replace("INSIDE", store("%one", token="%before")) + load("x", token="%end"))
     unordered(execute, LOOP.replace("INSIDE", store("%one", token="%n")), NO_TOKEN)
     unordered(execute, LOOP.replace("INSIDE", store("%one", token="%before")) + load("x"), NO_TOKEN)
@@ -99,7 +99,7 @@ def test_accesses_under_a_loaded_condition_are_ordered_after_the_load(execute):
     ordered(execute, load("x") + body.replace("INSIDE", store("%one")))
 
 
-def test_the_result_of_a_reduction_has_the_order_of_its_operands(execute):
+def test_result_of_a_reduction_is_ordered_after_its_operands(execute):
     body = """%x1 = reshape %x : tile<i32> -> tile<1xi32>
     %s = reduce %x1 dim=0 identities=[0 : i32] : tile<1xi32> -> tile<i32> (%a: tile<i32>, %b: tile<i32>) {
       %y = addi %a, %b : tile<i32>
@@ -125,8 +125,8 @@ BY_BLOCK = """%x, %y, %z = get_tile_block_id : tile<i32>
 
 
 @pytest.mark.parametrize("own", ["", load("w") + "%c = cmpi equal %w, %w, signed : tile<i32> -> tile<i1>\n"])
-def test_a_load_of_one_tile_block_races_with_the_store_of_another(execute, own):
-    """Also if the storing tile block loads the address itself first."""
+def test_load_of_one_tile_block_races_with_the_store_of_another(execute, own):
+    """A load by the storing tile block itself before its store makes no difference."""
     inside = own + store("%w" if own else "%one")
     unordered(
         execute,
@@ -162,7 +162,7 @@ MESSAGE = """
 """
 
 
-def test_a_release_and_an_acquire_order_the_accesses_around_them(execute):
+def test_release_and_acquire_order_the_accesses_before_and_after_them(execute):
     message = MESSAGE.replace("SENT", "release")
     ordered(execute, message.replace("RECEIVED", "acquire"), grid=2)
     unordered(execute, message.replace("RECEIVED", "relaxed"), f"{RACE} 'cuda_tile.store_ptr_tko'", grid=2)
@@ -171,7 +171,7 @@ def test_a_release_and_an_acquire_order_the_accesses_around_them(execute):
 
 
 def test_atomic_updates_continue_a_release_sequence(execute):
-    """Each tile block adds to the value of the previous one, ordered by a counter that all of them update."""
+    """Each tile block increments a value, ordered by a counter that all tile blocks update."""
     body = """
     %flag = offset %p, %one : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
     %zero = constant <i32: 0> : tile<i32>
@@ -195,8 +195,8 @@ PARTS = """
 """
 
 
-def test_the_last_tile_block_may_read_the_stores_of_all_others(execute):
-    """Each increments a counter after storing its part; the third is ordered after the first through the second."""
+def test_last_tile_block_may_read_the_stores_of_all_others(execute):
+    """Each tile block stores its part and increments a counter; the second orders the third after the first."""
     body = f"""{PARTS}
     %f, %l = atomic_rmw_tko ORDER device %count, add, %one token=%t : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
     if %last {{ %v, %k = load_ptr_tko weak %p token=%l : tile<ptr<i32>> -> tile<i32>, token }}"""
@@ -204,7 +204,7 @@ def test_the_last_tile_block_may_read_the_stores_of_all_others(execute):
     unordered(execute, body.replace("ORDER", "release"), f"{RACE} 'cuda_tile.store_ptr_tko'", grid=3)
 
 
-def test_a_relaxed_update_continues_a_release_sequence_and_a_relaxed_store_ends_it(execute):
+def test_relaxed_update_continues_a_release_sequence_and_relaxed_store_ends_it(execute):
     """The first tile block releases, the second changes the flag, the third acquires and loads the value."""
     body = f"""{PARTS}
     %first = cmpi less_than %x, %one, signed : tile<i32> -> tile<i1>
@@ -222,7 +222,7 @@ def test_a_relaxed_update_continues_a_release_sequence_and_a_relaxed_store_ends_
     unordered(execute, body.replace("BETWEEN", overwrite), f"{RACE} 'cuda_tile.store_ptr_tko'", grid=3)
 
 
-def test_an_acquire_orders_its_own_tile_block_only(execute):
+def test_acquire_orders_only_its_own_tile_block(execute):
     body = f"""{PARTS}
     %s = store_ptr_tko release device %count, %one token=%t : tile<ptr<i32>>, tile<i32> -> token
     if %last {{

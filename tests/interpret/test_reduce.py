@@ -1,4 +1,4 @@
-"""Reductions and scans with bodies of every kind: elementwise ones run on whole tiles, the others per element."""
+"""Reductions with elementwise bodies, which run on whole tiles, and with other bodies, which run per element."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def source() -> np.ndarray:
     return np.random.default_rng(7).integers(-100, 100, (8, 4)).astype(np.int32)
 
 
-def test_a_body_with_an_if(execute, source):
-    """The maximum, by a branch."""
+def test_body_with_an_if(execute, source):
+    """The body computes the maximum with a branch."""
     result = np.zeros(4, np.int32)
     body = f"""{LOADED}
     %r = reduce %x dim=0 identities=[-2147483648 : i32] : tile<8x4xi32> -> tile<4xi32> (%a: tile<i32>, %b: tile<i32>) {{
@@ -39,7 +39,7 @@ def test_a_body_with_an_if(execute, source):
 
 
 def test_two_operands_are_reduced_together(execute, source):
-    """The index of the maximum; the body selects the first of equal elements by comparing indices."""
+    """The results are the maximum and its index; the body selects the first of equal elements by their indices."""
     source[:, 1] = 5
     result = np.zeros(4, np.int32)
     body = f"""{LOADED}
@@ -62,8 +62,8 @@ def test_two_operands_are_reduced_together(execute, source):
     assert np.array_equal(result, source.argmax(axis=0))
 
 
-def test_a_body_that_is_associative_only_keeps_the_order(execute, source):
-    """The last element that is not zero: element if it is not zero, else the accumulator."""
+def test_order_of_elements_is_preserved(execute, source):
+    """The body, which is associative but not commutative, selects the last element that is not zero."""
     source[5:, 0], source[:, 1], source[2:, 2] = 0, 0, 0
     result = np.zeros(4, np.int32)
     body = f"""{LOADED}
@@ -78,7 +78,7 @@ def test_a_body_that_is_associative_only_keeps_the_order(execute, source):
     assert result.tolist() == expected
 
 
-def test_a_body_may_use_outer_values_and_yield_a_constant(execute, source):
+def test_body_may_yield_a_value_defined_outside(execute, source):
     result = np.zeros(4, np.int32)
     body = f"""{LOADED}
     %five = constant <i32: 5> : tile<i32>
@@ -89,8 +89,8 @@ def test_a_body_may_use_outer_values_and_yield_a_constant(execute, source):
     assert result.tolist() == [5, 5, 5, 5]
 
 
-def test_a_reduce_inside_a_body(execute, source):
-    """The inner reduction has one element and a shape operation, which is not elementwise."""
+def test_nested_reduction(execute, source):
+    """The body has shape operations, which are not elementwise, and reduces two elements."""
     result = np.zeros(4, np.int32)
     body = f"""{LOADED}
     %r = reduce %x dim=0 identities=[0 : i32] : tile<8x4xi32> -> tile<4xi32> (%a: tile<i32>, %b: tile<i32>) {{
@@ -107,8 +107,8 @@ def test_a_reduce_inside_a_body(execute, source):
     assert np.array_equal(result, source.sum(axis=0))
 
 
-def test_a_sum_of_floats_is_a_tree_over_neighbours(execute):
-    """((1 + 2^-24) + (2^-24 + 2^-24)) in f32: from left to right every small addend would be lost."""
+def test_sum_of_floats_is_a_tree_of_adjacent_pairs(execute):
+    """((1 + 2^-24) + (2^-24 + 2^-24)) in f32; from left to right every addition would round to 1."""
     tiny = 2.0**-24
     source, result = np.array([1, tiny, tiny, tiny], np.float32), np.zeros(1, np.float32)
     body = """

@@ -1,4 +1,4 @@
-"""Rounding to the small formats: every value of a format is unchanged, midpoints and overflow follow the manual."""
+"""Rounding to float formats: values of the format are unchanged; others, ties and overflow follow the specification."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def finite_values(name: str) -> np.ndarray:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", [*BYTE_FORMATS, UE5M3])
-def test_between_two_values(name: str, mode: str) -> None:
-    """A value a quarter, a half and three quarters between neighbours goes down or up as the mode says."""
+def test_rounding_between_adjacent_values(name: str, mode: str) -> None:
+    """Values at 1/4, 1/2 and 3/4 between two adjacent values round down or up, depending on the mode."""
     values = finite_values(name)
     below, above = values[:-1], values[1:]
     down, up = {"negative_inf": (1, 0), "positive_inf": (0, 1)}.get(mode, (None, None))
@@ -43,7 +43,7 @@ def test_between_two_values(name: str, mode: str) -> None:
         else:
             index_is_even = np.arange(len(x)) % 2 == (np.searchsorted(values, 0) % 2 if 0 in values else 0)
             if mode == "nearest_even":
-                # Codes grow with magnitude, and the even code is the one whose last fraction bit is 0.
+                # Encodings increase with magnitude; the even ones have a last fraction bit of 0.
                 expected = np.where(index_is_even, below, above)
             else:
                 expected = np.where(x > 0, above, below)
@@ -53,7 +53,7 @@ def test_between_two_values(name: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*BYTE_FORMATS, UE5M3])
-def test_values_encode_and_decode_to_themselves(name: str) -> None:
+def test_encoding_round_trip(name: str) -> None:
     values, form = finite_values(name), FORMATS[name]
     assert np.array_equal(form.decode(form.encode(round_to(values, form, "nearest_even"))), values)
 
@@ -62,7 +62,7 @@ def test_values_encode_and_decode_to_themselves(name: str) -> None:
     ("name", "largest", "nan"),
     [("f8E4M3FN", 448.0, np.nan), ("f8E5M2", 57344.0, np.nan), ("f4E2M1FN", 6.0, 6.0), (UE5M3, 114688.0, np.nan)],
 )
-def test_small_formats_saturate(name: str, largest: float, nan: float) -> None:
+def test_formats_of_up_to_8_bits_saturate(name: str, largest: float, nan: float) -> None:
     got = round_to(np.array([1e30, np.inf, np.nan]), FORMATS[name], "nearest_even")
     assert np.array_equal(got, [largest, largest, nan], equal_nan=True)
 
@@ -82,11 +82,11 @@ def test_f16_overflow(mode: str, positive: float, negative: float) -> None:
     assert got.tolist() == [positive, negative, np.inf, -np.inf]
 
 
-def test_f16_overflow_starts_half_a_step_above_the_largest() -> None:
+def test_f16_overflows_from_half_a_step_above_the_largest_value() -> None:
     assert round_to(np.array([65519.999, 65520.0]), FORMATS["f16"], "nearest_even").tolist() == [65504.0, np.inf]
 
 
 def test_f64_to_bf16_rounds_once() -> None:
-    # Through f32 this would round to the midpoint first and then to even, one step too low.
+    # Rounding to f32 first would yield a tie, which rounds to the even value below.
     x = np.array([1 + 2.0**-8 + 2.0**-40])
     assert round_to(x, FORMATS["bf16"], "nearest_even").tolist() == [1 + 2.0**-7]

@@ -27,7 +27,7 @@ def module() -> ir.Module:
     return read_module(STORE)
 
 
-def test_a_float_parameter_is_rounded_to_its_type(module):
+def test_float_parameter_is_rounded_to_its_type(module):
     result = np.zeros(1, np.float16)
     run(module, "first", 1, [result.ctypes.data, 1 / 3, -1, True], ranges=[(result.ctypes.data, 2, True)])
     assert result[0] == np.float16(1 / 3)
@@ -58,7 +58,7 @@ def test_progress_counts_tile_blocks(module):
     assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
-def test_an_operation_without_an_interpretation_is_unsupported(module, monkeypatch):
+def test_operation_without_an_interpretation_is_unsupported(module, monkeypatch):
     from tilec.runtime.interpret.registry import MEANINGS
 
     monkeypatch.delitem(MEANINGS, "cuda_tile.store_ptr_tko")
@@ -67,7 +67,7 @@ def test_an_operation_without_an_interpretation_is_unsupported(module, monkeypat
     assert caught.value.location.line == 3
 
 
-def test_a_duplicate_interpretation_is_refused_and_both_are_named():
+def test_duplicate_interpretation_is_refused_and_both_are_named():
     with pytest.raises(
         ValueError, match=r"'cuda_tile.addf' is interpreted by both .*float\._rounded and .*test_run\..*another"
     ):
@@ -77,7 +77,7 @@ def test_a_duplicate_interpretation_is_refused_and_both_are_named():
             return lhs
 
 
-def test_the_call_stack_of_a_location_becomes_notes():
+def test_call_sites_of_a_location_become_notes():
     with context():
         helper, caller = ir.Location.file("k.py", 3, 5), ir.Location.file("k.py", 9, 2)
         found, notes = source_location(ir.Location.callsite(ir.Location.name("x", helper), [caller]))
@@ -85,17 +85,17 @@ def test_the_call_stack_of_a_location_becomes_notes():
     assert [(note.message, str(note.location)) for note in notes] == [("called from here", "k.py:9:2")]
 
 
-def test_a_fused_location_has_its_first_known_location():
+def test_first_known_location_of_a_fused_location_is_used():
     with context():
         fused = ir.Location.fused([ir.Location.unknown(), ir.Location.file("k.py", 4, 1)])
         assert str(source_location(fused)[0]) == "k.py:4:1"
         assert source_location(ir.Location.unknown()) == (None, [])
 
 
-def test_an_error_inside_a_helper_shows_the_call():
+def test_error_in_a_called_function_shows_the_call():
     with context(), ir.Location.callsite(ir.Location.file("k.py", 3, 5), [ir.Location.file("k.py", 9, 2)]):
-        made = ir.Module.create()
-        with ir.InsertionPoint(made.body):
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
             entry = build("entry", [], [], {"sym_name": "k", "function_type": ir.FunctionType.get([], [])})
         kind = ir.IntegerType.get_signless(1)
         with ir.InsertionPoint(entry.regions[0].blocks.append()):
@@ -106,7 +106,7 @@ def test_an_error_inside_a_helper_shows_the_call():
             build("assert", [condition], [], {"message": "no"})
             build("return")
     with pytest.raises(SimulationError) as caught:
-        run(made, "k", 1, [])
+        run(module, "k", 1, [])
     assert str(caught.value).splitlines() == [
         "k.py:3:5: error: assertion failed: no (at its value)",
         "k.py:9:2: note: called from here",
@@ -114,7 +114,7 @@ def test_an_error_inside_a_helper_shows_the_call():
     ]
 
 
-def test_calls_of_the_preview_are_unsupported():
+def test_preview_calls_are_unsupported():
     call = "%r = preview$call @f(%a) : (tile<i32>) -> tile<i32>"
     text = f"cuda_tile.module @m {{ entry @k(%a: tile<i32>) {{ {call} return }} }}"
     with pytest.raises(UnsupportedError, match=r"the interpreter does not support 'cuda_tile\.preview.call'"):

@@ -35,7 +35,7 @@ def viewed(kind: str, maker: str, rest: str) -> str:
 class Case(NamedTuple):
     """A name, a body on PARAMETERS with undefined behaviour, the values of %a and %b, and the message of checking."""
 
-    what: str
+    name: str
     body: str
     a: int
     b: int
@@ -134,7 +134,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{number} {case.what}" for number, case in enumerate(CASES)])
+@pytest.mark.parametrize("case", CASES, ids=[f"{number} {case.name}" for number, case in enumerate(CASES)])
 def test_checking_reports_undefined_behaviour(execute, case):
     execute(PARAMETERS, case.body, np.zeros(12, np.int32), case.a, case.b)
     with pytest.raises(SimulationError, match=case.message) as caught:
@@ -152,8 +152,8 @@ POISONED = {
     "elements that a mask excludes": f"""{FOUR} %mask = constant <i1: [true, true, false, false]> : tile<4xi1>
     %at = offset %four, %numbers : tile<4xptr<i32>>, tile<4xi32> -> tile<4xptr<i32>>
     %x, %k = load_ptr_tko weak %at, %mask : tile<4xptr<i32>>, tile<4xi1> -> tile<4xi32>, token""",
-    "memory of `alloca` before the first store": """%room = alloca num_elem = 4, alignment = 16 : tile<ptr<i32>>
-    %rt = make_tensor_view %room, shape = [4], strides = [1] : tensor_view<4xi32, strides=[1]>
+    "memory of `alloca` before the first store": """%memory = alloca num_elem = 4, alignment = 16 : tile<ptr<i32>>
+    %rt = make_tensor_view %memory, shape = [4], strides = [1] : tensor_view<4xi32, strides=[1]>
     %rv = make_partition_view %rt : partition_view<tile=(4), tensor_view<4xi32, strides=[1]>>
     %none = constant <i32: 0> : tile<i32>
     %x, %k = load_view_tko weak %rv[%none]
@@ -166,19 +166,19 @@ KEPT = """%start = constant <i32: 0> : tile<i32>
       : tile<4xi32>, partition_view<tile=(4), tensor_view<4xi32, strides=[1]>>, tile<i32> -> token"""
 
 
-@pytest.mark.parametrize("what", POISONED)
-def test_an_undefined_value_is_zero_or_poison_when_checking(execute, what):
+@pytest.mark.parametrize("name", POISONED)
+def test_undefined_value_is_zero_or_poison_when_checking(execute, name):
     source, result = np.full(12, 7, np.int32), np.zeros(4, np.int32)
-    body = f"{POISONED[what]} {KEPT}"
+    body = f"{POISONED[name]} {KEPT}"
     execute("%p: tile<ptr<i32>>, %q: tile<ptr<i32>>", body, source, result)
     assert result[3] == 0
     execute("%p: tile<ptr<i32>>, %q: tile<ptr<i32>>", body, source, result, check=True)
     assert result.view(np.uint32)[3] in (0xAAAAAAAA, 0xFFFFFFFF)
 
 
-ENDLESS = {
+INFINITE_LOOPS = {
     "a loop that never ends": "%r = loop iter_values(%i = %a) : tile<i32> -> tile<i32> { continue %i : tile<i32> }",
-    # The lock is held and never released.
+    # The lock is taken and never released.
     "a wait for another tile block": """%free = constant <i32: 0> : tile<i32> %taken = constant <i32: 1> : tile<i32>
     %t0 = make_token : token
     %end = loop iter_values(%t = %t0) : token -> token {
@@ -191,16 +191,16 @@ ENDLESS = {
 }
 
 
-@pytest.mark.parametrize("what", ENDLESS)
-def test_a_loop_without_changes_is_always_an_error(execute, what):
+@pytest.mark.parametrize("name", INFINITE_LOOPS)
+def test_infinite_loop_is_always_an_error(execute, name):
     for check in (False, True):
         with pytest.raises(SimulationError, match="infinite loop: an iteration changed neither"):
-            execute(PARAMETERS, ENDLESS[what], np.ones(1, np.int32), 3, 0, check=check)
+            execute(PARAMETERS, INFINITE_LOOPS[name], np.ones(1, np.int32), 3, 0, check=check)
 
 
 def test_the_message_of_an_infinite_loop_describes_compiled_code(execute):
     with pytest.raises(SimulationError, match="a loop without effects is assumed to end"):
-        execute(PARAMETERS, ENDLESS["a loop that never ends"], np.ones(1, np.int32), 3, 0)
+        execute(PARAMETERS, INFINITE_LOOPS["a loop that never ends"], np.ones(1, np.int32), 3, 0)
 
 
 COUNT = """%s = constant <i32: 4> : tile<i32>
@@ -220,7 +220,7 @@ COUNT = """%s = constant <i32: 4> : tile<i32>
         ("unsigned ", 2**31 - 8, -(2**31) + 1, None),
     ],
 )
-def test_a_counter_that_overflows_is_an_error_when_checking(execute, sign, lower, upper, overflows):
+def test_overflow_of_a_loop_counter_is_an_error_when_checking(execute, sign, lower, upper, overflows):
     body, out = COUNT.format(sign=sign), np.zeros(1, np.int32)
     execute(PARAMETERS, body, out, lower, upper)
     if overflows is None:
@@ -230,8 +230,8 @@ def test_a_counter_that_overflows_is_an_error_when_checking(execute, sign, lower
         execute(PARAMETERS, body, out, lower, upper, check=True)
 
 
-def test_a_loop_that_changes_memory_continues(execute):
-    """A counter in memory, then a lock that is released."""
+def test_loop_that_updates_memory_is_not_infinite(execute):
+    """The first kernel counts in memory, the second one waits for a lock that is free."""
     body = """%one = constant <i32: 1> : tile<i32> %t0 = make_token : token
     %end = loop iter_values(%t = %t0) : token -> token {
       %old, %u = atomic_rmw_tko relaxed device %p, add, %one token=%t
@@ -243,16 +243,16 @@ def test_a_loop_that_changes_memory_continues(execute):
     counter = np.zeros(1, np.int32)
     execute(PARAMETERS, body, counter, 9, 0, check=True)
     assert counter[0] == 10
-    execute(PARAMETERS, ENDLESS["a wait for another tile block"], np.zeros(1, np.int32), 0, 0, check=True)
+    execute(PARAMETERS, INFINITE_LOOPS["a wait for another tile block"], np.zeros(1, np.int32), 0, 0, check=True)
 
 
-def test_the_lifetime_of_alloca_ends_with_its_block(execute):
-    """The block of operations, here a branch, that allocates it."""
+def test_lifetime_of_alloca_ends_with_its_region(execute):
+    """Memory that a branch allocates is not accessible after the branch."""
     body = f"""%yes = constant <i1: true> : tile<i1>
     %q = if %yes -> (tile<ptr<i32>>) {{
-      %room = alloca num_elem = 4, alignment = 16 : tile<ptr<i32>>
-      %k = store_ptr_tko weak %room, %a : tile<ptr<i32>>, tile<i32> -> token
-      yield %room : tile<ptr<i32>>
+      %memory = alloca num_elem = 4, alignment = 16 : tile<ptr<i32>>
+      %k = store_ptr_tko weak %memory, %a : tile<ptr<i32>>, tile<i32> -> token
+      yield %memory : tile<ptr<i32>>
     }} else {{ yield %p : tile<ptr<i32>> }}
     %r, %l = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token
     {STORE}"""
@@ -263,10 +263,10 @@ def test_the_lifetime_of_alloca_ends_with_its_block(execute):
     assert caught.value.location.line == 8
 
 
-def test_the_document_names_every_case():
+def test_document_names_every_case():
     rows = re.findall(r"^\| ([^|]+?) \|", DOCUMENT.read_text(), re.MULTILINE)
     alone = ("memory of `alloca` after its lifetime", "an overflow of the loop counter")
-    tested = {*(case.what for case in CASES), *POISONED, *ENDLESS, *alone}
+    tested = {*(case.name for case in CASES), *POISONED, *INFINITE_LOOPS, *alone}
     assert set(rows) - {"condition", "---", "access"} == tested
 
 
@@ -280,9 +280,9 @@ GATHER = """%none = constant <i32: -1> : tile<4xi32>
     %x, %k = load_ptr_tko weak %at, {mask}, %none : tile<4xptr<i32>>, tile<4xi1>, tile<4xi32> -> tile<4xi32>, token
     %out = reshape %q : tile<ptr<i32>> -> tile<1xptr<i32>>
     %outs = broadcast %out : tile<1xptr<i32>> -> tile<4xptr<i32>>
-    %places = offset %outs, %i : tile<4xptr<i32>>, tile<4xi64> -> tile<4xptr<i32>>
-    %k2 = store_ptr_tko weak %places, %x : tile<4xptr<i32>>, tile<4xi32> -> token"""
-EVERYWHERE = "%all = constant <i1: true> : tile<4xi1>\n"
+    %addresses = offset %outs, %i : tile<4xptr<i32>>, tile<4xi64> -> tile<4xptr<i32>>
+    %k2 = store_ptr_tko weak %addresses, %x : tile<4xptr<i32>>, tile<4xi32> -> token"""
+ALL = "%all = constant <i1: true> : tile<4xi1>\n"
 
 
 @pytest.mark.parametrize("far", [1000, -5, 2**40, 2**61, -(2**62), -(2**63), 2**63 - 1])
@@ -294,8 +294,8 @@ def test_masked_off_addresses_may_be_invalid(execute, far):
 
 
 @pytest.mark.parametrize("far", [2**61, -(2**62)])
-def test_an_invalid_unmasked_address_is_reported_with_its_element(execute, far):
-    indices = f"{EVERYWHERE}%indices = constant <i64: [3, 1, {far}, 0]> : tile<4xi64>\n"
+def test_invalid_unmasked_address_is_reported_with_its_element(execute, far):
+    indices = f"{ALL}%indices = constant <i64: [3, 1, {far}, 0]> : tile<4xi64>\n"
     with pytest.raises(
         SimulationError, match=rf"element \[2\]: {far} elements from 0x[0-9a-f]+ exceeds the 64-bit address space\n"
     ):
@@ -305,9 +305,9 @@ def test_an_invalid_unmasked_address_is_reported_with_its_element(execute, far):
         )
 
 
-@pytest.mark.parametrize("pattern", [-0x5555555555555556, -0x55555556], ids=["i64", "an i32 made wider"])
-def test_the_message_names_poison_as_an_index(execute, pattern):
-    indices = f"{EVERYWHERE}%indices = constant <i64: [3, 1, {pattern}, 0]> : tile<4xi64>\n"
+@pytest.mark.parametrize("pattern", [-0x5555555555555556, -0x55555556], ids=["i64", "extended i32"])
+def test_message_names_poison_as_an_index(execute, pattern):
+    indices = f"{ALL}%indices = constant <i64: [3, 1, {pattern}, 0]> : tile<4xi64>\n"
     with pytest.raises(SimulationError, match=r"element \[2\]: .*; the index has the bits of poison"):
         body = indices + GATHER.format(mask="%all")
         execute(
@@ -315,7 +315,7 @@ def test_the_message_names_poison_as_an_index(execute, pattern):
         )
 
 
-def test_the_message_names_poison_as_an_index_of_a_view(execute):
+def test_message_names_poison_as_an_index_of_a_view(execute):
     body = viewed(STRIDED, "make_strided_view", "")
     with pytest.raises(
         SimulationError, match="index 0 of the view .* got -1431655766; the index has the bits of poison"

@@ -1,4 +1,4 @@
-"""Tiles of tensors: the addresses of their elements, and padding outside the tensor."""
+"""Views: addresses of the elements of tiles, and padding of out-of-bounds elements."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def load(execute, source, view_type, index, tile, **settings):
     return result
 
 
-def test_a_partition_starts_at_index_times_tile(execute):
+def test_tile_of_a_partition_starts_at_index_times_extent(execute):
     source = matrix(12, 10)
     got = load(execute, source, "partition_view<tile=(4x2), MATRIX>", (1, 3), (4, 2))
     assert np.array_equal(got, source[4:8, 6:8])
 
 
-def test_a_dim_map_permutes_the_tile(execute):
+def test_dim_map_permutes_the_tile(execute):
     source = matrix(16, 12)
     got = load(execute, source, "partition_view<tile=(4x8), MATRIX, dim_map=[1, 0]>", (2, 1), (4, 8))
     assert np.array_equal(got, source[8:16, 8:12].T)
@@ -71,7 +71,7 @@ def test_a_dim_map_permutes_the_tile(execute):
     ("padding", "expected"),
     [("zero", 0.0), ("neg_zero", -0.0), ("nan", np.nan), ("pos_inf", np.inf), ("neg_inf", -np.inf)],
 )
-def test_padding_fills_elements_outside(execute, padding, expected):
+def test_out_of_bounds_elements_have_the_padding_value(execute, padding, expected):
     source = matrix(6, 5)
     got = load(execute, source, f"partition_view<tile=(4x4), padding_value = {padding}, MATRIX>", (1, 1), (4, 4))
     assert np.array_equal(got[:2, :1], source[4:, 4:])
@@ -80,7 +80,7 @@ def test_padding_fills_elements_outside(execute, padding, expected):
     assert np.isnan(expected) or (np.signbit(outside) == np.signbit(expected)).all()
 
 
-def test_without_padding_elements_outside_are_zero_or_poison_when_checking(execute):
+def test_out_of_bounds_elements_without_padding_are_zero_or_poison_when_checking(execute):
     source = matrix(3, 4)
     kind = "partition_view<tile=(4x4), MATRIX>"
     assert np.array_equal(load(execute, source, kind, (0, 0), (4, 4))[3], [0, 0, 0, 0])
@@ -95,20 +95,20 @@ def test_strided_views_overlap_and_leave_gaps(execute):
     assert np.array_equal(gap, source[8:10, 9:11])
 
 
-def test_strides_of_a_traversal_follow_the_tile_dimension(execute):
+def test_traversal_strides_are_indexed_by_tile_dimension(execute):
     source = matrix(16, 24)
     kind = "strided_view<tile=(4x2), traversal_strides=[4,3], MATRIX, dim_map=[1, 0]>"
     got = load(execute, source, kind, (1, 2), (4, 2))
     assert np.array_equal(got, source[6:8, 4:8].T)
 
 
-def test_the_rows_of_the_array_may_have_gaps(execute):
+def test_rows_of_the_array_may_have_gaps(execute):
     whole = matrix(8, 32)
     got = load(execute, whole[:, :10], "partition_view<tile=(4x4), padding_value = zero, MATRIX>", (1, 2), (4, 4))
     assert np.array_equal(got, np.pad(whole[4:, 8:10], ((0, 0), (0, 2))))
 
 
-def test_an_index_is_unsigned(execute):
+def test_index_is_unsigned(execute):
     """-1 is the largest index, not the tile before the first."""
     source = matrix(8, 8)
     got = load(execute, source, "partition_view<tile=(4x4), padding_value = zero, MATRIX>", (-1, 0), (4, 4))
@@ -127,7 +127,7 @@ GATHERED = f"""
 """
 
 
-def test_gather_takes_rows_by_number_and_columns_by_offset(execute):
+def test_gather_has_row_indices_and_a_column_offset(execute):
     source, result = matrix(8, 6), np.full((4, 2), 99, np.float32)
     body = f"""{GATHERED}
     %x, %k = load_view_tko weak %v[%rows, %three] : {ROWS}, tile<4xi64>, tile<i32> -> tile<4x2xf32>, token
@@ -137,7 +137,7 @@ def test_gather_takes_rows_by_number_and_columns_by_offset(execute):
     assert np.array_equal(result, [source[5, 3:5], source[0, 3:5], [0, 0], source[5, 3:5]])
 
 
-def test_scatter_writes_rows_and_drops_those_outside(execute):
+def test_scatter_drops_out_of_bounds_rows(execute):
     target, given = np.zeros((8, 6), np.float32), matrix(4, 2)
     body = f"""{GATHERED}
     %x, %k = load_view_tko weak %w[%zero, %zero]
@@ -149,7 +149,7 @@ def test_scatter_writes_rows_and_drops_those_outside(execute):
     assert np.array_equal(target, expected)
 
 
-def test_a_store_drops_elements_outside(execute):
+def test_store_drops_out_of_bounds_elements(execute):
     target = np.zeros((6, 8), np.float32)
     kind = "partition_view<tile=(4x4), tensor_view<5x7xf32, strides=[8,1]>>"
     execute(
@@ -177,7 +177,7 @@ def test_a_store_drops_elements_outside(execute):
     ],
 )
 def test_index_space(execute, view, expected):
-    """Extents measured with NVIDIA's own tools for a 64x16 tensor."""
+    """The expected extents are those of NVIDIA's tools for a 64x16 tensor."""
     result = np.zeros(4, np.int64)
     kind = view.replace("TENSOR", "tensor_view<64x16xf32, strides=[16,1]>")
     maker = MAKERS[view.split("<")[0]]
@@ -206,7 +206,7 @@ def test_index_space(execute, view, expected):
     assert tuple(result) == (*expected, 64, 16)
 
 
-def test_a_violated_inbounds_assumption_is_an_error_when_checking(execute):
+def test_violated_inbounds_is_an_error_when_checking(execute):
     kind = "partition_view<tile=(4), tensor_view<6xf32, strides=[1]>>"
     body = f"""%t = make_tensor_view %p, shape = [6], strides = [1] : tensor_view<6xf32, strides=[1]>
     %v = make_partition_view %t : {kind}
@@ -220,7 +220,7 @@ def test_a_violated_inbounds_assumption_is_an_error_when_checking(execute):
 
 @pytest.mark.parametrize("index", [0, 1])
 def test_two_elements_of_f4_share_a_byte(execute, index):
-    """Tile `index` of four elements is copied to the other index; the low half of a byte comes first."""
+    """Tile `index` of four elements is copied to the other index; the first element is the low half of a byte."""
     source = np.array([0x21, 0x43, 0x65, 0x87], np.uint8)
     target = np.zeros(4, np.uint8)
     tensor = "tensor_view<8xf4E2M1FN, strides=[1]>"
@@ -243,7 +243,7 @@ def test_two_elements_of_f4_share_a_byte(execute, index):
     assert np.array_equal(target, expected)
 
 
-# Padding codes of tileiras 13.5, read from its machine code; None if it does not compile the padding.
+# Padding encodings of tileiras 13.5, read from its machine code; None if it does not compile the padding.
 NARROW_PADDING = {
     "f8E4M3FN": {"zero": 0x00, "neg_zero": 0x80, "nan": 0x7F, "pos_inf": None, "neg_inf": None},
     "f8E5M2": {"zero": 0x00, "neg_zero": 0x80, "nan": 0x7E, "pos_inf": 0x7C, "neg_inf": 0xFC},
@@ -257,7 +257,7 @@ NARROW_PADDING = {
     ("element", "padding", "code"), [(e, p, code) for e, codes in NARROW_PADDING.items() for p, code in codes.items()]
 )
 def test_padding_of_narrow_floats(execute, element, padding, code):
-    """Two elements are inside; of f4E2M1FN they fill one byte."""
+    """Two elements are in bounds; two f4E2M1FN elements are one byte."""
     tensor, inside = f"tensor_view<?x{element}, strides=[1]>", 1 if element == "f4E2M1FN" else 2
     source, result = np.full(8, 0x33, np.uint8), np.full(8 * inside // 2, 0x11, np.uint8)
     body = f"""%zero = constant <i32: 0> : tile<i32>
@@ -282,7 +282,7 @@ def test_padding_of_narrow_floats(execute, element, padding, code):
     assert result.tolist() == [0x33] * inside + [code] * (len(result) - inside)
 
 
-def test_a_stride_is_unsigned_and_addresses_wrap(execute):
+def test_stride_is_unsigned_and_addresses_wrap(execute):
     """-1 is 2**64 - 1, which moves back by one element without checking."""
     source, result = np.arange(8, dtype=np.int32), np.zeros(4, np.int32)
     kind = "partition_view<tile=(4), tensor_view<4xi32, strides=[?]>>"
