@@ -80,8 +80,8 @@ def test_bytes_of_a_matrix() -> None:
 
 
 def test_bytes_of_flags_and_high_stride_bits() -> None:
-    # Bits of the second word: interleave 12:11, NaN fill 15, tf32 16, swizzle atom 20:19. A nibble has bits 35:32 of each
-    # stride.
+    # Bits of the second word: interleave 12:11, NaN fill 15, tf32 16, swizzle atom 20:19. A nibble has bits 35:32 of
+    # each stride.
     tensor_map = TensorMap("tf32", (32, 8, 8), (16, 2**39), (32, 8, 8), (1, 1, 1), base=0, fill="nan", interleave="16B")
     atoms = replace(tensor_map, swizzle="128B_atom_32B", interleave="none", fill="zero")
     assert encode_for_simulator(tensor_map)[8:12] == (2 << 4 | 7 << 7 | 1 << 11 | 1 << 15 | 1 << 16).to_bytes(
