@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import inner_operations
+from tilec.dialect.walk import operations_below
 
 CONTINUE, BREAK, RETURN, YIELD = (f"cuda_tile.{word}" for word in ("continue", "break", "return", "yield"))
+IF = "cuda_tile.if"
 
 
 def terminators(op: ir.OpView) -> Iterator[ir.OpView]:
@@ -15,14 +16,21 @@ def terminators(op: ir.OpView) -> Iterator[ir.OpView]:
     for region in op.operation.regions:
         for block in region.blocks:
             for inner in block.operations:
-                if inner.operation.name == "cuda_tile.if":
+                if inner.operation.name == IF:
                     yield from (end for end in terminators(inner) if end.operation.name != YIELD)
             yield block.operations[len(block.operations) - 1]
 
 
 def leaves_early(op: ir.OpView) -> bool:
-    """Whether an operation is an `if` that can leave the enclosing block."""
-    return op.operation.name == "cuda_tile.if" and any(end.operation.name != YIELD for end in terminators(op))
+    """Whether an operation is an `if` that can leave the enclosing block, or contains a `return`."""
+    if op.operation.name == IF and any(end.operation.name != YIELD for end in terminators(op)):
+        return True
+    return next(returns(op), None) is not None
+
+
+def returns(op: ir.OpView) -> Iterator[ir.OpView]:
+    """The `return`s inside an operation, at any depth."""
+    return (inner for inner in operations_below(op) if inner.operation.name == RETURN)
 
 
 def may_be_left(op: ir.OpView) -> bool:
@@ -43,15 +51,11 @@ def may_be_left(op: ir.OpView) -> bool:
 
 _ENTRY = "cuda_tile.entry"
 # Their blocks run to the end unless a nested `if` leaves.
-_STAYS_INSIDE = (_ENTRY, "cuda_tile.for", "cuda_tile.if", "cuda_tile.reduce", "cuda_tile.scan")
+_STAYS_INSIDE = (_ENTRY, "cuda_tile.for", IF, "cuda_tile.reduce", "cuda_tile.scan")
 
 
 def _may_leave(op: ir.OpView) -> bool:
     """Whether control may not reach the operation that follows in the block."""
     if not op.operation.name.startswith("cuda_tile."):
         return True
-    return leaves_early(op) or any(_holds_return(inner) for inner in inner_operations(op))
-
-
-def _holds_return(op: ir.OpView) -> bool:
-    return op.operation.name == RETURN or any(_holds_return(inner) for inner in inner_operations(op))
+    return leaves_early(op)

@@ -6,7 +6,7 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.errors import UnsupportedError
-from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD
+from tilec.lowering.tile.terminators import BREAK, CONTINUE, RETURN, YIELD, returns
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
@@ -79,13 +79,17 @@ def _forwarded(end: ir.OpView, *names: str) -> list[ir.Value]:
 
 @converts("loop")
 def _loop(op: ir.OpView, conversion: Conversion) -> None:
-    """scf.while over whether to continue, the carried values, and the results of the last break."""
+    """scf.while over whether to continue, the carried values, and the results of the last break.
+
+    If the loop contains a return, the last value is false once the loop is left by one.
+    """
     operation, block = op.operation, op.operation.regions[0].blocks[0]
     carried = [i for i, value in enumerate(op.initValues) if isinstance(value.type, TileType)]
     kept = [i for i, result in enumerate(operation.results) if isinstance(result.type, TileType)]
     first = [conversion.tile(op.initValues[i], conversion.layouts.get(block.arguments[i])) for i in carried]
     none = [emitter.zero(conversion.type(operation.results[i])) for i in kept]
-    start = [emitter.boolean(True), *first, *none]
+    may_return = next(returns(op), None) is not None
+    start = [emitter.boolean(True), *first, *none, *([emitter.boolean(True)] if may_return else [])]
     types = [value.type for value in start]
     made = ir.Operation.create("scf.while", types, start, regions=2)
     test, body = (region.blocks.append(*types) for region in made.regions)
@@ -96,10 +100,12 @@ def _loop(op: ir.OpView, conversion: Conversion) -> None:
     now = list(body.arguments)[1:]
 
     def finish(end: ir.OpView) -> list[ir.Value]:
-        given = _forwarded(end, CONTINUE, BREAK)
+        given = _forwarded(end, CONTINUE, BREAK, RETURN)
+        if end.operation.name == RETURN:
+            return [emitter.boolean(False), *now[:-1], emitter.boolean(False)]
         if end.operation.name == BREAK:
             results = [conversion.tile(given[i], conversion.layouts.get(operation.results[i])) for i in kept]
-            return [emitter.boolean(False), *now[: len(carried)], *results]
+            return [emitter.boolean(False), *now[: len(carried)], *results, *now[len(carried) + len(kept) :]]
         again = [conversion.tile(given[i], conversion.layouts.get(block.arguments[i])) for i in carried]
         return [emitter.boolean(True), *again, *now[len(carried) :]]
 
@@ -107,6 +113,8 @@ def _loop(op: ir.OpView, conversion: Conversion) -> None:
         emitter.create("scf.yield", [], convert_block(list(block.operations), types, finish, conversion))
     for position, index in enumerate(kept):
         conversion.set(operation.results[index], made.results[1 + len(carried) + position])
+    if may_return:
+        conversion.completed[operation] = list(made.results)[-1]
 
 
 @converts("if")

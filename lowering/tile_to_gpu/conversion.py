@@ -52,6 +52,8 @@ class Conversion:
         self.tile_views: dict[ir.Value, TileView] = {}
         self.slots = Slots()
         self.accumulators: dict[ir.Value, AccumulatorState] = {}
+        # Whether a loop ended by break, for the loops that contain a return.
+        self.completed: dict[ir.Operation, ir.Value] = {}
         # Whether a TMA store may still read a staging buffer.
         self.staged = False
 

@@ -1,4 +1,4 @@
-"""Continue, break and return below an `if` become structured control flow."""
+"""Continue, break and return below an `if`, and return in a loop, become structured control flow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.terminators import YIELD, leaves_early
+from tilec.lowering.tile.terminators import IF, RETURN, YIELD, leaves_early, returns
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
 
@@ -33,7 +33,7 @@ def convert_block(
     """Converts a block, each operation once, and returns the values of `types` that it yields.
 
     The operations after an `if` that can leave move into its branch that continues. If both branches continue, they
-    move into an scf.if below, on a flag that the branches yield.
+    move into an scf.if below, on a flag that the branches yield; so do those after a loop that contains a return.
     """
     return _convert(operations, _End(types, finish), conversion)
 
@@ -43,11 +43,21 @@ def _convert(operations: list[ir.OpView], end: _End, conversion: Conversion) -> 
         if leaves_early(op):
             rest = operations[number + 1 :]
             with named_location(op):
+                if op.operation.name != IF:
+                    return _rest_after_loop(op, rest, end, conversion)
                 if _may_repeat(rest, end) or sum(map(_continues, op.operation.regions)) < 2:
                     return _rest_in_branches(op, rest, end, conversion)
                 return _rest_below_flag(op, rest, end, conversion)
         conversion.operation(op)
     return end.finish(operations[-1])
+
+
+def _rest_after_loop(op: ir.OpView, rest: list[ir.OpView], end: _End, conversion: Conversion) -> list[ir.Value]:
+    conversion.operation(op)
+    if rest[0].operation.name == RETURN:
+        return end.finish(rest[0])
+    completed = conversion.completed[op.operation]
+    return _rest_if(completed, rest, end, lambda: end.finish(next(returns(op))), conversion)
 
 
 def _may_repeat(rest: list[ir.OpView], end: _End) -> bool:
@@ -100,11 +110,21 @@ def _rest_below_flag(op: ir.OpView, rest: list[ir.OpView], end: _End, conversion
     continues, *values = _branches(op, _End(types, finish), go_on, conversion)
     for result, value in zip(results, values, strict=False):
         conversion.set(result, value)
-    made = ir.Operation.create("scf.if", end.types, [continues], regions=2)
-    with ir.InsertionPoint(made.regions[0].blocks.append()):
-        emitter.create("scf.yield", [], _convert(rest, end, conversion))
-    with ir.InsertionPoint(made.regions[1].blocks.append()):
-        emitter.create("scf.yield", [], values[len(results) :])
+    return _rest_if(continues, rest, end, lambda: values[len(results) :], conversion)
+
+
+def _rest_if(
+    condition: ir.Value,
+    rest: list[ir.OpView],
+    end: _End,
+    otherwise: Callable[[], list[ir.Value]],
+    conversion: Conversion,
+) -> list[ir.Value]:
+    """The rest of a block under a condition; without it, the block yields the values of `otherwise`."""
+    made = ir.Operation.create("scf.if", end.types, [condition], regions=2)
+    for region, values in zip(made.regions, (lambda: _convert(rest, end, conversion), otherwise), strict=True):
+        with ir.InsertionPoint(region.blocks.append()):
+            emitter.create("scf.yield", [], values())
     return list(made.results)
 
 

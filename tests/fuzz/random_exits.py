@@ -36,7 +36,7 @@ MOST_NESTED = 3
 
 @dataclass(frozen=True)
 class _Scope:
-    """Where a statement stands: the exits that it may take, and where it stores."""
+    """Where a statement stands: the exits that it may take, and where it stores. A `for` has no return inside."""
 
     exits: tuple[str, ...] = ("return",)
     # What break and continue carry for the number of the iteration.
@@ -119,7 +119,7 @@ def _if(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:
             # At least one branch goes on, as the results need a value.
             if leaves and not any(other.leaves for other in blocks):
                 block.end, block.leaves = source.choice(scope.exits), True
-                block.operands = [] if scope.following is None else [scope.following, *inner]
+                block.operands = [scope.following, *inner] if scope.following and block.end != "return" else []
             else:
                 block.operands = inner if results else []
         blocks.append(block)
@@ -171,7 +171,8 @@ def _loop(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:
         build.add(Region(f"if {condition.name}", [last], leave, (), [condition], True))
         following = plus_one(build, inner[0])
         slot, slots = slots_in_loop(build, inner[0], scope.slot, scope.slots)
-        body = _Scope(("break", "continue"), following, slot, slots, scope.nested)
+        exits = ("break", "continue", *(["return"] if "return" in scope.exits else []))
+        body = _Scope(exits, following, slot, slots, scope.nested)
         block.operands = [following, *_statements(build, inner[1:], body)]
     add_loop(build, block, initial, inner, results)
     return results[1:]

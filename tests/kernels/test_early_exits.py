@@ -227,6 +227,65 @@ def test_returns_in_nested_branches(target: str) -> None:
         np.testing.assert_array_equal(out, expected)
 
 
+@ct.kernel
+def returns_in_loops(x, out):
+    """A `return` in two nested loops and in a branch between them; each path stores other values."""
+    block = ct.bid(0)
+    row = ct.full((1, WIDTH), 0, ct.int32)
+    step = ct.int32(0)
+    while step < 5:
+        row = row + ct.load(x, (step, 0), (1, WIDTH))
+        part = ct.int32(0)
+        for j in range(step + 1):
+            part += j * block
+            if part > 20:
+                ct.store(out, (block, 0), row * 100 + j)
+                return
+            elif part == 7:
+                break
+        if part % 4 == 3:
+            if step == 2:
+                ct.store(out, (block, 0), row - part)
+                return
+        else:
+            if part == 12:
+                break
+            row = row + part
+        step += 1
+    ct.store(out, (block, 0), row + 1000 * step)
+
+
+def python_returns_in_loops(block: int, x: np.ndarray) -> np.ndarray:
+    row, step = np.zeros(WIDTH, np.int64), 0
+    while step < 5:
+        row = row + x[step]
+        part = 0
+        for j in range(step + 1):
+            part += j * block
+            if part > 20:
+                return row * 100 + j
+            if part == 7:
+                break
+        if part % 4 == 3:
+            if step == 2:
+                return row - part
+        else:
+            if part == 12:
+                break
+            row = row + part
+        step += 1
+    return row + 1000 * step
+
+
+def test_returns_in_loops(target: str) -> None:
+    blocks = 12
+    x = np.random.default_rng(4).integers(-99, 99, (5, WIDTH)).astype(np.int32)
+    expected = np.stack([python_returns_in_loops(block, x) for block in range(blocks)])
+    arguments = (x, np.zeros((blocks, WIDTH), np.int32))
+    for (out,) in run_everywhere(returns_in_loops, (blocks,), arguments, (1,), target=target, hints={}):
+        np.testing.assert_array_equal(out, expected)
+
+
 SIZE = 64
 STEPS = 6
 
