@@ -123,7 +123,7 @@ class CompileError(TilecError):
     Example:
         >>> try: ct.zeros((4,), ct.int32)
         ... except ct.CompileError as error: print(error.message)
-        'zeros' can be called inside a kernel only
+        'ct.zeros' can be called inside a kernel only
     """
 
 
@@ -159,7 +159,7 @@ class TileValueError(CompileError):
         ... def example(): ct.full(4, 300, ct.int8)
         >>> try: ct.launch(None, 1, example, (), backend="interpret")
         ... except ct.TileValueError as error: print(error.message)
-        'full', argument 'fill_value': the constant 300 is out of range of int8 (-128 to 127)
+        'ct.full', argument 'fill_value': the constant 300 is out of range of int8 (-128 to 127)
     """
 
 
@@ -184,7 +184,7 @@ class TileStaticEvalError(CompileError):
         ... def example(): ct.static_eval(ct.bid(0))
         >>> try: ct.launch(None, 1, example, (), backend="interpret")
         ... except ct.TileStaticEvalError as error: print(error.message)
-        'static_eval', argument 'expr': expected a compile-time value, got an int32 scalar
+        'ct.static_eval', argument 'expr': expected a compile-time value, got an int32 scalar
     """
 
 

@@ -106,7 +106,8 @@ def test_bitwise_atomic_with_another_integer_type_is_rejected(name: str, array: 
     def joined(x, y):
         function(y, 0, ct.gather(x, 0))
 
-    with pytest.raises(ct.TileTypeError, match=f"'{name}', argument 'update': expected elements of .* like array 'y'"):
+    message = f"'ct.{name}', argument 'update': expected elements of .* like array 'y'"
+    with pytest.raises(ct.TileTypeError, match=message):
         ct.launch(None, 1, joined, (np.ones(4, update), np.ones(4, array)), backend="interpret")
 
 

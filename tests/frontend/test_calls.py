@@ -113,7 +113,7 @@ def test_error_in_a_called_function_has_notes_with_the_calls(error_message: Any)
 
     message = error_message(kernel, "x: f32[?]").splitlines()
     found = "a tile of shape (4,) has 4 elements and cannot be reshaped to (7,)"
-    assert f"'reshape', argument 'shape': {found}" in message[0]
+    assert f"'ct.reshape', argument 'shape': {found}" in message[0]
     assert message[1].strip() == "return ct.reshape(tile, (7,))"
     assert message[2].index("^") == message[1].index("(7,)")
     assert "note: in the call of 'reshaped'" in message[3] and message[4].strip() == "return reshaped(tile)"

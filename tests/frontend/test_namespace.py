@@ -100,7 +100,7 @@ def test_errors_of_cutile_are_distinct_subclasses_of_tile_error() -> None:
 
 
 def test_language_function_on_the_host_is_an_error() -> None:
-    with pytest.raises(ct.TileError, match="'zeros' can be called inside a kernel only"):
+    with pytest.raises(ct.TileError, match="'ct.zeros' can be called inside a kernel only"):
         ct.zeros((4,), ct.float32)
 
 

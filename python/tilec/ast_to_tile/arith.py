@@ -177,30 +177,29 @@ def _float(emitter: Emitter, name: str, lhs: Tile, rhs: Tile, options: dict[str,
         return emitter.tile("fpowf", [lhs, rhs], lhs.dtype, lhs.shape)
     if name not in _FLOAT:
         raise TileTypeError(f"'{name}' takes integers, got {lhs.dtype}")
-    attributes = float_attributes(
-        name, lhs.dtype, options, _ROUNDINGS + (("approx", "full") if name == "truediv" else ())
-    )
+    roundings = _ROUNDINGS + (("approx", "full") if name == "truediv" else ())
+    attributes = float_attributes(lhs.dtype, options, roundings)
     return emitter.tile(_FLOAT[name], [lhs, rhs], lhs.dtype, lhs.shape, **attributes)
 
 
 def float_attributes(
-    name: str, dtype: DType, options: dict[str, KernelValue], roundings: tuple[str, ...]
+    dtype: DType, options: dict[str, KernelValue], roundings: tuple[str, ...]
 ) -> dict[str, AttributeValue]:
     """rounding_mode, flush_to_zero and propagate_nan as attributes; raises BadArgument for an invalid one."""
     attributes: dict[str, AttributeValue] = {}
     rounding = arguments.keyword_or_none(options.get("rounding_mode"), RoundingMode, "rounding_mode")
     if rounding is not None:
         if rounding.value not in roundings:
-            names = ", ".join(roundings)
-            raise arguments.BadArgument("rounding_mode", f"'{name}' takes one of {names}, got {rounding.value}")
+            names = ", ".join(RoundingMode(value).name for value in roundings)
+            raise arguments.BadArgument("rounding_mode", f"expected one of {names}, got {rounding.name}")
         if rounding in (RoundingMode.APPROX, RoundingMode.FULL) and dtype is not datatypes.float32:
-            raise arguments.BadArgument("rounding_mode", f"{rounding.value} is for float32, got {dtype}")
+            raise arguments.BadArgument("rounding_mode", f"{rounding.name} requires float32, got {dtype}")
         attributes["rounding_mode"] = rounding.value
     for flag in ("flush_to_zero", "propagate_nan"):
         if flag in options and arguments.constant_bool(options[flag], flag):
             attributes[flag] = True
     if attributes.get("flush_to_zero") and dtype is not datatypes.float32:
-        raise arguments.BadArgument("flush_to_zero", f"flushing to zero is for float32, got {dtype}")
+        raise arguments.BadArgument("flush_to_zero", f"expected float32 operands, got {dtype}")
     return attributes
 
 
@@ -341,7 +340,7 @@ def _abs(emitter: Emitter, x: KernelValue) -> Operand:
 def _isnan(emitter: Emitter, x: KernelValue) -> Tile:
     tile = emitter.as_tile(arguments.tile_like(x, "x"))
     if not tile.dtype.is_float:
-        raise arguments.BadArgument("x", f"'isnan' takes floats, got {describe(x)}")
+        raise arguments.BadArgument("x", f"expected floats, got {describe(x)}")
     return compare(emitter, "ne", tile, tile)
 
 

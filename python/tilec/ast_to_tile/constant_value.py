@@ -42,7 +42,7 @@ def _rounded(number: bool | int | float, dtype: DType) -> float:
 
 
 def _to_odd(number: bool | int | float) -> float:
-    """The number rounded to odd at the precision of Python floats, which then rounds right to every narrower format."""
+    """The number rounded to odd at the precision of Python floats, which then rounds correctly to any float type."""
     if isinstance(number, float):
         return number
     excess = max(0, abs(number).bit_length() - FORMATS["f64"].precision)

@@ -52,7 +52,7 @@ def python_exceptions_reported(function: object) -> Iterator[None]:
         problem = error.__cause__
         if function not in STATIC or problem is None or isinstance(problem, TilecError):
             raise
-        message = f"the argument of 'ct.{function_name(function)}' raised {type(problem).__name__}: {problem}"
+        message = f"the argument of '{function_name(function)}' raised {type(problem).__name__}: {problem}"
         raise StaticException(message, error.location, error.notes) from problem
 
 

@@ -52,10 +52,10 @@ def _unary(row: _Function, emitter: Emitter, x: KernelValue, **options: KernelVa
         return _folded(row, value)
     dtype = value.dtype if value.dtype.is_float else datatypes.float32
     if dtype.category == Category.RESTRICTED:
-        raise arguments.BadArgument("x", f"'{row.name}' does not support {dtype}: convert with astype() first")
+        raise arguments.BadArgument("x", f"{dtype} is not supported: convert with astype() first")
     if isinstance(value, TypedConstant):
         return TypedConstant(_folded(row, value.value), dtype)
-    attributes = float_attributes(row.name, dtype, options, row.roundings)
+    attributes = float_attributes(dtype, options, row.roundings)
     return emitter.tile(row.name, [to_dtype(emitter, value, dtype)], dtype, value.shape, **attributes)
 
 
@@ -80,7 +80,7 @@ def _integral(row: _Function, emitter: Emitter, x: KernelValue) -> Operand:
         return row.fold(value)
     tile = emitter.as_tile(value)
     if not tile.dtype.is_float or tile.dtype.category == Category.RESTRICTED:
-        raise arguments.BadArgument("x", f"'{row.name}' takes floats, got {tile.dtype}")
+        raise arguments.BadArgument("x", f"expected floats, got {tile.dtype}: convert with astype() first")
     return emitter.tile(row.name, [tile], tile.dtype, tile.shape)
 
 
@@ -94,7 +94,7 @@ def _atan2(emitter: Emitter, x1: KernelValue, x2: KernelValue) -> float | Tile:
     values = [arguments.tile_like(value, name) for value, name in ((x1, "x1"), (x2, "x2"))]
     dtype = common_dtype(*values)
     if not dtype.is_float or dtype.category == Category.RESTRICTED:
-        raise TileTypeError(f"'atan2' takes floats, got {dtype}")
+        raise TileTypeError(f"'ct.atan2' takes floats, got {dtype}: convert with astype() first")
     shape = common_shape(*map(shape_of, values))
     tiles = [operand(emitter, value, dtype, shape) for value in values]
     return emitter.tile("atan2", tiles, dtype, shape)

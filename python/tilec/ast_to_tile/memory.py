@@ -27,7 +27,7 @@ LOAD_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.ACQUIRE)
 STORE_ORDERS = (MemoryOrder.WEAK, MemoryOrder.RELAXED, MemoryOrder.RELEASE)
 
 
-# The operation with the three coordinates or extents.
+# Function -> the operation whose three results are the coordinates or the extents.
 _GRID: dict[Callable[..., object], str] = {
     language.bid: "get_tile_block_id",
     language.num_blocks: "get_num_tile_blocks",

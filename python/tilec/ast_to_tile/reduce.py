@@ -40,7 +40,7 @@ def combined_along(
     attributes: dict[str, AttributeValue],
     combine: Combine,
 ) -> list[Tile]:
-    """The results, of one shape, of a `reduce` or `scan` of several tiles, whose body is `combine`."""
+    """Builds a `reduce` or `scan` of several tiles with the body `combine`; returns its results of shape `shape`."""
     results = [tile_type(tile.dtype, shape) for tile in tiles]
     values = [element_attribute(value, tile.dtype) for value, tile in zip(identities, tiles, strict=True)]
     attributes = attributes | {"identities": ir.ArrayAttr.get(values)}
@@ -50,7 +50,7 @@ def combined_along(
 
 
 def _fill_body(emitter: Emitter, made: ir.Operation, tiles: Sequence[Tile], combine: Combine) -> None:
-    """The scalars of `combine`, then `yield`."""
+    """Builds the body of a `reduce` or `scan`: the operations of `combine`, and the `yield` of their results."""
     types = [tile_type(tile.dtype) for tile in tiles for _ in range(2)]
     location = emitter.locate()
     block = ir.Block.create_at_start(made.regions[0], types, [location] * len(types))
@@ -103,10 +103,10 @@ def _reduction(
 def operation_combination(
     emitter: Emitter, name: str, dtype: DType, options: dict[str, KernelValue]
 ) -> tuple[Number, Combine]:
-    """The identity and body of a reduction by a binary operation; raises TileTypeError for unsuitable options."""
-    # Checked at the call, before the body is built.
+    """The identity and body of a reduction by a binary operation; raises TileTypeError for invalid options."""
+    # The options are checked before the body is built, so that an error has the location of the call.
     if dtype.is_float:
-        float_attributes(name, dtype, options, ("nearest_even", "zero", "negative_inf", "positive_inf"))
+        float_attributes(dtype, options, ("nearest_even", "zero", "negative_inf", "positive_inf"))
     elif options.get("rounding_mode") is not None or options.get("flush_to_zero"):
         raise TileTypeError(f"rounding_mode and flush_to_zero are for floats, got {dtype}")
     return _IDENTITIES[name](dtype), lambda x, y: [binary(emitter, name, x[0], y[0], **options)]

@@ -26,7 +26,7 @@ def implements(*functions: Callable[..., object]) -> Callable[[H], H]:
 
 
 def implements_each(rows: Mapping[Callable[..., object], Row], build: Callable[..., KernelValue]) -> None:
-    """Registers `build` for each function of a table; it receives the row of the function before the emitter.
+    """Registers `build` for each function of a table; its first argument is the row of the function.
 
     Raises ValueError for a function that already has a builder, naming both.
     """

@@ -20,6 +20,7 @@ from tilec.dialect.mlir import ir
 from tilec.errors import Note
 from tilec.language.datatypes import DType, foreign_dtype
 from tilec.language.modes import PaddingMode
+from tilec.language.stub import is_kernel_function
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -180,9 +181,10 @@ def describe(value: KernelValue) -> str:
 
 
 def function_name(function: object) -> str:
-    """The name of a callable in error messages."""
+    """The name of a callable in error messages; a function of the language has the prefix `ct.`."""
     if isinstance(function, Method):
-        return function_name(function.function)
+        return function.function.__name__
     if isinstance(function, LocalFunction):
         return function.node.name if isinstance(function.node, ast.FunctionDef) else "lambda"
-    return getattr(function, "__name__", type(function).__name__)
+    name: str = getattr(function, "__name__", type(function).__name__)
+    return f"ct.{name}" if is_kernel_function(function) else name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, overload
 
 from tilec.diagnostics.user_traceback import public
@@ -41,10 +42,15 @@ def _stub(function: Callable[..., Any], on_host: Callable[..., Any] | None) -> C
     def call_on_host(*arguments: Any, **keywords: Any) -> Any:
         if on_host is not None:
             return on_host(*arguments, **keywords)
-        raise CompileError(f"'{function.__qualname__}' can be called inside a kernel only")
+        raise CompileError(f"'ct.{function.__qualname__}' can be called inside a kernel only")
 
     call_on_host.signature = inspect.signature(function)  # type: ignore[attr-defined]
     return call_on_host
+
+
+def is_kernel_function(function: object) -> bool:
+    """Whether an object is a function of the kernel language."""
+    return isinstance(function, FunctionType) and function.__module__.startswith("tilec.language.")
 
 
 def methods(kind: type) -> dict[str, Callable[..., Any]]:
