@@ -97,11 +97,9 @@ def _run_ahead(loop: ir.Operation, deep: set[ir.Value], channels: list[MakeChann
         with ir.InsertionPoint(puts[0]):
             left = emitter.binary("arith.subi", upper, body.arguments[0])
             inside = emitter.less_than(ahead, left, unsigned=True)
-            branch = ir.Operation.create("scf.if", [], [inside], regions=2)
-            with ir.InsertionPoint(branch.regions[0].blocks.append()):
+            with emitter.only_if(inside):
                 following = emitter.binary("arith.addi", body.arguments[0], ahead)
                 _clone(group, body.arguments[0], following)
-                ir.Operation.create("scf.yield")
     for op in reversed(puts):
         op.erase()
 
@@ -111,9 +109,9 @@ def _saturated_product(step: ir.Value, factor: int) -> ir.Value:
     largest = (1 << ir.IntegerType(step.type).width) - 1
     known = _constant_of(step)
     if known is not None:
-        return emitter.constant(step.type, _as_signed(min((known & largest) * factor, largest), step.type))
+        return emitter.unsigned(step.type, min((known & largest) * factor, largest))
     product = emitter.multiplied(step, factor)
-    limit = emitter.constant(step.type, _as_signed(largest // factor, step.type))
+    limit = emitter.unsigned(step.type, largest // factor)
     fits = emitter.less_than(limit, step, unsigned=True)
     whole = emitter.constant(step.type, -1)
     return emitter.create("arith.select", [step.type], [fits, whole, product]).result
@@ -134,12 +132,6 @@ def _constant_of(value: ir.Value) -> int | None:
     if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
         return None
     return ir.IntegerAttr(owner.operation.attributes["value"]).value
-
-
-def _as_signed(number: int, type: ir.Type) -> int:
-    """The number as MLIR writes the same bits in a signless attribute."""
-    width = ir.IntegerType(type).width
-    return number - (1 << width) if number >> (width - 1) else number
 
 
 def _channel(op: ir.Operation) -> ir.Value:

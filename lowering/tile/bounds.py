@@ -9,6 +9,8 @@ from tilec.dialect.cuda_tile.attributes import BoundedAttr
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.lowering.tile.producer import producer
+from tilec.lowering.tile.tensor_extent import tensor_extent, tensor_under, tile_steps
 from tilec.lowering.tile.value_analysis import analyze
 
 # Tile IR: each axis of the grid has at most 2^24 - 1 tile blocks.
@@ -140,6 +142,29 @@ def _source(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
     return of(op.operation.operands[0])
 
 
+def _tensor_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+    maker = producer(op.src, "make_tensor_view")
+    return type_interval(value.type) if maker is None else _extent(maker, ir.OpResult(value).result_number, of)
+
+
+def _index_space_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+    """The number of tiles along a dimension."""
+    tensor, type, k = tensor_under(op.src), op.src.type, ir.OpResult(value).result_number
+    if tensor is None:
+        return type_interval(value.type)
+    extent, step = _extent(tensor, type.dim_map[k], of), tile_steps(type)[k]
+    return Interval(-(-extent.low // step), -(-extent.high // step))
+
+
+def _extent(tensor: ir.OpView, dimension: int, of: Of) -> Interval:
+    """The interval of an extent, which is unsigned."""
+    extent = tensor_extent(tensor, dimension)
+    if isinstance(extent, int):
+        return Interval(extent, extent)
+    known = of(extent)
+    return known if known.low >= 0 else Interval(0, (1 << ELEMENT_BITS[spell(extent.type.element)]) - 1)
+
+
 def _grid(least: int, most: int) -> Rule:
     return lambda op, value, of: Interval(least, most)
 
@@ -162,6 +187,8 @@ _RULES: dict[str, Rule] = {
     "cuda_tile.reshape": _source,
     "cuda_tile.permute": _source,
     "cuda_tile.extract": _source,
+    "cuda_tile.get_tensor_shape": _tensor_shape,
+    "cuda_tile.get_index_space_shape": _index_space_shape,
     "cuda_tile.get_tile_block_id": _grid(0, MAXIMUM_BLOCKS - 1),
     "cuda_tile.get_num_tile_blocks": _grid(1, MAXIMUM_BLOCKS),
 }

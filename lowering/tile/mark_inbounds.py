@@ -9,6 +9,7 @@ from tilec.lowering.tile.bounds import bounds
 from tilec.lowering.tile.constants import splat
 from tilec.lowering.tile.divisibility import divisibility
 from tilec.lowering.tile.producer import producer
+from tilec.lowering.tile.tensor_extent import tensor_extent, tensor_under, tile_steps
 
 
 def mark_inbounds(module: ir.Module) -> None:
@@ -26,33 +27,17 @@ def proven_inbounds(op: ir.OpView) -> list[bool]:
     """For each index, whether its tile lies inside the tensor, as declared by the access or proven by analysis."""
     promised = list(op.inbounds or [False] * len(op.index))
     type = op.view.type
-    tensor = _tensor(op.view)
+    tensor = tensor_under(op.view)
     if tensor is None or not isinstance(type, PartitionViewType | StridedViewType):
         return promised
     return [flag or _is_inside(op, k, tensor) for k, flag in enumerate(promised)]
 
 
-def _tensor(view: ir.Value) -> ir.OpView | None:
-    maker = producer(view, "make_partition_view", "make_strided_view")
-    return None if maker is None else producer(maker.tensor_view, "make_tensor_view")
-
-
-def _steps(type: PartitionViewType | StridedViewType) -> tuple[int, ...]:
-    return type.traversal_strides if isinstance(type, StridedViewType) else type.tile_shape
-
-
-def _extent(tensor: ir.OpView, dimension: int) -> int | ir.Value:
-    """The extent of a tensor along a dimension: a number, or the value that holds it."""
-    shape = tensor.result.type.shape
-    known = shape[dimension]
-    return tensor.dynamicShape[shape[:dimension].count(None)] if known is None else known
-
-
 def _is_inside(op: ir.OpView, k: int, tensor: ir.OpView) -> bool:
     """Whether 0 <= index and index * step + tile <= extent, by intervals or because a loop runs over all tiles."""
     type, index = op.view.type, list(op.index)[k]
-    step, tile = _steps(type)[k], type.tile_shape[k]
-    extent = _extent(tensor, type.dim_map[k])
+    step, tile = tile_steps(type)[k], type.tile_shape[k]
+    extent = tensor_extent(tensor, type.dim_map[k])
     known = bounds(index)
     least = extent if isinstance(extent, int) else bounds(extent).low
     if known.low < 0 or least < 0:
@@ -72,7 +57,7 @@ def _counts_tiles(index: ir.Value, op: ir.OpView, k: int, extent: int | ir.Value
     only_whole = _divides(step, extent)
     tiles = producer(limit, "get_index_space_shape")
     if tiles is not None:
-        same_tensor = _tensor(tiles.src) == _tensor(op.view)
+        same_tensor = tensor_under(tiles.src) == tensor_under(op.view)
         return only_whole and same_tensor and _same_cut(tiles.src.type, op.view.type, limit, k)
     quotient = producer(limit, "divi")
     if quotient is None or splat(quotient.rhs) != step or isinstance(extent, int):
@@ -90,7 +75,7 @@ def _same_cut(counted: ir.Type, accessed: PartitionViewType | StridedViewType, l
     at = ir.OpResult(limit).result_number
     if not isinstance(counted, PartitionViewType | StridedViewType):
         return False
-    return counted.dim_map[at] == accessed.dim_map[k] and _steps(counted)[at] == _steps(accessed)[k]
+    return counted.dim_map[at] == accessed.dim_map[k] and tile_steps(counted)[at] == tile_steps(accessed)[k]
 
 
 def _without_assumptions(value: ir.Value) -> ir.Value:

@@ -8,25 +8,24 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, TensorMapType
 from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
+from tilec.lowering.tile.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.declarations import Declarations
-from tilec.lowering.tile_to_gpu.index import FAR_COORDINATE, is_narrow, of_one_width
+from tilec.lowering.tile_to_gpu.index import MAXIMUM_NARROW, greatest_start, of_one_width, tile_start
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.values import TileView
 
 
 def offsets(view: TileView, op: ir.OpView, conversion: Conversion) -> list[ir.Value]:
-    """The first element of the tile in each of its dimensions; i64 if any index or extent is not narrow."""
-    extents = view.tensor.extents
-    is_wide = any(extent.type.width > 32 for extent in extents) or any(
-        value.type.element.width > 32 and not is_narrow(value) for value in op.index
-    )
+    """The first element of the tile in each of its dimensions; i64 if any extent is not narrow."""
+    width = max((extent.type.width for extent in view.tensor.extents), default=32)
     return [
-        # An i32 index of 2**31 or more may stay i32: it lies outside of a narrow extent in any case.
-        emitter.multiplied(emitter.cast_integer(conversion.get(value), 64 if is_wide else 32), step)
-        for value, step in zip(op.index, view.steps, strict=True)
+        tile_start(index, conversion.get(index), step, extent, width, is_inside)
+        for index, step, extent, is_inside in zip(
+            op.index, view.steps, view.type.tile_shape, proven_inbounds(op), strict=True
+        )
     ]
 
 
@@ -72,14 +71,20 @@ def _launch_values(source: ir.OpView, declarations: Declarations) -> tuple[list[
         return of_one_width(found[0]), of_one_width(found[1])
 
 
-def coordinates(map: TensorMap, view: TileView, op: ir.OpView, conversion: Conversion) -> list[ir.Value]:
-    """The start of the box, innermost dimension first; coordinates of TMA have 32 bits, as do the extents of a map."""
-    starts = [_coordinate(start) for start in offsets(view, op, conversion)]
+def coordinates(map: TensorMap, starts: Sequence[ir.Value]) -> list[ir.Value]:
+    """The start of the box, innermost dimension first; i32, as the extents of a map are narrow."""
     return [starts[k] for k in map.order]
 
 
-def _coordinate(start: ir.Value) -> ir.Value:
-    if start.type.width == 32:
-        return start
-    outside = emitter.constant(start.type, FAR_COORDINATE)
-    return emitter.cast_integer(emitter.binary("arith.minui", start, outside), 32)
+def starts_inside(view: TileView, op: ir.OpView, starts: Sequence[ir.Value]) -> ir.Value | None:
+    """Whether the tile starts inside the tensor along each dimension where it may start at 2**31 or beyond.
+
+    None if all starts are below 2**31. TMA reads coordinates as signed. PTX ISA 9.7.9.27: a load fills a box at
+    negative coordinates, but those of a store are not negative.
+    """
+    found = None
+    for k, (index, is_inside) in enumerate(zip(op.index, proven_inbounds(op), strict=True)):
+        if not is_inside and greatest_start(index, view.steps[k]) > MAXIMUM_NARROW:
+            inside = emitter.less_than(starts[k], view.tensor.extents[view.dim_map[k]], unsigned=True)
+            found = inside if found is None else emitter.binary("arith.andi", found, inside)
+    return found

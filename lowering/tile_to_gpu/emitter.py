@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
@@ -71,6 +72,12 @@ def i64(value: int) -> ir.Value:
     return constant(integer_type(64), value)
 
 
+def unsigned(type: ir.Type, value: int) -> ir.Value:
+    """A scalar constant from its value as an unsigned number; MLIR writes the attribute as a signed one."""
+    width = ir.IntegerType(type).width
+    return constant(type, value - (1 << width) if value >> (width - 1) else value)
+
+
 def boolean(value: bool) -> ir.Value:
     return create("arith.constant", [integer_type(1)], [], value=ir.IntegerAttr.get(integer_type(1), int(value))).result
 
@@ -114,3 +121,12 @@ def choose(
         with ir.InsertionPoint(region.blocks.append()):
             create("scf.yield", [], [body()])
     return made.result
+
+
+@contextmanager
+def only_if(condition: ir.Value) -> Iterator[None]:
+    """Operations created inside run only if the condition holds: an scf.if without results."""
+    made = ir.Operation.create("scf.if", [], [condition], regions=2)
+    with ir.InsertionPoint(made.regions[0].blocks.append()):
+        yield
+        create("scf.yield", [], [])

@@ -10,18 +10,17 @@ from tilec.lowering.tile_to_gpu import emitter
 
 # What i32 holds as a signed number.
 MAXIMUM_NARROW = 2**31 - 1
-# No element of a tensor map lies here: boxes have at most 256 elements along a dimension, extents are narrow.
-FAR_COORDINATE = MAXIMUM_NARROW - 256
+
+
+def _greatest(value: ir.Value) -> int:
+    """The largest number that an integer of Tile IR can be, read as unsigned."""
+    known = bounds(value)
+    return known.high if known.low >= 0 else (1 << value.type.element.width) - 1
 
 
 def is_narrow(value: ir.Value | int) -> bool:
-    """Whether an extent, stride or index of Tile IR is known to be at most MAXIMUM_NARROW, read as unsigned."""
-    if isinstance(value, int):
-        return 0 <= value <= MAXIMUM_NARROW
-    if value.type.element.width < 32:
-        return True
-    known = bounds(value)
-    return 0 <= known.low and known.high <= MAXIMUM_NARROW
+    """Whether an extent or stride of Tile IR is known to be at most MAXIMUM_NARROW, read as unsigned."""
+    return 0 <= (value if isinstance(value, int) else _greatest(value)) <= MAXIMUM_NARROW
 
 
 def index_of(value: ir.Value, made: ir.Value) -> ir.Value:
@@ -38,3 +37,28 @@ def of_one_width(values: Sequence[ir.Value]) -> list[ir.Value]:
     """The values, none negative, all as i64 if any of them is."""
     width = max((value.type.width for value in values), default=32)
     return [emitter.cast_integer(value, width) for value in values]
+
+
+def greatest_start(index: ir.Value, step: int) -> int:
+    """The largest first element of a tile at an index of Tile IR, if tiles start `step` elements apart."""
+    return _greatest(index) * step
+
+
+def tile_start(index: ir.Value, made: ir.Value, step: int, extent: int, width: int, is_inside: bool) -> ir.Value:
+    """The first element of the tile at an index of Tile IR along one dimension, as an integer of `width` bits.
+
+    A tile outside the tensor starts outside: where index * step may wrap, the index is limited to the first one at or
+    beyond 2**(width - 1), which no extent reaches.
+
+    Args:
+        index: The index in Tile IR.
+        made: The converted index.
+        step: The elements between the starts of tiles.
+        extent: The elements of the tile.
+        width: The bits of the extents of the tensor.
+        is_inside: Whether the tile is known to lie inside the tensor.
+    """
+    if not is_inside and greatest_start(index, step) + extent > 1 << width:
+        made = emitter.cast_integer(made, max(made.type.width, width))
+        made = emitter.binary("arith.minui", made, emitter.unsigned(made.type, -(-(1 << width - 1) // step)))
+    return emitter.multiplied(emitter.cast_integer(made, width), step)

@@ -8,7 +8,7 @@ from tilec.dialect.tile_gpu.channel import THREADS, TMA, slot_results
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop, named_location
-from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map
+from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map, offsets
 from tilec.lowering.tile_to_gpu.matrix_plan import Multiply, Operand
 from tilec.lowering.tile_to_gpu.slot_use import HeldSlot, slot_uses
 from tilec.lowering.tile_to_gpu.tensor_maps import swizzle_for
@@ -24,7 +24,7 @@ def put_by_tma(op: ir.OpView, conversion: Conversion) -> None:
     buffer = buffer_type(view.type.tile_shape, view.type.element, map.contiguous, map.swizzle)
     channel = declare_channel(conversion, [buffer], TMA, consumers, ring=in_loop(op))
     handle = declare_map(map, view, conversion)
-    start = coordinates(map, view, op, conversion)
+    start = coordinates(map, offsets(view, op, conversion))
     (slot,) = emitter.gpu("put_begin", [channel], slot_results([buffer])).results
     emitter.gpu("tma_load", [handle, start, slot, channel])
     emitter.gpu("put_commit", [channel])

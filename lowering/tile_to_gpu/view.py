@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.layout.shared_layout import SharedLayout
@@ -11,7 +12,7 @@ from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.alignment import access_vector, element_bytes
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
 from tilec.lowering.tile_to_gpu.converts import converts
-from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map, offsets
+from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map, offsets, starts_inside
 from tilec.lowering.tile_to_gpu.index import index_constant, index_of, of_one_width
 from tilec.lowering.tile_to_gpu.memory_order import order_of
 from tilec.lowering.tile_to_gpu.operand_channel import put_by_tma
@@ -139,7 +140,10 @@ def _store_by_tma(op: ir.OpView, view: TileView, map: TensorMap, conversion: Con
     # PTX ISA 9.7.9.25: generic loads that the store must follow are ordered before it by a proxy fence too.
     emitter.gpu("fence_async", global_memory=bool(conversion.order.loads_before(op)))
     emitter.gpu("barrier")
-    emitter.gpu("tma_store", [handle, coordinates(map, view, op, conversion), buffer])
+    starts = offsets(view, op, conversion)
+    inside = starts_inside(view, op, starts)
+    with nullcontext() if inside is None else emitter.only_if(inside):
+        emitter.gpu("tma_store", [handle, coordinates(map, starts), buffer])
 
 
 def _staging(op: ir.OpView, view: TileView, map: TensorMap, conversion: Conversion) -> ir.Value:

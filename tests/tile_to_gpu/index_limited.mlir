@@ -1,0 +1,31 @@
+// RUN: tilec compile %s --emit gpu-raw --target sm_100a
+// The index of a tile may be so large that the start of the tile would wrap, so it is limited to one whose tile lies
+// outside; a tile of 64 starts at 2**31 at index 2**25. TMA takes no tile that starts outside.
+
+!L = tensor_view<?xf32, strides=[1]>
+!T = partition_view<tile=(64), padding_value = zero, !L>
+!M = tensor_view<?x64xf32, strides=[64,1]>
+!D = partition_view<tile=(64x64), !M>
+entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>, %i: tile<i32>) {
+  %a = assume div_by<16>, %p : tile<ptr<f32>>
+  %b = assume div_by<16>, %q : tile<ptr<f32>>
+  %e = assume bounded<0, ?>, %n : tile<i32>
+  %z = constant <i32: 0> : tile<i32>
+  %l = make_tensor_view %a, shape = [%e], strides = [1] : tile<i32> -> !L
+  %s = make_partition_view %l : !T
+  %x, %t = load_view_tko weak %s[%i] : !T, tile<i32> -> tile<64xf32>, token
+  %r = reshape %x : tile<64xf32> -> tile<64x1xf32>
+  %w = broadcast %r : tile<64x1xf32> -> tile<64x64xf32>
+  %m = make_tensor_view %b, shape = [%e, 64], strides = [64, 1] : tile<i32> -> !M
+  %d = make_partition_view %m : !D
+  store_view_tko weak %w, %d[%i, %z] : tile<64x64xf32>, !D, tile<i32> -> token
+  return
+}
+
+// CHECK: [[LIMIT:%.*]] = arith.constant 33554432 : i32
+// CHECK: [[INDEX:%.*]] = arith.minui %{{.*}}, [[LIMIT]] : i32
+// CHECK: arith.muli [[INDEX]], %{{.*}} : i32
+// CHECK: tile_gpu.load_view
+// CHECK: [[INSIDE:%.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : i32
+// CHECK: scf.if [[INSIDE]] {
+// CHECK-NEXT: tile_gpu.tma_store
