@@ -12,7 +12,8 @@ class ReduceOp(Operation, name="reduce"):
     """Reduces along `dimension`; the body takes (element, accumulator) of each operand and yields the new accumulators.
 
     The result layout is the operand layout without the dimension; the result of a tile of one dimension is a scalar.
-    `identities` assert body(x, identity) = x; no result contains them.
+    `identities` assert body(x, identity) = x; no result contains them. The body is associative: it joins the blocks of
+    neighbours, the later one as the element, unless it is known to commute.
     """
 
     folded: Mixed[Result[Anything], 32]

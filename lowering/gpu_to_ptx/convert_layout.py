@@ -6,13 +6,13 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.arith import choose
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import read_some, write
-from tilec.lowering.gpu_to_ptx.linear_index import linear_index
+from tilec.lowering.gpu_to_ptx.linear_index import is_odd, linear_index
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shared_address import writable_scratch
 from tilec.lowering.gpu_to_ptx.shuffle import from_lane, from_lane_xor
 from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
-from tilec.lowering.layout.bit_matrix import BitMatrix, bits_of
+from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.chunks import chunks
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -49,7 +49,7 @@ def _shuffled(lowering: Lowering, kind: PtxElement, registers: list[ir.Value], s
         return low
     high = _received(lowering, kind, [registers[r ^ step] for r in strategy.sources], strategy)
     lanes = sum(1 << bit for bit, column in enumerate(strategy.selected.columns) if column)
-    takes_high = _odd(lowering, lanes)
+    takes_high = is_odd(lowering, lanes, lowering.lane)
     return [choose(lowering, kind, takes_high, b, a) for a, b in zip(low, high, strict=True)]
 
 
@@ -75,15 +75,6 @@ def _from_lane(
     if flip:
         reads = lowering.compute(f"xor.b32 $0, $1, {flip};", "i32", reads)
     return from_lane(lowering, kind, wanted, reads)
-
-
-def _odd(lowering: Lowering, lanes: int) -> ir.Value:
-    """Whether the lane number has an odd number of the mask bits."""
-    masked = lowering.compute(f"and.b32 $0, $1, {lanes};", "i32", lowering.lane)
-    if len(bits_of(lanes)) > 1:
-        masked = lowering.compute("popc.b32 $0, $1;", "i32", masked)
-        masked = lowering.compute("and.b32 $0, $1, 1;", "i32", masked)
-    return lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", masked)
 
 
 def _through_shared(

@@ -37,6 +37,15 @@ def _diagonal(lowering: Lowering, index: ir.Value, shift: int, mask: int, whole:
     return lowering.compute(f"{'shl' if shift > 0 else 'shr'}.b32 $0, $1, {abs(shift)};", "i32", index)
 
 
+def is_odd(lowering: Lowering, mask: int, index: ir.Value) -> ir.Value:
+    """Whether an i32 index has an odd number of the mask's bits, as a predicate."""
+    masked = lowering.compute(f"and.b32 $0, $1, {mask};", "i32", index)
+    if mask.bit_count() > 1:
+        masked = lowering.compute("popc.b32 $0, $1;", "i32", masked)
+        masked = lowering.compute("and.b32 $0, $1, 1;", "i32", masked)
+    return lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", masked)
+
+
 def split_constant(constant: int, thread_bits: int) -> tuple[int, int]:
     """Splits a register's constant into the part to XOR into the thread's part and the part to add as an immediate.
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.arith import choose
+from tilec.lowering.gpu_to_ptx.commutative import is_commutative
+from tilec.lowering.gpu_to_ptx.convert_layout import converted
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import read, row_major, write
+from tilec.lowering.gpu_to_ptx.linear_index import is_odd
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.reduction_body import ReductionBody
 from tilec.lowering.gpu_to_ptx.registry import lowers
@@ -14,7 +20,7 @@ from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.reduction_plan import ReductionPlan, reduction_plan
+from tilec.lowering.layout.reduction_plan import ReductionPlan, in_order, ordered_plan, reduction_plan
 from tilec.lowering.layout.vector_width import MAXIMUM_VECTOR_BYTES
 
 Registers = list[list[ir.Value]]
@@ -28,9 +34,17 @@ def reduce(lowering: Lowering, operation: ir.Operation) -> None:
     """Reduces all operands together: registers[i] are the registers of operand i."""
     op = operation.opview
     sources = list(op.sources)
-    plan = reduction_plan(layout_of(sources[0].type), op.dimension)
-    reduction = _Reduction(lowering, operation, plan, [element(source) for source in sources])
-    partial = reduction.in_registers([lowering.get(source) for source in sources])
+    kinds = [element(source) for source in sources]
+    tiles = [lowering.get(source) for source in sources]
+    layout, body = layout_of(sources[0].type), ReductionBody(lowering, operation)
+    if is_commutative(operation):
+        plan = reduction_plan(layout, op.dimension)
+    else:
+        ordered = in_order(layout, op.dimension)
+        tiles = [converted(lowering, kind, tile, layout, ordered) for kind, tile in zip(kinds, tiles, strict=True)]
+        plan = ordered_plan(ordered, op.dimension)
+    reduction = _Reduction(lowering, body, plan, kinds)
+    partial = reduction.in_registers(tiles)
     partial = reduction.across_lanes(partial)
     partial = reduction.across_warps(partial)
     for result, values in zip(operation.results, partial, strict=True):
@@ -40,11 +54,9 @@ def reduce(lowering: Lowering, operation: ir.Operation) -> None:
 class _Reduction:
     """The three steps of one reduction."""
 
-    def __init__(
-        self, lowering: Lowering, operation: ir.Operation, plan: ReductionPlan, kinds: list[PtxElement]
-    ) -> None:
+    def __init__(self, lowering: Lowering, body: ReductionBody, plan: ReductionPlan, kinds: list[PtxElement]) -> None:
         self.lowering = lowering
-        self.body = ReductionBody(lowering, operation)
+        self.body = body
         self.plan = plan
         self.kinds = kinds
 
@@ -53,21 +65,21 @@ class _Reduction:
         results: Registers = [list(column) for column in registers]
         for first, members in self.plan.register_rows:
             level = [[column[member] for column in registers] for member in members]
-            while len(level) > 1:
+            for step in range(self.plan.register_steps):
                 pairs = zip(level[0::2], level[1::2], strict=True)
-                level = [self.body.combine(right, left) for left, right in pairs]
+                level = [self._joined(step, first, right, left) for left, right in pairs]
             for column, value in zip(results, level[0], strict=True):
                 column[first] = value
         return [[column[first] for first in self.plan.row_of_register] for column in results]
 
     def across_lanes(self, partial: Registers) -> Registers:
         """Butterfly shuffles: every lane of the row holds the result."""
-        for lane_mask, register_mask in self.plan.lane_steps:
+        for step, (lane_mask, register_mask) in enumerate(self.plan.lane_steps, self.plan.register_steps):
             other = [
                 from_lane_xor(self.lowering, kind, [column[r ^ register_mask] for r in range(len(column))], lane_mask)
                 for kind, column in zip(self.kinds, partial, strict=True)
             ]
-            partial = self._each(self.plan.result, other, partial)
+            partial = self._each(self.plan.result, other, partial, step)
         return partial
 
     def across_warps(self, partial: Registers) -> Registers:
@@ -100,10 +112,18 @@ class _Reduction:
             for kind, base, matrix in zip(self.kinds, bases, offsets, strict=True)
         ]
         count = rows.register_count
-        total = [[column[register] for register in range(count)] for column in found]
-        for part in range(1, self.plan.warp_parts):
-            total = self._each(rows, [[c[part * count + r] for r in range(count)] for c in found], total)
-        return total, bases
+        parts = [
+            [column[part * count : (part + 1) * count] for column in found] for part in range(self.plan.warp_parts)
+        ]
+        return self._total(rows, parts), bases
+
+    def _total(self, rows: LinearLayout, parts: list[Registers]) -> Registers:
+        """The reduction of the parts: one by one, or as a tree of neighbours like every ordered step."""
+        if self.plan.order is None:
+            return functools.reduce(lambda total, part: self._each(rows, part, total), parts)
+        while len(parts) > 1:
+            parts = [self._each(rows, right, left) for left, right in zip(parts[0::2], parts[1::2], strict=True)]
+        return parts[0]
 
     def _scratch(self, offsets: list[BitMatrix]) -> list[SharedAddress]:
         """Scratch memory for all operands in order, each aligned for the widest access."""
@@ -133,10 +153,38 @@ class _Reduction:
             for kind, base, matrix in zip(self.kinds, bases, offsets, strict=True)
         ]
 
-    def _each(self, rows: LinearLayout, elements: Registers, accumulators: Registers) -> Registers:
-        """Applies the body once per row of a thread."""
+    def _each(
+        self, rows: LinearLayout, elements: Registers, accumulators: Registers, step: int | None = None
+    ) -> Registers:
+        """Applies the body once per row of a thread; `step` as in _joined()."""
         done: dict[int, list[ir.Value]] = {}
         firsts = rows.representatives
         for row in sorted(set(firsts)):
-            done[row] = self.body.combine([c[row] for c in elements], [c[row] for c in accumulators])
+            done[row] = self._joined(step, row, [c[row] for c in elements], [c[row] for c in accumulators])
         return [[done[row][i] for row in firsts] for i in range(len(self.kinds))]
+
+    def _joined(
+        self, step: int | None, register: int, elements: list[ir.Value], accumulators: list[ir.Value]
+    ) -> list[ir.Value]:
+        """The body applied to two blocks of a step; that of this register, the accumulators, may be the later one."""
+        later = self._is_later(step, register)
+        if isinstance(later, bool):
+            return self.body.combine(*((accumulators, elements) if later else (elements, accumulators)))
+        columns = list(zip(self.kinds, elements, accumulators, strict=True))
+        return self.body.combine(
+            [choose(self.lowering, kind, later, own, other) for kind, other, own in columns],
+            [choose(self.lowering, kind, later, other, own) for kind, other, own in columns],
+        )
+
+    def _is_later(self, step: int | None, register: int) -> bool | ir.Value:
+        """Whether the block of a register is the later one of both that a step joins."""
+        if step is None or self.plan.order is None:
+            return False
+        registers = len(self.plan.result.register)
+        mask = self.plan.order[step]
+        flipped = (mask & register).bit_count() % 2 == 1
+        threads = mask >> registers
+        if not threads:
+            return flipped
+        odd = is_odd(self.lowering, threads, self.lowering.thread)
+        return self.lowering.compute("not.pred $0, $1;", "i1", odd) if flipped else odd

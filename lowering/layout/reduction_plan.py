@@ -6,6 +6,7 @@ import functools
 from dataclasses import dataclass
 
 from tilec.lowering.layout.bit_matrix import BitMatrix, complement, independent
+from tilec.lowering.layout.blocked import unit
 from tilec.lowering.layout.linear_layout import LANE_BITS, Basis, LinearLayout
 
 
@@ -20,6 +21,9 @@ class ReductionPlan:
         lane_steps: Pairs (lane mask, register mask): exchange register r ^ register mask with lane ^ lane mask.
         warp_parts: The number of partial results across warps.
         written: The rows of each thread in a tile of (part, row).
+        order: None if steps join elements in any order. Otherwise step i, counted over registers, lanes and warps,
+            joins adjacent blocks of 2**i positions, and order[i] masks the (register, lane, warp) bits whose parity is
+            bit i of the position: it is odd in the later block.
     """
 
     result: LinearLayout
@@ -28,6 +32,11 @@ class ReductionPlan:
     lane_steps: tuple[tuple[int, int], ...]
     warp_parts: int
     written: LinearLayout
+    order: tuple[int, ...] | None
+
+    @property
+    def register_steps(self) -> int:
+        return len(self.register_rows[0][1]).bit_length() - 1
 
     def every_part(self, rows: LinearLayout) -> LinearLayout:
         """The flat rows with all parts in one thread: part p of register r is register p * count + r."""
@@ -38,15 +47,78 @@ class ReductionPlan:
 
 @functools.lru_cache(maxsize=1024)
 def reduction_plan(layout: LinearLayout, dimension: int) -> ReductionPlan:
-    """The plan of the reduction along `dimension`."""
-    result = layout.drop(dimension)
-    registers = len(layout.register)
+    """The plan of a reduction along `dimension` by a commutative body."""
+    repeats, steps = _steps(layout, dimension)
+    return _plan(layout, dimension, repeats, steps, None)
+
+
+@functools.lru_cache(maxsize=1024)
+def ordered_plan(layout: LinearLayout, dimension: int) -> ReductionPlan:
+    """The plan of a reduction along `dimension` that keeps the order of elements, in a layout made by in_order()."""
     repeats = independent(layout.matrix.kernel())
-    steps = independent((*repeats, *_by_reach(result.matrix.kernel())))[len(repeats) :]
-    within_lanes = registers + LANE_BITS
-    in_registers = tuple(step for step in steps if step >> registers == 0)
-    in_lanes = tuple(step for step in steps if step >> registers and step >> within_lanes == 0)
-    across = tuple(step for step in steps if step >> within_lanes)
+    bases = layout.register + layout.lane + layout.warp
+    order = tuple(
+        sum(1 << at for at, basis in enumerate(bases) if basis[dimension] >> bit & 1)
+        for bit in range(_position_bits(layout, dimension))
+    )
+    return _plan(layout, dimension, repeats, _siblings(layout, dimension), order)
+
+
+@functools.lru_cache(maxsize=1024)
+def in_order(layout: LinearLayout, dimension: int) -> LinearLayout:
+    """A layout with equal rows whose low bits of the position are in registers, the next in lanes, the last in warps.
+
+    It is the layout itself if the positions are in that order.
+    """
+    repeats, steps = _steps(layout, dimension)
+    if [_level(layout, step) for step in _siblings(layout, dimension)] == [_level(layout, step) for step in steps]:
+        return layout
+    numbers = iter(_coordinates((*repeats, *steps), len(layout.matrix.columns)))
+
+    def moved(bases: tuple[Basis, ...]) -> tuple[Basis, ...]:
+        return tuple((*basis[:dimension], next(numbers) >> len(repeats), *basis[dimension + 1 :]) for basis in bases)
+
+    return LinearLayout(moved(layout.register), moved(layout.lane), moved(layout.warp), layout.shape)
+
+
+def _position_bits(layout: LinearLayout, dimension: int) -> int:
+    return layout.shape[dimension].bit_length() - 1
+
+
+def _siblings(layout: LinearLayout, dimension: int) -> tuple[int, ...]:
+    """For each bit of the position the lowest register, lane and warp bits that change it alone."""
+    rank = len(layout.shape)
+    return tuple(layout.holder(unit(dimension, 1 << bit, rank)) for bit in range(_position_bits(layout, dimension)))
+
+
+def _level(layout: LinearLayout, step: int) -> int:
+    """0 for a step within a thread, 1 within a warp, 2 across warps."""
+    registers = len(layout.register)
+    return (step >> registers != 0) + (step >> registers + LANE_BITS != 0)
+
+
+def _steps(layout: LinearLayout, dimension: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The bits that repeat an element, and a basis of those that change it within its row: registers, lanes, warps."""
+    repeats = independent(layout.matrix.kernel())
+    kernel = layout.drop(dimension).matrix.kernel()
+    return repeats, independent((*repeats, *_by_reach(kernel)))[len(repeats) :]
+
+
+def _plan(
+    layout: LinearLayout,
+    dimension: int,
+    repeats: tuple[int, ...],
+    steps: tuple[int, ...],
+    order: tuple[int, ...] | None,
+) -> ReductionPlan:
+    result, registers = layout.drop(dimension), len(layout.register)
+    in_registers, in_lanes, across = (tuple(s for s in steps if _level(layout, s) == level) for level in range(3))
+    within = len(in_registers) + len(in_lanes)
+    if order is None:
+        coordinates = _coordinates((*repeats, *in_registers, *in_lanes, *across), len(layout.matrix.columns))
+        parts = [number >> len(repeats) + within for number in coordinates]
+    else:
+        parts = [basis[dimension] >> within for basis in layout.register + layout.lane + layout.warp]
     rows = result.representatives
     return ReductionPlan(
         result,
@@ -54,7 +126,8 @@ def reduction_plan(layout: LinearLayout, dimension: int) -> ReductionPlan:
         rows,
         tuple((step >> registers, step & (1 << registers) - 1) for step in in_lanes),
         1 << len(across),
-        _parts(result, (*repeats, *in_registers, *in_lanes), across),
+        _written(result, parts, 1 << len(across)),
+        order,
     )
 
 
@@ -75,22 +148,21 @@ def _span(vectors: tuple[int, ...]) -> list[int]:
     return members
 
 
-def _parts(result: LinearLayout, within: tuple[int, ...], across: tuple[int, ...]) -> LinearLayout:
-    """The (part, row) of each register.
+def _coordinates(basis: tuple[int, ...], bits: int) -> list[int]:
+    """For each unit vector its coordinates in the basis; those of the unit vectors that complete the basis are zero."""
+    whole = BitMatrix((*basis, *complement(basis, bits)), bits).right_inverse()
+    return [column & (1 << len(basis)) - 1 for column in whole.columns]
 
-    Part numbers are linear in (register, thread): zero for reduced elements, bit i for step i across warps.
-    """
-    bits = len(result.matrix.columns)
-    basis = (*within, *across)
-    coordinates = BitMatrix((*basis, *complement(basis, bits)), bits).right_inverse()
-    numbers = [column >> len(within) & (1 << len(across)) - 1 for column in coordinates.columns]
+
+def _written(result: LinearLayout, parts: list[int], count: int) -> LinearLayout:
+    """The (part, row) of each register, where each register and thread bit contributes parts[bit] to the part."""
     flat = result.reshape((result.size,))
     registers, lanes = len(flat.register), len(flat.register) + LANE_BITS
     return LinearLayout(
-        _numbered(numbers[:registers], flat.register),
-        _numbered(numbers[registers:lanes], flat.lane),
-        _numbered(numbers[lanes:], flat.warp),
-        (1 << len(across), result.size),
+        _numbered(parts[:registers], flat.register),
+        _numbered(parts[registers:lanes], flat.lane),
+        _numbered(parts[lanes:], flat.warp),
+        (count, result.size),
     )
 
 

@@ -112,3 +112,37 @@ def test_reduction_to_a_scalar_has_one_barrier():
     reduction = reduce("%sum", "%x0", [tile("f32", layout)], ["f32"], ["f32"], body, 0)
     text = f'{reduction}\n%y = "tile_gpu.splat"(%sum) : (f32) -> {tile("f32", layout)}'
     assert ptx_of(elementwise(text, [("f32", layout)], ("f32", layout))).count("bar.sync") == 1
+
+
+LAST_NONZERO = """%zero = arith.constant 0 : i32
+        %some = arith.cmpi ne, %e0, %zero : i32
+        %s = arith.select %some, %e0, %acc0 : i32
+        """
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("dimension", [0, 1])
+def test_a_body_that_does_not_commute_keeps_the_order(name, dimension):
+    """The last element that is not zero."""
+    layout = LAYOUTS[name]
+    own, result = tile("i32", layout), tile("i32", layout.drop(dimension))
+    body = LAST_NONZERO + yields("%s", ["i32"])
+    text = elementwise(
+        reduce("%y", "%x0", [own], [result], ["i32"], body, dimension),
+        [("i32", layout)],
+        ("i32", layout.drop(dimension)),
+    )
+    random = np.random.default_rng(4)
+    x = np.where(random.random(layout.shape) < 0.1, random.integers(1, 99, layout.shape), 0).astype(np.int32)
+    y = np.full(layout.drop(dimension).shape, -1, np.int32)
+    run(text, [x, y])
+    assert y.tolist() == [next((v for v in row[::-1] if v), 0) for row in np.moveaxis(x, dimension, 1).tolist()]
+
+
+def test_one_exchange_makes_neighbours_of_lanes_and_registers():
+    """Lanes hold the low bits of the position and registers the high ones: each tile is converted once."""
+    layout = blocked((4, 256), 4)
+    own, result = tile("i32", layout), tile("i32", layout.drop(1))
+    reduction = reduce("%y", "%x0", [own], [result], ["i32"], LAST_NONZERO + yields("%s", ["i32"]), 1)
+    ptx = ptx_of(elementwise(reduction, [("i32", layout)], ("i32", layout.drop(1))))
+    assert ptx.count("shfl.sync.bfly") == 5 and ptx.count("bar.sync") == 1

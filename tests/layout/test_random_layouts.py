@@ -5,32 +5,14 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sample_layouts import BITS, SHAPE, layouts
 
-from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.chunks import chunks
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout, unflatten
 from tilec.lowering.layout.reduction_plan import reduction_plan
 from tilec.lowering.layout.scratch import scratch_matrix
-
-BITS = 9
-SHAPE = (16, 32)
-WARP_BITS = 2
-
-
-@st.composite
-def layouts(draw) -> LinearLayout:
-    """A surjective layout of 16 x 32 on four warps: random columns that span the index bits, some of them redundant."""
-    columns: list[int] = []
-    while not BitMatrix(tuple(columns), BITS).is_surjective:
-        columns.append(draw(st.integers(0, (1 << BITS) - 1)) if len(columns) < 6 else 1 << len(columns) % BITS)
-    columns += draw(st.lists(st.integers(0, (1 << BITS) - 1), max_size=2))
-    columns += [0] * max(0, 5 + WARP_BITS - len(columns))
-    shuffled = draw(st.permutations(columns))
-    bases = [unflatten(column, SHAPE) for column in shuffled]
-    lane, warp, register = bases[:5], bases[5 : 5 + WARP_BITS], bases[5 + WARP_BITS :]
-    return LinearLayout(tuple(register), tuple(lane), tuple(warp), SHAPE)
 
 
 def element_indices(layout: LinearLayout) -> np.ndarray:

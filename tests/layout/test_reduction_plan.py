@@ -4,28 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sample_layouts import LAYOUTS
 
-from tilec.lowering.layout.blocked import blocked
-from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.reduction_plan import ReductionPlan, reduction_plan
 from tilec.lowering.layout.tensor_memory import tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator
-
-SWIZZLED = "register=(0,3)(1,2) lane=(2,1)(2,0)(0,4)(4,4)(0,8) warp=(0,17)(8,16) shape=16x32"
-REPEATED = "register=(0,1)(0,0)(0,2) lane=(0,4)(1,0)(0,0)(2,0)(0,8) warp=(0,0)(0,16) shape=4x32"
-CROSSED = "register=(0,1) lane=(0,2)(0,4)(1,0)(2,0)(0,2) warp=(1,8)(3,8)(1,0) shape=4x16"
-LAYOUTS = {
-    "rows": blocked((128, 64), 4, 1, 4),
-    "columns": blocked((128, 64), 8, 0, 4),
-    "small": blocked((4, 8), 4),
-    "line": blocked((512,), 4),
-    "wgmma": wgmma_accumulator((128, 32), 8),
-    "tensor_memory": tensor_memory_32x32b((128, 64), 8),
-    "swizzled": parse_layout(SWIZZLED),
-    "repeated": parse_layout(REPEATED),
-    "crossed": parse_layout(CROSSED),
-}
 
 
 def execute(layout: LinearLayout, plan: ReductionPlan, tile: np.ndarray) -> np.ndarray:

@@ -94,7 +94,8 @@ def scan(
     Args:
         x: a tile, or a tuple of n tiles of one shape that are scanned together.
         axis: the axis.
-        func: combines two scalars into one; for n tiles it takes 2n scalars and returns n. It must be associative.
+        func: combines two scalars into one; for n tiles it takes 2n scalars and returns n. It must be associative; the
+            order of the elements is kept, and the later ones are the first argument.
         identity: the identity e of `func`, a constant: func(e, x) == x. One per tile.
         reverse: whether to start at the end of the axis.
 

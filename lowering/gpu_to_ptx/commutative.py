@@ -1,0 +1,154 @@
+"""Whether the operands of a reduction's body may be exchanged, so that its elements may be combined in any order."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Callable, Mapping
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.shape import MathOp
+
+# Operations whose two operands may be exchanged, and the first words of such functions of tile_gpu.math.
+_EXCHANGEABLE = {
+    f"arith.{name}"
+    for name in (
+        "addi", "muli", "andi", "ori", "xori", "maxsi", "maxui", "minsi", "minui",
+        "addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf",
+    )
+}  # fmt: skip
+_EXCHANGEABLE_FUNCTIONS = ("add", "mul", "max", "min")
+
+Number = int | float
+Values = Mapping[ir.Value, Number]
+
+# Pairs of numbers that have every result of comparisons with each other and with themselves.
+_INTEGER_PAIRS = ((0, 0), (0, 1), (1, 0), (0, -1), (-1, 0))
+_FLOAT_PAIRS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (math.nan, 0.0), (0.0, math.nan), (math.nan, math.nan))
+
+_LOGICAL = {"arith.andi": operator.and_, "arith.ori": operator.or_, "arith.xori": operator.xor}
+_COMPARISONS = {
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge
+}  # fmt: skip
+# By number of the predicate: arith.CmpIPredicate, and arith.CmpFPredicate without its constants and tests for order.
+_INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+_FLOAT_PREDICATES = {
+    1: "oeq", 2: "ogt", 3: "oge", 4: "olt", 5: "ole", 6: "one", 8: "ueq", 9: "ugt", 10: "uge", 11: "ult", 12: "ule",
+    13: "une",
+}  # fmt: skip
+
+
+def is_commutative(operation: ir.Operation) -> bool:
+    """Whether the body of a tile_gpu.reduce is known to give the same after an exchange of element and accumulator."""
+    body = operation.regions[0].blocks[0]
+    arguments = list(body.arguments)
+    pairs = list(zip(arguments[0::2], arguments[1::2], strict=True))
+    results = list(body.operations[len(body.operations) - 1].operation.operands)
+    return all(_is_symmetric(value, pairs) for value in results) or _selects_one(operation, pairs, results)
+
+
+def _is_symmetric(value: ir.Value, pairs: list[tuple[ir.Value, ir.Value]]) -> bool:
+    """Whether a value is one exchangeable operation on the element and the accumulator of an operand."""
+    op = value.owner
+    if isinstance(op, ir.Block):
+        return False
+    if isinstance(op, MathOp):
+        exchangeable = op.function.split(".")[0] in _EXCHANGEABLE_FUNCTIONS
+    else:
+        exchangeable = op.operation.name in _EXCHANGEABLE
+    return exchangeable and any(set(op.operation.operands) == set(pair) for pair in pairs)
+
+
+def _selects_one(operation: ir.Operation, pairs: list[tuple[ir.Value, ir.Value]], results: list[ir.Value]) -> bool:
+    """Whether the results are either all elements or all accumulators, and the same ones after an exchange.
+
+    The choice may depend on comparisons of elements with their accumulators only. Floats that compare equal may differ
+    in their bits, so some other operand has to tell them apart.
+    """
+    condition = _condition(pairs, results)
+    if condition is None:
+        return False
+    sources = operation.opview.sources
+    samples = [
+        [
+            pair
+            for pair in (_FLOAT_PAIRS if isinstance(element.type, ir.FloatType) else _INTEGER_PAIRS)
+            if pair[0] != pair[1] or not _is_position(source, operation.opview.dimension)
+        ]
+        for (element, _), source in zip(pairs, sources, strict=True)
+    ]
+    try:
+        return all(_is_decided(condition, pairs, sample) for sample in itertools.product(*samples))
+    except _UnknownError:
+        return False
+
+
+def _condition(pairs: list[tuple[ir.Value, ir.Value]], results: list[ir.Value]) -> ir.Value | None:
+    """The condition of the selects between element and accumulator that are the results; None if some result is not."""
+    found = set()
+    for (element, accumulator), value in zip(pairs, results, strict=True):
+        op = value.owner
+        if isinstance(op, ir.Block) or op.operation.name != "arith.select":
+            return None
+        condition, *choices = op.operation.operands
+        if choices not in ([element, accumulator], [accumulator, element]):
+            return None
+        found.add((condition, choices[0] == element))
+    return found.pop()[0] if len(found) == 1 else None
+
+
+def _is_decided(
+    condition: ir.Value, pairs: list[tuple[ir.Value, ir.Value]], sample: tuple[tuple[Number, Number], ...]
+) -> bool:
+    """Whether an exchange of elements and accumulators changes the condition, or changes nothing at all."""
+    if all(isinstance(first, int) and first == second for first, second in sample):
+        return True
+    given = dict(zip(itertools.chain(*pairs), itertools.chain(*sample), strict=True))
+    exchanged = dict(zip(itertools.chain(*pairs), itertools.chain(*(pair[::-1] for pair in sample)), strict=True))
+    return _evaluated(condition, given) != _evaluated(condition, exchanged)
+
+
+class _UnknownError(Exception):
+    """The condition has an operation that is not evaluated here."""
+
+
+def _evaluated(value: ir.Value, arguments: Values) -> bool:
+    op = value.owner
+    if isinstance(op, ir.Block):
+        raise _UnknownError
+    name, operands = op.operation.name, list(op.operation.operands)
+    if name in _LOGICAL:
+        return _LOGICAL[name](*(_evaluated(operand, arguments) for operand in operands))
+    if name not in ("arith.cmpi", "arith.cmpf") or any(operand not in arguments for operand in operands):
+        raise _UnknownError
+    return _compared(name, op.operation.attributes["predicate"].value, *(arguments[operand] for operand in operands))
+
+
+def _compared(name: str, predicate: int, a: Number, b: Number) -> bool:
+    if name == "arith.cmpf":
+        word = _FLOAT_PREDICATES.get(predicate)
+        if word is None:
+            raise _UnknownError
+        return _COMPARISONS[word[1:]](a, b) if a == a and b == b else word[0] == "u"
+    word = _INTEGER_PREDICATES[predicate]
+    if word[0] == "u":
+        a, b = (number % 2**64 for number in (a, b))
+    return _COMPARISONS[word[-2:]](a, b)
+
+
+def _is_position(source: ir.Value, dimension: int) -> bool:
+    """Whether all elements of a row differ, because they are the position along the dimension."""
+    extent = source.type.shape[dimension]
+    steps: dict[str, Callable[[ir.Value], bool]] = {
+        "tile_gpu.convert_layout": lambda value: True,
+        "tile_gpu.broadcast": lambda value: value.owner.operands[0].type.shape[dimension] == extent,
+        "tile_gpu.reshape": lambda value: math.prod(value.type.shape) == value.type.shape[dimension],
+    }
+    while not isinstance(source.owner, ir.Block) and source.owner.operation.name in steps:
+        if not steps[source.owner.operation.name](source):
+            return False
+        source = source.owner.operands[0]
+    if isinstance(source.owner, ir.Block) or source.owner.operation.name != "tile_gpu.iota":
+        return False
+    return extent <= 1 << source.type.element_type.width
