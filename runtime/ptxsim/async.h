@@ -61,8 +61,6 @@ class AsyncEngine {
 public:
   void submit(AsyncOperation operation) { operations.push_back(std::move(operation)); }
   bool empty() const { return operations.empty(); }
-  size_t size() const { return operations.size(); }
-  const std::vector<AsyncOperation> &pending() const { return operations; }
 
   /// Performs one of the operations that may be performed next, chosen by `random`.
   void perform_one(std::mt19937_64 &random);

@@ -264,9 +264,6 @@ void Decoder::destination(size_t index, Type type) { destination(operand_at(inde
 void Decoder::destination_wide(size_t index, Type type) { destination(operand_at(index), type, true); }
 void Decoder::address(size_t index) { address(operand_at(index)); }
 
-void Decoder::source_bytes(size_t index, uint32_t size) { source(index, bits_type(size).value()); }
-void Decoder::destination_bytes(size_t index, uint32_t size) { destination(index, bits_type(size).value()); }
-
 void Decoder::predicate(size_t index) {
   Operand &operand = operand_at(index);
   if (operand.constant) {
@@ -306,10 +303,7 @@ void Decoder::label(size_t index) {
     malformed("label '" + operand.text + "' is not declared");
 }
 
-bool Decoder::is_sink(size_t index) const { return operand_at(index).kind == Operand::Kind::Sink; }
 bool Decoder::is_vector(size_t index) const { return operand_at(index).kind == Operand::Kind::Vector; }
-bool Decoder::is_predicate(size_t index) const { return operand_at(index).kind == Operand::Kind::Predicate; }
-bool Decoder::is_immediate(size_t index) const { return operand_at(index).constant; }
 
 int64_t Decoder::immediate(size_t index) const {
   const Operand &operand = operand_at(index);

@@ -41,21 +41,16 @@ public:
   size_t count() const { return instruction.operands.size(); }
   void expect_operands(size_t least, size_t most);
   void source(size_t index, Type type);
-  void source_bytes(size_t index, uint32_t size); // integer of this size
-  void source_wide(size_t index, Type type);      // a register may be wider than the type (ld, st, cvt)
+  void source_wide(size_t index, Type type); // a register may be wider than the type (ld, st, cvt)
   void destination(size_t index, Type type);
   void destination_wide(size_t index, Type type);
-  void destination_bytes(size_t index, uint32_t size);
   void predicate(size_t index); // source: register, !register, or immediate 0/1
   void predicate_destination(size_t index);
   void vector(size_t index, Type type, size_t count, bool is_source,
               bool wide = false); // a single operand becomes a vector of one
   void address(size_t index);
   void label(size_t index);
-  bool is_sink(size_t index) const;
   bool is_vector(size_t index) const;
-  bool is_predicate(size_t index) const;
-  bool is_immediate(size_t index) const;
   int64_t immediate(size_t index) const; // an integer literal, else PtxError
 
   // The same for an operand within a vector.

@@ -154,8 +154,6 @@ uint64_t special_value(Special special, const Warp &warp, uint32_t lane) {
     return shared_base;
   case Special::NsmId:
     return sm_count;
-  case Special::WarpSize:
-    return lane_count;
   case Special::SmId:
     return (cta.index[0] + options.grid[0] * (cta.index[1] + uint64_t(options.grid[1]) * cta.index[2])) % sm_count;
   // Time is the number of warp instructions executed, so that runs with the same seed read the same clock.

@@ -54,7 +54,6 @@ enum class Special : uint8_t {
   ReservedSmemCap,
   ReservedSmemOffset0,
   ReservedSmemOffset1,
-  WarpSize,
   Zero,
   // These change while a warp runs; mov reads them at each execution.
   Clock,

@@ -6,8 +6,8 @@
 
 namespace ptxsim {
 
-// Between two hashes a warp executes at least one instruction per this many bytes of its state, so that hashing remains
-// a small part of the run time.
+// Between two hashes of a warp, the run executes at least one instruction per this many bytes of the state, so that
+// hashing remains a small part of the run time.
 constexpr uint64_t bytes_hashed_per_step = 64;
 
 bool SpinDetector::is_current(const Warp &warp, const History &history) const {

@@ -49,7 +49,7 @@ void Warp::initialise_registers() {
   }
 }
 
-bool Warp::eligible(const Fragment &candidate) {
+bool Warp::can_run(const Fragment &candidate) const {
   switch (candidate.state) {
   case Fragment::State::Runnable:
     return true;
@@ -61,9 +61,8 @@ bool Warp::eligible(const Fragment &candidate) {
 }
 
 bool Warp::runnable() const {
-  return live && std::any_of(fragments.begin(), fragments.end(), [this](const Fragment &candidate) {
-           return const_cast<Warp *>(this)->eligible(candidate);
-         });
+  return live && std::any_of(fragments.begin(), fragments.end(),
+                             [this](const Fragment &candidate) { return can_run(candidate); });
 }
 
 /// Selects the fragment that is furthest behind: deepest in calls, then lowest in the text. A fragment yields to others
@@ -74,7 +73,7 @@ bool Warp::select_fragment() {
     return std::make_tuple(fragment.backward_jumps / 256, ~fragment.stack.size(), fragment.pc);
   };
   for (uint32_t i = 0; i < fragments.size(); ++i)
-    if (eligible(fragments[i]) && (!found || key(fragments[i]) < key(fragments[current]))) {
+    if (can_run(fragments[i]) && (!found || key(fragments[i]) < key(fragments[current]))) {
       current = i;
       found = true;
     }
@@ -105,7 +104,7 @@ void Warp::remove_empty_fragments() {
 }
 
 /// True if the lanes `together` are all the lanes that must execute the instruction together.
-bool Warp::may_converge(const Instruction &next, uint32_t together) {
+bool Warp::may_converge(const Instruction &next, uint32_t together) const {
   if (next.converge == Converge::None)
     return true;
   if (next.converge == Converge::All)
@@ -127,7 +126,7 @@ uint64_t Warp::run(uint64_t steps) {
         break;
     } else {
       current = 0;
-      if (!eligible(fragments[0]))
+      if (!can_run(fragments[0]))
         break;
     }
     Fragment &running = fragments[current];
@@ -391,8 +390,6 @@ void Warp::not_uniform(const Operand &operand) {
 }
 
 // Traps.
-
-Origin Warp::origin(uint32_t lane) const { return {executing, const_cast<Warp *>(this), lane}; }
 
 void Warp::trap(const char *kind, const std::string &message, std::vector<std::string> notes) {
   trap_lane(first_lane(), kind, message, std::move(notes));

@@ -52,7 +52,8 @@ public:
   /// exited.
   uint64_t run(uint64_t steps);
   bool runnable() const;
-  bool can_run(const Fragment &fragment) const { return const_cast<Warp *>(this)->eligible(fragment); }
+  /// True if the fragment is runnable, if progress has changed since it waited, or if its lanes have converged.
+  bool can_run(const Fragment &fragment) const;
   /// Hash of registers, local memory and program counters. While memory does not change, a warp repeats itself when it
   /// returns to the same state.
   uint64_t state_hash() const;
@@ -60,6 +61,9 @@ public:
 
   // Registers. A slot holds 32 values side by side.
   template <class T> T *lanes(const Operand &operand) { return reinterpret_cast<T *>(registers.data() + operand.slot); }
+  template <class T> const T *lanes(const Operand &operand) const {
+    return reinterpret_cast<const T *>(registers.data() + operand.slot);
+  }
   uint32_t predicate(const Operand &operand) { return *lanes<uint32_t>(operand) ^ (operand.negated ? ~0u : 0u); }
   void set_predicate(const Operand &operand, uint32_t values);
   /// Bits of one lane, whatever the size of the register (at most 8 bytes), zero-extended.
@@ -146,8 +150,8 @@ public:
   AsyncQueue *find_queue(QueueKind kind, uint32_t discriminator = 0); // nullptr if no operation was ever issued
 
   const Instruction &instruction() const { return *executing; }
-  Origin origin() const { return origin(first_lane()); }
-  Origin origin(uint32_t lane) const;
+  Origin origin() { return origin(first_lane()); }
+  Origin origin(uint32_t lane) { return {executing, this, lane}; }
   [[noreturn]] void trap(const char *kind, const std::string &message, std::vector<std::string> notes = {});
   [[noreturn]] void trap_lane(uint32_t lane, const char *kind, const std::string &message,
                               std::vector<std::string> notes = {});
@@ -166,20 +170,18 @@ public:
   uint32_t owned_registers = 0; // per lane, as setmaxnreg counts them; 0: unknown
 
   uint8_t *local(uint32_t lane) { return local_memory.data() + size_t(lane) * local_stride; }
-  uint32_t local_size() const { return local_stride; }
 
 private:
   void check_shared(bool write, Cta &owner, uint64_t offset, uint64_t size, const Actor &actor, uint32_t lane);
   void initialise_registers();
   bool select_fragment();
-  bool eligible(const Fragment &candidate);
   void merge_fragments();
   void remove_empty_fragments();
   void undefined_register(const Operand &operand, uint32_t size, uint32_t lanes);
   void wrote_undefined(const Operand &operand, uint32_t lanes_written);
   void touch_for_write(const Operand &operand);
   void check_exit_pending();
-  bool may_converge(const Instruction &next, uint32_t lanes);
+  bool may_converge(const Instruction &next, uint32_t together) const;
   [[noreturn]] void not_uniform(const Operand &operand);
 
   struct InFlight {
