@@ -13,34 +13,38 @@ from view_model import dense
 def assumed(predicate: str, element: str, values: Sequence[int], shape: Shape) -> dict[str, Any]:
     program = Program("assume", case=f"{predicate} {tile_type(element, shape)}")
     bits = [value % (1 << int(element[1:])) for value in values]
-    same = program.let(f"assume {predicate}, {program.given(element, bits, shape)} : {tile_type(element, shape)}")
-    program.keep(same, element, bits, shape)
+    result = program.let(
+        f"assume {predicate}, {program.loaded_tile(element, bits, shape)} : {tile_type(element, shape)}"
+    )
+    program.expect(result, element, bits, shape)
     return program.record()
 
 
 def assumed_pointer(pointee: str) -> dict[str, Any]:
-    """A pointer's divisor counts bytes."""
+    """The divisor of a pointer is in bytes."""
     program = Program("assume", case=f"div_by<16> {pointer_type(pointee)}")
-    held = codes(pointee, "assumed", 4)
-    base = program.buffer(pointee, held)
-    same = program.let(f"assume div_by<16>, {base} : {pointer_type(pointee)}")
-    view, kind = program.whole(same, pointee, (4,))
+    initial = codes(pointee, "assumed", 4)
+    base = program.buffer(pointee, initial)
+    result = program.let(f"assume div_by<16>, {base} : {pointer_type(pointee)}")
+    view, kind = program.whole_view(result, pointee, (4,))
     zero = program.constant("i32", 0)
     types = f"{kind}, tile<i32> -> {tile_type(pointee, (4,))}, token"
     value, _ = program.pair(f"load_view_tko weak {view}[{zero}] : {types}")
-    program.keep(value, pointee, held, (4,))
+    program.expect(value, pointee, initial, (4,))
     return program.record()
 
 
 def assumed_view() -> dict[str, Any]:
     program = Program("assume", case="div_by<16> tensor_view")
     view = dense("f32", (8,), (4,))
-    held = codes("f32", "assumed", 8)
-    tensor = program.let(f"assume div_by<16>, {view.make_tensor(program, program.buffer('f32', held))} : {view.tensor}")
-    made = program.let(f"make_partition_view {tensor} : {view.type}")
+    initial = codes("f32", "assumed", 8)
+    tensor = program.let(
+        f"assume div_by<16>, {view.make_tensor(program, program.buffer('f32', initial))} : {view.tensor}"
+    )
+    view_value = program.let(f"make_partition_view {tensor} : {view.type}")
     one = program.constant("i32", 1)
-    value, _ = program.pair(f"load_view_tko weak {made}[{one}] : {view.type}, tile<i32> -> tile<4xf32>, token")
-    program.keep(value, "f32", held[4:], (4,))
+    value, _ = program.pair(f"load_view_tko weak {view_value}[{one}] : {view.type}, tile<i32> -> tile<4xf32>, token")
+    program.expect(value, "f32", initial[4:], (4,))
     return program.record()
 
 

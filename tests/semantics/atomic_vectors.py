@@ -46,7 +46,7 @@ PAIRS = [(mode, element) for mode in MODES for element in ELEMENTS.get(mode, ("i
 
 
 def numbers(element: str, seed: str, count: int, mode: str) -> list[int]:
-    """Bit patterns; for sums of floats near one, as subnormal ones may be flushed (PTX ISA, atom.add.f32)."""
+    """Bit patterns; values near one for sums of floats, because subnormals may be flushed (PTX ISA, atom.add.f32)."""
     if mode != "addf":
         return codes(element, seed, count)
     form = FORMATS[element]
@@ -54,145 +54,149 @@ def numbers(element: str, seed: str, count: int, mode: str) -> list[int]:
     return [encode(form, (int(value < 0), abs(value))) for value in values]
 
 
-def modified(mode: str, element: str, masked: bool, access: str = "relaxed device") -> dict[str, Any]:
+def distinct_addresses(mode: str, element: str, masked: bool, access: str = "relaxed device") -> dict[str, Any]:
     """Distinct addresses, each updated once."""
     program = Program("atomic_rmw_tko", case=f"{access} {mode} {element}{' masked' if masked else ''}")
-    held, given = numbers(element, f"held{mode}", COUNT, mode), numbers(element, f"given{mode}", COUNT, mode)
-    after, old = list(held), []
-    for place, value, chosen in zip(SCATTERED, given, MASK, strict=True):
-        old.append(held[place] if chosen or not masked else None)
-        if chosen or not masked:
-            after[place] = MODES[mode](held[place], value, element)
-    pointers = program.pointers(program.buffer(element, held, after), element, SCATTERED)
-    operands = [pointers, mode, program.given(element, given, (COUNT,))]
+    initial, updates = numbers(element, f"held{mode}", COUNT, mode), numbers(element, f"given{mode}", COUNT, mode)
+    after, old = list(initial), []
+    for offset, value, active in zip(SCATTERED, updates, MASK, strict=True):
+        old.append(initial[offset] if active or not masked else None)
+        if active or not masked:
+            after[offset] = MODES[mode](initial[offset], value, element)
+    pointers = program.pointers(program.buffer(element, initial, after), element, SCATTERED)
+    operands = [pointers, mode, program.loaded_tile(element, updates, (COUNT,))]
     types = [pointer_type(element, (COUNT,)), tile_type(element, (COUNT,))]
     if masked:
-        operands.append(program.given("i1", MASK, (COUNT,)))
+        operands.append(program.loaded_tile("i1", MASK, (COUNT,)))
         types.append(tile_type("i1", (COUNT,)))
     line = f"atomic_rmw_tko {access} {', '.join(operands)} : {', '.join(types)} -> {types[1]}, token"
-    program.keep(program.pair(line)[0], element, old, (COUNT,))
+    program.expect(program.pair(line)[0], element, old, (COUNT,))
     return program.record()
 
 
-def together(mode: str, element: str) -> dict[str, Any]:
+def shared_addresses(mode: str, element: str) -> dict[str, Any]:
     """All elements update two addresses in any order, so the old values are unspecified. Sums of floats are exact."""
     program = Program("atomic_rmw_tko", case=f"repeated {mode} {element}", edges=["repeated"])
     exact = mode == "addf"
-    given, before = codes(element, mode, COUNT), codes(element, "held", 2)
+    updates, before = codes(element, mode, COUNT), codes(element, "held", 2)
     if exact:
-        given = [encode(FORMATS[element], (0, Fraction(at))) for at in range(COUNT)]
+        updates = [encode(FORMATS[element], (0, Fraction(at))) for at in range(COUNT)]
         before = [encode(FORMATS[element], (0, Fraction(3)))] * 2
-    places, after = (1, 0, 1, 1, 0, 1, 0, 1), list(before)
-    for place, value in zip(places, given, strict=True):
-        after[place] = MODES[mode](after[place], value, element)
-    pointers = program.pointers(program.buffer(element, before, after), element, places)
+    offsets, after = (1, 0, 1, 1, 0, 1, 0, 1), list(before)
+    for offset, value in zip(offsets, updates, strict=True):
+        after[offset] = MODES[mode](after[offset], value, element)
+    pointers = program.pointers(program.buffer(element, before, after), element, offsets)
     types = f"{pointer_type(element, (COUNT,))}, {tile_type(element, (COUNT,))}"
-    operands = f"{pointers}, {mode}, {program.given(element, given, (COUNT,))}"
+    operands = f"{pointers}, {mode}, {program.loaded_tile(element, updates, (COUNT,))}"
     program.pair(f"atomic_rmw_tko relaxed device {operands} : {types} -> {tile_type(element, (COUNT,))}, token")
     return program.record()
 
 
 def chain(mode: str, element: str) -> dict[str, Any]:
-    """Two updates of one element and a load, ordered by tokens."""
+    """Two operand of one element and a load, ordered by tokens."""
     program = Program("atomic_rmw_tko", case=f"a chain of tokens, {mode} {element}")
-    held, first, second = numbers(element, f"chain{mode}", 3, mode)
-    middle = MODES[mode](held, first, element)
+    initial, first, second = numbers(element, f"chain{mode}", 3, mode)
+    middle = MODES[mode](initial, first, element)
     last = MODES[mode](middle, second, element)
-    place = program.buffer(element, [held], [last])
+    pointer = program.buffer(element, [initial], [last])
     token, old = "", []
     for value in (first, second):
-        given = program.given(element, [value], ())
+        operand = program.loaded_tile(element, [value], ())
         types = f"{pointer_type(element)}, {tile_type(element)} -> {tile_type(element)}, token"
-        line = f"atomic_rmw_tko acq_rel sys {place}, {mode}, {given}{token} : {types}"
+        line = f"atomic_rmw_tko acq_rel sys {pointer}, {mode}, {operand}{token} : {types}"
         result, done = program.pair(line)
         token = f" token={done}"
         old.append(result)
-    final, _ = program.fetch(place, element, done)
-    for value, bits in zip((*old, final), (held, middle, last), strict=True):
-        program.keep(value, element, [bits])
+    final, _ = program.load(pointer, element, done)
+    for value, bits in zip((*old, final), (initial, middle, last), strict=True):
+        program.expect(value, element, [bits])
     return program.record()
 
 
-def swapped(element: str, masked: bool, access: str = "relaxed device") -> dict[str, Any]:
+def compare_and_swap(element: str, masked: bool, access: str = "relaxed device") -> dict[str, Any]:
     """Every second comparison succeeds; NaN equals itself, and the zeros differ."""
     program = Program("atomic_cas_tko", case=f"{access} {element}{' masked' if masked else ''}")
-    held, fresh = codes(element, "cas", COUNT), codes(element, "fresh", COUNT)
+    initial, fresh = codes(element, "cas", COUNT), codes(element, "fresh", COUNT)
     if element in FORMATS:
         top = 1 << FORMATS[element].stored - 1
-        held[SCATTERED[0]], held[SCATTERED[1]] = 0, top
-        held[SCATTERED[2]] = ((1 << FORMATS[element].exponent_bits + 1) - 1) << FORMATS[element].fraction_bits - 1
-        wanted = [held[place] ^ (top if at % 2 else 0) for at, place in enumerate(SCATTERED)]
+        initial[SCATTERED[0]], initial[SCATTERED[1]] = 0, top
+        initial[SCATTERED[2]] = ((1 << FORMATS[element].exponent_bits + 1) - 1) << FORMATS[element].fraction_bits - 1
+        compared = [initial[offset] ^ (top if at % 2 else 0) for at, offset in enumerate(SCATTERED)]
     else:
-        wanted = [held[place] ^ at % 2 for at, place in enumerate(SCATTERED)]
-    after, old = list(held), []
-    for at, place in enumerate(SCATTERED):
+        compared = [initial[offset] ^ at % 2 for at, offset in enumerate(SCATTERED)]
+    after, old = list(initial), []
+    for at, offset in enumerate(SCATTERED):
         here = bool(MASK[at]) or not masked
-        old.append(held[place] if here else wanted[at])
-        if here and held[place] == wanted[at]:
-            after[place] = fresh[at]
-    pointers = program.pointers(program.buffer(element, held, after), element, SCATTERED)
-    operands = [pointers, program.given(element, wanted, (COUNT,)), program.given(element, fresh, (COUNT,))]
+        old.append(initial[offset] if here else compared[at])
+        if here and initial[offset] == compared[at]:
+            after[offset] = fresh[at]
+    pointers = program.pointers(program.buffer(element, initial, after), element, SCATTERED)
+    operands = [
+        pointers,
+        program.loaded_tile(element, compared, (COUNT,)),
+        program.loaded_tile(element, fresh, (COUNT,)),
+    ]
     types = [pointer_type(element, (COUNT,)), tile_type(element, (COUNT,))]
     if masked:
-        operands.append(program.given("i1", MASK, (COUNT,)))
+        operands.append(program.loaded_tile("i1", MASK, (COUNT,)))
         types.append(tile_type("i1", (COUNT,)))
     line = f"atomic_cas_tko {access} {', '.join(operands)} : {', '.join(types)} -> {types[1]}, token"
-    program.keep(program.pair(line)[0], element, old, (COUNT,))
+    program.expect(program.pair(line)[0], element, old, (COUNT,))
     return program.record()
 
 
-def swapped_after(element: str) -> dict[str, Any]:
-    """A store, and a comparison after its token."""
+def compare_and_swap_after_a_store(element: str) -> dict[str, Any]:
+    """A store, and a compare-and-swap after its token."""
     program = Program("atomic_cas_tko", case=f"after a token, {element}")
     first, second = codes(element, "after", 16)[8:10]
-    place = program.buffer(element, None, [second])
-    one, two = program.given(element, [first], ()), program.given(element, [second], ())
-    token = program.put(place, one, element)
+    pointer = program.buffer(element, None, [second])
+    one, two = program.loaded_tile(element, [first], ()), program.loaded_tile(element, [second], ())
+    token = program.store(pointer, one, element)
     types = f"{pointer_type(element)}, {tile_type(element)} -> {tile_type(element)}, token"
-    old, _ = program.pair(f"atomic_cas_tko acquire device {place}, {one}, {two} token={token} : {types}")
-    program.keep(old, element, [first])
+    old, _ = program.pair(f"atomic_cas_tko acquire device {pointer}, {one}, {two} token={token} : {types}")
+    program.expect(old, element, [first])
     return program.record()
 
 
-def reduced(
+def view_reduction(
     view: View, index: Index, mode: str, edge: str, scope: str = "device", after: str = "", types=("i32", "i32")
 ) -> dict[str, Any]:
     """An update of a tile of a view; elements outside the tensor and between its rows are unchanged."""
-    words = f"{scope} {mode} {edge} {view.type} {types[0]}{after}"
-    program = Program("atomic_red_view_tko", case=words, edges=[edge])
-    places = view.places(index)
-    held = numbers(view.element, f"held{mode}", view.size, mode)
-    given = numbers(view.element, f"given{mode}", len(places), mode)
-    changed = list(held)
-    for place, value in zip(places, given, strict=True):
-        if place is not None:
-            changed[place] = MODES[mode](changed[place], value, view.element)
-    made = view.make(program, program.buffer(view.element, held, changed))
+    description = f"{scope} {mode} {edge} {view.type} {types[0]}{after}"
+    program = Program("atomic_red_view_tko", case=description, edges=[edge])
+    offsets = view.offsets(index)
+    initial = numbers(view.element, f"held{mode}", view.size, mode)
+    updates = numbers(view.element, f"given{mode}", len(offsets), mode)
+    changed = list(initial)
+    for offset, value in zip(offsets, updates, strict=True):
+        if offset is not None:
+            changed[offset] = MODES[mode](changed[offset], value, view.element)
+    view_value = view.make(program, program.buffer(view.element, initial, changed))
     names, listed = indices(program, index, *types)
-    if not view.holds(index):
+    if not view.contains(index):
         program.undefined(INDEX_OUTSIDE)
-    tile = program.given(view.element, given, view.tile)
-    operands = f"{made}[{names}], {mode}, {tile}{after}"
+    tile = program.loaded_tile(view.element, updates, view.tile)
+    operands = f"{view_value}[{names}], {mode}, {tile}{after}"
     kinds = f"{tile_type(view.element, view.tile)}, {view.type}, {listed}"
     program.let(f"atomic_red_view_tko relaxed {scope} {operands} : {kinds} -> token")
     return program.record()
 
 
-def reduced_twice(view: View, index: Index) -> dict[str, Any]:
-    """The same tile twice, the second time after the token of the first."""
+def two_view_reductions(view: View, index: Index) -> dict[str, Any]:
+    """Two updates of one tile, the second after the token of the first."""
     program = Program("atomic_red_view_tko", case=f"a chain of tokens {view.type}")
-    places = view.places(index)
-    held, given = codes("i32", "held", view.size), codes("i32", "given", len(places))
-    changed = list(held)
-    for place, value in zip(places, given, strict=True):
-        if place is not None:
-            changed[place] = (held[place] + 2 * value) % 2**32
-    made = view.make(program, program.buffer("i32", held, changed))
+    offsets = view.offsets(index)
+    initial, updates = codes("i32", "held", view.size), codes("i32", "given", len(offsets))
+    changed = list(initial)
+    for offset, value in zip(offsets, updates, strict=True):
+        if offset is not None:
+            changed[offset] = (initial[offset] + 2 * value) % 2**32
+    view_value = view.make(program, program.buffer("i32", initial, changed))
     names, listed = indices(program, index, "i32", "i32")
-    tile, token = program.given("i32", given, view.tile), ""
+    tile, token = program.loaded_tile("i32", updates, view.tile), ""
     for _ in range(2):
         types = f"{tile_type('i32', view.tile)}, {view.type}, {listed}"
-        line = f"atomic_red_view_tko relaxed device {made}[{names}], add, {tile}{token} : {types} -> token"
+        line = f"atomic_red_view_tko relaxed device {view_value}[{names}], add, {tile}{token} : {types} -> token"
         token = f" token = {program.let(line)}"
     return program.record()
 
@@ -202,42 +206,42 @@ def views() -> Iterator[dict[str, Any]]:
         if mode == "xchg":
             continue
         for more in ({}, {"steps": (3, 5)}):
-            yield reduced(matrix(element, 6, 7, 1, (4, 4), **more), (1, 1), mode, "ragged")
+            yield view_reduction(matrix(element, 6, 7, 1, (4, 4), **more), (1, 1), mode, "ragged")
     table, strided = matrix("i32", 6, 7, 1, (4, 2)), matrix("i32", 12, 13, 3, (4, 2), steps=(3, 5))
     for scope in ("tl_blk", "device"):
         for view in (table, strided):
-            yield reduced(view, (0, 1), "add", "inside", scope)
-            yield reduced(view, (0, 1), "umax", "inside", scope)
+            yield view_reduction(view, (0, 1), "add", "inside", scope)
+            yield view_reduction(view, (0, 1), "umax", "inside", scope)
     for view in (table, strided):
-        yield reduced(view, (1000, 0), "xor", "outside")
-        yield reduced(view, (0, 1), "add", "inside", after=" inbounds = [true, true]")
-        yield reduced(view, (1, 1), "add", "ragged", after=" inbounds = [false, true]")
-        yield reduced_twice(view, (0, 1))
+        yield view_reduction(view, (1000, 0), "xor", "outside")
+        yield view_reduction(view, (0, 1), "add", "inside", after=" inbounds = [true, true]")
+        yield view_reduction(view, (1, 1), "add", "ragged", after=" inbounds = [false, true]")
+        yield two_view_reductions(view, (0, 1))
         for types in (("i1", "i1"), ("i8", "i8"), ("i16", "i16"), ("i64", "i64")):
-            yield reduced(view, (0, 1), "or", "inside", types=types)
-    yield reduced(matrix("i32", 6, 10, 2, (4, 2), dim_map=(1, 0)), (2, 1), "add", "dim_map")
-    yield reduced(matrix("i64", 6, 10, 2, (4, 2), steps=(3, 1), dim_map=(1, 0)), (2, 1), "min", "dim_map")
-    yield reduced(View("f32", (11,), (1,), (4,)), (2,), "addf", "rank 1")
-    yield reduced(matrix("i32", 6, 7, 1, (4, 2), dynamic="i32"), (1, 3), "add", "ragged")
+            yield view_reduction(view, (0, 1), "or", "inside", types=types)
+    yield view_reduction(matrix("i32", 6, 10, 2, (4, 2), dim_map=(1, 0)), (2, 1), "add", "dim_map")
+    yield view_reduction(matrix("i64", 6, 10, 2, (4, 2), steps=(3, 1), dim_map=(1, 0)), (2, 1), "min", "dim_map")
+    yield view_reduction(View("f32", (11,), (1,), (4,)), (2,), "addf", "rank 1")
+    yield view_reduction(matrix("i32", 6, 7, 1, (4, 2), dynamic="i32"), (1, 3), "add", "ragged")
 
 
 def vectors() -> Iterator[dict[str, Any]]:
     for mode, element in PAIRS:
         for masked in (False, True):
-            yield modified(mode, element, masked)
+            yield distinct_addresses(mode, element, masked)
         if mode != "xchg":
-            yield together(mode, element)
+            yield shared_addresses(mode, element)
         yield chain(mode, element)
     for ordering in ORDERINGS:
         for scope in SCOPES:
             access = f"{ordering} {scope}"
             if access != "relaxed device":
-                yield modified("add", "i32", False, access)
-                yield modified("addf", "f32", True, access)
-                yield swapped("i32", False, access)
-                yield swapped("f64", True, access)
+                yield distinct_addresses("add", "i32", False, access)
+                yield distinct_addresses("addf", "f32", True, access)
+                yield compare_and_swap("i32", False, access)
+                yield compare_and_swap("f64", True, access)
     for element in ("i32", "i64", "f32", "f64"):
         for masked in (False, True):
-            yield swapped(element, masked)
-        yield swapped_after(element)
+            yield compare_and_swap(element, masked)
+        yield compare_and_swap_after_a_store(element)
     yield from views()

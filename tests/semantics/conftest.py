@@ -1,4 +1,4 @@
-"""Every test with a parameter `vector` gets all of them."""
+"""Parametrizes every test with an argument `vector` over all vectors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-# What the tests share, and the generators, are modules beside them.
+# The generators and the modules that the tests share are in this folder.
 sys.path.insert(0, str(Path(__file__).parent))
 
 from vector_files import named_vectors

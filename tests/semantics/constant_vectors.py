@@ -1,4 +1,4 @@
-"""Vectors of constants: every element type, as one value for all elements and as lists."""
+"""Vectors of constants: splats and lists of every element type."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ DECIMALS = ("0.0", "-0.0", "1.0", "-2.5", "1.5e0", "3.0", "-0.5", "2.0e+00")
 
 def constant(element: str, shape: Shape, texts: Any, bits: list[int], case: str) -> dict[str, Any]:
     program = Program("constant", case=f"{case} {element} of rank {len(shape)}")
-    program.keep(program.constant(element, texts, shape), element, bits, shape)
+    program.expect(program.constant(element, texts, shape), element, bits, shape)
     return program.record()
 
 
 def lists(element: str, spelled: Any, case: str) -> Iterator[dict[str, Any]]:
-    """`spelled` gives eight codes and their literals."""
+    """Constants with lists of literals; `spelled` returns eight codes and their literals."""
     bits, texts = spelled
     for at in (2, 5, 7):
         if element != "f4E2M1FN":

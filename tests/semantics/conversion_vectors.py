@@ -1,4 +1,4 @@
-"""Vectors of convert: values are exact, so that each result is one rounding of a rational number."""
+"""Vectors of convert: each result is a rational number, rounded once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from integer_vectors import PROMISES, WIDTHS, fits, read
+from integer_vectors import OVERFLOW_ASSUMPTIONS, WIDTHS, fits, read
 from rational import FORMATS, INFINITE, NAN, Format, decode, encode
 from sample import codes, floats, integers
 from vector import tile, vector
@@ -35,7 +35,7 @@ def rounded(source: Format, target: Format, mode: str, codes: list[int], count: 
     """A conversion of `count` of the codes, repeated if there are too few."""
     numbers = [decode(source, code) for code in codes]
     if not target.signed:
-        # Conversion of a negative number to a type without sign is not documented.
+        # The conversion of a negative number to a type without a sign is not documented.
         codes, numbers = zip(*[(c, n) for c, n in zip(codes, numbers, strict=True) if not n[0]], strict=True)
     codes, numbers = (list(codes) * count)[:count], (list(numbers) * count)[:count]
     result = [encode(target, number, mode) for number in numbers]
@@ -43,25 +43,25 @@ def rounded(source: Format, target: Format, mode: str, codes: list[int], count: 
 
 
 def at_midpoints(source: Format, target: Format, mode: str) -> Iterator[dict[str, Any]]:
-    """Values of the target and midpoints between them, each with its two neighbours in the source, if it has both."""
-    found: list[int] = []
+    """Values of the target and midpoints between them, each with its two neighbours in the source, if both exist."""
+    source_codes: list[int] = []
     for code in floats(target, f"near{source.name}", 20):
         sign, magnitude = decode(target, code)
         if isinstance(magnitude, Fraction):
             for exact in (magnitude, (magnitude + _next(target, code)) / 2):
-                found += _neighbours(source, sign if source.signed else 0, exact)
-    if found:
-        yield rounded(source, target, mode, found, 64)
+                source_codes += _neighbours(source, sign if source.signed else 0, exact)
+    if source_codes:
+        yield rounded(source, target, mode, source_codes, 64)
 
 
 def _next(form: Format, code: int) -> Fraction:
-    """The magnitude after that of a code; the largest is followed by another step of the same size."""
+    """The next magnitude after that of a code; after the largest, one more step of the same size."""
     before, magnitude, after = (decode(form, code + step)[1] for step in (-(1 << form.shift), 0, 1 << form.shift))
     return after if isinstance(after, Fraction) and after > magnitude else 2 * magnitude - before
 
 
 def _neighbours(form: Format, sign: int, magnitude: Fraction) -> list[int]:
-    """The codes just below, at and just above a magnitude, if the format has it and them."""
+    """The codes next below, at and next above a magnitude, if the format has all three."""
     code, step = encode(form, (sign, magnitude), "zero"), 1 << form.shift
     around = [decode(form, near)[1] for near in (code - step, code, code + step)] if code >= step else []
     if not around or NAN in around or INFINITE in around or not around[0] < magnitude == around[1] < around[2]:
@@ -70,7 +70,7 @@ def _neighbours(form: Format, sign: int, magnitude: Fraction) -> list[int]:
 
 
 def to_integers() -> Iterator[dict[str, Any]]:
-    """In range without `saturating`; with it, beyond as well. NaN is left out: its result is not documented."""
+    """Values in range; with `saturating` also values out of range. No NaN: its result is not documented."""
     for name in TARGETS:
         for width in WIDTHS:
             for signedness in ("signed", "unsigned"):
@@ -81,7 +81,7 @@ def to_integers() -> Iterator[dict[str, Any]]:
 
 
 def _to_predicate(form: Format, signedness: str) -> Iterator[dict[str, Any]]:
-    """All values but zero are true, also NaN and those below one: tileiras 13.5 compiles `x != 0` (nvdisasm)."""
+    """All values except zero are true, also NaN and values below one: tileiras 13.5 compiles `x != 0` (nvdisasm)."""
     codes = floats(form, "ftoi1")[:16]
     results = [int(decode(form, code)[1] != 0) for code in codes]
     attributes = {"signedness": signedness, "rounding_mode": "nearest_int_to_zero"}
@@ -127,7 +127,7 @@ def from_integers() -> Iterator[dict[str, Any]]:
 
 
 def _ties(form: Format) -> list[int]:
-    """Integers of 64 bits on, just below and just above midpoints of the format, where double rounding is wrong."""
+    """Integers of 64 bits at, next below and next above midpoints of the format, where double rounding is wrong."""
     first = 1 << form.fraction_bits
     middles = [(2 * k + 1) << 60 - form.fraction_bits for k in range(first, first + 5)]
     return [value + step for value in middles for step in (-1, 0, 1)][:15] + integers(64, form.name, 17)
@@ -145,15 +145,15 @@ def widths() -> Iterator[dict[str, Any]]:
             values = integers(wide, f"trunci{narrow}", 16)
             bits = [value % (1 << narrow) for value in values]
             yield vector("trunci", [tile(f"i{wide}", values)], [tile(f"i{narrow}", bits)])
-            for promise, kinds in PROMISES.items():
+            for assumption, kinds in OVERFLOW_ASSUMPTIONS.items():
                 low = [read(value, narrow, "signed") % (1 << wide) for value in values] + bits
                 kept = [x for x in low if all(fits(read(x, wide, kind), narrow, kind) for kind in kinds)]
                 kept = (kept * 16)[:16]
                 operands, results = [tile(f"i{wide}", kept)], [tile(f"i{narrow}", [x % (1 << narrow) for x in kept])]
-                yield vector("trunci", operands, results, {"overflow": promise})
+                yield vector("trunci", operands, results, {"overflow": assumption})
 
 
-# Types of one width as bitcast counts it: tf32 has 19 bits there, and so has nothing else.
+# Types of equal width for bitcast; tf32 has 19 bits there, unlike all other types.
 SAME_WIDTH = (
     ("i1",), ("f4E2M1FN",), ("i8", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "fnv8E5M3FNU"), ("i16", "f16", "bf16"), ("tf32",),
     ("i32", "f32"), ("i64", "f64"),
@@ -164,10 +164,10 @@ def bits() -> Iterator[dict[str, Any]]:
     for names in SAME_WIDTH:
         for source in names:
             for target in names:
-                # NaN is left out: one NaN may stand for another.
+                # No NaN: one NaN may be replaced by another.
                 forms = [FORMATS[name] for name in (source, target) if name in FORMATS]
-                found = codes(source, f"bitcast{target}", 64)
-                values = [code for code in found if NAN not in [decode(form, code)[1] for form in forms]][:16]
+                source_codes = codes(source, f"bitcast{target}", 64)
+                values = [code for code in source_codes if NAN not in [decode(form, code)[1] for form in forms]][:16]
                 yield vector("bitcast", [tile(source, values)], [tile(target, values)])
 
 

@@ -14,9 +14,9 @@ from sample import INTEGERS
 def printed(form: str, arguments: Sequence[tuple[str, Shape, Any]], expected: str, **more: Any) -> dict[str, Any]:
     """`arguments` are element types, shapes and bits."""
     program = Program("print_tko", case=f"{form} {' '.join(element for element, _, _ in arguments)}".strip(), **more)
-    given = [program.given(element, bits, shape) for element, shape, bits in arguments]
+    tiles = [program.loaded_tile(element, bits, shape) for element, shape, bits in arguments]
     types = [tile_type(element, shape) for element, shape, _ in arguments]
-    operands = f", {', '.join(given)}" if given else ""
+    operands = f", {', '.join(tiles)}" if tiles else ""
     listed = f" : {', '.join(types)}" if types else ""
     program.let(f'print_tko "{form}"{operands}{listed} -> token')
     return {**program.record(), "printed": expected}
@@ -28,9 +28,9 @@ def codes_of(element: str, values: Sequence[Fraction | int]) -> list[int]:
     return [encode(FORMATS[element], (int(value < 0), Fraction(abs(value)))) for value in values]
 
 
-# The text of C where that of Python's % differs (ISO C 7.21.6.1): a leading zero for octal, no sign for unsigned,
-# no zeros before a precision or an infinity, hexadecimal floats without zeros behind, the low byte of a character.
-C_ALONE = (
+# Formats of C that differ from Python's % (ISO C 7.21.6.1): a leading zero for octal, no sign for unsigned, no zeros
+# before a precision or an infinity, hexadecimal floats without trailing zeros, the low byte of a character.
+C_ONLY = (
     ("%#o", "i32", 8, "010"), ("%+u", "i32", 5, "5"), ("% x", "i8", 0xFE, "fffffffe"), ("%05.3d|", "i32", 42, "  042|"),
     ("%.0d|", "i16", 0, "|"), ("%06f", "f32", 0x7F800000, "   inf"), ("%a", "f32", 0x3FC00000, "0x1.8p+0"),
     ("%A", "f64", 0xBFD0000000000000, "-0X1P-2"), ("%.1a", "f16", 0x3E80, "0x1.ap+0"), ("%a", "f32", 0, "0x0p+0"),
@@ -41,12 +41,12 @@ C_ALONE = (
 
 
 def prints() -> Iterator[dict[str, Any]]:
-    """A directive formats as Python's % does, which follows C there."""
+    """Directives whose result is the same in Python's % as in C, then those of C_ONLY, then tiles."""
     yield printed("plain text\\0A", [], "plain text\n")
     yield printed("100%%", [], "100%")
     for element in INTEGERS[1:]:
         code = codes_of(element, [-2])
-        # As C does with an argument of less than an int, NVIDIA's tools extend it by its sign, whatever the directive.
+        # NVIDIA's tools sign-extend integers narrower than an int for every directive, like C.
         unsigned = -2 % (1 << max(32, int(element[1:])))
         for form, text in (("%d", "-2"), ("%i", "-2"), ("%5d|", "   -2|"), ("%-5d|", "-2   |"), ("%+d", "-2")):
             yield printed(form, [(element, (), code)], text)
@@ -62,21 +62,21 @@ def prints() -> Iterator[dict[str, Any]]:
         value = Fraction(1, 2) if not FORMATS[element].signed else Fraction(-3, 2)
         for form in ("%f", "%e", "%g", "%08.3f", "%+.1E"):
             yield printed(form, [(element, (), codes_of(element, [value]))], form % float(value))
-    for form, element, code, text in C_ALONE:
+    for form, element, code, text in C_ONLY:
         yield printed(form, [(element, (), [code])], text)
     infinite, nan = 0x7F800000, 0x7FC00000
     yield printed("%f %f", [("f32", (), [infinite]), ("f32", (), [infinite | 1 << 31])], "inf -inf")
     yield printed("%f", [("f32", (), [nan])], "nan")
     quarter = codes_of("f64", [Fraction(1, 4)])
     yield printed("x=%d y=%f\\0A", [("i32", (), [4]), ("f64", (), quarter)], "x=4 y=0.250000\n")
-    # A tile stands in brackets, row by row, as NVIDIA's tools compile it.
+    # A tile is printed in brackets, row by row, like NVIDIA's tools.
     for element in (*INTEGERS, *FORMATS):
         values = [0, 1, 0, 1] if element == "i1" else [1, 2, 4, 2] if element in FORMATS else [1, 2, 3, 4]
         form, shown = ("%g", values) if element in FORMATS else ("%u", values)
         row = "[[{}, {}], [{}, {}]]".format(*shown)
         yield printed(form, [(element, (2, 2), codes_of(element, values))], row)
     program = Program("print_tko", case="i4", printed="[-8, 7]")
-    low = program.let(f"unpack {program.given('i8', [0x78], (1,))} : tile<1xi8> -> tile<2xi4>")
+    low = program.let(f"unpack {program.loaded_tile('i8', [0x78], (1,))} : tile<1xi8> -> tile<2xi4>")
     program.let(f'print_tko "%d", {low} : tile<2xi4> -> token')
     yield program.record()
 
@@ -103,10 +103,10 @@ def asserted(shape: Shape, bits: list[int]) -> dict[str, Any]:
     fails = not all(bits)
     case = f"rank {len(shape)}, {'fails' if fails else 'holds'}"
     program = Program("assert", case=case, **({"fails": "never this"} if fails else {}))
-    condition = program.given("i1", bits, shape)
+    condition = program.loaded_tile("i1", bits, shape)
     program.line(f'assert {condition}, "never this" : {tile_type("i1", shape)}')
     if not fails:
-        program.keep(program.constant("i32", 1), "i32", [1])
+        program.expect(program.constant("i32", 1), "i32", [1])
     return program.record()
 
 

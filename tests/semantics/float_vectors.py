@@ -59,7 +59,7 @@ def divide(a: Number, b: Number) -> Number:
 
 
 def root(a: Number) -> Number:
-    """A square root to 1200 bits below the point; an inexact one gets a last bit that marks it as between two."""
+    """A square root to 1200 fraction bits; an inexact root has an additional last bit, which decides the rounding."""
     sign, magnitude = a
     if magnitude == NAN or (sign and magnitude != 0):
         return NOT_A_NUMBER
@@ -126,20 +126,22 @@ def arithmetic() -> Iterator[dict[str, Any]]:
                     yield rounded(operation, name, mode, flush=True)
 
 
-# Units in the last place that the fast forms may be off (PTX ISA: div.approx and div.full 2; sqrt.approx has a relative
-# error of at most 2^-23).
+# Maximum error of the fast forms in units in the last place (PTX ISA: div.approx and div.full 2; sqrt.approx has a
+# relative error of at most 2^-23).
 FAST = (("divf", "approx"), ("divf", "full"), ("sqrt", "approx"))
 FAST_UNITS = 2
 
 
 def fast(operation: str, mode: str, flush: bool) -> dict[str, Any]:
-    """Operands within the range of the bounds; with `flush` some are subnormal."""
+    """Operands within the range of the error bounds; with `flush` some are subnormal."""
     form = FORMATS["f32"]
     columns = []
     for index in range(ARITY.get(operation, 2)):
-        found = [code for code in floats(form, f"{operation}{mode}{index}", 400) if within(form, code, operation)]
+        normal = [
+            code for code in floats(form, f"{operation}{mode}{index}", 400) if within_fast_range(form, code, operation)
+        ]
         subnormal = [3, 1 << form.fraction_bits - 1] if flush and not index else []
-        columns.append((subnormal + found)[:32])
+        columns.append((subnormal + normal)[:32])
     result = []
     for row in zip(*columns, strict=True):
         numbers = [flushed(form, decode(form, code)) if flush else decode(form, code) for code in row]
@@ -149,7 +151,7 @@ def fast(operation: str, mode: str, flush: bool) -> dict[str, Any]:
     return vector(operation, operands, [tile("f32", result)], attributes, units=FAST_UNITS)
 
 
-def within(form: Format, code: int, operation: str) -> bool:
+def within_fast_range(form: Format, code: int, operation: str) -> bool:
     sign, magnitude = decode(form, code)
     if not isinstance(magnitude, Fraction) or sign and operation == "sqrt":
         return False
@@ -157,7 +159,7 @@ def within(form: Format, code: int, operation: str) -> bool:
 
 
 def ties() -> Iterator[dict[str, Any]]:
-    """(1 + k ulp) * 1.5 + (+-1, 0) * 2^-shift: products half way between two values, tipped; and sums that cancel."""
+    """(1 + k ulp) * 1.5 + (+-1, 0) * 2^-shift: products at or next to the midpoint of two values; sums that cancel."""
     for name in NAMES:
         form = FORMATS[name]
         ulp = Fraction(2) ** -form.fraction_bits
@@ -179,13 +181,13 @@ def ties() -> Iterator[dict[str, Any]]:
 def pairs(name: str, seed: str) -> tuple[list[int], list[int], list[tuple[Number, Number]]]:
     form = FORMATS[name]
     a, b = floats(form, f"{seed}{name}0"), floats(form, f"{seed}{name}1")
-    # Every fourth pair is equal, every fourth differs in the sign alone.
+    # Every fourth pair is equal, every fourth differs only in the sign.
     flip = 1 << form.bits - 1
     b = [x if at % 4 == 0 else x ^ flip if at % 4 == 1 else y for at, (x, y) in enumerate(zip(a, b, strict=True))]
     return a, b, [(decode(form, x), decode(form, y)) for x, y in zip(a, b, strict=True)]
 
 
-def chosen(name: str) -> Iterator[dict[str, Any]]:
+def extremes(name: str) -> Iterator[dict[str, Any]]:
     form = FORMATS[name]
     a, b, numbers = pairs(name, "chosen")
     operands = [tile(name, a), tile(name, b)]
@@ -230,6 +232,6 @@ def vectors() -> Iterator[dict[str, Any]]:
         for flush in (False, True):
             yield fast(operation, mode, flush)
     for name in NAMES:
-        yield from chosen(name)
+        yield from extremes(name)
         yield from compared(name)
         yield from signs(name)

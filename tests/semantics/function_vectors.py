@@ -36,7 +36,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 POSITIVE = ("log", "log2", "rsqrt", "fpowf")
 FLUSHING = ("exp2", "rsqrt")
-# Beyond this an exponential leaves the range of every format, and mpmath takes its time.
+# The result of an exponential of a larger number is out of range of every format, and mpmath is slow for it.
 _LARGEST = Fraction(2**12)
 
 
@@ -138,7 +138,7 @@ def power(form: Format, base: Number, exponent: int) -> Number:
 
 
 def integer_power(element: str, width: int) -> dict[str, Any]:
-    """The exponent is signed, also one of a single bit; types of 16 bits are computed in f32 and rounded at the end."""
+    """The exponent is signed, also an exponent of one bit; types of 16 bits are computed in f32 and then rounded."""
     form = FORMATS[element]
     wide = form if element in ("f32", "f64") else FORMATS["f32"]
     pool = [code for code in floats(form, f"fpowi{element}", 200) if usable("exp", form, code)][:16]

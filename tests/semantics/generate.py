@@ -1,4 +1,4 @@
-"""Writes the vectors: `python tests/semantics/generate.py`, with mpmath installed. Our own code has no part in them."""
+"""Writes the vector files: `python tests/semantics/generate.py`. Requires mpmath; does not import tilec."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def arithmetic(width: int) -> Iterator[dict[str, Any]]:
 
 
 def division(width: int, signedness: str) -> Iterator[dict[str, Any]]:
-    """Defined divisions only: no zero divisor, and not the most negative integer by -1."""
+    """Only defined divisions: no zero divisor, and not the most negative integer by -1."""
     least = -(1 << width - 1)
     drawn = zip(integers(width, f"n{width}", 200), integers(width, f"d{width}", 200), strict=True)
     undefined = (least % (1 << width), (1 << width) - 1) if signedness == "signed" else None
@@ -96,7 +96,7 @@ def shifts(width: int) -> Iterator[dict[str, Any]]:
         yield _apply("shri", width, pairs, [read(a, width, signedness) >> b for a, b in pairs], signedness=signedness)
 
 
-PROMISES = {
+OVERFLOW_ASSUMPTIONS = {
     "no_signed_wrap": ("signed",), "no_unsigned_wrap": ("unsigned",), "no_wrap": ("signed", "unsigned"),
 }  # fmt: skip
 EXACT: dict[str, Callable[..., int]] = {
@@ -113,36 +113,36 @@ def fits(value: int, width: int, signedness: str) -> bool:
     return low <= value < low + (1 << width)
 
 
-def keeps(name: str, row: tuple[int, ...], width: int, promise: str) -> bool:
+def satisfies(name: str, row: tuple[int, ...], width: int, assumption: str) -> bool:
     """Whether the exact result fits, with operands read by the signedness of the assumption, shift amounts unsigned."""
-    for signedness in PROMISES[promise]:
-        given = [read(a, width, "unsigned" if name == "shli" and at else signedness) for at, a in enumerate(row)]
-        if not fits(EXACT[name](*given), width, signedness):
+    for signedness in OVERFLOW_ASSUMPTIONS[assumption]:
+        operands = [read(a, width, "unsigned" if name == "shli" and at else signedness) for at, a in enumerate(row)]
+        if not fits(EXACT[name](*operands), width, signedness):
             return False
     return True
 
 
-def promised(width: int) -> Iterator[dict[str, Any]]:
-    """Only operands that satisfy the assumption; some are small, because few large ones do."""
+def overflow_assumptions(width: int) -> Iterator[dict[str, Any]]:
+    """Only operands that satisfy the assumption; some are small, because few large operands satisfy it."""
     drawn = []
     for step in range(0, width, 3):
         lefts, rights = integers(width, f"p{width}{step}", 40), integers(width, f"q{width}{step}", 40)
         drawn += [(signed(a, width) >> step, signed(b, width) >> step) for a, b in zip(lefts, rights, strict=True)]
     rows = [(a % (1 << width), b % (1 << width)) for a, b in drawn]
     for name, exact in EXACT.items():
-        for promise in PROMISES:
-            if name == "negi" and promise == "no_unsigned_wrap":
+        for assumption in OVERFLOW_ASSUMPTIONS:
+            if name == "negi" and assumption == "no_unsigned_wrap":
                 continue
-            given = rows if name != "negi" else [(a,) for a, _ in rows]
+            operands = rows if name != "negi" else [(a,) for a, _ in rows]
             if name == "shli":
-                given = [(a, b % min(width, 9)) for a, b in rows]
-            kept = [row for row in given if keeps(name, row, width, promise)]
-            kept = (kept[:: max(len(kept) // 16, 1)] * 16)[:16]
-            yield _apply(name, width, kept, [exact(*row) for row in kept], overflow=promise)
+                operands = [(a, b % min(width, 9)) for a, b in rows]
+            valid = [row for row in operands if satisfies(name, row, width, assumption)]
+            valid = (valid[:: max(len(valid) // 16, 1)] * 16)[:16]
+            yield _apply(name, width, valid, [exact(*row) for row in valid], overflow=assumption)
 
 
 def vectors() -> Iterator[dict[str, Any]]:
     for width in WIDTHS:
         yield from arithmetic(width)
         yield from shifts(width)
-        yield from promised(width)
+        yield from overflow_assumptions(width)

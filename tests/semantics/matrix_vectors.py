@@ -22,7 +22,7 @@ ACCUMULATORS = {
     "f8E4M3FN": ("f16", "f32"),
     "f8E5M2": ("f16", "f32"),
 }
-# Types of inputs and scales, and how many neighbours share a scale.
+# Types of inputs and scales, and the number of consecutive elements that share a scale.
 SCALED = (
     ("f8E4M3FN", "f8E8M0FNU", 32),
     ("f8E5M2", "f8E8M0FNU", 32),
@@ -35,7 +35,7 @@ SCALED = (
 
 
 def drawn(form: Format, count: int, random: Random, positive: bool = False) -> list[int]:
-    """Codes of values near one; of f64 small integers only, whose sums are exact in every order."""
+    """Codes of values near one; for f64 only small integers, whose sums are exact in every order."""
     found = []
     for _ in range(count):
         sign = 0 if positive or not form.signed else random.getrandbits(1)
@@ -112,7 +112,7 @@ def one_scaled(form: Format, scale: Format, shared: int, batch: int | None) -> d
 
 
 def short_sums() -> Iterator[dict[str, Any]]:
-    """fast_acc allows fewer bits within a sum; these sums are of small integers, exact however they are added up."""
+    """fast_acc allows fewer bits within a sum; these sums of small integers are exact in every order."""
     m, n, k = 4, 2, 8
     for name, accumulators in ACCUMULATORS.items():
         for accumulator in accumulators:

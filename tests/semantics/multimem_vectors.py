@@ -13,7 +13,7 @@ from view_model import Index, View, indices, matrix
 INTEGERS, FLOATS = ("i32", "i64"), ("f16", "bf16", "f32", "f64")
 SCOPES = ("tl_blk", "device", "sys")
 ONE_DEVICE = {"choice": "multimem on one device"}
-# Reductions and the elements that they are for.
+# Reductions and their element types.
 KINDS = {"add": (*INTEGERS, *FLOATS), "min": INTEGERS, "max": INTEGERS, "and": INTEGERS, "or": INTEGERS}
 KINDS |= {"xor": INTEGERS, "umin": INTEGERS, "umax": INTEGERS}
 
@@ -27,21 +27,21 @@ def attributes(reduction: str | None) -> str:
     return "" if reduction is None else f" attributes {{reduction = #cuda_tile.multimem_reduction_kind<{reduction}>}}"
 
 
-def program_of(operation: str, view: View, index: Index, *words: str) -> Program:
-    return Program(operation, case=" ".join([*words, view.type, str(list(index))]), **ONE_DEVICE)
+def program_of(operation: str, view: View, index: Index, *parts: str) -> Program:
+    return Program(operation, case=" ".join([*parts, view.type, str(list(index))]), **ONE_DEVICE)
 
 
 def load(
     view: View, index: Index, reduction: str | None = None, access: str = "relaxed device", after: str = ""
 ) -> dict[str, Any]:
     program = program_of("multimem_load_reduce_view_tko", view, index, access, reduction or "", after)
-    held = codes(view.element, "held", view.size)
-    made = view.make(program, program.buffer(view.element, held, None, "multicast"))
+    initial = codes(view.element, "held", view.size)
+    view_value = view.make(program, program.buffer(view.element, initial, None, "multicast"))
     names, listed = indices(program, index, "i32", "i32")
     tile, inbounds = tile_type(view.element, view.tile), after or " inbounds = [false, false]"
-    line = f"multimem_load_reduce_view_tko {access} {made}[{names}]{inbounds}{attributes(reduction)}"
+    line = f"multimem_load_reduce_view_tko {access} {view_value}[{names}]{inbounds}{attributes(reduction)}"
     value, _ = program.pair(f"{line} : {view.type}, {listed} -> {tile}, token")
-    program.keep(value, view.element, [None if p is None else held[p] for p in view.places(index)], view.tile)
+    program.expect(value, view.element, [None if p is None else initial[p] for p in view.offsets(index)], view.tile)
     return program.record()
 
 
@@ -49,34 +49,34 @@ def reduce(
     view: View, index: Index, reduction: str | None = None, access: str = "relaxed device", after: str = ""
 ) -> dict[str, Any]:
     mode = "addf" if view.element in FLOATS else reduction or "add"
-    places = view.places(index)
-    held, given = numbers(view.element, "held", view.size, mode), numbers(view.element, "given", len(places), mode)
-    changed = list(held)
-    for place, value in zip(places, given, strict=True):
-        if place is not None:
-            changed[place] = MODES[mode](held[place], value, view.element)
-    words = (access, reduction or "", after)
-    return _written("multimem_reduce_view_tko", view, index, held, given, changed, words, attributes(reduction))
+    offsets = view.offsets(index)
+    initial, values = numbers(view.element, "held", view.size, mode), numbers(view.element, "given", len(offsets), mode)
+    changed = list(initial)
+    for offset, value in zip(offsets, values, strict=True):
+        if offset is not None:
+            changed[offset] = MODES[mode](initial[offset], value, view.element)
+    parts = (access, reduction or "", after)
+    return _written("multimem_reduce_view_tko", view, index, initial, values, changed, parts, attributes(reduction))
 
 
 def store(view: View, index: Index, access: str = "weak", after: str = "") -> dict[str, Any]:
-    places = view.places(index)
-    held, given = codes(view.element, "held", view.size), codes(view.element, "given", len(places))
-    changed = list(held)
-    for place, value in zip(places, given, strict=True):
-        if place is not None:
-            changed[place] = value
-    return _written("multimem_store_view_tko", view, index, held, given, changed, (access, after), "")
+    offsets = view.offsets(index)
+    initial, values = codes(view.element, "held", view.size), codes(view.element, "given", len(offsets))
+    changed = list(initial)
+    for offset, value in zip(offsets, values, strict=True):
+        if offset is not None:
+            changed[offset] = value
+    return _written("multimem_store_view_tko", view, index, initial, values, changed, (access, after), "")
 
 
-def _written(operation, view, index, held, given, changed, words, attributes) -> dict[str, Any]:
-    program = program_of(operation, view, index, *words)
-    made = view.make(program, program.buffer(view.element, held, changed, "multicast"))
-    tile = program.given(view.element, given, view.tile)
+def _written(operation, view, index, initial, values, changed, parts, attributes) -> dict[str, Any]:
+    program = program_of(operation, view, index, *parts)
+    view_value = view.make(program, program.buffer(view.element, initial, changed, "multicast"))
+    tile = program.loaded_tile(view.element, values, view.tile)
     names, listed = indices(program, index, "i32", "i32")
-    inbounds = words[-1] or " inbounds = [false, false]"
+    inbounds = parts[-1] or " inbounds = [false, false]"
     types = f"{view.type}, {tile_type(view.element, view.tile)}, {listed}"
-    program.let(f"{operation} {words[0]} {made}, {tile}[{names}]{inbounds}{attributes} : {types} -> token")
+    program.let(f"{operation} {parts[0]} {view_value}, {tile}[{names}]{inbounds}{attributes} : {types} -> token")
     return program.record()
 
 
@@ -85,18 +85,18 @@ def ordered() -> dict[str, Any]:
     operations = [f"multimem_{name}_view_tko" for name in ("store", "reduce", "load_reduce")]
     program = Program(*operations, case="a chain of tokens", **ONE_DEVICE)
     view = matrix("i32", 4, 4, 0, (4, 4), attribute="multicast")
-    given = codes("i32", "given", 16)
-    doubled = [2 * value % 2**32 for value in given]
-    made = view.make(program, program.buffer("i32", None, doubled, "multicast"))
-    tile, zero = program.given("i32", given, (4, 4)), program.constant("i32", 0)
+    values = codes("i32", "given", 16)
+    doubled = [2 * value % 2**32 for value in values]
+    view_value = view.make(program, program.buffer("i32", None, doubled, "multicast"))
+    tile, zero = program.loaded_tile("i32", values, (4, 4)), program.constant("i32", 0)
     types, flags = f"{view.type}, tile<4x4xi32>, tile<i32> -> token", " inbounds = [true, true]"
     start = program.let("make_token : token")
-    place = f"[{zero}, {zero}] token = "
-    token = program.let(f"{operations[0]} weak {made}, {tile}{place}{start}{flags} : {types}")
-    token = program.let(f"{operations[1]} relaxed device {made}, {tile}{place}{token}{flags} : {types}")
+    index_and_token = f"[{zero}, {zero}] token = "
+    token = program.let(f"{operations[0]} weak {view_value}, {tile}{index_and_token}{start}{flags} : {types}")
+    token = program.let(f"{operations[1]} relaxed device {view_value}, {tile}{index_and_token}{token}{flags} : {types}")
     types = f"{view.type}, tile<i32> -> tile<4x4xi32>, token"
-    value, _ = program.pair(f"{operations[2]} weak {made}{place}{token}{flags} : {types}")
-    program.keep(value, "i32", doubled, (4, 4))
+    value, _ = program.pair(f"{operations[2]} weak {view_value}{index_and_token}{token}{flags} : {types}")
+    program.expect(value, "i32", doubled, (4, 4))
     return program.record()
 
 

@@ -1,4 +1,4 @@
-"""The op groups of vectors, the module that makes each, and the text of their files."""
+"""The op groups of vectors, the module that generates each, and the text of their files."""
 
 from __future__ import annotations
 

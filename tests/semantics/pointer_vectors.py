@@ -1,4 +1,4 @@
-"""Vectors of addresses: pointers moved by elements, and turned into integers and other pointers."""
+"""Vectors of addresses: pointer arithmetic, and conversions of pointers to integers and other pointers."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from sample import NUMBERS, codes, integers
 from vector import tile, vector
 
 COUNT = 8
-# Tiles of rank 1 and more of these do not exist: memory is reached through views of f4E2M1FN.
+# Pointees whose pointers exist only in tiles of rank 0.
 ALONE = ("f4E2M1FN",)
 Shape = tuple[int, ...]
 
 
 def half_bytes(pointee: str) -> int:
-    """The size of an element in memory: i1 has a byte of its own, two of f4E2M1FN share one."""
+    """The size of an element in memory in half bytes: an i1 has a byte, two f4E2M1FN share a byte."""
     if pointee == "i1":
         return 2
     return (FORMATS[pointee].stored if pointee in FORMATS else int(pointee[1:])) // 4
 
 
 def columns(pointees: tuple[str, ...], *values: list[int]) -> Iterator[tuple[Shape, tuple[list[int], ...]]]:
-    """Shapes of tiles and their values: all in one, or where a pointee stands alone each value in its own of rank 0."""
+    """Shapes of tiles and their values: one tile of all values, or one tile of rank 0 per value for types of ALONE."""
     if not set(pointees) & set(ALONE):
         yield (COUNT,), values
         return
@@ -35,7 +35,7 @@ def columns(pointees: tuple[str, ...], *values: list[int]) -> Iterator[tuple[Sha
 
 def moved(pointee: str, width: int) -> Iterator[dict[str, Any]]:
     kind, addresses = f"ptr<{pointee}>", codes(f"ptr<{pointee}>", f"offset{width}", COUNT)
-    # Far from both ends, so that no address overflows.
+    # Addresses in the middle of the address space, so that none overflows.
     addresses = [2**50 + address for address in addresses]
     offsets = [offset % (1 << min(width, 40)) for offset in integers(width, pointee, COUNT)]
     expected = [
@@ -47,28 +47,28 @@ def moved(pointee: str, width: int) -> Iterator[dict[str, Any]]:
 
 
 def cast(pointee: str, other: str) -> Iterator[dict[str, Any]]:
-    """An address as a number, as a pointer, and as a pointer to `other`."""
+    """Conversions of an address to an integer, a pointer, and a pointer to `other`."""
     kind, addresses = f"ptr<{pointee}>", codes(f"ptr<{pointee}>", "cast", COUNT)
-    for shape, (given,) in columns((pointee,), addresses):
-        yield vector("int_to_ptr", [tile("i64", given, shape)], [tile(kind, given, shape)])
-        yield vector("ptr_to_int", [tile(kind, given, shape)], [tile("i64", given, shape)])
+    for shape, (bits,) in columns((pointee,), addresses):
+        yield vector("int_to_ptr", [tile("i64", bits, shape)], [tile(kind, bits, shape)])
+        yield vector("ptr_to_int", [tile(kind, bits, shape)], [tile("i64", bits, shape)])
     if pointee not in ALONE:
         yield vector("ptr_to_int", [tile(kind, addresses[:1], ())], [tile("i64", addresses[:1], ())])
-    for shape, (given,) in columns((pointee, other), addresses):
-        yield vector("ptr_to_ptr", [tile(kind, given, shape)], [tile(f"ptr<{other}>", given, shape)])
+    for shape, (bits,) in columns((pointee, other), addresses):
+        yield vector("ptr_to_ptr", [tile(kind, bits, shape)], [tile(f"ptr<{other}>", bits, shape)])
     square = () if pointee in ALONE else (2, 4)
-    given = addresses[: 1 if pointee in ALONE else COUNT]
-    yield vector("ptr_to_ptr", [tile(kind, given, square)], [tile("ptr<i8>", given, square)])
+    bits = addresses[: 1 if pointee in ALONE else COUNT]
+    yield vector("ptr_to_ptr", [tile(kind, bits, square)], [tile("ptr<i8>", bits, square)])
 
 
 def attributed(before: str, after: str) -> dict[str, Any]:
-    """Attributes of pointers come and go with ptr_to_ptr; here the element is read through the one that results."""
+    """ptr_to_ptr adds or removes an attribute of a pointer; the element is loaded through the result."""
     program = Program("ptr_to_ptr", case=f"from {before or 'no attribute'} to {after or 'no attribute'}")
     base = program.buffer("i32", [7, 9], None, before)
     kinds = [f"tile<ptr<i32{f', <{attribute}>' if attribute else ''}>>" for attribute in (before, after)]
     pointer = program.let(f"ptr_to_ptr {base} : {kinds[0]} -> {kinds[1]}")
     value, _ = program.pair(f"load_ptr_tko weak {pointer} : {kinds[1]} -> tile<i32>, token")
-    program.keep(value, "i32", [7])
+    program.expect(value, "i32", [7])
     return program.record()
 
 

@@ -24,14 +24,14 @@ def row_major(shape: Shape) -> list[int]:
 
 
 def tensor_type(element: str, shape: Sequence[int | str], strides: Sequence[int | str], attribute: str = "") -> str:
-    """A tensor_view; `?` is an extent or a stride passed as an operand."""
+    """The text of a tensor_view type; `?` is an extent or a stride passed as an operand."""
     extents = "".join(f"{extent}x" for extent in shape)
     stepped = f", strides=[{','.join(map(str, strides))}]" if shape else ""
     return f"tensor_view<{extents}{element}{stepped}{f', #cuda_tile.ptr_attr<{attribute}>' if attribute else ''}>"
 
 
 class Program:
-    """An entry that grows line by line. `operations` are those that the vector is about."""
+    """Builds an entry line by line; `operations` are the operations that the vector tests."""
 
     def __init__(self, *operations: str, case: str, grid: Shape | None = None, **more: Any) -> None:
         self._record: dict[str, Any] = {"operations": list(operations), "case": case, **more}
@@ -46,31 +46,31 @@ class Program:
     def line(self, text: str) -> None:
         self._lines.append(text)
 
-    def outside(self, text: str) -> None:
-        """A line of the module, beside the entry."""
+    def module_line(self, text: str) -> None:
+        """Adds a line to the module, outside of the entry."""
         self._outside.append(text)
 
     def let(self, text: str) -> str:
-        """A line whose result gets a name, which is returned."""
+        """Adds a line with one result; returns the name of the result."""
         self._names += 1
         self.line(f"%{self._names} = {text}")
         return f"%{self._names}"
 
     def pair(self, text: str) -> tuple[str, str]:
-        """A line with two results."""
+        """Adds a line with two results; returns their names."""
         self._names += 2
         names = f"%{self._names - 1}", f"%{self._names}"
         self.line(f"{names[0]}, {names[1]} = {text}")
         return names
 
     def scalar(self, element: str, bits: int) -> str:
-        """A parameter that is a number; a negative integer stands for its bits."""
+        """Adds a parameter that is a number; a negative integer is converted to its bits."""
         self._arguments.append({"element": element, "bits": bits % (1 << int(element[1:])) if bits < 0 else bits})
         self._parameters.append(f"%a{len(self._parameters)}: {tile_type(element)}")
         return f"%a{len(self._parameters) - 1}"
 
     def buffer(self, element: str, before: Bits | None = None, after: Bits | None = None, attribute: str = "") -> str:
-        """A parameter that points to memory; None before means anything, None after means unchanged."""
+        """Adds a parameter that points to memory; None `before` is unspecified, None `after` is unchanged."""
         name = f"b{len(self._buffers)}"
         states = {"before": before, "after": after}
         self._buffers[name] = {"element": element, **{k: list(v) for k, v in states.items() if v is not None}}
@@ -80,7 +80,7 @@ class Program:
         return f"%a{len(self._parameters) - 1}"
 
     def constant(self, element: str, value: Any, shape: Shape = ()) -> str:
-        """A tile of literals; of floats they are texts or hex bits."""
+        """A tile of literals; literals of floats are strings, decimal or hexadecimal bits."""
         return self.let(f"constant <{element}: {_literal(value)}> : {tile_type(element, shape)}")
 
     def pointers(self, base: str, pointee: str, offsets: Sequence[int]) -> str:
@@ -90,43 +90,45 @@ class Program:
         shape = (len(offsets),)
         if len(offsets) > 1:
             one = self.let(f"broadcast {one} : {tile_type(kind, (1,))} -> {tile_type(kind, shape)}")
-        by = self.given("i32", offsets, shape)
+        offsets_tile = self.loaded_tile("i32", offsets, shape)
         many = tile_type(kind, shape)
-        return self.let(f"offset {one}, {by} : {many}, {tile_type('i32', shape)} -> {many}")
+        return self.let(f"offset {one}, {offsets_tile} : {many}, {tile_type('i32', shape)} -> {many}")
 
-    def whole(self, base: str, element: str, shape: Shape) -> tuple[str, str]:
-        """A view of one tile that is the whole tensor at a base, and its type."""
+    def whole_view(self, base: str, element: str, shape: Shape) -> tuple[str, str]:
+        """A view whose one tile is the whole tensor at a base, and its type."""
         tensor = tensor_type(element, shape, row_major(shape))
-        made = self.let(f"make_tensor_view {base}, shape = {list(shape)}, strides = {row_major(shape)} : {tensor}")
+        tensor_value = self.let(
+            f"make_tensor_view {base}, shape = {list(shape)}, strides = {row_major(shape)} : {tensor}"
+        )
         kind = f"partition_view<tile=({'x'.join(map(str, shape))}), {tensor}>"
-        return self.let(f"make_partition_view {made} : {kind}"), kind
+        return self.let(f"make_partition_view {tensor_value} : {kind}"), kind
 
-    def fetch(self, pointer: str, element: str, token: str = "") -> tuple[str, str]:
-        """One element through a pointer, and the token of the load."""
+    def load(self, pointer: str, element: str, token: str = "") -> tuple[str, str]:
+        """Loads one element through a pointer; returns it with the token of the load."""
         after = f" token={token}" if token else ""
         return self.pair(f"load_ptr_tko weak {pointer}{after} : {pointer_type(element)} -> {tile_type(element)}, token")
 
-    def put(self, pointer: str, value: str, element: str, token: str = "") -> str:
+    def store(self, pointer: str, value: str, element: str, token: str = "") -> str:
         """Stores one element through a pointer; returns the token."""
         after = f" token={token}" if token else ""
         types = f"{pointer_type(element)}, {tile_type(element)}"
         return self.let(f"store_ptr_tko weak {pointer}, {value}{after} : {types} -> token")
 
-    def given(self, element: str, bits: Bits, shape: Shape) -> str:
-        """A tile loaded from a buffer of its own."""
+    def loaded_tile(self, element: str, bits: Bits, shape: Shape) -> str:
+        """A tile that the program loads from a new buffer."""
         base = self.buffer(element, bits)
         if not shape:
-            return self.fetch(base, element)[0]
-        view, kind = self.whole(base, element, shape)
+            return self.load(base, element)[0]
+        view, kind = self.whole_view(base, element, shape)
         loaded = tile_type(element, shape)
         return self.pair(f"load_view_tko weak {view}[{self._zeros(shape)}] : {kind}, tile<i32> -> {loaded}, token")[0]
 
-    def keep(self, value: str, element: str, bits: Bits, shape: Shape = ()) -> str:
-        """Stores a tile into a buffer of its own, which must then hold `bits`; returns the token."""
+    def expect(self, value: str, element: str, bits: Bits, shape: Shape = ()) -> str:
+        """Stores a tile into a new buffer, which must equal `bits` after the run; returns the token."""
         base = self.buffer(element, None, bits)
         if not shape:
-            return self.put(base, value, element)
-        view, kind = self.whole(base, element, shape)
+            return self.store(base, value, element)
+        view, kind = self.whole_view(base, element, shape)
         types = f"{tile_type(element, shape)}, {kind}, tile<i32>"
         return self.let(f"store_view_tko weak {value}, {view}[{self._zeros(shape)}] : {types} -> token")
 
@@ -134,9 +136,9 @@ class Program:
         zero = self.constant("i32", 0)
         return ", ".join([zero] * len(shape))
 
-    def undefined(self, what: str) -> None:
-        """The result is unspecified; a checking implementation has `what` in its error message."""
-        self._record["undefined"] = what
+    def undefined(self, message: str) -> None:
+        """The result is unspecified; a checking implementation has `message` in its error."""
+        self._record["undefined"] = message
 
     def record(self) -> dict[str, Any]:
         """The vector for the file."""

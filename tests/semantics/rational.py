@@ -1,4 +1,4 @@
-"""Number formats and rounding by Python integers and fractions alone: the oracle of the vectors."""
+"""Number formats and rounding in Python integers and fractions: the reference of the vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Number = tuple[int, Fraction | str]
 
 @dataclass(frozen=True)
 class Format:
-    """Field widths and bias; `special` names the codes of infinity and NaN: ieee, one (all ones is NaN) or none."""
+    """Field widths and bias; `special` is the encoding of infinity and NaN: ieee, one (all ones is NaN) or none."""
 
     name: str
     exponent_bits: int
@@ -34,7 +34,7 @@ class Format:
 
     @property
     def shift(self) -> int:
-        """Bits of storage below the format's own (tf32 is stored as f32)."""
+        """The number of unused low bits in storage (tf32 is stored as f32)."""
         return self.stored - self.bits if self.storage_bits else 0
 
 
@@ -80,16 +80,16 @@ def largest_code(form: Format) -> int:
     return everything - (form.special == "one")
 
 
-def special_code(form: Format, sign: int, what: str) -> int:
+def special_code(form: Format, sign: int, special: str) -> int:
     """The code of an infinity or a NaN, or of its replacement if the format has none."""
-    if what == NAN and form.special == "none":
+    if special == NAN and form.special == "none":
         return largest_code(form)
-    if what == INFINITE and (form.special != "ieee" or form.saturates):
+    if special == INFINITE and (form.special != "ieee" or form.saturates):
         return _signed(form, sign, largest_code(form))
     everything = (1 << form.exponent_bits + form.fraction_bits) - 1
     infinite = everything - ((1 << form.fraction_bits) - 1)
-    code = infinite if what == INFINITE else everything
-    return _signed(form, sign if what == INFINITE else 0, code) << form.shift
+    code = infinite if special == INFINITE else everything
+    return _signed(form, sign if special == INFINITE else 0, code) << form.shift
 
 
 def _signed(form: Format, sign: int, code: int) -> int:
@@ -112,7 +112,7 @@ def encode(form: Format, number: Number, mode: str = "nearest_even") -> int:
         if toward_zero or form.saturates:
             return _signed(form, sign, largest_code(form)) << form.shift
         return special_code(form, sign, INFINITE)
-    # Codes count the magnitudes in order, so the code is the number of steps plus those of the exponents below.
+    # Codes are in the order of the magnitudes: the code is the number of steps plus the codes of lower exponents.
     exponent = max(_exponent(magnitude), 1 - form.bias) + form.bias - 1
     return _signed(form, sign, steps + (exponent << form.fraction_bits)) << form.shift
 
@@ -126,7 +126,7 @@ def _encode_power(magnitude: Fraction, mode: str) -> int:
 
 
 def _exponent(magnitude: Fraction) -> int:
-    """floor(log2(magnitude)); far below every format for zero."""
+    """floor(log2(magnitude)); for zero a number below the exponents of every format."""
     if not magnitude:
         return -(10**6)
     exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()

@@ -36,8 +36,8 @@ def reduced(
         for before, offset in zip(offsets[:: -1 if reverse else 1], offsets[:: -1 if reverse else 1][1:], strict=False):
             prefixes[offset] = combine(rows[offset], prefixes[before])
         totals.append(prefixes[offsets[-1]])
-    found = totals if reverse is None else prefixes
-    return [list(column) for column in zip(*found, strict=True)]
+    rows = totals if reverse is None else prefixes
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def reduction(
@@ -50,45 +50,50 @@ def reduction(
     reverse: bool | None,
     shape: Shape = SHAPE,
 ) -> dict[str, Any]:
-    """`columns` are the operands: element types and bits. In the body, %x0, %y0 are an element and its accumulator."""
+    """A program with one reduction; `columns` are the element types and bits of the operands.
+
+    In the body, %x0 and %y0 are an element and its accumulator.
+    """
     operation = "reduce" if reverse is None else "scan"
     program = Program(operation, case=f"{case}, dim {dim}{'' if reverse is None else f', reverse {reverse}'}")
     results = reduced([bits for _, bits in columns], shape, dim, combine, reverse)
     kept = shape[:dim] + shape[dim + 1 :] if reverse is None else shape
     elements = [element for element, _ in columns]
-    operands = [bring(program, element, bits, shape) for element, bits in columns]
+    operands = [loaded_tile(program, element, bits, shape) for element, bits in columns]
     direction = "" if reverse is None else f"reverse={str(reverse).lower()} "
-    words = f"dim={dim} {direction}identities=[{', '.join(identities)}]"
-    given, made = (", ".join(tile_type(element, extents) for element in elements) for extents in (shape, kept))
+    text = f"dim={dim} {direction}identities=[{', '.join(identities)}]"
+    operand_types, result_types = (
+        ", ".join(tile_type(element, extents) for element in elements) for extents in (shape, kept)
+    )
     scalars = [f"%{name}{at}: {tile_type(element)}" for at, element in enumerate(elements) for name in "xy"]
     names = [f"%r{at}" for at in range(len(elements))]
-    program.line(f"{', '.join(names)} = {operation} {', '.join(operands)} {words} : {given} -> {made}")
+    program.line(f"{', '.join(names)} = {operation} {', '.join(operands)} {text} : {operand_types} -> {result_types}")
     program.line(f"({', '.join(scalars)}) {{")
     for line in body:
         program.line(line)
     program.line("}")
     for name, element, bits in zip(names, elements, results, strict=True):
-        take(program, name, element, bits, kept)
+        expect_tile(program, name, element, bits, kept)
     return program.record()
 
 
-def bring(program: Program, element: str, bits: list[int], shape: Shape) -> str:
-    """A tile from memory; i4 is stored in bytes."""
+def loaded_tile(program: Program, element: str, bits: list[int], shape: Shape) -> str:
+    """A tile loaded from memory; two elements of i4 share a byte."""
     if element != "i4":
-        return program.given(element, bits, shape)
+        return program.loaded_tile(element, bits, shape)
     count = len(bits)
     stored = [low | high << 4 for low, high in zip(bits[0::2], bits[1::2], strict=True)]
-    given = program.given("i8", stored, (count // 2,))
-    line = program.let(f"unpack {given} : {tile_type('i8', (count // 2,))} -> {tile_type('i4', (count,))}")
+    packed = program.loaded_tile("i8", stored, (count // 2,))
+    line = program.let(f"unpack {packed} : {tile_type('i8', (count // 2,))} -> {tile_type('i4', (count,))}")
     return program.let(f"reshape {line} : {tile_type('i4', (count,))} -> {tile_type('i4', shape)}")
 
 
-def take(program: Program, name: str, element: str, bits: list[int], shape: Shape) -> None:
+def expect_tile(program: Program, name: str, element: str, bits: list[int], shape: Shape) -> None:
     if element != "i4":
-        program.keep(name, element, bits, shape)
+        program.expect(name, element, bits, shape)
         return
     wide = program.let(f"exti {name} unsigned : {tile_type('i4', shape)} -> {tile_type('i8', shape)}")
-    program.keep(wide, "i8", bits, shape)
+    program.expect(wide, "i8", bits, shape)
 
 
 def directions() -> Iterator[tuple[int, bool | None]]:
@@ -109,9 +114,9 @@ INTEGER_BODIES: dict[str, tuple[str, Callable[[int, int, int], int], Callable[[i
 
 def integers() -> Iterator[dict[str, Any]]:
     for at, (name, element) in enumerate(product(INTEGER_BODIES, INTEGERS)):
-        words, meaning, identity = INTEGER_BODIES[name]
+        text, meaning, identity = INTEGER_BODIES[name]
         width = int(element[1:])
-        body = [f"%r = {name} %x0, %y0{words} : {tile_type(element)}", f"yield %r : {tile_type(element)}"]
+        body = [f"%r = {name} %x0, %y0{text} : {tile_type(element)}", f"yield %r : {tile_type(element)}"]
         identities = [spelled(element, identity(width))]
         for dim, reverse in list(directions())[at % 3 :: 3]:
 
@@ -153,7 +158,7 @@ def floats() -> Iterator[dict[str, Any]]:
             result = exact(value(decode(form, x[0])), value(decode(form, y[0])))
             return (encode(form, (int(result < 0), abs(result))),)
 
-        numbers = [Fraction(values[place * 5 % 8]) for place in range(COUNT)]
+        numbers = [Fraction(values[position * 5 % 8]) for position in range(COUNT)]
         columns = [(element, [encode(form, (int(number < 0), abs(number))) for number in numbers])]
         for dim, reverse in list(directions())[at % 3 :: 3]:
             yield reduction(f"{name} {element}", columns, [f"{identity} : {element}"], body, combine, dim, reverse)
@@ -170,7 +175,7 @@ def largest(element: str) -> Iterator[dict[str, Any]]:
     else:
         form = FORMATS[element]
         wide, widen, compare = "f64", "ftof {}", "cmpf greater_than ordered %a, %b"
-        powers = [Fraction(2) ** (place * 5 % 7 - 3) for place in range(COUNT)]
+        powers = [Fraction(2) ** (position * 5 % 7 - 3) for position in range(COUNT)]
         bits = [encode(form, (int(form.signed and at % 3 == 0), power), "zero") for at, power in enumerate(powers)]
         identity = f"{'-8.0' if form.signed else '0.125'} : {element}"
 
@@ -192,8 +197,8 @@ def largest(element: str) -> Iterator[dict[str, Any]]:
         yield reduction(f"the largest {element}", [(element, bits)], [identity], body, combine, dim, reverse)
 
 
-def where_largest() -> Iterator[dict[str, Any]]:
-    """The largest value and its index; of equal values the first index."""
+def argmax() -> Iterator[dict[str, Any]]:
+    """The largest value and its index; the first index if several are equal."""
     bits = [encode(FORMATS["f32"], (0, Fraction(at * 7 % 5))) for at in range(COUNT)]
     body = [
         "%g = cmpf greater_than ordered %x0, %y0 : tile<f32> -> tile<i1>",
@@ -215,8 +220,8 @@ def where_largest() -> Iterator[dict[str, Any]]:
         yield reduction("value and place", columns, identities, body, combine, dim, reverse)
 
 
-def lines_composed() -> Iterator[dict[str, Any]]:
-    """A scan whose body is associative but not commutative: after (a, b) comes (c, d), together (a * c, b * c + d)."""
+def linear_functions() -> Iterator[dict[str, Any]]:
+    """A scan with an associative body that is not commutative: (a, b) and (c, d) give (a * c, b * c + d)."""
     columns = [("i32", codes("i32", "factor", COUNT)), ("i32", codes("i32", "term", COUNT))]
     body = [
         "%f = muli %y0, %x0 : tile<i32>",
@@ -232,8 +237,8 @@ def lines_composed() -> Iterator[dict[str, Any]]:
         yield reduction("lines composed", columns, ["1 : i32", "0 : i32"], body, combine, dim, reverse)
 
 
-def branching() -> Iterator[dict[str, Any]]:
-    """A body with an if: a zero adds nothing."""
+def body_with_an_if() -> Iterator[dict[str, Any]]:
+    """A body with an if, which skips zeros."""
     columns = [("i32", [code if at % 3 else 0 for at, code in enumerate(codes("i32", "branch", COUNT))])]
     body = [
         "%z = constant <i32: 0> : tile<i32>",
@@ -266,7 +271,7 @@ def vectors() -> Iterator[dict[str, Any]]:
     yield from floats()
     for element in (*(name for name in NUMBERS if name not in (*INTEGERS, *FLOATS, "f4E2M1FN")), "i4"):
         yield from largest(element)
-    yield from where_largest()
-    yield from lines_composed()
-    yield from branching()
+    yield from argmax()
+    yield from linear_functions()
+    yield from body_with_an_if()
     yield from ranks()

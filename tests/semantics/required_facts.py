@@ -20,14 +20,14 @@ Fact = tuple[Any, ...]
 TABLE = json.loads((Path(__file__).parent.parent / "operations.json").read_text())
 OPERATIONS = {record["name"]: record for record in TABLE["ops"]}
 
-# Calls a function outside the module; its operands are not documented.
-WITHOUT_MEANING = {"preview$call"}
+# preview$call calls a function outside the module; its operands are not documented.
+UNDOCUMENTED = {"preview$call"}
 
 ARITHMETIC = ("f16", "bf16", "f32", "f64")
 FLOATS = tuple(TARGETS)
 EVERY_POINTER = tuple(f"ptr<{name}>" for name in NUMBERS)
-# NVIDIA's tools take ptr<f4E2M1FN> in tiles of rank 0 alone, and f4E2M1FN only in others: such a pointer is the base of
-# a view, a value to pass on and an address to compute with, but nothing is loaded or stored through it.
+# NVIDIA's tools accept ptr<f4E2M1FN> only in tiles of rank 0, and f4E2M1FN only in tiles of rank 1 and more: such a
+# pointer can be the base of a view, a copied value or an operand of address arithmetic, not of a load or a store.
 _POINTED = tuple(name for name in NUMBERS if name != "f4E2M1FN")
 POINTERS = ("ptr<f32>", "ptr<i8>")
 VIEWS = ("partition_view", "strided_view", "gather_scatter_view")
@@ -60,9 +60,9 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "View": NUMBERS,
 }
 _ATOMIC = ("i32", "i64", "f16", "bf16", "f32", "f64")
-# Operations and fields that take fewer types than their class, with the rule.
+# Operands and results with fewer types than their class, with the reason.
 NARROWER: dict[tuple[str, str], tuple[str, ...]] = {
-    # Memory has no i4, and no pointers.
+    # Memory cannot have elements of i4 or pointers.
     **dict.fromkeys(
         (("load_ptr_tko", "result"), ("load_ptr_tko", "paddingValue"), ("store_ptr_tko", "value")), _POINTED
     ),
@@ -72,17 +72,17 @@ NARROWER: dict[tuple[str, str], tuple[str, ...]] = {
     },
     ("load_view_tko", "tile"): NUMBERS,
     ("store_view_tko", "tile"): NUMBERS,
-    # Whole elements of other than eight bits.
+    # pack and unpack have no elements of eight bits.
     **{
         field: tuple(n for n in CLASSES["N+i4"] if n != "i8" and not n.startswith("f8") and not n.startswith("fnv8"))
         for field in (("pack", "source"), ("unpack", "result"))
     },
-    # Tile IR has no select of f4E2M1FN and no tile of rank 0 of it, which bodies would need.
+    # Tile IR has no select of f4E2M1FN, and no tile of rank 0 of f4E2M1FN, which the bodies of reduce and scan need.
     **{
         ("select", field): ("i4", *_POINTED, *POINTERS, "ptr<f4E2M1FN>")
         for field in ("val_if_true", "val_if_false", "result")
     },
-    # Of the operations that move elements only reshape and select take tiles of rank 0.
+    # Of the operations that move elements, only reshape and select accept tiles of rank 0.
     **{("reshape", field): (*CLASSES["T"], "ptr<f4E2M1FN>") for field in ("source", "result")},
     **{(name, field): (*_POINTED, "i4") for name in ("reduce", "scan") for field in ("operands", "results")},
     ("exti", "from"): ("i1", "i4", "i8", "i16", "i32"),
@@ -103,7 +103,7 @@ NARROWER: dict[tuple[str, str], tuple[str, ...]] = {
         for field in ("view", "tile", "reduced_values")
     },
     **{(f"multimem_{name}_view_tko", "index"): ("i32",) for name in ("load_reduce", "reduce", "store")},
-    # Assumptions are about integers, pointers and tensor_views.
+    # The predicates of assume apply to integers, pointers and tensor_views.
     **{("assume", field): (*INTEGERS, *EVERY_POINTER, "f32") for field in ("value", "result")},
     ("print_tko", "args"): (*NUMBERS, "i4", "ptr<f32>"),
     ("return", "operands"): (),
@@ -113,7 +113,7 @@ NARROWER: dict[tuple[str, str], tuple[str, ...]] = {
     ("alloca", "result"): EVERY_POINTER,
 }
 IEEE_MODES = ("nearest_even", "zero", "negative_inf", "positive_inf")
-# The keywords of operations that do not take the whole enumeration.
+# The keywords of operations that accept only a part of the enumeration.
 KEYWORDS: dict[tuple[str, str], tuple[str, ...]] = {
     **{(name, "rounding_mode"): IEEE_MODES for name in ("addf", "subf", "mulf", "fma")},
     ("divf", "rounding_mode"): (*IEEE_MODES, "approx", "full"),
@@ -127,7 +127,7 @@ KEYWORDS: dict[tuple[str, str], tuple[str, ...]] = {
     ("atomic_red_view_tko", "mode"): tuple(mode for mode in TABLE["enums"]["AtomicRMWMode"] if mode != "xchg"),
     ("atomic_red_view_tko", "memory_scope"): ("tl_blk", "device"),
 }
-# Orderings of accesses; weak ones have no scope.
+# Memory orderings of accesses; a weak access has no scope.
 _LOADS, _STORES = ("weak", "relaxed", "acquire"), ("weak", "relaxed", "release")
 ORDERINGS: dict[str, tuple[str, ...]] = {
     "load_ptr_tko": _LOADS,
@@ -159,7 +159,7 @@ EDGES = {
 
 def required() -> Iterator[Fact]:
     for name, record in OPERATIONS.items():
-        if name not in WITHOUT_MEANING:
+        if name not in UNDOCUMENTED:
             yield ("operation", name)
             yield from _values(name, record)
             yield from _attributes(name, record)
@@ -190,10 +190,10 @@ def _attributes(name: str, record: dict[str, Any]) -> Iterator[Fact]:
             yield from (("keyword", name, attribute["name"], keyword) for keyword in keywords)
         elif attribute["name"] in ("optimization_hints", "inbounds", "producer"):
             present = (True,) if attribute["presence"] == "required" else (False, True)
-            yield from (("given", name, attribute["name"], is_given) for is_given in present)
+            yield from (("given", name, attribute["name"], is_present) for is_present in present)
     for flag in record["flags"]:
         if flag["kind"] == "unit_attr":
-            yield from (("flag", name, flag["name"], is_given) for is_given in (False, True))
+            yield from (("flag", name, flag["name"], is_present) for is_present in (False, True))
 
 
 def _pairs() -> Iterator[Fact]:
@@ -207,16 +207,16 @@ def _pairs() -> Iterator[Fact]:
         yield ("flagged", name, "flush_to_zero", ("f32",) * 3)
         yield from (("flagged", name, "propagate_nan", (element,) * 3) for element in ARITHMETIC)
     yield from (("flagged", name, "flush_to_zero", ("f32", "f32")) for name in ("exp2", "rsqrt"))
-    promises = TABLE["enums"]["IntegerOverflow"]
-    for name, promise, element in product(("addi", "subi", "muli", "shli"), promises, INTEGERS):
-        yield ("overflow", name, promise, (element,) * 3)
+    assumptions = TABLE["enums"]["IntegerOverflow"]
+    for name, assumption, element in product(("addi", "subi", "muli", "shli"), assumptions, INTEGERS):
+        yield ("overflow", name, assumption, (element,) * 3)
     for names in SAME_WIDTH:
         yield from (("types", "bitcast", pair) for pair in product(names, names))
     order = ("i1", "i4", "i8", "i16", "i32", "i64")
     for at, narrow in enumerate(order):
         yield from (("types", "exti", (narrow, wide)) for wide in order[at + 1 :])
-        for wide, promise in product(order[at + 1 :], promises):
-            yield ("overflow", "trunci", promise, (wide, narrow))
+        for wide, assumption in product(order[at + 1 :], assumptions):
+            yield ("overflow", "trunci", assumption, (wide, narrow))
     yield from (("types", "ftoi", pair) for pair in product(FLOATS, INTEGERS))
     yield from (("flagged", "ftoi", "saturating", pair) for pair in product(FLOATS, INTEGERS))
     yield from (("types", "itof", pair) for pair in product(INTEGERS, FLOATS) if pair[1] != "f8E8M0FNU")

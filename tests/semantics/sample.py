@@ -1,4 +1,4 @@
-"""Inputs of the vectors: edges of each type, and values of a fixed seed."""
+"""Inputs of the vectors: edge cases of each type, and pseudo-random values of a fixed seed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ COUNT = 32
 
 
 def integers(width: int, seed: str, count: int = COUNT) -> list[int]:
-    """Bit patterns of a width: the edges, then others."""
+    """Bit patterns of a width: edge cases and pseudo-random ones, shuffled."""
     top = 1 << width
     edges = [0, 1, top - 1, top >> 1, (top >> 1) - 1, 2 % top, 3 % top, top - 2]
     random = Random(seed)
-    found = edges + [random.getrandbits(width) for _ in range(count)]
-    random.shuffle(found)
-    return [value % top for value in found[:count]]
+    patterns = edges + [random.getrandbits(width) for _ in range(count)]
+    random.shuffle(patterns)
+    return [value % top for value in patterns[:count]]
 
 
 def floats(form: Format, seed: str, count: int = COUNT) -> list[int]:
-    """Codes of a format: zeros, subnormals, ones, the largest, infinities, NaN, then others near one and anywhere."""
+    """Codes of a format: zeros, subnormals, ones, the largest, infinities, NaN, pseudo-random ones; shuffled."""
     random = Random(seed)
     edges = [0, 1 << form.shift, largest_code(form) << form.shift, special_code(form, 0, "nan")]
     if form.special == "ieee":
@@ -31,10 +31,10 @@ def floats(form: Format, seed: str, count: int = COUNT) -> list[int]:
         edges += [code | 1 << form.stored - 1 for code in edges]
     anywhere = [random.getrandbits(form.bits) << form.shift for _ in range(count)]
     near = [_near(form, random) for _ in range(count)]
-    found = edges + [code for pair in zip(anywhere, near, strict=True) for code in pair]
-    found = found[: max(count, len(edges))]
-    random.shuffle(found)
-    return found[:count]
+    patterns = edges + [code for pair in zip(anywhere, near, strict=True) for code in pair]
+    patterns = patterns[: max(count, len(edges))]
+    random.shuffle(patterns)
+    return patterns[:count]
 
 
 def _near(form: Format, random: Random) -> int:
@@ -47,13 +47,13 @@ def _near(form: Format, random: Random) -> int:
 
 INTEGERS = ("i1", "i8", "i16", "i32", "i64")
 NUMBERS = (*INTEGERS, *FORMATS)
-# Tiles of these may be moved; memory has neither i4 nor pointers.
+# Element types of operations that move elements; memory cannot have elements of i4 or pointers.
 POINTERS = tuple(f"ptr<{name}>" for name in NUMBERS)
 MOVED = (*NUMBERS, "i4", *POINTERS)
 
 
 def codes(element: str, seed: str, count: int) -> list[int]:
-    """Bit patterns of any element type; pointers are addresses that every element's size divides."""
+    """Bit patterns of any element type; pointers are multiples of the size of every element."""
     if element in FORMATS:
         return floats(FORMATS[element], f"{element}{seed}", max(count, 32))[:count]
     if element.startswith("ptr"):
@@ -62,7 +62,7 @@ def codes(element: str, seed: str, count: int) -> list[int]:
 
 
 def literal(element: str, code: int) -> str:
-    """A code as a constant spells it: decimal for integers, the bits in hex for floats (19 of them for tf32)."""
+    """A code as a literal: decimal for integers, the bits in hexadecimal for floats (19 bits for tf32)."""
     if element == "i1":
         return "true" if code else "false"
     if element in FORMATS:

@@ -15,9 +15,9 @@ from vector import tile, vector
 Shape = tuple[int, ...]
 
 
-def moved(source: list[int], shape: Shape, result: Shape, place: Callable[..., Shape]) -> list[int]:
-    """Element `index` of the result is element place(*index) of the source."""
-    return [source[flat(place(*index), shape)] for index in product(*map(range, result))]
+def moved(source: list[int], shape: Shape, result: Shape, source_index: Callable[..., Shape]) -> list[int]:
+    """The elements of the result, where element `index` is element `source_index(*index)` of the source."""
+    return [source[flat(source_index(*index), shape)] for index in product(*map(range, result))]
 
 
 def flat(index: Shape, shape: Shape) -> int:
@@ -27,9 +27,9 @@ def flat(index: Shape, shape: Shape) -> int:
     return at
 
 
-# A tile of f4E2M1FN or i4 of rank 0 is half a byte; select of f4E2M1FN does not exist.
+# A tile of rank 0 of f4E2M1FN or i4 has half a byte; Tile IR has no select of f4E2M1FN.
 HALF_BYTES = ("f4E2M1FN", "i4")
-# Pointers to f4E2M1FN are tiles of rank 0 alone, which two of these operations take.
+# Pointers to f4E2M1FN exist only in tiles of rank 0, which two of these operations accept.
 ALONE = "ptr<f4E2M1FN>"
 ELEMENTS = (*NUMBERS, "i4", "ptr<f32>", "ptr<i8>")
 
@@ -53,9 +53,11 @@ def movements() -> Iterator[dict[str, Any]]:
         yield vector("cat", halves, [tile(element, a + b, (4, 8))], {"dim": 0})
         yield from parts(element, bits)
         condition = integers(1, "condition", 16)
-        chosen = [x if c else y for c, x, y in zip(condition, a, b, strict=True)]
+        selected = [x if c else y for c, x, y in zip(condition, a, b, strict=True)]
         if element != "f4E2M1FN":
-            yield vector("select", [tile("i1", condition), tile(element, a), tile(element, b)], [tile(element, chosen)])
+            yield vector(
+                "select", [tile("i1", condition), tile(element, a), tile(element, b)], [tile(element, selected)]
+            )
     yield from alone(ALONE)
     for width, count in ((1, 2), (8, 128), (8, 256), (16, 128), (32, 128), (64, 128)):
         yield vector("iota", [], [tile(f"i{width}", list(range(count)))])
@@ -64,9 +66,9 @@ def movements() -> Iterator[dict[str, Any]]:
 def alone(element: str) -> Iterator[dict[str, Any]]:
     one, other = ([code] for code in codes(element, "moved", 2))
     yield vector("reshape", [tile(element, one, ())], [tile(element, one, ())])
-    for condition, chosen in ((1, one), (0, other)):
+    for condition, selected in ((1, one), (0, other)):
         operands = [tile("i1", [condition], ()), tile(element, one, ()), tile(element, other, ())]
-        yield vector("select", operands, [tile(element, chosen, ())])
+        yield vector("select", operands, [tile(element, selected, ())])
 
 
 def permuted(element: str, bits: list[int]) -> Iterator[dict[str, Any]]:
@@ -75,39 +77,42 @@ def permuted(element: str, bits: list[int]) -> Iterator[dict[str, Any]]:
         shape = (8, 8) if len(permutation) == 2 else (2, 4, 8)
         result = tuple(shape[axis] for axis in permutation)
 
-        def place(*index: int, permutation: Shape = permutation) -> Shape:
+        def source_index(*index: int, permutation: Shape = permutation) -> Shape:
             return tuple(index[permutation.index(axis)] for axis in range(len(permutation)))
 
-        turned = moved(bits, shape, result, place)
+        permuted_bits = moved(bits, shape, result, source_index)
         yield vector(
-            "permute", [tile(element, bits, shape)], [tile(element, turned, result)], {"permutation": list(permutation)}
+            "permute",
+            [tile(element, bits, shape)],
+            [tile(element, permuted_bits, result)],
+            {"permutation": list(permutation)},
         )
 
 
 def parts(element: str, bits: list[int]) -> Iterator[dict[str, Any]]:
-    """A sub-tile taken out, and one put in; indices count sub-tiles."""
+    """Vectors of extract and insert; indices count sub-tiles."""
     for shape, part, index in (((8, 8), (4, 2), (1, 3)), ((8, 8), (8, 8), (0, 0)), ((64,), (2,), (31,))):
         numbers = [tile("i32", [number], ()) for number in index]
 
-        def place(*inside: int, part: Shape = part, index: Shape = index) -> Shape:
+        def source_index(*inside: int, part: Shape = part, index: Shape = index) -> Shape:
             return tuple(n * extent + i for n, extent, i in zip(index, part, inside, strict=True))
 
-        taken = moved(bits, shape, part, place)
-        yield vector("extract", [tile(element, bits, shape), *numbers], [tile(element, taken, part)])
+        extracted = moved(bits, shape, part, source_index)
+        yield vector("extract", [tile(element, bits, shape), *numbers], [tile(element, extracted, part)])
         fresh = finite(element, 128)[64 : 64 + prod(part)]
         changed = list(bits)
         for inside, value in zip(product(*map(range, part)), fresh, strict=True):
-            changed[flat(place(*inside), shape)] = value
+            changed[flat(source_index(*inside), shape)] = value
         operands = [tile(element, fresh, part), tile(element, bits, shape), *numbers]
         yield vector("insert", operands, [tile(element, changed, shape)])
 
 
 def finite(element: str, count: int) -> list[int]:
     """Bit patterns without NaN, so that every bit can be compared."""
-    found = codes(element, "moved", 2 * count)
+    patterns = codes(element, "moved", 2 * count)
     if element in FORMATS:
-        found = [code for code in found if decode(FORMATS[element], code)[1] != NAN]
-    return found[:count]
+        patterns = [code for code in patterns if decode(FORMATS[element], code)[1] != NAN]
+    return patterns[:count]
 
 
 def bytes_of_tiles() -> Iterator[dict[str, Any]]:
@@ -133,7 +138,7 @@ REDUCTIONS: dict[str, tuple[str, Callable[[int, int], int], int, dict[str, str]]
 
 
 def reductions() -> Iterator[dict[str, Any]]:
-    """Sums of floats are of small integers, exact in every order; identities stand as numbers."""
+    """Reductions of one operation; sums of floats are sums of small integers, which are exact in every order."""
     for body, (element, combine, identity, attributes) in REDUCTIONS.items():
         for dim, reverse in product(range(3), (None, False, True)):
             shape = (2, 4, 8)
@@ -151,7 +156,7 @@ def reductions() -> Iterator[dict[str, Any]]:
 
 
 def single() -> dict[str, Any]:
-    """One element along the dimension: the reduction with the identity."""
+    """A reduction of one element along the dimension."""
     described = {"operation": "addi", "attributes": {}}
     more = {"dim": 0, "identities": [0]}
     return vector("reduce", [tile("i32", [7, 9], (1, 2))], [tile("i32", [7, 9], (2,))], more, body=described)

@@ -10,7 +10,7 @@ import pytest
 from atomic_vectors import PAIRS
 from conversion_vectors import MODES, ROUNDINGS, TARGETS
 from matrix_vectors import ACCUMULATORS, SCALED
-from required_facts import OPERATIONS, WITHOUT_MEANING, Fact, required
+from required_facts import OPERATIONS, UNDOCUMENTED, Fact, required
 from vector_facts import facts
 from vector_files import FOLDER
 from vector_module import case_of
@@ -20,7 +20,7 @@ from tilec.dialect.cuda_tile.atomic import mode_problem
 from tilec.dialect.cuda_tile.conversions import ftof_problem
 
 OP_GROUPS = sorted(FOLDER.glob("*.json"))
-LEAST = 2000
+MINIMUM_COUNT = 2000
 
 
 @pytest.fixture(scope="module")
@@ -38,26 +38,28 @@ def missing(covered: dict[str, set[Fact]]) -> list[Fact]:
     return [fact for fact in dict.fromkeys(required()) if fact not in found]
 
 
-def test_everything_is_covered(covered: dict[str, set[Fact]]) -> None:
-    without = missing(covered)
-    assert not without, f"{len(without)} things have no vector, such as\n" + "\n".join(map(str, without[:40]))
+def test_every_required_fact_has_a_vector(covered: dict[str, set[Fact]]) -> None:
+    facts_without = missing(covered)
+    assert not facts_without, f"{len(facts_without)} facts without a vector:\n" + "\n".join(
+        map(str, facts_without[:40])
+    )
 
 
 @pytest.mark.parametrize("group", [path.stem for path in OP_GROUPS])
-def test_without_an_op_group_something_is_missing(group: str, covered: dict[str, set[Fact]]) -> None:
+def test_every_op_group_has_a_fact_of_its_own(group: str, covered: dict[str, set[Fact]]) -> None:
     assert missing({name: found for name, found in covered.items() if name != group})
 
 
-def test_operations_without_interpretation_have_no_vectors(covered: dict[str, set[Fact]]) -> None:
+def test_undocumented_operations_have_no_vectors(covered: dict[str, set[Fact]]) -> None:
     named = {fact[1] for found in covered.values() for fact in found if fact[0] == "operation"}
-    assert named == set(OPERATIONS) - WITHOUT_MEANING
+    assert named == set(OPERATIONS) - UNDOCUMENTED
 
 
-def test_there_are_enough() -> None:
-    assert sum(len(json.loads(path.read_text())) for path in OP_GROUPS) > LEAST
+def test_number_of_vectors_is_at_least_the_minimum() -> None:
+    assert sum(len(json.loads(path.read_text())) for path in OP_GROUPS) > MINIMUM_COUNT
 
 
-def test_conversions_of_floats_are_those_that_the_verifier_allows() -> None:
+def test_float_conversions_equal_those_of_the_verifier() -> None:
     allowed = {
         (source, target, mode)
         for source, target, mode in product(TARGETS, TARGETS, MODES)
@@ -67,12 +69,12 @@ def test_conversions_of_floats_are_those_that_the_verifier_allows() -> None:
     assert allowed == {(source, target, mode) for source, target, modes in rows for mode in modes}
 
 
-def test_matrix_types_are_those_that_the_verifier_allows() -> None:
+def test_matrix_types_equal_those_of_the_verifier() -> None:
     assert ACCUMULATORS == mma.ACCUMULATORS
     assert set(SCALED) == {(*pair, shared) for pair, sizes in mma.SCALED_ELEMENTS.items() for shared in sizes}
 
 
-def test_atomic_types_are_those_that_the_verifier_allows() -> None:
+def test_atomic_types_equal_those_of_the_verifier() -> None:
     names = ("i1", "i8", "i16", "i32", "i64", *TARGETS)
     modes = dict(PAIRS)
     assert {(mode, name) for mode, name in product(modes, names) if mode_problem(mode, name) is None} == set(PAIRS)

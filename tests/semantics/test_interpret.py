@@ -1,4 +1,4 @@
-"""Results of the interpreter are bitwise equal to the vectors; all NaNs are equal."""
+"""Results of the interpreter are bitwise equal to the vectors; every NaN equals every other NaN."""
 
 from __future__ import annotations
 

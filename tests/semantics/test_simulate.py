@@ -1,6 +1,6 @@
 """Results of the compiled PTX are bitwise equal to the vectors, for every operation and type that compiles.
 
-Matrix multiplies are left to tests/kernels: hardware may round sums of products in more than one way.
+Matrix multiplies are tested in tests/kernels: hardware may round sums of products in more than one way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tilec.errors import UnsupportedError
 
 # Maximum errors of CUDA's functions in units in the last place for f32 (CUDA C++ programming guide).
 FUNCTION_UNITS = {"cosh": 2, "log": 1, "log2": 1, "sinh": 3, "tan": 4, "tanh": 2}
-# No PTX is made of these: the types have no registers, the operations no lowering. They are refused, not miscompiled.
+# Types without PTX registers and operations without a lowering: the compiler reports an error for them.
 REFUSED_ELEMENTS = {"i4", "f4E2M1FN", "fnv8E5M3FNU"}
 REFUSED_OPERATIONS = {
     "alloca",

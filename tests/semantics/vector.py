@@ -1,4 +1,4 @@
-"""What a vector is: one operation with its inputs and outputs, each element as the unsigned integer of its bits."""
+"""Records of vectors: one operation with its operands and results, each element as the unsigned integer of its bits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def tile(element: str, bits: list[int], shape: tuple[int, ...] | None = None) ->
 def vector(
     operation: str, operands: list[Tile], results: list[Tile], attributes: dict[str, Any] | None = None, **more: Any
 ) -> dict[str, Any]:
-    """The record in the file; `units` allows a distance in units of the last place, `body` is that of a reduction."""
+    """The record of a file; `units` is the allowed error in units of the last place, `body` the body of a reduction."""
     return {
         "operation": operation,
         "attributes": attributes or {},

@@ -21,7 +21,7 @@ from tilec.dialect.spelling import spell
 
 Fact = tuple[Any, ...]
 
-# Where a module of MLIR keeps the producer.
+# The attribute of an MLIR module that contains the producer.
 PRODUCER = "cuda_tile.producer"
 
 VIEW_KINDS = {
@@ -32,7 +32,7 @@ VIEW_KINDS = {
 
 
 def operations(module: ir.Module) -> Iterator[Any]:
-    """Every operation of a module, with those in regions."""
+    """Every operation of a module, including those in regions."""
     yield from _inside(module.body)
 
 
@@ -50,19 +50,19 @@ def values(op: Any) -> list[ir.Value]:
 
 
 def element(type: ir.Type) -> str:
-    """The element of a tile (`ptr<f32>` of one of pointers) or of a view; a token is `token`."""
+    """The element type of a tile or a view (`ptr<f32>` for a tile of pointers); `token` for a token."""
     return spell(type) if not hasattr(type, "element") else spell(type.element)
 
 
 def facts(vector: Vector, module: ir.Module) -> set[Fact]:
-    """The facts of the operations that the vector is about."""
-    about = {f"cuda_tile.{name}" for name in vector.get("operations", [vector.get("operation")])}
+    """The facts of the operations that the vector tests."""
+    names = {f"cuda_tile.{name}" for name in vector.get("operations", [vector.get("operation")])}
     with context():
         found: set[Fact] = set()
         for op in operations(module):
-            if op.operation.name in about:
+            if op.operation.name in names:
                 found.update(_facts(op))
-        if "cuda_tile.module" in about:
+        if "cuda_tile.module" in names:
             found.add(("operation", "module"))
             found.add(("given", "module", "producer", PRODUCER in module.operation.attributes))
         found.update(("edge", name, edge) for name in vector.get("operations", ()) for edge in vector.get("edges", ()))
@@ -75,26 +75,26 @@ def _facts(op: Any) -> Iterator[Fact]:
     for kind, fields in (("operand", op.operand_fields), ("result", op.result_fields)):
         found = groups(op, kind) or {}
         for field in fields:
-            given = found[field.name]
+            group_values = found[field.name]
             if field.arity == OPTIONAL:
-                yield ("optional", name, field.name, bool(given))
-            elif field.arity != ONE and len(given) > 1:
+                yield ("optional", name, field.name, bool(group_values))
+            elif field.arity != ONE and len(group_values) > 1:
                 yield ("several", name, field.name)
-            for value in given:
+            for value in group_values:
                 yield (kind, name, field.name, element(value.type))
     for attribute, field in op.attribute_fields.items():
-        held = getattr(op, attribute, None)
+        value = getattr(op, attribute, None)
         if field.kind == "flag":
             yield ("flag", name, attribute, attribute in op.attributes)
-        elif isinstance(held, str):
-            yield ("keyword", name, attribute, held)
+        elif isinstance(value, str):
+            yield ("keyword", name, attribute, value)
         else:
             yield ("given", name, attribute, attribute in op.attributes)
     yield from _combined(name, op)
 
 
 def _combined(name: str, op: Any) -> Iterator[Fact]:
-    """What counts together: pairs of types, modes with types, orderings with scopes, views with paddings."""
+    """Facts of several properties: pairs of types, modes with types, orderings with scopes, views with paddings."""
     operands = [value.type for value in op.operation.operands]
     results = [value.type for value in op.operation.results]
     tiles = tuple(element(type) for type in (*operands, *results) if isinstance(type, TileType))

@@ -1,4 +1,4 @@
-"""The vectors as their files hold them, and a name for each."""
+"""The vectors as read from their files, with a name for each."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def load_vectors() -> list[Vector]:
 
 
 def vector_name(vector: Vector) -> str:
-    """What stands in the name of a test."""
+    """The name of a vector in test ids."""
     if "module" in vector:
         return f"{' '.join(vector['operations'])}: {vector['case']}"
     types = [tile["type"] for tile in (*vector["operands"], *vector["results"])]
-    words = [f"{key}={value}" for key, value in vector["attributes"].items()]
-    return " ".join([vector["operation"], *words, *types])
+    attributes = [f"{key}={value}" for key, value in vector["attributes"].items()]
+    return " ".join([vector["operation"], *attributes, *types])
 
 
 def named_vectors() -> list[tuple[str, Vector]]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Bits of an element in memory; of the others the name says it.
+# Bits of an element in memory, where the name of the type does not contain them.
 _BITS = {"i1": 8, "bf16": 16, "tf32": 32, "f4E2M1FN": 4}
 _BITS |= {"f8E4M3FN": 8, "f8E5M2": 8, "f8E8M0FNU": 8, "fnv8E5M3FNU": 8}
-# Exponent and fraction bits of the types with NaN, whether only the code of all ones is one, whether there is a sign.
+# Of each type with NaN: exponent bits, fraction bits, whether only the code of all ones is NaN, whether it has a sign.
 _NAN_FIELDS = {
     "f16": (5, 10, False, True),
     "bf16": (8, 7, False, True),
@@ -26,7 +26,7 @@ _NAN_FIELDS = {
 _FLOAT_CODES = {"f16": "e", "f32": "f", "f64": "d"}
 # The largest alignment that a tensor map or `div_by` requires.
 _ALIGNMENT = 256
-_ANYTHING = 0x55
+_UNSPECIFIED_BYTE = 0x55
 
 Bits = Sequence[int | None]
 
@@ -57,11 +57,11 @@ class Buffer:
     before: Bits | None
     after: Bits | None
 
-    def place(self) -> np.ndarray:
-        """An array of the elements before, at an address that the largest alignment divides."""
+    def allocate(self) -> np.ndarray:
+        """An array of the elements before the run, at a multiple of the largest alignment."""
         bits, count = storage_bits(self.element), len(self.before or self.after or ())
         size = -(-count * bits // 8)
-        storage = np.full(size + _ALIGNMENT, _ANYTHING, np.uint8)
+        storage = np.full(size + _ALIGNMENT, _UNSPECIFIED_BYTE, np.uint8)
         start = -storage.ctypes.data % _ALIGNMENT
         array = storage[start : start + size]
         if self.before is not None:
@@ -73,11 +73,11 @@ class Buffer:
         expected = self.before if self.after is None else self.after
         assert expected is not None
         found = _unpacked(array.tobytes(), storage_bits(self.element), len(expected))
-        wanted = [code if want is None else want for code, want in zip(found, expected, strict=True)]
+        required = [code if want is None else want for code, want in zip(found, expected, strict=True)]
         if not units or self.element not in _NAN_FIELDS:
-            assert [_key(self.element, code) for code in found] == [_key(self.element, code) for code in wanted]
+            assert [_key(self.element, code) for code in found] == [_key(self.element, code) for code in required]
             return
-        for code, want in zip(found, wanted, strict=True):
+        for code, want in zip(found, required, strict=True):
             a, b = _key(self.element, code), _key(self.element, want)
             assert (a is None) == (b is None), (code, want)
             assert a is None or b is None or abs(a - b) <= 2 * units, (code, want)
@@ -95,7 +95,7 @@ def _unpacked(stored: bytes, bits: int, count: int) -> list[int]:
 
 
 def _key(element: str, code: int) -> int | None:
-    """An integer that grows with the value of a code, twice as fast; None for every NaN."""
+    """Twice the rank of a code among the values of its type; None for every NaN."""
     if element not in _NAN_FIELDS:
         return code
     exponent, fraction, ones, signed = _NAN_FIELDS[element]
@@ -104,5 +104,5 @@ def _key(element: str, code: int) -> int | None:
     infinite = everything - ((1 << fraction) - 1)
     if magnitude == everything if ones else magnitude > infinite:
         return None
-    # Both zeros stay apart: the negative one stands half a step below the positive one.
+    # -0 has a key of its own, half a step below the key of +0.
     return -2 * magnitude - 1 if signed and code > everything else 2 * magnitude

@@ -22,13 +22,13 @@ _WEAK = {"memory_ordering_semantics": "weak"}
 _MLIR_NAMES = {"fnv8E5M3FNU": "f8E5M3FNU"}
 _TILE = re.compile(r"tile<((?:\d+x)*)(.+)>")
 _POINTER = re.compile(r"ptr<(.+)>")
-# How many operands come before the group of indices.
-_GROUPED = {"extract": 1, "insert": 2}
+# The number of operands before the group of indices.
+_OPERANDS_BEFORE_INDICES = {"extract": 1, "insert": 2}
 
 
 @dataclass(frozen=True)
 class Case:
-    """A vector ready to run: the entry, its arguments, and the expected results."""
+    """An executable vector: the entry, its arguments, and the expected results."""
 
     module: ir.Module
     grid: tuple[int, ...]
@@ -39,9 +39,9 @@ class Case:
     units: int
 
     def run(self, execute: Callable[[list[int | float], list[tuple[int, int, bool]]], None]) -> None:
-        """Calls `execute` with the arguments and the ranges of memory, then checks the buffers."""
-        arrays = {name: buffer.place() for name, buffer in self.buffers.items()}
-        values = [arrays[given].ctypes.data if isinstance(given, str) else given for given in self.arguments]
+        """Calls `execute` with the arguments and the memory ranges, then checks the buffers."""
+        arrays = {name: buffer.allocate() for name, buffer in self.buffers.items()}
+        values = [arrays[value].ctypes.data if isinstance(value, str) else value for value in self.arguments]
         execute(values, [_range(array) for array in arrays.values()])
         for name, buffer in self.buffers.items():
             buffer.check(arrays[name], self.units)
@@ -60,12 +60,12 @@ def _module_case(vector: Vector) -> Case:
     with context():
         module.operation.verify()
     buffers = {
-        name: Buffer(given["element"], given.get("before"), given.get("after"))
-        for name, given in vector["buffers"].items()
+        name: Buffer(fields["element"], fields.get("before"), fields.get("after"))
+        for name, fields in vector["buffers"].items()
     }
     arguments = [
-        given["buffer"] if "buffer" in given else number(given["element"], given["bits"])
-        for given in vector["arguments"]
+        argument["buffer"] if "buffer" in argument else number(argument["element"], argument["bits"])
+        for argument in vector["arguments"]
     ]
     grid = tuple(vector.get("grid", (1, 1, 1)))
     return Case(
@@ -90,7 +90,7 @@ def _element(tile: str) -> str:
 
 
 def _parts(tile: str) -> tuple[tuple[int, ...], str]:
-    """`tile<4x2xf32>` as its extents and the name of its element."""
+    """The extents and the name of the element type of `tile<4x2xf32>`."""
     found = _TILE.fullmatch(tile)
     assert found is not None, tile
     return tuple(int(extent) for extent in found[1].split("x")[:-1]), found[2]
@@ -119,9 +119,9 @@ def _operation_module(vector: Vector) -> ir.Module:
         block = entry.regions[0].blocks.append(*types)
         with ir.InsertionPoint(block):
             count = len(vector["operands"])
-            loaded = [_bring(pointer, kind) for pointer, kind in zip(block.arguments, kinds[:count], strict=False)]
+            loaded = [_load_tile(pointer, kind) for pointer, kind in zip(block.arguments, kinds[:count], strict=False)]
             for pointer, value in zip(list(block.arguments)[count:], _operate(vector, loaded), strict=True):
-                _take(pointer, value)
+                _store_tile(pointer, value)
             build("return")
         module.operation.verify()
         return module
@@ -132,7 +132,7 @@ def _is(kind: TileType, name: str) -> bool:
 
 
 def _carrier(kind: TileType) -> TileType:
-    """The tile that memory can hold in place of one of pointers (addresses) or of i4 (bytes of two)."""
+    """The type in memory: addresses for a tile of pointers, bytes of two elements for i4, otherwise the tile itself."""
     if isinstance(kind.element, PointerType):
         return TileType.get(kind.shape, _element_type("i64"))
     if _is(kind, "i4"):
@@ -140,7 +140,7 @@ def _carrier(kind: TileType) -> TileType:
     return kind
 
 
-def _bring(pointer: ir.Value, kind: TileType) -> ir.Value:
+def _load_tile(pointer: ir.Value, kind: TileType) -> ir.Value:
     loaded = _load(pointer, _carrier(kind))
     if isinstance(kind.element, PointerType):
         return build("int_to_ptr", [loaded], [kind]).result
@@ -150,7 +150,7 @@ def _bring(pointer: ir.Value, kind: TileType) -> ir.Value:
     return loaded
 
 
-def _take(pointer: ir.Value, value: ir.Value) -> None:
+def _store_tile(pointer: ir.Value, value: ir.Value) -> None:
     kind = value.type
     if isinstance(kind.element, PointerType):
         value = build("ptr_to_int", [value], [_carrier(kind)]).result
@@ -193,13 +193,13 @@ def _store(pointer: ir.Value, value: ir.Value) -> None:
 
 
 def _operate(vector: Vector, operands: list[ir.Value]) -> list[ir.Value]:
-    grouped = _GROUPED.get(vector["operation"])
-    given = operands if grouped is None else [*operands[:grouped], operands[grouped:]]
+    grouped = _OPERANDS_BEFORE_INDICES.get(vector["operation"])
+    operand_groups = operands if grouped is None else [*operands[:grouped], operands[grouped:]]
     results = [_tile_type(tile["type"]) for tile in vector["results"]]
-    made = build(vector["operation"], given, results, _attributes(vector))
+    operation = build(vector["operation"], operand_groups, results, _attributes(vector))
     if "body" in vector:
-        _body(made.regions[0], vector["body"], operands[0].type)
-    return list(made.results)
+        _body(operation.regions[0], vector["body"], operands[0].type)
+    return list(operation.results)
 
 
 def _attributes(vector: Vector) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Views in integer arithmetic: the memory offset of each element of a tile, and the text of their types."""
+"""A model of views: the memory offset of each element of a tile, and the text of the types."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import product
 from program import Program, Shape, row_major, tensor_type, tile_type
 from rational import FORMATS, INFINITE, NAN, special_code
 
-# An index of a tile: a number, or along the sparse dimension of a gather_scatter_view a list of them.
+# An index of a tile: numbers, and a list of numbers for the sparse dimension of a gather_scatter_view.
 Index = Sequence[int | Sequence[int]]
 
 
@@ -62,7 +62,7 @@ class View:
 
     @property
     def size(self) -> int:
-        """How many elements the memory under the tensor has."""
+        """The number of elements of the memory of the tensor."""
         return 1 + sum((extent - 1) * stride for extent, stride in zip(self.shape, self.strides, strict=True))
 
     @property
@@ -72,30 +72,30 @@ class View:
 
     @property
     def type(self) -> str:
-        words = [f"tile=({'x'.join(map(str, self.tile))})"]
+        parameters = [f"tile=({'x'.join(map(str, self.tile))})"]
         if self.steps is not None:
-            words.append(f"traversal_strides={list(self.steps)}")
+            parameters.append(f"traversal_strides={list(self.steps)}")
         if self.padding is not None:
-            words.append(f"padding_value = {self.padding}")
-        words.append(self.tensor)
+            parameters.append(f"padding_value = {self.padding}")
+        parameters.append(self.tensor)
         if self.dim_map is not None:
-            words.append(f"dim_map={list(self.dim_map)}")
+            parameters.append(f"dim_map={list(self.dim_map)}")
         if self.sparse is not None:
-            words.append(f"sparse_dim={self.sparse}")
-        return f"{self.kind}<{', '.join(words)}>"
+            parameters.append(f"sparse_dim={self.sparse}")
+        return f"{self.kind}<{', '.join(parameters)}>"
 
-    def places(self, index: Index) -> list[int | None]:
-        """For each element of the tile in row-major order its offset in memory, None outside the tensor."""
-        return [self._place(index, inside) for inside in product(*map(range, self.tile))]
+    def offsets(self, index: Index) -> list[int | None]:
+        """The offset of each element of the tile in row-major order, None for an element outside the tensor."""
+        return [self._offset(index, inside) for inside in product(*map(range, self.tile))]
 
-    def _place(self, index: Index, inside: Shape) -> int | None:
-        place = 0
+    def _offset(self, index: Index, inside: Shape) -> int | None:
+        offset = 0
         for axis, dim in enumerate(self.dim_map or range(len(self.tile))):
             position = self._position(axis, index[axis], inside[axis])
             if position >= self.shape[dim]:
                 return None
-            place += position * self.strides[dim]
-        return place
+            offset += position * self.strides[dim]
+        return offset
 
     def _position(self, axis: int, number: int | Sequence[int], inside: int) -> int:
         if not isinstance(number, int):
@@ -104,20 +104,20 @@ class View:
             return number + inside
         return number * (self.steps or self.tile)[axis] + inside
 
-    def holds(self, index: Index) -> bool:
+    def contains(self, index: Index) -> bool:
         """Whether an index lies among the tiles: the specification leaves others undefined, where all known
         implementations take their tiles to lie outside of the tensor."""
         dense = [(number, count) for number, count in zip(index, self.index_space(), strict=True)]
         return all(number < count for number, count in dense if isinstance(number, int))
 
     def index_space(self) -> list[int]:
-        """How many tiles there are along each dimension of a tile."""
+        """The number of tiles along each dimension."""
         steps = (1,) * len(self.tile) if self.sparse is not None else self.steps or self.tile
         extents = [self.shape[dim] for dim in self.dim_map or range(len(self.tile))]
         return [-(-extent // step) for extent, step in zip(extents, steps, strict=True)]
 
     def make(self, program: Program, base: str) -> str:
-        """The view over memory at a base, made in a program."""
+        """Adds the view over memory at a base to a program; returns its name."""
         return program.let(f"make_{self.kind} {self.make_tensor(program, base)} : {self.type}")
 
     def make_tensor(self, program: Program, base: str) -> str:
@@ -132,17 +132,17 @@ class View:
 
 
 def matrix(element: str, rows: int, columns: int, gap: int, tile: Shape, **more) -> View:
-    """Rows with a gap after each."""
+    """A view of a matrix with a gap after each row."""
     return View(element, (rows, columns), (columns + gap, 1), tile, **more)
 
 
 def dense(element: str, shape: Shape, tile: Shape, **more) -> View:
-    """A tensor without gaps."""
+    """A view of a tensor without gaps."""
     return View(element, shape, tuple(row_major(shape)), tile, **more)
 
 
 def unsigned(index: Index, types: Sequence[str]) -> Index:
-    """The index as its types (of numbers, of lists) hold it."""
+    """The index truncated to its unsigned types (of numbers, of lists)."""
     one, many = (1 << int(element[1:]) for element in types)
     return [number % one if isinstance(number, int) else [x % many for x in number] for number in index]
 
@@ -155,6 +155,6 @@ def indices(program: Program, index: Index, element: str, sparse_element: str) -
             names.append(program.scalar(element, number))
             types.append(tile_type(element))
         else:
-            names.append(program.given(sparse_element, number, (len(number),)))
+            names.append(program.loaded_tile(sparse_element, number, (len(number),)))
             types.append(tile_type(sparse_element, (len(number),)))
     return ", ".join(names), ", ".join(types[:1] if len(set(types)) == 1 else types)

@@ -1,4 +1,4 @@
-"""Vectors of view: tiles of tensors loaded and stored, in every kind of view, at every kind of edge."""
+"""Vectors of view: loads and stores of tiles in every kind of view, inside, across and outside of the tensor."""
 
 from __future__ import annotations
 
@@ -16,43 +16,47 @@ SCOPES = ("tl_blk", "device", "sys")
 def load(
     view: View, index: Index, edge: str, access: str = "weak", after: str = "", types: Sequence[str] = ("i32", "i32")
 ) -> dict[str, Any]:
-    """One tile loaded; `after` is the text after the index."""
+    """A load of one tile; `after` is the text after the index."""
     index = unsigned(index, types)
     program = Program("load_view_tko", *_makers(view), case=_case(view, edge, access, after, types), edges=[edge])
-    held = codes(view.element, edge, view.size)
-    made = view.make(program, program.buffer(view.element, held, None, view.attribute))
+    initial = codes(view.element, edge, view.size)
+    view_value = view.make(program, program.buffer(view.element, initial, None, view.attribute))
     names, listed = indices(program, index, *types)
-    if not view.holds(index):
+    if not view.contains(index):
         program.undefined(INDEX_OUTSIDE)
     outside = None if view.padding is None else padding_code(view.element, view.padding)
-    expected = [outside if place is None else held[place] for place in view.places(index)]
+    expected = [outside if offset is None else initial[offset] for offset in view.offsets(index)]
     tile = tile_type(view.element, view.tile)
-    loaded, _ = program.pair(f"load_view_tko {access} {made}[{names}]{after} : {view.type}, {listed} -> {tile}, token")
-    program.keep(loaded, view.element, expected, view.tile)
+    loaded, _ = program.pair(
+        f"load_view_tko {access} {view_value}[{names}]{after} : {view.type}, {listed} -> {tile}, token"
+    )
+    program.expect(loaded, view.element, expected, view.tile)
     return program.record()
 
 
 def store(
     view: View, index: Index, edge: str, access: str = "weak", after: str = "", types: Sequence[str] = ("i32", "i32")
 ) -> dict[str, Any]:
-    """One tile stored; memory outside of the tensor, between its rows too, stays as it was."""
+    """A store of one tile; memory outside of the tensor, also between its rows, is unchanged."""
     index = unsigned(index, types)
     program = Program("store_view_tko", *_makers(view), case=_case(view, edge, access, after, types), edges=[edge])
-    held, places = codes(view.element, "held", view.size), view.places(index)
+    initial, offsets = codes(view.element, "held", view.size), view.offsets(index)
     # All elements of one address have the same value, so their order does not matter.
-    fresh = codes(view.element, edge, len(places))
-    written = [fresh[places.index(place)] for place in places]
-    changed = list(held)
-    for place, value in zip(places, written, strict=True):
-        if place is not None:
-            changed[place] = value
-    made = view.make(program, program.buffer(view.element, held, changed, view.attribute))
+    fresh = codes(view.element, edge, len(offsets))
+    written = [fresh[offsets.index(offset)] for offset in offsets]
+    changed = list(initial)
+    for offset, value in zip(offsets, written, strict=True):
+        if offset is not None:
+            changed[offset] = value
+    view_value = view.make(program, program.buffer(view.element, initial, changed, view.attribute))
     names, listed = indices(program, index, *types)
-    if not view.holds(index):
+    if not view.contains(index):
         program.undefined(INDEX_OUTSIDE)
-    tile = program.given(view.element, written, view.tile)
+    tile = program.loaded_tile(view.element, written, view.tile)
     kind = tile_type(view.element, view.tile)
-    program.let(f"store_view_tko {access} {tile}, {made}[{names}]{after} : {kind}, {view.type}, {listed} -> token")
+    program.let(
+        f"store_view_tko {access} {tile}, {view_value}[{names}]{after} : {kind}, {view.type}, {listed} -> token"
+    )
     return program.record()
 
 
@@ -61,12 +65,12 @@ def _makers(view: View) -> tuple[str, str]:
 
 
 def _case(view: View, edge: str, access: str, after: str, types: Sequence[str]) -> str:
-    words = [access, edge, view.type, *(types if set(types) != {"i32"} else ()), after.strip()]
-    return " ".join(word for word in words if word)
+    parts = [access, edge, view.type, *(types if set(types) != {"i32"} else ()), after.strip()]
+    return " ".join(part for part in parts if part)
 
 
 def ragged(element: str, padding: str | None = None) -> Iterator[tuple[View, Index]]:
-    """A tile that sticks out at two sides, of each kind of view. f4E2M1FN needs even columns."""
+    """A tile of each kind of view that is partly outside of the tensor on two sides. f4E2M1FN needs even columns."""
     even = element == "f4E2M1FN"
     columns, gap = (6, 2) if even else (7, 1)
     yield matrix(element, 6, columns, gap, (4, 4), padding=padding), (1, 1)
@@ -86,7 +90,7 @@ def elements() -> Iterator[dict[str, Any]]:
 
 
 def edges() -> Iterator[tuple[View, Index, str]]:
-    """Where a tile may lie."""
+    """Views and indices for every position of a tile relative to the tensor."""
     table = matrix("i32", 6, 7, 1, (4, 2), padding="zero")
     yield table, (0, 1), "inside"
     yield table, (1, 3), "ragged"
@@ -137,7 +141,7 @@ def gathered() -> Iterator[tuple[View, Index, str]]:
     yield dense("f32", (3, 5, 6), (2, 4, 4), sparse=1, padding="pos_inf"), (1, [4, 0, 9, 2], 3), "rank 3"
 
 
-# How load and store treat these is asked for all.
+# Types of the two indices.
 INDEX_TYPES = (("i8", "i8"), ("i16", "i16"), ("i64", "i64"), ("i32", "i64"), ("i64", "i8"), ("i16", "i32"))
 
 
@@ -169,8 +173,8 @@ def accesses() -> Iterator[dict[str, Any]]:
             yield act(view, index, "ragged", after=" inbounds = [false, false]")
 
 
-def promised() -> Iterator[dict[str, Any]]:
-    """A valid `inbounds`: for one index, and for all of them."""
+def inbounds_assumptions() -> Iterator[dict[str, Any]]:
+    """Valid `inbounds` attributes for one index and for all indices."""
     table = matrix("i32", 6, 7, 1, (4, 2), padding="zero")
     for act in (load, store):
         yield act(table, (0, 3), "ragged", after=" inbounds = [true, false]")
@@ -195,57 +199,57 @@ def dynamic() -> Iterator[dict[str, Any]]:
 
 
 def attributed() -> Iterator[dict[str, Any]]:
-    """Attributes of pointers change nothing on one device."""
+    """Attributes of pointers do not change results on one device."""
     for attribute in ("none", "unicast"):
         for act in (load, store):
             yield act(matrix("f32", 6, 7, 1, (4, 2), padding="zero", attribute=attribute), (1, 3), "ragged")
 
 
 def ordered() -> Iterator[dict[str, Any]]:
-    """A tile stored, loaded after the token of the store, and another stored there after that of the load."""
+    """A store, a load after the token of the store, and a store to the same tile after the token of the load."""
     for view, index in ragged("i32", "zero"):
         program = Program("store_view_tko", "load_view_tko", case=f"a chain of tokens {view.kind}")
-        places = view.places(index)
-        first = [7 * (places.index(place) + 1) for place in places]
-        second = [11 * (places.index(place) + 1) for place in places]
+        offsets = view.offsets(index)
+        first = [7 * (offsets.index(offset) + 1) for offset in offsets]
+        second = [11 * (offsets.index(offset) + 1) for offset in offsets]
         after = [0] * view.size
-        for place, value in zip(places, second, strict=True):
-            if place is not None:
-                after[place] = value
-        made = view.make(program, program.buffer("i32", [0] * view.size, after))
+        for offset, value in zip(offsets, second, strict=True):
+            if offset is not None:
+                after[offset] = value
+        view_value = view.make(program, program.buffer("i32", [0] * view.size, after))
         names, listed = indices(program, index, "i32", "i32")
         tile, token = tile_type("i32", view.tile), ""
         for values in (first, second):
-            given = program.given("i32", values, view.tile)
+            stored = program.loaded_tile("i32", values, view.tile)
             types = f"{tile}, {view.type}, {listed}"
-            token = program.let(f"store_view_tko weak {given}, {made}[{names}]{token} : {types} -> token")
+            token = program.let(f"store_view_tko weak {stored}, {view_value}[{names}]{token} : {types} -> token")
             if values is first:
                 types = f"{view.type}, {listed} -> {tile}, token"
-                held, token = program.pair(f"load_view_tko weak {made}[{names}] token = {token} : {types}")
+                loaded, token = program.pair(f"load_view_tko weak {view_value}[{names}] token = {token} : {types}")
                 token = f" token = {token}"
-        program.keep(held, "i32", [0 if p is None else x for p, x in zip(places, first, strict=True)], view.tile)
+        program.expect(loaded, "i32", [0 if p is None else x for p, x in zip(offsets, first, strict=True)], view.tile)
         yield program.record()
 
 
 def shapes() -> Iterator[dict[str, Any]]:
-    """How large a tensor is, and how many tiles it has; the largest extents that an unsigned type holds."""
+    """Shapes of tensors and of index spaces, with extents above the signed range of their type."""
     largest = {"i1": 1, "i8": 255, "i16": 65535, "i32": 2**32 - 1, "i64": 2**40}
     for element in INTEGERS:
-        for given in (None, "i64"):
+        for extent_type in (None, "i64"):
             extents = (largest[element], 1) if element == "i1" else (largest[element], 9)
-            view = View("f32", extents, (9, 1), (4, 2), dynamic=given)
+            view = View("f32", extents, (9, 1), (4, 2), dynamic=extent_type)
             yield _numbers("get_tensor_shape", view, view.tensor, view.tensor, list(extents), element)
-    for given, extent in (("i8", 200), ("i16", 50000), ("i32", 3000000000)):
-        view = View("f32", (extent, 9), (9, 1), (4, 2), dynamic=given)
-        yield _numbers("get_tensor_shape", view, f"of {given} {view.tensor}", view.tensor, [extent, 9], "i64")
+    for extent_type, extent in (("i8", 200), ("i16", 50000), ("i32", 3000000000)):
+        view = View("f32", (extent, 9), (9, 1), (4, 2), dynamic=extent_type)
+        yield _numbers("get_tensor_shape", view, f"of {extent_type} {view.tensor}", view.tensor, [extent, 9], "i64")
     tensors: list[dict[str, Any]] = [{}, {"steps": (5, 3)}, {"sparse": 0}, {"sparse": 1}, {"dim_map": (1, 0)}]
     tensors.append({"steps": (4, 3), "dim_map": (1, 0)})
     for more in tensors:
         for element in INTEGERS:
             small = element == "i1"
-            for given in (None, "i32") if element == "i32" else (None,):
+            for extent_type in (None, "i32") if element == "i32" else (None,):
                 extents = (1, 1) if small else (64, 16)
-                view = View("f32", extents, (extents[1], 1), (4, 2), dynamic=given, **more)
+                view = View("f32", extents, (extents[1], 1), (4, 2), dynamic=extent_type, **more)
                 yield _numbers("get_index_space_shape", view, view.type, view.type, view.index_space(), element)
 
 
@@ -253,17 +257,17 @@ def _numbers(operation: str, view: View, case: str, kind: str, expected: list[in
     program = Program(operation, case=f"{element} {case}")
     base = program.buffer("f32", [0])
     if operation == "get_tensor_shape":
-        made = view.make_tensor(program, base)
+        view_value = view.make_tensor(program, base)
     else:
-        made = view.make(program, base)
-    first, second = program.pair(f"{operation} {made} : {kind} -> {tile_type(element)}")
-    program.keep(first, element, expected[:1])
-    program.keep(second, element, expected[1:])
+        view_value = view.make(program, base)
+    first, second = program.pair(f"{operation} {view_value} : {kind} -> {tile_type(element)}")
+    program.expect(first, element, expected[:1])
+    program.expect(second, element, expected[1:])
     return program.record()
 
 
 def scalar_tensor() -> dict[str, Any]:
-    """A tensor of rank 0 can be made; no view has its tiles."""
+    """make_tensor_view of rank 0; no view exists for such a tensor."""
     program = Program("make_tensor_view", case="rank 0")
     base = program.buffer("f32", [0x3F800000])
     program.let(f"make_tensor_view {base}, shape = [], strides = [] : {tensor_type('f32', (), ())}")
@@ -277,7 +281,7 @@ def vectors() -> Iterator[dict[str, Any]]:
         yield store(view, index, edge)
     yield from index_types()
     yield from accesses()
-    yield from promised()
+    yield from inbounds_assumptions()
     yield from dynamic()
     yield from attributed()
     yield from ordered()
