@@ -75,6 +75,8 @@ class AccumulatorState:
         accumulator = multiply.accumulator
         assert accumulator is not None
         self._accumulator, self._conversion = accumulator, conversion
+        # The layout of tensor memory; the initial value and the result of a loop may have another one.
+        self._product = multiply.op.operation.results[0]
         self.starts_at_zero = accumulator.starts_at_zero
         first = accumulator.loop if accumulator.loop is not None else multiply.op
         type = accumulator.result.type
@@ -90,7 +92,7 @@ class AccumulatorState:
         """Stores the initial value through a channel that shares the slot (README.md, Channels)."""
         conversion = self._conversion
         input_channel = declare_channel(conversion, [self._buffer], THREADS, [MMA], False, self._output)
-        tile = conversion.tile(accumulator.initial, conversion.layouts[accumulator.result])
+        tile = conversion.tile(accumulator.initial, conversion.layouts[self._product])
         (slot,) = emitter.gpu("put_begin", [input_channel], slot_results([self._buffer])).results
         emitter.gpu("store_tensor_memory", [tile, slot])
         emitter.gpu("put_commit", [input_channel])
@@ -99,7 +101,7 @@ class AccumulatorState:
 
     def finish(self, multiplied: ir.Value | None) -> ir.Value:
         """The accumulator in registers; zero if nothing was `multiplied`, as tensor memory is not initialized."""
-        type = self._conversion.type(self._accumulator.result)
+        type = self._conversion.type(self._product)
         emitter.gpu("put_commit", [self._output])
         (slot,) = emitter.gpu("get", [self._output], slot_results([self._buffer]), consumer=0).results
 
@@ -109,7 +111,8 @@ class AccumulatorState:
         always = multiplied is None or not self.starts_at_zero
         tile = load() if always else emitter.choose(multiplied, type, load, lambda: emitter.zero(type))
         emitter.gpu("release", [self._output], consumer=0)
-        return tile
+        result_type = self._conversion.type(self._accumulator.result)
+        return tile if type == result_type else emitter.gpu("convert_layout", [tile], [result_type]).result
 
 
 # The issue of each row of lowering/matrix_unit.py.

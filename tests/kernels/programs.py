@@ -110,6 +110,19 @@ def single(A, B, C, D, tm: Const, tn: Const, tk: Const):
 
 
 @ct.kernel
+def repeated_product(A, B, C, times, tm: Const, tn: Const, tk: Const):
+    """C + times A @ B in place: an accumulator from memory, which nested loops carry."""
+    i, j = ct.bid(0), ct.bid(1)
+    acc = ct.load(C, index=(i, j), shape=(tm, tn), padding_mode=ZERO)
+    for _ in range(times):
+        for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+            a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+            b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+            acc = ct.mma(a, b, acc)
+    ct.store(C, index=(i, j), tile=acc)
+
+
+@ct.kernel
 def scaled_operand(A, B, C, tm: Const, tn: Const, tk: Const):
     """An operand is computed before mma: C = (2 A) @ B."""
     i, j = ct.bid(0), ct.bid(1)

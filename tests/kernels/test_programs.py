@@ -48,6 +48,20 @@ def test_operand_is_also_reduced(target, switches, random, tile, dtype):
         assert_within(r, 3 * a.sum(axis=1), 3 * a.shape[1] * 2.0**-24 * 3 * np.abs(a).sum(axis=1))
 
 
+@pytest.mark.parametrize("times", [0, 3])
+@pytest.mark.parametrize("tile", [(64, 32, 32), (128, 64, 64)], ids=str)
+def test_accumulator_from_memory_is_carried_by_nested_loops(target, switches, random, tile, times):
+    tm, tn, tk = tile
+    A, B, C = matrix(random, (tm, 3 * tk), "f2"), matrix(random, (3 * tk, tn), "f2"), matrix(random, (tm, tn), "f4")
+    a, b, c = f64(A, B, C)
+    operands = np.hstack([a] * times + [c]), np.vstack([b] * times + [np.eye(tn)])
+    for (found,) in run_everywhere(
+        programs.repeated_product, (1,), (A, B, C, times, *tile), (2,), target=target, hints=switches
+    ):
+        exact = times * (a @ b) + c
+        assert_within(found, exact, product_tolerance(*operands, exact, "f4"))
+
+
 @pytest.mark.parametrize("wanted", [0, 1])
 @pytest.mark.parametrize("size", [16, 32, 128])
 def test_operand_of_a_conditional_multiply_is_also_stored(target, switches, random, size, wanted):
