@@ -13,13 +13,13 @@ PREDICATE, INTEGER, FLOAT = "predicate", "integer", "float"
 
 @dataclass(frozen=True)
 class FloatFormat:
-    """A binary format: normal values are 1.f * 2**e of `precision` bits, with min_exponent <= e <= max_exponent."""
+    """A float format: normal values are 1.f * 2**e with `precision` bits and min_exponent <= e <= max_exponent."""
 
     precision: int
     min_exponent: int
     max_exponent: int
     largest: float
-    # Values above the largest, infinities included, become the largest in a conversion (Tile IR 5.1.3).
+    # A conversion of a value above `largest`, including infinity, results in `largest` (Tile IR 5.1.3).
     saturates: bool = False
     has_nan: bool = True
     has_infinity: bool = True
@@ -36,7 +36,7 @@ def _ieee(precision: int, max_exponent: int, saturates: bool = False) -> FloatFo
     return FloatFormat(precision, 1 - max_exponent, max_exponent, largest, saturates)
 
 
-def _narrow(precision: int, exponents: tuple[int, int], largest: float, **properties: bool) -> FloatFormat:
+def _finite(precision: int, exponents: tuple[int, int], largest: float, **properties: bool) -> FloatFormat:
     """A format of at most 8 bits without infinity."""
     return FloatFormat(precision, *exponents, largest, saturates=True, has_infinity=False, **properties)
 
@@ -56,7 +56,7 @@ class ElementType:
         ptx: The type suffix of PTX instructions (PTX ISA 5.2), or None.
         tensor_map: The CUtensorMapDataType of tensor maps, without its prefix, or None.
         mma_kind: The kind of tcgen05.mma that multiplies this type (PTX ISA 9.7.16.2), or None.
-        float_format: The values of a float type, or None.
+        float_format: The format of a float type, or None.
     """
 
     name: str
@@ -94,19 +94,19 @@ _ROWS = (
     ElementType("f32", FLOAT, 32, 32, _dtypes(np.float32), "f32", "f32", "FLOAT32", None, _ieee(24, 127)),
     ElementType("tf32", FLOAT, 19, 32, _dtypes(np.float32), "f32", "tf32", "TFLOAT32", "tf32", _ieee(11, 127)),
     ElementType("f64", FLOAT, 64, 64, _dtypes(np.float64), "f64", "f64", "FLOAT64", None, _ieee(53, 1023)),
-    ElementType("f8E4M3FN", FLOAT, 8, 8, _dtypes(_E4M3), "i16", "e4m3", "UINT8", "f8f6f4", _narrow(4, (-6, 8), 448.0)),
+    ElementType("f8E4M3FN", FLOAT, 8, 8, _dtypes(_E4M3), "i16", "e4m3", "UINT8", "f8f6f4", _finite(4, (-6, 8), 448.0)),
     ElementType("f8E5M2", FLOAT, 8, 8, _dtypes(_E5M2), "i16", "e5m2", "UINT8", "f8f6f4", _ieee(3, 15, saturates=True)),
     ElementType(
         "f8E8M0FNU", FLOAT, 8, 8, _dtypes(_E8M0), "i16", "ue8m0", "UINT8", None,
-        _narrow(1, (-127, 127), 2.0**127, has_zero=False, has_sign=False),
+        _finite(1, (-127, 127), 2.0**127, has_zero=False, has_sign=False),
     ),
     ElementType(
         "f4E2M1FN", FLOAT, 4, 4, _dtypes(np.uint8), None, None, None, "f8f6f4",
-        _narrow(2, (0, 2), 6.0, has_nan=False),
+        _finite(2, (0, 2), 6.0, has_nan=False),
     ),
     ElementType(
         "fnv8E5M3FNU", FLOAT, 8, 8, _dtypes(np.uint8), None, None, None, None,
-        _narrow(4, (-14, 16), 114688.0, has_sign=False),
+        _finite(4, (-14, 16), 114688.0, has_sign=False),
     ),
 )  # fmt: skip
 ELEMENT_TYPES: dict[str, ElementType] = {row.name: row for row in _ROWS}

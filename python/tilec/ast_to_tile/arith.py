@@ -101,8 +101,8 @@ def _check_integers(name: str, x: Operand, y: Operand) -> None:
         if dtype.is_float or dtype.is_boolean and name in _SHIFTS:
             raise TileTypeError(f"expected integers, got {describe(value)}")
     # cuTile accepts different types only if one operand is a Python number, and never bool with int8.
-    unlike = dtypes[0] is not dtypes[1] and not is_number(x) and not is_number(y)
-    if name in _BITWISE and (unlike or set(dtypes) == {datatypes.bool_, datatypes.int8}):
+    different = dtypes[0] is not dtypes[1] and not is_number(x) and not is_number(y)
+    if name in _BITWISE and (different or set(dtypes) == {datatypes.bool_, datatypes.int8}):
         raise TileTypeError(f"expected one integer type, got {dtypes[0]} and {dtypes[1]}: convert one with astype()")
 
 

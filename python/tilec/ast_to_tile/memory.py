@@ -69,14 +69,14 @@ def _load(
 ) -> Tile:
     source = arguments.array(array)
     rank = len(source.shape)
-    wanted = arguments.shape(shape, rank=rank)
+    result_shape = arguments.shape(shape, rank=rank)
     items = arguments.index(index, rank)
     if rank == 0:
         return _load_pointer(emitter, source, source.pointer, (), None, None, options)
-    extents = wanted or (1,) * rank
+    extents = result_shape or (1,) * rank
     padding = arguments.keyword(padding_mode, PaddingMode, "padding_mode")
     view = tile_view(emitter, source, extents, arguments.order(order, rank), padding, extents)
-    return _load_view(emitter, source, view, items, extents, wanted, check_bounds, options)
+    return _load_view(emitter, source, view, items, extents, result_shape, check_bounds, options)
 
 
 @implements(view_language.TiledView.load)
@@ -96,7 +96,7 @@ def _load_view(
     view: ir.Value,
     items: Sequence[Operand],
     extents: Shape,
-    wanted: Shape,
+    result_shape: Shape,
     check_bounds: KernelValue,
     options: dict[str, KernelValue],
 ) -> Tile:
@@ -104,7 +104,7 @@ def _load_view(
     results = [tile_type(array.dtype, extents), TokenType.get()]
     attributes = access_attributes(options, LOAD_ORDERS) | _inbounds(check_bounds, len(items))
     loaded = emitter.build("load_view_tko", operands, results, attributes)
-    return reshape(emitter, Tile(loaded.results[0], array.dtype, extents), wanted)
+    return reshape(emitter, Tile(loaded.results[0], array.dtype, extents), result_shape)
 
 
 @implements(language.store)
@@ -167,8 +167,8 @@ def _to_store(emitter: Emitter, tile: KernelValue, array: Array) -> Tile:
 
 def _indices(emitter: Emitter, items: Sequence[Operand]) -> list[ir.Value]:
     """The indices of a view have one type: int32, or int64 if any index is wider than 32 bits."""
-    wide = any(isinstance(item, Tile | TypedConstant) and item.dtype.bitwidth > 32 for item in items)
-    dtype = datatypes.int64 if wide else datatypes.int32
+    needs_64_bits = any(isinstance(item, Tile | TypedConstant) and item.dtype.bitwidth > 32 for item in items)
+    dtype = datatypes.int64 if needs_64_bits else datatypes.int32
     return [to_dtype(emitter, item, dtype).value for item in items]
 
 

@@ -52,9 +52,9 @@ def _mask(emitter: Emitter, mask: KernelValue, shape: Shape) -> Tile | None:
 def _below(emitter: Emitter, index: Tile, extent: Tile | int) -> Tile:
     """0 <= index < extent as one unsigned comparison: a negative index is greater than any extent."""
     unsigned = datatypes.uint64 if index.dtype.bitwidth > 32 else datatypes.uint32
-    wide = to_dtype(emitter, index, datatypes.int64 if index.dtype.bitwidth > 32 else datatypes.int32)
+    extended = to_dtype(emitter, index, datatypes.int64 if index.dtype.bitwidth > 32 else datatypes.int32)
     limit = broadcast(emitter, to_dtype(emitter, emitter.as_tile(extent, datatypes.int32), unsigned), index.shape)
-    return compare(emitter, "lt", Tile(wide.value, unsigned, wide.shape), limit)
+    return compare(emitter, "lt", Tile(extended.value, unsigned, extended.shape), limit)
 
 
 def _offset(emitter: Emitter, array: Array, items: list[Tile], shape: Shape) -> Tile | None:

@@ -176,10 +176,10 @@ def _cat(emitter: Emitter, tiles: KernelValue, axis: KernelValue) -> Tile:
 def _extract(emitter: Emitter, x: KernelValue, index: KernelValue, shape: KernelValue) -> Tile:
     tile = arguments.tile(x, "x")
     rank = len(tile.shape)
-    wanted = arguments.shape(shape, rank=rank)
-    part = wanted or (1,) * rank
+    result_shape = arguments.shape(shape, rank=rank)
+    part = result_shape or (1,) * rank
     indices = _part_indices(emitter, tile.shape, part, index, "shape")
-    return reshape(emitter, emitter.tile("extract", [tile, *indices], tile.dtype, part), wanted)
+    return reshape(emitter, emitter.tile("extract", [tile, *indices], tile.dtype, part), result_shape)
 
 
 @implements(language.insert)

@@ -127,8 +127,8 @@ def _slice(self: Array, emitter: Emitter, axis: KernelValue, start: KernelValue,
     at = arguments.axis(axis, len(self.shape))
     first, last = (_bound(value, name) for value, name in ((start, "start"), (stop, "stop")))
     _check_order(first, last, self.shape[at])
-    wide = [to_dtype(emitter, value, datatypes.int64) for value in (first, self.strides[at])]
-    offset = emitter.as_tile(binary(emitter, "mul", *wide))
+    factors = [to_dtype(emitter, value, datatypes.int64) for value in (first, self.strides[at])]
+    offset = emitter.as_tile(binary(emitter, "mul", *factors))
     moved = emitter.build("offset", [self.pointer, offset.value], [pointer_type(self.dtype)]).results[0]
     shape = (*self.shape[:at], _extent(emitter, first, last), *self.shape[at + 1 :])
     return make_array(emitter, self.name, self.dtype, moved, shape, self.strides)
@@ -167,5 +167,5 @@ def _extent(emitter: Emitter, first: Tile | int, last: Tile | int) -> Tile | int
 
 def _common_width(emitter: Emitter, *bounds: Tile | int) -> list[Tile]:
     """The bounds as int32, or as int64 if either is int64; only their difference must fit into int32."""
-    wide = any(isinstance(bound, Tile) and bound.dtype.bitwidth > 32 for bound in bounds)
-    return [to_dtype(emitter, bound, datatypes.int64 if wide else datatypes.int32) for bound in bounds]
+    needs_64_bits = any(isinstance(bound, Tile) and bound.dtype.bitwidth > 32 for bound in bounds)
+    return [to_dtype(emitter, bound, datatypes.int64 if needs_64_bits else datatypes.int32) for bound in bounds]

@@ -44,10 +44,10 @@ def parser(command: str | None) -> argparse.ArgumentParser:
     return top
 
 
-def main(words: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit status; raises only argparse's SystemExit."""
-    words = sys.argv[1:] if words is None else words
-    arguments = parser(words[0] if words else None).parse_args(words)
+    argv = sys.argv[1:] if argv is None else argv
+    arguments = parser(argv[0] if argv else None).parse_args(argv)
     try:
         arguments.run(arguments)
         sys.stdout.flush()

@@ -1,1 +1,1 @@
-"""The stages of a compile as one table, what a compile returns, and the backends that run it."""
+"""The table of the stages of a compile, the results of a compile, and the backends that run them."""

@@ -26,11 +26,11 @@ def internal_error(stage: str, error: Exception, before: StageResult | None, sou
 
 
 def _command(saved: str, before: StageResult | None, job: Any) -> str:
-    words = ["tilec", "compile", saved, "--target", job.target]
+    command = ["tilec", "compile", saved, "--target", job.target]
     if before is None:
-        words += ["--sig", str(job.signature)]
+        command += ["--sig", str(job.signature)]
     if job.entry:
-        words += ["--entry", job.entry]
+        command += ["--entry", job.entry]
     for hint in job.options.to_text():
-        words += ["--hint", hint]
-    return shlex.join(words)
+        command += ["--hint", hint]
+    return shlex.join(command)

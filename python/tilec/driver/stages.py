@@ -176,10 +176,10 @@ def _options(source: Source, target: str, given: CompileOptions) -> CompileOptio
     return given if level is None else given.completed({"opt_level": level})
 
 
-def _check_target(chosen: str, source: Source, asked: str | None) -> None:
+def _check_target(chosen: str, source: Source, requested: str | None) -> None:
     target_named(chosen)
-    if asked is not None and asked != chosen:
-        raise UsageError(f"{source.name} is already compiled for {chosen} and cannot be compiled for {asked}")
+    if requested is not None and requested != chosen:
+        raise UsageError(f"{source.name} is already compiled for {chosen} and cannot be compiled for {requested}")
 
 
 def _run(source: Source, job: Job, stop: str, dump: Dump) -> tuple[StageResult, ...]:

@@ -34,7 +34,7 @@ def atomic_cas(
         indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
         expected: the values to compare with, broadcast to the common shape of the indices.
         desired: the values to write.
-        check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
+        check_bounds: False asserts that all indices are inside the array; otherwise the behavior is undefined.
         memory_order: RELAXED, ACQUIRE, RELEASE or ACQ_REL.
         memory_scope: the scope of the order.
 
@@ -72,7 +72,7 @@ def atomic_xchg(
         array: the array, of 32-bit or 64-bit integers or floats.
         indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
         update: the values to write, broadcast to the common shape of the indices.
-        check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
+        check_bounds: False asserts that all indices are inside the array; otherwise the behavior is undefined.
         memory_order: RELAXED, ACQUIRE, RELEASE or ACQ_REL.
         memory_scope: the scope of the order.
 
@@ -110,7 +110,7 @@ def atomic_add(
         array: the array, of 32-bit or 64-bit integers or floats, float16 or bfloat16.
         indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
         update: the values to add, broadcast to the common shape of the indices.
-        check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
+        check_bounds: False asserts that all indices are inside the array; otherwise the behavior is undefined.
         memory_order: RELAXED, ACQUIRE, RELEASE or ACQ_REL.
         memory_scope: the scope of the order.
 
@@ -148,7 +148,7 @@ def atomic_max(
         array: the array, of 32-bit or 64-bit integers.
         indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
         update: the values to compare with, broadcast to the common shape of the indices.
-        check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
+        check_bounds: False asserts that all indices are inside the array; otherwise the behavior is undefined.
         memory_order: RELAXED, ACQUIRE, RELEASE or ACQ_REL.
         memory_scope: the scope of the order.
 
@@ -186,7 +186,7 @@ def atomic_min(
         array: the array, of 32-bit or 64-bit integers.
         indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
         update: the values to compare with, broadcast to the common shape of the indices.
-        check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
+        check_bounds: False asserts that all indices are inside the array; otherwise the behavior is undefined.
         memory_order: RELAXED, ACQUIRE, RELEASE or ACQ_REL.
         memory_scope: the scope of the order.
 
@@ -225,7 +225,7 @@ def atomic_and(
         indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
         update: the bits to keep, of the element type of the array or a Python number; broadcast to the shape of
             the indices.
-        check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
+        check_bounds: False asserts that all indices are inside the array; otherwise the behavior is undefined.
         memory_order: RELAXED, ACQUIRE, RELEASE or ACQ_REL.
         memory_scope: the scope of the order.
 
@@ -264,7 +264,7 @@ def atomic_or(
         indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
         update: the bits to set, of the element type of the array or a Python number; broadcast to the shape of
             the indices.
-        check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
+        check_bounds: False asserts that all indices are inside the array; otherwise the behavior is undefined.
         memory_order: RELAXED, ACQUIRE, RELEASE or ACQ_REL.
         memory_scope: the scope of the order.
 
@@ -303,7 +303,7 @@ def atomic_xor(
         indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
         update: the bits to invert, of the element type of the array or a Python number; broadcast to the shape of
             the indices.
-        check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
+        check_bounds: False asserts that all indices are inside the array; otherwise the behavior is undefined.
         memory_order: RELAXED, ACQUIRE, RELEASE or ACQ_REL.
         memory_scope: the scope of the order.
 

@@ -1,4 +1,4 @@
-"""Elementwise operations on bits and bools; operands are promoted and broadcast as those of arith.py."""
+"""Elementwise bitwise and logical operations; operands are promoted and broadcast as in arith.py."""
 
 from __future__ import annotations
 

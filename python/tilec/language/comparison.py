@@ -1,4 +1,4 @@
-"""Elementwise comparisons and choice; operands are promoted and broadcast as those of arith.py."""
+"""Elementwise comparisons and selection; operands are promoted and broadcast as in arith.py."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def load(
         shape: the extents of the tile, one constant power of two per dimension; () loads one element as a scalar.
         order: "C", "F" or a permutation: the axis of the array that each axis of the tile corresponds to.
         padding_mode: the value of elements outside the array.
-        check_bounds: False asserts that the tile lies in the array; otherwise the behavior is undefined.
+        check_bounds: False asserts that the tile is inside the array; otherwise the behavior is undefined.
         latency: hint, from 1 (low) to 10 (high): the expected latency of the load.
         allow_tma: hint: whether TMA may be used.
         memory_order: WEAK, RELAXED or ACQUIRE.
@@ -159,7 +159,7 @@ def store(
         index: the index of the tile, in tiles, one integer scalar per dimension.
         tile: the tile; it is converted to the element type of the array if the conversion is lossless.
         order: "C", "F" or a permutation: the axis of the array that each axis of the tile corresponds to.
-        check_bounds: False asserts that the tile lies in the array; otherwise the behavior is undefined.
+        check_bounds: False asserts that the tile is inside the array; otherwise the behavior is undefined.
         latency: hint, from 1 (low) to 10 (high): the expected latency of the store.
         allow_tma: hint: whether TMA may be used.
         memory_order: WEAK, RELAXED or RELEASE.
@@ -197,7 +197,7 @@ def gather(
         indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
         mask: a bool tile that is true for the elements to load; None means all elements.
         padding_value: the result for elements outside the array or the mask.
-        check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
+        check_bounds: False asserts that all indices are inside the array; otherwise the behavior is undefined.
         latency: hint, from 1 (low) to 10 (high): the expected latency of the load.
 
     Returns:
@@ -233,7 +233,7 @@ def scatter(
         indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
         value: the elements, broadcast to the common shape of the indices.
         mask: a bool tile that is true for the elements to store; None means all elements.
-        check_bounds: False asserts that all indices lie in the array; otherwise the behavior is undefined.
+        check_bounds: False asserts that all indices are inside the array; otherwise the behavior is undefined.
         latency: hint, from 1 (low) to 10 (high): the expected latency of the store.
 
     Raises:

@@ -162,7 +162,7 @@ class TiledView:
 
         Args:
             index: the index of the tile, one integer scalar per dimension.
-            check_bounds: False asserts that the tile lies in the array; otherwise the behavior is undefined.
+            check_bounds: False asserts that the tile is inside the array; otherwise the behavior is undefined.
             latency: hint, from 1 (low) to 10 (high): the expected latency of the load.
             allow_tma: hint: whether TMA may be used.
 
@@ -195,7 +195,7 @@ class TiledView:
         Args:
             index: the index of the tile, one integer scalar per dimension.
             tile: the tile, broadcast to `tile_shape`.
-            check_bounds: False asserts that the tile lies in the array; otherwise the behavior is undefined.
+            check_bounds: False asserts that the tile is inside the array; otherwise the behavior is undefined.
             latency: hint, from 1 (low) to 10 (high): the expected latency of the store.
             allow_tma: hint: whether TMA may be used.
 

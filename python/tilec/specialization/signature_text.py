@@ -15,7 +15,7 @@ _TOKEN = re.compile(
     r"""\s*(?:
     (?P<float>-?(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?|-?\d+[eE][-+]?\d+|-?inf\b|nan\b)
   | (?P<integer>-?\d+)
-  | (?P<word>[A-Za-z_]\w*)
+  | (?P<identifier>[A-Za-z_]\w*)
   | (?P<string>'[^']*'|"[^"]*")
   | (?P<mark>[:=,?%()\[\]])
   | (?P<end>$)
@@ -49,7 +49,7 @@ class _Reader:
         return tuple(arguments)
 
     def _argument(self) -> Argument:
-        name = self._expect("word", "the name of a parameter")
+        name = self._expect("identifier", "the name of a parameter")
         if self._take("="):
             return ConstantArgument(name, constant_value(self._constant()))
         self._need(":", f"':' and a type, or '=' and a constant, after '{name}'")
@@ -62,8 +62,8 @@ class _Reader:
         extents = [] if self._take("]") else self._list(lambda: self._extent("an extent"), "]")
         strides: list[tuple[int | None, int | None]] | None = None
         alignment = DEFAULT_ALIGNMENT
-        while self.kind == "word":
-            start, clause = self.start, self._expect("word", "")
+        while self.kind == "identifier":
+            start, clause = self.start, self._expect("identifier", "")
             if clause == "strides":
                 self._need("(", "'(' after 'strides'")
                 strides = [] if self._take(")") else self._list(lambda: self._extent("a stride"), ")")
@@ -115,7 +115,7 @@ class _Reader:
         return alignment
 
     def _element(self) -> DType:
-        start, name = self.start, self._expect("word", "an element type")
+        start, name = self.start, self._expect("identifier", "an element type")
         dtype = by_element(name) or by_name(name)
         if dtype is None:
             names = ", ".join(dtype.element for dtype in ALL)
@@ -131,9 +131,9 @@ class _Reader:
             return float(text)
         if kind == "string":
             return text[1:-1]
-        if kind == "word" and text in _CONSTANTS:
+        if kind == "identifier" and text in _CONSTANTS:
             return _CONSTANTS[text]
-        dtype = by_element(text) or by_name(text) if kind == "word" else None
+        dtype = by_element(text) or by_name(text) if kind == "identifier" else None
         if dtype is None:
             self._fail("expected a constant: a number, True, False, None, a string or an element type", start)
         return dtype
