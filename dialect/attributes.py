@@ -9,8 +9,8 @@ from tilec.dialect.fields import AttributeField
 from tilec.dialect.mlir import ir
 
 
-def _is(kind: type, words: str) -> Callable[[ir.Attribute], str | None]:
-    return lambda attribute: None if isinstance(attribute, kind) else f"must be {words}, but got {attribute}"
+def _is(kind: type, description: str) -> Callable[[ir.Attribute], str | None]:
+    return lambda attribute: None if isinstance(attribute, kind) else f"must be {description}, but got {attribute}"
 
 
 def Enumeration(*keywords: str, of: tuple[str, ...] = (), called: str = "") -> AttributeField:
@@ -60,13 +60,15 @@ Int32 = Integer(32)
 Int64 = Integer(64)
 
 
-def _dense(kind: type[ir.Attribute], words: str) -> AttributeField:
-    return AttributeField(lambda value: kind.get(list(value)), list, _is(kind, words), DenseArray, kind=words)
+def _dense(kind: type[ir.Attribute], description: str) -> AttributeField:
+    check = _is(kind, description)
+    return AttributeField(lambda value: kind.get(list(value)), list, check, DenseArray, kind=description)
 
 
 # Fields whose value in Python is the attribute itself.
-def _whole(kind: type[ir.Attribute], words: str, declared: Constraint = Unconstrained) -> AttributeField:
-    return AttributeField(lambda value: value, lambda attribute: attribute, _is(kind, words), declared, kind=words)
+def _whole(kind: type[ir.Attribute], description: str, declared: Constraint = Unconstrained) -> AttributeField:
+    check = _is(kind, description)
+    return AttributeField(lambda value: value, lambda attribute: attribute, check, declared, kind=description)
 
 
 Text = AttributeField(

@@ -76,7 +76,7 @@ def describe(operation: type[Operation]) -> str:
         lines += _section("results", [_value(f) for f in fields if isinstance(f, ValueField) and f.kind == "result"])
         lines += _section("attributes", [_attribute(f) for f in fields if isinstance(f, AttributeField)])
         lines += _section("regions", [_region(f) for f in fields if isinstance(f, RegionField)])
-    lines += _section("traits", [(words, "") for trait, words in _TRAITS.items() if trait in operation._traits])
+    lines += _section("traits", [(text, "") for trait, text in _TRAITS.items() if trait in operation._traits])
     if _assembly(operation):
         lines += _section("assembly", [(_assembly(operation), "")])
     return "\n".join(lines) + "\n"
@@ -94,7 +94,7 @@ def _paragraph(text: str) -> list[str]:
 
 def _section(title: str, entries: list[tuple[str, str]]) -> list[str]:
     width = max((len(name) for name, _ in entries), default=0)
-    lines = [f"{_INDENT * 2}{name.ljust(width)}  {words}".rstrip() for name, words in entries]
+    lines = [f"{_INDENT * 2}{name.ljust(width)}  {description}".rstrip() for name, description in entries]
     return ["", f"{_INDENT}{title}", *lines] if lines else []
 
 

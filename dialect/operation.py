@@ -221,7 +221,7 @@ def groups(op: ir.OpView, kind: str) -> dict[str, list[ir.Value]] | None:
     """The values of an operation by field, or None if the segments are malformed."""
     values = list(op.operation.operands if kind == "operand" else op.operation.results)
     slices = group_slices(type(op), kind, _segments(op, kind))
-    return None if slices is None else {name: values[place] for name, place in slices.items()}
+    return None if slices is None else {name: values[group] for name, group in slices.items()}
 
 
 def _segments(op: ir.OpView, kind: str) -> ir.Attribute | None:
@@ -264,9 +264,9 @@ def _value_accessor(cls: type[Operation], field: ValueField) -> property:
 
     def accessor(op: ir.OpView) -> Any:
         values = op.operation.operands if kind == "operand" else op.operation.results
-        place = group_slices(cls, kind, _segments(op, kind))[name]  # type: ignore[index]
+        group = group_slices(cls, kind, _segments(op, kind))[name]  # type: ignore[index]
         if many:
-            return [values[at] for at in range(place.start, place.stop)]
-        return values[place.start] if place.stop > place.start else None
+            return [values[at] for at in range(group.start, group.stop)]
+        return values[group.start] if group.stop > group.start else None
 
     return property(accessor)

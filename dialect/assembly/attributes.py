@@ -82,12 +82,12 @@ def _key(tokens: Tokens) -> str:
     return key
 
 
-def read_integer(tokens: Tokens, words: str = "expected integer value", bits: int = 64) -> int:
+def read_integer(tokens: Tokens, message: str = "expected integer value", bits: int = 64) -> int:
     """Reads a signed integer of the given width in bits, decimal or hexadecimal."""
     negative = tokens.take("-")
     token = tokens.peek()
     if not token[:1].isdigit() or "." in token:
-        tokens.fail(words)
+        tokens.fail(message)
     value = to_integer(tokens, token, tokens.offset())
     tokens.next()
     value = -value if negative else value

@@ -85,7 +85,7 @@ def _struct(tokens: Tokens, parameters: dict[str, _Parameter], depth: int) -> di
 
 
 def _node(
-    tokens: Tokens, depth: int, kind: type[ir.Attribute] | UnionType, words: str, mnemonic: str | None
+    tokens: Tokens, depth: int, kind: type[ir.Attribute] | UnionType, description: str, mnemonic: str | None
 ) -> ir.Attribute:
     start, token = tokens.offset(), tokens.peek()
     if mnemonic is not None and token == "<":
@@ -95,9 +95,9 @@ def _node(
     elif token[:1] == "#":
         found = tokens.alias(tokens.next(), start)
     else:
-        tokens.fail(f"expected {words}, but got {'the end of the text' if token == END else repr(token)}")
+        tokens.fail(f"expected {description}, but got {'the end of the text' if token == END else repr(token)}")
     if not isinstance(found, kind):
-        tokens.fail_at(start, f"expected {words}, but got '{token}'")
+        tokens.fail_at(start, f"expected {description}, but got '{token}'")
     return found
 
 
@@ -107,7 +107,7 @@ def _string(tokens: Tokens, _depth: int) -> str:
     return unescape(tokens.next())
 
 
-def read_place(tokens: Tokens) -> int:
+def read_line_or_column(tokens: Tokens) -> int:
     """Reads a line or a column number."""
     token = tokens.peek()
     if not token.isdecimal():
@@ -118,12 +118,14 @@ def read_place(tokens: Tokens) -> int:
     return int(token)
 
 
-def _typed(kind: type[ir.Attribute] | UnionType, words: str, mnemonic: str | None = None) -> _Parameter:
-    return _Parameter(lambda tokens, depth: _node(tokens, depth, kind, words, mnemonic))
+def _typed(kind: type[ir.Attribute] | UnionType, description: str, mnemonic: str | None = None) -> _Parameter:
+    return _Parameter(lambda tokens, depth: _node(tokens, depth, kind, description, mnemonic))
 
 
 _TEXT = _Parameter(_string)
-_PLACE, _OPTIONAL_PLACE = (_Parameter(lambda tokens, _depth: read_place(tokens), default) for default in (None, 0))
+_LINE, _OPTIONAL_LINE = (
+    _Parameter(lambda tokens, _depth: read_line_or_column(tokens), default) for default in (None, 0)
+)
 _FILE = _typed(DIFileAttr, "a file", "di_file")
 _UNIT = _typed(DICompileUnitAttr, "a compile unit", "di_compile_unit")
 _SCOPE = _typed(Scope, "a subprogram or a lexical block")
@@ -134,15 +136,15 @@ _STRUCTS: dict[str, tuple[type[ir.Attribute], dict[str, _Parameter]]] = {
         DISubprogramAttr,
         {
             "file": _FILE,
-            "line": _PLACE,
+            "line": _LINE,
             "name": _TEXT,
             "linkageName": _TEXT,
             "compileUnit": _UNIT,
-            "scopeLine": _OPTIONAL_PLACE,
+            "scopeLine": _OPTIONAL_LINE,
         },
     ),
     "di_lexical_block": (
         DILexicalBlockAttr,
-        {"scope": _SCOPE, "file": _FILE, "line": _PLACE, "column": _OPTIONAL_PLACE},
+        {"scope": _SCOPE, "file": _FILE, "line": _LINE, "column": _OPTIONAL_LINE},
     ),
 }

@@ -28,13 +28,13 @@ def _index_types(printer: Printer, op: ir.OpView, field: str) -> str:
 def _extents(printer: Printer, op: ir.OpView, _: str) -> str:
     view = op.result.type
     parts = []
-    for words, extents, values in (
+    for keyword, extents, values in (
         ("shape", view.shape, op.dynamicShape),
         ("strides", view.strides, op.dynamicStrides),
     ):
         dynamic = iter(values)
         written = [str(extent) if extent is not None else printer.names.of(next(dynamic)) for extent in extents]
-        parts.append(f"{words} = [{', '.join(written)}]")
+        parts.append(f"{keyword} = [{', '.join(written)}]")
     return ", ".join(parts)
 
 

@@ -48,15 +48,15 @@ def _index_types(reader: OperationReader, field: str, parts: Parts) -> None:
 def _extents(reader: OperationReader, _: str, parts: Parts) -> None:
     """`shape = [%n, 64], strides = [%s, 1]`: values for dynamic extents and strides, numbers for static ones."""
     tokens = reader.tokens
-    for words, field in (("shape", "dynamicShape"), ("strides", "dynamicStrides")):
-        if words == "strides":
+    for keyword, field in (("shape", "dynamicShape"), ("strides", "dynamicStrides")):
+        if keyword == "strides":
             tokens.expect(",")
-        tokens.expect(words)
+        tokens.expect(keyword)
         tokens.expect("=")
-        parts.places[words] = tokens.at
+        parts.positions[keyword] = tokens.at
         written = tokens.comma_list("[", "]", lambda: (tokens.at, _extent(reader)))
         parts.operands[field] = [value for _, value in written if not isinstance(value, int)]
-        parts.extents[words] = written
+        parts.extents[keyword] = written
 
 
 def _extent(reader: OperationReader) -> int | ir.Value:
@@ -82,10 +82,10 @@ def _view_types(reader: OperationReader, _: str, parts: Parts) -> None:
         before, start, view = list(given), tokens.offset(), tokens.type()
     if not isinstance(view, TensorViewType):
         tokens.fail_at(start, f"expected 'tensor_view' type, but got '{spell(view)}'")
-    for words, extents in (("shape", view.shape), ("strides", view.strides)):
-        _check_extents(tokens, words, parts.extents[words], extents, tokens.offsets[parts.places[words]])
+    for keyword, extents in (("shape", view.shape), ("strides", view.strides)):
+        _check_extents(tokens, keyword, parts.extents[keyword], extents, tokens.offsets[parts.positions[keyword]])
     if before and isinstance(before[0], TileType) and isinstance(before[0].element, PointerType):
-        reader.scope.check(parts.places["base"], parts.operands["base"][0], before.pop(0))
+        reader.scope.check(parts.positions["base"], parts.operands["base"][0], before.pop(0))
     if len(before) > 1:
         tokens.fail_at(start, f"expected at most two types before '->', but got {len(given)}")
     dynamic = parts.operands["dynamicShape"] + parts.operands["dynamicStrides"]
@@ -99,7 +99,7 @@ def _view_types(reader: OperationReader, _: str, parts: Parts) -> None:
 
 def _check_extents(
     tokens: Tokens,
-    words: str,
+    keyword: str,
     written: Sequence[tuple[int, int | ir.Value]],
     extents: Sequence[int | None],
     offset: int,
@@ -107,7 +107,7 @@ def _check_extents(
     if len(written) != len(extents):
         tokens.fail_at(
             offset,
-            f"expected {words.removesuffix('s')} declaration to contain {len(extents)} elements "
+            f"expected {keyword.removesuffix('s')} declaration to contain {len(extents)} elements "
             f"due to tensor_view type, but {len(written)} were provided",
         )
     for axis, ((_, value), expected) in enumerate(zip(written, extents, strict=True)):
@@ -115,7 +115,7 @@ def _check_extents(
         if found != expected:
             tokens.fail_at(
                 offset,
-                f"input {words.removesuffix('s')} dimension {axis} does not match tensor_view type "
+                f"input {keyword.removesuffix('s')} dimension {axis} does not match tensor_view type "
                 f"(expected {_shown(expected)}, got {_shown(found)})",
             )
 

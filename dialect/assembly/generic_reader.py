@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.argument_places import ArgumentPlaces
+from tilec.dialect.assembly.argument_locations import ArgumentLocations
 from tilec.dialect.assembly.attributes import read_dictionary, read_optional_dictionary
 from tilec.dialect.assembly.generic_attributes import group_sizes_of, normalised
 from tilec.dialect.assembly.operation_suggestions import unknown_operation
@@ -97,13 +97,13 @@ class GenericReader:
         scope.open()
         names: list[tuple[str, int]] = []
         types: list[ir.Type] = []
-        places = ArgumentPlaces()
+        locations = ArgumentLocations()
 
         def argument() -> None:
             names.append((tokens.next(), tokens.offsets[tokens.at - 1]))
             tokens.expect(":")
             types.append(tokens.type())
-            self.reader.locations.take(places.setter(len(types) - 1))
+            self.reader.locations.take(locations.setter(len(types) - 1))
 
         if tokens.peek()[:1] == "^":
             tokens.next()
@@ -112,7 +112,7 @@ class GenericReader:
             tokens.expect(":")
         location = self.reader.source.location(tokens.offset())
         block = carrier.regions[0].blocks.append(*types, arg_locs=[location] * len(types))
-        places.give(list(block.arguments))
+        locations.assign(list(block.arguments))
         for (name, offset), value in zip(names, block.arguments, strict=True):
             scope.define(name, [value], offset)
         self.reader.operations.read_all(ir.InsertionPoint(block))

@@ -95,8 +95,8 @@ def _check_strings(text: str, file: str) -> None:
         wrong = _WRONG_ESCAPE.match(string)
         if wrong is not None:
             expected = r"expected one of \" \\ \n \t and \ with two hexadecimal digits"
-            place = found.start() + wrong.start("escape")
-            Source(text, file).fail(place, f"unknown escape in a string: {expected}, but got {wrong['escape']}")
+            offset = found.start() + wrong.start("escape")
+            Source(text, file).fail(offset, f"unknown escape in a string: {expected}, but got {wrong['escape']}")
         if _HIGH_ESCAPE.search(string):
             _check_encoding(string, found.start(), Source(text, file))
 

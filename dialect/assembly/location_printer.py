@@ -14,7 +14,7 @@ from tilec.dialect.cuda_tile.debug_info import (
     DICompileUnitAttr,
     DILexicalBlockAttr,
     DISubprogramAttr,
-    placed_scope,
+    scope_and_location,
 )
 from tilec.dialect.location import KERNELS, parts
 from tilec.dialect.mlir import ir
@@ -65,9 +65,9 @@ class LocationNames:
     def _spelled(self, node: ir.Location | ir.Attribute) -> str:
         if not isinstance(node, ir.Location):
             return spell_debug_info(node, self.of)
-        placed = placed_scope(node)
-        if placed is not None:
-            return f"#cuda_tile.di_loc<{self.of(placed[1])} in {self.of(placed[0])}>"
+        found = scope_and_location(node)
+        if found is not None:
+            return f"#cuda_tile.di_loc<{self.of(found[1])} in {self.of(found[0])}>"
         children = [self.of(child) for child in _children(node)]
         if isinstance(node, ir.CallSiteLoc):
             return f"loc(callsite({' at '.join(children)}))"
@@ -101,9 +101,9 @@ def _children(node: ir.Location | ir.Attribute) -> list[ir.Location | ir.Attribu
         return [node.file]
     if not isinstance(node, ir.Location):
         return []
-    placed = placed_scope(node)
-    if placed is not None:
-        return [placed[1], placed[0]]
+    found = scope_and_location(node)
+    if found is not None:
+        return [found[1], found[0]]
     inner = parts(node)
     if isinstance(node, ir.NameLoc):
         return [] if isinstance(inner[0], ir.UnknownLoc) else inner

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilec.dialect.assembly.attributes import read_attribute
-from tilec.dialect.assembly.debug_info_reader import is_debug_info, read_debug_info, read_place, read_scope
+from tilec.dialect.assembly.debug_info_reader import is_debug_info, read_debug_info, read_line_or_column, read_scope
 from tilec.dialect.assembly.lexer import END
 from tilec.dialect.assembly.tokens import Tokens, unescape
-from tilec.dialect.cuda_tile.debug_info import NESTING_LIMIT, DILexicalBlockAttr, own_scope, placed_scope
+from tilec.dialect.cuda_tile.debug_info import NESTING_LIMIT, DILexicalBlockAttr, own_scope, scope_and_location
 from tilec.dialect.location import KERNELS, parts
 from tilec.dialect.mlir import ir
 
@@ -43,24 +43,24 @@ class LocationReader:
         """Reads the optional location after an operation."""
         followers = self._followers[begun:]
         del self._followers[begun:]
-        self.take(lambda location: _place(operation, location, followers))
+        self.take(lambda location: _set_locations(operation, location, followers))
 
-    def take(self, place: Setter) -> bool:
-        """Reads an optional location, passes it to `place` now or at the end of the text; returns if there was one."""
+    def take(self, set_location: Setter) -> bool:
+        """Reads an optional location, passes it to `set_location`, perhaps later, and returns if there is one."""
         if self.tokens.peek() != "loc" or self.tokens.peek(1) != "(":
             return False
         start = self.tokens.at
         self.skip()
         if any(token[:1] == "#" for token in self.tokens.tokens[start : self.tokens.at]):
-            self._pending.append((start, place))
+            self._pending.append((start, set_location))
         else:
             self.tokens.at = start
-            place(self.location())
+            set_location(self.location())
         return True
 
-    def follow(self, place: Setter) -> None:
+    def follow(self, set_location: Setter) -> None:
         """Uses the location of the enclosing operation, if the text has one, for an item without a location."""
-        self._followers.append(place)
+        self._followers.append(set_location)
 
     def skip(self) -> None:
         if self.tokens.peek() == "loc" and self.tokens.peek(1) == "(":
@@ -70,9 +70,9 @@ class LocationReader:
     def resolve(self) -> None:
         """Resolves the locations whose aliases were defined later."""
         end = self.tokens.at
-        for start, place in self._pending:
+        for start, set_location in self._pending:
             self.tokens.at = start
-            place(self.location())
+            set_location(self.location())
         self.tokens.at = end
 
     def scoped_or_attribute(self) -> ir.Location | ir.Attribute:
@@ -104,7 +104,7 @@ class LocationReader:
         return found
 
     def _size(self, location: ir.Location) -> int:
-        if placed_scope(location) is not None:
+        if scope_and_location(location) is not None:
             return 1 + _blocks(location)
         return 1 + _blocks(location) + sum(self._sizes.get(part.attr, 1) for part in parts(location))
 
@@ -146,14 +146,14 @@ class LocationReader:
 
     def _file(self, name: str) -> ir.Location:
         """`"k.py":1:2`, or a range: `"k.py":1:2 to 3:4`, `"k.py":1:2 to :4` on one line."""
-        line = read_place(self.tokens)
+        line = read_line_or_column(self.tokens)
         self.tokens.expect(":")
-        column = read_place(self.tokens)
+        column = read_line_or_column(self.tokens)
         if not self.tokens.take("to"):
             return ir.Location.file(name, line, column)
-        last = line if self.tokens.peek() == ":" else read_place(self.tokens)
+        last = line if self.tokens.peek() == ":" else read_line_or_column(self.tokens)
         self.tokens.expect(":")
-        return ir.Location.file(name, line, column, last, read_place(self.tokens))
+        return ir.Location.file(name, line, column, last, read_line_or_column(self.tokens))
 
     def _callsite(self) -> ir.Location:
         self.tokens.next()
@@ -177,16 +177,16 @@ class LocationReader:
         self.tokens.next()
         self.tokens.expect("<")
         start = self.tokens.offset()
-        place = self._inner()
-        if not isinstance(place, ir.FileLineColLoc):
-            self.tokens.fail_at(start, f"expected a file, line and column in a scope, but got {place}")
+        position = self._inner()
+        if not isinstance(position, ir.FileLineColLoc):
+            self.tokens.fail_at(start, f"expected a file, line and column in a scope, but got {position}")
         self.tokens.expect("in")
         scope = read_scope(self.tokens)
         self.tokens.expect(">")
-        return ir.Location.fused([place], scope)
+        return ir.Location.fused([position], scope)
 
 
-def _place(operation: ir.Operation, location: ir.Location, followers: list[Setter]) -> None:
+def _set_locations(operation: ir.Operation, location: ir.Location, followers: list[Setter]) -> None:
     """Sets the location of an operation, its region arguments (except a kernel's) and its omitted terminator."""
     operation.location = location
     for follower in followers:

@@ -18,12 +18,12 @@ from tilec.dialect.operation import OPERATIONS
 class Parts:
     """The parsed parts of an operation."""
 
-    __slots__ = ("attributes", "count", "extents", "name", "offset", "operands", "places", "types")
+    __slots__ = ("attributes", "count", "extents", "name", "offset", "operands", "positions", "types")
 
     def __init__(self, name: str, offset: int, count: int) -> None:
         self.name, self.offset, self.count = name, offset, count
         self.operands: dict[str, list[ir.Value]] = {}
-        self.places: dict[str, int] = {}
+        self.positions: dict[str, int] = {}
         self.types: dict[str, list[ir.Type]] = {}
         self.attributes: dict[str, ir.Attribute] = {}
         # Entries of shape and strides with the indices of their first tokens.
@@ -157,4 +157,4 @@ class OperationMaker:
             )
         for index, (value, expected) in enumerate(zip(operands, types, strict=True)):
             # Operands of a group are two tokens apart: name and comma.
-            self.scope.check(parts.places[field.name] + 2 * index, value, expected)
+            self.scope.check(parts.positions[field.name] + 2 * index, value, expected)

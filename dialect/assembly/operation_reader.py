@@ -108,8 +108,8 @@ class OperationReader:
                 names[0][2], f"operation defines {len(results)} results but was provided {bound} to bind"
             )
         at = 0
-        for name, count, place in names:
-            self.scope.define(name, results[at : at + count], place)
+        for name, count, position in names:
+            self.scope.define(name, results[at : at + count], position)
             at += count
 
     def _by_template(self, name: str, offset: int, count: int, point: ir.InsertionPoint) -> ir.Operation:
@@ -154,7 +154,7 @@ class OperationReader:
 
     def _operand(self, field: ValueField, parts: Parts) -> None:
         tokens = self.tokens
-        parts.places[field.name] = tokens.at
+        parts.positions[field.name] = tokens.at
         if field.arity in (ONE, OPTIONAL):
             parts.operands[field.name] = [self.scope.use()]
         elif tokens.tokens[tokens.at][:1] == "%":

@@ -18,8 +18,8 @@ from tilec.dialect.assembly.template import (
     Literal,
     OperandElement,
     TypeElement,
+    attributes_in_format,
     compile_template,
-    placed_attributes,
 )
 from tilec.dialect.fields import OPTIONAL, UNIFORM, AttributeField, ValueField
 from tilec.dialect.location import source_location
@@ -100,13 +100,13 @@ class Printer:
         if syntax is not None:
             syntax.print(self, op)
             return
-        words = [op.spelled_name.removeprefix(_DIALECT)]
+        parts = [op.spelled_name.removeprefix(_DIALECT)]
         text = self._elements(op, compile_template(op.__class__), Facts(op))
         if text[:1].strip():
-            words.append(text)
-            self.line(op, " ".join(words))
+            parts.append(text)
+            self.line(op, " ".join(parts))
         else:
-            self.line(op, words[0] + text)
+            self.line(op, parts[0] + text)
 
     def line(self, op: ir.OpView, text: str) -> None:
         """Prints an operation on a line, after the names of its results."""
@@ -163,8 +163,8 @@ class Printer:
 
     def _dictionary(self, keyed: bool, facts: Facts) -> str:
         op, attributes = facts.op, facts.attributes
-        placed = placed_attributes(op.__class__)
-        shown = {name: each for name, each in attributes.items() if name not in placed and name not in _SEGMENTS}
+        printed = attributes_in_format(op.__class__)
+        shown = {name: each for name, each in attributes.items() if name not in printed and name not in _SEGMENTS}
         for name, field in op.attribute_fields.items():
             if name in shown and field.default is not None and shown[name] == field.to_attribute(field.default):
                 del shown[name]
@@ -173,7 +173,7 @@ class Printer:
         return f" {'attributes ' if keyed else ''}{self.fields(op, shown)}"
 
     def fields(self, op: ir.OpView, attributes: Mapping[str, ir.Attribute]) -> str:
-        """The dictionary of the attributes that the assembly format does not place."""
+        """The dictionary of the attributes that the assembly format does not print."""
         return spell_fields(op.attribute_fields, attributes)
 
 

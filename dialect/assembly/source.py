@@ -44,8 +44,8 @@ class Source:
 
     def fail(self, offset: int, message: str, *notes: tuple[int, str]) -> NoReturn:
         """Raises InputError at an offset, with notes at others."""
-        raise InputError(message, self._place(offset), [Note(text, self._place(at)) for at, text in notes])
+        raise InputError(message, self._location(offset), [Note(text, self._location(at)) for at, text in notes])
 
-    def _place(self, offset: int) -> SourceLocation:
+    def _location(self, offset: int) -> SourceLocation:
         line, column = self.line_and_column(min(offset, len(self.text)))
         return SourceLocation(self.file, line, column)

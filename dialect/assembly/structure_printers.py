@@ -20,7 +20,7 @@ def _types(values: Iterable[ir.Value]) -> str:
 
 
 def _extra(op: ir.OpView, *fields: str) -> str:
-    """The attributes that the text does not place: non-field attributes and some fields."""
+    """The attributes that the custom syntax does not print: non-field attributes and some fields."""
     names = [name for name in op.attributes if name not in op.attribute_fields or name in fields]
     shown = {name: op.attributes[name] for name in names if name not in _SEGMENTS}
     return f" {spell_dictionary(shown)}" if shown else ""
@@ -109,10 +109,10 @@ def print_entry(printer: Printer, op: ir.OpView) -> None:
     arguments = []
     block = op.body.blocks[0]
     dictionaries = op.arg_attrs
-    placed = dictionaries is not None and any(len(each) for each in dictionaries)
+    have_attributes = dictionaries is not None and any(len(each) for each in dictionaries)
     for index, argument in enumerate(block.arguments):
         text = f"{printer.names.of(argument)}: {spell(argument.type)}"
-        if placed and len(dictionaries[index]):
+        if have_attributes and len(dictionaries[index]):
             text += f" {spell_attribute(dictionaries[index])}"
         # An argument without a location of its own has that of its kernel.
         if argument.location != op.operation.location:
@@ -124,4 +124,4 @@ def print_entry(printer: Printer, op: ir.OpView) -> None:
         suffix = f" optimization_hints={spell_dictionary({each.name: each.attr for each in hints}, '<', '>')}"
     _open(printer, "", f"entry {spell_symbol(op.sym_name)}({', '.join(arguments)}){suffix}")
     printer.block(block)
-    _close(printer, op, _extra(op, "res_attrs", *(() if placed else ("arg_attrs",))))
+    _close(printer, op, _extra(op, "res_attrs", *(() if have_attributes else ("arg_attrs",))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.argument_places import ArgumentPlaces
+from tilec.dialect.assembly.argument_locations import ArgumentLocations
 from tilec.dialect.assembly.attributes import read_attribute, read_hints, read_integer, read_optional_dictionary
 from tilec.dialect.assembly.value_lists import (
     Name,
@@ -46,10 +46,10 @@ def _trailing_attributes(reader: Reader, operation: ir.Operation) -> None:
 def read_terminator(reader: Reader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     """`yield %a, %b : type, type`."""
     attributes = read_optional_dictionary(reader.tokens)
-    values, places = read_values(reader)
+    values, positions = read_values(reader)
     if values:
         reader.tokens.expect(":")
-        check_types(reader, values, places, reader.bare_types())
+        check_types(reader, values, positions, reader.bare_types())
     return _build(reader, name, offset, point, values, (), attributes)
 
 
@@ -69,31 +69,31 @@ def _carried(reader: Reader) -> tuple[list[Name], list[ir.Value], list[int]]:
     return read_initial_values(reader) if reader.tokens.take("iter_values") else ([], [], [])
 
 
-def _check_carried(reader: Reader, values: list[ir.Value], places: list[int], types: list[ir.Type]) -> None:
+def _check_carried(reader: Reader, values: list[ir.Value], positions: list[int], types: list[ir.Type]) -> None:
     if len(values) != len(types):
         reader.tokens.fail(f"found different number of iter_values and types: {len(values)} and {len(types)}")
-    check_types(reader, values, places, types)
+    check_types(reader, values, positions, types)
 
 
 def read_for(reader: Reader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
     unsigned = tokens.take("unsigned")
     variable = read_argument_name(reader)
-    bounds, places = [], []
+    bounds, positions = [], []
     for word in ("in", "(", None, "to", None, ",", "step", None, ")", ":"):
         if word is None:
-            places.append(tokens.at)
+            positions.append(tokens.at)
             bounds.append(reader.scope.use())
         else:
             tokens.expect(word)
     type = tokens.type()
-    check_types(reader, bounds, places, [type] * 3)
-    names, values, places = _carried(reader)
+    check_types(reader, bounds, positions, [type] * 3)
+    names, values, positions = _carried(reader)
     types: list[ir.Type] = []
     if values:
         tokens.expect("->")
         types = reader.types()
-    _check_carried(reader, values, places, types)
+    _check_carried(reader, values, positions, types)
     operation = _build(reader, name, offset, point, [*bounds, *values], types, {"unsignedCmp": unsigned})
     reader.block(operation.regions[0], [type, *types], [variable, *names], "cuda_tile.continue")
     _trailing_attributes(reader, operation)
@@ -102,7 +102,7 @@ def read_for(reader: Reader, name: str, offset: int, point: ir.InsertionPoint) -
 
 def read_loop(reader: Reader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
-    names, values, places = _carried(reader)
+    names, values, positions = _carried(reader)
     types: list[ir.Type] = []
     results: list[ir.Type] = []
     if tokens.take(":"):
@@ -111,7 +111,7 @@ def read_loop(reader: Reader, name: str, offset: int, point: ir.InsertionPoint) 
             types, results = first, reader.bare_types() if tokens.take("->") else []
         else:
             results = first
-    _check_carried(reader, values, places, types)
+    _check_carried(reader, values, positions, types)
     operation = _build(reader, name, offset, point, values, results)
     reader.block(operation.regions[0], types, names, "cuda_tile.continue")
     _trailing_attributes(reader, operation)
@@ -121,7 +121,7 @@ def read_loop(reader: Reader, name: str, offset: int, point: ir.InsertionPoint) 
 def read_reduction(reader: Reader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     """A reduce or a scan."""
     tokens = reader.tokens
-    values, places = read_values(reader)
+    values, positions = read_values(reader)
     attributes: dict[str, object] = dict(read_optional_dictionary(tokens))
     tokens.expect("dim")
     tokens.expect("=")
@@ -134,7 +134,7 @@ def read_reduction(reader: Reader, name: str, offset: int, point: ir.InsertionPo
     tokens.expect("=")
     attributes["identities"] = read_attribute(tokens)
     tokens.expect(":")
-    check_types(reader, values, places, reader.bare_types())
+    check_types(reader, values, positions, reader.bare_types())
     tokens.expect("->")
     results = reader.bare_types()
     names, types = read_arguments(reader)
@@ -150,7 +150,7 @@ def read_entry(reader: Reader, name: str, offset: int, point: ir.InsertionPoint)
     types: list[ir.Type] = []
     dictionaries: list[dict[str, ir.Attribute]] = []
     starts: list[ir.Location] = []
-    places = ArgumentPlaces()
+    argument_locations = ArgumentLocations()
 
     def argument() -> None:
         starts.append(reader.source.location(tokens.offset()))
@@ -159,7 +159,7 @@ def read_entry(reader: Reader, name: str, offset: int, point: ir.InsertionPoint)
             tokens.expect(":")
         types.append(tokens.type())
         dictionaries.append(read_optional_dictionary(tokens))
-        reader.locations.take(places.setter(len(types) - 1))
+        reader.locations.take(argument_locations.setter(len(types) - 1))
 
     tokens.comma_list("(", ")", argument)
     if tokens.take("->"):
@@ -178,7 +178,7 @@ def read_entry(reader: Reader, name: str, offset: int, point: ir.InsertionPoint)
     operation = _build(reader, name, offset, point, (), (), attributes)
     unnamed = [(f"%<argument {index}>", offset) for index in range(len(types))]
     block = reader.block(operation.regions[0], types, names or unnamed, "cuda_tile.return", starts)
-    places.give(list(block.arguments))
-    reader.locations.follow(places.others)
+    argument_locations.assign(list(block.arguments))
+    reader.locations.follow(argument_locations.others)
     _trailing_attributes(reader, operation)
     return operation

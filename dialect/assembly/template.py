@@ -3,7 +3,7 @@
     $name            an operand, a keyword, a number, .. as the field says; a flag is its own name
     type($name)      the type of a field
     { ... }          printed when the fields inside are there and not the default; read when its first token is next
-    attr-dict        the attributes that have no place of their own; keyed-attr-dict puts `attributes` before
+    attr-dict        the attributes that the format does not name; keyed-attr-dict puts `attributes` before
     word($name)      a directive with a reader and a printer of its own (see directives.py)
 
 Everything else is literal: printed as it stands, blanks included, and read token by token.
@@ -84,19 +84,19 @@ def compile_template(operation_class: type[Operation]) -> Template:
 
 
 @functools.cache
-def placed_attributes(operation_class: type[Operation]) -> frozenset[str]:
-    """The attributes that the assembly format places."""
-    return frozenset(_placed(compile_template(operation_class)))  # type: ignore[arg-type]
+def attributes_in_format(operation_class: type[Operation]) -> frozenset[str]:
+    """The attributes that the assembly format prints."""
+    return frozenset(_in_format(compile_template(operation_class)))  # type: ignore[arg-type]
 
 
-def _placed(elements: Template) -> Iterator[str]:
+def _in_format(elements: Template) -> Iterator[str]:
     for element in elements:
         if isinstance(element, AttributeElement):
             yield element.field.name
         elif isinstance(element, Directive):
             yield element.argument
         elif isinstance(element, Group):
-            yield from _placed(element.elements)
+            yield from _in_format(element.elements)
 
 
 def _elements(cls: type[Operation], text: str, at: int) -> tuple[list[Element], int]:

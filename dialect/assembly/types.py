@@ -91,11 +91,11 @@ class _TypeReader:
         self.at = found.end()
         return found.group()
 
-    def integer(self, words: str = "expected an integer") -> int:
+    def integer(self, message: str = "expected an integer") -> int:
         self.skip()
         found = _INTEGER.match(self.text, self.at)
         if found is None:
-            self.fail(words)
+            self.fail(message)
             return 0
         value = self._number(found.group())
         self.at = found.end()
@@ -151,11 +151,11 @@ class _TypeReader:
         self.at = len(self.text)
         return found
 
-    def _element(self, words: str) -> ir.Type:
+    def _element(self, description: str) -> ir.Type:
         start = self.at
         name = self.word()
         if name not in ELEMENT_BITS:
-            self.fail(f"expected {words}, but got '{name}'", start)
+            self.fail(f"expected {description}, but got '{name}'", start)
         return element_type(name)
 
     def _dimension(self, dynamic: bool) -> int | None | bool:

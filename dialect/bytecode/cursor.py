@@ -65,12 +65,12 @@ class Cursor:
 
     def _long(self, first: int) -> int:
         start, found, data = self.at - 1, first & 0x7F, self.data
-        for place in range(1, _LONGEST):
+        for number in range(1, _LONGEST):
             if self.at >= len(data):
                 self._ends("the rest of a number")
             byte = data[self.at]
             self.at += 1
-            found |= (byte & 0x7F) << (7 * place)
+            found |= (byte & 0x7F) << (7 * number)
             if byte < 0x80:
                 return found & _NUMBER_BITS
         self.fail(f"expected a number of at most {_LONGEST} bytes", start)
@@ -97,20 +97,20 @@ class Cursor:
         start = self.base + self.at
         return Cursor(self.take(size), start, self.section)
 
-    def count(self, words: str, least: int = 1) -> int:
+    def count(self, description: str, least: int = 1) -> int:
         """Reads a count of items of at least `least` bytes each and checks that so many bytes remain."""
         start, found = self.at, self.number()
         if found * least > self.left:
-            self.fail(f"expected {found} {words}, but only {self.left} bytes are left", start)
+            self.fail(f"expected {found} {description}, but only {self.left} bytes are left", start)
         return found
 
-    def integers(self, size: int, words: str) -> list[int]:
+    def integers(self, size: int, description: str) -> list[int]:
         """Reads a count, then so many signed integers of the given size in bytes."""
-        return [self.fixed(size, signed=True) for _ in range(self.count(words, size))]
+        return [self.fixed(size, signed=True) for _ in range(self.count(description, size))]
 
     def align(self, alignment: int) -> None:
         """Skips padding up to an alignment, counted from the start of the cursor."""
         self.at += -self.at % alignment
 
-    def _ends(self, words: str) -> NoReturn:
-        self.fail(f"expected {words}, but only {max(0, self.left)} bytes are left")
+    def _ends(self, description: str) -> NoReturn:
+        self.fail(f"expected {description}, but only {max(0, self.left)} bytes are left")

@@ -15,7 +15,7 @@ from tilec.dialect.cuda_tile.debug_info import (
     DISubprogramAttr,
     Scope,
     di_location,
-    placed_scope,
+    scope_and_location,
 )
 from tilec.dialect.mlir import ir
 
@@ -24,11 +24,11 @@ from tilec.dialect.mlir import ir
 class Part:
     """One number of an entry: the index of another entry of one of `kinds`, a string, a line, a column, or flags."""
 
-    words: str
+    description: str
     kinds: Any = None
 
 
-TEXT, PLACE, FLAGS = Part("a string"), Part("a line or a column"), Part("flags")
+TEXT, LINE_OR_COLUMN, FLAGS = Part("a string"), Part("a line or a column"), Part("flags")
 _FILE = Part("a file", DIFileAttr)
 _UNIT = Part("a compile unit", DICompileUnitAttr)
 _SCOPE = Part("a subprogram or a lexical block", Scope)
@@ -40,15 +40,15 @@ class DebugLayout:
     """`make` builds the value of an entry from its parts (except flags); `take` returns the parts of a value."""
 
     tag: DebugTag
-    words: str
+    description: str
     parts: tuple[Part, ...]
     make: Callable[..., ir.Location | ir.Attribute]
     take: Callable[[ir.Location | ir.Attribute], tuple[object, ...]]
 
 
 def _location_parts(location: ir.Location) -> tuple[object, ...]:
-    scope, place = placed_scope(location) or (None, location)
-    return scope, place.filename, place.start_line, place.start_col
+    scope, position = scope_and_location(location) or (None, location)
+    return scope, position.filename, position.start_line, position.start_col
 
 
 _LAYOUTS = (
@@ -57,15 +57,17 @@ _LAYOUTS = (
     DebugLayout(
         DebugTag.LEXICAL_BLOCK,
         "a lexical block",
-        (_SCOPE, _FILE, PLACE, PLACE),
+        (_SCOPE, _FILE, LINE_OR_COLUMN, LINE_OR_COLUMN),
         DILexicalBlockAttr.get,
         lambda block: (block.scope, block.file, block.line, block.column),
     ),
-    DebugLayout(DebugTag.LOCATION, "a location", (_SCOPE, TEXT, PLACE, PLACE), di_location, _location_parts),
+    DebugLayout(
+        DebugTag.LOCATION, "a location", (_SCOPE, TEXT, LINE_OR_COLUMN, LINE_OR_COLUMN), di_location, _location_parts
+    ),
     DebugLayout(
         DebugTag.SUBPROGRAM,
         "a subprogram",
-        (_FILE, PLACE, TEXT, TEXT, _UNIT, PLACE),
+        (_FILE, LINE_OR_COLUMN, TEXT, TEXT, _UNIT, LINE_OR_COLUMN),
         DISubprogramAttr.get,
         lambda it: (it.file, it.line, it.name, it.linkage_name, it.compile_unit, it.scope_line),
     ),

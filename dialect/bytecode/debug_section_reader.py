@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from tilec.dialect.bytecode.cursor import Cursor
-from tilec.dialect.bytecode.debug_layout import FLAGS, LAYOUTS, LOCATION, PLACE, TEXT, DebugLayout, Part, parts_of
+from tilec.dialect.bytecode.debug_layout import (
+    FLAGS,
+    LAYOUTS,
+    LINE_OR_COLUMN,
+    LOCATION,
+    TEXT,
+    DebugLayout,
+    Part,
+    parts_of,
+)
 from tilec.dialect.bytecode.table_reader import Strings, Table
 from tilec.dialect.bytecode.tags import DebugTag
 from tilec.dialect.bytecode.version import Version
@@ -16,8 +25,8 @@ from tilec.dialect.cuda_tile.debug_info import NESTING_LIMIT
 from tilec.dialect.mlir import ir
 
 # Lines and columns have 32 bits in the format, but 31 in the bindings of MLIR.
-_PLACE_SIZE, _PLACE_LIMIT = 1 << 32, 1 << 31
-_NAMES = {layout.make.__self__: layout.words for layout in LAYOUTS.values() if hasattr(layout.make, "__self__")}
+_LINE_SIZE, _LINE_LIMIT = 1 << 32, 1 << 31
+_NAMES = {layout.make.__self__: layout.description for layout in LAYOUTS.values() if hasattr(layout.make, "__self__")}
 # The kinds that NESTING_LIMIT counts.
 _NESTING = (DebugTag.LOCATION, DebugTag.CALL_SITE, DebugTag.LEXICAL_BLOCK)
 
@@ -50,7 +59,7 @@ class DebugSectionReader:
         self._starts = struct.unpack(f"<{count}I", cursor.take(4 * count))
         count = cursor.count("locations", 8)
         cursor.align(8)
-        self._places_at = cursor.base + cursor.at
+        self._records_at = cursor.base + cursor.at
         self._indices = struct.unpack(f"<{count}Q", cursor.take(8 * count))
         self._table = Table("debug info", cursor)
         # The value of each entry, and the number of locations and blocks in its expanded form.
@@ -85,7 +94,7 @@ class DebugSectionReader:
 
     def _user(self, at: int) -> Cursor:
         """A cursor at a position in the lists, for error messages."""
-        return Cursor(b"", self._places_at + 8 * at, self._cursor.section)
+        return Cursor(b"", self._records_at + 8 * at, self._cursor.section)
 
     def _read(self, index: int, user: Cursor) -> None:
         """Reads an entry and the entries it refers to."""
@@ -120,10 +129,10 @@ class DebugSectionReader:
         if part is TEXT:
             return self._strings.read(cursor)
         found = cursor.number()
-        if part is PLACE:
-            found %= _PLACE_SIZE
-            if found >= _PLACE_LIMIT:
-                cursor.fail(f"expected a line or a column below {_PLACE_LIMIT}, but got {found}", start)
+        if part is LINE_OR_COLUMN:
+            found %= _LINE_SIZE
+            if found >= _LINE_LIMIT:
+                cursor.fail(f"expected a line or a column below {_LINE_LIMIT}, but got {found}", start)
         if part is FLAGS and found:
             cursor.fail(f"unknown flags 0x{found:x} of a subprogram", start)
         return found
@@ -150,4 +159,4 @@ _UNKNOWN = DebugLayout(DebugTag.UNKNOWN, "an unknown location", (), ir.Location.
 
 
 def _mistaken(part: Part, index: int, found: object) -> str:
-    return f"expected {part.words}, but debug info {index} is {_NAMES.get(type(found), 'a location')}"
+    return f"expected {part.description}, but debug info {index} is {_NAMES.get(type(found), 'a location')}"

@@ -19,7 +19,7 @@ from tilec.dialect.cuda_tile.debug_info import (
     DILexicalBlockAttr,
     DISubprogramAttr,
     holds_scope,
-    placed_scope,
+    scope_and_location,
 )
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
@@ -88,7 +88,7 @@ class DebugSectionWriter:
         return self._numbers[key]
 
     def _scoped(self, location: ir.Location) -> int:
-        if placed_scope(location) is not None:
+        if scope_and_location(location) is not None:
             return self._add(DebugTag.LOCATION, location)
         if not holds_scope(location):
             return _UNKNOWN

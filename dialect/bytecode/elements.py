@@ -36,8 +36,8 @@ def dense_bytes(elements: ir.DenseElementsAttr) -> bytes:
     if name in _BUFFERED:
         numbers = np.array(elements).reshape(-1)
         return (numbers[:1] if elements.is_splat else numbers).tobytes()
-    words = _words(elements)
-    return words[: element_bytes(name)] if elements.is_splat else words
+    raw = _raw_bytes(elements)
+    return raw[: element_bytes(name)] if elements.is_splat else raw
 
 
 def float_bits(value: ir.FloatAttr) -> int:
@@ -52,7 +52,7 @@ def _bits(elements: ir.DenseElementsAttr) -> bytes:
     return np.packbits(truths, bitorder="little").tobytes()
 
 
-def _words(elements: ir.DenseElementsAttr) -> bytes:
+def _raw_bytes(elements: ir.DenseElementsAttr) -> bytes:
     text = str(elements)
     stored = _BYTES.match(text)
     if stored is not None:

@@ -87,10 +87,10 @@ class FunctionReader:
         return {"arg_attrs": ir.ArrayAttr.get(found)}
 
 
-def _expect_tag(cursor: Cursor, tag: AttributeTag, words: str) -> None:
+def _expect_tag(cursor: Cursor, tag: AttributeTag, description: str) -> None:
     start, found = cursor.at, cursor.number()
     if found != tag:
-        cursor.fail(f"expected {words} (tag {tag:d}), but got tag {found}", start)
+        cursor.fail(f"expected {description} (tag {tag:d}), but got tag {found}", start)
 
 
 def new_name(attributes: AttributeReader, cursor: Cursor, taken: set[str]) -> str:

@@ -40,17 +40,17 @@ class OperationPlan:
         drops_results = any(isinstance(field, ValueField) and field.kind == "result" for field in younger)
         return cls(found, younger, found.operand_layout == SEGMENTS or bool(younger), drops_results)
 
-    def operand_places(self, operation: ir.Operation) -> Slices:
+    def operand_slices(self, operation: ir.Operation) -> Slices:
         """The slice of operands of each field; empty if the layout does not need it."""
-        return _places(self.layout.operation_class, "operand", operation) if self.grouped else {}
+        return _slices(self.layout.operation_class, "operand", operation) if self.grouped else {}
 
     def known_results(self, operation: ir.Operation) -> list[ir.Value]:
         """The results that exist in the version."""
         results = list(operation.results)
         if not self.drops_results:
             return results
-        places = _places(self.layout.operation_class, "result", operation)
-        return [value for field in self.layout.results for value in results[places[field.name]]]
+        slices = _slices(self.layout.operation_class, "result", operation)
+        return [value for field in self.layout.results for value in results[slices[field.name]]]
 
     def check(self, operation: ir.Operation, gate: VersionGate) -> None:
         """Raises InputError if a member that the version lacks differs from its default."""
@@ -59,12 +59,12 @@ class OperationPlan:
             if isinstance(field, AttributeField):
                 found = _attribute(field, operation)
             else:
-                found = _values(field, operation, _places(cls, field.kind, operation)[field.name])
+                found = _values(field, operation, _slices(cls, field.kind, operation)[field.name])
             if found is not None:
                 gate.need(f"{found} of '{operation.name}'", member_since(cls, field))
 
 
-def _places(operation_class: type[Operation], kind: str, operation: ir.Operation) -> Slices:
+def _slices(operation_class: type[Operation], kind: str, operation: ir.Operation) -> Slices:
     name, attributes = f"{kind}SegmentSizes", operation.attributes
     return group_slices(operation_class, kind, attributes[name] if name in attributes else None) or {}
 
@@ -81,9 +81,9 @@ def _attribute(field: AttributeField, operation: ir.Operation) -> str | None:
     return f"'{value}' as {field.name}" if value != field.default else None
 
 
-def _values(field: ValueField, operation: ir.Operation, place: slice) -> str | None:
+def _values(field: ValueField, operation: ir.Operation, group: slice) -> str | None:
     """A description of present operands and used results."""
-    values = list(operation.operands if field.kind == "operand" else operation.results)[place]
+    values = list(operation.operands if field.kind == "operand" else operation.results)[group]
     if field.kind == "operand":
         return f"operand '{field.name}'" if values else None
     used = any(True for value in values for _ in value.uses)

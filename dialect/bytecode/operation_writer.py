@@ -68,7 +68,7 @@ class OperationWriter:
         if plan.younger:
             plan.check(operation, self._gate)
         form, attributes, results = plan.layout, operation.attributes, plan.known_results(operation)
-        places = plan.operand_places(operation)
+        slices = plan.operand_slices(operation)
         self.locations.append(operation.location)
         encoder.varint(form.opcode)
         if form.result_count:
@@ -76,10 +76,10 @@ class OperationWriter:
         for value in results:
             encoder.varint(self._types.index(value.type))
         if form.flags:
-            encoder.varint(_flags(form, attributes, places))
+            encoder.varint(_flags(form, attributes, slices))
         for field in form.attributes:
-            self._attribute(field, attributes, places, encoder)
-        self._operands(form, operation, places, encoder)
+            self._attribute(field, attributes, slices, encoder)
+        self._operands(form, operation, slices, encoder)
         if form.regions:
             self._regions(operation, encoder)
         self._define(results)
@@ -96,19 +96,19 @@ class OperationWriter:
         return plan
 
     def _attribute(
-        self, field: AttributeField, attributes: ir.OpAttributeMap, places: Slices, encoder: Encoder
+        self, field: AttributeField, attributes: ir.OpAttributeMap, slices: Slices, encoder: Encoder
     ) -> None:
         if field.name in attributes:
             self._attributes.field(field, attributes[field.name], encoder)
         elif field.kind == Booleans.kind:
             # Absent flags are all false, one per index of the access.
-            count = places["index"].stop - places["index"].start
+            count = slices["index"].stop - slices["index"].start
             encoder.varint(count)
             encoder.bytes(bytes(count))
         elif field.default is not None:
             self._attributes.field(field, field.to_attribute(field.default), encoder)
 
-    def _operands(self, form: OperationLayout, operation: ir.Operation, places: Slices, encoder: Encoder) -> None:
+    def _operands(self, form: OperationLayout, operation: ir.Operation, slices: Slices, encoder: Encoder) -> None:
         numbers = [self._numbers[value] for value in operation.operands]
         if form.operand_layout == FIXED:
             for number in numbers:
@@ -117,7 +117,7 @@ class OperationWriter:
             encoder.varints(numbers)
         else:
             for field in form.operands:
-                group = numbers[places[field.name]]
+                group = numbers[slices[field.name]]
                 if field.arity not in _SINGLE:
                     encoder.varint(len(group))
                 for number in group:
@@ -136,12 +136,12 @@ class OperationWriter:
         self._depth -= 1
 
 
-def _flags(form: OperationLayout, attributes: ir.OpAttributeMap, places: Slices) -> int:
+def _flags(form: OperationLayout, attributes: ir.OpAttributeMap, slices: Slices) -> int:
     found = 0
     for bit, field in enumerate(form.flags):
         if isinstance(field, AttributeField):
             present = field.name in attributes
         else:
-            present = places[field.name].stop > places[field.name].start
+            present = slices[field.name].stop > slices[field.name].start
         found |= present << bit
     return found

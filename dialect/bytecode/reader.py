@@ -1,6 +1,6 @@
 """Reads Tile IR bytecode into a module; malformed input raises InputError with the byte offset.
 
-The places of operations that the file has none for are `k.tileirbc:@matmul:17`: file, kernel, number of the operation.
+Operations without a location in the file get `k.tileirbc:@matmul:17`: file, kernel, number of the operation.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class _FileReader:
         debug = sections[Section.DEBUG] if Section.DEBUG in sections else None
         self._debug = None if debug is None else DebugSectionReader(debug, self._strings, sections.version)
 
-    def _table(self, section: Section, words: str, offset_size: int = 4) -> Table:
-        return Table(words, self._sections[section] if section in self._sections else None, offset_size)
+    def _table(self, section: Section, kind: str, offset_size: int = 4) -> Table:
+        return Table(kind, self._sections[section] if section in self._sections else None, offset_size)
 
     def module(self) -> ir.Module:
         module = ir.Module.create(loc=ir.Location.file(self._file, 0, 0))
@@ -80,4 +80,4 @@ class _FileReader:
             cursor.fail(f"expected 0, as the file has no debug section, but got the list of locations {number}", start)
         unknown = ir.Location.unknown()
         pairs = zip(self._debug.function(number), numbered, strict=True)
-        return (place if found == unknown else found for found, place in pairs)
+        return (location if found == unknown else found for found, location in pairs)

@@ -48,7 +48,7 @@ class ReadingPlan:
 
     def __init__(self, layout: OperationLayout, reader: AttributeReader) -> None:
         operation = layout.operation_class
-        bits = {member.name: 1 << place for place, member in enumerate(layout.flags)}
+        bits = {member.name: 1 << bit for bit, member in enumerate(layout.flags)}
         self.layout = layout
         self.name: str = operation.OPERATION_NAME
         self.spelled: str = operation.spelled_name.removeprefix("cuda_tile.")

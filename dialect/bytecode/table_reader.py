@@ -15,15 +15,15 @@ _MOST_OVERLAP = 1 << 20
 class Table:
     """The entries of a section by index, read on first use."""
 
-    def __init__(self, words: str, cursor: Cursor | None = None, offset_size: int = 4) -> None:
-        self.words = words
+    def __init__(self, kind: str, cursor: Cursor | None = None, offset_size: int = 4) -> None:
+        self.kind = kind
         self._offsets: tuple[int, ...] = ()
         self._cursor = Cursor(b"")
         self._start = 0
         self._used: set[int] = set()
         self._used_bytes = 0
         if cursor is not None:
-            count = cursor.count(f"{words}s", offset_size)
+            count = cursor.count(f"{kind}s", offset_size)
             cursor.align(offset_size)
             self._offsets = struct.unpack(f"<{count}{_CODES[offset_size]}", cursor.take(count * offset_size))
             self._cursor, self._start = cursor, cursor.at
@@ -34,12 +34,12 @@ class Table:
     def entry(self, index: int, user: Cursor, at: int | None = None) -> Cursor:
         """The bytes of an entry; raises Malformed at the position of its user, or at `at`, for a bad index."""
         if index >= len(self._offsets):
-            user.fail(f"{self.words} index {index} is out of bounds: the table has {len(self._offsets)} entries", at)
+            user.fail(f"{self.kind} index {index} is out of bounds: the table has {len(self._offsets)} entries", at)
         size = len(self._cursor.data) - self._start
         begin = self._offsets[index]
         end = self._offsets[index + 1] if index + 1 < len(self._offsets) else size
         if not begin <= end <= size:
-            user.fail(f"{self.words} {index} lies from {begin} to {end}, outside of the {size} bytes of its table", at)
+            user.fail(f"{self.kind} {index} lies from {begin} to {end}, outside of the {size} bytes of its table", at)
         self._count(index, end - begin, user, at)
         self._cursor.at = self._start + begin
         return self._cursor.part(end - begin)
@@ -48,7 +48,7 @@ class Table:
         self._used_bytes += 0 if index in self._used else size
         self._used.add(index)
         if self._used_bytes > len(self._cursor.data) + _MOST_OVERLAP:
-            user.fail(f"the {self.words}s of the file overlap by more than {_MOST_OVERLAP} bytes", at)
+            user.fail(f"the {self.kind}s of the file overlap by more than {_MOST_OVERLAP} bytes", at)
 
 
 class Strings:

@@ -78,9 +78,9 @@ class TypeReader:
             blob.fail(f"{blob.left} bytes are left over after type {name}: extensions of the preview are unknown")
         return found
 
-    def _check_version(self, words: str, tag: TypeTag, blob: Cursor) -> None:
+    def _check_version(self, description: str, tag: TypeTag, blob: Cursor) -> None:
         if tag.since > self._version:
-            blob.fail(f"{words} needs Tile IR {tag.since} or newer, but the file is of {self._version}", 0)
+            blob.fail(f"{description} needs Tile IR {tag.since} or newer, but the file is of {self._version}", 0)
 
     def _option(self, blob: Cursor, since: Version) -> bool:
         """Whether the optional parameter of a type is present; older versions do not store that."""
@@ -137,8 +137,8 @@ class TypeReader:
         return ir.FunctionType.get(inputs, [self.read(blob) for _ in range(blob.count("result types"))])
 
 
-def _extents(blob: Cursor, words: str) -> list[int | None]:
-    return [None if extent == _DYNAMIC else extent for extent in blob.integers(8, words)]
+def _extents(blob: Cursor, description: str) -> list[int | None]:
+    return [None if extent == _DYNAMIC else extent for extent in blob.integers(8, description)]
 
 
 def _tensor(view: ir.Type, blob: Cursor) -> TensorViewType:
@@ -151,10 +151,10 @@ def _padding(blob: Cursor, given: bool) -> str | None:
     return _keyword(blob, PADDING_VALUES, "padding value") if given else None
 
 
-def _keyword(blob: Cursor, keywords: tuple[str, ...], words: str) -> str:
+def _keyword(blob: Cursor, keywords: tuple[str, ...], description: str) -> str:
     start, number = blob.at, blob.number()
     if number >= len(keywords):
-        blob.fail(f"invalid {words} {number}, expected one of 0 to {len(keywords) - 1}", start)
+        blob.fail(f"invalid {description} {number}, expected one of 0 to {len(keywords) - 1}", start)
     return keywords[number]
 
 

@@ -28,9 +28,9 @@ class VersionGate:
 
     def refuse(self, message: str) -> NoReturn:
         """Raises InputError at the operation being written."""
-        raise InputError(message, self._place())
+        raise InputError(message, self._location())
 
-    def _place(self) -> SourceLocation | None:
+    def _location(self) -> SourceLocation | None:
         found = None if self.operation is None else innermost(self.operation.location)
         name = None if found is None else self._file if found.filename == UNNAMED else found.filename
         if found is None or name is None:

@@ -10,16 +10,16 @@ from tilec.dialect.spelling import quote, spell, spell_list
 INDEX_RUNS = 3
 
 
-def ordering_problem(op: ir.OpView, words: str, allowed: tuple[str, ...]) -> str | None:
+def ordering_problem(op: ir.OpView, subject: str, allowed: tuple[str, ...]) -> str | None:
     """Checks the ordering of an access: weak accesses have no scope, all others have one."""
     ordering, scope = op.memory_ordering_semantics, op.memory_scope
     if ordering not in allowed:
         listed = f"{', '.join(allowed[:-1])}, or {allowed[-1]}"
         return f"expect one of: {listed}, but got: {ordering}"
     if ordering == "weak" and scope is not None:
-        return f"weak {words} must not have memory scope, but got: {scope}"
+        return f"weak {subject} must not have memory scope, but got: {scope}"
     if ordering != "weak" and scope is None:
-        return f"memory scope is required for {ordering} {words}"
+        return f"memory scope is required for {ordering} {subject}"
     return None
 
 
@@ -61,10 +61,10 @@ def element_problem(element: ir.Type, allowed: tuple[str, ...]) -> str | None:
     return None
 
 
-def unit_stride_problem(tensor: ir.Type, words: str) -> str | None:
+def unit_stride_problem(tensor: ir.Type, subject: str) -> str | None:
     """Checks that exactly one dimension is contiguous, as the access of several elements at once needs."""
     count = tensor.strides.count(1)
-    return None if count == 1 else f"{words} need exactly one static unit stride, got {count} in {quote(tensor)}"
+    return None if count == 1 else f"{subject} need exactly one static unit stride, got {count} in {quote(tensor)}"
 
 
 def index_problem(op: ir.OpView, one_type: bool = True) -> str | None:

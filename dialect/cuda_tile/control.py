@@ -148,9 +148,9 @@ class ContinueOp(Operation, name="continue", opcode=0x11, traits=[ir.IsTerminato
         expected = [v.type for v in (loop.results if is_for else loop.operands)]
         given = [v.type for v in self.operands]
         if given != expected:
-            words = "return types" if is_for else "iter_values"
+            types = "return types" if is_for else "iter_values"
             return (
-                f"operand types must match the parent {'`for`' if is_for else '`loop`'} {words}: "
+                f"operand types must match the parent {'`for`' if is_for else '`loop`'} {types}: "
                 f"{spell_list(expected)}, but found: {spell_list(given)}"
             )
         return None

@@ -1,7 +1,7 @@
 """Debug info: the functions and blocks of the user's source, and the locations inside them.
 
-A location in a scope is MLIR's fused location of one place in a file, with the scope as its metadata; the text of Tile
-IR spells it `#cuda_tile.di_loc<loc("k.py":6:7) in #scope>`.
+A location in a scope is MLIR's fused location of one position in a file, with the scope as its metadata; the text of
+Tile IR spells it `#cuda_tile.di_loc<loc("k.py":6:7) in #scope>`.
 """
 
 from collections.abc import Iterator
@@ -115,7 +115,7 @@ NODES = {cls.attr_name.removeprefix("cuda_tile."): cls for cls in (DIFileAttr, D
 
 
 def di_location(scope: Scope, file: str, line: int, column: int) -> ir.Location:
-    """A place in a file, inside a scope."""
+    """A position in a file, inside a scope."""
     return ir.Location.fused([ir.Location.file(file, line, column)], scope)
 
 
@@ -127,8 +127,8 @@ def own_scope(location: ir.Location) -> Scope | None:
     return metadata if isinstance(metadata, _SCOPES) else None
 
 
-def placed_scope(location: ir.Location) -> tuple[Scope, ir.Location] | None:
-    """The scope and the place of what `di_location` made; None for every other location."""
+def scope_and_location(location: ir.Location) -> tuple[Scope, ir.Location] | None:
+    """The scope and the position of a location that `di_location` made; None for every other location."""
     scope = own_scope(location)
     if scope is None or len(location.locations) != 1 or not isinstance(location.locations[0], ir.FileLineColLoc):
         return None

@@ -24,7 +24,7 @@ _ELEMENTS = ("f16", "bf16", "f32", "f64", "i32", "i64")
 _TAIL = "{ token = $token}{ inbounds = [$inbounds]} keyed-attr-dict"
 
 
-def _problem(op: ir.OpView, tile: ir.Type, words: str, orderings: tuple[str, ...]) -> str | None:
+def _problem(op: ir.OpView, tile: ir.Type, subject: str, orderings: tuple[str, ...]) -> str | None:
     view = op.view.type
     if view.tensor_view.attribute != "multicast":
         return f"expects a view over a multicast tensor_view, but got {quote(view)}"
@@ -32,7 +32,7 @@ def _problem(op: ir.OpView, tile: ir.Type, words: str, orderings: tuple[str, ...
         element_problem(view.element, _ELEMENTS)
         or tile_type_problem(view, tile)
         or _half_problem(view)
-        or ordering_problem(op, words, orderings)
+        or ordering_problem(op, subject, orderings)
         or index_problem(op)
         or inbounds_problem(op)
     )

@@ -33,11 +33,11 @@ def first_ancestor(op: ir.OpView, names: tuple[str, ...]) -> ir.Operation:
     return parent
 
 
-def carried_problem(words: str, types: Sequence[ir.Type]) -> str | None:
+def carried_problem(subject: str, types: Sequence[ir.Type]) -> str | None:
     """Checks that no view is carried between iterations or branches."""
     for index, type in enumerate(types):
         if isinstance(type, TensorViewType):
-            return f"{words} {index} is a tensor_view, which is not supported"
+            return f"{subject} {index} is a tensor_view, which is not supported"
         if isinstance(type, VIEWS):
-            return f"{words} {index} is a tile view, which is not supported"
+            return f"{subject} {index} is a tile view, which is not supported"
     return None

@@ -65,5 +65,5 @@ def _subprogram_at(location: ir.Location) -> DISubprogramAttr | None:
 
 
 def _described(subprogram: DISubprogramAttr) -> str:
-    place = f"{subprogram.file.name}:{subprogram.line}"
-    return f"subprogram '{subprogram.name}' ({place}, linkage name \"{subprogram.linkage_name}\")"
+    location = f"{subprogram.file.name}:{subprogram.line}"
+    return f"subprogram '{subprogram.name}' ({location}, linkage name \"{subprogram.linkage_name}\")"

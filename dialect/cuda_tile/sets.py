@@ -25,9 +25,9 @@ ARITHMETIC_FLOATS = ("f16", "bf16", "f32", "f64")
 VIEWS = (PartitionViewType, StridedViewType, GatherScatterViewType)
 
 
-def tile_of(name: str, elements: tuple[str, ...], words: str = "", scalar: bool = False) -> TypeSet:
+def tile_of(name: str, elements: tuple[str, ...], description: str = "", scalar: bool = False) -> TypeSet:
     """Tiles of some element types; `scalar` ones have rank 0."""
-    described = f"{'0D ' if scalar else ''}tile of {words or ' or '.join(elements)} values"
+    described = f"{'0D ' if scalar else ''}tile of {description or ' or '.join(elements)} values"
 
     @cached
     def contains(type: ir.Type) -> bool:

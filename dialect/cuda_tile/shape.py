@@ -51,8 +51,8 @@ class IotaOp(Operation, name="iota", opcode=0x3A, traits=[ext.Pure]):
         if tile.rank != 1:
             return f"expects result type to be 1-d tile, but got {quote(tile)}"
         if tile.shape[0] > 1 << ELEMENT_BITS[spell(tile.element)]:
-            words = f"the maximum value of element type {spell(tile.element)}"
-            return f"the number of elements {tile.shape[0]} exceeds {words}"
+            limit = f"the maximum value of element type {spell(tile.element)}"
+            return f"the number of elements {tile.shape[0]} exceeds {limit}"
         return None
 
 
@@ -67,8 +67,8 @@ class BroadcastOp(Operation, name="broadcast", opcode=0x0B, traits=[ext.Pure]):
     def check_types(self) -> str | None:
         source, result = self.source.type, self.result.type
         if any(a not in (b, 1) for a, b in zip(source.shape, result.shape, strict=True)):
-            words = "expects the shape of source tile to be compatible with that of the result tile"
-            return f"{words}: {spell(source)} to {spell(result)}"
+            problem = "expects the shape of source tile to be compatible with that of the result tile"
+            return f"{problem}: {spell(source)} to {spell(result)}"
         return None
 
 
@@ -83,8 +83,8 @@ class ReshapeOp(Operation, name="reshape", opcode=0x5B, traits=[ext.Pure]):
     def check_types(self) -> str | None:
         source, result = self.source.type, self.result.type
         if prod(source.shape) != prod(result.shape):
-            words = "expected source tile and result tile to have the same number of elements"
-            return f"{words}: {spell(source)} to {spell(result)}"
+            problem = "expected source tile and result tile to have the same number of elements"
+            return f"{problem}: {spell(source)} to {spell(result)}"
         return None
 
 

@@ -48,12 +48,12 @@ def tensor_view_problem(shape: Sequence[int], element: ir.Type, strides: Sequenc
     if len(shape) != len(strides):
         found = f"shape of rank {len(shape)} and strides of rank {len(strides)}"
         return f"expected shape and stride to be of same rank but got {found}"
-    for values, words in ((shape, "sizes"), (strides, "strides")):
+    for values, name in ((shape, "sizes"), (strides, "strides")):
         if any(value <= 0 and value != DYNAMIC for value in values):
             listed = ", ".join(spell_extent(None if value == DYNAMIC else value) for value in values)
-            return f"dimensions must have strictly positive constant {words} but got [{listed}]"
+            return f"dimensions must have strictly positive constant {name} but got [{listed}]"
         if any(value >> 63 > 0 for value in values):
-            return f"{words} of dimensions must be below 2^63, but got {max(values)}"
+            return f"{name} of dimensions must be below 2^63, but got {max(values)}"
     return None
 
 
@@ -91,8 +91,8 @@ def dim_map_problem(mapping: Sequence[int], rank: int) -> str | None:
         if target < 0:
             return f"target dimension must not be negative, got {target}"
         if target >= rank:
-            words = "target dimension is outside of tensor view dimensions"
-            return f"{words}, expected strictly less than {rank}, got {target}"
+            problem = "target dimension is outside of tensor view dimensions"
+            return f"{problem}, expected strictly less than {rank}, got {target}"
         if target in mapping[:position]:
             first = list(mapping).index(target)
             return f"target dimension {target} mapped at least twice (for tile dimensions {first} and {position})"

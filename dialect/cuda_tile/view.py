@@ -51,12 +51,12 @@ class MakeTensorViewOp(Operation, name="make_tensor_view", opcode=0x43, traits=[
         if pointer.attribute != view.attribute:
             return f"tensor_view must preserve ptr_attr from base pointer ({pointer.attribute})"
         dynamic = [*self.dynamicShape, *self.dynamicStrides]
-        for words, extents, given in (
+        for keyword, extents, given in (
             ("shape", view.shape, self.dynamicShape),
             ("stride", view.strides, self.dynamicStrides),
         ):
             if extents.count(None) != len(given):
-                return f"expected {extents.count(None)} dynamic {words} operands for {quote(view)}, got {len(given)}"
+                return f"expected {extents.count(None)} dynamic {keyword} operands for {quote(view)}, got {len(given)}"
         if any(value.type != dynamic[0].type for value in dynamic):
             return "expects all dynamic shape and stride operands to have one type"
         return None

@@ -21,12 +21,12 @@ _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+")
 def entry_problem(operation: ir.Operation) -> str | None:
     """The problem with a ptx.entry, or None."""
     attributes = operation.attributes
-    for name, kind, words in _HEAD:
+    for name, kind, description in _HEAD:
         if name not in attributes or not isinstance(attributes[name], kind):
-            return f"needs {words} '{name}'"
-    for name, (kind, words) in _OPTIONAL.items():
+            return f"needs {description} '{name}'"
+    for name, (kind, description) in _OPTIONAL.items():
         if name in attributes and not isinstance(attributes[name], kind):
-            return f"needs {words} '{name}', got {attributes[name]}"
+            return f"needs {description} '{name}', got {attributes[name]}"
     return (
         _name_problem(attributes["sym_name"].value)
         or _extent_problem(attributes, "threads")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.argument_places import ArgumentPlaces
+from tilec.dialect.assembly.argument_locations import ArgumentLocations
 from tilec.dialect.assembly.lexer import END
 from tilec.dialect.assembly.value_lists import read_arguments
 from tilec.dialect.mlir import ir
@@ -39,15 +39,15 @@ def read_blocks(reader: StageReader, region: ir.Region) -> None:
     starts = {}
     for each in ranges:
         tokens.at = each.start
-        places = ArgumentPlaces()
-        names, types = read_arguments(reader, places) if each.name != _FIRST and tokens.peek() == "(" else ([], [])
+        locations = ArgumentLocations()
+        names, types = read_arguments(reader, locations) if each.name != _FIRST and tokens.peek() == "(" else ([], [])
         if each.name != _FIRST or tokens.peek() == ":":
             tokens.expect(":")
         if each.name in reader.blocks:
             tokens.fail_at(tokens.offsets[each.start - 1], f"redefinition of block '{each.name}'")
         block = region.blocks.append(*types, arg_locs=[location] * len(types))
-        places.give(list(block.arguments))
-        reader.locations.follow(places.others)
+        locations.assign(list(block.arguments))
+        reader.locations.follow(locations.others)
         reader.blocks[each.name], starts[each.name] = block, tokens.at
         for (name, offset), value in zip(names, block.arguments, strict=True):
             reader.scope.define(name, [value], offset)

@@ -48,9 +48,9 @@ class StagePrinter(Printer):
     def text(self, module: ir.Module) -> str:
         attributes = {key: module.operation.attributes[key] for key in module.operation.attributes}
         name = attributes.pop("sym_name", None)
-        words = ["module", *([spell_symbol(name.value)] if name is not None else [])]
-        words += [f"attributes {spell_stage_dictionary(attributes)}"] if attributes else []
-        self.lines += [*self._aliases.lines(), " ".join([*words, "{"])]
+        parts = ["module", *([spell_symbol(name.value)] if name is not None else [])]
+        parts += [f"attributes {spell_stage_dictionary(attributes)}"] if attributes else []
+        self.lines += [*self._aliases.lines(), " ".join([*parts, "{"])]
         self.indent = "  "
         for op in module.body.operations:
             self.names = StageNames(op.operation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.argument_places import ArgumentPlaces
+from tilec.dialect.assembly.argument_locations import ArgumentLocations
 from tilec.dialect.assembly.attributes import (
     read_attribute,
     read_integer,
@@ -39,8 +39,8 @@ def _integer32(value: int) -> ir.Attribute:
 def read_kernel(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
     symbol = tokens.symbol()
-    places = ArgumentPlaces()
-    names, types = read_arguments(reader, places)
+    argument_locations = ArgumentLocations()
+    names, types = read_arguments(reader, argument_locations)
     tokens.expect("target")
     attributes = {"sym_name": ir.StringAttr.get(symbol), "target": _string(reader)}
     tokens.expect("warps")
@@ -49,8 +49,8 @@ def read_kernel(reader: StageReader, name: str, offset: int, point: ir.Insertion
     attributes |= read_keyed_dictionary(reader.tokens)
     operation = create(reader, name, offset, point, attributes=attributes, regions=1)
     block = reader.block(operation.regions[0], types, names, "tile_gpu.return")
-    places.give(list(block.arguments))
-    reader.locations.follow(places.others)
+    argument_locations.assign(list(block.arguments))
+    reader.locations.follow(argument_locations.others)
     return operation
 
 
@@ -79,7 +79,7 @@ def read_roles(reader: StageReader, name: str, offset: int, point: ir.InsertionP
 
 def read_reduction(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
-    values, places = read_values(reader)
+    values, positions = read_values(reader)
     tokens.expect("dimension")
     attributes: dict[str, object] = {"dimension": read_integer(tokens, bits=32)}
     if name == "tile_gpu.scan":
@@ -89,7 +89,7 @@ def read_reduction(reader: StageReader, name: str, offset: int, point: ir.Insert
     attributes["identities"] = read_attribute(tokens)
     attributes |= read_keyed_dictionary(reader.tokens)
     tokens.expect(":")
-    check_types(reader, values, places, reader.bare_types())
+    check_types(reader, values, positions, reader.bare_types())
     tokens.expect("->")
     results = reader.bare_types()
     names, types = read_arguments(reader)
@@ -100,9 +100,9 @@ def read_reduction(reader: StageReader, name: str, offset: int, point: ir.Insert
 
 
 def read_yield(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
-    values, places = read_values(reader)
+    values, positions = read_values(reader)
     reader.tokens.expect(":")
-    check_types(reader, values, places, reader.bare_types())
+    check_types(reader, values, positions, reader.bare_types())
     with point:
         return build(name, [values], loc=reader.source.location(offset))
 

@@ -24,16 +24,16 @@ def print_upstream(printer: StagePrinter, op: ir.OpView) -> None:
     if len(operation.regions) or len(operation.successors):
         raise NoAssembly(operation.name)
     attributes = {name: each for name, each in remaining(operation).items() if DEFAULTS.get(name) != str(each)}
-    words = [operation.name]
+    parts = [operation.name]
     values = printer.values(operation.operands)
     if operation.name in PREDICATES:
         values = f"{PREDICATES[operation.name][attributes.pop('predicate').value]}, {values}"
-    words += [values] if values else []
-    words += [spell_stage_dictionary(attributes)] if attributes else []
+    parts += [values] if values else []
+    parts += [spell_stage_dictionary(attributes)] if attributes else []
     compared = operation.name in PREDICATES
     types = printer.type(operation.operands[0].type) if compared else _types(printer, operation)
-    words += [f": {types}"] if types else []
-    printer.line(op, " ".join(words))
+    parts += [f": {types}"] if types else []
+    printer.line(op, " ".join(parts))
 
 
 def _types(printer: StagePrinter, op: ir.Operation) -> str:
@@ -109,14 +109,14 @@ def print_branch(printer: StagePrinter, op: ir.OpView) -> None:
     operation = op.operation
     attributes = remaining(operation, SEGMENTS)
     values, sizes = list(operation.operands), [len(operation.operands)]
-    words = [operation.name]
+    parts = [operation.name]
     if operation.name == "cf.cond_br":
         sizes = list(operation.attributes[SEGMENTS])[1:]
-        words += [f"{printer.names.of(values.pop(0))},"]
+        parts += [f"{printer.names.of(values.pop(0))},"]
     targets = []
     for successor, size in zip(operation.successors, sizes, strict=True):
         passed, values = values[:size], values[size:]
         targets.append(printer.names.block(successor) + (f"({printer.values(passed)})" if passed else ""))
-    words.append(", ".join(targets))
-    words += [spell_stage_dictionary(attributes)] if attributes else []
-    printer.line(op, " ".join(words))
+    parts.append(", ".join(targets))
+    parts += [spell_stage_dictionary(attributes)] if attributes else []
+    printer.line(op, " ".join(parts))

@@ -62,29 +62,29 @@ def read_upstream(reader: StageReader, name: str, offset: int, count: int, point
         number = PREDICATES[name].index(tokens.next())
         attributes["predicate"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
         tokens.expect(",")
-    values, places = read_values(reader)
+    values, positions = read_values(reader)
     attributes |= read_optional_dictionary(reader.tokens)
     if name in PREDICATES:
-        return create(reader, name, offset, point, _compared(reader, values, places), values, attributes)
+        return create(reader, name, offset, point, _compared(reader, values, positions), values, attributes)
     results: list[ir.Type] = []
     if tokens.take(":"):
         types = reader.bare_types() if tokens.peek() != "->" else []
         if tokens.take("to") or tokens.take("->"):
-            check_types(reader, values, places, types)
+            check_types(reader, values, positions, types)
             results = reader.bare_types()
         elif count:
             results = types[:1] * count
-            check_types(reader, values, places, types * len(values) if len(types) == 1 else types)
+            check_types(reader, values, positions, types * len(values) if len(types) == 1 else types)
         else:
-            check_types(reader, values, places, types)
+            check_types(reader, values, positions, types)
     return create(reader, name, offset, point, results, values, attributes)
 
 
-def _compared(reader: StageReader, values: list[ir.Value], places: list[int]) -> list[ir.Type]:
+def _compared(reader: StageReader, values: list[ir.Value], positions: list[int]) -> list[ir.Type]:
     """`: i32`, the type of the compared operands; the result has their shape."""
     reader.tokens.expect(":")
     type = reader.tokens.type()
-    check_types(reader, values, places, [type] * len(values))
+    check_types(reader, values, positions, [type] * len(values))
     bit = ir.IntegerType.get_signless(1)
     if isinstance(type, ir.RankedTensorType):
         return [ir.RankedTensorType.get(type.shape, bit, type.encoding)]
@@ -110,10 +110,10 @@ def _trailing(reader: StageReader, operation: ir.Operation) -> ir.Operation:
 def read_for(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
     variable = read_argument_name(reader)
-    bounds, places = [], []
+    bounds, positions = [], []
     for word in ("=", "to", "step"):
         tokens.expect(word)
-        places.append(tokens.at)
+        positions.append(tokens.at)
         bounds.append(reader.scope.use())
     names: list[Name] = []
     values: list[ir.Value] = []
@@ -125,7 +125,7 @@ def read_for(reader: StageReader, name: str, offset: int, point: ir.InsertionPoi
         check_types(reader, values, at, results)
     tokens.expect(":")
     type = tokens.type()
-    check_types(reader, bounds, places, [type] * 3)
+    check_types(reader, bounds, positions, [type] * 3)
     operation = create(reader, name, offset, point, results, [*bounds, *values], regions=1)
     reader.block(operation.regions[0], [type, *results], [variable, *names], "scf.yield")
     return _trailing(reader, operation)
@@ -145,12 +145,12 @@ def read_if(reader: StageReader, name: str, offset: int, point: ir.InsertionPoin
 
 def read_while(reader: StageReader, name: str, offset: int, point: ir.InsertionPoint) -> ir.Operation:
     tokens = reader.tokens
-    names, values, places = read_initial_values(reader)
+    names, values, positions = read_initial_values(reader)
     tokens.expect(":")
     start, function = tokens.offset(), tokens.type()
     if not isinstance(function, ir.FunctionType):
         tokens.fail_at(start, f"expected the types of operands and results, but got {quote(function)}")
-    check_types(reader, values, places, list(function.inputs))
+    check_types(reader, values, positions, list(function.inputs))
     operation = create(reader, name, offset, point, list(function.results), values, regions=2)
     reader.block(operation.regions[0], list(function.inputs), names, "")
     tokens.expect("do")
@@ -163,10 +163,10 @@ def read_condition(reader: StageReader, name: str, offset: int, point: ir.Insert
     reader.tokens.expect("(")
     first = reader.scope.use()
     reader.tokens.expect(")")
-    values, places = read_values(reader)
+    values, positions = read_values(reader)
     if values:
         reader.tokens.expect(":")
-        check_types(reader, values, places, reader.bare_types())
+        check_types(reader, values, positions, reader.bare_types())
     return create(reader, name, offset, point, [], [first, *values])
 
 

@@ -27,6 +27,6 @@ def device_function(ptx: str, name: str) -> str:
 
 
 def _tidied(line: str) -> str:
-    """The line with indentation of four spaces and single spaces between words."""
-    words = " ".join(line.split())
-    return f"    {words}" if line[:1] in "\t " and words else words
+    """The line with indentation of four spaces and single spaces between tokens."""
+    text = " ".join(line.split())
+    return f"    {text}" if line[:1] in "\t " and text else text

@@ -63,7 +63,7 @@ class _Reader:
         # A register with two definitions implies control flow.
         if match is None or kind is None or match["first"] in self.registers:
             return False
-        words, operands = [], []
+        arguments, operands = [], []
         for word in match["rest"].split(", "):
             value = self.registers.get(word, word)
             if isinstance(value, int):
@@ -71,7 +71,7 @@ class _Reader:
                 value = f"${len(operands)}"
             elif value.startswith("%"):
                 return False
-            words.append(value)
+            arguments.append(value)
         self.registers[match["first"]] = self.arguments + len(self.steps)
-        self.steps.append(Step(f"{match['opcode']} $0, {', '.join(words)};", kind, tuple(operands)))
+        self.steps.append(Step(f"{match['opcode']} $0, {', '.join(arguments)};", kind, tuple(operands)))
         return True

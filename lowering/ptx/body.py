@@ -126,9 +126,9 @@ class _Writer:
         if target != following:
             self.branch("bra.uni", self.labels[target], location)
 
-    def branch(self, words: str, label: str, location: ir.Location) -> None:
+    def branch(self, head: str, label: str, location: ir.Location) -> None:
         self.targets.add(label)
-        self.lines.append((f"{words} {label};", location))
+        self.lines.append((f"{head} {label};", location))
 
     def moves(self, end: Branch, index: int) -> list[Move]:
         """The copies of an edge whose source and destination registers differ."""

@@ -42,11 +42,11 @@ def _block(block: ir.Block, known: Known) -> None:
 
 
 def _set(op: ir.OpView, name: str, values: Sequence[ir.Value], known: Known) -> None:
-    words = [_spelled(value, known) for value in values]
+    texts = [_spelled(value, known) for value in values]
     attributes = op.operation.attributes
-    if any(words):
-        texts = [ir.StringAttr.get(text) for text in words]
-        attributes[name] = texts[0] if len(texts) == 1 else ir.ArrayAttr.get(texts)
+    if any(texts):
+        strings = [ir.StringAttr.get(text) for text in texts]
+        attributes[name] = strings[0] if len(strings) == 1 else ir.ArrayAttr.get(strings)
     elif name in attributes:
         del attributes[name]
 
@@ -66,8 +66,8 @@ def _spelled(value: ir.Value, known: Known) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _listed(word: str, numbers: Sequence[int]) -> str:
+def _listed(name: str, numbers: Sequence[int]) -> str:
     if set(numbers) == {1}:
         return ""
-    words = ["all" if number == UNBOUNDED else str(number) for number in numbers]
-    return f"{word} {words[0] if len(words) == 1 else '[' + ', '.join(words) + ']'}"
+    texts = ["all" if number == UNBOUNDED else str(number) for number in numbers]
+    return f"{name} {texts[0] if len(texts) == 1 else '[' + ', '.join(texts) + ']'}"

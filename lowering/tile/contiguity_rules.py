@@ -233,13 +233,13 @@ def _permute(op: ir.OpView, source: Axes) -> Axes:
 def _reshape(op: ir.OpView, source: Axes) -> Axes:
     *along, each = source
     old, new = op.source.type.shape, op.result.type.shape
-    return (*(_regrouped(along, each, old, new, place) for place in range(len(new))), each)
+    return (*(_regrouped(along, each, old, new, dimension) for dimension in range(len(new))), each)
 
 
-def _regrouped(along: Sequence[Axis], each: Axis, old: Sequence[int], new: Sequence[int], place: int) -> Axis:
+def _regrouped(along: Sequence[Axis], each: Axis, old: Sequence[int], new: Sequence[int], dimension: int) -> Axis:
     """The axis of a result dimension, whose index steps over `inner` elements in row-major order."""
-    inner = math.prod(new[place + 1 :])
-    if new[place] == 1:
+    inner = math.prod(new[dimension + 1 :])
+    if new[dimension] == 1:
         return each
     for at in reversed(range(len(old))):
         below = math.prod(old[at + 1 :])
@@ -250,10 +250,10 @@ def _regrouped(along: Sequence[Axis], each: Axis, old: Sequence[int], new: Seque
             while equal == math.prod(old[higher : at + 1]) and higher > 0:
                 higher -= 1
                 equal *= along[higher].constancy
-            constancy = max(1, min(equal // step, new[place]))
+            constancy = max(1, min(equal // step, new[dimension]))
             if step > 1:
                 return each._replace(constancy=constancy)
-            return along[at].narrowed(new[place])._replace(constancy=constancy)
+            return along[at].narrowed(new[dimension])._replace(constancy=constancy)
     return each
 
 

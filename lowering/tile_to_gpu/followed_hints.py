@@ -64,19 +64,19 @@ def hint_remarks(
     entry: ir.OpView, plan: MatrixPlan, warps: int, target: Target, options: CompileOptions
 ) -> list[Remark]:
     """A remark for each hint that is not followed."""
-    place = source_location(entry.operation.location)
+    location = source_location(entry.operation.location)
     found = []
     if options.num_ctas not in (None, 1):
         found.append(
-            Remark("hint", f"num_ctas={options.num_ctas} is not followed: each tile block runs as one block", place)
+            Remark("hint", f"num_ctas={options.num_ctas} is not followed: each tile block runs as one block", location)
         )
     if options.warps not in (None, warps):
         message = f"num_worker_warps={options.warps} is not followed: {_warps_reason(options.warps)}; {warps} are used"
-        found.append(Remark("hint", message, place))
+        found.append(Remark("hint", message, location))
     if options.occupancy is not None:
         refusal = _occupancy_refusal(plan, warps, options.occupancy)
         if refusal is not None:
-            found.append(Remark("hint", f"occupancy={options.occupancy} is not followed: {refusal}", place))
+            found.append(Remark("hint", f"occupancy={options.occupancy} is not followed: {refusal}", location))
     for op in operations_below(entry):
         latency = tile_hint(op, "latency", target) if op.operation.name in _ACCESSES else None
         if latency is not None and not _is_ring(op, plan):

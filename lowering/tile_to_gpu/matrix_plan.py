@@ -110,10 +110,10 @@ def _decide(op: ir.OpView, target: Target, warps: int, order: MemoryOrder | None
 
 def _unit(op: ir.OpView, target: Target, warps: int) -> tuple[MatrixUnit, tuple[str, ...]]:
     """The first unit of the target that can do a multiply, and the reasons of those before it."""
-    place = source_location(op.operation.location)
+    location = source_location(op.operation.location)
     if op.lhs.type.rank != 2:
         message = f"a batched '{operation_name(op)}' cannot be compiled: multiply tiles of two dimensions"
-        raise UnsupportedError(message, place)
+        raise UnsupportedError(message, location)
     element, (rows, columns) = spell(op.lhs.type.element), op.acc.type.shape
     refusals: list[str] = []
     for name in target.matrix_units:
@@ -123,7 +123,8 @@ def _unit(op: ir.OpView, target: Target, warps: int) -> tuple[MatrixUnit, tuple[
             return unit, tuple(refusals)
         refusals.append(refusal)
     name = operation_name(op)
-    raise UnsupportedError(f"'{name}' of {element} cannot be compiled for {target.name}: {'; '.join(refusals)}", place)
+    message = f"'{name}' of {element} cannot be compiled for {target.name}: {'; '.join(refusals)}"
+    raise UnsupportedError(message, location)
 
 
 def _operand(

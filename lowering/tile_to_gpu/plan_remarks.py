@@ -17,13 +17,13 @@ from tilec.remarks import Remark
 def plan_remarks(entry: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target) -> Iterator[Remark]:
     """A remark for each multiply on a slower unit, each operand that registers prepare, each access without TMA."""
     for multiply in plan.multiplies.values():
-        place = source_location(multiply.op.operation.location)
+        location = source_location(multiply.op.operation.location)
         if multiply.refusals:
             message = f"the multiply is done by {multiply.unit.name}: {'; '.join(multiply.refusals)}"
-            yield Remark("matrix-unit", message, place)
+            yield Remark("matrix-unit", message, location)
         for side, operand in (("left", multiply.lhs), ("right", multiply.rhs)):
             if operand.refusal is not None:
-                yield Remark("tma", f"the {side} operand goes through registers: {operand.refusal}", place)
+                yield Remark("tma", f"the {side} operand goes through registers: {operand.refusal}", location)
     for op in operations_below(entry):
         reason = _access_reason(op, plan, use_tma, target)
         if reason is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tilec.dialect.mlir import ir
 
 
-class ArgumentPlaces:
+class ArgumentLocations:
     """The locations of a block's arguments, known before or after the block is created."""
 
     def __init__(self) -> None:
@@ -15,13 +15,13 @@ class ArgumentPlaces:
         self._arguments: list[ir.Value] = []
 
     def setter(self, index: int) -> Callable[[ir.Location], None]:
-        def place(location: ir.Location) -> None:
+        def set_location(location: ir.Location) -> None:
             self._known[index] = location
-            self.give(self._arguments)
+            self.assign(self._arguments)
 
-        return place
+        return set_location
 
-    def give(self, arguments: list[ir.Value]) -> None:
+    def assign(self, arguments: list[ir.Value]) -> None:
         self._arguments = arguments
         for index, location in self._known.items() if arguments else ():
             arguments[index].set_location(location)
