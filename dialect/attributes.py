@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilec.dialect.constraints import Constraint, DenseArray, Unconstrained
-from tilec.dialect.fields import AttributeField
+from tilec.dialect.fields import AttributeField, AttributeKind
 from tilec.dialect.mlir import ir
 
 
@@ -31,16 +31,16 @@ def Enumeration(*keywords: str, of: tuple[str, ...] = (), called: str = "") -> A
         ir.StringAttr.get,
         lambda attribute: attribute.value,
         problem,
-        ir.StringAttr,
+        irdl=ir.StringAttr,
         keywords=keywords,
         numbering=of or keywords,
         enumeration=called,
-        kind="keyword",
+        kind=AttributeKind.KEYWORD,
     )
 
 
-def Integer(width: int) -> AttributeField:
-    """A field for an integer of the given width in bits."""
+def _integer(kind: AttributeKind) -> AttributeField:
+    width = kind.bits
 
     def problem(attribute: ir.Attribute) -> str | None:
         if isinstance(attribute, ir.IntegerAttr) and str(attribute.type) == f"i{width}":
@@ -51,53 +51,68 @@ def Integer(width: int) -> AttributeField:
         lambda value: ir.IntegerAttr.get(ir.IntegerType.get_signless(width), value),
         lambda attribute: attribute.value,
         problem,
-        ir.IntegerAttr,
-        kind=f"i{width}",
+        irdl=ir.IntegerAttr,
+        kind=kind,
     )
 
 
-Int32 = Integer(32)
-Int64 = Integer(64)
+Int32 = _integer(AttributeKind.INTEGER_32)
+Int64 = _integer(AttributeKind.INTEGER_64)
 
 
-def _dense(kind: type[ir.Attribute], description: str) -> AttributeField:
-    check = _is(kind, description)
-    return AttributeField(lambda value: kind.get(list(value)), list, check, DenseArray, kind=description)
+def _dense(stored: type[ir.Attribute], kind: AttributeKind) -> AttributeField:
+    problem = _is(stored, kind.value)
+    return AttributeField(lambda value: stored.get(list(value)), list, problem, kind, DenseArray)
 
 
 # Fields whose value in Python is the attribute itself.
-def _whole(kind: type[ir.Attribute], description: str, declared: Constraint = Unconstrained) -> AttributeField:
-    check = _is(kind, description)
-    return AttributeField(lambda value: value, lambda attribute: attribute, check, declared, kind=description)
+def _whole(stored: type[ir.Attribute], kind: AttributeKind, declared: Constraint = Unconstrained) -> AttributeField:
+    problem = _is(stored, kind.value)
+    return AttributeField(lambda value: value, lambda attribute: attribute, problem, kind, declared)
 
 
 Text = AttributeField(
-    ir.StringAttr.get, lambda attribute: attribute.value, _is(ir.StringAttr, "a string"), ir.StringAttr, kind="string"
+    ir.StringAttr.get,
+    lambda attribute: attribute.value,
+    _is(ir.StringAttr, "a string"),
+    irdl=ir.StringAttr,
+    kind=AttributeKind.STRING,
 )
 Symbol = AttributeField(
     ir.StringAttr.get,
     lambda attribute: attribute.value,
     _is(ir.StringAttr, "a symbol name"),
-    ir.StringAttr,
-    kind="symbol",
+    irdl=ir.StringAttr,
+    kind=AttributeKind.SYMBOL,
 )
 Flag = AttributeField(
-    lambda value: ir.UnitAttr.get(), lambda attribute: True, _is(ir.UnitAttr, "unit"), required=False, kind="flag"
+    lambda value: ir.UnitAttr.get(),
+    lambda attribute: True,
+    _is(ir.UnitAttr, "unit"),
+    required=False,
+    kind=AttributeKind.FLAG,
 )
 Boolean = AttributeField(
-    ir.BoolAttr.get, lambda attribute: bool(attribute.value), _is(ir.BoolAttr, "true or false"), kind="boolean"
+    ir.BoolAttr.get,
+    lambda attribute: bool(attribute.value),
+    _is(ir.BoolAttr, "true or false"),
+    kind=AttributeKind.BOOLEAN,
 )
-Booleans = _dense(ir.DenseBoolArrayAttr, "an array of booleans")
-Integers32 = _dense(ir.DenseI32ArrayAttr, "an array of 32-bit integers")
-Elements = _whole(ir.DenseElementsAttr, "constant elements")
+Booleans = _dense(ir.DenseBoolArrayAttr, AttributeKind.BOOLEANS)
+Integers32 = _dense(ir.DenseI32ArrayAttr, AttributeKind.INTEGERS_32)
+Elements = _whole(ir.DenseElementsAttr, AttributeKind.ELEMENTS)
 Array = AttributeField(
     lambda value: value if isinstance(value, ir.ArrayAttr) else ir.ArrayAttr.get(list(value)),
     lambda attribute: attribute,
-    _is(ir.ArrayAttr, "an array"),
-    ir.ArrayAttr,
-    kind="an array",
+    _is(ir.ArrayAttr, AttributeKind.ARRAY.value),
+    kind=AttributeKind.ARRAY,
+    irdl=ir.ArrayAttr,
 )
-Dictionary = _whole(ir.DictAttr, "a dictionary", ir.DictAttr)
+Dictionary = _whole(ir.DictAttr, AttributeKind.DICTIONARY, ir.DictAttr)
 OneType = AttributeField(
-    ir.TypeAttr.get, lambda attribute: attribute.value, _is(ir.TypeAttr, "a type"), ir.TypeAttr, kind="type"
+    ir.TypeAttr.get,
+    lambda attribute: attribute.value,
+    _is(ir.TypeAttr, "a type"),
+    irdl=ir.TypeAttr,
+    kind=AttributeKind.TYPE,
 )

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.syntax import SYNTAX
 from tilec.dialect.cuda_tile.operation import NoMemoryEffect
-from tilec.dialect.fields import MIXED, ONE, OPTIONAL, UNIFORM, AttributeField, RegionField, TypeVariable, ValueField
+from tilec.dialect.fields import (
+    MIXED,
+    ONE,
+    OPTIONAL,
+    UNIFORM,
+    AttributeField,
+    AttributeKind,
+    RegionField,
+    TypeVariable,
+    ValueField,
+)
 from tilec.dialect.mlir import ext, ir
 
 if TYPE_CHECKING:
@@ -104,10 +114,10 @@ def _value(field: ValueField) -> tuple[str, str]:
 
 
 def _attribute(field: AttributeField) -> tuple[str, str]:
-    kind = f"one of {', '.join(field.keywords)}" if field.keywords else field.kind
+    kind = f"one of {', '.join(field.keywords)}" if field.keywords else field.kind.value
     if field.default is not None:
         kind += f"; {field.default!r} where it is not given"
-    elif not field.required and field.kind != "flag":
+    elif not field.required and field.kind is not AttributeKind.FLAG:
         kind += "; may be absent"
     return field.name, kind + _added(field)
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from itertools import groupby
 from typing import Any, get_args, get_origin
 
@@ -104,6 +105,30 @@ class Mixed:
         return replace(field, arity=MIXED, runs=runs)
 
 
+class AttributeKind(Enum):
+    """What an attribute field stores; the value is its description."""
+
+    KEYWORD = "keyword"
+    FLAG = "flag"
+    INTEGER_32 = "i32"
+    INTEGER_64 = "i64"
+    STRING = "string"
+    SYMBOL = "symbol"
+    BOOLEAN = "boolean"
+    TYPE = "type"
+    PREDICATE = "predicate"
+    ELEMENTS = "constant elements"
+    DICTIONARY = "a dictionary"
+    ARRAY = "an array"
+    INTEGERS_32 = "an array of 32-bit integers"
+    BOOLEANS = "an array of booleans"
+
+    @property
+    def bits(self) -> int:
+        """The width of an integer; raises KeyError for other kinds."""
+        return {AttributeKind.INTEGER_32: 32, AttributeKind.INTEGER_64: 64}[self]
+
+
 @dataclass(frozen=True)
 class AttributeField:
     """An attribute, its conversions from and to Python, and `problem`, which checks a stored one."""
@@ -111,13 +136,13 @@ class AttributeField:
     to_attribute: Callable[[Any], ir.Attribute]
     to_python: Callable[[ir.Attribute], object]
     problem: Callable[[ir.Attribute], str | None]
+    kind: AttributeKind
     irdl: Constraint = Unconstrained
     keywords: tuple[str, ...] = ()
     # All keywords of the enumeration in numeric order.
     numbering: tuple[str, ...] = ()
     # The enumeration's name in the generic form of NVIDIA's tools, as in #cuda_tile.rounding<zero>.
     enumeration: str = ""
-    kind: str = "attribute"
     required: bool = True
     default: object = None
     name: str = ""

@@ -29,6 +29,7 @@ from tilec.dialect.fields import (
     ONE,
     OPTIONAL,
     AttributeField,
+    AttributeKind,
     Field,
     RegionField,
     TypeVariable,
@@ -250,7 +251,7 @@ def _region_accessor(at: int) -> property:
 
 def _attribute_accessor(field: AttributeField) -> property:
     name, to_python = field.name, field.to_python
-    absent = False if field.kind == "flag" else field.default
+    absent = False if field.kind is AttributeKind.FLAG else field.default
     return property(lambda op: to_python(op.attributes[name]) if name in op.attributes else absent)
 
 

@@ -9,8 +9,7 @@ from tilec.dialect.assembly.attributes import read_attribute, read_hints, read_i
 from tilec.dialect.assembly.keywords import keyword_problem
 from tilec.dialect.assembly.operation_parts import Parts
 from tilec.dialect.assembly.tokens import Tokens
-from tilec.dialect.attributes import Booleans
-from tilec.dialect.fields import AttributeField
+from tilec.dialect.fields import AttributeField, AttributeKind
 from tilec.dialect.mlir import ir
 
 
@@ -22,7 +21,7 @@ def read_field(tokens: Tokens, field: AttributeField, parts: Parts) -> None:
         return
     reader = _READERS.get(field.kind)
     found = read_attribute(tokens) if reader is None else reader(tokens, field)
-    if not (field.kind == Booleans.kind and _says_nothing(field, found, parts)):
+    if not (field.kind is AttributeKind.BOOLEANS and _says_nothing(field, found, parts)):
         parts.attributes[field.name] = found
 
 
@@ -58,7 +57,7 @@ def _flag(tokens: Tokens, field: AttributeField) -> ir.Attribute:
 
 
 def _integer(tokens: Tokens, field: AttributeField) -> ir.Attribute:
-    return field.to_attribute(read_integer(tokens, bits=int(field.kind[1:])))
+    return field.to_attribute(read_integer(tokens, bits=field.kind.bits))
 
 
 def _string(tokens: Tokens, _: AttributeField) -> ir.Attribute:
@@ -89,14 +88,14 @@ def _until_bracket(tokens: Tokens, read: Callable[[], Any]) -> list[Any]:
     return [] if tokens.peek() == "]" else tokens.separated(read)
 
 
-_READERS: dict[str, Callable[[Tokens, AttributeField], ir.Attribute]] = {
-    "flag": _flag,
-    "i32": _integer,
-    "i64": _integer,
-    "string": _string,
-    "symbol": _symbol,
-    "predicate": lambda tokens, field: read_predicate(tokens),
-    "a dictionary": lambda tokens, field: read_hints(tokens),
-    "an array of 32-bit integers": _integers,
-    "an array of booleans": _booleans,
+_READERS: dict[AttributeKind, Callable[[Tokens, AttributeField], ir.Attribute]] = {
+    AttributeKind.FLAG: _flag,
+    AttributeKind.INTEGER_32: _integer,
+    AttributeKind.INTEGER_64: _integer,
+    AttributeKind.STRING: _string,
+    AttributeKind.SYMBOL: _symbol,
+    AttributeKind.PREDICATE: lambda tokens, field: read_predicate(tokens),
+    AttributeKind.DICTIONARY: lambda tokens, field: read_hints(tokens),
+    AttributeKind.INTEGERS_32: _integers,
+    AttributeKind.BOOLEANS: _booleans,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from tilec.dialect.fields import ONE, AttributeField, ValueField
+from tilec.dialect.fields import ONE, AttributeField, AttributeKind, ValueField
 from tilec.dialect.mlir import ir
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _flag(_: AttributeField, attribute: ir.Attribute) -> ir.Attribute | None:
 
 def _integer(field: AttributeField, attribute: ir.Attribute) -> ir.Attribute:
     """Converts an integer to the stored width; it is kept if it does not fit."""
-    width = int(field.kind[1:])
+    width = field.kind.bits
     if isinstance(attribute, ir.IntegerAttr) and -(1 << width - 1) <= attribute.value < 1 << width - 1:
         return field.to_attribute(attribute.value)
     return attribute
@@ -55,12 +55,12 @@ def _symbol(_: AttributeField, attribute: ir.Attribute) -> ir.Attribute:
     return ir.StringAttr.get(attribute.value) if isinstance(attribute, ir.FlatSymbolRefAttr) else attribute
 
 
-_CONVERT: dict[str, Callable[[AttributeField, ir.Attribute], ir.Attribute | None]] = {
-    "keyword": _keyword,
-    "flag": _flag,
-    "i32": _integer,
-    "i64": _integer,
-    "symbol": _symbol,
+_CONVERT: dict[AttributeKind, Callable[[AttributeField, ir.Attribute], ir.Attribute | None]] = {
+    AttributeKind.KEYWORD: _keyword,
+    AttributeKind.FLAG: _flag,
+    AttributeKind.INTEGER_32: _integer,
+    AttributeKind.INTEGER_64: _integer,
+    AttributeKind.SYMBOL: _symbol,
 }
 
 

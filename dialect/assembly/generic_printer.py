@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_symbol
 from tilec.dialect.assembly.elements import spell_literal
-from tilec.dialect.fields import ONE, AttributeField
+from tilec.dialect.fields import ONE, AttributeField, AttributeKind
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
 from tilec.dialect.spelling import spell
@@ -92,7 +92,7 @@ def _discardable(op: ir.OpView) -> list[str]:
 
 
 def _named(name: str, field: AttributeField, attribute: ir.Attribute) -> str:
-    if field.kind == "flag":
+    if field.kind is AttributeKind.FLAG:
         return name
     return f"{name} = {_SPELLERS.get(field.kind, _any)(field, attribute)}"
 
@@ -129,11 +129,11 @@ def _type(_: AttributeField, attribute: ir.Attribute) -> str:
     return f"({inputs}) -> ({results})"
 
 
-_SPELLERS: dict[str, Callable[[AttributeField, ir.Attribute], str]] = {
-    "keyword": _keyword,
-    "symbol": _symbol,
-    "a dictionary": _hints,
-    "constant elements": _elements,
-    "type": _type,
-    "predicate": lambda _, attribute: f"#cuda_tile.{attribute.spelled()}",
+_SPELLERS: dict[AttributeKind, Callable[[AttributeField, ir.Attribute], str]] = {
+    AttributeKind.KEYWORD: _keyword,
+    AttributeKind.SYMBOL: _symbol,
+    AttributeKind.DICTIONARY: _hints,
+    AttributeKind.ELEMENTS: _elements,
+    AttributeKind.TYPE: _type,
+    AttributeKind.PREDICATE: lambda _, attribute: f"#cuda_tile.{attribute.spelled()}",
 }

@@ -21,7 +21,7 @@ from tilec.dialect.assembly.template import (
     TypeElement,
     compile_template,
 )
-from tilec.dialect.fields import ONE, OPTIONAL, ValueField
+from tilec.dialect.fields import ONE, OPTIONAL, AttributeKind, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
 
@@ -148,7 +148,7 @@ class OperationReader:
             return token == first.tokens[0] and (len(first.tokens) < 2 or self.tokens.peek(1) == first.tokens[1])
         if type(first) is OperandElement:
             return token[:1] == "%"
-        if first.field.kind == "flag":
+        if first.field.kind is AttributeKind.FLAG:
             return token == first.field.name
         return is_name(token) and (token in first.field.keywords or first.field.name == "memory_scope")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_fields, spell_symbol
@@ -21,7 +21,7 @@ from tilec.dialect.assembly.template import (
     attributes_in_format,
     compile_template,
 )
-from tilec.dialect.fields import OPTIONAL, UNIFORM, AttributeField, ValueField
+from tilec.dialect.fields import OPTIONAL, UNIFORM, AttributeField, AttributeKind, ValueField
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
@@ -214,22 +214,20 @@ class Facts:
 
 
 def _attribute(field: AttributeField, facts: Facts) -> str:
-    if field.kind == "flag":
+    if field.kind is AttributeKind.FLAG:
         return field.name
-    attribute = facts.attributes[field.name]
-    if field.kind == "keyword":
-        return attribute.value
-    if field.kind == "symbol":
-        return spell_symbol(attribute.value)
-    if field.kind in ("i32", "i64"):
-        return str(attribute.value)
-    if field.kind == "a dictionary":
-        return spell_dictionary({named.name: named.attr for named in attribute}, "<", ">")
-    if field.kind == "an array of 32-bit integers":
-        return ", ".join(map(str, attribute))
-    if field.kind == "an array of booleans":
-        return ", ".join("true" if flag else "false" for flag in attribute)
-    return spell_attribute(attribute)
+    return _SPELLERS.get(field.kind, spell_attribute)(facts.attributes[field.name])
+
+
+_SPELLERS: dict[AttributeKind, Callable[[ir.Attribute], str]] = {
+    AttributeKind.KEYWORD: lambda attribute: attribute.value,
+    AttributeKind.SYMBOL: lambda attribute: spell_symbol(attribute.value),
+    AttributeKind.INTEGER_32: lambda attribute: str(attribute.value),
+    AttributeKind.INTEGER_64: lambda attribute: str(attribute.value),
+    AttributeKind.DICTIONARY: lambda attribute: spell_dictionary({e.name: e.attr for e in attribute}, "<", ">"),
+    AttributeKind.INTEGERS_32: lambda attribute: ", ".join(map(str, attribute)),
+    AttributeKind.BOOLEANS: lambda attribute: ", ".join("true" if flag else "false" for flag in attribute),
+}
 
 
 def _is_printed(group: Group, facts: Facts) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from tilec.dialect.attributes import Array, Boolean, Booleans, Dictionary, Integers32, OneType, Symbol, Text
 from tilec.dialect.bytecode.constant_reader import ConstantReader
 from tilec.dialect.bytecode.cursor import Cursor
 from tilec.dialect.bytecode.table_reader import Strings
@@ -13,9 +12,8 @@ from tilec.dialect.bytecode.tags import KEYWORD_SINCE, AttributeTag
 from tilec.dialect.bytecode.type_reader import TypeReader
 from tilec.dialect.bytecode.version import Version
 from tilec.dialect.cuda_tile.attributes import PREDICATES, BoundedAttr, DivByAttr, SameElementsAttr
-from tilec.dialect.cuda_tile.attributes import Predicate as AssumePredicate
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS, FLOATS
-from tilec.dialect.fields import AttributeField
+from tilec.dialect.fields import AttributeField, AttributeKind
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote, spell
 
@@ -172,18 +170,18 @@ def _predicate(reader: AttributeReader, cursor: Cursor) -> ir.Attribute:
 
 
 # By the kind of the field.
-_FIELDS: dict[str, Callable[[AttributeReader, Cursor], ir.Attribute]] = {
-    Text.kind: _string,
-    Symbol.kind: _symbol,
-    OneType.kind: _type,
-    Array.kind: _array,
-    Integers32.kind: _integers32,
-    Booleans.kind: _booleans,
-    Boolean.kind: _boolean,
-    Dictionary.kind: _hints,
-    AssumePredicate.kind: _predicate,
-    "i32": _of_width(32),
-    "i64": _of_width(64),
+_FIELDS: dict[AttributeKind, Callable[[AttributeReader, Cursor], ir.Attribute]] = {
+    AttributeKind.STRING: _string,
+    AttributeKind.SYMBOL: _symbol,
+    AttributeKind.TYPE: _type,
+    AttributeKind.ARRAY: _array,
+    AttributeKind.INTEGERS_32: _integers32,
+    AttributeKind.BOOLEANS: _booleans,
+    AttributeKind.BOOLEAN: _boolean,
+    AttributeKind.DICTIONARY: _hints,
+    AttributeKind.PREDICATE: _predicate,
+    AttributeKind.INTEGER_32: _of_width(32),
+    AttributeKind.INTEGER_64: _of_width(64),
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilec.dialect.attributes import Array, Boolean, Booleans, Dictionary, Elements, Integers32, OneType, Symbol, Text
 from tilec.dialect.bytecode.constant_table import ConstantTable
 from tilec.dialect.bytecode.elements import float_bits
 from tilec.dialect.bytecode.encoder import Encoder
@@ -13,10 +12,9 @@ from tilec.dialect.bytecode.tags import KEYWORD_SINCE, AttributeTag
 from tilec.dialect.bytecode.type_table import TypeTable
 from tilec.dialect.bytecode.version_gate import VersionGate
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr
-from tilec.dialect.cuda_tile.attributes import Predicate as AssumePredicate
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS, FLOATS
 from tilec.dialect.cuda_tile.types import TileType
-from tilec.dialect.fields import AttributeField
+from tilec.dialect.fields import AttributeField, AttributeKind
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
@@ -122,19 +120,19 @@ def _dictionary(writer: AttributeWriter, attribute: ir.Attribute, encoder: Encod
 
 
 # By the kind of the field.
-_FIELDS: dict[str, Callable[[AttributeWriter, ir.Attribute, Encoder], None]] = {
-    Text.kind: _string,
-    Symbol.kind: _string,
-    OneType.kind: _type,
-    Elements.kind: _elements,
-    Array.kind: _array,
-    Integers32.kind: _integers32,
-    Booleans.kind: _booleans,
-    Boolean.kind: _boolean,
-    Dictionary.kind: _dictionary,
-    AssumePredicate.kind: _predicate,
-    "i32": _integer(32),
-    "i64": _integer(64),
+_FIELDS: dict[AttributeKind, Callable[[AttributeWriter, ir.Attribute, Encoder], None]] = {
+    AttributeKind.STRING: _string,
+    AttributeKind.SYMBOL: _string,
+    AttributeKind.TYPE: _type,
+    AttributeKind.ELEMENTS: _elements,
+    AttributeKind.ARRAY: _array,
+    AttributeKind.INTEGERS_32: _integers32,
+    AttributeKind.BOOLEANS: _booleans,
+    AttributeKind.BOOLEAN: _boolean,
+    AttributeKind.DICTIONARY: _dictionary,
+    AttributeKind.PREDICATE: _predicate,
+    AttributeKind.INTEGER_32: _integer(32),
+    AttributeKind.INTEGER_64: _integer(64),
 }
 
 

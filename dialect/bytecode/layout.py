@@ -11,9 +11,8 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tilec.dialect.attributes import Booleans
 from tilec.dialect.bytecode.version import Version
-from tilec.dialect.fields import ONE, OPTIONAL, AttributeField, ValueField
+from tilec.dialect.fields import ONE, OPTIONAL, AttributeField, AttributeKind, ValueField
 from tilec.dialect.operation import OPERATIONS
 
 if TYPE_CHECKING:
@@ -70,7 +69,9 @@ def layout(operation_class: type[Operation], version: Version) -> OperationLayou
         any(field.arity not in (ONE, OPTIONAL) for field in (*cls.operand_fields, *cls.result_fields)),
         tuple(field for field in cls.result_fields if _since(field, since) <= version),
         tuple(field for field in flagged if _since(field, since) <= version),
-        tuple(f for f in cls.attribute_fields.values() if f.kind != "flag" and _since(f, since) <= version),
+        tuple(
+            f for f in cls.attribute_fields.values() if f.kind is not AttributeKind.FLAG and _since(f, since) <= version
+        ),
         SEGMENTS if segments else COUNTED if groups else FIXED,
         cls.operand_fields,
         len(cls.region_fields),
@@ -88,4 +89,4 @@ def _since(field: AttributeField | ValueField, operation: Version) -> Version:
 
 def _has_bit(field: AttributeField) -> bool:
     # An array of booleans is always written: absent means that all of them are false.
-    return not field.required and field.kind != Booleans.kind
+    return not field.required and field.kind is not AttributeKind.BOOLEANS

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tilec.dialect.attributes import Booleans
 from tilec.dialect.bytecode.layout import SEGMENTS, OperationLayout, layout, member_since
 from tilec.dialect.bytecode.version import Version
 from tilec.dialect.bytecode.version_gate import VersionGate
-from tilec.dialect.fields import AttributeField, ValueField
+from tilec.dialect.fields import AttributeField, AttributeKind, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import group_slices
 
@@ -74,9 +73,9 @@ def _attribute(field: AttributeField, operation: ir.Operation) -> str | None:
     if field.name not in operation.attributes:
         return None
     value: Any = field.to_python(operation.attributes[field.name])
-    if field.kind == Booleans.kind:
+    if field.kind is AttributeKind.BOOLEANS:
         return f"'true' in {field.name}" if any(value) else None
-    if field.kind == "flag":
+    if field.kind is AttributeKind.FLAG:
         return f"'{field.name}'"
     return f"'{value}' as {field.name}" if value != field.default else None
 

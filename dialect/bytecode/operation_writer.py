@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tilec.dialect.attributes import Booleans
 from tilec.dialect.bytecode.attribute_writer import AttributeWriter
 from tilec.dialect.bytecode.encoder import Encoder
 from tilec.dialect.bytecode.layout import COUNTED, FIXED, OperationLayout
 from tilec.dialect.bytecode.operation_plan import OperationPlan, Slices
 from tilec.dialect.bytecode.tags import DEEPEST_REGIONS
-from tilec.dialect.fields import ONE, OPTIONAL, AttributeField
+from tilec.dialect.fields import ONE, OPTIONAL, AttributeField, AttributeKind
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
 
@@ -100,7 +99,7 @@ class OperationWriter:
     ) -> None:
         if field.name in attributes:
             self._attributes.field(field, attributes[field.name], encoder)
-        elif field.kind == Booleans.kind:
+        elif field.kind is AttributeKind.BOOLEANS:
             # Absent flags are all false, one per index of the access.
             count = slices["index"].stop - slices["index"].start
             encoder.varint(count)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from tilec.dialect.attributes import Booleans, Elements
 from tilec.dialect.build import segment_attribute
 from tilec.dialect.bytecode.attribute_reader import AttributeReader, Read
 from tilec.dialect.bytecode.cursor import Cursor
 from tilec.dialect.bytecode.layout import OperationLayout
 from tilec.dialect.cuda_tile.types import TokenType
-from tilec.dialect.fields import MIXED, ONE, OPTIONAL, AttributeField, ValueField
+from tilec.dialect.fields import MIXED, ONE, OPTIONAL, AttributeField, AttributeKind, ValueField
 from tilec.dialect.mlir import ir
 
 # How a group of operands is stored: one value, a count and values, or a bit of the flags (its value) and one value.
@@ -61,7 +60,7 @@ class ReadingPlan:
         self.attributes = [
             (field.name, bits.get(field.name, 0), self._reader(field, reader)) for field in layout.attributes
         ]
-        self.units = [(field.name, bits[field.name]) for field in layout.flags if field.kind == "flag"]
+        self.units = [(field.name, bits[field.name]) for field in layout.flags if field.kind is AttributeKind.FLAG]
         self.defaults = _defaults(layout)
         # The length of an optional array of booleans that were all false.
         self.all_false: int | None = None
@@ -73,9 +72,9 @@ class ReadingPlan:
         self.ends_block = ir.IsTerminatorTrait in operation._traits
 
     def _reader(self, field: AttributeField, reader: AttributeReader) -> Read | None:
-        if field.kind == Elements.kind:
+        if field.kind is AttributeKind.ELEMENTS:
             return None
-        optional = field.kind == Booleans.kind and not field.required
+        optional = field.kind is AttributeKind.BOOLEANS and not field.required
         return self._booleans if optional else reader.field(field)
 
     def _booleans(self, cursor: Cursor) -> ir.Attribute | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from tilec.dialect.attributes import Dictionary
 from tilec.dialect.constraints import DenseArray, Unconstrained, any_of
 from tilec.dialect.cuda_tile.namespace import CudaTile
-from tilec.dialect.fields import AttributeField
+from tilec.dialect.fields import AttributeField, AttributeKind
 from tilec.dialect.mlir import ir
 
 
@@ -100,6 +100,6 @@ Predicate = AttributeField(
     lambda value: value,
     lambda attribute: attribute,
     _problem,
-    any_of([DivByAttr[(Unconstrained,) * 3], SameElementsAttr[Unconstrained], BoundedAttr[(Unconstrained,) * 2]]),
-    kind="predicate",
+    irdl=any_of([DivByAttr[(Unconstrained,) * 3], SameElementsAttr[Unconstrained], BoundedAttr[(Unconstrained,) * 2]]),
+    kind=AttributeKind.PREDICATE,
 )

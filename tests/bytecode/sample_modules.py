@@ -8,8 +8,8 @@ from typing import Any
 
 from operation_samples import SAMPLES, TYPES, kernel
 
-from tilec.dialect.attributes import Boolean, Booleans
 from tilec.dialect.bytecode.version import Version
+from tilec.dialect.fields import AttributeKind
 from tilec.dialect.mlir import context, ir
 from tilec.errors import InputError, VerificationError
 from tilec.text_input.module import Module
@@ -37,11 +37,11 @@ def other_values(op: Any) -> Iterator[tuple[str, Any]]:
     for name, field in op.attribute_fields.items():
         if field.keywords:
             yield from ((name, ir.StringAttr.get(keyword)) for keyword in field.keywords)
-        elif field.kind == "flag":
+        elif field.kind is AttributeKind.FLAG:
             yield from ((name, value) for value in (None, ir.UnitAttr.get()))
-        elif field.kind == Boolean.kind:
+        elif field.kind is AttributeKind.BOOLEAN:
             yield from ((name, ir.BoolAttr.get(value)) for value in (False, True))
-        elif field.kind == Booleans.kind:
+        elif field.kind is AttributeKind.BOOLEANS:
             yield from ((name, ir.DenseBoolArrayAttr.get([value] * len(op.index))) for value in (False, True))
 
 

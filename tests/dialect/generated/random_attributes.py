@@ -8,7 +8,7 @@ from typing import Any
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, SameElementsAttr
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS, FLOATS, INTEGERS
 from tilec.dialect.cuda_tile.types import PointerType, TensorViewType, TileType
-from tilec.dialect.fields import AttributeField
+from tilec.dialect.fields import AttributeField, AttributeKind
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 
@@ -91,21 +91,21 @@ def hints(random: Random, *names: str) -> ir.Attribute:
 
 def of_field(random: Random, field: AttributeField) -> Any:
     """A value for the attribute of a field, as `build` accepts it; None omits the attribute."""
-    if field.kind == "flag":
+    if field.kind is AttributeKind.FLAG:
         return random.random() < 0.5
     if not field.required and random.random() < 0.5:
         return None
-    if field.kind == "keyword":
+    if field.kind is AttributeKind.KEYWORD:
         return random.choice(field.keywords)
-    if field.kind in ("i32", "i64"):
+    if field.kind in (AttributeKind.INTEGER_32, AttributeKind.INTEGER_64):
         return random.choice((0, 1, 2, 4, 8, 16, 128))
-    if field.kind in ("string", "symbol"):
+    if field.kind in (AttributeKind.STRING, AttributeKind.SYMBOL):
         return text(random) or "name"
-    if field.kind == "boolean":
+    if field.kind is AttributeKind.BOOLEAN:
         return random.random() < 0.5
-    if field.kind == "a dictionary":
+    if field.kind is AttributeKind.DICTIONARY:
         return hints(random, "latency", "allow_tma")
-    if field.kind == "an array":
+    if field.kind is AttributeKind.ARRAY:
         return ir.ArrayAttr.get([ir.StringAttr.get(text(random)) for _ in range(random.randrange(3))])
     return None
 
