@@ -11,20 +11,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RegisterClass:
-    """A row of the table: declaration, prefix and move instruction of a register class."""
+    """A row of the table: the type of a register class, which is the suffix of its move, prefix of names and width."""
 
-    declaration: str
+    suffix: str
     prefix: str
-    move: str
     width: int
     is_float: bool = False
 
+    @property
+    def move(self) -> str:
+        return f"mov.{self.suffix}"
+
 
 REGISTER_CLASSES = {
-    "i1": RegisterClass(".pred", "%p", "mov.pred", 1),
-    "i16": RegisterClass(".b16", "%h", "mov.b16", 16),
-    "i32": RegisterClass(".b32", "%r", "mov.b32", 32),
-    "i64": RegisterClass(".b64", "%rd", "mov.b64", 64),
-    "f32": RegisterClass(".f32", "%f", "mov.f32", 32, is_float=True),
-    "f64": RegisterClass(".f64", "%fd", "mov.f64", 64, is_float=True),
+    "i1": RegisterClass("pred", "%p", 1),
+    "i16": RegisterClass("b16", "%h", 16),
+    "i32": RegisterClass("b32", "%r", 32),
+    "i64": RegisterClass("b64", "%rd", 64),
+    "f32": RegisterClass("f32", "%f", 32, is_float=True),
+    "f64": RegisterClass("f64", "%fd", 64, is_float=True),
 }

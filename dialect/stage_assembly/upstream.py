@@ -1,4 +1,4 @@
-"""Default attributes and keywords of upstream operations."""
+"""Default attributes of upstream operations."""
 
 from __future__ import annotations
 
@@ -6,13 +6,5 @@ from __future__ import annotations
 DEFAULTS = {
     "fastmath": "#arith.fastmath<none>",
     "overflowFlags": "#arith.overflow<none>",
-}
-# The keywords of the `predicate` of each operation in numeric order (MLIR, ArithBase.td).
-PREDICATES = {
-    "arith.cmpi": ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"),
-    "arith.cmpf": (
-        *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
-        *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
-    ),
 }
 SEGMENTS = "operandSegmentSizes"

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from tilec.dialect.mlir import ir
 from tilec.dialect.stage_assembly.attributes import NoAssembly, spell_stage_attribute, spell_stage_dictionary
 from tilec.dialect.stage_assembly.remaining import remaining
-from tilec.dialect.stage_assembly.upstream import DEFAULTS, PREDICATES, SEGMENTS
+from tilec.dialect.stage_assembly.upstream import DEFAULTS, SEGMENTS
+from tilec.dialect.upstream_predicates import PREDICATES, predicate_of
 
 if TYPE_CHECKING:
     from tilec.dialect.stage_assembly.printer import StagePrinter
@@ -27,7 +28,8 @@ def print_upstream(printer: StagePrinter, op: ir.OpView) -> None:
     parts = [operation.name]
     values = printer.values(operation.operands)
     if operation.name in PREDICATES:
-        values = f"{PREDICATES[operation.name][attributes.pop('predicate').value]}, {values}"
+        del attributes["predicate"]
+        values = f"{predicate_of(operation)}, {values}"
     parts += [values] if values else []
     parts += [spell_stage_dictionary(attributes)] if attributes else []
     compared = operation.name in PREDICATES

@@ -17,7 +17,8 @@ from tilec.dialect.assembly.value_lists import (
 )
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote
-from tilec.dialect.stage_assembly.upstream import PREDICATES, SEGMENTS
+from tilec.dialect.stage_assembly.upstream import SEGMENTS
+from tilec.dialect.upstream_predicates import PREDICATES, predicate_attribute
 
 if TYPE_CHECKING:
     from tilec.dialect.stage_assembly.reader import StageReader
@@ -59,8 +60,7 @@ def read_upstream(reader: StageReader, name: str, offset: int, count: int, point
         word = tokens.peek()
         if word not in PREDICATES[name]:
             tokens.fail(f"expected one of {', '.join(PREDICATES[name])}, but got {shown(word)}")
-        number = PREDICATES[name].index(tokens.next())
-        attributes["predicate"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+        attributes["predicate"] = predicate_attribute(name, tokens.next())
         tokens.expect(",")
     values, positions = read_values(reader)
     attributes |= read_optional_dictionary(reader.tokens)

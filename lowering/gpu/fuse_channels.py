@@ -29,10 +29,6 @@ class _Uses:
     get: ir.Operation
     release: ir.Operation
 
-    @property
-    def steps(self) -> list[ir.Operation]:
-        return [self.put_begin, self.tma_load, self.put_commit, self.get, self.release]
-
 
 def fuse_channels(kernel: KernelOp) -> None:
     """Rewrites a tile_gpu.kernel in place; run before the kernel is split into roles."""
@@ -69,9 +65,10 @@ def _together(first: _Uses, second: _Uses) -> bool:
         if first.channel.operation.attributes[name] != second.channel.operation.attributes[name]:
             return False
     order = {op.operation: number for number, op in enumerate(first.put_begin.block.operations)}
-    positions = [[order[step] for step in uses.steps] for uses in (first, second)]
-    filled, read = max(position[2] for position in positions), [position[3] for position in positions]
-    return filled < min(read) and max(read) < min(position[4] for position in positions)
+    filled, read, released = (
+        [order[getattr(uses, step)] for uses in (first, second)] for step in ("put_commit", "get", "release")
+    )
+    return max(filled) < min(read) and max(read) < min(released)
 
 
 def _fuse(first: _Uses, second: _Uses) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.upstream_predicates import predicate_of
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction
 from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit
@@ -21,25 +22,36 @@ _FLOAT_BINARY = {
     "arith.maxnumf": "max",
     "arith.minnumf": "min",
 }
-_FLOAT_COMPARISONS = (
-    None,
-    "eq",
-    "gt",
-    "ge",
-    "lt",
-    "le",
-    "ne",
-    "num",
-    "equ",
-    "gtu",
-    "geu",
-    "ltu",
-    "leu",
-    "neu",
-    "nan",
-    None,
-)
-_INTEGER_COMPARISONS = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+# The setp comparisons of the predicates of arith.cmpf; "false" and "true" compare nothing.
+_FLOAT_COMPARISONS = {
+    "oeq": "eq",
+    "ogt": "gt",
+    "oge": "ge",
+    "olt": "lt",
+    "ole": "le",
+    "one": "ne",
+    "ord": "num",
+    "ueq": "equ",
+    "ugt": "gtu",
+    "uge": "geu",
+    "ult": "ltu",
+    "ule": "leu",
+    "une": "neu",
+    "uno": "nan",
+}
+# The setp comparisons of the predicates of arith.cmpi, and whether the operands are signed.
+_INTEGER_COMPARISONS = {
+    "eq": ("eq", True),
+    "ne": ("ne", True),
+    "slt": ("lt", True),
+    "sle": ("le", True),
+    "sgt": ("gt", True),
+    "sge": ("ge", True),
+    "ult": ("lt", False),
+    "ule": ("le", False),
+    "ugt": ("gt", False),
+    "uge": ("ge", False),
+}
 _BITWISE = {"arith.andi": "and", "arith.ori": "or", "arith.xori": "xor"}
 # Operations on signed and on unsigned integers; 8 bits are extended first.
 _SIGNED = {"arith.divsi": "div", "arith.remsi": "rem", "arith.maxsi": "max", "arith.minsi": "min"}
@@ -99,7 +111,7 @@ def negf(lowering: Lowering, operation: ir.Operation) -> None:
 @lowers("arith.addi", "arith.subi", "arith.muli")
 def integer_binary(lowering: Lowering, operation: ir.Operation) -> None:
     kind, name = element(operation.results[0]), operation.name[6:9]
-    if kind.kind == "predicate":
+    if kind.is_predicate:
         text = f"{'and' if name == 'mul' else 'xor'}.pred $0, $1, $2;"
     else:
         text = f"{'mul.lo' if name == 'mul' else name}.{kind.suffix} $0, $1, $2;"
@@ -116,13 +128,13 @@ def product_halves(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _low_half(lowering: Lowering, kind: PtxElement, a: ir.Value, b: ir.Value) -> ir.Value:
-    if kind.kind == "predicate":
+    if kind.is_predicate:
         return lowering.compute("and.pred $0, $1, $2;", "i1", a, b)
     return lowering.compute(f"mul.lo.u{kind.register_bits} $0, $1, $2;", kind.register, a, b)
 
 
 def _high_half(lowering: Lowering, kind: PtxElement, a: ir.Value, b: ir.Value) -> ir.Value:
-    if kind.kind == "predicate":
+    if kind.is_predicate:
         return lowering.constant(kind, 0)
     if kind.bits > 8:
         return lowering.compute(f"mul.hi.u{kind.bits} $0, $1, $2;", kind.register, a, b)
@@ -133,14 +145,14 @@ def _high_half(lowering: Lowering, kind: PtxElement, a: ir.Value, b: ir.Value) -
 @lowers(*_BITWISE)
 def bitwise(lowering: Lowering, operation: ir.Operation) -> None:
     kind = element(operation.results[0])
-    suffix = "pred" if kind.kind == "predicate" else f"b{kind.register_bits}"
-    each(lowering, operation, instruction(lowering, f"{_BITWISE[operation.name]}.{suffix} $0, $1, $2;", kind))
+    text = f"{_BITWISE[operation.name]}.{kind.register_suffix} $0, $1, $2;"
+    each(lowering, operation, instruction(lowering, text, kind))
 
 
 def each_integer(lowering: Lowering, operation: ir.Operation, signed: bool, rule: Callable[..., ir.Value]) -> None:
     """result = rule(lowering, kind, a, b) on operands extended to their registers; i1 computes in 32 bits."""
     kind = element(operation.results[0])
-    wide = ELEMENTS["i32"] if kind.kind == "predicate" else kind
+    wide = ELEMENTS["i32"] if kind.is_predicate else kind
 
     def step(*operands: ir.Value) -> ir.Value:
         result = rule(lowering, wide, *(extended(lowering, kind, signed, operand) for operand in operands))
@@ -218,7 +230,7 @@ def shift(lowering: Lowering, operation: ir.Operation) -> None:
     """PTX ISA 9.7.8.7: the shift amount has 32 bits for every operand type."""
     kind, name = element(operation.results[0]), operation.name
     signed = name == "arith.shrsi"
-    wide = ELEMENTS["i32"] if kind.kind == "predicate" else kind
+    wide = ELEMENTS["i32"] if kind.is_predicate else kind
     text = f"{'shl.b' if name == 'arith.shli' else 'shr.s' if signed else 'shr.u'}{wide.register_bits} $0, $1, $2;"
 
     def step(a: ir.Value, amount: ir.Value) -> ir.Value:
@@ -241,8 +253,7 @@ def _amount(lowering: Lowering, kind: PtxElement, amount: ir.Value) -> ir.Value 
 @lowers("arith.cmpi")
 def cmpi(lowering: Lowering, operation: ir.Operation) -> None:
     kind = element(operation.operands[0])
-    comparison = _INTEGER_COMPARISONS[operation.attributes["predicate"].value]
-    signed, name = comparison[0] != "u", comparison if comparison in ("eq", "ne") else comparison[1:]
+    name, signed = _INTEGER_COMPARISONS[predicate_of(operation)]
     text = f"setp.{name}.{'s' if signed else 'u'}{max(16, kind.register_bits) if kind.bits > 1 else 32} $0, $1, $2;"
 
     def step(a: ir.Value, b: ir.Value) -> ir.Value:
@@ -254,10 +265,10 @@ def cmpi(lowering: Lowering, operation: ir.Operation) -> None:
 @lowers("arith.cmpf")
 def cmpf(lowering: Lowering, operation: ir.Operation) -> None:
     kind = element(operation.operands[0])
-    number = operation.attributes["predicate"].value
-    comparison = _FLOAT_COMPARISONS[number]
+    predicate = predicate_of(operation)
+    comparison = _FLOAT_COMPARISONS.get(predicate)
     if comparison is None:
-        false_or_true = lowering.constant(ELEMENTS["i1"], int(number == 15))
+        false_or_true = lowering.constant(ELEMENTS["i1"], int(predicate == "true"))
         each(lowering, operation, lambda a, b: false_or_true)
     else:
         each(
@@ -279,10 +290,8 @@ def select(lowering: Lowering, operation: ir.Operation) -> None:
 
 def choose(lowering: Lowering, kind: PtxElement, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
     """a if the condition is true, else b."""
-    if kind.kind == "predicate":
+    if kind.is_predicate:
         integers = [lowering.compute("selp.b32 $0, 1, 0, $1;", "i32", x) for x in (a, b)]
         chosen = lowering.compute("selp.b32 $0, $1, $2, $3;", "i32", *integers, condition)
         return lowering.compute("setp.ne.b32 $0, $1, 0;", "i1", chosen)
-    register = kind.register
-    suffix = register if register[0] == "f" else f"b{kind.register_bits}"
-    return lowering.compute(f"selp.{suffix} $0, $1, $2, $3;", register, a, b, condition)
+    return lowering.compute(f"selp.{kind.register_suffix} $0, $1, $2, $3;", kind.register, a, b, condition)

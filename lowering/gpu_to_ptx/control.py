@@ -22,7 +22,7 @@ def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
     lower, upper, step, *inits = operation.operands
     body, carried = operation.regions[0].blocks[0], Carried(lowering, inits)
     kind, signed = element(lower), "unsignedCmp" not in operation.attributes
-    if kind.kind == "predicate":
+    if kind.is_predicate:
         raise lowering.unsupported(operation, "expected a loop counter of at least 8 bits, but got i1")
     suffix = f"{'s' if signed else 'u'}{kind.register_bits}"
     lower, upper, step = (extended(lowering, kind, signed, lowering.scalar(v)) for v in (lower, upper, step))

@@ -58,10 +58,9 @@ def integer_to_float(lowering: Lowering, operation: ir.Operation) -> None:
     """An i1 that is true converts to 1 (unsigned) or -1 (signed)."""
     source, target = element(operation.operands[0]), element(operation.results[0])
     signed = operation.name == "arith.sitofp"
-    if source.kind == "predicate":
+    if source.is_predicate:
         values = [lowering.constant(target, value) for value in (-1.0 if signed else 1.0, 0.0)]
-        suffix = target.register if target.register[0] == "f" else "b16"
-        text = f"selp.{suffix} $0, $1, $2, $3;"
+        text = f"selp.{target.register_suffix} $0, $1, $2, $3;"
         each(lowering, operation, lambda a: lowering.compute(text, target.register, *values, a))
         return
     each(lowering, operation, lambda a: _converted_integer(lowering, source, target, signed, a))
@@ -97,7 +96,7 @@ def float_to_integer(lowering: Lowering, operation: ir.Operation) -> None:
     """Rounds toward zero; PTX clamps values out of range. Conversion to i1 compares with zero."""
     source, target = element(operation.operands[0]), element(operation.results[0])
     signed = operation.name == "arith.fptosi"
-    if target.kind == "predicate":
+    if target.is_predicate:
         each(lowering, operation, lambda a: _is_not_zero(lowering, source, a))
     else:
         each(lowering, operation, lambda a: _truncated(lowering, source, target, signed, a)[0])
@@ -125,7 +124,7 @@ def _saturating(lowering: Lowering, operation: ir.Operation, modifiers: list[str
     source, target = element(operation.operands[0]), element(operation.results[0])
 
     def step(a: ir.Value) -> ir.Value:
-        if target.kind == "predicate":
+        if target.is_predicate:
             return _is_not_zero(lowering, source, a)
         integer, kind, read = _truncated(lowering, source, target, modifiers[0] == "signed", a)
         if kind.name != "f64" and target.bits < 64:
@@ -147,7 +146,7 @@ CONVERSIONS = {
 def extend(lowering: Lowering, operation: ir.Operation) -> None:
     source, target = element(operation.operands[0]), element(operation.results[0])
     signed = operation.name == "arith.extsi"
-    if source.kind == "predicate":
+    if source.is_predicate:
         text = f"selp.b{target.register_bits} $0, {-1 if signed else 1}, 0, $1;"
         each(lowering, operation, instruction(lowering, text, target))
         return
@@ -164,7 +163,7 @@ def _extended(lowering: Lowering, source: PtxElement, target: PtxElement, signed
 @lowers("arith.trunci")
 def trunci(lowering: Lowering, operation: ir.Operation) -> None:
     source, target = element(operation.operands[0]), element(operation.results[0])
-    if target.kind == "predicate":
+    if target.is_predicate:
         each(lowering, operation, lambda a: lowest_bit(lowering, source, a))
     elif source.register_bits == target.register_bits:
         each(lowering, operation, lambda a: a)

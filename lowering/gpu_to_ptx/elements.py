@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.element_types import ELEMENT_TYPES, PREDICATE, ElementType
+from tilec.dialect.ptx.registers import REGISTER_CLASSES
+from tilec.element_types import ELEMENT_TYPES, FLOAT, PREDICATE, ElementType
 from tilec.errors import UnsupportedError
 
 
@@ -30,11 +31,20 @@ class PtxElement:
 
     @property
     def is_float(self) -> bool:
-        return self.kind == "float"
+        return self.kind == FLOAT
+
+    @property
+    def is_predicate(self) -> bool:
+        return self.kind == PREDICATE
 
     @property
     def register_bits(self) -> int:
-        return {"i1": 1, "i16": 16, "i32": 32, "f32": 32, "i64": 64, "f64": 64}[self.register]
+        return REGISTER_CLASSES[self.register].width
+
+    @property
+    def register_suffix(self) -> str:
+        """The suffix of instructions that take any value of the register, such as selp: `b16`, `f32`."""
+        return REGISTER_CLASSES[self.register].suffix
 
 
 def _element(row: ElementType) -> PtxElement | None:

@@ -9,7 +9,7 @@ from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
 def extended(lowering: Lowering, kind: PtxElement, signed: bool, register: ir.Value) -> ir.Value:
     """Extends 8 bits to 16 and i1 to 32; other types fill their registers."""
-    if kind.kind == "predicate":
+    if kind.is_predicate:
         return lowering.compute(f"selp.b32 $0, {-1 if signed else 1}, 0, $1;", "i32", register)
     if kind.bits != 8:
         return register
@@ -21,7 +21,7 @@ def extended(lowering: Lowering, kind: PtxElement, signed: bool, register: ir.Va
 def widened(lowering: Lowering, kind: PtxElement, signed: bool, register: ir.Value, bits: int) -> ir.Value:
     """Sign- or zero-extends an integer to 16, 32 or 64 bits."""
     register = extended(lowering, kind, signed, register)
-    known = 32 if kind.kind == "predicate" else kind.register_bits
+    known = 32 if kind.is_predicate else kind.register_bits
     if known == bits:
         return register
     sign = "s" if signed else "u"

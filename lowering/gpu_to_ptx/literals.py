@@ -19,7 +19,7 @@ def literal(element: PtxElement, value: float | int) -> str:
         return f"0d{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
     if element.is_float:
         return f"0x{float_bits(element, value):0{element.bits // 4}X}"
-    if element.kind == "predicate":
+    if element.is_predicate:
         return str(int(bool(value)))
     return str(_signed(int(value), element.bits))
 

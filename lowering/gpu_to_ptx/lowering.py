@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder
+from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.dialect.tile_gpu.kernel import COMPUTE
 from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu.shared_plan import SharedPlan
@@ -171,9 +172,7 @@ class Lowering:
     def _constant(self, register: str, text: str) -> ir.Value:
         if register == "i1":
             return self.b.compute(f"setp.ne.b32 $0, {text}, 0;", self.b.i1)
-        made = self.b.compute(
-            f"mov.{'f' if register[0] == 'f' else 'b'}{register[1:]} $0, {text};", self._types[register]
-        )
+        made = self.b.compute(f"{REGISTER_CLASSES[register].move} $0, {text};", self._types[register])
         if register in _IMMEDIATE:
             self.literals[made] = text
         return made

@@ -62,7 +62,7 @@ def rounded_to_integer(lowering: Lowering, operation: ir.Operation) -> None:
 @lowers("math.absi")
 def absi(lowering: Lowering, operation: ir.Operation) -> None:
     kind = element(operation.results[0])
-    if kind.kind == "predicate":
+    if kind.is_predicate:
         each(lowering, operation, lambda a: a)
     elif kind.bits == 8:
         wide = "cvt.s16.s8 $0, $1;"

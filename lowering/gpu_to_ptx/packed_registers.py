@@ -17,7 +17,7 @@ def packed_type(element: PtxElement, count: int) -> tuple[str, int]:
 
 def pack(lowering: Lowering, element: PtxElement, registers: list[ir.Value]) -> list[ir.Value]:
     """Packs successive elements into the registers of a memory access."""
-    if element.kind == "predicate":
+    if element.is_predicate:
         registers = [lowering.compute("selp.b16 $0, 1, 0, $1;", "i16", register) for register in registers]
     _, per_register = packed_type(element, len(registers))
     groups = [registers[first : first + per_register] for first in range(0, len(registers), per_register)]
@@ -28,7 +28,7 @@ def unpack(lowering: Lowering, element: PtxElement, packed: list[ir.Value], coun
     """Extracts the elements from packed registers."""
     _, per_register = packed_type(element, count)
     registers = [register for each in packed for register in _elements(lowering, element, each, per_register)]
-    if element.kind != "predicate":
+    if not element.is_predicate:
         return registers
     bytes_ = [lowering.compute("and.b16 $0, $1, 0xff;", "i16", register) for register in registers]
     return [lowering.compute("setp.ne.s16 $0, $1, 0;", "i1", byte) for byte in bytes_]

@@ -43,7 +43,7 @@ class Registers:
     def declarations(self) -> list[str]:
         """The .reg lines of all classes in use."""
         return [
-            f".reg {row.declaration} {row.prefix}<{self._counts[kind] + 1}>;"
+            f".reg .{row.suffix} {row.prefix}<{self._counts[kind] + 1}>;"
             for kind, row in REGISTER_CLASSES.items()
             if self._counts[kind]
         ]

@@ -29,7 +29,7 @@ def upstream_text(operation: ir.Operation) -> str | None:
     if operation.name in _LOGIC:
         return f"{_LOGIC[operation.name]}.{'pred' if kind == 'i1' else f'b{row.width}'} $0, $1, $2;"
     if operation.name == "arith.select":
-        return _SELECT_PREDICATE if kind == "i1" else f"selp.{'f' if row.is_float else 'b'}{row.width} $0, $2, $3, $1;"
+        return _SELECT_PREDICATE if kind == "i1" else f"selp.{row.suffix} $0, $2, $3, $1;"
     if operation.name == "arith.extui" and str(operation.operands[0].type) == "i1":
         return f"selp.b{row.width} $0, 1, 0, $1;"
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
@@ -29,15 +30,16 @@ _DIVISIONS = {
     ("unsigned", "zero"): "arith.divui",
     ("unsigned", "positive_inf"): "arith.ceildivui",
 }
-# arith.CmpIPredicate.
-_PREDICATES = {
-    "equal": {"signed": 0, "unsigned": 0},
-    "not_equal": {"signed": 1, "unsigned": 1},
-    "less_than": {"signed": 2, "unsigned": 6},
-    "less_than_or_equal": {"signed": 3, "unsigned": 7},
-    "greater_than": {"signed": 4, "unsigned": 8},
-    "greater_than_or_equal": {"signed": 5, "unsigned": 9},
+# Comparisons in the keywords of MLIR's predicates.
+COMPARISONS = {
+    "equal": "eq",
+    "not_equal": "ne",
+    "less_than": "lt",
+    "less_than_or_equal": "le",
+    "greater_than": "gt",
+    "greater_than_or_equal": "ge",
 }
+_SIGNS = {"signed": "s", "unsigned": "u"}
 
 
 def operands_in_result_layout(op: ir.OpView, conversion: Conversion) -> list[ir.Value]:
@@ -88,14 +90,14 @@ def _absi(op: ir.OpView, conversion: Conversion) -> None:
 
 @converts("cmpi")
 def _cmpi(op: ir.OpView, conversion: Conversion) -> None:
-    predicate = _PREDICATES[op.comparison_predicate][op.signedness]
-    compare(op, conversion, "arith.cmpi", predicate)
+    name = COMPARISONS[op.comparison_predicate]
+    compare(op, conversion, "arith.cmpi", name if name in ("eq", "ne") else _SIGNS[op.signedness] + name)
 
 
-def compare(op: ir.OpView, conversion: Conversion, name: str, predicate: int) -> None:
+def compare(op: ir.OpView, conversion: Conversion, name: str, predicate: str) -> None:
     """arith.cmpi or arith.cmpf."""
     operands = operands_in_result_layout(op, conversion)
-    attribute = ir.IntegerAttr.get(emitter.integer_type(64), predicate)
+    attribute = predicate_attribute(name, predicate)
     type = conversion.type(op.operation.results[0])
     conversion.set(op.operation.results[0], emitter.create(name, [type], operands, predicate=attribute).result)
 

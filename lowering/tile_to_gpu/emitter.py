@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
+from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.lowering.layout.linear_layout import LinearLayout
 
 
@@ -95,13 +96,9 @@ def cast_integer(value: ir.Value, width: int) -> ir.Value:
     return unary("arith.extui" if have < width else "arith.trunci", value, integer_type(width))
 
 
-# Predicates of arith.cmpi.
-_SIGNED_LESS, _UNSIGNED_LESS = 2, 6
-
-
 def less_than(lhs: ir.Value, rhs: ir.Value, unsigned: bool) -> ir.Value:
     """lhs < rhs as an i1."""
-    predicate = ir.IntegerAttr.get(integer_type(64), _UNSIGNED_LESS if unsigned else _SIGNED_LESS)
+    predicate = predicate_attribute("arith.cmpi", "ult" if unsigned else "slt")
     return create("arith.cmpi", [integer_type(1)], [lhs, rhs], predicate=predicate).result
 
 

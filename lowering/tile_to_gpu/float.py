@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.arith import compare, operands_in_result_layout
+from tilec.lowering.tile_to_gpu.arith import COMPARISONS, compare, operands_in_result_layout
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 
@@ -52,15 +52,7 @@ _EXTREMES = {
     ("minf", False): "arith.minnumf",
     ("minf", True): "arith.minimumf",
 }
-# arith.CmpFPredicate: ordered and unordered form.
-_PREDICATES = {
-    "equal": (1, 8),
-    "greater_than": (2, 9),
-    "greater_than_or_equal": (3, 10),
-    "less_than": (4, 11),
-    "less_than_or_equal": (5, 12),
-    "not_equal": (6, 13),
-}
+_ORDERINGS = {"ordered": "o", "unordered": "u"}
 
 
 def _name(op: ir.OpView) -> str:
@@ -118,5 +110,4 @@ def _extreme(op: ir.OpView, conversion: Conversion) -> None:
 
 @converts("cmpf")
 def _cmpf(op: ir.OpView, conversion: Conversion) -> None:
-    ordered, unordered = _PREDICATES[op.comparison_predicate]
-    compare(op, conversion, "arith.cmpf", ordered if op.comparison_ordering == "ordered" else unordered)
+    compare(op, conversion, "arith.cmpf", _ORDERINGS[op.comparison_ordering] + COMPARISONS[op.comparison_predicate])
