@@ -18,7 +18,6 @@ class IfOp(Operation, name="if", opcode=0x32):
     condition: Operand[ScalarBool]
     then: Region
     else_: OptionalRegion
-    assembly = "if"
 
     def check_types(self) -> str | None:
         return carried_problem("result type", [value.type for value in self.results])
@@ -63,7 +62,6 @@ class ForOp(Operation, name="for", opcode=0x29):
     initValues: Mixed[Operand[AnyType], MANY_RUNS]
     unsignedCmp: Flag = since("13.2")
     body: Region
-    assembly = "for"
 
     induction_variable = property(lambda self: self.body.blocks[0].arguments[0])
     carried = property(lambda self: list(self.body.blocks[0].arguments)[1:])
@@ -91,7 +89,6 @@ class LoopOp(Operation, name="loop", opcode=0x41):
     resultValues: Mixed[Result[AnyType], MANY_RUNS]
     initValues: Mixed[Operand[AnyType], MANY_RUNS]
     body: Region
-    assembly = "loop"
 
     carried = property(lambda self: list(self.body.blocks[0].arguments))
 
@@ -118,7 +115,6 @@ class BreakOp(Operation, name="break", opcode=0x0A, traits=[ir.IsTerminatorTrait
     """Leaves the innermost loop with its results."""
 
     operands: Mixed[Operand[AnyType], MANY_RUNS]
-    assembly = "values"
 
     def check(self) -> str | None:
         problem = ancestor_problem(self, through=("cuda_tile.if",), to=("cuda_tile.loop",))
@@ -136,7 +132,6 @@ class ContinueOp(Operation, name="continue", opcode=0x11, traits=[ir.IsTerminato
     """Starts the next iteration of the innermost loop with the values to carry."""
 
     operands: Mixed[Operand[AnyType], MANY_RUNS]
-    assembly = "values"
 
     def check(self) -> str | None:
         loops = ("cuda_tile.for", "cuda_tile.loop")
@@ -160,7 +155,6 @@ class YieldOp(Operation, name="yield", opcode=0x6D, traits=[ir.IsTerminatorTrait
     """Yields values to the parent operation."""
 
     operands: Mixed[Operand[AnyType], MANY_RUNS]
-    assembly = "values"
 
     def check(self) -> str | None:
         parents = ("cuda_tile.if", "cuda_tile.reduce", "cuda_tile.scan")
@@ -174,7 +168,6 @@ class ReturnOp(Operation, name="return", opcode=0x5C, traits=[ir.IsTerminatorTra
     """Ends the kernel for this tile block."""
 
     operands: Mixed[Operand[AnyType], MANY_RUNS]
-    assembly = "values"
 
     def check(self) -> str | None:
         problem = ancestor_problem(self, through=("cuda_tile.if", "cuda_tile.loop"), to=("cuda_tile.entry",))

@@ -22,7 +22,6 @@ class EntryOp(Operation, name="entry", opcode=0x16, traits=[ir.IsIsolatedFromAbo
     res_attrs: Array | None
     optimization_hints: Hints | None
     body: Region
-    assembly = "entry"
 
     def check(self) -> str | None:
         function = self.function_type

@@ -18,7 +18,6 @@ class ReduceOp(Operation, name="reduce", opcode=0x58, traits=[NoMemoryEffect]):
     dim: Int32
     identities: Array
     body: Region
-    assembly = "fold"
 
     def check(self) -> str | None:
         return shape_problem(self, reduced_type)
@@ -36,7 +35,6 @@ class ScanOp(Operation, name="scan", opcode=0x5E, traits=[NoMemoryEffect]):
     reverse: Boolean
     identities: Array
     body: Region
-    assembly = "fold"
 
     def check(self) -> str | None:
         return shape_problem(self, lambda tile, dim: tile)
