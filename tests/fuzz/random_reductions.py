@@ -73,6 +73,27 @@ def _identity(element: str, identity: str) -> str:
     return identity if element == "i1" else f"{identity} : {element}"
 
 
+def _last_nonzero_body(element: str) -> tuple[str, str]:
+    """The last element that is not zero: associative, but the order matters."""
+    scalar = tile_type(element)
+    lines = [
+        f"%none = constant <{element}: 0> : {scalar}",
+        f"%c = cmpi not_equal %l, %none, signed : {scalar} -> tile<i1>",
+        f"%s = select %c, %l, %r : tile<i1>, {scalar}",
+        f"yield %s : {scalar}",
+    ]
+    return f"(%l: {scalar}, %r: {scalar})", "\n  ".join(lines)
+
+
+def _last_nonzero(array: np.ndarray, axis: int) -> np.ndarray:
+    """For each element the last one up to it along the axis that is not zero, if there is one."""
+    elements = np.moveaxis(array, axis, 0)
+    found = [elements[0]]
+    for element in elements[1:]:
+        found.append(np.where(element != 0, element, found[-1]))
+    return np.moveaxis(np.array(found), 0, axis)
+
+
 def reduced(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
     """A tile with one dimension less than its operand."""
     if element not in (*INTEGERS, "i1", *ARITHMETIC_FLOATS):
@@ -84,6 +105,12 @@ def reduced(build: Builder, element: str, shape: Shape, depth: int, bound: int |
     whole = (*shape[:axis], count, *shape[axis:])
     if element == "i32" and build.source.random() < 0.3:
         return _index_of_most(build, shape, whole, axis, depth)
+    if element in INTEGERS and build.source.random() < 0.3:
+        value, result = build.masked(build.want(element, whole, depth), 3), build.value(element, shape)
+        parameters, body = _last_nonzero_body(element)
+        text = f"reduce {{0}} dim={axis} identities=[0 : {element}] : {value.type} -> {result.type}\n"
+        text += f"{parameters} {{{{\n  {body}\n}}}}"
+        return build.compute(text, result, [value], lambda array: np.take(_last_nonzero(array, axis), -1, axis))
     case = _case(build, element, count, bound)
     if case is None:
         return None
@@ -110,6 +137,8 @@ def scanned(build: Builder, element: str, shape: Shape, depth: int, bound: int |
     if element not in (*INTEGERS, *ARITHMETIC_FLOATS):
         return None
     axis = build.source.randrange(len(shape))
+    if element in INTEGERS and build.source.random() < 0.3:
+        return _scanned_in_order(build, element, shape, axis, depth)
     case = _case(build, element, shape[axis], bound)
     if case is None:
         return None
@@ -131,6 +160,19 @@ def scanned(build: Builder, element: str, shape: Shape, depth: int, bound: int |
         else:
             found = function.accumulate(array, axis=axis, dtype=array.dtype)
         return np.flip(found, axis) if reverse else found
+
+    return build.compute(text, result, [value], compute)
+
+
+def _scanned_in_order(build: Builder, element: str, shape: Shape, axis: int, depth: int) -> Value:
+    value, result = build.masked(build.want(element, shape, depth), 3), build.value(element, shape)
+    reverse = build.source.random() < 0.4
+    parameters, body = _last_nonzero_body(element)
+    text = f"scan {{0}} dim={axis} reverse={str(reverse).lower()} identities=[0 : {element}]"
+    text += f" : {value.type} -> {result.type}\n{parameters} {{{{\n  {body}\n}}}}"
+
+    def compute(array: np.ndarray) -> np.ndarray:
+        return np.flip(_last_nonzero(np.flip(array, axis), axis), axis) if reverse else _last_nonzero(array, axis)
 
     return build.compute(text, result, [value], compute)
 
