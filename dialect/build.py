@@ -30,8 +30,8 @@ def build(
 ) -> ir.Operation:
     """Creates an operation at the current insertion point, without verifying it.
 
-    A name without a dot is of `cuda_tile`. Attributes may be MLIR attributes or the Python values the accessors give;
-    defaults are filled in. Operands are either flat, or one entry a field (a value, None, or a list of values), which
+    A name without a dot is of `cuda_tile`. Attributes may be MLIR attributes or the Python values of accessors;
+    defaults are filled in. Operands are either flat, or one entry per field (a value, None, or a list of values), which
     operations with several optional or variadic groups need; `segments` gives the sizes of the groups instead.
     Raises KeyError for an unknown operation and ValueError for groups that do not fit its fields.
     """
@@ -92,7 +92,7 @@ def _only_sizes(fields: tuple[ValueField, ...], count: int, kind: str, name: str
     free = [field for field in fields if field.arity != ONE]
     if len(free) == 1:
         return [1 if field.arity == ONE else count - len(fields) + 1 for field in fields]
-    raise ValueError(f"'{name}' has several optional groups of {kind}s: give one entry a field, or segments")
+    raise ValueError(f"'{name}' has several optional groups of {kind}s: give one entry per field, or segments")
 
 
 # Cached by sizes, because creating the attribute takes longer than creating the operation.

@@ -1,4 +1,4 @@
-"""A table of functions by what they are for, filled by decorators; a second function for one key is refused."""
+"""A table of functions by key, filled by decorators; a second function for one key is refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class RuleTable(dict[Key, Entry]):
-    """Entries by key. `verb` says what an entry does to its key, for the message about a second one: "lowered"."""
+    """Functions by key. `verb`, such as "lowered", is for the message about a second function for one key."""
 
     def __init__(self, verb: str) -> None:
         super().__init__()

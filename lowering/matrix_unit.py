@@ -47,11 +47,11 @@ class MatrixUnit:
     name: str
     # Bytes of an element in shared memory.
     operand_bytes: Mapping[str, int]
-    # What one instruction reads of a row along K; an operand has a multiple of it, at least once.
+    # The bytes along K that one instruction reads; the extent of an operand is a positive multiple.
     step_bytes: int
     # Operands contiguous along M or N, by element; where an element is missing, only K-major is legal.
     mn_major: Mapping[str, MnMajor]
-    # Who reads the operands from shared memory.
+    # The consumer of the channels that hold the operands.
     consumer: str
     accumulates_in_tensor_memory: bool
     accumulator_layout: Callable[[Shape, int], LinearLayout]

@@ -71,8 +71,8 @@ def _extent(reader: OperationReader) -> int | ir.Value:
 def _view_types(reader: OperationReader, _: str, parts: Parts) -> None:
     """`tile<ptr<f32, <none>>>, tile<i32> -> tensor_view<..>`: the view, preceded by two optional types.
 
-    The first is that of the base, which is printed where its pointers have an attribute; the second is that of the
-    run-time extents, which must be there where there are any.
+    The first is the type of the base, printed if its pointers have an attribute; the second is the type of the run-time
+    extents, required if there are any.
     """
     tokens = reader.tokens
     start, given = tokens.offset(), reader.reader.bare_types()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def normalised(cls: type[Operation], attributes: Mapping[str, ir.Attribute]) -> dict[str, ir.Attribute]:
     """Replaces numbers of enumerations by keywords and symbol references by names, and adds defaults.
 
-    What cannot be turned into ours is kept, for the verifier to refuse.
+    An attribute that cannot be converted is kept, and the verifier refuses it.
     """
     stored = {}
     for name, attribute in attributes.items():
@@ -69,7 +69,8 @@ def group_sizes_of(
 ) -> tuple[list[int], str | None]:
     """The number of values of each field, and the problem with the given sizes.
 
-    NVIDIA's tools write one size a field, and none where the number of values tells them; ours one a run.
+    NVIDIA's tools write one size per field, or no sizes where the number of values determines them; tilec writes one
+    size per run of values of one type.
     """
     name = f"{kind}SegmentSizes"
     if given is None:

@@ -1,7 +1,7 @@
 """Aliases for the locations and debug info of a text, and their definitions at its end.
 
-Numbers follow MLIR's printer, so that text of NVIDIA's disassembler comes back with the same names: what is made of
-other named things comes after them, and among equals the order is that of the text.
+Aliases are numbered as by MLIR's printer, so that text of NVIDIA's disassembler keeps its names: an attribute follows
+those that it refers to, otherwise the order is that of the text.
 """
 
 from __future__ import annotations

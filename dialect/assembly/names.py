@@ -1,7 +1,7 @@
 """Names for the values of a kernel: suggested by operations and made unique in the order that MLIR uses.
 
-A block is named as a whole before the regions inside it, and what a region used is free again for the next one, so that
-a text of NVIDIA's disassembler comes back with the same names.
+All values of a block get names before those of its nested regions, and sibling regions may use the same names. The text
+of NVIDIA's disassembler therefore keeps its names when it is read and printed.
 """
 
 from __future__ import annotations

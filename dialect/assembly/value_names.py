@@ -6,7 +6,7 @@ from tilec.dialect.mlir import ir
 
 
 class ValueNames:
-    """Names by value; what names the values fills the tables."""
+    """Names by value, filled while the kernel is printed."""
 
     def __init__(self) -> None:
         self._given: dict[ir.Value, str] = {}

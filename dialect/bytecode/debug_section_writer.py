@@ -1,6 +1,6 @@
 """Writes the debug section: the location of each operation, and the scopes of the locations.
 
-The format holds places in scopes and call sites of these; other locations have no form in it and become unknown.
+The format has positions in scopes and call sites of these; other locations become unknown.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _offsets(encoder: Encoder, entries: Sequence[Sized]) -> None:
 
 def _refuse(location: ir.Location) -> NoReturn:
     raise InputError(
-        f"unsupported location, got {type(location).__name__}: bytecode holds places in a scope and call sites of"
-        " these, but nothing around them",
+        f"unsupported location, got {type(location).__name__}: bytecode supports locations in a scope, and call"
+        " sites of these, only",
         source_location(location),
     )

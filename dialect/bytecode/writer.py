@@ -24,8 +24,8 @@ _PRODUCER = "cuda_tile.producer"
 def write_module(module: ir.Module, version: Version = NEWEST, file: str | None = None) -> bytes:
     """Writes a verified module in a version of the format; equal modules have equal bytes.
 
-    Raises InputError at the operation for what the version has no form for; `file` names the text that the module came
-    from where its locations do not. A producer is left out before 13.3.
+    Raises InputError, at the operation, if the version cannot encode it. `file` is the file name in messages for
+    operations without a location. Versions before 13.3 have no producer string, which is then left out.
     """
     with module.context:
         return _write(module, VersionGate(version, file))

@@ -1,4 +1,4 @@
-"""What a kernel tells the host while it runs."""
+"""Messages and assertions of a running kernel."""
 
 from tilec.dialect.attributes import Text
 from tilec.dialect.cuda_tile.operation import Operation

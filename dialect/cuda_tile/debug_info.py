@@ -46,7 +46,7 @@ class DIFileAttr(CudaTile.Attribute, name="di_file"):
 
 
 class DICompileUnitAttr(CudaTile.Attribute, name="di_compile_unit"):
-    """What was compiled as one: a file, of which all subprograms of a kernel are part."""
+    """A compile unit: the file that contains all subprograms of a kernel."""
 
     source: DIFileAttr
 
@@ -91,7 +91,7 @@ class DISubprogramAttr(CudaTile.Attribute, name="di_subprogram"):
 class DILexicalBlockAttr(CudaTile.Attribute, name="di_lexical_block"):
     """A block of statements in a subprogram or in another block; a column of 0 is none."""
 
-    # A subprogram or a block: IRDL cannot say so of what is not defined yet, so the verifier of operations does.
+    # A subprogram or a block. IRDL cannot refer to an attribute defined later, so the verifier of operations checks it.
     outer: Unconstrained
     source: DIFileAttr
     first: ir.IntegerAttr
@@ -141,7 +141,7 @@ def is_call_site(location: ir.Location) -> bool:
 
 
 def scope_of(location: ir.Location) -> Scope | None:
-    """The scope that a location lies in: the caller's at a call site, the first that there is of a fused one."""
+    """The scope of a location: that of the caller for a call site, the first scope found for a fused location."""
     return own_scope(location) or next(_scopes(location, callees=False), None)
 
 

@@ -1,7 +1,7 @@
 """The types of Tile IR; `get` raises ValueError if a type rule is violated, properties return plain Python values.
 
-`irdl` is what the exported definition says of the parameters, in their order. It is not loaded here, because IRDL would
-refuse a type of generic text without a message.
+`irdl` lists the constraints of the parameters in the exported definition, in order. They are not loaded here, because
+IRDL would refuse a type of generic text without a message.
 """
 
 from collections.abc import Sequence

@@ -44,4 +44,4 @@ def _slips(op: ir.OpView) -> Iterator[str]:
     for name in op.attributes:
         alike = get_close_matches(name, op.attribute_fields, 1, _ALIKE) if is_stray(op, name) else []
         if alike:
-            yield f"attribute '{name}' means nothing to it: did you mean '{alike[0]}'?"
+            yield f"attribute '{name}' has no effect: did you mean '{alike[0]}'?"

@@ -28,7 +28,7 @@ class PtxBuilder:
     """Builds the body of one `ptx.entry` (`body` and `attributes` as entry() returns and takes them).
 
     `$0, $1, ...` in a text are the results, then the operands; immediates are written by the caller. `location` is
-    what operations get whose call gives none.
+    the default location of the operations.
     """
 
     def __init__(self, entry: ir.Operation, location: ir.Location | None = None) -> None:
@@ -69,7 +69,7 @@ class PtxBuilder:
     ) -> Any:
         """Creates an instruction without effects; returns one value for a type, a tuple for a sequence of types.
 
-        `tied` gives for each result the index of the operand whose register it takes, or -1.
+        `tied` has, for each result, the index of the operand whose register it shares, or -1.
         """
         return self._instruction(_COMPUTE, text, results, operands, tied, loc)
 

@@ -1,12 +1,12 @@
 """One operation per PTX instruction.
 
-`ptx.compute_R_N` has R results and N operands and no effect but its results: equal ones merge, unused ones vanish.
-`ptx.execute_R_N` has effects and stays where it is. `ptx.compute_many` and `ptx.execute_many` take more values than
-that: up to eight operands of any types, then any number of one type, then again eight of any types (and the results
-alike, with four), because a variadic group of IRDL has one type.
+`ptx.compute_R_N` has R results, N operands and no side effects: CSE merges equal instructions, DCE removes unused ones.
+`ptx.execute_R_N` has side effects and stays where it is. `ptx.compute_many` and `ptx.execute_many` hold longer lists:
+up to eight operands of any types, then any number of one type, then up to eight of any types (four for results),
+because a variadic group of IRDL has one type.
 
 Attributes: `text` (template.py), and optionally `tied`: for each result the operand whose register it shares, or
--1. A text need not name what is tied: the operand's register is the result's.
+-1. The text may leave a tied operand out, since its register is that of the result.
 """
 
 # No `from __future__ import annotations` here: ext reads annotations as objects.

@@ -45,9 +45,9 @@ def _one_each(op: ir.OpView) -> str | None:
 class LoadViewOp(Operation, name="load_view"):
     """result[c] = element at base + sum_d (offset_d + c_d) * stride_d; elements outside [0, extent) give `padding`.
 
-    Strides in elements. What has 32 bits is read as signed, so a number that may not fit has 64. `vector` consecutive
-    elements along `vector_dimension`, whose stride is one, are proven aligned to their own size and never straddle an
-    extent. `inbounds[d]` promises that no element lies outside in d.
+    Strides count elements. Values of 32 bits are signed; a number that may exceed them needs 64 bits. `vector`
+    consecutive elements along `vector_dimension`, whose stride is one, are proven aligned to their own size and never
+    straddle an extent. `inbounds[d]` promises that no element lies outside in d.
     """
 
     result: Result[RegisterTile]

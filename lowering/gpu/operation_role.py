@@ -25,7 +25,7 @@ def is_rematerializable(op: ir.Operation) -> bool:
 
 
 def role_of(op: ir.Operation) -> str | None:
-    """The role that runs an operation; None for control flow and for what every role may repeat."""
+    """The role that runs an operation; None for control flow and for operations that every role may repeat."""
     if op.name in CONTROL_FLOW or op.name in DECLARATIONS or is_rematerializable(op) or op.name == "scf.yield":
         return None
     if op.name == "tile_gpu.tma_load":

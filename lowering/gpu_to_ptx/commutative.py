@@ -40,7 +40,7 @@ _FLOAT_PREDICATES = {
 
 
 def is_commutative(operation: ir.Operation) -> bool:
-    """Whether the body of a tile_gpu.reduce is known to give the same after an exchange of element and accumulator."""
+    """Whether the results of the body of a tile_gpu.reduce do not depend on the order of element and accumulator."""
     body = operation.regions[0].blocks[0]
     arguments = list(body.arguments)
     pairs = list(zip(arguments[0::2], arguments[1::2], strict=True))

@@ -1,4 +1,4 @@
-"""Which values share a register: a tied result with its operand, a block argument with what branches pass to it.
+"""Values that share a register: a tied result and its operand, a block argument and the values of its branches.
 
 Sharing removes the moves of a loop's accumulator. Values share if their live ranges do not intersect
 (Budimlic et al., "Fast Copy Coalescing and Live-Range Identification", 2002); other pairs get a move.

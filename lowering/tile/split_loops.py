@@ -117,7 +117,7 @@ def _bounds(loop: ir.OpView, masks: list[_Mask]) -> tuple[ir.Value, ir.Value]:
     limits = [_limit(mask, lower) for mask in masks]
     stop = _extreme("maxi", lower, reduce(lambda a, b: _extreme("mini", a, b), [upper, *limits]))
     trips = _binary("divi", _binary("subi", stop, lower), step, signedness="signed", rounding="positive_inf")
-    # Past the last turn of all, the next number may not fit the type.
+    # After the last iteration, the next number may not fit the type.
     rest = _extreme("mini", upper, _binary("addi", lower, _binary("muli", trips, step)))
     return tuple(_narrow(value, loop.lowerBound.type) for value in (stop, rest))
 

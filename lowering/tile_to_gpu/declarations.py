@@ -1,4 +1,4 @@
-"""Values at the top of a kernel: those the launcher can compute, and what the whole kernel uses."""
+"""Values at the top of a kernel: those that the launcher can compute, and declarations shared by the whole kernel."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def _tiles(op: ir.OpView) -> list[ir.Value]:
 
 
 def _yielded(terminator: ir.OpView, op: ir.OpView, conversion: Conversion) -> list[ir.Value]:
-    """The values that a yield gives for the results in _tiles()."""
+    """The operands of a yield for the results in _tiles()."""
     pairs = zip(op.operation.results, terminator.operation.operands, strict=True)
     return [
         conversion.tile(value, conversion.layouts.get(result))

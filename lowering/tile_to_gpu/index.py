@@ -8,7 +8,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.tile.bounds import bounds
 from tilec.lowering.tile_to_gpu import emitter
 
-# What i32 holds as a signed number.
+# The range of a signed i32.
 MAXIMUM_NARROW = 2**31 - 1
 
 

@@ -1,4 +1,4 @@
-"""Tiles made, stretched, relabelled and cut."""
+"""Constants, iota, broadcast, reshape, permute, cat and extract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who reads the slot that a TMA load fills, and from which operation to which."""
+"""The consumers of the slot that a TMA load fills, and the operations between which they hold it."""
 
 from __future__ import annotations
 

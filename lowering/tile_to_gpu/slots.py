@@ -19,7 +19,7 @@ class Slots:
         self._releases: dict[ir.Operation, list[HeldSlot]] = defaultdict(list)
 
     def get(self, slot: HeldSlot) -> ir.Value:
-        """Waits for a slot, whose buffer `buffer` then gives."""
+        """Waits for a slot; `buffer` then returns its buffer."""
         index = slot.use.index
         (held,) = emitter.gpu("get", [slot.channel], slot_results([slot.buffer]), consumer=index).results
         self._buffers[slot.tile, slot.use.consumer] = held

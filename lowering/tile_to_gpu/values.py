@@ -1,4 +1,4 @@
-"""What the conversion knows of views while it runs: they are never values of tile_gpu."""
+"""The views of an entry during conversion; tile_gpu has no values for them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What TMA demands of a tensor map."""
+"""The requirements of TMA on tensor maps."""

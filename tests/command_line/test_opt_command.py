@@ -153,4 +153,4 @@ def test_a_misspelt_field_is_warned_of(tilec: Any, tmp_path: Path) -> None:
     )
     outcome = tilec("opt", path)
     assert outcome.status == 0
-    assert outcome.err.startswith(f"{path}:2:6: warning: 'cuda_tile.addi' op attribute 'overflw' means nothing to it")
+    assert outcome.err.startswith(f"{path}:2:6: warning: 'cuda_tile.addi' op attribute 'overflw' has no effect")

@@ -76,7 +76,7 @@ def warnings(body: str) -> list[str]:
 def test_misspelt_field_is_a_warning() -> None:
     (warning,) = warnings('%0 = addi %a, %a {overflw = "no_wrap"} : tile<i32>')
     assert warning == (
-        "<slip>:2:6: warning: 'cuda_tile.addi' op attribute 'overflw' means nothing to it: did you mean 'overflow'?\n"
+        "<slip>:2:6: warning: 'cuda_tile.addi' op attribute 'overflw' has no effect: did you mean 'overflow'?\n"
         '    %0 = addi %a, %a {overflw = "no_wrap"} : tile<i32>\n'
         "         ^"
     )
