@@ -33,7 +33,8 @@ def _put_begin(lowering: Lowering, operation: ir.Operation) -> None:
     if channel.producer == TMA:
         full = barrier_address(lowering, channel, channel.full, PRODUCER)
         text = f"@$0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$1], {channel.bytes_expected};"
-        lowering.b.execute(text, (), lowering.elected, full)
+        with lowering.issuing() as elected:
+            lowering.b.execute(text, (), elected, full)
     _set_buffers(lowering, operation, channel, PRODUCER)
 
 
@@ -61,7 +62,8 @@ def _put_commit(lowering: Lowering, operation: ir.Operation) -> None:
 def commit(lowering: Lowering, barrier: ir.Value) -> None:
     """Arrives at a barrier when all tensor core operations of the elected thread are complete."""
     text = "@$0 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [$1];"
-    lowering.b.execute(text, (), lowering.elected, barrier)
+    with lowering.issuing() as elected:
+        lowering.b.execute(text, (), elected, barrier)
 
 
 def _consumer(operation: ir.Operation) -> int:

@@ -112,6 +112,7 @@ def _load_parameters(lowering: Lowering, block: ir.Block, parameters: list[tuple
 def _set_up(lowering: Lowering, compute_warps: int) -> None:
     """Initializes barriers (one thread) and tensor memory (first warp), then synchronizes the CTA."""
     b, plan = lowering.b, lowering.plan
+    lowering.number_warps()
     # Every thread executes the code before the roles.
     lowering.begin_role(Role(COMPUTE, compute_warps))
     if plan.barrier_count:
@@ -130,17 +131,20 @@ def _set_up(lowering: Lowering, compute_warps: int) -> None:
 
 def _initialise_barriers(lowering: Lowering) -> None:
     b, plan = lowering.b, lowering.plan
+    arrivals: list[tuple[ir.Value, int]] = []
     for channel in plan.channels.values():
         groups = [(channel.full, channel.full_arrivals(lowering.compute_threads))]
         if channel.is_ring:
             groups.append((channel.empty, channel.empty_arrivals(lowering.compute_threads)))
-        for first, arrivals in groups:
-            for stage in range(channel.stages):
-                address = lowering.shared_address(plan.barriers + BARRIER_BYTES * (first + stage))
-                text = f"@$0 mbarrier.init.shared::cta.b64 [$1], {arrivals};"
-                b.execute(text, (), lowering.elected, address)
-    # PTX ISA 9.7.13.4: TMA and tensor cores reach the barriers through the async proxy.
-    b.execute("@$0 fence.mbarrier_init.release.cluster;", (), lowering.elected)
+        for first, count in groups:
+            offsets = [plan.barriers + BARRIER_BYTES * (first + stage) for stage in range(channel.stages)]
+            # Computed by all threads, so that the roles use the same registers.
+            arrivals += [(lowering.shared_address(offset), count) for offset in offsets]
+    with lowering.issuing() as elected:
+        for address, count in arrivals:
+            b.execute(f"@$0 mbarrier.init.shared::cta.b64 [$1], {count};", (), elected, address)
+        # PTX ISA 9.7.13.4: TMA and tensor cores reach the barriers through the async proxy.
+        b.execute("@$0 fence.mbarrier_init.release.cluster;", (), elected)
 
 
 def _allocate_tensor_memory(lowering: Lowering) -> None:

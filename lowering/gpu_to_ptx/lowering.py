@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
-from tilec.dialect.tile_gpu.kernel import COMPUTE
 from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu.shared_plan import SharedPlan
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
@@ -53,16 +53,16 @@ class Lowering:
         state: Registers that operations update, by name; loops and branches carry them.
         tensor_base: The base address in tensor memory.
         maps: The parameter of each tensor map.
-        elected: The predicate of the thread that issues asynchronous operations for its role.
-        issuing_warp: The predicate of the warp of that thread; None in roles of one warp.
+        block_warp: The number of the warp in the CTA, and `warp` that in the role: the value of lane 0 in all lanes.
+        issuing_warp: The predicate of the warp that issues asynchronous operations; None in roles of one warp.
         in_flight: Accumulators of wgmma in flight, by the value that is not yet complete.
     """
 
     role: Role
     thread: ir.Value
     lane: ir.Value
+    block_warp: ir.Value
     warp: ir.Value
-    elected: ir.Value
 
     def __init__(
         self, builder: PtxBuilder, target: Target, plan: SharedPlan, compute_threads: int, rules: Mapping[str, Rule]
@@ -81,6 +81,7 @@ class Lowering:
         self.tensor_base: ir.Value | None = None
         self.maps: dict[ir.Value, str] = {}
         self.issuing_warp: ir.Value | None = None
+        self._elected: ir.Value | None = None
         self.in_flight: dict[ir.Value, list[ir.Value]] = {}
         self._cached: dict[Hashable, ir.Value | None] = {}
         self._types = {"i1": self.b.i1, "i16": self.b.i16, "i32": self.b.i32, "i64": self.b.i64, "f32": self.b.f32}
@@ -88,21 +89,52 @@ class Lowering:
 
     # ---- roles
 
+    def number_warps(self) -> None:
+        """Computes the number of the warp in the CTA, in code that all threads execute."""
+        thread = self.compute("mov.u32 $0, %tid.x;", "i32")
+        warp = self.compute("shr.u32 $0, $1, 5;", "i32", thread)
+        # ptxas sees that all lanes have the value of lane 0, not that they have one thread number divided by 32.
+        self.block_warp = self.compute("shfl.sync.idx.b32 $0, $1, 0, 31, 0xffffffff;", "i32", warp)
+
     def begin_role(self, role: Role) -> None:
-        """Starts the code of a role: computes its thread, lane and warp numbers and elects one thread."""
+        """Starts the code of a role: computes thread, lane and warp numbers, and elects the thread of a lone warp."""
         self.role = role
         thread = self.compute("mov.u32 $0, %tid.x;", "i32")
         first = LANES * role.first_warp
         self.thread = self.compute("sub.s32 $0, $1, $2;", "i32", thread, first) if first else thread
         self.lane = self.compute("mov.u32 $0, %laneid;", "i32")
-        self.warp = self.compute("shr.u32 $0, $1, 5;", "i32", self.thread)
-        if role.name == COMPUTE:
-            # The same thread commits and waits for bulk stores, so it is thread 0 in the whole role.
-            self.elected = self.compute("setp.eq.s32 $0, $1, $2;", "i1", self.thread, 0)
-        else:
-            self.elected = self.b.execute("elect.sync _|$0, 0xffffffff;", self.b.i1)
+        self.warp = self.block_warp
+        if role.first_warp:
+            self.warp = self.compute("sub.s32 $0, $1, $2;", "i32", self.block_warp, role.first_warp)
         self.issuing_warp = self.compute("setp.eq.s32 $0, $1, $2;", "i1", self.warp, 0) if role.warps > 1 else None
+        self._elected = None if role.warps > 1 else self._elect()
         self.state.clear()
+
+    @contextlib.contextmanager
+    def issuing(self) -> Iterator[ir.Value]:
+        """Code of one thread of the role, always the same: gives its predicate, in a block of its warp.
+
+        PTX ISA, elect.sync: the same thread is elected for the same membermask every time, so that one thread commits
+        what it issued. The election stands beside the instructions: ptxas then needs no predicate for those that a warp
+        issues once, where for a comparison of the thread number it branches to a single thread.
+        """
+        if self._elected is not None:
+            yield self._elected
+            return
+        assert self.issuing_warp is not None
+        # The code of one thread exchanges nothing between threads, and what precedes it dominates what follows.
+        cached, slots = self._cached, self.scratch_slots
+        self._cached, self.scratch_slots = {}, ScratchSlots()
+        body, after = self.b.block(label="issue"), self.b.block(label="issued")
+        self.b.cond_branch(self.issuing_warp, body, [], after, [], uniform=True)
+        self.at(body)
+        yield self._elect()
+        self.b.branch(after)
+        self.at(after)
+        self._cached, self.scratch_slots = cached, slots
+
+    def _elect(self) -> ir.Value:
+        return self.b.execute("elect.sync _|$0, 0xffffffff;", self.b.i1)
 
     @property
     def warps(self) -> int:

@@ -46,13 +46,15 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
     kind = element_type(op.kind).mma_kind
     always = b.compute("setp.eq.b32 $0, 0, 0;", b.i1)
-    for block in range(rows // block_rows):
-        accumulator = lowering.compute("add.s32 $0, $1, $2;", "i32", lowering.scalar(op.accumulator), block * columns)
-        for step in range(lhs.steps):
-            operands = (
-                moved(lowering, lhs_start, lhs.row_offset(block * block_rows) + lhs.step_offset(step)),
-                moved(lowering, rhs_start, rhs.step_offset(step)),
-            )
-            accumulate = lowering.scalar(op.accumulate) if step == 0 else always
-            text = f"@$0 tcgen05.mma.cta_group::1.kind::{kind} [$1], $2, $3, $4, $5;"
-            b.execute(text, (), lowering.elected, accumulator, *operands, instruction, accumulate)
+    with lowering.issuing() as elected:
+        for block in range(rows // block_rows):
+            start = lowering.scalar(op.accumulator)
+            accumulator = lowering.compute("add.s32 $0, $1, $2;", "i32", start, block * columns)
+            for step in range(lhs.steps):
+                operands = (
+                    moved(lowering, lhs_start, lhs.row_offset(block * block_rows) + lhs.step_offset(step)),
+                    moved(lowering, rhs_start, rhs.step_offset(step)),
+                )
+                accumulate = lowering.scalar(op.accumulate) if step == 0 else always
+                text = f"@$0 tcgen05.mma.cta_group::1.kind::{kind} [$1], $2, $3, $4, $5;"
+                b.execute(text, (), elected, accumulator, *operands, instruction, accumulate)

@@ -46,30 +46,33 @@ def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
     channel = lowering.plan.channels[op.channel]
     map = _map_address(lowering, op.map)
     barrier = barrier_address(lowering, channel, channel.full, PRODUCER)
-    for address, coordinates in _panels(lowering, operation, op.buffer):
-        rank = len(coordinates)
-        text = (
-            f"@$0 cp.async.bulk.tensor.{rank}d.shared::cta.global.tile.mbarrier::complete_tx::bytes "
-            f"[$1], [$2, {_box(4, rank)}], [$3];"
-        )
-        lowering.b.execute(text, (), lowering.elected, address, map, barrier, *coordinates)
+    with lowering.issuing() as elected:
+        for address, coordinates in _panels(lowering, operation, op.buffer):
+            rank = len(coordinates)
+            text = (
+                f"@$0 cp.async.bulk.tensor.{rank}d.shared::cta.global.tile.mbarrier::complete_tx::bytes "
+                f"[$1], [$2, {_box(4, rank)}], [$3];"
+            )
+            lowering.b.execute(text, (), elected, address, map, barrier, *coordinates)
 
 
 @lowers("tile_gpu.tma_store")
 def _tma_store(lowering: Lowering, operation: ir.Operation) -> None:
     op: TmaStoreOp = operation.opview
     map = _map_address(lowering, op.map)
-    for address, coordinates in _panels(lowering, operation, op.buffer):
-        rank = len(coordinates)
-        text = f"@$0 cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group [$1, {_box(3, rank)}], [$2];"
-        lowering.b.execute(text, (), lowering.elected, map, address, *coordinates)
-    lowering.b.execute("@$0 cp.async.bulk.commit_group;", (), lowering.elected)
+    with lowering.issuing() as elected:
+        for address, coordinates in _panels(lowering, operation, op.buffer):
+            rank = len(coordinates)
+            text = f"@$0 cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group [$1, {_box(3, rank)}], [$2];"
+            lowering.b.execute(text, (), elected, map, address, *coordinates)
+        lowering.b.execute("@$0 cp.async.bulk.commit_group;", (), elected)
 
 
 @lowers("tile_gpu.store_wait")
 def _store_wait(lowering: Lowering, operation: ir.Operation) -> None:
     read = "read" in operation.attributes
-    lowering.b.execute(f"@$0 cp.async.bulk.wait_group{'.read' if read else ''} 0;", (), lowering.elected)
+    with lowering.issuing() as elected:
+        lowering.b.execute(f"@$0 cp.async.bulk.wait_group{'.read' if read else ''} 0;", (), elected)
 
 
 @lowers("tile_gpu.fence_async")

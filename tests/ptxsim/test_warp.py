@@ -77,6 +77,15 @@ def test_elect_selects_one_member(over_lanes):
     assert list(got) == [0] * 4 + [104] + [4] * 27
 
 
+def test_elect_chooses_the_same_member_every_time(over_lanes):
+    """PTX ISA: the same leader thread is elected for the same membermask every time."""
+    got = over_lanes("""
+    mov.u32 %r1, 0; mov.u32 %r3, 0;
+    again: elect.sync _|%p1, 0xFFFFFFFF; @%p1 add.u32 %r1, %r1, 1;
+    add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 5; @%p2 bra again;""")
+    assert sorted(got) == [0] * 31 + [5]
+
+
 def test_activemask_of_a_divergent_branch(over_lanes):
     got = over_lanes("mov.u32 %r1, 0; setp.lt.u32 %p1, %r0, 4; @!%p1 bra done; activemask.b32 %r1; done:")
     assert list(got[:5]) == [15, 15, 15, 15, 0]
