@@ -9,27 +9,27 @@ from dataclasses import dataclass, field
 Environment = dict[str, int]
 Value = Callable[[Environment], int]
 
-# Loops with more iterations test nothing new and are left out.
-MAXIMUM_TURNS = 60
+# Loops with more iterations do not test additional cases and are skipped.
+MAXIMUM_ITERATIONS = 60
 # The first number above the signed 32-bit integers.
 _HALF = 1 << 31
 
 
 def wrapped(number: int) -> int:
-    """Modulo 2**32, as signed."""
+    """The number modulo 2**32, as a signed integer."""
     return (number + _HALF) % (1 << 32) - _HALF
 
 
-class TooMany(Exception):
+class TooManyIterations(Exception):
     """Raised for arguments with too many iterations to enumerate."""
 
 
 @dataclass
 class Argument:
-    """A scalar of the kernel: its assumptions, and numbers that satisfy them."""
+    """A scalar argument of the kernel: its assumptions, and numbers that satisfy them."""
 
     name: str
-    promises: list[str]
+    assumptions: list[str]
     numbers: list[int]
 
 
@@ -44,7 +44,7 @@ class Loop:
 
 @dataclass
 class Case:
-    """One access of a tile below some loops."""
+    """One access of a tile inside of loops."""
 
     random: random.Random
     arguments: list[Argument] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Case:
     view: str = ""
 
     def define(self, text: str, value: Value, lines: list[str] | None = None) -> str:
-        """A new 32-bit value: the operation that defines it, and its number."""
+        """Adds an operation that defines a 32-bit value; `value` computes its number."""
         name = f"%v{len(self.values)}"
         (self.lines if lines is None else lines).append(f"{name} = {text}")
         self.values[name] = value
@@ -70,43 +70,44 @@ class Case:
         return self.define(f"constant <i32: {number}> : tile<i32>", lambda _: number, lines)
 
     def argument(self, small: bool) -> str:
-        """A scalar of the kernel, with or without assumptions."""
+        """Adds a scalar argument, with or without assumptions."""
         least = self.random.choice([0, 0, 1, 8, 20]) if self.random.random() < 0.85 else None
         most = self.random.choice([8, 24, 40]) if self.random.random() < 0.3 else None
         divisor = self.random.choice([1, 1, 2, 4, 8])
-        promises, name = [], f"%a{len(self.arguments)}"
+        assumptions, name = [], f"%a{len(self.arguments)}"
         if least is not None:
-            promises.append(f"bounded<{least}, {'?' if most is None else max(least, most)}>")
+            assumptions.append(f"bounded<{least}, {'?' if most is None else max(least, most)}>")
         if divisor > 1:
-            promises.append(f"div_by<{divisor}>")
+            assumptions.append(f"div_by<{divisor}>")
         top = 64 if small else _HALF - 1
         low, high = (-9 if least is None else least), (top if most is None else max(least or 0, most))
         numbers = [number for number in (*range(low, min(high, low + 40) + 1), high) if number % divisor == 0]
-        self.random.shuffle(promises)
-        self.arguments.append(Argument(name, promises, numbers or [0 if divisor > 1 and low <= 0 else -1]))
+        self.random.shuffle(assumptions)
+        self.arguments.append(Argument(name, assumptions, numbers or [0 if divisor > 1 and low <= 0 else -1]))
         value = name
         self.values[name] = lambda environment: environment[name]
-        for promise in promises:
-            value = self.define(f"assume {promise}, {value} : tile<i32>", self.values[name])
+        for assumption in assumptions:
+            value = self.define(f"assume {assumption}, {value} : tile<i32>", self.values[name])
         return value
 
     def tensor(self, rank: int) -> None:
-        """A view of a tensor, of any kind, with static and dynamic extents."""
+        """Adds a view of a tensor, of any kind, with static and dynamic extents."""
         kind = self.random.choice(["partition", "partition", "strided"])
         self.dim_map = self.random.sample(range(rank), rank)
         self.tile = [self.random.choice([1, 2, 4, 8]) for _ in range(rank)]
         self.steps = [self.random.choice([size, 1, 3, 2 * size]) for size in self.tile]
         self.steps = self.tile if kind == "partition" else self.steps
         known = [self.random.choice([None, None, 1, 7, 8, 12, 16]) for _ in range(rank)]
-        given = [self.argument(small=True) if extent is None else str(extent) for extent in known]
+        shape_operands = [self.argument(small=True) if extent is None else str(extent) for extent in known]
         self.extents = [
-            value if extent is None else self.constant(extent) for value, extent in zip(given, known, strict=True)
+            value if extent is None else self.constant(extent)
+            for value, extent in zip(shape_operands, known, strict=True)
         ]
         strides = [64, 1][-rank:]
         shape = "x".join("?" if extent is None else str(extent) for extent in known)
         tensor = f"tensor_view<{shape}xf32, strides={strides}>"
         types = " : tile<i32> -> " if None in known else " : "
-        shapes = f"shape = [{', '.join(given)}], strides = {strides}"
+        shapes = f"shape = [{', '.join(shape_operands)}], strides = {strides}"
         self.lines.append(f"%tensor = make_tensor_view %p, {shapes}{types}{tensor}")
         stepping = f"traversal_strides={self.steps}, " if kind == "strided" else ""
         size = "x".join(map(str, self.tile))
@@ -144,10 +145,14 @@ class Case:
         number = self.values[value]
 
         def divided(environment: Environment) -> int:
-            given = number(environment)
+            shape_operands = number(environment)
             if "positive" in word:
-                return -(-given // divisor)
-            return given // divisor if "negative" in word or given >= 0 else -(-given // divisor)
+                return -(-shape_operands // divisor)
+            return (
+                shape_operands // divisor
+                if "negative" in word or shape_operands >= 0
+                else -(-shape_operands // divisor)
+            )
 
         return self.define(f"divi {value}, {self.constant(divisor)} signed{word} : tile<i32>", divided)
 
@@ -179,7 +184,7 @@ class Case:
         return value
 
     def text(self) -> str:
-        promises = ", ".join(["%p: tile<ptr<f32>>", *(f"{each.name}: tile<i32>" for each in self.arguments)])
+        assumptions = ", ".join(["%p: tile<ptr<f32>>", *(f"{each.name}: tile<i32>" for each in self.arguments)])
         heads = "".join(
             f"for {'unsigned ' * each.unsigned}{each.name} in ({each.lower} to {each.upper}, step {each.step})"
             " : tile<i32> {\n"
@@ -188,10 +193,10 @@ class Case:
         tile = f"tile<{'x'.join(map(str, self.tile))}xf32>"
         access = f"%x, %y = load_view_tko weak %view[{', '.join(self.index)}] : {self.view}, tile<i32> -> {tile}, token"
         body = "\n".join([*self.lines, heads, *self.inner, access, "}" * len(self.loops)])
-        return f"cuda_tile.module @m {{ entry @k({promises}) {{\n{body}\n}} }}"
+        return f"cuda_tile.module @m {{ entry @k({assumptions}) {{\n{body}\n}} }}"
 
     def accesses(self, environment: Environment, depth: int = 0) -> Iterator[list[bool]]:
-        """For every access of a run and every dimension of the view, whether the tile is inside the tensor."""
+        """Whether the tile is inside the tensor, for every access of a run and every dimension of the view."""
         if depth == len(self.loops):
             yield [self._is_inside(environment, k) for k in range(len(self.tile))]
             return
@@ -199,26 +204,26 @@ class Case:
         lower, upper, step = (self.values[name](environment) for name in (loop.lower, loop.upper, loop.step))
         if loop.unsigned:
             lower, upper = lower % (1 << 32), upper % (1 << 32)
-        turns = range(lower, upper, step)
-        if upper - lower > MAXIMUM_TURNS * step:
-            raise TooMany
-        for number in turns:
+        iterations = range(lower, upper, step)
+        if upper - lower > MAXIMUM_ITERATIONS * step:
+            raise TooManyIterations
+        for number in iterations:
             yield from self.accesses({**environment, loop.name: wrapped(number)}, depth + 1)
 
     def _is_inside(self, environment: Environment, k: int) -> bool:
-        """Indices and extents are unsigned."""
+        """Whether the tile is inside the tensor in a dimension; indices and extents are unsigned."""
         index = self.values[self.index[k]](environment) % (1 << 32)
         extent = self.values[self.extents[self.dim_map[k]]](environment) % (1 << 32)
         return index * self.steps[k] + self.tile[k] <= extent
 
     def environments(self, count: int) -> Iterator[Environment]:
-        """Numbers for the arguments that satisfy all assumptions."""
+        """Numbers of the arguments that satisfy all assumptions."""
         for _ in range(count):
             yield {each.name: self.random.choice(each.numbers) for each in self.arguments}
 
 
 def random_case(seed: int) -> Case:
-    """One loop or two, or none, over a view of one dimension or two."""
+    """Zero to two loops over a view of one or two dimensions."""
     case = Case(random.Random(seed))
     rank = case.random.choice([1, 1, 2])
     case.tensor(rank)

@@ -1,4 +1,4 @@
-"""Every pass on every module of the other tests: results are equal, modules valid, locations known."""
+"""Every pass on every module of the other tests preserves results, validity and locations."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from vector_files import FOLDER, load_vectors, vector_name  # noqa: E402
 from vector_module import ENTRY, case_of  # noqa: E402
 
 TEXTS = sorted((TESTS / "dialect").glob("*assembly/*.mlir"))
-# fuse-fma is the one that changes results.
+# Only fuse-fma changes results.
 EXACT = tuple(name for name in PASSES if name != "fuse-fma")
 FILES = sorted(path.name for path in FOLDER.glob("*.json"))
-# All passes in sequence run on every vector; the pipeline of compile, and each pass alone, on one in so many.
+# Each pipeline runs on every n-th vector, and each single pass on every SAMPLE_ALONE-th vector.
 SAMPLES = {DEFAULT: 4, EXACT: 1}
 SAMPLE_ALONE = 23
 
 
-def still_as_the_vector_says(vector: dict, names: tuple[str, ...]) -> None:
-    """Memory and printed text are equal after the passes, unless the program is undefined."""
+def check_vector(vector: dict, names: tuple[str, ...]) -> None:
+    """Asserts that memory and printed text are unchanged by the passes, unless the program is undefined."""
     case = case_of(vector)
     if case.fails is not None or vector.get("undefined") is not None:
         return
@@ -49,23 +49,23 @@ def _execute(module: ir.Module, grid, printed: list[str], values, ranges) -> Non
 
 @pytest.mark.parametrize("names", [DEFAULT, EXACT], ids=["default", "all"])
 @pytest.mark.parametrize("file", FILES)
-def test_vectors_of_the_semantics(file: str, names: tuple[str, ...]) -> None:
+def test_passes_preserve_the_results_of_vectors(file: str, names: tuple[str, ...]) -> None:
     for number, vector in enumerate(json.loads((FOLDER / file).read_text())):
         if number % SAMPLES[names]:
             continue
         try:
-            still_as_the_vector_says(vector, names)
+            check_vector(vector, names)
         except Exception as error:
             error.add_note(f"vector {number} of {file}: {vector_name(vector)}")
             raise
 
 
 @pytest.mark.parametrize("name", PASSES)
-def test_each_pass_alone(name: str) -> None:
+def test_each_pass_preserves_the_results_of_vectors(name: str) -> None:
     for number, vector in enumerate(load_vectors()):
         if number % SAMPLE_ALONE == 0 and name in EXACT:
             try:
-                still_as_the_vector_says(vector, (name,))
+                check_vector(vector, (name,))
             except Exception as error:
                 error.add_note(f"vector {number}: {vector_name(vector)}")
                 raise
@@ -84,7 +84,7 @@ def locations(module: Module) -> set[str]:
 
 @pytest.mark.parametrize("name", [*PASSES, "default"])
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_modules_stay_valid_and_located(path: Path, name: str) -> None:
+def test_passes_preserve_validity_and_locations_and_are_idempotent(path: Path, name: str) -> None:
     """New operations have the location of an existing one; a second run changes nothing."""
     module = Module.parse(path.read_text(), str(path))
     before = locations(module)
@@ -94,7 +94,7 @@ def test_modules_stay_valid_and_located(path: Path, name: str) -> None:
     assert locations(module) <= before
     once = module.to_text()
     assert Module.parse(once).to_text() == once
-    # MLIR's cse removes only operations that are dead initially, so one layer per run.
+    # MLIR's cse removes only operations that are dead before it runs, so a second run may remove more.
     if name != "cse":
         run(module.ir, names, evaluate=evaluate)
         assert module.to_text() == once

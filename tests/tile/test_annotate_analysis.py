@@ -1,4 +1,4 @@
-"""The results of the analysis as attributes, which are read, changed and written again."""
+"""The pass annotate-analysis writes the results of the analyses as attributes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def annotated(text: str) -> Module:
 
 
 def known(text: str, operation: str) -> str:
-    """The attributes on the first line of an operation."""
+    """The attributes in the first line of an operation."""
     return re.search(rf" = {operation} .*?\{{(tilec.*?)\}}", text)[1]
 
 
@@ -42,7 +42,7 @@ def test_values_have_their_facts() -> None:
     assert known(text, "itof") == 'tilec.known = "equal [8, 1]"'
 
 
-def test_loops_have_facts_of_carried_values() -> None:
+def test_loops_have_the_facts_of_carried_values() -> None:
     text = annotated(KERNEL).to_text()
     assert '{tilec.known = "divisor 16", tilec.known_in_iteration = ["0..2147483646", "divisor 16"]}' in text
 
@@ -53,14 +53,14 @@ def test_unknown_values_and_constants_have_no_facts() -> None:
     assert re.search(r"muli %arg1, %arg1 : tile<i32>", text)
 
 
-def test_annotations_are_made_anew() -> None:
+def test_annotations_are_replaced() -> None:
     once = annotated(KERNEL).to_text()
     assert annotated(once).to_text() == once
     other = annotated(once.replace("constant <i32: 128>", "constant <i32: 96>")).to_text()
     assert known(other, "muli").startswith('tilec.known = "divisor 32')
 
 
-def test_the_command_prints_them(tmp_path, capsysbinary) -> None:
+def test_opt_prints_the_annotations(tmp_path, capsysbinary) -> None:
     path = tmp_path / "k.mlir"
     path.write_text(KERNEL)
     assert main(["opt", str(path), "--print-analysis", "--passes", "canonicalize"]) == 0

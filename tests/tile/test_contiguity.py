@@ -1,4 +1,4 @@
-"""Analysis of contiguity: exact for known programs, and valid for every value of random ones."""
+"""The contiguity analysis is exact for given programs and valid for every value of random programs."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ def tile(shape: tuple[int, ...], element: str) -> str:
 
 
 class Program:
-    """Lines of a kernel; each analysed value is stored, so that its facts can be tested."""
+    """Lines of a kernel that stores each analysed value, so that its facts can be tested."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.shown: list[tuple[str, tuple[int, ...], str]] = []
+        self.analysed: list[tuple[str, tuple[int, ...], str]] = []
         self.count = 0
 
     def emit(self, text: str, shape: tuple[int, ...], element: str) -> str:
         self.count += 1
         name = f"%v{self.count}"
         self.lines.append(f"{name} = {text}")
-        self.shown.append((name, shape, element))
+        self.analysed.append((name, shape, element))
         return name
 
     def text(self) -> str:
         arguments, stores = ["%n: tile<i32>", "%p: tile<ptr<f16>>"], []
-        for index, (name, shape, element) in enumerate(self.shown):
+        for index, (name, shape, element) in enumerate(self.analysed):
             size = int(np.prod(shape))
             stored = "i64" if element.startswith("ptr") else element
             arguments.append(f"%o{index}: tile<ptr<{stored}>>")
@@ -66,7 +66,7 @@ def entry_of(module: Module) -> Any:
 
 
 def facts(module: Module, count: int) -> list[Axes]:
-    """The facts of the results of the first operations, one each."""
+    """The facts of the first result of each of the first operations."""
     entry = entry_of(module)
     with module.ir.context:
         known = contiguity(entry)
@@ -89,7 +89,7 @@ def numbers_of(module: Module, count: int) -> list[tuple[Interval | None, int]]:
 
 def values(program: Program, module: Module, n: int, pointer: int) -> list[np.ndarray]:
     arrays = []
-    for _, shape, element in program.shown:
+    for _, shape, element in program.analysed:
         dtype = "i8" if element.startswith("ptr") else {"i1": "?"}.get(element, f"i{int(element[1:]) // 8}")
         arrays.append(np.zeros(shape, dtype))
     interpret(module.ir, "k", 1, [n, pointer, *(array.ctypes.data for array in arrays)], check=False)
@@ -97,7 +97,7 @@ def values(program: Program, module: Module, n: int, pointer: int) -> list[np.nd
 
 
 def check(array: np.ndarray, axes: Axes, element: str, interval: Interval | None, divisor: int) -> None:
-    """Every claim about a tile holds for its elements."""
+    """Asserts that all facts of a tile hold for its elements."""
     bits = 64 if element.startswith("ptr") else int(element[1:])
     numbers = np.asarray(-array.astype(int) if element == "i1" else array, dtype=object)
     for number in numbers.reshape(-1):
@@ -105,7 +105,7 @@ def check(array: np.ndarray, axes: Axes, element: str, interval: Interval | None
         assert number % divisor == 0
     for dimension, axis in enumerate(axes[:-1]):
         check_axis(np.moveaxis(numbers, dimension, -1), axis, bits)
-    # Each element by itself.
+    # The last axis describes single elements.
     assert axes[-1][:2] == (1, 1)
     check_axis(numbers.reshape(-1, 1), axes[-1], bits)
 
@@ -132,7 +132,7 @@ class Generator:
     """A random program over tiles of integers and pointers."""
 
     def __init__(self, random: Random, n: int, pointer: int) -> None:
-        """The assumptions about `n` and the pointer hold."""
+        """Starts with assumptions about `n` and the pointer, which hold."""
         self.random = random
         self.program = Program()
         self.pool: list[tuple[str, tuple[int, ...], str]] = []
@@ -282,7 +282,7 @@ class Generator:
 
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(st.randoms(use_true_random=False), st.sampled_from(NUMBERS))
-def test_every_claim_holds(random: Random, n: int) -> None:
+def test_facts_hold_for_random_programs(random: Random, n: int) -> None:
     pointer = random.choice((0x10000, 0x10002, 0x10010))
     generator = Generator(random, n, pointer)
     for _ in range(14):
@@ -290,14 +290,14 @@ def test_every_claim_holds(random: Random, n: int) -> None:
     program = generator.program
     module = Module.parse(program.text())
     module.verify()
-    claims, ranges = facts(module, len(program.shown)), numbers_of(module, len(program.shown))
+    claims, ranges = facts(module, len(program.analysed)), numbers_of(module, len(program.analysed))
     found = values(program, module, n, pointer)
-    for (_, _, element), array, axes, claim in zip(program.shown, found, claims, ranges, strict=True):
+    for (_, _, element), array, axes, claim in zip(program.analysed, found, claims, ranges, strict=True):
         check(array, axes, element, *claim)
 
 
 def known(body: str, results: int) -> Axes:
-    """The facts of the last of some operations."""
+    """The facts of the last operation."""
     module = Module.parse(f"cuda_tile.module @m {{ entry @k(%n: tile<i32>, %p: tile<ptr<f16>>) {{ {body} }} }}")
     return facts(module, results)[-1]
 
@@ -356,12 +356,12 @@ VECTOR_ADD = """%p16 = assume div_by<16>, %p : tile<ptr<f16>>
 
 
 def test_pointers_of_a_vector_addition() -> None:
-    """The start of a block is a multiple of 128 elements, so the whole tile is one run aligned to 16 bytes."""
+    """The offset of a block is a multiple of 128 elements, so the whole tile is contiguous and aligned to 16 bytes."""
     assert known(VECTOR_ADD, 11)[0] == Axis(128, 1, 16, 2)
 
 
-def test_a_run_that_may_wrap_is_none_as_an_offset() -> None:
-    """%n + iota in 32 bits may pass the end of the integers; an offset is taken in 64."""
+def test_offsets_that_may_overflow_are_not_contiguous() -> None:
+    """%n + iota may overflow in 32 bits; addresses have 64 bits."""
     body = VECTOR_ADD.replace("muli %x, %c", "addi %n, %n")
     assert known(body, 11)[0] == Axis(1, 1, 2, 2)
     bounded = body.replace("addi %n, %n : tile<i32>", "assume bounded<0, 1000>, %n : tile<i32>")
@@ -369,7 +369,7 @@ def test_a_run_that_may_wrap_is_none_as_an_offset() -> None:
 
 
 def test_assumptions() -> None:
-    """div_by of groups makes runs of them; same_elements makes them equal."""
+    """div_by of groups makes their elements contiguous; same_elements makes them equal."""
     body = "%a = reshape %n : tile<i32> -> tile<1xi32> %b = broadcast %a : tile<1xi32> -> tile<8xi32>"
     body += "%l = iota : tile<8xi32> %m = muli %b, %l : tile<8xi32>"
     assert known(body, 4)[0] == Axis()
@@ -380,7 +380,7 @@ def test_assumptions() -> None:
 
 
 def carried(step: str) -> dict[str, Axes]:
-    """The facts of the pointers that a loop carries and advances by a splat."""
+    """The facts of pointers carried by a loop, which adds a splat in each iteration."""
     body = f"""{VECTOR_ADD} %k0 = constant <i32: 0> : tile<i32> %k1 = constant <i32: 1> : tile<i32>
       %d = constant <i32: {step}> : tile<128xi32>
       %r = for %i in (%k0 to %n, step %k1) : tile<i32> iter_values(%w = %q) -> (tile<128xptr<f16>>) {{
@@ -400,7 +400,7 @@ def test_facts_of_carried_values_hold_in_every_iteration(step: str, divisor: int
         assert axes[0] == Axis(128, 1, divisor, 2)
 
 
-def test_matrix_products_of_squares_are_not_element_by_element() -> None:
+def test_square_matrix_products_are_not_elementwise() -> None:
     body = """%a = constant <f16: 1.0> : tile<16x16xf16> %z = constant <f32: 0.0> : tile<16x16xf32>
       %m = mmaf %a, %a, %z : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>"""
     assert known(body, 3)[0] == Axis()

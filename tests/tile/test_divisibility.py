@@ -1,4 +1,4 @@
-"""Analysis of divisibility by powers of two and of intervals."""
+"""Analyses of divisibility by powers of two and of intervals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADER = (
 
 
 def analysed(body: str, analysis: Callable[[ir.Value], Any]) -> Any:
-    """The fact of the first operand of the last print or ptr_to_int of a body."""
+    """The result of the analysis for the first operand of the last print or ptr_to_int of a body."""
     module = Module.parse(f"{HEADER}{body} }} }}")
     found = []
 
@@ -64,11 +64,11 @@ def binary(operation: str) -> str:
         ("negi %n16", 16),
     ],
 )
-def test_arithmetic(operation: str, factor: int) -> None:
+def test_divisors_of_arithmetic(operation: str, factor: int) -> None:
     assert analysed(binary(operation), divisibility) == factor
 
 
-def test_zero_is_divisible_by_everything() -> None:
+def test_divisor_of_zero_is_unbounded() -> None:
     assert analysed(binary("addi %zero, %zero"), divisibility) == UNBOUNDED
 
 
@@ -77,12 +77,12 @@ def test_assumptions_combine() -> None:
     assert analysed(f"%a = assume div_by<4>, %n16 : tile<i32> {shown('%a')}", divisibility) == 16
 
 
-def test_an_assumption_about_groups_is_not_one_about_elements() -> None:
+def test_assumption_about_groups_does_not_hold_for_elements() -> None:
     text = f"%a = assume div_by<8, every 4 along 0>, %v : tile<8xi32> {shown('%a', 'tile<8xi32>')}"
     assert analysed(text, divisibility) == 1
 
 
-def test_pointers_count_bytes() -> None:
+def test_divisors_of_pointers_are_in_bytes() -> None:
     moved = (
         "%q = offset %p32, {} : tile<ptr<f16>>, tile<i32> -> tile<ptr<f16>>"
         " %i = ptr_to_int %q : tile<ptr<f16>> -> tile<i64>"
@@ -99,7 +99,7 @@ def test_induction_variables() -> None:
     assert analysed(loop.format("%zero", "%n"), divisibility) == 1
 
 
-def test_carried_values_may_be_anything() -> None:
+def test_carried_values_are_unknown() -> None:
     loop = (
         "%f = for %i in (%zero to %n, step %n) : tile<i32> iter_values(%a = %n16) -> (tile<i32>) {"
         f" {shown('%a')} continue %i : tile<i32> }}"
@@ -147,8 +147,8 @@ def test_intervals(operation: str, interval: tuple[int, int]) -> None:
     assert analysed(binary(operation), bounds) == interval
 
 
-def test_a_branch_without_yield_is_ignored() -> None:
-    """Also if neither branch yields."""
+def test_branch_without_yield_is_ignored() -> None:
+    """The result is that of the other branch, and unbounded if neither branch yields."""
     leaving = "loop {{ %r = if %c -> (tile<i32>) {{ {} }} else {{ break }} {} break }}"
     assert analysed(leaving.format("yield %twelve : tile<i32>", shown("%r")), divisibility) == 4
     assert analysed(leaving.format("continue", shown("%r")), divisibility) == UNBOUNDED

@@ -21,14 +21,14 @@ FOLDED = frozenset(
     "absi addi andi cmpi divi maxi mini mulhii muli negi ori remi shli shri subi xori absf addf ceil cmpf divf floor"
     " fma maxf minf mulf negf remf sqrt subf bitcast exti ftof ftoi itof trunci select".split()
 )
-# Exponent and fraction bits, and whether only the code of all ones is a NaN.
+# Exponent bits, fraction bits, and whether only the code of all ones is a NaN.
 NAN_FIELDS = {
     "f16": (5, 10, False), "bf16": (8, 7, False), "f32": (8, 23, False), "tf32": (8, 10, False), "f64": (11, 52, False),
     "f8E5M2": (5, 2, False), "f8E4M3FN": (4, 3, True), "f8E8M0FNU": (8, 0, True), "fnv8E5M3FNU": (5, 3, True),
 }  # fmt: skip
 
 
-def usable(vector: dict[str, Any]) -> bool:
+def is_foldable(vector: dict[str, Any]) -> bool:
     if vector.get("operation") not in FOLDED or "body" in vector or "units" in vector:
         return False
     # These types have no constants.
@@ -37,7 +37,9 @@ def usable(vector: dict[str, Any]) -> bool:
     return vector["attributes"].get("rounding_mode") not in ("approx", "full")
 
 
-FOUND = [vector for path in sorted(VECTORS.glob("*.json")) for vector in json.loads(path.read_text()) if usable(vector)]
+VECTORS_TO_FOLD = [
+    vector for path in sorted(VECTORS.glob("*.json")) for vector in json.loads(path.read_text()) if is_foldable(vector)
+]
 
 
 def element_of(tile: dict[str, Any]) -> str:
@@ -45,7 +47,7 @@ def element_of(tile: dict[str, Any]) -> str:
 
 
 def literal(element: str, code: int) -> str:
-    """A constant of one element, by its bits."""
+    """The literal of a constant of one element with these bits."""
     if element == "i1":
         return "true" if code & 1 else "false"
     if element.startswith("i"):
@@ -55,7 +57,7 @@ def literal(element: str, code: int) -> str:
 
 
 def stored_code(element: str, code: int) -> int:
-    """A constant holds a tf32 as the upper 19 bits of its representation in memory."""
+    """The bits of a constant; those of tf32 are the upper 19 bits of its representation in memory."""
     return code >> 13 if element == "tf32" else code
 
 
@@ -68,7 +70,7 @@ def is_nan(element: str, code: int) -> bool:
 
 
 def pair(element: str) -> TileType:
-    """Two elements, as f4E2M1FN needs an even number."""
+    """A tile of two elements, because f4E2M1FN needs an even number."""
     return TileType.get((2,), ir.Type.parse("f8E5M3FNU" if element == "fnv8E5M3FNU" else element))
 
 
@@ -79,7 +81,7 @@ def constant(element: str, code: int) -> ir.Value:
 
 
 def folded(vector: dict[str, Any]) -> list[int | None]:
-    """The code that each element, in its own tile, folds to; None if it does not fold."""
+    """The code that each element, in a tile of its own, folds to; None if it does not fold."""
     elements, result = [element_of(tile) for tile in vector["operands"]], element_of(vector["results"][0])
     with context(), ir.Location.unknown():
         module = ir.Module.create()
@@ -100,7 +102,9 @@ def code_of(made: Any) -> int | None:
     return int.from_bytes(dense_bytes(made.value), "little")
 
 
-@pytest.mark.parametrize("vector", FOUND, ids=lambda vector: f"{vector['operation']} {vector['results'][0]['type']}")
+@pytest.mark.parametrize(
+    "vector", VECTORS_TO_FOLD, ids=lambda vector: f"{vector['operation']} {vector['results'][0]['type']}"
+)
 def test_elements_fold_to_the_vector(vector: dict[str, Any]) -> None:
     element = element_of(vector["results"][0])
     expected = [
@@ -116,4 +120,4 @@ def test_elements_fold_to_the_vector(vector: dict[str, Any]) -> None:
 
 
 def test_every_folding_operation_has_vectors() -> None:
-    assert {vector["operation"] for vector in FOUND} == FOLDED
+    assert {vector["operation"] for vector in VECTORS_TO_FOLD} == FOLDED

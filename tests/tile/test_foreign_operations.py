@@ -20,7 +20,7 @@ from tilec.text_input.module import Module
 
 ASSEMBLY = sorted((Path(__file__).parents[1] / "dialect" / "assembly").glob("*.mlir"))
 FOREIGN = "other.hand_on"
-# Their bodies must not have effects, and an unknown operation may have any.
+# Operations whose bodies must not have effects; an unknown operation may have effects.
 REDUCTIONS = ("cuda_tile.reduce", "cuda_tile.scan")
 DOUBLED = """\
 !view = tensor_view<4xi32, strides=[1]>
@@ -46,7 +46,7 @@ def users() -> ir.Context:
     return made
 
 
-def foreign_everywhere(module: ir.Module) -> int:
+def insert_foreign_operations(module: ir.Module) -> int:
     """Inserts an unregistered operation that forwards it after every result; returns their number."""
     found: list[ir.Operation] = []
 
@@ -71,11 +71,11 @@ def count(module: ir.Module) -> int:
 
 
 @pytest.mark.parametrize("name", TILE_PASSES)
-def test_every_pass_over_tile_ir_leaves_them(users: ir.Context, name: str) -> None:
+def test_passes_over_tile_ir_keep_foreign_operations(users: ir.Context, name: str) -> None:
     for path in ASSEMBLY:
         with users:
             module = Module.read(path).ir
-            placed = foreign_everywhere(module)
+            placed = insert_foreign_operations(module)
             manager = passmanager.PassManager("builtin.module")
         assert count(module) == placed
         pipeline.add(manager, name).run(module.operation)
@@ -109,7 +109,7 @@ def test_pure_operations_of_a_python_dialect_are_hoisted(users: ir.Context) -> N
     ]
 
 
-def test_operations_beside_the_kernel_stay(users: ir.Context) -> None:
+def test_functions_beside_the_kernel_are_kept(users: ir.Context) -> None:
     function = "  func.func @f(%arg0: i32) -> i32 {\n    return %arg0 : i32\n  }\n"
     with users:
         module = Module.parse(DOUBLED).ir
@@ -125,7 +125,7 @@ def test_operations_beside_the_kernel_stay(users: ir.Context) -> None:
     assert list(numbers) == [2, 4, 6, 8]
 
 
-def test_passes_over_tile_gpu_leave_them(users: ir.Context) -> None:
+def test_passes_over_tile_gpu_keep_foreign_operations(users: ir.Context) -> None:
     with users:
         module = convert(Module.parse(DOUBLED).ir, target="sm_90a")
         body = module.body.operations[0].regions[0].blocks[0]
@@ -138,8 +138,8 @@ def test_passes_over_tile_gpu_leave_them(users: ir.Context) -> None:
     assert count(module) == 1
 
 
-def test_a_token_forwarded_by_another_dialect_has_unknown_dependencies(users: ir.Context) -> None:
-    """join(a, hand_on(a)) keeps both: what comes out of the other dialect need not have waited for what went in."""
+def test_tokens_of_foreign_operations_have_unknown_dependencies(users: ir.Context) -> None:
+    """join(a, hand_on(a)) keeps both operands, because the result of hand_on may not depend on its operand."""
     with users:
         module = Module.parse(
             "cuda_tile.module @kernels {\n  entry @k(%p: tile<ptr<i32>>) {\n"
@@ -156,7 +156,7 @@ def test_a_token_forwarded_by_another_dialect_has_unknown_dependencies(users: ir
     assert "cuda_tile.join_tokens" in str(module)
 
 
-def test_effects_of_another_dialect_inside_a_reduction_are_refused(users: ir.Context) -> None:
+def test_foreign_effects_in_a_reduction_are_an_error(users: ir.Context) -> None:
     with users:
         module = Module.read(next(path for path in ASSEMBLY if path.stem == "reduce")).ir
         found: list[ir.Operation] = []
@@ -174,16 +174,16 @@ def test_effects_of_another_dialect_inside_a_reduction_are_refused(users: ir.Con
     assert words in caught.value.error_diagnostics[0].message
 
 
-def test_assembly_of_tile_ir_has_no_form_for_them(users: ir.Context) -> None:
+def test_foreign_operations_have_no_tile_ir_assembly(users: ir.Context) -> None:
     with users:
         module = Module.parse(DOUBLED, "doubled.mlir")
-        foreign_everywhere(module.ir)
+        insert_foreign_operations(module.ir)
     with pytest.raises(InputError, match=f"doubled.mlir:5:13: error: '{FOREIGN}' has no form in Tile IR assembly"):
         module.to_text()
     assert FOREIGN in module.to_text(generic=True)
 
 
-def test_unknown_passes_are_wrong_calls() -> None:
+def test_unknown_pass_is_a_usage_error() -> None:
     with context():
         manager = passmanager.PassManager("builtin.module")
     with pytest.raises(UsageError, match="unknown pass 'fuse': expected one of canonicalize, cse, "):

@@ -1,4 +1,4 @@
-"""Tiles proven to be inside their tensor: the marks, and that they hold at run time."""
+"""The pass mark-inbounds marks accesses that are proven to be inside of their tensor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tilec.text_input.module import Module
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from inbounds_cases import Case, TooMany, random_case
+from inbounds_cases import Case, TooManyIterations, random_case
 
 ARGUMENTS = "%p: tile<ptr<f32>>, %nn: tile<i32>, %j: tile<i32>"
 HEADER = """%k0 = constant <i32: 0> : tile<i32> %k1 = constant <i32: 1> : tile<i32> %k8 = constant <i32: 8> : tile<i32>
@@ -28,7 +28,7 @@ PROMISE = "assume bounded<0, 1000>"
 
 
 def kernel(extent: str, upper: str, promise: str = PROMISE, lower: str = "%k0", index: str = "%i") -> str:
-    """A loop over tiles of 8 of a vector of `extent` elements, that many or `?`."""
+    """A loop over tiles of 8 elements of a vector of `extent` elements, which may be `?`."""
     dynamic = extent == "?"
     tensor = f"tensor_view<{extent}xf32, strides=[1]>"
     view = f"partition_view<tile=(8), {tensor}>"
@@ -79,30 +79,30 @@ WHOLE = "assume div_by<8>"
         ("?", "%k4", "assume bounded<24, 1000>", False),
     ],
 )
-def test_loops(extent: str, upper: str, promise: str, expected: bool) -> None:
-    """A possibly negative extent, which a view reads as unsigned, proves nothing."""
+def test_marks_in_loops(extent: str, upper: str, promise: str, expected: bool) -> None:
+    """An extent that may be negative, which a view reads as unsigned, is not sufficient."""
     assert is_marked(kernel(extent, upper, promise or "assume bounded<0, 1000>")) == expected
 
 
 @pytest.mark.parametrize("upper", ["%tiles", "%ceil"])
-def test_a_loop_over_all_of_a_whole_number_of_tiles(upper: str) -> None:
+def test_loop_over_a_whole_number_of_tiles_is_marked(upper: str) -> None:
     text = kernel("?", upper).replace("%n = assume", "%n0 = assume div_by<8>, %nn : tile<i32> %n = assume")
     assert is_marked(text.replace("bounded<0, 1000>, %nn", "bounded<0, 1000>, %n0"))
 
 
 @pytest.mark.parametrize(("lower", "index"), [("%j", "%i"), ("%k0", "%j")])
-def test_an_index_that_may_be_negative(lower: str, index: str) -> None:
+def test_index_that_may_be_negative_is_not_marked(lower: str, index: str) -> None:
     assert not is_marked(kernel("32", "%k4", lower=lower, index=index))
 
 
-def test_flags_that_are_set_stay() -> None:
+def test_existing_flags_are_kept() -> None:
     text = kernel("32", "%j").replace("-> tile<8xf32>, token", "-> tile<8xf32>, token", 1)
     promised = text.replace("load_view_tko weak %pv[%i] :", "load_view_tko weak %pv[%i] inbounds = [true] :")
     assert marked(promised).to_text().count("inbounds = [true]") == 1
 
 
 def test_strided_and_permuted_views() -> None:
-    """Tiles of 4 that begin every 2 elements overlap, so the last tile of the index space reaches outside."""
+    """Tiles of 4 elements with a step of 2 overlap, so the last tile of the index space is partly outside."""
     tensor = "tensor_view<16x8xf32, strides=[8,1]>"
     strided = f"strided_view<tile=(4x4), traversal_strides=[2,4], {tensor}>"
     turned = f"partition_view<tile=(4x8), {tensor}, dim_map=[1, 0]>"
@@ -123,7 +123,7 @@ def test_strided_and_permuted_views() -> None:
 
 @pytest.mark.parametrize("extent", [0, 1, 8, 9, 24, 31, 32])
 @pytest.mark.parametrize("upper", ["%floor", "%ceil", "%tiles"])
-def test_marks_are_true(extent: int, upper: str) -> None:
+def test_marks_hold_in_the_interpreter(extent: int, upper: str) -> None:
     """The interpreter verifies `inbounds`."""
     promises = "bounded<0, 1000>"
     text = kernel("?", upper)
@@ -147,18 +147,18 @@ def flags(case: Case) -> list[bool]:
 
 
 def observed(case: Case) -> list[list[bool]]:
-    """The tiles that are inside in all runs, for some of the numbers that satisfy the assumptions."""
+    """Whether each access is inside the tensor, in runs with numbers that satisfy the assumptions."""
     found: list[list[bool]] = []
     for environment in case.environments(CHOICES):
         try:
             found += case.accesses(environment)
-        except TooMany:
+        except TooManyIterations:
             continue
     return found
 
 
 def test_every_mark_holds_for_every_index() -> None:
-    """Views of every kind below loops of every kind, with all indices computed as Python integers."""
+    """Views and loops of every kind, with all indices computed as Python integers."""
     checked = 0
     for seed in range(CASES):
         case = random_case(seed)
@@ -166,7 +166,7 @@ def test_every_mark_holds_for_every_index() -> None:
         for inside in runs:
             assert all(is_inside or not claim for is_inside, claim in zip(inside, claims, strict=True)), case.text()
         checked += bool(runs) and sum(claims)
-    # Without any mark the test would be vacuous.
+    # The test needs marks.
     assert checked > CASES // 10
 
 
@@ -181,8 +181,8 @@ def test_every_mark_holds_for_every_index() -> None:
         ("%others", [0, 1], "[false, false]"),
     ],
 )
-def test_tiles_are_counted_along_the_dimension_of_the_index(upper: str, dim_map: list[int], expected: str) -> None:
-    """Both dimensions are indexed by one variable; it stays inside the one that its bound comes from."""
+def test_number_of_tiles_is_that_of_the_indexed_dimension(upper: str, dim_map: list[int], expected: str) -> None:
+    """Both dimensions have the same index, which is inside only in the dimension of its bound."""
     tensor = "tensor_view<?x?xf32, strides=[64,1]>"
     view = f"partition_view<tile=(8x8), {tensor}, dim_map={dim_map}>"
     text = f"""cuda_tile.module @m {{ entry @k({ARGUMENTS}, %mm: tile<i32>) {{ {HEADER}
@@ -199,8 +199,8 @@ def test_tiles_are_counted_along_the_dimension_of_the_index(upper: str, dim_map:
     assert f"inbounds = {expected}" in printed or expected == "[false, false]" and "inbounds" not in printed
 
 
-def test_without_its_assumption_nothing_is_marked() -> None:
-    """Both are needed: the extent is not negative, and it is a multiple of the tile."""
+def test_marks_need_both_assumptions() -> None:
+    """The extent must not be negative, and must be a multiple of the tile."""
     whole = kernel("?", "%tiles").replace("%n = assume", "%n0 = assume div_by<8>, %nn : tile<i32> %n = assume")
     text = whole.replace("bounded<0, 1000>, %nn", "bounded<0, 1000>, %n0")
     assert is_marked(text)
@@ -211,8 +211,8 @@ def test_without_its_assumption_nothing_is_marked() -> None:
     assert not is_marked(floor.replace("bounded<0, 1000>", "bounded<?, 1000>"))
 
 
-def test_without_its_assumption_every_access_keeps_its_guard() -> None:
-    """In PTX, where `inbounds` would have left it out."""
+def test_accesses_without_the_assumption_have_guards_in_ptx() -> None:
+    """Accesses without `inbounds` have a guard in PTX."""
     for promise, guarded in (("assume bounded<0, 1000>", False), ("assume div_by<1>", True)):
         text = kernel("?", "%floor", promise=promise)
         ptx = str(compile(Module.parse(text), target="sm_90a", stop="ptx").stage("ptx").value)
@@ -220,7 +220,7 @@ def test_without_its_assumption_every_access_keeps_its_guard() -> None:
         assert lines and all(bool(re.match(r"\s*@", line)) == guarded for line in lines)
 
 
-def test_accesses_that_are_proven_need_no_guard_in_ptx() -> None:
+def test_marked_accesses_have_no_guard_in_ptx() -> None:
     for extent, guarded in (("32", False), ("31", True)):
         ptx = str(compile(Module.parse(kernel(extent, "%k4")), target="sm_90a", stop="ptx").stage("ptx").value)
         lines = [line for line in ptx.splitlines() if "ld.global" in line]

@@ -1,4 +1,4 @@
-"""The pipeline of compile preserves results: random kernels, interpreted before and after."""
+"""The pipeline of compile preserves the results of random kernels in the interpreter."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Kernel:
         return name
 
     def mixed(self, values: list[str]) -> str:
-        """A value that changes when any of the others does."""
+        """A value that depends on all of the values."""
         three, mixed = self.constant(3), values[0]
         for value in values[1:]:
             scaled = self.emit(f"muli {mixed}, {three} : {TILE}")
@@ -108,14 +108,14 @@ class Kernel:
 
 
 def interpreted(module: Module, iterations: int) -> np.ndarray:
-    """The memory stored by a kernel."""
+    """The memory after a kernel."""
     stored = np.full(8, 77, np.int32)
     tilec.run(module, (1, 1, 1), [stored, iterations], backend="interpret")
     return stored
 
 
 @pytest.mark.parametrize("seed", range(KERNELS))
-def test_results_stay(seed: int) -> None:
+def test_pipeline_preserves_the_results_of_random_kernels(seed: int) -> None:
     text = Kernel(seed).text()
     changed = Module.parse(text)
     run(changed.ir, evaluate=evaluate)

@@ -1,4 +1,4 @@
-"""Each pass on Tile IR: programs that it changes, and programs that it must not change."""
+"""Each pass on Tile IR, with programs that it changes and programs that it must not change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ARGUMENTS = "%n: tile<i32>, %c: tile<i1>, %p: tile<ptr<f32>>"
 
 
 def after(name: str, body: str) -> list[str]:
-    """The operations of a kernel's body after a pass, one line each."""
+    """The lines of a kernel's body after a pass."""
     module = Module.parse(f"cuda_tile.module @m {{ entry @k({ARGUMENTS}) {{ {body} }} }}")
     run(module.ir, (name,), evaluate=evaluate)
     module.verify()
@@ -35,42 +35,42 @@ VALUES = body(
 
 
 def names(lines: list[str]) -> list[str]:
-    """The names of the operations alone."""
+    """The names of the operations."""
     found = [re.sub(r"^[%\w:, ]+ = ", "", line).split(" ")[0].split("(")[0] for line in lines]
     return [name for name in found if name not in ("constant", "return", "}")]
 
 
 class TestFuseFma:
-    def test_a_product_with_one_use_is_fused(self) -> None:
+    def test_product_with_one_use_is_fused(self) -> None:
         lines = after("fuse-fma", f"{VALUES} %m = mulf %a, %b : tile<4xf32> %s = addf %m, %d : tile<4xf32>")
         assert names(lines) == ["fma"]
         assert "fma %cst_f32, %cst_f32_0, %cst_f32_1 : tile<4xf32>" in lines[3]
 
-    def test_the_product_may_be_on_the_right(self) -> None:
+    def test_product_may_be_the_right_operand(self) -> None:
         lines = after("fuse-fma", f"{VALUES} %m = mulf %a, %b : tile<4xf32> %s = addf %d, %m : tile<4xf32>")
         assert "fma %cst_f32, %cst_f32_0, %cst_f32_1 : tile<4xf32>" in lines[3]
 
-    def test_a_difference_negates_the_summand_or_a_factor(self) -> None:
+    def test_difference_negates_the_summand_or_a_factor(self) -> None:
         left = after("fuse-fma", f"{VALUES} %m = mulf %a, %b : tile<4xf32> %s = subf %m, %d : tile<4xf32>")
         right = after("fuse-fma", f"{VALUES} %m = mulf %a, %b : tile<4xf32> %s = subf %d, %m : tile<4xf32>")
         assert names(left) == names(right) == ["negf", "fma"]
         assert left[3].endswith("negf %cst_f32_1 : tile<4xf32>")
         assert right[3].endswith("negf %cst_f32 : tile<4xf32>")
 
-    def test_a_product_with_a_second_use_stays(self) -> None:
+    def test_product_with_two_uses_is_not_fused(self) -> None:
         text = f"{VALUES} %m = mulf %a, %b : tile<4xf32> %s = addf %m, %m : tile<4xf32>"
         assert names(after("fuse-fma", text)) == ["mulf", "addf"]
 
     @pytest.mark.parametrize("modifier", ["rounding<zero>", "flush_to_zero"])
-    def test_other_rounding_or_flushing_stays(self, modifier: str) -> None:
+    def test_other_rounding_or_flushing_is_not_fused(self, modifier: str) -> None:
         text = f"{VALUES} %m = mulf %a, %b {modifier} : tile<4xf32> %s = addf %m, %d : tile<4xf32>"
         assert names(after("fuse-fma", text)) == ["mulf", "addf"]
 
-    def test_rounding_is_kept(self) -> None:
+    def test_fused_operation_has_the_rounding_mode(self) -> None:
         text = f"{VALUES} %m = mulf %a, %b rounding<zero> : tile<4xf32> %s = addf %m, %d rounding<zero> : tile<4xf32>"
         assert "rounding<zero>" in after("fuse-fma", text)[3]
 
-    def test_compiling_does_not_fuse(self) -> None:
+    def test_compile_does_not_fuse(self) -> None:
         assert "fuse-fma" not in DEFAULT
 
 
@@ -89,15 +89,15 @@ class TestHoistInvariants:
         lines = after("hoist-invariants", loop("%m = mulf %a, %b : tile<4xf32>", "%s = addf %m, %d : tile<4xf32>"))
         assert names(lines) == ["mulf", "addf", "for"]
 
-    def test_they_move_before_all_nested_loops(self) -> None:
+    def test_invariant_operations_move_before_all_nested_loops(self) -> None:
         inner = "for %j in (%zero to %n, step %n) : tile<i32> { %m = mulf %a, %b : tile<4xf32> }"
         assert names(after("hoist-invariants", loop(inner))) == ["mulf", "for", "for"]
 
-    def test_operations_that_depend_on_the_outer_loop_leave_the_inner_one_only(self) -> None:
+    def test_operations_that_depend_on_the_outer_loop_leave_only_the_inner_loop(self) -> None:
         inner = "for %j in (%zero to %n, step %n) : tile<i32> { %m = addi %i, %n : tile<i32> }"
         assert names(after("hoist-invariants", loop(inner))) == ["for", "addi", "for"]
 
-    def test_a_reduction_moves_with_its_body(self) -> None:
+    def test_reduction_moves_with_its_body(self) -> None:
         fold = (
             "%r = reduce %a dim=0 identities=[0.0 : f32] : tile<4xf32> -> tile<f32> (%x: tile<f32>, %y: tile<f32>)"
             " { %s = addf %x, %y : tile<f32> yield %s : tile<f32> }"
@@ -106,7 +106,7 @@ class TestHoistInvariants:
         assert [name for name in names(lines) if name in ("reduce", "for")] == ["reduce", "for"]
 
     @pytest.mark.parametrize(
-        "stays",
+        "kept",
         [
             "%x = addi %i, %n : tile<i32>",
             "%x = divi %n, %n signed : tile<i32>",
@@ -120,11 +120,11 @@ class TestHoistInvariants:
             "if %c { }",
         ],
     )
-    def test_variant_trapping_or_effectful_operations_stay(self, stays: str) -> None:
-        assert names(after("hoist-invariants", loop(stays)))[0] == "for"
+    def test_variant_trapping_or_effectful_operations_are_not_moved(self, kept: str) -> None:
+        assert names(after("hoist-invariants", loop(kept)))[0] == "for"
 
     @pytest.mark.parametrize(
-        "moves",
+        "moved",
         [
             "%x = addi %n, %n : tile<i32>",
             "%two = constant <i32: 2> : tile<i32> %x = shli %n, %two : tile<i32>",
@@ -133,10 +133,10 @@ class TestHoistInvariants:
             "%x = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>",
         ],
     )
-    def test_operations_without_undefined_behaviour_move(self, moves: str) -> None:
-        assert names(after("hoist-invariants", loop(moves)))[-1] == "for"
+    def test_operations_without_undefined_behaviour_move(self, moved: str) -> None:
+        assert names(after("hoist-invariants", loop(moved)))[-1] == "for"
 
-    def test_a_reduction_of_a_value_of_the_loop_stays(self) -> None:
+    def test_reduction_of_a_value_of_the_loop_is_not_moved(self) -> None:
         fold = (
             "%v = reshape %i : tile<i32> -> tile<1xi32>"
             "%r = reduce %v dim=0 identities=[0 : i32] : tile<1xi32> -> tile<i32> (%x: tile<i32>, %y: tile<i32>)"
@@ -144,7 +144,7 @@ class TestHoistInvariants:
         )
         assert names(after("hoist-invariants", loop(fold)))[0] == "for"
 
-    def test_a_reduction_whose_body_uses_the_loop_stays(self) -> None:
+    def test_reduction_whose_body_uses_a_value_of_the_loop_is_not_moved(self) -> None:
         fold = (
             "%v = constant <i32: 1> : tile<8xi32>"
             "%r = reduce %v dim=0 identities=[0 : i32] : tile<8xi32> -> tile<i32> (%x: tile<i32>, %y: tile<i32>)"
@@ -154,7 +154,7 @@ class TestHoistInvariants:
 
 
 def folded(operation: str, type: str = "tile<i8>") -> str:
-    """The constant that an operation of constants becomes, or the operation that stays."""
+    """The constant or the operation after folding an operation of constants."""
     lines = after("fold-constants", f"{operation} {USE.format('%r', type)}")
     made = next(line for line in reversed(lines) if " = " in line and "print_tko" not in line)
     return made.split(" = ", 1)[1].split(" : ")[0]
@@ -195,7 +195,7 @@ class TestFoldConstants:
             ("-5", "5", "absi %a", "5"),
         ],
     )
-    def test_arithmetic_of_bytes(self, a: str, b: str, operation: str, result: str) -> None:
+    def test_arithmetic_of_i8(self, a: str, b: str, operation: str, result: str) -> None:
         assert folded(f"{constants(a, b)} %r = {operation} : tile<i8>") == f"constant <i8: {result}>"
 
     @pytest.mark.parametrize(
@@ -211,21 +211,21 @@ class TestFoldConstants:
         type = operation.rsplit("-> ", 1)[1]
         assert folded(f"{constants('-2', '1')} %r = {operation}", type) == result
 
-    def test_truncation_drops_bits(self) -> None:
+    def test_truncation(self) -> None:
         text = "%a = constant <i32: 511> : tile<i32> %r = trunci %a : tile<i32> -> tile<i8>"
         assert folded(text) == "constant <i8: -1>"
 
-    def test_element_by_element(self) -> None:
+    def test_lists_fold_element_by_element(self) -> None:
         text = f"{constants('[1, 2, 3, 4]', '10', 'tile<4xi32>')} %r = muli %a, %b : tile<4xi32>"
         assert folded(text, "tile<4xi32>") == "constant <i32: [10, 20, 30, 40]>"
 
-    def test_chains_fold_in_one_go(self) -> None:
+    def test_chains_fold_in_one_run(self) -> None:
         text = (
             f"{constants('2', '3')} %x = addi %a, %b : tile<i8> %y = muli %x, %x : tile<i8> %r = subi %y, %a : tile<i8>"
         )
         assert folded(text) == "constant <i8: 23>"
 
-    def test_a_splat_moves_as_a_constant(self) -> None:
+    def test_movement_of_a_splat_is_a_constant(self) -> None:
         text = "%a = constant <f32: 1.5> : tile<f32> %b = reshape %a : tile<f32> -> tile<1xf32>"
         assert (
             folded(f"{text} %r = broadcast %b : tile<1xf32> -> tile<8xf32>", "tile<8xf32>")
@@ -250,7 +250,7 @@ class TestFoldConstants:
             "negi %least overflow<no_signed_wrap>",
         ],
     )
-    def test_undefined_results_and_violated_assumptions_stay(self, operation: str) -> None:
+    def test_undefined_results_and_violated_assumptions_are_not_folded(self, operation: str) -> None:
         text = (
             "%a = constant <i8: 5> : tile<i8> %zero = constant <i8: 0> : tile<i8>"
             " %least = constant <i8: -128> : tile<i8> %minus = constant <i8: -1> : tile<i8>"
@@ -258,7 +258,7 @@ class TestFoldConstants:
         )
         assert folded(f"{text} %r = {operation} : tile<i8>").startswith(operation.split(" ")[0])
 
-    def test_floats_fold_in_their_rounding_mode(self) -> None:
+    def test_floats_fold_with_the_rounding_mode(self) -> None:
         third = "%a = constant <f32: 1.0> : tile<f32> %b = constant <f32: 3.0> : tile<f32>"
         nearest, up = (folded(f"{third} %r = divf %a, %b{mode} : tile<f32>", "tile<f32>") for mode in ("", _UP))
         assert (nearest, up) == ("constant <f32: 0.333333343>", "constant <f32: 0.333333343>")
@@ -269,15 +269,15 @@ class TestFoldConstants:
         "operation",
         ["exp %a", "rsqrt %a", "tanh %a", "fpowf %a, %b", "divf %a, %b rounding<approx>", "sqrt %a rounding<approx>"],
     )
-    def test_approximate_functions_stay(self, operation: str) -> None:
+    def test_approximate_functions_are_not_folded(self, operation: str) -> None:
         text = f"{VALUES} %r = {operation} : tile<4xf32>"
         assert folded(text, "tile<4xf32>").startswith(operation.split(" ")[0])
 
-    def test_a_nan_result_is_not_folded(self) -> None:
+    def test_nan_result_is_not_folded(self) -> None:
         text = "%a = constant <f32: 0.0> : tile<f32> %r = divf %a, %a : tile<f32>"
         assert folded(text, "tile<f32>").startswith("divf")
 
-    def test_conversion_out_of_range_stays(self) -> None:
+    def test_conversion_out_of_range_is_not_folded(self) -> None:
         text = "%a = constant <f32: 300.0> : tile<f32> %r = ftoi %a signed{} : tile<f32> -> tile<i8>"
         assert folded(text.format(""), "tile<i8>").startswith("ftoi")
         assert folded(text.format(" saturating"), "tile<i8>") == "constant <i8: 127>"
@@ -286,21 +286,21 @@ class TestFoldConstants:
         text = f"{constants('1', '2', 'tile<2xi8>')} %r = cat %a, %b dim = 0 : tile<2xi8>, tile<2xi8> -> tile<4xi8>"
         assert folded(text, "tile<4xi8>").startswith("cat")
 
-    def test_lists_move_element_by_element(self) -> None:
+    def test_movement_of_a_list_folds(self) -> None:
         text = "%a = constant <i8: [[1, 2], [3, 4]]> : tile<2x2xi8>"
         assert (
             folded(f"{text} %r = permute %a [1, 0] : tile<2x2xi8> -> tile<2x2xi8>", "tile<2x2xi8>")
             == "constant <i8: [[1, 3], [2, 4]]>"
         )
 
-    def test_large_tiles_fold_as_splats_only(self) -> None:
+    def test_large_tiles_fold_only_as_splats(self) -> None:
         big = "tile<8192xi8>"
         assert folded(f"{constants('1', '2', big)} %r = addi %a, %b : {big}", big) == "constant <i8: 3>"
         raw = "".join(f"{number % 256:02X}" for number in range(8192))
         text = f'%a = constant <i8: "0x{raw}"> : {big} %r = addi %a, %a : {big}'
         assert folded(text, big).startswith("addi")
 
-    def test_operations_of_variables_stay(self) -> None:
+    def test_operations_of_variables_are_not_folded(self) -> None:
         assert folded("%r = addi %n, %n : tile<i32>", "tile<i32>").startswith("addi")
 
 
@@ -309,33 +309,33 @@ START = "%s = constant <f32: 1.5> : tile<f32> %m = make_token : token "
 
 
 class TestPruneTokens:
-    def test_a_token_without_dependencies_is_dropped(self) -> None:
+    def test_token_without_dependencies_is_removed(self) -> None:
         lines = after("prune-tokens", START + "%t = " + STORE.format(" token = %m"))
         assert lines[1] == "%0 = store_ptr_tko weak %arg2, %cst_f32 : tile<ptr<f32>>, tile<f32> -> token"
         assert names(lines) == ["store_ptr_tko"]
 
-    def test_a_join_drops_fresh_and_repeated_tokens(self) -> None:
+    def test_join_has_no_new_or_repeated_tokens(self) -> None:
         text = START + f"%t = {STORE.format('')} %j = join_tokens %m, %t, %t : token %u = {STORE.format(' token = %j')}"
         lines = after("prune-tokens", text)
         assert names(lines) == ["store_ptr_tko", "store_ptr_tko"]
         assert "token=%0" in lines[2]
 
-    def test_a_join_drops_transitive_dependencies(self) -> None:
+    def test_join_has_no_transitive_dependencies(self) -> None:
         text = START + f"%t = {STORE.format('')} %u = {STORE.format(' token = %t')} %j = join_tokens %t, %u : token"
         lines = after("prune-tokens", f"{text} %v = {STORE.format(' token = %j')}")
         assert names(lines) == ["store_ptr_tko"] * 3
         assert "token=%1" in lines[3]
 
-    def test_a_join_of_fresh_tokens_orders_nothing(self) -> None:
+    def test_join_of_new_tokens_is_removed(self) -> None:
         lines = after("prune-tokens", START + f"%j = join_tokens %m, %m : token %v = {STORE.format(' token = %j')}")
         assert "token=" not in lines[1] or names(lines) == ["make_token", "store_ptr_tko"]
 
-    def test_independent_tokens_stay_joined(self) -> None:
+    def test_join_of_independent_tokens_is_kept(self) -> None:
         text = START + f"%t = {STORE.format('')} %u = {STORE.format('')} %j = join_tokens %t, %u : token"
         lines = after("prune-tokens", f"{text} %v = {STORE.format(' token = %j')}")
         assert names(lines) == ["store_ptr_tko", "store_ptr_tko", "join_tokens", "store_ptr_tko"]
 
-    def test_carried_tokens_stay(self) -> None:
+    def test_carried_tokens_are_kept(self) -> None:
         text = START + body(
             "%zero = constant <i32: 0> : tile<i32>",
             "%f = for %i in (%zero to %n, step %n) : tile<i32> iter_values(%k = %m) -> (token) {",
@@ -363,7 +363,7 @@ class TestUpstream:
 
     @pytest.mark.parametrize("fold", ["reduce", "scan"])
     def test_cse_merges_equal_reductions(self, fold: str) -> None:
-        """With equal bodies, but not with different bodies."""
+        """Reductions with equal bodies are merged, with different bodies are not."""
         result, way = ("tile<f32>", "") if fold == "reduce" else ("tile<4xf32>", " reverse=false")
 
         def made(name: str, body: str) -> str:
@@ -381,7 +381,7 @@ class TestUpstream:
         load = "load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token"
         assert names(after("cse", f"%a, %s = {load} %b, %t = {load}")) == ["load_ptr_tko", "load_ptr_tko"]
 
-    def test_early_exits_survive(self) -> None:
+    def test_early_exits_are_kept(self) -> None:
         text = "loop { if %c { break } if %c { return } continue }"
         for name in ("canonicalize", "cse"):
             assert names(after(name, text)) == ["loop", "if", "break", "if"]
@@ -408,7 +408,7 @@ KERNEL = """cuda_tile.module @m {
 """
 
 
-def test_the_pipeline_of_compiling_together() -> None:
+def test_pipeline_of_compile() -> None:
     module = Module.parse(KERNEL)
     run(module.ir, evaluate=evaluate)
     module.verify()
@@ -425,7 +425,7 @@ def test_the_pipeline_of_compiling_together() -> None:
     assert "load_view_tko weak %pview[%loopIdx] : " in lines[-4]
 
 
-def test_the_pipeline_is_idempotent() -> None:
+def test_pipeline_of_compile_is_idempotent() -> None:
     module = Module.parse(KERNEL)
     once = Module(run(module.ir, evaluate=evaluate)).to_text()
     assert Module(run(module.ir, evaluate=evaluate)).to_text() == once

@@ -41,14 +41,14 @@ def kernel(element: str, alignment: int, mask: str = "", order: str = "weak", st
 
 
 def accesses(text: str, target: str = "sm_90a") -> set[str]:
-    """The loads and stores of the PTX, without registers."""
+    """The mnemonics of the loads and stores of the PTX."""
     ptx = str(compile(Module.parse(text), target=target, stop="ptx").stage("ptx").value)
     return set(re.findall(r"(?:@%p\d+ )?((?:ld|st)\.(?:\w+\.)*global\S*)", ptx))
 
 
 def check_copy(text: str, element: str, count: int) -> None:
     size = BLOCK * BLOCKS
-    # An array aligned to 16 bytes, as assumed.
+    # The array is aligned to 16 bytes, like the assumption.
     source, result = (np.zeros(size + 16, DTYPES[element]) for _ in range(2))
     source, result = (a[(-a.ctypes.data % 16) // a.itemsize :][:size] for a in (source, result))
     source[:] = np.arange(size) % 100 + 1
@@ -69,12 +69,12 @@ def test_alignment_determines_the_width(element: str, alignment: int, width: str
 
 
 @pytest.mark.parametrize("element", DTYPES)
-def test_the_copy_is_correct(element: str) -> None:
+def test_simulated_copy_is_correct(element: str) -> None:
     check_copy(kernel(element, 16), element, BLOCK * BLOCKS)
 
 
 @pytest.mark.parametrize(("divisor", "width"), [(16, "v4.f32"), (4, "v4.f32"), (2, "v2.f32"), (1, "f32")])
-def test_one_guard_needs_a_mask_that_is_equal(divisor: int, width: str) -> None:
+def test_vector_access_needs_equal_masks(divisor: int, width: str) -> None:
     """If the limit is a multiple of four, four adjacent elements are all inside or all outside."""
     text = kernel("f32", 16, mask=f"assume div_by<{divisor}>")
     assert accesses(text) == {f"ld.global.{width}", f"st.global.{width}"}
@@ -82,16 +82,16 @@ def test_one_guard_needs_a_mask_that_is_equal(divisor: int, width: str) -> None:
         check_copy(text, "f32", count)
 
 
-def test_strong_accesses_stay_single() -> None:
+def test_strong_accesses_are_not_vectors() -> None:
     loads = accesses(kernel("f32", 16, order="relaxed device"))
     assert loads == {"ld.relaxed.gpu.global.f32", "st.relaxed.gpu.global.f32"}
 
 
-def test_elements_apart_stay_single() -> None:
+def test_strided_elements_are_not_vectors() -> None:
     assert accesses(kernel("f32", 16, step=2)) == {"ld.global.f32", "st.global.f32"}
 
 
-def test_assumed_runs_of_pointers() -> None:
+def test_assumed_groups_of_pointers_are_vectors() -> None:
     """A gather whose indices are consecutive in groups of four, by assumption."""
     text = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %j: tile<ptr<i32>>, %o: tile<ptr<f32>>) {
       %l = iota : tile<128xi32> %p1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
@@ -123,7 +123,7 @@ def test_assumed_runs_of_pointers() -> None:
     np.testing.assert_array_equal(result, source[index])
 
 
-def test_rows_of_two_dimensions() -> None:
+def test_rows_of_a_matrix_are_vectors() -> None:
     text = """cuda_tile.module @m { entry @k(%pp: tile<ptr<f32>>, %s: tile<i32>, %oo: tile<ptr<f32>>) {
       %p = assume div_by<16>, %pp : tile<ptr<f32>> %o = assume div_by<16>, %oo : tile<ptr<f32>>
       %row = assume div_by<DIV>, %s : tile<i32>

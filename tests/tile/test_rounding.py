@@ -1,4 +1,4 @@
-"""A product and a sum round twice as written and as compiled, once after fuse-fma."""
+"""A product and a sum are rounded twice in the interpreter and in compiled code, and once after fuse-fma."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def kernel(sum: str) -> str:
 
 
 def rounded(number: Fraction) -> np.float32:
-    """To the nearest f32, by way of integers: 24 bits of a number that is neither tiny nor huge."""
+    """The nearest f32 of a number in the normal range, computed with integers."""
     if number == 0:
         return np.float32(0)
     magnitude, shift = abs(number), 0
@@ -52,10 +52,10 @@ SUMS = {"addf %m, %c": (1, 1), "addf %c, %m": (1, 1), "subf %m, %c": (1, -1), "s
 
 
 @pytest.mark.parametrize("sum", SUMS)
-def test_roundings(sum: str) -> None:
+def test_only_fuse_fma_rounds_once(sum: str) -> None:
     random = np.random.default_rng(1)
     a, b = (random.uniform(-2, 2, COUNT).astype(np.float32) for _ in range(2))
-    # Near to the product, so that what its rounding lost is most of what is left.
+    # The summand is close to the negated product, so the rounding error of the product dominates the sum.
     c = (-a * b * random.choice([1, 1.5, -1], COUNT)).astype(np.float32)
     of_product, of_other = SUMS[sum]
     once, twice = [], []

@@ -1,7 +1,7 @@
-"""Each identity: what is left of the operation, and that no bit of a result changes; beside it what must stay.
+"""The pass simplify applies each identity and preserves results bitwise; other operations are unchanged.
 
-Values are special ones of the type (infinities, zeros of both signs, subnormals, NaN, the ends of the integers) in all
-pairs. Where an operation computes with a float, any NaN stands for any other.
+The values are all pairs of special values of the type (infinities, zeros of both signs, subnormals, NaN, the limits of
+the integers). If an operation computes with a float, every NaN equals every other NaN.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NAN_ABOVE = {"f16": 0x7C00, "f32": 0x7F800000}
 
 
 def codes(element: str, seed: int) -> np.ndarray:
-    """The special values, in another order for each seed so that all pairs meet, then random bits."""
+    """Special values, shuffled by the seed so that all pairs occur, then random bits."""
     bits = int(element[1:])
     special = SPECIALS[element]
     every = np.arange(COUNT)
@@ -85,20 +85,20 @@ def simplified(text: str) -> Module:
     return module
 
 
-def check(body: str, source: str, result: str, left: list[str]) -> None:
+def check(body: str, source: str, result: str, remaining: list[str]) -> None:
     text = kernel(body, source, result)
     module = simplified(text)
-    assert names(module) == left
+    assert names(module) == remaining
     before, after = stored(Module.parse(text), source, result), stored(module, source, result)
     if result in NAN_ABOVE and ARITHMETIC.search(body):
         magnitude = (1 << int(result[1:]) - 1) - 1
         nan = NAN_ABOVE[result]
         before, after = (np.where(codes & magnitude > nan, magnitude, codes) for codes in (before, after))
     np.testing.assert_array_equal(after, before)
-    assert len(np.unique(before)) > 1 or not left
+    assert len(np.unique(before)) > 1 or not remaining
 
 
-# Operations that may make a NaN of their own from one that they are given.
+# Operations that may change the bits of a NaN.
 ARITHMETIC = re.compile(r"\b(addf|subf|mulf|divf|fma|maxf|minf|ceil|floor|ftof)\b")
 
 
@@ -122,14 +122,14 @@ INTEGER = [
 
 
 @pytest.mark.parametrize("element", ["i8", "i32", "i64"])
-@pytest.mark.parametrize(("given", "operation", "left"), INTEGER, ids=lambda value: str(value))
-def test_integers(element: str, given: str, operation: str, left: list[str]) -> None:
-    made = constant("c", given.split(" = ")[1], element) if given else ""
-    check(f"{made} %r = {operation} : T", element, element, left)
+@pytest.mark.parametrize(("type_name", "operation", "remaining"), INTEGER, ids=lambda value: str(value))
+def test_integers(element: str, type_name: str, operation: str, remaining: list[str]) -> None:
+    made = constant("c", type_name.split(" = ")[1], element) if type_name else ""
+    check(f"{made} %r = {operation} : T", element, element, remaining)
 
 
 @pytest.mark.parametrize(
-    ("body", "left"),
+    ("body", "remaining"),
     [
         ("%n = negi %x : T %r = negi %n : T", []),
         ("%n = absi %x : T %r = absi %n : T", ["absi"]),
@@ -138,12 +138,12 @@ def test_integers(element: str, given: str, operation: str, left: list[str]) -> 
         ("%w = exti %x unsigned : T -> W %r = trunci %w : W -> T", []),
     ],
 )
-def test_integer_pairs(body: str, left: list[str]) -> None:
-    check(body.replace("W", f"tile<{COUNT}xi64>"), "i32", "i32", left)
+def test_integer_pairs(body: str, remaining: list[str]) -> None:
+    check(body.replace("W", f"tile<{COUNT}xi64>"), "i32", "i32", remaining)
 
 
 @pytest.mark.parametrize(
-    ("inner", "outer", "left"),
+    ("inner", "outer", "remaining"),
     [
         ("signed", "signed", ["exti"]),
         ("unsigned", "unsigned", ["exti"]),
@@ -151,19 +151,19 @@ def test_integer_pairs(body: str, left: list[str]) -> None:
         ("signed", "unsigned", ["exti", "exti"]),
     ],
 )
-def test_extension_twice(inner: str, outer: str, left: list[str]) -> None:
+def test_extension_twice(inner: str, outer: str, remaining: list[str]) -> None:
     wide = f"tile<{COUNT}xi32>"
-    check(f"%w = exti %x {inner} : T -> {wide} %r = exti %w {outer} : {wide} -> R", "i8", "i64", left)
+    check(f"%w = exti %x {inner} : T -> {wide} %r = exti %w {outer} : {wide} -> R", "i8", "i64", remaining)
 
 
 @pytest.mark.parametrize(
-    ("source", "middle", "result", "left"),
+    ("source", "middle", "result", "remaining"),
     [("i32", "i64", "i8", ["trunci"]), ("i8", "i64", "i32", ["exti"])],
 )
 @pytest.mark.parametrize("sign", ["signed", "unsigned"])
-def test_truncation_of_an_extension(sign: str, source: str, middle: str, result: str, left: list[str]) -> None:
+def test_truncation_of_an_extension(sign: str, source: str, middle: str, result: str, remaining: list[str]) -> None:
     wide = f"tile<{COUNT}x{middle}>"
-    check(f"%w = exti %x {sign} : T -> {wide} %r = trunci %w : {wide} -> R", source, result, left)
+    check(f"%w = exti %x {sign} : T -> {wide} %r = trunci %w : {wide} -> R", source, result, remaining)
 
 
 def test_truncation_twice() -> None:
@@ -177,13 +177,15 @@ PREDICATES = ("equal", "not_equal", "less_than", "less_than_or_equal", "greater_
 @pytest.mark.parametrize("sign", ["signed", "unsigned"])
 @pytest.mark.parametrize("predicate", PREDICATES)
 class TestComparison:
-    def test_with_itself(self, predicate: str, sign: str) -> None:
+    def test_comparison_of_a_value_with_itself(self, predicate: str, sign: str) -> None:
         check(f"%r = cmpi {predicate} %x, %x, {sign} : T -> R", "i32", "i1", [])
 
     @pytest.mark.parametrize(("low", "high"), [(0, 40), (-40, -1), (-40, 40)])
     @pytest.mark.parametrize("bound", [-41, -40, -1, 0, 8, 40, 41])
-    def test_with_what_bounds_say(self, predicate: str, sign: str, low: int, high: int, bound: int) -> None:
-        """A remainder lies in known bounds; whether or not the comparison goes, its results stay."""
+    def test_comparison_that_the_bounds_decide(
+        self, predicate: str, sign: str, low: int, high: int, bound: int
+    ) -> None:
+        """Comparisons of a remainder with known bounds have equal results, whether or not they are removed."""
         text = kernel(
             f"{constant('c', str(bound), 'i32')} {constant('lo', str(low), 'i32')} {constant('hi', str(high), 'i32')}"
             f"%a = maxi %x, %lo signed : T %b = mini %a, %hi signed : T %d = addi %b, %lo : T %e = subi %d, %lo : T"
@@ -207,7 +209,7 @@ FLOAT = [
     ("-0.25", "divf %x, %c", "positive_inf", ["mulf"]), ("1024.0", "divf %x, %c", "zero", ["mulf"]),
     (ONE, "fma %x, %c, %y", "", ["addf"]), (ONE, "fma %c, %x, %y", "zero", ["addf"]),
     (NEGATIVE_ZERO, "fma %x, %y, %c", "", ["mulf"]), (ZERO, "fma %x, %y, %c", "negative_inf", ["mulf"]),
-    # What must stay: the other zero, numbers other than powers of two.
+    # Operations that are kept: with the other zero, with numbers that are not powers of two.
     (ZERO, "addf %x, %c", "", ["addf"]), (NEGATIVE_ZERO, "addf %x, %c", "negative_inf", ["addf"]),
     (NEGATIVE_ZERO, "subf %x, %c", "", ["subf"]), (ZERO, "subf %x, %c", "negative_inf", ["subf"]),
     (ZERO, "mulf %x, %c", "", ["mulf"]), ("3.0", "divf %x, %c", "", ["divf"]), (ONE, "divf %c, %x", "", ["divf"]),
@@ -217,35 +219,35 @@ FLOAT = [
 
 
 @pytest.mark.parametrize("element", ["f16", "f32"])
-@pytest.mark.parametrize(("number", "operation", "rounding", "left"), FLOAT, ids=lambda value: str(value))
-def test_floats(element: str, number: str, operation: str, rounding: str, left: list[str]) -> None:
+@pytest.mark.parametrize(("number", "operation", "rounding", "remaining"), FLOAT, ids=lambda value: str(value))
+def test_floats(element: str, number: str, operation: str, rounding: str, remaining: list[str]) -> None:
     mode = f" rounding<{rounding}>" if rounding else ""
-    check(f"{constant('c', number, element)} %r = {operation}{mode} : T", element, element, left)
+    check(f"{constant('c', number, element)} %r = {operation}{mode} : T", element, element, remaining)
 
 
 @pytest.mark.parametrize("operation", ["addf %x, %c", "subf %x, %d", "mulf %x, %e", "divf %x, %e", "maxf %x, %x"])
-def test_flushing_stays(operation: str) -> None:
-    given = constant("c", NEGATIVE_ZERO, "f32") + constant("d", ZERO, "f32") + constant("e", ONE, "f32")
-    check(f"{given} %r = {operation} flush_to_zero : T", "f32", "f32", [operation.split(" ")[0]])
+def test_operation_with_flush_to_zero_is_kept(operation: str) -> None:
+    type_name = constant("c", NEGATIVE_ZERO, "f32") + constant("d", ZERO, "f32") + constant("e", ONE, "f32")
+    check(f"{type_name} %r = {operation} flush_to_zero : T", "f32", "f32", [operation.split(" ")[0]])
 
 
 @pytest.mark.parametrize("mode", ["approx", "full"])
-def test_fast_division_stays(mode: str) -> None:
+def test_fast_division_is_kept(mode: str) -> None:
     check(f"{constant('c', TWO, 'f32')} %r = divf %x, %c rounding<{mode}> : T", "f32", "f32", ["divf"])
 
 
 @pytest.mark.parametrize(
-    ("number", "left"),
-    # The reciprocal of 2**127 is subnormal, that of 2**-127 (a subnormal) is not a power that f32 rounds alike.
+    ("number", "remaining"),
+    # The reciprocal of 2**127 is subnormal; the subnormal 2**-127 has a reciprocal with different rounding in f32.
     [("0x7F000000", ["divf"]), ("0x00400000", ["divf"]), ("0x7E800000", ["mulf"]), ("0x00800000", ["mulf"])],
 )
-def test_division_by_the_ends_of_the_range(number: str, left: list[str]) -> None:
-    check(f"{constant('c', number, 'f32')} %r = divf %x, %c : T", "f32", "f32", left)
+def test_division_by_limits_of_the_range(number: str, remaining: list[str]) -> None:
+    check(f"{constant('c', number, 'f32')} %r = divf %x, %c : T", "f32", "f32", remaining)
 
 
 @pytest.mark.parametrize("element", ["f16", "f32"])
 @pytest.mark.parametrize(
-    ("body", "left"),
+    ("body", "remaining"),
     [
         ("%n = negf %x : T %r = negf %n : T", []),
         ("%n = negf %x : T %r = absf %n : T", ["absf"]),
@@ -258,22 +260,22 @@ def test_division_by_the_ends_of_the_range(number: str, left: list[str]) -> None
         ("%r = maxf %x, %y : T", ["maxf"]),
     ],
 )
-def test_float_pairs(element: str, body: str, left: list[str]) -> None:
-    check(body, element, element, left)
+def test_float_pairs(element: str, body: str, remaining: list[str]) -> None:
+    check(body, element, element, remaining)
 
 
 @pytest.mark.parametrize(
-    ("source", "middle", "left"),
+    ("source", "middle", "remaining"),
     [("f16", "f32", []), ("f16", "tf32", []), ("f32", "f64", []), ("f32", "f16", ["ftof", "ftof"]),
      ("f16", "bf16", ["ftof", "ftof"]), ("f32", "bf16", ["ftof", "ftof"])],
 )  # fmt: skip
-def test_conversion_there_and_back(source: str, middle: str, left: list[str]) -> None:
+def test_exact_conversion_and_its_inverse(source: str, middle: str, remaining: list[str]) -> None:
     wide = f"tile<{COUNT}x{middle}>"
-    check(f"%w = ftof %x : T -> {wide} %r = ftof %w : {wide} -> R", source, source, left)
+    check(f"%w = ftof %x : T -> {wide} %r = ftof %w : {wide} -> R", source, source, remaining)
 
 
-def test_conversion_back_to_a_format_that_saturates_stays() -> None:
-    """Infinity of f8E5M2 comes back as the largest number."""
+def test_inverse_conversion_to_a_saturating_format_is_kept() -> None:
+    """Infinity of f8E5M2 is converted back to the largest number."""
     small, wide = f"tile<{COUNT}xf8E5M2>", f"tile<{COUNT}xf16>"
     body = f"""%s = bitcast %x : T -> {small} %w = ftof %s : {small} -> {wide} %b = ftof %w : {wide} -> {small}
       %r = bitcast %b : {small} -> R"""
@@ -306,15 +308,15 @@ SHAPE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "left"), SHAPE)
-def test_moves(body: str, left: list[str]) -> None:
-    check(body, "i32", "i32", left)
+@pytest.mark.parametrize(("body", "remaining"), SHAPE)
+def test_operations_that_move_elements(body: str, remaining: list[str]) -> None:
+    check(body, "i32", "i32", remaining)
 
 
-def test_a_condition_chosen_by_itself() -> None:
+def test_select_of_a_condition_by_itself() -> None:
     bits = f"tile<{COUNT}xi1>"
-    given = f"%t = constant <i1: true> : {bits} %f = constant <i1: false> : {bits}"
-    body = f"{given} %c = cmpi less_than %x, %y, signed : T -> {bits} %r = select %c, %t, %f : {bits}, {bits}"
+    type_name = f"%t = constant <i1: true> : {bits} %f = constant <i1: false> : {bits}"
+    body = f"{type_name} %c = cmpi less_than %x, %y, signed : T -> {bits} %r = select %c, %t, %f : {bits}, {bits}"
     check(body, "i32", "i1", ["cmpi"])
 
 
@@ -338,22 +340,22 @@ class TestMasks:
         body = f"%m = constant <i1: {mask}> : {MASK} {loads}{types} -> T, token %r = addi %v, %y : T"
         return kernel(body, "i32", "i32")
 
-    def test_a_true_one_goes_with_its_padding(self) -> None:
+    def test_true_mask_is_removed_with_its_padding(self) -> None:
         module = simplified(self.kernel("true", ", %y"))
         assert "i1" not in module.to_text()
 
-    def test_a_load_that_a_mask_forbids_is_its_padding(self) -> None:
+    def test_load_with_a_false_mask_is_its_padding(self) -> None:
         text = self.kernel("false", ", %y")
         module = simplified(text)
         assert module.to_text().count("load_ptr_tko") == Module.parse(text).to_text().count("load_ptr_tko") - 1
         np.testing.assert_array_equal(stored(module, "i32", "i32"), stored(Module.parse(text), "i32", "i32"))
 
-    def test_without_padding_it_stays(self) -> None:
+    def test_load_with_a_false_mask_without_padding_is_kept(self) -> None:
         text = self.kernel("false")
         assert simplified(text).to_text().count("load_ptr_tko") == Module.parse(text).to_text().count("load_ptr_tko")
 
-    @pytest.mark.parametrize(("mask", "left"), [("true", "weak %2, %lhs : "), ("false", None)])
-    def test_stores(self, mask: str, left: str | None) -> None:
+    @pytest.mark.parametrize(("mask", "remaining"), [("true", "weak %2, %lhs : "), ("false", None)])
+    def test_stores(self, mask: str, remaining: str | None) -> None:
         text = f"""cuda_tile.module @m {{ entry @k(%p: tile<4xptr<i32>>, %v: tile<4xi32>) {{
           %m = constant <i1: {mask}> : tile<4xi1>
           %t = store_ptr_tko weak %p, %v, %m : tile<4xptr<i32>>, tile<4xi32>, tile<4xi1> -> token
@@ -364,11 +366,11 @@ class TestMasks:
             " tile<4xptr<i32>> %w1 = reshape %w : tile<i32> -> tile<1xi32> %v = broadcast %w1 : tile<1xi32> ->"
             " tile<4xi32> %m = ",
         )
-        assert simplified(text).to_text().count("store_ptr_tko") == (2 if left else 1)
+        assert simplified(text).to_text().count("store_ptr_tko") == (2 if remaining else 1)
         assert "tile<4xi1>" not in simplified(text).to_text()
 
 
-def test_it_ends_and_leaves_its_own_result_alone() -> None:
+def test_pass_is_idempotent() -> None:
     for body, _ in SHAPE:
         text = kernel(body, "i32", "i32")
         once = simplified(text)
@@ -377,8 +379,8 @@ def test_it_ends_and_leaves_its_own_result_alone() -> None:
         assert again.to_text() == once.to_text()
 
 
-def test_a_chain_of_sums_costs_no_more_than_its_length() -> None:
-    """Analysis remembers what it knows of a value: without, each doubling would double its work."""
+def test_time_is_linear_in_the_length_of_a_chain_of_sums() -> None:
+    """The analysis caches its results; without a cache, each addition would double its work."""
     lines = ["%v0 = absi %x : T"] + [f"%v{i + 1} = addi %v{i}, %v{i} : T" for i in range(200)]
     body = "\n".join(lines) + "\n%r = maxi %v200, %y signed : T"
     assert len(names(simplified(kernel(body, "i32", "i32")))) == 202

@@ -1,4 +1,4 @@
-"""Branches and loops that need not be: what is left of them, and that a kernel stores what it stored before."""
+"""The pass simplify-control removes branches, loops and carried values and preserves results."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def stored(module: Module, n: int, c: int) -> int:
     return int(found[0])
 
 
-def left(body: str) -> list[str]:
-    """The operations that stay, constants and the end aside; results are compared for some arguments."""
+def remaining(body: str) -> list[str]:
+    """The operations after the pass except constants and the end; asserts equal results for several arguments."""
     module = parsed(body)
     run(module.ir, ("simplify-control", "canonicalize"), evaluate=evaluate)
     module.verify()
@@ -47,48 +47,48 @@ def left(body: str) -> list[str]:
 
 
 def branch(condition: str, result: str = "%r") -> str:
-    """One of two values, the first by way of a sum."""
+    """An if that yields a sum or a value."""
     return f"{result} = if {condition} -> ({T}) {{ %a = addi %n, %k1 : {T} yield %a : {T} }} else {{ yield %n : {T} }} "
 
 
 class TestIf:
-    def test_a_branch_that_is_always_taken(self) -> None:
-        assert left(branch("%yes") + f"%t = {STORE.format('%r')}") == ["addi", "store_ptr_tko"]
+    def test_true_condition(self) -> None:
+        assert remaining(branch("%yes") + f"%t = {STORE.format('%r')}") == ["addi", "store_ptr_tko"]
 
-    def test_a_branch_that_is_never_taken(self) -> None:
-        assert left(branch("%no") + f"%t = {STORE.format('%r')}") == ["store_ptr_tko"]
+    def test_false_condition(self) -> None:
+        assert remaining(branch("%no") + f"%t = {STORE.format('%r')}") == ["store_ptr_tko"]
 
-    def test_without_an_else_nothing_is_left(self) -> None:
-        assert left(f"if %no {{ %t = {STORE.format('%k1')} }}") == []
+    def test_false_condition_without_an_else(self) -> None:
+        assert remaining(f"if %no {{ %t = {STORE.format('%k1')} }}") == []
 
-    def test_an_unknown_condition_stays(self) -> None:
-        assert left(branch("%c") + f"%t = {STORE.format('%r')}")[0] == "if"
+    def test_unknown_condition_is_kept(self) -> None:
+        assert remaining(branch("%c") + f"%t = {STORE.format('%r')}")[0] == "if"
 
-    def test_nested_ones(self) -> None:
+    def test_nested_branches(self) -> None:
         inner = branch("%no", "%q")
         text = f"%r = if %yes -> ({T}) {{ {inner} yield %q : {T} }} else {{ yield %k1 : {T} }}"
         text += f" %t = {STORE.format('%r')}"
-        assert left(text) == ["store_ptr_tko"]
+        assert remaining(text) == ["store_ptr_tko"]
 
-    def test_a_result_that_both_branches_give(self) -> None:
+    def test_result_that_is_equal_in_both_branches(self) -> None:
         text = f"""%r:2 = if %c -> ({T}, {T}) {{ %a = addi %n, %k1 : {T} yield %n, %a : {T}, {T} }}
           else {{ yield %n, %k2 : {T}, {T} }} %s = addi %r#0, %r#1 : {T} %t = {STORE.format("%s")}"""
-        assert left(text)[0] == "if"
+        assert remaining(text)[0] == "if"
         assert "-> (tile<i32>)" in shortened(text)
 
-    def test_a_result_that_nothing_uses(self) -> None:
+    def test_unused_result(self) -> None:
         text = f"""%r:2 = if %c -> ({T}, {T}) {{ yield %n, %k1 : {T}, {T} }} else {{ yield %k3, %k2 : {T}, {T} }}
           %t = {STORE.format("%r#1")}"""
         assert "-> (tile<i32>)" in shortened(text)
 
-    def test_one_that_returns_for_sure_ends_the_kernel(self) -> None:
+    def test_unconditional_return_ends_the_kernel(self) -> None:
         text = f"%t = {STORE.format('%k1')} if %yes {{ return }} %u = {STORE.format('%k2')}"
-        assert left(text) == ["store_ptr_tko"]
+        assert remaining(text) == ["store_ptr_tko"]
 
-    def test_one_that_breaks_for_sure_ends_the_turn(self) -> None:
+    def test_unconditional_break_ends_the_iteration(self) -> None:
         text = f"""%r = loop iter_values(%v = %n) : {T} -> {T} {{ %a = addi %v, %k1 : {T}
           if %yes {{ break %a : {T} }} continue %a : {T} }} %t = {STORE.format("%r")}"""
-        assert "if" not in left(text)
+        assert "if" not in remaining(text)
 
 
 def shortened(body: str) -> str:
@@ -118,57 +118,57 @@ class TestFor:
             ("%k0", "%n", "%k1", "", None),
         ],
     )
-    def test_trips(self, lower: str, upper: str, step: str, kind: str, trips: int | None) -> None:
-        found = left(loop(lower, upper, step, kind))
+    def test_number_of_iterations(self, lower: str, upper: str, step: str, kind: str, trips: int | None) -> None:
+        found = remaining(loop(lower, upper, step, kind))
         assert found == {0: ["store_ptr_tko"], 1: ["addi", "store_ptr_tko"]}.get(trips, found)
         assert ("for" in found) == (trips not in (0, 1))
 
-    def test_an_unknown_step_stays(self) -> None:
+    def test_unknown_step_is_kept(self) -> None:
         assert "for" in shortened(loop("%k0", "%k1", "%n"))
 
-    def test_one_turn_that_may_end_early_stays(self) -> None:
+    def test_one_iteration_with_an_early_continue_is_kept(self) -> None:
         text = f"""%r = for %i in (%k0 to %k1, step %k1) : {T} iter_values(%v = %n) -> ({T}) {{
           if %c {{ continue %k2 : {T} }} %a = addi %v, %k1 : {T} continue %a : {T} }} %t = {STORE.format("%r")}"""
-        assert left(text)[0] == "for"
+        assert remaining(text)[0] == "for"
 
-    def test_a_value_that_never_changes_is_not_carried(self) -> None:
+    def test_unchanged_value_is_not_carried(self) -> None:
         text = f"""%r:2 = for %i in (%k0 to %n, step %k1) : {T} iter_values(%v = %n, %w = %k9) -> ({T}, {T}) {{
           %a = addi %v, %w : {T} continue %a, %w : {T}, {T} }} %s = addi %r#0, %r#1 : {T} %t = {STORE.format("%s")}"""
-        assert left(text)[0] == "for"
+        assert remaining(text)[0] == "for"
         assert shortened(text).count("iter_values(%iterArg0 = %arg1)") == 1
 
-    def test_a_value_that_only_counts_for_itself_is_not_carried(self) -> None:
+    def test_value_used_only_by_itself_is_not_carried(self) -> None:
         text = f"""%r:2 = for %i in (%k0 to %n, step %k1) : {T} iter_values(%v = %n, %w = %k9) -> ({T}, {T}) {{
           %a = addi %v, %k2 : {T} if %c {{ continue %a, %w : {T}, {T} }} continue %k3, %w : {T}, {T} }}
           %t = {STORE.format("%r#0")}"""
         assert shortened(text).count("iter_values(%iterArg0 = %arg1)") == 1
-        left(text)
+        remaining(text)
 
-    def test_a_value_that_one_of_two_continues_changes_is_carried(self) -> None:
+    def test_value_changed_by_one_of_two_continues_is_carried(self) -> None:
         text = f"""%r = for %i in (%k0 to %n, step %k1) : {T} iter_values(%v = %k9) -> ({T}) {{
           if %c {{ continue %v : {T} }} %a = addi %v, %k2 : {T} continue %a : {T} }} %t = {STORE.format("%r")}"""
-        assert left(text)[0] == "for"
+        assert remaining(text)[0] == "for"
         assert "iter_values(%iterArg0 = %cst_9_i32)" in shortened(text)
 
-    def test_values_that_change_places_stay(self) -> None:
+    def test_swapped_values_are_carried(self) -> None:
         text = f"""%r:2 = for %i in (%k0 to %n, step %k1) : {T} iter_values(%v = %n, %w = %k9) -> ({T}, {T}) {{
           continue %w, %v : {T}, {T} }} %s = subi %r#0, %r#1 : {T} %t = {STORE.format("%s")}"""
-        assert left(text)[0] == "for"
+        assert remaining(text)[0] == "for"
         assert "iter_values(%iterArg0 = %arg1, %iterArg1" in shortened(text)
 
 
 class TestLoop:
-    def test_carried_values_and_results_that_are_not_needed(self) -> None:
+    def test_unneeded_carried_values_and_results_are_removed(self) -> None:
         text = f"""%r:2 = loop iter_values(%v = %n, %w = %k9, %u = %k2) : {T}, {T}, {T} -> {T}, {T} {{
           %a = addi %v, %w : {T} %d = cmpi greater_than %a, %k9, signed : {T} -> tile<i1>
           if %d {{ break %a, %v : {T}, {T} }} continue %a, %w, %u : {T}, {T}, {T} }} %t = {STORE.format("%r#0")}"""
-        assert left(text)[0] == "loop"
+        assert remaining(text)[0] == "loop"
         assert ": tile<i32> -> tile<i32> {" in shortened(text)
 
 
 class TestRemoveDead:
     @staticmethod
-    def left(body: str) -> list[str]:
+    def remaining(body: str) -> list[str]:
         module = parsed(body)
         run(module.ir, ("remove-dead",), evaluate=evaluate)
         module.verify()
@@ -190,8 +190,8 @@ class TestRemoveDead:
             "if %c { }",
         ],
     )
-    def test_what_gives_nothing_goes(self, goes: str) -> None:
-        assert self.left(goes) == []
+    def test_operation_without_effects_and_uses_is_removed(self, goes: str) -> None:
+        assert self.remaining(goes) == []
 
     @pytest.mark.parametrize(
         "stays",
@@ -206,11 +206,11 @@ class TestRemoveDead:
             "if %c { return }",
         ],
     )
-    def test_what_acts_stays(self, stays: str) -> None:
-        assert self.left(stays) != []
+    def test_operation_with_effects_is_kept(self, stays: str) -> None:
+        assert self.remaining(stays) != []
 
-    def test_a_load_whose_token_is_waited_for_stays(self) -> None:
-        """The store has to come after the load, though nothing uses what was loaded."""
+    def test_load_whose_token_is_used_is_kept(self) -> None:
+        """The store must follow the load, although the loaded value is unused."""
         text = """%x, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
           %u = store_ptr_tko weak %p, %n token = %t : tile<ptr<i32>>, tile<i32> -> token"""
-        assert self.left(text) == ["load_ptr_tko", "store_ptr_tko"]
+        assert self.remaining(text) == ["load_ptr_tko", "store_ptr_tko"]

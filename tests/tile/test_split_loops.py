@@ -1,4 +1,4 @@
-"""Loops split where their masks end: every bound, also at the ends of the integers, gives what the whole loop gave."""
+"""The pass split-loops preserves results for every bound, also at the limits of the integer types."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ CASES = 120
 
 
 def load(name: str, element: str) -> str:
-    """The number of this tile block in an array."""
+    """Loads the element of this tile block from an array."""
     pointer = f"tile<ptr<{element}>>"
     return f"""%{name}p = offset %{name}a, %pid : {pointer}, tile<i32> -> {pointer}
       %{name}, %{name}t = load_ptr_tko weak %{name}p : {pointer} -> tile<{element}>, token """
 
 
 def kernel(body: str, compare: str, kind: str, element: str, shape: str = "4x") -> str:
-    """Mixes i, the lanes and the mask of each iteration into the carried values, so that every iteration shows."""
+    """A loop whose carried values depend on i, the lanes and the mask of every iteration."""
     scalar, tile = f"tile<{element}>", f"tile<{shape}{element}>"
     names = ("lb", "ub", "st", "n", "m")
     ones = "1x" * shape.count("x")
@@ -73,7 +73,7 @@ def stored(module: Module, cases: list[tuple[int, ...]], element: str) -> np.nda
 
 
 def cases(element: str, unsigned: bool, seed: str) -> list[tuple[int, ...]]:
-    """Bounds, step, limit and another number from the edges; loops of many turns are left out."""
+    """Bounds, step, limit and another number from the edge cases, without loops of many iterations."""
     edges, width = EDGES[element], int(element[1:])
     steps = [1, 2, 3, 7, (1 << width - 1) - 1]
     found = []
@@ -87,7 +87,7 @@ def cases(element: str, unsigned: bool, seed: str) -> list[tuple[int, ...]]:
     return found
 
 
-# What is compared, by way of %x; %m is a scalar from outside of the loop.
+# Definitions of %x, which is compared; %m is a scalar from outside of the loop.
 BODIES = {
     "i": "%x = addi %iw, %zero : T",
     "i + lane": "%x = addi %iw, %lane : T",
@@ -104,7 +104,7 @@ COMPARISONS = ["less_than %x, %nw, {}", "less_than_or_equal %x, %nw, {}", "great
 
 
 def spelled(body: str, element: str) -> str:
-    """A body with its tile T, scalar S and element E."""
+    """A body with the types T (tile), S (scalar) and E (element) replaced."""
     named = re.sub(r"\bT\b", f"tile<4x{element}>", re.sub(r"\bS\b", f"tile<{element}>", body))
     return named.replace("xE", f"x{element}").replace("<E:", f"<{element}:")
 
@@ -112,7 +112,7 @@ def spelled(body: str, element: str) -> str:
 @pytest.mark.parametrize("kind", ["", "unsigned"])
 @pytest.mark.parametrize("sign", ["signed", "unsigned"])
 @pytest.mark.parametrize("body", BODIES)
-def test_every_bound_of_bytes(body: str, sign: str, kind: str) -> None:
+def test_results_are_equal_for_every_bound_of_i8(body: str, sign: str, kind: str) -> None:
     seed = f"{body}{sign}{kind}"
     compare = random.Random(seed).choice(COMPARISONS).format(sign)
     text = kernel(spelled(BODIES[body], "i8"), compare, kind, "i8")
@@ -123,21 +123,21 @@ def test_every_bound_of_bytes(body: str, sign: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS)
-def test_every_comparison(comparison: str) -> None:
+def test_results_are_equal_for_every_comparison(comparison: str) -> None:
     text = kernel(spelled(BODIES["i + lane"], "i16"), comparison.format("signed"), "", "i16")
     chosen = cases("i16", False, comparison)
     np.testing.assert_array_equal(stored(split(text), chosen, "i16"), stored(Module.parse(text), chosen, "i16"))
 
 
-def test_all_small_bounds() -> None:
-    """No number left out: bounds, limit and step within a few of each other, so that each case of the split occurs."""
+def test_results_are_equal_for_all_small_bounds() -> None:
+    """All combinations of small bounds, limits and steps, so that each case of the split occurs."""
     text = kernel(spelled(BODIES["4 * i + lane"], "i8"), "less_than %x, %nw, signed", "", "i8")
     small = list(itertools.product(range(-2, 4), range(-2, 5), (1, 2, 3), range(-9, 20, 3), (0,)))
     np.testing.assert_array_equal(stored(split(text), small, "i8"), stored(Module.parse(text), small, "i8"))
 
 
-def turns_with_mask(lower: int, upper: int, step: int, limit: int) -> tuple[int, int]:
-    """Turns of the first loop and of the second one, for i + lane < limit over four lanes."""
+def iterations_of_both_loops(lower: int, upper: int, step: int, limit: int) -> tuple[int, int]:
+    """The numbers of iterations of the first and the second loop, for i + lane < limit with four lanes."""
     text = kernel(spelled(BODIES["i + lane"], "i16"), "less_than %x, %nw, signed", "", "i16")
     module = split(text)
     printed: list[str] = []
@@ -159,13 +159,13 @@ def turns_with_mask(lower: int, upper: int, step: int, limit: int) -> tuple[int,
     [(0, 16, 4, 16, (4, 0)), (0, 16, 4, 15, (3, 1)), (0, 16, 4, 100, (4, 0)), (0, 16, 4, 0, (0, 4)),
      (0, 16, 4, -5, (0, 4)), (0, 0, 4, 16, (0, 0)), (5, 2, 1, 16, (0, 0)), (0, 10, 4, 8, (2, 1))],
 )  # fmt: skip
-def test_the_first_loop_takes_all_turns_that_need_no_mask(
+def test_first_loop_has_all_iterations_that_need_no_mask(
     lower: int, upper: int, step: int, limit: int, turns: tuple[int, int]
 ) -> None:
-    assert turns_with_mask(lower, upper, step, limit) == turns
+    assert iterations_of_both_loops(lower, upper, step, limit) == turns
 
 
-class TestWhatItLeavesAlone:
+class TestLoopsThatAreNotSplit:
     @pytest.mark.parametrize(
         "compare",
         [
@@ -177,7 +177,7 @@ class TestWhatItLeavesAlone:
             "less_than %nw, %nw, signed",
         ],
     )
-    def test_other_comparisons(self, compare: str) -> None:
+    def test_loops_with_other_comparisons(self, compare: str) -> None:
         text = kernel(spelled(BODIES["i + lane"], "i8"), compare, "", "i8")
         assert "tilec.split" not in split(text).to_text()
 
@@ -191,7 +191,7 @@ class TestWhatItLeavesAlone:
             "%x = addi %iw, %acc : T",
         ],
     )
-    def test_what_does_not_grow_with_the_loop(self, body: str) -> None:
+    def test_comparison_without_the_induction_variable(self, body: str) -> None:
         text = kernel(spelled(body, "i8"), "less_than %x, %nw, signed", "", "i8")
         assert "tilec.split" not in split(text).to_text()
 
@@ -199,7 +199,7 @@ class TestWhatItLeavesAlone:
         text = kernel(spelled(BODIES["i + lane"], "i64"), "less_than %x, %nw, signed", "", "i64")
         assert "tilec.split" not in split(text).to_text()
 
-    def test_a_loop_that_was_split(self) -> None:
+    def test_loop_that_was_split(self) -> None:
         text = kernel(spelled(BODIES["i + lane"], "i8"), "less_than %x, %nw, signed", "", "i8")
         once = split(text)
         again = Module.parse(once.to_text())
@@ -231,7 +231,7 @@ def masked() -> Module:
     return module
 
 
-def test_accesses_of_the_first_loop_need_no_mask() -> None:
+def test_accesses_of_the_first_loop_have_no_mask() -> None:
     text = masked().to_text()
     first, second = text.split("for %")[1:]
     assert "i1>" not in first and "cmpi" not in first
@@ -239,7 +239,7 @@ def test_accesses_of_the_first_loop_need_no_mask() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 127, 128, 129, 384, 500, -1])
-def test_a_loop_over_memory(count: int) -> None:
+def test_split_loop_with_masked_accesses_is_correct(count: int) -> None:
     source = np.arange(512, dtype=np.float32)
     results = []
     for module in (masked(), Module.parse(MASKED)):
@@ -294,8 +294,8 @@ def summed() -> Module:
     return module
 
 
-def test_nested_loops_with_masks_of_both() -> None:
-    """The loop of rows is split around the loop of columns, which was split before: of four, one needs no mask."""
+def test_nested_loops_with_masks_of_both_loops_are_split() -> None:
+    """The outer loop is split after the inner loop: one of the four resulting inner loops needs no mask."""
     loads = [line for line in summed().to_text().splitlines() if "load_ptr_tko" in line]
     assert len(loads) == 4
     assert ["tile<2x8xi1>" in line for line in loads] == [False, True, True, True]
@@ -303,8 +303,8 @@ def test_nested_loops_with_masks_of_both() -> None:
 
 @pytest.mark.parametrize("columns", [0, 1, 7, 8, 9, 32])
 @pytest.mark.parametrize("rows", [0, 1, 2, 3, 17])
-def test_sums_over_a_matrix_with_turns_that_end_early(rows: int, columns: int) -> None:
-    """Nothing is read outside of the matrix, and the rows from 8 to 9 are passed over."""
+def test_sums_of_a_matrix_with_early_continues(rows: int, columns: int) -> None:
+    """No element outside of the matrix is read, and rows 8 to 9 are skipped."""
     matrix = np.random.default_rng(rows * 64 + columns).integers(-99, 99, (max(rows, 1), 32), dtype=np.int32)
     result = np.full((2, 8), -1, np.int32)
     ranges = [(array.ctypes.data, array.nbytes, True) for array in (matrix, result)]

@@ -1,4 +1,4 @@
-"""Whether control may leave the blocks around an operation: where it is not known to stay, it may."""
+"""The analysis of exits: whether control may leave the blocks around an operation; unknown operations may exit."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def find(module: ir.Module, name: str) -> Any:
         f"{COUNTED} {{ {HERE} }}",
         f"if %c {{ {HERE} }}",
         f"{COUNTED} {{ if %c {{ {HERE} }} }}",
-        # What leaves stands in another block, which is not around it.
+        # The exit is in another block, which does not contain the operation.
         f"{COUNTED} {{ if %c {{ continue }} }} {HERE}",
         f"loop {{ if %c {{ break }} }} {HERE}",
     ],
 )
-def test_straight_code_runs_to_its_end(body: str) -> None:
+def test_blocks_without_exits(body: str) -> None:
     module = kernel(body).ir
     assert not may_be_left(find(module, "cuda_tile.addi"))
 
@@ -58,12 +58,12 @@ def test_straight_code_runs_to_its_end(body: str) -> None:
         f"{COUNTED} {{ if %c {{ continue }} {HERE} }}",
         f"if %c {{ {HERE} }} if %c {{ return }}",
         f"loop {{ {COUNTED} {{ {HERE} }} if %c {{ break }} }}",
-        # A return leaves all loops around it, and what stands behind them.
+        # A return leaves all loops around it and skips the operations after them.
         f"loop {{ if %c {{ return }} break }} {HERE}",
         f"if %c {{ loop {{ if %c {{ return }} break }} }} {HERE}",
     ],
 )
-def test_exits_around_it(body: str) -> None:
+def test_blocks_with_exits(body: str) -> None:
     module = kernel(body).ir
     assert may_be_left(find(module, "cuda_tile.addi"))
 
@@ -86,20 +86,20 @@ def around(before: str, after: str) -> str:
     ("before", "after", "expected"),
     [
         ("", "", False),
-        # Nobody says how often such a region runs, or how far.
+        # It is unknown how often the region of another dialect runs, and whether it completes.
         ('"other.around"() ({', "}) : () -> ()", True),
-        # Or whether what stands beside comes to an end.
+        # It is unknown whether an operation of another dialect completes.
         ('"other.beside"() : () -> ()', "", True),
         ("", '"other.beside"() : () -> ()', True),
     ],
 )
-def test_other_dialects_may_leave(users: ir.Context, before: str, after: str, expected: bool) -> None:
+def test_operations_of_other_dialects_may_exit(users: ir.Context, before: str, after: str, expected: bool) -> None:
     with users:
         module = ir.Module.parse(around(before, after))
         assert may_be_left(find(module, "cuda_tile.addi")) == expected
 
 
-def test_outside_of_a_kernel_nothing_is_known(users: ir.Context) -> None:
+def test_operations_outside_of_a_kernel_may_exit(users: ir.Context) -> None:
     text = around("", "").replace("cuda_tile.entry", "other.kernel").replace("cuda_tile.return", "other.return")
     with users:
         module = ir.Module.parse(text)
