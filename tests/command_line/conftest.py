@@ -1,4 +1,4 @@
-"""Runs `tilec` in this process, and kernels to run it on."""
+"""Fixtures that run `tilec` in this process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Outcome:
 
 
 class Tilec:
-    """`tilec(word, ...)` is the outcome of that command."""
+    """Runs `tilec` with the given arguments; returns the outcome."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self.capsys = capsys

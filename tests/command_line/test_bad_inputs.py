@@ -1,4 +1,4 @@
-"""Files and arrays that no command can use are errors of the user, never faults of tilec."""
+"""Invalid files and arrays are user errors, not internal errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ADD = (f"{KERNELS}:add", "--sig", "a: f32[?], b: f32[?], c: f32[?], tile=256")
 @pytest.mark.parametrize("suffix", ["ptx", "mlir", "tileirbc"])
 @pytest.mark.parametrize("command", ["compile", "opt", "interpret", "simulate"])
 @pytest.mark.parametrize("seed", range(3))
-def test_random_bytes_are_refused(tilec: Any, tmp_path: Path, command: str, suffix: str, seed: int) -> None:
+def test_random_bytes_are_a_user_error(tilec: Any, tmp_path: Path, command: str, suffix: str, seed: int) -> None:
     file = tmp_path / f"noise.{suffix}"
     file.write_bytes(np.random.default_rng(seed).bytes(200))
     outcome = tilec(command, file, *(("--grid", 1) if command in ("interpret", "simulate") else ()))
@@ -43,7 +43,7 @@ def test_random_bytes_are_refused(tilec: Any, tmp_path: Path, command: str, suff
         ("objects.npy", "objects.npy is not a .npy file"),
     ],
 )
-def test_arrays_that_cannot_be_used(
+def test_invalid_arrays_are_a_user_error(
     tilec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argument: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -59,19 +59,19 @@ def test_arrays_that_cannot_be_used(
 
 
 @pytest.mark.parametrize("emit", ["ptx", "all"])
-def test_a_folder_that_does_not_exist_is_not_made(tilec: Any, tmp_path: Path, emit: str) -> None:
+def test_missing_output_folder_is_an_error(tilec: Any, tmp_path: Path, emit: str) -> None:
     outcome = tilec("compile", *ADD, "--emit", emit, "-o", tmp_path / "none" / "add.ptx")
     assert (outcome.status, outcome.out) == (1, "")
     assert f"the folder {tmp_path / 'none'} does not exist, make it first" in outcome.err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_all_needs_files(tilec: Any) -> None:
+def test_emit_all_to_standard_output_is_an_error(tilec: Any) -> None:
     outcome = tilec("compile", *ADD, "--emit", "all", "-o", "-")
     assert (outcome.status, "set -o to a folder or to the stem of the files" in outcome.err) == (2, True)
 
 
-def test_the_newest_failures_are_kept_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_keeps_the_newest_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEC_CACHE", str(tmp_path))
     made = []
     for second in range(KEPT_FOLDERS + 5):
@@ -80,20 +80,18 @@ def test_the_newest_failures_are_kept_in_the_cache(tmp_path: Path, monkeypatch: 
         os.utime(made[-1], (second, second))
     assert {folder.parent for folder in made} == {tmp_path / "failures"}
     left = set((tmp_path / "failures").iterdir())
-    # The last one is newer than its time says while it is made.
+    # When the last folder is created, its time is the current one, which is newer than all others.
     assert left == set(made[-KEPT_FOLDERS:])
 
 
-def test_without_a_cache_a_failure_lies_in_the_temporary_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failure_without_a_cache_is_in_the_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TILEC_CACHE", str(tmp_path / "file"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert new_failure_folder().parent == tmp_path
 
 
-def test_a_fault_of_a_command_leaves_its_traceback_in_the_cache(
+def test_internal_error_writes_its_traceback_to_the_cache(
     tilec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TILEC_CACHE", str(tmp_path))

@@ -1,4 +1,4 @@
-"""`tilec` itself: version, usage, and that no fault of the compiler comes out as a traceback."""
+"""`tilec`: version, usage, and internal errors, which are reported without a traceback."""
 
 import re
 import shlex
@@ -30,13 +30,13 @@ def test_each_command_has_help(tilec: Any, command: str) -> None:
     assert (outcome.status, outcome.out.startswith(f"usage: tilec {command}")) == (0, True)
 
 
-def test_info_names_installation_and_backend(tilec: Any) -> None:
+def test_info_prints_installation_and_backend(tilec: Any) -> None:
     out = tilec("info").out
     for word in ("Python", "torch-mlir", "cuda-bindings", "GPU", "target", "backend"):
         assert word in out
 
 
-def test_fault_of_the_compiler_is_saved_with_the_command_that_repeats_it(
+def test_internal_error_is_saved_with_the_command_that_reproduces_it(
     tilec: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -60,7 +60,7 @@ def test_fault_of_the_compiler_is_saved_with_the_command_that_repeats_it(
     assert ".entry add" in tilec(*command[1:]).out
 
 
-def test_output_into_a_closed_pipe_is_no_fault() -> None:
+def test_closed_output_pipe_is_not_an_internal_error() -> None:
     signature = "a: f32[?], b: f32[?], c: f32[?], tile=256"
     words = [sys.executable, "-m", "tilec", "compile", f"{KERNELS}:add", "--sig", signature]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

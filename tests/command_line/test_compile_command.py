@@ -1,4 +1,4 @@
-"""`tilec compile`: from a kernel or any stage's file to any stage, with the exit status and messages of a contract."""
+"""`tilec compile`: from a kernel or the file of any stage to any stage, with documented exit status and messages."""
 
 import json
 import re
@@ -36,11 +36,11 @@ def test_ptx_goes_to_standard_output(tilec: Any) -> None:
         ("ptx", ".version "),
     ],
 )
-def test_each_text_can_be_emitted(tilec: Any, emit: str, mark: str) -> None:
+def test_each_text_stage_can_be_emitted(tilec: Any, emit: str, mark: str) -> None:
     assert mark in tilec("compile", *ADD, "--emit", emit).out
 
 
-def test_all_writes_every_stage_and_prints_their_times(tilec: Any, tmp_path: Path) -> None:
+def test_emit_all_writes_every_stage_and_prints_times(tilec: Any, tmp_path: Path) -> None:
     outcome = tilec("compile", *ADD, "--emit", "all", "-o", tmp_path / "add")
     expected = {f"add.{suffix}" for suffix in (*STAGES, "launch.json")}
     assert {file.name for file in tmp_path.iterdir()} == expected
@@ -48,14 +48,14 @@ def test_all_writes_every_stage_and_prints_their_times(tilec: Any, tmp_path: Pat
 
 
 @pytest.mark.parametrize("suffix", STAGES[:-2])
-def test_each_stage_fed_back_in_gives_the_same_ptx(tilec: Any, written: Path, suffix: str) -> None:
+def test_each_stage_as_input_compiles_to_the_same_ptx(tilec: Any, written: Path, suffix: str) -> None:
     again = tilec("compile", f"{written}.{suffix}", "--target", "sm_90a")
     assert again.status == 0, again.err
     assert instructions(again.out) == instructions(Path(f"{written}.ptx").read_text())
 
 
 @pytest.mark.parametrize("suffix", STAGES[:-2])
-def test_each_stage_with_locations_fed_back_in_gives_the_same_lines(tilec: Any, tmp_path: Path, suffix: str) -> None:
+def test_each_stage_as_input_has_the_same_locations(tilec: Any, tmp_path: Path, suffix: str) -> None:
     assert tilec("compile", *ADD, "--locations", "--emit", "all", "-o", tmp_path / "add").status == 0
     again = tilec("compile", tmp_path / f"add.{suffix}")
     assert again.status == 0, again.err
@@ -64,12 +64,12 @@ def test_each_stage_with_locations_fed_back_in_gives_the_same_lines(tilec: Any, 
 
 
 def instructions(ptx: str) -> str:
-    """PTX without comments and debug info, which say what text each line came from."""
+    """PTX without comments and debug info, which contain source locations."""
     ptx = re.sub(r"\s*//[^\n]*|^\s*\.(?:loc|file)\b.*$", "", ptx.partition(".section")[0], flags=re.MULTILINE)
     return "\n".join(line for line in ptx.splitlines() if line)
 
 
-def test_ptx_fed_back_in_gives_the_cubin_and_keeps_its_metadata(tilec: Any, written: Path, tmp_path: Path) -> None:
+def test_ptx_as_input_compiles_to_a_cubin_with_its_metadata(tilec: Any, written: Path, tmp_path: Path) -> None:
     text = Path(f"{written}.ptx").read_text()
     Path(f"{written}.ptx").write_text(f"// edited\n{text}")
     assert "does not match the SHA-256 in its .launch.json" in tilec("simulate", f"{written}.ptx", "--grid", 1).err
@@ -79,7 +79,7 @@ def test_ptx_fed_back_in_gives_the_cubin_and_keeps_its_metadata(tilec: Any, writ
     assert [argument["name"] for argument in described["arguments"]] == ["a", "b", "c", "tile"]
 
 
-def test_ptx_file_comes_with_its_metadata(tilec: Any, tmp_path: Path) -> None:
+def test_ptx_file_has_a_metadata_file(tilec: Any, tmp_path: Path) -> None:
     assert tilec("compile", *ADD, "-o", tmp_path / "add.ptx").status == 0
     assert {file.name for file in tmp_path.iterdir()} == {"add.ptx", "add.launch.json"}
 
@@ -108,7 +108,7 @@ def test_bad_command_is_refused(tilec: Any, words: tuple[str, ...], status: int,
     assert "Traceback" not in outcome.err
 
 
-def test_mistake_in_a_kernel_points_at_its_line(tilec: Any, tmp_path: Path) -> None:
+def test_error_in_a_kernel_has_its_line(tilec: Any, tmp_path: Path) -> None:
     outcome = tilec("compile", f"{KERNELS}:mistyped", "--sig", "a: f32[?]", "-o", tmp_path / "out.ptx")
     assert outcome.status == 1
     line = 1 + KERNELS.read_text().split("(3,)")[0].count("\n")
@@ -117,17 +117,17 @@ def test_mistake_in_a_kernel_points_at_its_line(tilec: Any, tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_stage_above_the_source(tilec: Any, written: Path) -> None:
+def test_stage_before_that_of_the_source_is_an_error(tilec: Any, written: Path) -> None:
     outcome = tilec("compile", f"{written}.gpu.mlir", "--emit", "tile")
     assert (outcome.status, outcome.err.strip()) == (2, f"error: {written}.gpu.mlir is at a later stage than 'tile'")
 
 
-def test_a_stage_bound_to_a_target_is_not_compiled_for_another(tilec: Any, written: Path) -> None:
+def test_stage_for_another_target_is_an_error(tilec: Any, written: Path) -> None:
     outcome = tilec("compile", f"{written}.gpu.mlir", "--target", "sm_100a")
     assert (outcome.status, "is already compiled for sm_90a" in outcome.err) == (2, True)
 
 
-def test_output_that_cannot_be_written(tilec: Any, tmp_path: Path) -> None:
+def test_output_that_cannot_be_written_is_an_error(tilec: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     outcome = tilec("compile", *ADD, "-o", tmp_path / "file" / "add.ptx")
     assert (outcome.status, "cannot write" in outcome.err) == (1, True)
@@ -140,7 +140,7 @@ TWO_ENTRIES = """cuda_tile.module @kernels {
 """
 
 
-def test_entry_is_chosen_by_name(tilec: Any, tmp_path: Path) -> None:
+def test_entry_is_selected_by_name(tilec: Any, tmp_path: Path) -> None:
     source = tmp_path / "two.mlir"
     source.write_text(TWO_ENTRIES)
     unnamed = tilec("compile", source)
@@ -164,17 +164,17 @@ def test_dump_writes_every_stage_of_every_compile(tilec: Any, tmp_path: Path, mo
     )
 
 
-def test_all_into_a_folder_takes_the_name_of_the_entry(tilec: Any, tmp_path: Path) -> None:
+def test_emit_all_names_files_by_the_entry(tilec: Any, tmp_path: Path) -> None:
     assert tilec("compile", *ADD, "--emit", "all", "-o", tmp_path).status == 0
     assert (tmp_path / "add.launch.json").exists() and (tmp_path / "add.cubin").exists()
 
 
-def test_a_device_is_written_to_and_stays(tilec: Any) -> None:
+def test_device_as_output_is_not_replaced(tilec: Any) -> None:
     assert tilec("compile", *ADD, "--emit", "tile", "-o", "/dev/null").status == 0
     assert Path("/dev/null").is_char_device()
 
 
-def test_seed_of_the_environment_is_a_number(tilec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seed_in_the_environment_must_be_a_number(tilec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEC_SEED", "one")
     outcome = tilec("compile", *ADD)
     assert (outcome.status, outcome.err) == (2, "error: TILEC_SEED: expected a non-negative integer, got 'one'\n")

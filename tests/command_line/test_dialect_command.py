@@ -1,4 +1,4 @@
-"""`tilec dialect`: what operations there are, what one declares, and the definition in IRDL."""
+"""`tilec dialect`: the list of operations, the declaration of an operation, and the definition in IRDL."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ def test_every_operation_has_a_line(tilec: Any) -> None:
         assert [f"{dialect.DIALECT_NAMESPACE}.{name}" for name in listed] == spelled
 
 
-def test_a_line_tells_version_values_and_assembly(tilec: Any) -> None:
+def test_line_has_version_values_and_assembly(tilec: Any) -> None:
     lines = {line.split()[0]: line.split() for line in tilec("dialect", "cuda_tile").out.splitlines()}
     assert lines["addi"][1:5] == ["13.1", "lhs,", "rhs", "->"]
     assert lines["addi"][5:] == ["result", "$lhs,", "$rhs{", "overflow<$overflow>}", "attr-dict", ":", "type($result)"]
@@ -27,7 +27,7 @@ def test_a_line_tells_version_values_and_assembly(tilec: Any) -> None:
     assert lines["for"][-5:] == ["(a", "syntax", "of", "its", "own)"]
 
 
-def test_one_operation_is_told_whole(tilec: Any) -> None:
+def test_description_of_one_operation(tilec: Any) -> None:
     assert (
         tilec("dialect", "cuda_tile.exti").out
         == """\
@@ -52,11 +52,11 @@ cuda_tile.exti (Tile IR 13.1, opcode 0x25)
     )
 
 
-def test_an_operation_of_another_spelling_is_found(tilec: Any) -> None:
+def test_operation_with_a_dollar_in_its_name_is_found(tilec: Any) -> None:
     assert tilec("dialect", "cuda_tile.preview$call").out.startswith("cuda_tile.preview$call (Tile IR 13.5, a preview")
 
 
-def test_optional_parts_and_young_ones_are_marked(tilec: Any) -> None:
+def test_optional_and_later_fields_are_marked(tilec: Any) -> None:
     out = tilec("dialect", "cuda_tile.load_view_tko").out
     assert "    token  at most one: a token\n" in out
     assert "    index  any number: tile of i1 or i8 or i16 or i32 or i64 values\n" in out
@@ -64,7 +64,7 @@ def test_optional_parts_and_young_ones_are_marked(tilec: Any) -> None:
     assert "    inbounds                   an array of booleans; may be absent; since 13.4\n" in out
 
 
-def test_operations_of_plain_ext_classes_are_told(tilec: Any) -> None:
+def test_operations_of_ext_classes_are_described(tilec: Any) -> None:
     assert "  operand_0, operand_1 -> result_0\n" in tilec("dialect", "ptx.compute_1_2").out
 
 
@@ -96,12 +96,12 @@ def test_irdl_loads_into_a_bare_context(tilec: Any) -> None:
         (["--irdl", "cuda_tile.addi"], "unknown dialect 'cuda_tile.addi': expected one of cuda_tile, tile_gpu, ptx"),
     ],
 )
-def test_unknown_names_are_wrong_commands(tilec: Any, words: list[str], message: str) -> None:
+def test_unknown_names_are_usage_errors(tilec: Any, words: list[str], message: str) -> None:
     outcome = tilec("dialect", *words)
     assert (outcome.status, outcome.out, outcome.err) == (2, "", f"error: {message}\n")
 
 
-def test_a_file_that_cannot_be_written_is_an_error(tilec: Any, tmp_path: Path) -> None:
+def test_file_that_cannot_be_written_is_an_error(tilec: Any, tmp_path: Path) -> None:
     outcome = tilec("dialect", "--irdl", "-o", tmp_path)
     assert outcome.status == 1
     assert outcome.err.startswith("error: cannot write")

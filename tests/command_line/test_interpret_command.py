@@ -1,4 +1,4 @@
-"""`tilec interpret`: Tile IR from text or bytecode on arrays in files; what is undefined is an error at its line."""
+"""`tilec interpret`: runs text or bytecode on arrays in files; undefined behaviour is an error with its line."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def given(*arguments: object) -> list[object]:
     return [word for argument in arguments for word in ("--arg", argument)]
 
 
-def test_arrays_that_are_made_are_written(tilec: Any, module: Path, tmp_path: Path) -> None:
+def test_created_arrays_are_written(tilec: Any, module: Path, tmp_path: Path) -> None:
     made = f"{tmp_path / 'made.npy'}:f32[256]"
     outcome = tilec("interpret", module, "--entry", "shift", "--grid", 2, *given(made, 256, 2.5))
     assert (outcome.status, outcome.out, outcome.err) == (0, "block 0\nblock 1\n", "")
     assert np.array_equal(np.load(tmp_path / "made.npy"), np.full(256, 2.5, np.float32))
 
 
-def test_what_is_undefined_is_an_error_at_its_place(tilec: Any, module: Path, data: Path, tmp_path: Path) -> None:
+def test_undefined_behaviour_is_an_error_with_a_location(tilec: Any, module: Path, data: Path, tmp_path: Path) -> None:
     outcome = tilec("interpret", module, "--entry", "shift", "--grid", 4, *given(data, 384, 2))
     assert outcome.status == 1
     assert "error: index 0 of the view needs to be at least 0 and below 3, got 3" in outcome.err
@@ -65,7 +65,7 @@ def test_what_is_undefined_is_an_error_at_its_place(tilec: Any, module: Path, da
     assert (f"{module}:{LINE}:" if module.suffix == ".mlir" else f"{module}:@shift:") in outcome.err
 
 
-def test_without_checks_it_does_what_a_gpu_does(tilec: Any, module: Path, data: Path) -> None:
+def test_undefined_behaviour_without_checks_is_that_of_a_gpu(tilec: Any, module: Path, data: Path) -> None:
     arguments = given(data, 384, 2)
     assert tilec("interpret", module, "--entry", "shift", "--grid", 4, "--no-checks", *arguments).status == 0
 
@@ -87,7 +87,7 @@ def test_bad_command_is_refused(tilec: Any, module: Path, words: tuple[str, ...]
     assert message in outcome.err and "Traceback" not in outcome.err
 
 
-def test_a_long_run_tells_how_far_it_is(tilec: Any, module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_run_prints_progress(tilec: Any, module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interpret, "_DELAY_S", 0)
     monkeypatch.setattr(interpret, "_PERIOD_S", 0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

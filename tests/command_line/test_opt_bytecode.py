@@ -1,4 +1,4 @@
-"""`tilec opt` writes bytecode by the name of the file or by a version, whole or not at all, and never to a terminal."""
+"""`tilec opt` writes bytecode if the file name or a version selects it, completely or not at all, not to a terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_name_of_the_file_tells_bytecode_and_the_newest_version_is_written(tilec: Any, source: Path) -> None:
+def test_file_name_selects_bytecode_of_the_newest_version(tilec: Any, source: Path) -> None:
     outcome = tilec("opt", source, "-o", source.with_suffix(".tileirbc"))
     assert (outcome.status, outcome.out, outcome.err) == (0, "", "")
     content = source.with_suffix(".tileirbc").read_bytes()
@@ -33,30 +33,28 @@ def test_the_name_of_the_file_tells_bytecode_and_the_newest_version_is_written(t
 
 
 @pytest.mark.parametrize("minor", [1, 2, 3, 4, 5])
-def test_a_version_tells_bytecode_whatever_the_name(tilec: Any, source: Path, minor: int) -> None:
+def test_version_selects_bytecode_for_every_file_name(tilec: Any, source: Path, minor: int) -> None:
     target = source.with_name("anything")
     assert tilec("opt", source, "-o", target, "--bytecode-version", f"13.{minor}").status == 0
     assert target.read_bytes()[:12] == MAGIC + bytes((13, minor, 0, 0))
 
 
-def test_bytecode_and_text_are_turned_into_each_other(tilec: Any, source: Path) -> None:
+def test_bytecode_and_text_are_converted_to_each_other(tilec: Any, source: Path) -> None:
     bytecode, text = source.with_suffix(".tileirbc"), source.with_name("again.mlir")
     tilec("opt", source, "-o", bytecode, "--bytecode-version", "13.1")
     assert tilec("opt", bytecode, "-o", text).status == 0
     assert text.read_text() == MODULE
 
 
-def test_passes_run_before_it_is_written(tilec: Any, source: Path) -> None:
+def test_passes_run_before_bytecode_is_written(tilec: Any, source: Path) -> None:
     plain, smaller = source.with_name("a.tileirbc"), source.with_name("b.tileirbc")
     tilec("opt", source, "-o", plain)
-    # The sum has no use.
+    # The sum is unused.
     tilec("opt", source, "-o", smaller, "--passes", "canonicalize")
     assert len(smaller.read_bytes()) < len(plain.read_bytes())
 
 
-def test_an_operation_of_a_later_version_is_an_error_at_its_place_and_nothing_is_written(
-    tilec: Any, source: Path
-) -> None:
+def test_operation_of_a_later_version_is_an_error_and_writes_no_file(tilec: Any, source: Path) -> None:
     source.write_text(YOUNG)
     target = source.with_suffix(".tileirbc")
     target.write_bytes(b"before")
@@ -68,19 +66,19 @@ def test_an_operation_of_a_later_version_is_an_error_at_its_place_and_nothing_is
     assert sorted(path.name for path in source.parent.iterdir()) == ["k.mlir", "k.tileirbc"]
 
 
-def test_a_module_that_is_not_valid_is_not_written(tilec: Any, source: Path) -> None:
+def test_invalid_module_is_not_written(tilec: Any, source: Path) -> None:
     source.write_text(MODULE.replace("%arg0, %arg0 ", "%arg0, %arg1 "))
     outcome = tilec("opt", source, "-o", source.with_suffix(".tileirbc"))
     assert (outcome.status, source.with_suffix(".tileirbc").exists()) == (1, False)
 
 
-def test_a_folder_that_is_none_is_an_error(tilec: Any, source: Path) -> None:
+def test_missing_folder_is_an_error(tilec: Any, source: Path) -> None:
     outcome = tilec("opt", source, "-o", source / "k.tileirbc")
     assert (outcome.status, "cannot write" in outcome.err) == (1, True)
 
 
 @pytest.mark.parametrize("version", ["13.0", "13.6", "13", "newest"])
-def test_an_unknown_version_is_a_wrong_command(tilec: Any, source: Path, version: str) -> None:
+def test_unknown_version_is_a_usage_error(tilec: Any, source: Path, version: str) -> None:
     outcome = tilec("opt", source, "-o", source.with_suffix(".tileirbc"), "--bytecode-version", version)
     assert (outcome.status, source.with_suffix(".tileirbc").exists()) == (2, False)
     assert "13.1" in outcome.err and "13.5" in outcome.err
@@ -91,13 +89,13 @@ def test_bytecode_has_no_generic_form(tilec: Any, source: Path) -> None:
     assert (outcome.status, "--generic applies to text only" in outcome.err) == (2, True)
 
 
-def test_a_terminal_gets_no_bytecode(tilec: Any, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytecode_is_not_written_to_a_terminal(tilec: Any, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     outcome = tilec("opt", source, "--bytecode-version", "13.3")
     assert (outcome.status, outcome.out, "cannot write bytecode to a terminal" in outcome.err) == (2, "", True)
 
 
-def test_standard_output_that_is_no_terminal_gets_it(source: Path, capfdbinary: Any) -> None:
+def test_bytecode_is_written_to_redirected_standard_output(source: Path, capfdbinary: Any) -> None:
     from tilec.commands.command_line import main
 
     assert main(["opt", str(source), "--bytecode-version", "13.3"]) == 0

@@ -1,4 +1,4 @@
-"""`tilec opt`: status 0 for a valid module, 1 with a diagnostic for one that is not."""
+"""`tilec opt`: status 0 for a valid module, status 1 and a diagnostic for an invalid module."""
 
 import io
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_valid_module_is_printed(tilec: Any, module: Path) -> None:
     assert "entry @k" in outcome.out and "addf" in outcome.out
 
 
-def test_what_is_printed_is_read_back_alike(tilec: Any, module: Path, tmp_path: Path) -> None:
+def test_printed_module_is_read_back_as_the_same_module(tilec: Any, module: Path, tmp_path: Path) -> None:
     for generic in ((), ("--generic",)):
         first = tilec("opt", module, *generic).out
         again = tmp_path / "again.mlir"
@@ -50,7 +50,7 @@ def test_standard_input(tilec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_passes_run_in_order(tilec: Any, module: Path) -> None:
-    # The sum has no use.
+    # The sum is unused.
     assert "addf" not in tilec("opt", module, "--passes", "canonicalize, cse").out
 
 
@@ -68,7 +68,7 @@ def test_list_of_passes(tilec: Any) -> None:
         ("entry @k", "entri @k", 1, "entri"),
     ],
 )
-def test_invalid_module_is_refused_at_its_place(
+def test_invalid_module_is_an_error_with_a_location(
     tilec: Any, module: Path, old: str, new: str, status: int, message: str
 ) -> None:
     module.write_text(MODULE.replace(old, new))
@@ -90,13 +90,13 @@ def test_bytecode_is_read(tilec: Any, tmp_path: Path) -> None:
     assert (outcome.status, outcome.out) == (0, Module.parse(MODULE).to_text())
 
 
-def test_bytecode_comes_through_standard_input_too(tilec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytecode_is_read_from_standard_input(tilec: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     content = io.BytesIO(Module.parse(MODULE).to_bytecode())
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(content))
     assert tilec("opt", "-").out == Module.parse(MODULE).to_text()
 
 
-def test_broken_bytecode_is_refused_at_its_byte(tilec: Any, tmp_path: Path) -> None:
+def test_error_in_bytecode_has_its_offset(tilec: Any, tmp_path: Path) -> None:
     path = tmp_path / "k.tileirbc"
     path.write_bytes(b"\x7fTileIR\x00\x0d\x01")
     outcome = tilec("opt", path)
@@ -106,7 +106,7 @@ def test_broken_bytecode_is_refused_at_its_byte(tilec: Any, tmp_path: Path) -> N
     )
 
 
-def test_what_is_no_text_is_refused(tilec: Any, tmp_path: Path) -> None:
+def test_binary_data_is_refused(tilec: Any, tmp_path: Path) -> None:
     path = tmp_path / "k.mlir"
     path.write_bytes(b"cuda_tile.module \xff")
     outcome = tilec("opt", path)
@@ -146,7 +146,7 @@ def test_hints_are_checked_on_request(
     assert outcome.err.splitlines()[:1] == ([expected] if severity else [])
 
 
-def test_a_misspelt_field_is_warned_of(tilec: Any, tmp_path: Path) -> None:
+def test_misspelt_field_is_a_warning(tilec: Any, tmp_path: Path) -> None:
     path = tmp_path / "slip.mlir"
     path.write_text(
         'cuda_tile.module @m { entry @k(%a: tile<i32>) {\n%0 = addi %a, %a {overflw = "none"} : tile<i32>\n} }'

@@ -1,4 +1,4 @@
-"""Commands in a pipe: each reads `-`, and what one writes the next one reads."""
+"""Commands in a pipe: each command reads `-`, and reads the output of the previous command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STAGES = ("tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir", "ptx")
 
 @pytest.fixture
 def piped(tilec: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """`piped(content, word, ...)` is the outcome of the command with this content on its standard input."""
+    """Runs a command with `content` as its standard input: `piped(content, argument, ...)`."""
 
     def run(content: str | bytes, *words: object) -> Any:
         data = content if isinstance(content, bytes) else content.encode()
@@ -43,7 +43,7 @@ def is_sum(folder: Path) -> bool:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_each_stage_goes_through_a_pipe_to_the_simulator(
+def test_each_stage_is_simulated_from_a_pipe(
     tilec: Any, piped: Any, arguments: list[object], tmp_path: Path, stage: str
 ) -> None:
     compiled = tilec("compile", f"{KERNELS}:add", "--sig", SIGNATURE, "--emit", stage)
@@ -61,20 +61,20 @@ def test_opt_compile_simulate(tilec: Any, piped: Any, arguments: list[object], t
     assert piped(optimised, "interpret", "-", *arguments).status == 0
 
 
-def test_bytecode_goes_through_a_pipe(tilec: Any, piped: Any, tmp_path: Path) -> None:
+def test_bytecode_in_a_pipe(tilec: Any, piped: Any, tmp_path: Path) -> None:
     tile = tilec("compile", f"{KERNELS}:add", "--sig", SIGNATURE, "--emit", "tile").out
     assert piped(tile, "opt", "-", "-o", tmp_path / "k.tileirbc").status == 0
     assert ".visible .entry add(" in piped((tmp_path / "k.tileirbc").read_bytes(), "compile", "-").out
 
 
-def test_a_cubin_made_of_piped_ptx_has_its_metadata(tilec: Any, piped: Any, tmp_path: Path) -> None:
+def test_cubin_of_piped_ptx_has_its_metadata(tilec: Any, piped: Any, tmp_path: Path) -> None:
     ptx = tilec("compile", f"{KERNELS}:add", "--sig", SIGNATURE).out
     assert piped(ptx, "compile", "-", "--emit", "cubin", "-o", tmp_path / "k.cubin").status == 0
     described = json.loads((tmp_path / "k.launch.json").read_text())
     assert [argument["name"] for argument in described["arguments"]] == ["a", "b", "c", "tile"]
 
 
-def test_a_damaged_comment_is_refused(tilec: Any, piped: Any, arguments: list[object]) -> None:
+def test_invalid_metadata_comment_is_refused(tilec: Any, piped: Any, arguments: list[object]) -> None:
     ptx = tilec("compile", f"{KERNELS}:add", "--sig", SIGNATURE).out
     outcome = piped(ptx.replace('"block": [', '"block": [0, '), "simulate", "-", *arguments)
     assert (outcome.status, "launch metadata of <stdin>: 'block' needs a list of 3" in outcome.err) == (1, True)
@@ -85,13 +85,13 @@ def test_a_damaged_comment_is_refused(tilec: Any, piped: Any, arguments: list[ob
     ("content", "message"),
     [(bytes(range(1, 256)), "<stdin> is neither text nor Tile IR bytecode"), (b"\0\1", "NUL byte at offset 0")],
 )
-def test_bytes_that_are_nothing_are_refused(piped: Any, command: str, content: bytes, message: str) -> None:
+def test_invalid_bytes_are_refused(piped: Any, command: str, content: bytes, message: str) -> None:
     outcome = piped(content, command, "-", *(("--grid", 1) if command in ("interpret", "simulate") else ()))
     assert (outcome.status, outcome.out) == (1, "")
     assert message in outcome.err and "bug in tilec" not in outcome.err
 
 
-def test_a_cubin_goes_to_standard_output_but_not_to_a_terminal(
+def test_cubin_is_written_to_standard_output_but_not_to_a_terminal(
     capfdbinary: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

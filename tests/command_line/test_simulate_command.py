@@ -1,4 +1,4 @@
-"""`tilec simulate`: artifacts by their metadata, and PTX that others made by what the command says."""
+"""`tilec simulate`: artifacts with their metadata, and other PTX with the types of the command line."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ def inputs(tmp_path: Path) -> tuple[np.ndarray, np.ndarray]:
     return a, b
 
 
-def test_artifact(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.ndarray]) -> None:
+def test_compiled_artifact_is_simulated(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.ndarray]) -> None:
     signature = "a: f32[?], b: f32[?], c: f32[?], tile=256"
     assert tilec("compile", f"{KERNELS}:add", "--sig", signature, "-o", tmp_path / "add.ptx").status == 0
     arrays = [tmp_path / "a.npy", tmp_path / "b.npy", f"{tmp_path / 'c.npy'}:f32[1000]"]
@@ -29,7 +29,7 @@ def test_artifact(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.ndarr
     assert np.array_equal(np.load(tmp_path / "c.npy"), inputs[0] + inputs[1])
 
 
-def test_foreign_ptx(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.ndarray]) -> None:
+def test_ptx_without_metadata_is_simulated(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.ndarray]) -> None:
     arguments = [tmp_path / "a.npy", tmp_path / "b.npy", f"{tmp_path / 'c.npy'}:f32[1000]", "u32:1000"]
     words = [word for argument in arguments for word in ("--arg", argument)]
     outcome = tilec("simulate", FOREIGN, "--grid", "4,2", "--block", "128", *words)
@@ -57,7 +57,7 @@ def test_bad_command_is_refused(tilec: Any, words: tuple[str, ...], status: int,
     assert message in outcome.err and "Traceback" not in outcome.err
 
 
-def test_fault_of_the_kernel_has_status_1(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.ndarray]) -> None:
+def test_error_of_the_kernel_has_status_1(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.ndarray]) -> None:
     arguments = [tmp_path / "a.npy", tmp_path / "b.npy", f"{tmp_path / 'c.npy'}:f32[999]", "u32:1000"]
     words = [word for argument in arguments for word in ("--arg", argument)]
     outcome = tilec("simulate", FOREIGN, "--grid", "4,2", "--block", "128", *words)
@@ -66,7 +66,7 @@ def test_fault_of_the_kernel_has_status_1(tilec: Any, tmp_path: Path, inputs: tu
     assert not (tmp_path / "c.npy").exists()
 
 
-def test_bytes_of_a_file_are_taken_for_bf16(tilec: Any, tmp_path: Path) -> None:
+def test_file_bytes_are_read_as_bf16(tilec: Any, tmp_path: Path) -> None:
     from tilec.commands.argument import read_argument
 
     array = np.arange(8).astype(ml_dtypes.bfloat16)
