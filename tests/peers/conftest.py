@@ -1,4 +1,4 @@
-"""Lets tests import the modules beside them, the samples of tests/bytecode, and the kernels of tests/kernels."""
+"""Adds this folder, the samples of tests/bytecode and the kernels of tests/kernels to the import path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the kernels of NVIDIA's samples for cuTile Python in the interpreter, and tells how right they are.
+"""Runs the kernels of NVIDIA's samples for cuTile Python in the interpreter and prints their errors and bounds.
 
     python tests/peers/run_cutile_samples.py FOLDER [--version 13.4] [--simulate sm_100a]
 
@@ -29,7 +29,7 @@ from cutile.launcher import Launcher  # noqa: E402
 
 from tilec.errors import SimulationError, TilecError  # noqa: E402
 
-# Our names of kernels, and where the samples have the kernel that takes the same arguments.
+# Names of kernels in this folder, and the kernel of the samples with the same arguments.
 SAMPLES = {
     "add": ("VectorAddition", "vec_add_kernel_1d"),
     "add_gathered": ("VectorAddition", "vec_add_kernel_1d_gather"),
@@ -49,7 +49,7 @@ SAMPLES = {
     "gate": ("MoE", "silu_and_mul_kernel"),
     "block_scaled_matmul": ("BlockScaledMatMul", "block_scaled_matmul_kernel"),
 }
-# What cuTile 1.7.0 writes.
+# The versions that cuTile 1.7.0 can write.
 VERSIONS = ("13.1", "13.2", "13.3", "13.4")
 TORCH = (
     "torch", "torch.nn", "torch.nn.functional", "torch.nn.attention", "torch.autograd", "torch.distributed",
@@ -57,8 +57,8 @@ TORCH = (
 )  # fmt: skip
 
 
-class WithoutMeaning(ModuleType):
-    """A module in which every name is an empty class, which annotations and base classes need no more than."""
+class EmptyModule(ModuleType):
+    """A module in which every name is an empty class, sufficient for annotations and base classes."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -67,19 +67,19 @@ class WithoutMeaning(ModuleType):
         return getattr(self, name)
 
 
-def without_torch() -> None:
-    """Puts names in the place of torch and its submodules where it is not installed."""
+def install_empty_torch() -> None:
+    """Replaces torch and its submodules with empty modules if torch is not installed."""
     if importlib.util.find_spec("torch") is not None:
         return
     for name in TORCH:
-        sys.modules[name] = WithoutMeaning(name)
+        sys.modules[name] = EmptyModule(name)
         parent, _, child = name.rpartition(".")
         if parent:
             setattr(sys.modules[parent], child, sys.modules[name])
 
 
 class Kernels(Mapping[str, Any]):
-    """The kernels of the samples in a folder by our names; a file is loaded when the first of its kernels is."""
+    """The kernels of the samples in a folder by the names of this folder; files are loaded on first use."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -101,14 +101,14 @@ def _load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"sample_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    # cuTile looks a kernel's globals up in its module.
+    # cuTile looks up the globals of a kernel in its module.
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
 
 
-def measured(case: Any, kernels: Kernels, version: str) -> list[tuple[Comparison, str]]:
-    """The comparisons of a case, and what to know: whether it needs what the language leaves undefined."""
+def comparisons(case: Any, kernels: Kernels, version: str) -> list[tuple[Comparison, str]]:
+    """The comparisons of a case, with a note if the case depends on undefined behaviour."""
     remark = "taking undefined elements for zero"
     try:
         checked = list(case(Launcher(kernels, version)))
@@ -119,8 +119,8 @@ def measured(case: Any, kernels: Kernels, version: str) -> list[tuple[Comparison
     return [(comparison, remark) for comparison in case(Launcher(kernels, version, check=False))]
 
 
-def simulated(case: Any, kernels: Kernels, version: str, target: str) -> Iterator[str]:
-    """What the simulator gives for a case, or why there is none."""
+def simulator_results(case: Any, kernels: Kernels, version: str, target: str) -> Iterator[str]:
+    """The result of the simulator for a case, or the reason why there is no result."""
     try:
         for comparison in case(Launcher(kernels, version, target=target)):
             yield f"{_verdict(comparison)}, {target}: {comparison}"
@@ -141,7 +141,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if not any(arguments.folder.glob("*.py")):
         parser.error(f"{arguments.folder} holds no samples: expected files of Python such as VectorAddition.py")
-    without_torch()
+    install_empty_torch()
     kernels, wrong = Kernels(arguments.folder), 0
     for topic in arguments.topic or CASES:
         if arguments.version < FIRST_VERSION.get(topic, arguments.version):
@@ -149,11 +149,11 @@ def main() -> int:
         print(topic)
         for case in CASES[topic]:
             print(f"  {case_name(case)}")
-            for comparison, remark in measured(case, kernels, arguments.version):
+            for comparison, remark in comparisons(case, kernels, arguments.version):
                 wrong += comparison.share > 1
                 print(f"    {_verdict(comparison)}: {comparison}{', ' * bool(remark)}{remark}", flush=True)
             for target in arguments.simulate:
-                for line in simulated(case, kernels, arguments.version, target):
+                for line in simulator_results(case, kernels, arguments.version, target):
                     print(f"    {line}", flush=True)
     return 1 if wrong else 0
 

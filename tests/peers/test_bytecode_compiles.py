@@ -1,4 +1,4 @@
-"""tileiras compiles what is written: every sample in every version, and whole kernels."""
+"""tileiras compiles the bytecode of every sample in every version and of whole kernels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DISASSEMBLED = sorted((Path(__file__).parents[1] / "dialect" / "disassembly").gl
 
 
 def compiled(content: bytes, gpu: str, folder: Path) -> bytes:
-    """The cubin; AssertionError with what tileiras says where it refuses."""
+    """The cubin; raises AssertionError with the error of tileiras."""
     source, cubin = folder / "module.tileirbc", folder / "module.cubin"
     source.write_bytes(content)
     done = subprocess.run([tool("tileiras"), source, "-o", cubin, "--gpu-name", gpu], capture_output=True, text=True)
@@ -30,10 +30,10 @@ def compiled(content: bytes, gpu: str, folder: Path) -> bytes:
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)
-def test_each_operation_attribute_and_type(version: Version, tmp_path: Path) -> None:
+def test_tileiras_compiles_each_operation_attribute_and_type(version: Version, tmp_path: Path) -> None:
     chosen = [module for module in samples() if writable(module, version)]
     assert len(chosen) > 300
-    # The first GPU with all types: others lack fnv8E5M3FNU.
+    # The first GPU with all types; other GPUs do not have fnv8E5M3FNU.
     cubin = compiled(joined(chosen).to_bytecode(str(version)), "sm_107", tmp_path)
     assert all(b".text.k%d\0" % number in cubin for number in range(len(chosen)))
 
@@ -41,13 +41,13 @@ def test_each_operation_attribute_and_type(version: Version, tmp_path: Path) -> 
 @pytest.mark.parametrize("path", DISASSEMBLED, ids=lambda path: path.stem)
 def test_kernels_of_nvidias_front_end(path: Path, tmp_path: Path) -> None:
     module = Module.read(path)
-    # A print with a token needs 13.2.
+    # print_tko with a token needs version 13.2.
     oldest = "13.2" if path.stem == "gat" else "13.1"
     for version in (oldest, "13.5"):
         compiled(module.to_bytecode(version), "sm_90", tmp_path)
 
 
 @pytest.mark.parametrize(("name", "signature"), CASES)
-def test_kernels_of_our_front_end(name: str, signature: str, tmp_path: Path) -> None:
+def test_kernels_of_tilecs_front_end(name: str, signature: str, tmp_path: Path) -> None:
     module = getattr(programs, name).to_tile(parse(signature))
     compiled(module.to_bytecode(), "sm_100", tmp_path)

@@ -1,4 +1,4 @@
-"""tileirdisasm accepts what is written of every operation in every version, and its text is the same module."""
+"""tileirdisasm accepts the bytecode of every operation in every version, and its text is the same module."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ pytestmark = pytest.mark.peers
 
 TABLE = json.loads((Path(__file__).parents[1] / "operations.json").read_text())
 SINCE = {entry["name"]: Version.parse(entry["since"].removesuffix(" preview")) for entry in TABLE["ops"]}
-# Written in sections of their own, or not at all.
+# Operations with a bytecode section of their own, or without bytecode.
 OUTSIDE = {"module", "entry", "global", "preview$call"}
 SINCE_ELEMENT = {"f8E8M0FNU": "13.2", "f4E2M1FN": "13.3", "fnv8E5M3FNU": "13.4"}
 
 
 def meaning(module: Module) -> list[str]:
-    """The generic form, where `inbounds` that promise nothing are left out as the disassembler does."""
+    """The generic form without `inbounds` that are all false, which the disassembler omits."""
     for op in operations(module):
         if "inbounds" in op.attributes and not any(op.attributes["inbounds"]):
             del op.attributes["inbounds"]
@@ -31,7 +31,7 @@ def meaning(module: Module) -> list[str]:
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)
-def test_each_operation_and_attribute_is_disassembled_to_the_same(version: Version, tmp_path: Path) -> None:
+def test_each_operation_and_attribute_is_disassembled_to_the_same_module(version: Version, tmp_path: Path) -> None:
     chosen = [module for module in samples() if writable(module, version)]
     written = joined(chosen)
     text = disassembled(written.to_bytecode(str(version)), tmp_path)
@@ -41,7 +41,7 @@ def test_each_operation_and_attribute_is_disassembled_to_the_same(version: Versi
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)
-def test_globals(version: Version, tmp_path: Path) -> None:
+def test_globals_are_disassembled_to_the_same_module(version: Version, tmp_path: Path) -> None:
     numbers = {name: text for name, text in ELEMENTS.items() if SINCE_ELEMENT.get(name, "13.1") <= str(version)}
     lines = [f"global @g_{name} alignment = 64 <{name}: {text}> : tile<4x{name}>\n" for name, text in numbers.items()]
     if version >= Version(13, 3):
@@ -74,7 +74,7 @@ def test_attributes_of_arguments(tmp_path: Path) -> None:
     assert Module.parse(text).to_text(generic=True) == module.to_text(generic=True)
 
 
-def test_a_call_of_the_preview_is_read_where_the_preview_is_enabled(tmp_path: Path) -> None:
+def test_preview_call_is_read_if_the_preview_is_enabled(tmp_path: Path) -> None:
     line = "%r:2 = preview$call @f(%n) : (!cuda_tile.tile<i32>) -> (!cuda_tile.tile<4xf32>, !cuda_tile.token)"
     module = module_of(kernel("k", line))
     text = disassembled(module.to_bytecode(), tmp_path, "--preview=simt")

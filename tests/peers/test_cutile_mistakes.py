@@ -1,4 +1,4 @@
-"""Kernels of cuTile Python with a mistake are told from right ones by the script that runs NVIDIA's samples."""
+"""The script that runs NVIDIA's samples detects mistakes in kernels of cuTile Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 pytestmark = pytest.mark.peers
 
 HERE = Path(__file__).parent
-# A topic, the file of its kernels, what a line says there, and the mistake in its place.
+# A topic, the file of its kernels, a line of the file, and its replacement, which is a mistake.
 MISTAKES = {
     "an operand twice": ("add", "addition", "ct.load(b, index=(block,)", "ct.load(a, index=(block,)"),
     "a tile in its old place": ("transpose", "transpose", "index=(j, i)", "index=(i, j)"),
@@ -34,7 +34,7 @@ MISTAKES = {
 
 
 def write_samples(folder: Path, module: str, right: str, wrong: str) -> None:
-    """Files and names as NVIDIA's samples have them, around our kernels; those of `module` with a mistake."""
+    """Writes the kernels of this folder with the files and names of NVIDIA's samples; `module` gets the mistake."""
     samples = importlib.import_module("run_cutile_samples").SAMPLES
     for path in (HERE / "cutile").glob("*.py"):
         text = path.read_text()
@@ -51,7 +51,7 @@ def _append(path: Path, text: str, alias: str) -> None:
     path.write_text(before + alias)
 
 
-def said(folder: Path, topic: str) -> tuple[int, str]:
+def output_of(folder: Path, topic: str) -> tuple[int, str]:
     words = [sys.executable, str(HERE / "run_cutile_samples.py"), str(folder), "--topic", topic]
     done = subprocess.run(words, capture_output=True, text=True)
     assert not done.stderr
@@ -64,15 +64,15 @@ def scripts_beside_this_file(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_seen(mistake: str, tmp_path: Path) -> None:
+def test_mistake_is_detected(mistake: str, tmp_path: Path) -> None:
     topic, module, right, wrong = MISTAKES[mistake]
     write_samples(tmp_path, module, right, wrong)
-    status, output = said(tmp_path, topic)
+    status, output = output_of(tmp_path, topic)
     assert (status, "WRONG: " in output) == (1, True), output
 
 
 @pytest.mark.parametrize("topic", sorted({topic for topic, *_ in MISTAKES.values()}))
-def test_without_a_mistake_none_is_seen(topic: str, tmp_path: Path) -> None:
+def test_kernels_without_a_mistake_pass(topic: str, tmp_path: Path) -> None:
     write_samples(tmp_path, "", "", "")
-    status, output = said(tmp_path, topic)
+    status, output = output_of(tmp_path, topic)
     assert (status, "WRONG" in output, "right: " in output) == (0, False, True), output

@@ -1,4 +1,4 @@
-"""Kernels in cuTile Python, exported by it as bytecode, run right in the interpreter: numpy in f64 says so."""
+"""Kernels in cuTile Python, exported as bytecode, have the results of numpy in f64 within their bounds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "case" not in metafunc.fixturenames:
         return
     if not all(map(importlib.util.find_spec, ("cuda", "cuda.tile"))):
-        # Whoever runs the peers' tests without it is told so by the import that fails.
+        # Without cuTile, the import fails with an error that names the missing package.
         metafunc.parametrize(("case", "version"), [pytest.param(None, None, id="without-cuda-tile")])
         return
     with pytest.MonkeyPatch.context() as patch:
@@ -51,8 +51,8 @@ def test_results_are_within_their_bounds(case: Any, version: str) -> None:
 
 
 @pytest.mark.parametrize("topic", ["matmul", "attention", "layer norm", "fft", "experts", "block-scaled matmul"])
-def test_the_text_of_a_module_is_the_same_module(topic: str, tmp_path: Path) -> None:
-    """What tileirdisasm prints of the bytecode parses to what reading the bytecode gives."""
+def test_disassembly_parses_to_the_same_module(topic: str, tmp_path: Path) -> None:
+    """The output of tileirdisasm parses to the same module as the bytecode."""
     cutile = {name: importlib.import_module(f"cutile.{name}") for name in ("cases", "export", "kernels")}
     seen = []
 
@@ -68,8 +68,8 @@ def test_the_text_of_a_module_is_the_same_module(topic: str, tmp_path: Path) -> 
         assert read == printed
 
 
-def test_the_script_runs_kernels_of_another_author(tmp_path: Path) -> None:
-    """Ours, in files and by names as NVIDIA's samples have them, importing torch as they do."""
+def test_script_runs_kernels_with_the_names_of_nvidias_samples(tmp_path: Path) -> None:
+    """The kernels of this folder with the files, names and imports of NVIDIA's samples."""
     (tmp_path / "Transpose.py").write_text(
         "import torch\nfrom torch.nn.attention import sdpa_kernel\n"
         "from cutile.transpose import transpose as transpose_kernel\n"

@@ -1,4 +1,4 @@
-"""Debug info goes to NVIDIA's tools and back: `tileirdisasm -g` prints what was written, to the letter as we do."""
+"""`tileirdisasm -g` prints the debug info of written bytecode exactly like tilec."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ cuda_tile.module @kernels {
 
 
 def printed(module: Module) -> list[str]:
-    """Our lines of a module, without those of the module itself, which the disassembler leaves out."""
+    """The printed lines of a module without the lines of the module operation, which the disassembler omits."""
     lines = module.to_text(locations=True).splitlines()
     (end,) = (at for at, line in enumerate(lines) if line.startswith("}"))
     return [line[2:].rstrip() for line in lines[1:end]] + lines[end + 1 :]
@@ -66,13 +66,13 @@ def lines_of(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines()]
 
 
-def known_places(lines: list[str]) -> list[str]:
-    """Operations that the file has no place for are those of the file, by number, for us; the disassembler has none."""
+def lines_with_known_locations(lines: list[str]) -> list[str]:
+    """The lines with operation numbers of the file, which tilec prints for unknown locations, replaced by unknown."""
     return [re.sub(r'loc\("k\.tileirbc:@\w+":\d+:0\)', "loc(unknown)", line) for line in lines]
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)
-def test_what_is_written_is_printed_to_the_letter(version: Any, tmp_path: Path) -> None:
+def test_disassembly_equals_the_printed_module(version: Any, tmp_path: Path) -> None:
     module = Module.parse(NAMES + KERNELS)
     text = disassembled(module.to_bytecode(str(version)), tmp_path, "-g")
     assert lines_of(text) == printed(module)
@@ -87,7 +87,7 @@ def cutile(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 @pytest.mark.parametrize("version", ["13.1", "13.4"])
 @pytest.mark.parametrize("topic", ["add", "matmul", "attention", "layer norm"])
-def test_debug_info_of_cutile_reads_as_it_is_disassembled(
+def test_debug_info_of_cutile_equals_its_disassembly(
     topic: str, version: str, cutile: dict[str, Any], tmp_path: Path
 ) -> None:
     calls = 0
@@ -98,11 +98,11 @@ def test_debug_info_of_cutile_reads_as_it_is_disassembled(
         text = disassembled(content, tmp_path, "-g")
         calls += text.count("callsite")
         read = Module.parse(content, "k.tileirbc")
-        assert known_places(printed(read)) == lines_of(text)
+        assert lines_with_known_locations(printed(read)) == lines_of(text)
         assert printed(Module.parse(text)) == lines_of(text)
         assert disassembled(read.to_bytecode(version), tmp_path, "-g") == text
 
     for case in cutile["cases"].CASES[topic][:2]:
         list(case(launch))
-    # Functions that a kernel calls are inlined.
+    # Functions called by a kernel are inlined.
     assert calls or topic == "add"

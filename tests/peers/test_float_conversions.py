@@ -1,4 +1,4 @@
-"""The rounding modes of float conversions in tests/semantics are those that tileirdisasm accepts.
+"""tests/semantics/float_conversions.json has the rounding modes that tileirdisasm accepts.
 
 `python tests/peers/test_float_conversions.py` measures them again and writes the file.
 """
@@ -20,8 +20,8 @@ MODES = ("nearest_even", "zero", "negative_inf", "positive_inf", "nearest_away")
 pytestmark = pytest.mark.peers
 
 
-def measured(folder: Path) -> dict[str, dict[str, list[str]]]:
-    """For each pair of element types the modes with which tileirdisasm reads a conversion, in the order of MODES."""
+def accepted_modes(folder: Path) -> dict[str, dict[str, list[str]]]:
+    """The modes of a conversion that tileirdisasm accepts for each pair of element types, in the order of MODES."""
     return {source: {target: _modes(source, target, folder) for target in FLOATS} for source in FLOATS}
 
 
@@ -42,16 +42,16 @@ def _is_accepted(source: str, target: str, mode: str, folder: Path) -> bool:
         f"  %y = ftof %x rounding<{mode}> : tile<2x{source}> -> tile<2x{target}>\n}} }}"
     )
     path = folder / "conversion.tileirbc"
-    # Written without being verified, so that the answer is that of tileirdisasm.
+    # The module is written without verification, so that tileirdisasm decides.
     path.write_bytes(write_module(read_module(text, "conversion.mlir"), NEWEST, "conversion.mlir"))
     return subprocess.run([tool("tileirdisasm"), path], capture_output=True).returncode == 0
 
 
 def test_modes_are_those_of_tileirdisasm(tmp_path: Path) -> None:
-    assert json.loads(FILE.read_text()) == measured(tmp_path)
+    assert json.loads(FILE.read_text()) == accepted_modes(tmp_path)
 
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent))
     with tempfile.TemporaryDirectory() as folder:
-        FILE.write_text(json.dumps(measured(Path(folder)), indent=1) + "\n")
+        FILE.write_text(json.dumps(accepted_modes(Path(folder)), indent=1) + "\n")

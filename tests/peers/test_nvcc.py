@@ -31,7 +31,7 @@ def nvcc() -> Path:
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], str]:
-    """Compiles cuda/NAME.cu to PTX for a target, once."""
+    """Compiles cuda/NAME.cu to PTX for a target; results are cached."""
     folder = tmp_path_factory.mktemp("nvcc")
 
     @cache
@@ -62,7 +62,7 @@ def test_reduction_with_shuffles(compiled: Callable[[str, str], str], target: st
         x = np.random.default_rng(seed).standard_normal(size, np.float32)
         total = np.zeros(1, np.float32)
         run(compiled("reduction", target), "reduction", 4, 128, [x, total, size], Settings(seed))
-        # Each element takes part in at most its thread's sums, ten shuffles and four atomics, each rounded by 2^-24.
+        # An element is in at most the sums of its thread, ten shuffles and four atomics, each rounded by 2^-24.
         roundings = math.ceil(size / 512) + 10 + 4
         magnitude = np.abs(x.astype(np.float64)).sum()
         assert abs(float(total[0]) - x.astype(np.float64).sum()) <= roundings * 2.0**-24 * magnitude
@@ -98,7 +98,7 @@ def test_histogram_with_stores_of_the_same_value(compiled: Callable[[str, str], 
 
 
 def core_matrices(matrix: np.ndarray) -> np.ndarray:
-    """Tiles of 64 columns, each as core matrices of 8 rows by 16 bytes: those along k first."""
+    """Tiles of 64 columns as core matrices of 8 rows by 16 bytes, in order along k."""
     rows, columns = matrix.shape
     return np.ascontiguousarray(matrix.reshape(rows // 8, 8, columns // 64, 8, 8).transpose(2, 0, 3, 1, 4))
 

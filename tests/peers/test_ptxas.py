@@ -1,4 +1,4 @@
-"""ptxas takes the PTX of every kernel of tests/kernels without a word: that of the extra `peers`, and the PATH's."""
+"""ptxas, of the extra `peers` and on the PATH, accepts the PTX of every kernel of tests/kernels without warnings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def assemblers() -> list[Path]:
     return found + [Path(on_path)] * (on_path is not None)
 
 
-def test_every_kernel_is_here() -> None:
+def test_every_kernel_is_compiled() -> None:
     assert set(SIGNATURES) == {name for name, value in vars(programs).items() if isinstance(value, Kernel)}
 
 

@@ -1,4 +1,4 @@
-"""The kernel that compile times are compared on is one source for tilec and for NVIDIA's cuTile with tileiras."""
+"""The kernel of the compile time benchmark compiles with tilec and with NVIDIA's cuTile and tileiras."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "compile_time.py"
 
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
-def test_compile_time_is_told_side_by_side(target: str) -> None:
+def test_benchmark_prints_compile_times_of_both_compilers(target: str) -> None:
     words = [sys.executable, str(BENCHMARK), "--repeats", "1", "--target", target]
     lines = subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines()
     titles = [line for line in lines if line and not line.startswith(" ")]

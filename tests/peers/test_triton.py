@@ -17,12 +17,12 @@ pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore:TRITON_DEFAU
 
 ARCHITECTURES = (90, 100)
 SEEDS = range(20)
-# Triton asks for global scratch memory aligned to this.
+# The alignment of global scratch memory that Triton requires.
 SCRATCH_ALIGNMENT = 128
 
 
 def compiled(name: str, types: dict[str, str], constants: dict[str, int], architecture: int) -> Any:
-    """The kernel compiled for one GPU architecture by four warps."""
+    """The kernel compiled for one GPU architecture with four warps."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
@@ -35,7 +35,7 @@ def compiled(name: str, types: dict[str, str], constants: dict[str, int], archit
 
 
 def run(kernel: Any, blocks: int, arguments: list[Any], settings: Settings) -> None:
-    """Runs it on arrays and 32-bit integers; Triton adds pointers to global scratch and to profiling scratch."""
+    """Runs a kernel on arrays and 32-bit integers; Triton adds pointers to global scratch and to profiling scratch."""
     scratch_bytes = kernel.metadata.global_scratch_size * blocks
     scratch = np.zeros(scratch_bytes + SCRATCH_ALIGNMENT, np.uint8)
     start = -(-scratch.ctypes.data // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
@@ -106,7 +106,7 @@ def test_sort(architecture: int) -> None:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_masked_cast_to_e4m3(architecture: int) -> None:
-    """Pairs of elements are converted by one instruction, in which one of them may be undefined."""
+    """An instruction converts a pair of elements, one of which may be undefined."""
     kernel = compiled("masked_cast", {"x": "*fp32", "y": "*fp8e4nv", "n": "i32"}, {"BLOCK": 256}, architecture)
     assert "cvt.rn.satfinite.e4m3x2.f32" in kernel.asm["ptx"]
     for seed in SEEDS:

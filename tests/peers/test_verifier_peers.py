@@ -1,4 +1,4 @@
-"""What the verifier refuses tileirdisasm refuses, and what it accepts tileirdisasm accepts as the same module."""
+"""tileirdisasm rejects modules that the verifier rejects, and accepts the others as the same module."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from random_modules import NAMES, module  # noqa: E402
 pytestmark = pytest.mark.peers
 
 REFUSALS = runpy.run_path(str(DIALECT / "test_refusals.py"))
-# Refused here for what a file cannot say, with the reason.
+# Modules rejected by the verifier whose bytecode is valid, with the reason.
 UNWRITABLE = {
     "value must have the type of the result": "elements are stored as bytes, which the type of the result shapes",
     "attribute 'signedness' must be one of": "a keyword that is none has no number",
@@ -35,7 +35,7 @@ UNWRITABLE = {
 
 @cache
 def written() -> list[tuple[str, bytes]]:
-    """The bodies that only the verifier refuses, as files; the others no text or no file can hold."""
+    """Bytecode of the modules that only the verifier rejects; the other modules have no text or no bytecode."""
     found = []
     for case in REFUSALS["_cases"]():
         body = case.values[0]
@@ -66,8 +66,8 @@ def test_each_reason_is_still_needed() -> None:
     assert all(any(words in message for message in messages) for words in UNWRITABLE)
 
 
-def printable(made: Module) -> bool:
-    """Whether tileirdisasm 13.5 lives to print a module: the shape of a tensor of rank 0 makes it crash."""
+def is_printable(made: Module) -> bool:
+    """Whether tileirdisasm 13.5 can print a module; it crashes on the shape of a tensor of rank 0."""
     shapes = [op for op in operations(made) if op.operation.name == "cuda_tile.get_tensor_shape"]
     return all(len(op.operation.results) for op in shapes)
 
@@ -78,7 +78,7 @@ def check(made: Module, folder: Path) -> None:
 
 
 def without_producer(made: Module) -> Module:
-    """The disassembler tells the producer in a comment."""
+    """The module without its producer, which the disassembler prints as a comment."""
     if "cuda_tile.producer" in made.ir.operation.attributes:
         del made.ir.operation.attributes["cuda_tile.producer"]
     return made
@@ -87,11 +87,11 @@ def without_producer(made: Module) -> Module:
 @pytest.mark.parametrize("seed", range(60))
 def test_tileirdisasm_accepts_random_modules(seed: int, tmp_path: Path) -> None:
     tried = (module(seed + again * 1000, 12, text_only=False) for again in itertools.count())
-    check(next(filter(printable, tried)), tmp_path)
+    check(next(filter(is_printable, tried)), tmp_path)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "preview_call"])
-def test_tileirdisasm_accepts_each_operation_at_random(name: str, tmp_path: Path) -> None:
+def test_tileirdisasm_accepts_random_operations(name: str, tmp_path: Path) -> None:
     tried = (module(seed, 0, name, text_only=False) for seed in itertools.count())
-    for made in itertools.islice(filter(printable, tried), 3):
+    for made in itertools.islice(filter(is_printable, tried), 3):
         check(made, tmp_path)

@@ -15,7 +15,7 @@ def tool(name: str) -> Path:
 
 
 def disassembled(content: bytes, folder: Path, *options: str) -> str:
-    """The text that tileirdisasm makes of bytecode; AssertionError with what it says where it refuses it."""
+    """The output of tileirdisasm for bytecode; raises AssertionError with its error."""
     path = folder / "module.tileirbc"
     path.write_bytes(content)
     done = subprocess.run([tool("tileirdisasm"), *options, path], capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Sums of vectors and matrices, by tiles and by gathering elements."""
+"""Sums of vectors and matrices, with tile loads and with gathers."""
 
 import cuda.tile as ct
 

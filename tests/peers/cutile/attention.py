@@ -1,4 +1,4 @@
-"""Softmax attention in one pass over the keys, with a running maximum and a running sum of each query's row."""
+"""Softmax attention in one pass over the keys, with a running maximum and a running sum per row of the queries."""
 
 import math
 
@@ -15,14 +15,14 @@ def attention(
     Q, K, V, Y, scale: float, position: int,
     width: Extent, heads: Extent, tm: Extent, tn: Extent, group: Extent, causal: Flag, even: Flag,
 ):  # fmt: skip
-    """Query i sees the keys up to i + position where `causal`; `group` heads of Q share one of K and V."""
+    """With `causal`, query i uses the keys up to i + position; `group` heads of Q share a head of K and V."""
     block, batch, head = ct.bid(0), ct.bid(1) // heads, ct.bid(1) % heads
     shared = head // group
     keys = K.shape[2]
     first = block * tm + position
     query = (first + ct.arange(tm, dtype=ct.int32))[:, None]
     q = ct.reshape(ct.load(Q, index=(batch, head, block, 0), shape=(1, 1, tm, width)), (tm, width))
-    # Powers of two take one instruction, so the scores count in units of log2(e).
+    # exp2 is one instruction, so the scores are multiplied by log2(e).
     factor = scale * LOG2_E
     largest = ct.full((tm, 1), -math.inf, dtype=ct.float32)
     weight = ct.zeros((tm, 1), dtype=ct.float32)

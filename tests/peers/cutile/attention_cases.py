@@ -36,7 +36,7 @@ def _attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool, positi
     hidden = np.arange(q.shape[-2])[:, None] + position < np.arange(k.shape[-2]) if causal else np.False_
     largest = np.where(hidden, -np.inf, scores.value).max(-1, keepdims=True)
     weights = (scores - largest).exp()
-    # A running maximum rescales what is summed after each tile, by a factor with an error of its own.
+    # The running maximum rescales the sum after each tile; the factor has a rounding error.
     range_ = float(np.abs(scores.value).max())
     weights = weights.rounded(tiles * (4 * range_ + 8) * F32)
     weights = Bounded(np.where(hidden, 0.0, weights.value), np.where(hidden, 0.0, weights.error))

@@ -9,7 +9,7 @@ ZERO = ct.PaddingMode.ZERO
 
 
 def rows_of_scales(S, row, k, rows, scales):
-    """A tile of scales, either stored as a matrix or as tensor cores read them: 32 rows by 4 groups by 4 scales."""
+    """A tile of scales, stored as a matrix or in the layout of tensor cores: 32 rows by 4 groups by 4 scales."""
     if len(S.shape) == 2:
         return ct.load(S, index=(row, k), shape=(rows, scales), padding_mode=ZERO)
     groups, quads = rows // 128, scales // 4

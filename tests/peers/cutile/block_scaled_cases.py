@@ -23,7 +23,7 @@ def block_scaled_matmul(
     elements: np.dtype | None = E4M3,
     scales: np.dtype = E8M0,
 ) -> Comparisons:
-    """Each `block` elements along k share a power of two; without `elements` they are f4E2M1FN."""
+    """Each `block` elements along k share a scale, a power of two; without `elements` they are f4E2M1FN."""
     (m, n, k), tile = extents, (128, 128, 128)
     a, a_scale, a_value = _operand(1, m, k, block, elements, scales)
     b, b_scale, b_value = _operand(2, n, k, block, elements, scales)
@@ -36,7 +36,7 @@ def block_scaled_matmul(
 
 
 def _operand(seed: int, rows: int, columns: int, block: int, elements: np.dtype | None, scales: np.dtype) -> Operand:
-    """A matrix, the scales of its blocks, and the values that both stand for."""
+    """A matrix, the scales of its blocks, and the scaled values."""
     generator = np.random.default_rng(seed)
     scale = (2.0 ** generator.integers(-6, 6, (rows, tiles(columns, block)))).astype(scales)
     factors = np.repeat(scale.astype(np.float64), block, 1)[:, :columns]
@@ -52,7 +52,7 @@ def _transposed(matrix: np.ndarray | PackedFloats) -> np.ndarray | PackedFloats:
 
 
 def _swizzled(scale: np.ndarray) -> np.ndarray:
-    """Four groups of 32 rows and four scales of each lie together (PTX ISA, scale factors of tcgen05.mma)."""
+    """Four groups of 32 rows with four scales each are contiguous (PTX ISA, scale factors of tcgen05.mma)."""
     rows, columns = scale.shape
     parts = scale.reshape(rows // 128, 4, 32, columns // 4, 4).transpose(0, 3, 2, 1, 4)
     return np.ascontiguousarray(parts).reshape(rows // 128, columns // 4, 32, 16)

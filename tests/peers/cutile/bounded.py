@@ -1,5 +1,7 @@
-"""Exact values with bounds on the error of computing them in f32 (running error analysis: Higham, Accuracy and
-Stability of Numerical Algorithms, section 3.3), which is where the tolerances of these tests come from."""
+"""Exact values with bounds on the error of f32 computation, which are the tolerances of these tests.
+
+Running error analysis: Higham, Accuracy and Stability of Numerical Algorithms, section 3.3.
+"""
 
 from __future__ import annotations
 
@@ -12,39 +14,39 @@ import numpy as np
 # Unit roundoffs: half a unit in the last place of 1.
 F32 = 2.0**-24
 TF32 = 2.0**-11
-# What PTX ISA documents of ex2.approx, rcp.approx and div.approx is two units in the last place of f32.
+# The error bound of ex2.approx, rcp.approx and div.approx (PTX ISA): two units in the last place of f32.
 APPROXIMATE = 2.0**-22
 
 
 def _gamma(terms: int, unit: float = F32) -> float:
-    """Bounds the relative error of `terms` roundings in a row (Higham, lemma 3.1)."""
+    """The bound of the relative error of `terms` consecutive roundings (Higham, lemma 3.1)."""
     return terms * unit / (1 - terms * unit)
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """The exact value in f64, and how far a computed one may be from it. Operators are those of f32, rounded once."""
+    """The exact value in f64 and the error bound of a computed value; operators are those of f32, rounded once."""
 
     value: np.ndarray
     error: np.ndarray
 
     @staticmethod
     def exact(value: Any) -> Bounded:
-        """A number or array that is given as it is."""
+        """A number or an array without an error."""
         found = np.asarray(value).astype(np.float64)
         return Bounded(found, np.zeros(found.shape))
 
     @property
     def size(self) -> np.ndarray:
-        """Bounds the magnitude of a computed value."""
+        """The bound of the magnitude of a computed value."""
         return np.abs(self.value) + self.error
 
     def rounded(self, unit: float = F32, least: float = 0.0) -> Bounded:
-        """Rounded with this unit, and to a multiple of `least` among subnormals."""
+        """The value rounded with this unit roundoff; subnormals are multiples of `least`."""
         return Bounded(self.value, self.error + unit * self.size + least / 2)
 
     def stored(self, dtype: Any) -> Bounded:
-        """Rounded to an array's element type."""
+        """The value rounded to the element type of an array."""
         info = ml_dtypes.finfo(dtype)
         return self.rounded(float(info.eps) / 2, float(info.smallest_subnormal))
 
@@ -73,7 +75,7 @@ class Bounded:
         return Bounded(value, error).rounded()
 
     def __matmul__(self, other: Any) -> Bounded:
-        """The matrix product, its sums in any order."""
+        """The matrix product, with sums in any order."""
         other = _bounded(other)
         carried = np.abs(self.value) @ other.error + self.error @ other.size
         return Bounded(self.value @ other.value, carried + _gamma(self.value.shape[-1]) * (self.size @ other.size))
@@ -84,7 +86,7 @@ class Bounded:
         return Bounded(self.value.sum(axis, keepdims=keepdims), self.error.sum(axis, keepdims=keepdims) + rounding)
 
     def exp(self) -> Bounded:
-        """The exponential function as exp2 of a product, to two units in the last place."""
+        """The exponential function as exp2 of a product, with an error of two units in the last place."""
         value = np.exp(self.value)
         shifted = self.error + 2 * F32 * self.size
         return Bounded(value, value * np.expm1(shifted)).rounded(APPROXIMATE)
@@ -101,7 +103,7 @@ def _bounded(given: Any) -> Bounded:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How far a result is from what it should be: the largest error, and the largest share of what is allowed."""
+    """The largest error of a result, and the largest quotient of error and bound."""
 
     what: str
     error: float
@@ -112,7 +114,7 @@ class Comparison:
 
 
 def compare(what: str, got: np.ndarray, expected: Bounded) -> Comparison:
-    """Compares a result with its bound; a NaN is infinitely far away."""
+    """Compares a result with the expected value and its bound; the error of a NaN is infinite."""
     assert got.shape == expected.value.shape, f"{what}: shape {got.shape}, expected {expected.value.shape}"
     error = np.abs(got.astype(np.float64) - expected.value)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""All cases: every topic in several shapes and types, ragged ones among them."""
+"""All cases: every topic in several shapes and types, also with partial tiles."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ CASES: dict[str, list[Case]] = {
         partial(block_scaled_matmul, extents=(128, 256, 256), elements=None, scales=E4M3, block=16),
     ],
 }
-# Scales of blocks came with this version.
+# The first version with block scales.
 FIRST_VERSION = {"block-scaled matmul": "13.3"}
 
 
 def case_name(case: Any) -> str:
-    """The settings of a case in a few words."""
+    """The arguments of a case as a short id."""
     return "-".join(f"{name}={_word(value)}" for name, value in case.keywords.items()).replace(" ", "")
 
 

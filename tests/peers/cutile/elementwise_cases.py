@@ -1,4 +1,4 @@
-"""Sums and transposes, which are exact or rounded once."""
+"""Sums, which are rounded once, and transposes, which are exact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A mixture of experts: tokens are gathered by expert, multiplied by that expert's weights and scattered back."""
+"""A mixture of experts: tokens are gathered by expert, multiplied by the weights of the expert and scattered."""
 
 import cuda.tile as ct
 from cutile.matmul import banded
@@ -9,7 +9,7 @@ Flag = ct.Constant[bool]
 
 @ct.kernel
 def expert_matmul(X, W, Y, shares, order, owners, replicas: int, weighted: Flag, tm: Extent, tn: Extent, tk: Extent):
-    """Y[t] = X[t // replicas] @ W[expert of t].T, times shares[t] where `weighted`.
+    """Y[t] = X[t // replicas] @ W[expert of t].T, multiplied by shares[t] if `weighted`.
 
     `order` lists tokens by expert in whole tiles; a number beyond the last token fills a tile and is dropped.
     """

@@ -11,7 +11,7 @@ from cutile.sampling import Comparisons, Launch, constants, random, tiles
 
 
 def mixture_of_experts(launch: Launch, tokens: int = 20, dtype: Any = ml_dtypes.bfloat16) -> Comparisons:
-    """Tokens go to two of five experts, each a gated layer of two products."""
+    """Each token is processed by two of five experts; an expert is a gated layer of two products."""
     hidden, inner, experts, chosen = 64, 48, 5, 2
     tile = (16, 32, 32)
     generator = np.random.default_rng(7)
@@ -42,7 +42,7 @@ def mixture_of_experts(launch: Launch, tokens: int = 20, dtype: Any = ml_dtypes.
 
 
 def _by_expert(ids: np.ndarray, tile: int, experts: int) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of token replicas sorted by expert, each expert's filled up to whole tiles, and the tiles' experts."""
+    """The token replicas sorted by expert, padded to whole tiles per expert, and the expert of each tile."""
     flat, order, owners = ids.reshape(-1), [], []
     for expert in range(experts):
         mine = np.flatnonzero(flat == expert)

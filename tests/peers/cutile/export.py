@@ -1,4 +1,4 @@
-"""Bytecode that cuTile Python makes of its kernels for given arguments, which needs no GPU."""
+"""Exports kernels of cuTile Python as bytecode for given arguments, without a GPU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cuda.tile.compilation import (
     export_kernel,
 )
 
-# What launches of aligned, contiguous arrays let cuTile assume of addresses, in bytes.
+# The alignment in bytes that cuTile assumes in launches with aligned, contiguous arrays.
 ALIGNMENT = 16
 
 
@@ -32,7 +32,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class PackedFloats:
-    """A matrix of f4E2M1FN, two elements to a byte along its rows, or the transpose of one."""
+    """A matrix of f4E2M1FN with two elements per byte along its rows, or its transpose."""
 
     bytes: np.ndarray
     is_transposed: bool = False
@@ -56,14 +56,14 @@ def export(kernel: Any, arguments: Sequence[Any], version: str, name: str = "ker
     parameters = [_constraint(argument) for argument in arguments]
     signature = KernelSignature(parameters, CallingConvention.cutile_python_v1(), name)
     file = io.BytesIO()
-    # cuTile takes bytecode before 13.3 to be for one architecture.
+    # cuTile exports bytecode before 13.3 for one architecture.
     gpu = "sm_100" if version in ("13.1", "13.2") else None
     export_kernel(kernel, [signature], file, gpu_code=gpu, output_format="tileir_bytecode", bytecode_version=version)
     return file.getvalue()
 
 
 def entry_arguments(arguments: Sequence[Any]) -> list[Any]:
-    """What the entry takes for them: for an array its memory, extents and strides, for a list a table of its arrays."""
+    """The arguments of the entry: memory, extents and strides of an array, a table of arrays for a list."""
     found: list[Any] = []
     for argument in arguments:
         if isinstance(argument, list):

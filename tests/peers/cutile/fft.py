@@ -6,7 +6,7 @@ Extent = ct.Constant[int]
 
 
 def parts(tile, shape):
-    """The real and the imaginary part of a tile that has both along its last dimension."""
+    """The real and the imaginary part of a tile, which are the elements of its last dimension."""
     rows, columns, _ = tile.shape
     real = ct.extract(tile, index=(0, 0, 0), shape=(rows, columns, 1))
     imaginary = ct.extract(tile, index=(0, 0, 1), shape=(rows, columns, 1))
@@ -26,7 +26,7 @@ def dense(roots, x):
     )
 
 
-def turned(factors, x):
+def multiplied(factors, x):
     """The product of complex numbers, element by element."""
     (a, b), (real, imaginary) = factors, x
     return a * real - b * imaginary, a * imaginary + b * real
@@ -37,7 +37,7 @@ def reshaped(x, shape):
 
 
 def rotated(x):
-    """The second dimension goes last."""
+    """The tile with its second dimension last."""
     return ct.permute(x[0], (0, 2, 3, 1)), ct.permute(x[1], (0, 2, 3, 1))
 
 
@@ -46,17 +46,17 @@ def fft(
     X, Y, R0, R1, R2, T0, T1,
     n: Extent, f0: Extent, f1: Extent, f2: Extent, rows: Extent, packing: Extent,
 ):  # fmt: skip
-    """R are the roots of unity of each factor, T what turns the results of one for the next."""
+    """R are the roots of unity of each factor, T the twiddle factors between the dense transforms."""
     shape = (rows, 2 * n // packing, packing)
     first = ct.bid(0)
     x = parts(ct.reshape(ct.load(X, index=(first, 0, 0), shape=shape), (rows, n, 2)), (rows, f0, f1 * f2))
     x = reshaped(dense(table(R0, f0, f0, (1, f0, f0)), x), (rows, n, 1))
-    x = rotated(reshaped(turned(table(T0, f0, f1 * f2, (n, 1)), x), (rows, f0, f1, f2)))
+    x = rotated(reshaped(multiplied(table(T0, f0, f1 * f2, (n, 1)), x), (rows, f0, f1, f2)))
     x = reshaped(x, (rows, f1, f0 * f2))
     x = reshaped(dense(table(R1, f1, f1, (1, f1, f1)), x), (rows, f1 * f2, f0))
-    x = rotated(reshaped(turned(table(T1, f1, f2, (f1 * f2, 1)), x), (rows, f1, f2, f0)))
+    x = rotated(reshaped(multiplied(table(T1, f1, f2, (f1 * f2, 1)), x), (rows, f1, f2, f0)))
     x = dense(table(R2, f2, f2, (1, f2, f2)), reshaped(x, (rows, f2, f0 * f1)))
-    # Point i0 + f0 * (i1 + f1 * i2) of the result now stands at (i2, i0, i1).
+    # Point i0 + f0 * (i1 + f1 * i2) of the result is now at (i2, i0, i1).
     real, imaginary = reshaped(x, (rows, f2, f0, f1))
     real, imaginary = reshaped((ct.permute(real, (0, 1, 3, 2)), ct.permute(imaginary, (0, 1, 3, 2))), (rows, n, 1))
     ct.store(Y, index=(first, 0, 0), tile=ct.reshape(ct.cat((real, imaginary), -1), shape))

@@ -12,7 +12,7 @@ from cutile.sampling import Comparisons, Launch, constants, random
 def fft(
     launch: Launch, factors: tuple[int, int, int] = (4, 8, 4), batch: int = 2, rows: int = 1, packing: int = 8
 ) -> Comparisons:
-    """A batch of transforms, `rows` of them to a tile block."""
+    """A batch of transforms, with `rows` transforms per tile block."""
     f0, f1, f2 = factors
     extent = f0 * f1 * f2
     x = random(1, batch, extent, 2)

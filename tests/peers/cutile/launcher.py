@@ -1,4 +1,4 @@
-"""Runs kernels of cuTile Python: exported as bytecode, read, verified, and interpreted or compiled and simulated."""
+"""Exports kernels of cuTile Python as bytecode, reads and verifies it, and interprets or simulates it."""
 
 from __future__ import annotations
 

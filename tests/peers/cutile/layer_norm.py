@@ -1,4 +1,4 @@
-"""Layer norm and its gradients; those of weight and bias are first summed in a few rows, each behind a lock."""
+"""Layer norm and its gradients; the gradients of weight and bias are first summed in several rows, each with a lock."""
 
 import cuda.tile as ct
 
@@ -45,7 +45,7 @@ def normal_and_weighted(X, W, DY, row, j, mean, scale, size):
 
 @ct.kernel
 def layer_norm_gradient(DX, DY, DW, DB, X, W, Mean, Scale, Locks, size: Extent):
-    """The gradient of X; rows of X add to the row of DW and DB whose lock they hold."""
+    """The gradient of X; each row of X is added to a row of DW and DB under the lock of that row."""
     row, columns = ct.bid(0), X.shape[1]
     tiles, slot = ct.cdiv(columns, size), row % DW.shape[0]
     mean, scale = ct.load(Mean, index=(row,), shape=(1,)), ct.load(Scale, index=(row,), shape=(1,))

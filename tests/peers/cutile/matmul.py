@@ -1,15 +1,15 @@
-"""Products of matrices: tile by tile, persistent, in batches, and with rows from a list of arrays."""
+"""Matrix products: one tile per block, persistent, batched, and with rows from a list of arrays."""
 
 import cuda.tile as ct
 
 Extent = ct.Constant[int]
 
-# Tile blocks that run together share this many rows of tiles, so that they find operands in the cache.
+# Concurrent tile blocks use this many rows of tiles, so that their operands are in the cache.
 BAND = 4
 
 
 def banded(number, rows, columns):
-    """The row and column of tile `number` where tiles go down bands of rows, column after column."""
+    """The row and the column of tile `number`, in an order of bands of rows, each column by column."""
     band = number // (BAND * columns)
     height = min(rows - band * BAND, BAND)
     within = number - band * BAND * columns

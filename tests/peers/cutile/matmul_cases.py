@@ -13,7 +13,7 @@ F8 = np.dtype(ml_dtypes.float8_e4m3fn)
 
 
 def factor(array: np.ndarray) -> Bounded:
-    """An operand of the tensor cores: f32 goes through tf32."""
+    """An operand of the tensor cores: f32 is rounded to tf32."""
     return Bounded.exact(array).rounded(TF32 if array.dtype == np.float32 else 0.0)
 
 
@@ -40,7 +40,7 @@ def batch_matmul(launch: Launch, dtype: Any = np.float16, ragged: bool = False) 
 
 
 def gathered_matmul(launch: Launch, dtype: Any = np.float32) -> Comparisons:
-    """The rows come from the memory of several devices: a list of arrays."""
+    """A product with rows from a list of arrays, as from the memory of several devices."""
     peers, m, n, k, tile = 3, 64, 96, 128, (32, 32, 64)
     parts = [random(peer, m, k, dtype=dtype) for peer in range(peers)]
     w, c = random(9, k, n, dtype=dtype), np.zeros((peers * m, n), np.float32)

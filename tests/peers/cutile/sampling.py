@@ -1,4 +1,4 @@
-"""What cases are made of: pseudo-random arrays, constants, and what a launch looks like.
+"""Helpers of the cases: pseudo-random arrays, constants, and the type of a launch.
 
 A case is a function that calls `launch(kernel, grid, arguments)` with kernels by name and arrays to be filled, and
 gives a comparison for each result: numpy in f64, with bounds on the error of f32. Kernels of another author that take
@@ -29,5 +29,5 @@ def constants(*values: Any) -> list[Constant]:
 
 
 def tiles(extent: int, tile: int) -> int:
-    """How many tiles cover an extent."""
+    """The number of tiles that cover an extent."""
     return -(-extent // tile)

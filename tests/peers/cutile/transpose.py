@@ -1,4 +1,4 @@
-"""A matrix with rows and columns exchanged."""
+"""The transpose of a matrix."""
 
 import cuda.tile as ct
 
