@@ -1,4 +1,4 @@
-"""Stock tools of MLIR with our dialects out of their IRDL: the one of torch-mlir and, among the peers, LLVM 22's."""
+"""Fixtures that run mlir-opt of torch-mlir and, with the marker `peers`, of LLVM 22 with the dialects in IRDL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from tilec.dialect.irdl_export import definition
 from tilec.dialect.registry import dialects
 
-# Tests are not a package; their samples lie beside them.
+# Tests are not a package; their samples are modules in this folder.
 sys.path.insert(0, str(Path(__file__).parent))
 
 
@@ -26,7 +26,7 @@ def _in_package(name: str, file: str) -> str | None:
 
 
 def _of_llvm_22() -> str | None:
-    """The file named by TILEC_MLIR_OPT, Debian's on the PATH, or the one of the extra `peers`."""
+    """The file of TILEC_MLIR_OPT, Debian's tool on the PATH, or the tool of the extra `peers`."""
     return os.environ.get("TILEC_MLIR_OPT") or shutil.which("mlir-opt-22") or _in_package("mlir", "bin/mlir-opt")
 
 
@@ -45,7 +45,7 @@ def _found(name: str) -> str:
 
 @pytest.fixture(scope="session")
 def irdl(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file that defines our dialects."""
+    """The IRDL file of the dialects of tilec."""
     path = tmp_path_factory.mktemp("irdl") / "tilec.irdl.mlir"
     path.write_text(definition(dialects()))
     return path
@@ -61,17 +61,17 @@ def _runner(tool: str, irdl: Path) -> Callable[..., subprocess.CompletedProcess[
 
 @pytest.fixture(scope="session", params=["torch-mlir-opt", pytest.param("mlir-opt-22", marks=pytest.mark.peers)])
 def tool(request: pytest.FixtureRequest) -> str:
-    """The path of each tool in turn."""
+    """The path of a tool; parametrizes over the tools."""
     return _found(request.param)
 
 
 @pytest.fixture(scope="session")
 def mlir_opt(tool: str, irdl: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs each tool in turn, with our dialects, on a text: `mlir_opt(text, option, ..)`."""
+    """Runs a tool with the dialects of tilec on a text: `mlir_opt(text, option, ..)`; parametrizes over the tools."""
     return _runner(tool, irdl)
 
 
 @pytest.fixture(scope="session")
 def mlir_opt_22(irdl: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs the tool of LLVM 22, which has every dialect of upstream's; torch-mlir's lacks arith and cf."""
+    """Runs the tool of LLVM 22, which has every upstream dialect; the tool of torch-mlir has no arith and cf."""
     return _runner(_found("mlir-opt-22"), irdl)

@@ -28,7 +28,7 @@ def types(elements: set[str]) -> list[ir.Type]:
     made: list[ir.Type] = [TokenType.get(), TensorMapType.get()]
     for name in ELEMENT_BITS:
         if name in elements:
-            # Four bits are stored in pairs, so a tile of them has no rank 0.
+            # Elements of four bits are stored in pairs, so their tiles do not have rank 0.
             made += [TileType.get(shape, element_type(name)) for shape in SHAPES[name == "f4E2M1FN" :]]
     for name in NUMBERS:
         if name in elements:
@@ -46,7 +46,7 @@ def _of_number(name: str) -> list[ir.Type]:
             [([], []), ([None], [1]), ([64, None], [None, 1])], (None, *POINTER_ATTRIBUTES)
         )
     ]
-    # Nothing points to half a byte, and so no tile counts pointers to four bits.
+    # Pointers to elements of four bits exist only in tiles of rank 0.
     shape = [] if name == "f4E2M1FN" else [4]
     return [*pointers, *(TileType.get(shape, p) for p in pointers), *views, *_tile_views(name, views[-1])]
 
@@ -65,7 +65,7 @@ def _tile_views(name: str, view: TensorViewType) -> list[ir.Type]:
 
 
 def attributes() -> list[ir.Attribute]:
-    """Attributes of Tile IR's own, in the entered context."""
+    """Attributes of Tile IR, in the entered context."""
     return [
         DivByAttr.get(16),
         DivByAttr.get(1 << 40, 4, 1),

@@ -1,4 +1,4 @@
-"""Operations taken out of their kernels, so that a tool which knows no terminator of ours can verify each by itself."""
+"""Operations in modules of their own, so that a tool that does not know the terminators can verify each operation."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ ASSEMBLY = sorted((Path(__file__).parents[1] / "dialect" / "assembly").glob("*.m
 
 @functools.cache
 def tile_modules() -> list[Module]:
-    """The round-trip tests of Tile IR, which have every operation."""
+    """The modules of the round-trip tests of Tile IR, which have every operation."""
     return [Module.read(path) for path in ASSEMBLY]
 
 
 def tile_operations() -> list[ir.Operation]:
-    """Every operation of these modules, those inside others too."""
+    """Every operation of these modules, including nested operations."""
     return [each for module in tile_modules() for op in module.ir.body.operations for each in _nested(op.operation)]
 
 
-def alone(samples: Iterable[ir.Operation]) -> str:
-    """Generic text: each operation in a module of its own, with casts from nothing for the values that it uses."""
+def in_separate_modules(samples: Iterable[ir.Operation]) -> str:
+    """Generic text with each operation in a module of its own; casts without operands define the used values."""
     with context(), ir.Location.unknown():
         whole = ir.Module.create()
         for sample in samples:
@@ -60,8 +60,8 @@ def _nested(operation: ir.Operation) -> Iterator[ir.Operation]:
                 yield from _nested(inner.operation)
 
 
-def made_up(operation_class: Any, point: ir.InsertionPoint) -> None:
-    """A module with an operation whose values may be of any type: one i32 for each, and the simplest attributes."""
+def example(operation_class: Any, point: ir.InsertionPoint) -> None:
+    """Creates an operation whose values may have any type, with values of i32 and the simplest attributes."""
     fields = operation_class._fields
     i32 = ir.IntegerType.get_signless(32)
     operands = sum(isinstance(field, ext.OperandDef) for field in fields)

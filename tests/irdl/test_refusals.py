@@ -1,4 +1,4 @@
-"""What IRDL does say, a stock mlir-opt refuses; so do we."""
+"""mlir-opt with the IRDL file and tilec refuse operations that violate constraints of IRDL."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from tilec.errors import InputError, VerificationError
 from tilec.text_input.module import Module
 
 I32, F32, I32x4 = (
-    f"!cuda_tile.tile<array<i64{shape}>, {element}>"
-    for shape, element in (("", "i32"), ("", "f32"), (": 4", "i32"))
+    f"!cuda_tile.tile<array<i64{shape}>, {element}>" for shape, element in (("", "i32"), ("", "f32"), (": 4", "i32"))
 )
 OVERFLOW = '{overflow = "none"}'
 ODD_POINTER = '!cuda_tile.tile<array<i64>, !cuda_tile.ptr<i32, "yes">>'
 ODD_TILE = "!cuda_tile.tile<array<i64: 3>, i32>"
 NONE = f"array<i32: {', '.join(['0'] * MANY_RUNS)}>"
-# What is wrong -> operations over %i, %f and %j (the types above), and the words of mlir-opt.
+# Description -> operations over %i, %f and %j (the types above), and the message of mlir-opt.
 REFUSALS = {
     "a keyword that is none": (
         f'"cuda_tile.addi"(%i, %i) {{overflow = "sometimes"}} : ({I32}, {I32}) -> {I32}',
-        '\'"sometimes"\' does not satisfy the constraint',
+        "'\"sometimes\"' does not satisfy the constraint",
     ),
     "a keyword of the wrong kind": (
         f'"cuda_tile.addi"(%i, %i) {{overflow = 1 : i32}} : ({I32}, {I32}) -> {I32}',
@@ -63,7 +62,7 @@ REFUSALS = {
     "a pointer of an unknown kind": (
         f"%p = builtin.unrealized_conversion_cast to {ODD_POINTER}\n"
         f'"cuda_tile.ptr_to_int"(%p) : ({ODD_POINTER}) -> !cuda_tile.tile<array<i64>, i64>',
-        '\'"yes"\' does not satisfy the constraint',
+        "'\"yes\"' does not satisfy the constraint",
     ),
     "two blocks": (
         '"cuda_tile.loop"() ({ ^a: "func.return"() : () -> () ^b: "func.return"() : () -> () }) '
@@ -73,7 +72,7 @@ REFUSALS = {
 }
 
 
-# What docs/irdl.md calls lost: operations that mlir-opt lets pass.
+# The constraints that docs/irdl.md lists as lost: operations that mlir-opt accepts.
 LOST = {
     "a rule of types that is Python's": f"%t = builtin.unrealized_conversion_cast to {ODD_TILE}\n"
     f'%x = "cuda_tile.negi"(%t) {OVERFLOW} : ({ODD_TILE}) -> {ODD_TILE}',
@@ -85,14 +84,16 @@ LOST = {
 
 
 def text_of(line: str) -> str:
-    """A line, or some, below the casts that make its values."""
+    """The lines after the casts that define their values."""
     values = zip("ifj", (I32, F32, I32x4), strict=True)
     casts = [f"%{name} = builtin.unrealized_conversion_cast to {type}" for name, type in values]
     return "\n".join([*casts, line, ""])
 
 
 @pytest.mark.parametrize(("line", "words"), REFUSALS.values(), ids=REFUSALS)
-def test_refused(mlir_opt: Callable[..., subprocess.CompletedProcess[str]], line: str, words: str) -> None:
+def test_mlir_opt_and_tilec_refuse_violated_constraints(
+    mlir_opt: Callable[..., subprocess.CompletedProcess[str]], line: str, words: str
+) -> None:
     text = text_of(line)
     outcome = mlir_opt(text)
     assert outcome.returncode == 1
@@ -102,7 +103,9 @@ def test_refused(mlir_opt: Callable[..., subprocess.CompletedProcess[str]], line
 
 
 @pytest.mark.parametrize("line", LOST.values(), ids=LOST)
-def test_lost(mlir_opt: Callable[..., subprocess.CompletedProcess[str]], line: str) -> None:
+def test_mlir_opt_does_not_check_the_listed_constraints(
+    mlir_opt: Callable[..., subprocess.CompletedProcess[str]], line: str
+) -> None:
     text = text_of(line)
     outcome = mlir_opt(text)
     assert (outcome.returncode, outcome.stderr) == (0, "")
@@ -110,8 +113,8 @@ def test_lost(mlir_opt: Callable[..., subprocess.CompletedProcess[str]], line: s
         Module.parse(text)
 
 
-def test_effects_are_lost(mlir_opt: Callable[..., subprocess.CompletedProcess[str]]) -> None:
-    """Two equal sums that nothing uses stay, which are gone where effects are known."""
+def test_effects_are_unknown_to_mlir_opt(mlir_opt: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    """mlir-opt keeps two equal unused sums, which it would remove if it knew that they have no effects."""
     pipeline = "builtin.module(cse,canonicalize)"
     lines = [f'%{name} = "cuda_tile.addi"(%i, %i) {OVERFLOW} : ({I32}, {I32}) -> {I32}' for name in "ab"]
     text = text_of("\n".join(lines))

@@ -1,4 +1,4 @@
-"""Generic text goes through a stock mlir-opt unchanged; what does not is what docs/irdl.md lists, and no more."""
+"""mlir-opt does not change generic text, except for the operations listed in docs/irdl.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from every_type import attributes, types
-from irdl_samples import alone, made_up, tile_modules, tile_operations
+from irdl_samples import example, in_separate_modules, tile_modules, tile_operations
 
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.mlir import context, ir
@@ -21,11 +21,11 @@ from tilec.driver.stages import compile
 
 MlirOpt = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[2]
-# The rows of the document's first table.
+# The rows of the first table of docs/irdl.md.
 REFUSED = sorted(re.findall(r"^\| `(cuda_tile\.\w+)` \|", (ROOT / "docs" / "irdl.md").read_text(), re.MULTILINE))
-# What MLIR offers for text that its verifier, which knows no terminator of ours, would refuse.
+# Options that skip MLIR's verifier, which does not know the terminators of the dialects.
 UNVERIFIED = ("--mlir-very-unsafe-disable-verifier-on-parsing", "--verify-each=0")
-# LLVM 22 has no such type.
+# LLVM 22 does not have this type.
 YOUNG = "fnv8E5M3FNU"
 KERNELS = {
     "matmul": "A: f16[?,?], B: f16[?,?], C: f16[?,?], tm=128, tn=128, tk=64, use_tf32=False, half_accumulator=False",
@@ -40,23 +40,23 @@ def assert_unchanged(mlir_opt: MlirOpt, text: str, *options: str) -> None:
     assert outcome.stdout.strip() == text.strip()
 
 
-def test_the_operations_outside_of_the_list_are_verified_and_unchanged(mlir_opt: MlirOpt) -> None:
+def test_unlisted_operations_are_verified_and_unchanged(mlir_opt: MlirOpt) -> None:
     carried = [operation for operation in tile_operations() if operation.name not in REFUSED]
     assert {operation.name for operation in carried} | set(REFUSED) == {
         name for name in OPERATIONS if name.startswith("cuda_tile.")
     }
-    assert_unchanged(mlir_opt, alone(carried))
+    assert_unchanged(mlir_opt, in_separate_modules(carried))
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_each_operation_of_the_list_is_refused_for_its_terminator(mlir_opt: MlirOpt, name: str) -> None:
+def test_listed_operations_are_refused_because_of_their_terminator(mlir_opt: MlirOpt, name: str) -> None:
     sample = next(operation for operation in tile_operations() if operation.name == name)
-    outcome = mlir_opt(alone([sample]))
+    outcome = mlir_opt(in_separate_modules([sample]))
     assert outcome.returncode == 1
     assert re.search(r'error: block with no terminator, has "cuda_tile\.(yield|continue|break|return)"', outcome.stderr)
 
 
-def test_whole_kernels_are_unchanged_when_they_are_not_verified(mlir_opt: MlirOpt) -> None:
+def test_kernels_are_unchanged_without_verification(mlir_opt: MlirOpt) -> None:
     for module in tile_modules():
         assert_unchanged(mlir_opt, module.to_text(generic=True), *UNVERIFIED)
 
@@ -84,7 +84,7 @@ def test_every_type_and_attribute_is_unchanged(mlir_opt: MlirOpt) -> None:
     assert_unchanged(mlir_opt, text)
 
 
-def test_the_youngest_element_type_needs_a_younger_mlir(mlir_opt: MlirOpt, tool: str) -> None:
+def test_newest_element_type_needs_a_newer_mlir(mlir_opt: MlirOpt, tool: str) -> None:
     version = subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout
     text = text_of_types({YOUNG})
     if "LLVM version 22." in version:
@@ -95,12 +95,12 @@ def test_the_youngest_element_type_needs_a_younger_mlir(mlir_opt: MlirOpt, tool:
 
 @pytest.mark.parametrize("dialect", [TileGpu, Ptx], ids=["tile_gpu", "ptx"])
 def test_operations_of_the_other_dialects_are_unchanged(mlir_opt: MlirOpt, dialect: type) -> None:
-    """Their definitions leave the types of values open, so values of i32 will do."""
+    """Their definitions do not constrain the types of values, so the values have type i32."""
     with context(), ir.Location.unknown():
         module = ir.Module.create()
         for operation_class in dialect.operations:  # type: ignore[attr-defined]
             if not operation_class._ODS_REGIONS[0]:
-                made_up(operation_class, ir.InsertionPoint(module.body))
+                example(operation_class, ir.InsertionPoint(module.body))
         text = module.operation.get_asm(print_generic_op_form=True)
     assert_unchanged(mlir_opt, text)
 
@@ -108,7 +108,7 @@ def test_operations_of_the_other_dialects_are_unchanged(mlir_opt: MlirOpt, diale
 @pytest.mark.peers
 @pytest.mark.parametrize("target", ["sm_90a", "sm_100a"])
 @pytest.mark.parametrize("name", KERNELS)
-def test_every_stage_is_unchanged_when_it_is_not_verified(mlir_opt_22: MlirOpt, name: str, target: str) -> None:
+def test_every_stage_is_unchanged_without_verification(mlir_opt_22: MlirOpt, name: str, target: str) -> None:
     source = f"{ROOT / 'examples' / name}.py:{name}_kernel"
     compiled = compile(source, target=target, signature=KERNELS[name], stop="ptx-mlir")
     assert [stage.name for stage in compiled.stages] == ["tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir"]
