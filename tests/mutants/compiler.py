@@ -1,4 +1,4 @@
-"""Changes one decision of the compiler at a time and prints the changes that no test sees: `make mutants`.
+"""Changes one decision of the compiler at a time and prints the changes that no test detects: `make mutants`.
 
 Each mutation runs the fast tests of its stage, in a process of its own, until one fails; then, if none does, the tests
 of whole kernels. A survivor is printed with its file, line and text. A mutation whose tests do not end in time is
@@ -17,14 +17,14 @@ from pathlib import Path
 from compiler_mutations import Mutation, sampled
 
 TESTS = Path(__file__).parents[1]
-# By folder of lowering: the tests that run, the ones that see most and take least first.
+# The tests of each folder of lowering; fast tests that detect many mutations are first.
 PIPELINE = (
     "golden",
     "tile_gpu/test_sizes.py",
     "tile_to_gpu",
     "driver/test_compile.py",
     "kernels/test_matmul_ptx.py",
-    "fuzz/test_fuzz.py::test_random_programs_have_one_answer",
+    "fuzz/test_fuzz.py::test_results_of_random_programs_agree",
 )
 FAST = {
     "tile": ("tile", "driver/test_compile.py"),
@@ -33,20 +33,20 @@ FAST = {
     "gpu": ("gpu", "tile_gpu", *PIPELINE),
     "gpu_to_ptx": ("gpu_to_ptx", "tile_gpu", *PIPELINE),
 }
-# What runs after the fast tests of any stage: minutes for each mutation.
+# Tests that run after the fast tests of every stage; they take minutes per mutation.
 KERNELS = ("kernels", "semantics/test_simulate.py", "mutants/test_mutants.py")
-# Tests whose subject is not what a mutation changes, or that take long.
-LEFT_OUT = ("tile/test_fold_vectors.py", "tile/test_all_modules.py", "tile/test_pointer_vectors.py")
-# A mutation may make a compile endless.
-LONGEST_S = 600
+# Tests of code that is not mutated, and slow tests.
+EXCLUDED = ("tile/test_fold_vectors.py", "tile/test_all_modules.py", "tile/test_pointer_vectors.py")
+# The maximum time of a test run; a mutation may cause an infinite loop.
+TIMEOUT_S = 600
 
 
-def fate(mutation: Mutation) -> str:
+def outcome(mutation: Mutation) -> str:
     """`caught` if a test of its stage fails, `survives` if all pass, `timeout` if they do not end."""
     folder = mutation.module.split(".")[2]
     words = [sys.executable, str(Path(__file__).with_name("mutated_import.py"))]
     words += [mutation.module, str(mutation.start), str(mutation.length), mutation.written]
-    words += ["-q", "-x", "-p", "no:cacheprovider", *(f"--ignore={TESTS / path}" for path in LEFT_OUT)]
+    words += ["-q", "-x", "-p", "no:cacheprovider", *(f"--ignore={TESTS / path}" for path in EXCLUDED)]
     found = "survives"
     for tests in (FAST[folder], KERNELS):
         found = _run([*words, *(str(TESTS / path) for path in tests)])
@@ -57,10 +57,10 @@ def fate(mutation: Mutation) -> str:
 
 def _run(words: list[str]) -> str:
     try:
-        done = subprocess.run(words, capture_output=True, timeout=LONGEST_S, check=False, cwd=TESTS.parent)
+        done = subprocess.run(words, capture_output=True, timeout=TIMEOUT_S, check=False, cwd=TESTS.parent)
     except subprocess.TimeoutExpired:
         return "timeout"
-    # 4 and 5 are calls that run no test at all.
+    # Status 4 and 5 mean that no test ran.
     assert done.returncode not in (4, 5), done.stdout.decode()
     return "caught" if done.returncode else "survives"
 
@@ -74,7 +74,7 @@ def main() -> int:
     chosen = sampled(given.count, given.seed)[given.first :]
     fates, started = Counter[str](), time.monotonic()
     for number, mutation in enumerate(chosen, 1):
-        found = fate(mutation)
+        found = outcome(mutation)
         fates[found] += 1
         if found != "caught":
             print(f"{found}: {mutation}", flush=True)

@@ -1,7 +1,7 @@
-"""Every way to change one decision of the compiler: a number, a comparison, a condition, a minimum, a step left out.
+"""Mutations of one decision of the compiler: a number, a comparison, a condition, a minimum, a removed statement.
 
-A mutation is found in the syntax tree of a module and is a piece of its text with another in its place, so that
-the installed files stay as they are: the changed text is compiled where the module is imported.
+A mutation is found in the syntax tree of a module and replaces a part of its text. Installed files are not changed:
+the changed text is compiled when the module is imported.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 @dataclass(frozen=True)
 class Mutation:
-    """`length` characters from `start` of a module's text become `written`."""
+    """Replaces `length` characters from `start` of the text of a module with `written`."""
 
     module: str
     path: str
@@ -60,7 +60,7 @@ class Mutation:
 
 
 def modules() -> Iterator[tuple[str, Path]]:
-    """Names and files of the modules that decide, wherever the package is installed."""
+    """Names and files of the mutated modules of the installed package."""
     for folder in FOLDERS:
         spec = util.find_spec(f"tilec.lowering.{folder}")
         assert spec is not None and spec.submodule_search_locations
@@ -70,12 +70,12 @@ def modules() -> Iterator[tuple[str, Path]]:
 
 
 def all_mutations() -> list[Mutation]:
-    """In the order of modules and lines."""
+    """All mutations in the order of modules and lines."""
     return [mutation for name, path in modules() for mutation in mutations_of(name, path)]
 
 
 def sampled(count: int, seed: int) -> list[Mutation]:
-    """Equally many mutations per folder; the same ones for the same seed."""
+    """An equal number of mutations per folder, determined by the seed."""
     source = random.Random(seed)
     by_folder: dict[str, list[Mutation]] = {}
     for mutation in all_mutations():
@@ -87,7 +87,7 @@ def sampled(count: int, seed: int) -> list[Mutation]:
 
 
 def mutations_of(module: str, path: Path) -> Iterator[Mutation]:
-    """The mutations of the functions of a module; messages of errors and docstrings are left alone."""
+    """The mutations of the functions of a module, except in error messages and docstrings."""
     text = path.read_text()
     starts = [0]
     for line in text.splitlines(keepends=True):
@@ -135,7 +135,7 @@ def mutations_of(module: str, path: Path) -> Iterator[Mutation]:
 
 
 def _leaves(node: ast.If) -> bool:
-    """A guard that returns early; one that raises an error only says what is refused."""
+    """Whether an if only returns early; an if that raises an error is not mutated."""
     return isinstance(node.body[-1], ast.Return | ast.Continue | ast.Break)
 
 
@@ -144,7 +144,7 @@ def _is_text(node: ast.BinOp) -> bool:
 
 
 def _decisive(tree: ast.Module) -> Iterator[ast.expr | ast.stmt]:
-    """Nodes of functions, and the numbers that module constants are."""
+    """The nodes of functions, and the numbers of module constants."""
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             yield from _below(statement)
@@ -159,7 +159,7 @@ def _below(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
     for child in ast.iter_child_nodes(node):
         if child in skipped or isinstance(child, ast.Raise | ast.Assert | ast.JoinedStr | ast.AnnAssign):
             continue
-        # zip(..., strict=True) asserts equal lengths; it decides nothing.
+        # strict=True of zip is an assertion, not a decision.
         if isinstance(child, ast.keyword) and child.arg == "strict":
             continue
         if isinstance(child, ast.expr | ast.stmt):

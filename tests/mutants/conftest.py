@@ -1,4 +1,4 @@
-"""Makes the mutations, and the kernels of tests/kernels, importable: tests are not a package."""
+"""Adds this folder and the kernels of tests/kernels to the import path, because tests are not a package."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import pytest
 
 
 class _Changed(importlib.machinery.SourceFileLoader):
-    """Compiles the changed text; what is cached is of the original."""
+    """Compiles the changed text without the cache, which has the original code."""
 
     change: tuple[int, int, str]
 

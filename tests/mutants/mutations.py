@@ -1,6 +1,6 @@
-"""Every way to break the synchronisation of a kernel by one instruction: it is deleted, or a phase is not flipped.
+"""Mutations of one synchronization instruction of a kernel: it is deleted, or a phase is not flipped.
 
-Mutations are found in the text of any PTX by what instructions are, not by where our compiler puts them.
+Mutations are found by the instructions of a PTX text, independently of the compiler.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DELETED = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """PTX with one instruction changed: what kind of change, in which line (from one), and the line itself."""
+    """PTX with one changed instruction: the kind of the change, its line number (from one), and the line."""
 
     kind: str
     line: int
@@ -41,7 +41,7 @@ def mutants(ptx: str) -> Iterator[Mutant]:
 
 
 def _length(lines: list[str], first: int) -> int:
-    """Lines of the instruction that begins in a line."""
+    """The number of lines of the instruction that begins in a line."""
     count = 1
     while not lines[first + count - 1].split("//")[0].rstrip().endswith(";"):
         count += 1
@@ -51,7 +51,7 @@ def _length(lines: list[str], first: int) -> int:
 def _changes(lines: list[str], number: int) -> Iterator[tuple[str, str]]:
     line = lines[number].split("//")[0]
     if found := _WAIT.search(line):
-        # Without the wait, the loop around it ends at once.
+        # Without the wait, the loop around it ends after one iteration.
         yield "wait", f"    setp.eq.b32 {found[1]}, 0, 0;"
     if found := _FLIP.search(line):
         yield "phase flip", f"    mov.b32 {found[1]}, {found[2]};"

@@ -1,4 +1,4 @@
-"""The mutations of the compiler apply, and those of its sizes are caught; compiler.py runs the many."""
+"""Mutations of the compiler can be applied, and mutations of sizes are caught; compiler.py runs all mutations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compiler_mutations import FOLDERS, Mutation, all_mutations, modules, sample
 
 HERE = Path(__file__).parent
 SIZES = HERE.parent / "tile_gpu" / "test_sizes.py"
-# The module of a decision, its text, and what it becomes. A decision that is written otherwise gets its row changed.
+# The module of a decision, its text, and the mutated text. Change the row if the text of the decision changes.
 DECISIONS = {
     "no room for scratch": ("gpu.pipeline", "SCRATCH_RESERVE_BYTES = 16384", "SCRATCH_RESERVE_BYTES = 0"),
     "narrow vectors": ("tile_to_gpu.alignment", "VECTOR_BYTES = 16", "VECTOR_BYTES = 4"),
@@ -40,22 +40,22 @@ def passes(mutation: Mutation) -> bool:
 
 
 @pytest.mark.parametrize("decision", DECISIONS)
-def test_a_size_cannot_change_unseen(decision: str) -> None:
+def test_mutations_of_sizes_are_caught(decision: str) -> None:
     assert not passes(named(*DECISIONS[decision]))
 
 
-def test_a_mutation_that_changes_nothing_passes() -> None:
+def test_mutation_without_a_change_passes() -> None:
     module, old, _ = DECISIONS["narrow vectors"]
     assert passes(named(module, old, old))
 
 
-def test_mutations_are_programs_and_differ() -> None:
+def test_mutations_are_distinct_valid_programs() -> None:
     for mutation in sampled(100, 1):
         text = Path(mutation.path).read_text()
         assert ast.dump(ast.parse(mutation.apply(text))) != ast.dump(ast.parse(text)), str(mutation)
 
 
-def test_every_stage_has_mutations_and_a_sample_is_the_same_again() -> None:
+def test_every_stage_has_mutations_and_samples_are_deterministic() -> None:
     stages = [mutation.module.split(".")[2] for mutation in all_mutations()]
     assert all(stages.count(folder) >= 100 for folder in FOLDERS)
     assert sampled(60, 3) == sampled(60, 3) != sampled(60, 4)

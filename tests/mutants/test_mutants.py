@@ -1,4 +1,4 @@
-"""A kernel with one wait, fence, expectation, commit or phase flip less is always reported; the kernel itself never is.
+"""The simulator reports every kernel without a wait, fence, expectation, commit or phase flip, and no correct kernel.
 
 Each kernel runs every ring at least three times round, on ragged shapes, over several output tiles. A mutant counts as
 reported if one of 20 seeds stops it. Nothing in the simulator knows what kernel it runs.
@@ -34,7 +34,7 @@ CONFIGURATIONS = [
 
 
 class Subject:
-    """A compiled kernel with its inputs, whose PTX may be exchanged."""
+    """A compiled kernel with its inputs, whose PTX can be replaced."""
 
     def __init__(self, name: str, target: str, hints: dict[str, bool]) -> None:
         kernel, (M, N, K), tile, self.grid = CASES[name]
@@ -66,7 +66,7 @@ class Subject:
 
 
 @pytest.mark.parametrize(("name", "target", "hints"), CONFIGURATIONS)
-def test_every_mutant_is_reported_and_the_kernel_never(name, target, hints):
+def test_every_mutant_is_reported_and_the_kernel_is_not(name, target, hints):
     subject = Subject(name, target, hints)
     found = list(mutants(subject.artifact.ptx))
     kinds = {mutant.kind for mutant in found}
