@@ -1,4 +1,4 @@
-"""The reader of Tile IR assembly and generic form: whatever is read prints, and the print reads back the same."""
+"""Fuzz target: the reader of Tile IR assembly and generic form; every accepted module must round trip."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilec.text_input.module import Module
 
 SAMPLES = Path(__file__).parents[1] / "dialect"
 _PIECE = re.compile(r"\s+|[A-Za-z0-9_.$]+|.", re.DOTALL)
-# Words that turn one construct into another far more often than random letters would.
+# Tokens that change one construct into another more often than random characters.
 _WORDS = [
     *("%0", "@k", "token", "?", "-1", "0x7FC00000", "9223372036854775808", "loc(", "#a", "!t", "^bb0:", "1e400", '"'),
     *("tile<4xf32>", "ptr<i8>", "i4", "f4E2M1FN", "optimization_hints = <", "{", "}", "(", ")", "[", "<", ">", ":"),
@@ -21,7 +21,7 @@ _WORDS = [
 
 
 def seeds() -> Iterator[bytes]:
-    """Every sample of the tests in both forms, and every text that they hold refused."""
+    """Every sample of the tests in both forms, and every text of the tests of refused modules."""
     for path in sorted(SAMPLES.glob("*assembly/*.mlir")):
         text = path.read_text()
         yield text.encode()
@@ -33,7 +33,7 @@ def seeds() -> Iterator[bytes]:
 
 
 def check(data: bytes) -> None:
-    """Raises where the reader lets anything out but a module or an error of ours, or the module does not round trip."""
+    """Raises if the reader raises an error that is not a TilecError, or if the module does not round trip."""
     try:
         module = Module.parse(data)
     except TilecError as error:
@@ -44,26 +44,26 @@ def check(data: bytes) -> None:
     try:
         printed = module.to_text()
     except TilecError as error:
-        # Operations of MLIR's own have the generic form alone.
+        # Operations of upstream MLIR have only the generic form.
         assert "has no form in Tile IR assembly" in str(error)
         return
     again = Module.parse(printed)
     assert again.to_text() == printed
-    # A module without a name is given one by the text.
+    # The text gives a name to a module without a name.
     assert again.to_text(generic=True).splitlines()[1:] == generic.splitlines()[1:]
 
 
 def mutated(data: bytes, source: random.Random) -> bytes:
-    """The text after a few accidents to its lines or words."""
+    """The text after several mutations of its lines or words."""
     text = data.decode(errors="replace")
     if source.randrange(3) == 0:
-        return _accident(text.splitlines(keepends=True), source, []).encode()
+        return _mutation(text.splitlines(keepends=True), source, []).encode()
     for _ in range(source.choice((1, 1, 2, 4))):
-        text = _accident(_PIECE.findall(text), source, _WORDS)
+        text = _mutation(_PIECE.findall(text), source, _WORDS)
     return text.encode()
 
 
-def _accident(pieces: list[str], source: random.Random, others: list[str]) -> str:
+def _mutation(pieces: list[str], source: random.Random, others: list[str]) -> str:
     written = [at for at, piece in enumerate(pieces) if not piece.isspace()]
     if not written:
         return ""

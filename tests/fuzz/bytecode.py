@@ -1,4 +1,4 @@
-"""The reader of Tile IR bytecode: whatever is read prints and is written back to mean the same, in little time."""
+"""Fuzz target: the reader of Tile IR bytecode; accepted modules must round trip, within limits of time and memory."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ GLOBALS = "global @table alignment = 8 <f32: [1.0, 2.0]> : tile<2xf32> "
 _HEADER = 12
 _LIMIT_S = 2.0
 _LIMIT_BYTES = 256 << 20
-# What has a meaning of its own: padding, the bits of a number that goes on, the largest numbers, the tags.
+# Special bytes: padding, the continuation bits of numbers, the largest numbers, the tags.
 _BYTES = (0, 1, 2, 0x7F, 0x80, 0x81, 0xCB, 0xFE, 0xFF)
 
 
 def seeds() -> Iterator[bytes]:
-    """Every sample of the tests in every version that can hold it, and of the smallest in the oldest and the newest."""
+    """Every sample of the tests in each valid version; the smallest samples in the oldest and the newest version."""
     for path in sorted(SAMPLES.glob("*assembly/*.mlir")):
         yield from _files(Module.read(path))
     for body in [body for bodies in SMALLEST["SAMPLES"].values() for body in bodies] + SMALLEST["TYPES"]:
@@ -43,11 +43,11 @@ def _files(module: Module) -> Iterator[bytes]:
 
 
 def check(data: bytes) -> None:
-    """Raises where the reader lets anything out but a module or an error of ours, takes long, or takes much memory."""
+    """Raises if the reader raises an error that is not a TilecError, or exceeds the limits of time or memory."""
     if not is_bytecode(data):
-        # Text, which the other target is for.
+        # Text is tested by the target assembly.
         return
-    # The first use makes the context of MLIR, which takes seconds and is none of the input's doing.
+    # The first use creates the context of MLIR, which takes seconds independently of the input.
     context()
     tracemalloc.start()
     started = time.process_time()
@@ -72,15 +72,15 @@ def _check_meaning(module: Module, data: bytes) -> None:
 
 
 def mutated(data: bytes, source: random.Random) -> bytes:
-    """The file after a few accidents: bytes changed, cut out, doubled, or the end lost."""
+    """The file after several mutations: bytes changed, removed or repeated, or the end removed."""
     content = bytearray(data)
     for _ in range(source.choice((1, 1, 1, 2, 4))):
         if len(content) > _HEADER:
-            _accident(content, source)
+            _mutation(content, source)
     return bytes(content)
 
 
-def _accident(content: bytearray, source: random.Random) -> None:
+def _mutation(content: bytearray, source: random.Random) -> None:
     kind, at = source.randrange(8), source.randrange(len(content))
     if kind < 3:
         content[at] = source.randrange(256)

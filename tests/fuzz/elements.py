@@ -1,4 +1,4 @@
-"""Element types of random programs: how numpy holds them, and up to which magnitude they hold every integer."""
+"""Element types of random programs: their numpy types, and the largest magnitude of exact integers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-# The largest magnitude of the integers that random floats begin with.
+# The largest magnitude of the initial values of random floats.
 LARGEST_BOUND = 8
 
 
@@ -47,7 +47,7 @@ ELEMENTS = {
     )
 }
 INTEGERS = ("i8", "i16", "i32", "i64")
-# Types with arithmetic; the others are stored, moved and converted.
+# Types with arithmetic; values of other types are only stored, moved and converted.
 ARITHMETIC_FLOATS = ("f16", "bf16", "f32", "f64")
 
 

@@ -1,12 +1,12 @@
-"""Feeds one of the readers damaged inputs, or the whole compiler random programs: `python tests/fuzz/fuzz.py assembly`.
+"""Runs a reader on mutated inputs, or the compiler on random programs: `python tests/fuzz/fuzz.py assembly`.
 
 `programs` and `exits` run random programs of Tile IR in three ways and compare the results (program_fuzz.py);
 `kernels` does so with random Python kernels that overwrite what they read (kernel_fuzz.py). Failures are written to the
 working folder.
-The readers' inputs are guided by the code that they reach, which needs `atheris` (`pip install atheris`). A run goes in
-rounds, each a process of its own that starts from the inputs that reached new code so far, for a context of MLIR keeps
-every type it has ever seen. An input that breaks a reader ends the run with status 1 and
-stays in the working folder as `crash-*`, `timeout-*` or `oom-*`; feed it again with `--input`.
+The inputs of readers are guided by code coverage, which needs `atheris` (`pip install atheris`). A run has several
+rounds, because a context of MLIR never frees types; each round is a process that starts with the inputs that reached
+new code. An input that causes a failure of a reader ends the run with status 1 and is in the working folder as
+`crash-*`, `timeout-*` or `oom-*`; `--input` runs it again.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _fuzz(target: str, work: Path, count: int, seed: int) -> None:
         module = importlib.import_module(target)
         from tilec.dialect.mlir import context
 
-    # The dialects take longer to load than any input to read.
+    # Loading the dialects takes longer than reading an input.
     context()
 
     def mutate(data: bytes, most: int, seed: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Random kernels that overwrite what they read: by numpy, by the interpreter, and simulated for both targets.
+"""Compares random kernels that overwrite arrays that they read in numpy, the interpreter and the simulator.
 
 `python tests/fuzz/fuzz.py kernels --inputs 500 --seed 1` runs 500 kernels from seed 1 on. A kernel that fails is
 written to the working folder.
@@ -29,7 +29,7 @@ def compiled(kernel: RandomKernel, path: Path) -> Any:
 
 
 def failures(seed: int, folder: Path) -> list[str]:
-    """What differs from numpy or is an error, one line for each way to run."""
+    """Errors and differences from numpy, one line per execution."""
     kernel = random_kernel(seed)
     expected = kernel.expected(seed)
     made = compiled(kernel, folder / f"kernel-{seed}.py")
@@ -52,7 +52,7 @@ def failures(seed: int, folder: Path) -> list[str]:
 
 
 def main(count: int, seed: int, work: Path) -> int:
-    """Runs kernels, prints progress and failures; the sources of failures stay in `work`."""
+    """Runs kernels, prints progress and failures, and keeps the sources of failing kernels in `work`."""
     work.mkdir(parents=True, exist_ok=True)
     started, failed = time.monotonic(), 0
     for done in range(1, count + 1):

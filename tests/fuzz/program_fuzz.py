@@ -1,4 +1,4 @@
-"""Random programs, each by numpy, by the interpreter, and compiled and simulated for both targets: one answer.
+"""Compares the results of random programs in numpy, the interpreter and the simulator for both targets.
 
 `python tests/fuzz/fuzz.py programs --inputs 3000 --seed 1` runs 3,000 programs from seed 1 on; `--inputs 1 --seed N`
 runs the one again and writes it, made as small as it gets, where `--work` says. `exits` in place of `programs` runs
@@ -32,7 +32,7 @@ from tilec.errors import InternalError, TilecError, UnsupportedError
 
 GENERATORS = {"programs": random_program, "exits": random_exits}
 TARGETS = ("sm_100a", "sm_90a")
-# More than any of these programs runs, so that a loop that does not end is found in a second.
+# More steps than these programs have, so that an infinite loop is detected within a second.
 STEP_LIMIT = 2_000_000
 SECONDS = 120
 
@@ -52,7 +52,7 @@ class Outcome:
 
 
 def outcomes(program: Program, targets: tuple[str, ...] = TARGETS) -> list[Outcome]:
-    """Runs a program everywhere. The interpreter is held against numpy, the PTX against the interpreter."""
+    """Runs a program on every target; compares the interpreter with numpy, and the PTX with the interpreter."""
     text = program.text()
     try:
         with warnings.catch_warnings():
@@ -71,7 +71,7 @@ def outcomes(program: Program, targets: tuple[str, ...] = TARGETS) -> list[Outco
 
 
 def _simulated(program: Program, module: tilec.Module, target: str, expected: dict[str, np.ndarray]) -> Outcome:
-    # What TMA does to tf32 is not documented; to small integers nothing can happen.
+    # The conversion of tf32 by TMA is not documented; small integers are exact.
     unconfirmed = "xtf32" in program.text()
     try:
         compiled = tilec.compile(module, target=target, stop="ptx", hints=program.hints)
@@ -89,7 +89,7 @@ def _simulated(program: Program, module: tilec.Module, target: str, expected: di
 
 
 def outcomes_apart(program: Program, targets: tuple[str, ...] = TARGETS) -> list[Outcome]:
-    """As outcomes(), in a process of its own: a crash or a program without end is an outcome too."""
+    """Calls outcomes() in a separate process, so that a crash or an infinite loop is an outcome too."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -113,14 +113,14 @@ def outcomes_apart(program: Program, targets: tuple[str, ...] = TARGETS) -> list
 
 
 def _reason(error: Exception) -> str:
-    """The first line of a message without its numbers, names and places."""
+    """The first line of a message without numbers, names and locations."""
     message = error.message if isinstance(error, TilecError) else str(error)
     line = (message.splitlines() or [""])[0]
     return re.sub(r"\d+", "#", re.sub(r"0x[0-9a-f]+|%\w+|/\S+", "..", line))[:160]
 
 
 def _difference(program: Program, found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> str:
-    """The first element that differs, or nothing. NaN equals NaN; zeros of both signs are equal after sums."""
+    """A description of the first different element, or an empty string; after sums, zeros of both signs are equal."""
     for name, array in found.items():
         wanted = expected[name]
         if np.issubdtype(wanted.dtype, np.integer) or wanted.dtype == np.bool_:
@@ -156,7 +156,7 @@ def main(kind: str, count: int, seed: int, work: Path) -> int:
             counts[key] += 1
             if outcome.failed:
                 failures += 1
-                # A wrong value has no message that tells causes apart, so each is kept.
+                # Wrong values have no message that identifies their cause, so all are kept.
                 if counts[key] <= (12 if outcome.kind.startswith(("wrong", "differs")) else 1):
                     _write(work, number, program, outcome)
                 first = outcome.detail.splitlines()[0][:200]
@@ -178,7 +178,7 @@ def _write_tally(path: Path, heading: str, counts: Counter[tuple[str, str]]) -> 
 
 
 def _load_the_compiler() -> None:
-    """Once, for the processes of all programs."""
+    """Loads the compiler once, for the processes of all programs."""
     with context():
         for stage in STAGES[:-1]:
             for module in stage.modules:

@@ -1,4 +1,4 @@
-"""Programs as steps: each step prints as Tile IR and computes with numpy, so that one program has two readings."""
+"""Programs as lists of steps; each step can be printed as Tile IR and executed with numpy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """An SSA value. `bound`: a float that is an integer of at most this magnitude; None: it may be anything."""
+    """An SSA value; a float with a `bound` is an integer of at most this magnitude."""
 
     name: str
     element: str
@@ -27,12 +27,12 @@ class Value:
 
 
 def larger_bound(left: Value, right: Value) -> int | None:
-    """The bound of a value whose elements are those of two others."""
+    """The bound of a value whose elements are elements of two other values."""
     return None if left.bound is None or right.bound is None else max(left.bound, right.bound)
 
 
 class Environment:
-    """What one tile block computes: values by name, the arrays of the parameters, and the number of the block."""
+    """The state of a tile block: values by name, the arrays of the parameters, and the number of the block."""
 
     def __init__(self, memory: dict[str, np.ndarray], block: int) -> None:
         self.values: dict[str, np.ndarray] = {}
@@ -58,7 +58,7 @@ class Left(Exception):
 
 @dataclass(eq=False)
 class Step:
-    """An operation without regions: its text, and what it does to an environment."""
+    """An operation without regions: its text, and its effect on an environment."""
 
     text: str
     run: Callable[[Environment], None]
@@ -103,7 +103,7 @@ class Block:
 
 
 class Region(Step):
-    """A step with blocks: `head` and `between` are the text around them."""
+    """A step with blocks; `head` and `between` are the text around the blocks."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class Region(Step):
 
 @dataclass
 class Parameter:
-    """An entry parameter: a pointer to an array, or a number. An output starts as a pattern and is compared."""
+    """An entry parameter: a pointer to an array, or a number; outputs start as a pattern and are compared."""
 
     name: str
     type: str
@@ -148,7 +148,7 @@ class Program:
     body: Block
     grid: int
     hints: dict[str, bool | int]
-    # Sums of floats: the sign of a zero depends on the order and on the identity.
+    # Whether the program sums floats: the sign of a zero sum depends on the order and the identity.
     sums: bool = False
 
     def text(self) -> str:
@@ -157,7 +157,7 @@ class Program:
         return "\n".join(["cuda_tile.module @m {", *lines, "}", ""])
 
     def arguments(self) -> list[np.ndarray | int]:
-        """Fresh arguments for one run; arrays begin at multiples of 256 bytes, as those of a device do."""
+        """New arguments for one run; arrays begin at multiples of 256 bytes, like arrays on a device."""
         return [p.value if isinstance(p.value, int) else aligned(p.value) for p in self.parameters]
 
     def outputs(self, arguments: Sequence[np.ndarray | int]) -> dict[str, np.ndarray]:
@@ -165,7 +165,7 @@ class Program:
         return {p.name: given for p, given in pairs if p.output and isinstance(given, np.ndarray)}
 
     def expected(self) -> dict[str, np.ndarray]:
-        """The outputs by numpy."""
+        """The outputs computed by numpy."""
         arguments = self.arguments()
         names = [parameter.name for parameter in self.parameters]
         memory = {name: np.asarray(given) for name, given in zip(names, arguments, strict=True)}
@@ -177,7 +177,7 @@ class Program:
 
 
 def aligned(array: np.ndarray) -> np.ndarray:
-    """A copy, row-major, at a multiple of 256 bytes."""
+    """A row-major copy at a multiple of 256 bytes."""
     raw = np.zeros(array.nbytes + 256, np.uint8)
     start = -raw.ctypes.data % 256
     copy = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)

@@ -26,7 +26,7 @@ from random_program import (
 from random_reductions import multiplied
 from random_values import Builder
 
-# Values that every statement may change, beside the i32 that conditions read.
+# Values that every statement may change, in addition to the i32 that conditions read.
 STATE: tuple[tuple[str, Shape], ...] = (("i64", ()), ("i8", (16,)), ("i32", (32,)), ("f16", (8, 16)), ("i1", (64,)))
 # A sum of products: all of them together stay integers below 2^24.
 MULTIPLY, ACCUMULATOR, DEPTH = ("f16", "f32", 1), ("f32", (64, 32)), 16
@@ -36,7 +36,7 @@ MOST_NESTED = 3
 
 @dataclass(frozen=True)
 class _Scope:
-    """Where a statement stands: the exits that it may take, and where it stores. A `for` has no return inside."""
+    """The scope of a statement: its possible exits and the target of its stores; no return is inside of a `for`."""
 
     exits: tuple[str, ...] = ("return",)
     # What break and continue carry for the number of the iteration.
@@ -74,7 +74,7 @@ def _compound(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:
 
 
 def _changed(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:
-    """One value of the state is changed, or stored."""
+    """Changes or stores one value of the state."""
     at = build.source.randrange(len(state))
     old = state[at]
     if build.source.random() < 0.15:
@@ -96,7 +96,7 @@ def _next(build: Builder, old: Value) -> Value:
 
 
 def _condition(build: Builder, state: list[Value]) -> Value:
-    """About half of the time true: bits of the first value of the state."""
+    """A condition on bits of the first value of the state, true in about half of the cases."""
     if build.source.random() < 0.2:
         return build.want("i1", (), 2)
     mask = build.source.choice((1, 2, 3, 4, 6))
@@ -106,7 +106,7 @@ def _condition(build: Builder, state: list[Value]) -> Value:
 
 
 def _if(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:
-    """Each branch changes the state and goes on, or leaves; a branch that goes on yields the state or nothing."""
+    """An if whose branches change the state and yield, or exit; a branch that yields has the state or no values."""
     source = build.source
     condition = _condition(build, state)
     results = anonymous(build, state) if source.random() < 0.8 else []
@@ -116,7 +116,7 @@ def _if(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:
         with Inside(build, "yield") as block:
             inner = _statements(build, list(state), scope) if source.random() < 0.9 else list(state)
             leaves = source.random() < 0.3
-            # At least one branch goes on, as the results need a value.
+            # At least one branch yields, because the results need a value.
             if leaves and not any(other.leaves for other in blocks):
                 block.end, block.leaves = source.choice(scope.exits), True
                 block.operands = [scope.following, *inner] if scope.following and block.end != "return" else []
@@ -155,7 +155,7 @@ def _for(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:
 
 
 def _loop(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:
-    """A loop that ends after some iterations at the latest."""
+    """A loop with a limit on the number of iterations."""
     initial = [build.constant("i32", 0), *state]
     inner, results = anonymous(build, initial), anonymous(build, initial)
     most = scalar_of(build, "i32", build.source.randrange(MOST_TRIPS + 1))

@@ -57,7 +57,7 @@ def integer(build: Builder, element: str, shape: Shape, depth: int, bound: int |
 
 
 def _signed(source: random.Random, function: Callable, like: Value) -> tuple[Callable, None, str]:
-    """The function on signed or unsigned integers, without a bound, and the word that says which."""
+    """The function on signed or unsigned integers, without a bound, and the keyword of the signedness."""
     if source.random() < 0.5:
         return function, None, " signed"
     dtype = ELEMENTS[like.element].dtype
@@ -81,7 +81,7 @@ def _shifted(build: Builder, left: Value, amount: Value) -> Value:
 
 
 def _divided(build: Builder, left: Value, right: Value) -> Value:
-    """By a positive divisor."""
+    """A division by a positive divisor."""
     dtype = ELEMENTS[left.element].dtype
     kind = build.source.randrange(6)
     if kind == 0:

@@ -11,11 +11,11 @@ from random import Random
 
 import numpy as np
 
-# Each block has the rows from ROWS * block on for itself. Rows of 60 elements are ragged, and some are not aligned.
+# A block accesses only the rows from ROWS * block. Rows have 60 elements, so tiles are partial and some misaligned.
 ROWS, BLOCKS = 64, 2
 COLUMNS = (64, 64, 60, 37)
 TYPES = {"X": ("float32", "int32", "float16"), "Y": ("float32", "int16", "int64"), "H": ("float16",)}
-# Values stay within these bounds, so that sums of 64 products are exact in float32.
+# Bounds of values, so that sums of 64 products are exact in float32.
 LIMIT = 8
 
 
@@ -29,14 +29,14 @@ class RandomKernel:
     hints: dict[str, bool]
 
     def arrays(self, seed: int) -> list[np.ndarray]:
-        """Fresh arguments: three arrays of BLOCKS * ROWS rows, and 16 small indices."""
+        """New arguments: three arrays of BLOCKS * ROWS rows, and 16 small indices."""
         random = np.random.default_rng(seed)
         shape = BLOCKS * ROWS, self.columns
         tiles = [random.integers(-LIMIT, LIMIT + 1, shape).astype(dtype) for dtype in self.types.values()]
         return [*tiles, random.integers(0, ROWS, (16,)).astype(np.int32)]
 
     def expected(self, seed: int) -> list[np.ndarray]:
-        """The arrays after the kernel, by numpy."""
+        """The arrays after the kernel, computed by numpy."""
         arrays = self.arrays(seed)
         for block in range(BLOCKS):
             tiles = NumpyTiles(block)
@@ -47,7 +47,7 @@ class RandomKernel:
 
 
 class NumpyTiles:
-    """The functions of tilec that the kernels call, on numpy arrays."""
+    """The functions of tilec that the kernels call, implemented with numpy."""
 
     class PaddingMode:
         """The padding that the kernels use."""
@@ -155,7 +155,7 @@ class _Writer:
         self.lines.append(indent + text)
 
     def index(self, count: int) -> str:
-        """A number below `count`: a constant, or of a loop, or read from memory."""
+        """A number below `count`: a constant, a loop counter, or a value from memory."""
         if self.numbers and self.random.random() < 0.5:
             return f"{self.random.choice(self.numbers)} % {count}" if count > 1 else "0"
         return str(self.random.randrange(count))
@@ -165,7 +165,7 @@ class _Writer:
         return f"(block * {rows} + {self.index(rows)}, {self.index(self.tiles_across(shape[1]))})"
 
     def tiles_across(self, extent: int) -> int:
-        """The tiles of a row; the last may be outside in part."""
+        """The number of tiles of a row; the last tile may be partly outside."""
         return -(-self.columns // extent)
 
     def shape(self) -> tuple[int, int]:
@@ -208,7 +208,7 @@ class _Writer:
         self.line(indent, f"ct.store({array}, {self.place(shape)}, {tile}.astype(ct.{self.types[array]}))")
 
     def indices(self, indent: str, shape: tuple[int, int]) -> str:
-        """Index tiles of a region of the block's rows, the columns in reverse."""
+        """Index tiles of a region of the rows of the block, with columns in reverse."""
         height, width = shape
         row, column = self.index(ROWS // height), self.index(self.tiles_across(width))
         rows = f"(block * {ROWS} + {row} * {height} + ct.arange({height}, dtype=ct.int32))"
@@ -234,7 +234,7 @@ class _Writer:
         self.numbers.append(name)
 
     def multiply(self, indent: str, depth: int) -> None:
-        """A product of tiles of H, over one or several tiles of K, stored at once."""
+        """A product of tiles of H, over one or several tiles of K, and a store of the result."""
         depth_k, columns = self.random.choice((16, 32, 64)), self.random.choice((16, 32, 64))
         acc, k = self.name(), self.name()
         array = self.array()

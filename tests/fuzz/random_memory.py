@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from random_values import Builder
 
 PADDINGS = {"zero": 0.0, "neg_zero": -0.0, "nan": np.nan, "pos_inf": np.inf, "neg_inf": -np.inf}
-# Stored over, so that an element that nobody writes shows.
+# The initial value of outputs, so that unwritten elements are detected.
 SENTINEL = 5
 
 
 def random_array(build: Builder, element: str, shape: Shape, bound: int | None) -> np.ndarray:
-    """Integers of all sizes; floats that are small integers, or where nothing bounds them also fractions."""
+    """Integers of all sizes; floats that are small integers, without a bound also fractions."""
     kind = ELEMENTS[element]
     if element == "i1":
         return build.arrays.integers(0, 2, shape).astype(np.bool_)
@@ -35,7 +35,7 @@ def random_array(build: Builder, element: str, shape: Shape, bound: int | None) 
 
 
 def _float_bound(element: str, bound: int | None) -> int | None:
-    """The bound of what `random_array` gives."""
+    """The bound of the elements of `random_array`."""
     if bound is None and element not in ("tf32", "f8E4M3FN", "f8E5M2"):
         return None
     return min(bound if bound is not None else LARGEST_BOUND, LARGEST_BOUND)
@@ -43,7 +43,7 @@ def _float_bound(element: str, bound: int | None) -> int | None:
 
 @dataclass
 class View:
-    """A tile view. Tile dimension i walks tensor dimension order[i], in steps of steps[i]."""
+    """A tile view; dimension i of the tile is dimension order[i] of the tensor, with a step of steps[i]."""
 
     name: str
     type: str
@@ -61,7 +61,7 @@ def make_view(
     build: Builder, base: str, element: str, tile: Shape, extents: Shape, strides: Shape, order: Sequence[int],
     steps: Shape, padding: str = "",
 ) -> View:  # fmt: skip
-    """Lines that make a view; extents and strides become dynamic at random, with and without promises."""
+    """Adds a view with random dynamic extents and strides, with and without assumptions."""
     source = build.source
     pointer = base
     if source.random() < 0.7:
@@ -101,14 +101,14 @@ def make_view(
 
 
 def _line(text: str) -> Step:
-    """A line that computes no tile; it stays where it is."""
+    """A line without a tile result; it is not moved or removed."""
     return Step(text, lambda _environment: None, effect=True)
 
 
-def _dynamic(build: Builder, width: str, value: int, promised: bool) -> str:
+def _dynamic(build: Builder, width: str, value: int, assumed: bool) -> str:
     name = build.parameter(tile_type(width), value)
     largest = value & -value
-    if promised and largest > 1 and build.source.random() < 0.7:
+    if assumed and largest > 1 and build.source.random() < 0.7:
         better = build.name()
         build.add(_line(f"{better} = assume div_by<{largest}>, {name} : {tile_type(width)}"))
         return better
@@ -116,7 +116,7 @@ def _dynamic(build: Builder, width: str, value: int, promised: bool) -> str:
 
 
 def loaded(build: Builder, element: str, shape: Shape, bound: int | None) -> Value:
-    """A tile of an array through a view: some lie partly outside, and their rows may be padded or lie in columns."""
+    """A tile loaded from an array through a view; it may be partly outside, with padded rows or column-major."""
     source = build.source
     rank = len(shape)
     order = list(range(rank))
@@ -162,7 +162,7 @@ def loaded(build: Builder, element: str, shape: Shape, bound: int | None) -> Val
 def _strided(
     build: Builder, element: str, extents: Shape, layout: Sequence[int], bound: int | None
 ) -> tuple[np.ndarray, Shape]:
-    """A flat array and strides for a tensor in it: dimension layout[-1] is contiguous, rows may have a gap."""
+    """A flat array that contains a tensor, and its strides; dimension layout[-1] is contiguous, rows may have a gap."""
     gap = build.source.choice((0, 0, 0, 8, 1))
     strides, stride = [0] * len(extents), 1
     for number, dim in enumerate(reversed(layout)):
@@ -175,14 +175,14 @@ def _strided(
 
 
 def _padding(build: Builder, element: str, bound: int | None) -> tuple[str, float]:
-    """Always given, for what lies outside of a view without padding is undefined."""
+    """A padding; elements outside of a view without a padding would be undefined."""
     if not ELEMENTS[element].is_float or bound is not None or element in ("f8E4M3FN", "f8E5M2", "tf32"):
         return "zero", 0
     return build.source.choice(list(PADDINGS.items()))
 
 
 def _index(build: Builder, view: View) -> list[Value]:
-    """Indices of a tile that the view has."""
+    """Indices of a tile in the index space of the view."""
     element = build.source.choice(("i32", "i32", "i64"))
     indices = []
     for count in view.counts():
@@ -229,7 +229,7 @@ def gathered(build: Builder, element: str, shape: Shape, bound: int | None) -> V
 
 
 def _filling(element: str) -> bool | float | int:
-    """What masked elements become."""
+    """The padding of masked elements."""
     if element == "i1":
         return False
     return 1.0 if ELEMENTS[element].is_float else -1
@@ -255,7 +255,7 @@ def pointer_tile(build: Builder, base: str, element: str, at: Value) -> str:
 
 
 def store(build: Builder, value: Value, slot: Value | None = None, slots: int = 1) -> None:
-    """Stores a value to an array of its own: at the block's number, and in loops at `slot` of `slots`."""
+    """Stores a value to a new array, at the number of the block, and in loops at `slot` of `slots`."""
     if not value.shape or build.source.random() < 0.3:
         _store_by_pointer(build, value, slot, slots)
     else:
@@ -263,7 +263,7 @@ def store(build: Builder, value: Value, slot: Value | None = None, slots: int = 
 
 
 def _place(build: Builder, slot: Value | None, slots: int) -> Value:
-    """Which of the parts of an output a block writes."""
+    """The part of an output that a block writes."""
     block = build.block_number()
     if slot is None:
         return block

@@ -1,4 +1,4 @@
-"""Values whose elements are those of other tiles, at other indices or by a condition.
+"""Values whose elements are elements of other tiles, at other indices or selected by a condition.
 
 Each function takes (builder, element, shape, depth, bound) and gives a value or None.
 """
@@ -67,7 +67,7 @@ def _extracted(build: Builder, element: str, shape: Shape, depth: int, bound: in
 
 
 def _reshaped(source: random.Random, shape: Shape) -> Shape:
-    """Another shape of as many elements."""
+    """Another shape with the same number of elements."""
     extents = list(shape)
     for _ in range(source.randrange(1, 3)):
         kind = source.randrange(3)

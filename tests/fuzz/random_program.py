@@ -1,4 +1,4 @@
-"""Whole random programs of Tile IR: loops with bounds at the ends of their types, branches, multiplies, stores."""
+"""Random programs of Tile IR: loops with bounds at the limits of their types, branches, multiplies, stores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from random_reductions import MULTIPLIES, multiplied
 from random_values import Builder
 
 STORED = ("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2")
-# More often what kernels use.
+# Types that kernels use are more frequent.
 WEIGHTS = (1, 3, 2, 4, 2, 4, 3, 4, 1, 1, 1, 1)
 MOST_TRIPS = 4
 
@@ -25,7 +25,7 @@ def random_program(seed: int) -> Program:
 
 
 def random_hints(build: Builder) -> dict[str, bool | int]:
-    """Some switches of the lowering."""
+    """Random options of the lowering."""
     hints: dict[str, bool | int] = {}
     for name in ("roles", "pipeline", "tma"):
         if build.source.random() < 0.2:
@@ -59,7 +59,7 @@ def _statement(build: Builder, depth: int, slot: Value | None, slots: int) -> No
 
 
 class Inside:
-    """A block that is being filled, with a scope of its own."""
+    """A context in which steps are added to a new block, with a new scope."""
 
     def __init__(self, build: Builder, end: str, values: list[Value] = []) -> None:  # noqa: B006
         self._build, self.block, self._values = build, Block(end=end), values
@@ -75,7 +75,7 @@ class Inside:
 
 
 def _carried(build: Builder) -> list[Value]:
-    """Initial values of a loop: integers of any size, floats that single operations change."""
+    """Initial values of a loop: integers of any size, and floats."""
     values = []
     for _ in range(build.source.choice((0, 1, 1, 2))):
         element = build.source.choice(("i8", "i16", "i32", "i64", "i1", "f16", "f32", "bf16"))
@@ -84,12 +84,12 @@ def _carried(build: Builder) -> list[Value]:
 
 
 def anonymous(build: Builder, values: list[Value]) -> list[Value]:
-    """Names of the same types, of which nothing else is known."""
+    """New values of the same types, without bounds."""
     return [build.value(value.element, value.shape) for value in values]
 
 
 def slots_in_loop(build: Builder, counter: Value, slot: Value | None, slots: int) -> tuple[Value, int]:
-    """Where the stores of an iteration go."""
+    """The slot of the stores of an iteration, and the number of slots."""
     if slot is None:
         return counter, MOST_TRIPS
     many = build.constant("i32", MOST_TRIPS)
@@ -121,7 +121,7 @@ def plus_one(build: Builder, value: Value) -> Value:
 
 
 def loop_bounds(build: Builder, element: str, no_sign: bool, trips: int) -> tuple[int, int, int]:
-    """Lower, upper and step of a loop of so many iterations, whose counter never passes the end of its type."""
+    """Lower bound, upper bound and step of a loop with `trips` iterations, whose counter does not overflow."""
     bits = ELEMENTS[element].bits
     least, most = (0, 2**bits - 1) if no_sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     source = build.source
@@ -130,7 +130,7 @@ def loop_bounds(build: Builder, element: str, no_sign: bool, trips: int) -> tupl
         lower = source.choice((least, 0, most, most - 1, 3))
         return lower, source.choice((least, lower, max(least, lower - 3))), step
     span = (trips - 1) * step
-    # The last count is lower + span, and one step more must still be a value of the type.
+    # The last value is lower + span; one more step must not overflow.
     starts = [0, 1, 5, least, most - span - step, most - span - step - 1]
     middle = 2 ** (bits - 1)
     starts += [middle - 1, middle - 2, middle] if no_sign else [-1, -step, least + 1]
@@ -139,7 +139,7 @@ def loop_bounds(build: Builder, element: str, no_sign: bool, trips: int) -> tupl
 
 
 def scalar_of(build: Builder, element: str, number: int) -> Value:
-    """A number as a constant, as an argument, or from memory."""
+    """A number as a constant, an argument, or a load."""
     bits = ELEMENTS[element].bits
     signed = (number + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
     kind = build.source.randrange(4)
@@ -168,7 +168,7 @@ def types_of(values: list[Value]) -> str:
 
 
 def result_names(build: Builder, results: list[Value]) -> str:
-    """The left side of an operation; several results share one name in text."""
+    """The left side of an operation; several results share one name in the text."""
     return ", ".join(value.name for value in results)
 
 
@@ -292,7 +292,7 @@ def reached(build: Builder, counter: Value, most: Value) -> Value:
 
 
 def _leave(build: Builder, kind: str, condition: Value, inner: list[Value], after: Value | None = None) -> None:
-    """`if` a condition holds, break or continue with values like the carried ones."""
+    """An if with a break or continue, whose operands have the types of the carried values."""
     with Inside(build, kind) as block:
         block.leaves = True
         first = inner[0] if after is None else after
@@ -313,7 +313,7 @@ def _sizes(build: Builder) -> tuple[int, int, int]:
 
 
 def _operand(build: Builder, element: str, shape: Shape, bound: int) -> Value:
-    """From a load, a transposed load, or a computation."""
+    """An operand of a multiply: a load, a transposed load, or a computed value."""
     kind = build.source.randrange(5)
     if kind < 2:
         return build._leaf(element, shape, bound)
@@ -327,7 +327,7 @@ def _operand(build: Builder, element: str, shape: Shape, bound: int) -> Value:
 
 
 def _multiply(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
-    """A multiply, whose result may be an operand of the next."""
+    """A multiply whose result may be an operand of the next multiply."""
     kind = build.source.choice(MULTIPLIES)
     rows, columns, inner = _sizes(build)
     left, right = _operand(build, kind[0], (rows, inner), kind[2]), _operand(build, kind[0], (inner, columns), kind[2])
@@ -341,7 +341,7 @@ def _multiply(build: Builder, depth: int, slot: Value | None = None, slots: int 
 
 
 def _finished(build: Builder, result: Value) -> Value:
-    """The result, or something made of it."""
+    """The result, or a value computed from it."""
     if build.source.random() < 0.5:
         return result
     if build.source.random() < 0.5:
@@ -351,7 +351,7 @@ def _finished(build: Builder, result: Value) -> Value:
 
 
 def _multiply_in_loop(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
-    """A chain through an accumulator, by the classic loop over K or with operands of any other kind."""
+    """Multiplies that accumulate in a loop over K, or with other operands."""
     source = build.source
     kind = source.choice(MULTIPLIES)
     rows, columns, inner_extent = _sizes(build)
@@ -375,7 +375,7 @@ def _multiply_in_loop(build: Builder, depth: int, slot: Value | None = None, slo
 
 
 def _along_k(build: Builder, element: str, shape: Shape, bound: int, counter: Value, axis: int) -> Value:
-    """Mostly a load of the iteration's own tile, as in a matrix multiply."""
+    """An operand in a loop over K: usually a load of the tile of the iteration, like in a matrix multiply."""
     if build.source.random() < 0.3:
         return _operand(build, element, shape, bound)
     extents = tuple(extent * MOST_TRIPS if dim == axis else extent for dim, extent in enumerate(shape))

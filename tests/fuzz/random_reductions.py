@@ -13,7 +13,7 @@ from program_text import Environment, Shape, Step, Value, tile_type
 if TYPE_CHECKING:
     from random_values import Builder
 
-# Operation, its words after the operands, identity, numpy's reduction; of integers by width.
+# Operation, its text after the operands, identity, reduction of numpy; for integers by width.
 LOGICAL = {"andi": ("true", np.logical_and), "ori": ("false", np.logical_or), "xori": ("false", np.logical_xor)}
 
 
@@ -43,7 +43,7 @@ Case = tuple[str, str, str, Callable | None, int | None, int | None]
 
 
 def _float_case(build: Builder, element: str, count: int, bound: int | None) -> Case | None:
-    """Also the bound of the elements and of the result."""
+    """A reduction of floats, with the bounds of the elements and of the result."""
     exact = ELEMENTS[element].exact
     most = min(8, exact // count, 8 if bound is None else bound // count)
     if most >= 1 and build.source.random() < 0.6:
@@ -74,7 +74,7 @@ def _identity(element: str, identity: str) -> str:
 
 
 def _last_nonzero_body(element: str) -> tuple[str, str]:
-    """The last element that is not zero: associative, but the order matters."""
+    """The parameters and the body of an associative operation that is not commutative: the last nonzero element."""
     scalar = tile_type(element)
     lines = [
         f"%none = constant <{element}: 0> : {scalar}",
@@ -86,7 +86,7 @@ def _last_nonzero_body(element: str) -> tuple[str, str]:
 
 
 def _last_nonzero(array: np.ndarray, axis: int) -> np.ndarray:
-    """For each element the last one up to it along the axis that is not zero, if there is one."""
+    """The prefixes along an axis of the operation that selects the last nonzero element."""
     elements = np.moveaxis(array, axis, 0)
     found = [elements[0]]
     for element in elements[1:]:
@@ -95,7 +95,7 @@ def _last_nonzero(array: np.ndarray, axis: int) -> np.ndarray:
 
 
 def reduced(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
-    """A tile with one dimension less than its operand."""
+    """A reduction along one dimension of a tile."""
     if element not in (*INTEGERS, "i1", *ARITHMETIC_FLOATS):
         return None
     axis = build.source.randrange(len(shape) + 1)
@@ -104,7 +104,7 @@ def reduced(build: Builder, element: str, shape: Shape, depth: int, bound: int |
         count //= 2
     whole = (*shape[:axis], count, *shape[axis:])
     if element == "i32" and build.source.random() < 0.3:
-        return _index_of_most(build, shape, whole, axis, depth)
+        return _argmax(build, shape, whole, axis, depth)
     if element in INTEGERS and build.source.random() < 0.3:
         value, result = build.masked(build.want(element, whole, depth), 3), build.value(element, shape)
         parameters, body = _last_nonzero_body(element)
@@ -133,7 +133,7 @@ def reduced(build: Builder, element: str, shape: Shape, depth: int, bound: int |
 
 
 def scanned(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
-    """Prefixes along a dimension, from either end."""
+    """A scan along one dimension of a tile, in either direction."""
     if element not in (*INTEGERS, *ARITHMETIC_FLOATS):
         return None
     axis = build.source.randrange(len(shape))
@@ -177,8 +177,8 @@ def _scanned_in_order(build: Builder, element: str, shape: Shape, axis: int, dep
     return build.compute(text, result, [value], compute)
 
 
-def _index_of_most(build: Builder, shape: Shape, whole: Shape, axis: int, depth: int) -> Value:
-    """A reduction of two operands: the largest element and the first index that has it."""
+def _argmax(build: Builder, shape: Shape, whole: Shape, axis: int, depth: int) -> Value:
+    """A reduction of two operands: the largest element and its first index."""
     element = build.source.choice((*INTEGERS, *ARITHMETIC_FLOATS))
     is_float = ELEMENTS[element].is_float
     values = build.want(element, whole, depth, 8 if is_float else None)

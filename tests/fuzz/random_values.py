@@ -1,4 +1,4 @@
-"""Draws values on demand: a tile of a type and shape, from what is in scope or from new operations below it."""
+"""Generates values on demand: a tile of a type and shape, from the scope or from new operations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from random_memory import gathered, loaded
 from random_movement import moved, selected
 from random_reductions import reduced, scanned
 
-# The functions that make a value, by the kind of its element; each is drawn as often as it stands here.
+# The functions that generate a value, by the kind of its element; repeated functions are more frequent.
 _OF_KIND: dict[str, list[Callable[..., Value | None]]] = {
     "integer": [integer, integer, integer, integer, integer_converted, integer_from_float],
     "i1": [compared, compared, compared, logical, integer_converted],
@@ -25,7 +25,7 @@ _OF_KIND: dict[str, list[Callable[..., Value | None]]] = {
 
 
 class Builder:
-    """Grows one program: the current block, the values in scope, and the parameters."""
+    """The state of a program under construction: the current block, the values in scope, and the parameters."""
 
     def __init__(self, seed: int) -> None:
         self.source = random.Random(seed)
@@ -37,7 +37,7 @@ class Builder:
         self.sums = False
         self._names = 0
 
-    # What there is.
+    # Names, values and parameters.
 
     def name(self) -> str:
         self._names += 1
@@ -65,7 +65,7 @@ class Builder:
     def compute(
         self, text: str, result: Value, operands: Sequence[Value], function: Callable[..., np.ndarray], **names: str
     ) -> Value:
-        """`text` holds {0}, {1}, .. for the operands' names; the function takes their arrays."""
+        """Adds an operation; `text` has {0}, {1}, .. for the names of operands, and the function takes their arrays."""
         written = text.format(*[operand.name for operand in operands], **names)
         dtype = ELEMENTS[result.element].dtype
 
@@ -82,7 +82,7 @@ class Builder:
         result = self.value(element, shape, bound)
         return self.compute(f"constant <{element}: {written}> : {result.type}", result, [], lambda: array)
 
-    # Drawing.
+    # Random values.
 
     def shape_near(self, shape: Shape) -> Shape:
         return self.source.choice([shape, shape[::-1]])
@@ -141,7 +141,7 @@ class Builder:
             name = self.parameter(tile_type(element), number)
             result = self.value(element, ())
             array = np.full((), number, ELEMENTS[element].dtype)
-            # The parameter's own name is that of a value: a sum with zero gives it one of ours.
+            # A parameter does not have the name of a value, so a sum with zero defines one.
             zero = self.constant(element, 0)
             return self.compute(f"addi {name}, {{0}} : {result.type}", result, [zero], lambda _: array)
         if kind == 2:
@@ -159,7 +159,7 @@ class Builder:
         return x
 
     def spread(self, element: str, shape: Shape) -> Value:
-        """A ramp along one dimension."""
+        """A tile with increasing elements along one dimension."""
         axis = self.source.randrange(len(shape))
         count = min(shape[axis], 128)
         if shape[axis] != count:
@@ -186,7 +186,7 @@ class Builder:
         return self.compute(text, result, [value], lambda array: np.broadcast_to(array, shape))
 
     def splat_of(self, scalar: Value, shape: Shape) -> Value:
-        """A scalar in every element."""
+        """A tile with a scalar in every element."""
         return self.broadcast(self.reshape(scalar, (1,) * len(shape)), shape) if shape else scalar
 
     def permute(self, value: Value, order: Sequence[int]) -> Value:
@@ -201,7 +201,7 @@ class Builder:
         return self.compute(f"{name} {{0}}, {{1}}{words} : {result.type}", result, [left, right], function)
 
     def masked(self, value: Value, mask: int) -> Value:
-        """The integer's low bits."""
+        """The low bits of an integer."""
         low = self.constant(value.element, mask, value.shape)
         return self.binary("andi", value, low, np.bitwise_and)
 

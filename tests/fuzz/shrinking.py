@@ -17,7 +17,7 @@ Saved = list[tuple[Block, list[Step]]]
 
 
 def smallest(program: Program, fails: Callable[[Program], bool]) -> Program:
-    """The program after every change that leaves it failing."""
+    """The program after all changes that preserve its failure."""
     deadline = time.monotonic() + SECONDS
     plain = replace(program, hints={})
     if program.hints and _fails(plain, fails):
@@ -46,12 +46,12 @@ def _fails(program: Program, fails: Callable[[Program], bool]) -> bool:
     try:
         return fails(program)
     except Exception:
-        # A candidate that lost something that it needs does not run at all.
+        # A candidate without a required step cannot run.
         return False
 
 
 def _changes(program: Program) -> Iterator[tuple[Block, Step, list[Step]]]:
-    """A step and what to put in its place: first stores and regions, then single operations, the last first."""
+    """Steps and their replacements: first stores and regions, then single operations in reverse order."""
     blocks = list(every_block(program.body))
     for block in blocks:
         for step in reversed(block.steps):
@@ -66,7 +66,7 @@ def _changes(program: Program) -> Iterator[tuple[Block, Step, list[Step]]]:
 
 
 def _plain(value: Value) -> Step:
-    """A constant in place of what was computed."""
+    """A constant that replaces a computed value."""
     array = np.zeros(value.shape, ELEMENTS[value.element].dtype)
     literal = "false" if value.element == "i1" else "0.0" if ELEMENTS[value.element].is_float else "0"
 
@@ -82,7 +82,7 @@ def _remove_dead(program: Program) -> None:
 
 
 def _removed_dead(program: Program) -> bool:
-    """Whether a step went whose names appear nowhere else and that stores nothing."""
+    """Removes a step without stores whose results are unused; returns whether a step was removed."""
     uses: dict[str, int] = {}
     for name in re.findall(r"%\w+", program.text()):
         uses[name] = uses.get(name, 0) + 1
@@ -100,7 +100,7 @@ def _removed_dead(program: Program) -> bool:
 
 
 def _own(step: Step, text: str) -> str:
-    """The text that may hold a `continue` of the loop around: not that of a loop itself."""
+    """The text of a step that may contain a `continue` of the enclosing loop; empty for a loop."""
     return "" if " for " in step.text or "loop iter" in step.text else text
 
 

@@ -26,10 +26,10 @@ from random_modules import NAMES, module  # noqa: E402
 pytestmark = pytest.mark.peers
 
 REFUSALS = runpy.run_path(str(DIALECT / "test_refusals.py"))
-# Modules rejected by the verifier whose bytecode is valid, with the reason.
+# Errors that bytecode cannot express, with the reason.
 UNWRITABLE = {
-    "value must have the type of the result": "elements are stored as bytes, which the type of the result shapes",
-    "attribute 'signedness' must be one of": "a keyword that is none has no number",
+    "value must have the type of the result": "bytecode has the bytes of the elements and only the type of the result",
+    "attribute 'signedness' must be one of": "an invalid keyword has no number in bytecode",
 }
 
 
