@@ -103,7 +103,7 @@ def test_layouts_at_random(layout, dimension):
 
 def test_a_row_in_one_thread_keeps_its_layout():
     layout = tensor_memory_32x32b((128, 64), 4)
-    assert in_order(layout, 1) is layout
+    assert in_order(layout, 1) == layout
     assert ordered_plan(layout, 1).order == tuple(1 << bit for bit in range(6))
 
 
@@ -117,4 +117,4 @@ def test_lanes_below_registers_change_places():
 def test_lanes_between_registers_change_places():
     layout = wgmma_accumulator((64, 16), 4)
     assert [step for step, _ in ordered_plan(in_order(layout, 1), 1).lane_steps] == [1, 2]
-    assert in_order(layout, 0) is not layout
+    assert in_order(layout, 0) != layout
