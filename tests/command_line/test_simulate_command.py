@@ -74,3 +74,51 @@ def test_file_bytes_are_read_as_bf16(tilec: Any, tmp_path: Path) -> None:
     assert np.array_equal(read_argument(f"{tmp_path / 'x.npy'}:bf16").value, array)
     outcome = tilec("simulate", FOREIGN, "--grid", 1, "--arg", f"{tmp_path / 'x.npy'}:f32")
     assert (outcome.status, "an element has 2 bytes, expected 4" in outcome.err) == (1, True)
+
+
+HEADER = ".version 9.0\n.target sm_90a\n.address_size 64\n"
+# Two warps store 5 to one address.
+SAME_VALUES = f"""{HEADER}.visible .entry k() {{
+  .shared .align 4 .b32 s;
+  st.shared.u32 [s], 5;
+  ret;
+}}
+"""
+# One thread reads a slot and copies to it, without a proxy fence between the two.
+READ_THEN_COPY = f"""{HEADER}.visible .entry k(.param .u64 p) {{
+  .shared .align 128 .b8 slot[128];
+  .shared .align 8 .b64 full;
+  .reg .u64 %rd<3>;
+  .reg .u32 %r<3>;
+  .reg .pred %done;
+  ld.param.u64 %rd1, [p];
+  mbarrier.init.shared.b64 [full], 1;
+  fence.mbarrier_init.release.cluster;
+  st.shared.u32 [slot], 1;
+  fence.proxy.async.shared::cta;
+  ld.shared.u32 %r1, [slot];
+  mbarrier.arrive.expect_tx.shared.b64 _, [full], 128;
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [slot], [%rd1], 128, [full];
+wait:
+  mbarrier.try_wait.parity.shared.b64 %done, [full], 0;
+  @!%done bra wait;
+  ret;
+}}
+"""
+
+
+def test_same_value_races_are_reported_on_request(tilec: Any, tmp_path: Path) -> None:
+    (tmp_path / "k.ptx").write_text(SAME_VALUES)
+    words = ["simulate", tmp_path / "k.ptx", "--grid", 1, "--block", 64]
+    assert tilec(*words).status == 0
+    outcome = tilec(*words, "--same-value-races")
+    assert outcome.status == 1 and "an earlier write" in outcome.err
+
+
+def test_the_check_of_read_fences_can_be_disabled(tilec: Any, tmp_path: Path) -> None:
+    (tmp_path / "k.ptx").write_text(READ_THEN_COPY)
+    np.save(tmp_path / "a.npy", np.arange(32, dtype=np.uint32))
+    words = ["simulate", tmp_path / "k.ptx", "--grid", 1, "--block", 1, "--arg", tmp_path / "a.npy"]
+    outcome = tilec(*words)
+    assert outcome.status == 1 and "no fence.proxy.async follows an earlier read" in outcome.err
+    assert tilec(*words, "--no-read-fences").status == 0

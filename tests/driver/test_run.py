@@ -1,5 +1,6 @@
 """`tilec.run`: three ways to run take the same arguments and give the same answer."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 
 import tilec
+from tilec.driver.backends import BACKENDS
 from tilec.errors import InputError, LaunchError, UsageError
+from tilec.runtime.simulate import Settings
 
 KERNELS = Path(__file__).parent / "kernels.py"
 SCALE = "x: f32[?], y: f32[?], factor: f32, tile=128"
@@ -114,6 +117,10 @@ def test_launch_agrees_with_numpy() -> None:
 def test_settings_belong_to_a_backend(scale: Any, backend: str, setting: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         tilec.run(scale, 8, [*arrays(), 3.0], backend=backend, **{setting: 1})
+
+
+def test_every_setting_of_the_simulator_can_be_given_to_run() -> None:
+    assert set(BACKENDS["simulate"]) == {field.name for field in fields(Settings)}
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -46,6 +46,14 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-unconfirmed", action="store_true", help="run instructions whose behavior NVIDIA does not document"
     )
+    parser.add_argument(
+        "--no-read-fences",
+        action="store_true",
+        help="accept asynchronous writes after generic reads without a proxy fence, as in kernels of CUTLASS",
+    )
+    parser.add_argument(
+        "--same-value-races", action="store_true", help="also report concurrent stores of equal values"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -53,7 +61,13 @@ def run(arguments: argparse.Namespace) -> None:
     grid = grid_argument(arguments.grid, "--grid", least=0)
     given = [read_argument(text) for text in arguments.arg]
     seed = options.from_environment().seed if arguments.seed is None else arguments.seed
-    settings = Settings(seed, not arguments.no_checks, arguments.allow_unconfirmed)
+    settings = Settings(
+        seed,
+        checks=not arguments.no_checks,
+        allow_unconfirmed=arguments.allow_unconfirmed,
+        same_value_races=arguments.same_value_races,
+        read_fences=not arguments.no_read_fences,
+    )
     source, artifact = _opened(arguments)
     if artifact is not None:
         counters = _run_artifact(arguments, artifact, grid, given, settings)

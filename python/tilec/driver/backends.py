@@ -20,7 +20,16 @@ from tilec.runtime.grid import grid_of
 # Backend -> the settings that `run` accepts for it.
 BACKENDS = {
     "interpret": ("check", "truncate_tf32", "memory", "progress"),
-    "simulate": ("seed", "checks", "allow_unconfirmed", "unchecked_global", "step_limit"),
+    "simulate": (
+        "seed",
+        "checks",
+        "allow_unconfirmed",
+        "unchecked_global",
+        "step_limit",
+        "same_value_races",
+        "read_fences",
+        "print",
+    ),
     "launch": (),
 }
 
