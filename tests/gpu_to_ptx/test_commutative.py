@@ -121,5 +121,5 @@ def chosen(condition: str) -> str:
     ],
     ids=["position", "any index", "without NaN", "without index"],
 )
-def test_the_index_of_the_largest(body, index, commutes):
+def test_index_of_the_largest(body, index, commutes):
     assert decided(body, ["f32", "i32"], ["%x0", index], INDEX) == commutes

@@ -70,7 +70,7 @@ def test_roles_are_chosen_by_the_number_of_the_warp(target):
     assert len(re.findall(r"shr\.u32 %r\d+, %r\d+, 5;", ptx)) == 1
 
 
-def test_a_kernel_without_such_instructions_does_not_elect(target):
+def test_kernel_without_elected_instructions_has_no_elect(target):
     @ct.kernel
     def doubled(X, Y):
         ct.store(Y, (0,), ct.load(X, (0,), (128,)) * 2)

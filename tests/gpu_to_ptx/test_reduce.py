@@ -122,7 +122,7 @@ LAST_NONZERO = """%zero = arith.constant 0 : i32
 
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize("dimension", [0, 1])
-def test_a_body_that_does_not_commute_keeps_the_order(name, dimension):
+def test_order_is_kept_if_the_body_is_not_commutative(name, dimension):
     """The last element that is not zero."""
     layout = LAYOUTS[name]
     own, result = tile("i32", layout), tile("i32", layout.drop(dimension))

@@ -16,7 +16,7 @@ WIDTH = 32
 
 
 def sequential_exits(count: int, path: Path) -> Any:
-    """A kernel with `count` statements in a loop, each with two branches that may go on to the next."""
+    """A kernel with a loop of `count` statements, each with two branches that may continue to the next statement."""
     lines = [
         "def kernel(x, out, trips):",
         f"    total, part = ct.full(({WIDTH},), 0, ct.int32), ct.int32(0)",

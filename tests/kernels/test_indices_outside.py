@@ -91,7 +91,7 @@ def each_backend(target: str) -> list[tuple[str, dict[str, str]]]:
 
 @pytest.mark.parametrize("extent", ["%e", str(EXTENT)], ids=["dynamic", "static"])
 @pytest.mark.parametrize(("element", "step"), CASES)
-def test_a_load_by_registers(element, step, extent, target):
+def test_load_by_registers(element, step, extent, target):
     program = line_program(element, step, extent, loads=True)
     source = np.arange(1, 4097, dtype=np.float32)
     for backend, options in each_backend(target):
@@ -104,7 +104,7 @@ def test_a_load_by_registers(element, step, extent, target):
 
 @pytest.mark.parametrize("extent", ["%e", str(EXTENT)], ids=["dynamic", "static"])
 @pytest.mark.parametrize(("element", "step"), CASES)
-def test_a_store_by_registers(element, step, extent, target):
+def test_store_by_registers(element, step, extent, target):
     program = line_program(element, step, extent, loads=False)
     tile = np.arange(1, TILE + 1, dtype=np.float32)
     for backend, options in each_backend(target):
@@ -123,7 +123,7 @@ WIDE_INDICES = [2**27 - 1, 2**27, 2**58, 2**58 + 1, 2**57, 2**63 - 1, -(2**63), 
 
 
 @pytest.mark.parametrize("step", [64, 16, 1])
-def test_an_extent_of_64_bits(step, target):
+def test_extent_of_64_bits(step, target):
     """The extent is far greater than the memory, of which only the tiles inside the source are read."""
     tensor = "tensor_view<?xf32, strides=[1]>"
     view, line = view_type(str(TILE), tensor, str(step)), f"tensor_view<{TILE}xf32, strides=[1]>"
@@ -182,7 +182,7 @@ def places(element: str) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("steps", ["64x64", "16,32"])
 @pytest.mark.parametrize("element", ["i32", "i64"])
-def test_a_store_by_tma(element, steps, target):
+def test_store_by_tma(element, steps, target):
     view, made = matrix_view("f32", "64x64", steps)
     program = module(
         f"%f: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %i: tile<{element}>, %j: tile<{element}>",
@@ -204,7 +204,7 @@ def test_a_store_by_tma(element, steps, target):
 
 @pytest.mark.parametrize("steps", ["128x64", "16,32"])
 @pytest.mark.parametrize("element", ["i32", "i64"])
-def test_a_load_by_tma(element, steps, target):
+def test_load_by_tma(element, steps, target):
     """The tile times the identity, so that it is copied for the tensor core."""
     view, made = matrix_view("f16", "128x64", steps)
     one, out = "tensor_view<64x64xf16, strides=[64,1]>", "tensor_view<128x64xf32, strides=[64,1]>"
@@ -240,7 +240,7 @@ def test_a_load_by_tma(element, steps, target):
 
 
 @pytest.mark.parametrize("element", ["i32", "i64"])
-def test_the_last_tile_of_the_longest_extent_is_stored_by_tma(element, target, tmp_path):
+def test_last_tile_of_the_longest_extent_is_stored_by_tma(element, target, tmp_path):
     """2**31 - 1 columns: the last tile starts 64 before 2**31, and its last column is outside."""
     extent, tile = 2**31 - 1, "8x64"
     tensor = f"tensor_view<1x{extent}xi8, strides=[{2**31},1]>"

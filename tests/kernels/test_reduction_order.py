@@ -174,24 +174,24 @@ def check(
 
 @pytest.mark.parametrize(("place", "warps"), LAYOUTS, ids=str)
 @pytest.mark.parametrize("name", ["last non-zero", "multiplied"])
-def test_a_reduction_in_each_layout(name, place, warps, target):
+def test_reduction_in_each_layout(name, place, warps, target):
     check("reduce", name, "int32", *place, target, warps)
 
 
 @pytest.mark.parametrize(("name", "dtype"), [(name, dtype) for name in TYPES for dtype in TYPES[name]])
-def test_a_reduction_of_each_type(name, dtype, target):
+def test_reduction_of_each_type(name, dtype, target):
     for place in (((1024,), 0), ((16, 64), 1), ((64, 8), 0)):
         check("reduce", name, dtype, *place, target, 4)
 
 
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("place", SHAPES, ids=str)
-def test_a_scan_in_each_layout(place, reverse, target):
+def test_scan_in_each_layout(place, reverse, target):
     check("scan", "composed", "int32", *place, target, 8 if place[1] else 4, reverse=reverse)
 
 
 @pytest.mark.parametrize(("name", "dtype"), [(name, dtype) for name in TYPES for dtype in TYPES[name]])
-def test_a_scan_of_each_type(name, dtype, target):
+def test_scan_of_each_type(name, dtype, target):
     check("scan", name, dtype, (8, 64), 1, target, 4)
 
 
@@ -266,7 +266,7 @@ def first_index(row: np.ndarray, nan_wins: bool) -> int:
 
 @pytest.mark.parametrize("nan_wins", [False, True])
 @pytest.mark.parametrize("place", [((1024,), 0), ((16, 64), 1), ((64, 16), 0)], ids=str)
-def test_the_index_of_the_largest_with_nan(place, nan_wins, target):
+def test_index_of_the_largest_with_nan(place, nan_wins, target):
     shape, axis = place
     start = (0,) * len(shape)
 

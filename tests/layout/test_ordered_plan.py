@@ -1,4 +1,4 @@
-"""Ordered reduction plans carried out on tuples of positions: each step joins two neighbours, the earlier one first."""
+"""Ordered reduction plans, executed on tuples of positions: each step joins two neighbours in order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def joined(first: Block, second: Block) -> Block:
 
 
 class Carried:
-    """A plan carried out: `held[register][thread]` are the positions that the register stands for."""
+    """The execution of a plan: `held[register][thread]` are the positions that the register contains."""
 
     def __init__(self, layout: LinearLayout, plan: ReductionPlan, dimension: int) -> None:
         self.layout, self.plan = layout, plan
@@ -101,14 +101,14 @@ def test_layouts_at_random(layout, dimension):
     check(layout, dimension)
 
 
-def test_a_row_in_one_thread_keeps_its_layout():
+def test_row_in_one_thread_keeps_its_layout():
     layout = tensor_memory_32x32b((128, 64), 4)
     assert in_order(layout, 1) == layout
     assert ordered_plan(layout, 1).order == tuple(1 << bit for bit in range(6))
 
 
-def test_lanes_below_registers_change_places():
-    """The columns of a row lie in lanes and then in registers: the low bits go to the registers."""
+def test_low_column_bits_of_lanes_are_moved_to_registers():
+    """If the low column bits are in lanes and the high bits in registers, the low bits move to registers."""
     assert str(in_order(blocked((4, 128), 4), 1)) == (
         "register=(0,1)(0,2) lane=(0,4)(0,8)(0,16)(0,32)(0,64) warp=(1,0)(2,0) shape=4x128"
     )

@@ -105,8 +105,10 @@ class View:
         return number * (self.steps or self.tile)[axis] + inside
 
     def contains(self, index: Index) -> bool:
-        """Whether an index lies among the tiles: the specification leaves others undefined, where all known
-        implementations take their tiles to lie outside of the tensor."""
+        """Whether an index is in the index space.
+
+        Other indices are undefined by the specification; in known implementations, their tiles are outside the tensor.
+        """
         dense = [(number, count) for number, count in zip(index, self.index_space(), strict=True)]
         return all(number < count for number, count in dense if isinstance(number, int))
 
