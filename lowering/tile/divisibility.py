@@ -51,8 +51,6 @@ def _assume(op: ir.OpView, _: ir.Value, of: Of) -> int:
 
 def _constant(op: ir.OpView, _: ir.Value, of: Of) -> int:
     elements = op.value
-    if not isinstance(ir.RankedTensorType(elements.type).element_type, ir.IntegerType):
-        return 1
     if elements.is_splat:
         return _factor(int(elements.get_splat_value().value))
     return math.gcd(*(_factor(int(number)) for number in elements))

@@ -212,7 +212,7 @@ def reduce(
         axis: the axis.
         func: combines two scalars into one; for n tiles it takes 2n scalars and returns n. It must be associative; the
             order of the elements is kept, and the later ones are the first argument.
-        identity: the identity e of `func`, a constant: func(e, x) == x. One per tile.
+        identity: the identity e of `func`, a constant: func(x, e) == func(e, x) == x. One per tile.
         keepdims: whether the reduced axis is kept with extent 1.
 
     Returns:
