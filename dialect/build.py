@@ -117,8 +117,8 @@ def _segment_sizes(fields: tuple[ValueField, ...], lengths: tuple[int | tuple[in
             continue
         if len(length) > field.runs:
             raise ValueError(
-                f"the type of the values for '{field.name}' of '{name}' may change {field.runs - 1} times, "
-                f"but changes {len(length) - 1} times"
+                f"expected at most {field.runs} runs of values of one type for '{field.name}' of '{name}', "
+                f"but got {len(length)}"
             )
         segments.extend([*length, *[0] * (field.runs - len(length))])
     return segments

@@ -118,7 +118,7 @@ def _attribute(field: AttributeField) -> tuple[str, str]:
     if field.default is not None:
         kind += f"; {field.default!r} where it is not given"
     elif not field.required and field.kind is not AttributeKind.FLAG:
-        kind += "; may be absent"
+        kind += "; optional"
     return field.name, kind + _added(field)
 
 

@@ -105,7 +105,7 @@ def digest(ptx: str) -> str:
 def check_folder(path: Path) -> None:
     """Raises InputError if the folder of `path` does not exist."""
     if not path.parent.exists():
-        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist, make it first")
+        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist: create it first")
 
 
 def write(path: Path, content: bytes) -> None:

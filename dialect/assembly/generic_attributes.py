@@ -83,6 +83,6 @@ def group_sizes_of(
     written = list(given) if isinstance(given, ir.DenseI32ArrayAttr) else []
     widths = [1] * len(fields) if len(written) == len(fields) else [field.width for field in fields]
     if len(written) != sum(widths) or min(written, default=0) < 0 or sum(written) != count:
-        return [], f"'{name}' of {len(fields)} sizes must be those of {count} {kind}s, but got {given}"
+        return [], f"'{name}' of {len(fields)} sizes must add up to {count} {kind}s, but got {given}"
     numbers = iter(written)
     return [sum(next(numbers) for _ in range(width)) for width in widths], None

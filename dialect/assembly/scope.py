@@ -60,7 +60,7 @@ class Scope:
         """The definition of a name that is not visible, if there is one."""
         pack, _, index = name.partition("#")
         if pack in self._values:
-            yield self._definitions[pack], f"'{pack}' has no value number {index}"
+            yield self._definitions[pack], f"'{pack}' has no value {index}"
         elif pack in self._definitions:
             yield self._definitions[pack], "it is defined here, in a region that has ended"
         else:

@@ -97,6 +97,6 @@ def new_name(attributes: AttributeReader, cursor: Cursor, taken: set[str]) -> st
     """Reads a name, which must not be in use in the module."""
     start, name = cursor.at, attributes.symbol(cursor)
     if name in taken:
-        cursor.fail(f"the name '{name}' is taken already", start)
+        cursor.fail(f"the name '{name}' is already in use", start)
     taken.add(name)
     return name

@@ -41,9 +41,10 @@ class Plans:
             needed = f"needs Tile IR {newest.since} or newer, but the file is of {version}"
             cursor.fail(f"opcode {opcode} ('{name}') {needed}", at)
         if operation.preview and not self._preview:
-            cursor.fail(f"opcode {opcode} ('{name}') is of the preview, which the header does not announce", at)
+            message = "is a preview operation, but the header does not enable the preview"
+            cursor.fail(f"opcode {opcode} ('{name}') {message}", at)
         if name in _NOT_IN_BODIES:
-            cursor.fail(f"opcode {opcode} ('{name}') cannot stand in the body of a function", at)
+            cursor.fail(f"opcode {opcode} ('{name}') is not allowed in the body of a function", at)
         return ReadingPlan(layouts(version)[opcode], self.attributes)
 
 

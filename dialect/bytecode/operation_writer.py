@@ -88,7 +88,7 @@ class OperationWriter:
         if plan is None:
             cls = OPERATIONS.get(name)
             if cls is None or cls.opcode is None:
-                self._gate.refuse(f"'{name}' has no form in bytecode, which holds operations of Tile IR alone")
+                self._gate.refuse(f"'{name}' cannot be encoded in bytecode, which supports only operations of Tile IR")
             plan = self._plans[name] = OperationPlan.of(cls, self._gate.version)
             self._gate.need(f"'{name}'", plan.layout.since)
             self.preview |= cls.preview

@@ -77,4 +77,4 @@ class Strings:
         try:
             return self._table.entry(index, user, at).data.decode()
         except UnicodeDecodeError as error:
-            user.fail(f"expected UTF-8 in string {index}, but byte {error.start} of it is none", at)
+            user.fail(f"expected UTF-8 in string {index}, but byte {error.start} is invalid", at)

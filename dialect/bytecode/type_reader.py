@@ -75,7 +75,8 @@ class TypeReader:
         self._check_version(f"type {name}", tag, blob)
         found = element_type(name) if name in NUMBER_TAGS else _READERS[name](self, blob)
         if blob.left:
-            blob.fail(f"{blob.left} bytes are left over after type {name}: extensions of the preview are unknown")
+            message = f"expected no data after type {name}, but got {blob.left} bytes"
+            blob.fail(f"{message}: extensions of the preview are unknown")
         return found
 
     def _check_version(self, description: str, tag: TypeTag, blob: Cursor) -> None:

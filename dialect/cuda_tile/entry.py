@@ -44,7 +44,7 @@ class EntryOp(Operation, name="entry", opcode=0x16, traits=[ir.IsIsolatedFromAbo
             if foreign is not None:
                 return f"argument #{index} may only have attributes of a dialect (`dialect.name`), but has '{foreign}'"
         if self.res_attrs is not None and len(self.res_attrs):
-            return f"must not have attributes of results, which it has none of, but got {self.res_attrs}"
+            return f"must not have result attributes, because it has no results, but got {self.res_attrs}"
         return None
 
     def check_location(self, location: ir.Location) -> str | None:

@@ -41,7 +41,7 @@ def operation_scope_problem(op: ir.OpView, location: ir.Location) -> str | None:
         return None
     found = enclosing_subprogram(scope)
     if found is None:
-        return "operation has debug info scope, but no cuda_tile.di_subprogram around it"
+        return "operation has a debug info scope, but no enclosing cuda_tile.di_subprogram"
     kernel = op.operation.parent
     while kernel is not None and kernel.operation.name != _KERNEL:
         kernel = kernel.operation.parent

@@ -23,9 +23,10 @@ _DIRECTIVE = re.compile(r"%[^diuoxXeEfFgGaAcsSpn%]*[diuoxXeEfFgGaAcsSpn%]")
 def _assert(op: Step, _machine: Machine, condition: Tile) -> tuple[()]:
     failed = np.argwhere(~condition)
     if len(failed):
-        indices = ", ".join(str(index) for index in failed[:4].tolist()) if condition.ndim else "its value"
+        indices = ", ".join(str(index) for index in failed[:4].tolist())
         more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
-        raise Fault(f"assertion failed: {op['message']} (at {indices}{more})")
+        where = f" (at {indices}{more})" if condition.ndim else ""
+        raise Fault(f"assertion failed: {op['message']}{where}")
     return ()
 
 

@@ -107,7 +107,7 @@ def _check_index(machine: Machine, view: TileView, index: tuple[Tile, ...], type
         if number >= count:
             shown = scalar(index[axis], types[axis].element)
             note = f"; {POISON}" if access.may_be_poison(index[axis], types[axis].element).any() else ""
-            machine.undefined(f"index {axis} of the view needs to be at least 0 and below {count}, got {shown}{note}")
+            machine.undefined(f"index {axis} of the view must be at least 0 and below {count}, got {shown}{note}")
 
 
 def locate(

@@ -155,13 +155,13 @@ def test_duplicate_kernel_name_is_refused() -> None:
     kernel = Kernel()
     record = kernel.function()
     twice = [(FUNCTIONS, b"\2" + record + record), *kernel.sections()[1:]]
-    assert refused(file("13.1", twice)) == ": error: byte 25 (functions section): the name 'k' is taken already"
+    assert refused(file("13.1", twice)) == ": error: byte 25 (functions section): the name 'k' is already in use"
 
 
 def test_global_with_the_name_of_a_kernel_is_refused() -> None:
     types = (NO_ARGUMENTS, "03", "0D 01 01 01 00 00 00 00 00 00 00")
     kernel = Kernel(types=types, constants=("00 00 00 00",), globals="01 00 02 00 00")
-    assert "(functions section): the name 'k' is taken already" in refused(kernel.bytes())
+    assert "(functions section): the name 'k' is already in use" in refused(kernel.bytes())
 
 
 def test_invalid_global() -> None:
@@ -207,10 +207,10 @@ def test_invalid_global() -> None:
             1,
             "",
             26,
-            "opcode 16386 ('preview$call') is of the preview, which the header does not announce",
+            "opcode 16386 ('preview$call') is a preview operation, but the header does not enable the preview",
         ),
-        (Kernel("16"), 1, "", 22, "opcode 22 ('entry') cannot stand in the body of a function"),
-        (Kernel("31"), 1, "", 22, "opcode 49 ('global') cannot stand in the body of a function"),
+        (Kernel("16"), 1, "", 22, "opcode 22 ('entry') is not allowed in the body of a function"),
+        (Kernel("31"), 1, "", 22, "opcode 49 ('global') is not allowed in the body of a function"),
         (Kernel("01 02 00 01 02 02", INTEGER), 2, "absi", 25, "operand index 2 is out of bounds: 2 values are visible"),
         (
             Kernel("01 02 80 80 80 80 10", INTEGER),
@@ -380,7 +380,7 @@ def nested(depth: int) -> Kernel:
 
 def test_string_must_be_utf8() -> None:
     data = Kernel(strings=("k\u00e9",)).bytes().replace("k\u00e9".encode(), b"k\xff\xfe")
-    assert refused(data) == ": error: byte 17 (functions section): expected UTF-8 in string 0, but byte 1 of it is none"
+    assert refused(data) == ": error: byte 17 (functions section): expected UTF-8 in string 0, but byte 1 is invalid"
 
 
 def test_string_outside_its_table_is_refused() -> None:

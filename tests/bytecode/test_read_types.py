@@ -90,7 +90,7 @@ def test_function_type() -> None:
         ("13.1", ("17",), "unknown type tag 23"),
         ("13.1", ("",), "expected a number, but only 0 bytes are left"),
         ("13.1", ("0D",), "expected a number, but only 0 bytes are left"),
-        ("13.1", ("07 00",), "1 bytes are left over after type f32: extensions of the preview are unknown"),
+        ("13.1", ("07 00",), "expected no data after type f32, but got 1 bytes: extensions of the preview are unknown"),
         ("13.1", ("0D 00 00",), "type 0 contains itself"),
         ("13.1", ("0C 01", "0C 00"), "type 0 contains itself"),
         ("13.1", ("0C 01",), "type index 1 is out of bounds: the table has 1 entries"),

@@ -87,7 +87,7 @@ def test_unicast_and_multicast_are_refused_before_13_5(type: str, number: str, k
 def test_pointer_attributes_are_refused_before_13_4(version: str) -> None:
     # The byte that is a flag for an attribute from 13.4 on is the element type, type 1, in older files.
     assert read_type(version, "0C 01", FLOAT) == "ptr<f32>"
-    with pytest.raises(Malformed, match="2 bytes are left over after type ptr"):
+    with pytest.raises(Malformed, match="expected no data after type ptr, but got 2 bytes"):
         read_type(version, "0C 01 01 00", FLOAT)
 
 

@@ -229,6 +229,6 @@ def test_operations_of_other_dialects_are_refused() -> None:
         '"cuda_tile.return"', '"arith.constant"() {value = 1 : i32} : () -> i32\n    "cuda_tile.return"'
     )
     error = write_error(Module.parse(lines, "k.mlir"), "13.5")
-    assert error.message == "'arith.constant' has no form in bytecode, which holds operations of Tile IR alone"
+    assert error.message == "'arith.constant' cannot be encoded in bytecode, which supports only operations of Tile IR"
     at = lines[: lines.index('"arith')].splitlines()
     assert str(error.location) == f"k.mlir:{len(at)}:{len(at[-1]) + 1}"

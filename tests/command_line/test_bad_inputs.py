@@ -35,7 +35,7 @@ def test_random_bytes_are_a_user_error(tilec: Any, tmp_path: Path, command: str,
             "cannot create the array 'c.npy:f32[999999999999999]': it does not fit into memory",
         ),
         ("c.npy:f32[99999999999999999999]", "it does not fit into memory"),
-        ("none/c.npy:f32[4]", "the folder none does not exist, make it first"),
+        ("none/c.npy:f32[4]", "the folder none does not exist: create it first"),
         ("empty.npy", "empty.npy is not a .npy file"),
         ("noise.npy", "noise.npy is not a .npy file"),
         ("zip.npy", "zip.npy is not a .npy file"),
@@ -62,7 +62,7 @@ def test_invalid_arrays_are_a_user_error(
 def test_missing_output_folder_is_an_error(tilec: Any, tmp_path: Path, emit: str) -> None:
     outcome = tilec("compile", *ADD, "--emit", emit, "-o", tmp_path / "none" / "add.ptx")
     assert (outcome.status, outcome.out) == (1, "")
-    assert f"the folder {tmp_path / 'none'} does not exist, make it first" in outcome.err
+    assert f"the folder {tmp_path / 'none'} does not exist: create it first" in outcome.err
     assert list(tmp_path.iterdir()) == []
 
 

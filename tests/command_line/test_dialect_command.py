@@ -60,8 +60,8 @@ def test_optional_and_later_fields_are_marked(tilec: Any) -> None:
     out = tilec("dialect", "cuda_tile.load_view_tko").out
     assert "    token  at most one: a token\n" in out
     assert "    index  any number: tile of i1 or i8 or i16 or i32 or i64 values\n" in out
-    assert "    memory_scope               one of tl_blk, device, sys; may be absent\n" in out
-    assert "    inbounds                   an array of booleans; may be absent; since 13.4\n" in out
+    assert "    memory_scope               one of tl_blk, device, sys; optional\n" in out
+    assert "    inbounds                   an array of booleans; optional; since 13.4\n" in out
 
 
 def test_operations_of_ext_classes_are_described(tilec: Any) -> None:

@@ -60,7 +60,7 @@ def test_created_arrays_are_written(tilec: Any, module: Path, tmp_path: Path) ->
 def test_undefined_behaviour_is_an_error_with_a_location(tilec: Any, module: Path, data: Path, tmp_path: Path) -> None:
     outcome = tilec("interpret", module, "--entry", "shift", "--grid", 4, *given(data, 384, 2))
     assert outcome.status == 1
-    assert "error: index 0 of the view needs to be at least 0 and below 3, got 3" in outcome.err
+    assert "error: index 0 of the view must be at least 0 and below 3, got 3" in outcome.err
     assert "note: in tile block (3, 0, 0) of grid (4, 1, 1)" in outcome.err
     assert (f"{module}:{LINE}:" if module.suffix == ".mlir" else f"{module}:@shift:") in outcome.err
 

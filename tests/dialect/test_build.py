@@ -102,7 +102,7 @@ def test_ambiguous_groups_are_refused(values: list[ir.Value]) -> None:
 def test_too_many_runs_of_types_are_refused(values: list[ir.Value]) -> None:
     _, scalar, _, tile = values
     many = [tile, scalar] * 129
-    message = "the type of the values for 'initValues' of 'cuda_tile.loop' may change 255 times, but changes 257 times"
+    message = "expected at most 256 runs of values of one type for 'initValues' of 'cuda_tile.loop', but got 258"
     with pytest.raises(ValueError, match=message):
         build("loop", many, [])
 

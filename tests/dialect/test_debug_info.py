@@ -230,7 +230,7 @@ def test_lexical_block_without_a_subprogram_in_generic_text_is_refused() -> None
     text = Module.parse(kernel("%0 = make_token : token loc(#inner)")).to_text(generic=True, locations=True)
     broken = text.replace("di_lexical_block<#cuda_tile.di_subprogram<", "di_lexical_block<[#cuda_tile.di_subprogram<")
     broken = broken.replace(">, #cuda_tile.di_file", ">], #cuda_tile.di_file")
-    with pytest.raises(VerificationError, match="no cuda_tile.di_subprogram around it"):
+    with pytest.raises(VerificationError, match="no enclosing cuda_tile.di_subprogram"):
         Module.parse(broken)
 
 

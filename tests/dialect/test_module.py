@@ -228,7 +228,7 @@ def test_second_block_is_refused() -> None:
         ),
         (
             "entry @k() { } {res_attrs = [{}]}",
-            "must not have attributes of results, which it has none of",
+            "must not have result attributes, because it has no results",
         ),
         (
             "entry @k(%a: tile<i1> {f = 1 : i32}) { }",

@@ -101,7 +101,7 @@ def test_result_number_out_of_range() -> None:
         "  %c = absi %b#2 : tile<i32>\n}"
     )
     assert found[0] == "<text>:4:13: error: use of undeclared SSA value name '%b#2'"
-    assert found[3] == "<text>:3:3: note: '%b' has no value number 2"
+    assert found[3] == "<text>:3:3: note: '%b' has no value 2"
 
 
 def test_undefined_name_has_no_note() -> None:

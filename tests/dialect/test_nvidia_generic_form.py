@@ -198,15 +198,15 @@ def test_every_enumeration_is_used_by_a_field_or_a_type() -> None:
         ),
         (
             '"cuda_tile.store_ptr_tko"(%a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 1>}> : (!T, !T) -> !T',
-            "'operandSegmentSizes' of 4 sizes must be those of 2 operands, but got array<i32: 1, 1, 1, 1>",
+            "'operandSegmentSizes' of 4 sizes must add up to 2 operands, but got array<i32: 1, 1, 1, 1>",
         ),
         (
             '"cuda_tile.store_ptr_tko"(%a, %b) <{operandSegmentSizes = array<i32: 3, -1, 0, 0>}> : (!T, !T) -> !T',
-            "'operandSegmentSizes' of 4 sizes must be those of 2 operands",
+            "'operandSegmentSizes' of 4 sizes must add up to 2 operands",
         ),
         (
             '"cuda_tile.store_ptr_tko"(%a, %b) <{operandSegmentSizes = "many"}> : (!T, !T) -> !T',
-            "'operandSegmentSizes' of 4 sizes must be those of 2 operands, but got \"many\"",
+            "'operandSegmentSizes' of 4 sizes must add up to 2 operands, but got \"many\"",
         ),
         ('"cuda_tile.adi"(%a, %b) : (!T, !T) -> !T', "unknown operation: cuda_tile.adi; did you mean"),
     ],

@@ -108,7 +108,7 @@ def test_error_in_a_called_function_shows_the_call():
     with pytest.raises(SimulationError) as caught:
         run(module, "k", 1, [])
     assert str(caught.value).splitlines() == [
-        "k.py:3:5: error: assertion failed: no (at its value)",
+        "k.py:3:5: error: assertion failed: no",
         "k.py:9:2: note: called from here",
         "note: in tile block (0, 0, 0) of grid (1, 1, 1)",
     ]

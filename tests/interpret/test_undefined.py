@@ -65,7 +65,7 @@ CASES = [
         r"the assumption bounded<0, \?> does not hold: the value is -1",
     ),
     Case(
-        "a float without a nearest integer of the type",
+        "a float that the integer type cannot represent",
         f"%x = constant <f32: 3.0e9> : tile<f32> %r = ftoi %x signed : tile<f32> -> tile<i32> {STORE}", 0, 0,
         "converting 3000000000.0 to signed i32 is undefined",
     ),
@@ -83,11 +83,11 @@ CASES = [
     ),
     Case(
         "a tile index outside of the index space of a view", viewed(PARTITION, "make_partition_view", ""), 3, 0,
-        "index 0 of the view needs to be at least 0 and below 3, got 3",
+        "index 0 of the view must be at least 0 and below 3, got 3",
     ),
     Case(
         "a tile index outside of the index space of a view", viewed(STRIDED, "make_strided_view", ""), -1, 0,
-        "index 0 of the view needs to be at least 0 and below 4, got -1",
+        "index 0 of the view must be at least 0 and below 4, got -1",
     ),
     Case(
         "a violated `inbounds`", viewed(STRIDED, "make_strided_view", " inbounds = [true]"), 3, 0,

@@ -118,5 +118,5 @@ def assert_(cond: Operand, /, message: str | None = None) -> None:
         ... def example(n): ct.assert_(n > 0, "n must be positive")
         >>> try: ct.launch(None, 1, example, (-1,), backend="interpret")
         ... except ct.TileError as error: print(error.message)
-        assertion failed: n must be positive (at its value)
+        assertion failed: n must be positive
     """
