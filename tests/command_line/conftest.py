@@ -25,9 +25,9 @@ class Tilec:
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self.capsys = capsys
 
-    def __call__(self, *words: object) -> Outcome:
+    def __call__(self, *arguments: object) -> Outcome:
         try:
-            status = main([str(word) for word in words])
+            status = main([str(argument) for argument in arguments])
         except SystemExit as stop:
             status = int(stop.code or 0)
         captured = self.capsys.readouterr()

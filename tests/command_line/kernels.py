@@ -1,4 +1,4 @@
-"""Kernels for the tests of the command line."""
+"""Kernels that the command line tests compile."""
 
 import tilec as ct
 

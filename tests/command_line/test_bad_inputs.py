@@ -12,7 +12,7 @@ import pytest
 from tilec.driver.failure_folder import KEPT_FOLDERS, new_failure_folder
 
 KERNELS = Path(__file__).parent / "kernels.py"
-FOREIGN = Path(__file__).parent / "foreign.ptx"
+PTX_WITHOUT_METADATA = Path(__file__).parent / "foreign.ptx"
 ADD = (f"{KERNELS}:add", "--sig", "a: f32[?], b: f32[?], c: f32[?], tile=256")
 
 
@@ -53,7 +53,7 @@ def test_invalid_arrays_are_a_user_error(
     with open("archive.npy", "wb") as file:
         np.savez(file, a=np.zeros(3))
     np.save("objects.npy", np.array([None]), allow_pickle=True)
-    outcome = tilec("simulate", FOREIGN, "--grid", 1, "--block", 32, "--arg", argument)
+    outcome = tilec("simulate", PTX_WITHOUT_METADATA, "--grid", 1, "--block", 32, "--arg", argument)
     assert (outcome.status, outcome.out) == (1, "")
     assert message in outcome.err and "bug in tilec" not in outcome.err
 
@@ -73,15 +73,15 @@ def test_emit_all_to_standard_output_is_an_error(tilec: Any) -> None:
 
 def test_cache_keeps_the_newest_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEC_CACHE", str(tmp_path))
-    made = []
+    folders = []
     for second in range(KEPT_FOLDERS + 5):
-        made.append(new_failure_folder())
-        (made[-1] / "traceback.txt").write_text("")
-        os.utime(made[-1], (second, second))
-    assert {folder.parent for folder in made} == {tmp_path / "failures"}
-    left = set((tmp_path / "failures").iterdir())
+        folders.append(new_failure_folder())
+        (folders[-1] / "traceback.txt").write_text("")
+        os.utime(folders[-1], (second, second))
+    assert {folder.parent for folder in folders} == {tmp_path / "failures"}
+    remaining = set((tmp_path / "failures").iterdir())
     # When the last folder is created, its time is the current one, which is newer than all others.
-    assert left == set(made[-KEPT_FOLDERS:])
+    assert remaining == set(folders[-KEPT_FOLDERS:])
 
 
 def test_failure_without_a_cache_is_in_the_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,9 +18,9 @@ def test_version(tilec: Any) -> None:
     assert tilec("--version").out == f"tilec {VERSION}\n"
 
 
-@pytest.mark.parametrize("words", [(), ("unknown",), ("--unknown",)])
-def test_wrong_command_has_status_2_and_usage(tilec: Any, words: tuple[str, ...]) -> None:
-    outcome = tilec(*words)
+@pytest.mark.parametrize("arguments", [(), ("unknown",), ("--unknown",)])
+def test_invalid_command_has_status_2_and_prints_the_usage(tilec: Any, arguments: tuple[str, ...]) -> None:
+    outcome = tilec(*arguments)
     assert (outcome.status, outcome.err.startswith("usage: tilec")) == (2, True)
 
 
@@ -32,15 +32,15 @@ def test_each_command_has_help(tilec: Any, command: str) -> None:
 
 def test_info_prints_installation_and_backend(tilec: Any) -> None:
     out = tilec("info").out
-    for word in ("Python", "torch-mlir", "cuda-bindings", "GPU", "target", "backend"):
-        assert word in out
+    for label in ("Python", "torch-mlir", "cuda-bindings", "GPU", "target", "backend"):
+        assert label in out
 
 
 def test_internal_error_is_saved_with_the_command_that_reproduces_it(
     tilec: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    from tilec.lowering.gpu.passes import run as real
+    from tilec.lowering.gpu.passes import run as original_run
 
     def faulty(*_arguments: Any, **_keywords: Any) -> None:
         raise KeyError("lost value")
@@ -56,13 +56,13 @@ def test_internal_error_is_saved_with_the_command_that_reproduces_it(
     assert "tma=off" in command
     again = tilec(*command[1:])
     assert (again.status, "stage 'gpu' failed" in again.err) == (1, True)
-    monkeypatch.setattr("tilec.lowering.gpu.passes.run", real)
+    monkeypatch.setattr("tilec.lowering.gpu.passes.run", original_run)
     assert ".entry add" in tilec(*command[1:]).out
 
 
 def test_closed_output_pipe_is_not_an_internal_error() -> None:
     signature = "a: f32[?], b: f32[?], c: f32[?], tile=256"
-    words = [sys.executable, "-m", "tilec", "compile", f"{KERNELS}:add", "--sig", signature]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", "tilec", "compile", f"{KERNELS}:add", "--sig", signature]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.close()
         assert process.stderr.read() == ""

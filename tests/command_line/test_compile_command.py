@@ -1,4 +1,4 @@
-"""`tilec compile`: from a kernel or the file of any stage to any stage, with documented exit status and messages."""
+"""`tilec compile`: compiles a kernel or the file of any stage to any later stage; exit status and messages."""
 
 import json
 import re
@@ -14,7 +14,7 @@ STAGES = ("tile.mlir", "tile.opt.mlir", "gpu.raw.mlir", "gpu.mlir", "ptx.mlir", 
 
 @pytest.fixture
 def written(tilec: Any, tmp_path: Path) -> Path:
-    """The stem of every file of the vector addition, for sm_90a."""
+    """The common stem of the files that --emit all writes for the vector addition on sm_90a."""
     assert tilec("compile", *ADD, "--target", "sm_90a", "--emit", "all", "-o", tmp_path / "add").status == 0
     return tmp_path / "add"
 
@@ -26,7 +26,7 @@ def test_ptx_goes_to_standard_output(tilec: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("emit", "mark"),
+    ("emit", "expected"),
     [
         ("tile", "cuda_tile.module"),
         ("tile-opt", "cuda_tile.module"),
@@ -36,8 +36,8 @@ def test_ptx_goes_to_standard_output(tilec: Any) -> None:
         ("ptx", ".version "),
     ],
 )
-def test_each_text_stage_can_be_emitted(tilec: Any, emit: str, mark: str) -> None:
-    assert mark in tilec("compile", *ADD, "--emit", emit).out
+def test_each_text_stage_can_be_emitted(tilec: Any, emit: str, expected: str) -> None:
+    assert expected in tilec("compile", *ADD, "--emit", emit).out
 
 
 def test_emit_all_writes_every_stage_and_prints_times(tilec: Any, tmp_path: Path) -> None:
@@ -74,9 +74,9 @@ def test_ptx_as_input_compiles_to_a_cubin_with_its_metadata(tilec: Any, written:
     Path(f"{written}.ptx").write_text(f"// edited\n{text}")
     assert "does not match the SHA-256 in its .launch.json" in tilec("simulate", f"{written}.ptx", "--grid", 1).err
     assert tilec("compile", f"{written}.ptx", "--emit", "cubin", "-o", f"{written}.cubin").status == 0
-    described = json.loads(Path(f"{written}.launch.json").read_text())
-    assert described["entry"] == "add"
-    assert [argument["name"] for argument in described["arguments"]] == ["a", "b", "c", "tile"]
+    metadata = json.loads(Path(f"{written}.launch.json").read_text())
+    assert metadata["entry"] == "add"
+    assert [argument["name"] for argument in metadata["arguments"]] == ["a", "b", "c", "tile"]
 
 
 def test_ptx_file_has_a_metadata_file(tilec: Any, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_ptx_file_has_a_metadata_file(tilec: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "message"),
+    ("arguments", "status", "message"),
     [
         ((f"{KERNELS}:add",), 2, "kernel 'add' needs a signature"),
         ((f"{KERNELS}:nothing", "--sig", "a: f32[?]"), 1, "no kernel 'nothing'"),
@@ -101,8 +101,8 @@ def test_ptx_file_has_a_metadata_file(tilec: Any, tmp_path: Path) -> None:
         ((), 2, "the following arguments are required: SRC"),
     ],
 )
-def test_bad_command_is_refused(tilec: Any, words: tuple[str, ...], status: int, message: str) -> None:
-    outcome = tilec("compile", *words)
+def test_invalid_command_is_an_error(tilec: Any, arguments: tuple[str, ...], status: int, message: str) -> None:
+    outcome = tilec("compile", *arguments)
     assert (outcome.status, outcome.out) == (status, "")
     assert message in outcome.err
     assert "Traceback" not in outcome.err
@@ -117,12 +117,12 @@ def test_error_in_a_kernel_has_its_line(tilec: Any, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_stage_before_that_of_the_source_is_an_error(tilec: Any, written: Path) -> None:
+def test_stage_earlier_than_the_source_is_an_error(tilec: Any, written: Path) -> None:
     outcome = tilec("compile", f"{written}.gpu.mlir", "--emit", "tile")
     assert (outcome.status, outcome.err.strip()) == (2, f"error: {written}.gpu.mlir is at a later stage than 'tile'")
 
 
-def test_stage_for_another_target_is_an_error(tilec: Any, written: Path) -> None:
+def test_source_compiled_for_another_target_is_an_error(tilec: Any, written: Path) -> None:
     outcome = tilec("compile", f"{written}.gpu.mlir", "--target", "sm_100a")
     assert (outcome.status, "is already compiled for sm_90a" in outcome.err) == (2, True)
 
@@ -148,8 +148,8 @@ def test_entry_is_selected_by_name(tilec: Any, tmp_path: Path) -> None:
     unknown = tilec("compile", source, "--entry", "third")
     assert (unknown.status, "no entry 'third' (entries: first, second)" in unknown.err) == (2, True)
     assert tilec("compile", source, "--entry", "second", "-o", tmp_path / "second.ptx").status == 0
-    described = json.loads((tmp_path / "second.launch.json").read_text())
-    assert described["arguments"] == [
+    metadata = json.loads((tmp_path / "second.launch.json").read_text())
+    assert metadata["arguments"] == [
         {"name": "arg0", "kind": "pointer", "element": "f32", "alignment": 1},
         {"name": "arg1", "kind": "scalar", "element": "i32", "signless": True},
     ]

@@ -1,4 +1,4 @@
-"""`tilec dialect`: the list of operations, the declaration of an operation, and the definition in IRDL."""
+"""`tilec dialect`: prints the list of operations, one operation, or the dialects in IRDL."""
 
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,8 @@ def test_every_operation_has_a_line(tilec: Any) -> None:
     for dialect in dialects():
         section = outcome.out.split(f"{dialect.DIALECT_NAMESPACE}: ")[1].split("\n\n")[0]
         listed = [line.split()[0] for line in section.splitlines() if line.startswith("  ")]
-        spelled = [getattr(op, "spelled_name", op.OPERATION_NAME) for op in dialect.operations]
-        assert [f"{dialect.DIALECT_NAMESPACE}.{name}" for name in listed] == spelled
+        names = [getattr(op, "spelled_name", op.OPERATION_NAME) for op in dialect.operations]
+        assert [f"{dialect.DIALECT_NAMESPACE}.{name}" for name in listed] == names
 
 
 def test_line_has_version_values_and_assembly(tilec: Any) -> None:
@@ -74,8 +74,8 @@ def test_irdl_defines_every_dialect_once(tilec: Any, tmp_path: Path) -> None:
     written = tmp_path / "tilec.irdl.mlir"
     assert tilec("dialect", "--irdl", "-o", written).out == ""
     assert written.read_text() == printed.out
-    one_by_one = "".join(tilec("dialect", "--irdl", d.DIALECT_NAMESPACE).out for d in dialects())
-    assert one_by_one.count("irdl.operation") == printed.out.count("irdl.operation")
+    separate = "".join(tilec("dialect", "--irdl", d.DIALECT_NAMESPACE).out for d in dialects())
+    assert separate.count("irdl.operation") == printed.out.count("irdl.operation")
 
 
 def test_irdl_loads_into_a_bare_context(tilec: Any) -> None:
@@ -86,7 +86,7 @@ def test_irdl_loads_into_a_bare_context(tilec: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("arguments", "message"),
     [
         (["spirv"], "unknown dialect 'spirv': expected one of cuda_tile, tile_gpu, ptx"),
         (
@@ -96,8 +96,8 @@ def test_irdl_loads_into_a_bare_context(tilec: Any) -> None:
         (["--irdl", "cuda_tile.addi"], "unknown dialect 'cuda_tile.addi': expected one of cuda_tile, tile_gpu, ptx"),
     ],
 )
-def test_unknown_names_are_usage_errors(tilec: Any, words: list[str], message: str) -> None:
-    outcome = tilec("dialect", *words)
+def test_unknown_names_are_usage_errors(tilec: Any, arguments: list[str], message: str) -> None:
+    outcome = tilec("dialect", *arguments)
     assert (outcome.status, outcome.out, outcome.err) == (2, "", f"error: {message}\n")
 
 

@@ -9,30 +9,30 @@ import pytest
 from tilec.errors import InputError, SourceLocation
 
 
-def shown(folder: Path, text: str, column: int, end_column: int = 0) -> list[str]:
+def excerpt_lines(folder: Path, text: str, column: int, end_column: int = 0) -> list[str]:
     path = folder / "k.mlir"
     path.write_text(text)
     return SourceLocation(str(path), 1, column, end_column).excerpt().split("\n")
 
 
 def test_carets_are_below_each_character_of_the_location(tmp_path: Path) -> None:
-    assert shown(tmp_path, "  addi %a, %b\n", 8, 10) == ["      addi %a, %b", "           ^^"]
+    assert excerpt_lines(tmp_path, "  addi %a, %b\n", 8, 10) == ["      addi %a, %b", "           ^^"]
 
 
 def test_location_without_a_column_is_a_line(tmp_path: Path) -> None:
-    assert shown(tmp_path, "  addi %a, %b\n", 0) == ["      addi %a, %b"]
+    assert excerpt_lines(tmp_path, "  addi %a, %b\n", 0) == ["      addi %a, %b"]
 
 
 def test_location_after_the_end_of_the_line_has_one_caret(tmp_path: Path) -> None:
-    assert shown(tmp_path, "addi\n", 5, 9) == ["    addi", "        ^"]
+    assert excerpt_lines(tmp_path, "addi\n", 5, 9) == ["    addi", "        ^"]
 
 
 def test_tabs_are_copied_to_the_caret_line(tmp_path: Path) -> None:
-    assert shown(tmp_path, "\taddi\t%a\n", 7) == ["    \taddi\t%a", "    \t    \t^"]
+    assert excerpt_lines(tmp_path, "\taddi\t%a\n", 7) == ["    \taddi\t%a", "    \t    \t^"]
 
 
 def test_control_characters_are_replaced(tmp_path: Path) -> None:
-    assert shown(tmp_path, "a\x1b[2Jb\r\n", 6) == ["    a\N{REPLACEMENT CHARACTER}[2Jb", "         ^"]
+    assert excerpt_lines(tmp_path, "a\x1b[2Jb\r\n", 6) == ["    a\N{REPLACEMENT CHARACTER}[2Jb", "         ^"]
 
 
 @pytest.mark.parametrize("column", [1, 2, 100, 101, 5000, 9899, 9900, 9999, 10000])
@@ -40,7 +40,7 @@ def test_control_characters_are_replaced(tmp_path: Path) -> None:
 def test_long_line_is_cut_around_the_location(tmp_path: Path, column: int, end: int) -> None:
     """The caret is below the character of the location, which differs from all other characters."""
     line = "a" * (column - 1) + "X" + "b" * (10000 - column)
-    text, caret = shown(tmp_path, line, column, column + end if end else 0)
+    text, caret = excerpt_lines(tmp_path, line, column, column + end if end else 0)
     assert len(text) <= 4 + 3 + 200 + 3 and len(caret) <= len(text)
     assert caret.index("^") == text.index("X")
     assert text.startswith("    ...") == (column > 100)

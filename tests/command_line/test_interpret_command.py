@@ -46,32 +46,32 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data.npy"
 
 
-def given(*arguments: object) -> list[object]:
-    return [word for argument in arguments for word in ("--arg", argument)]
+def argument_options(*values: object) -> list[object]:
+    return [part for value in values for part in ("--arg", value)]
 
 
 def test_created_arrays_are_written(tilec: Any, module: Path, tmp_path: Path) -> None:
-    made = f"{tmp_path / 'made.npy'}:f32[256]"
-    outcome = tilec("interpret", module, "--entry", "shift", "--grid", 2, *given(made, 256, 2.5))
+    created = f"{tmp_path / 'created.npy'}:f32[256]"
+    outcome = tilec("interpret", module, "--entry", "shift", "--grid", 2, *argument_options(created, 256, 2.5))
     assert (outcome.status, outcome.out, outcome.err) == (0, "block 0\nblock 1\n", "")
-    assert np.array_equal(np.load(tmp_path / "made.npy"), np.full(256, 2.5, np.float32))
+    assert np.array_equal(np.load(tmp_path / "created.npy"), np.full(256, 2.5, np.float32))
 
 
 def test_undefined_behaviour_is_an_error_with_a_location(tilec: Any, module: Path, data: Path, tmp_path: Path) -> None:
-    outcome = tilec("interpret", module, "--entry", "shift", "--grid", 4, *given(data, 384, 2))
+    outcome = tilec("interpret", module, "--entry", "shift", "--grid", 4, *argument_options(data, 384, 2))
     assert outcome.status == 1
     assert "error: index 0 of the view must be at least 0 and below 3, got 3" in outcome.err
     assert "note: in tile block (3, 0, 0) of grid (4, 1, 1)" in outcome.err
     assert (f"{module}:{LINE}:" if module.suffix == ".mlir" else f"{module}:@shift:") in outcome.err
 
 
-def test_undefined_behaviour_without_checks_is_that_of_a_gpu(tilec: Any, module: Path, data: Path) -> None:
-    arguments = given(data, 384, 2)
+def test_undefined_behaviour_is_not_an_error_without_checks(tilec: Any, module: Path, data: Path) -> None:
+    arguments = argument_options(data, 384, 2)
     assert tilec("interpret", module, "--entry", "shift", "--grid", 4, "--no-checks", *arguments).status == 0
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "message"),
+    ("arguments", "status", "message"),
     [
         ((), 2, "has 2 entries"),
         (("--entry", "none"), 2, "the module has no entry 'none' (entries: shift, nothing)"),
@@ -81,8 +81,10 @@ def test_undefined_behaviour_without_checks_is_that_of_a_gpu(tilec: Any, module:
         (("--entry", "nothing", "--grid", "1,1,1,1"), 1, "--grid needs one to three integers of at least 0"),
     ],
 )
-def test_bad_command_is_refused(tilec: Any, module: Path, words: tuple[str, ...], status: int, message: str) -> None:
-    outcome = tilec("interpret", module, *words)
+def test_invalid_command_is_an_error(
+    tilec: Any, module: Path, arguments: tuple[str, ...], status: int, message: str
+) -> None:
+    outcome = tilec("interpret", module, *arguments)
     assert (outcome.status, outcome.out) == (status, "")
     assert message in outcome.err and "Traceback" not in outcome.err
 
@@ -96,7 +98,7 @@ def test_long_run_prints_progress(tilec: Any, module: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("name", ["none.mlir", "noise.mlir", "."])
-def test_bad_file_is_refused(tilec: Any, tmp_path: Path, name: str) -> None:
+def test_invalid_file_is_an_error(tilec: Any, tmp_path: Path, name: str) -> None:
     (tmp_path / "noise.mlir").write_text("noise")
     outcome = tilec("interpret", tmp_path / name)
     assert outcome.status == 1 and "error: " in outcome.err and "Traceback" not in outcome.err

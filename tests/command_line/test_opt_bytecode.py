@@ -1,4 +1,4 @@
-"""`tilec opt` writes bytecode if the file name or a version selects it, completely or not at all, not to a terminal."""
+"""`tilec opt` writes bytecode if the file name or --bytecode-version selects it; errors leave the file unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODULE = """cuda_tile.module @kernels {
   }
 }
 """
-YOUNG = MODULE.replace("addf %arg0, %arg0 ", "atan2 %arg0, %arg0")
+MODULE_WITH_LATER_OPERATION = MODULE.replace("addf %arg0, %arg0 ", "atan2 %arg0, %arg0")
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_file_name_selects_bytecode_of_the_newest_version(tilec: Any, source: Pa
 
 
 @pytest.mark.parametrize("minor", [1, 2, 3, 4, 5])
-def test_version_selects_bytecode_for_every_file_name(tilec: Any, source: Path, minor: int) -> None:
+def test_version_option_selects_bytecode_for_every_file_name(tilec: Any, source: Path, minor: int) -> None:
     target = source.with_name("anything")
     assert tilec("opt", source, "-o", target, "--bytecode-version", f"13.{minor}").status == 0
     assert target.read_bytes()[:12] == MAGIC + bytes((13, minor, 0, 0))
@@ -55,7 +55,7 @@ def test_passes_run_before_bytecode_is_written(tilec: Any, source: Path) -> None
 
 
 def test_operation_of_a_later_version_is_an_error_and_writes_no_file(tilec: Any, source: Path) -> None:
-    source.write_text(YOUNG)
+    source.write_text(MODULE_WITH_LATER_OPERATION)
     target = source.with_suffix(".tileirbc")
     target.write_bytes(b"before")
     outcome = tilec("opt", source, "-o", target, "--bytecode-version", "13.1")
@@ -102,6 +102,6 @@ def test_bytecode_is_written_to_redirected_standard_output(source: Path, capfdbi
     assert capfdbinary.readouterr().out[:12] == MAGIC + bytes((13, 3, 0, 0))
 
 
-def test_other_levels_have_no_bytecode(tilec: Any, source: Path) -> None:
+def test_tile_gpu_has_no_bytecode(tilec: Any, source: Path) -> None:
     outcome = tilec("opt", source, "--passes", "tile-to-gpu", "-o", source.with_suffix(".tileirbc"))
     assert (outcome.status, "'tile_gpu.kernel' has no form in bytecode" in outcome.err) == (1, True)

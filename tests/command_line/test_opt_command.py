@@ -40,7 +40,7 @@ def test_printed_module_is_read_back_as_the_same_module(tilec: Any, module: Path
         assert tilec("opt", again, *generic).out == first
 
 
-def test_generic_form_is_that_of_mlir(tilec: Any, module: Path) -> None:
+def test_generic_option_prints_the_generic_form_of_mlir(tilec: Any, module: Path) -> None:
     assert '"cuda_tile.addf"(' in tilec("opt", module, "--generic").out
 
 
@@ -78,7 +78,7 @@ def test_invalid_module_is_an_error_with_a_location(
     assert f"{module}:{line}" in outcome.err and message in outcome.err
 
 
-def test_unknown_pass_is_refused(tilec: Any, module: Path) -> None:
+def test_unknown_pass_is_an_error(tilec: Any, module: Path) -> None:
     outcome = tilec("opt", module, "--passes", "magic")
     assert (outcome.status, "unknown pass 'magic': expected one of canonicalize" in outcome.err) == (2, True)
 
@@ -106,7 +106,7 @@ def test_error_in_bytecode_has_its_offset(tilec: Any, tmp_path: Path) -> None:
     )
 
 
-def test_binary_data_is_refused(tilec: Any, tmp_path: Path) -> None:
+def test_invalid_utf_8_is_an_error(tilec: Any, tmp_path: Path) -> None:
     path = tmp_path / "k.mlir"
     path.write_bytes(b"cuda_tile.module \xff")
     outcome = tilec("opt", path)
@@ -121,12 +121,14 @@ def test_generic_form_of_nvidias_tools(tilec: Any, module: Path, tmp_path: Path)
     assert tilec("opt", again).out == tilec("opt", module).out
 
 
-HINTED = "cuda_tile.module @m {\n  entry @k() optimization_hints=<sm_90 = {occupancy = 99}> {\n    return\n  }\n}\n"
-PROBLEM = "integer value in the range [1, 32] is expected for sm_90.occupancy, but got 99"
+MODULE_WITH_INVALID_HINT = (
+    "cuda_tile.module @m {\n  entry @k() optimization_hints=<sm_90 = {occupancy = 99}> {\n    return\n  }\n}\n"
+)
+HINT_MESSAGE = "integer value in the range [1, 32] is expected for sm_90.occupancy, but got 99"
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "severity"),
+    ("arguments", "status", "severity"),
     [
         ((), 0, None),
         (("--hints", "ignore"), 0, None),
@@ -135,19 +137,19 @@ PROBLEM = "integer value in the range [1, 32] is expected for sm_90.occupancy, b
     ],
 )
 def test_hints_are_checked_on_request(
-    tilec: Any, tmp_path: Path, words: tuple[str, ...], status: int, severity: str | None
+    tilec: Any, tmp_path: Path, arguments: tuple[str, ...], status: int, severity: str | None
 ) -> None:
     path = tmp_path / "hints.mlir"
-    path.write_text(HINTED)
-    outcome = tilec("opt", path, *words)
+    path.write_text(MODULE_WITH_INVALID_HINT)
+    outcome = tilec("opt", path, *arguments)
     assert outcome.status == status
-    assert outcome.out == (HINTED if status == 0 else "")
-    expected = f"{path}:2:3: {severity}: 'cuda_tile.entry' op {PROBLEM}"
+    assert outcome.out == (MODULE_WITH_INVALID_HINT if status == 0 else "")
+    expected = f"{path}:2:3: {severity}: 'cuda_tile.entry' op {HINT_MESSAGE}"
     assert outcome.err.splitlines()[:1] == ([expected] if severity else [])
 
 
 def test_misspelt_field_is_a_warning(tilec: Any, tmp_path: Path) -> None:
-    path = tmp_path / "slip.mlir"
+    path = tmp_path / "misspelt.mlir"
     path.write_text(
         'cuda_tile.module @m { entry @k(%a: tile<i32>) {\n%0 = addi %a, %a {overflw = "none"} : tile<i32>\n} }'
     )

@@ -20,10 +20,10 @@ STAGES = ("tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir", "ptx")
 def piped(tilec: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Runs a command with `content` as its standard input: `piped(content, argument, ...)`."""
 
-    def run(content: str | bytes, *words: object) -> Any:
+    def run(content: str | bytes, *command: object) -> Any:
         data = content if isinstance(content, bytes) else content.encode()
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-        return tilec(*words)
+        return tilec(*command)
 
     return run
 
@@ -33,8 +33,8 @@ def arguments(tmp_path: Path) -> list[object]:
     a, b = np.random.default_rng(0).standard_normal((2, 1000), np.float32)
     np.save(tmp_path / "a.npy", a)
     np.save(tmp_path / "b.npy", b)
-    given = [tmp_path / "a.npy", tmp_path / "b.npy", f"{tmp_path / 'c.npy'}:f32[1000]"]
-    return ["--grid", 4, *(word for argument in given for word in ("--arg", argument))]
+    values = [tmp_path / "a.npy", tmp_path / "b.npy", f"{tmp_path / 'c.npy'}:f32[1000]"]
+    return ["--grid", 4, *(part for value in values for part in ("--arg", value))]
 
 
 def is_sum(folder: Path) -> bool:
@@ -70,11 +70,11 @@ def test_bytecode_in_a_pipe(tilec: Any, piped: Any, tmp_path: Path) -> None:
 def test_cubin_of_piped_ptx_has_its_metadata(tilec: Any, piped: Any, tmp_path: Path) -> None:
     ptx = tilec("compile", f"{KERNELS}:add", "--sig", SIGNATURE).out
     assert piped(ptx, "compile", "-", "--emit", "cubin", "-o", tmp_path / "k.cubin").status == 0
-    described = json.loads((tmp_path / "k.launch.json").read_text())
-    assert [argument["name"] for argument in described["arguments"]] == ["a", "b", "c", "tile"]
+    metadata = json.loads((tmp_path / "k.launch.json").read_text())
+    assert [argument["name"] for argument in metadata["arguments"]] == ["a", "b", "c", "tile"]
 
 
-def test_invalid_metadata_comment_is_refused(tilec: Any, piped: Any, arguments: list[object]) -> None:
+def test_invalid_metadata_comment_is_an_error(tilec: Any, piped: Any, arguments: list[object]) -> None:
     ptx = tilec("compile", f"{KERNELS}:add", "--sig", SIGNATURE).out
     outcome = piped(ptx.replace('"block": [', '"block": [0, '), "simulate", "-", *arguments)
     assert (outcome.status, "launch metadata of <stdin>: 'block' needs a list of 3" in outcome.err) == (1, True)
@@ -85,7 +85,7 @@ def test_invalid_metadata_comment_is_refused(tilec: Any, piped: Any, arguments: 
     ("content", "message"),
     [(bytes(range(1, 256)), "<stdin> is neither text nor Tile IR bytecode"), (b"\0\1", "NUL byte at offset 0")],
 )
-def test_invalid_bytes_are_refused(piped: Any, command: str, content: bytes, message: str) -> None:
+def test_invalid_bytes_are_an_error(piped: Any, command: str, content: bytes, message: str) -> None:
     outcome = piped(content, command, "-", *(("--grid", 1) if command in ("interpret", "simulate") else ()))
     assert (outcome.status, outcome.out) == (1, "")
     assert message in outcome.err and "bug in tilec" not in outcome.err
@@ -97,10 +97,10 @@ def test_cubin_is_written_to_standard_output_but_not_to_a_terminal(
     monkeypatch.chdir(tmp_path)
     from tilec.commands.command_line import main
 
-    words = ["compile", f"{KERNELS}:add", "--sig", SIGNATURE, "--emit", "cubin"]
-    assert main(words) == 0
+    command = ["compile", f"{KERNELS}:add", "--sig", SIGNATURE, "--emit", "cubin"]
+    assert main(command) == 0
     assert capfdbinary.readouterr().out[:4] == b"\x7fELF"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    assert main(words) == 2
+    assert main(command) == 2
     assert b"cannot write a cubin to a terminal" in capfdbinary.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""`tilec simulate`: artifacts with their metadata, and other PTX with the types of the command line."""
+"""`tilec simulate`: PTX with launch metadata, and PTX whose argument types are given on the command line."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 KERNELS = Path(__file__).parent / "kernels.py"
-FOREIGN = Path(__file__).parent / "foreign.ptx"
+PTX_WITHOUT_METADATA = Path(__file__).parent / "foreign.ptx"
 
 
 @pytest.fixture
@@ -23,7 +23,9 @@ def test_compiled_artifact_is_simulated(tilec: Any, tmp_path: Path, inputs: tupl
     signature = "a: f32[?], b: f32[?], c: f32[?], tile=256"
     assert tilec("compile", f"{KERNELS}:add", "--sig", signature, "-o", tmp_path / "add.ptx").status == 0
     arrays = [tmp_path / "a.npy", tmp_path / "b.npy", f"{tmp_path / 'c.npy'}:f32[1000]"]
-    outcome = tilec("simulate", tmp_path / "add.ptx", "--grid", 4, *(w for array in arrays for w in ("--arg", array)))
+    outcome = tilec(
+        "simulate", tmp_path / "add.ptx", "--grid", 4, *(part for array in arrays for part in ("--arg", array))
+    )
     assert (outcome.status, outcome.err) == (0, "")
     assert "instructions" in outcome.out
     assert np.array_equal(np.load(tmp_path / "c.npy"), inputs[0] + inputs[1])
@@ -31,14 +33,14 @@ def test_compiled_artifact_is_simulated(tilec: Any, tmp_path: Path, inputs: tupl
 
 def test_ptx_without_metadata_is_simulated(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.ndarray]) -> None:
     arguments = [tmp_path / "a.npy", tmp_path / "b.npy", f"{tmp_path / 'c.npy'}:f32[1000]", "u32:1000"]
-    words = [word for argument in arguments for word in ("--arg", argument)]
-    outcome = tilec("simulate", FOREIGN, "--grid", "4,2", "--block", "128", *words)
+    options = [part for argument in arguments for part in ("--arg", argument)]
+    outcome = tilec("simulate", PTX_WITHOUT_METADATA, "--grid", "4,2", "--block", "128", *options)
     assert (outcome.status, outcome.err) == (0, "")
     assert np.array_equal(np.load(tmp_path / "c.npy"), inputs[0] + inputs[1])
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "message"),
+    ("arguments", "status", "message"),
     [
         (("--grid", "1"), 2, "entry 'add' does not specify its block size: set --block"),
         (("--grid", "x"), 2, "--grid needs one to three integers separated by commas, got 'x'"),
@@ -51,18 +53,18 @@ def test_ptx_without_metadata_is_simulated(tilec: Any, tmp_path: Path, inputs: t
         (("--grid", "1", "--block", "128", "--entry", "sub"), 2, "has no entry 'sub' (entries: add)"),
     ],
 )
-def test_bad_command_is_refused(tilec: Any, words: tuple[str, ...], status: int, message: str) -> None:
-    outcome = tilec("simulate", FOREIGN, *words)
+def test_invalid_command_is_an_error(tilec: Any, arguments: tuple[str, ...], status: int, message: str) -> None:
+    outcome = tilec("simulate", PTX_WITHOUT_METADATA, *arguments)
     assert (outcome.status, outcome.out) == (status, "")
     assert message in outcome.err and "Traceback" not in outcome.err
 
 
-def test_error_of_the_kernel_has_status_1(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.ndarray]) -> None:
+def test_error_in_the_kernel_has_status_1(tilec: Any, tmp_path: Path, inputs: tuple[np.ndarray, np.ndarray]) -> None:
     arguments = [tmp_path / "a.npy", tmp_path / "b.npy", f"{tmp_path / 'c.npy'}:f32[999]", "u32:1000"]
-    words = [word for argument in arguments for word in ("--arg", argument)]
-    outcome = tilec("simulate", FOREIGN, "--grid", "4,2", "--block", "128", *words)
+    options = [part for argument in arguments for part in ("--arg", argument)]
+    outcome = tilec("simulate", PTX_WITHOUT_METADATA, "--grid", "4,2", "--block", "128", *options)
     assert (outcome.status, outcome.out) == (1, "")
-    assert "error: bounds: " in outcome.err and f"{FOREIGN}:" in outcome.err
+    assert "error: bounds: " in outcome.err and f"{PTX_WITHOUT_METADATA}:" in outcome.err
     assert not (tmp_path / "c.npy").exists()
 
 
@@ -72,19 +74,19 @@ def test_file_bytes_are_read_as_bf16(tilec: Any, tmp_path: Path) -> None:
     array = np.arange(8).astype(ml_dtypes.bfloat16)
     np.save(tmp_path / "x.npy", array)
     assert np.array_equal(read_argument(f"{tmp_path / 'x.npy'}:bf16").value, array)
-    outcome = tilec("simulate", FOREIGN, "--grid", 1, "--arg", f"{tmp_path / 'x.npy'}:f32")
+    outcome = tilec("simulate", PTX_WITHOUT_METADATA, "--grid", 1, "--arg", f"{tmp_path / 'x.npy'}:f32")
     assert (outcome.status, "an element has 2 bytes, expected 4" in outcome.err) == (1, True)
 
 
 HEADER = ".version 9.0\n.target sm_90a\n.address_size 64\n"
-# Two warps store 5 to one address.
+# Two warps store the value 5 to the same address.
 SAME_VALUES = f"""{HEADER}.visible .entry k() {{
   .shared .align 4 .b32 s;
   st.shared.u32 [s], 5;
   ret;
 }}
 """
-# One thread reads a slot and copies to it, without a proxy fence between the two.
+# One thread reads a slot and copies to it, without a proxy fence between the read and the copy.
 READ_THEN_COPY = f"""{HEADER}.visible .entry k(.param .u64 p) {{
   .shared .align 128 .b8 slot[128];
   .shared .align 8 .b64 full;
@@ -109,16 +111,16 @@ wait:
 
 def test_same_value_races_are_reported_on_request(tilec: Any, tmp_path: Path) -> None:
     (tmp_path / "k.ptx").write_text(SAME_VALUES)
-    words = ["simulate", tmp_path / "k.ptx", "--grid", 1, "--block", 64]
-    assert tilec(*words).status == 0
-    outcome = tilec(*words, "--same-value-races")
+    command = ["simulate", tmp_path / "k.ptx", "--grid", 1, "--block", 64]
+    assert tilec(*command).status == 0
+    outcome = tilec(*command, "--same-value-races")
     assert outcome.status == 1 and "an earlier write" in outcome.err
 
 
-def test_the_check_of_read_fences_can_be_disabled(tilec: Any, tmp_path: Path) -> None:
+def test_check_of_read_fences_can_be_disabled(tilec: Any, tmp_path: Path) -> None:
     (tmp_path / "k.ptx").write_text(READ_THEN_COPY)
     np.save(tmp_path / "a.npy", np.arange(32, dtype=np.uint32))
-    words = ["simulate", tmp_path / "k.ptx", "--grid", 1, "--block", 1, "--arg", tmp_path / "a.npy"]
-    outcome = tilec(*words)
+    command = ["simulate", tmp_path / "k.ptx", "--grid", 1, "--block", 1, "--arg", tmp_path / "a.npy"]
+    outcome = tilec(*command)
     assert outcome.status == 1 and "no fence.proxy.async follows an earlier read" in outcome.err
-    assert tilec(*words, "--no-read-fences").status == 0
+    assert tilec(*command, "--no-read-fences").status == 0
