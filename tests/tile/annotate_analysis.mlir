@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --print-analysis
-// What is known of each value stands beside it.
+// The results of the analyses are printed as attributes of the operations.
 
 entry @k(%x: tile<i32>) {
   %0 = assume div_by<16>, %x : tile<i32>

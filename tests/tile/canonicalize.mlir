@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes canonicalize
-// An operation without effects whose result is not used goes.
+// Remove operations that have no effects and no uses.
 
 entry @k(%x: tile<i32>) {
   %0 = addi %x, %x : tile<i32>

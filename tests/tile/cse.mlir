@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes cse
-// Equal operations are computed once.
+// Merge equal operations.
 
 entry @k(%x: tile<i32>) {
   %0 = addi %x, %x : tile<i32>

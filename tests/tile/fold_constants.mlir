@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes fold-constants
-// An operation on constants becomes a constant.
+// Fold operations on constants.
 
 entry @k() {
   %0 = constant <i32: 6> : tile<i32>

@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes fold-constants
-// A division by zero has no value and stays.
+// Do not fold a division by zero, which is undefined.
 
 entry @k() {
   %0 = constant <i32: 6> : tile<i32>

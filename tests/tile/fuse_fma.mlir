@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes fuse-fma
-// A product with one use is fused into the sum that uses it; one with two uses is left alone.
+// Fuse a product with a single use into the sum that uses it; keep a product with two uses.
 
 entry @k(%a: tile<f32>, %b: tile<f32>, %c: tile<f32>) {
   %0 = mulf %a, %b rounding<nearest_even> : tile<f32>

@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes hoist-invariants
-// A product that is the same in each iteration is computed before the loop.
+// Hoist a loop-invariant product.
 
 entry @k(%n: tile<i32>, %x: tile<i32>) {
   %0 = constant <i32: 0> : tile<i32>

@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes hoist-invariants
-// A division may be undefined: it is not moved to where it may run although the loop does not.
+// Do not hoist a division: it may be undefined, and the loop may have zero iterations.
 
 entry @k(%n: tile<i32>, %x: tile<i32>) {
   %0 = constant <i32: 0> : tile<i32>

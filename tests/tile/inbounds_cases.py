@@ -11,7 +11,7 @@ Value = Callable[[Environment], int]
 
 # Loops with more iterations do not test additional cases and are skipped.
 MAXIMUM_ITERATIONS = 60
-# The first number above the signed 32-bit integers.
+# The largest signed 32-bit integer plus one.
 _HALF = 1 << 31
 
 
@@ -109,18 +109,18 @@ class Case:
         types = " : tile<i32> -> " if None in known else " : "
         shapes = f"shape = [{', '.join(shape_operands)}], strides = {strides}"
         self.lines.append(f"%tensor = make_tensor_view %p, {shapes}{types}{tensor}")
-        stepping = f"traversal_strides={self.steps}, " if kind == "strided" else ""
+        traversal_strides = f"traversal_strides={self.steps}, " if kind == "strided" else ""
         size = "x".join(map(str, self.tile))
-        self.view = f"{kind}_view<tile=({size}), {stepping}{tensor}, dim_map={self.dim_map}>"
+        self.view = f"{kind}_view<tile=({size}), {traversal_strides}{tensor}, dim_map={self.dim_map}>"
         self.lines.append(f"%view = make_{kind}_view %tensor : {self.view}")
 
     def tiles(self) -> list[str]:
         """The index space: the number of tiles that begin inside the tensor along each dimension of the view."""
         first, rank = f"%v{len(self.values)}", len(self.tile)
-        made, names = (first, [first]) if rank == 1 else (f"{first}:2", [f"{first}#0", f"{first}#1"])
+        results, names = (first, [first]) if rank == 1 else (f"{first}:2", [f"{first}#0", f"{first}#1"])
         for k, name in enumerate(names):
             self.values[name] = self._tiles(self.extents[self.dim_map[k]], self.steps[k])
-        self.lines.append(f"{made} = get_index_space_shape %view : {self.view} -> tile<i32>")
+        self.lines.append(f"{results} = get_index_space_shape %view : {self.view} -> tile<i32>")
         return names
 
     def _tiles(self, extent: str, step: int) -> Value:
@@ -141,20 +141,16 @@ class Case:
         return tiles if kind == "tiles" else self.sum(tiles, self.constant(1))
 
     def quotient(self, value: str, divisor: int) -> str:
-        word = self.random.choice(["", " rounding<positive_inf>", " rounding<negative_inf>"])
+        rounding = self.random.choice(["", " rounding<positive_inf>", " rounding<negative_inf>"])
         number = self.values[value]
 
         def divided(environment: Environment) -> int:
-            shape_operands = number(environment)
-            if "positive" in word:
-                return -(-shape_operands // divisor)
-            return (
-                shape_operands // divisor
-                if "negative" in word or shape_operands >= 0
-                else -(-shape_operands // divisor)
-            )
+            dividend = number(environment)
+            if "positive" in rounding:
+                return -(-dividend // divisor)
+            return dividend // divisor if "negative" in rounding or dividend >= 0 else -(-dividend // divisor)
 
-        return self.define(f"divi {value}, {self.constant(divisor)} signed{word} : tile<i32>", divided)
+        return self.define(f"divi {value}, {self.constant(divisor)} signed{rounding} : tile<i32>", divided)
 
     def sum(self, a: str, b: str, lines: list[str] | None = None, sign: int = 1) -> str:
         x, y = self.values[a], self.values[b]
@@ -162,12 +158,12 @@ class Case:
         return self.define(f"{name} {a}, {b} : tile<i32>", lambda e: wrapped(x(e) + sign * y(e)), lines)
 
     def loop(self) -> None:
-        is_known = self.random.random() < 0.9
-        lower = self.constant(self.random.choice([0, 0, 0, 1, -1])) if is_known else self.argument(small=False)
+        is_constant = self.random.random() < 0.9
+        lower = self.constant(self.random.choice([0, 0, 0, 1, -1])) if is_constant else self.argument(small=False)
         step = self.constant(self.random.choice([1, 1, 2, 5]))
-        made = Loop(f"%i{len(self.loops)}", lower, self.bound(), step, self.random.random() < 0.15)
-        self.values[made.name] = lambda environment: environment[made.name]
-        self.loops.append(made)
+        loop = Loop(f"%i{len(self.loops)}", lower, self.bound(), step, self.random.random() < 0.15)
+        self.values[loop.name] = lambda environment: environment[loop.name]
+        self.loops.append(loop)
 
     def pick_index(self) -> str:
         """An induction variable, or a value computed from one."""
@@ -179,21 +175,23 @@ class Case:
         if choice > 0.75:
             factor = self.random.choice([2, 1 << 30])
             number = self.values[value]
-            times = self.constant(factor, self.inner)
-            value = self.define(f"muli {value}, {times} : tile<i32>", lambda e: wrapped(number(e) * factor), self.inner)
+            factor_constant = self.constant(factor, self.inner)
+            value = self.define(
+                f"muli {value}, {factor_constant} : tile<i32>", lambda e: wrapped(number(e) * factor), self.inner
+            )
         return value
 
     def text(self) -> str:
-        assumptions = ", ".join(["%p: tile<ptr<f32>>", *(f"{each.name}: tile<i32>" for each in self.arguments)])
-        heads = "".join(
+        parameters = ", ".join(["%p: tile<ptr<f32>>", *(f"{each.name}: tile<i32>" for each in self.arguments)])
+        loop_headers = "".join(
             f"for {'unsigned ' * each.unsigned}{each.name} in ({each.lower} to {each.upper}, step {each.step})"
             " : tile<i32> {\n"
             for each in self.loops
         )
         tile = f"tile<{'x'.join(map(str, self.tile))}xf32>"
         access = f"%x, %y = load_view_tko weak %view[{', '.join(self.index)}] : {self.view}, tile<i32> -> {tile}, token"
-        body = "\n".join([*self.lines, heads, *self.inner, access, "}" * len(self.loops)])
-        return f"cuda_tile.module @m {{ entry @k({assumptions}) {{\n{body}\n}} }}"
+        body = "\n".join([*self.lines, loop_headers, *self.inner, access, "}" * len(self.loops)])
+        return f"cuda_tile.module @m {{ entry @k({parameters}) {{\n{body}\n}} }}"
 
     def accesses(self, environment: Environment, depth: int = 0) -> Iterator[list[bool]]:
         """Whether the tile is inside the tensor, for every access of a run and every dimension of the view."""

@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes mark-inbounds
-// Tile 1 of two lies inside of its tensor, tile 2 does not.
+// Mark the load of tile 1, which is inside of the tensor; do not mark the load of tile 2, which is outside.
 
 entry @k(%p: tile<ptr<f32>>) {
   %i = constant <i32: 1> : tile<i32>

@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes prune-tokens
-// Tokens of make_token order nothing, and one token is joined once.
+// Remove tokens of make_token, which have no dependencies, and repeated operands of join_tokens.
 
 entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
   %t = make_token : token

@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes remove-dead
-// A weak load whose value is not used goes; one that is ordered stays.
+// Remove an unused weak load; keep an unused relaxed load.
 
 entry @k(%p: tile<ptr<f32>>) {
   %a, %u = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token

@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes simplify
-// x + 0 is x for integers; for floats it is not, as -0 + 0 is +0.
+// Replace x + 0 by x for integers; do not for floats, because -0 + 0 is +0.
 
 entry @k(%x: tile<i32>, %f: tile<f32>) {
   %0 = constant <i32: 0> : tile<i32>

@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes simplify-control
-// A branch on a constant is the code of one of its sides.
+// Replace a branch on a constant condition by the region that executes.
 
 entry @k(%x: tile<i32>) {
   %0 = constant <i1: true> : tile<i1>

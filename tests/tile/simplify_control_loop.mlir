@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes simplify-control
-// A loop of one iteration is its body, one of none is nothing; others stay.
+// Inline a loop of one iteration, remove a loop of zero iterations, and keep other loops.
 
 entry @k(%n: tile<i32>) {
   %0 = constant <i32: 0> : tile<i32>

@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes split-loops
-// The iterations whose mask holds for every element run in a loop of their own, without the mask.
+// Split off the iterations whose mask is true for every element into a loop without the mask.
 
 entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
   %0 = constant <i32: 0> : tile<i32>

@@ -1,4 +1,4 @@
-"""The contiguity analysis is exact for given programs and valid for every value of random programs."""
+"""The contiguity analysis is exact for the programs of a table and valid for every value of random programs."""
 
 from __future__ import annotations
 
@@ -143,9 +143,9 @@ class Generator:
         self.add(f"assume div_by<{pointer & -pointer}>, %p : tile<ptr<f16>>", (), "ptr<f16>")
 
     def add(self, text: str, shape: tuple[int, ...], element: str) -> tuple[str, tuple[int, ...], str]:
-        made = (self.program.emit(text, shape, element), shape, element)
-        self.pool.append(made)
-        return made
+        value = (self.program.emit(text, shape, element), shape, element)
+        self.pool.append(value)
+        return value
 
     def any(self, *elements: str) -> tuple[str, tuple[int, ...], str]:
         found = [value for value in self.pool if not elements or value[2] in elements]
@@ -219,30 +219,30 @@ class Generator:
     def make_convert(self) -> None:
         a, shape, element = self.any("i8", "i32", "i64")
         other = self.random.choice([each for each in ("i8", "i32", "i64") if each != element])
-        wider = int(other[1:]) > int(element[1:])
-        words = f"exti {a} {self.random.choice(('signed', 'unsigned'))}" if wider else f"trunci {a}"
-        self.add(f"{words} : {tile(shape, element)} -> {tile(shape, other)}", shape, other)
+        is_extension = int(other[1:]) > int(element[1:])
+        operation = f"exti {a} {self.random.choice(('signed', 'unsigned'))}" if is_extension else f"trunci {a}"
+        self.add(f"{operation} : {tile(shape, element)} -> {tile(shape, other)}", shape, other)
 
     def make_shape(self) -> None:
         a, shape, element = self.any()
         size = int(np.prod(shape))
-        moves = ["reshape"]
-        moves += ["permute"] if len(shape) >= 2 else []
-        moves += ["broadcast"] if 1 in shape and size <= 64 else []
-        moves += ["extract", "cat"] if shape and size <= 64 else []
-        move = self.random.choice(moves)
-        if move == "reshape":
+        operations = ["reshape"]
+        operations += ["permute"] if len(shape) >= 2 else []
+        operations += ["broadcast"] if 1 in shape and size <= 64 else []
+        operations += ["extract", "cat"] if shape and size <= 64 else []
+        operation = self.random.choice(operations)
+        if operation == "reshape":
             options = [other for other in [*SHAPES, (1,), (1, 1), (32,), (4, 4), (64,)] if np.prod(other) == size]
             other = self.random.choice(options or [shape])
             self.add(f"reshape {a} : {tile(shape, element)} -> {tile(other, element)}", other, element)
-        elif move == "permute":
+        elif operation == "permute":
             order = self.random.sample(range(len(shape)), len(shape))
-            other = tuple(shape[place] for place in order)
+            other = tuple(shape[axis] for axis in order)
             self.add(f"permute {a} {order} : {tile(shape, element)} -> {tile(other, element)}", other, element)
-        elif move == "broadcast":
+        elif operation == "broadcast":
             other = tuple(8 if extent == 1 else extent for extent in shape)
             self.add(f"broadcast {a} : {tile(shape, element)} -> {tile(other, element)}", other, element)
-        elif move == "cat":
+        elif operation == "cat":
             other = (2 * shape[0], *shape[1:])
             types = f"{tile(shape, element)}, {tile(shape, element)} -> {tile(other, element)}"
             b = a if element.startswith("ptr") else self.like(shape, element)
@@ -338,10 +338,10 @@ def test_rules_of_one_dimension(body: str, count: int, contiguity: int, constanc
 def test_shapes_of_two_dimensions() -> None:
     row = I16 + "%r = reshape %i : tile<16xi32> -> tile<1x16xi32>"
     assert known(row, 2)[:2] == (Axis(), Axis(16, 1, UNBOUNDED))
-    wide = f"{row} %b = broadcast %r : tile<1x16xi32> -> tile<8x16xi32>"
-    assert known(wide, 3)[:2] == (Axis(1, 8), Axis(16, 1, UNBOUNDED))
-    turned = f"{wide} %t = permute %b [1, 0] : tile<8x16xi32> -> tile<16x8xi32>"
-    assert known(turned, 4)[:2] == (Axis(16, 1, UNBOUNDED), Axis(1, 8))
+    broadcast = f"{row} %b = broadcast %r : tile<1x16xi32> -> tile<8x16xi32>"
+    assert known(broadcast, 3)[:2] == (Axis(1, 8), Axis(16, 1, UNBOUNDED))
+    transposed = f"{broadcast} %t = permute %b [1, 0] : tile<8x16xi32> -> tile<16x8xi32>"
+    assert known(transposed, 4)[:2] == (Axis(16, 1, UNBOUNDED), Axis(1, 8))
     halves = f"{I16} %h = reshape %i : tile<16xi32> -> tile<4x4xi32>"
     assert known(halves, 2)[:2] == (Axis(), Axis(4, 1, 4))
 

@@ -19,7 +19,7 @@ from tilec.lowering.tile_to_gpu.kernel import convert
 from tilec.text_input.module import Module
 
 ASSEMBLY = sorted((Path(__file__).parents[1] / "dialect" / "assembly").glob("*.mlir"))
-FOREIGN = "other.hand_on"
+FOREIGN = "other.forward"
 # Operations whose bodies must not have effects; an unknown operation may have effects.
 REDUCTIONS = ("cuda_tile.reduce", "cuda_tile.scan")
 DOUBLED = """\
@@ -40,14 +40,14 @@ cuda_tile.module @kernels {
 
 
 @pytest.fixture
-def users() -> ir.Context:
+def user_context() -> ir.Context:
     made = register(ir.Context())
     made.allow_unregistered_dialects = True
     return made
 
 
 def insert_foreign_operations(module: ir.Module) -> int:
-    """Inserts an unregistered operation that forwards it after every result; returns their number."""
+    """Inserts an unregistered operation that forwards each result; returns the number of insertions."""
     found: list[ir.Operation] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
@@ -71,26 +71,26 @@ def count(module: ir.Module) -> int:
 
 
 @pytest.mark.parametrize("name", TILE_PASSES)
-def test_passes_over_tile_ir_keep_foreign_operations(users: ir.Context, name: str) -> None:
+def test_passes_over_tile_ir_keep_foreign_operations(user_context: ir.Context, name: str) -> None:
     for path in ASSEMBLY:
-        with users:
+        with user_context:
             module = Module.read(path).ir
-            placed = insert_foreign_operations(module)
+            inserted = insert_foreign_operations(module)
             manager = passmanager.PassManager("builtin.module")
-        assert count(module) == placed
+        assert count(module) == inserted
         pipeline.add(manager, name).run(module.operation)
-        assert count(module) == placed, path.stem
+        assert count(module) == inserted, path.stem
         assert module.operation.verify()
 
 
-def test_pure_operations_of_a_python_dialect_are_hoisted(users: ir.Context) -> None:
+def test_pure_operations_of_a_python_dialect_are_hoisted(user_context: ir.Context) -> None:
     class Shop(ext.Dialect, name="shop_of_the_foreign_test"):
         pass
 
     class PriceOp(Shop.Operation, name="price", traits=[ext.Pure]):
         __annotations__ = {"result": ext.Result[Any], "source": ext.Operand[Any]}
 
-    with users:
+    with user_context:
         Shop.load()
         module = Module.parse(
             "cuda_tile.module @kernels {\n  entry @k(%n: tile<i32>) {\n    loop {\n"
@@ -109,9 +109,9 @@ def test_pure_operations_of_a_python_dialect_are_hoisted(users: ir.Context) -> N
     ]
 
 
-def test_functions_beside_the_kernel_are_kept(users: ir.Context) -> None:
+def test_functions_beside_the_kernel_are_kept(user_context: ir.Context) -> None:
     function = "  func.func @f(%arg0: i32) -> i32 {\n    return %arg0 : i32\n  }\n"
-    with users:
+    with user_context:
         module = Module.parse(DOUBLED).ir
         for operation in ir.Module.parse(function).body.operations:
             operation.operation.clone(ip=ir.InsertionPoint(module.body))
@@ -125,8 +125,8 @@ def test_functions_beside_the_kernel_are_kept(users: ir.Context) -> None:
     assert list(numbers) == [2, 4, 6, 8]
 
 
-def test_passes_over_tile_gpu_keep_foreign_operations(users: ir.Context) -> None:
-    with users:
+def test_passes_over_tile_gpu_keep_foreign_operations(user_context: ir.Context) -> None:
+    with user_context:
         module = convert(Module.parse(DOUBLED).ir, target="sm_90a")
         body = module.body.operations[0].regions[0].blocks[0]
         with ir.Location.unknown():
@@ -138,9 +138,9 @@ def test_passes_over_tile_gpu_keep_foreign_operations(users: ir.Context) -> None
     assert count(module) == 1
 
 
-def test_tokens_of_foreign_operations_have_unknown_dependencies(users: ir.Context) -> None:
-    """join(a, hand_on(a)) keeps both operands, because the result of hand_on may not depend on its operand."""
-    with users:
+def test_tokens_of_foreign_operations_have_unknown_dependencies(user_context: ir.Context) -> None:
+    """join(a, forward(a)) keeps both operands, because the result of forward may not depend on its operand."""
+    with user_context:
         module = Module.parse(
             "cuda_tile.module @kernels {\n  entry @k(%p: tile<ptr<i32>>) {\n"
             "    %one = constant <i32: 1> : tile<i32>\n"
@@ -156,8 +156,8 @@ def test_tokens_of_foreign_operations_have_unknown_dependencies(users: ir.Contex
     assert "cuda_tile.join_tokens" in str(module)
 
 
-def test_foreign_effects_in_a_reduction_are_an_error(users: ir.Context) -> None:
-    with users:
+def test_foreign_effects_in_a_reduction_are_an_error(user_context: ir.Context) -> None:
+    with user_context:
         module = Module.read(next(path for path in ASSEMBLY if path.stem == "reduce")).ir
         found: list[ir.Operation] = []
 
@@ -170,12 +170,12 @@ def test_foreign_effects_in_a_reduction_are_an_error(users: ir.Context) -> None:
             ir.Operation.create(FOREIGN, [], [], ip=ir.InsertionPoint.at_block_begin(found[0].regions[0].blocks[0]))
     with pytest.raises(ir.MLIRError) as caught:
         module.operation.verify()
-    words = f"only memory-effect-free operations are allowed inside, but found '{FOREIGN}'"
-    assert words in caught.value.error_diagnostics[0].message
+    message = f"only memory-effect-free operations are allowed inside, but found '{FOREIGN}'"
+    assert message in caught.value.error_diagnostics[0].message
 
 
-def test_foreign_operations_have_no_tile_ir_assembly(users: ir.Context) -> None:
-    with users:
+def test_foreign_operations_have_no_tile_ir_assembly(user_context: ir.Context) -> None:
+    with user_context:
         module = Module.parse(DOUBLED, "doubled.mlir")
         insert_foreign_operations(module.ir)
     with pytest.raises(InputError, match=f"doubled.mlir:5:13: error: '{FOREIGN}' has no form in Tile IR assembly"):

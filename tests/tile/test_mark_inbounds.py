@@ -24,17 +24,17 @@ HEADER = """%k0 = constant <i32: 0> : tile<i32> %k1 = constant <i32: 1> : tile<i
   %k2 = constant <i32: 2> : tile<i32> %k3 = constant <i32: 3> : tile<i32> %k4 = constant <i32: 4> : tile<i32>"""
 
 
-PROMISE = "assume bounded<0, 1000>"
+ASSUMPTION = "assume bounded<0, 1000>"
 
 
-def kernel(extent: str, upper: str, promise: str = PROMISE, lower: str = "%k0", index: str = "%i") -> str:
+def kernel(extent: str, upper: str, assumption: str = ASSUMPTION, lower: str = "%k0", index: str = "%i") -> str:
     """A loop over tiles of 8 elements of a vector of `extent` elements, which may be `?`."""
     dynamic = extent == "?"
     tensor = f"tensor_view<{extent}xf32, strides=[1]>"
     view = f"partition_view<tile=(8), {tensor}>"
     shape, types = ("%n", " : tile<i32> -> ") if dynamic else (extent, " : ")
     return f"""cuda_tile.module @m {{ entry @k({ARGUMENTS}) {{ {HEADER}
-      %n = {promise}, %nn : tile<i32>
+      %n = {assumption}, %nn : tile<i32>
       %tv = make_tensor_view %p, shape = [{shape}], strides = [1]{types}{tensor}
       %pv = make_partition_view %tv : {view}
       %tiles = get_index_space_shape %pv : {view} -> tile<i32>
@@ -59,11 +59,11 @@ def is_marked(text: str) -> bool:
     return "inbounds = [true]" in printed
 
 
-WHOLE = "assume div_by<8>"
+DIVISIBLE = "assume div_by<8>"
 
 
 @pytest.mark.parametrize(
-    ("extent", "upper", "promise", "expected"),
+    ("extent", "upper", "assumption", "expected"),
     [
         ("32", "%k4", "", True),
         ("31", "%k4", "", False),
@@ -71,7 +71,7 @@ WHOLE = "assume div_by<8>"
         ("32", "%tiles", "", True),
         ("31", "%tiles", "", False),
         ("32", "%j", "", False),
-        ("?", "%tiles", WHOLE, False),
+        ("?", "%tiles", DIVISIBLE, False),
         ("?", "%floor", "assume bounded<0, 1000>", True),
         ("?", "%ceil", "assume bounded<0, 1000>", False),
         ("?", "%tiles", "assume bounded<0, 1000>", False),
@@ -79,9 +79,9 @@ WHOLE = "assume div_by<8>"
         ("?", "%k4", "assume bounded<24, 1000>", False),
     ],
 )
-def test_marks_in_loops(extent: str, upper: str, promise: str, expected: bool) -> None:
-    """An extent that may be negative, which a view reads as unsigned, is not sufficient."""
-    assert is_marked(kernel(extent, upper, promise or "assume bounded<0, 1000>")) == expected
+def test_marks_in_loops(extent: str, upper: str, assumption: str, expected: bool) -> None:
+    """No access is marked if the extent may be negative, because a view reads extents as unsigned."""
+    assert is_marked(kernel(extent, upper, assumption or "assume bounded<0, 1000>")) == expected
 
 
 @pytest.mark.parametrize("upper", ["%tiles", "%ceil"])
@@ -97,20 +97,20 @@ def test_index_that_may_be_negative_is_not_marked(lower: str, index: str) -> Non
 
 def test_existing_flags_are_kept() -> None:
     text = kernel("32", "%j").replace("-> tile<8xf32>, token", "-> tile<8xf32>, token", 1)
-    promised = text.replace("load_view_tko weak %pv[%i] :", "load_view_tko weak %pv[%i] inbounds = [true] :")
-    assert marked(promised).to_text().count("inbounds = [true]") == 1
+    text_with_flag = text.replace("load_view_tko weak %pv[%i] :", "load_view_tko weak %pv[%i] inbounds = [true] :")
+    assert marked(text_with_flag).to_text().count("inbounds = [true]") == 1
 
 
 def test_strided_and_permuted_views() -> None:
     """Tiles of 4 elements with a step of 2 overlap, so the last tile of the index space is partly outside."""
     tensor = "tensor_view<16x8xf32, strides=[8,1]>"
     strided = f"strided_view<tile=(4x4), traversal_strides=[2,4], {tensor}>"
-    turned = f"partition_view<tile=(4x8), {tensor}, dim_map=[1, 0]>"
+    permuted = f"partition_view<tile=(4x8), {tensor}, dim_map=[1, 0]>"
     for view, maker, upper, expected in (
         (strided, "strided", 6, "[true, true]"),
         (strided, "strided", 8, "[false, true]"),
-        (turned, "partition", 2, "[true, true]"),
-        (turned, "partition", 3, "[false, true]"),
+        (permuted, "partition", 2, "[true, true]"),
+        (permuted, "partition", 3, "[false, true]"),
     ):
         text = f"""cuda_tile.module @m {{ entry @k({ARGUMENTS}) {{ {HEADER} %k = constant <i32: {upper}> : tile<i32>
           %tv = make_tensor_view %p, shape = [16, 8], strides = [8, 1] : {tensor}
@@ -125,11 +125,11 @@ def test_strided_and_permuted_views() -> None:
 @pytest.mark.parametrize("upper", ["%floor", "%ceil", "%tiles"])
 def test_marks_hold_in_the_interpreter(extent: int, upper: str) -> None:
     """The interpreter verifies `inbounds`."""
-    promises = "bounded<0, 1000>"
+    bounds = "bounded<0, 1000>"
     text = kernel("?", upper)
     if extent % 8 == 0:
         text = text.replace("%n = assume", "%n0 = assume div_by<8>, %nn : tile<i32> %n = assume")
-        text = text.replace(f"{promises}, %nn", f"{promises}, %n0")
+        text = text.replace(f"{bounds}, %nn", f"{bounds}, %n0")
     results = []
     for module in (marked(text), Module.parse(text)):
         results.append(np.arange(40, dtype=np.float32))
@@ -147,7 +147,7 @@ def flags(case: Case) -> list[bool]:
 
 
 def observed(case: Case) -> list[list[bool]]:
-    """Whether each access is inside the tensor, in runs with numbers that satisfy the assumptions."""
+    """Whether each access is inside the tensor, in observations with numbers that satisfy the assumptions."""
     found: list[list[bool]] = []
     for environment in case.environments(CHOICES):
         try:
@@ -158,15 +158,15 @@ def observed(case: Case) -> list[list[bool]]:
 
 
 def test_every_mark_holds_for_every_index() -> None:
-    """Views and loops of every kind, with all indices computed as Python integers."""
+    """Random views and loops, with all indices computed as Python integers."""
     checked = 0
     for seed in range(CASES):
         case = random_case(seed)
-        runs, claims = observed(case), flags(case)
-        for inside in runs:
-            assert all(is_inside or not claim for is_inside, claim in zip(inside, claims, strict=True)), case.text()
-        checked += bool(runs) and sum(claims)
-    # The test needs marks.
+        observations, marks = observed(case), flags(case)
+        for inside in observations:
+            assert all(is_inside or not mark for is_inside, mark in zip(inside, marks, strict=True)), case.text()
+        checked += bool(observations) and sum(marks)
+    # Marks must occur often enough for the test to be meaningful.
     assert checked > CASES // 10
 
 
@@ -182,7 +182,7 @@ def test_every_mark_holds_for_every_index() -> None:
     ],
 )
 def test_number_of_tiles_is_that_of_the_indexed_dimension(upper: str, dim_map: list[int], expected: str) -> None:
-    """Both dimensions have the same index, which is inside only in the dimension of its bound."""
+    """Both dimensions have the same index, which is in bounds only where the number of tiles limits the loop."""
     tensor = "tensor_view<?x?xf32, strides=[64,1]>"
     view = f"partition_view<tile=(8x8), {tensor}, dim_map={dim_map}>"
     text = f"""cuda_tile.module @m {{ entry @k({ARGUMENTS}, %mm: tile<i32>) {{ {HEADER}
@@ -201,8 +201,8 @@ def test_number_of_tiles_is_that_of_the_indexed_dimension(upper: str, dim_map: l
 
 def test_marks_need_both_assumptions() -> None:
     """The extent must not be negative, and must be a multiple of the tile."""
-    whole = kernel("?", "%tiles").replace("%n = assume", "%n0 = assume div_by<8>, %nn : tile<i32> %n = assume")
-    text = whole.replace("bounded<0, 1000>, %nn", "bounded<0, 1000>, %n0")
+    unbounded = kernel("?", "%tiles").replace("%n = assume", "%n0 = assume div_by<8>, %nn : tile<i32> %n = assume")
+    text = unbounded.replace("bounded<0, 1000>, %nn", "bounded<0, 1000>, %n0")
     assert is_marked(text)
     assert not is_marked(text.replace("assume bounded<0, 1000>, %n0", "assume bounded<?, 1000>, %n0"))
     assert not is_marked(text.replace("assume div_by<8>, %nn", "assume div_by<4>, %nn"))
@@ -213,8 +213,8 @@ def test_marks_need_both_assumptions() -> None:
 
 def test_accesses_without_the_assumption_have_guards_in_ptx() -> None:
     """Accesses without `inbounds` have a guard in PTX."""
-    for promise, guarded in (("assume bounded<0, 1000>", False), ("assume div_by<1>", True)):
-        text = kernel("?", "%floor", promise=promise)
+    for assumption, guarded in (("assume bounded<0, 1000>", False), ("assume div_by<1>", True)):
+        text = kernel("?", "%floor", assumption=assumption)
         ptx = str(compile(Module.parse(text), target="sm_90a", stop="ptx").stage("ptx").value)
         lines = [line for line in ptx.splitlines() if "ld.global" in line]
         assert lines and all(bool(re.match(r"\s*@", line)) == guarded for line in lines)

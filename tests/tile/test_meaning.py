@@ -25,12 +25,12 @@ class Kernel:
         self.count = 0
         self.lines: list[str] = []
 
-    def fresh(self) -> str:
+    def new_name(self) -> str:
         self.count += 1
         return f"%v{self.count}"
 
     def emit(self, text: str) -> str:
-        name = self.fresh()
+        name = self.new_name()
         self.lines.append(f"{name} = {text}")
         return name
 
@@ -70,40 +70,40 @@ class Kernel:
 
     def loop(self, known: list[str]) -> str:
         """A loop that carries one value; most of its operations are loop-invariant."""
-        name, carried = self.fresh(), self.fresh()
+        name, carried = self.new_name(), self.new_name()
         start = self.random.choice(known)
         self.lines.append(
             f"{name} = for %i in (%zero to %n, step %one) : tile<i32> iter_values({carried} = {start}) -> ({TILE}) {{"
         )
         inner = self.operations(known, 4)
         index = self.emit("reshape %i : tile<i32> -> tile<1xi32>")
-        wide = self.emit(f"broadcast {index} : tile<1xi32> -> {TILE}")
-        last = self.operations([*inner, wide, carried], 4)[-1]
+        broadcast = self.emit(f"broadcast {index} : tile<1xi32> -> {TILE}")
+        last = self.operations([*inner, broadcast, carried], 4)[-1]
         self.lines.append(f"continue {self.emit(f'addi {last}, {carried} : {TILE}')} : {TILE} }}")
         return name
 
-    def mixed(self, values: list[str]) -> str:
+    def combined(self, values: list[str]) -> str:
         """A value that depends on all of the values."""
-        three, mixed = self.constant(3), values[0]
+        three, combined = self.constant(3), values[0]
         for value in values[1:]:
-            scaled = self.emit(f"muli {mixed}, {three} : {TILE}")
-            mixed = self.emit(f"addi {scaled}, {value} : {TILE}")
-        return mixed
+            scaled = self.emit(f"muli {combined}, {three} : {TILE}")
+            combined = self.emit(f"addi {scaled}, {value} : {TILE}")
+        return combined
 
     def text(self) -> str:
         # Most values are constants, so that most operations fold.
         known = self.operations(["%lane", *(self.constant() for _ in range(5))], OPERATIONS)
         known.append(self.loop(known))
-        result = self.mixed(self.operations(known, 3))
+        result = self.combined(self.operations(known, 3))
         body = "\n".join(self.lines)
         return f"""cuda_tile.module @m {{ entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {{
           %lane = iota : {TILE} %zero = constant <i32: 0> : tile<i32> %one = constant <i32: 1> : tile<i32>
           {body}
           %t0 = make_token : token
           %row = reshape %p : tile<ptr<i32>> -> tile<1xptr<i32>>
-          %wide = broadcast %row : tile<1xptr<i32>> -> tile<8xptr<i32>>
-          %places = offset %wide, %lane : tile<8xptr<i32>>, {TILE} -> tile<8xptr<i32>>
-          %t1 = store_ptr_tko weak %places, {result} token = %t0 : tile<8xptr<i32>>, {TILE} -> token
+          %bases = broadcast %row : tile<1xptr<i32>> -> tile<8xptr<i32>>
+          %pointers = offset %bases, %lane : tile<8xptr<i32>>, {TILE} -> tile<8xptr<i32>>
+          %t1 = store_ptr_tko weak %pointers, {result} token = %t0 : tile<8xptr<i32>>, {TILE} -> token
         }} }}"""
 
 

@@ -98,11 +98,11 @@ class TestHoistInvariants:
         assert names(after("hoist-invariants", loop(inner))) == ["for", "addi", "for"]
 
     def test_reduction_moves_with_its_body(self) -> None:
-        fold = (
+        reduction = (
             "%r = reduce %a dim=0 identities=[0.0 : f32] : tile<4xf32> -> tile<f32> (%x: tile<f32>, %y: tile<f32>)"
             " { %s = addf %x, %y : tile<f32> yield %s : tile<f32> }"
         )
-        lines = after("hoist-invariants", loop(fold))
+        lines = after("hoist-invariants", loop(reduction))
         assert [name for name in names(lines) if name in ("reduce", "for")] == ["reduce", "for"]
 
     @pytest.mark.parametrize(
@@ -137,20 +137,20 @@ class TestHoistInvariants:
         assert names(after("hoist-invariants", loop(moved)))[-1] == "for"
 
     def test_reduction_of_a_value_of_the_loop_is_not_moved(self) -> None:
-        fold = (
+        reduction = (
             "%v = reshape %i : tile<i32> -> tile<1xi32>"
             "%r = reduce %v dim=0 identities=[0 : i32] : tile<1xi32> -> tile<i32> (%x: tile<i32>, %y: tile<i32>)"
             " { %s = addi %x, %y : tile<i32> yield %s : tile<i32> }"
         )
-        assert names(after("hoist-invariants", loop(fold)))[0] == "for"
+        assert names(after("hoist-invariants", loop(reduction)))[0] == "for"
 
     def test_reduction_whose_body_uses_a_value_of_the_loop_is_not_moved(self) -> None:
-        fold = (
+        reduction = (
             "%v = constant <i32: 1> : tile<8xi32>"
             "%r = reduce %v dim=0 identities=[0 : i32] : tile<8xi32> -> tile<i32> (%x: tile<i32>, %y: tile<i32>)"
             " { %s = addi %x, %i : tile<i32> yield %s : tile<i32> }"
         )
-        assert names(after("hoist-invariants", loop(fold)))[0] == "for"
+        assert names(after("hoist-invariants", loop(reduction)))[0] == "for"
 
 
 def folded(operation: str, type: str = "tile<i8>") -> str:
@@ -259,10 +259,10 @@ class TestFoldConstants:
         assert folded(f"{text} %r = {operation} : tile<i8>").startswith(operation.split(" ")[0])
 
     def test_floats_fold_with_the_rounding_mode(self) -> None:
-        third = "%a = constant <f32: 1.0> : tile<f32> %b = constant <f32: 3.0> : tile<f32>"
-        nearest, up = (folded(f"{third} %r = divf %a, %b{mode} : tile<f32>", "tile<f32>") for mode in ("", _UP))
+        operands = "%a = constant <f32: 1.0> : tile<f32> %b = constant <f32: 3.0> : tile<f32>"
+        nearest, up = (folded(f"{operands} %r = divf %a, %b{mode} : tile<f32>", "tile<f32>") for mode in ("", _UP))
         assert (nearest, up) == ("constant <f32: 0.333333343>", "constant <f32: 0.333333343>")
-        down = folded(f"{third} %r = divf %a, %b rounding<zero> : tile<f32>", "tile<f32>")
+        down = folded(f"{operands} %r = divf %a, %b rounding<zero> : tile<f32>", "tile<f32>")
         assert down == "constant <f32: 0.333333313>"
 
     @pytest.mark.parametrize(
@@ -361,20 +361,20 @@ class TestUpstream:
         )
         assert names(after("cse", text)) == ["addi", "print_tko"]
 
-    @pytest.mark.parametrize("fold", ["reduce", "scan"])
-    def test_cse_merges_equal_reductions(self, fold: str) -> None:
+    @pytest.mark.parametrize("operation", ["reduce", "scan"])
+    def test_cse_merges_equal_reductions(self, operation: str) -> None:
         """Reductions with equal bodies are merged, with different bodies are not."""
-        result, way = ("tile<f32>", "") if fold == "reduce" else ("tile<4xf32>", " reverse=false")
+        result, direction = ("tile<f32>", "") if operation == "reduce" else ("tile<4xf32>", " reverse=false")
 
-        def made(name: str, body: str) -> str:
+        def reduction(name: str, body: str) -> str:
             return (
-                f"%{name} = {fold} %a dim=0{way} identities=[0.0 : f32] : tile<4xf32> -> {result}"
+                f"%{name} = {operation} %a dim=0{direction} identities=[0.0 : f32] : tile<4xf32> -> {result}"
                 f" (%x: tile<f32>, %y: tile<f32>) {{ %s = {body} %x, %y : tile<f32> yield %s : tile<f32> }} "
             )
 
-        text = VALUES + made("u", "addf") + made("v", "addf") + made("w", "maxf")
+        text = VALUES + reduction("u", "addf") + reduction("v", "addf") + reduction("w", "maxf")
         lines = after("cse", f'{text} print_tko "%f %f %f", %u, %v, %w : {result}, {result}, {result} -> token')
-        assert names(lines).count(fold) == 2
+        assert names(lines).count(operation) == 2
         assert names(after("canonicalize", text)) == []
 
     def test_cse_keeps_two_loads(self) -> None:

@@ -1,4 +1,4 @@
-"""Vector widths of accesses through tiles of pointers follow the assumptions; the simulated copy is correct."""
+"""Assumptions determine the vector width of accesses through tiles of pointers; the simulated copy is correct."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_simulated_copy_is_correct(element: str) -> None:
 
 @pytest.mark.parametrize(("divisor", "width"), [(16, "v4.f32"), (4, "v4.f32"), (2, "v2.f32"), (1, "f32")])
 def test_vector_access_needs_equal_masks(divisor: int, width: str) -> None:
-    """If the limit is a multiple of four, four adjacent elements are all inside or all outside."""
+    """If the limit is a multiple of four, the mask is equal for each group of four adjacent elements."""
     text = kernel("f32", 16, mask=f"assume div_by<{divisor}>")
     assert accesses(text) == {f"ld.global.{width}", f"st.global.{width}"}
     for count in (0, 16, BLOCK + 16, BLOCK * BLOCKS):
@@ -101,24 +101,24 @@ def test_assumed_groups_of_pointers_are_vectors() -> None:
       %jq = offset %jw, %l : tile<128xptr<i32>>, tile<128xi32> -> tile<128xptr<i32>>
       %i, %t = load_ptr_tko weak %jq : tile<128xptr<i32>> -> tile<128xi32>, token
       %q = offset %pw, %i : tile<128xptr<f32>>, tile<128xi32> -> tile<128xptr<f32>>
-      PROMISE
+      ASSUMPTION
       %v, %u = load_ptr_tko weak %r : tile<128xptr<f32>> -> tile<128xf32>, token
       %o1 = reshape %o : tile<ptr<f32>> -> tile<1xptr<f32>>
       %ow = broadcast %o1 : tile<1xptr<f32>> -> tile<128xptr<f32>>
       %oq = offset %ow, %l : tile<128xptr<f32>>, tile<128xi32> -> tile<128xptr<f32>>
       %w = store_ptr_tko weak %oq, %v : tile<128xptr<f32>>, tile<128xf32> -> token
     } }"""
-    promise = "%r = assume div_by<16, every 4 along 0>, %q : tile<128xptr<f32>>"
-    promised = text.replace("PROMISE", promise)
-    assert "ld.global.v4.f32" in accesses(promised)
-    assert "ld.global.v4.f32" not in accesses(text.replace("PROMISE", "").replace("weak %r", "weak %q"))
+    assumption = "%r = assume div_by<16, every 4 along 0>, %q : tile<128xptr<f32>>"
+    assumed = text.replace("ASSUMPTION", assumption)
+    assert "ld.global.v4.f32" in accesses(assumed)
+    assert "ld.global.v4.f32" not in accesses(text.replace("ASSUMPTION", "").replace("weak %r", "weak %q"))
     source, result = np.arange(512, dtype=np.float32), np.zeros(128, np.float32)
     order = np.random.default_rng(0).permutation(128)[:32]
     index = (4 * order[:, None] + np.arange(4)).reshape(-1).astype(np.int32)
     aligned = np.zeros(520, np.float32)
     aligned = aligned[(-aligned.ctypes.data % 16) // 4 :][:512]
     aligned[:] = source
-    compiled = compile(Module.parse(promised), target="sm_90a", stop="ptx")
+    compiled = compile(Module.parse(assumed), target="sm_90a", stop="ptx")
     tilec.run(compiled, (1, 1, 1), [aligned, index, result], backend="simulate")
     np.testing.assert_array_equal(result, source[index])
 

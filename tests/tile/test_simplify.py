@@ -1,7 +1,7 @@
 """The pass simplify applies each identity and preserves results bitwise; other operations are unchanged.
 
 The values are all pairs of special values of the type (infinities, zeros of both signs, subnormals, NaN, the limits of
-the integers). If an operation computes with a float, every NaN equals every other NaN.
+the integers). After floating-point arithmetic, all NaN compare equal.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def load(name: str, pointer: str, element: str) -> str:
 
 
 def kernel(body: str, source: str, result: str) -> str:
-    """Stores %r, computed by the body from tiles %x and %y; T is their type and R that of the result."""
+    """Stores %r, computed by the body from tiles %x and %y; T is their type and R the type of the result."""
     text = body.replace("R", f"tile<{COUNT}x{result}>").replace("T", f"tile<{COUNT}x{source}>")
     return f"""cuda_tile.module @m {{
     entry @k(%px: tile<ptr<{source}>>, %py: tile<ptr<{source}>>, %pr: tile<ptr<{result}>>) {{
@@ -69,13 +69,13 @@ def stored(module: Module, source: str, result: str) -> np.ndarray:
     return found
 
 
-PLUMBING = frozenset("return iota make_token reshape broadcast offset load_ptr_tko store_ptr_tko constant".split())
+IGNORED = frozenset("return iota make_token reshape broadcast offset load_ptr_tko store_ptr_tko constant".split())
 
 
 def names(module: Module) -> list[str]:
     """The operations between loads and store."""
     found = re.findall(r"^    (?:[%\w:, ]+ = )?(\w+)", module.to_text(), re.MULTILINE)
-    return [name for name in found if name not in PLUMBING]
+    return [name for name in found if name not in IGNORED]
 
 
 def simplified(text: str) -> Module:
@@ -122,10 +122,10 @@ INTEGER = [
 
 
 @pytest.mark.parametrize("element", ["i8", "i32", "i64"])
-@pytest.mark.parametrize(("type_name", "operation", "remaining"), INTEGER, ids=lambda value: str(value))
-def test_integers(element: str, type_name: str, operation: str, remaining: list[str]) -> None:
-    made = constant("c", type_name.split(" = ")[1], element) if type_name else ""
-    check(f"{made} %r = {operation} : T", element, element, remaining)
+@pytest.mark.parametrize(("constant_c", "operation", "remaining"), INTEGER, ids=lambda value: str(value))
+def test_integers(element: str, constant_c: str, operation: str, remaining: list[str]) -> None:
+    definition = constant("c", constant_c.split(" = ")[1], element) if constant_c else ""
+    check(f"{definition} %r = {operation} : T", element, element, remaining)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ FLOAT = [
     ("-0.25", "divf %x, %c", "positive_inf", ["mulf"]), ("1024.0", "divf %x, %c", "zero", ["mulf"]),
     (ONE, "fma %x, %c, %y", "", ["addf"]), (ONE, "fma %c, %x, %y", "zero", ["addf"]),
     (NEGATIVE_ZERO, "fma %x, %y, %c", "", ["mulf"]), (ZERO, "fma %x, %y, %c", "negative_inf", ["mulf"]),
-    # Operations that are kept: with the other zero, with numbers that are not powers of two.
+    # Operations that are kept: a zero of the other sign, a divisor that is not a power of two.
     (ZERO, "addf %x, %c", "", ["addf"]), (NEGATIVE_ZERO, "addf %x, %c", "negative_inf", ["addf"]),
     (NEGATIVE_ZERO, "subf %x, %c", "", ["subf"]), (ZERO, "subf %x, %c", "negative_inf", ["subf"]),
     (ZERO, "mulf %x, %c", "", ["mulf"]), ("3.0", "divf %x, %c", "", ["divf"]), (ONE, "divf %c, %x", "", ["divf"]),
@@ -227,8 +227,8 @@ def test_floats(element: str, number: str, operation: str, rounding: str, remain
 
 @pytest.mark.parametrize("operation", ["addf %x, %c", "subf %x, %d", "mulf %x, %e", "divf %x, %e", "maxf %x, %x"])
 def test_operation_with_flush_to_zero_is_kept(operation: str) -> None:
-    type_name = constant("c", NEGATIVE_ZERO, "f32") + constant("d", ZERO, "f32") + constant("e", ONE, "f32")
-    check(f"{type_name} %r = {operation} flush_to_zero : T", "f32", "f32", [operation.split(" ")[0]])
+    constants = constant("c", NEGATIVE_ZERO, "f32") + constant("d", ZERO, "f32") + constant("e", ONE, "f32")
+    check(f"{constants} %r = {operation} flush_to_zero : T", "f32", "f32", [operation.split(" ")[0]])
 
 
 @pytest.mark.parametrize("mode", ["approx", "full"])
@@ -313,10 +313,10 @@ def test_operations_that_move_elements(body: str, remaining: list[str]) -> None:
     check(body, "i32", "i32", remaining)
 
 
-def test_select_of_a_condition_by_itself() -> None:
+def test_select_between_true_and_false_is_its_condition() -> None:
     bits = f"tile<{COUNT}xi1>"
-    type_name = f"%t = constant <i1: true> : {bits} %f = constant <i1: false> : {bits}"
-    body = f"{type_name} %c = cmpi less_than %x, %y, signed : T -> {bits} %r = select %c, %t, %f : {bits}, {bits}"
+    constants = f"%t = constant <i1: true> : {bits} %f = constant <i1: false> : {bits}"
+    body = f"{constants} %c = cmpi less_than %x, %y, signed : T -> {bits} %r = select %c, %t, %f : {bits}, {bits}"
     check(body, "i32", "i1", ["cmpi"])
 
 

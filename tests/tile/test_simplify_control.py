@@ -74,12 +74,12 @@ class TestIf:
         text = f"""%r:2 = if %c -> ({T}, {T}) {{ %a = addi %n, %k1 : {T} yield %n, %a : {T}, {T} }}
           else {{ yield %n, %k2 : {T}, {T} }} %s = addi %r#0, %r#1 : {T} %t = {STORE.format("%s")}"""
         assert remaining(text)[0] == "if"
-        assert "-> (tile<i32>)" in shortened(text)
+        assert "-> (tile<i32>)" in simplified_text(text)
 
     def test_unused_result(self) -> None:
         text = f"""%r:2 = if %c -> ({T}, {T}) {{ yield %n, %k1 : {T}, {T} }} else {{ yield %k3, %k2 : {T}, {T} }}
           %t = {STORE.format("%r#1")}"""
-        assert "-> (tile<i32>)" in shortened(text)
+        assert "-> (tile<i32>)" in simplified_text(text)
 
     def test_unconditional_return_ends_the_kernel(self) -> None:
         text = f"%t = {STORE.format('%k1')} if %yes {{ return }} %u = {STORE.format('%k2')}"
@@ -91,7 +91,7 @@ class TestIf:
         assert "if" not in remaining(text)
 
 
-def shortened(body: str) -> str:
+def simplified_text(body: str) -> str:
     module = parsed(body)
     run(module.ir, ("simplify-control", "canonicalize"), evaluate=evaluate)
     return module.to_text()
@@ -104,7 +104,7 @@ def loop(lower: str, upper: str, step: str, kind: str = "") -> str:
 
 class TestFor:
     @pytest.mark.parametrize(
-        ("lower", "upper", "step", "kind", "trips"),
+        ("lower", "upper", "step", "kind", "iterations"),
         [
             ("%k3", "%k3", "%k1", "", 0),
             ("%k3", "%k2", "%k1", "", 0),
@@ -118,13 +118,13 @@ class TestFor:
             ("%k0", "%n", "%k1", "", None),
         ],
     )
-    def test_number_of_iterations(self, lower: str, upper: str, step: str, kind: str, trips: int | None) -> None:
+    def test_number_of_iterations(self, lower: str, upper: str, step: str, kind: str, iterations: int | None) -> None:
         found = remaining(loop(lower, upper, step, kind))
-        assert found == {0: ["store_ptr_tko"], 1: ["addi", "store_ptr_tko"]}.get(trips, found)
-        assert ("for" in found) == (trips not in (0, 1))
+        assert found == {0: ["store_ptr_tko"], 1: ["addi", "store_ptr_tko"]}.get(iterations, found)
+        assert ("for" in found) == (iterations not in (0, 1))
 
     def test_unknown_step_is_kept(self) -> None:
-        assert "for" in shortened(loop("%k0", "%k1", "%n"))
+        assert "for" in simplified_text(loop("%k0", "%k1", "%n"))
 
     def test_one_iteration_with_an_early_continue_is_kept(self) -> None:
         text = f"""%r = for %i in (%k0 to %k1, step %k1) : {T} iter_values(%v = %n) -> ({T}) {{
@@ -135,35 +135,35 @@ class TestFor:
         text = f"""%r:2 = for %i in (%k0 to %n, step %k1) : {T} iter_values(%v = %n, %w = %k9) -> ({T}, {T}) {{
           %a = addi %v, %w : {T} continue %a, %w : {T}, {T} }} %s = addi %r#0, %r#1 : {T} %t = {STORE.format("%s")}"""
         assert remaining(text)[0] == "for"
-        assert shortened(text).count("iter_values(%iterArg0 = %arg1)") == 1
+        assert simplified_text(text).count("iter_values(%iterArg0 = %arg1)") == 1
 
     def test_value_used_only_by_itself_is_not_carried(self) -> None:
         text = f"""%r:2 = for %i in (%k0 to %n, step %k1) : {T} iter_values(%v = %n, %w = %k9) -> ({T}, {T}) {{
           %a = addi %v, %k2 : {T} if %c {{ continue %a, %w : {T}, {T} }} continue %k3, %w : {T}, {T} }}
           %t = {STORE.format("%r#0")}"""
-        assert shortened(text).count("iter_values(%iterArg0 = %arg1)") == 1
+        assert simplified_text(text).count("iter_values(%iterArg0 = %arg1)") == 1
         remaining(text)
 
     def test_value_changed_by_one_of_two_continues_is_carried(self) -> None:
         text = f"""%r = for %i in (%k0 to %n, step %k1) : {T} iter_values(%v = %k9) -> ({T}) {{
           if %c {{ continue %v : {T} }} %a = addi %v, %k2 : {T} continue %a : {T} }} %t = {STORE.format("%r")}"""
         assert remaining(text)[0] == "for"
-        assert "iter_values(%iterArg0 = %cst_9_i32)" in shortened(text)
+        assert "iter_values(%iterArg0 = %cst_9_i32)" in simplified_text(text)
 
     def test_swapped_values_are_carried(self) -> None:
         text = f"""%r:2 = for %i in (%k0 to %n, step %k1) : {T} iter_values(%v = %n, %w = %k9) -> ({T}, {T}) {{
           continue %w, %v : {T}, {T} }} %s = subi %r#0, %r#1 : {T} %t = {STORE.format("%s")}"""
         assert remaining(text)[0] == "for"
-        assert "iter_values(%iterArg0 = %arg1, %iterArg1" in shortened(text)
+        assert "iter_values(%iterArg0 = %arg1, %iterArg1" in simplified_text(text)
 
 
 class TestLoop:
-    def test_unneeded_carried_values_and_results_are_removed(self) -> None:
+    def test_unused_carried_values_and_results_are_removed(self) -> None:
         text = f"""%r:2 = loop iter_values(%v = %n, %w = %k9, %u = %k2) : {T}, {T}, {T} -> {T}, {T} {{
           %a = addi %v, %w : {T} %d = cmpi greater_than %a, %k9, signed : {T} -> tile<i1>
           if %d {{ break %a, %v : {T}, {T} }} continue %a, %w, %u : {T}, {T}, {T} }} %t = {STORE.format("%r#0")}"""
         assert remaining(text)[0] == "loop"
-        assert ": tile<i32> -> tile<i32> {" in shortened(text)
+        assert ": tile<i32> -> tile<i32> {" in simplified_text(text)
 
 
 class TestRemoveDead:
@@ -177,7 +177,7 @@ class TestRemoveDead:
         return [name for name in found if name not in ("return", "}")]
 
     @pytest.mark.parametrize(
-        "goes",
+        "removed",
         [
             "%x = addi %n, %n : tile<i32> %y = muli %x, %x : tile<i32>",
             "%x = divi %n, %n signed : tile<i32>",
@@ -190,11 +190,11 @@ class TestRemoveDead:
             "if %c { }",
         ],
     )
-    def test_operation_without_effects_and_uses_is_removed(self, goes: str) -> None:
-        assert self.remaining(goes) == []
+    def test_operation_without_effects_and_uses_is_removed(self, removed: str) -> None:
+        assert self.remaining(removed) == []
 
     @pytest.mark.parametrize(
-        "stays",
+        "kept",
         [
             STORE.format("%n"),
             "%x, %t = load_ptr_tko acquire device %p : tile<ptr<i32>> -> tile<i32>, token",
@@ -206,8 +206,8 @@ class TestRemoveDead:
             "if %c { return }",
         ],
     )
-    def test_operation_with_effects_is_kept(self, stays: str) -> None:
-        assert self.remaining(stays) != []
+    def test_operation_with_effects_is_kept(self, kept: str) -> None:
+        assert self.remaining(kept) != []
 
     def test_load_whose_token_is_used_is_kept(self) -> None:
         """The store must follow the load, although the loaded value is unused."""

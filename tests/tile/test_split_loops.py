@@ -51,9 +51,9 @@ def kernel(body: str, compare: str, kind: str, element: str, shape: str = "4x") 
       %base = reshape %out : tile<ptr<{element}>> -> tile<1xptr<{element}>>
       %four = constant <i32: 4> : tile<i32> %at = muli %pid, %four : tile<i32>
       %at1 = reshape %at : tile<i32> -> tile<1xi32> %atw = broadcast %at1 : tile<1xi32> -> tile<4xi32>
-      %lane32 = iota : tile<4xi32> %places = addi %atw, %lane32 : tile<4xi32>
+      %lane32 = iota : tile<4xi32> %offsets = addi %atw, %lane32 : tile<4xi32>
       %wide = broadcast %base : tile<1xptr<{element}>> -> tile<4xptr<{element}>>
-      %q = offset %wide, %places : tile<4xptr<{element}>>, tile<4xi32> -> tile<4xptr<{element}>>
+      %q = offset %wide, %offsets : tile<4xptr<{element}>>, tile<4xi32> -> tile<4xptr<{element}>>
       %t = store_ptr_tko weak %q, %r : tile<4xptr<{element}>>, {tile} -> token
     }} }}"""
 
@@ -73,7 +73,7 @@ def stored(module: Module, cases: list[tuple[int, ...]], element: str) -> np.nda
 
 
 def cases(element: str, unsigned: bool, seed: str) -> list[tuple[int, ...]]:
-    """Bounds, step, limit and another number from the edge cases, without loops of many iterations."""
+    """Lower bound, upper bound, step, n and m from the edge cases, for loops of fewer than 70 iterations."""
     edges, width = EDGES[element], int(element[1:])
     steps = [1, 2, 3, 7, (1 << width - 1) - 1]
     found = []
@@ -87,7 +87,7 @@ def cases(element: str, unsigned: bool, seed: str) -> list[tuple[int, ...]]:
     return found
 
 
-# Definitions of %x, which is compared; %m is a scalar from outside of the loop.
+# Definitions of %x, which is compared; %m is a scalar defined outside of the loop.
 BODIES = {
     "i": "%x = addi %iw, %zero : T",
     "i + lane": "%x = addi %iw, %lane : T",
@@ -103,10 +103,10 @@ COMPARISONS = ["less_than %x, %nw, {}", "less_than_or_equal %x, %nw, {}", "great
                "greater_than_or_equal %nw, %x, {}"]  # fmt: skip
 
 
-def spelled(body: str, element: str) -> str:
+def with_types(body: str, element: str) -> str:
     """A body with the types T (tile), S (scalar) and E (element) replaced."""
-    named = re.sub(r"\bT\b", f"tile<4x{element}>", re.sub(r"\bS\b", f"tile<{element}>", body))
-    return named.replace("xE", f"x{element}").replace("<E:", f"<{element}:")
+    typed = re.sub(r"\bT\b", f"tile<4x{element}>", re.sub(r"\bS\b", f"tile<{element}>", body))
+    return typed.replace("xE", f"x{element}").replace("<E:", f"<{element}:")
 
 
 @pytest.mark.parametrize("kind", ["", "unsigned"])
@@ -115,7 +115,7 @@ def spelled(body: str, element: str) -> str:
 def test_results_are_equal_for_every_bound_of_i8(body: str, sign: str, kind: str) -> None:
     seed = f"{body}{sign}{kind}"
     compare = random.Random(seed).choice(COMPARISONS).format(sign)
-    text = kernel(spelled(BODIES[body], "i8"), compare, kind, "i8")
+    text = kernel(with_types(BODIES[body], "i8"), compare, kind, "i8")
     module = split(text)
     assert len(re.findall(r"tilec.split", module.to_text())) == 2
     chosen = cases("i8", kind == "unsigned", seed)
@@ -124,21 +124,21 @@ def test_results_are_equal_for_every_bound_of_i8(body: str, sign: str, kind: str
 
 @pytest.mark.parametrize("comparison", COMPARISONS)
 def test_results_are_equal_for_every_comparison(comparison: str) -> None:
-    text = kernel(spelled(BODIES["i + lane"], "i16"), comparison.format("signed"), "", "i16")
+    text = kernel(with_types(BODIES["i + lane"], "i16"), comparison.format("signed"), "", "i16")
     chosen = cases("i16", False, comparison)
     np.testing.assert_array_equal(stored(split(text), chosen, "i16"), stored(Module.parse(text), chosen, "i16"))
 
 
 def test_results_are_equal_for_all_small_bounds() -> None:
     """All combinations of small bounds, limits and steps, so that each case of the split occurs."""
-    text = kernel(spelled(BODIES["4 * i + lane"], "i8"), "less_than %x, %nw, signed", "", "i8")
+    text = kernel(with_types(BODIES["4 * i + lane"], "i8"), "less_than %x, %nw, signed", "", "i8")
     small = list(itertools.product(range(-2, 4), range(-2, 5), (1, 2, 3), range(-9, 20, 3), (0,)))
     np.testing.assert_array_equal(stored(split(text), small, "i8"), stored(Module.parse(text), small, "i8"))
 
 
 def iterations_of_both_loops(lower: int, upper: int, step: int, limit: int) -> tuple[int, int]:
     """The numbers of iterations of the first and the second loop, for i + lane < limit with four lanes."""
-    text = kernel(spelled(BODIES["i + lane"], "i16"), "less_than %x, %nw, signed", "", "i16")
+    text = kernel(with_types(BODIES["i + lane"], "i16"), "less_than %x, %nw, signed", "", "i16")
     module = split(text)
     printed: list[str] = []
     changed = module.to_text()
@@ -155,14 +155,14 @@ def iterations_of_both_loops(lower: int, upper: int, step: int, limit: int) -> t
 
 
 @pytest.mark.parametrize(
-    ("lower", "upper", "step", "limit", "turns"),
+    ("lower", "upper", "step", "limit", "iterations"),
     [(0, 16, 4, 16, (4, 0)), (0, 16, 4, 15, (3, 1)), (0, 16, 4, 100, (4, 0)), (0, 16, 4, 0, (0, 4)),
      (0, 16, 4, -5, (0, 4)), (0, 0, 4, 16, (0, 0)), (5, 2, 1, 16, (0, 0)), (0, 10, 4, 8, (2, 1))],
 )  # fmt: skip
 def test_first_loop_has_all_iterations_that_need_no_mask(
-    lower: int, upper: int, step: int, limit: int, turns: tuple[int, int]
+    lower: int, upper: int, step: int, limit: int, iterations: tuple[int, int]
 ) -> None:
-    assert iterations_of_both_loops(lower, upper, step, limit) == turns
+    assert iterations_of_both_loops(lower, upper, step, limit) == iterations
 
 
 class TestLoopsThatAreNotSplit:
@@ -178,7 +178,7 @@ class TestLoopsThatAreNotSplit:
         ],
     )
     def test_loops_with_other_comparisons(self, compare: str) -> None:
-        text = kernel(spelled(BODIES["i + lane"], "i8"), compare, "", "i8")
+        text = kernel(with_types(BODIES["i + lane"], "i8"), compare, "", "i8")
         assert "tilec.split" not in split(text).to_text()
 
     @pytest.mark.parametrize(
@@ -192,15 +192,15 @@ class TestLoopsThatAreNotSplit:
         ],
     )
     def test_comparison_without_the_induction_variable(self, body: str) -> None:
-        text = kernel(spelled(body, "i8"), "less_than %x, %nw, signed", "", "i8")
+        text = kernel(with_types(body, "i8"), "less_than %x, %nw, signed", "", "i8")
         assert "tilec.split" not in split(text).to_text()
 
     def test_loops_of_64_bits(self) -> None:
-        text = kernel(spelled(BODIES["i + lane"], "i64"), "less_than %x, %nw, signed", "", "i64")
+        text = kernel(with_types(BODIES["i + lane"], "i64"), "less_than %x, %nw, signed", "", "i64")
         assert "tilec.split" not in split(text).to_text()
 
     def test_loop_that_was_split(self) -> None:
-        text = kernel(spelled(BODIES["i + lane"], "i8"), "less_than %x, %nw, signed", "", "i8")
+        text = kernel(with_types(BODIES["i + lane"], "i8"), "less_than %x, %nw, signed", "", "i8")
         once = split(text)
         again = Module.parse(once.to_text())
         run(again.ir, ("split-loops",), evaluate=evaluate)
@@ -253,7 +253,7 @@ def test_split_loop_with_masked_accesses_is_correct(count: int) -> None:
 SUMMED = """cuda_tile.module @m {
   entry @k(%p: tile<ptr<i32>>, %o: tile<ptr<i32>>, %rows: tile<i32>, %columns: tile<i32>) {
   %zero = constant <i32: 0> : tile<i32> %two = constant <i32: 2> : tile<i32> %eight = constant <i32: 8> : tile<i32>
-  %none = constant <i32: 0> : tile<2x8xi32> %wide = constant <i32: 32> : tile<2x8xi32>
+  %none = constant <i32: 0> : tile<2x8xi32> %row_length = constant <i32: 32> : tile<2x8xi32>
   %l = iota : tile<2xi32> %l1 = reshape %l : tile<2xi32> -> tile<2x1xi32>
   %across = broadcast %l1 : tile<2x1xi32> -> tile<2x8xi32>
   %k = iota : tile<8xi32> %k1 = reshape %k : tile<8xi32> -> tile<1x8xi32>
@@ -270,7 +270,7 @@ SUMMED = """cuda_tile.module @m {
       %j1 = reshape %j : tile<i32> -> tile<1x1xi32> %jw = broadcast %j1 : tile<1x1xi32> -> tile<2x8xi32>
       %col = addi %jw, %along : tile<2x8xi32> %n = cmpi less_than %col, %cw, signed : tile<2x8xi32> -> tile<2x8xi1>
       %both = andi %m, %n : tile<2x8xi1>
-      %r32 = muli %row, %wide : tile<2x8xi32> %at = addi %r32, %col : tile<2x8xi32>
+      %r32 = muli %row, %row_length : tile<2x8xi32> %at = addi %r32, %col : tile<2x8xi32>
       %q = offset %pw, %at : tile<2x8xptr<i32>>, tile<2x8xi32> -> tile<2x8xptr<i32>>
       %v, %t = load_ptr_tko weak %q, %both, %none
         : tile<2x8xptr<i32>>, tile<2x8xi1>, tile<2x8xi32> -> tile<2x8xi32>, token
@@ -281,8 +281,8 @@ SUMMED = """cuda_tile.module @m {
   }
   %o1 = reshape %o : tile<ptr<i32>> -> tile<1x1xptr<i32>> %ow = broadcast %o1 : tile<1x1xptr<i32>> -> tile<2x8xptr<i32>>
   %eights = constant <i32: 8> : tile<2x8xi32> %across8 = muli %across, %eights : tile<2x8xi32>
-  %place = addi %across8, %along : tile<2x8xi32>
-  %s = offset %ow, %place : tile<2x8xptr<i32>>, tile<2x8xi32> -> tile<2x8xptr<i32>>
+  %offsets = addi %across8, %along : tile<2x8xi32>
+  %s = offset %ow, %offsets : tile<2x8xptr<i32>>, tile<2x8xi32> -> tile<2x8xptr<i32>>
   %u = store_ptr_tko weak %s, %sum : tile<2x8xptr<i32>>, tile<2x8xi32> -> token
   } }"""
 

@@ -11,7 +11,7 @@ from tilec.lowering.tile.terminators import may_be_left
 from tilec.text_input.module import Module
 
 HERE = "%here = addi %n, %n : tile<i32>"
-COUNTED = "for %i in (%n to %n, step %n) : tile<i32>"
+FOR_HEADER = "for %i in (%n to %n, step %n) : tile<i32>"
 
 
 def kernel(body: str) -> Module:
@@ -36,11 +36,11 @@ def find(module: ir.Module, name: str) -> Any:
     "body",
     [
         HERE,
-        f"{COUNTED} {{ {HERE} }}",
+        f"{FOR_HEADER} {{ {HERE} }}",
         f"if %c {{ {HERE} }}",
-        f"{COUNTED} {{ if %c {{ {HERE} }} }}",
+        f"{FOR_HEADER} {{ if %c {{ {HERE} }} }}",
         # The exit is in another block, which does not contain the operation.
-        f"{COUNTED} {{ if %c {{ continue }} }} {HERE}",
+        f"{FOR_HEADER} {{ if %c {{ continue }} }} {HERE}",
         f"loop {{ if %c {{ break }} }} {HERE}",
     ],
 )
@@ -55,9 +55,9 @@ def test_blocks_without_exits(body: str) -> None:
         f"loop {{ {HERE} break }}",
         f"{HERE} if %c {{ return }}",
         f"if %c {{ return }} {HERE}",
-        f"{COUNTED} {{ if %c {{ continue }} {HERE} }}",
+        f"{FOR_HEADER} {{ if %c {{ continue }} {HERE} }}",
         f"if %c {{ {HERE} }} if %c {{ return }}",
-        f"loop {{ {COUNTED} {{ {HERE} }} if %c {{ break }} }}",
+        f"loop {{ {FOR_HEADER} {{ {HERE} }} if %c {{ break }} }}",
         # A return leaves all loops around it and skips the operations after them.
         f"loop {{ if %c {{ return }} break }} {HERE}",
         f"if %c {{ loop {{ if %c {{ return }} break }} }} {HERE}",
@@ -69,7 +69,7 @@ def test_blocks_with_exits(body: str) -> None:
 
 
 @pytest.fixture
-def users() -> ir.Context:
+def user_context() -> ir.Context:
     made = register(ir.Context())
     made.allow_unregistered_dialects = True
     return made
@@ -86,21 +86,23 @@ def around(before: str, after: str) -> str:
     ("before", "after", "expected"),
     [
         ("", "", False),
-        # It is unknown how often the region of another dialect runs, and whether it completes.
+        # The number of executions of the region of an unknown operation is unknown, and it may not complete.
         ('"other.around"() ({', "}) : () -> ()", True),
-        # It is unknown whether an operation of another dialect completes.
+        # An operation of another dialect may not complete.
         ('"other.beside"() : () -> ()', "", True),
         ("", '"other.beside"() : () -> ()', True),
     ],
 )
-def test_operations_of_other_dialects_may_exit(users: ir.Context, before: str, after: str, expected: bool) -> None:
-    with users:
+def test_operations_of_other_dialects_may_exit(
+    user_context: ir.Context, before: str, after: str, expected: bool
+) -> None:
+    with user_context:
         module = ir.Module.parse(around(before, after))
         assert may_be_left(find(module, "cuda_tile.addi")) == expected
 
 
-def test_operations_outside_of_a_kernel_may_exit(users: ir.Context) -> None:
+def test_operations_outside_of_a_kernel_may_exit(user_context: ir.Context) -> None:
     text = around("", "").replace("cuda_tile.entry", "other.kernel").replace("cuda_tile.return", "other.return")
-    with users:
+    with user_context:
         module = ir.Module.parse(text)
         assert may_be_left(find(module, "cuda_tile.addi"))
