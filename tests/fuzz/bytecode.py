@@ -1,4 +1,4 @@
-"""Fuzz target: the reader of Tile IR bytecode; accepted modules must round trip, within limits of time and memory."""
+"""Fuzz target: the reader of Tile IR bytecode; accepted modules must round trip; time and memory are limited."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def check(data: bytes) -> None:
         tracemalloc.stop()
         assert seconds < _LIMIT_S + len(data) * 1e-4, f"{seconds:.1f} s for {len(data)} bytes"
         assert peak < _LIMIT_BYTES, f"{peak} bytes of memory for {len(data)} bytes"
-    _check_meaning(module, data)
+    _check_round_trip(module, data)
 
 
-def _check_meaning(module: Module, data: bytes) -> None:
+def _check_round_trip(module: Module, data: bytes) -> None:
     printed = module.to_text()
     assert Module.parse(printed).to_text() == printed
     version = str(Version(*data[8:10]))

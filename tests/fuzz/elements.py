@@ -59,5 +59,5 @@ def unsigned(array: np.ndarray) -> np.ndarray:
 def high_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """The upper half of the unsigned product of twice the width."""
     bits = 8 * left.itemsize
-    wide = unsigned(left).astype(object) * unsigned(right).astype(object)
-    return np.array(wide >> bits, dtype=object).astype(f"u{left.itemsize}").view(left.dtype).reshape(left.shape)
+    product = unsigned(left).astype(object) * unsigned(right).astype(object)
+    return np.array(product >> bits, dtype=object).astype(f"u{left.itemsize}").view(left.dtype).reshape(left.shape)

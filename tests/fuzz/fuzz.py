@@ -1,8 +1,8 @@
 """Runs a reader on mutated inputs, or the compiler on random programs: `python tests/fuzz/fuzz.py assembly`.
 
-`programs` and `exits` run random programs of Tile IR in three ways and compare the results (program_fuzz.py);
-`kernels` does so with random Python kernels that overwrite what they read (kernel_fuzz.py). Failures are written to the
-working folder.
+`programs` and `exits` compare the results of random programs of Tile IR in numpy, the interpreter and the simulator
+(program_fuzz.py); `kernels` does so for random Python kernels that overwrite arrays that they read (kernel_fuzz.py).
+Failures are written to the working folder.
 The inputs of readers are guided by code coverage, which needs `atheris` (`pip install atheris`). A run has several
 rounds, because a context of MLIR never frees types; each round is a process that starts with the inputs that reached
 new code. An input that causes a failure of a reader ends the run with status 1 and is in the working folder as
@@ -29,29 +29,29 @@ ROUND = 10_000
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("target", choices=(*READERS, *PROGRAMS, KERNELS))
-    parser.add_argument("--inputs", type=int, default=200_000, help="how many inputs to try (default: %(default)s)")
+    parser.add_argument("--inputs", type=int, default=200_000, help="number of inputs (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first round or program (default: %(default)s)")
-    parser.add_argument("--work", type=Path, help="folder for the corpus and for what breaks (default: a new one)")
-    parser.add_argument("--input", type=Path, help="try this one input and say what happens")
+    parser.add_argument("--work", type=Path, help="folder for the corpus and for failing inputs (default: a new one)")
+    parser.add_argument("--input", type=Path, help="run a single input and report the result")
     parser.add_argument("--round", nargs=2, type=int, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def main() -> int:
-    given = arguments()
-    if given.input is not None and given.target in READERS:
-        importlib.import_module(given.target).check(given.input.read_bytes())
-        print(f"{given.input}: no complaint")
+    settings = arguments()
+    if settings.input is not None and settings.target in READERS:
+        importlib.import_module(settings.target).check(settings.input.read_bytes())
+        print(f"{settings.input}: passed")
         return 0
-    work = given.work or Path(tempfile.mkdtemp(prefix=f"fuzz-{given.target}-"))
-    if given.target in PROGRAMS:
-        return importlib.import_module("program_fuzz").main(given.target, given.inputs, given.seed, work)
-    if given.target == KERNELS:
-        return importlib.import_module("kernel_fuzz").main(given.inputs, given.seed, work)
-    if given.round is not None:
-        _fuzz(given.target, work, *given.round)
+    work = settings.work or Path(tempfile.mkdtemp(prefix=f"fuzz-{settings.target}-"))
+    if settings.target in PROGRAMS:
+        return importlib.import_module("program_fuzz").main(settings.target, settings.inputs, settings.seed, work)
+    if settings.target == KERNELS:
+        return importlib.import_module("kernel_fuzz").main(settings.inputs, settings.seed, work)
+    if settings.round is not None:
+        _fuzz(settings.target, work, *settings.round)
         return 0
-    return _rounds(given.target, work, given.inputs, given.seed)
+    return _rounds(settings.target, work, settings.inputs, settings.seed)
 
 
 def _rounds(target: str, work: Path, inputs: int, seed: int) -> int:
@@ -59,20 +59,20 @@ def _rounds(target: str, work: Path, inputs: int, seed: int) -> int:
     corpus.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(importlib.import_module(target).seeds()):
         (corpus / f"seed-{number:04}").write_bytes(data)
-    print(f"{target}: {len(list(corpus.iterdir()))} inputs to begin with, in {corpus}")
+    print(f"{target}: {len(list(corpus.iterdir()))} initial inputs, in {corpus}")
     started = time.monotonic()
     for done in range(0, inputs, ROUND):
         count = min(ROUND, inputs - done)
-        words = [sys.executable, __file__, target, "--work", str(work)]
-        words += ["--round", str(count), str(seed + done // ROUND)]
+        command = [sys.executable, __file__, target, "--work", str(work)]
+        command += ["--round", str(count), str(seed + done // ROUND)]
         log = work / "log"
         with log.open("ab") as file:
-            status = subprocess.run(words, stdout=file, stderr=file, check=False).returncode
+            status = subprocess.run(command, stdout=file, stderr=file, check=False).returncode
         if status:
-            print(f"{target}: broken within input {done} to {done + count}: see {work}, whose file `log` ends with why")
+            print(f"{target}: failed between inputs {done} and {done + count}: see {work} and the end of {log}")
             return 1
         size, seconds = len(list(corpus.iterdir())), time.monotonic() - started
-        print(f"{target}: {done + count} of {inputs} inputs, {size} kept, {seconds:.0f} s", flush=True)
+        print(f"{target}: {done + count} of {inputs} inputs, {size} in the corpus, {seconds:.0f} s", flush=True)
     return 0
 
 
@@ -86,11 +86,11 @@ def _fuzz(target: str, work: Path, count: int, seed: int) -> None:
     # Loading the dialects takes longer than reading an input.
     context()
 
-    def mutate(data: bytes, most: int, seed: int) -> bytes:
+    def mutate(data: bytes, max_size: int, seed: int) -> bytes:
         source = random.Random(seed)
         if source.randrange(4) == 0:
-            return atheris.Mutate(data, most)
-        return module.mutated(data, source)[:most]
+            return atheris.Mutate(data, max_size)
+        return module.mutated(data, source)[:max_size]
 
     options = [f"-runs={count}", f"-seed={seed}", "-timeout=10", "-rss_limit_mb=3000", "-max_len=20000"]
     options += [f"-artifact_prefix={work}/", "-print_final_stats=1", "-verbosity=1", str(work / "corpus")]

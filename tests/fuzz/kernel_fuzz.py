@@ -1,4 +1,4 @@
-"""Compares random kernels that overwrite arrays that they read in numpy, the interpreter and the simulator.
+"""Compares the results of random kernels, which overwrite arrays that they read, in numpy, interpreter and simulator.
 
 `python tests/fuzz/fuzz.py kernels --inputs 500 --seed 1` runs 500 kernels from seed 1 on. A kernel that fails is
 written to the working folder.
@@ -32,22 +32,31 @@ def failures(seed: int, folder: Path) -> list[str]:
     """Errors and differences from numpy, one line per execution."""
     kernel = random_kernel(seed)
     expected = kernel.expected(seed)
-    made = compiled(kernel, folder / f"kernel-{seed}.py")
+    kernel_function = compiled(kernel, folder / f"kernel-{seed}.py")
     found = []
-    for how in (INTERPRET, *TARGETS):
+    for executor in (INTERPRET, *TARGETS):
         arrays = kernel.arrays(seed)
         try:
-            if how == INTERPRET:
-                ct.launch(None, BLOCKS, made, arrays, backend=INTERPRET, check=True)
+            if executor == INTERPRET:
+                ct.launch(None, BLOCKS, kernel_function, arrays, backend=INTERPRET, check=True)
             else:
-                ct.launch(None, BLOCKS, made, arrays, backend="simulate", target=how, seed=seed, hints=kernel.hints)
+                ct.launch(
+                    None,
+                    BLOCKS,
+                    kernel_function,
+                    arrays,
+                    backend="simulate",
+                    target=executor,
+                    seed=seed,
+                    hints=kernel.hints,
+                )
         except TilecError as error:
-            found.append(f"{how}: {type(error).__name__}: {error}")
+            found.append(f"{executor}: {type(error).__name__}: {error}")
             continue
-        for name, array, wanted in zip("XYHP", arrays, expected, strict=True):
-            wrong = int(np.sum(array != wanted))
-            if wrong:
-                found.append(f"{how}: {wrong} of {array.size} elements of {name} are wrong, hints {kernel.hints}")
+        for name, array, reference in zip("XYHP", arrays, expected, strict=True):
+            different = int(np.sum(array != reference))
+            if different:
+                found.append(f"{executor}: {different} of {array.size} elements of {name} differ, hints {kernel.hints}")
     return found
 
 

@@ -1,8 +1,8 @@
 """Compares the results of random programs in numpy, the interpreter and the simulator for both targets.
 
 `python tests/fuzz/fuzz.py programs --inputs 3000 --seed 1` runs 3,000 programs from seed 1 on; `--inputs 1 --seed N`
-runs the one again and writes it, made as small as it gets, where `--work` says. `exits` in place of `programs` runs
-programs about control flow (random_exits.py).
+runs a single program and, if it fails, writes its reduced form to the folder of `--work`. `exits` instead of `programs`
+runs programs with nested control flow (random_exits.py).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from program_text import Program
 from random_exits import random_exits
 from random_program import random_program
-from shrinking import smallest
+from shrinking import shrunk
 
 import tilec
 from tilec.dialect.mlir import context
@@ -32,7 +32,7 @@ from tilec.errors import InternalError, TilecError, UnsupportedError
 
 GENERATORS = {"programs": random_program, "exits": random_exits}
 TARGETS = ("sm_100a", "sm_90a")
-# More steps than these programs have, so that an infinite loop is detected within a second.
+# More steps than any of these programs executes, so that an infinite loop is detected within a second.
 STEP_LIMIT = 2_000_000
 SECONDS = 120
 
@@ -59,14 +59,14 @@ def outcomes(program: Program, targets: tuple[str, ...] = TARGETS) -> list[Outco
             warnings.simplefilter("ignore")
             expected = program.expected()
             module = tilec.Module.parse(text)
-            given = program.arguments()
+            arguments = program.arguments()
             with np.errstate(all="ignore"):
-                tilec.run(module, (program.grid,), given, backend="interpret", check=True)
+                tilec.run(module, (program.grid,), arguments, backend="interpret", check=True)
     except TilecError as error:
         return [Outcome("interpret", type(error).__name__, _reason(error), str(error))]
-    wrong = _difference(program, program.outputs(given), expected)
-    if wrong:
-        return [Outcome("interpret", "differs from numpy", "", wrong)]
+    difference = _difference(program, program.outputs(arguments), expected)
+    if difference:
+        return [Outcome("interpret", "differs from numpy", "", difference)]
     return [_simulated(program, module, target, expected) for target in targets]
 
 
@@ -75,20 +75,20 @@ def _simulated(program: Program, module: tilec.Module, target: str, expected: di
     unconfirmed = "xtf32" in program.text()
     try:
         compiled = tilec.compile(module, target=target, stop="ptx", hints=program.hints)
-        given = program.arguments()
+        arguments = program.arguments()
         settings = {"step_limit": STEP_LIMIT, "allow_unconfirmed": unconfirmed}
-        tilec.run(compiled, (program.grid,), given, backend="simulate", **settings)
+        tilec.run(compiled, (program.grid,), arguments, backend="simulate", **settings)
     except UnsupportedError as error:
         return Outcome(target, "refused", _reason(error), str(error))
     except InternalError as error:
         return Outcome(target, "InternalError", _reason(error), str(error))
     except Exception as error:
         return Outcome(target, type(error).__name__, _reason(error), str(error))
-    wrong = _difference(program, program.outputs(given), expected)
-    return Outcome(target, "wrong", "", wrong) if wrong else Outcome(target, "agreed")
+    difference = _difference(program, program.outputs(arguments), expected)
+    return Outcome(target, "wrong result", "", difference) if difference else Outcome(target, "agreed")
 
 
-def outcomes_apart(program: Program, targets: tuple[str, ...] = TARGETS) -> list[Outcome]:
+def outcomes_in_subprocess(program: Program, targets: tuple[str, ...] = TARGETS) -> list[Outcome]:
     """Calls outcomes() in a separate process, so that a crash or an infinite loop is an outcome too."""
     reader, writer = os.pipe()
     child = os.fork()
@@ -102,14 +102,14 @@ def outcomes_apart(program: Program, targets: tuple[str, ...] = TARGETS) -> list
             os._exit(0)
     os.close(writer)
     with os.fdopen(reader, "rb") as file:
-        answer = file.read()
+        pickled = file.read()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if status < 0:
         name = signal.Signals(-status).name
         if len(targets) == 1:
-            return [Outcome(targets[0], "no end" if name == "SIGALRM" else "crash", name, name)]
-        return [outcome for target in targets for outcome in outcomes_apart(program, (target,))]
-    return pickle.loads(answer)
+            return [Outcome(targets[0], "timeout" if name == "SIGALRM" else "crash", name, name)]
+        return [outcome for target in targets for outcome in outcomes_in_subprocess(program, (target,))]
+    return pickle.loads(pickled)
 
 
 def _reason(error: Exception) -> str:
@@ -122,19 +122,19 @@ def _reason(error: Exception) -> str:
 def _difference(program: Program, found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> str:
     """A description of the first different element, or an empty string; after sums, zeros of both signs are equal."""
     for name, array in found.items():
-        wanted = expected[name]
-        if np.issubdtype(wanted.dtype, np.integer) or wanted.dtype == np.bool_:
-            same = array.view(wanted.dtype) == wanted
+        reference = expected[name]
+        if np.issubdtype(reference.dtype, np.integer) or reference.dtype == np.bool_:
+            same = array.view(reference.dtype) == reference
         else:
             with np.errstate(all="ignore"):
-                a, b = array.astype(np.float64), wanted.astype(np.float64)
+                a, b = array.astype(np.float64), reference.astype(np.float64)
             same = (a == b) | (np.isnan(a) & np.isnan(b))
             if not program.sums:
                 same &= (np.signbit(a) == np.signbit(b)) | np.isnan(a)
         if not same.all():
             at = tuple(map(int, np.argwhere(~same)[0]))
-            wrong = f"{np.sum(~same)} of {same.size} elements of {name}"
-            return f"{wrong}: at {at} expected {wanted[at]}, found {array[at]}"
+            count = f"{np.sum(~same)} of {same.size} elements of {name}"
+            return f"{count}: at {at} expected {reference[at]}, found {array[at]}"
     return ""
 
 
@@ -146,10 +146,10 @@ def main(kind: str, count: int, seed: int, work: Path) -> int:
     work.mkdir(parents=True, exist_ok=True)
     counts: Counter[tuple[str, str]] = Counter()
     started, failures, agreed = time.monotonic(), 0, 0
-    _load_the_compiler()
+    _load_compiler()
     for number in range(seed, seed + count):
         program = GENERATORS[kind](number)
-        found = outcomes_apart(program)
+        found = outcomes_in_subprocess(program)
         agreed += all(outcome.kind == "agreed" for outcome in found)
         for outcome in found:
             key = (outcome.kind, outcome.reason)
@@ -158,7 +158,7 @@ def main(kind: str, count: int, seed: int, work: Path) -> int:
                 failures += 1
                 # Wrong values have no message that identifies their cause, so all are kept.
                 if counts[key] <= (12 if outcome.kind.startswith(("wrong", "differs")) else 1):
-                    _write(work, number, program, outcome)
+                    _write_reduced(work, number, program, outcome)
                 first = outcome.detail.splitlines()[0][:200]
                 print(f"seed {number}, {outcome.target}: {outcome.kind}: {first}", flush=True)
             elif outcome.kind == "refused" and counts[key] == 1:
@@ -173,28 +173,28 @@ def main(kind: str, count: int, seed: int, work: Path) -> int:
 
 
 def _write_tally(path: Path, heading: str, counts: Counter[tuple[str, str]]) -> None:
-    lines = [f"{times:6} {kind}{': ' if reason else ''}{reason}" for (kind, reason), times in counts.most_common()]
+    lines = [f"{number:6} {kind}{': ' if reason else ''}{reason}" for (kind, reason), number in counts.most_common()]
     path.write_text("\n".join([heading, *lines, ""]))
 
 
-def _load_the_compiler() -> None:
-    """Loads the compiler once, for the processes of all programs."""
+def _load_compiler() -> None:
+    """Loads the compiler before processes are forked, so that it is loaded only once."""
     with context():
         for stage in STAGES[:-1]:
             for module in stage.modules:
                 import_module(module)
 
 
-def _write(work: Path, number: int, program: Program, outcome: Outcome) -> None:
+def _write_reduced(work: Path, number: int, program: Program, outcome: Outcome) -> None:
     targets = (outcome.target,) if outcome.target != "interpret" else ()
 
     def fails(smaller: Program) -> bool:
-        found = outcomes_apart(smaller, targets)
-        return any((one.kind, one.reason) == (outcome.kind, outcome.reason) for one in found)
+        found = outcomes_in_subprocess(smaller, targets)
+        return any((other.kind, other.reason) == (outcome.kind, outcome.reason) for other in found)
 
-    small = smallest(program, fails)
-    alike = [one for one in outcomes_apart(small, targets) if one.kind == outcome.kind]
-    found = alike[0] if alike else outcome
+    small = shrunk(program, fails)
+    same_kind = [other for other in outcomes_in_subprocess(small, targets) if other.kind == outcome.kind]
+    found = same_kind[0] if same_kind else outcome
     path = work / f"seed-{number}-{outcome.target}.txt"
     lines = [f"seed {number}, {outcome.target}, grid {small.grid}, hints {small.hints}"]
     lines.append(f"{found.kind}: {found.detail}")

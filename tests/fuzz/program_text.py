@@ -48,7 +48,7 @@ class Environment:
         self.values[value.name] = array
 
 
-class Left(Exception):
+class EarlyExit(Exception):
     """A `break`, `continue` or `return` below an `if`, with its operands."""
 
     def __init__(self, kind: str, arrays: list[np.ndarray]) -> None:
@@ -95,10 +95,10 @@ class Block:
             step.run(environment)
         arrays = [environment[value] for value in self.operands]
         if self.leaves:
-            raise Left(self.end, arrays)
+            raise EarlyExit(self.end, arrays)
         return arrays
 
-    # Whether the terminator belongs to a loop or the entry around the `if` that holds the block.
+    # Whether the terminator exits a loop or the entry that contains the `if` of the block.
     leaves: bool = False
 
 
@@ -132,7 +132,7 @@ class Region(Step):
 
 @dataclass
 class Parameter:
-    """An entry parameter: a pointer to an array, or a number; outputs start as a pattern and are compared."""
+    """An entry parameter: a pointer to an array, or a number; the final values of outputs are compared."""
 
     name: str
     type: str
@@ -142,7 +142,7 @@ class Parameter:
 
 @dataclass
 class Program:
-    """An entry with its arguments and the switches of the lowering."""
+    """An entry with its arguments and the hints of the lowering."""
 
     parameters: list[Parameter]
     body: Block
@@ -162,16 +162,16 @@ class Program:
 
     def outputs(self, arguments: Sequence[np.ndarray | int]) -> dict[str, np.ndarray]:
         pairs = zip(self.parameters, arguments, strict=True)
-        return {p.name: given for p, given in pairs if p.output and isinstance(given, np.ndarray)}
+        return {p.name: value for p, value in pairs if p.output and isinstance(value, np.ndarray)}
 
     def expected(self) -> dict[str, np.ndarray]:
         """The outputs computed by numpy."""
         arguments = self.arguments()
         names = [parameter.name for parameter in self.parameters]
-        memory = {name: np.asarray(given) for name, given in zip(names, arguments, strict=True)}
+        memory = {name: np.asarray(value) for name, value in zip(names, arguments, strict=True)}
         with np.errstate(all="ignore"):
             for block in range(self.grid):
-                with suppress(Left):
+                with suppress(EarlyExit):
                     self.body.run(Environment(memory, block))
         return self.outputs(arguments)
 

@@ -1,4 +1,4 @@
-"""Random programs of nested loops and branches that break, continue or return anywhere, with values across them."""
+"""Random programs of nested loops and branches that break, continue or return at any point and carry values."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from elements import INTEGERS
 from program_text import Environment, Program, Region, Shape, Value
 from random_memory import store
 from random_program import (
-    MOST_TRIPS,
+    MAXIMUM_ITERATIONS,
     Inside,
     add_for,
     add_loop,
-    anonymous,
+    incremented,
+    limit_reached,
     loop_bounds,
-    plus_one,
+    new_values,
     random_hints,
-    reached,
     result_names,
     scalar_of,
     slots_in_loop,
@@ -28,22 +28,22 @@ from random_values import Builder
 
 # Values that every statement may change, in addition to the i32 that conditions read.
 STATE: tuple[tuple[str, Shape], ...] = (("i64", ()), ("i8", (16,)), ("i32", (32,)), ("f16", (8, 16)), ("i1", (64,)))
-# A sum of products: all of them together stay integers below 2^24.
+# A sum of products; every sum in a program is an integer below 2^24.
 MULTIPLY, ACCUMULATOR, DEPTH = ("f16", "f32", 1), ("f32", (64, 32)), 16
 SUM_BOUND = 1 << 23
-MOST_NESTED = 3
+MAXIMUM_NESTING = 3
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """The scope of a statement: its possible exits and the target of its stores; no return is inside of a `for`."""
+    """The scope of a statement: its possible exits and the slot of its stores; a `for` does not contain a return."""
 
     exits: tuple[str, ...] = ("return",)
-    # What break and continue carry for the number of the iteration.
+    # The number of the next iteration, which break and continue carry.
     following: Value | None = None
     slot: Value | None = None
     slots: int = 1
-    nested: int = MOST_NESTED
+    nested: int = MAXIMUM_NESTING
 
 
 def random_exits(seed: int) -> Program:
@@ -53,7 +53,10 @@ def random_exits(seed: int) -> Program:
     kinds: list[tuple[str, Shape]] = [("i32", ()), *source.sample(STATE, source.randrange(3))]
     if source.random() < 0.3:
         kinds.append(ACCUMULATOR)
-    state = [build.want(element, shape, 1, 8 if (element, shape) == ACCUMULATOR else None) for element, shape in kinds]
+    state = [
+        build.random_value(element, shape, 1, 8 if (element, shape) == ACCUMULATOR else None)
+        for element, shape in kinds
+    ]
     for _ in range(source.choice((2, 3, 4))):
         state = _compound(build, state, _Scope())
     for value in state:
@@ -86,19 +89,21 @@ def _changed(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:
 def _next(build: Builder, old: Value) -> Value:
     if (old.element, old.shape) == ACCUMULATOR:
         rows, columns = old.shape
-        left, right = (build.want(MULTIPLY[0], shape, 1, MULTIPLY[2]) for shape in ((rows, DEPTH), (DEPTH, columns)))
+        left, right = (
+            build.random_value(MULTIPLY[0], shape, 1, MULTIPLY[2]) for shape in ((rows, DEPTH), (DEPTH, columns))
+        )
         return multiplied(build, MULTIPLY, left, right, old, SUM_BOUND)
     if old.element not in INTEGERS:
-        return build.want(old.element, old.shape, 2)
+        return build.random_value(old.element, old.shape, 2)
     three = build.constant(old.element, 3, old.shape)
     product = build.binary("muli", old, three, np.multiply)
-    return build.binary("addi", product, build.want(old.element, old.shape, 1), np.add)
+    return build.binary("addi", product, build.random_value(old.element, old.shape, 1), np.add)
 
 
 def _condition(build: Builder, state: list[Value]) -> Value:
     """A condition on bits of the first value of the state, true in about half of the cases."""
     if build.source.random() < 0.2:
-        return build.want("i1", (), 2)
+        return build.random_value("i1", (), 2)
     mask = build.source.choice((1, 2, 3, 4, 6))
     bits, zero = build.masked(state[0], mask), build.constant("i32", 0)
     text = f"cmpi {build.source.choice(('equal', 'not_equal'))} {{0}}, {{1}}, signed : tile<i32> -> tile<i1>"
@@ -109,7 +114,7 @@ def _if(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:
     """An if whose branches change the state and yield, or exit; a branch that yields has the state or no values."""
     source = build.source
     condition = _condition(build, state)
-    results = anonymous(build, state) if source.random() < 0.8 else []
+    results = new_values(build, state) if source.random() < 0.8 else []
     only_then = not results and source.random() < 0.5
     blocks = []
     for _ in range(1 if only_then else 2):
@@ -141,26 +146,32 @@ def _if(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:
 
 def _for(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:
     source = build.source
-    element, no_sign, trips = source.choice(INTEGERS), source.random() < 0.4, source.randrange(MOST_TRIPS + 1)
-    lower, upper, step = (scalar_of(build, element, number) for number in loop_bounds(build, element, no_sign, trips))
+    element, is_unsigned, iterations = (
+        source.choice(INTEGERS),
+        source.random() < 0.4,
+        source.randrange(MAXIMUM_ITERATIONS + 1),
+    )
+    lower, upper, step = (
+        scalar_of(build, element, number) for number in loop_bounds(build, element, is_unsigned, iterations)
+    )
     initial = [build.constant("i32", 0), *state]
-    counter, inner, results = build.value(element, ()), anonymous(build, initial), anonymous(build, initial)
+    counter, inner, results = build.value(element, ()), new_values(build, initial), new_values(build, initial)
     with Inside(build, "continue", [counter, *inner]) as block:
-        following = plus_one(build, inner[0])
+        following = incremented(build, inner[0])
         slot, slots = slots_in_loop(build, inner[0], scope.slot, scope.slots)
         body = _Scope(("continue",), following, slot, slots, scope.nested)
         block.operands = [following, *_statements(build, inner[1:], body)]
-    add_for(build, block, no_sign, (lower, upper, step), counter, initial, inner, results)
+    add_for(build, block, is_unsigned, (lower, upper, step), counter, initial, inner, results)
     return results[1:]
 
 
 def _loop(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:
     """A loop with a limit on the number of iterations."""
     initial = [build.constant("i32", 0), *state]
-    inner, results = anonymous(build, initial), anonymous(build, initial)
-    most = scalar_of(build, "i32", build.source.randrange(MOST_TRIPS + 1))
+    inner, results = new_values(build, initial), new_values(build, initial)
+    maximum = scalar_of(build, "i32", build.source.randrange(MAXIMUM_ITERATIONS + 1))
     with Inside(build, "continue", inner) as block:
-        condition = reached(build, inner[0], most)
+        condition = limit_reached(build, inner[0], maximum)
         with Inside(build, "break") as last:
             last.leaves, last.operands = True, list(inner)
 
@@ -169,7 +180,7 @@ def _loop(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:
                 last.run(environment)
 
         build.add(Region(f"if {condition.name}", [last], leave, (), [condition], True))
-        following = plus_one(build, inner[0])
+        following = incremented(build, inner[0])
         slot, slots = slots_in_loop(build, inner[0], scope.slot, scope.slots)
         exits = ("break", "continue", *(["return"] if "return" in scope.exits else []))
         body = _Scope(exits, following, slot, slots, scope.nested)

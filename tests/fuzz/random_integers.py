@@ -1,6 +1,6 @@
-"""Integers and bools: operations on integers, comparisons and conversions.
+"""Random integer and logical operations, comparisons, and conversions to integers.
 
-Each function takes (builder, element, shape, depth, bound) and gives a value or None.
+Each function takes (builder, element, shape, depth, bound) and returns a value or None.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _PREDICATES: dict[str, Callable] = {
 
 
 def integer(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
-    left = build.want(element, shape, depth)
+    left = build.random_value(element, shape, depth)
     kind = build.source.randrange(6)
     if kind == 0:
         name, function = build.source.choice((("negi", np.negative), ("absi", np.abs)))
         result = build.value(element, shape)
         return build.compute(f"{name} {{0}} : {result.type}", result, [left], function)
-    right = build.want(element, shape, depth)
+    right = build.random_value(element, shape, depth)
     if kind == 1:
         return _shifted(build, left, build.masked(right, ELEMENTS[element].bits - 1))
     if kind == 2:
@@ -102,7 +102,7 @@ def _divided(build: Builder, left: Value, right: Value) -> Value:
 
 def integer_converted(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
     other = build.source.choice([e for e in ("i1", *INTEGERS) if e != element])
-    value = build.want(other, shape, depth)
+    value = build.random_value(other, shape, depth)
     result = build.value(element, shape)
     dtype = ELEMENTS[element].dtype
     if ELEMENTS[other].bits > ELEMENTS[element].bits:
@@ -119,7 +119,7 @@ def integer_from_float(build: Builder, element: str, shape: Shape, depth: int, b
     if element == "i1":
         return None
     other = build.source.choice(("f16", "bf16", "f32", "f64"))
-    value = build.want(other, shape, depth, LARGEST_BOUND)
+    value = build.random_value(other, shape, depth, LARGEST_BOUND)
     result = build.value(element, shape)
     text = f"ftoi {{0}} signed : {value.type} -> {result.type}"
     return build.compute(text, result, [value], lambda a: a.astype(np.float64).astype(np.int64))
@@ -131,14 +131,14 @@ def compared(build: Builder, element: str, shape: Shape, depth: int, bound: int 
     function = _PREDICATES[name]
     if build.source.random() < 0.6:
         kind = build.source.choice(INTEGERS)
-        left, right = build.want(kind, shape, depth), build.want(kind, shape, depth)
+        left, right = build.random_value(kind, shape, depth), build.random_value(kind, shape, depth)
         signed = build.source.random() < 0.5
-        word = "signed" if signed else "unsigned"
-        chosen = function if signed else lambda a, b: function(unsigned(a), unsigned(b))
-        text = f"cmpi {name} {{0}}, {{1}}, {word} : {left.type} -> {result.type}"
-        return build.compute(text, result, [left, right], chosen)
+        signedness = "signed" if signed else "unsigned"
+        compare_bits = function if signed else lambda a, b: function(unsigned(a), unsigned(b))
+        text = f"cmpi {name} {{0}}, {{1}}, {signedness} : {left.type} -> {result.type}"
+        return build.compute(text, result, [left, right], compare_bits)
     kind = build.source.choice(ARITHMETIC_FLOATS)
-    left, right = build.want(kind, shape, depth), build.want(kind, shape, depth)
+    left, right = build.random_value(kind, shape, depth), build.random_value(kind, shape, depth)
     ordered = build.source.random() < 0.5
 
     def compare(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -150,6 +150,6 @@ def compared(build: Builder, element: str, shape: Shape, depth: int, bound: int 
 
 
 def logical(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
-    left, right = build.want("i1", shape, depth), build.want("i1", shape, depth)
+    left, right = build.random_value("i1", shape, depth), build.random_value("i1", shape, depth)
     name = build.source.choice(("andi", "ori", "xori"))
     return build.binary(name, left, right, _INTEGER_OPERATIONS[name])

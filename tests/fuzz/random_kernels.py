@@ -1,7 +1,7 @@
 """Random kernels in Python that read and overwrite the same arrays; numpy runs the same source, statement by statement.
 
-The order of memory accesses is all there is to get wrong: tiles of different shapes overlap, some accesses can use TMA
-and some cannot, and values are small integers, which every type holds exactly.
+The kernels test the order of memory accesses: tiles of different shapes overlap, and only some accesses can use TMA.
+Values are small integers, which every type represents exactly.
 """
 
 from __future__ import annotations
@@ -132,13 +132,13 @@ class _Writer:
 
     def kernel(self) -> RandomKernel:
         self.lines = ["def kernel(X, Y, H, P):", "    block = ct.bid(0)"]
-        self.body("    ", depth=2, most=6)
+        self.body("    ", depth=2, maximum=6)
         hints = {name: False for name in ("roles", "pipeline", "tma") if self.random.random() < 0.15}
         return RandomKernel("\n".join(self.lines) + "\n", self.types, self.columns, hints)
 
-    def body(self, indent: str, depth: int, most: int) -> None:
+    def body(self, indent: str, depth: int, maximum: int) -> None:
         tiles, numbers = list(self.tiles), list(self.numbers)
-        for _ in range(self.random.randint(2, most)):
+        for _ in range(self.random.randint(2, maximum)):
             kinds = [self.load, self.load, self.store, self.store, self.store, self.gather, self.scatter, self.number]
             kinds += [self.multiply, self.change]
             if depth:
@@ -160,7 +160,7 @@ class _Writer:
             return f"{self.random.choice(self.numbers)} % {count}" if count > 1 else "0"
         return str(self.random.randrange(count))
 
-    def place(self, shape: tuple[int, int]) -> str:
+    def tile_index(self, shape: tuple[int, int]) -> str:
         rows = ROWS // shape[0]
         return f"(block * {rows} + {self.index(rows)}, {self.index(self.tiles_across(shape[1]))})"
 
@@ -176,11 +176,11 @@ class _Writer:
 
     def load(self, indent: str, depth: int) -> None:
         array, shape, name = self.array(), self.shape(), self.name()
-        self.line(indent, f"{name} = {self.loaded(array, self.place(shape), shape)}")
+        self.line(indent, f"{name} = {self.loaded(array, self.tile_index(shape), shape)}")
         self.tiles.append((name, shape, self.types[array]))
 
-    def loaded(self, array: str, place: str, shape: tuple[int, int]) -> str:
-        return f"ct.load({array}, {place}, {shape}, padding_mode=ct.PaddingMode.ZERO)"
+    def loaded(self, array: str, tile_index: str, shape: tuple[int, int]) -> str:
+        return f"ct.load({array}, {tile_index}, {shape}, padding_mode=ct.PaddingMode.ZERO)"
 
     def tile(self, indent: str) -> tuple[str, tuple[int, int], str]:
         if not self.tiles:
@@ -205,7 +205,7 @@ class _Writer:
     def store(self, indent: str, depth: int) -> None:
         tile, shape, _ = self.tile(indent)
         array = self.array()
-        self.line(indent, f"ct.store({array}, {self.place(shape)}, {tile}.astype(ct.{self.types[array]}))")
+        self.line(indent, f"ct.store({array}, {self.tile_index(shape)}, {tile}.astype(ct.{self.types[array]}))")
 
     def indices(self, indent: str, shape: tuple[int, int]) -> str:
         """Index tiles of a region of the rows of the block, with columns in reverse."""
@@ -219,14 +219,14 @@ class _Writer:
 
     def gather(self, indent: str, depth: int) -> None:
         array, shape = self.array(), self.shape()
-        where, name = self.indices(indent, shape), self.name()
-        self.line(indent, f"{name} = ct.gather({array}, {where})")
+        index_tiles, name = self.indices(indent, shape), self.name()
+        self.line(indent, f"{name} = ct.gather({array}, {index_tiles})")
         self.tiles.append((name, shape, self.types[array]))
 
     def scatter(self, indent: str, depth: int) -> None:
         tile, shape, _ = self.tile(indent)
-        array, where = self.array(), self.indices(indent, shape)
-        self.line(indent, f"ct.scatter({array}, {where}, {tile}.astype(ct.{self.types[array]}))")
+        array, index_tiles = self.array(), self.indices(indent, shape)
+        self.line(indent, f"ct.scatter({array}, {index_tiles}, {tile}.astype(ct.{self.types[array]}))")
 
     def number(self, indent: str, depth: int) -> None:
         name = self.name()
@@ -246,8 +246,8 @@ class _Writer:
         self.line(indent, f"    {acc} = ct.mma({left}, {right}, {acc})")
         if self.random.random() < 0.3:
             shape = (self.random.choice((1, 8, ROWS)), 16)
-            self.line(indent, f"    s = {self.loaded(array, self.place(shape), shape)}")
-            self.line(indent, f"    ct.store(Y, {self.place(shape)}, clamp(s + 1).astype(ct.{self.types['Y']}))")
+            self.line(indent, f"    s = {self.loaded(array, self.tile_index(shape), shape)}")
+            self.line(indent, f"    ct.store(Y, {self.tile_index(shape)}, clamp(s + 1).astype(ct.{self.types['Y']}))")
         name = self.name()
         self.line(indent, f"{name} = clamp({acc})")
         self.tiles.append((name, (ROWS, columns), "float32"))

@@ -1,4 +1,4 @@
-"""Loads and stores of random programs: through views of static and dynamic extents, and by pointers with masks."""
+"""Random loads and stores: through views with static and dynamic extents, and through pointers with masks."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def random_array(build: Builder, element: str, shape: Shape, bound: int | None) 
         return np.where(build.arrays.integers(0, 2, shape) == 0, raw, small)
     if bound is None and element not in ("tf32", "f8E4M3FN", "f8E5M2"):
         return (build.arrays.standard_normal(shape) * 3).astype(kind.dtype)
-    most = min(bound if bound is not None else LARGEST_BOUND, LARGEST_BOUND)
-    return build.arrays.integers(-most, most + 1, shape).astype(np.float32).astype(kind.dtype)
+    maximum = min(bound if bound is not None else LARGEST_BOUND, LARGEST_BOUND)
+    return build.arrays.integers(-maximum, maximum + 1, shape).astype(np.float32).astype(kind.dtype)
 
 
 def _float_bound(element: str, bound: int | None) -> int | None:
@@ -70,32 +70,34 @@ def make_view(
         build.add(_line(f"{pointer} = assume div_by<{source.choice((16, 128))}>, {base} : {kind}"))
     width = source.choice(("i32", "i64"))
     dynamic = source.random() < 0.5
-    shown: list[list[str]] = [[], []]
+    operands: list[list[str]] = [[], []]
     types: list[list[str]] = [[], []]
     for number, values in enumerate((extents, strides)):
         for value in values:
             innermost = number == 1 and value == 1
             if dynamic and not innermost and source.random() < 0.7:
-                shown[number].append(_dynamic(build, width, value, number == 1))
+                operands[number].append(_dynamic(build, width, value, number == 1))
                 types[number].append("?")
             else:
-                shown[number].append(str(value))
+                operands[number].append(str(value))
                 types[number].append(str(value))
-    some = "?" in types[0] + types[1]
+    has_dynamic = "?" in types[0] + types[1]
     sizes = "".join(f"{extent}x" for extent in types[0])
     tensor = f"tensor_view<{sizes}{element}, strides=[{','.join(types[1])}]>"
     name, view = build.name(), build.name()
-    lists = f"shape = [{', '.join(shown[0])}], strides = [{', '.join(shown[1])}]"
-    build.add(_line(f"{name} = make_tensor_view {pointer}, {lists} :{f' tile<{width}> ->' if some else ''} {tensor}"))
-    words = [f"tile=({'x'.join(map(str, tile))})"]
+    lists = f"shape = [{', '.join(operands[0])}], strides = [{', '.join(operands[1])}]"
+    build.add(
+        _line(f"{name} = make_tensor_view {pointer}, {lists} :{f' tile<{width}> ->' if has_dynamic else ''} {tensor}")
+    )
+    fields = [f"tile=({'x'.join(map(str, tile))})"]
     kind = "partition_view" if steps == tile and source.random() < 0.9 else "strided_view"
     if kind == "strided_view":
-        words.append(f"traversal_strides=[{','.join(map(str, steps))}]")
-    words += [f"padding_value = {padding}"] * bool(padding)
-    words.append(tensor)
+        fields.append(f"traversal_strides=[{','.join(map(str, steps))}]")
+    fields += [f"padding_value = {padding}"] * bool(padding)
+    fields.append(tensor)
     if tuple(order) != tuple(range(len(order))):
-        words.append(f"dim_map=[{', '.join(map(str, order))}]")
-    type = f"{kind}<{', '.join(words)}>"
+        fields.append(f"dim_map=[{', '.join(map(str, order))}]")
+    type = f"{kind}<{', '.join(fields)}>"
     build.add(_line(f"{view} = make_{kind} {name} : {type}"))
     return View(view, type, tile, steps, tuple(order), extents, [])
 
@@ -109,9 +111,9 @@ def _dynamic(build: Builder, width: str, value: int, assumed: bool) -> str:
     name = build.parameter(tile_type(width), value)
     largest = value & -value
     if assumed and largest > 1 and build.source.random() < 0.7:
-        better = build.name()
-        build.add(_line(f"{better} = assume div_by<{largest}>, {name} : {tile_type(width)}"))
-        return better
+        with_assumption = build.name()
+        build.add(_line(f"{with_assumption} = assume div_by<{largest}>, {name} : {tile_type(width)}"))
+        return with_assumption
     return name
 
 
@@ -187,28 +189,28 @@ def _index(build: Builder, view: View) -> list[Value]:
     indices = []
     for count in view.counts():
         if count in (1, 2, 4) and count > 1 and build.source.random() < 0.5:
-            indices.append(build.masked(build.want(element, (), 1), count - 1))
+            indices.append(build.masked(build.random_value(element, (), 1), count - 1))
         else:
             indices.append(build.constant(element, build.source.randrange(count)))
     return indices
 
 
 def _tile(tensor: np.ndarray, view: View, index: Sequence[int], fill: float) -> np.ndarray:
-    turned = np.transpose(tensor, view.order)
+    transposed = np.transpose(tensor, view.order)
     result = np.full(view.tile, fill, tensor.dtype)
     starts = [number * step for number, step in zip(index, view.steps, strict=True)]
-    part = turned[tuple(slice(s, s + e) for s, e in zip(starts, view.tile, strict=True))]
+    part = transposed[tuple(slice(s, s + e) for s, e in zip(starts, view.tile, strict=True))]
     result[tuple(slice(0, extent) for extent in part.shape)] = part
     return result
 
 
 def gathered(build: Builder, element: str, shape: Shape, bound: int | None) -> Value:
-    """Elements of an array at computed offsets, some of them masked."""
+    """Elements of an array at computed offsets, has_dynamic of them masked."""
     count = build.source.choice((1, 16, 64))
     array = random_array(build, element, (count,), bound)
     base = build.parameter(tile_type(f"ptr<{element}>"), array)
     offset = build.source.choice(("i32", "i64"))
-    at = build.masked(build.want(offset, shape, 1), count - 1)
+    at = build.masked(build.random_value(offset, shape, 1), count - 1)
     pointers = pointer_tile(build, base, element, at)
     result, token = build.value(element, shape, _float_bound(element, bound)), build.name()
     pointer_type = tile_type(f"ptr<{element}>", shape)
@@ -216,7 +218,7 @@ def gathered(build: Builder, element: str, shape: Shape, bound: int | None) -> V
         text = f"{result.name}, {token} = load_ptr_tko weak {pointers} : {pointer_type} -> {result.type}, token"
         build.add(Step(text, lambda env: env.__setitem__(result, env.memory[base][env[at]]), [result], [at]))
         return result
-    mask = build.want("i1", shape, 1)
+    mask = build.random_value("i1", shape, 1)
     fill = build.constant(element, _filling(element), shape)
     text = f"{result.name}, {token} = load_ptr_tko weak {pointers}, {mask.name}, {fill.name} : "
     text += f"{pointer_type}, {mask.type}, {fill.type} -> {result.type}, token"
@@ -238,18 +240,20 @@ def _filling(element: str) -> bool | float | int:
 def pointer_tile(build: Builder, base: str, element: str, at: Value) -> str:
     """The name of a tile of pointers to base[at]."""
     kind, shape = f"ptr<{element}>", at.shape
-    name, lone = base, (1,) * len(shape)
+    name, ones = base, (1,) * len(shape)
     if shape:
         name = build.name()
-        build.add(_line(f"{name} = reshape {base} : {tile_type(kind)} -> {tile_type(kind, lone)}"))
-        if shape != lone:
-            wide = build.name()
-            build.add(_line(f"{wide} = broadcast {name} : {tile_type(kind, lone)} -> {tile_type(kind, shape)}"))
-            name = wide
+        build.add(_line(f"{name} = reshape {base} : {tile_type(kind)} -> {tile_type(kind, ones)}"))
+        if shape != ones:
+            broadcast_name = build.name()
+            build.add(
+                _line(f"{broadcast_name} = broadcast {name} : {tile_type(kind, ones)} -> {tile_type(kind, shape)}")
+            )
+            name = broadcast_name
     result = build.name()
-    many = tile_type(kind, shape)
+    type = tile_type(kind, shape)
     build.add(
-        Step(f"{result} = offset {name}, {at.name} : {many}, {at.type} -> {many}", lambda _e: None, (), [at], True)
+        Step(f"{result} = offset {name}, {at.name} : {type}, {at.type} -> {type}", lambda _e: None, (), [at], True)
     )
     return result
 
@@ -262,17 +266,17 @@ def store(build: Builder, value: Value, slot: Value | None = None, slots: int = 
         _store_by_view(build, value, slot, slots)
 
 
-def _place(build: Builder, slot: Value | None, slots: int) -> Value:
+def _output_index(build: Builder, slot: Value | None, slots: int) -> Value:
     """The part of an output that a block writes."""
     block = build.block_number()
     if slot is None:
         return block
-    many = build.constant("i32", slots)
-    return build.binary("addi", build.binary("muli", block, many, np.multiply), slot, np.add)
+    factor = build.constant("i32", slots)
+    return build.binary("addi", build.binary("muli", block, factor, np.multiply), slot, np.add)
 
 
 def _store_by_view(build: Builder, value: Value, slot: Value | None, slots: int) -> None:
-    place = _place(build, slot, slots)
+    output_index = _output_index(build, slot, slots)
     shape, element = value.shape, value.element
     extents = (build.grid * slots * shape[0], *shape[1:])
     ragged = build.source.random() < 0.3
@@ -282,14 +286,14 @@ def _store_by_view(build: Builder, value: Value, slot: Value | None, slots: int)
     array = np.full(extents, SENTINEL, np.float32).astype(ELEMENTS[element].dtype)
     base = build.parameter(tile_type(f"ptr<{element}>"), array, output=True)
     view = make_view(build, base, element, shape, extents, strides, range(len(shape)), shape)
-    index = [place, *(build.constant("i32", 0) for _ in shape[1:])]
+    index = [output_index, *(build.constant("i32", 0) for _ in shape[1:])]
     token = build.name()
-    names = ", ".join(one.name for one in index)
+    names = ", ".join(each.name for each in index)
     text = f"{token} = store_view_tko weak {value.name}, {view.name}[{names}] : "
     text += f"{value.type}, {view.type}, tile<i32> -> token"
 
     def run(environment: Environment) -> None:
-        start = int(environment[place]) * shape[0]
+        start = int(environment[output_index]) * shape[0]
         part = environment[value][tuple(slice(0, extent) for extent in (shape[0], *extents[1:]))]
         environment.memory[base][start : start + shape[0]] = part
 
@@ -297,12 +301,12 @@ def _store_by_view(build: Builder, value: Value, slot: Value | None, slots: int)
 
 
 def _store_by_pointer(build: Builder, value: Value, slot: Value | None, slots: int) -> None:
-    place = _place(build, slot, slots)
+    output_index = _output_index(build, slot, slots)
     count, element = prod(value.shape), value.element
     array = np.full((build.grid * slots * count,), SENTINEL, np.float32).astype(ELEMENTS[element].dtype)
     base = build.parameter(tile_type(f"ptr<{element}>"), array, output=True)
     size = build.constant("i32", count)
-    at = build.binary("muli", place, size, np.multiply)
+    at = build.binary("muli", output_index, size, np.multiply)
     if value.shape:
         ramp = build.value("i32", (count,))
         numbers = np.arange(count, dtype=np.int32)
@@ -320,12 +324,12 @@ def _store_by_pointer(build: Builder, value: Value, slot: Value | None, slots: i
 
         build.add(Step(text, run, (), [value, at], True))
         return
-    mask = build.want("i1", value.shape, 1)
+    mask = build.random_value("i1", value.shape, 1)
     text = f"{token} = store_ptr_tko weak {pointers}, {value.name}, {mask.name} : "
     text += f"{pointer_type}, {value.type}, {mask.type} -> token"
 
     def run_masked(environment: Environment) -> None:
-        chosen = environment[mask]
-        environment.memory[base][environment[at][chosen]] = environment[value][chosen]
+        selected = environment[mask]
+        environment.memory[base][environment[at][selected]] = environment[value][selected]
 
     build.add(Step(text, run_masked, (), [value, at, mask], True))

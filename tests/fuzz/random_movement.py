@@ -1,6 +1,6 @@
 """Values whose elements are elements of other tiles, at other indices or selected by a condition.
 
-Each function takes (builder, element, shape, depth, bound) and gives a value or None.
+Each function takes (builder, element, shape, depth, bound) and returns a value or None.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ def moved(build: Builder, element: str, shape: Shape, depth: int, bound: int | N
         inner = [0] * rank
         for dim, source in enumerate(order):
             inner[source] = shape[dim]
-        return build.permute(build.want(element, tuple(inner), depth, bound), order)
+        return build.permute(build.random_value(element, tuple(inner), depth, bound), order)
     if kind == "reshape":
-        return build.reshape(build.want(element, _reshaped(build.source, shape), depth, bound), shape)
+        return build.reshape(build.random_value(element, _reshaped(build.source, shape), depth, bound), shape)
     if kind == "broadcast" and rank:
         narrow = tuple(1 if build.source.random() < 0.5 else extent for extent in shape)
-        return None if narrow == shape else build.broadcast(build.want(element, narrow, depth, bound), shape)
+        return None if narrow == shape else build.broadcast(build.random_value(element, narrow, depth, bound), shape)
     if kind == "cat" and rank:
         axis = build.source.randrange(rank)
         if shape[axis] < 2:
             return None
         half = tuple(extent // 2 if dim == axis else extent for dim, extent in enumerate(shape))
-        left, right = build.want(element, half, depth, bound), build.want(element, half, depth, bound)
+        left, right = build.random_value(element, half, depth, bound), build.random_value(element, half, depth, bound)
         result = build.value(element, shape, larger_bound(left, right))
         text = f"cat {{0}}, {{1}} dim = {axis} : {left.type}, {right.type} -> {result.type}"
         return build.compute(text, result, [left, right], lambda a, b: np.concatenate([a, b], axis))
@@ -47,18 +47,18 @@ def moved(build: Builder, element: str, shape: Shape, depth: int, bound: int | N
 
 
 def _extracted(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value:
-    times = [1] * len(shape)
-    times[build.source.randrange(len(shape))] = build.source.choice((2, 4))
-    whole = build.want(element, tuple(e * t for e, t in zip(shape, times, strict=True)), depth, bound)
+    factors = [1] * len(shape)
+    factors[build.source.randrange(len(shape))] = build.source.choice((2, 4))
+    whole = build.random_value(element, tuple(e * t for e, t in zip(shape, factors, strict=True)), depth, bound)
     indices = []
-    for count in times:
+    for count in factors:
         if count == 1 or build.source.random() < 0.5:
             indices.append(build.constant("i32", build.source.randrange(count)))
         else:
-            indices.append(build.masked(build.want("i32", (), 0), count - 1))
+            indices.append(build.masked(build.random_value("i32", (), 0), count - 1))
     result = build.value(element, shape, whole.bound)
-    places = ", ".join(f"{{{number + 1}}}" for number in range(len(indices)))
-    text = f"extract {{0}}[{places}] : {whole.type} -> {result.type}"
+    index_list = ", ".join(f"{{{number + 1}}}" for number in range(len(indices)))
+    text = f"extract {{0}}[{index_list}] : {whole.type} -> {result.type}"
 
     def function(array: np.ndarray, *at: np.ndarray) -> np.ndarray:
         return array[tuple(slice(int(i) * e, int(i) * e + e) for i, e in zip(at, shape, strict=True))]
@@ -85,8 +85,8 @@ def _reshaped(source: random.Random, shape: Shape) -> Shape:
 
 
 def selected(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
-    condition = build.want("i1", shape, depth)
-    left, right = build.want(element, shape, depth, bound), build.want(element, shape, depth, bound)
+    condition = build.random_value("i1", shape, depth)
+    left, right = build.random_value(element, shape, depth, bound), build.random_value(element, shape, depth, bound)
     result = build.value(element, shape, larger_bound(left, right))
     text = f"select {{0}}, {{1}}, {{2}} : {condition.type}, {result.type}"
     return build.compute(text, result, [condition, left, right], np.where)

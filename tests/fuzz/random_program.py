@@ -1,10 +1,10 @@
-"""Random programs of Tile IR: loops with bounds at the limits of their types, branches, multiplies, stores."""
+"""Random programs of Tile IR: loops with bounds at the limits of their types, branches, multiplies and stores."""
 
 from __future__ import annotations
 
 import numpy as np
 from elements import ELEMENTS, INTEGERS
-from program_text import Block, Environment, Left, Program, Region, Shape, Step, Value, tile_type
+from program_text import Block, EarlyExit, Environment, Program, Region, Shape, Step, Value, tile_type
 from random_memory import make_view, random_array, store
 from random_reductions import MULTIPLIES, multiplied
 from random_values import Builder
@@ -12,7 +12,7 @@ from random_values import Builder
 STORED = ("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2")
 # Types that kernels use are more frequent.
 WEIGHTS = (1, 3, 2, 4, 2, 4, 3, 4, 1, 1, 1, 1)
-MOST_TRIPS = 4
+MAXIMUM_ITERATIONS = 4
 
 
 def random_program(seed: int) -> Program:
@@ -20,7 +20,7 @@ def random_program(seed: int) -> Program:
     build = Builder(seed)
     source = build.source
     for _ in range(source.choice((1, 1, 2, 3))):
-        source.choice((_plain, _plain, _for, _for, _if, _loop, _multiply, _multiply_in_loop))(build, 2)
+        source.choice((_store_value, _store_value, _for, _for, _if, _loop, _multiply, _multiply_in_loop))(build, 2)
     return Program(build.parameters, build.blocks[0], build.grid, random_hints(build), build.sums)
 
 
@@ -47,15 +47,15 @@ def _shape(build: Builder) -> Shape:
             return shape
 
 
-def _plain(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
-    store(build, build.want(_element(build), _shape(build), build.source.choice((2, 3, 4))), slot, slots)
+def _store_value(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
+    store(build, build.random_value(_element(build), _shape(build), build.source.choice((2, 3, 4))), slot, slots)
 
 
 def _statement(build: Builder, depth: int, slot: Value | None, slots: int) -> None:
     if depth > 0 and build.source.random() < 0.4:
         build.source.choice((_for, _if, _loop))(build, depth - 1, slot, slots)
     else:
-        _plain(build, depth, slot, slots)
+        _store_value(build, depth, slot, slots)
 
 
 class Inside:
@@ -79,11 +79,11 @@ def _carried(build: Builder) -> list[Value]:
     values = []
     for _ in range(build.source.choice((0, 1, 1, 2))):
         element = build.source.choice(("i8", "i16", "i32", "i64", "i1", "f16", "f32", "bf16"))
-        values.append(build.want(element, build.source.choice(((), _shape(build))), 1))
+        values.append(build.random_value(element, build.source.choice(((), _shape(build))), 1))
     return values
 
 
-def anonymous(build: Builder, values: list[Value]) -> list[Value]:
+def new_values(build: Builder, values: list[Value]) -> list[Value]:
     """New values of the same types, without bounds."""
     return [build.value(value.element, value.shape) for value in values]
 
@@ -91,51 +91,55 @@ def anonymous(build: Builder, values: list[Value]) -> list[Value]:
 def slots_in_loop(build: Builder, counter: Value, slot: Value | None, slots: int) -> tuple[Value, int]:
     """The slot of the stores of an iteration, and the number of slots."""
     if slot is None:
-        return counter, MOST_TRIPS
-    many = build.constant("i32", MOST_TRIPS)
-    return build.binary("addi", build.binary("muli", slot, many, np.multiply), counter, np.add), slots * MOST_TRIPS
+        return counter, MAXIMUM_ITERATIONS
+    factor = build.constant("i32", MAXIMUM_ITERATIONS)
+    return build.binary(
+        "addi", build.binary("muli", slot, factor, np.multiply), counter, np.add
+    ), slots * MAXIMUM_ITERATIONS
 
 
 def _for(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
     source = build.source
-    element, trips = source.choice(INTEGERS), source.randrange(MOST_TRIPS + 1)
-    no_sign = source.random() < 0.4
-    lower, upper, step = (scalar_of(build, element, number) for number in loop_bounds(build, element, no_sign, trips))
+    element, iterations = source.choice(INTEGERS), source.randrange(MAXIMUM_ITERATIONS + 1)
+    is_unsigned = source.random() < 0.4
+    lower, upper, step = (
+        scalar_of(build, element, number) for number in loop_bounds(build, element, is_unsigned, iterations)
+    )
     initial = [build.constant("i32", 0), *_carried(build)]
     counter = build.value(element, ())
-    inner = anonymous(build, initial)
+    inner = new_values(build, initial)
     with Inside(build, "continue", [counter, *inner]) as block:
-        place, many = slots_in_loop(build, inner[0], slot, slots)
+        inner_slot, inner_slots = slots_in_loop(build, inner[0], slot, slots)
         for _ in range(source.choice((0, 1, 1, 2))):
-            _statement(build, depth, place, many)
-        block.operands = [plus_one(build, inner[0]), *(build.want(v.element, v.shape, 2) for v in inner[1:])]
-    results = anonymous(build, initial)
-    add_for(build, block, no_sign, (lower, upper, step), counter, initial, inner, results)
+            _statement(build, depth, inner_slot, inner_slots)
+        block.operands = [incremented(build, inner[0]), *(build.random_value(v.element, v.shape, 2) for v in inner[1:])]
+    results = new_values(build, initial)
+    add_for(build, block, is_unsigned, (lower, upper, step), counter, initial, inner, results)
     for value in results[1:]:
         if source.random() < 0.7:
             store(build, value, slot, slots)
 
 
-def plus_one(build: Builder, value: Value) -> Value:
+def incremented(build: Builder, value: Value) -> Value:
     return build.binary("addi", value, build.constant("i32", 1), np.add)
 
 
-def loop_bounds(build: Builder, element: str, no_sign: bool, trips: int) -> tuple[int, int, int]:
-    """Lower bound, upper bound and step of a loop with `trips` iterations, whose counter does not overflow."""
+def loop_bounds(build: Builder, element: str, is_unsigned: bool, iterations: int) -> tuple[int, int, int]:
+    """Lower bound, upper bound and step of a loop with `iterations` iterations, whose counter does not overflow."""
     bits = ELEMENTS[element].bits
-    least, most = (0, 2**bits - 1) if no_sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    minimum, maximum = (0, 2**bits - 1) if is_unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     source = build.source
     step = source.choice((1, 1, 1, 2, 3, 7))
-    if trips == 0:
-        lower = source.choice((least, 0, most, most - 1, 3))
-        return lower, source.choice((least, lower, max(least, lower - 3))), step
-    span = (trips - 1) * step
+    if iterations == 0:
+        lower = source.choice((minimum, 0, maximum, maximum - 1, 3))
+        return lower, source.choice((minimum, lower, max(minimum, lower - 3))), step
+    span = (iterations - 1) * step
     # The last value is lower + span; one more step must not overflow.
-    starts = [0, 1, 5, least, most - span - step, most - span - step - 1]
+    starts = [0, 1, 5, minimum, maximum - span - step, maximum - span - step - 1]
     middle = 2 ** (bits - 1)
-    starts += [middle - 1, middle - 2, middle] if no_sign else [-1, -step, least + 1]
-    lower = source.choice([start for start in starts if least <= start <= most - span - step])
-    return lower, min(most, lower + span + source.randrange(1, step + 1)), step
+    starts += [middle - 1, middle - 2, middle] if is_unsigned else [-1, -step, minimum + 1]
+    lower = source.choice([start for start in starts if minimum <= start <= maximum - span - step])
+    return lower, min(maximum, lower + span + source.randrange(1, step + 1)), step
 
 
 def scalar_of(build: Builder, element: str, number: int) -> Value:
@@ -154,8 +158,8 @@ def scalar_of(build: Builder, element: str, number: int) -> Value:
     if kind == 1:
         name = build.parameter(tile_type(element), signed)
         result, zero = build.value(element, ()), build.constant(element, 0)
-        made = np.array(signed, ELEMENTS[element].dtype)
-        return build.compute(f"addi {name}, {{0}} : {result.type}", result, [zero], lambda _: made)
+        array = np.array(signed, ELEMENTS[element].dtype)
+        return build.compute(f"addi {name}, {{0}} : {result.type}", result, [zero], lambda _: array)
     return build.constant(element, signed)
 
 
@@ -175,7 +179,7 @@ def result_names(build: Builder, results: list[Value]) -> str:
 def add_for(
     build: Builder,
     block: Block,
-    no_sign: bool,
+    is_unsigned: bool,
     bounds: tuple[Value, Value, Value],
     counter: Value,
     initial: list[Value],
@@ -183,7 +187,7 @@ def add_for(
     results: list[Value],
 ) -> None:
     lower, upper, step = bounds
-    head = f"{result_names(build, results)} = for {'unsigned ' if no_sign else ''}{counter.name} in "
+    head = f"{result_names(build, results)} = for {'unsigned ' if is_unsigned else ''}{counter.name} in "
     head += f"({lower.name} to {upper.name}, step {step.name}) : {counter.type} "
     head += f"iter_values({_assignments(inner, initial)}) -> ({types_of(results)})"
     dtype = ELEMENTS[counter.element].dtype
@@ -191,7 +195,7 @@ def add_for(
     def run(environment: Environment) -> None:
         wrapped = 2 ** (8 * dtype.itemsize)
         first, last, by = (int(environment[bound]) for bound in bounds)
-        if no_sign:
+        if is_unsigned:
             first, last, by = first % wrapped, last % wrapped, by % wrapped
         carried = [environment[value] for value in initial]
         for number in range(first, last, by):
@@ -201,10 +205,10 @@ def add_for(
                 environment[value] = array
             try:
                 carried = block.run(environment)
-            except Left as left:
-                if left.kind == "return":
+            except EarlyExit as early:
+                if early.kind == "return":
                     raise
-                carried = left.arrays
+                carried = early.arrays
         for value, array in zip(results, carried, strict=True):
             environment[value] = array
 
@@ -212,18 +216,18 @@ def add_for(
 
 
 def _condition(build: Builder) -> Value:
-    return build.want("i1", (), 2)
+    return build.random_value("i1", (), 2)
 
 
 def _if(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
     condition = _condition(build)
-    results = anonymous(build, _carried(build))
+    results = new_values(build, _carried(build))
     blocks = []
     for _ in range(2):
         with Inside(build, "yield") as block:
             for _ in range(build.source.choice((0, 1))):
                 _statement(build, depth - 1, slot, slots)
-            block.operands = [build.want(value.element, value.shape, 2) for value in results]
+            block.operands = [build.random_value(value.element, value.shape, 2) for value in results]
         blocks.append(block)
     left = f"{result_names(build, results)} = " if results else ""
     right = f" -> ({types_of(results)})" if results else ""
@@ -242,21 +246,21 @@ def _loop(build: Builder, depth: int, slot: Value | None = None, slots: int = 1)
     """A loop that breaks after a number of iterations or on a condition, and sometimes continues early."""
     source = build.source
     initial = [build.constant("i32", 0), *_carried(build)]
-    inner, results = anonymous(build, initial), anonymous(build, initial)
-    most = scalar_of(build, "i32", source.randrange(MOST_TRIPS))
+    inner, results = new_values(build, initial), new_values(build, initial)
+    maximum = scalar_of(build, "i32", source.randrange(MAXIMUM_ITERATIONS))
     with Inside(build, "continue", inner) as block:
-        _leave(build, "break", reached(build, inner[0], most), inner)
-        place, many = slots_in_loop(build, inner[0], slot, slots)
+        _add_exit(build, "break", limit_reached(build, inner[0], maximum), inner)
+        inner_slot, inner_slots = slots_in_loop(build, inner[0], slot, slots)
         if source.random() < 0.5:
-            _plain(build, depth, place, many)
-        after = plus_one(build, inner[0])
+            _store_value(build, depth, inner_slot, inner_slots)
+        after = incremented(build, inner[0])
         if source.random() < 0.4:
-            _leave(build, "continue", _condition(build), inner, after)
+            _add_exit(build, "continue", _condition(build), inner, after)
         if source.random() < 0.4:
-            _leave(build, "break", _condition(build), inner, after)
+            _add_exit(build, "break", _condition(build), inner, after)
         if source.random() < 0.4:
-            _statement(build, depth - 1, place, many)
-        block.operands = [after, *(build.want(value.element, value.shape, 2) for value in inner[1:])]
+            _statement(build, depth - 1, inner_slot, inner_slots)
+        block.operands = [after, *(build.random_value(value.element, value.shape, 2) for value in inner[1:])]
 
     add_loop(build, block, initial, inner, results)
     for value in results[1:]:
@@ -271,11 +275,11 @@ def add_loop(build: Builder, block: Block, initial: list[Value], inner: list[Val
                 environment[value] = array
             try:
                 carried = block.run(environment)
-            except Left as left:
-                if left.kind == "return":
+            except EarlyExit as early:
+                if early.kind == "return":
                     raise
-                carried = left.arrays
-                if left.kind == "break":
+                carried = early.arrays
+                if early.kind == "break":
                     break
         for value, array in zip(results, carried, strict=True):
             environment[value] = array
@@ -285,18 +289,18 @@ def add_loop(build: Builder, block: Block, initial: list[Value], inner: list[Val
     build.add(Region(head, [block], run, results, initial, True))
 
 
-def reached(build: Builder, counter: Value, most: Value) -> Value:
+def limit_reached(build: Builder, counter: Value, maximum: Value) -> Value:
     result = build.value("i1", ())
     text = "cmpi greater_than_or_equal {0}, {1}, signed : tile<i32> -> tile<i1>"
-    return build.compute(text, result, [counter, most], np.greater_equal)
+    return build.compute(text, result, [counter, maximum], np.greater_equal)
 
 
-def _leave(build: Builder, kind: str, condition: Value, inner: list[Value], after: Value | None = None) -> None:
+def _add_exit(build: Builder, kind: str, condition: Value, inner: list[Value], after: Value | None = None) -> None:
     """An if with a break or continue, whose operands have the types of the carried values."""
     with Inside(build, kind) as block:
         block.leaves = True
         first = inner[0] if after is None else after
-        block.operands = [first, *(build.want(value.element, value.shape, 1) for value in inner[1:])]
+        block.operands = [first, *(build.random_value(value.element, value.shape, 1) for value in inner[1:])]
 
     def run(environment: Environment) -> None:
         if environment[condition]:
@@ -320,10 +324,10 @@ def _operand(build: Builder, element: str, shape: Shape, bound: int) -> Value:
     if kind == 2:
         return build.permute(build._leaf(element, shape[::-1], bound), [1, 0])
     if element == "tf32" and kind == 3:
-        value = build.want("f32", shape, 1, bound)
+        value = build.random_value("f32", shape, 1, bound)
         result = build.value("tf32", shape, value.bound)
         return build.compute(f"ftof {{0}} : {value.type} -> {result.type}", result, [value], lambda array: array)
-    return build.want(element, shape, 2, bound)
+    return build.random_value(element, shape, 2, bound)
 
 
 def _multiply(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
@@ -331,7 +335,7 @@ def _multiply(build: Builder, depth: int, slot: Value | None = None, slots: int 
     kind = build.source.choice(MULTIPLIES)
     rows, columns, inner = _sizes(build)
     left, right = _operand(build, kind[0], (rows, inner), kind[2]), _operand(build, kind[0], (inner, columns), kind[2])
-    start = build.want(kind[1], (rows, columns), 1, kind[2])
+    start = build.random_value(kind[1], (rows, columns), 1, kind[2])
     total = inner * kind[2] * kind[2] + kind[2]
     result = multiplied(build, kind, left, right, start, total)
     for _ in range(build.source.choice((0, 0, 1, 2))):
@@ -346,7 +350,7 @@ def _finished(build: Builder, result: Value) -> Value:
         return result
     if build.source.random() < 0.5:
         return build.permute(result, [1, 0])
-    other = build.want(result.element, result.shape, 1)
+    other = build.random_value(result.element, result.shape, 1)
     return build.binary("addf", result, other, np.add)
 
 
@@ -356,21 +360,21 @@ def _multiply_in_loop(build: Builder, depth: int, slot: Value | None = None, slo
     kind = source.choice(MULTIPLIES)
     rows, columns, inner_extent = _sizes(build)
     element = source.choice(INTEGERS)
-    no_sign, trips = source.random() < 0.3, source.randrange(MOST_TRIPS + 1)
-    bounds = tuple(scalar_of(build, element, number) for number in loop_bounds(build, element, no_sign, trips))
-    initial = [build.constant("i32", 0), build.want(kind[1], (rows, columns), 1, kind[2])]
-    counter, inner = build.value(element, ()), anonymous(build, initial)
-    total = MOST_TRIPS * inner_extent * kind[2] * kind[2] + kind[2]
+    is_unsigned, iterations = source.random() < 0.3, source.randrange(MAXIMUM_ITERATIONS + 1)
+    bounds = tuple(scalar_of(build, element, number) for number in loop_bounds(build, element, is_unsigned, iterations))
+    initial = [build.constant("i32", 0), build.random_value(kind[1], (rows, columns), 1, kind[2])]
+    counter, inner = build.value(element, ()), new_values(build, initial)
+    total = MAXIMUM_ITERATIONS * inner_extent * kind[2] * kind[2] + kind[2]
     with Inside(build, "continue", [counter, *inner]) as block:
         left = _along_k(build, kind[0], (rows, inner_extent), kind[2], inner[0], 1)
         right = _along_k(build, kind[0], (inner_extent, columns), kind[2], inner[0], 0)
         result = multiplied(build, kind, left, right, inner[1], total)
         if source.random() < 0.2:
-            place, many = slots_in_loop(build, inner[0], slot, slots)
-            _plain(build, 0, place, many)
-        block.operands = [plus_one(build, inner[0]), result]
+            inner_slot, inner_slots = slots_in_loop(build, inner[0], slot, slots)
+            _store_value(build, 0, inner_slot, inner_slots)
+        block.operands = [incremented(build, inner[0]), result]
     ends = [build.value("i32", ()), build.value(kind[1], (rows, columns), total)]
-    add_for(build, block, no_sign, bounds, counter, initial, inner, ends)  # type: ignore[arg-type]
+    add_for(build, block, is_unsigned, bounds, counter, initial, inner, ends)  # type: ignore[arg-type]
     store(build, _finished(build, ends[1]), slot, slots)
 
 
@@ -378,7 +382,7 @@ def _along_k(build: Builder, element: str, shape: Shape, bound: int, counter: Va
     """An operand in a loop over K: usually a load of the tile of the iteration, like in a matrix multiply."""
     if build.source.random() < 0.3:
         return _operand(build, element, shape, bound)
-    extents = tuple(extent * MOST_TRIPS if dim == axis else extent for dim, extent in enumerate(shape))
+    extents = tuple(extent * MAXIMUM_ITERATIONS if dim == axis else extent for dim, extent in enumerate(shape))
     columns = build.source.random() < 0.4
     strides = (1, extents[0]) if columns else (extents[1], 1)
     array = random_array(build, element, (extents[0] * extents[1],), bound)

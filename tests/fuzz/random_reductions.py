@@ -19,7 +19,7 @@ LOGICAL = {"andi": ("true", np.logical_and), "ori": ("false", np.logical_or), "x
 
 def _integer_case(build: Builder, element: str) -> tuple[str, str, str, Callable]:
     bits = ELEMENTS[element].bits
-    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    minimum, maximum = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     return build.source.choice(
         (
             ("addi", "", "0", np.add),
@@ -27,8 +27,8 @@ def _integer_case(build: Builder, element: str) -> tuple[str, str, str, Callable
             ("andi", "", "-1", np.bitwise_and),
             ("ori", "", "0", np.bitwise_or),
             ("xori", "", "0", np.bitwise_xor),
-            ("mini", " signed", str(most), np.minimum),
-            ("maxi", " signed", str(least), np.maximum),
+            ("mini", " signed", str(maximum), np.minimum),
+            ("maxi", " signed", str(minimum), np.maximum),
             ("maxi", " unsigned", "0", None),
         )
     )
@@ -45,14 +45,14 @@ Case = tuple[str, str, str, Callable | None, int | None, int | None]
 def _float_case(build: Builder, element: str, count: int, bound: int | None) -> Case | None:
     """A reduction of floats, with the bounds of the elements and of the result."""
     exact = ELEMENTS[element].exact
-    most = min(8, exact // count, 8 if bound is None else bound // count)
-    if most >= 1 and build.source.random() < 0.6:
-        return "addf", "", "0.0", np.add, most, most * count
+    maximum = min(8, exact // count, 8 if bound is None else bound // count)
+    if maximum >= 1 and build.source.random() < 0.6:
+        return "addf", "", "0.0", np.add, maximum, maximum * count
     if bound is not None and bound < 1:
         return None
-    most = 8 if bound is None else min(8, bound)
-    name, word, function = build.source.choice((("minf", "", np.minimum), ("maxf", "-", np.maximum)))
-    return name, "", f"{word}100.0", function, most, most
+    maximum = 8 if bound is None else min(8, bound)
+    name, sign, function = build.source.choice((("minf", "", np.minimum), ("maxf", "-", np.maximum)))
+    return name, "", f"{sign}100.0", function, maximum, maximum
 
 
 def _case(build: Builder, element: str, count: int, bound: int | None):
@@ -64,9 +64,9 @@ def _case(build: Builder, element: str, count: int, bound: int | None):
     return (*_integer_case(build, element), None, None)
 
 
-def _body(name: str, words: str, element: str) -> tuple[str, str]:
+def _body(name: str, modifier: str, element: str) -> tuple[str, str]:
     scalar = tile_type(element)
-    return f"(%l: {scalar}, %r: {scalar})", f"%s = {name} %l, %r{words} : {scalar}\n  yield %s : {scalar}"
+    return f"(%l: {scalar}, %r: {scalar})", f"%s = {name} %l, %r{modifier} : {scalar}\n  yield %s : {scalar}"
 
 
 def _identity(element: str, identity: str) -> str:
@@ -106,7 +106,7 @@ def reduced(build: Builder, element: str, shape: Shape, depth: int, bound: int |
     if element == "i32" and build.source.random() < 0.3:
         return _argmax(build, shape, whole, axis, depth)
     if element in INTEGERS and build.source.random() < 0.3:
-        value, result = build.masked(build.want(element, whole, depth), 3), build.value(element, shape)
+        value, result = build.masked(build.random_value(element, whole, depth), 3), build.value(element, shape)
         parameters, body = _last_nonzero_body(element)
         text = f"reduce {{0}} dim={axis} identities=[0 : {element}] : {value.type} -> {result.type}\n"
         text += f"{parameters} {{{{\n  {body}\n}}}}"
@@ -114,11 +114,11 @@ def reduced(build: Builder, element: str, shape: Shape, depth: int, bound: int |
     case = _case(build, element, count, bound)
     if case is None:
         return None
-    name, words, identity, function, most, result_bound = case
+    name, modifier, identity, function, maximum, result_bound = case
     build.sums |= ELEMENTS[element].is_float
-    value = build.want(element, whole, depth, most)
+    value = build.random_value(element, whole, depth, maximum)
     result = build.value(element, shape, result_bound)
-    parameters, body = _body(name, words, element)
+    parameters, body = _body(name, modifier, element)
     text = f"reduce {{0}} dim={axis} identities=[{_identity(element, identity)}] : {value.type} -> {result.type}\n"
     text += f"{parameters} {{{{\n  {body}\n}}}}"
 
@@ -142,12 +142,12 @@ def scanned(build: Builder, element: str, shape: Shape, depth: int, bound: int |
     case = _case(build, element, shape[axis], bound)
     if case is None:
         return None
-    name, words, identity, function, most, result_bound = case
+    name, modifier, identity, function, maximum, result_bound = case
     build.sums |= ELEMENTS[element].is_float
-    value = build.want(element, shape, depth, most)
+    value = build.random_value(element, shape, depth, maximum)
     result = build.value(element, shape, result_bound)
     reverse = build.source.random() < 0.4
-    parameters, body = _body(name, words, element)
+    parameters, body = _body(name, modifier, element)
     text = f"scan {{0}} dim={axis} reverse={str(reverse).lower()} identities=[{_identity(element, identity)}]"
     text += f" : {value.type} -> {result.type}\n{parameters} {{{{\n  {body}\n}}}}"
 
@@ -165,7 +165,7 @@ def scanned(build: Builder, element: str, shape: Shape, depth: int, bound: int |
 
 
 def _scanned_in_order(build: Builder, element: str, shape: Shape, axis: int, depth: int) -> Value:
-    value, result = build.masked(build.want(element, shape, depth), 3), build.value(element, shape)
+    value, result = build.masked(build.random_value(element, shape, depth), 3), build.value(element, shape)
     reverse = build.source.random() < 0.4
     parameters, body = _last_nonzero_body(element)
     text = f"scan {{0}} dim={axis} reverse={str(reverse).lower()} identities=[0 : {element}]"
@@ -181,21 +181,21 @@ def _argmax(build: Builder, shape: Shape, whole: Shape, axis: int, depth: int) -
     """A reduction of two operands: the largest element and its first index."""
     element = build.source.choice((*INTEGERS, *ARITHMETIC_FLOATS))
     is_float = ELEMENTS[element].is_float
-    values = build.want(element, whole, depth, 8 if is_float else None)
+    values = build.random_value(element, whole, depth, 8 if is_float else None)
     ramp = build.value("i32", (whole[axis],))
     numbers = np.arange(whole[axis], dtype=np.int32)
     build.compute(f"iota : {ramp.type}", ramp, [], lambda: numbers)
-    lone = tuple(extent if dim == axis else 1 for dim, extent in enumerate(whole))
-    indices = build.broadcast(build.reshape(ramp, lone), whole)
+    ones = tuple(extent if dim == axis else 1 for dim, extent in enumerate(whole))
+    indices = build.broadcast(build.reshape(ramp, ones), whole)
     largest, index = build.value(element, shape, values.bound), build.value("i32", shape)
     pair = build.name()
     scalar = tile_type(element)
     lowest = str(-(2 ** (ELEMENTS[element].bits - 1)))
-    compare, end, least = ("cmpf", "", "-100.0") if is_float else ("cmpi", ", signed", lowest)
+    compare, end, minimum = ("cmpf", "", "-100.0") if is_float else ("cmpi", ", signed", lowest)
     ordered = "ordered " if is_float else ""
     lines = [
         f"{pair}:2 = reduce {values.name}, {indices.name} dim={axis} "
-        f"identities=[{least} : {element}, {2**31 - 1} : i32]"
+        f"identities=[{minimum} : {element}, {2**31 - 1} : i32]"
         f" : {values.type}, {indices.type} -> {largest.type}, {index.type}",
         f"(%l0: {scalar}, %r0: {scalar}, %l1: tile<i32>, %r1: tile<i32>) {{",
         f"  %g = {compare} greater_than {ordered}%l0, %r0{end} : {scalar} -> tile<i1>",

@@ -1,4 +1,4 @@
-"""Generates values on demand: a tile of a type and shape, from the scope or from new operations."""
+"""Generates random values of a type and shape, from the scope or from new operations."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ class Builder:
     def shape_near(self, shape: Shape) -> Shape:
         return self.source.choice([shape, shape[::-1]])
 
-    def want(self, element: str, shape: Shape, depth: int, bound: int | None = None) -> Value:
-        """A value of a type; floats with a `bound` are integers of at most that magnitude."""
+    def random_value(self, element: str, shape: Shape, depth: int, bound: int | None = None) -> Value:
+        """A value of a type; floats with a `bound` are integers of at maximum that magnitude."""
         fitting = [
             value
             for value in self.in_scope()
@@ -105,10 +105,10 @@ class Builder:
             makers.append(scanned)
         makers += _OF_KIND["float" if ELEMENTS[element].is_float else "i1" if element == "i1" else "integer"]
         for _ in range(8):
-            made = self.source.choice(makers)(self, element, shape, depth - 1, bound)
-            if made is not None:
-                assert made.element == element and made.shape == shape and _within(made, bound), (made, bound)
-                return made
+            value = self.source.choice(makers)(self, element, shape, depth - 1, bound)
+            if value is not None:
+                assert value.element == element and value.shape == shape and _within(value, bound), (value, bound)
+                return value
         return self._leaf(element, shape, bound)
 
     def _leaf(self, element: str, shape: Shape, bound: int | None) -> Value:
@@ -118,7 +118,7 @@ class Builder:
         if kind < 2:
             return self._splat(element, shape, bound)
         if kind == 2 and element in INTEGERS:
-            return self.spread(element, shape)
+            return self.increasing(element, shape)
         return (gathered if kind == 3 else loaded)(self, element, shape, bound)
 
     def _splat(self, element: str, shape: Shape, bound: int | None) -> Value:
@@ -128,8 +128,8 @@ class Builder:
             bits = ELEMENTS[element].bits
             extreme = [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1, -1, 0, 1]
             return self.constant(element, self.source.choice([*extreme, self.source.randrange(-9, 10)]), shape)
-        most = min(LARGEST_BOUND, bound if bound is not None else LARGEST_BOUND)
-        number = self.source.randrange(-most, most + 1)
+        maximum = min(LARGEST_BOUND, bound if bound is not None else LARGEST_BOUND)
+        number = self.source.randrange(-maximum, maximum + 1)
         return self.constant(element, float(number), shape, abs(number))
 
     def _scalar(self, element: str, bound: int | None) -> Value:
@@ -158,17 +158,17 @@ class Builder:
         self.add(Step(f"{x.name}, {y.name}, {z.name} = get_tile_block_id : tile<i32>", run, [x, y, z]))
         return x
 
-    def spread(self, element: str, shape: Shape) -> Value:
+    def increasing(self, element: str, shape: Shape) -> Value:
         """A tile with increasing elements along one dimension."""
         axis = self.source.randrange(len(shape))
         count = min(shape[axis], 128)
         if shape[axis] != count:
             return self._splat(element, shape, None)
         ramp = self.value(element, (count,))
-        made = np.arange(count).astype(ELEMENTS[element].dtype)
-        self.compute(f"iota : {ramp.type}", ramp, [], lambda: made)
-        lone = tuple(count if dim == axis else 1 for dim in range(len(shape)))
-        return self.broadcast(self.reshape(ramp, lone), shape)
+        numbers = np.arange(count).astype(ELEMENTS[element].dtype)
+        self.compute(f"iota : {ramp.type}", ramp, [], lambda: numbers)
+        ones = tuple(count if dim == axis else 1 for dim in range(len(shape)))
+        return self.broadcast(self.reshape(ramp, ones), shape)
 
     def reshape(self, value: Value, shape: Shape) -> Value:
         if value.shape == shape:
@@ -195,10 +195,10 @@ class Builder:
         return self.compute(text, result, [value], lambda array: np.transpose(array, order))
 
     def binary(
-        self, name: str, left: Value, right: Value, function: Callable, bound: int | None = None, words: str = ""
+        self, name: str, left: Value, right: Value, function: Callable, bound: int | None = None, modifier: str = ""
     ) -> Value:
         result = self.value(left.element, left.shape, bound)
-        return self.compute(f"{name} {{0}}, {{1}}{words} : {result.type}", result, [left, right], function)
+        return self.compute(f"{name} {{0}}, {{1}}{modifier} : {result.type}", result, [left, right], function)
 
     def masked(self, value: Value, mask: int) -> Value:
         """The low bits of an integer."""

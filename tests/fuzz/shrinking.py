@@ -16,23 +16,23 @@ _DEFINED = re.compile(r"^((?:%\w+(?::\d+)?(?:, )?)+) = ")
 Saved = list[tuple[Block, list[Step]]]
 
 
-def smallest(program: Program, fails: Callable[[Program], bool]) -> Program:
+def shrunk(program: Program, fails: Callable[[Program], bool]) -> Program:
     """The program after all changes that preserve its failure."""
     deadline = time.monotonic() + SECONDS
-    plain = replace(program, hints={})
-    if program.hints and _fails(plain, fails):
-        program = plain
+    without_hints = replace(program, hints={})
+    if program.hints and _fails(without_hints, fails):
+        program = without_hints
     changed = True
     while changed:
         changed = False
-        for block, step, instead in list(_changes(program)):
+        for block, step, replacement in list(_changes(program)):
             if time.monotonic() > deadline:
                 return _without_unused_parameters(program)
             if not any(one is step for one in block.steps):
                 continue
             saved = [(one, list(one.steps)) for one in every_block(program.body)]
             at = next(number for number, one in enumerate(block.steps) if one is step)
-            block.steps[at : at + 1] = instead
+            block.steps[at : at + 1] = replacement
             _remove_dead(program)
             if _fails(_without_unused_parameters(program), fails):
                 changed = True
@@ -58,14 +58,14 @@ def _changes(program: Program) -> Iterator[tuple[Block, Step, list[Step]]]:
             if "store_" in step.text:
                 yield block, step, []
             elif step.blocks():
-                yield block, step, [_plain(value) for value in step.results]
+                yield block, step, [_zero_constant(value) for value in step.results]
     for block in blocks:
         for step in reversed(block.steps):
             if step.operands and len(step.results) == 1 and not step.blocks():
-                yield block, step, [_plain(step.results[0])]
+                yield block, step, [_zero_constant(step.results[0])]
 
 
-def _plain(value: Value) -> Step:
+def _zero_constant(value: Value) -> Step:
     """A constant that replaces a computed value."""
     array = np.zeros(value.shape, ELEMENTS[value.element].dtype)
     literal = "false" if value.element == "i1" else "0.0" if ELEMENTS[value.element].is_float else "0"
@@ -91,7 +91,7 @@ def _removed_dead(program: Program) -> bool:
             text = "\n".join(step.lines(""))
             defined = _DEFINED.match(text)
             names = re.findall(r"%\w+", defined[1]) if defined else []
-            leaves = "break" in text or "return" in text or "continue" in _own(step, text)
+            leaves = "break" in text or "return" in text or "continue" in _text_outside_loops(step, text)
             if "store_" not in text and not leaves:
                 if all(uses[name] == 1 for name in names):
                     block.steps = [one for one in block.steps if one is not step]
@@ -99,7 +99,7 @@ def _removed_dead(program: Program) -> bool:
     return False
 
 
-def _own(step: Step, text: str) -> str:
+def _text_outside_loops(step: Step, text: str) -> str:
     """The text of a step that may contain a `continue` of the enclosing loop; empty for a loop."""
     return "" if " for " in step.text or "loop iter" in step.text else text
 
