@@ -21,22 +21,22 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 def _in_package(name: str, file: str) -> str | None:
     spec = find_spec(name)
-    places = spec.submodule_search_locations if spec is not None else None
-    return next((str(found) for place in places or () if (found := Path(place) / file).exists()), None)
+    folders = spec.submodule_search_locations if spec is not None else None
+    return next((str(path) for folder in folders or () if (path := Path(folder) / file).exists()), None)
 
 
-def _of_llvm_22() -> str | None:
+def _mlir_opt_22() -> str | None:
     """The file of TILEC_MLIR_OPT, Debian's tool on the PATH, or the tool of the extra `peers`."""
     return os.environ.get("TILEC_MLIR_OPT") or shutil.which("mlir-opt-22") or _in_package("mlir", "bin/mlir-opt")
 
 
 TOOLS = {
     "torch-mlir-opt": lambda: _in_package("torch_mlir", "_mlir_libs/torch-mlir-opt"),
-    "mlir-opt-22": _of_llvm_22,
+    "mlir-opt-22": _mlir_opt_22,
 }
 
 
-def _found(name: str) -> str:
+def _path_of(name: str) -> str:
     path = TOOLS[name]()
     if path is None:
         pytest.fail(f"no {name}: install Debian's mlir-22-tools or the extra 'peers', or set TILEC_MLIR_OPT")
@@ -53,8 +53,8 @@ def irdl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _runner(tool: str, irdl: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     def run(text: str, *options: str) -> subprocess.CompletedProcess[str]:
-        words = [tool, f"--irdl-file={irdl}", "--mlir-print-op-generic", *options, "-"]
-        return subprocess.run(words, input=text, capture_output=True, text=True, timeout=120)
+        command = [tool, f"--irdl-file={irdl}", "--mlir-print-op-generic", *options, "-"]
+        return subprocess.run(command, input=text, capture_output=True, text=True, timeout=120)
 
     return run
 
@@ -62,7 +62,7 @@ def _runner(tool: str, irdl: Path) -> Callable[..., subprocess.CompletedProcess[
 @pytest.fixture(scope="session", params=["torch-mlir-opt", pytest.param("mlir-opt-22", marks=pytest.mark.peers)])
 def tool(request: pytest.FixtureRequest) -> str:
     """The path of a tool; parametrizes over the tools."""
-    return _found(request.param)
+    return _path_of(request.param)
 
 
 @pytest.fixture(scope="session")
@@ -74,4 +74,4 @@ def mlir_opt(tool: str, irdl: Path) -> Callable[..., subprocess.CompletedProcess
 @pytest.fixture(scope="session")
 def mlir_opt_22(irdl: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs the tool of LLVM 22, which has every upstream dialect; the tool of torch-mlir has no arith and cf."""
-    return _runner(_found("mlir-opt-22"), irdl)
+    return _runner(_path_of("mlir-opt-22"), irdl)

@@ -25,16 +25,16 @@ SHAPES = ([], [2], [8, 4], [1, 2, 4, 8])
 
 def types(elements: set[str]) -> list[ir.Type]:
     """Types over these elements (names of Tile IR), in the entered context."""
-    made: list[ir.Type] = [TokenType.get(), TensorMapType.get()]
+    result: list[ir.Type] = [TokenType.get(), TensorMapType.get()]
     for name in ELEMENT_BITS:
         if name in elements:
             # Elements of four bits are stored in pairs, so their tiles do not have rank 0.
-            made += [TileType.get(shape, element_type(name)) for shape in SHAPES[name == "f4E2M1FN" :]]
+            result += [TileType.get(shape, element_type(name)) for shape in SHAPES[name == "f4E2M1FN" :]]
     for name in NUMBERS:
         if name in elements:
-            made += _of_number(name)
+            result += _of_number(name)
     buffers = [BufferType.get([64, 32], element_type("f16"), memory, "(0,1)(1,0)") for memory in MEMORIES]
-    return [*made, *buffers, ChannelType.get(buffers)]
+    return [*result, *buffers, ChannelType.get(buffers)]
 
 
 def _of_number(name: str) -> list[ir.Type]:
@@ -54,9 +54,9 @@ def _of_number(name: str) -> list[ir.Type]:
 def _tile_views(name: str, view: TensorViewType) -> list[ir.Type]:
     paddings = (None, *(PADDING_VALUES if name in FLOATS else PADDING_VALUES[:1]))
     return [
-        made
+        result
         for padding in paddings
-        for made in (
+        for result in (
             PartitionViewType.get([8, 4], view, [1, 0], padding),
             StridedViewType.get([8, 4], [3, 5], view, None, padding),
             GatherScatterViewType.get([8, 4], view, 1, padding),

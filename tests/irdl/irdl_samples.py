@@ -1,4 +1,4 @@
-"""Operations in modules of their own, so that a tool that does not know the terminators can verify each operation."""
+"""Operations in separate modules, so that a tool that does not know the terminators can verify each operation."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ def tile_operations() -> list[ir.Operation]:
 
 
 def in_separate_modules(samples: Iterable[ir.Operation]) -> str:
-    """Generic text with each operation in a module of its own; casts without operands define the used values."""
+    """Generic text with each operation in a separate module; casts without operands define the used values."""
     with context(), ir.Location.unknown():
-        whole = ir.Module.create()
+        module = ir.Module.create()
         for sample in samples:
-            inner = ir.Operation.create("builtin.module", regions=1, ip=ir.InsertionPoint(whole.body))
+            inner = ir.Operation.create("builtin.module", regions=1, ip=ir.InsertionPoint(module.body))
             block = inner.regions[0].blocks.append()
             _cast_free_values(sample.clone(ip=ir.InsertionPoint(block)), block)
-        return whole.operation.get_asm(print_generic_op_form=True)
+        return module.operation.get_asm(print_generic_op_form=True)
 
 
 def _cast_free_values(operation: ir.Operation, block: ir.Block) -> None:
-    inside = list(_nested(operation))
-    defined = {result for each in inside for result in each.results}
-    defined.update(a for each in inside for region in each.regions for b in region.blocks for a in b.arguments)
-    made: dict[ir.Value, ir.Value] = {}
-    for each in inside:
+    operations = list(_nested(operation))
+    defined = {result for each in operations for result in each.results}
+    defined.update(a for each in operations for region in each.regions for b in region.blocks for a in b.arguments)
+    casts: dict[ir.Value, ir.Value] = {}
+    for each in operations:
         for index, operand in enumerate(list(each.operands)):
             if operand in defined:
                 continue
-            if operand not in made:
+            if operand not in casts:
                 point = ir.InsertionPoint.at_block_begin(block)
-                made[operand] = ir.Operation.create(
+                casts[operand] = ir.Operation.create(
                     "builtin.unrealized_conversion_cast", [operand.type], [], ip=point
                 ).result
-            each.operands[index] = made[operand]
+            each.operands[index] = casts[operand]
 
 
 def _nested(operation: ir.Operation) -> Iterator[ir.Operation]:

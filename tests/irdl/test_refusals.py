@@ -1,4 +1,4 @@
-"""mlir-opt with the IRDL file and tilec refuse operations that violate constraints of IRDL."""
+"""mlir-opt with the IRDL file and tilec reject operations that violate constraints of IRDL."""
 
 from __future__ import annotations
 
@@ -17,66 +17,66 @@ I32, F32, I32x4 = (
     f"!cuda_tile.tile<array<i64{shape}>, {element}>" for shape, element in (("", "i32"), ("", "f32"), (": 4", "i32"))
 )
 OVERFLOW = '{overflow = "none"}'
-ODD_POINTER = '!cuda_tile.tile<array<i64>, !cuda_tile.ptr<i32, "yes">>'
-ODD_TILE = "!cuda_tile.tile<array<i64: 3>, i32>"
-NONE = f"array<i32: {', '.join(['0'] * MANY_RUNS)}>"
+INVALID_POINTER = '!cuda_tile.tile<array<i64>, !cuda_tile.ptr<i32, "yes">>'
+INVALID_TILE = "!cuda_tile.tile<array<i64: 3>, i32>"
+NO_SEGMENTS = f"array<i32: {', '.join(['0'] * MANY_RUNS)}>"
 # Description -> operations over %i, %f and %j (the types above), and the message of mlir-opt.
 REFUSALS = {
-    "a keyword that is none": (
+    "an invalid keyword": (
         f'"cuda_tile.addi"(%i, %i) {{overflow = "sometimes"}} : ({I32}, {I32}) -> {I32}',
         "'\"sometimes\"' does not satisfy the constraint",
     ),
-    "a keyword of the wrong kind": (
+    "a keyword that is an integer": (
         f'"cuda_tile.addi"(%i, %i) {{overflow = 1 : i32}} : ({I32}, {I32}) -> {I32}',
         "'1 : i32' does not satisfy the constraint",
     ),
-    "an attribute that is missing": (
+    "a missing attribute": (
         f'"cuda_tile.addi"(%i, %i) : ({I32}, {I32}) -> {I32}',
         'attribute "overflow" is expected but not provided',
     ),
-    "elements of another kind": (
+    "an element type that is not an integer": (
         f'"cuda_tile.addi"(%f, %f) {OVERFLOW} : ({F32}, {F32}) -> {F32}',
         "'f32' does not satisfy the constraint",
     ),
-    "two types where one is asked for": (
+    "operands of different types": (
         f'"cuda_tile.addi"(%i, %j) {OVERFLOW} : ({I32}, {I32x4}) -> {I32}',
         "expected '!cuda_tile.tile<array<i64>, i32>' but got '!cuda_tile.tile<array<i64: 4>, i32>'",
     ),
-    "a tile where a scalar is asked for": (
+    "a tile instead of a scalar": (
         f'%x:3 = "cuda_tile.get_tile_block_id"() : () -> ({I32}, {I32x4}, {I32})',
         "expected '!cuda_tile.tile<array<i64>, i32>' but got '!cuda_tile.tile<array<i64: 4>, i32>'",
     ),
-    "operands too many": (
+    "too many operands": (
         f'"cuda_tile.negi"(%i, %i) {OVERFLOW} : ({I32}, {I32}) -> {I32}',
         "op expects exactly 1 operands, but got 2",
     ),
-    "an operation that there is not": (
+    "an unknown operation": (
         f'"cuda_tile.adds"(%i, %i) : ({I32}, {I32}) -> {I32}',
         "unregistered operation 'cuda_tile.adds'",
     ),
-    "a view that is none": (
+    "a partition view without a tensor view": (
         f'%p = "cuda_tile.make_partition_view"(%i) : ({I32}) -> !cuda_tile.partition_view<array<i32: 4>, f32, '
         "array<i32: 0>, unit>",
         "expected base type 'cuda_tile.tensor_view' but got 'builtin.f32'",
     ),
-    "a pointer of an unknown kind": (
-        f"%p = builtin.unrealized_conversion_cast to {ODD_POINTER}\n"
-        f'"cuda_tile.ptr_to_int"(%p) : ({ODD_POINTER}) -> !cuda_tile.tile<array<i64>, i64>',
+    "an invalid attribute of a pointer": (
+        f"%p = builtin.unrealized_conversion_cast to {INVALID_POINTER}\n"
+        f'"cuda_tile.ptr_to_int"(%p) : ({INVALID_POINTER}) -> !cuda_tile.tile<array<i64>, i64>',
         "'\"yes\"' does not satisfy the constraint",
     ),
     "two blocks": (
         '"cuda_tile.loop"() ({ ^a: "func.return"() : () -> () ^b: "func.return"() : () -> () }) '
-        f"{{operandSegmentSizes = {NONE}, resultSegmentSizes = {NONE}}} : () -> ()",
+        f"{{operandSegmentSizes = {NO_SEGMENTS}, resultSegmentSizes = {NO_SEGMENTS}}} : () -> ()",
         "expected region 0 to have 1 block(s) but got 2",
     ),
 }
 
 
 # The constraints that docs/irdl.md lists as lost: operations that mlir-opt accepts.
-LOST = {
-    "a rule of types that is Python's": f"%t = builtin.unrealized_conversion_cast to {ODD_TILE}\n"
-    f'%x = "cuda_tile.negi"(%t) {OVERFLOW} : ({ODD_TILE}) -> {ODD_TILE}',
-    "a rule of attributes that is Python's": f"%t = builtin.unrealized_conversion_cast to {F32}\n"
+UNCHECKED = {
+    "an invariant of types checked in Python": f"%t = builtin.unrealized_conversion_cast to {INVALID_TILE}\n"
+    f'%x = "cuda_tile.negi"(%t) {OVERFLOW} : ({INVALID_TILE}) -> {INVALID_TILE}',
+    "an invariant of attributes checked in Python": f"%t = builtin.unrealized_conversion_cast to {F32}\n"
     f'%x = "cuda_tile.cat"(%t, %t) {{dim = 7 : i64}} : ({F32}, {F32}) -> {F32}',
     "an optional attribute of the wrong kind": f'%x = "cuda_tile.addf"(%f, %f) {{rounding_mode = "zero", '
     f'flush_to_zero = "yes"}} : ({F32}, {F32}) -> {F32}',
@@ -90,19 +90,19 @@ def text_of(line: str) -> str:
     return "\n".join([*casts, line, ""])
 
 
-@pytest.mark.parametrize(("line", "words"), REFUSALS.values(), ids=REFUSALS)
-def test_mlir_opt_and_tilec_refuse_violated_constraints(
-    mlir_opt: Callable[..., subprocess.CompletedProcess[str]], line: str, words: str
+@pytest.mark.parametrize(("line", "message"), REFUSALS.values(), ids=REFUSALS)
+def test_mlir_opt_and_tilec_reject_violated_constraints(
+    mlir_opt: Callable[..., subprocess.CompletedProcess[str]], line: str, message: str
 ) -> None:
     text = text_of(line)
     outcome = mlir_opt(text)
     assert outcome.returncode == 1
-    assert re.search(rf"<stdin>:4:\d+: error: .*{re.escape(words)}", outcome.stderr), outcome.stderr
+    assert re.search(rf"<stdin>:4:\d+: error: .*{re.escape(message)}", outcome.stderr), outcome.stderr
     with pytest.raises((InputError, VerificationError)):
         Module.parse(text)
 
 
-@pytest.mark.parametrize("line", LOST.values(), ids=LOST)
+@pytest.mark.parametrize("line", UNCHECKED.values(), ids=UNCHECKED)
 def test_mlir_opt_does_not_check_the_listed_constraints(
     mlir_opt: Callable[..., subprocess.CompletedProcess[str]], line: str
 ) -> None:

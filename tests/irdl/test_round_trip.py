@@ -22,11 +22,11 @@ from tilec.driver.stages import compile
 MlirOpt = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[2]
 # The rows of the first table of docs/irdl.md.
-REFUSED = sorted(re.findall(r"^\| `(cuda_tile\.\w+)` \|", (ROOT / "docs" / "irdl.md").read_text(), re.MULTILINE))
+REJECTED = sorted(re.findall(r"^\| `(cuda_tile\.\w+)` \|", (ROOT / "docs" / "irdl.md").read_text(), re.MULTILINE))
 # Options that skip MLIR's verifier, which does not know the terminators of the dialects.
 UNVERIFIED = ("--mlir-very-unsafe-disable-verifier-on-parsing", "--verify-each=0")
 # LLVM 22 does not have this type.
-YOUNG = "fnv8E5M3FNU"
+NEWEST_ELEMENT = "fnv8E5M3FNU"
 KERNELS = {
     "matmul": "A: f16[?,?], B: f16[?,?], C: f16[?,?], tm=128, tn=128, tk=64, use_tf32=False, half_accumulator=False",
     "softmax": "x: f32[?,?], y: f32[?,?], TILE=256",
@@ -41,15 +41,15 @@ def assert_unchanged(mlir_opt: MlirOpt, text: str, *options: str) -> None:
 
 
 def test_unlisted_operations_are_verified_and_unchanged(mlir_opt: MlirOpt) -> None:
-    carried = [operation for operation in tile_operations() if operation.name not in REFUSED]
-    assert {operation.name for operation in carried} | set(REFUSED) == {
+    accepted = [operation for operation in tile_operations() if operation.name not in REJECTED]
+    assert {operation.name for operation in accepted} | set(REJECTED) == {
         name for name in OPERATIONS if name.startswith("cuda_tile.")
     }
-    assert_unchanged(mlir_opt, in_separate_modules(carried))
+    assert_unchanged(mlir_opt, in_separate_modules(accepted))
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_listed_operations_are_refused_because_of_their_terminator(mlir_opt: MlirOpt, name: str) -> None:
+@pytest.mark.parametrize("name", REJECTED)
+def test_listed_operations_are_rejected_because_of_their_terminator(mlir_opt: MlirOpt, name: str) -> None:
     sample = next(operation for operation in tile_operations() if operation.name == name)
     outcome = mlir_opt(in_separate_modules([sample]))
     assert outcome.returncode == 1
@@ -78,7 +78,7 @@ def text_of_types(elements: set[str]) -> str:
 
 
 def test_every_type_and_attribute_is_unchanged(mlir_opt: MlirOpt) -> None:
-    text = text_of_types(ELEMENT_BITS.keys() - {YOUNG})
+    text = text_of_types(ELEMENT_BITS.keys() - {NEWEST_ELEMENT})
     for kind in ("tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view", "token"):
         assert f"!cuda_tile.{kind}" in text
     assert_unchanged(mlir_opt, text)
@@ -86,7 +86,7 @@ def test_every_type_and_attribute_is_unchanged(mlir_opt: MlirOpt) -> None:
 
 def test_newest_element_type_needs_a_newer_mlir(mlir_opt: MlirOpt, tool: str) -> None:
     version = subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout
-    text = text_of_types({YOUNG})
+    text = text_of_types({NEWEST_ELEMENT})
     if "LLVM version 22." in version:
         assert "f8E5M3FNU" in mlir_opt(text).stderr
     else:
