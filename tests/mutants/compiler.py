@@ -1,8 +1,8 @@
 """Changes one decision of the compiler at a time and prints the changes that no test detects: `make mutants`.
 
-Each mutation runs the fast tests of its stage, in a process of its own, until one fails; then, if none does, the tests
-of whole kernels. A survivor is printed with its file, line and text. A mutation whose tests do not end in time is
-neither caught nor a survivor: it is printed as a timeout, and the status is 1.
+Each mutation runs the fast tests of its stage, in a separate process, until one fails; then, if none does, the tests
+of whole kernels. A survivor is printed with its file, line and text. A mutation whose tests exceed the
+time limit is neither caught nor a survivor: it is printed as a timeout, and the status is 1.
 """
 
 from __future__ import annotations
@@ -42,45 +42,45 @@ TIMEOUT_S = 600
 
 
 def outcome(mutation: Mutation) -> str:
-    """`caught` if a test of its stage fails, `survives` if all pass, `timeout` if they do not end."""
+    """`caught` if a test of its stage fails, `survives` if all pass, `timeout` if they exceed TIMEOUT_S."""
     folder = mutation.module.split(".")[2]
-    words = [sys.executable, str(Path(__file__).with_name("mutated_import.py"))]
-    words += [mutation.module, str(mutation.start), str(mutation.length), mutation.written]
-    words += ["-q", "-x", "-p", "no:cacheprovider", *(f"--ignore={TESTS / path}" for path in EXCLUDED)]
+    command = [sys.executable, str(Path(__file__).with_name("mutated_import.py"))]
+    command += [mutation.module, str(mutation.start), str(mutation.length), mutation.replacement]
+    command += ["-q", "-x", "-p", "no:cacheprovider", *(f"--ignore={TESTS / path}" for path in EXCLUDED)]
     found = "survives"
     for tests in (FAST[folder], KERNELS):
-        found = _run([*words, *(str(TESTS / path) for path in tests)])
+        found = _run([*command, *(str(TESTS / path) for path in tests)])
         if found != "survives":
             break
     return found
 
 
-def _run(words: list[str]) -> str:
+def _run(command: list[str]) -> str:
     try:
-        done = subprocess.run(words, capture_output=True, timeout=TIMEOUT_S, check=False, cwd=TESTS.parent)
+        process = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False, cwd=TESTS.parent)
     except subprocess.TimeoutExpired:
         return "timeout"
     # Status 4 and 5 mean that no test ran.
-    assert done.returncode not in (4, 5), done.stdout.decode()
-    return "caught" if done.returncode else "survives"
+    assert process.returncode not in (4, 5), process.stdout.decode()
+    return "caught" if process.returncode else "survives"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=60, help="how many mutations (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="which ones (default: %(default)s)")
-    parser.add_argument("--first", type=int, default=0, help="leave out so many of them (default: %(default)s)")
-    given = parser.parse_args()
-    chosen = sampled(given.count, given.seed)[given.first :]
-    fates, started = Counter[str](), time.monotonic()
-    for number, mutation in enumerate(chosen, 1):
+    parser.add_argument("--count", type=int, default=60, help="number of mutations (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the sample (default: %(default)s)")
+    parser.add_argument("--first", type=int, default=0, help="number of mutations to skip (default: %(default)s)")
+    arguments = parser.parse_args()
+    mutations = sampled(arguments.count, arguments.seed)[arguments.first :]
+    counts, started = Counter[str](), time.monotonic()
+    for number, mutation in enumerate(mutations, 1):
         found = outcome(mutation)
-        fates[found] += 1
+        counts[found] += 1
         if found != "caught":
             print(f"{found}: {mutation}", flush=True)
-        counts = ", ".join(f"{fates[kind]} {kind}" for kind in ("caught", "survives", "timeout"))
-        print(f"{number} of {len(chosen)}: {counts}, {time.monotonic() - started:.0f} s", flush=True)
-    return 0 if fates["caught"] == len(chosen) else 1
+        summary = ", ".join(f"{counts[kind]} {kind}" for kind in ("caught", "survives", "timeout"))
+        print(f"{number} of {len(mutations)}: {summary}, {time.monotonic() - started:.0f} s", flush=True)
+    return 0 if counts["caught"] == len(mutations) else 1
 
 
 if __name__ == "__main__":

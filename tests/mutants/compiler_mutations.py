@@ -38,7 +38,7 @@ _CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 @dataclass(frozen=True)
 class Mutation:
-    """Replaces `length` characters from `start` of the text of a module with `written`."""
+    """Replaces `length` characters from `start` of the text of a module with `replacement`."""
 
     module: str
     path: str
@@ -46,17 +46,17 @@ class Mutation:
     kind: str
     start: int
     length: int
-    written: str
+    replacement: str
 
     def apply(self, text: str) -> str:
-        return text[: self.start] + self.written + text[self.start + self.length :]
+        return text[: self.start] + self.replacement + text[self.start + self.length :]
 
     def __str__(self) -> str:
         text = Path(self.path).read_text()
         before = text.splitlines()[self.line - 1].strip()
         after = self.apply(text).splitlines()[self.line - 1].strip()
-        short = "/".join(Path(self.path).parts[-3:])
-        return f"{short}:{self.line}: {self.kind}\n    - {before}\n    + {after}"
+        name = "/".join(Path(self.path).parts[-3:])
+        return f"{name}:{self.line}: {self.kind}\n    - {before}\n    + {after}"
 
 
 def modules() -> Iterator[tuple[str, Path]]:
@@ -80,10 +80,10 @@ def sampled(count: int, seed: int) -> list[Mutation]:
     by_folder: dict[str, list[Mutation]] = {}
     for mutation in all_mutations():
         by_folder.setdefault(mutation.module.split(".")[2], []).append(mutation)
-    chosen: list[Mutation] = []
+    sample: list[Mutation] = []
     for folder in FOLDERS:
-        chosen += source.sample(by_folder[folder], count // len(FOLDERS))
-    return chosen
+        sample += source.sample(by_folder[folder], count // len(FOLDERS))
+    return sample
 
 
 def mutations_of(module: str, path: Path) -> Iterator[Mutation]:
@@ -96,18 +96,18 @@ def mutations_of(module: str, path: Path) -> Iterator[Mutation]:
     def offset(line: int, column: int) -> int:
         return starts[line - 1] + len(text[starts[line - 1] : starts[line]].encode()[:column].decode())
 
-    def made(node: ast.expr | ast.stmt, kind: str, written: str) -> Mutation:
+    def mutation_of(node: ast.expr | ast.stmt, kind: str, replacement: str) -> Mutation:
         start, end = offset(node.lineno, node.col_offset), offset(node.end_lineno or 0, node.end_col_offset or 0)
-        return Mutation(module, str(path), node.lineno, kind, start, end - start, written)
+        return Mutation(module, str(path), node.lineno, kind, start, end - start, replacement)
 
     def operator(left: ast.expr, right: ast.expr, old: str, new: str, kind: str) -> Iterator[Mutation]:
         start = offset(left.end_lineno or 0, left.end_col_offset or 0)
         between = text[start : offset(right.lineno, right.col_offset)]
         if between.count(old) == 1:
-            at = start + between.index(old)
-            yield Mutation(module, str(path), text.count("\n", 0, at) + 1, kind, at, len(old), new)
+            index = start + between.index(old)
+            yield Mutation(module, str(path), text.count("\n", 0, index) + 1, kind, index, len(old), new)
 
-    for node in _decisive(ast.parse(text)):
+    for node in _mutable_nodes(ast.parse(text)):
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             old, new = _COMPARISONS[type(node.ops[0])]
             yield from operator(node.left, node.comparators[0], old, new, "comparison")
@@ -115,26 +115,26 @@ def mutations_of(module: str, path: Path) -> Iterator[Mutation]:
             old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
             yield from operator(node.values[0], node.values[1], old, new, "and, or")
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            whole, operand = made(node, "not", ""), made(node.operand, "not", "")
-            yield made(node, "not", text[operand.start : whole.start + whole.length])
+            negation, operand = mutation_of(node, "not", ""), mutation_of(node.operand, "not", "")
+            yield mutation_of(node, "not", text[operand.start : negation.start + negation.length])
         elif isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC and not _is_text(node):
             old, new = _ARITHMETIC[type(node.op)]
             yield from operator(node.left, node.right, old, new, "arithmetic")
         elif isinstance(node, ast.Constant) and type(node.value) is bool:
-            yield made(node, "bool", str(not node.value))
+            yield mutation_of(node, "bool", str(not node.value))
         elif isinstance(node, ast.Constant) and type(node.value) is int:
-            yield made(node, "number", str(node.value + 1))
+            yield mutation_of(node, "number", str(node.value + 1))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CALLS:
-            yield made(node.func, "call", _CALLS[node.func.id])
+            yield mutation_of(node.func, "call", _CALLS[node.func.id])
         elif isinstance(node, ast.IfExp):
-            yield made(node.test, "condition", "True")
-        elif isinstance(node, ast.If) and _leaves(node):
-            yield made(node.test, "guard", "False")
+            yield mutation_of(node.test, "condition", "True")
+        elif isinstance(node, ast.If) and _returns_early(node):
+            yield mutation_of(node.test, "guard", "False")
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and node.lineno == node.end_lineno:
-            yield made(node, "step left out", "pass")
+            yield mutation_of(node, "removed statement", "pass")
 
 
-def _leaves(node: ast.If) -> bool:
+def _returns_early(node: ast.If) -> bool:
     """Whether an if only returns early; an if that raises an error is not mutated."""
     return isinstance(node.body[-1], ast.Return | ast.Continue | ast.Break)
 
@@ -143,16 +143,16 @@ def _is_text(node: ast.BinOp) -> bool:
     return any(isinstance(side, ast.JoinedStr | ast.List | ast.Tuple) for side in (node.left, node.right))
 
 
-def _decisive(tree: ast.Module) -> Iterator[ast.expr | ast.stmt]:
+def _mutable_nodes(tree: ast.Module) -> Iterator[ast.expr | ast.stmt]:
     """The nodes of functions, and the numbers of module constants."""
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            yield from _below(statement)
+            yield from _mutable_descendants(statement)
         elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
             yield statement.value
 
 
-def _below(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
+def _mutable_descendants(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
     skipped: list[ast.AST] = []
     if isinstance(node, ast.FunctionDef):
         skipped = [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
@@ -164,4 +164,4 @@ def _below(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
             continue
         if isinstance(child, ast.expr | ast.stmt):
             yield child
-        yield from _below(child)
+        yield from _mutable_descendants(child)

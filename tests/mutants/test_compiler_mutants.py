@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 from compiler_mutations import FOLDERS, Mutation, all_mutations, modules, sampled
 
-HERE = Path(__file__).parent
-SIZES = HERE.parent / "tile_gpu" / "test_sizes.py"
+FOLDER = Path(__file__).parent
+SIZES = FOLDER.parent / "tile_gpu" / "test_sizes.py"
 # The module of a decision, its text, and the mutated text. Change the row if the text of the decision changes.
 DECISIONS = {
-    "no room for scratch": ("gpu.pipeline", "SCRATCH_RESERVE_BYTES = 16384", "SCRATCH_RESERVE_BYTES = 0"),
-    "narrow vectors": ("tile_to_gpu.alignment", "VECTOR_BYTES = 16", "VECTOR_BYTES = 4"),
+    "no shared memory for scratch": ("gpu.pipeline", "SCRATCH_RESERVE_BYTES = 16384", "SCRATCH_RESERVE_BYTES = 0"),
+    "vectors of 4 bytes": ("tile_to_gpu.alignment", "VECTOR_BYTES = 16", "VECTOR_BYTES = 4"),
     "one accumulator": ("gpu.pipeline", "if needed + columns <= target.tensor_memory_columns", "if False"),
     "always four warps": ("tile_to_gpu.warp_choice", "WARP_COUNTS = (4, 8, 16)", "WARP_COUNTS = (4,)"),
 }
 
 
-def named(name: str, old: str, new: str) -> Mutation:
+def mutation_of(name: str, old: str, new: str) -> Mutation:
     module = f"tilec.lowering.{name}"
     path = dict(modules())[module]
     text = path.read_text()
@@ -31,22 +31,22 @@ def named(name: str, old: str, new: str) -> Mutation:
 
 
 def passes(mutation: Mutation) -> bool:
-    words = [sys.executable, str(HERE / "mutated_import.py")]
-    words += [mutation.module, str(mutation.start), str(mutation.length), mutation.written]
-    words += [str(SIZES), "-q", "-x", "-p", "no:cacheprovider"]
-    done = subprocess.run(words, capture_output=True, check=False, cwd=HERE.parents[1])
-    assert done.returncode in (0, 1), done.stdout.decode()
-    return done.returncode == 0
+    command = [sys.executable, str(FOLDER / "mutated_import.py")]
+    command += [mutation.module, str(mutation.start), str(mutation.length), mutation.replacement]
+    command += [str(SIZES), "-q", "-x", "-p", "no:cacheprovider"]
+    process = subprocess.run(command, capture_output=True, check=False, cwd=FOLDER.parents[1])
+    assert process.returncode in (0, 1), process.stdout.decode()
+    return process.returncode == 0
 
 
 @pytest.mark.parametrize("decision", DECISIONS)
 def test_mutations_of_sizes_are_caught(decision: str) -> None:
-    assert not passes(named(*DECISIONS[decision]))
+    assert not passes(mutation_of(*DECISIONS[decision]))
 
 
 def test_mutation_without_a_change_passes() -> None:
-    module, old, _ = DECISIONS["narrow vectors"]
-    assert passes(named(module, old, old))
+    module, old, _ = DECISIONS["vectors of 4 bytes"]
+    assert passes(mutation_of(module, old, old))
 
 
 def test_mutations_are_distinct_valid_programs() -> None:
