@@ -1,6 +1,6 @@
-"""Imports go in stage order and never in circles; environment and MLIR have one door each; no file is named utils.
+"""Imports follow the stage order and have no cycles; one module each reads the environment and imports MLIR.
 
-Every import counts, also those inside functions and for type checking alone.
+Imports inside functions and imports for type checking are included.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-# A module may import what stands in its own row or above. The longest prefix decides.
+# A module may import modules of its own row and of earlier rows. The longest matching prefix determines the row.
 ORDER = (
-    # What every level obeys and says, and the bound of recursion that passes and interpreter raise.
+    # Errors, options and remarks of all stages, and the recursion limit, which passes and the interpreter raise.
     (
         *("tilec.errors", "tilec.options", "tilec.compile_options", "tilec.remarks", "tilec.version"),
         "tilec.element_types",
         "tilec.process.recursion_limit",
     ),
     ("tilec.dialect",),
-    # Facts and algebra that every stage reads: layouts, costs, targets, matrix units, rules of TMA, device functions.
+    # Tables and analyses that several stages use: layouts, costs, targets, matrix units, TMA rules, device functions.
     ("tilec.lowering.layout", "tilec.lowering.model", "tilec.lowering.math", "tilec.lowering.tma", "tilec.lowering"),
     ("tilec.lowering.tile",),
     ("tilec.lowering.tile_to_gpu",),
@@ -32,7 +32,7 @@ ORDER = (
     ("tilec",),
 )
 RANKS = {prefix: rank for rank, row in enumerate(ORDER) for prefix in row}
-# Still to be moved, from module to module; a row that holds no longer has to go.
+# Known violations, as pairs of importing and imported module; an obsolete pair is an error.
 KNOWN: set[tuple[str, str]] = set()
 VAGUE = ("utils", "util", "helpers", "helper", "common", "core", "misc")
 
@@ -81,37 +81,37 @@ def rank(name: str) -> int:
     return RANKS[prefix]
 
 
-def test_imports_go_in_stage_order() -> None:
+def test_imports_follow_the_stage_order() -> None:
     edges = [(name, other) for name in FILES for other, _ in imported(name) if other in FILES]
-    against = {(name, other) for name, other in edges if rank(other) > rank(name)}
-    assert against - KNOWN == set(), "\n".join(f"{a} imports {b}" for a, b in sorted(against - KNOWN))
-    assert KNOWN - against == set(), "these imports are gone: take them out of KNOWN"
+    violations = {(name, other) for name, other in edges if rank(other) > rank(name)}
+    assert violations - KNOWN == set(), "\n".join(f"{a} imports {b}" for a, b in sorted(violations - KNOWN))
+    assert KNOWN - violations == set(), "imports that no longer exist: remove them from KNOWN"
 
 
-def test_no_module_imports_itself_through_others() -> None:
-    """An import inside a function counts; one for type checking alone is never executed."""
-    edges = {name: {other for other, runs in imported(name) if runs and other in FILES} for name in FILES}
-    done: set[str] = set()
+def test_imports_have_no_cycles() -> None:
+    """Imports inside functions are included; imports for type checking are never executed and are excluded."""
+    edges = {name: {other for other, is_executed in imported(name) if is_executed and other in FILES} for name in FILES}
+    visited: set[str] = set()
 
     def visit(name: str, path: tuple[str, ...]) -> None:
         assert name not in path, " -> ".join((*path[path.index(name) :], name))
-        if name not in done:
+        if name not in visited:
             for other in sorted(edges[name]):
                 visit(other, (*path, name))
-            done.add(name)
+            visited.add(name)
 
     for name in FILES:
         visit(name, ())
 
 
-def test_the_environment_is_read_in_one_file() -> None:
+def test_only_options_reads_the_environment() -> None:
     attributes = [
         (name, node) for name, tree in TREES.items() for node in ast.walk(tree) if isinstance(node, ast.Attribute)
     ]
     assert {name for name, node in attributes if node.attr in ("environ", "environb", "getenv")} == {"tilec.options"}
 
 
-def test_mlir_has_one_door() -> None:
+def test_only_one_module_imports_mlir() -> None:
     for name in FILES:
         for other, _ in imported(name):
             assert other.partition(".")[0] not in ("mlir", "torch_mlir") or name == "tilec.dialect.mlir", name
@@ -121,10 +121,10 @@ def test_no_module_has_the_name_of_a_function_of_the_package() -> None:
     import tilec
 
     modules = {name.removeprefix("tilec.") for name in FILES if name.count(".") == 1}
-    both = {name for name in modules & set(dir(tilec)) if callable(getattr(tilec, name))}
-    assert not both
+    conflicts = {name for name in modules & set(dir(tilec)) if callable(getattr(tilec, name))}
+    assert not conflicts
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
-def test_a_file_is_named_after_its_idea(name: str) -> None:
+def test_module_name_is_not_vague(name: str) -> None:
     assert name.rpartition(".")[2] not in VAGUE

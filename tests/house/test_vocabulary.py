@@ -1,6 +1,6 @@
-"""Names, comments, docstrings and messages use the field's words: none of those that GLOSSARY replaces.
+"""Names, comments, docstrings and messages do not contain the replaced terms.
 
-Only words whose every use is the replaced one are looked for.
+Only terms that have no other meaning in the sources are searched for.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib import util
 from pathlib import Path
 
-# What is looked for, and what to write.
+# Patterns of the replaced terms, and the terms to write instead.
 REPLACED = {
     r"\bhand(s|ed|ing)? on\b": "forward, yield, pass",
     r"\bflying\b": "in flight",
@@ -48,15 +48,15 @@ def uses() -> list[str]:
     """The file, the line, the text found, and its replacement."""
     found: list[str] = []
     for name, path in _sources():
-        # This file spells the words that it looks for.
+        # This file contains the patterns.
         if path.suffix in SUFFIXES and path.is_file() and path != Path(__file__):
             for number, line in enumerate(path.read_text().splitlines(), 1):
-                for pattern, better in REPLACED.items():
+                for pattern, replacement in REPLACED.items():
                     if match := re.search(pattern, line, re.IGNORECASE):
-                        found.append(f"{name}:{number}: '{match[0]}': write {better}")
+                        found.append(f"{name}:{number}: '{match[0]}': write {replacement}")
     return found
 
 
-def test_replaced_words_do_not_come_back() -> None:
+def test_sources_contain_no_replaced_terms() -> None:
     found = uses()
     assert not found, "\n".join(found)
