@@ -1,4 +1,4 @@
-"""Kernels whose answers are plain."""
+"""Kernels with results that numpy computes directly."""
 
 import tilec as ct
 

@@ -1,4 +1,4 @@
-"""`tilec.compile`: what it takes, where it stops, what it gives."""
+"""`tilec.compile`: accepted sources, the stop option, and the results of all stages."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ def scale() -> Any:
     return find(KERNELS, "scale")
 
 
-def test_every_stage_is_there_with_its_time(scale: Any) -> None:
+def test_every_stage_has_a_result_and_a_time(scale: Any) -> None:
     compiled = tilec.compile(scale, signature=SCALE)
     names = ["tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir", "ptx", "cubin"]
     assert [stage.name for stage in compiled.stages] == names
@@ -31,7 +31,7 @@ def test_every_stage_is_there_with_its_time(scale: Any) -> None:
     assert ".entry scale" in compiled.ptx and compiled.cubin.startswith(b"\x7fELF")
 
 
-def test_a_compile_stops_where_it_is_told(scale: Any) -> None:
+def test_stop_selects_the_last_stage(scale: Any) -> None:
     compiled = tilec.compile(scale, signature=SCALE, stop="gpu")
     assert compiled.gpu and not compiled.ptx and not compiled.cubin
     assert compiled.metadata is None
@@ -40,31 +40,33 @@ def test_a_compile_stops_where_it_is_told(scale: Any) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_same_input_gives_the_same_ptx(target: str) -> None:
+def test_same_input_compiles_to_the_same_ptx(target: str) -> None:
     first, second = (tilec.compile(f"{KERNELS}:matmul", signature=MATMUL, target=target, stop="ptx") for _ in range(2))
     assert first.ptx == second.ptx
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("stage", ["tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir"])
-def test_each_stage_of_a_matmul_fed_back_in_gives_the_same_ptx(target: str, stage: str) -> None:
+def test_each_stage_of_a_matmul_as_input_compiles_to_the_same_ptx(target: str, stage: str) -> None:
     compiled = tilec.compile(f"{KERNELS}:matmul", signature=MATMUL, target=target, stop="ptx")
     again = tilec.compile(compiled.stage(stage).located_text, target=target, stop="ptx")
-    # What is left of Tile IR by its passes is Tile IR: they find nothing more to do.
+    # The output of the Tile IR passes is read as stage 'tile', and the passes do not change it.
     assert again.stages[0].name == stage.removesuffix("-opt")
     assert again.ptx == compiled.ptx
     assert again.metadata == compiled.metadata
 
 
-def without_provenance(ptx: str) -> str:
-    """PTX without comments, and without the debug info that says where each line came from."""
+def without_debug_info(ptx: str) -> str:
+    """PTX without comments and debug info."""
     ptx = re.sub(r"//[^\n]*|^\s*\.(?:loc|file)\b.*$", "", ptx, flags=re.MULTILINE).partition(".section")[0]
     return "\n".join(line.rstrip() for line in ptx.splitlines() if line.strip())
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("stage", ["tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir"])
-def test_each_stage_without_locations_gives_the_same_instructions(target: str, stage: str, tmp_path: Path) -> None:
+def test_each_stage_without_locations_compiles_to_the_same_instructions(
+    target: str, stage: str, tmp_path: Path
+) -> None:
     compiled = tilec.compile(f"{KERNELS}:matmul", signature=MATMUL, target=target, stop="ptx")
     text = compiled.stage(stage).text
     assert "loc(" not in text
@@ -72,13 +74,13 @@ def test_each_stage_without_locations_gives_the_same_instructions(target: str, s
     path = tmp_path / "again.mlir"
     path.write_text(text)
     again = tilec.compile(path, target=target, stop="ptx")
-    assert without_provenance(again.ptx) == without_provenance(compiled.ptx)
-    # Each line then comes from a line of the dump.
+    assert without_debug_info(again.ptx) == without_debug_info(compiled.ptx)
+    # The debug info then refers to lines of the dump.
     assert "// matmul.py" not in again.ptx and f'.file 1 "{path}"' in again.ptx
     assert re.search(r"//.*again\.mlir:\d+", again.ptx)
 
 
-def test_module_and_its_text_are_sources(scale: Any) -> None:
+def test_module_is_a_source(scale: Any) -> None:
     compiled = tilec.compile(scale, signature=SCALE, stop="ptx")
     module = tilec.Module.parse(compiled.stage("tile").located_text)
     assert module.entries == ["scale"]
@@ -86,27 +88,27 @@ def test_module_and_its_text_are_sources(scale: Any) -> None:
     assert tilec.compile(module, entry="scale", stop="ptx").ptx == compiled.ptx
 
 
-def test_lowering_leaves_the_module_as_it_was(scale: Any) -> None:
+def test_compile_does_not_modify_the_module(scale: Any) -> None:
     module = tilec.Module.parse(tilec.compile(scale, signature=SCALE, stop="tile").tile)
     before = module.to_text()
     tilec.compile(module, stop="ptx")
     assert module.to_text() == before
 
 
-def test_target_comes_from_the_environment(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_target_is_read_from_the_environment(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEC_TARGET", "sm_90a")
     assert ".target sm_90a" in tilec.compile(scale, signature=SCALE, stop="ptx").ptx
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_hints_change_the_code(target: str) -> None:
-    plain, *changed = (
+    default, *changed = (
         tilec.compile(f"{KERNELS}:matmul", signature=MATMUL, target=target, hints=hints, stop="ptx")
         for hints in ({}, {"roles": False}, {"pipeline": False}, {"tma": False}, {"stages": 2})
     )
-    assert all(other.ptx != plain.ptx for other in changed)
-    assert "cp.async.bulk.tensor" in plain.ptx and "cp.async.bulk.tensor" not in changed[2].ptx
-    assert changed[3].metadata.shared_bytes < plain.metadata.shared_bytes
+    assert all(other.ptx != default.ptx for other in changed)
+    assert "cp.async.bulk.tensor" in default.ptx and "cp.async.bulk.tensor" not in changed[2].ptx
+    assert changed[3].metadata.shared_bytes < default.metadata.shared_bytes
 
 
 @pytest.mark.parametrize(
@@ -121,6 +123,6 @@ def test_hints_change_the_code(target: str) -> None:
         (b"\x7fTileIR\x00\x0d", {}, InputError, "byte 9 .header.: expected a byte"),
     ],
 )
-def test_what_cannot_be_compiled_is_refused(source: Any, arguments: Any, error: type, message: str) -> None:
+def test_invalid_sources_and_options_are_errors(source: Any, arguments: Any, error: type, message: str) -> None:
     with pytest.raises(error, match=message):
         tilec.compile(source, signature=SCALE, **arguments)

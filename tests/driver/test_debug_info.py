@@ -1,4 +1,4 @@
-"""Debug info passes through all stages: from Python or Tile IR to bytecode, PTX and the messages of a failing run."""
+"""Debug info is preserved by all stages: from Python or Tile IR to bytecode, PTX and run-time error messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tilec.text_input.module import Module
 KERNELS = Path(__file__).parent / "kernels.py"
 MATMUL = "A: f16[?,?], B: f16[?,?], C: f16[?,?], tm=128, tn=128, tk=64"
 TARGETS = ("sm_100a", "sm_90a")
-# A kernel in /src/k.py that calls a function in /src/h.py, which stores.
+# A kernel in /src/k.py that calls a function in /src/h.py, which contains a store.
 CALLS = """
 #file = #cuda_tile.di_file<"k.py" in "/src">
 #unit = #cuda_tile.di_compile_unit<file = #file>
@@ -45,21 +45,21 @@ def calls(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_ptx_names_the_line_the_function_and_the_call(calls: Path, target: str) -> None:
+def test_ptx_has_the_line_the_function_and_the_call(calls: Path, target: str) -> None:
     compiled = tilec.compile(calls, target=target)
     files = dict(re.findall(r'\.file (\d+) "(.*)"', compiled.ptx))
-    number = {name: at for at, name in files.items()}
+    number = {name: index for index, name in files.items()}
     kernel, helper = number["/src/k.py"], number["/src/h.py"]
     line = f".loc {helper} 22 5, function_name $function_names+0, inlined_at {kernel} 6 7"
     before, found, after = compiled.ptx.partition(line)
-    # The call has a .loc of its own before; the store is what stands behind its line.
+    # A separate .loc for the call precedes the .loc of the store.
     assert found and f".loc {kernel} 6 7\n" in before
     assert "// store_ptr_tko  h.py:22 (called at k.py:6)" in after and "st.global" in after.partition(".loc")[0]
     assert compiled.cubin
 
 
 @pytest.mark.parametrize("stage", ["tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir"])
-def test_every_stage_keeps_it(calls: Path, tmp_path: Path, stage: str) -> None:
+def test_every_stage_preserves_debug_info(calls: Path, tmp_path: Path, stage: str) -> None:
     compiled = tilec.compile(calls, stop="ptx")
     text = next(each.located_text for each in compiled.stages if each.name == stage)
     suffix = {"tile-opt": "tile.opt", "gpu-raw": "gpu", "ptx-mlir": "ptx"}.get(stage, stage)
@@ -70,7 +70,7 @@ def test_every_stage_keeps_it(calls: Path, tmp_path: Path, stage: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["interpret", "simulate"])
-def test_a_failing_run_tells_the_innermost_line(calls: Path, backend: str) -> None:
+def test_run_time_error_has_the_innermost_line(calls: Path, backend: str) -> None:
     compiled = tilec.compile(calls, stop="ptx")
     with pytest.raises(SimulationError) as caught:
         tilec.run(compiled, 1, [np.zeros(4, np.int32), 1 << 20], backend=backend)

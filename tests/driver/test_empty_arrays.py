@@ -1,4 +1,4 @@
-"""Arrays without elements: kernels run on them, loads give padding, stores go nowhere, and grids may have no blocks."""
+"""Arrays without elements: loads return padding, stores write nothing, and a grid may have no blocks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("kernel", [matmul, one_product])
-def test_a_product_over_no_elements_is_zero(kernel: ct.Kernel, backend: str) -> None:
+def test_product_with_k_of_zero_is_zero(kernel: ct.Kernel, backend: str) -> None:
     A, B = np.ones((2 * TILE, 0), np.float16), np.ones((0, TILE), np.float16)
     C = np.ones((2 * TILE, TILE), np.float32)
     ct.launch(None, (2, 1, 1), kernel, (A, B, C, TILE), backend=backend)
@@ -50,13 +50,13 @@ def test_a_product_over_no_elements_is_zero(kernel: ct.Kernel, backend: str) -> 
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_stores_to_an_array_without_rows_touch_nothing(backend: str) -> None:
+def test_stores_to_an_array_without_rows_write_nothing(backend: str) -> None:
     A, B = np.ones((0, TILE), np.float16), np.ones((TILE, TILE), np.float16)
     ct.launch(None, (1, 1, 1), matmul, (A, B, np.ones((0, TILE), np.float32), TILE), backend=backend)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_grid_without_blocks_runs_nothing(backend: str) -> None:
+def test_grid_without_blocks_executes_nothing(backend: str) -> None:
     empty = np.zeros(0, np.float32)
     ct.launch(None, (ct.cdiv(empty.size, TILE), 1, 1), add, (empty, empty.copy(), empty.copy(), TILE), backend=backend)
     a, b, c = np.ones((3, 100), np.float32)

@@ -1,4 +1,4 @@
-"""The check for Hopper GPUs: what it packs is enough to launch, and without such a GPU it says what it would run."""
+"""The check for Hopper GPUs: its folder is self-contained, and without a GPU it prints the planned launches."""
 
 import os
 import subprocess
@@ -7,16 +7,16 @@ from pathlib import Path
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "h200_check.py"
 
-# Neither the installed tilec nor MLIR can be imported: only what lies in the folder.
+# MLIR cannot be imported, and the folder precedes the installed tilec on the import path.
 RUN = """
 import runpy, sys
 
-class Refuse:
+class RejectMlir:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in ("mlir", "torch_mlir"):
             raise ImportError(f"{name} must not be imported")
 
-sys.meta_path.insert(0, Refuse())
+sys.meta_path.insert(0, RejectMlir())
 folder = sys.argv[1]
 sys.path.insert(0, folder)
 sys.argv = ["h200_check.py", "run"]
@@ -24,11 +24,11 @@ runpy.run_path(f"{folder}/h200_check.py", run_name="__main__")
 """
 
 
-def test_folder_runs_by_itself(tmp_path: Path) -> None:
+def test_folder_is_self_contained(tmp_path: Path) -> None:
     subprocess.run([sys.executable, str(BENCHMARK), "make", str(tmp_path)], check=True, capture_output=True)
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    words = [sys.executable, "-c", RUN, str(tmp_path)]
-    process = subprocess.run(words, capture_output=True, text=True, env=environment)
+    command = [sys.executable, "-c", RUN, str(tmp_path)]
+    process = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert process.returncode == 0, process.stderr
     lines = process.stdout.splitlines()
     assert lines[0] == "kernels of sm_90a need a GPU of that architecture, found none; launches on such a GPU:"

@@ -1,4 +1,4 @@
-"""`tilec.run(..., backend="interpret")` runs any entry of any module: what its arguments may be."""
+"""`tilec.run(..., backend="interpret")` runs any entry of a module; accepted and rejected arguments."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def interpret(element: str, *arguments: Any, entry: str = "first", **settings: A
 
 
 @pytest.mark.parametrize(
-    ("element", "given", "stored"),
+    ("element", "number", "stored"),
     [
         ("i8", -128, 128), ("i8", 255, 255), ("i32", 3_000_000_000, 3_000_000_000), ("i64", -1, 2**64 - 1),
         ("i1", True, 1), ("f32", 1.5, 0x3FC00000), ("f16", np.float64(1.5), 0x3E00), ("f8E5M2", 1.75, 0x3F),
         ("fnv8E5M3FNU", 1.125, 0x79), ("tf32", 1.5, 0x3FC00000),
     ],
 )  # fmt: skip
-def test_a_number_for_each_element_type(element: str, given: Any, stored: int) -> None:
+def test_scalar_of_each_element_type(element: str, number: Any, stored: int) -> None:
     result = np.zeros(1, np.uint64)
-    interpret(element, result.ctypes.data, given)
+    interpret(element, result.ctypes.data, number)
     assert result[0] == stored
 
 
@@ -55,12 +55,12 @@ def test_a_number_for_each_element_type(element: str, given: Any, stored: int) -
         ("f32", [0, 1.0, 2], r"the kernel needs 2 arguments \(arg0, arg1\), got 3 arguments"),
     ],
 )
-def test_what_does_not_fit_is_refused(element: str, arguments: list[Any], message: str) -> None:
+def test_invalid_arguments_are_errors(element: str, arguments: list[Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         interpret(element, *arguments)
 
 
-def test_the_entry_is_named_where_there_are_several() -> None:
+def test_entry_must_be_selected_if_there_are_several() -> None:
     interpret("f32", entry="second")
     with pytest.raises(UsageError, match="the module has 2 entries: select one of first, second"):
         interpret("f32", 0, 1.0, entry=None)
@@ -88,13 +88,13 @@ COPY = """cuda_tile.module @m {{
     ("element", "dtype", "extent"),
     [("f4E2M1FN", np.uint8, 2), ("fnv8E5M3FNU", np.uint8, 4), ("i64", np.uint64, 4), ("tf32", np.float32, 4)],
 )
-def test_elements_without_a_numpy_type_are_given_as_bytes(element: str, dtype: Any, extent: int) -> None:
+def test_elements_without_a_numpy_type_are_passed_as_bytes(element: str, dtype: Any, extent: int) -> None:
     source, result = np.arange(1, 1 + extent).astype(dtype), np.zeros(extent, dtype)
     tilec.run(tilec.Module.parse(COPY.format(element)), 1, [source, result], backend="interpret")
     assert np.array_equal(source, result)
 
 
-# %p points to an address, and the number goes there.
+# %p points to an address, to which the kernel stores.
 INDIRECT = """cuda_tile.module @m {
   entry @indirect(%p: tile<ptr<i64>>) {
     %a, %t = load_ptr_tko weak %p : tile<ptr<i64>> -> tile<i64>, token
@@ -106,7 +106,7 @@ INDIRECT = """cuda_tile.module @m {
 }"""
 
 
-def test_addresses_in_memory_lead_to_the_arrays_of_the_setting_memory() -> None:
+def test_addresses_in_memory_may_refer_to_arrays_of_the_setting_memory() -> None:
     result = np.zeros(1, np.float32)
     table = np.array([result.ctypes.data])
     module = tilec.Module.parse(INDIRECT)

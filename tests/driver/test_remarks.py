@@ -1,4 +1,4 @@
-"""What is not as fast or as hinted as one may expect is said, at the user's line, with the reason."""
+"""Remarks report slower code and hints that are not followed, at the source line and with the reason."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def remarks(kernel, signature: str, *, target: str = "sm_100a", stop: str = "gpu
     return [(remark.topic, remark.message) for remark in compiled.remarks]
 
 
-def test_a_matmul_that_loses_nothing_has_no_remarks():
+def test_matmul_with_tma_and_tensor_cores_has_no_remarks():
     for target in ("sm_100a", "sm_90a"):
         assert remarks(ct.kernel(matmul), MATMUL.format(128, 128, 64), target=target, stop="cubin") == []
 
@@ -61,11 +61,11 @@ def single(A, B, C):
 
 
 def test_ptxas_does_not_wait_between_the_row_blocks_of_one_multiply():
-    """Two blocks of 64 rows on sm_90a: copies of their accumulators stand before the first wgmma (C7517 otherwise)."""
+    """Two blocks of 64 rows on sm_90a: copies of their accumulators precede the first wgmma (otherwise C7517)."""
     assert remarks(single, "A: f16[?,?], B: f16[?,?], C: f32[?,?]", target="sm_90a", stop="cubin") == []
 
 
-def test_a_slower_unit_is_said_at_the_multiply():
+def test_slower_matrix_unit_is_a_remark_at_the_multiply():
     compiled = ct.compile(ct.kernel(matmul), target="sm_90a", signature=MATMUL.format(32, 32, 32), stop="gpu")
     (remark,) = [remark for remark in compiled.remarks if remark.topic == "matrix-unit"]
     assert remark.message == (
@@ -74,7 +74,7 @@ def test_a_slower_unit_is_said_at_the_multiply():
     assert "acc = ct.mma(" in str(remark)
 
 
-def test_each_access_without_tma_is_said():
+def test_each_access_without_tma_is_a_remark():
     signature = "A: f16[128,64], B: f16[64,128], C: f32[128,128]"
     assert remarks(without_tma, signature) == [
         ("tma", "the left operand goes through registers: hint allow_tma=False"),
@@ -85,13 +85,13 @@ def test_each_access_without_tma_is_said():
     assert ptx.count("cp.async.bulk.tensor") == ptx.count("cp.async.bulk.tensor.2d.shared::cta.global") == 2
 
 
-def test_an_unaligned_stride_is_the_reason():
+def test_unaligned_stride_is_the_reason_of_a_remark():
     signature = MATMUL.format(128, 128, 64).replace("A: f16[?,?]", "A: f16[?,?] strides (65,1)")
     reason = "stride 0 is not known to be a multiple of 16 bytes"
     assert ("tma", f"the left operand goes through registers: {reason}") in remarks(ct.kernel(matmul), signature)
 
 
-def test_a_kernel_that_cannot_be_split_into_roles_says_what_is_in_the_way():
+def test_kernel_that_cannot_be_split_into_roles_is_a_remark():
     signature = "A: f16[?,?], B: f16[?,?], C: f32[?,?], N: i32[?]"
     found = ct.compile(bound_from_memory, target="sm_100a", signature=signature, stop="gpu").remarks
     (remark,) = [remark for remark in found if remark.topic == "roles"]
@@ -111,14 +111,14 @@ def stored_under_flag(A, B, C, N):
 
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
-def test_a_condition_of_stores_alone_leaves_a_kernel_its_roles(target):
+def test_condition_on_stores_does_not_prevent_roles(target):
     signature = "A: f16[?,?], B: f16[?,?], C: f32[?,?], N: i32[?]"
     compiled = ct.compile(stored_under_flag, target=target, signature=signature, stop="gpu")
     assert [remark for remark in compiled.remarks if remark.topic == "roles"] == []
     assert "tile_gpu.roles" in compiled.stage("gpu").text
 
 
-def test_spills_and_serialised_instructions_are_said():
+def test_spills_and_serialised_instructions_are_remarks():
     found = remarks(ct.kernel(matmul), MATMUL.format(256, 256, 64), target="sm_90a", stop="cubin")
     assert [topic for topic, _ in found] == ["registers", "registers"]
     assert "bytes spilled" in found[0][1] and "(C7511)" in found[1][1]
@@ -132,11 +132,11 @@ def test_spills_and_serialised_instructions_are_said():
         ("ptxas info    : Used 40 registers, used 1 barriers", None),
     ],
 )
-def test_notes_of_ptxas_that_count(line, warning):
+def test_messages_of_ptxas_that_become_remarks(line, warning):
     assert _WARNING.findall(f"ptxas info : other\n{line}\n") == ([] if warning is None else [warning])
 
 
-def test_hints_of_a_kernel():
+def test_hints_of_a_kernel_are_followed_or_reported():
     kernel = ct.kernel(num_ctas=2, occupancy=2, num_worker_warps=8)(matmul)
     compiled = ct.compile(kernel, target="sm_100a", signature=MATMUL.format(64, 64, 64), stop="ptx")
     hints = [remark.message for remark in compiled.remarks if remark.topic == "hint"]
@@ -159,13 +159,13 @@ def test_hints_of_a_kernel():
         ("sm_100a", (128, 256, 64), 4, "256 columns of tensor memory, 4 blocks have 128 each"),
     ],
 )
-def test_occupancy_without_room_in_memory_is_a_remark(target, tile, occupancy, reason):
+def test_occupancy_that_exceeds_memory_is_a_remark(target, tile, occupancy, reason):
     kernel = ct.kernel(matmul)
     found = compile_matmul(kernel.replace_hints(occupancy=occupancy), tile, target)
     (remark,) = [remark for remark in found.remarks if remark.topic == "hint"]
     assert remark.message == f"occupancy={occupancy} is not followed: a block needs {reason}"
     assert remark.location is not None and "def matmul(" in str(remark)
-    # The code is that without the hint.
+    # The code is equal to the code without the hint.
     assert found.ptx == compile_matmul(kernel, tile, target).ptx
 
 
@@ -174,7 +174,7 @@ def compile_matmul(kernel, tile, target, **hints):
 
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
-def test_occupancy_without_room_is_a_remark_if_rings_keep_one_slot(target):
+def test_occupancy_that_exceeds_memory_is_a_remark_if_rings_have_one_slot(target):
     found = compile_matmul(ct.kernel(matmul), (128, 32, 256), target, occupancy=4, pipeline=False)
     (remark,) = [remark for remark in found.remarks if remark.topic == "hint"]
     assert remark.message.startswith("occupancy=4 is not followed: a block needs 983")
@@ -191,7 +191,7 @@ def product_and_sums(A, B, C, D):
 
 
 def test_occupancy_counts_the_scratch_of_a_block():
-    """Without scratch the block has 57 KB; 32 KB of scratch, known after the rings have slots, exceed its share."""
+    """Without scratch the block needs 57 KB; 32 KB of scratch, known after slots are assigned, exceed its share."""
     signature = "A: f16[?,?], B: f16[?,?], C: f32[?,?], D: f32[?,?]"
     hints = {"occupancy": 3}
     found = ct.compile(product_and_sums, target="sm_90a", signature=signature, hints=hints, stop="ptx")
@@ -202,7 +202,7 @@ def test_occupancy_counts_the_scratch_of_a_block():
     assert ".minnctapersm" not in found.ptx
 
 
-def test_hints_that_cannot_be_followed():
+def test_hints_that_cannot_be_followed_are_remarks():
     kernel = ct.kernel(occupancy=4, num_worker_warps=16)(matmul)
     compiled = ct.compile(kernel, target="sm_90a", signature=MATMUL.format(128, 256, 64), stop="cubin")
     hints = [remark.message for remark in compiled.remarks if remark.topic == "hint"]
@@ -214,22 +214,22 @@ def test_hints_that_cannot_be_followed():
     assert ".minnctapersm" not in compiled.ptx
 
 
-def test_opt_level_reaches_the_assembler():
+def test_opt_level_is_passed_to_the_assembler():
     signature = MATMUL.format(128, 64, 64)
     kernel = ct.kernel(matmul)
-    plain, hinted = (ct.compile(k, signature=signature).cubin for k in (kernel, kernel.replace_hints(opt_level=0)))
-    given = ct.compile(kernel, signature=signature, hints={"opt_level": 0}).cubin
-    assert hinted == given != plain
+    default, hinted = (ct.compile(k, signature=signature).cubin for k in (kernel, kernel.replace_hints(opt_level=0)))
+    from_options = ct.compile(kernel, signature=signature, hints={"opt_level": 0}).cubin
+    assert hinted == from_options != default
 
 
-def test_options_given_stand_before_hints():
+def test_options_override_hints_of_the_kernel():
     kernel = ct.kernel(num_worker_warps=8)(matmul)
     compiled = ct.compile(kernel, signature=MATMUL.format(128, 64, 64), hints={"warps": 4, "stages": 3}, stop="gpu")
     assert " warps 4 " in compiled.stage("gpu-raw").text
     assert "stages 3 " in compiled.stage("gpu").text
 
 
-def test_launch_takes_hints(monkeypatch):
+def test_launch_accepts_hints(monkeypatch):
     monkeypatch.setenv("TILEC_TARGET", "sm_100a")
     kernel = ct.kernel(matmul)
     a, b, c = np.ones((128, 64), np.float16), np.ones((64, 64), np.float16), np.zeros((128, 64), np.float32)
@@ -243,24 +243,24 @@ def test_launch_takes_hints(monkeypatch):
         ct.launch(None, (1,), kernel, (a, b, c, 128, 64, 64), hints={"rolls": True})
 
 
-def test_options_print_as_they_are_read():
+def test_printed_options_are_read_back():
     options = CompileOptions.of({"roles": False, "stages": 3})
     assert options.to_text() == ["roles=off", "stages=3"]
     assert CompileOptions.of(hints_from_text(options.to_text())) == options
 
 
-def test_an_unknown_topic_is_refused():
+def test_unknown_topic_is_an_error():
     with pytest.raises(ValueError, match=f"unknown topic 'x': expected one of {', '.join(TOPICS)}"):
         Remark("x", "message")
 
 
-def test_the_command_prints_remarks(tmp_path):
+def test_command_prints_remarks(tmp_path):
     source = tmp_path / "k.py"
     source.write_text(
         "import tilec as ct\n\n@ct.kernel\ndef k(X, Y):\n    ct.store(Y, (0,), ct.load(X, (0,), (128,)) + 1)\n"
     )
     command = [sys.executable, "-m", "tilec", "compile", f"{source}:k", "--sig", "X: f32[?], Y: f32[?]", "--remarks"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
     expected = ":5:23: remark: the load does not use TMA: only operands of matrix multiplies are loaded by TMA [tma]"
-    assert expected in done.stderr
-    assert ".visible .entry k(" in done.stdout
+    assert expected in process.stderr
+    assert ".visible .entry k(" in process.stdout

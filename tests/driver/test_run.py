@@ -1,4 +1,4 @@
-"""`tilec.run`: three ways to run take the same arguments and give the same answer."""
+"""`tilec.run`: all backends accept the same arguments and compute the same results."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_host_arrays_are_simulated(scale: Any) -> None:
     assert np.array_equal(y, 3 * x)
 
 
-def test_backend_comes_from_the_environment(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backend_is_read_from_the_environment(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEC_BACKEND", "interpret")
     assert tilec.run(scale, 8, [*arrays(), 3.0]) is None
     monkeypatch.setenv("TILEC_BACKEND", "guess")
@@ -49,7 +49,7 @@ def test_backend_comes_from_the_environment(scale: Any, monkeypatch: pytest.Monk
         tilec.run(scale, 8, [*arrays(), 3.0])
 
 
-def test_artifact_runs_like_what_it_was_compiled_from(scale: Any, tmp_path: Path) -> None:
+def test_loaded_artifact_computes_the_same_results(scale: Any, tmp_path: Path) -> None:
     loaded = tilec.load(scale.save(tmp_path / "scale"))
     x, y = arrays()
     tilec.run(loaded, 8, [x, y, 3.0])
@@ -79,21 +79,21 @@ TILE_IR = """cuda_tile.module @kernels {
 
 
 @pytest.mark.parametrize("backend", ["interpret", "simulate"])
-@pytest.mark.parametrize("plain", [False, True])
-def test_a_pointer_is_an_array_or_a_plain_address(backend: str, plain: bool) -> None:
+@pytest.mark.parametrize("as_address", [False, True])
+def test_pointer_argument_is_an_array_or_an_address(backend: str, as_address: bool) -> None:
     x, y = np.arange(128, dtype=np.int32), np.zeros(128, np.int32)
-    given = [x.ctypes.data, y.ctypes.data] if plain else [x, y]
-    tilec.run(tilec.Module.parse(TILE_IR), 1, given, backend=backend)
+    arguments = [x.ctypes.data, y.ctypes.data] if as_address else [x, y]
+    tilec.run(tilec.Module.parse(TILE_IR), 1, arguments, backend=backend)
     assert np.array_equal(y, x + 1)
 
 
-def test_arguments_are_checked_before_anything_runs(scale: Any) -> None:
+def test_arguments_are_checked_before_execution(scale: Any) -> None:
     x, y = arrays()
     with pytest.raises(InputError, match="argument 'y' needs elements of f32, got f64"):
         tilec.run(scale, 8, [x, y.astype(np.float64), 3.0])
 
 
-def test_launch_without_a_gpu_says_what_is_missing(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_launch_without_a_gpu_is_an_error(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilec.runtime.devices.devices", lambda: ())
     with pytest.raises(LaunchError, match=r"kernels of sm_\d+a need a GPU of that architecture, found none"):
         tilec.run(scale, 8, [*arrays(), 3.0], backend="launch")
@@ -114,17 +114,17 @@ def test_launch_agrees_with_numpy() -> None:
         ("launch", "seed", "backend 'launch' has no setting 'seed': its settings are none"),
     ],
 )
-def test_settings_belong_to_a_backend(scale: Any, backend: str, setting: str, message: str) -> None:
+def test_unknown_setting_of_a_backend_is_an_error(scale: Any, backend: str, setting: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         tilec.run(scale, 8, [*arrays(), 3.0], backend=backend, **{setting: 1})
 
 
-def test_every_setting_of_the_simulator_can_be_given_to_run() -> None:
+def test_run_accepts_every_setting_of_the_simulator() -> None:
     assert set(BACKENDS["simulate"]) == {field.name for field in fields(Settings)}
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_no_order_of_asynchronous_work_changes_the_answer(scale: Any, seed: int) -> None:
+def test_results_do_not_depend_on_the_order_of_asynchronous_operations(scale: Any, seed: int) -> None:
     x, y = arrays()
     tilec.run(scale, 8, [x, y, 3.0], seed=seed)
     assert np.array_equal(y, 3 * x)

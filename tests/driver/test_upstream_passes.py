@@ -1,4 +1,4 @@
-"""Upstream's passes, ours and a user's own over one module: the example does as it says, the document's lines run."""
+"""examples/upstream_passes.py: passes of MLIR, of tilec and of a user transform one module."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ ROOT = Path(__file__).parents[2]
 def example() -> ModuleType:
     spec = importlib.util.spec_from_file_location("upstream_passes", ROOT / "examples" / "upstream_passes.py")
     assert spec is not None and spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture
 def module(example: ModuleType) -> ir.Module:
-    users = register(ir.Context())
-    with users:
+    user_context = register(ir.Context())
+    with user_context:
         example.Own.load()
-    return example.module_in(users)
+    return example.module_in(user_context)
 
 
 def loop(module: ir.Module) -> list[str]:
@@ -43,20 +43,20 @@ def loop(module: ir.Module) -> list[str]:
 
 
 @pytest.mark.parametrize("backend", ["interpret", "simulate"])
-def test_example(backend: str) -> None:
-    words = [sys.executable, str(ROOT / "examples" / "upstream_passes.py")]
-    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "TILEC_BACKEND": backend})
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[:2] == [
+def test_example_prints_its_pipelines(backend: str) -> None:
+    command = [sys.executable, str(ROOT / "examples" / "upstream_passes.py")]
+    process = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TILEC_BACKEND": backend})
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout.splitlines()[:2] == [
         "first   14 operations, in the loop: load_view_tko, own.square, own.square, mulf, addf, continue; "
         "5 in the function",
         "second  15 operations, in the loop: load_view_tko, mulf, fma, continue; 5 in the function",
     ]
-    assert done.stdout.splitlines()[2].startswith("PASSED")
+    assert process.stdout.splitlines()[2].startswith("PASSED")
 
 
-def test_upstreams_passes_see_both(example: ModuleType, module: ir.Module) -> None:
-    """cse and canonicalize clean the function up, and the constant that the kernel has twice; symbol-dce takes one."""
+def test_upstream_passes_transform_function_and_kernel(example: ModuleType, module: ir.Module) -> None:
+    """cse and canonicalize simplify the function and merge constants of the kernel; symbol-dce removes a function."""
     before = str(module)
     assert (before.count("arith."), before.count("func.func"), before.count("dense<0> : tensor<i32>")) == (6, 2, 2)
     example.first_pipeline(module.context).run(module.operation)
@@ -64,16 +64,16 @@ def test_upstreams_passes_see_both(example: ModuleType, module: ir.Module) -> No
     assert (after.count("arith."), after.count("func.func"), after.count("dense<0> : tensor<i32>")) == (4, 1, 1)
 
 
-def test_ours_leave_the_users_operation_and_move_what_becomes_of_it(example: ModuleType, module: ir.Module) -> None:
+def test_passes_of_tilec_keep_a_user_operation_and_hoist_its_lowering(example: ModuleType, module: ir.Module) -> None:
     example.first_pipeline(module.context).run(module.operation)
     assert loop(module).count("own.square") == 2
     example.second_pipeline(module.context).run(module.operation)
     assert "own.square" not in str(module)
-    # The product that is the same in all iterations has left the loop; one of two others is fused.
+    # The loop-invariant product is hoisted; one of the two other products is fused.
     assert [name for name in loop(module) if "mul" in name or "fma" in name] == ["cuda_tile.mulf", "cuda_tile.fma"]
 
 
-def test_the_users_operation_has_no_meaning_to_the_compiler(example: ModuleType, module: ir.Module) -> None:
+def test_interpreter_rejects_a_user_operation(example: ModuleType, module: ir.Module) -> None:
     example.first_pipeline(module.context).run(module.operation)
     with pytest.raises(UnsupportedError, match=r"mlir:15:17: error: the interpreter does not support 'own\.square'"):
         run(Module(module), (2,), (0, 0, 1.0), entry="squares", backend="interpret")
