@@ -1,4 +1,4 @@
-"""The PTX of the kept kernels. `make golden` writes the files anew: say in the commit which line changed, and why.
+"""Writes the golden PTX (`make golden`); the commit message must state which lines changed and why.
 
 python tests/golden/golden_ptx.py
 """
@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 
 
 def compiled_ptx(name: str, signature: str, target: str) -> str:
-    """The PTX of a kernel without the folder that its file lies in."""
+    """The PTX of a kernel, without the folder of its source file."""
     found = compile_entry(f"{HERE}/kernels.py:{name}", signature=signature, target=target, stop="ptx")
     return found.ptx.replace(f"{HERE}/", "")
 

@@ -1,4 +1,4 @@
-"""The kernels whose PTX is kept, with the signature each is compiled for."""
+"""The kernels with golden PTX, and their signatures."""
 
 import tilec as ct
 

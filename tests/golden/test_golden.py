@@ -1,4 +1,4 @@
-"""The PTX of a few kernels is what it was; `make golden` writes it anew where it is meant to change."""
+"""The PTX of the kernels is equal to the golden files; `make golden` updates the files after an intended change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 HERE = Path(__file__).parent
 
 
-def beside(name: str) -> ModuleType:
+def load_module(name: str) -> ModuleType:
     """The module of a file in this folder, which is not a package."""
     spec = importlib.util.spec_from_file_location(f"golden_{name}", HERE / f"{name}.py")
     assert spec is not None and spec.loader is not None
@@ -20,10 +20,10 @@ def beside(name: str) -> ModuleType:
     return module
 
 
-KERNELS, PTX = beside("kernels"), beside("golden_ptx")
+KERNELS, PTX = load_module("kernels"), load_module("golden_ptx")
 
 
 @pytest.mark.parametrize("target", KERNELS.TARGETS)
 @pytest.mark.parametrize("name", KERNELS.SIGNATURES)
-def test_ptx_is_as_it_was(name: str, target: str) -> None:
+def test_ptx_equals_the_golden_file(name: str, target: str) -> None:
     assert PTX.compiled_ptx(name, KERNELS.SIGNATURES[name], target) == PTX.golden_file(name, target).read_text()

@@ -1,4 +1,4 @@
-"""A mistake in the assembly of tile_gpu or ptx is refused at its line and column."""
+"""Errors in the assembly of tile_gpu or ptx are reported at their line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ MISTAKES = {
     "unknown operation": (HEAD + "  tile_gpu.storewait\n}", 2, "unknown operation: 'tile_gpu.storewait'; did you mean"),
     "unknown upstream operation": (HEAD + "  %0 = arith.ad %a : i32\n}", 2, "unknown operation: 'arith.ad'"),
     "undeclared value": (HEAD + "  %0 = arith.addi %a, %b : i32\n}", 2, "use of undeclared SSA value name '%b'"),
-    "another type": (HEAD + "  %0 = arith.addi %a, %f : i32\n}", 2, "expects different type than prior uses"),
+    "operand of another type": (
+        HEAD + "  %0 = arith.addi %a, %f : i32\n}",
+        2,
+        "expects different type than prior uses",
+    ),
     "comma after the last operand": (
         HEAD + "  %0 = arith.addi %a, %a, : i32\n}",
         2,
@@ -22,7 +26,7 @@ MISTAKES = {
     "unknown predicate": (HEAD + "  %0 = arith.cmpi lt, %a, %a : i32\n}", 2, "expected one of eq, ne, slt"),
     "undefined alias": (HEAD + "  %0 = arith.constant dense<0> : !tile\n}", 2, "tile"),
     "unknown memory": (HEAD + "  %0 = tile_gpu.shared : buffer<4xf32, cache, a=1>\n}", 2, "one of: shared, tensor"),
-    "channel of numbers": (
+    "channel of integers": (
         HEAD + "  %0 = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring : channel<[i32]>\n}",
         2,
         "expected buffers in a channel, but got 'i32'",
@@ -32,10 +36,14 @@ MISTAKES = {
         2,
         "expected 'swizzle' to be one of: none, 32B",
     ),
-    "more results than an operation has": (HEAD + "  %0:2 = arith.addi %a, %a : i32\n}", 2, "requires one result"),
-    "nothing after the kernel": (HEAD, 2, "but got the end of the text"),
-    "after a terminator": (HEAD + "  tile_gpu.return\n  tile_gpu.barrier\n}", 3, "which ends its block"),
-    "no role": (HEAD + "  tile_gpu.roles {\n}\n}", 2, "expected 1 to 8 roles (compute warps 4), but got '{'"),
+    "too many results": (HEAD + "  %0:2 = arith.addi %a, %a : i32\n}", 2, "requires one result"),
+    "missing end of the kernel": (HEAD, 2, "but got the end of the text"),
+    "operation after a terminator": (HEAD + "  tile_gpu.return\n  tile_gpu.barrier\n}", 3, "which ends its block"),
+    "roles without a role": (
+        HEAD + "  tile_gpu.roles {\n}\n}",
+        2,
+        "expected 1 to 8 roles (compute warps 4), but got '{'",
+    ),
     "unknown block": (ENTRY + "  cf.br ^bb7\n}", 2, "expected a block of the kernel (^bb1), but got '^bb7'"),
     "too many operands": (
         ENTRY + '  %0 = ptx.compute "mov.b32 $0, 1;" : i32\n  ptx.execute "x;"(' + ", ".join(["%0"] * 9) + ")\n}",
@@ -46,7 +54,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_refused(name: str) -> None:
+def test_error_has_its_line(name: str) -> None:
     text, line, message = MISTAKES[name]
     with pytest.raises(TilecError) as caught:
         read_stage_module(text, "<k>")

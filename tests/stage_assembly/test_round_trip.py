@@ -1,4 +1,4 @@
-"""Modules of every stage below Tile IR are read back from their assembly as they were."""
+"""Modules of every stage below Tile IR round trip through their assembly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilec.text_input.stage_module import read_stage_module, stage_module_text
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STAGES = ("gpu-raw", "gpu", "ptx-mlir")
 MATMUL = "A: f16[?,?], B: f16[?,?], C: f16[?,?], tm=128, tn=128, tk=64, use_tf32=False, half_accumulator=False"
-# By name, a kernel and a signature: roles and channels, reductions, views, device functions.
+# Kernels and signatures, which cover roles and channels, reductions, views, and device functions.
 KERNELS = {
     "matmul": (f"{EXAMPLES}/matmul.py:matmul_kernel", MATMUL),
     "softmax": (f"{EXAMPLES}/softmax.py", "x: f32[?,?], y: f32[?,?], TILE=1024"),
@@ -24,13 +24,13 @@ KERNELS = {
 
 
 def generic(module: ir.Module) -> str:
-    """What MLIR prints of a module, the locations of all operations and arguments included."""
+    """The generic form of a module with the locations of all operations and arguments."""
     return module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
 
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 @pytest.mark.parametrize("name", KERNELS)
-def test_every_stage_of_a_kernel_is_read_back(name: str, target: str) -> None:
+def test_every_stage_of_a_kernel_round_trips(name: str, target: str) -> None:
     source, signature = KERNELS[name]
     compiled = tilec.compile(source, signature=signature, target=target, stop="ptx-mlir")
     for stage in STAGES:
@@ -39,13 +39,13 @@ def test_every_stage_of_a_kernel_is_read_back(name: str, target: str) -> None:
         assert max(map(len, text.splitlines())) <= 160
         assert print_stage(read_stage(text)) == text
         assert generic(read_stage(print_stage(module, locations=True))) == generic(module)
-        # Without locations all else is the same.
-        plain = [each.operation.get_asm(print_generic_op_form=True) for each in (read_stage(text), module)]
-        assert plain[0] == plain[1]
+        # Without locations, everything else is equal.
+        without_locations = [each.operation.get_asm(print_generic_op_form=True) for each in (read_stage(text), module)]
+        assert without_locations[0] == without_locations[1]
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_the_generic_form_is_read_too(stage: str) -> None:
+def test_generic_form_is_read(stage: str) -> None:
     module = tilec.compile(KERNELS["matmul"][0], signature=MATMUL, stop="ptx-mlir").stage(stage).value
     text = stage_module_text(module, generic=True)
     read = read_stage_module(text, "k.mlir")
@@ -93,7 +93,7 @@ module {
 """
 
 
-def test_upstream_operations_have_a_form_of_their_own() -> None:
+def test_upstream_operations_round_trip() -> None:
     module = read_stage(UPSTREAM)
     assert module.operation.verify()
     assert generic(read_stage(print_stage(module, locations=True))) == generic(module)
@@ -115,19 +115,19 @@ ptx.entry @k(n: u32) target "sm_100a" threads [32, 1, 1] attributes {shared = []
 """
 
 
-def test_a_value_may_be_used_above_its_definition() -> None:
+def test_value_may_be_used_before_its_definition_in_the_text() -> None:
     module = read_stage(BLOCKS)
     assert module.operation.verify()
     assert generic(read_stage(print_stage(module, locations=True))) == generic(module)
 
 
-def test_what_has_no_assembly_is_printed_by_mlir() -> None:
+def test_operations_without_assembly_are_printed_by_mlir() -> None:
     with context():
         module = ir.Module.parse("func.func @f() { return }")
     assert "func.func" in print_stage(module)
 
 
-def test_long_strings_are_literals_side_by_side() -> None:
+def test_long_strings_are_split_into_several_literals() -> None:
     text = "one word and another " * 20 + '"quoted"\n and \\ a line'
     with context():
         module = ir.Module.parse("module {}")
