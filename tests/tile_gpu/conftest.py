@@ -1,4 +1,4 @@
-"""Makes the text of a small kernel, kept beside this file, importable: tests are not a package."""
+"""Adds this folder to the import path, because tests are not a package."""
 
 from __future__ import annotations
 

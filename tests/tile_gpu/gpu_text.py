@@ -1,4 +1,4 @@
-"""Kernels of tile_gpu as text: `kernel(body)` gives a module with the names that bodies use."""
+"""Kernels of tile_gpu as text: `kernel(body)` returns a module that declares the aliases and values that bodies use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DECLARATIONS = """
     operandSegmentSizes = array<i32: 0>} : () -> !of_d
 """
 
-# One multiply a turn: both operands by TMA, the accumulator in tensor memory until the end.
+# One multiply per iteration: operands loaded by TMA, the accumulator in tensor memory until the loop ends.
 MATMUL = """
   %d = "tile_gpu.put_begin"(%cd) {resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_d) -> !d
   scf.for %k = %zero to %n step %one : i32 {
@@ -65,7 +65,7 @@ MATMUL = """
 
 
 def kernel(body: str) -> ir.Module:
-    """A parsed and verified module; ir.MLIRError with what the verifier said."""
+    """A parsed and verified module; raises ir.MLIRError with the diagnostics of the verifier."""
     text = (
         ALIASES
         + '"tile_gpu.kernel"() ({\n^bb0(%p: i64, %n: i32):'
@@ -78,13 +78,13 @@ def kernel(body: str) -> ir.Module:
         return ir.Module.parse(text)
 
 
-def names_below(operation: ir.Operation) -> list[str]:
-    """The names of all operations of tile_gpu inside, in order, without the dialect."""
+def nested_names(operation: ir.Operation) -> list[str]:
+    """The names of all nested operations of tile_gpu, in order, without the dialect."""
     found = []
     for region in operation.regions:
         for block in region.blocks:
             for op in block.operations:
                 if op.operation.name.startswith("tile_gpu."):
                     found.append(op.operation.name.removeprefix("tile_gpu."))
-                found += names_below(op.operation)
+                found += nested_names(op.operation)
     return found

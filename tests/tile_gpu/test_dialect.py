@@ -1,4 +1,4 @@
-"""Modules of tile_gpu are read back as printed, and each rule of the README refuses what breaks it."""
+"""Modules of tile_gpu round trip, and the verifier rejects violations of the rules of the README."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from tilec.dialect.mlir import context, ir
 LAYOUT = "register=none lane=(0)(0)(0)(0)(0) warp=(0)(0) shape=1"
 
 
-def test_text_is_read_back_as_printed():
+def test_text_round_trips():
     module = kernel(MATMUL)
     with context():
         again = ir.Module.parse(str(module))
     assert str(again) == str(module)
 
 
-# What is wrong -> a body with it, and the words of the refusal.
+# Description -> an invalid body, and the message of the verifier.
 REFUSALS = {
     "slot of another channel": (
         '%s = "tile_gpu.put_begin"(%ca) {resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_a) -> !b\n',
         "expected the buffers of the channel",
     ),
-    "consumer that is none": (
+    "consumer that does not exist": (
         '%s = "tile_gpu.get"(%ca) {consumer = 1 : i32, resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_a) -> !a\n',
         "the channel has 1 consumers, but this one is number 1",
     ),
@@ -37,24 +37,24 @@ REFUSALS = {
         "operandSegmentSizes = array<i32: 0>} : () -> !of_a\n",
         "consumers must be some of: threads, mma, wgmma",
     ),
-    "no stage": (
+    "zero stages": (
         '%c = "tile_gpu.make_channel"() {stages = 0 : i32, producer = "tma", consumers = ["mma"], reuse = "ring", '
         "operandSegmentSizes = array<i32: 0>} : () -> !of_a\n",
         "stages must be positive, but got 0",
     ),
-    "slots of another type shared": (
+    "shared slots of another type": (
         '%c = "tile_gpu.make_channel"(%cb) {stages = 1 : i32, producer = "threads", consumers = ["mma"], '
         'reuse = "once", '
         "operandSegmentSizes = array<i32: 1>} : (!of_b) -> !of_a\n",
         "shared slots must have the type of the channel",
     ),
-    "shapes that do not multiply": (
+    "incompatible shapes of a multiply": (
         '%s = "tile_gpu.get"(%ca) {consumer = 0 : i32, resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_a) -> !a\n'
         '%d = "tile_gpu.put_begin"(%cd) {resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_d) -> !d\n'
         '"tile_gpu.tcgen05_mma"(%d, %s, %s, %yes) {kind = "f16"} : (!d, !a, !a, i1) -> ()\n',
         "expected MxK, KxN and MxN",
     ),
-    "tile that does not fit its buffer": (
+    "tile and buffer of different shapes": (
         '%s = "tile_gpu.shared"() : () -> !b\n%t = "tile_gpu.load_shared"(%s) : (!b) -> !half\n',
         "tile and buffer must agree",
     ),
@@ -73,18 +73,18 @@ REFUSALS = {
         "operandSegmentSizes = array<i32: 1, 2, 2, 2>} : (i64, i32, i32, i32, i32, i32, i32) -> !half\n",
         "a vector and its dimension come together, but got vector 4, dimension None",
     ),
-    "vector along a dimension that the tile lacks": (
+    "vector along an unknown dimension": (
         '%t = "tile_gpu.load_view"(%p, %n, %n, %n, %n, %n, %n) {vector = 4 : i32, vector_dimension = 2 : i32, '
         'padding = "zero", operandSegmentSizes = array<i32: 1, 2, 2, 2>} '
         ": (i64, i32, i32, i32, i32, i32, i32) -> !half\n",
         "expected a vector dimension below 2, but got 2",
     ),
-    "layouts of two shapes": (
+    "conversion to a layout of another shape": (
         f'%t = "tile_gpu.splat"(%n) : (i32) -> tensor<1xi32, "{LAYOUT}">\n'
         f'%c = "tile_gpu.convert_layout"(%t) : (tensor<1xi32, "{LAYOUT}">) -> tensor<2xi32, "{LAYOUT}">\n',
         "source and result must have the same shape",
     ),
-    "another element": (
+    "result of another element type": (
         f'%t = "tile_gpu.splat"(%n) : (i32) -> tensor<1xi64, "{LAYOUT}">\n',
         "source and result must have the same element type",
     ),
@@ -92,14 +92,14 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_refused(name):
-    body, words = REFUSALS[name]
+def test_invalid_body_is_rejected(name):
+    body, message = REFUSALS[name]
     with pytest.raises(ir.MLIRError) as caught:
         kernel(body)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_warps_come_in_warpgroups():
+def test_warps_must_be_a_multiple_of_a_warpgroup():
     text = str(kernel("")).replace("warps = 4", "warps = 6")
     with context(), pytest.raises(ir.MLIRError, match="positive multiple of 4, but got 6"):
         ir.Module.parse(text)

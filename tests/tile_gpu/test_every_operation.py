@@ -1,4 +1,4 @@
-"""Each operation of tile_gpu is verified, printed and read back; the table has a line for every one."""
+"""Each operation of tile_gpu is verified and round trips; the table has a line for every operation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ tile_gpu.kernel @k(%p: i64, %n: i32, %f: f32) target "sm_100a" warps 4 {
   %slot:2 = tile_gpu.put_begin %c : !c
   %d = tile_gpu.put_begin %e : channel<[!d]>
 """
-# By operation, a line of a kernel that begins as above.
+# A line for each operation, which follows HEAD.
 LINES = {
     "barrier": "tile_gpu.barrier",
     "broadcast": "%z = arith.constant dense<0.0> : tensor<128x1xf32, #thin>\n"
@@ -95,18 +95,18 @@ LINES = {
 NAMES = [name.removeprefix("tile_gpu.") for name in OPERATIONS if name.startswith("tile_gpu.")]
 
 
-def test_the_table_has_every_operation() -> None:
+def test_table_has_every_operation() -> None:
     assert sorted(LINES) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_read_back_as_printed(name: str) -> None:
+def test_operation_round_trips(name: str) -> None:
     module = read_stage_module(f"{HEAD}  {LINES[name]}\n}}\n", "<k>")
     assert module.operation.verify()
     text = print_stage(module)
     assert re.search(rf"tile_gpu\.{name}\b", text) or name == "return"
     again = read_stage_module(text, "<k>")
     assert stage_module_text(again, generic=True) == stage_module_text(module, generic=True)
-    # The generic form is the same module too.
+    # The generic form is read as the same module.
     generic = stage_module_text(module, generic=True)
     assert stage_module_text(read_stage_module(generic, "<k>")) == text

@@ -1,4 +1,4 @@
-"""Tiles that one operation reads element by element have one layout: every operation with several refuses others."""
+"""Elementwise operations, reductions and accesses require the same layout of all their tiles."""
 
 from __future__ import annotations
 
@@ -51,22 +51,22 @@ OPERATIONS = {
 
 
 def text(name: str, layout: str) -> str:
-    made = [
+    definitions = [
         f'%x = "tile_gpu.iota"() : () -> {first("i32")}',
         f'%y = "tile_gpu.iota"() : () -> {layout}',
         f'%pointers = "tile_gpu.iota"() : () -> {first("i64")}',
         f'%m = "tile_gpu.iota"() : () -> {first("i1")}',
     ]
-    return "\n".join([*made, OPERATIONS[name].replace("Y", layout), ""])
+    return "\n".join([*definitions, OPERATIONS[name].replace("Y", layout), ""])
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_one_layout_is_accepted(name):
+def test_equal_layouts_are_accepted(name):
     kernel(text(name, first("i32")))
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_two_layouts_are_refused(name):
+def test_different_layouts_are_rejected(name):
     with context(), pytest.raises(ir.MLIRError) as caught:
         kernel(text(name, second("i32")))
     assert "the tiles must have one layout, but got" in str(caught.value)

@@ -1,4 +1,4 @@
-"""The memory of a block that shares an SM with others."""
+"""The share of the memory of an SM that each of several blocks gets."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ RESERVED_FOR_EACH_BLOCK = 1024
 
 @pytest.mark.parametrize("blocks", range(1, 33))
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
-def test_the_shares_of_all_blocks_fit_an_sm(target, blocks):
+def test_shares_of_all_blocks_fit_in_an_sm(target, blocks):
     share = share_of_block(target, blocks)
-    left = SHARED_BYTES_OF_AN_SM - blocks * (share.shared_bytes + RESERVED_FOR_EACH_BLOCK)
-    # Shared memory is given in units of 128 bytes.
-    assert 0 <= left < blocks * 128
+    unused = SHARED_BYTES_OF_AN_SM - blocks * (share.shared_bytes + RESERVED_FOR_EACH_BLOCK)
+    # Shared memory is allocated in units of 128 bytes.
+    assert 0 <= unused < blocks * 128
     assert (share.shared_bytes + RESERVED_FOR_EACH_BLOCK) % 128 == 0
     assert blocks * share.tensor_memory_columns <= target.tensor_memory_columns
 

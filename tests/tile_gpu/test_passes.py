@@ -1,9 +1,9 @@
-"""What each pass over tile_gpu makes of a matrix multiply, and what it must leave alone."""
+"""Each pass over tile_gpu on a matrix multiply, and on kernels that it must not change."""
 
 from __future__ import annotations
 
 import pytest
-from gpu_text import MATMUL, kernel, names_below
+from gpu_text import MATMUL, kernel, nested_names
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.mlir import ir
@@ -15,7 +15,7 @@ TARGET = "sm_100a"
 
 
 def after(body: str, *names: str) -> ir.Module:
-    """The module after some passes; every stage between them lowers to PTX."""
+    """The module after the passes; the module after each pass lowers to PTX."""
     module = kernel(body)
     for name in names:
         run_pass(module, name, target=TARGET)
@@ -25,7 +25,7 @@ def after(body: str, *names: str) -> ir.Module:
 
 
 def names_in(module: ir.Module) -> list[str]:
-    return names_below(module.operation)
+    return nested_names(module.operation)
 
 
 def roles_of(module: ir.Module) -> dict[str, list[str]]:
@@ -40,7 +40,7 @@ def roles_of(module: ir.Module) -> dict[str, list[str]]:
 def _names(region: ir.Region) -> list[str]:
     found = []
     for op in region.blocks[0].operations:
-        found += [op.operation.name.removeprefix("tile_gpu."), *names_below(op.operation)]
+        found += [op.operation.name.removeprefix("tile_gpu."), *nested_names(op.operation)]
     return [name for name in found if "." not in name]
 
 
@@ -52,7 +52,7 @@ def stages_of(module: ir.Module) -> list[int]:
     ]
 
 
-def test_channels_that_go_together_are_fused():
+def test_channels_filled_and_read_together_are_fused():
     names = names_in(after(MATMUL, "fuse-channels"))
     assert names.count("make_channel") == 2
     loop = names[names.index("tma_load") - 1 : names.index("load_tensor_memory") - 2]
@@ -60,51 +60,51 @@ def test_channels_that_go_together_are_fused():
 
 
 def test_channels_read_at_different_times_are_not_fused():
-    # B is read, and given back, before A is filled.
+    # B is read and released before A is filled.
     first, second = MATMUL.index("    %sb ="), MATMUL.index("    %ga =")
     put_b, get_b = MATMUL[first:second], '    %gb = "tile_gpu.get"(%cb)'
     lines = MATMUL.replace(put_b, "").splitlines(keepends=True)
-    at = next(number for number, line in enumerate(lines) if "%sa =" in line)
-    moved = next(line for line in lines if line.startswith(get_b))
-    lines.remove(moved)
-    body = "".join([*lines[:at], put_b, moved, *lines[at:]])
+    index = next(number for number, line in enumerate(lines) if "%sa =" in line)
+    get_line = next(line for line in lines if line.startswith(get_b))
+    lines.remove(get_line)
+    body = "".join([*lines[:index], put_b, get_line, *lines[index:]])
     assert names_in(after(body, "fuse-channels")).count("make_channel") == 3
 
 
-def test_each_role_runs_what_it_issues():
+def test_each_role_has_the_operations_that_it_issues():
     roles = roles_of(after(MATMUL, "partition-roles"))
     assert roles["load"] == ["put_begin", "tma_load", "put_commit"] * 2 + ["return"]
     assert roles["mma"] == ["put_begin", "get", "get", "tcgen05_mma", "release", "release", "put_commit", "return"]
     assert roles["compute"] == ["get", "load_tensor_memory", "release", "store_view", "return"]
 
 
-def test_a_kernel_without_asynchronous_work_keeps_one_role():
+def test_kernel_without_asynchronous_operations_is_not_split():
     body = '%x = "tile_gpu.program_id"() {axis = 0 : i32} : () -> i32\n'
     assert "roles" not in names_in(after(body, "partition-roles"))
 
 
-def test_a_condition_that_only_tiles_decide_keeps_one_role():
-    # The bound of the loop is an element of a tile, which the load role cannot know.
+def test_kernel_with_a_loop_bound_from_a_tile_is_not_split():
+    # The bound of the loop is an element of a tile, which the load role does not compute.
     loaded = """
   %v = "tile_gpu.load_view"(%p, %zero, %n, %one) {vector = 1 : i32, padding = "zero",
     operandSegmentSizes = array<i32: 1, 1, 1, 1>} : (i64, i32, i32, i32) -> !one
-  %turns = "tile_gpu.extract"(%v, %zero) {operandSegmentSizes = array<i32: 1, 1, %ZEROS%>} : (!one, i32) -> i32
+  %count = "tile_gpu.extract"(%v, %zero) {operandSegmentSizes = array<i32: 1, 1, %ZEROS%>} : (!one, i32) -> i32
 """.replace("%ZEROS%", ", ".join(["0"] * 31))
-    assert "roles" not in names_in(after(loaded + MATMUL.replace("to %n step", "to %turns step"), "partition-roles"))
+    assert "roles" not in names_in(after(loaded + MATMUL.replace("to %n step", "to %count step"), "partition-roles"))
 
 
-def test_rings_are_deepened_to_four_slots_by_default():
+def test_rings_have_four_slots_by_default():
     assert stages_of(after(MATMUL, "fuse-channels", "partition-roles", "pipeline")) == [4, 1]
 
 
-def test_without_roles_copies_run_ahead_of_the_loop():
+def test_without_roles_copies_are_issued_before_the_loop():
     names = names_in(after(MATMUL, "pipeline"))
-    # The first three turns' copies stand before the loop, those of the turn three later inside.
+    # Copies of the first three iterations precede the loop, which issues the copies of the third next iteration.
     assert names.count("tma_load") == 4
     assert names.index("tma_load") < names.index("get")
 
 
-def test_copies_that_depend_on_a_carried_value_stay_in_their_turn():
+def test_copies_that_depend_on_a_carried_value_are_not_issued_early():
     body = MATMUL.replace(
         "scf.for %k = %zero to %n step %one : i32 {",
         "%e = scf.for %k = %zero to %n step %one iter_args(%c = %zero) -> (i32) : i32 {",
@@ -115,7 +115,7 @@ def test_copies_that_depend_on_a_carried_value_stay_in_their_turn():
     assert names_in(after(body, "pipeline")).count("tma_load") == 2
 
 
-@pytest.mark.parametrize("option", [switch for _, switch in PASSES.values() if switch])
-def test_each_pass_can_be_switched_off(option):
+@pytest.mark.parametrize("option", [option for _, option in PASSES.values() if option])
+def test_each_pass_can_be_disabled(option):
     names = names_in(run(kernel(MATMUL), target=TARGET, options=CompileOptions.of({option: False})))
     assert ("roles" in names) == (option != "roles")

@@ -1,4 +1,4 @@
-"""Operations of tile_gpu that break a rule are refused with the rule, before anything is lowered."""
+"""The verifier rejects invalid operations of tile_gpu with a message that states the rule."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from tilec.text_input.stage_module import read_stage_module
 
 HALF = "tensor<128x64xf16, #rows>"
 COLUMN = "tensor<128x1xf32, #thin>"
-WIDE = 'tensor<256xf32, "register=(128) lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=256">'
-TURNED = 'tensor<128xf32, "register=none lane=(64)(32)(16)(8)(4) warp=(2)(1) shape=128">'
-# A line of a kernel that begins as in test_every_operation, and the message without the name of the operation.
+LONG = 'tensor<256xf32, "register=(128) lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=256">'
+REVERSED = 'tensor<128xf32, "register=none lane=(64)(32)(16)(8)(4) warp=(2)(1) shape=128">'
+# A line that follows HEAD, and the message without the name of the operation.
 REFUSALS = {
     "%r = tile_gpu.splat %n : i32 -> !l": "source and result must have the same element type, but got i32 and f32",
     "%r = tile_gpu.iota : !l": "expected a tile of one dimension with integer elements",
     "%r = tile_gpu.broadcast %y : !l -> !t": "expected each source extent to be 1 or that of the result, but got [128]",
-    f"%r = tile_gpu.reshape %y : !l -> {WIDE}": "source and result must have equally many elements, but got [128]",
+    f"%r = tile_gpu.reshape %y : !l -> {LONG}": "source and result must have equally many elements, but got [128]",
     f"%r = tile_gpu.reshape %x : !t -> {HALF}": "the same element type, but got f32 and f16",
     "%r = tile_gpu.transpose %x [0, 0] : !t -> !t": "expected a permutation of 2 dimensions, but got [0, 0]",
     "%r = tile_gpu.transpose %x [1, 0] : !t -> !t": "permutation [1, 0] of [128, 64] does not give [128, 64]",
-    f"%r = tile_gpu.convert_layout %y : !l -> {WIDE}": "source and result must have the same shape, but got [128]",
+    f"%r = tile_gpu.convert_layout %y : !l -> {LONG}": "source and result must have the same shape, but got [128]",
     "%r = tile_gpu.extract %x[%n] : !t -> f32": "expected 2 indices, but got 1",
-    f"%r = tile_gpu.extract %y[%n] : !l -> {WIDE}": "expected result extents that divide those of the source",
-    f"%r = tile_gpu.cat %y, %y dimension 1 : !l, !l -> {WIDE}": "expected a dimension below 1, but got 1",
+    f"%r = tile_gpu.extract %y[%n] : !l -> {LONG}": "expected result extents that divide those of the source",
+    f"%r = tile_gpu.cat %y, %y dimension 1 : !l, !l -> {LONG}": "expected a dimension below 1, but got 1",
     "%r = tile_gpu.cat %y, %y dimension 0 : !l, !l -> !l": "expected two tiles of [128] and a result of [256]",
-    f"%o = arith.constant dense<0.0> : {TURNED}\n"
-    f"%r = tile_gpu.cat %y, %o dimension 0 : !l, {TURNED} -> {WIDE}": "the tiles must have one layout",
-    f"%o = arith.constant dense<0.0> : {TURNED}\n"
-    f'%r = tile_gpu.math "div.full" %y, %o : !l, {TURNED} -> !l': "the tiles must have one layout",
+    f"%o = arith.constant dense<0.0> : {REVERSED}\n"
+    f"%r = tile_gpu.cat %y, %o dimension 0 : !l, {REVERSED} -> {LONG}": "the tiles must have one layout",
+    f"%o = arith.constant dense<0.0> : {REVERSED}\n"
+    f'%r = tile_gpu.math "div.full" %y, %o : !l, {REVERSED} -> !l': "the tiles must have one layout",
     "%r = tile_gpu.load_shared %w : !s -> !h": "tile and buffer must agree, but got",
     "tile_gpu.store_shared %y, %w : !l -> !s": "tile and buffer must agree, but got",
     "%r = tile_gpu.load_tensor_memory %d : !d -> !h": "tile and buffer must agree, but got",
@@ -47,7 +47,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("line", REFUSALS)
-def test_refused(line: str) -> None:
+def test_invalid_operation_is_rejected(line: str) -> None:
     with pytest.raises(VerificationError) as caught:
         read_stage_module(f"{HEAD}{line}\n}}", "<k>")
     assert REFUSALS[line] in caught.value.message

@@ -1,4 +1,4 @@
-"""What `release` issues before it gives a slot back, for each kind of channel (dialect/tile_gpu/README.md)."""
+"""The instructions that `release` issues for each kind of channel (dialect/tile_gpu/README.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilec.lowering.ptx.emit import emit
 FENCE = "fence.proxy.async.shared::cta;"
 ARRIVE = "mbarrier.arrive.shared::cta.b64"
 
-# One slot filled by TMA in each iteration, and read back by every thread.
+# One slot, filled in each iteration and read by every thread.
 READ_BACK = """
   %ct = "tile_gpu.make_channel"() {stages = 1 : i32, producer = "PRODUCER", consumers = ["threads"], reuse = "REUSE",
     operandSegmentSizes = array<i32: 0>} : () -> !of_a
@@ -48,7 +48,7 @@ def instructions(producer: str, reuse: str) -> list[str]:
     ("producer", "reuse", "expected"),
     [("tma", "ring", [FENCE, ARRIVE]), ("threads", "ring", [ARRIVE]), ("tma", "once", []), ("threads", "once", [])],
 )
-def test_generic_reads_are_fenced_before_tma_writes_the_slot_again(producer, reuse, expected):
+def test_generic_reads_are_fenced_before_tma_overwrites_the_slot(producer, reuse, expected):
     found = instructions(producer, reuse)
     assert len(found) == len(expected)
     assert all(part in line for part, line in zip(expected, found, strict=True))

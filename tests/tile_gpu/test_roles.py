@@ -1,4 +1,4 @@
-"""The roles of a kernel are known by name, and what lowering relies on is verified."""
+"""The roles of a kernel have names, and the verifier checks the invariants that the lowering requires."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("roles", REFUSALS)
-def test_refused(roles: str) -> None:
+def test_invalid_roles_are_rejected(roles: str) -> None:
     with pytest.raises(VerificationError) as caught:
         read_stage_module(kernel(f"tile_gpu.roles {roles}"), "<k>")
     assert caught.value.message == f"'tile_gpu.roles' op {REFUSALS[roles]}"
 
 
-def test_roles_stand_in_the_kernel_itself() -> None:
+def test_roles_must_be_at_the_top_level_of_the_kernel() -> None:
     inside = "%c = arith.constant true\nscf.if %c {\ntile_gpu.roles compute warps 4 { }\n}"
     with pytest.raises(VerificationError, match="expected roles in a kernel, outside of loops and branches"):
         read_stage_module(kernel(inside), "<k>")
 
 
-def test_any_names_lower_in_their_order() -> None:
+def test_roles_with_any_names_are_lowered_in_order() -> None:
     text = kernel("tile_gpu.roles compute warps 4 { tile_gpu.barrier } correction warps 2 { } epilogue warps 1 { }")
     ptx = emit(convert(read_stage_module(text, "<k>")))
     assert re.findall(r"^(?:\$\w*|L\w*)?role_(\w+):", ptx, re.MULTILINE) or "role_correction" in ptx
     assert ".reqntid 224, 1, 1" in ptx
 
 
-def test_the_example_of_the_readme_is_valid() -> None:
+def test_example_of_the_readme_is_valid() -> None:
     (example,) = re.findall(r"```mlir\n(.*?)```", README.read_text(), re.DOTALL)
     assert ".entry copy(" in emit(convert(read_stage_module(example, "README.md")))

@@ -1,6 +1,6 @@
 """Sizes that the lowering chooses: slots of rings, accumulators in tensor memory, bytes of an access, warps.
 
-Each is a number in a stage dump or in PTX. A change of one is a change of speed: it comes with its reason.
+Each is a number in a stage dump or in PTX. The sizes affect performance: a change of a size needs a reason.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ def ramp(y, tile: ct.Constant[int]):
 
 
 def bytes_of_accesses(ptx: str) -> set[int]:
-    """Sizes of what loads and stores of global memory move."""
+    """The sizes of all loads and stores of global memory."""
     accesses = re.findall(r"(?:ld|st)\.global\S*?(?:\.v(\d))?\.[a-z]+(\d+) ", ptx)
     return {int(count or 1) * int(bits) // 8 for count, bits in accesses}
 
 
 def stages(kernel: object, tile: tuple[int, int, int], target: str, **hints: int) -> list[tuple[str, int]]:
-    """Producer and slots of each ring of a matmul of f16."""
+    """The producer and the number of slots of each ring of an f16 matmul."""
     signature = "A: f16[?,?], B: f16[?,?], C: f16[?,?], tm={}, tn={}, tk={}".format(*tile)
     text = ct.compile(kernel, target=target, signature=signature, hints=hints, stop="gpu").gpu
     rings = re.findall(r"tile_gpu\.make_channel stages (\d+) producer (\w+) .*reuse ring", text)
     return [(producer, int(slots)) for slots, producer in rings]
 
 
-# 227 KB hold A and B of each slot, the stored tile, and 16 KB of scratch, without which conversions go in parts.
+# 227 KB contain A and B of each slot, the stored tile, and 16 KB of scratch; with less, conversions are split.
 @pytest.mark.parametrize(
-    ("tile", "most", "slots"),
+    ("tile", "hints", "slots"),
     [
         ((128, 128, 64), {}, 4),
         ((128, 128, 64), {"stages": 16}, 5),
@@ -69,11 +69,11 @@ def stages(kernel: object, tile: tuple[int, int, int], target: str, **hints: int
     ],
 )
 @pytest.mark.parametrize("target", TARGETS)
-def test_slots_of_a_ring(tile, most, slots, target):
-    assert [number for producer, number in stages(matmul, tile, target, **most) if producer == "tma"] == [slots]
+def test_slots_of_a_ring(tile, hints, slots, target):
+    assert [number for producer, number in stages(matmul, tile, target, **hints) if producer == "tma"] == [slots]
 
 
-# 512 columns of tensor memory hold two accumulators of up to 256, so one is stored while the other is computed.
+# 512 columns of tensor memory hold two accumulators of up to 256 columns: one is stored while the other is computed.
 @pytest.mark.parametrize(("tile", "slots"), [((128, 64, 64), 2), ((128, 256, 64), 2), ((256, 256, 64), 1)])
 def test_accumulators_of_a_loop_over_tiles(tile, slots):
     assert [number for producer, number in stages(persistent, tile, "sm_100a") if producer == "mma"] == [slots]
@@ -81,21 +81,21 @@ def test_accumulators_of_a_loop_over_tiles(tile, slots):
 
 @pytest.mark.parametrize("element", ["i8", "f16", "f32", "f64"])
 @pytest.mark.parametrize("target", TARGETS)
-def test_an_access_moves_16_bytes(element, target):
+def test_accesses_have_16_bytes(element, target):
     signature = f"x: {element}[4096], y: {element}[4096], tile=4096"
     ptx = ct.compile(copied, target=target, signature=signature, stop="ptx", hints={"tma": False}).ptx
     assert bytes_of_accesses(ptx) == {16}, ptx
 
 
-# No load gives the tile its layout.
+# The layout of the tile is not determined by a load.
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_computed_tile_is_stored_16_bytes_at_a_time(target):
+def test_stores_of_a_computed_tile_have_16_bytes(target):
     ptx = ct.compile(ramp, target=target, signature="y: i32[4096], tile=4096", stop="ptx", hints={"tma": False}).ptx
     assert bytes_of_accesses(ptx) == {16}, ptx
 
 
 @pytest.mark.parametrize(("tile", "warps"), [(4096, 4), (32768, 8), (65536, 16)])
-def test_a_large_tile_gets_more_warps(tile, warps):
+def test_large_tiles_use_more_warps(tile, warps):
     signature = f"x: f32[{tile}], y: f32[{tile}], tile={tile}"
     text = ct.compile(copied, target="sm_100a", signature=signature, stop="gpu-raw").stage("gpu-raw").text
     assert f" warps {warps} " in text
