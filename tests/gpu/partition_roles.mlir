@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes partition-roles --target sm_100a
-// Copies go to the role `load`, multiplies to `mma`, the rest stays with `compute`; bounds are repeated.
+// Copies move to role `load`, multiplies to `mma`, other operations to `compute`; each role computes its loop bounds.
 
 !t = buffer<64x128xf16, shared, contiguous=0 swizzle=128B>
 !a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>

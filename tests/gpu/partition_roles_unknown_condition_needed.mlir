@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes partition-roles --target sm_100a
-// A kernel stays whole if a role has work under a condition that only `compute` knows.
+// A kernel is not split if a role has operations under a condition that only `compute` knows.
 
 !a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
 !one = tensor<1xi32, "register=none lane=(0)(0)(0)(0)(0) warp=(0)(0) shape=1">

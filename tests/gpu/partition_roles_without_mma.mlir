@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes partition-roles --target sm_100a
-// Roles are found by name: without a multiply there are two, and copies are with `load`.
+// A kernel without a multiply has two roles; copies are in `load`.
 
 #rows = "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64"
 !x = tensor<128x64xf16, #rows>

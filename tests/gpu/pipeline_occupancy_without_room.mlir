@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes partition-roles,pipeline --target sm_100a
-// An accumulator of 256 columns leaves no room for four blocks: the hint is removed, and the rings have all the memory.
+// Four accumulators of 256 columns exceed the tensor memory: the hint is removed, and rings may use all memory.
 
 !t = buffer<64x128xf16, shared, contiguous=0 swizzle=128B>
 !a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>

@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes partition-roles,pipeline --target sm_100a
-// With roles a ring gets four slots, and the load role runs ahead by itself.
+// With roles a ring has four slots, and the load role issues copies ahead of the multiply.
 
 !t = buffer<64x128xf16, shared, contiguous=0 swizzle=128B>
 !a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>

@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes pipeline --target sm_100a
-// Without roles the copies of three iterations are issued before the loop, each later one three ahead.
+// Without roles the copies of three iterations are issued before the loop, and later copies three iterations ahead.
 
 #rows = "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64"
 !x = tensor<128x64xf16, #rows>

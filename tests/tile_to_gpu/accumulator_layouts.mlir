@@ -1,6 +1,6 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// The initial value of the outer loop has the layout of its load, the accumulator that of tensor memory: the tile is
-// converted before it is stored there and after it is loaded.
+// The initial value of the outer loop has the layout of its load, the accumulator has that of tensor memory: the
+// tile is converted before the store to tensor memory and after the load.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// An accumulator that the loop stores too is carried in registers, and goes into tensor memory and back each time.
+// An accumulator that the loop also stores is carried in registers, and copied to and from tensor memory per iteration.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// An accumulator that is computed in the loop goes into tensor memory from registers.
+// An accumulator that is computed in the loop is stored from registers to tensor memory.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>

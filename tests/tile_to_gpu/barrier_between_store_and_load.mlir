@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// A token from a store to a load of what other threads stored: the threads synchronize between them.
+// A token orders a load after a store of other threads: a barrier is inserted between them.
 
 entry @k(%p: tile<ptr<f32>>) {
   %l = iota : tile<128xi32>

@@ -1,5 +1,5 @@
 // RUN: not tilec compile %s --emit gpu-raw --target sm_100a
-// A multiply of tiles of three dimensions is refused at its line.
+// A multiply of three-dimensional tiles is an error at its line.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>

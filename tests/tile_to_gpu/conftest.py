@@ -1,4 +1,4 @@
-"""Both targets."""
+"""A fixture that runs each test for both targets."""
 
 import pytest
 

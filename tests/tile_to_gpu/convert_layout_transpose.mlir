@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --hint tma=off
-// A permutation relabels registers: the layout of the result is the transposed one.
+// A permutation moves no data: the layout of the result is the transposed layout of the operand.
 
 !V = tensor_view<1024x1024xf32, strides=[1024,1]>
 !T = partition_view<tile=(32x32), !V>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --hint tma=off
-// Of two dimensions with a stride of one, the accesses are vectors along the one with more than one element.
+// If two dimensions have a stride of one, accesses are vectors along the dimension with more than one element.
 
 !V = tensor_view<1024x1xf32, strides=[1,1]>
 !T = partition_view<tile=(512x1), !V>

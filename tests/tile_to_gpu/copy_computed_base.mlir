@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// Why TMA is refused: the kernel computes the base address, and tensor maps are encoded by the launch.
+// No TMA: the kernel computes the base address, but tensor maps are encoded at launch.
 
 !V = tensor_view<1024x1024xf32, strides=[1024,1]>
 !T = partition_view<tile=(64x64), !V>

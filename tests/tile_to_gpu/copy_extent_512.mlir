@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// Why TMA is refused: a box has at most 256 elements in a dimension.
+// No TMA: a box has at most 256 elements in a dimension.
 
 !V = tensor_view<1024x1024xf32, strides=[1024,1]>
 !T = partition_view<tile=(512x16), !V>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// Why TMA is refused: extents that may have 2**31 elements.
+// No TMA: an extent may be 2**31 or more.
 
 !V = tensor_view<?x?xf32, strides=[?,1]>
 !T = partition_view<tile=(64x64), !V>

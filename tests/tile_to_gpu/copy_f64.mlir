@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// Layouts follow the element: two f64 are 16 bytes.
+// The layout depends on the element size: a vector of 16 bytes has two f64.
 
 !V = tensor_view<1024x1024xf64, strides=[1024,1]>
 !T = partition_view<tile=(64x64), !V>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// Why TMA is refused: no stride is one.
+// No TMA: no dimension has a stride of one.
 
 !V = tensor_view<?x?xf32, strides=[?,?]>
 !T = partition_view<tile=(64x64), !V>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// Why TMA is refused: it fills with zeros.
+// No TMA: the padding of the view is NaN, but TMA fills with zeros.
 
 !V = tensor_view<1024x1024xf32, strides=[1024,1]>
 !T = partition_view<tile=(64x64), padding_value = nan, !V>

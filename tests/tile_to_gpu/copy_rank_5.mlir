@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// A tensor of five dimensions is the largest that a tensor map can describe.
+// A tensor map describes tensors of at most five dimensions.
 
 !V = tensor_view<2x2x2x64x64xf32, strides=[16384,8192,4096,64,1]>
 !T = partition_view<tile=(1x1x1x64x64), !V>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// Why TMA is refused: a tensor of six dimensions.
+// No TMA: the tensor has six dimensions.
 
 !V = tensor_view<2x2x2x2x64x64xf32, strides=[32768,16384,8192,4096,64,1]>
 !T = partition_view<tile=(1x1x1x1x64x64), !V>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// Why TMA is refused: rows of the tile of less than 16 bytes.
+// No TMA: rows of the tile have less than 16 bytes.
 
 !V = tensor_view<1024x1024xf32, strides=[1024,1]>
 !T = partition_view<tile=(64x2), !V>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// Why TMA is refused: a stride that is not a multiple of 16 bytes.
+// No TMA: a stride is not a multiple of 16 bytes.
 
 !V = tensor_view<1024x1026xf32, strides=[1026,1]>
 !T = partition_view<tile=(64x64), !V>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// A tile that TMA can carry is staged in shared memory; the store waits before the kernel ends.
+// A TMA store is staged in shared memory, and the kernel waits for its completion before it returns.
 
 !V = tensor_view<1024x1024xf32, strides=[1024,1]>
 !T = partition_view<tile=(64x64), !V>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// A tile of tf32 is stored through a map of f32: a map of tf32 would round it.
+// A tile of tf32 is stored through a tensor map of f32, because a map of tf32 would round it.
 
 !V = tensor_view<64x64xtf32, strides=[64,1]>
 !T = partition_view<tile=(64x64), !V>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --hint tma=off
-// Layout anchor of a load: without alignment, neighbouring lanes read neighbouring elements.
+// Layout anchor of a load: without alignment, adjacent lanes read adjacent elements.
 
 !V = tensor_view<1024x1024xf32, strides=[1024,1]>
 !T = partition_view<tile=(32x64), !V>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --hint tma=off
-// Layout anchor of a load: aligned rows are read in vectors of 16 bytes, which a thread holds side by side.
+// Layout anchor of a load: aligned rows are read in vectors of 16 bytes, whose elements one thread holds.
 
 !V = tensor_view<1024x1024xf32, strides=[1024,1]>
 !T = partition_view<tile=(32x64), !V>

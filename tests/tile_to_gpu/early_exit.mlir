@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --hint tma=off
-// Code after a `return` in a branch moves into the branch that goes on.
+// Code after a `return` in a branch moves into the branch that does not return.
 
 !V = tensor_view<1024x1024xf32, strides=[1024,1]>
 !T = partition_view<tile=(32x64), !V>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// Nothing but the terminator follows the `if`: each branch yields its own values, without a flag.
+// If only the terminator follows the `if`, each branch yields its own values, without a flag.
 
 entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
   %zero = constant <i32: 0> : tile<i32>

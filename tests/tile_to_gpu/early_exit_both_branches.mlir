@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// Both branches of an `if` may continue: they yield a flag, under which the rest of the block stands once.
+// Both branches of an `if` may continue: they yield a flag, which guards a single copy of the rest of the block.
 
 entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
   %zero = constant <i32: 0> : tile<i32>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --hint tma=off
-// A tile that lies inside of its tensor is known to: no element needs a check.
+// A tile that is proven to be inside of its tensor needs no bounds checks.
 
 !V = tensor_view<100x100xf32, strides=[100,1]>
 !T = partition_view<tile=(32x64), !V>

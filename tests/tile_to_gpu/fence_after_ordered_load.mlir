@@ -1,6 +1,6 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
 // RUN: tilec compile %s --target sm_90a --check-prefix=PTX
-// A store by TMA that a token puts after a load of global memory is ordered by a proxy fence of global memory too.
+// A TMA store that a token orders after a load of global memory also needs a proxy fence of global memory.
 
 !V = tensor_view<1024x1024xf32, strides=[1024,1]>
 !T = partition_view<tile=(64x64), !V>

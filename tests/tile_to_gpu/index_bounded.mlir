@@ -1,6 +1,6 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// The largest bounds for which nothing is needed: a tile of 64 ends at 2**32 at index 2**26 - 1, and its last start
-// below 2**31 is at index 2**25 - 1.
+// The largest bounds that need no limit: a tile of 64 elements at index 2**26 - 1 ends at 2**32, and the last tile
+// that starts below 2**31 has index 2**25 - 1.
 
 !L = tensor_view<?xf32, strides=[1]>
 !T = partition_view<tile=(64), padding_value = zero, !L>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// The number of a block, and the counter of a loop over the tiles of a tensor, are in range: nothing limits the index.
+// The number of a block, and the counter of a loop over the tiles of a tensor, are in range: the index is not limited.
 
 !V = tensor_view<?x?xf16, strides=[?,1]>
 !A = partition_view<tile=(128x64), padding_value = zero, !V>

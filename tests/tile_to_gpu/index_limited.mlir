@@ -1,6 +1,6 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// The index of a tile may be so large that the start of the tile would wrap, so it is limited to one whose tile lies
-// outside; a tile of 64 starts at 2**31 at index 2**25. TMA takes no tile that starts outside.
+// The start of a tile with a large index would overflow, so the index is limited to one whose tile is outside of the
+// tensor; a tile of 64 elements at index 2**25 starts at 2**31. TMA does not access tiles that start outside.
 
 !L = tensor_view<?xf32, strides=[1]>
 !T = partition_view<tile=(64), padding_value = zero, !L>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_90a --remarks
-// Tensor cores take no f32 operands.
+// Tensor cores do not support f32 operands.
 
 !A = tensor_view<1024x1024xf32, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// 256 rows are two blocks of 128 lanes, one behind the other in columns: the last register bit is row 128.
+// 256 rows are two blocks of 128 lanes in consecutive columns: the last register bit is row 128.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// 64 rows lie in 16 of every 32 lanes of tensor memory.
+// 64 rows occupy 16 of every 32 lanes of tensor memory.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>

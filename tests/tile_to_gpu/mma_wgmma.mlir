@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_90a
-// On sm_90a a warpgroup multiplies by wgmma, whose accumulator lies in the registers of its four warps.
+// On sm_90a a warpgroup multiplies by wgmma; the accumulator is in the registers of its four warps.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>

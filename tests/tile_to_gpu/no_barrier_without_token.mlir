@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// Without a token nothing orders the accesses, and no barrier stands between them.
+// Without a token the accesses are unordered, and no barrier is inserted.
 
 entry @k(%p: tile<ptr<f32>>) {
   %l = iota : tile<128xi32>

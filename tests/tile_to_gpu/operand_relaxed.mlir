@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// An ordered load is made by the threads, not by TMA, in the order of its tokens.
+// An ordered load of an operand is performed by the threads, not by TMA.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>

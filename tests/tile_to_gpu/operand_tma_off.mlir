@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --hint tma=off
-// The hint tma=off: vectors of 16 bytes through registers, and the store likewise.
+// With the hint tma=off, operands are loaded to registers in vectors of 16 bytes; the result is stored likewise.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// TMA needs 16 bytes of alignment: operands are loaded to registers, one element at a time, and stored to shared memory.
+// TMA needs 16 bytes of alignment: operands are loaded to registers by single elements and stored to shared memory.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// A tile that is an operand and is read otherwise too has two consumers, one of them the threads.
+// A tile that is read by a multiply and by another operation has two consumers, one of which is `threads`.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>

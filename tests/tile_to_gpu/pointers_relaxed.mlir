@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// An ordered load of pointers takes one element at a time.
+// An ordered load through pointers accesses one element at a time.
 
 entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
   %a = assume div_by<16>, %p : tile<ptr<f32>>

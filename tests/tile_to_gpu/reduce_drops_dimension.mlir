@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --hint tma=off
-// The layout of a reduction's result is that of its operand without the dimension; a broadcast asks for it back.
+// The result of a reduction has the layout of its operand without the dimension; a broadcast restores the dimension.
 
 !V = tensor_view<1024x1024xf32, strides=[1024,1]>
 !T = partition_view<tile=(32x64), !V>

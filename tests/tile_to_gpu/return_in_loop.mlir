@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// A loop with a return inside yields a flag, under which the operations after the loop stand.
+// A loop that contains a return yields a flag, which guards the operations after the loop.
 
 entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
   %zero = constant <i32: 0> : tile<i32>

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --hint tma=off
-// A splat and an iota that two layouts need are made twice, not converted.
+// A splat and an iota that two layouts need are computed twice, not converted.
 
 !V = tensor_view<1024x1024xi32, strides=[1024,1]>
 !T = partition_view<tile=(32x32), !V>

@@ -1,4 +1,4 @@
-"""Which unit does a multiply, how its operands reach shared memory, and by how many warps: decisions as values."""
+"""The planned matrix unit, operand paths and number of warps of each multiply."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def matmul(A, B, C, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[
 
 
 @ct.kernel
-def routes(A, B, C):
-    """A through registers, since it is computed; B by TMA."""
+def two_operand_paths(A, B, C):
+    """A goes through registers, because it is computed; B is loaded by TMA."""
     a, b = ct.load(A, (0, 0), (128, 64)) * 2.0, ct.load(B, (0, 0), (64, 128))
     ct.store(C, (0, 0), ct.mma(a, b, ct.zeros((128, 128), ct.float32)))
 
@@ -52,9 +52,9 @@ def decisions(kernel: Any, signature: str, target: str, warps: int = 4) -> list[
         return [str(multiply) for multiply in plan.multiplies.values()]
 
 
-def test_a_decision_prints():
+def test_decision_is_printed():
     signature = "A: f16[128,64], B: f16[64,128], C: f32[128,128]"
-    assert decisions(routes, signature, "sm_100a") == [
+    assert decisions(two_operand_paths, signature, "sm_100a") == [
         "tcgen05\n"
         "  lhs contiguous=1 by registers, since the operand is computed by 'cuda_tile.mulf'\n"
         "  rhs contiguous=1 by TMA, swizzle 128B"
@@ -63,7 +63,7 @@ def test_a_decision_prints():
 
 @ct.kernel
 def shared_tile(A, B, C, D):
-    """Two multiplies and a sum read A; each of the multiplies reads B."""
+    """Two multiplies and a sum read A; both multiplies read B."""
     a, b = ct.load(A, (0, 0), (128, 64)), ct.load(B, (0, 0), (64, 128))
     zero = ct.zeros((128, 128), ct.float32)
     c = ct.mma(a, b, zero)
@@ -73,14 +73,14 @@ def shared_tile(A, B, C, D):
     ct.store(C, (0, 0), c)
 
 
-def test_slots_are_held_from_the_first_reader_to_the_last():
+def test_slots_are_held_from_the_first_to_the_last_reader():
     signature = "A: f16[128,64], B: f16[64,128], C: f32[128,128], D: f16[128,1]"
     with planned(shared_tile, signature, "sm_100a") as plan:
         held = [[str(use) for use in slot_uses(tile.owner, plan)] for tile in plan.loads]
     assert held == [["0 mma: mmaf to if", "1 threads: the load to the load"], ["0 mma: mmaf to if"]]
 
 
-def test_wgmma_reads_tf32_along_k_only():
+def test_wgmma_needs_contiguous_k_for_tf32():
     signature = "A: f32[128,128], B: f32[128,128], C: f32[128,128]"
     (on_hopper,), (on_blackwell,) = (decisions(_two_tf32, signature, target) for target in ("sm_90a", "sm_100a"))
     assert "rhs contiguous=0 by registers, since wgmma reads tf32 only where K is contiguous in memory" in on_hopper
@@ -106,7 +106,7 @@ def _two_tf32(A, B, C):
         ((64, 4, 32), 4, "sm_90a", "wgmma needs 8 to 256 columns, the accumulator has 4"),
     ],
 )
-def test_a_fallback_names_its_reason(tile, warps, target, reason):
+def test_fallback_has_its_reason(tile, warps, target, reason):
     (decision,) = decisions(matmul, MATMUL.format(*tile), target, warps)
     assert decision.startswith(f"fma; {reason}\n")
 
@@ -115,7 +115,7 @@ def test_every_unit_is_complete():
     assert {name for target in TARGETS.values() for name in target.matrix_units} == set(UNITS) == set(mma._ISSUE)
 
 
-# Registers that ptxas 13.5 gives to the threads of a block of so many warps: from its messages C7602.
+# Registers per thread that ptxas 13.5 allows for this number of warps, from its messages C7602.
 @pytest.mark.parametrize(("warps", "registers"), [(17, 96), (18, 96), (16, 128), (9, 168), (10, 168), (8, 255)])
 def test_registers_per_thread(warps, registers):
     assert registers_per_thread(warps) == registers
@@ -125,9 +125,9 @@ UNIT_INSTRUCTIONS = {"sm_100a": "tcgen05.mma", "sm_90a": "wgmma.mma_async"}
 
 
 @pytest.mark.parametrize(
-    ("tile", "threads"),
+    ("tile", "warps"),
     [
-        # Accumulators of 64 rows need the registers of four warps; their operands are in shared memory only.
+        # Accumulators of 64 rows need the registers of four warps; their operands are only in shared memory.
         ((64, 256, 128), 4),
         ((64, 128, 256), 4),
         ((64, 256, 64), 4),
@@ -137,14 +137,14 @@ UNIT_INSTRUCTIONS = {"sm_100a": "tcgen05.mma", "sm_90a": "wgmma.mma_async"}
         ((256, 256, 64), {"sm_100a": 16, "sm_90a": 8}),
     ],
 )
-def test_large_tiles_stay_on_the_tensor_cores(tile, threads, target):
+def test_large_tiles_use_tensor_cores(tile, warps, target):
     compiled = ct.compile(matmul, target=target, signature=MATMUL.format(*tile), stop="ptx")
-    warps = threads if isinstance(threads, int) else threads[target]
-    assert f" warps {warps} " in compiled.stage("gpu-raw").text
+    count = warps if isinstance(warps, int) else warps[target]
+    assert f" warps {count} " in compiled.stage("gpu-raw").text
     assert UNIT_INSTRUCTIONS[target] in compiled.ptx
     assemble(compiled.ptx, target)
 
 
-def test_a_hint_that_leaves_too_few_registers_is_refused():
+def test_hint_that_leaves_too_few_registers_is_an_error():
     with pytest.raises(UsageError, match="16 warps leave 96 registers per thread, 'mma' needs 154"):
         ct.compile(matmul, target="sm_90a", signature=MATMUL.format(256, 256, 64), hints={"warps": 16}, stop="ptx")

@@ -14,18 +14,18 @@ import tilec as ct
 
 @ct.kernel
 def kernel(x, y, b):
-    at = ct.arange(16, dtype=ct.int32)
+    index = ct.arange(16, dtype=ct.int32)
     tile = ct.load(x, (0,), (16,))
     bytes = ct.load(b, (0, 0), (16, 32))
     {statement}
 """
 ATOMICS = {
-    f"ct.atomic_{name}": f"ct.atomic_{name}({array}, at, 1)"
+    f"ct.atomic_{name}": f"ct.atomic_{name}({array}, index, 1)"
     for name, array in (("add", "x"), ("add", "y"), ("max", "y"), ("min", "y"), ("xchg", "x"), ("and", "y"))
-} | {f"ct.atomic_{name}": f"ct.atomic_{name}(y, at, 1)" for name in ("or", "xor")}
+} | {f"ct.atomic_{name}": f"ct.atomic_{name}(y, index, 1)" for name in ("or", "xor")}
 STATEMENTS = ATOMICS | {
     "ct.assert_": "ct.assert_(ct.bid(0) < 4)",
-    "ct.atomic_cas": "ct.atomic_cas(y, at, 0, 1)",
+    "ct.atomic_cas": "ct.atomic_cas(y, index, 0, 1)",
     "ct.insert": "ct.store(x, (0,), ct.insert(tile, (0,), ct.zeros((4,), ct.float32)))",
     "ct.mma": "ct.store(y, (0,), ct.reshape(ct.mma(bytes, ct.transpose(bytes), ct.zeros((16, 16), ct.int32)), (256,)))",
     "ct.pack_to_bytes": "ct.store(b, (0, 0), ct.reshape(ct.pack_to_bytes(tile), (2, 32)).astype(ct.int8))",

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --hint warps=8
-// Eight warps: a row of tensor memory is split into two halves, as each warp reaches 32 lanes.
+// With eight warps each row of tensor memory is split into two halves, because a warp accesses 32 lanes.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>
