@@ -1,4 +1,4 @@
-"""Lets tests import the reader of pages beside them."""
+"""Adds this folder to the import path, because tests are not a package."""
 
 from __future__ import annotations
 

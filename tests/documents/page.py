@@ -1,11 +1,11 @@
 """Reads the blocks of a Markdown page and runs them in order in one folder.
 
-Each block is fenced, and its info string says what it is:
+The info string of a fenced block determines its kind:
 
-    python            a program; all programs of a page share one namespace
-    python k.py       a file that later blocks read; so is `mlir k.mlir`
-    sh                commands, run by bash; `sh exit=1` where they fail
-    text              what the block before prints on stdout and stderr
+    python                     a program; all programs of a page share one namespace
+    python k.py, mlir k.mlir   a file that later blocks read
+    sh                         commands for bash; `sh exit=1` if their status is 1
+    text                       the output of the previous block on stdout and stderr
 
 A comment `<!-- not run: REASON -->` on the line before a block excludes it.
 """
@@ -27,14 +27,14 @@ EXIT = re.compile(r"exit=(\d+)")
 MASKED = (
     (re.compile(r" *\b[\d.]+ (ms|s)\b"), r" TIME \1"),
     (re.compile(r" +\d+ bytes"), " SIZE bytes"),
-    # Strings of this stage are wrapped, and hold the path of the source.
+    # Strings of this stage are wrapped and contain the path of the source.
     (re.compile(r"(ptx-mlir\b.*?) +\d+ lines"), r"\1 COUNT lines"),
     (re.compile(re.escape(str(Path(sys.prefix)))), "PREFIX"),
 )
 
 
 class PageError(Exception):
-    """A block of a page that does not do what the page shows."""
+    """Raised if a block of a page does not behave as the page shows."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Block:
 
 
 def blocks(page: Path) -> list[Block]:
-    """The blocks of a page in order; indented blocks, which carry no language, are refused."""
+    """The blocks of a page in order; raises PageError for indented blocks, which have no language."""
     found: list[Block] = []
     lines = page.read_text().split("\n")
     start: int | None = None
@@ -69,7 +69,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def masked(text: str, folder: Path) -> str:
-    """Text without what differs between two runs."""
+    """The text with values that differ between runs replaced by placeholders."""
     text = text.replace(f"{folder}{os.sep}", "").replace("\r", "")
     for pattern, mask in MASKED:
         text = pattern.sub(mask, text)
@@ -77,20 +77,20 @@ def masked(text: str, folder: Path) -> str:
 
 
 class Runner:
-    """Runs the blocks of one page in `folder`; `commands` holds `python` and `tilec` for bash."""
+    """Runs the blocks of one page in `folder`; the folder `commands` is created with `python` and `tilec` for bash."""
 
     def __init__(self, folder: Path, commands: Path) -> None:
         self.folder = folder
         self.names: dict[str, object] = {"__name__": "__page__"}
         self.printed = ""
         commands.mkdir()
-        for name, words in {"python": "", "tilec": "-m tilec"}.items():
-            (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        for name, options in {"python": "", "tilec": "-m tilec"}.items():
+            (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {options} "$@"\n')
             (commands / name).chmod(0o755)
         self.environment = {**os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
 
     def run(self, block: Block) -> None:
-        """Runs one block, or compares it with what the block before printed; raises PageError."""
+        """Runs one block, or compares it with the output of the previous block; raises PageError."""
         if block.language == "text":
             expected, found = masked(block.text, self.folder), masked(self.printed, self.folder)
             if expected != found:
@@ -105,7 +105,7 @@ class Runner:
             raise PageError(f"line {block.line}: expected python, sh, text or a file, found '{block.language}'")
 
     def _python(self, block: Block) -> None:
-        # In a file, since the compiler reads the source of kernels.
+        # The compiler reads the source of kernels from a file.
         path = self.folder / f"line_{block.line}.py"
         path.write_text(block.text)
         with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
@@ -120,9 +120,9 @@ class Runner:
             cwd=self.folder,
             env=self.environment,
         )
-        stated = EXIT.fullmatch(block.argument)
-        expected = int(stated[1]) if stated else 0
-        # Decoded here, since a text stream would make a new line of each carriage return.
+        exit_status = EXIT.fullmatch(block.argument)
+        expected = int(exit_status[1]) if exit_status else 0
+        # A text stream would convert carriage returns to newlines.
         self.printed = process.stdout.decode(errors="replace")
         if process.returncode != expected:
             statuses = f"expected status {expected}, found {process.returncode}"

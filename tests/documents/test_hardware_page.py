@@ -1,4 +1,4 @@
-"""docs/hardware.md names tests that exist."""
+"""The tests and files that docs/hardware.md names exist."""
 
 from __future__ import annotations
 

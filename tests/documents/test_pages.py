@@ -13,10 +13,10 @@ from page import Block, PageError, Runner, blocks
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-# Pages with a test of their own.
-ELSEWHERE = ("README.md", "passes.md")
-# Run by tests/documents/test_passes_page.py.
-PASS_EXAMPLES = ("before", "after", "stays")
+# Pages with a separate test.
+TESTED_SEPARATELY = ("README.md", "passes.md")
+# Kinds of blocks that test_passes_page.py runs.
+PASS_EXAMPLES = ("before", "after", "unchanged")
 
 
 def runnable(page: Path) -> list[Block]:
@@ -28,7 +28,7 @@ def runnable(page: Path) -> list[Block]:
 
 
 def run(page: Path, folder: Path) -> Runner:
-    """Runs all blocks of a page in a folder that holds the examples and nothing else."""
+    """Runs all blocks of a page in a folder that contains only the examples."""
     work = folder / "work"
     shutil.copytree(ROOT / "examples", work / "examples")
     runner, loaded = Runner(work, folder / "commands"), set(sys.modules)
@@ -37,19 +37,21 @@ def run(page: Path, folder: Path) -> Runner:
         patch.syspath_prepend(str(work))
         for block in runnable(page):
             runner.run(block)
-    # Files of a page are modules of that page alone.
+    # Other pages must not import the modules of this page.
     for name in set(sys.modules) - loaded:
         if str(getattr(sys.modules[name], "__file__", None)).startswith(str(work)):
             del sys.modules[name]
     return runner
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in ELSEWHERE], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name not in TESTED_SEPARATELY], ids=lambda page: page.name
+)
 def test_each_block_runs_as_shown(tmp_path: Path, page: Path) -> None:
     run(page, tmp_path)
 
 
-def test_readme_runs_as_shown_and_its_products_are_right(tmp_path: Path) -> None:
+def test_readme_runs_as_shown_and_its_products_are_correct(tmp_path: Path) -> None:
     folder = run(ROOT / "README.md", tmp_path).folder
     a, b, simulated, interpreted, piped = (np.load(folder / f"{name}.npy") for name in "ABCDE")
     exact = a.astype(np.float64) @ b.astype(np.float64)
@@ -76,8 +78,8 @@ def test_each_target_of_make_exists(page: Path) -> None:
     assert targets >= set(re.findall(r"(?:^|`)make ([\w-]+)", page.read_text(), re.MULTILINE))
 
 
-class TestReader:
-    """The reader of pages finds what a page does not do."""
+class TestRunner:
+    """Runner reports blocks that do not behave as the page shows."""
 
     def page(self, folder: Path, text: str) -> Path:
         (folder / "page.md").write_text(text)
@@ -99,13 +101,13 @@ class TestReader:
             ("text\n\n    true\n", "expected a fenced block"),
         ],
     )
-    def test_mistakes_of_pages(self, tmp_path: Path, text: str, message: str) -> None:
+    def test_incorrect_pages_are_reported(self, tmp_path: Path, text: str, message: str) -> None:
         with pytest.raises(PageError, match=re.escape(message)):
             self.run(tmp_path, text)
 
     def test_programs_share_names_and_times_are_masked(self, tmp_path: Path) -> None:
         self.run(tmp_path, "```python\nx = 1.5\n```\n```python\nprint(f'{x} s')\n```\n```text\n2.5 s\n```\n")
 
-    def test_a_marked_block_has_its_reason(self, tmp_path: Path) -> None:
+    def test_excluded_block_has_its_reason(self, tmp_path: Path) -> None:
         (block,) = blocks(self.page(tmp_path, "<!-- not run: needs a GPU -->\n```sh\nfalse\n```\n"))
         assert block.not_run == "needs a GPU"

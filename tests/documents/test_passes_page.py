@@ -1,4 +1,4 @@
-"""The page on the passes: it lists all of them, and its examples are the output of the passes."""
+"""docs/passes.md lists all passes in order, and its examples show the output of the passes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tilec.text_input.module import Module
 
 PAGE = (Path(__file__).parents[2] / "docs" / "passes.md").read_text()
 ENTRY = re.search(r"`(entry @k\(.*?\))`", PAGE)[1]
-EXAMPLE = re.compile(r"```mlir (before|after|stays)(?: (\S+))?\n(.*?)```", re.DOTALL)
+EXAMPLE = re.compile(r"```mlir (before|after|unchanged)(?: (\S+))?\n(.*?)```", re.DOTALL)
 SECTIONS: dict[str, dict[str, str]] = {}
-# The passes after the one of a section, in its second example.
-BEHIND: dict[str, tuple[str, ...]] = {}
+# The passes that run after the pass of a section in its example.
+FOLLOWING_PASSES: dict[str, tuple[str, ...]] = {}
 for section in PAGE.split("\n## ")[1:]:
     name, text = section.split("\n", 1)
     SECTIONS[name] = {kind: body for kind, _, body in EXAMPLE.findall(text)}
-    BEHIND[name] = tuple(word for _, words, _ in EXAMPLE.findall(text) for word in words.split(",") if word)
+    FOLLOWING_PASSES[name] = tuple(each for _, names, _ in EXAMPLE.findall(text) for each in names.split(",") if each)
 
 
 def module_of(body: str) -> Module:
@@ -36,23 +36,25 @@ def after(names: tuple[str, ...], body: str) -> str:
     return module.to_text()
 
 
-def test_the_page_names_every_pass_in_order() -> None:
+def test_page_lists_every_pass_in_order() -> None:
     assert list(SECTIONS) == list(PASSES)
     shown = re.search(r"Compiling runs `(.*?)`", PAGE, re.DOTALL)[1]
     assert tuple(re.split(r",\s+", shown)) == DEFAULT
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_an_example_of_a_pass(name: str) -> None:
-    assert after((name, *BEHIND[name]), SECTIONS[name]["before"]) == module_of(SECTIONS[name]["after"]).to_text()
+def test_example_of_a_pass(name: str) -> None:
+    assert (
+        after((name, *FOLLOWING_PASSES[name]), SECTIONS[name]["before"]) == module_of(SECTIONS[name]["after"]).to_text()
+    )
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_an_example_that_a_pass_does_not_change(name: str) -> None:
-    assert after((name,), SECTIONS[name]["stays"]) == module_of(SECTIONS[name]["stays"]).to_text()
+def test_example_that_a_pass_does_not_change(name: str) -> None:
+    assert after((name,), SECTIONS[name]["unchanged"]) == module_of(SECTIONS[name]["unchanged"]).to_text()
 
 
-def test_the_python_of_the_page_runs() -> None:
+def test_python_program_of_the_page() -> None:
     (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     names = {"text": module_of(SECTIONS["simplify"]["before"]).to_text()}
     exec(program, names)
