@@ -47,11 +47,11 @@ def test_bytecode_and_text_are_converted_to_each_other(tilec: Any, source: Path)
 
 
 def test_passes_run_before_bytecode_is_written(tilec: Any, source: Path) -> None:
-    plain, smaller = source.with_name("a.tileirbc"), source.with_name("b.tileirbc")
-    tilec("opt", source, "-o", plain)
+    unchanged, smaller = source.with_name("a.tileirbc"), source.with_name("b.tileirbc")
+    tilec("opt", source, "-o", unchanged)
     # The sum is unused.
     tilec("opt", source, "-o", smaller, "--passes", "canonicalize")
-    assert len(smaller.read_bytes()) < len(plain.read_bytes())
+    assert len(smaller.read_bytes()) < len(unchanged.read_bytes())
 
 
 def test_operation_of_a_later_version_is_an_error_and_writes_no_file(tilec: Any, source: Path) -> None:

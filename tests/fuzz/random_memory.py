@@ -205,7 +205,7 @@ def _tile(tensor: np.ndarray, view: View, index: Sequence[int], fill: float) -> 
 
 
 def gathered(build: Builder, element: str, shape: Shape, bound: int | None) -> Value:
-    """Elements of an array at computed offsets, has_dynamic of them masked."""
+    """Elements of an array at computed offsets, some of them masked."""
     count = build.source.choice((1, 16, 64))
     array = random_array(build, element, (count,), bound)
     base = build.parameter(tile_type(f"ptr<{element}>"), array)

@@ -49,21 +49,21 @@ def moved(build: Builder, element: str, shape: Shape, depth: int, bound: int | N
 def _extracted(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value:
     factors = [1] * len(shape)
     factors[build.source.randrange(len(shape))] = build.source.choice((2, 4))
-    whole = build.random_value(element, tuple(e * t for e, t in zip(shape, factors, strict=True)), depth, bound)
+    larger = build.random_value(element, tuple(e * t for e, t in zip(shape, factors, strict=True)), depth, bound)
     indices = []
     for count in factors:
         if count == 1 or build.source.random() < 0.5:
             indices.append(build.constant("i32", build.source.randrange(count)))
         else:
             indices.append(build.masked(build.random_value("i32", (), 0), count - 1))
-    result = build.value(element, shape, whole.bound)
+    result = build.value(element, shape, larger.bound)
     index_list = ", ".join(f"{{{number + 1}}}" for number in range(len(indices)))
-    text = f"extract {{0}}[{index_list}] : {whole.type} -> {result.type}"
+    text = f"extract {{0}}[{index_list}] : {larger.type} -> {result.type}"
 
     def function(array: np.ndarray, *at: np.ndarray) -> np.ndarray:
         return array[tuple(slice(int(i) * e, int(i) * e + e) for i, e in zip(at, shape, strict=True))]
 
-    return build.compute(text, result, [whole, *indices], function)
+    return build.compute(text, result, [larger, *indices], function)
 
 
 def _reshaped(source: random.Random, shape: Shape) -> Shape:

@@ -396,9 +396,9 @@ def _along_k(build: Builder, element: str, shape: Shape, bound: int, counter: Va
 
     def run(environment: Environment) -> None:
         array = environment.memory[base]
-        whole = array.reshape(extents[::-1]).T if columns else array.reshape(extents)
+        tensor = array.reshape(extents[::-1]).T if columns else array.reshape(extents)
         starts = [int(environment[one]) * extent for one, extent in zip(index, shape, strict=True)]
-        part = whole[starts[0] : starts[0] + shape[0], starts[1] : starts[1] + shape[1]]
+        part = tensor[starts[0] : starts[0] + shape[0], starts[1] : starts[1] + shape[1]]
         environment[result] = np.ascontiguousarray(part)
 
     build.add(Step(text, run, [result], index))

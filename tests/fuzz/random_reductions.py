@@ -102,11 +102,11 @@ def reduced(build: Builder, element: str, shape: Shape, depth: int, bound: int |
     count = build.source.choice((1, 2, 4, 8, 16, 32, 64, 128))
     while prod(shape) * count > 8192:
         count //= 2
-    whole = (*shape[:axis], count, *shape[axis:])
+    source_shape = (*shape[:axis], count, *shape[axis:])
     if element == "i32" and build.source.random() < 0.3:
-        return _argmax(build, shape, whole, axis, depth)
+        return _argmax(build, shape, source_shape, axis, depth)
     if element in INTEGERS and build.source.random() < 0.3:
-        value, result = build.masked(build.random_value(element, whole, depth), 3), build.value(element, shape)
+        value, result = build.masked(build.random_value(element, source_shape, depth), 3), build.value(element, shape)
         parameters, body = _last_nonzero_body(element)
         text = f"reduce {{0}} dim={axis} identities=[0 : {element}] : {value.type} -> {result.type}\n"
         text += f"{parameters} {{{{\n  {body}\n}}}}"
@@ -116,7 +116,7 @@ def reduced(build: Builder, element: str, shape: Shape, depth: int, bound: int |
         return None
     name, modifier, identity, function, maximum, result_bound = case
     build.sums |= ELEMENTS[element].is_float
-    value = build.random_value(element, whole, depth, maximum)
+    value = build.random_value(element, source_shape, depth, maximum)
     result = build.value(element, shape, result_bound)
     parameters, body = _body(name, modifier, element)
     text = f"reduce {{0}} dim={axis} identities=[{_identity(element, identity)}] : {value.type} -> {result.type}\n"
@@ -177,16 +177,16 @@ def _scanned_in_order(build: Builder, element: str, shape: Shape, axis: int, dep
     return build.compute(text, result, [value], compute)
 
 
-def _argmax(build: Builder, shape: Shape, whole: Shape, axis: int, depth: int) -> Value:
+def _argmax(build: Builder, shape: Shape, source_shape: Shape, axis: int, depth: int) -> Value:
     """A reduction of two operands: the largest element and its first index."""
     element = build.source.choice((*INTEGERS, *ARITHMETIC_FLOATS))
     is_float = ELEMENTS[element].is_float
-    values = build.random_value(element, whole, depth, 8 if is_float else None)
-    ramp = build.value("i32", (whole[axis],))
-    numbers = np.arange(whole[axis], dtype=np.int32)
+    values = build.random_value(element, source_shape, depth, 8 if is_float else None)
+    ramp = build.value("i32", (source_shape[axis],))
+    numbers = np.arange(source_shape[axis], dtype=np.int32)
     build.compute(f"iota : {ramp.type}", ramp, [], lambda: numbers)
-    ones = tuple(extent if dim == axis else 1 for dim, extent in enumerate(whole))
-    indices = build.broadcast(build.reshape(ramp, ones), whole)
+    ones = tuple(extent if dim == axis else 1 for dim, extent in enumerate(source_shape))
+    indices = build.broadcast(build.reshape(ramp, ones), source_shape)
     largest, index = build.value(element, shape, values.bound), build.value("i32", shape)
     pair = build.name()
     scalar = tile_type(element)

@@ -88,7 +88,7 @@ class Builder:
         return self.source.choice([shape, shape[::-1]])
 
     def random_value(self, element: str, shape: Shape, depth: int, bound: int | None = None) -> Value:
-        """A value of a type; floats with a `bound` are integers of at maximum that magnitude."""
+        """A value of a type; floats with a `bound` are integers of at most that magnitude."""
         fitting = [
             value
             for value in self.in_scope()

@@ -1,8 +1,8 @@
 """Changes one decision of the compiler at a time and prints the changes that no test detects: `make mutants`.
 
 Each mutation runs the fast tests of its stage, in a separate process, until one fails; then, if none does, the tests
-of whole kernels. A survivor is printed with its file, line and text. A mutation whose tests exceed the
-time limit is neither caught nor a survivor: it is printed as a timeout, and the status is 1.
+of whole kernels. A survivor is printed with its file, line and text. A mutation whose tests exceed the time
+limit is neither caught nor a survivor: it is printed as a timeout, and the status is 1.
 """
 
 from __future__ import annotations

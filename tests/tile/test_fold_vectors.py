@@ -81,7 +81,7 @@ def constant(element: str, code: int) -> ir.Value:
 
 
 def folded(vector: dict[str, Any]) -> list[int | None]:
-    """The code that each element, in a tile of its own, folds to; None if it does not fold."""
+    """The code that each element, in a separate tile, folds to; None if it does not fold."""
     elements, result = [element_of(tile) for tile in vector["operands"]], element_of(vector["results"][0])
     with context(), ir.Location.unknown():
         module = ir.Module.create()
@@ -89,17 +89,17 @@ def folded(vector: dict[str, Any]) -> list[int | None]:
         with ir.InsertionPoint(module.body):
             for codes in zip(*(tile["bits"] for tile in vector["operands"]), strict=True):
                 operands = [constant(element, code) for element, code in zip(elements, codes, strict=True)]
-                made = build(vector["operation"], operands, [pair(result)], vector["attributes"])
-                assert made.verify()
-                uses.append(build("print_tko", [[made.result], None], [TokenType.get()], {"str": "%d"}))
+                operation = build(vector["operation"], operands, [pair(result)], vector["attributes"])
+                assert operation.verify()
+                uses.append(build("print_tko", [[operation.result], None], [TokenType.get()], {"str": "%d"}))
         fold_constants(module, evaluate)
         return [code_of(use.operands[0].owner) for use in uses]
 
 
-def code_of(made: Any) -> int | None:
-    if made.operation.name != "cuda_tile.constant":
+def code_of(operation: Any) -> int | None:
+    if operation.operation.name != "cuda_tile.constant":
         return None
-    return int.from_bytes(dense_bytes(made.value), "little")
+    return int.from_bytes(dense_bytes(operation.value), "little")
 
 
 @pytest.mark.parametrize(

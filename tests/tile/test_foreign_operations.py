@@ -41,9 +41,9 @@ cuda_tile.module @kernels {
 
 @pytest.fixture
 def user_context() -> ir.Context:
-    made = register(ir.Context())
-    made.allow_unregistered_dialects = True
-    return made
+    created = register(ir.Context())
+    created.allow_unregistered_dialects = True
+    return created
 
 
 def insert_foreign_operations(module: ir.Module) -> int:
@@ -61,8 +61,8 @@ def insert_foreign_operations(module: ir.Module) -> int:
     for operation in found:
         for result in operation.results:
             with operation.location:
-                made = ir.Operation.create(FOREIGN, [result.type], [result], ip=ir.InsertionPoint.after(operation))
-            result.replace_all_uses_except(made.result, made)
+                forward = ir.Operation.create(FOREIGN, [result.type], [result], ip=ir.InsertionPoint.after(operation))
+            result.replace_all_uses_except(forward.result, forward)
     return sum(len(operation.results) for operation in found)
 
 

@@ -147,7 +147,7 @@ def flags(case: Case) -> list[bool]:
 
 
 def observed(case: Case) -> list[list[bool]]:
-    """Whether each access is inside the tensor, in observations with numbers that satisfy the assumptions."""
+    """Whether each access is inside the tensor, in runs with numbers that satisfy the assumptions."""
     found: list[list[bool]] = []
     for environment in case.environments(CHOICES):
         try:

@@ -156,8 +156,8 @@ class TestHoistInvariants:
 def folded(operation: str, type: str = "tile<i8>") -> str:
     """The constant or the operation after folding an operation of constants."""
     lines = after("fold-constants", f"{operation} {USE.format('%r', type)}")
-    made = next(line for line in reversed(lines) if " = " in line and "print_tko" not in line)
-    return made.split(" = ", 1)[1].split(" : ")[0]
+    line = next(each for each in reversed(lines) if " = " in each and "print_tko" not in each)
+    return line.split(" = ", 1)[1].split(" : ")[0]
 
 
 _UP = " rounding<positive_inf>"

@@ -40,8 +40,8 @@ class Kernel:
 
     def operation(self, known: list[str]) -> str:
         a, b = self.random.choice(known), self.random.choice([*known, self.constant()])
-        kind = self.random.choice(("plain", "plain", "signed", "divide", "shift", "select", "unary"))
-        if kind == "plain":
+        kind = self.random.choice(("binary", "binary", "signed", "divide", "shift", "select", "unary"))
+        if kind == "binary":
             return self.emit(
                 f"{self.random.choice(('addi', 'subi', 'muli', 'andi', 'ori', 'xori', 'mulhii'))} {a}, {b} : {TILE}"
             )

@@ -152,8 +152,8 @@ def test_integer_pairs(body: str, remaining: list[str]) -> None:
     ],
 )
 def test_extension_twice(inner: str, outer: str, remaining: list[str]) -> None:
-    wide = f"tile<{COUNT}xi32>"
-    check(f"%w = exti %x {inner} : T -> {wide} %r = exti %w {outer} : {wide} -> R", "i8", "i64", remaining)
+    extended = f"tile<{COUNT}xi32>"
+    check(f"%w = exti %x {inner} : T -> {extended} %r = exti %w {outer} : {extended} -> R", "i8", "i64", remaining)
 
 
 @pytest.mark.parametrize(
@@ -162,13 +162,13 @@ def test_extension_twice(inner: str, outer: str, remaining: list[str]) -> None:
 )
 @pytest.mark.parametrize("sign", ["signed", "unsigned"])
 def test_truncation_of_an_extension(sign: str, source: str, middle: str, result: str, remaining: list[str]) -> None:
-    wide = f"tile<{COUNT}x{middle}>"
-    check(f"%w = exti %x {sign} : T -> {wide} %r = trunci %w : {wide} -> R", source, result, remaining)
+    extended = f"tile<{COUNT}x{middle}>"
+    check(f"%w = exti %x {sign} : T -> {extended} %r = trunci %w : {extended} -> R", source, result, remaining)
 
 
 def test_truncation_twice() -> None:
-    wide = f"tile<{COUNT}xi32>"
-    check(f"%w = trunci %x : T -> {wide} %r = trunci %w : {wide} -> R", "i64", "i8", ["trunci"])
+    extended = f"tile<{COUNT}xi32>"
+    check(f"%w = trunci %x : T -> {extended} %r = trunci %w : {extended} -> R", "i64", "i8", ["trunci"])
 
 
 PREDICATES = ("equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal")
@@ -270,14 +270,14 @@ def test_float_pairs(element: str, body: str, remaining: list[str]) -> None:
      ("f16", "bf16", ["ftof", "ftof"]), ("f32", "bf16", ["ftof", "ftof"])],
 )  # fmt: skip
 def test_exact_conversion_and_its_inverse(source: str, middle: str, remaining: list[str]) -> None:
-    wide = f"tile<{COUNT}x{middle}>"
-    check(f"%w = ftof %x : T -> {wide} %r = ftof %w : {wide} -> R", source, source, remaining)
+    extended = f"tile<{COUNT}x{middle}>"
+    check(f"%w = ftof %x : T -> {extended} %r = ftof %w : {extended} -> R", source, source, remaining)
 
 
 def test_inverse_conversion_to_a_saturating_format_is_kept() -> None:
     """Infinity of f8E5M2 is converted back to the largest number."""
-    small, wide = f"tile<{COUNT}xf8E5M2>", f"tile<{COUNT}xf16>"
-    body = f"""%s = bitcast %x : T -> {small} %w = ftof %s : {small} -> {wide} %b = ftof %w : {wide} -> {small}
+    small, extended = f"tile<{COUNT}xf8E5M2>", f"tile<{COUNT}xf16>"
+    body = f"""%s = bitcast %x : T -> {small} %w = ftof %s : {small} -> {extended} %b = ftof %w : {extended} -> {small}
       %r = bitcast %b : {small} -> R"""
     check(body, "i8", "i8", ["bitcast", "ftof", "ftof", "bitcast"])
 
@@ -325,8 +325,8 @@ def test_broadcast_twice() -> None:
       %q = reshape %p : tile<1xi32> -> tile<1x1xi32> %b = broadcast %q : tile<1x1xi32> -> tile<16x1xi32>
       %d = broadcast %b : tile<16x1xi32> -> tile<16x32xi32>
       %e = reshape %d : tile<16x32xi32> -> T %r = addi %e, %y : T"""
-    plain = simplified(kernel("%r = addi %x, %y : T", "i32", "i32")).to_text()
-    assert simplified(kernel(body, "i32", "i32")).to_text().count("broadcast") == plain.count("broadcast") + 1
+    expected = simplified(kernel("%r = addi %x, %y : T", "i32", "i32")).to_text()
+    assert simplified(kernel(body, "i32", "i32")).to_text().count("broadcast") == expected.count("broadcast") + 1
     check(body, "i32", "i32", ["extract", "addi"])
 
 

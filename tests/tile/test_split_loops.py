@@ -44,16 +44,16 @@ def kernel(body: str, compare: str, kind: str, element: str, shape: str = "4x") 
         %i1 = reshape %i : {scalar} -> tile<{ones}{element}> %iw = broadcast %i1 : tile<{ones}{element}> -> {tile}
         {body}
         %mask = cmpi {compare} : {tile} -> tile<{shape}i1>
-        %chosen = select %mask, %x, %seven : tile<{shape}i1>, {tile}
-        %scaled = muli %acc, %three : {tile} %next = addi %scaled, %chosen : {tile}
+        %selected = select %mask, %x, %seven : tile<{shape}i1>, {tile}
+        %scaled = muli %acc, %three : {tile} %next = addi %scaled, %selected : {tile}
         continue %next : {tile}
       }}
       %base = reshape %out : tile<ptr<{element}>> -> tile<1xptr<{element}>>
       %four = constant <i32: 4> : tile<i32> %at = muli %pid, %four : tile<i32>
       %at1 = reshape %at : tile<i32> -> tile<1xi32> %atw = broadcast %at1 : tile<1xi32> -> tile<4xi32>
       %lane32 = iota : tile<4xi32> %offsets = addi %atw, %lane32 : tile<4xi32>
-      %wide = broadcast %base : tile<1xptr<{element}>> -> tile<4xptr<{element}>>
-      %q = offset %wide, %offsets : tile<4xptr<{element}>>, tile<4xi32> -> tile<4xptr<{element}>>
+      %bases = broadcast %base : tile<1xptr<{element}>> -> tile<4xptr<{element}>>
+      %q = offset %bases, %offsets : tile<4xptr<{element}>>, tile<4xi32> -> tile<4xptr<{element}>>
       %t = store_ptr_tko weak %q, %r : tile<4xptr<{element}>>, {tile} -> token
     }} }}"""
 
@@ -118,15 +118,15 @@ def test_results_are_equal_for_every_bound_of_i8(body: str, sign: str, kind: str
     text = kernel(with_types(BODIES[body], "i8"), compare, kind, "i8")
     module = split(text)
     assert len(re.findall(r"tilec.split", module.to_text())) == 2
-    chosen = cases("i8", kind == "unsigned", seed)
-    np.testing.assert_array_equal(stored(module, chosen, "i8"), stored(Module.parse(text), chosen, "i8"))
+    bounds = cases("i8", kind == "unsigned", seed)
+    np.testing.assert_array_equal(stored(module, bounds, "i8"), stored(Module.parse(text), bounds, "i8"))
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS)
 def test_results_are_equal_for_every_comparison(comparison: str) -> None:
     text = kernel(with_types(BODIES["i + lane"], "i16"), comparison.format("signed"), "", "i16")
-    chosen = cases("i16", False, comparison)
-    np.testing.assert_array_equal(stored(split(text), chosen, "i16"), stored(Module.parse(text), chosen, "i16"))
+    bounds = cases("i16", False, comparison)
+    np.testing.assert_array_equal(stored(split(text), bounds, "i16"), stored(Module.parse(text), bounds, "i16"))
 
 
 def test_results_are_equal_for_all_small_bounds() -> None:

@@ -70,9 +70,9 @@ def test_blocks_with_exits(body: str) -> None:
 
 @pytest.fixture
 def user_context() -> ir.Context:
-    made = register(ir.Context())
-    made.allow_unregistered_dialects = True
-    return made
+    created = register(ir.Context())
+    created.allow_unregistered_dialects = True
+    return created
 
 
 def around(before: str, after: str) -> str:
