@@ -2,9 +2,9 @@
 
     python tests/peers/run_cutile_samples.py FOLDER [--version 13.4] [--simulate sm_100a]
 
-FOLDER is the folder `samples` of a checkout of github.com/NVIDIA/cutile-python. Neither a GPU nor torch is needed: what
-the samples import of torch for launching is replaced by names without a meaning. `--simulate` also compiles the
-kernels for a target and runs them in its simulator, where tilec can.
+FOLDER is the folder `samples` of a checkout of github.com/NVIDIA/cutile-python. Neither a GPU nor torch is needed: the
+names that the samples import from torch are replaced by empty classes. `--simulate` also compiles the kernels for a
+target and runs them in its simulator, if tilec supports them.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def install_empty_torch() -> None:
 
 
 class Kernels(Mapping[str, Any]):
-    """The kernels of the samples in a folder by the names of this folder; files are loaded on first use."""
+    """The kernels of the samples in a folder by the names in SAMPLES; files are loaded on first use."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -109,13 +109,13 @@ def _load(path: Path) -> ModuleType:
 
 def comparisons(case: Any, kernels: Kernels, version: str) -> list[tuple[Comparison, str]]:
     """The comparisons of a case, with a note if the case depends on undefined behaviour."""
-    remark = "taking undefined elements for zero"
+    remark = "undefined elements read as zero"
     try:
         checked = list(case(Launcher(kernels, version)))
         if all(np.isfinite(comparison.error) for comparison in checked):
             return [(comparison, "") for comparison in checked]
     except SimulationError as error:
-        remark = f"without checking, which says: {error.message}"
+        remark = f"without checks, which report: {error.message}"
     return [(comparison, remark) for comparison in case(Launcher(kernels, version, check=False))]
 
 
@@ -129,18 +129,18 @@ def simulator_results(case: Any, kernels: Kernels, version: str, target: str) ->
 
 
 def _verdict(comparison: Comparison) -> str:
-    return "right" if comparison.share <= 1 else "WRONG"
+    return "correct" if comparison.ratio <= 1 else "WRONG"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--version", default="13.4", choices=VERSIONS, help="of the bytecode")
+    parser.add_argument("--version", default="13.4", choices=VERSIONS, help="version of the bytecode")
     parser.add_argument("--topic", choices=CASES, action="append")
     parser.add_argument("--simulate", metavar="TARGET", action="append", default=[], help="also compile and simulate")
     arguments = parser.parse_args()
     if not any(arguments.folder.glob("*.py")):
-        parser.error(f"{arguments.folder} holds no samples: expected files of Python such as VectorAddition.py")
+        parser.error(f"{arguments.folder} contains no samples: expected Python files such as VectorAddition.py")
     install_empty_torch()
     kernels, wrong = Kernels(arguments.folder), 0
     for topic in arguments.topic or CASES:
@@ -150,7 +150,7 @@ def main() -> int:
         for case in CASES[topic]:
             print(f"  {case_name(case)}")
             for comparison, remark in comparisons(case, kernels, arguments.version):
-                wrong += comparison.share > 1
+                wrong += comparison.ratio > 1
                 print(f"    {_verdict(comparison)}: {comparison}{', ' * bool(remark)}{remark}", flush=True)
             for target in arguments.simulate:
                 for line in simulator_results(case, kernels, arguments.version, target):

@@ -24,18 +24,18 @@ def compiled(content: bytes, gpu: str, folder: Path) -> bytes:
     """The cubin; raises AssertionError with the error of tileiras."""
     source, cubin = folder / "module.tileirbc", folder / "module.cubin"
     source.write_bytes(content)
-    done = subprocess.run([tool("tileiras"), source, "-o", cubin, "--gpu-name", gpu], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr[:2000]
+    process = subprocess.run([tool("tileiras"), source, "-o", cubin, "--gpu-name", gpu], capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (0, ""), process.stderr[:2000]
     return cubin.read_bytes()
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)
 def test_tileiras_compiles_each_operation_attribute_and_type(version: Version, tmp_path: Path) -> None:
-    chosen = [module for module in samples() if writable(module, version)]
-    assert len(chosen) > 300
+    modules = [module for module in samples() if writable(module, version)]
+    assert len(modules) > 300
     # The first GPU with all types; other GPUs do not have fnv8E5M3FNU.
-    cubin = compiled(joined(chosen).to_bytecode(str(version)), "sm_107", tmp_path)
-    assert all(b".text.k%d\0" % number in cubin for number in range(len(chosen)))
+    cubin = compiled(joined(modules).to_bytecode(str(version)), "sm_107", tmp_path)
+    assert all(b".text.k%d\0" % number in cubin for number in range(len(modules)))
 
 
 @pytest.mark.parametrize("path", DISASSEMBLED, ids=lambda path: path.stem)

@@ -17,12 +17,12 @@ pytestmark = pytest.mark.peers
 
 TABLE = json.loads((Path(__file__).parents[1] / "operations.json").read_text())
 SINCE = {entry["name"]: Version.parse(entry["since"].removesuffix(" preview")) for entry in TABLE["ops"]}
-# Operations with a bytecode section of their own, or without bytecode.
-OUTSIDE = {"module", "entry", "global", "preview$call"}
+# Operations that bytecode stores in a separate section, or not at all.
+WITHOUT_BYTECODE_OPERATION = {"module", "entry", "global", "preview$call"}
 SINCE_ELEMENT = {"f8E8M0FNU": "13.2", "f4E2M1FN": "13.3", "fnv8E5M3FNU": "13.4"}
 
 
-def meaning(module: Module) -> list[str]:
+def generic_lines(module: Module) -> list[str]:
     """The generic form without `inbounds` that are all false, which the disassembler omits."""
     for op in operations(module):
         if "inbounds" in op.attributes and not any(op.attributes["inbounds"]):
@@ -32,12 +32,12 @@ def meaning(module: Module) -> list[str]:
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)
 def test_each_operation_and_attribute_is_disassembled_to_the_same_module(version: Version, tmp_path: Path) -> None:
-    chosen = [module for module in samples() if writable(module, version)]
-    written = joined(chosen)
-    text = disassembled(written.to_bytecode(str(version)), tmp_path)
-    assert meaning(Module.parse(text)) == meaning(written)
-    seen = {op.operation.name.removeprefix("cuda_tile.") for op in operations(written)}
-    assert {name for name, since in SINCE.items() if since <= version} - OUTSIDE <= seen
+    modules = [module for module in samples() if writable(module, version)]
+    module = joined(modules)
+    text = disassembled(module.to_bytecode(str(version)), tmp_path)
+    assert generic_lines(Module.parse(text)) == generic_lines(module)
+    seen = {op.operation.name.removeprefix("cuda_tile.") for op in operations(module)}
+    assert {name for name, since in SINCE.items() if since <= version} - WITHOUT_BYTECODE_OPERATION <= seen
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)

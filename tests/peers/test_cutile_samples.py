@@ -1,4 +1,4 @@
-"""Kernels in cuTile Python, exported as bytecode, have the results of numpy in f64 within their bounds."""
+"""cuTile Python kernels, exported as bytecode, differ from numpy in f64 by at most their error bounds."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         cases = importlib.import_module("cutile.cases")
     found = [
         pytest.param(case, version, id=f"{topic}-{cases.case_name(case)}-{version}")
-        for topic, several in cases.CASES.items()
-        for case in several
+        for topic, topic_cases in cases.CASES.items()
+        for case in topic_cases
         for version in VERSIONS
         if version >= cases.FIRST_VERSION.get(topic, VERSIONS[0])
     ]
@@ -39,7 +39,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(autouse=True)
-def kernels_beside_this_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def import_path_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(HERE)
 
 
@@ -47,7 +47,7 @@ def test_results_are_within_their_bounds(case: Any, version: str) -> None:
     launcher = importlib.import_module("cutile.launcher")
     kernels = importlib.import_module("cutile.kernels").KERNELS
     for comparison in case(launcher.Launcher(kernels, version)):
-        assert comparison.share <= 1, comparison
+        assert comparison.ratio <= 1, comparison
 
 
 @pytest.mark.parametrize("topic", ["matmul", "attention", "layer norm", "fft", "experts", "block-scaled matmul"])
@@ -75,8 +75,8 @@ def test_script_runs_kernels_with_the_names_of_nvidias_samples(tmp_path: Path) -
         "from cutile.transpose import transpose as transpose_kernel\n"
         "def launch(x: torch.Tensor, function: torch.autograd.Function = None): ...\n"
     )
-    words = [sys.executable, str(HERE / "run_cutile_samples.py"), str(tmp_path), "--topic", "transpose"]
-    done = subprocess.run([*words, "--simulate", "sm_90a"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    command = [sys.executable, str(HERE / "run_cutile_samples.py"), str(tmp_path), "--topic", "transpose"]
+    process = subprocess.run([*command, "--simulate", "sm_90a"], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
     result = "transpose of (70, 50) float32: largest error 0, 0 of its bound"
-    assert done.stdout.splitlines()[-2:] == [f"    right: {result}", f"    right, sm_90a: {result}"]
+    assert process.stdout.splitlines()[-2:] == [f"    correct: {result}", f"    correct, sm_90a: {result}"]

@@ -1,6 +1,6 @@
 """tests/semantics/float_conversions.json has the rounding modes that tileirdisasm accepts.
 
-`python tests/peers/test_float_conversions.py` measures them again and writes the file.
+`python tests/peers/test_float_conversions.py` queries tileirdisasm again and writes the file.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _is_accepted(source: str, target: str, mode: str, folder: Path) -> bool:
     return subprocess.run([tool("tileirdisasm"), path], capture_output=True).returncode == 0
 
 
-def test_modes_are_those_of_tileirdisasm(tmp_path: Path) -> None:
+def test_modes_equal_those_accepted_by_tileirdisasm(tmp_path: Path) -> None:
     assert json.loads(FILE.read_text()) == accepted_modes(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""ptxas, of the extra `peers` and on the PATH, accepts the PTX of every kernel of tests/kernels without warnings."""
+"""ptxas of the extra `peers` and of the PATH compile the PTX of every kernel of tests/kernels without warnings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.peers
 def assemblers() -> list[Path]:
     spec = find_spec("nvidia")
     assert spec is not None and spec.submodule_search_locations is not None
-    found = [path for place in spec.submodule_search_locations for path in Path(place).glob("*/bin/ptxas")]
+    found = [path for folder in spec.submodule_search_locations for path in Path(folder).glob("*/bin/ptxas")]
     on_path = shutil.which("ptxas")
     return found + [Path(on_path)] * (on_path is not None)
 
@@ -39,6 +39,6 @@ def test_accepted_without_warnings(name: str, signature: str, target: str, tmp_p
     source.write_text(ptx)
     assert assemblers()
     for ptxas in assemblers():
-        words = [str(ptxas), f"-arch={target}", str(source), "-o", str(tmp_path / "kernel.cubin")]
-        ran = subprocess.run(words, capture_output=True, text=True)
-        assert (ran.returncode, ran.stdout + ran.stderr) == (0, ""), f"{ptxas}: {ran.stderr}"
+        command = [str(ptxas), f"-arch={target}", str(source), "-o", str(tmp_path / "kernel.cubin")]
+        process = subprocess.run(command, capture_output=True, text=True)
+        assert (process.returncode, process.stdout + process.stderr) == (0, ""), f"{ptxas}: {process.stderr}"

@@ -13,8 +13,8 @@ BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "compile_time.py"
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 def test_benchmark_prints_compile_times_of_both_compilers(target: str) -> None:
-    words = [sys.executable, str(BENCHMARK), "--repeats", "1", "--target", target]
-    lines = subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines()
+    command = [sys.executable, str(BENCHMARK), "--repeats", "1", "--target", target]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     titles = [line for line in lines if line and not line.startswith(" ")]
     assert titles[0].startswith(f"f16 matmul, tile 128,128,64, {target}")
     assert titles[1:3] == ["tilec", "tileiras"]

@@ -51,7 +51,7 @@ def run(kernel: Any, blocks: int, arguments: list[Any], settings: Settings) -> N
 
 
 @pytest.fixture(autouse=True)
-def kernels_beside_this_file(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+def import_path_of_kernels(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     monkeypatch.syspath_prepend(request.path.parent)
 
 
@@ -76,7 +76,7 @@ def test_softmax(architecture: int, seed: int) -> None:
     exact = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
     exact /= exact.sum(axis=1, keepdims=True)
     # The difference rounded (2^-24, which exp makes relative), its product with log2(e) rounded (2^-24 of up to
-    # 1.45 times the difference), ex2.approx to 2^-22 above and below the line (PTX ISA 9.7.3.21), 8 steps of the
+    # 1.45 times the difference), ex2.approx to 2^-22 in numerator and denominator (PTX ISA 9.7.3.21), 8 steps of the
     # sum, and div.full to 2 units in the last place (PTX ISA 9.7.3.8).
     spread = float(np.ptp(x, axis=1).max())
     tolerance = exact * (2.0**-24 * (2 * spread * 2.45 + 8 + 4) + 2 * 2.0**-22)
@@ -126,7 +126,7 @@ def matmul(architecture: int, seed: int, settings: Settings, name: str = "matmul
     c = np.zeros((m, n), np.float16)
     run(kernel, 2 * 3, [a, b, c, m, n, k], settings)
     exact = a.astype(np.float64) @ b.astype(np.float64)
-    # k products join a sum of 24 bits; the result is rounded to f16.
+    # k products are added with a relative rounding error of 2^-24 each; the result is rounded to f16.
     accumulated = k * 2.0**-24 * (np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64))
     assert (np.abs(c - exact) <= accumulated + 2.0**-11 * (np.abs(exact) + accumulated)).all()
 
@@ -146,7 +146,7 @@ def test_matmul_with_tcgen05(seed: int) -> None:
 
 
 # Triton 3.9 does not fence the initialisation of an mbarrier before the TMA load that signals it (architecture 90),
-# and the accumulator as above (architecture 100). Both orders are undocumented; all other checks stay on.
+# and the accumulator as above (architecture 100). Both orders are undocumented; all other checks remain enabled.
 WARP_SPECIALIZED = {90: "the mbarrier is used outside the generic proxy", 100: "'tcgen05.mma.* writes tensor memory"}
 
 

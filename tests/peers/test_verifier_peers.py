@@ -1,4 +1,4 @@
-"""tileirdisasm rejects modules that the verifier rejects, and accepts the others as the same module."""
+"""tileirdisasm rejects modules that the verifier rejects, and reads all other modules as the same module."""
 
 from __future__ import annotations
 
@@ -34,64 +34,64 @@ UNWRITABLE = {
 
 
 @cache
-def written() -> list[tuple[str, bytes]]:
+def bytecode_of_invalid_modules() -> list[tuple[str, bytes]]:
     """Bytecode of the modules that only the verifier rejects; the other modules have no text or no bytecode."""
     found = []
     for case in REFUSALS["_cases"]():
         body = case.values[0]
         expected = next(line for line in body.splitlines() if line.startswith(REFUSALS["MARK"]))
-        if any(words in expected for words in UNWRITABLE):
+        if any(excluded in expected for excluded in UNWRITABLE):
             continue
         try:
-            read = read_module(REFUSALS["HEADER"] + body + REFUSALS["FOOTER"], "refused.mlir")
-            found.append((expected, write_module(read, NEWEST, "refused.mlir")))
+            read = read_module(REFUSALS["HEADER"] + body + REFUSALS["FOOTER"], "invalid.mlir")
+            found.append((expected, write_module(read, NEWEST, "invalid.mlir")))
         except InputError:
             continue
     return found
 
 
-def test_tileirdisasm_refuses_what_the_verifier_refuses(tmp_path: Path) -> None:
-    assert len(written()) > 280
+def test_tileirdisasm_rejects_modules_that_the_verifier_rejects(tmp_path: Path) -> None:
+    assert len(bytecode_of_invalid_modules()) > 280
     accepted = []
-    for expected, data in written():
-        path = tmp_path / "refused.tileirbc"
+    for expected, data in bytecode_of_invalid_modules():
+        path = tmp_path / "invalid.tileirbc"
         path.write_bytes(data)
         if subprocess.run([tool("tileirdisasm"), path], capture_output=True).returncode == 0:
             accepted.append(expected)
     assert accepted == []
 
 
-def test_each_reason_is_still_needed() -> None:
+def test_each_excluded_message_occurs() -> None:
     messages = [body.values[0] for body in REFUSALS["_cases"]()]
-    assert all(any(words in message for message in messages) for words in UNWRITABLE)
+    assert all(any(excluded in message for message in messages) for excluded in UNWRITABLE)
 
 
-def is_printable(made: Module) -> bool:
+def is_printable(tested: Module) -> bool:
     """Whether tileirdisasm 13.5 can print a module; it crashes on the shape of a tensor of rank 0."""
-    shapes = [op for op in operations(made) if op.operation.name == "cuda_tile.get_tensor_shape"]
+    shapes = [op for op in operations(tested) if op.operation.name == "cuda_tile.get_tensor_shape"]
     return all(len(op.operation.results) for op in shapes)
 
 
-def check(made: Module, folder: Path) -> None:
-    text = disassembled(made.to_bytecode(), folder)
-    assert Module.parse(text).to_text() == without_producer(made).to_text()
+def check(tested: Module, folder: Path) -> None:
+    text = disassembled(tested.to_bytecode(), folder)
+    assert Module.parse(text).to_text() == without_producer(tested).to_text()
 
 
-def without_producer(made: Module) -> Module:
+def without_producer(tested: Module) -> Module:
     """The module without its producer, which the disassembler prints as a comment."""
-    if "cuda_tile.producer" in made.ir.operation.attributes:
-        del made.ir.operation.attributes["cuda_tile.producer"]
-    return made
+    if "cuda_tile.producer" in tested.ir.operation.attributes:
+        del tested.ir.operation.attributes["cuda_tile.producer"]
+    return tested
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_tileirdisasm_accepts_random_modules(seed: int, tmp_path: Path) -> None:
-    tried = (module(seed + again * 1000, 12, text_only=False) for again in itertools.count())
-    check(next(filter(is_printable, tried)), tmp_path)
+    candidates = (module(seed + attempt * 1000, 12, text_only=False) for attempt in itertools.count())
+    check(next(filter(is_printable, candidates)), tmp_path)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "preview_call"])
 def test_tileirdisasm_accepts_random_operations(name: str, tmp_path: Path) -> None:
-    tried = (module(seed, 0, name, text_only=False) for seed in itertools.count())
-    for made in itertools.islice(filter(is_printable, tried), 3):
-        check(made, tmp_path)
+    candidates = (module(seed, 0, name, text_only=False) for seed in itertools.count())
+    for tested in itertools.islice(filter(is_printable, candidates), 3):
+        check(tested, tmp_path)

@@ -18,6 +18,6 @@ def disassembled(content: bytes, folder: Path, *options: str) -> str:
     """The output of tileirdisasm for bytecode; raises AssertionError with its error."""
     path = folder / "module.tileirbc"
     path.write_bytes(content)
-    done = subprocess.run([tool("tileirdisasm"), *options, path], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr[:2000]
-    return done.stdout
+    process = subprocess.run([tool("tileirdisasm"), *options, path], capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (0, ""), process.stderr[:2000]
+    return process.stdout

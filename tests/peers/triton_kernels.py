@@ -1,4 +1,4 @@
-"""Triton kernels: elementwise, row reduction, matmul through TMA descriptors of the kernel, histogram, sort, cast."""
+"""Triton kernels: elementwise, row reduction, matmul through TMA descriptors, histogram, sort, cast."""
 
 import triton
 import triton.language as tl
@@ -6,19 +6,19 @@ import triton.language as tl
 
 @triton.jit
 def vector_add(a, b, c, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = at < n
-    tl.store(c + at, tl.load(a + at, mask=inside) + tl.load(b + at, mask=inside), mask=inside)
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    tl.store(c + offsets, tl.load(a + offsets, mask=inside) + tl.load(b + offsets, mask=inside), mask=inside)
 
 
 @triton.jit
 def softmax(x, y, columns, BLOCK: tl.constexpr):
     row = tl.program_id(0)
-    at = tl.arange(0, BLOCK)
-    inside = at < columns
-    values = tl.load(x + row * columns + at, mask=inside, other=-float("inf"))
+    offsets = tl.arange(0, BLOCK)
+    inside = offsets < columns
+    values = tl.load(x + row * columns + offsets, mask=inside, other=-float("inf"))
     numerator = tl.exp(values - tl.max(values, axis=0))
-    tl.store(y + row * columns + at, numerator / tl.sum(numerator, axis=0), mask=inside)
+    tl.store(y + row * columns + offsets, numerator / tl.sum(numerator, axis=0), mask=inside)
 
 
 @triton.jit
@@ -51,20 +51,20 @@ def warp_specialized_matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr
 
 @triton.jit
 def histogram(x, counts, n, BLOCK: tl.constexpr, BINS: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = at < n
-    values = tl.load(x + at, mask=inside, other=0)
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    values = tl.load(x + offsets, mask=inside, other=0)
     tl.atomic_add(counts + tl.arange(0, BINS), tl.histogram(values, BINS, mask=inside))
 
 
 @triton.jit
 def sort(x, y, COLUMNS: tl.constexpr):
-    at = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
-    tl.store(y + at, tl.sort(tl.load(x + at)))
+    offsets = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    tl.store(y + offsets, tl.sort(tl.load(x + offsets)))
 
 
 @triton.jit
 def masked_cast(x, y, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    inside = at < n
-    tl.store(y + at, tl.load(x + at, mask=inside).to(tl.float8e4nv), mask=inside)
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    tl.store(y + offsets, tl.load(x + offsets, mask=inside).to(tl.float8e4nv), mask=inside)

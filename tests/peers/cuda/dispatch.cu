@@ -1,4 +1,4 @@
-// Each thread calls the function that its element selects, so that the lanes of a warp call different ones.
+// Each thread calls the function that its element selects, so the lanes of a warp call different functions.
 
 namespace {
 

@@ -1,5 +1,5 @@
-// Counts values in shared memory. All warps clear all counters, and mark the values that occur: concurrent stores of
-// the same value.
+// Counts values in shared memory. All warps clear all counters and mark the values that occur, with concurrent
+// stores of the same value.
 
 constexpr int bins = 64;
 

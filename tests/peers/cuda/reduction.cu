@@ -1,4 +1,4 @@
-// Each thread sums in strides, a warp by shuffles, the warps of a block through shared memory, the blocks by atomics.
+// Each thread sums every n-th element; sums are combined by shuffles, shared memory and atomics.
 
 extern "C" __global__ void reduction(const float *x, float *total, int n) {
   __shared__ float partial[32];

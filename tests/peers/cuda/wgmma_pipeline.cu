@@ -1,6 +1,6 @@
-// d = a * transpose(b), from tiles of 128 x 64 and 32 x 64 elements that are stored as wgmma reads them. One thread
-// copies tiles into a ring of two slots; two warpgroups multiply 64 rows each. Each slot has an mbarrier for full and
-// for empty.
+// d = a * transpose(b), from tiles of 128 x 64 and 32 x 64 elements stored in the layout that wgmma reads. One thread
+// copies tiles into a ring of two slots; two warpgroups multiply 64 rows each. Each slot has a full and an empty
+// mbarrier.
 
 #include <cstdint>
 

@@ -14,9 +14,9 @@ def add(a, b, c, size: Extent):
 
 @ct.kernel
 def add_matrices(a, b, c, rows: Extent, columns: Extent):
-    place = (ct.bid(0), ct.bid(1))
-    total = ct.load(a, index=place, shape=(rows, columns)) + ct.load(b, index=place, shape=(rows, columns))
-    ct.store(c, index=place, tile=total)
+    block = (ct.bid(0), ct.bid(1))
+    total = ct.load(a, index=block, shape=(rows, columns)) + ct.load(b, index=block, shape=(rows, columns))
+    ct.store(c, index=block, tile=total)
 
 
 @ct.kernel
@@ -29,5 +29,5 @@ def add_gathered(a, b, c, size: Extent):
 def add_matrices_gathered(a, b, c, rows: Extent, columns: Extent):
     row = ct.bid(0) * rows + ct.arange(rows, dtype=ct.int32)
     column = ct.bid(1) * columns + ct.arange(columns, dtype=ct.int32)
-    places = (row[:, None], column[None, :])
-    ct.scatter(c, places, ct.gather(a, places) + ct.gather(b, places))
+    positions = (row[:, None], column[None, :])
+    ct.scatter(c, positions, ct.gather(a, positions) + ct.gather(b, positions))

@@ -24,11 +24,11 @@ def attention(
     q = ct.reshape(ct.load(Q, index=(batch, head, block, 0), shape=(1, 1, tm, width)), (tm, width))
     # exp2 is one instruction, so the scores are multiplied by log2(e).
     factor = scale * LOG2_E
-    largest = ct.full((tm, 1), -math.inf, dtype=ct.float32)
+    maximum = ct.full((tm, 1), -math.inf, dtype=ct.float32)
     weight = ct.zeros((tm, 1), dtype=ct.float32)
     total = ct.zeros((tm, width), dtype=ct.float32)
     tiles = ct.cdiv(min(first + tm, keys) if causal else keys, tn)
-    whole = min(first // tn, keys // tn) if causal else keys // tn
+    full_tiles = min(first // tn, keys // tn) if causal else keys // tn
     for j in range(tiles):
         k = ct.load(
             K,
@@ -39,20 +39,20 @@ def attention(
             padding_mode=ct.PaddingMode.ZERO,
         )
         scores = ct.mma(q, ct.reshape(k, (width, tn)), ct.zeros((tm, tn), dtype=ct.float32))
-        if (causal or not even) and j >= whole:
+        if (causal or not even) and j >= full_tiles:
             key = (j * tn + ct.arange(tn, dtype=ct.int32))[None, :]
-            seen = key < keys
+            visible = key < keys
             if causal:
-                seen = seen & (key <= query)
-            scores = ct.where(seen, scores, -math.inf)
-        above = max(largest, ct.max(scores, axis=1, keepdims=True) * factor)
-        p = ct.exp2(scores * factor - above, flush_to_zero=True)
-        shrink = ct.exp2(largest - above, flush_to_zero=True)
-        weight = weight * shrink + ct.sum(p, axis=1, keepdims=True)
+                visible = visible & (key <= query)
+            scores = ct.where(visible, scores, -math.inf)
+        new_maximum = max(maximum, ct.max(scores, axis=1, keepdims=True) * factor)
+        p = ct.exp2(scores * factor - new_maximum, flush_to_zero=True)
+        rescale = ct.exp2(maximum - new_maximum, flush_to_zero=True)
+        weight = weight * rescale + ct.sum(p, axis=1, keepdims=True)
         v = ct.load(
             V, index=(batch, shared, j, 0), shape=(1, 1, tn, width), latency=4, padding_mode=ct.PaddingMode.ZERO
         )
-        total = ct.mma(p.astype(Q.dtype), ct.reshape(v, (tn, width)), total * shrink)
-        largest = above
+        total = ct.mma(p.astype(Q.dtype), ct.reshape(v, (tn, width)), total * rescale)
+        maximum = new_maximum
     total = ct.truediv(total, weight, flush_to_zero=True, rounding_mode=ct.RoundingMode.APPROX)
     ct.store(Y, index=(batch, head, block, 0), tile=ct.reshape(total.astype(Y.dtype), (1, 1, tm, width)))

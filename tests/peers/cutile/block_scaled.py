@@ -1,4 +1,4 @@
-"""A product of matrices of narrow floats, where each block of elements along k shares a scale."""
+"""A product of matrices of 4-bit or 8-bit floats, where each block of elements along k shares a scale."""
 
 import cuda.tile as ct
 from cutile.matmul import banded
@@ -8,7 +8,7 @@ Extent = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO
 
 
-def rows_of_scales(S, row, k, rows, scales):
+def load_scales(S, row, k, rows, scales):
     """A tile of scales, stored as a matrix or in the layout of tensor cores: 32 rows by 4 groups by 4 scales."""
     if len(S.shape) == 2:
         return ct.load(S, index=(row, k), shape=(rows, scales), padding_mode=ZERO)
@@ -29,6 +29,6 @@ def block_scaled_matmul(A, SA, B, SB, C, tm: Extent, tn: Extent, tk: Extent, blo
         if len(SB.shape) == 2:
             b_scale = ct.load(SB, index=(k, column), shape=(scales, tn), padding_mode=ZERO)
         else:
-            b_scale = ct.transpose(rows_of_scales(SB, column, k, tn, scales))
-        total = ct.mma_scaled(a, rows_of_scales(SA, row, k, tm, scales), b, b_scale, total)
+            b_scale = ct.transpose(load_scales(SB, column, k, tn, scales))
+        total = ct.mma_scaled(a, load_scales(SA, row, k, tm, scales), b, b_scale, total)
     ct.store(C, index=(row, column), tile=total)

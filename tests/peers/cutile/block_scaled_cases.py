@@ -28,9 +28,13 @@ def block_scaled_matmul(
     a, a_scale, a_value = _operand(1, m, k, block, elements, scales)
     b, b_scale, b_value = _operand(2, n, k, block, elements, scales)
     c = np.zeros((m, n), np.float32)
-    given = [_swizzled(a_scale), _swizzled(b_scale)] if swizzled else [a_scale, b_scale.T]
+    scale_arguments = [_swizzled(a_scale), _swizzled(b_scale)] if swizzled else [a_scale, b_scale.T]
     grid = (tiles(m, tile[0]) * tiles(n, tile[1]),)
-    launch("block_scaled_matmul", grid, [a, given[0], _transposed(b), given[1], c, *constants(*tile, block)])
+    launch(
+        "block_scaled_matmul",
+        grid,
+        [a, scale_arguments[0], _transposed(b), scale_arguments[1], c, *constants(*tile, block)],
+    )
     name = f"{elements or 'float4_e2m1fn'} by {scales} of {block}{', swizzled' * swizzled}"
     yield compare(f"block-scaled matmul {m}x{n}x{k} {name}", c, Bounded.exact(a_value) @ b_value.T)
 

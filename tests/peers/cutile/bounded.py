@@ -25,7 +25,7 @@ def _gamma(terms: int, unit: float = F32) -> float:
 
 @dataclass(frozen=True)
 class Bounded:
-    """The exact value in f64 and the error bound of a computed value; operators are those of f32, rounded once."""
+    """The exact value in f64 and the error bound of a computed value; each operator rounds once to f32."""
 
     value: np.ndarray
     error: np.ndarray
@@ -77,8 +77,8 @@ class Bounded:
     def __matmul__(self, other: Any) -> Bounded:
         """The matrix product, with sums in any order."""
         other = _bounded(other)
-        carried = np.abs(self.value) @ other.error + self.error @ other.size
-        return Bounded(self.value @ other.value, carried + _gamma(self.value.shape[-1]) * (self.size @ other.size))
+        propagated = np.abs(self.value) @ other.error + self.error @ other.size
+        return Bounded(self.value @ other.value, propagated + _gamma(self.value.shape[-1]) * (self.size @ other.size))
 
     def sum(self, axis: int, keepdims: bool = False) -> Bounded:
         """The sum along an axis in any order."""
@@ -97,26 +97,26 @@ class Bounded:
         return Bounded(value, value - np.sqrt(np.maximum(self.value - self.error, 0))).rounded()
 
 
-def _bounded(given: Any) -> Bounded:
-    return given if isinstance(given, Bounded) else Bounded.exact(given)
+def _bounded(value: Any) -> Bounded:
+    return value if isinstance(value, Bounded) else Bounded.exact(value)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The largest error of a result, and the largest quotient of error and bound."""
+    """The largest error of a result, and the largest ratio of error to bound."""
 
-    what: str
+    name: str
     error: float
-    share: float
+    ratio: float
 
     def __str__(self) -> str:
-        return f"{self.what}: largest error {self.error:.3g}, {self.share:.3g} of its bound"
+        return f"{self.name}: largest error {self.error:.3g}, {self.ratio:.3g} of its bound"
 
 
-def compare(what: str, got: np.ndarray, expected: Bounded) -> Comparison:
+def compare(name: str, result: np.ndarray, expected: Bounded) -> Comparison:
     """Compares a result with the expected value and its bound; the error of a NaN is infinite."""
-    assert got.shape == expected.value.shape, f"{what}: shape {got.shape}, expected {expected.value.shape}"
-    error = np.abs(got.astype(np.float64) - expected.value)
+    assert result.shape == expected.value.shape, f"{name}: shape {result.shape}, expected {expected.value.shape}"
+    error = np.abs(result.astype(np.float64) - expected.value)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(error == 0, 0.0, error / expected.error)
-    return Comparison(what, *(float(np.where(np.isnan(x), np.inf, x).max(initial=0.0)) for x in (error, share)))
+        ratio = np.where(error == 0, 0.0, error / expected.error)
+    return Comparison(name, *(float(np.where(np.isnan(x), np.inf, x).max(initial=0.0)) for x in (error, ratio)))

@@ -82,8 +82,8 @@ FIRST_VERSION = {"block-scaled matmul": "13.3"}
 
 def case_name(case: Any) -> str:
     """The arguments of a case as a short id."""
-    return "-".join(f"{name}={_word(value)}" for name, value in case.keywords.items()).replace(" ", "")
+    return "-".join(f"{name}={_id_of(value)}" for name, value in case.keywords.items()).replace(" ", "")
 
 
-def _word(value: Any) -> Any:
+def _id_of(value: Any) -> Any:
     return np.dtype(value).name if isinstance(value, type | np.dtype) else value

@@ -11,7 +11,7 @@ Flag = ct.Constant[bool]
 def expert_matmul(X, W, Y, shares, order, owners, replicas: int, weighted: Flag, tm: Extent, tn: Extent, tk: Extent):
     """Y[t] = X[t // replicas] @ W[expert of t].T, multiplied by shares[t] if `weighted`.
 
-    `order` lists tokens by expert in whole tiles; a number beyond the last token fills a tile and is dropped.
+    `order` lists tokens by expert in whole tiles; numbers after the last token pad a tile and are ignored.
     """
     tiles, depth = ct.cdiv(order.shape[0], tm), W.shape[2]
     row, column = banded(ct.bid(0), tiles, ct.cdiv(W.shape[1], tn))
@@ -35,6 +35,6 @@ def gate(X, Z, Y, size: Extent):
     row = ct.bid(0)
     x = ct.load(X, index=(row, 0), shape=(1, size)).astype(ct.float32)
     z = ct.load(Z, index=(row, 0), shape=(1, size)).astype(ct.float32)
-    grown = ct.add(1.0, ct.exp(-x), flush_to_zero=True)
-    share = ct.truediv(1.0, grown, flush_to_zero=True, rounding_mode=ct.RoundingMode.APPROX)
+    denominator = ct.add(1.0, ct.exp(-x), flush_to_zero=True)
+    share = ct.truediv(1.0, denominator, flush_to_zero=True, rounding_mode=ct.RoundingMode.APPROX)
     ct.store(Y, index=(row, 0), tile=(x * share * z).astype(Y.dtype))

@@ -21,11 +21,11 @@ def fft(
     tables = [_roots(f0, f0, f0), _roots(f1, f1, f1), _roots(f2, f2, f2)]
     tables += [_roots(f0, f1 * f2, extent), _roots(f1, f2, f1 * f2)]
     launch("fft", (batch // rows,), [packed, out, *tables, *constants(extent, *factors, rows, packing)])
-    got = out.reshape(batch, extent, 2)
+    result = out.reshape(batch, extent, 2)
     exact = np.fft.fft(x[..., 0].astype(np.float64) + 1j * x[..., 1])
     value = np.stack([exact.real, exact.imag], -1)
     name = f"fft of {extent} = {f0}x{f1}x{f2}, batch {batch} by {rows}"
-    yield compare(name, got, Bounded(value, _fft_error(x, factors)))
+    yield compare(name, result, Bounded(value, _fft_error(x, factors)))
 
 
 def _roots(rows: int, columns: int, order: int) -> np.ndarray:
@@ -34,7 +34,7 @@ def _roots(rows: int, columns: int, order: int) -> np.ndarray:
 
 
 def _fft_error(x: np.ndarray, factors: Sequence[int]) -> np.ndarray:
-    """Each of five products by roots of unity grows |re| + |im| by at most sqrt(2), and rounds that many times."""
+    """Each of the five products by roots of unity multiplies |re| + |im| by at most sqrt(2); all roundings add up."""
     roundings = sum(2 * factor + 2 for factor in factors) + 2 * 4
     size = np.abs(x.astype(np.float64)).sum((1, 2)) * 2**2.5
     return np.broadcast_to((roundings * F32 * size)[:, None, None], x.shape)

@@ -15,7 +15,7 @@ import tilec
 class Launcher:
     """Launches `kernels` by name in the interpreter or, with a `target`, in the simulator of that GPU.
 
-    With `check` the interpreter makes an error or poison of what the language leaves undefined.
+    With `check` the interpreter reports undefined behaviour as an error or propagates it as poison.
     """
 
     kernels: Mapping[str, Any]
@@ -25,9 +25,11 @@ class Launcher:
 
     def __call__(self, kernel: str, grid: Sequence[int], arguments: Sequence[Any]) -> None:
         module = tilec.Module.parse(export(self.kernels[kernel], arguments, self.version), f"{kernel}.tileirbc")
-        behind = [array for argument in arguments if isinstance(argument, list) for array in argument]
-        given = entry_arguments(arguments)
+        listed_arrays = [array for argument in arguments if isinstance(argument, list) for array in argument]
+        entry_values = entry_arguments(arguments)
         if self.target is None:
-            tilec.run(module, grid, given, backend="interpret", check=self.check, memory=behind or None)
+            tilec.run(module, grid, entry_values, backend="interpret", check=self.check, memory=listed_arrays or None)
             return
-        tilec.run(module, grid, given, backend="simulate", target=self.target, unchecked_global=bool(behind))
+        tilec.run(
+            module, grid, entry_values, backend="simulate", target=self.target, unchecked_global=bool(listed_arrays)
+        )

@@ -24,8 +24,8 @@ def layer_norm(X, W, B, Y, Mean, Scale, eps, size: Extent):
     total = ct.zeros((1, size), dtype=ct.float32)
     for j in range(tiles):
         x = ct.load(X, index=(row, j), shape=(1, size), padding_mode=ZERO)
-        away = ct.where(inside(j, size, columns), x - mean, 0)
-        total += away * away
+        deviation = ct.where(inside(j, size, columns), x - mean, 0)
+        total += deviation * deviation
     scale = ct.rsqrt(ct.sum(total, axis=1) / columns + eps)
     ct.store(Scale, index=(row,), tile=scale)
     for j in range(tiles):

@@ -9,7 +9,7 @@ BAND = 4
 
 
 def banded(number, rows, columns):
-    """The row and the column of tile `number`, in an order of bands of rows, each column by column."""
+    """The row and the column of tile `number`, in bands of rows; a band is numbered column by column."""
     band = number // (BAND * columns)
     height = min(rows - band * BAND, BAND)
     within = number - band * BAND * columns

@@ -41,9 +41,9 @@ def batch_matmul(launch: Launch, dtype: Any = np.float16, ragged: bool = False) 
 
 def gathered_matmul(launch: Launch, dtype: Any = np.float32) -> Comparisons:
     """A product with rows from a list of arrays, as from the memory of several devices."""
-    peers, m, n, k, tile = 3, 64, 96, 128, (32, 32, 64)
-    parts = [random(peer, m, k, dtype=dtype) for peer in range(peers)]
-    w, c = random(9, k, n, dtype=dtype), np.zeros((peers * m, n), np.float32)
-    launch("gathered_matmul", (tiles(peers * m, tile[0]), tiles(n, tile[1])), [parts, w, c, *constants(*tile)])
+    devices, m, n, k, tile = 3, 64, 96, 128, (32, 32, 64)
+    parts = [random(device, m, k, dtype=dtype) for device in range(devices)]
+    w, c = random(9, k, n, dtype=dtype), np.zeros((devices * m, n), np.float32)
+    launch("gathered_matmul", (tiles(devices * m, tile[0]), tiles(n, tile[1])), [parts, w, c, *constants(*tile)])
     expected = factor(np.concatenate(parts)) @ factor(w)
-    yield compare(f"matmul of {peers} gathered parts {np.dtype(dtype)}", c, expected)
+    yield compare(f"matmul of {devices} gathered parts {np.dtype(dtype)}", c, expected)

@@ -1,8 +1,7 @@
-"""Helpers of the cases: pseudo-random arrays, constants, and the type of a launch.
+"""Pseudo-random arrays, constants, and the type of a launch, which all cases use.
 
-A case is a function that calls `launch(kernel, grid, arguments)` with kernels by name and arrays to be filled, and
-gives a comparison for each result: numpy in f64, with bounds on the error of f32. Kernels of another author that take
-the same arguments can be put in.
+A case is a function that calls `launch(kernel, grid, arguments)` with the name of a kernel, and yields a comparison of
+each result with numpy in f64, with bounds on the error of f32. `launch` may run other kernels with the same arguments.
 """
 
 from __future__ import annotations
