@@ -18,6 +18,7 @@ SIGNATURES = {
     "product_under_if_and_tile": [f"A: {HALF}, B: {HALF}, C: {SINGLE}, R: {HALF}, wanted: i32, t=32"],
     "chained": [f"A: {HALF}, B: {HALF}, C: {HALF}, D: {HALF}, {TILE}"],
     "single": [f"A: {HALF}, B: {HALF}, C: {SINGLE}, D: {SINGLE}, {TILE}"],
+    "repeated_product": [f"A: {HALF}, B: {HALF}, C: {SINGLE}, times: i32, {TILE}"],
     "scaled_operand": [MATMUL],
     "rescaled": [MATMUL],
     "persistent": [MATMUL],
