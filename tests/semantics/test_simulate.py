@@ -57,7 +57,6 @@ def refused(op: Any) -> bool:
         or (name == "ftof" and element(op.to.type) == "f8E8M0FNU")
         or (name == "constant" and not op.value.is_splat)
         or (name == "for" and element(op.lowerBound.type) == "i1")
-        or (name == "return" and in_loop(op))
     )
 
 
@@ -66,13 +65,6 @@ def after_passes(module: tilec.Module) -> Any:
     result = tilec.compile(module, target="sm_100a", stop="tile-opt").stage("tile-opt")
     assert result is not None
     return result.value
-
-
-def in_loop(op: Any) -> bool:
-    parent = op.operation.parent
-    while parent is not None and parent.name != "cuda_tile.loop":
-        parent = parent.operation.parent
-    return parent is not None
 
 
 def function_units(vector: Vector) -> int:

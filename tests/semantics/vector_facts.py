@@ -14,7 +14,7 @@ from tilec.dialect.cuda_tile.types import (
     TensorViewType,
     TileType,
 )
-from tilec.dialect.fields import ONE, OPTIONAL
+from tilec.dialect.fields import ONE, OPTIONAL, AttributeKind
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.operation import groups
 from tilec.dialect.spelling import spell
@@ -84,7 +84,7 @@ def _facts(op: Any) -> Iterator[Fact]:
                 yield (kind, name, field.name, element(value.type))
     for attribute, field in op.attribute_fields.items():
         value = getattr(op, attribute, None)
-        if field.kind == "flag":
+        if field.kind is AttributeKind.FLAG:
             yield ("flag", name, attribute, attribute in op.attributes)
         elif isinstance(value, str):
             yield ("keyword", name, attribute, value)
@@ -103,7 +103,7 @@ def _combined(name: str, op: Any) -> Iterator[Fact]:
         if attribute in op.attribute_fields:
             yield (attribute, name, getattr(op, attribute), tiles)
     for flag, field in op.attribute_fields.items():
-        if field.kind == "flag" and flag in op.attributes:
+        if field.kind is AttributeKind.FLAG and flag in op.attributes:
             yield ("flagged", name, flag, tiles)
     if "memory_ordering_semantics" in op.attribute_fields:
         yield ("access", name, op.memory_ordering_semantics, op.memory_scope)

@@ -8,7 +8,7 @@ from typing import Any
 
 import random_attributes as attributes
 import random_types as types
-from random_values import Values
+from random_operands import Values
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS, FLOATS, INTEGERS, NUMBERS
