@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import io
 import shlex
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,27 @@ from filecheck.parser import Parser
 from tilec.commands.command_line import main
 from tilec.errors import LaunchError
 from tilec.runtime.devices import device_for
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a product of n parameters marked `covering`, the cases that run have every combination of n - 1 values."""
+    numbers: dict[object, dict[str, int]] = defaultdict(dict)
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("covering"):
+            parameters = item.callspec.params
+            groups = [tuple(map(str.strip, _names(mark))) for mark in item.iter_markers("parametrize")]
+            groups.append(tuple(name for name in parameters if not any(name in group for group in groups)))
+            total = 0
+            for group in groups:
+                known = numbers[item.parent, item.originalname, group]
+                total += known.setdefault(repr([parameters[name] for name in group]), len(known))
+            if total % 2:
+                item.add_marker("soak")
+
+
+def _names(mark: pytest.Mark) -> Sequence[str]:
+    return mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -343,6 +343,7 @@ def numpy_products(a: np.ndarray, b: np.ndarray, kinds: list[int]) -> np.ndarray
     return acc - first
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(
     ("kinds", "rows"),
     [((0, 1, 2, 3, 1, 0), 64), ((3, 3, 2, 0, 1, 2), 128), ((1, 1, 3, 2, 0, 3), 128), ((1, 2, 0, 3, 1, 1), 64)],

@@ -89,6 +89,7 @@ def each_backend(target: str) -> list[tuple[str, dict[str, str]]]:
     return [("simulate", {"target": target}), ("interpret", {})]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("extent", ["%e", str(EXTENT)], ids=["dynamic", "static"])
 @pytest.mark.parametrize(("element", "step"), CASES)
 def test_load_by_registers(element, step, extent, target):
@@ -102,6 +103,7 @@ def test_load_by_registers(element, step, extent, target):
             assert found.tolist() == expected, (backend, index)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("extent", ["%e", str(EXTENT)], ids=["dynamic", "static"])
 @pytest.mark.parametrize(("element", "step"), CASES)
 def test_store_by_registers(element, step, extent, target):

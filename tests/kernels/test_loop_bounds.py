@@ -168,6 +168,7 @@ def aligned(count: int, dtype) -> np.ndarray:
     return raw[start : start + size].view(dtype)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(("roles", "pipeline"), list(product((True, False), repeat=2)))
 @pytest.mark.parametrize("sign", SIGNS, ids=("signed", "unsigned"))
 @pytest.mark.parametrize("type", TYPES)
@@ -228,6 +229,7 @@ def left_after(most: int, bounds: tuple[int, int, int], kind: str) -> list[int]:
     return [len(counters), as_i64(sum(counters[::2] if kind == "continue" else counters))]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("kind", ["break", "return", "continue"])
 @pytest.mark.parametrize("sign", SIGNS, ids=("signed", "unsigned"))
 @pytest.mark.parametrize("type", TYPES)

@@ -35,6 +35,7 @@ def test_two_products_share_an_operand(target, switches, random):
         assert_within(q, a @ c, product_tolerance(a, c, a @ c, "f2"))
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("tile", [(128, 64, 64), (32, 32, 32), (16, 64, 16)], ids=str)
 @pytest.mark.parametrize("dtype", ["f2", "f4"])
 def test_operand_is_also_reduced(target, switches, random, tile, dtype):
@@ -62,6 +63,7 @@ def test_accumulator_from_memory_is_carried_by_nested_loops(target, switches, ra
         assert_within(found, exact, product_tolerance(*operands, exact, "f4"))
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("wanted", [0, 1])
 @pytest.mark.parametrize("size", [16, 32, 128])
 def test_operand_of_a_conditional_multiply_is_also_stored(target, switches, random, size, wanted):

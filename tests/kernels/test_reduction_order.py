@@ -172,24 +172,28 @@ def check(
             assert np.array_equal(tile, wanted), (name, dtype, shape, axis)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(("place", "warps"), LAYOUTS, ids=str)
 @pytest.mark.parametrize("name", ["last non-zero", "multiplied"])
 def test_reduction_in_each_layout(name, place, warps, target):
     check("reduce", name, "int32", *place, target, warps)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(("name", "dtype"), [(name, dtype) for name in TYPES for dtype in TYPES[name]])
 def test_reduction_of_each_type(name, dtype, target):
     for place in (((1024,), 0), ((16, 64), 1), ((64, 8), 0)):
         check("reduce", name, dtype, *place, target, 4)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("place", SHAPES, ids=str)
 def test_scan_in_each_layout(place, reverse, target):
     check("scan", "composed", "int32", *place, target, 8 if place[1] else 4, reverse=reverse)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(("name", "dtype"), [(name, dtype) for name in TYPES for dtype in TYPES[name]])
 def test_scan_of_each_type(name, dtype, target):
     check("scan", name, dtype, (8, 64), 1, target, 4)

@@ -90,6 +90,7 @@ def _operands(side: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return a, b, c
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("tma", [True, False], ids=["tma", "registers"])
 @pytest.mark.parametrize("side", ["A", "B"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)

@@ -41,14 +41,14 @@ EXCLUDED = ("tile/test_fold_vectors.py", "tile/test_all_modules.py", "tile/test_
 TIMEOUT_S = 600
 
 
-def outcome(mutation: Mutation) -> str:
+def outcome(mutation: Mutation, with_kernels: bool = True) -> str:
     """`caught` if a test of its stage fails, `survives` if all pass, `timeout` if they exceed TIMEOUT_S."""
     folder = mutation.module.split(".")[2]
     command = [sys.executable, str(Path(__file__).with_name("mutated_import.py"))]
     command += [mutation.module, str(mutation.start), str(mutation.length), mutation.replacement]
     command += ["-q", "-x", "-p", "no:cacheprovider", *(f"--ignore={TESTS / path}" for path in EXCLUDED)]
     found = "survives"
-    for tests in (FAST[folder], KERNELS):
+    for tests in (FAST[folder], KERNELS) if with_kernels else (FAST[folder],):
         found = _run([*command, *(str(TESTS / path) for path in tests)])
         if found != "survives":
             break
@@ -70,11 +70,12 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=60, help="number of mutations (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the sample (default: %(default)s)")
     parser.add_argument("--first", type=int, default=0, help="number of mutations to skip (default: %(default)s)")
+    parser.add_argument("--fast", action="store_true", help="run the fast tests only")
     arguments = parser.parse_args()
     mutations = sampled(arguments.count, arguments.seed)[arguments.first :]
     counts, started = Counter[str](), time.monotonic()
     for number, mutation in enumerate(mutations, 1):
-        found = outcome(mutation)
+        found = outcome(mutation, not arguments.fast)
         counts[found] += 1
         if found != "caught":
             print(f"{found}: {mutation}", flush=True)

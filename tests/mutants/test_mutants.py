@@ -25,12 +25,6 @@ CASES = {
     "operand": (programs.scaled_operand, (200, 136, 824), (128, 64, 64), (2, 3)),
     "rescaled": (programs.rescaled, (200, 136, 824), (128, 64, 64), (2, 3)),
 }
-CONFIGURATIONS = [
-    pytest.param(name, target, hints, id=f"{name}-{target}-{'roles' if hints['roles'] else 'one role'}")
-    for name in CASES
-    for target in ("sm_100a", "sm_90a")
-    for hints in ({"roles": True}, {"roles": False})
-]
 
 
 class CompiledKernel:
@@ -65,7 +59,10 @@ class CompiledKernel:
         return False
 
 
-@pytest.mark.parametrize(("name", "target", "hints"), CONFIGURATIONS)
+@pytest.mark.covering
+@pytest.mark.parametrize("hints", [{"roles": True}, {"roles": False}], ids=["roles", "one role"])
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+@pytest.mark.parametrize("name", CASES)
 def test_mutants_are_reported_and_the_original_kernel_is_not(name, target, hints):
     compiled = CompiledKernel(name, target, hints)
     found = list(mutants(compiled.artifact.ptx))
