@@ -21,7 +21,7 @@ demo: build/venv-demo/.installed
 	build/venv-demo/bin/python examples/matmul.py --out build/demo
 
 test: build/venv-test/.installed $(CHECK)/.copied
-	cd $(CHECK) && ../venv-test/bin/python -m pytest -n $(JOBS)
+	cd $(CHECK) && ../venv-test/bin/python -m pytest -n $(JOBS) --dist worksteal
 
 # Writes the expected PTX of tests/golden. The commit message states which lines changed, and why.
 golden: build/venv-test/.installed

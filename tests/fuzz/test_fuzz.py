@@ -12,8 +12,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 INPUTS = 1_000
 FIRST_PROGRAM, PROGRAMS, PER_TEST = 2_046, 40, 4
-FIRST_EXITS, EXITS = 1, 20
-KERNELS = 20
+FIRST_EXITS, EXITS = 1, 12
+KERNELS = 12
 
 
 @pytest.mark.parametrize("target", ["assembly", "bytecode"])

@@ -49,6 +49,7 @@ def test_operand_is_also_reduced(target, switches, random, tile, dtype):
         assert_within(r, 3 * a.sum(axis=1), 3 * a.shape[1] * 2.0**-24 * 3 * np.abs(a).sum(axis=1))
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("times", [0, 3])
 @pytest.mark.parametrize("tile", [(64, 32, 32), (128, 64, 64)], ids=str)
 def test_accumulator_from_memory_is_carried_by_nested_loops(target, switches, random, tile, times):
