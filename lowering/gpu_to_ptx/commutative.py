@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.shape import MathOp
+from tilec.dialect.upstream_predicates import predicate_of
 
-# Operations whose two operands may be exchanged, and the first words of such functions of tile_gpu.math.
+# Operations whose two operands may be exchanged, and the functions of tile_gpu.math of this kind, without modifiers.
 _EXCHANGEABLE = {
     f"arith.{name}"
     for name in (
@@ -30,12 +31,6 @@ _FLOAT_PAIRS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (math.nan, 0.0), (0.0, math.
 _LOGICAL = {"arith.andi": operator.and_, "arith.ori": operator.or_, "arith.xori": operator.xor}
 _COMPARISONS = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge
-}  # fmt: skip
-# By number of the predicate: arith.CmpIPredicate, and arith.CmpFPredicate without its constants and tests for order.
-_INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-_FLOAT_PREDICATES = {
-    1: "oeq", 2: "ogt", 3: "oge", 4: "olt", 5: "ole", 6: "one", 8: "ueq", 9: "ugt", 10: "uge", 11: "ult", 12: "ule",
-    13: "une",
 }  # fmt: skip
 
 
@@ -122,19 +117,22 @@ def _evaluated(value: ir.Value, arguments: Values) -> bool:
         return _LOGICAL[name](*(_evaluated(operand, arguments) for operand in operands))
     if name not in ("arith.cmpi", "arith.cmpf") or any(operand not in arguments for operand in operands):
         raise _UnknownError
-    return _compared(name, op.operation.attributes["predicate"].value, *(arguments[operand] for operand in operands))
+    compare = _compared_floats if name == "arith.cmpf" else _compared_integers
+    return compare(predicate_of(op.operation), *(arguments[operand] for operand in operands))
 
 
-def _compared(name: str, predicate: int, a: Number, b: Number) -> bool:
-    if name == "arith.cmpf":
-        word = _FLOAT_PREDICATES.get(predicate)
-        if word is None:
-            raise _UnknownError
-        return _COMPARISONS[word[1:]](a, b) if a == a and b == b else word[0] == "u"
-    word = _INTEGER_PREDICATES[predicate]
-    if word[0] == "u":
+def _compared_floats(predicate: str, a: Number, b: Number) -> bool:
+    """The predicates `false`, `true`, `ord` and `uno` compare no numbers and are not evaluated."""
+    compare = _COMPARISONS.get(predicate[1:])
+    if compare is None:
+        raise _UnknownError
+    return compare(a, b) if a == a and b == b else predicate[0] == "u"
+
+
+def _compared_integers(predicate: str, a: Number, b: Number) -> bool:
+    if predicate[0] == "u":
         a, b = (number % 2**64 for number in (a, b))
-    return _COMPARISONS[word[-2:]](a, b)
+    return _COMPARISONS[predicate[-2:]](a, b)
 
 
 def _is_position(source: ir.Value, dimension: int) -> bool:
