@@ -65,10 +65,10 @@ def _together(first: _Uses, second: _Uses) -> bool:
         if first.channel.operation.attributes[name] != second.channel.operation.attributes[name]:
             return False
     order = {op.operation: number for number, op in enumerate(first.put_begin.block.operations)}
-    filled, read, released = (
-        [order[getattr(uses, step)] for uses in (first, second)] for step in ("put_commit", "get", "release")
-    )
-    return max(filled) < min(read) and max(read) < min(released)
+    filled = max(order[uses.put_commit] for uses in (first, second))
+    read = [order[uses.get] for uses in (first, second)]
+    released = min(order[uses.release] for uses in (first, second))
+    return filled < min(read) and max(read) < released
 
 
 def _fuse(first: _Uses, second: _Uses) -> None:
