@@ -19,12 +19,12 @@ Finish = Callable[[ir.OpView], list[ir.Value]]
 class _End:
     """The end of a block: the types that it yields, and the values for a terminator.
 
-    `yield_goes_on`: for a cuda_tile.yield, `finish` also converts the operations that follow the `if` around the block.
+    `rest_follows_yield`: for a cuda_tile.yield, `finish` also converts the operations after the enclosing `if`.
     """
 
     types: list[ir.Type]
     finish: Finish
-    yield_goes_on: bool = False
+    rest_follows_yield: bool = False
 
 
 def convert_block(
@@ -62,7 +62,7 @@ def _rest_after_loop(op: ir.OpView, rest: list[ir.OpView], end: _End, conversion
 
 def _may_repeat(rest: list[ir.OpView], end: _End) -> bool:
     """Whether the rest of a block is a terminator that needs only values."""
-    return len(rest) == 1 and not (end.yield_goes_on and rest[0].operation.name == YIELD)
+    return len(rest) == 1 and not (end.rest_follows_yield and rest[0].operation.name == YIELD)
 
 
 def _continues(branch: ir.Region) -> bool:
@@ -74,7 +74,7 @@ def _continues(branch: ir.Region) -> bool:
 
 
 def _rest_in_branches(op: ir.OpView, rest: list[ir.OpView], end: _End, conversion: Conversion) -> list[ir.Value]:
-    def go_on() -> list[ir.Value]:
+    def convert_rest() -> list[ir.Value]:
         return _convert(rest, end, conversion)
 
     def finish(terminator: ir.OpView) -> list[ir.Value]:
@@ -83,9 +83,9 @@ def _rest_in_branches(op: ir.OpView, rest: list[ir.OpView], end: _End, conversio
         results = _tiles(op)
         for result, value in zip(results, _yielded(terminator, op, conversion), strict=True):
             conversion.set(result, value)
-        return go_on()
+        return convert_rest()
 
-    return _branches(op, _End(end.types, finish, not _may_repeat(rest, end)), go_on, conversion)
+    return _branches(op, _End(end.types, finish, not _may_repeat(rest, end)), convert_rest, conversion)
 
 
 def _rest_below_flag(op: ir.OpView, rest: list[ir.OpView], end: _End, conversion: Conversion) -> list[ir.Value]:
@@ -103,11 +103,11 @@ def _rest_below_flag(op: ir.OpView, rest: list[ir.OpView], end: _End, conversion
         values = end.finish(terminator)
         return [emitter.boolean(False), *map(emitter.zero, result_types), *values]
 
-    def go_on() -> list[ir.Value]:
+    def continuing() -> list[ir.Value]:
         return [emitter.boolean(True), *map(emitter.zero, end.types)]
 
     types = [emitter.integer_type(1), *result_types, *end.types]
-    continues, *values = _branches(op, _End(types, finish), go_on, conversion)
+    continues, *values = _branches(op, _End(types, finish), continuing, conversion)
     for result, value in zip(results, values, strict=False):
         conversion.set(result, value)
     return _rest_if(continues, rest, end, lambda: values[len(results) :], conversion)
