@@ -38,13 +38,19 @@ def by_fields(name: str, values: Values) -> Made:
         if all(field.arity == ONE for field in cls.operand_fields):
             taken = [value for group in taken for value in group or []]
         made = build(name, taken, results, given)
-        try:
-            made.verify()
-        except ir.MLIRError:
-            made.erase()
-        else:
+        if _is_valid(made):
             return made
     return None
+
+
+def _is_valid(made: ir.Operation) -> bool:
+    """Whether an operation verifies; an invalid one is erased."""
+    try:
+        made.verify()
+    except ir.MLIRError:
+        made.erase()
+        return False
+    return True
 
 
 def _group(random: Random, field: ValueField, extents: tuple[int, ...], bound: dict[str, ir.Type]) -> Any:
@@ -358,11 +364,7 @@ def _float_to_float(values: Values) -> Made:
         source, target = (types.tile((*extents, 2), random.choice(FLOATS)) for _ in range(2))
         mode = random.choice(("nearest_even", "zero", "positive_inf", "negative_inf", "nearest_away"))
         made = build("ftof", [values.of(source)], [target], {"rounding_mode": mode})
-        try:
-            made.verify()
-        except ir.MLIRError:
-            made.erase()
-        else:
+        if _is_valid(made):
             return made
     return None
 
