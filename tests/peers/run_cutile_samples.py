@@ -120,7 +120,7 @@ def comparisons(case: Any, kernels: Kernels, version: str) -> list[tuple[Compari
 
 
 def simulator_results(case: Any, kernels: Kernels, version: str, target: str) -> Iterator[str]:
-    """The result of the simulator for a case, or the reason why there is no result."""
+    """A line for each result of a case in the simulator, or for its error."""
     try:
         for comparison in case(Launcher(kernels, version, target=target)):
             yield f"{_verdict(comparison)}, {target}: {comparison}"

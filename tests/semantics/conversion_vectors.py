@@ -127,7 +127,7 @@ def from_integers() -> Iterator[dict[str, Any]]:
 
 
 def _ties(form: Format) -> list[int]:
-    """Integers of 64 bits at, next below and next above midpoints of the format, where double rounding is wrong."""
+    """Midpoints of the format as 64-bit integers, and one less and one more: rounding these twice is wrong."""
     first = 1 << form.fraction_bits
     middles = [(2 * k + 1) << 60 - form.fraction_bits for k in range(first, first + 5)]
     return [value + step for value in middles for step in (-1, 0, 1)][:15] + integers(64, form.name, 17)
