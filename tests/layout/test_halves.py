@@ -9,6 +9,7 @@ import pytest
 
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.halves import doubled, halved
+from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.tensor_memory import tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 
@@ -45,3 +46,11 @@ def test_halved_undoes_doubled(name, dimension):
 def test_halved_returns_none_if_the_halves_are_in_different_threads():
     assert halved(blocked((32, 4), 4), 0) is None
     assert halved(blocked((4, 64), 4, 1, 2), 1) is None
+
+
+@pytest.mark.parametrize("repeated", ["lane", "warp"])
+def test_halved_returns_none_if_threads_repeat_the_other_half(repeated):
+    """A register bit selects the half, but a bit of the thread does so too."""
+    bases = {"register": ((4,),), "lane": ((1,), (2,), (0,), (0,), (0,)), "warp": ((0,), (0,))}
+    bases[repeated] = (*bases[repeated][:-1], (4,))
+    assert halved(LinearLayout(**bases, shape=(8,)), 0) is None
