@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, WGMMA
-from tilec.dialect.tile_gpu.matrix import KINDS
 from tilec.element_types import element_type
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -41,12 +40,30 @@ class DescriptorFormat:
 
 
 @dataclass(frozen=True)
+class MatrixTypes:
+    """The types of a multiply: the element of both operands, the signs of integers, the accumulator's element."""
+
+    element: str
+    accumulator: str
+    lhs_unsigned: bool = False
+    rhs_unsigned: bool = False
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element of an operand in shared memory."""
+        return element_type(self.element).storage_bytes
+
+    def __str__(self) -> str:
+        return f"{self.element} with an accumulator of {self.accumulator}"
+
+
+@dataclass(frozen=True)
 class MatrixUnit:
     """A unit. `refusal(rows, columns, warps)` is the reason why it cannot make such an accumulator, or None."""
 
     name: str
-    # Bytes of an element in shared memory.
-    operand_bytes: Mapping[str, int]
+    # The elements of accumulators by that of operands. A unit multiplies signed and unsigned integers, also mixed.
+    accumulators: Mapping[str, Sequence[str]]
     # The bytes along K that one instruction reads; the extent of an operand is a positive multiple.
     step_bytes: int
     # Operands contiguous along M or N, by element; where an element is missing, only K-major is legal.
@@ -60,11 +77,14 @@ class MatrixUnit:
     instruction_registers: Callable[[int], int]
     descriptor: DescriptorFormat | None
 
-    def operand_refusal(self, element: str, depth: int) -> str | None:
-        """The reason why the unit cannot multiply `depth` elements of this type, or None."""
-        if element not in self.operand_bytes:
+    def operand_refusal(self, types: MatrixTypes, depth: int) -> str | None:
+        """The reason why the unit cannot multiply `depth` elements of these types, or None."""
+        element = types.element
+        if element not in self.accumulators:
             return f"{self.name} has no {element} operands"
-        if self.step_bytes and depth * self.operand_bytes[element] % self.step_bytes:
+        if types.accumulator not in self.accumulators[element]:
+            return f"{self.name} has no {types.accumulator} accumulators for {element} operands"
+        if self.step_bytes and depth * types.element_bytes % self.step_bytes:
             return f"{self.name} reads {self.step_bytes} bytes along K, the operands have {depth} elements of {element}"
         return None
 
@@ -104,8 +124,20 @@ def _wgmma_registers(columns: int) -> int:
 
 
 _HALVES = {"f16": MnMajor(), "bf16": MnMajor()}
-_TENSOR_CORE_BYTES = {name: element_type(name).storage_bytes for name in KINDS}
-_FMA_BYTES = {name: element_type(name).storage_bytes for name in (*KINDS, "f32", "f64")}
+# PTX ISA 9.7.16.2.1 and 9.7.15.2: kinds of tcgen05.mma and shapes of wgmma, by operand and accumulator.
+_TENSOR_CORE_ACCUMULATORS = {
+    "f16": ("f16", "f32"),
+    "bf16": ("f32",),
+    "tf32": ("f32",),
+}
+_FMA_ACCUMULATORS = {
+    **_TENSOR_CORE_ACCUMULATORS,
+    "f32": ("f32",),
+    "f64": ("f64",),
+    "f8E4M3FN": ("f16", "f32"),
+    "f8E5M2": ("f16", "f32"),
+    "i8": ("i32",),
+}
 
 # PTX ISA 9.7.16.4.1: swizzle in bits 63:61, and 0b001 in bits 48:46.
 TCGEN05_DESCRIPTOR = DescriptorFormat({"none": 0, "128B_atom_32B": 1, "128B": 2, "64B": 4, "32B": 6}, 61, 1 << 46)
@@ -114,7 +146,7 @@ WGMMA_DESCRIPTOR = DescriptorFormat({"none": 0, "128B": 1, "64B": 2, "32B": 3}, 
 
 _TCGEN05 = MatrixUnit(
     "tcgen05",
-    operand_bytes=_TENSOR_CORE_BYTES,
+    accumulators=_TENSOR_CORE_ACCUMULATORS,
     step_bytes=STEP_BYTES,
     # PTX ISA 9.7.16.4: MN-major tf32 exists with 32-byte atoms of the 128-byte swizzle only.
     mn_major={**_HALVES, "tf32": MnMajor("128B_atom_32B", least_row_bytes=128)},
@@ -127,7 +159,7 @@ _TCGEN05 = MatrixUnit(
 )
 _WGMMA = MatrixUnit(
     "wgmma",
-    operand_bytes=_TENSOR_CORE_BYTES,
+    accumulators=_TENSOR_CORE_ACCUMULATORS,
     step_bytes=STEP_BYTES,
     # PTX ISA 9.7.15.7.2: only 16-bit operands have a transpose bit.
     mn_major=_HALVES,
@@ -140,9 +172,9 @@ _WGMMA = MatrixUnit(
 )
 _FMA = MatrixUnit(
     "fma",
-    operand_bytes=_FMA_BYTES,
+    accumulators=_FMA_ACCUMULATORS,
     step_bytes=0,
-    mn_major={element: MnMajor(least_row_bytes=0) for element in _FMA_BYTES},
+    mn_major={element: MnMajor(least_row_bytes=0) for element in _FMA_ACCUMULATORS},
     consumer=THREADS,
     accumulates_in_tensor_memory=False,
     accumulator_layout=_fma_layout,

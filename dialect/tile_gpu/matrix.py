@@ -1,17 +1,17 @@
 """Matrix multiply-accumulate on tensor memory (tcgen05), on registers (wgmma) and on FMA units (dot)."""
 
-from tilec.dialect.attributes import Enumeration, Int32
+from tilec.dialect.attributes import Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Boolean, RegisterTile, SharedBuffer, TensorBuffer
 from tilec.element_types import ELEMENT_TYPES
 
-# The kinds of tcgen05.mma that tile_gpu has operations for.
-_MMA_KINDS = ("f16", "tf32")
-KINDS = tuple(row.name for row in ELEMENT_TYPES.values() if row.mma_kind in _MMA_KINDS)
+# Elements of operands that tensor cores multiply. Those narrower than a byte have no register tiles.
+KINDS = tuple(row.name for row in ELEMENT_TYPES.values() if row.mma_kind is not None and row.register is not None)
 T = TypeVariable("T", RegisterTile)
 Kind = Enumeration(*KINDS)
+_OPERANDS = "{$lhs_unsigned }{$rhs_unsigned }$lhs, $rhs"
 
 
 def _matrix_shapes(op: ir.OpView) -> str | None:
@@ -19,6 +19,13 @@ def _matrix_shapes(op: ir.OpView) -> str | None:
     lhs, rhs = op.lhs.type.shape, op.rhs.type.shape
     if len(lhs) != 2 or len(rhs) != 2 or lhs[1] != rhs[0] or accumulator != (lhs[0], rhs[1]):
         return f"expected MxK, KxN and MxN, but got {lhs}, {rhs} and {accumulator}"
+    return None
+
+
+def _signs_of_integers(op: ir.OpView) -> str | None:
+    element = str(op.lhs.type.element)
+    if (op.lhs_unsigned or op.rhs_unsigned) and element != "i8":
+        return f"expected operands of i8 with lhs_unsigned or rhs_unsigned, but got {element}"
     return None
 
 
@@ -30,11 +37,13 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     rhs: Operand[SharedBuffer]
     accumulate: Operand[Boolean]
     kind: Kind
+    lhs_unsigned: Flag
+    rhs_unsigned: Flag
     assembly = (
-        "$kind $lhs, $rhs into $accumulator accumulate $accumulate attr-dict : type($lhs), type($rhs)"
+        f"$kind {_OPERANDS} into $accumulator accumulate $accumulate attr-dict : type($lhs), type($rhs)"
         " -> type($accumulator)"
     )
-    rules = [_matrix_shapes]
+    rules = [_matrix_shapes, _signs_of_integers]
 
 
 class WgmmaOp(Operation, name="wgmma"):
@@ -45,8 +54,10 @@ class WgmmaOp(Operation, name="wgmma"):
     lhs: Operand[SharedBuffer]
     rhs: Operand[SharedBuffer]
     kind: Kind
-    assembly = "$kind $lhs, $rhs, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
-    rules = [_matrix_shapes]
+    lhs_unsigned: Flag
+    rhs_unsigned: Flag
+    assembly = f"$kind {_OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
+    rules = [_matrix_shapes, _signs_of_integers]
 
 
 class WgmmaWaitOp(Operation, name="wgmma_wait"):
@@ -59,11 +70,16 @@ class WgmmaWaitOp(Operation, name="wgmma_wait"):
 
 
 class DotOp(Operation, name="dot"):
-    """result = lhs * rhs + accumulator by fused multiply-adds in the accumulator's type, k ascending."""
+    """result = lhs * rhs + accumulator by multiply-adds, k ascending.
+
+    Sums of floats of at most 32 bits are in f32, rounded to the accumulator's type at the end. Sums of i8 wrap in i32.
+    """
 
     result: Result[T]
     accumulator: Operand[T]
     lhs: Operand[SharedBuffer]
     rhs: Operand[SharedBuffer]
-    assembly = "$lhs, $rhs, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
-    rules = [_matrix_shapes]
+    lhs_unsigned: Flag
+    rhs_unsigned: Flag
+    assembly = f"{_OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
+    rules = [_matrix_shapes, _signs_of_integers]

@@ -1,16 +1,22 @@
-"""Matrix multiply-accumulate by fused multiply-adds on operands in shared memory, k ascending."""
+"""Matrix multiply-accumulate by multiply-adds on operands in shared memory, k ascending."""
 
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import DotOp
+from tilec.element_types import INTEGER
 from tilec.lowering.gpu.shared_plan import shared_layout
-from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
+from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
+from tilec.lowering.gpu_to_ptx.extension import widened
+from tilec.lowering.gpu_to_ptx.float_conversion import converted_float
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.shared_layout import SharedLayout
+
+# By the type of the register that holds a sum.
+_MULTIPLY_ADD = {"f32": "fma.rn.f32", "f64": "fma.rn.f64", "i32": "mad.lo.s32"}
 
 
 @lowers("tile_gpu.dot")
@@ -30,8 +36,8 @@ def _dot(lowering: Lowering, operation: ir.Operation) -> None:
     b.branch(head, b.compute("mov.b32 $0, 0;", b.i32), *accumulators)
     lowering.at(head)
     k, *carried = head.arguments
-    left = _elements(lowering, op.lhs, lhs, row_parts, rows, k, 1)
-    right = _elements(lowering, op.rhs, rhs, column_parts, columns, k, 0)
+    left = _elements(lowering, op.lhs, lhs, row_parts, rows, k, 1, op.lhs_unsigned)
+    right = _elements(lowering, op.rhs, rhs, column_parts, columns, k, 0, op.rhs_unsigned)
     summed = _products(lowering, layout, carried, left, right)
     following = b.compute("add.s32 $0, $1, 1;", b.i32, k)
     again = b.compute(f"setp.lt.s32 $0, $1, {lhs.shape[1]};", b.i1, following)
@@ -81,6 +87,7 @@ def _elements(
     own: list[int],
     k: ir.Value,
     depth: int,
+    is_unsigned: bool,
 ) -> dict[int, ir.Value]:
     """Loads the elements at k, by row or column, widened to the type of the arithmetic."""
     b = lowering.b
@@ -95,19 +102,20 @@ def _elements(
         moved = b.compute(f"xor.b32 $0, $1, {offset};", b.i32, common) if offset else common
         address = b.compute("add.s32 $0, $1, $2;", b.i32, base, moved)
         loaded = b.execute(f"ld.shared.b{element.bits} $0, [$1];", lowering.type(element.register), address)
-        found[coordinate] = _wide(lowering, loaded, str(buffer.type.element))
+        found[coordinate] = _wide(lowering, element, is_unsigned, loaded)
     return found
 
 
-def _wide(lowering: Lowering, value: ir.Value, element: str) -> ir.Value:
-    if element in ("f16", "bf16"):
-        return lowering.b.compute(f"cvt.f32.{element} $0, $1;", lowering.b.f32, value)
-    if element == "tf32":
+def _wide(lowering: Lowering, element: PtxElement, is_unsigned: bool, value: ir.Value) -> ir.Value:
+    """An element in the type of the arithmetic, which holds it exactly."""
+    if element.kind == INTEGER:
+        return widened(lowering, element, not is_unsigned, value, 32)
+    if element.name == "tf32":
         # Tensor cores read the upper 19 bits only.
         bits = lowering.b.compute("mov.b32 $0, $1;", lowering.b.i32, value)
         kept = lowering.b.compute("and.b32 $0, $1, 0xffffe000;", lowering.b.i32, bits)
         return lowering.b.compute("mov.b32 $0, $1;", lowering.b.f32, kept)
-    return value
+    return value if element.bits >= 32 else converted_float(lowering, element, ELEMENTS["f32"], "rn", value)
 
 
 def _products(
@@ -117,13 +125,13 @@ def _products(
     left: dict[int, ir.Value],
     right: dict[int, ir.Value],
 ) -> list[ir.Value]:
-    suffix = "f64" if str(carried[0].type) == "f64" else "f32"
+    instruction = _MULTIPLY_ADD[str(carried[0].type)]
     summed = []
     for register, accumulator in enumerate(carried):
         row, column = layout.apply(register, 0, 0)
         summed.append(
             lowering.b.compute(
-                f"fma.rn.{suffix} $0, $1, $2, $3;", accumulator.type, left[row], right[column], accumulator
+                f"{instruction} $0, $1, $2, $3;", accumulator.type, left[row], right[column], accumulator
             )
         )
     return summed

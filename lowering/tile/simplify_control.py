@@ -73,7 +73,6 @@ def _share_equal_results(op: ir.OpView) -> bool:
     return changed
 
 
-
 def _drop_unused_results(op: ir.OpView) -> bool:
     used = [index for index, result in enumerate(op.operation.results) if list(result.uses)]
     if len(used) == len(op.operation.results):

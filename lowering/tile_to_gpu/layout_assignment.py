@@ -12,7 +12,7 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 from tilec.lowering.tile_to_gpu.alignment import VECTOR_BYTES, access_vector, element_bytes
 from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
+from tilec.lowering.tile_to_gpu.matrix_plan import MULTIPLIES, MatrixPlan
 
 
 def assign_layouts(entry: ir.OpView, plan: MatrixPlan, warps: int, vectors: Mapping[ir.Operation, int]) -> Layouts:
@@ -58,7 +58,7 @@ def _default(value: ir.Value, warps: int) -> LinearLayout:
 
 def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
     name = op.operation.name
-    if name == "cuda_tile.mmaf":
+    if name in MULTIPLIES:
         result = op.operation.results[0]
         layouts.propose(result, plan.multiplies[result].unit.accumulator_layout(result.type.shape, warps))
     elif name == "cuda_tile.load_view_tko":

@@ -8,8 +8,9 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_below
+from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
-from tilec.lowering.matrix_unit import UNITS, MatrixUnit
+from tilec.lowering.matrix_unit import UNITS, MatrixTypes, MatrixUnit
 from tilec.lowering.target import Target
 from tilec.lowering.tile.terminators import may_be_left
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
@@ -18,6 +19,9 @@ from tilec.lowering.tile_to_gpu.operand_source import FOLDED, OperandSource, ope
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
+
+# Operations whose first two operands are matrices, and whose `acc` is the accumulator.
+MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai")
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class Multiply:
     """A multiply with the decisions about it; `refusals` are the reasons of the faster units that cannot do it."""
 
     op: ir.OpView
+    types: MatrixTypes
     unit: MatrixUnit
     lhs: Operand
     rhs: Operand
@@ -77,9 +82,9 @@ def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder
     plan = MatrixPlan()
     for op in operations_below(entry):
         name = op.operation.name
-        if name == "cuda_tile.mmaf":
+        if name in MULTIPLIES:
             _add(plan, _decide(op, target, warps, order, plan))
-        elif name in ("cuda_tile.mmai", "cuda_tile.mmaf_scaled"):
+        elif name == "cuda_tile.mmaf_scaled":
             raise UnsupportedError(
                 f"'{operation_name(op)}' cannot be compiled for {target.name}", source_location(op.operation.location)
             )
@@ -100,30 +105,39 @@ def _add(plan: MatrixPlan, multiply: Multiply) -> None:
 
 
 def _decide(op: ir.OpView, target: Target, warps: int, order: MemoryOrder | None, plan: MatrixPlan) -> Multiply:
-    unit, refusals = _unit(op, target, warps)
+    types = matrix_types(op)
+    unit, refusals = _unit(op, types, target, warps)
     maps = dict(plan.maps)
     lhs = _operand(op.lhs, 1, unit, target, order, maps)
     rhs = _operand(op.rhs, 0, unit, target, order, maps)
     accumulator = accumulator_of(op) if unit.accumulates_in_tensor_memory else None
-    return Multiply(op, unit, lhs, rhs, accumulator, refusals)
+    return Multiply(op, types, unit, lhs, rhs, accumulator, refusals)
 
 
-def _unit(op: ir.OpView, target: Target, warps: int) -> tuple[MatrixUnit, tuple[str, ...]]:
+def matrix_types(op: ir.OpView) -> MatrixTypes:
+    """The types of a multiply."""
+    element, accumulator = spell(op.lhs.type.element), spell(op.acc.type.element)
+    if op.operation.name != "cuda_tile.mmai":
+        return MatrixTypes(element, accumulator)
+    return MatrixTypes(element, accumulator, op.signedness_lhs == "unsigned", op.signedness_rhs == "unsigned")
+
+
+def _unit(op: ir.OpView, types: MatrixTypes, target: Target, warps: int) -> tuple[MatrixUnit, tuple[str, ...]]:
     """The first unit of the target that can do a multiply, and the reasons of those before it."""
     location = source_location(op.operation.location)
     if op.lhs.type.rank != 2:
         message = f"a batched '{operation_name(op)}' cannot be compiled: multiply tiles of two dimensions"
         raise UnsupportedError(message, location)
-    element, (rows, columns) = spell(op.lhs.type.element), op.acc.type.shape
+    rows, columns = op.acc.type.shape
     refusals: list[str] = []
     for name in target.matrix_units:
         unit = UNITS[name]
-        refusal = unit.operand_refusal(element, op.lhs.type.shape[1]) or unit.refusal(rows, columns, warps)
+        refusal = unit.operand_refusal(types, op.lhs.type.shape[1]) or unit.refusal(rows, columns, warps)
         if refusal is None:
             return unit, tuple(refusals)
         refusals.append(refusal)
     name = operation_name(op)
-    message = f"'{name}' of {element} cannot be compiled for {target.name}: {'; '.join(refusals)}"
+    message = f"'{name}' of {types} cannot be compiled for {target.name}: {'; '.join(refusals)}"
     raise UnsupportedError(message, location)
 
 
@@ -179,7 +193,7 @@ def _contiguous_by_tma(
     rule = unit.mn_major.get(element)
     if rule is None:
         return f"{unit.name} reads {element} only where K is contiguous in memory"
-    row_bytes = value.type.shape[contiguous] * unit.operand_bytes[element]
+    row_bytes = value.type.shape[contiguous] * element_type(element).storage_bytes
     if row_bytes < rule.least_row_bytes:
         return f"{unit.name} needs rows of {rule.least_row_bytes} bytes, the tile has {row_bytes}"
     return contiguous, map if rule.swizzle is None else replace(map, swizzle=rule.swizzle)
@@ -205,7 +219,7 @@ def _reads_shared_memory(plan: MatrixPlan, use: ir.OpOperand) -> bool:
     op = use.owner.operation
     if op.name in FOLDED:
         return op.results[0] in plan.folded
-    if op.name != "cuda_tile.mmaf" or use.operand_number > 1:
+    if op.name not in MULTIPLIES or use.operand_number > 1:
         return False
     multiply = plan.multiplies[op.results[0]]
     return (multiply.lhs, multiply.rhs)[use.operand_number].map is not None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, slot_results
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
+from tilec.lowering.matrix_unit import MatrixTypes
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
@@ -16,8 +17,8 @@ from tilec.lowering.tile_to_gpu.matrix_plan import Multiply
 from tilec.lowering.tile_to_gpu.operand_channel import OperandBuffer, declare_channel
 
 
-@converts("mmaf")
-def _mmaf(op: ir.OpView, conversion: Conversion) -> None:
+@converts("mmaf", "mmai")
+def _multiply(op: ir.OpView, conversion: Conversion) -> None:
     multiply = conversion.plan.multiplies[op.operation.results[0]]
     _ISSUE[multiply.unit.name](multiply, conversion)
 
@@ -33,15 +34,22 @@ def _in_registers(multiply: Multiply, conversion: Conversion, issue: Callable[..
     conversion.set(result, made)
 
 
+def _signs(types: MatrixTypes) -> dict[str, Any]:
+    return {"lhs_unsigned": types.lhs_unsigned, "rhs_unsigned": types.rhs_unsigned}
+
+
 def _fma(multiply: Multiply, conversion: Conversion) -> None:
-    _in_registers(multiply, conversion, lambda operands, type: emitter.gpu("dot", operands, [type]).result)
+    def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
+        return emitter.gpu("dot", operands, [type], **_signs(multiply.types)).result
+
+    _in_registers(multiply, conversion, issue)
 
 
 def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
-    kind = spell(multiply.op.lhs.type.element)
+    types = multiply.types
 
     def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
-        in_flight = emitter.gpu("wgmma", operands, [type], kind=kind).result
+        in_flight = emitter.gpu("wgmma", operands, [type], kind=types.element, **_signs(types)).result
         return emitter.gpu("wgmma_wait", [in_flight], [type], pending=0).result
 
     _in_registers(multiply, conversion, issue)
@@ -62,8 +70,9 @@ def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
 
 def _issue(multiply: Multiply, slot: ir.Value, accumulate: ir.Value, conversion: Conversion) -> None:
     lhs, rhs = OperandBuffer(multiply.lhs, multiply, conversion), OperandBuffer(multiply.rhs, multiply, conversion)
-    kind = spell(multiply.op.lhs.type.element)
-    emitter.gpu("tcgen05_mma", [slot, lhs.buffer, rhs.buffer, accumulate], kind=kind)
+    types = multiply.types
+    operands = [slot, lhs.buffer, rhs.buffer, accumulate]
+    emitter.gpu("tcgen05_mma", operands, kind=types.element, **_signs(types))
     lhs.release()
     rhs.release()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.channel import THREADS, TMA, slot_results
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType
 from tilec.lowering.tile_to_gpu import emitter
@@ -81,7 +80,7 @@ class OperandBuffer:
 
     def _of_registers(self, operand: Operand, multiply: Multiply) -> ir.Value:
         conversion, type = self._conversion, operand.value.type
-        row_bytes = type.shape[operand.contiguous] * multiply.unit.operand_bytes[spell(type.element)]
+        row_bytes = type.shape[operand.contiguous] * multiply.types.element_bytes
         swizzle = "none" if multiply.unit.descriptor is None else swizzle_for(row_bytes)
         buffer = buffer_type(type.shape, type.element, operand.contiguous, swizzle)
         ring = in_loop(multiply.op)

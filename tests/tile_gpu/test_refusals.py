@@ -40,6 +40,7 @@ REFUSALS = {
     "tile_gpu.release %c consumer 2 : !c": "the channel has 2 consumers, but this one is number 2",
     "%r:2 = tile_gpu.get %c consumer 7 : !c": "the channel has 2 consumers, but this one is number 7",
     "%r = tile_gpu.dot %slot#1, %slot#0, %x : !b, !a -> !t": "expected MxK, KxN and MxN, but got",
+    "%r = tile_gpu.dot rhs_unsigned %slot#0, %slot#1, %x : !a, !b -> !t": "expected operands of i8 with lhs_unsigned",
     "tile_gpu.store_global %y -> %at, mask %in vector 1 order relaxed : !l -> tensor<128xi64, #line>": (
         "order and scope come together"
     ),
