@@ -81,11 +81,13 @@ std::vector<PieceTuple> tile_pieces(nb::bytes bytes, const std::vector<int64_t> 
   return pieces;
 }
 
-std::string instruction_descriptor_error(uint32_t bits, const std::string &kind, uint32_t cta_group) {
-  constexpr const char *kinds[] = {"f16", "tf32", "f8f6f4", "i8"};
+std::string instruction_descriptor_error(uint32_t bits, const std::string &kind, uint32_t cta_group, uint32_t blocks) {
+  constexpr const char *kinds[] = {"f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"};
   for (uint8_t i = 0; i < std::size(kinds); ++i)
     if (kind == kinds[i])
-      return decode_instruction_descriptor(bits, static_cast<TensorKind>(i), cta_group).violation;
+      return (blocks ? decode_block_scaled_descriptor(bits, static_cast<TensorKind>(i), blocks, cta_group)
+                     : decode_instruction_descriptor(bits, static_cast<TensorKind>(i), cta_group))
+          .violation;
   throw std::invalid_argument("expected a kind of tcgen05.mma, got '" + kind + "'");
 }
 
@@ -103,7 +105,7 @@ void bind_tensor(nb::module_ &module) {
   module.def("tile_pieces", tile_pieces, nb::arg("map"), nb::arg("coordinates"), nb::arg("shared_address"),
              nb::arg("gather") = false);
   module.def("instruction_descriptor_error", instruction_descriptor_error, nb::arg("bits"), nb::arg("kind"),
-             nb::arg("cta_group") = 1);
+             nb::arg("cta_group") = 1, nb::arg("blocks") = 0);
 }
 
 } // namespace ptxsim

@@ -39,6 +39,10 @@ tcgen05.st.sync.aligned.32x32b.x2.b32 [%r3+4], {%r1, %r2};
 tcgen05.cp.cta_group::1.64x128b.warpx2::01_23 [%r1], %rd1;
 tcgen05.mma.cta_group::1.kind::f16.collector::a::fill [%r1], %rd1, %rd2, %r2, {%r1, %r2, %r3, %r4}, %p1, 2;
 tcgen05.mma.cta_group::2.kind::tf32 [%r1+8], [%r2], %rd2, %r2, !%p1;
+tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r1], %rd1, %rd2, %r2, [%r3], [%r4], %p1;
+tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32 [%r1], %rd1, %rd2, %r2, [%r3], [%r4], %p1;
+tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16.collector::a::use \
+    [%r1], [%r2], %rd2, %r2, [%r3], [%r4], !%p1;
 tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r1], %h1;
 wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, %rd1, %p1, -1, 1, 1;
 wgmma.mma_async.sync.aligned.m64n8k32.satfinite.s32.s8.u8 {%r1, %r2, %r3, %r4}, %rd1, %rd2, 0;
@@ -82,7 +86,7 @@ def test_random_edits_of_the_text_do_not_crash():
     [
         "cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes "
         "[%r1], [%rd1, {0, 0, 0}], [%r3], {%h1};",
-        "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X [%r1], %rd1, %rd2, %r2, [%r3], [%r4], %p1;",
+        "tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale [%r1], %rd1, %rd2, [%r3], %r2, [%r3], [%r4], %p1;",
         "tcgen05.mma.sp.cta_group::1.kind::f16 [%r1], %rd1, %rd2, [%r3], %r2, %p1;",
         "tcgen05.mma.ws.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;",
         "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 "

@@ -101,22 +101,6 @@ void align_addends(const Addends &addends, const int32_t *largest, int32_t drop,
   }
 }
 
-/// `value` as f32, truncated toward zero after `fraction_bits`; infinity on overflow.
-uint32_t truncate_to_f32(double value, int fraction_bits) {
-  const double magnitude = std::fabs(value);
-  const uint32_t sign = std::signbit(value) ? 0x80000000u : 0;
-  if (magnitude == 0)
-    return 0; // an exact sum of zero is +0
-  if (magnitude >= 0x1p128)
-    return sign | 0x7f800000u;
-  const int exponent = std::max(std::ilogb(magnitude), -126);
-  const double kept = std::ldexp(std::trunc(std::ldexp(magnitude, fraction_bits - exponent)), exponent - fraction_bits);
-  const auto narrow = static_cast<float>(kept);
-  uint32_t bits;
-  std::memcpy(&bits, &narrow, sizeof bits);
-  return sign | bits;
-}
-
 uint32_t round_result(double value, const SumRule &rule) {
   if (rule.result == NumberFormat::F16)
     return value == 0 ? 0 : to_f16(value);
@@ -159,7 +143,10 @@ struct Factors {
       : pitch(matrix.columns), significand(matrix.bits.size() + block_columns),
         exponent(matrix.bits.size() + block_columns, zero_exponent),
         special(decompose(matrix.format, matrix.negate, matrix.bits.data(), matrix.bits.size(), significand.data(),
-                          exponent.data())) {}
+                          exponent.data())) {
+    for (size_t i = 0; i < matrix.exponents.size(); ++i)
+      exponent[i] += matrix.exponents[i];
+  }
 
   uint32_t pitch;
   std::vector<int32_t> significand, exponent;
@@ -244,6 +231,21 @@ int32_t integer(const ElementMatrix &matrix, size_t at) {
 }
 
 } // namespace
+
+uint32_t truncate_to_f32(double value, int fraction_bits) {
+  const double magnitude = std::fabs(value);
+  const uint32_t sign = std::signbit(value) ? 0x80000000u : 0;
+  if (magnitude == 0)
+    return 0; // an exact sum of zero is +0
+  if (magnitude >= 0x1p128)
+    return sign | 0x7f800000u;
+  const int exponent = std::max(std::ilogb(magnitude), -126);
+  const double kept = std::ldexp(std::trunc(std::ldexp(magnitude, fraction_bits - exponent)), exponent - fraction_bits);
+  const auto narrow = static_cast<float>(kept);
+  uint32_t bits;
+  std::memcpy(&bits, &narrow, sizeof bits);
+  return sign | bits;
+}
 
 void fused_multiply_add(const ElementMatrix &a, const ElementMatrix &b, const uint32_t *c, uint32_t *d, size_t pitch,
                         const SumRule &rule) {

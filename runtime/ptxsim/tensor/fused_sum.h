@@ -19,6 +19,7 @@ struct ElementMatrix {
   uint32_t rows, columns;
   bool negate; ///< negates all elements
   std::vector<uint32_t> bits;
+  std::vector<int32_t> exponents; ///< added to the exponent of each element; empty: none
 };
 
 /// How a tensor core sums and rounds (measured on hardware; PTX does not specify it).
@@ -37,5 +38,8 @@ void fused_multiply_add(const ElementMatrix &a, const ElementMatrix &b, const ui
 /// The same for 8-bit integers: exact, wrapping to 32 bits or saturating.
 void integer_multiply_add(const ElementMatrix &a, const ElementMatrix &b, const uint32_t *c, uint32_t *d, size_t pitch,
                           bool saturate);
+
+/// `value` as f32, truncated toward zero after `fraction_bits`; infinity on overflow.
+uint32_t truncate_to_f32(double value, int fraction_bits);
 
 } // namespace ptxsim

@@ -18,7 +18,10 @@ struct SharedOperand {
   uint32_t rows = 0, depth = 0;
   bool depth_major = true; ///< K-major; else MN-major ("transposed")
   bool negate = false;
-  uint32_t begin = 0; ///< the first row, relative to the start of the descriptor
+  uint32_t begin = 0;  ///< the first row, relative to the start of the descriptor
+  bool packed = false; ///< two 4-bit elements per byte, without padding
+
+  uint32_t unit_elements() const;
 };
 
 /// Bytes that an element occupies in an operand. 4-bit and 6-bit elements occupy one, since sixteen of them are padded
@@ -33,7 +36,7 @@ void visit_units(const SharedOperand &operand, const std::function<void(uint32_t
 void load_operand(const SharedOperand &operand, const uint8_t *shared, ElementMatrix &matrix, uint32_t first_row,
                   bool transposed);
 
-/// The elements of a unit: packed and padded for 4-bit and 6-bit formats, dense for others.
+/// The elements of a unit: sixteen at its start for 4-bit and 6-bit formats, dense for others.
 void unpack_unit(NumberFormat format, const uint8_t *bytes, uint32_t *elements);
 
 } // namespace ptxsim

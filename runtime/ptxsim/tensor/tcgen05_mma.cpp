@@ -32,8 +32,10 @@ std::vector<std::pair<uint32_t, TensorRegion>> regions_of(const Tcgen05Mma &mma)
   return regions;
 }
 
-/// An element of A in tensor memory: 4-bit formats are in bits 5:2 of their byte.
-uint32_t element_in_cells(const uint32_t *cells, uint32_t index, NumberFormat format) {
+/// An element of A in tensor memory: 4-bit formats are in bits 5:2 of their byte unless they are packed.
+uint32_t element_in_cells(const uint32_t *cells, uint32_t index, NumberFormat format, bool packed) {
+  if (packed)
+    return cells[index / 8] >> index % 8 * 4 & 0xf;
   const uint32_t bytes = container_bytes(format);
   const uint32_t bits = cells[index * bytes / 4] >> index * bytes % 4 * 8;
   if (bytes == 4)
@@ -41,6 +43,19 @@ uint32_t element_in_cells(const uint32_t *cells, uint32_t index, NumberFormat fo
   if (bytes == 2)
     return bits & 0xffff;
   return format == NumberFormat::E2M1 ? bits >> 2 & 0xf : bits & 0xff;
+}
+
+/// The columns of tensor memory with the scale factors of `count` rows or columns.
+uint32_t scale_columns(uint32_t count) {
+  return (count + TensorMemory::lanes_per_warp - 1) / TensorMemory::lanes_per_warp;
+}
+
+/// Rows [row, row + rows) and columns [column, column + columns).
+ElementMatrix part_of(const ElementMatrix &matrix, uint32_t row, uint32_t rows, uint32_t column, uint32_t columns) {
+  ElementMatrix part(matrix.format, rows, columns, matrix.negate);
+  for (uint32_t r = 0; r < rows; ++r)
+    std::copy_n(&matrix.bits[size_t{row + r} * matrix.columns + column], columns, &part.bits[size_t{r} * columns]);
+  return part;
 }
 
 } // namespace
@@ -54,6 +69,11 @@ void Tcgen05Mma::check(Warp &warp, const Actor &shared_actor, const Actor &tenso
     for (uint32_t row = 0; a_in_tensor_memory && row < a.rows; row += 16)
       check_region(warp, cta, {operand_lane(row, a.rows, a_address.lane), 16, a_address.column, operand_columns}, false,
                    tensor_actor, lane);
+    if (descriptor.scaling.blocks) {
+      const uint32_t a_columns = scale_columns(a.rows), b_columns = scale_columns(runs.front().count);
+      check_region(warp, cta, {0, TensorMemory::lanes, a_scales.column, a_columns}, false, tensor_actor, lane);
+      check_region(warp, cta, {0, TensorMemory::lanes, b_scales.column, b_columns}, false, tensor_actor, lane);
+    }
   }
   for (const auto &[cta, region] : regions_of(*this)) {
     if (accumulate)
@@ -72,8 +92,37 @@ void Tcgen05Mma::load_a(ElementMatrix &matrix) const {
       const uint32_t *cells =
           ctas[index]->tensor_memory->lane(operand_lane(row, a.rows, a_address.lane)) + a_address.column;
       for (uint32_t k = 0; k < a.depth; ++k)
-        matrix.set(index * a.rows + row, k, element_in_cells(cells, k, a.format));
+        matrix.set(index * a.rows + row, k, element_in_cells(cells, k, a.format, a.packed));
     }
+  }
+}
+
+/// The factors in the lanes of one warp: number i is in lane i % 32 of column i / 32.
+ScaleFactors Tcgen05Mma::scales_of(const TensorAddress &address, uint32_t id, uint32_t cta, uint32_t partition,
+                                   uint32_t first, uint32_t count) const {
+  const uint32_t width = TensorMemory::lanes_per_warp;
+  ScaleFactors scales{descriptor.scaling.format, descriptor.scaling.blocks, {}};
+  for (uint32_t i = first; i < first + count; ++i) {
+    const uint32_t word = ctas[cta]->tensor_memory->lane(partition * width + i % width)[address.column + i / width];
+    for (uint32_t block = 0; block < scales.blocks; ++block)
+      scales.codes.push_back(static_cast<uint8_t>(word >> 8 * (id + block)));
+  }
+  return scales;
+}
+
+/// The lanes of each warp hold a copy of the scale factors for the part of the result in these lanes.
+void Tcgen05Mma::multiply_block_scaled(const ElementMatrix &left, const ElementMatrix &right, uint32_t *sums) const {
+  const uint32_t width = TensorMemory::lanes_per_warp, pitch = descriptor.columns;
+  for (const AccumulatorRun &run : runs) {
+    if (run.lane % width)
+      continue;
+    const uint32_t partition = run.lane / width, own_row = run.row % a.rows;
+    const ElementMatrix x = part_of(left, run.row, width, 0, left.columns);
+    const ElementMatrix y = part_of(right, 0, right.rows, run.first, run.count);
+    uint32_t *d = &sums[size_t{run.row} * pitch + run.first];
+    block_scaled_multiply_add(x, y, scales_of(a_scales, descriptor.scaling.a_id, run.cta, partition, own_row, width),
+                              scales_of(b_scales, descriptor.scaling.b_id, run.cta, partition, 0, run.count),
+                              accumulate ? d : nullptr, d, pitch);
   }
 }
 
@@ -91,7 +140,9 @@ void Tcgen05Mma::perform() const {
     if (accumulate)
       std::copy_n(cells_of(run), run.count, &sums[size_t{run.row} * descriptor.columns + run.first]);
   const uint32_t *addend = accumulate ? sums.data() : nullptr;
-  if (descriptor.kind == TensorKind::I8)
+  if (descriptor.scaling.blocks)
+    multiply_block_scaled(left, right, sums.data());
+  else if (descriptor.kind == TensorKind::I8)
     integer_multiply_add(left, right, addend, sums.data(), descriptor.columns, descriptor.saturate);
   else
     fused_multiply_add(left, right, addend, sums.data(), descriptor.columns, rule);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tensor/accumulator_layout.h"
+#include "tensor/block_scaled_sum.h"
 #include "tensor/instruction_descriptor.h"
 #include "tensor/operand_matrix.h"
 #include "tensor/tensor_core.h"
@@ -16,6 +17,7 @@ struct Tcgen05Mma {
   SharedOperand a, b; ///< the part that each CTA holds; both CTAs of a pair have the same layout
   bool a_in_tensor_memory = false;
   TensorAddress a_address{0}, d_address{0};
+  TensorAddress a_scales{0}, b_scales{0}; ///< of the kinds with block scaling
   bool accumulate = false;
   SumRule rule;
   std::vector<AccumulatorRun> runs;
@@ -32,6 +34,9 @@ struct Tcgen05Mma {
 
 private:
   void load_a(ElementMatrix &matrix) const;
+  void multiply_block_scaled(const ElementMatrix &left, const ElementMatrix &right, uint32_t *sums) const;
+  ScaleFactors scales_of(const TensorAddress &address, uint32_t id, uint32_t cta, uint32_t partition, uint32_t first,
+                         uint32_t count) const;
 };
 
 } // namespace ptxsim

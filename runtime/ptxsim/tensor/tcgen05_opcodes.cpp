@@ -9,12 +9,16 @@
 namespace ptxsim {
 namespace {
 
-enum Setting : uint8_t { CtaGroup, Kind, MaskOperand, AccumulateOperand, ScaleOperand, Multicast };
+/// ScaleOperand is of scale-input-d; the scale factors of `Blocks` blocks along K are operands 4 and 5.
+enum Setting : uint8_t { CtaGroup, Kind, MaskOperand, AccumulateOperand, ScaleOperand, Multicast, Blocks };
 
 InstructionDescriptor read_instruction_descriptor(Warp &warp, const Instruction &in, uint32_t lane) {
   warp.require(in.operands[3]);
-  const DecodedInstruction decoded = decode_instruction_descriptor(
-      warp.lanes<uint32_t>(in.operands[3])[lane], static_cast<TensorKind>(in.settings[Kind]), in.settings[CtaGroup]);
+  const uint32_t bits = warp.lanes<uint32_t>(in.operands[3])[lane];
+  const auto kind = static_cast<TensorKind>(in.settings[Kind]);
+  const uint32_t blocks = in.settings[Blocks], cta_group = in.settings[CtaGroup];
+  const DecodedInstruction decoded = blocks ? decode_block_scaled_descriptor(bits, kind, blocks, cta_group)
+                                            : decode_instruction_descriptor(bits, kind, cta_group);
   if (!decoded.violation.empty())
     warp.trap_lane(lane, trap_kind::descriptor, decoded.violation);
   if (decoded.descriptor.sparse)
@@ -23,7 +27,7 @@ InstructionDescriptor read_instruction_descriptor(Warp &warp, const Instruction 
 }
 
 SharedOperand shared_operand(Warp &warp, const Operand &operand, NumberFormat format, uint32_t rows, uint32_t depth,
-                             bool transposed, bool negate, uint32_t lane) {
+                             bool transposed, bool negate, bool packed, uint32_t lane) {
   warp.require(operand);
   const MatrixLayout layout = read_tcgen05_descriptor(warp, warp.lanes<uint64_t>(operand)[lane], lane);
   const bool wide_atom = layout.swizzle == Swizzle::B128Atom32, is_32_bit = container_bytes(format) == 4;
@@ -33,7 +37,7 @@ SharedOperand shared_operand(Warp &warp, const Operand &operand, NumberFormat fo
                              : "expected no 32-byte atoms for an MN-major matrix of narrower elements");
   if (!transposed && wide_atom)
     warp.unconfirmed("a K-major matrix with 32-byte atoms");
-  return {layout, format, rows, depth, !transposed, negate};
+  return {layout, format, rows, depth, !transposed, negate, 0, packed};
 }
 
 void read_a(Warp &warp, const Instruction &in, Tcgen05Mma &mma, uint32_t lane) {
@@ -42,12 +46,12 @@ void read_a(Warp &warp, const Instruction &in, Tcgen05Mma &mma, uint32_t lane) {
   const Operand &operand = in.operands[1];
   mma.a_in_tensor_memory = operand.kind == Operand::Kind::Address;
   if (!mma.a_in_tensor_memory) {
-    mma.a = shared_operand(warp, operand, d.a, rows, d.depth(), d.transpose_a, d.negate_a, lane);
+    mma.a = shared_operand(warp, operand, d.a, rows, d.depth(), d.transpose_a, d.negate_a, d.is_packed(), lane);
     return;
   }
   if (d.transpose_a)
     warp.trap_lane(lane, trap_kind::descriptor, "expected K-major A in tensor memory, got the transpose bit set");
-  mma.a = {{}, d.a, rows, d.depth(), true, d.negate_a};
+  mma.a = {{}, d.a, rows, d.depth(), true, d.negate_a, 0, d.is_packed()};
   mma.a_address = TensorAddress(static_cast<uint32_t>(warp.defined_address(operand, lane)));
 }
 
@@ -77,6 +81,15 @@ void read_disabled_lanes(Warp &warp, const Instruction &in, Tcgen05Mma &mma, uin
   }
 }
 
+/// Scale factors begin at lane 0. CUTLASS leaves their ids in bits 31:30 of the address, which the hardware ignores.
+TensorAddress read_scale_address(Warp &warp, const Operand &operand, uint32_t lane) {
+  const TensorAddress at(static_cast<uint32_t>(warp.defined_address(operand, lane)) & 0x3fffffff);
+  if (at.lane)
+    warp.trap_lane(lane, trap_kind::tensor_memory,
+                   "expected scale factors at lane 0, got lane " + std::to_string(at.lane));
+  return at;
+}
+
 Tcgen05Mma read_mma(Warp &warp, const Instruction &in, uint32_t lane) {
   Tcgen05Mma mma;
   mma.ctas = tensor_core_ctas(warp, in.settings[CtaGroup], lane);
@@ -85,9 +98,13 @@ Tcgen05Mma read_mma(Warp &warp, const Instruction &in, uint32_t lane) {
   mma.d_address = TensorAddress(static_cast<uint32_t>(warp.defined_address(in.operands[0], lane)));
   read_a(warp, in, mma, lane);
   mma.b = shared_operand(warp, in.operands[2], d.b, d.columns / mma.cta_group(), d.depth(), d.transpose_b, d.negate_b,
-                         lane);
+                         d.is_packed(), lane);
   check_lanes(warp, mma, lane);
   read_disabled_lanes(warp, in, mma, lane);
+  if (d.scaling.blocks) {
+    mma.a_scales = read_scale_address(warp, in.operands[4], lane);
+    mma.b_scales = read_scale_address(warp, in.operands[5], lane);
+  }
   mma.accumulate = warp.predicate(in.operands[in.settings[AccumulateOperand]]) >> lane & 1;
   mma.rule.result = d.d;
   if (in.settings[ScaleOperand]) {
@@ -113,15 +130,39 @@ Outcome execute_mma(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
+/// The number of scale factors along K of a row: 1 for mxf8f6f4, 2 for mxf4 and mxf4nvf4 with blocks of 32, else 4.
+int32_t take_blocks(Decoder &decoder, TensorKind kind) {
+  if (kind < TensorKind::MXF8F6F4)
+    return 0;
+  decoder.expect_modifiers({"block_scale"});
+  const int size = decoder.take_one_of({"scale_vec::1X", "scale_vec::2X", "scale_vec::4X", "block32", "block16"});
+  switch (kind) {
+  case TensorKind::MXF8F6F4:
+    if (size >= 0 && size != 0 && size != 3)
+      decoder.malformed("expected .scale_vec::1X or .block32 with kind mxf8f6f4");
+    return 1;
+  case TensorKind::MXF4:
+    if (size >= 0 && size != 1 && size != 3)
+      decoder.malformed("expected .scale_vec::2X or .block32 with kind mxf4");
+    return 2;
+  default:
+    if (size < 1)
+      decoder.malformed("expected .scale_vec::2X, .scale_vec::4X, .block32 or .block16 with kind mxf4nvf4");
+    return size == 1 || size == 3 ? 2 : 4;
+  }
+}
+
 Execute decode_mma(Decoder &decoder) {
-  for (const char *form : {"sp", "ws", "ashift", "block_scale"})
+  for (const char *form : {"sp", "ws", "ashift"})
     if (decoder.has(form))
       decoder.unsupported(std::string("tcgen05.mma with .") + form);
   Instruction &in = decoder.instruction;
   in.settings[CtaGroup] = static_cast<int32_t>(take_cta_group(decoder));
-  in.settings[Kind] = decoder.take_one_of({"kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8"});
+  in.settings[Kind] = decoder.take_one_of(
+      {"kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4"});
   if (in.settings[Kind] < 0)
-    decoder.unsupported("a kind of tcgen05.mma other than f16, tf32, f8f6f4 and i8");
+    decoder.unsupported("a kind of tcgen05.mma other than f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4 and mxf4nvf4");
+  in.settings[Blocks] = take_blocks(decoder, static_cast<TensorKind>(in.settings[Kind]));
   // The collector usage is a hint: operands must not change before completion, whatever its value.
   decoder.take_prefixed("collector::");
   decoder.address(0);
@@ -132,15 +173,18 @@ Execute decode_mma(Decoder &decoder) {
   decoder.source(2, Type::B64);
   decoder.source(3, Type::B32);
   size_t next = 4;
+  if (in.settings[Blocks])
+    while (next < 6)
+      decoder.address(next++);
   in.settings[MaskOperand] = 0;
-  if (decoder.is_vector(next)) {
+  if (!in.settings[Blocks] && decoder.is_vector(next)) {
     in.settings[MaskOperand] = static_cast<int32_t>(next);
     decoder.vector(next++, Type::B32, in.settings[CtaGroup] == 1 ? 4 : 8, true);
   }
   in.settings[AccumulateOperand] = static_cast<int32_t>(next);
   decoder.predicate(next++);
   in.settings[ScaleOperand] = 0;
-  if (decoder.count() > next) {
+  if (!in.settings[Blocks] && decoder.count() > next) {
     in.settings[ScaleOperand] = static_cast<int32_t>(next);
     if (const int64_t scale = decoder.immediate(next++); scale < 0 || scale > 15)
       decoder.malformed("expected a scale-input-d of 0 to 15");
