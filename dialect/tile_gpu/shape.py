@@ -110,24 +110,45 @@ class ConvertLayoutOp(Operation, name="convert_layout", traits=[ext.Pure]):
         )
 
 
+def _grid_problem(whole: ir.Type, part: ir.Type, indices: int) -> str | None:
+    """The problem with a grid of parts in a whole tile; a scalar is a part of one element."""
+    if indices != len(whole.shape):
+        return f"expected {len(whole.shape)} indices, but got {indices}"
+    if not isinstance(part, ir.RankedTensorType):
+        return None
+    if len(part.shape) != len(whole.shape) or any(a % b for a, b in zip(whole.shape, part.shape, strict=True)):
+        return f"expected extents of the part that divide those of the whole, but got {part.shape} of {whole.shape}"
+    return None
+
+
 class ExtractOp(Operation, name="extract", traits=[ext.Pure]):
-    """The sub-tile at [indices] in the grid of result-sized sub-tiles of the source."""
+    """The sub-tile at [indices] in the grid of result-sized sub-tiles of the source; indices are inside the grid."""
 
     result: Result[Anything]
     source: Operand[RegisterTile]
     indices: Mixed[Operand[Scalar], 32]
     assembly = "$source[$indices] attr-dict : type($source) -> type($result)"
+    rules = [_same_element]
 
     def check(self) -> str | None:
-        source = self.source.type.shape
-        if len(self.indices) != len(source):
-            return f"expected {len(source)} indices, but got {len(self.indices)}"
-        if not isinstance(self.result.type, ir.RankedTensorType):
-            return None
-        result = self.result.type.shape
-        if len(result) != len(source) or any(whole % part for whole, part in zip(source, result, strict=True)):
-            return f"expected result extents that divide those of the source, but got {source} and {result}"
-        return None
+        return _grid_problem(self.source.type, self.result.type, len(self.indices))
+
+
+class InsertOp(Operation, name="insert", traits=[ext.Pure]):
+    """The destination with the sub-tile at [indices] of its grid replaced by source; indices are inside the grid."""
+
+    result: Result[RegisterTile]
+    source: Operand[RegisterTile]
+    destination: Operand[RegisterTile]
+    indices: Mixed[Operand[Scalar], 32]
+    assembly = "$source, $destination[$indices] attr-dict : type($source), type($destination) -> type($result)"
+    rules = [_same_element]
+
+    def check(self) -> str | None:
+        destination, result = self.destination.type, self.result.type
+        if destination != result:
+            return f"destination and result must have the same type, but got {destination} and {result}"
+        return _grid_problem(destination, self.source.type, len(self.indices))
 
 
 class CatOp(Operation, name="cat", traits=[ext.Pure]):

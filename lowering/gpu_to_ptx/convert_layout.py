@@ -16,10 +16,7 @@ from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.chunks import chunks
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.scratch import scratch_matrix
-
-# Larger tiles are converted in parts, which leaves shared memory to the channels.
-SCRATCH_LIMIT_BYTES = 32 * 1024
+from tilec.lowering.layout.scratch import SCRATCH_LIMIT_BYTES, scratch_matrix
 
 
 @lowers("tile_gpu.convert_layout")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container
 
 from tilec.dialect.mlir import ir
@@ -11,7 +12,7 @@ from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.shared_access import SharedAccess
 from tilec.lowering.gpu_to_ptx.shared_address import SharedAddress
 from tilec.lowering.layout.bit_matrix import BitMatrix
-from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.linear_layout import LinearLayout, flatten, unflatten
 
 
 def write(
@@ -64,6 +65,13 @@ def row_major(elements: int, kind: PtxElement) -> BitMatrix:
     bits = elements.bit_length() - 1
     shift = kind.bytes.bit_length() - 1
     return BitMatrix(tuple(1 << bit + shift for bit in range(bits)), bits + shift)
+
+
+def embedded(part: tuple[int, ...], whole: tuple[int, ...]) -> BitMatrix:
+    """Row-major index in the part -> row-major index in the whole."""
+    bits = math.prod(part).bit_length() - 1
+    columns = tuple(flatten(unflatten(1 << bit, part), whole) for bit in range(bits))
+    return BitMatrix(columns, math.prod(whole).bit_length() - 1)
 
 
 def _access(

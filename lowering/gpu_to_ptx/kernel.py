@@ -35,6 +35,7 @@ OP_GROUPS = (
     "scan",
     "shape",
     "shared_memory",
+    "sub_tile",
     "tcgen05",
     "tensor_memory",
     "tma",

@@ -1,19 +1,17 @@
-"""splat, iota, reshape, transpose, broadcast, cat and extract; most of them only rename registers."""
+"""splat, iota, reshape, transpose, broadcast and cat; most of them only rename registers."""
 
 from __future__ import annotations
 
-import math
-
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.exchange import read, row_major, write
+from tilec.lowering.gpu_to_ptx.exchange import embedded, read, row_major, write
 from tilec.lowering.gpu_to_ptx.linear_index import image_bits, linear_index, split_constant
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shared_address import writable_scratch
 from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
-from tilec.lowering.layout.bit_matrix import BitMatrix
-from tilec.lowering.layout.linear_layout import LinearLayout, flatten, unflatten
+from tilec.lowering.layout.blocks import inserted_registers
+from tilec.lowering.layout.linear_layout import LinearLayout, flatten
 
 
 @lowers("tile_gpu.splat")
@@ -81,16 +79,11 @@ def cat(lowering: Lowering, operation: ir.Operation) -> None:
     result, dimension = operation.results[0], operation.attributes["dimension"].value
     layout, source = layout_of(result.type), layout_of(operation.operands[0].type)
     sides = [lowering.get(operand) for operand in operation.operands]
-    half = source.shape[dimension]
-    if not _same_threads(source, layout):
+    own = inserted_registers(layout, source)
+    if own is None:
         lowering.set(result, _cat_through_shared(lowering, element(result), sides, source, layout, dimension))
-        return
-    registers = []
-    for register in range(layout.register_count):
-        coordinates = list(layout.apply(register, 0, 0))
-        side, coordinates[dimension] = divmod(coordinates[dimension], half)
-        registers.append(sides[side][source.holder(coordinates)])
-    lowering.set(result, registers)
+    else:
+        lowering.set(result, [sides[position[dimension]][register] for position, register in own])
 
 
 def _cat_through_shared(
@@ -107,67 +100,6 @@ def _cat_through_shared(
         start = tuple(side * source.shape[dimension] if d == dimension else 0 for d in range(len(layout.shape)))
         first = offsets(flatten(start, layout.shape))
         part = base.plus(lowering, first)
-        write(lowering, kind, part, source, registers, offsets @ _embedded(source.shape, layout.shape))
+        write(lowering, kind, part, source, registers, offsets @ embedded(source.shape, layout.shape))
     lowering.barrier()
     return read(lowering, kind, base, layout, offsets)
-
-
-@lowers("tile_gpu.extract")
-def extract(lowering: Lowering, operation: ir.Operation) -> None:
-    """Selects registers if the indices are constant and no element moves between threads, else uses shared memory."""
-    result, operand = operation.results[0], operation.operands[0]
-    source, layout = layout_of(operand.type), layout_of(result.type)
-    # A scalar is a part of one element.
-    part = layout if layout.shape else layout.reshape((1,) * len(source.shape))
-    registers = lowering.get(operand)
-    indices = [lowering.scalar(index) for index in list(operation.operands)[1:]]
-    known = [number for number in map(lowering.number, indices) if number is not None]
-    if source.size == 1:
-        lowering.set(result, registers[:1] * layout.register_count)
-    elif layout.shape and len(known) == len(indices) and _same_threads(part, source):
-        lowering.set(result, _picked(registers, source, part, known))
-    else:
-        lowering.set(result, _extract_through_shared(lowering, element(result), registers, source, part, indices))
-
-
-def _picked(registers: list[ir.Value], source: LinearLayout, part: LinearLayout, indices: list[int]) -> list[ir.Value]:
-    start = [index * extent for index, extent in zip(indices, part.shape, strict=True)]
-    picked = []
-    for register in range(part.register_count):
-        coordinates = [a ^ b for a, b in zip(start, part.apply(register, 0, 0), strict=True)]
-        picked.append(registers[source.holder(coordinates)])
-    return picked
-
-
-def _extract_through_shared(
-    lowering: Lowering,
-    kind: PtxElement,
-    registers: list[ir.Value],
-    source: LinearLayout,
-    part: LinearLayout,
-    indices: list[ir.Value],
-) -> list[ir.Value]:
-    """Stores the whole tile and loads the part at the indices."""
-    offsets = row_major(source.size, kind)
-    base = writable_scratch(lowering, source.size * kind.bytes)
-    write(lowering, kind, base, source, registers, offsets)
-    lowering.barrier()
-    for dimension, (index, extent) in enumerate(zip(indices, part.shape, strict=True)):
-        step = kind.bytes * extent * math.prod(source.shape[dimension + 1 :])
-        base = base.plus_product(lowering, index, step)
-    return read(lowering, kind, base, part, offsets @ _embedded(part.shape, source.shape))
-
-
-def _same_threads(part: LinearLayout, whole: LinearLayout) -> bool:
-    """Whether each thread holds its elements of the part also in the whole, in the same registers in all threads."""
-    if part.lane + part.warp != whole.lane + whole.warp:
-        return False
-    inside = (flatten(basis, whole.shape) for basis in part.register)
-    return all(whole.register_matrix.solve(index) is not None for index in inside)
-
-
-def _embedded(part: tuple[int, ...], whole: tuple[int, ...]) -> BitMatrix:
-    """Row-major index in the part -> row-major index in the whole."""
-    bits = math.prod(part).bit_length() - 1
-    columns = tuple(flatten(unflatten(1 << bit, part), whole) for bit in range(bits))
-    return BitMatrix(columns, math.prod(whole).bit_length() - 1)

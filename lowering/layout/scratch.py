@@ -6,6 +6,8 @@ from tilec.lowering.layout.bit_matrix import BitMatrix, complement, independent,
 from tilec.lowering.layout.linear_layout import LANE_BITS, LinearLayout
 from tilec.lowering.layout.vector_width import MAXIMUM_VECTOR_BYTES
 
+# Larger tiles are converted in parts, which leaves shared memory to the channels.
+SCRATCH_LIMIT_BYTES = 32 * 1024
 _BANK_ROW_BYTES = 128
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.lowering.layout.blocked import blocked
+from tilec.lowering.layout.blocks import block_of
 from tilec.lowering.layout.halves import doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
@@ -84,6 +85,10 @@ def _forward(op: ir.OpView, layouts: Layouts) -> None:
     elif name == "cuda_tile.cat":
         for value in operation.operands:
             _derive(value, operation.results[0], layouts, lambda layout, type: doubled(layout, op.dim))
+    elif name == "cuda_tile.extract":
+        _derive(op.source, operation.results[0], layouts, lambda layout, type: block_of(layout, type.shape))
+    elif name == "cuda_tile.insert":
+        _derive(op.destination, operation.results[0], layouts, lambda layout, type: layout)
     elif name == "cuda_tile.reshape":
         _derive(operation.operands[0], operation.results[0], layouts, lambda layout, type: layout.reshape(type.shape))
     elif name == "cuda_tile.permute":
@@ -115,6 +120,9 @@ def _backward(op: ir.OpView, layouts: Layouts) -> None:
     elif name == "cuda_tile.cat":
         for value in operation.operands:
             _derive(result, value, layouts, lambda layout, type: halved(layout, op.dim))
+    elif name == "cuda_tile.insert":
+        _derive(result, op.destination, layouts, lambda layout, type: layout)
+        _derive(result, op.source, layouts, lambda layout, type: block_of(layout, type.shape))
     elif is_elementwise(op):
         for value in operation.operands:
             layouts.propose(value, layouts[result])

@@ -1,10 +1,17 @@
-"""Constants, iota, broadcast, reshape, permute, cat and extract."""
+"""Constants, iota, broadcast, reshape, permute, cat, extract and insert."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilec.dialect.mlir import ir
+from tilec.lowering.layout.blocks import block_of, repeated
 from tilec.lowering.layout.halves import doubled, halved
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.scratch import SCRATCH_LIMIT_BYTES
+from tilec.lowering.tile.constants import splat
 from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.declarations import element_type
@@ -101,5 +108,57 @@ def _cat(op: ir.OpView, conversion: Conversion) -> None:
 @converts("extract")
 def _extract(op: ir.OpView, conversion: Conversion) -> None:
     result = op.operation.results[0]
-    operands = [conversion.get(value) for value in op.operation.operands]
-    conversion.set(result, emitter.gpu("extract", operands, [conversion.type(result)]).result)
+    if not is_tile(result):
+        conversion.set(result, conversion.get(op.source))
+        return
+    whole, part = _layouts_of_parts(op.source, result, conversion)
+    type = emitter.tile_type(result.type.shape, element_type(result.type.element), part)
+    indices = _indices(op.indices, op.source.type.shape, result.type.shape, conversion)
+    made = emitter.gpu("extract", [conversion.tile(op.source, whole), *indices], [type]).result
+    conversion.set(result, made)
+    conversion.set(result, conversion.tile(result, conversion.layouts[result]))
+
+
+@converts("insert")
+def _insert(op: ir.OpView, conversion: Conversion) -> None:
+    result = op.operation.results[0]
+    if not is_tile(result):
+        conversion.set(result, conversion.get(op.source))
+        return
+    whole, part = _layouts_of_parts(result, op.source, conversion)
+    source, destination = conversion.tile(op.source, part), conversion.tile(op.destination, whole)
+    indices = _indices(op.indices, result.type.shape, op.source.type.shape, conversion)
+    conversion.set(result, emitter.gpu("insert", [source, destination, *indices], [destination.type]).result)
+    conversion.set(result, conversion.tile(result, conversion.layouts[result]))
+
+
+def _layouts_of_parts(whole: ir.Value, part: ir.Value, conversion: Conversion) -> tuple[LinearLayout, LinearLayout]:
+    """The layouts of a tile and of a part of it: each thread holds its elements of every part if possible.
+
+    Else scratch memory must hold the whole tile, or the conversion of the layout of a large tile exchanges it in parts.
+    """
+    own, other = conversion.layouts[whole], conversion.layouts[part]
+    block = block_of(own, part.type.shape)
+    if block is not None:
+        return own, block
+    by_parts = repeated(other, whole.type.shape)
+    size_bytes = own.size * element_bytes(whole.type.element)
+    if size_bytes > SCRATCH_LIMIT_BYTES and by_parts.register_count <= own.register_count:
+        return by_parts, other
+    return own, other
+
+
+def _indices(
+    indices: Sequence[ir.Value], whole: Sequence[int], part: Sequence[int], conversion: Conversion
+) -> list[ir.Value]:
+    """Indices beyond the grid are undefined; they select the last sub-tile, as in the interpreter."""
+    return [
+        _limited(conversion.get(index), splat(index), extent // size - 1)
+        for index, extent, size in zip(indices, whole, part, strict=True)
+    ]
+
+
+def _limited(index: ir.Value, number: int | None, last: int) -> ir.Value:
+    if number is not None or last == 0:
+        return emitter.i32(min((number or 0) % (1 << 32), last))
+    return emitter.binary("arith.minui", index, emitter.i32(last))

@@ -1,6 +1,8 @@
-"""Operations on shapes: iota, broadcast, reshape, transpose, cat, extract and splat."""
+"""Operations on shapes: iota, broadcast, reshape, transpose, cat, extract, insert and splat."""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from simulated import elementwise, kernel, load_tile, ptx_of, run, store_tile, t
 
 from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.layout.blocked import blocked
+from tilec.lowering.layout.blocks import repeated
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.wgmma import wgmma_accumulator
@@ -99,10 +102,15 @@ def test_cat(name, dimension):
     assert ("bar.sync" in text) == (name == "other_threads")
 
 
-def extract(indices: str, count: int, source: str, result: str) -> str:
-    segments = ", ".join(["1"] * count + ["0"] * (32 - count))
-    types = ", ".join([source, *["i32"] * count])
-    return f'"tile_gpu.extract"({indices}) {{operandSegmentSizes = array<i32: 1, {segments}>}} : ({types}) -> {result}'
+def indexed(name: str, operands: str, tiles: list[str], count: int, result: str) -> str:
+    """An operation on tiles with `count` indices after them."""
+    segments = ", ".join(["1"] * (len(tiles) + count) + ["0"] * (32 - count))
+    types = ", ".join([*tiles, *["i32"] * count])
+    return f'"tile_gpu.{name}"({operands}) {{operandSegmentSizes = array<i32: {segments}>}} : ({types}) -> {result}'
+
+
+def extract(operands: str, count: int, source: str, result: str) -> str:
+    return indexed("extract", operands, [source], count, result)
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -137,6 +145,82 @@ def test_conversion_from_a_layout_that_misses_elements_is_refused():
     body = f'%y = "tile_gpu.convert_layout"(%x0) : ({tile("f32", source)}) -> {tile("f32", blocked((64,), 4))}'
     with pytest.raises(CompileError, match="'tile_gpu.convert_layout': no conversion from"):
         ptx_of(elementwise(body, [("f32", source)], ("f32", blocked((64,), 4))))
+
+
+# A grid of 2x4 parts: by registers in the same threads, through shared memory in the layout of other threads.
+GRID = repeated(PARTS["same_threads"], (32, 128))
+
+
+def with_indices(body: str, tiles: list[LinearLayout], result: LinearLayout, element: str = "f32") -> str:
+    """A kernel of two indices, %i and %j, that loads %x0, %x1.. and stores %y."""
+    names = "abcd"
+    loads = [load_tile(f"%x{n}", tile(element, layout), f"%{names[n]}", layout.shape) for n, layout in enumerate(tiles)]
+    arguments = ", ".join(f"%{name}: i64" for name in names[: len(tiles) + 1])
+    stored = store_tile("%y", tile(element, result), f"%{names[len(tiles)]}", result.shape)
+    return kernel(f"{arguments}, %i: i32, %j: i32", "\n".join([*loads, body, stored]))
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_extract_at_indices_known_at_run_time(name):
+    part = PARTS[name]
+    text = with_indices("%y = " + extract("%x0, %i, %j", 2, tile("f32", GRID), tile("f32", part)), [GRID], part)
+    assert ("bar.sync" in ptx_of(text)) == (name == "other_threads")
+    x = ramp(GRID.shape)
+    for i, j in itertools.product(range(2), range(4)):
+        y = np.zeros(part.shape, np.float32)
+        run(text, [x, y, i, j])
+        assert np.array_equal(y, x[16 * i : 16 * i + 16, 32 * j : 32 * j + 32])
+
+
+def inserted(x: np.ndarray, part: np.ndarray, i: int, j: int) -> np.ndarray:
+    found = x.copy()
+    found[16 * i : 16 * i + 16, 32 * j : 32 * j + 32] = part
+    return found
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_insert_at_indices_known_at_run_time(name):
+    part = PARTS[name]
+    tiles = [tile("f32", part), tile("f32", GRID)]
+    text = with_indices("%y = " + indexed("insert", "%x0, %x1, %i, %j", tiles, 2, tiles[1]), [part, GRID], GRID)
+    assert ("bar.sync" in ptx_of(text)) == (name == "other_threads")
+    a, x = -ramp(part.shape), ramp(GRID.shape)
+    for i, j in itertools.product(range(2), range(4)):
+        y = np.zeros(GRID.shape, np.float32)
+        run(text, [a, x, y, i, j])
+        assert np.array_equal(y, inserted(x, a, i, j))
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_insert_at_a_constant_column_selects_rows_at_run_time(name):
+    part = PARTS[name]
+    tiles = [tile("f32", part), tile("f32", GRID)]
+    body = "%three = arith.constant 3 : i32\n%y = " + indexed("insert", "%x0, %x1, %i, %three", tiles, 2, tiles[1])
+    text = with_indices(body, [part, GRID], GRID)
+    if name == "same_threads":
+        # One predicate per row of parts, one selection per register of the column.
+        assert ptx_of(text).count("selp") == 2 * part.register_count
+    a, x = -ramp(part.shape), ramp(GRID.shape)
+    for i in range(2):
+        y = np.zeros(GRID.shape, np.float32)
+        run(text, [a, x, y, i, 0])
+        assert np.array_equal(y, inserted(x, a, i, 3))
+
+
+def test_insert_of_a_tile_whose_elements_several_threads_hold():
+    """A thread that repeats an element of the part stores it once; all threads then load the new element."""
+    whole, part = blocked((64,), 4), blocked((2,), 4)
+    tiles = [tile("f32", part), tile("f32", whole)]
+    text = kernel(
+        "%a: i64, %b: i64, %c: i64, %i: i32",
+        f"""{load_tile("%p", tiles[0], "%a", (2,))}
+        {load_tile("%x", tiles[1], "%b", (64,))}
+        %y = {indexed("insert", "%p, %x, %i", tiles, 1, tiles[1])}
+        {store_tile("%y", tiles[1], "%c", (64,))}""",
+    )
+    x, y = ramp((64,)), np.zeros(64, np.float32)
+    run(text, [np.float32([-1, -2]), x, y, 30])
+    assert np.array_equal(y, np.concatenate([x[:60], [-1, -2], x[62:]]))
 
 
 @pytest.mark.parametrize("index", [0, 5, 7])

@@ -319,6 +319,22 @@ def batched(A, B, C, tm: Const, tn: Const, tk: Const):
 
 
 @ct.kernel
+def exchanged_parts(X, I, Z, rows: Const, columns: Const, part_rows: Const, part_columns: Const):  # noqa: E741
+    """Swaps two sub-tiles of X, at indices that a loop reads from I."""
+    x = ct.load(X, index=(0, 0), shape=(rows, columns))
+    for k in range(I.shape[0]):
+        at = ct.load(I, index=(k, 0), shape=(1, 4))
+        r = ct.extract(at, (0, 0), shape=(1, 1)).item()
+        c = ct.extract(at, (0, 1), shape=(1, 1)).item()
+        to_r = ct.extract(at, (0, 2), shape=(1, 1)).item()
+        to_c = ct.extract(at, (0, 3), shape=(1, 1)).item()
+        first = ct.extract(x, (r, c), shape=(part_rows, part_columns))
+        second = ct.extract(x, (to_r, to_c), shape=(part_rows, part_columns))
+        x = ct.insert(ct.insert(x, (r, c), second), (to_r, to_c), first)
+    ct.store(Z, index=(0, 0), tile=x)
+
+
+@ct.kernel
 def layer_norm(X, W, B, Y, eps: ct.Constant[float], size: Const):
     """Subtracts the mean of each row, divides by its standard deviation, multiplies by W and adds B."""
     row, width = ct.bid(0), X.shape[1]

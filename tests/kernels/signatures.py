@@ -34,6 +34,11 @@ SIGNATURES = {
     "early_exits": ["X: i32[?], Y: i32[?], size=64, limit=3000"],
     "gathered": ["X: f32[?], I: i32[?], Y: f32[?], size=64"],
     "batched": [f"A: f16[?,?,?], B: f16[?,?,?], C: f16[?,?,?], {TILE}"],
+    "exchanged_parts": [
+        f"X: {SINGLE}, I: i32[?,?], Z: {SINGLE}, rows=64, columns=32, part_rows=16, part_columns=32",
+        f"X: {SINGLE}, I: i32[?,?], Z: {SINGLE}, rows=16, columns=64, part_rows=4, part_columns=2",
+        f"X: {SINGLE}, I: i32[?,?], Z: {SINGLE}, rows=128, columns=128, part_rows=32, part_columns=64",
+    ],
     "layer_norm": [f"X: {SINGLE}, W: f32[?], B: f32[?], Y: {SINGLE}, eps=0.00001, size=512"],
     "running_sum": [f"X: {SINGLE}, Y: {SINGLE}, rows=64, columns=64"],
 }

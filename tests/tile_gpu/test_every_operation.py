@@ -49,6 +49,7 @@ LINES = {
     "extract": "%r = tile_gpu.extract %y[%n] : !l -> f32",
     "fence_async": "tile_gpu.fence_async global_memory",
     "get": "%r:2 = tile_gpu.get %c consumer 1 : !c",
+    "insert": "%r = tile_gpu.insert %y, %y[%n] : !l, !l -> !l",
     "iota": "%r = tile_gpu.iota : tensor<128xi32, #line>",
     "kernel": "",
     "load_global": "%r = tile_gpu.load_global %at, mask %in, other %y vector 1 : tensor<128xi64, #line> -> !l",

@@ -26,7 +26,6 @@ ATOMICS = {
 STATEMENTS = ATOMICS | {
     "ct.assert_": "ct.assert_(ct.bid(0) < 4)",
     "ct.atomic_cas": "ct.atomic_cas(y, index, 0, 1)",
-    "ct.insert": "ct.store(x, (0,), ct.insert(tile, (0,), ct.zeros((4,), ct.float32)))",
     "ct.pack_to_bytes": "ct.store(b, (0, 0), ct.reshape(ct.pack_to_bytes(tile), (2, 32)).astype(ct.int8))",
     "print": "print(tile)",
 }

@@ -1,0 +1,75 @@
+"""Layouts of tiles that are grids of blocks, and the registers of one block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.lowering.layout.blocked import unit
+from tilec.lowering.layout.linear_layout import Basis, LinearLayout, flatten, unflatten
+
+
+def repeated(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
+    """The layout of a tile of `shape` whose blocks all have `layout`: the highest register bits select the block."""
+    selecting = [
+        unit(dimension, step, len(shape))
+        for dimension, extent in enumerate(shape)
+        for step in _powers(layout.shape[dimension], extent)
+    ]
+    return LinearLayout((*layout.register, *selecting), layout.lane, layout.warp, tuple(shape))
+
+
+def block_of(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout | None:
+    """The layout of every block of `shape`; None unless register bits alone select the block."""
+
+    def inside(basis: Basis) -> bool:
+        return all(coordinate < extent for coordinate, extent in zip(basis, shape, strict=True))
+
+    selecting = [basis for basis in layout.register if not inside(basis)]
+    if not all(map(inside, layout.lane + layout.warp)) or any(
+        coordinate % extent for basis in selecting for coordinate, extent in zip(basis, shape, strict=True)
+    ):
+        return None
+    return LinearLayout(tuple(filter(inside, layout.register)), layout.lane, layout.warp, tuple(shape))
+
+
+def extracted_registers(whole: LinearLayout, block: LinearLayout, position: Sequence[int]) -> list[int] | None:
+    """For each register of the block at a position of the grid, the register of the whole that holds its element.
+
+    None if an element moves between threads.
+    """
+    if not _same_threads(whole, block):
+        return None
+    start = [index * extent for index, extent in zip(position, block.shape, strict=True)]
+    found = []
+    for register in range(block.register_count):
+        coordinates = [a ^ b for a, b in zip(start, block.apply(register, 0, 0), strict=True)]
+        found.append(whole.register_matrix.solve(flatten(coordinates, whole.shape)))
+    return _all_known(found)
+
+
+def inserted_registers(whole: LinearLayout, block: LinearLayout) -> list[tuple[tuple[int, ...], int]] | None:
+    """For each register of the whole, its position in the grid of blocks and the register of the block there.
+
+    None if an element moves between threads.
+    """
+    if not _same_threads(whole, block):
+        return None
+    coordinates = [unflatten(image, whole.shape) for image in whole.register_images]
+    positions = [tuple(c // e for c, e in zip(each, block.shape, strict=True)) for each in coordinates]
+    inner = [[c % e for c, e in zip(each, block.shape, strict=True)] for each in coordinates]
+    registers = _all_known([block.register_matrix.solve(flatten(each, block.shape)) for each in inner])
+    return None if registers is None else list(zip(positions, registers, strict=True))
+
+
+def _same_threads(whole: LinearLayout, block: LinearLayout) -> bool:
+    return whole.lane + whole.warp == block.lane + block.warp
+
+
+def _all_known(registers: Sequence[int | None]) -> list[int] | None:
+    known = [register for register in registers if register is not None]
+    return known if len(known) == len(registers) else None
+
+
+def _powers(low: int, high: int) -> list[int]:
+    """low, 2 low, 4 low and so on below high."""
+    return [low << bit for bit in range((high // low).bit_length() - 1)]
