@@ -26,7 +26,7 @@ def _scope_of_order(op: ir.OpView) -> str | None:
     return None
 
 
-def _vector_has_a_dimension(op: ir.OpView) -> str | None:
+def vector_has_a_dimension(op: ir.OpView) -> str | None:
     """Two dimensions can have a stride of one, so a vector names the dimension that it runs along."""
     if (op.vector > 1) != (op.vector_dimension is not None):
         return f"a vector and its dimension come together, but got vector {op.vector}, dimension {op.vector_dimension}"
@@ -35,7 +35,7 @@ def _vector_has_a_dimension(op: ir.OpView) -> str | None:
     return None
 
 
-def _one_each(op: ir.OpView) -> str | None:
+def one_each(op: ir.OpView) -> str | None:
     tile = op.results[0] if len(op.results) else op.operands[0]
     rank = len(tile.type.shape)
     counts = [len(group) for group in (op.offsets, op.extents, op.strides)]
@@ -65,7 +65,7 @@ class LoadViewOp(Operation, name="load_view"):
         "$base[$offsets] extents [$extents] strides [$strides] vector $vector{ along $vector_dimension}{"
         " padding $padding}{ inbounds [$inbounds]}{ order $order}{ scope $scope} attr-dict : type($result)"
     )
-    rules = [_one_each, _vector_has_a_dimension, _scope_of_order]
+    rules = [one_each, vector_has_a_dimension, _scope_of_order]
 
 
 class StoreViewOp(Operation, name="store_view"):
@@ -85,7 +85,7 @@ class StoreViewOp(Operation, name="store_view"):
         "$value -> $base[$offsets] extents [$extents] strides [$strides] vector $vector{ along $vector_dimension}{"
         " inbounds [$inbounds]}{ order $order}{ scope $scope} attr-dict : type($value)"
     )
-    rules = [_one_each, _vector_has_a_dimension, _scope_of_order]
+    rules = [one_each, vector_has_a_dimension, _scope_of_order]
 
 
 class LoadGlobalOp(Operation, name="load_global"):

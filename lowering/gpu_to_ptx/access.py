@@ -27,12 +27,14 @@ def load(
     register, per_register = packed_type(element, count)
     packed_count = count // per_register
     results = [lowering.type(register)] * packed_count
-    text = f"ld.{space}{_vector(packed_count)}.{_width(element, register, per_register)} {_braced(0, packed_count)}, "
+    text = (
+        f"ld.{space}{vector_suffix(packed_count)}.{_width(element, register, per_register)} {braced(0, packed_count)}, "
+    )
     if guard is None:
-        loaded = lowering.b.execute(f"{text}[${packed_count}{_signed(offset)}];", results, address)
+        loaded = lowering.b.execute(f"{text}[${packed_count}{signed(offset)}];", results, address)
         return unpack(lowering, element, list(loaded), count)
     before = pack(lowering, element, list(otherwise or ()))
-    text = f"@${packed_count + 1} {text}[${packed_count}{_signed(offset)}];"
+    text = f"@${packed_count + 1} {text}[${packed_count}{signed(offset)}];"
     tied = range(2, 2 + packed_count)
     loaded = lowering.b.execute(text, results, address, guard, *before, tied=tied)
     return unpack(lowering, element, list(loaded), count)
@@ -50,8 +52,8 @@ def store(
     """Stores successive elements to address + offset bytes if the guard is true."""
     register, per_register = packed_type(element, len(values))
     packed = pack(lowering, element, list(values))
-    head = f"st.{space}{_vector(len(packed))}.{_width(element, register, per_register)}"
-    text = f"{head} [$0{_signed(offset)}], {_braced(1, len(packed))};"
+    head = f"st.{space}{vector_suffix(len(packed))}.{_width(element, register, per_register)}"
+    text = f"{head} [$0{signed(offset)}], {braced(1, len(packed))};"
     if guard is None:
         lowering.b.execute(text, (), address, *packed)
     else:
@@ -63,7 +65,8 @@ def widest(element: PtxElement) -> int:
     return 16 // element.bytes
 
 
-def _vector(registers: int) -> str:
+def vector_suffix(registers: int) -> str:
+    """The suffix of an access of so many registers."""
     return f".v{registers}" if registers > 1 else ""
 
 
@@ -74,10 +77,12 @@ def _width(element: PtxElement, register: str, per_register: int) -> str:
     return f"b{max(8, 8 * element.bytes * per_register)}"
 
 
-def _braced(first: int, count: int) -> str:
+def braced(first: int, count: int) -> str:
+    """The operands from number `first`: one alone, or several in braces."""
     listed = ", ".join(f"${index}" for index in range(first, first + count))
     return f"{{{listed}}}" if count > 1 else listed
 
 
-def _signed(offset: int) -> str:
+def signed(offset: int) -> str:
+    """An immediate offset behind an address; nothing for zero."""
     return f"{offset:+d}" if offset else ""

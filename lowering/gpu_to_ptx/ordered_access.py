@@ -13,6 +13,8 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 
 # Scopes of Tile IR as PTX spells them (PTX ISA 8.5): a tile block is a CTA.
 SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
+# The sides of each order on which a fence stands if several relaxed accesses implement it.
+_SIDES = {"acquire": ("acquire",), "release": ("release",), "acq_rel": ("acquire", "release")}
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,14 @@ class AccessOrder:
         order = "relaxed" if accesses > 1 else self.order
         return f"{order}.{SCOPES[self.scope]}.global"
 
-    def fence(self, lowering: Lowering, order: str, accesses: int) -> None:
+    @property
+    def acquires(self) -> bool:
+        """Whether later accesses must see what the accessed value was released with."""
+        return "acquire" in _SIDES.get(self.order or "", ())
+
+    def fence(self, lowering: Lowering, side: str, accesses: int) -> None:
         """Emits the fence for several relaxed accesses, after an acquire or before a release (PTX ISA 8.8)."""
-        if self.scope is not None and self.order == order and accesses > 1:
+        if self.scope is not None and side in _SIDES.get(self.order or "", ()) and accesses > 1:
             lowering.b.execute(f"fence.acq_rel.{SCOPES[self.scope]};")
 
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from tilec.lowering.tile_to_gpu.mma import AccumulatorState
 
 
+# Operations that TMA may do, whose end only a wait of the thread that issued them shows.
+BY_TMA = ("cuda_tile.store_view_tko", "cuda_tile.atomic_red_view_tko")
+
+
 class Conversion:
     """The decisions for an entry, and its converted values, views, accumulators and slots."""
 
@@ -122,7 +126,7 @@ class Conversion:
     def synchronize(self, op: ir.OpView) -> None:
         """Emits the barrier between an access and those of other threads that its token names."""
         if self.order.needs_barrier(op):
-            if self.use_tma and self.order.stores_before(op):
+            if self.use_tma and any(earlier.name in BY_TMA for earlier in self.order.before(op)):
                 emitter.gpu("store_wait")
             emitter.gpu("barrier")
 

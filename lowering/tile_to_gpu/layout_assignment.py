@@ -204,6 +204,7 @@ _NOT_ELEMENTWISE = frozenset(
         "unpack",
         "load_view_tko",
         "store_view_tko",
+        "atomic_red_view_tko",
         "mmaf",
         "mmai",
     )

@@ -5,10 +5,8 @@ from __future__ import annotations
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 
-_ATOMIC = "cuda_tile.atomic_rmw_tko"
 _FUNCTIONS = {
     "cuda_tile.assert": "ct.assert_",
-    "cuda_tile.atomic_cas_tko": "ct.atomic_cas",
     "cuda_tile.insert": "ct.insert",
     "cuda_tile.mmaf": "ct.mma",
     "cuda_tile.mmaf_scaled": "ct.mma_scaled",
@@ -16,19 +14,6 @@ _FUNCTIONS = {
     "cuda_tile.pack": "ct.pack_to_bytes",
     "cuda_tile.print_tko": "print",
     "cuda_tile.unpack": "ct.unpack_from_bytes",
-}
-# The functions of atomic_rmw_tko by its mode.
-_UPDATES = {
-    "add": "ct.atomic_add",
-    "addf": "ct.atomic_add",
-    "and": "ct.atomic_and",
-    "max": "ct.atomic_max",
-    "min": "ct.atomic_min",
-    "or": "ct.atomic_or",
-    "umax": "ct.atomic_max",
-    "umin": "ct.atomic_min",
-    "xchg": "ct.atomic_xchg",
-    "xor": "ct.atomic_xor",
 }
 
 
@@ -42,4 +27,4 @@ def operation_name(op: ir.OpView) -> str:
     source = source_location(op.operation.location)
     if source is None or not source.file.endswith(".py"):
         return name
-    return _UPDATES[op.mode] if name == _ATOMIC else _FUNCTIONS.get(name, name)
+    return _FUNCTIONS.get(name, name)

@@ -19,6 +19,7 @@ from tilec.lowering.tile_to_gpu.operand_channel import put_by_tma
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
+from tilec.lowering.tile_to_gpu.view_operands import view_operands
 
 
 @converts("make_tensor_view")
@@ -71,16 +72,9 @@ def _load_view(op: ir.OpView, conversion: Conversion) -> None:
     attributes = {**_vector(op), "padding": view.type.padding or "zero", "inbounds": proven_inbounds(op)}
     conversion.synchronize(op)
     loaded = emitter.gpu(
-        "load_view", _access(view, op, conversion), [conversion.type(tile)], **attributes, **order_of(op)
+        "load_view", view_operands(view, op, conversion), [conversion.type(tile)], **attributes, **order_of(op)
     )
     conversion.set(tile, loaded.result)
-
-
-def _access(view: TileView, op: ir.OpView, conversion: Conversion) -> list[ir.Value | list[ir.Value]]:
-    """Base, offsets, extents and strides in the order of the tile's dimensions."""
-    extents = [view.tensor.extents[d] for d in view.dim_map]
-    strides = [view.tensor.strides[d] for d in view.dim_map]
-    return [view.tensor.base, offsets(view, op, conversion), extents, strides]
 
 
 @converts("store_view_tko")
@@ -93,7 +87,7 @@ def _store_view(op: ir.OpView, conversion: Conversion) -> None:
     value = conversion.get(op.tile)
     conversion.synchronize(op)
     attributes = {**_vector(op), "inbounds": proven_inbounds(op), **order_of(op)}
-    emitter.gpu("store_view", [value, *_access(view, op, conversion)], [], **attributes)
+    emitter.gpu("store_view", [value, *view_operands(view, op, conversion)], [], **attributes)
 
 
 def _vector(op: ir.OpView) -> dict[str, int]:

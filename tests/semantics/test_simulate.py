@@ -23,9 +23,6 @@ REFUSED_ELEMENTS = {"i4", "f4E2M1FN", "fnv8E5M3FNU"}
 REFUSED_OPERATIONS = {
     "alloca",
     "assert",
-    "atomic_cas_tko",
-    "atomic_red_view_tko",
-    "atomic_rmw_tko",
     "gdc_launch_dependents_tko",
     "gdc_wait_tko",
     "get_global",

@@ -38,11 +38,17 @@ tile_gpu.kernel @k(%p: i64, %n: i32, %f: f32) target "sm_100a" warps 4 {
 """
 # A line for each operation, which follows HEAD.
 LINES = {
+    "atomic_global": "%r = tile_gpu.atomic_global addf %y -> %at, mask %in vector 1 order acq_rel scope sys"
+    " : !l -> tensor<128xi64, #line>",
+    "atomic_view": "tile_gpu.atomic_view addf %y -> %p[%n] extents [%n] strides [%n] vector 1 inbounds [false]"
+    " scope device : !l",
     "barrier": "tile_gpu.barrier",
     "broadcast": "%z = arith.constant dense<0.0> : tensor<128x1xf32, #thin>\n"
     "%r = tile_gpu.broadcast %z : tensor<128x1xf32, #thin> -> !t",
     "cat": '%r = tile_gpu.cat %y, %y dimension 0 : !l, !l -> tensor<256xf32, "register=(128) lane=(1)(2)(4)(8)(16) '
     'warp=(32)(64) shape=256">',
+    "compare_and_swap_global": "%r = tile_gpu.compare_and_swap_global %y, %y -> %at order relaxed scope device"
+    " : !l -> tensor<128xi64, #line>",
     "convert_layout": '%r = tile_gpu.convert_layout %y : !l -> tensor<128xf32, "register=(1) lane=(2)(4)(8)(16)(32) '
     'warp=(64)(0) shape=128">',
     "dot": "%r = tile_gpu.dot %slot#0, %slot#1, %x : !a, !b -> !t",

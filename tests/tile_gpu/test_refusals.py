@@ -48,6 +48,15 @@ REFUSALS = {
     "tile_gpu.store_global %y -> %at, mask %in vector 1 order relaxed : !l -> tensor<128xi64, #line>": (
         "order and scope come together"
     ),
+    "%r = tile_gpu.atomic_global add %y -> %at vector 1 order relaxed scope device : !l -> tensor<128xi64, #line>": (
+        "mode add updates elements of i32, i64, but got f32"
+    ),
+    "%r = tile_gpu.atomic_global addf %y -> %at vector 8 order relaxed scope device : !l -> tensor<128xi64, #line>": (
+        "mode addf of f32 updates at most 4 elements at once, but got vector 8"
+    ),
+    "%h = arith.constant dense<0.0> : tensor<128xf16, #line>\n"
+    "%r = tile_gpu.compare_and_swap_global %h, %h -> %at order relaxed scope sys"
+    " : tensor<128xf16, #line> -> tensor<128xi64, #line>": "expected elements of i32, i64, f32, f64, but got f16",
 }
 
 

@@ -1,0 +1,46 @@
+"""Atomic updates through pointers and of tiles of views."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.tile.mark_inbounds import proven_inbounds
+from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.conversion import Conversion
+from tilec.lowering.tile_to_gpu.converts import converts
+from tilec.lowering.tile_to_gpu.memory_order import order_of
+from tilec.lowering.tile_to_gpu.pointer_elements import elements_of, elements_type, result_of
+from tilec.lowering.tile_to_gpu.view_operands import view_operands
+
+
+@converts("atomic_rmw_tko")
+def _atomic_rmw(op: ir.OpView, conversion: Conversion) -> None:
+    vector = conversion.vectors.get(op.operation, 1)
+    _update("atomic_global", op, [op.pointers, op.arg, op.mask], conversion, mode=op.mode, vector=vector)
+
+
+@converts("atomic_cas_tko")
+def _atomic_cas(op: ir.OpView, conversion: Conversion) -> None:
+    _update("compare_and_swap_global", op, [op.pointers, op.cmp, op.val, op.mask], conversion)
+
+
+def _update(
+    name: str, op: ir.OpView, values: list[ir.Value | None], conversion: Conversion, **attributes: object
+) -> None:
+    """Only a result that is used is converted: an update whose result nothing reads needs no registers for it."""
+    result = op.operation.results[0]
+    layout = conversion.layouts.get(result)
+    operands = [elements_of(value, layout, conversion) for value in values]
+    conversion.synchronize(op)
+    type = elements_type(result, conversion)
+    old = emitter.gpu(name, operands, [type], **attributes, **order_of(op)).result
+    if list(result.uses):
+        conversion.set(result, result_of(old, result, conversion))
+
+
+@converts("atomic_red_view_tko")
+def _atomic_red_view(op: ir.OpView, conversion: Conversion) -> None:
+    view = conversion.tile_views[op.view]
+    value = conversion.get(op.value)
+    conversion.synchronize(op)
+    attributes = {"mode": op.mode, "vector": 1, "inbounds": proven_inbounds(op), "scope": op.memory_scope}
+    emitter.gpu("atomic_view", [value, *view_operands(view, op, conversion)], [], **attributes)

@@ -1,0 +1,106 @@
+"""Kernels that update memory atomically; test_atomic_kernels.py compares them with numpy."""
+
+import tilec as ct
+
+Const = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
+RELAXED, ACQUIRE, RELEASE = ct.MemoryOrder.RELAXED, ct.MemoryOrder.ACQUIRE, ct.MemoryOrder.RELEASE
+
+
+@ct.kernel
+def scatter_add(Index, Value, Sum, size: Const):
+    """Sum[Index[i]] += Value[i]; indices outside Sum are dropped."""
+    block = ct.bid(0)
+    index = ct.load(Index, index=(block,), shape=(size,))
+    value = ct.load(Value, index=(block,), shape=(size,))
+    ct.atomic_add(Sum, index, value, memory_order=RELAXED)
+
+
+@ct.kernel
+def histogram(X, Count, size: Const):
+    """Count[b] = how many elements of X are b."""
+    position = ct.bid(0) * size + ct.arange(size, dtype=ct.int32)
+    value = ct.gather(X, position)
+    # The index of an element that X does not have is outside Count.
+    ct.atomic_add(Count, ct.where(position < X.shape[0], value, -1), 1, memory_order=RELAXED)
+
+
+@ct.kernel
+def embedding_gradient(Token, DY, DW, tokens: Const, width: Const):
+    """DW[Token[i], :] += DY[i, :]."""
+    i, j = ct.bid(0), ct.bid(1)
+    token = ct.load(Token, index=(i,), shape=(tokens,))
+    dy = ct.load(DY, index=(i, j), shape=(tokens, width))
+    column = j * width + ct.arange(width, dtype=ct.int32)
+    ct.atomic_add(DW, (token.reshape((tokens, 1)), column.reshape((1, width))), dy, memory_order=RELAXED)
+
+
+@ct.kernel
+def passed_along(Value, Flag, size: Const):
+    """Each block waits for the one before, and adds 1 to every value; Flag counts the blocks that are done."""
+    block = ct.bid(0)
+    while ct.atomic_cas(Flag, 0, block, block, memory_order=ACQUIRE) != block:
+        pass
+    ct.store(Value, index=(0,), tile=ct.load(Value, index=(0,), shape=(size,)) * 2 + block)
+    ct.atomic_add(Flag, 0, 1, memory_order=RELEASE)
+
+
+def added_to_tile(C, i, j, tile, tm, tn):
+    """C's tile at (i, j) += tile."""
+    row, column = i * tm + ct.arange(tm, dtype=ct.int32), j * tn + ct.arange(tn, dtype=ct.int32)
+    ct.atomic_add(C, (row.reshape((tm, 1)), column.reshape((1, tn))), tile, memory_order=RELAXED)
+
+
+@ct.kernel
+def split_k(A, B, C, splits: Const, tm: Const, tn: Const, tk: Const):
+    """C += A @ B; block (i, j, s) sums every tile of K of a range, and adds the sum to C."""
+    i, j, split = ct.bid(0), ct.bid(1), ct.bid(2)
+    steps = ct.num_tiles(A, axis=1, shape=(tm, tk))
+    each = ct.cdiv(steps, splits)
+    acc = ct.zeros((tm, tn), dtype=ct.float32)
+    for k in range(split * each, min((split + 1) * each, steps)):
+        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+        acc = ct.mma(a, b, acc)
+    added_to_tile(C, i, j, acc, tm, tn)
+
+
+@ct.kernel
+def stream_k(A, B, C, each: Const, tm: Const, tn: Const, tk: Const):
+    """C += A @ B; a block does `each` steps of K, which may begin in the middle of one tile of C and end in another."""
+    columns, steps = ct.num_tiles(B, axis=1, shape=(tk, tn)), ct.num_tiles(A, axis=1, shape=(tm, tk))
+    first = ct.bid(0) * each
+    end = min(first + each, ct.num_tiles(A, axis=0, shape=(tm, tk)) * columns * steps)
+    for tile in range(first // steps, ct.cdiv(end, steps)):
+        i, j, start = tile // columns, tile % columns, tile * steps
+        acc = ct.zeros((tm, tn), dtype=ct.float32)
+        for k in range(max(first - start, 0), min(end - start, steps)):
+            a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+            b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+            acc = ct.mma(a, b, acc)
+        added_to_tile(C, i, j, acc, tm, tn)
+
+
+@ct.kernel
+def layer_norm_gradient(DY, Normal, DW, DB, rows: Const, width: Const):
+    """DW += the column sums of DY * Normal, DB += those of DY; each block has some rows of one range of columns."""
+    i, j = ct.bid(0), ct.bid(1)
+    dy = ct.load(DY, index=(i, j), shape=(rows, width), padding_mode=ZERO)
+    normal = ct.load(Normal, index=(i, j), shape=(rows, width), padding_mode=ZERO)
+    column = j * width + ct.arange(width, dtype=ct.int32)
+    ct.atomic_add(DW, column, ct.sum(dy * normal, axis=0), memory_order=RELAXED)
+    ct.atomic_add(DB, column, ct.sum(dy, axis=0), memory_order=RELAXED)
+
+
+@ct.kernel
+def layer_norm_gradient_locked(DY, Normal, DW, DB, Lock, rows: Const, width: Const):
+    """As layer_norm_gradient, with loads and stores under a lock per range of columns."""
+    i, j = ct.bid(0), ct.bid(1)
+    dy = ct.load(DY, index=(i, j), shape=(rows, width), padding_mode=ZERO)
+    normal = ct.load(Normal, index=(i, j), shape=(rows, width), padding_mode=ZERO)
+    dw, db = ct.sum(dy * normal, axis=0), ct.sum(dy, axis=0)
+    while ct.atomic_cas(Lock, j, 0, 1, memory_order=ACQUIRE) != 0:
+        pass
+    ct.store(DW, index=(j,), tile=ct.load(DW, index=(j,), shape=(width,)) + dw)
+    ct.store(DB, index=(j,), tile=ct.load(DB, index=(j,), shape=(width,)) + db)
+    ct.atomic_xchg(Lock, j, 0, memory_order=RELEASE)

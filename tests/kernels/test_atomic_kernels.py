@@ -1,0 +1,92 @@
+"""Kernels with atomics agree with numpy bit by bit, in any order of the blocks: sums of integers are exact."""
+
+from __future__ import annotations
+
+import atomic_kernels
+import numpy as np
+import pytest
+from compare import run_everywhere
+
+SEEDS = range(20)
+
+
+@pytest.fixture
+def random() -> np.random.Generator:
+    return np.random.default_rng(11)
+
+
+def whole(random: np.random.Generator, shape, dtype, high: int = 4) -> np.ndarray:
+    """Small integers of both signs, whose sums are exact in every float type."""
+    return random.integers(-high, high + 1, shape).astype(dtype)
+
+
+def everywhere(kernel, grid, args, outputs, target):
+    return run_everywhere(kernel, grid, args, outputs, target=target, hints={}, seeds=SEEDS)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2", "i4", "i8"])
+def test_scatter_add(target, random, dtype):
+    index, value = random.integers(-2, 40, 500).astype(np.int32), whole(random, 500, dtype)
+    total = whole(random, 37, dtype)
+    exact = total.copy()
+    inside = (index >= 0) & (index < 37)
+    np.add.at(exact, index[inside], value[inside])
+    args = (index, value, total, 128)
+    # Elements after the last have index 0 and value 0.
+    for (found,) in everywhere(atomic_kernels.scatter_add, (4,), args, (2,), target):
+        assert np.array_equal(found, exact)
+
+
+def test_histogram(target, random):
+    values = random.integers(0, 12, 1000).astype(np.int32)
+    for (found,) in everywhere(atomic_kernels.histogram, (4,), (values, np.zeros(12, np.int32), 256), (1,), target):
+        assert np.array_equal(found, np.bincount(values, minlength=12))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2"])
+def test_embedding_gradient(target, random, dtype):
+    token, dy = random.integers(0, 6, 32).astype(np.int32), whole(random, (32, 64), dtype)
+    dw = np.zeros((6, 64), dtype)
+    exact = np.zeros((6, 64))
+    np.add.at(exact, token, dy.astype(np.float64))
+    for (found,) in everywhere(atomic_kernels.embedding_gradient, (2, 2), (token, dy, dw, 16, 32), (2,), target):
+        assert np.array_equal(found, exact)
+
+
+def test_message_is_passed_along(target):
+    exact = np.arange(300, dtype=np.int64)
+    for block in range(5):
+        exact[:256] = exact[:256] * 2 + block
+    args = (np.arange(300, dtype=np.int64), np.zeros(1, np.int32), 256)
+    for value, flag in everywhere(atomic_kernels.passed_along, (5,), args, (0, 1), target):
+        assert np.array_equal(value, exact) and flag[0] == 5
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2"])
+def test_split_k(target, random, dtype):
+    A, B, C = whole(random, (72, 168), "f2"), whole(random, (168, 40), "f2"), whole(random, (72, 40), "f4")
+    exact = A.astype(np.float64) @ B.astype(np.float64) + C
+    args = (A, B, C, 3, 64, 32, 32)
+    for (found,) in everywhere(atomic_kernels.split_k, (2, 2, 3), args, (2,), target):
+        assert np.array_equal(found, exact)
+
+
+@pytest.mark.parametrize("each", [1, 4, 5, 100])
+def test_stream_k(target, random, each):
+    A, B, C = whole(random, (72, 168), "f2"), whole(random, (168, 40), "f2"), whole(random, (72, 40), "f4")
+    exact = A.astype(np.float64) @ B.astype(np.float64) + C
+    total = 2 * 2 * 6
+    args = (A, B, C, each, 64, 32, 32)
+    for (found,) in everywhere(atomic_kernels.stream_k, (-(-total // each),), args, (2,), target):
+        assert np.array_equal(found, exact)
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_layer_norm_gradient(target, random, locked):
+    dy, normal = whole(random, (40, 120), "f4"), whole(random, (40, 120), "f4")
+    dw, db = whole(random, 120, "f4"), whole(random, 120, "f4")
+    lock = [np.zeros(2, np.int32)] * locked
+    kernel = atomic_kernels.layer_norm_gradient_locked if locked else atomic_kernels.layer_norm_gradient
+    exact = dw + (dy * normal).sum(axis=0), db + dy.sum(axis=0)
+    for found in everywhere(kernel, (3, 2), (dy, normal, dw, db, *lock, 16, 64), (2, 3), target):
+        assert all(np.array_equal(one, sums) for one, sums in zip(found, exact, strict=True))
