@@ -47,7 +47,8 @@ OPERATIONS = {
     "store_global": '"tile_gpu.store_global"(%pointers, %y, %m) {vector = 1 : i32, '
     f"operandSegmentSizes = array<i32: 1, 1, 1>}} : ({first('i64')}, Y, {first('i1')}) -> ()",
     "atomic_global": '%r = "tile_gpu.atomic_global"(%pointers, %y, %m) {mode = "add", vector = 1 : i32, '
-    f'order = "relaxed", scope = "device", operandSegmentSizes = array<i32: 1, 1, 1>}} : ({first("i64")}, Y, {first("i1")}) -> Y',
+    'order = "relaxed", scope = "device", operandSegmentSizes = array<i32: 1, 1, 1>} '
+    f": ({first('i64')}, Y, {first('i1')}) -> Y",
     "upstream cast": "%r = arith.extsi %y : Y to " + first("i64"),
 }
 
