@@ -14,6 +14,7 @@ OP_GROUPS = {
     "mma": "matrix_vectors",
     "shape": "shape_vectors",
     "constant": "constant_vectors",
+    "layout": "layout_vectors",
     "reduce": "reduce_vectors",
     "pointer": "pointer_vectors",
     "memory": "memory_vectors",

@@ -154,6 +154,8 @@ EDGES = {
     "loop": ("early exit",),
     "for": ("early exit",),
     "return": ("early exit",),
+    **dict.fromkeys(("cat", "select", "extract", "insert"), ("unlike layouts",)),
+    **dict.fromkeys(("permute", "reshape", "broadcast", "reduce", "scan"), ("wider than a warp",)),
 }
 
 

@@ -10,8 +10,12 @@ FOLDER = Path(__file__).parent / "vectors"
 Vector = dict[str, Any]
 
 
+def load_group(group: str) -> list[Vector]:
+    return json.loads((FOLDER / f"{group}.json").read_text())
+
+
 def load_vectors() -> list[Vector]:
-    return [vector for path in sorted(FOLDER.glob("*.json")) for vector in json.loads(path.read_text())]
+    return [vector for path in sorted(FOLDER.glob("*.json")) for vector in load_group(path.stem)]
 
 
 def vector_name(vector: Vector) -> str:
