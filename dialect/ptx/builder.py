@@ -219,6 +219,17 @@ def function(module: ir.Module, name: str, text: str) -> ir.Operation:
         )
 
 
+def variable(entry: ir.Operation, name: str, text: str) -> ir.Operation:
+    """Creates a variable of the module from PTX text, before an entry."""
+    with entry.context:
+        return ir.Operation.create(
+            "ptx.variable",
+            attributes={"sym_name": ir.StringAttr.get(name), "text": ir.StringAttr.get(text)},
+            loc=ir.Location.unknown(),
+            ip=ir.InsertionPoint(entry),
+        )
+
+
 def shared_attribute(buffers: Sequence[dict[str, Any]]) -> ir.ArrayAttr:
     """The attribute `shared` of an entry, for sizes that are known only after the body is built."""
     with context():

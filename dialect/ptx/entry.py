@@ -1,9 +1,9 @@
-"""Operations for kernels, device functions as text, and the return from a kernel."""
+"""Operations for kernels, device functions and variables as text, and the return from a kernel."""
 
 # No `from __future__ import annotations` here: ext reads annotations as objects.
 
 from tilec.dialect.mlir import ext, ir
-from tilec.dialect.ptx.entry_rules import entry_problem, function_problem
+from tilec.dialect.ptx.entry_rules import entry_problem, function_problem, variable_problem
 from tilec.dialect.ptx.namespace import Ptx
 
 
@@ -43,6 +43,17 @@ class FunctionOp(Ptx.Operation, name="function"):
     @staticmethod
     def verify_invariants(op: ir.OpView) -> bool:
         return _report(op, function_problem(op.operation))
+
+
+class VariableOp(Ptx.Operation, name="variable"):
+    """A variable of the module given as PTX text: state space, alignment, size and initial values."""
+
+    sym_name: ir.StringAttr
+    text: ir.StringAttr
+
+    @staticmethod
+    def verify_invariants(op: ir.OpView) -> bool:
+        return _report(op, variable_problem(op.operation))
 
 
 class ReturnOp(Ptx.Operation, name="return", traits=[ir.IsTerminatorTrait]):

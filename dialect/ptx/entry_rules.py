@@ -39,13 +39,22 @@ def entry_problem(operation: ir.Operation) -> str | None:
 
 def function_problem(operation: ir.Operation) -> str | None:
     """The problem with a ptx.function, or None."""
+    return _declaration_problem(operation, ".func")
+
+
+def variable_problem(operation: ir.Operation) -> str | None:
+    """The problem with a ptx.variable, or None."""
+    return _declaration_problem(operation, ".global")
+
+
+def _declaration_problem(operation: ir.Operation, directive: str) -> str | None:
     attributes = operation.attributes
     for name in ("sym_name", "text"):
         if name not in attributes or not isinstance(attributes[name], ir.StringAttr):
             return f"needs a string '{name}'"
     name, text = attributes["sym_name"].value, attributes["text"].value
-    if not re.search(rf"\.func\b[^{{]*(?<![\w$]){re.escape(name)}(?![\w$])", text):
-        return f"has no .func {name} in its text"
+    if not re.search(rf"{re.escape(directive)}\b[^{{]*(?<![\w$]){re.escape(name)}(?![\w$])", text):
+        return f"has no {directive} {name} in its text"
     return _name_problem(name)
 
 

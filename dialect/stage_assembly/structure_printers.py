@@ -96,9 +96,9 @@ def print_entry(printer: StagePrinter, op: ir.OpView) -> None:
 
 
 def print_function(printer: StagePrinter, op: ir.OpView) -> None:
-    attributes = op.operation.attributes
-    name, text = spell_symbol(attributes["sym_name"].value), spell_string(attributes["text"])
-    printer.line(op, f"ptx.function {name} {text}{_keyed(remaining(op.operation, 'sym_name', 'text'))}")
+    operation = op.operation
+    name, text = spell_symbol(operation.attributes["sym_name"].value), spell_string(operation.attributes["text"])
+    printer.line(op, f"{operation.name} {name} {text}{_keyed(remaining(operation, 'sym_name', 'text'))}")
 
 
 def print_instruction(printer: StagePrinter, op: ir.OpView) -> None:

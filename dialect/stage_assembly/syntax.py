@@ -49,6 +49,7 @@ SYNTAX = {
     "tile_gpu.yield": Syntax(print_yield, read_yield),
     "ptx.entry": Syntax(print_entry, read_entry),
     "ptx.function": Syntax(print_function, read_function),
+    "ptx.variable": Syntax(print_function, read_function),
     "ptx.compute": Syntax(print_instruction, read_instruction),
     "ptx.execute": Syntax(print_instruction, read_instruction),
     "ptx.compute_many": Syntax(print_instruction, read_instruction),

@@ -1,4 +1,15 @@
 """The dialect tile_gpu with all its op groups."""
 
-from tilec.dialect.tile_gpu import atomic, channel, kernel, matrix, memory, reduce, shape, types, view  # noqa: F401
+from tilec.dialect.tile_gpu import (  # noqa: F401
+    atomic,
+    channel,
+    debug,
+    kernel,
+    matrix,
+    memory,
+    reduce,
+    shape,
+    types,
+    view,
+)
 from tilec.dialect.tile_gpu.namespace import TileGpu  # noqa: F401

@@ -32,6 +32,7 @@ OP_GROUPS = (
     "math",
     "memory",
     "precise",
+    "printing",
     "reduce",
     "scan",
     "shape",

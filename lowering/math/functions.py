@@ -31,9 +31,8 @@ class MathFunction:
 
     def write(self, b: PtxBuilder, *arguments: ir.Value) -> ir.Value:
         """Emits the function and returns its result; the first call also declares the function in the module."""
-        module = b.entry.parent.opview
-        if self.text and not _declared(module, self.name):
-            declare(module, self.name, self.text)
+        if self.text:
+            declare_once(b, self.name, self.text)
         types = {"f32": b.f32, "f64": b.f64, "i32": b.i32, "i64": b.i64, "i16": b.i16, "i1": b.i1}
         values = list(arguments)
         for step in self.steps:
@@ -41,9 +40,12 @@ class MathFunction:
         return values[-1]
 
 
-def _declared(module: ir.OpView, name: str) -> bool:
+def declare_once(b: PtxBuilder, name: str, text: str) -> None:
+    """Declares a device function in the module of the kernel, if it is not declared yet."""
+    module = b.entry.parent.opview
     operations = (view.operation for view in module.operation.regions[0].blocks[0].operations)
-    return any(o.name == "ptx.function" and o.attributes["sym_name"].value == name for o in operations)
+    if not any(o.name == "ptx.function" and o.attributes["sym_name"].value == name for o in operations):
+        declare(module, name, text)
 
 
 @functools.cache

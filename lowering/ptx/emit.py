@@ -17,10 +17,10 @@ WRAP_COLUMN, LONGEST_LINE = 112, 140
 
 
 def emit(module: ir.Module) -> str:
-    """The PTX text of the entries and functions of a module; raises CompileError for operations without PTX."""
+    """The PTX text of a module of entries, functions and variables; CompileError for operations without PTX."""
     operations = [operation.operation for operation in module.body.operations]
     entries = [operation for operation in operations if operation.name == "ptx.entry"]
-    functions = [operation.attributes["text"].value for operation in operations if operation.name == "ptx.function"]
+    functions, variables = (_texts(operations, name) for name in ("ptx.function", "ptx.variable"))
     if not entries:
         raise CompileError("the module has no 'ptx.entry'")
     targets = sorted({entry.attributes["target"].value for entry in entries})
@@ -28,8 +28,13 @@ def emit(module: ir.Module) -> str:
         raise CompileError(f"one PTX file has one target, got {', '.join(targets)}")
     provenance = Provenance()
     bodies = [line for entry in entries for line in ["", *_entry(entry, provenance)]]
-    head = module_head(targets[0], functions, entries, provenance.directives())
+    head = module_head(targets[0], functions, variables, entries, provenance.directives())
     return "\n".join([*head, *bodies, *provenance.names(), ""])
+
+
+def _texts(operations: list[ir.Operation], name: str) -> list[str]:
+    """The texts of the declarations of one kind, in order."""
+    return [operation.attributes["text"].value for operation in operations if operation.name == name]
 
 
 def _entry(entry: ir.Operation, provenance: Provenance) -> list[str]:

@@ -8,8 +8,10 @@ from tilec.dialect.mlir import ir
 PTX_VERSION = "9.0"
 
 
-def module_head(target: str, functions: list[str], entries: list[ir.Operation], files: list[str]) -> list[str]:
-    """Version, target, source files, device functions and dynamic shared memory."""
+def module_head(
+    target: str, functions: list[str], variables: list[str], entries: list[ir.Operation], files: list[str]
+) -> list[str]:
+    """Version, target, source files, dynamic shared memory, device functions and variables."""
     lines = [f".version {PTX_VERSION}", f".target {target}", ".address_size 64"]
     if files:
         lines += ["", *files]
@@ -18,7 +20,7 @@ def module_head(target: str, functions: list[str], entries: list[ir.Operation], 
         lines += ["", *dynamic]
     for text in functions:
         lines += ["", text.strip()]
-    return lines
+    return [*lines, "", *variables] if variables else lines
 
 
 def entry_head(entry: ir.Operation) -> list[str]:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
+from tilec.dialect.print_format import Directive, parse_format
 from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.integer import reading
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.printf import printed
 from tilec.runtime.interpret.registry import interprets
-from tilec.runtime.interpret.step import Step
+from tilec.runtime.interpret.step import Step, TileType
 
 Tile = np.ndarray
-
-_DIRECTIVE = re.compile(r"%[^diuoxXeEfFgGaAcsSpn%]*[diuoxXeEfFgGaAcsSpn%]")
 
 
 @interprets("assert")
@@ -34,24 +31,26 @@ def _assert(op: Step, _machine: Machine, condition: Tile) -> tuple[()]:
 def _print(op: Step, machine: Machine, args: tuple[Tile, ...], _token: None) -> tuple[None]:
     """Each directive formats every element of its tile, row by row in brackets."""
     rest = iter(zip(args, op.types[0], strict=True))
-
-    def text(match: re.Match[str]) -> str:
-        directive = match.group()
-        if directive.endswith("%"):
-            return "%"
-        tile, kind = next(rest)
-        return _format(directive, _numbers(tile, kind.element, directive[-1]))
-
-    machine.write(_DIRECTIVE.sub(text, op["str"]))
+    try:
+        parts = parse_format(op["str"])
+    except ValueError as error:
+        raise Fault(str(error)) from None
+    machine.write("".join(part if isinstance(part, str) else _tile_text(part, *next(rest)) for part in parts))
     return (None,)
 
 
-def _numbers(tile: Tile, element: TileElement, conversion: str) -> Tile:
+def _tile_text(directive: Directive, tile: Tile, kind: TileType) -> str:
+    return _format(directive, _numbers(tile, kind.element, directive))
+
+
+def _numbers(tile: Tile, element: TileElement, directive: Directive) -> Tile:
     if element.pointee is not None:
         return tile // np.uint64(element.target.steps_per_byte)
     if element.is_float:
-        return np.asarray(element.format.decode(tile))
-    if conversion not in "uoxXp" and element.width > 1:
+        values = np.asarray(element.format.decode(tile))
+        # A NaN has no sign: which one an operation returns differs between machines.
+        return np.where(np.isnan(values), np.nan, values)
+    if directive.is_signed and element.width > 1:
         return np.asarray(reading(tile, element, "signed"))
     if element.width in (1, 64):
         return np.asarray(reading(tile, element, "unsigned"))
@@ -59,7 +58,7 @@ def _numbers(tile: Tile, element: TileElement, conversion: str) -> Tile:
     return np.asarray(reading(tile, element, "signed")).astype(np.int64) & 0xFFFFFFFF
 
 
-def _format(directive: str, values: Tile) -> str:
+def _format(directive: Directive, values: Tile) -> str:
     if values.ndim:
         return f"[{', '.join(_format(directive, row) for row in values)}]"
     return printed(directive, values.item())

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import ctypes
-import re
 
+from tilec.dialect.print_format import Directive
 from tilec.runtime.interpret.fault import Fault
-
-# Flags, width, precision and length of C. Lengths above int are ignored: the element type determines the width.
-_DIRECTIVE = re.compile(r"%([-+ #0]*)([0-9]*)(\.[0-9]*)?(hh?|ll?|[Lqjzt])?([diuoxXeEfFgGaAcsp])")
-_SHORT = {"hh": 8, "h": 16}
-# C guarantees 4095 characters per directive (ISO C 7.21.6.1, paragraph 15).
-_MAX_CHARACTERS = 4095
 
 _Number = ctypes.c_longlong | ctypes.c_ulonglong | ctypes.c_int | ctypes.c_double
 _snprintf = ctypes.CDLL(None).snprintf
 
 
-def printed(directive: str, number: int | float) -> str:
-    """The formatted number; raises Fault if the directive is not valid for it."""
-    found = _DIRECTIVE.fullmatch(directive)
-    if found is None:
-        raise Fault(f"'{directive}' is not a printf directive for one number")
-    flags, width, precision, length, conversion = found[1], found[2], found[3] or "", found[4], found[5]
-    if max(int(width or 0), int(precision[1:] or 0)) > _MAX_CHARACTERS:
-        raise Fault(f"'{directive}' exceeds the limit of {_MAX_CHARACTERS} characters")
-    if isinstance(number, float) and conversion in "diuoxXcp":
-        raise Fault(f"'{directive}' prints integers, got a float")
-    if length in _SHORT and isinstance(number, int):
-        number = _shortened(number, _SHORT[length], conversion in "di")
+def printed(directive: Directive, number: int | float) -> str:
+    """The formatted number; raises Fault if the directive cannot print it."""
+    problem = directive.problem(isinstance(number, float))
+    if problem is not None:
+        raise Fault(problem)
+    flags, width, precision, conversion = directive.flags, directive.width, directive.precision, directive.conversion
+    if directive.short_bits is not None and isinstance(number, int):
+        number = _shortened(number, directive.short_bits, conversion in "di")
     if conversion == "p":
         return _written(f"%{flags}{width}s", f"{number:#x}".encode())
     if conversion == "s":

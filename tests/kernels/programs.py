@@ -346,3 +346,14 @@ def layer_norm(X, W, B, Y, eps: ct.Constant[float], size: Const):
     weight = ct.load(W, index=(0,), shape=(size,), padding_mode=ZERO).reshape((1, size))
     bias = ct.load(B, index=(0,), shape=(size,), padding_mode=ZERO).reshape((1, size))
     ct.store(Y, index=(row, 0), tile=centred * ct.rsqrt(variance + eps) * weight + bias)
+
+
+@ct.kernel
+def printed_sums(X, rows: Const, columns: Const):
+    """Prints the tile of each block, then a line per iteration with the sums of its columns and their total."""
+    block = ct.bid(0)
+    tile = ct.load(X, index=(block, 0), shape=(rows, columns))
+    print("block", block, f"holds {tile:.2f}", sep=": ")
+    for i in range(2):
+        sums = ct.sum(tile * (i + 1), axis=0)
+        ct.printf("%d * sums = %g, total %8.3f, largest is positive: %d\n", i + 1, sums, ct.sum(sums), ct.max(sums) > 0)

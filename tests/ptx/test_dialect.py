@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tilec.dialect.mlir import ir, passmanager
-from tilec.dialect.ptx.builder import PtxBuilder, entry, function, shared_attribute
+from tilec.dialect.ptx.builder import PtxBuilder, entry, function, shared_attribute, variable
 
 
 def verification_errors(module: ir.Operation) -> str:
@@ -129,6 +129,12 @@ def test_function_text_must_declare_its_name(b: PtxBuilder, module: ir.Module) -
     b.leave()
     function(module, "tilec_expf", ".func (.reg .f32 y) tilec_exp (.reg .f32 x) { ret; }")
     assert "has no .func tilec_expf in its text" in verification_errors(b.entry.parent)
+
+
+def test_variable_text_must_declare_its_name(b: PtxBuilder) -> None:
+    b.leave()
+    variable(b.entry, "text", ".global .align 1 .b8 texts[2] = {97, 0};")
+    assert "has no .global text in its text" in verification_errors(b.entry.parent)
 
 
 def test_entry_is_isolated_from_above(b: PtxBuilder, module: ir.Module) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tilec.dialect.mlir import ir, passmanager
-from tilec.dialect.ptx.builder import PtxBuilder, entry, function, shared_attribute
+from tilec.dialect.ptx.builder import PtxBuilder, entry, function, shared_attribute, variable
 from tilec.errors import CompileError
 from tilec.lowering.ptx.emit import emit
 
@@ -22,6 +22,9 @@ WHOLE = """\
 .extern .shared .align 1024 .b8 ring[];
 
 .func one () { ret; }
+
+.global .align 1 .b8 text[2] = {97, 0};
+.global .align 4 .b8 zeros[64];
 
 .visible .entry kernel(
     .param .u64 kernel_param_0,
@@ -69,6 +72,8 @@ def test_complete_file(module: ir.Module, text: Text) -> None:
         cluster=[2],
         maxnreg=168,
     )
+    variable(made, "text", ".global .align 1 .b8 text[2] = {97, 0};")
+    variable(made, "zeros", ".global .align 4 .b8 zeros[64];")
     function(module, "one", ".func one () { ret; }\n")
     b = PtxBuilder(made)
     pointer = b.compute("ld.param.b64 $0, [kernel_param_0];", b.i64)

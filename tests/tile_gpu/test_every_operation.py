@@ -68,6 +68,7 @@ LINES = {
     "make_tensor_map": '%r = tile_gpu.make_tensor_map "f32" %p[%n] strides [] box [32] swizzle none fill nan',
     "math": '%r = tile_gpu.math "exp2.approx.ftz" %x : !t -> !t',
     "num_programs": "%r = tile_gpu.num_programs 2",
+    "print": 'tile_gpu.print "%d of %f\\0A", %n, %y : i32, !l',
     "program_id": "%r = tile_gpu.program_id 1",
     "put_begin": "%r:2 = tile_gpu.put_begin %c first_round : !c",
     "put_commit": "tile_gpu.put_commit %c first_round : !c",

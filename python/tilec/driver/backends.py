@@ -19,7 +19,7 @@ from tilec.runtime.grid import grid_of
 
 # Backend -> the settings that `run` accepts for it.
 BACKENDS = {
-    "interpret": ("check", "truncate_tf32", "memory", "progress"),
+    "interpret": ("check", "truncate_tf32", "memory", "progress", "print"),
     "simulate": (
         "seed",
         "checks",
@@ -85,7 +85,8 @@ def run(
         settings: settings of the backend; BACKENDS lists their names. For those of simulate see
             tilec.runtime.simulate.Settings, for those of interpret tilec.runtime.interpret.run. `memory` of interpret
             is further arrays that the kernel accesses through addresses in memory; if an argument is an address and
-            `memory` is absent, the kernel may access all memory of the process.
+            `memory` is absent, the kernel may access all memory of the process. `print` of both is called with the text
+            that the kernel prints; without it the text is written to standard output.
 
     Returns:
         The simulator's counters by name; None for the other backends.
@@ -167,7 +168,8 @@ def _interpret(
     name = chosen(tile.value, entry or compiled.entry)
     binding = bind(arguments_of(tile.value, name), args)
     ranges = _ranges(binding, settings.pop("memory", None))
-    interpret(tile.value, name, grid_of(grid), binding.values, ranges=ranges, **settings)
+    write = settings.pop("print", None)
+    interpret(tile.value, name, grid_of(grid), binding.values, ranges=ranges, write=write, **settings)
 
 
 def _ranges(binding: Binding, memory: Sequence[Any] | None) -> list[tuple[int, int, bool]] | None:

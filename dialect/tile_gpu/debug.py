@@ -1,0 +1,25 @@
+"""Output and assertions of a running kernel."""
+
+from tilec.dialect.attributes import Text
+from tilec.dialect.fields import MANY_RUNS, Mixed, Operand
+from tilec.dialect.print_format import Directive, parse_format
+from tilec.dialect.tile_gpu.namespace import Operation
+from tilec.dialect.tile_gpu.sets import Anything
+
+
+class PrintOp(Operation, name="print"):
+    """Prints the format, whose directives print the elements of one scalar or register tile each, row by row."""
+
+    args: Mixed[Operand[Anything], MANY_RUNS]
+    format: Text
+    assembly = "$format{, $args} attr-dict{ : type($args)}"
+
+    def check(self) -> str | None:
+        try:
+            parts = parse_format(self.format)
+        except ValueError as error:
+            return str(error)
+        count = sum(isinstance(part, Directive) for part in parts)
+        if count == len(self.args):
+            return None
+        return f"expected {count} operands for the directives of the format, but got {len(self.args)}"

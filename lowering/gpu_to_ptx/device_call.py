@@ -1,0 +1,58 @@
+"""Calls of the functions that the CUDA driver provides to device code: vprintf and __assertfail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.ptx.instruction import MAXIMUM_OPERANDS
+from tilec.dialect.ptx.registers import REGISTER_CLASSES
+from tilec.lowering.gpu_to_ptx.constant_data import constant_address
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
+from tilec.lowering.math.functions import declare_once
+
+# One operand is the address of the format. CUDA C++ programming guide, "Formatted Output": at most 32 arguments.
+MAXIMUM_ARGUMENTS = MAXIMUM_OPERANDS - 1
+
+_VPRINTF = ".extern .func (.param .b32 printed) vprintf (.param .b64 format, .param .b64 arguments);"
+
+
+def call_vprintf(lowering: Lowering, format: str, arguments: Sequence[ir.Value]) -> None:
+    """Prints a format with registers of i32, i64 (integers, strings) and f64, at most MAXIMUM_ARGUMENTS.
+
+    The arguments are consecutive in local memory, each aligned to its size, as nvcc passes them.
+    """
+    declare_once(lowering.b, "vprintf", _VPRINTF)
+    stores, size = _stores(arguments)
+    listed = [f".local .align 8 .b8 listed[{size}];", *stores, "mov.b64 %list, listed;", "cvta.local.u64 %list, %list;"]
+    lines = [
+        ".reg .b64 %list;",
+        ".param .b64 format, arguments;",
+        ".param .b32 printed;",
+        *(listed if arguments else ["mov.b64 %list, 0;"]),
+        "st.param.b64 [format], $0;",
+        "st.param.b64 [arguments], %list;",
+        "call.uni (printed), vprintf, (format, arguments);",
+    ]
+    lowering.b.execute("\n".join(["{", *lines, "}"]), (), string_address(lowering, format), *arguments)
+
+
+def _plus(offset: int) -> str:
+    return f"+{offset}" if offset else ""
+
+
+def string_address(lowering: Lowering, text: str) -> ir.Value:
+    """The generic address of a string in global memory, with a NUL byte at its end."""
+    return constant_address(lowering, "text", text.encode() + b"\0", 1)
+
+
+def _stores(arguments: Sequence[ir.Value]) -> tuple[list[str], int]:
+    """The stores of the arguments, which are operands from number 1 on, and the size of their list in bytes."""
+    stores, end = [], 0
+    for number, argument in enumerate(arguments, 1):
+        row = REGISTER_CLASSES[str(argument.type)]
+        size = row.width // 8
+        end += -end % size
+        stores.append(f"st.local.{row.suffix} [listed{_plus(end)}], ${number};")
+        end += size
+    return stores, end

@@ -1,0 +1,45 @@
+"""Simulator and interpreter print the same text, which is that of Python's formatting, for every schedule."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from programs import printed_sums
+
+import tilec
+from tilec.signature import Signature
+
+SEEDS = range(20)
+
+
+def nested(values: np.ndarray, form: str) -> str:
+    """Each row in brackets."""
+    return form % values if not values.ndim else f"[{', '.join(nested(row, form) for row in values)}]"
+
+
+def texts(kernel, grid: int, args: tuple, target: str) -> set[str]:
+    """The different texts of the simulator for all seeds and of the interpreter."""
+    compiled = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args))
+    found = set()
+    for backend, settings in [("simulate", {"seed": seed}) for seed in SEEDS] + [("interpret", {})]:
+        pieces: list[str] = []
+        tilec.run(compiled, grid, args, backend=backend, print=pieces.append, **settings)
+        found.add("".join(pieces))
+    return found
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+def test_printed_sums(target: str, dtype: type) -> None:
+    rows, columns, grid = 16, 8, 2
+    # Multiples of 1/4 below 2^8 have exact sums in every type.
+    x = (np.random.default_rng(3).integers(-8, 8, (grid * rows, columns)) / 4).astype(dtype)
+    expected = ""
+    for block in range(grid):
+        tile = x[block * rows : (block + 1) * rows].astype(np.float64)
+        expected += f"block: {block}: holds {nested(tile, '%.2f')}\n"
+        for factor in (1, 2):
+            sums = tile.sum(axis=0) * factor
+            expected += f"{factor} * sums = {nested(sums, '%g')}, total {sums.sum():8.3f}, "
+            expected += f"largest is positive: {sums.max() > 0:d}\n"
+    assert texts(printed_sums, grid, (x, rows, columns), target) == {expected}
