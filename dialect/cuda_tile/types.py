@@ -265,6 +265,7 @@ class GatherScatterViewType(_TileView, name="gather_scatter_view"):
         sparse = ir.IntegerAttr.get(ir.IntegerType.get_signless(32, made), sparse_dim)
         return super().get(_integers(tile_shape, made), tensor_view, sparse, _optional(padding, made), context=made)
 
+    dim_map = property(lambda self: tuple(range(self.rank)))
     sparse_dim = property(lambda self: _view_facts(self)["sparse_dim"])
 
 

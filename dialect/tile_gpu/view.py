@@ -42,12 +42,34 @@ def one_each(op: ir.OpView) -> str | None:
     return None if counts == [rank] * 3 else f"expected {rank} offsets, extents and strides each, but got {counts}"
 
 
+def indices_of_a_dimension(op: ir.OpView) -> str | None:
+    """Sparse indices are a tile of one dimension, with one index for each element along `sparse_dimension`."""
+    if (op.indices is None) != (op.sparse_dimension is None):
+        return f"indices and their dimension come together, but got dimension {op.sparse_dimension}"
+    if op.indices is None:
+        return None
+    tile = op.results[0] if len(op.results) else op.operands[0]
+    dimension, shape, indices = op.sparse_dimension, list(tile.type.shape), op.indices.type
+    if not 0 <= dimension < len(shape):
+        return f"expected a sparse dimension below {len(shape)}, but got {dimension}"
+    if list(indices.shape) != [shape[dimension]]:
+        return f"expected {shape[dimension]} indices along dimension {dimension}, but got {list(indices.shape)}"
+    if indices.element_type != op.extents[dimension].type:
+        return f"expected indices of {op.extents[dimension].type}, as the extents, but got {indices.element_type}"
+    if op.vector_dimension == dimension:
+        return f"elements along sparse dimension {dimension} are not consecutive, but got vector {op.vector} along it"
+    return None
+
+
 class LoadViewOp(Operation, name="load_view"):
     """result[c] = element at base + sum_d (offset_d + c_d) * stride_d; elements outside [0, extent) give `padding`.
 
     Strides count elements. Values of 32 bits are signed; a number that may exceed them needs 64 bits. `vector`
     consecutive elements along `vector_dimension`, whose stride is one, are proven aligned to their own size and never
     straddle an extent. `inbounds[d]` promises that no element lies outside in d.
+
+    With `indices`, element c along `sparse_dimension` is at offset + indices[c], read as an unsigned number; the
+    indices have the type of the extents, and the layout of the tile without its other dimensions.
     """
 
     result: Result[RegisterTile]
@@ -55,6 +77,8 @@ class LoadViewOp(Operation, name="load_view"):
     offsets: Sequence[Operand[Index]]
     extents: Sequence[Operand[Index]]
     strides: Sequence[Operand[Index]]
+    indices: Operand[RegisterTile] | None
+    sparse_dimension: Int32 | None
     vector: Int32
     vector_dimension: Int32 | None
     padding: Text = "zero"
@@ -62,10 +86,11 @@ class LoadViewOp(Operation, name="load_view"):
     order: LoadOrder | None
     scope: Scope | None
     assembly = (
-        "$base[$offsets] extents [$extents] strides [$strides] vector $vector{ along $vector_dimension}{"
-        " padding $padding}{ inbounds [$inbounds]}{ order $order}{ scope $scope} attr-dict : type($result)"
+        "$base[$offsets] extents [$extents] strides [$strides]{ indices $indices along $sparse_dimension}"
+        " vector $vector{ along $vector_dimension}{ padding $padding}{ inbounds [$inbounds]}"
+        "{ order $order}{ scope $scope} attr-dict : type($result)"
     )
-    rules = [one_each, vector_has_a_dimension, _scope_of_order]
+    rules = [one_each, vector_has_a_dimension, _scope_of_order, indices_of_a_dimension]
 
 
 class StoreViewOp(Operation, name="store_view"):
@@ -76,16 +101,19 @@ class StoreViewOp(Operation, name="store_view"):
     offsets: Sequence[Operand[Index]]
     extents: Sequence[Operand[Index]]
     strides: Sequence[Operand[Index]]
+    indices: Operand[RegisterTile] | None
+    sparse_dimension: Int32 | None
     vector: Int32
     vector_dimension: Int32 | None
     inbounds: Booleans | None
     order: StoreOrder | None
     scope: Scope | None
     assembly = (
-        "$value -> $base[$offsets] extents [$extents] strides [$strides] vector $vector{ along $vector_dimension}{"
-        " inbounds [$inbounds]}{ order $order}{ scope $scope} attr-dict : type($value)"
+        "$value -> $base[$offsets] extents [$extents] strides [$strides]{ indices $indices along $sparse_dimension}"
+        " vector $vector{ along $vector_dimension}{ inbounds [$inbounds]}{ order $order}{ scope $scope}"
+        " attr-dict : type($value)"
     )
-    rules = [one_each, vector_has_a_dimension, _scope_of_order]
+    rules = [one_each, vector_has_a_dimension, _scope_of_order, indices_of_a_dimension]
 
 
 class LoadGlobalOp(Operation, name="load_global"):

@@ -10,7 +10,7 @@ from tilec.lowering.gpu_to_ptx.access import widest
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
-from tilec.lowering.gpu_to_ptx.view_address import View, ViewAddress
+from tilec.lowering.gpu_to_ptx.view_address import SparseIndices, View, ViewAddress
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.vector_width import global_vector, vector_groups
 
@@ -42,7 +42,7 @@ class ElementAccesses:
 def view_accesses(lowering: Lowering, op: ir.OpView, tile: ir.Value) -> ElementAccesses:
     """Of a view: vectors along its contiguous dimension, predicated where an index can be outside."""
     kind, layout = element(tile), layout_of(tile.type)
-    address = ViewAddress(lowering, kind, layout, _view(lowering, op))
+    address = ViewAddress(lowering, kind, layout, _view(lowering, op, layout))
 
     def instruction(group: list[int]) -> Access:
         start, offset = address.address(group[0])
@@ -51,11 +51,21 @@ def view_accesses(lowering: Lowering, op: ir.OpView, tile: ir.Value) -> ElementA
     return ElementAccesses(kind, layout, _view_groups(op, kind, layout), instruction)
 
 
-def _view(lowering: Lowering, op: ir.OpView) -> View:
+def _view(lowering: Lowering, op: ir.OpView, layout: LinearLayout) -> View:
     scalars = ([lowering.scalar(v) for v in group] for group in (op.offsets, op.extents, op.strides))
     offsets, extents, strides = scalars
     inbounds = op.inbounds or [False] * len(offsets)
-    return View(lowering.scalar(op.base), offsets, extents, strides, list(inbounds))
+    return View(lowering.scalar(op.base), offsets, extents, strides, list(inbounds), _sparse(lowering, op, layout))
+
+
+def _sparse(lowering: Lowering, op: ir.OpView, layout: LinearLayout) -> SparseIndices | None:
+    """The registers of the indices; raises ValueError unless each thread holds those of its elements."""
+    if op.indices is None:
+        return None
+    expected, found = layout.keep(op.sparse_dimension), layout_of(op.indices.type)
+    if found != expected:
+        raise ValueError(f"expected indices in layout '{expected}', but got '{found}'")
+    return SparseIndices(op.sparse_dimension, found, lowering.get(op.indices))
 
 
 def _view_groups(op: ir.OpView, kind: PtxElement, layout: LinearLayout) -> list[list[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
@@ -17,6 +18,15 @@ MAXIMUM_IMMEDIATE = 2**31 - 1
 
 
 @dataclass(frozen=True)
+class SparseIndices:
+    """Along `dimension`, the element of tile register r is at offset + registers[r] instead of offset + coordinate."""
+
+    dimension: int
+    layout: LinearLayout
+    registers: Sequence[ir.Value]
+
+
+@dataclass(frozen=True)
 class View:
     """Element (c0, ..) is at base + sum((offset_d + c_d) * stride_d) elements; all indices are i32 or i64."""
 
@@ -25,6 +35,7 @@ class View:
     extents: list[ir.Value]
     strides: list[ir.Value]
     inbounds: list[bool]
+    sparse: SparseIndices | None = None
 
 
 class ViewAddress:
@@ -73,8 +84,13 @@ class ViewAddress:
         return guard
 
     def _split(self, register: int) -> list[tuple[int, int]]:
+        """For each dimension a part to XOR with the thread's and one to add; a sparse one has a register instead."""
         coordinates = self.layout.apply(register, 0, 0)
-        return [split_constant(c, image_bits(m)) for c, m in zip(coordinates, self._threads, strict=True)]
+        split = [split_constant(c, image_bits(m)) for c, m in zip(coordinates, self._threads, strict=True)]
+        sparse = self.view.sparse
+        if sparse is not None:
+            split[sparse.dimension] = (sparse.layout.representatives[register], 0)
+        return split
 
     def _inside(self, dimension: int, swizzled: int, added: int) -> ir.Value:
         """0 <= index < extent in one unsigned comparison: a negative index is a large one."""
@@ -90,17 +106,23 @@ class ViewAddress:
         return self._guards[key]
 
     def _start(self, dimension: int, swizzled: int) -> ir.Value:
-        """offset + (thread's part ^ swizzled)."""
+        """offset + (thread's part ^ swizzled); along a sparse dimension offset + the index in register `swizzled`."""
         key = (dimension, swizzled)
         if key not in self._starts:
-            offset, part = self.view.offsets[dimension], self._parts[dimension]
-            if part is not None and swizzled:
-                part = self.lowering.compute(f"xor.b32 $0, $1, {swizzled};", "i32", part)
+            offset, part = self.view.offsets[dimension], self._part(dimension, swizzled)
             if self._wide[dimension]:
                 offset = widened_index(self.lowering, offset)
                 part = None if part is None else widened_index(self.lowering, part)
             self._starts[key] = offset if part is None else _sum(self.lowering, offset, part)
         return self._starts[key]
+
+    def _part(self, dimension: int, swizzled: int) -> ir.Value | None:
+        sparse, part = self.view.sparse, self._parts[dimension]
+        if sparse is not None and sparse.dimension == dimension:
+            return sparse.registers[swizzled]
+        if part is not None and swizzled:
+            return self.lowering.compute(f"xor.b32 $0, $1, {swizzled};", "i32", part)
+        return part
 
     def _row(self, key: tuple[tuple[int, int], ...]) -> ir.Value:
         """The address of coordinates of the form (swizzled, added), with additions along dynamic strides only."""

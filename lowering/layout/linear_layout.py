@@ -119,6 +119,10 @@ class LinearLayout:
         """The layout without the dimension."""
         return self._map(lambda basis: _without(basis, dimension), _without(self.shape, dimension))
 
+    def keep(self, dimension: int) -> LinearLayout:
+        """The layout of one dimension, without the others."""
+        return self._map(lambda basis: (basis[dimension],), (self.shape[dimension],))
+
     def reshape(self, shape: Sequence[int]) -> LinearLayout:
         """The layout in another shape with equal row-major numbering; raises ValueError if the sizes differ."""
         shape = tuple(shape)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tilec.dialect.cuda_tile.types import PartitionViewType, StridedViewType
+from tilec.dialect.cuda_tile.types import GatherScatterViewType, PartitionViewType, StridedViewType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.lowering.tile.bounds import bounds
 from tilec.lowering.tile.constants import splat
 from tilec.lowering.tile.divisibility import divisibility
 from tilec.lowering.tile.producer import producer
-from tilec.lowering.tile.tensor_extent import tensor_extent, tensor_under, tile_steps
+from tilec.lowering.tile.tensor_extent import tensor_extent, tensor_under, tile_spans, tile_steps
 
 
 def mark_inbounds(module: ir.Module) -> None:
@@ -21,6 +21,7 @@ def mark_inbounds(module: ir.Module) -> None:
 
 
 _ACCESSES = ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko")
+_VIEWS = PartitionViewType | StridedViewType | GatherScatterViewType
 
 
 def proven_inbounds(op: ir.OpView) -> list[bool]:
@@ -28,7 +29,7 @@ def proven_inbounds(op: ir.OpView) -> list[bool]:
     promised = list(op.inbounds or [False] * len(op.index))
     type = op.view.type
     tensor = tensor_under(op.view)
-    if tensor is None or not isinstance(type, PartitionViewType | StridedViewType):
+    if tensor is None or not isinstance(type, _VIEWS):
         return promised
     return [flag or _is_inside(op, k, tensor) for k, flag in enumerate(promised)]
 
@@ -36,7 +37,7 @@ def proven_inbounds(op: ir.OpView) -> list[bool]:
 def _is_inside(op: ir.OpView, k: int, tensor: ir.OpView) -> bool:
     """Whether 0 <= index and index * step + tile <= extent, by intervals or because a loop runs over all tiles."""
     type, index = op.view.type, list(op.index)[k]
-    step, tile = tile_steps(type)[k], type.tile_shape[k]
+    step, tile = tile_steps(type)[k], tile_spans(type)[k]
     extent = tensor_extent(tensor, type.dim_map[k])
     known = bounds(index)
     least = extent if isinstance(extent, int) else bounds(extent).low
@@ -70,10 +71,10 @@ def _divides(step: int, extent: int | ir.Value) -> bool:
     return (extent if isinstance(extent, int) else divisibility(extent)) % step == 0
 
 
-def _same_cut(counted: ir.Type, accessed: PartitionViewType | StridedViewType, limit: ir.Value, k: int) -> bool:
+def _same_cut(counted: ir.Type, accessed: _VIEWS, limit: ir.Value, k: int) -> bool:
     """Whether a result of get_index_space_shape counts the tiles along dimension k of an access."""
     at = ir.OpResult(limit).result_number
-    if not isinstance(counted, PartitionViewType | StridedViewType):
+    if not isinstance(counted, _VIEWS):
         return False
     return counted.dim_map[at] == accessed.dim_map[k] and tile_steps(counted)[at] == tile_steps(accessed)[k]
 

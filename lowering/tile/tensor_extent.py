@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from tilec.dialect.cuda_tile.types import PartitionViewType, StridedViewType
+from tilec.dialect.cuda_tile.types import GatherScatterViewType, PartitionViewType, StridedViewType
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.producer import producer
 
 
 def tensor_under(view: ir.Value) -> ir.OpView | None:
-    """The make_tensor_view whose tensor a partition view or strided view cuts into tiles, if it is in this kernel."""
-    maker = producer(view, "make_partition_view", "make_strided_view")
+    """The make_tensor_view whose tensor a tile view cuts into tiles, if it is in this kernel."""
+    maker = producer(view, "make_partition_view", "make_strided_view", "make_gather_scatter_view")
     return None if maker is None else producer(maker.tensor_view, "make_tensor_view")
 
 
-def tile_steps(type: PartitionViewType | StridedViewType) -> tuple[int, ...]:
-    """The elements between the starts of tiles along each dimension of a tile."""
+def tile_steps(type: PartitionViewType | StridedViewType | GatherScatterViewType) -> tuple[int, ...]:
+    """The elements between tiles along each dimension of a tile; indices of a gather_scatter_view count elements."""
+    if isinstance(type, GatherScatterViewType):
+        return (1,) * type.rank
     return type.traversal_strides if isinstance(type, StridedViewType) else type.tile_shape
+
+
+def tile_spans(type: PartitionViewType | StridedViewType | GatherScatterViewType) -> tuple[int, ...]:
+    """The successive elements that one index selects along each dimension: one along a sparse dimension."""
+    sparse = getattr(type, "sparse_dim", None)
+    return tuple(1 if k == sparse else extent for k, extent in enumerate(type.tile_shape))
 
 
 def tensor_extent(tensor: ir.OpView, dimension: int) -> int | ir.Value:

@@ -9,6 +9,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.element_types import element_type
 from tilec.lowering.tile.divisibility import divisibility
+from tilec.lowering.tile.tensor_extent import tile_steps
 
 # ld.v4.b32 and st.v4.b32, the widest accesses that both targets have.
 VECTOR_BYTES = 16
@@ -36,15 +37,17 @@ def contiguous_dimension(type: ir.Type) -> int | None:
     return chosen[-1] if chosen else None
 
 
-def access_vector(view: ir.Value) -> tuple[int, int]:
+def access_vector(op: ir.OpView) -> tuple[int, int]:
     """The tile dimension contiguous in memory (else the last), and the elements of the widest access along it."""
-    type = view.type
-    k = contiguous_dimension(type) if hasattr(type, "dim_map") else None
+    type = op.view.type
+    k = contiguous_dimension(type)
     if k is None:
         return type.rank - 1, 1
-    tensor = tensor_maker(view)
-    steps = getattr(type, "traversal_strides", None) or type.tile_shape
-    factors = [steps[k], type.tile_shape[k], *_tensor_factors(tensor, type, type.dim_map[k])]
+    if k == getattr(type, "sparse_dim", None):
+        return k, 1
+    tensor = tensor_maker(op.view)
+    start = tile_steps(type)[k] * divisibility(list(op.index)[k])
+    factors = [start, type.tile_shape[k], *_tensor_factors(tensor, type, type.dim_map[k])]
     elements = math.gcd(*factors, VECTOR_BYTES // element_bytes(type.element) or 1)
     return k, max(1, elements)
 

@@ -42,5 +42,11 @@ def _atomic_red_view(op: ir.OpView, conversion: Conversion) -> None:
     view = conversion.tile_views[op.view]
     value = conversion.get(op.value)
     conversion.synchronize(op)
-    attributes = {"mode": op.mode, "vector": 1, "inbounds": proven_inbounds(op), "scope": op.memory_scope}
-    emitter.gpu("atomic_view", [value, *view_operands(view, op, conversion)], [], **attributes)
+    attributes = {
+        "mode": op.mode,
+        "vector": 1,
+        "sparse_dimension": view.sparse_dimension,
+        "inbounds": proven_inbounds(op),
+        "scope": op.memory_scope,
+    }
+    emitter.gpu("atomic_view", [value, *view_operands(view, op, op.value, conversion)], [], **attributes)

@@ -19,13 +19,14 @@ from tilec.lowering.tile_to_gpu.values import TileView
 
 
 def offsets(view: TileView, op: ir.OpView, conversion: Conversion) -> list[ir.Value]:
-    """The first element of the tile in each of its dimensions; i64 if any extent is not narrow."""
-    width = max((extent.type.width for extent in view.tensor.extents), default=32)
+    """The first element of the tile in each of its dimensions, 0 in a sparse one; i64 if any extent is not narrow."""
+    width = view.tensor.index_width
+    indices, insides = list(op.index), proven_inbounds(op)
     return [
-        tile_start(index, conversion.get(index), step, extent, width, is_inside)
-        for index, step, extent, is_inside in zip(
-            op.index, view.steps, view.type.tile_shape, proven_inbounds(op), strict=True
-        )
+        emitter.constant(emitter.integer_type(width), 0)
+        if k == view.sparse_dimension
+        else tile_start(indices[k], conversion.get(indices[k]), step, extent, width, insides[k])
+        for k, (step, extent) in enumerate(zip(view.steps, view.type.tile_shape, strict=True))
     ]
 
 

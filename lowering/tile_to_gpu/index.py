@@ -62,3 +62,17 @@ def tile_start(index: ir.Value, made: ir.Value, step: int, extent: int, width: i
         made = emitter.cast_integer(made, max(made.type.width, width))
         made = emitter.binary("arith.minui", made, emitter.unsigned(made.type, -(-(1 << width - 1) // step)))
     return emitter.multiplied(emitter.cast_integer(made, width), step)
+
+
+def sparse_index(index: ir.Value, made: ir.Value, width: int) -> ir.Value:
+    """A tile of indices of Tile IR, read as unsigned, as integers of `width` bits.
+
+    An index that does not fit becomes 2**(width - 1), which no extent reaches.
+    """
+    have = index.type.element.width
+    if have == width:
+        return made
+    if have > width and not is_narrow(index):
+        made = emitter.binary("arith.minui", made, emitter.constant(made.type, 1 << width - 1))
+    type = emitter.with_element(made.type, emitter.integer_type(width))
+    return emitter.unary("arith.extui" if have < width else "arith.trunci", made, type)

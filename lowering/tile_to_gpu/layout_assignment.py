@@ -64,7 +64,7 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> No
         layouts.propose(result, plan.multiplies[result].unit.accumulator_layout(result.type.shape, warps))
     elif name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
-        contiguous, vector = access_vector(op.view)
+        contiguous, vector = access_vector(op)
         layouts.propose(tile, blocked(tile.type.shape, warps, contiguous, vector))
 
 

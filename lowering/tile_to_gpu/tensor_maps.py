@@ -40,7 +40,7 @@ def tensor_map_for(view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32
     if isinstance(view.owner, ir.Block):
         return "the view is not made in this kernel"
     type, tensor = view.type, tensor_maker(view)
-    if not hasattr(type, "dim_map"):
+    if hasattr(type, "sparse_dim"):
         return "rows are gathered one by one"
     element = spell(type.element)
     if element not in ELEMENTS or element == "i1":

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.tile.tensor_extent import tile_steps
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,11 @@ class TensorView:
     type: ir.Type
     source: ir.OpView
 
+    @property
+    def index_width(self) -> int:
+        """The bits of its extents, and of indices into it."""
+        return max((extent.type.width for extent in self.extents), default=32)
+
 
 @dataclass(frozen=True)
 class TileView:
@@ -28,7 +34,12 @@ class TileView:
 
     @property
     def steps(self) -> tuple[int, ...]:
-        return getattr(self.type, "traversal_strides", None) or self.type.tile_shape
+        return tile_steps(self.type)
+
+    @property
+    def sparse_dimension(self) -> int | None:
+        """The dimension along which a tile of indices selects elements one by one."""
+        return getattr(self.type, "sparse_dim", None)
 
     @property
     def dim_map(self) -> Sequence[int]:

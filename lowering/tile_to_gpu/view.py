@@ -40,7 +40,7 @@ def _scalars(known: Sequence[int | None], dynamic: Sequence[ir.Value], conversio
     return tuple(of_one_width([given.pop(0) if value is None else index_constant(value) for value in known]))
 
 
-@converts("make_partition_view", "make_strided_view")
+@converts("make_partition_view", "make_strided_view", "make_gather_scatter_view")
 def _make_tile_view(op: ir.OpView, conversion: Conversion) -> None:
     result = op.operation.results[0]
     conversion.tile_views[result] = TileView(conversion.tensor_views[op.operation.operands[0]], result.type)
@@ -69,10 +69,15 @@ def _load_view(op: ir.OpView, conversion: Conversion) -> None:
         put_by_tma(op, conversion)
         return
     view = conversion.tile_views[op.view]
-    attributes = {**_vector(op), "padding": view.type.padding or "zero", "inbounds": proven_inbounds(op)}
+    attributes = {
+        **_vector(op),
+        "sparse_dimension": view.sparse_dimension,
+        "padding": view.type.padding or "zero",
+        "inbounds": proven_inbounds(op),
+    }
     conversion.synchronize(op)
     loaded = emitter.gpu(
-        "load_view", view_operands(view, op, conversion), [conversion.type(tile)], **attributes, **order_of(op)
+        "load_view", view_operands(view, op, tile, conversion), [conversion.type(tile)], **attributes, **order_of(op)
     )
     conversion.set(tile, loaded.result)
 
@@ -86,13 +91,14 @@ def _store_view(op: ir.OpView, conversion: Conversion) -> None:
         return
     value = conversion.get(op.tile)
     conversion.synchronize(op)
-    attributes = {**_vector(op), "inbounds": proven_inbounds(op), **order_of(op)}
-    emitter.gpu("store_view", [value, *view_operands(view, op, conversion)], [], **attributes)
+    attributes = {**_vector(op), "sparse_dimension": view.sparse_dimension, "inbounds": proven_inbounds(op)}
+    operands = [value, *view_operands(view, op, op.tile, conversion)]
+    emitter.gpu("store_view", operands, [], **attributes, **order_of(op))
 
 
 def _vector(op: ir.OpView) -> dict[str, int]:
     """The elements of one access and the dimension they run along; ordered accesses take one at a time."""
-    dimension, vector = access_vector(op.view)
+    dimension, vector = access_vector(op)
     if vector == 1 or op.memory_ordering_semantics != "weak":
         return {"vector": 1}
     return {"vector": vector, "vector_dimension": dimension}

@@ -38,7 +38,7 @@ def load_view(
     types = ", ".join(["i64", *["i32"] * (3 * rank)])
     return (
         f'{result} = "tile_gpu.load_view"({scalars}) {{{_attributes({"padding": "zero", **options})}, '
-        f"operandSegmentSizes = array<i32: 1, {rank}, {rank}, {rank}>}} : ({types}) -> {type}"
+        f"operandSegmentSizes = array<i32: 1, {rank}, {rank}, {rank}, 0>}} : ({types}) -> {type}"
     )
 
 
@@ -51,7 +51,7 @@ def store_view(
     types = ", ".join([type, "i64", *["i32"] * (3 * rank)])
     return (
         f'"tile_gpu.store_view"({scalars}) {{{_attributes(options)}, '
-        f"operandSegmentSizes = array<i32: 1, 1, {rank}, {rank}, {rank}>}} : ({types}) -> ()"
+        f"operandSegmentSizes = array<i32: 1, 1, {rank}, {rank}, {rank}, 0>}} : ({types}) -> ()"
     )
 
 

@@ -26,7 +26,6 @@ REFUSED_OPERATIONS = {
     "gdc_launch_dependents_tko",
     "gdc_wait_tko",
     "get_global",
-    "make_gather_scatter_view",
     "memory_fence_alias_tko",
     "multimem_load_reduce_view_tko",
     "multimem_reduce_view_tko",

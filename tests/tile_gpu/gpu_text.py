@@ -60,7 +60,7 @@ MATMUL = """
   "tile_gpu.release"(%cd) {consumer = 0 : i32} : (!of_d) -> ()
   %h = arith.truncf %t : !tile to !half
   "tile_gpu.store_view"(%h, %p, %zero, %zero, %n, %n, %n, %one) {vector = 1 : i32,
-    operandSegmentSizes = array<i32: 1, 1, 2, 2, 2>} : (!half, i64, i32, i32, i32, i32, i32, i32) -> ()
+    operandSegmentSizes = array<i32: 1, 1, 2, 2, 2, 0>} : (!half, i64, i32, i32, i32, i32, i32, i32) -> ()
 """
 
 

@@ -65,19 +65,25 @@ REFUSALS = {
     ),
     "view with too few offsets": (
         '%t = "tile_gpu.load_view"(%p, %n, %n, %n) {vector = 1 : i32, padding = "zero", '
-        "operandSegmentSizes = array<i32: 1, 1, 1, 1>} : (i64, i32, i32, i32) -> !half\n",
+        "operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (i64, i32, i32, i32) -> !half\n",
         "expected 2 offsets, extents and strides each",
     ),
     "vector without a dimension": (
         '%t = "tile_gpu.load_view"(%p, %n, %n, %n, %n, %n, %n) {vector = 4 : i32, padding = "zero", '
-        "operandSegmentSizes = array<i32: 1, 2, 2, 2>} : (i64, i32, i32, i32, i32, i32, i32) -> !half\n",
+        "operandSegmentSizes = array<i32: 1, 2, 2, 2, 0>} : (i64, i32, i32, i32, i32, i32, i32) -> !half\n",
         "a vector and its dimension come together, but got vector 4, dimension None",
     ),
     "vector along an unknown dimension": (
         '%t = "tile_gpu.load_view"(%p, %n, %n, %n, %n, %n, %n) {vector = 4 : i32, vector_dimension = 2 : i32, '
-        'padding = "zero", operandSegmentSizes = array<i32: 1, 2, 2, 2>} '
+        'padding = "zero", operandSegmentSizes = array<i32: 1, 2, 2, 2, 0>} '
         ": (i64, i32, i32, i32, i32, i32, i32) -> !half\n",
         "expected a vector dimension below 2, but got 2",
+    ),
+    "sparse dimension without indices": (
+        '%t = "tile_gpu.load_view"(%p, %n, %n, %n, %n, %n, %n) {vector = 1 : i32, sparse_dimension = 0 : i32, '
+        'padding = "zero", operandSegmentSizes = array<i32: 1, 2, 2, 2, 0>} '
+        ": (i64, i32, i32, i32, i32, i32, i32) -> !half\n",
+        "indices and their dimension come together, but got dimension 0",
     ),
     "conversion to a layout of another shape": (
         f'%t = "tile_gpu.splat"(%n) : (i32) -> tensor<1xi32, "{LAYOUT}">\n'

@@ -40,7 +40,8 @@ tile_gpu.kernel @k(%p: i64, %n: i32, %f: f32) target "sm_100a" warps 4 {
 LINES = {
     "atomic_global": "%r = tile_gpu.atomic_global addf %y -> %at, mask %in vector 1 order acq_rel scope sys"
     " : !l -> tensor<128xi64, #line>",
-    "atomic_view": "tile_gpu.atomic_view addf %y -> %p[%n] extents [%n] strides [%n] vector 1 inbounds [false]"
+    "atomic_view": "%r = tile_gpu.iota : tensor<128xi32, #line>\n"
+    "tile_gpu.atomic_view addf %y -> %p[%n] extents [%n] strides [%n] indices %r along 0 vector 1 inbounds [false]"
     " scope device : !l",
     "barrier": "tile_gpu.barrier",
     "broadcast": "%z = arith.constant dense<0.0> : tensor<128x1xf32, #thin>\n"
@@ -87,7 +88,8 @@ LINES = {
     " : !l -> tensor<128xi64, #line>",
     "store_shared": "tile_gpu.store_shared %x, %w : !t -> !s",
     "store_tensor_memory": "tile_gpu.store_tensor_memory %x, %d : !t -> !d",
-    "store_view": "tile_gpu.store_view %y -> %p[%n] extents [%n] strides [%n] vector 1 : !l",
+    "store_view": "%r = tile_gpu.iota : tensor<128xi32, #line>\n"
+    "tile_gpu.store_view %y -> %p[%n] extents [%n] strides [%n] indices %r along 0 vector 1 : !l",
     "store_wait": "tile_gpu.store_wait read",
     "tcgen05_mma": "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1 into %d accumulate %yes : !a, !b -> !d",
     "tma_load": "tile_gpu.tma_load %map[%n, %n] -> %slot#0 of %c : !a",

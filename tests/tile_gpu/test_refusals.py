@@ -11,6 +11,10 @@ from tilec.text_input.stage_module import read_stage_module
 HALF = "tensor<128x64xf16, #rows>"
 COLUMN = "tensor<128x1xf32, #thin>"
 LONG = 'tensor<256xf32, "register=(128) lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=256">'
+ROWS = (
+    "%r = tile_gpu.iota : tensor<128xi32, #line>\n"
+    "tile_gpu.store_view %x -> %p[%n, %n] extents [%n, %n] strides [%n, %n]"
+)
 REVERSED = 'tensor<128xf32, "register=none lane=(64)(32)(16)(8)(4) warp=(2)(1) shape=128">'
 # A line that follows HEAD, and the message without the name of the operation.
 REFUSALS = {
@@ -57,6 +61,10 @@ REFUSALS = {
     "%h = arith.constant dense<0.0> : tensor<128xf16, #line>\n"
     "%r = tile_gpu.compare_and_swap_global %h, %h -> %at order relaxed scope sys"
     " : tensor<128xf16, #line> -> tensor<128xi64, #line>": "expected elements of i32, i64, f32, f64, but got f16",
+    f"{ROWS} indices %r along 1 vector 1 : !t": "expected 64 indices along dimension 1, but got [128]",
+    f"{ROWS} indices %r along 2 vector 1 : !t": "expected a sparse dimension below 2, but got 2",
+    f"{ROWS} indices %r along 0 vector 4 along 0 : !t": "elements along sparse dimension 0 are not consecutive",
+    f"{ROWS} indices %at along 0 vector 1 : !t": "expected indices of i32, as the extents, but got i64",
 }
 
 

@@ -25,7 +25,7 @@ READ_BACK = """
     %t = "tile_gpu.load_shared"(%g) : (!a) -> !half
     "tile_gpu.release"(%ct) {consumer = 0 : i32} : (!of_a) -> ()
     "tile_gpu.store_view"(%t, %p, %zero, %zero, %n, %n, %n, %one) {vector = 1 : i32,
-      operandSegmentSizes = array<i32: 1, 1, 2, 2, 2>} : (!half, i64, i32, i32, i32, i32, i32, i32) -> ()
+      operandSegmentSizes = array<i32: 1, 1, 2, 2, 2, 0>} : (!half, i64, i32, i32, i32, i32, i32, i32) -> ()
   }
 """
 FILLS = {
