@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, WGMMA
@@ -18,6 +18,8 @@ STEP_BYTES = 32
 # Largest N of one instruction (PTX ISA 9.7.16.2.1 and 9.7.15.2).
 MAXIMUM_COLUMNS = 256
 WARPS_OF_A_GROUP = 4
+# The products along K that are summed before the sum is added to the accumulator in f32, as by NVIDIA's tileiras 13.5.
+PROMOTED_ELEMENTS = 128
 
 Shape = Sequence[int]
 
@@ -41,12 +43,16 @@ class DescriptorFormat:
 
 @dataclass(frozen=True)
 class MatrixTypes:
-    """The types of a multiply: the element of both operands, the signs of integers, the accumulator's element."""
+    """The types of a multiply: the element of both operands, the signs of integers, the accumulator's element.
+
+    `fast` allows sums of 8-bit floats with fewer bits than the accumulator has.
+    """
 
     element: str
     accumulator: str
     lhs_unsigned: bool = False
     rhs_unsigned: bool = False
+    fast: bool = False
 
     @property
     def element_bytes(self) -> int:
@@ -76,6 +82,12 @@ class MatrixUnit:
     # Registers of one thread that an instruction of so many columns needs at once; 0: no more than any other.
     instruction_registers: Callable[[int], int]
     descriptor: DescriptorFormat | None
+    # Elements whose sums in f32 have fewer bits than f32.
+    short_sums: Collection[str] = ()
+
+    def promotes(self, types: MatrixTypes) -> bool:
+        """Whether the unit's sums are too short for these types, so that they are added to the accumulator in f32."""
+        return types.element in self.short_sums and types.accumulator == "f32" and not types.fast
 
     def operand_refusal(self, types: MatrixTypes, depth: int) -> str | None:
         """The reason why the unit cannot multiply `depth` elements of these types, or None."""
@@ -124,20 +136,17 @@ def _wgmma_registers(columns: int) -> int:
 
 
 _HALVES = {"f16": MnMajor(), "bf16": MnMajor()}
+_BYTES = {"f8E4M3FN": MnMajor(), "f8E5M2": MnMajor(), "i8": MnMajor()}
 # PTX ISA 9.7.16.2.1 and 9.7.15.2: kinds of tcgen05.mma and shapes of wgmma, by operand and accumulator.
 _TENSOR_CORE_ACCUMULATORS = {
     "f16": ("f16", "f32"),
     "bf16": ("f32",),
     "tf32": ("f32",),
-}
-_FMA_ACCUMULATORS = {
-    **_TENSOR_CORE_ACCUMULATORS,
-    "f32": ("f32",),
-    "f64": ("f64",),
     "f8E4M3FN": ("f16", "f32"),
     "f8E5M2": ("f16", "f32"),
     "i8": ("i32",),
 }
+_FMA_ACCUMULATORS = {**_TENSOR_CORE_ACCUMULATORS, "f32": ("f32",), "f64": ("f64",)}
 
 # PTX ISA 9.7.16.4.1: swizzle in bits 63:61, and 0b001 in bits 48:46.
 TCGEN05_DESCRIPTOR = DescriptorFormat({"none": 0, "128B_atom_32B": 1, "128B": 2, "64B": 4, "32B": 6}, 61, 1 << 46)
@@ -149,7 +158,7 @@ _TCGEN05 = MatrixUnit(
     accumulators=_TENSOR_CORE_ACCUMULATORS,
     step_bytes=STEP_BYTES,
     # PTX ISA 9.7.16.4: MN-major tf32 exists with 32-byte atoms of the 128-byte swizzle only.
-    mn_major={**_HALVES, "tf32": MnMajor("128B_atom_32B", least_row_bytes=128)},
+    mn_major={**_HALVES, **_BYTES, "tf32": MnMajor("128B_atom_32B", least_row_bytes=128)},
     consumer=MMA,
     accumulates_in_tensor_memory=True,
     accumulator_layout=_tensor_memory_layout,
@@ -169,6 +178,8 @@ _WGMMA = MatrixUnit(
     refusal=_wgmma_refusal,
     instruction_registers=_wgmma_registers,
     descriptor=WGMMA_DESCRIPTOR,
+    # Measured on H100: 13 fraction bits (arXiv 2511.10909); PTX does not specify it.
+    short_sums=("f8E4M3FN", "f8E5M2"),
 )
 _FMA = MatrixUnit(
     "fma",

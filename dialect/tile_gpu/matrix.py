@@ -5,7 +5,7 @@ from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Boolean, RegisterTile, SharedBuffer, TensorBuffer
-from tilec.element_types import ELEMENT_TYPES
+from tilec.element_types import ELEMENT_TYPES, element_type
 
 # Elements of operands that tensor cores multiply. Those narrower than a byte have no register tiles.
 KINDS = tuple(row.name for row in ELEMENT_TYPES.values() if row.mma_kind is not None and row.register is not None)
@@ -46,8 +46,21 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     rules = [_matrix_shapes, _signs_of_integers]
 
 
+def _promoted_types(op: ir.OpView) -> str | None:
+    kind, accumulator = op.kind, str(op.accumulator.type.element_type)
+    if op.promote and (element_type(kind).mma_kind, accumulator) != ("f8f6f4", "f32"):
+        return (
+            f"expected promote with operands of 8-bit floats and an accumulator of f32, but got {kind}, {accumulator}"
+        )
+    return None
+
+
 class WgmmaOp(Operation, name="wgmma"):
-    """result = lhs * rhs + accumulator, in flight until `wgmma_wait`."""
+    """result = lhs * rhs + accumulator, in flight until `wgmma_wait`.
+
+    With `promote` the sums of 128 products are formed apart and added to the accumulator in f32, and the result is
+    complete.
+    """
 
     result: Result[T]
     accumulator: Operand[T]
@@ -56,8 +69,9 @@ class WgmmaOp(Operation, name="wgmma"):
     kind: Kind
     lhs_unsigned: Flag
     rhs_unsigned: Flag
-    assembly = f"$kind {_OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
-    rules = [_matrix_shapes, _signs_of_integers]
+    promote: Flag
+    assembly = f"$kind {{$promote }}{_OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
+    rules = [_matrix_shapes, _signs_of_integers, _promoted_types]
 
 
 class WgmmaWaitOp(Operation, name="wgmma_wait"):

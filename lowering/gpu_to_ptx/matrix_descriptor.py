@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.matrix_unit import STEP_BYTES, DescriptorFormat
@@ -12,6 +13,13 @@ from tilec.lowering.matrix_unit import STEP_BYTES, DescriptorFormat
 _ADDRESS_MASK = 0x3FFFF
 # The number of rows after which a swizzle pattern repeats (PTX ISA 5.5.7).
 _PATTERN_ROWS = {"none": 8, "32B": 8, "64B": 8, "128B": 8, "128B_atom_32B": 4}
+
+
+def operand_format(kind: str, is_unsigned: bool) -> str:
+    """The PTX type of an operand; i8 is s8 or u8."""
+    if kind == "i8":
+        return "u8" if is_unsigned else "s8"
+    return ELEMENTS[kind].suffix
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,24 @@ from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
 from tilec.element_types import element_type
 from tilec.lowering.gpu.shared_plan import TENSOR_LANES, shared_layout
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.matrix_descriptor import MatrixOperand, descriptor, moved
+from tilec.lowering.gpu_to_ptx.matrix_descriptor import MatrixOperand, descriptor, moved, operand_format
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.matrix_unit import TCGEN05_DESCRIPTOR
 
-# PTX ISA 9.7.16.4.2: A and B formats of kind::f16 and kind::tf32; D formats.
-_INPUTS = {"f16": 0, "bf16": 1, "tf32": 2}
-_ACCUMULATORS = {"f16": 0, "f32": 1}
+# PTX ISA 9.7.16.4.2: formats of A and B within their kind, and formats of D.
+_INPUTS = {"f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "u8": 0, "s8": 1}
+_ACCUMULATORS = {"f16": 0, "f32": 1, "i32": 2}
 
 
 def instruction_descriptor(
-    kind: str, accumulator: str, rows: int, columns: int, lhs_mn_major: bool, rhs_mn_major: bool
+    formats: tuple[str, str], accumulator: str, rows: int, columns: int, lhs_mn_major: bool, rhs_mn_major: bool
 ) -> int:
-    """The instruction descriptor (PTX ISA 9.7.16.4.2)."""
+    """The instruction descriptor of operands of these formats (PTX ISA 9.7.16.4.2); sums of integers wrap."""
+    lhs, rhs = formats
     return (
         _ACCUMULATORS[accumulator] << 4
-        | _INPUTS[kind] << 7
-        | _INPUTS[kind] << 10
+        | _INPUTS[lhs] << 7
+        | _INPUTS[rhs] << 10
         | int(lhs_mn_major) << 15
         | int(rhs_mn_major) << 16
         | columns >> 3 << 17
@@ -38,8 +39,9 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     rows, columns = buffer.shape
     lhs, rhs = MatrixOperand(shared_layout(op.lhs.type), 1), MatrixOperand(shared_layout(op.rhs.type), 0)
     block_rows = min(rows, TENSOR_LANES)
+    formats = operand_format(op.kind, op.lhs_unsigned), operand_format(op.kind, op.rhs_unsigned)
     bits = instruction_descriptor(
-        op.kind, str(buffer.element), block_rows, columns, not lhs.is_k_major, not rhs.is_k_major
+        formats, str(buffer.element), block_rows, columns, not lhs.is_k_major, not rhs.is_k_major
     )
     instruction = b.compute(f"mov.b32 $0, 0x{bits:08x};", b.i32)
     lhs_start = descriptor(lowering, lowering.scalar(op.lhs), lhs, TCGEN05_DESCRIPTOR)

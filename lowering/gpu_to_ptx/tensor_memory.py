@@ -11,10 +11,12 @@ from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
 from tilec.lowering.target import LANES
+from tilec.lowering.tile_to_gpu.alignment import element_bytes
 
 # Registers per ld or st: fewer leave the scheduler more freedom, more need fewer instructions.
 LARGEST_ACCESS_REGISTERS = 64
 LANE_SHIFT = 16
+CELL_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,10 @@ def _cell_type(lowering: Lowering, buffer: BufferType) -> ir.Type:
     return lowering.b.f32 if str(buffer.element) == "f32" else lowering.b.i32
 
 
+def _fills_cell(buffer: BufferType) -> bool:
+    return element_bytes(buffer.element) == CELL_BYTES
+
+
 @lowers("tile_gpu.load_tensor_memory")
 def _load(lowering: Lowering, operation: ir.Operation) -> None:
     buffer, result = operation.operands[0], operation.results[0]
@@ -100,7 +106,7 @@ def _several(made: object) -> list[ir.Value]:
 
 def _elements(lowering: Lowering, cells: list[ir.Value], buffer: BufferType) -> list[ir.Value]:
     """16-bit elements are the low halves of their cells."""
-    if str(buffer.element) == "f32":
+    if _fills_cell(buffer):
         return cells
     return [lowering.b.compute("cvt.u16.u32 $0, $1;", lowering.b.i16, cell) for cell in cells]
 
@@ -110,7 +116,7 @@ def _store(lowering: Lowering, operation: ir.Operation) -> None:
     tile, buffer = operation.operands
     _check_layout(lowering, operation, tile, buffer.type)
     cells = lowering.get(tile)
-    if str(buffer.type.element) != "f32":
+    if not _fills_cell(buffer.type):
         cells = [lowering.b.compute("cvt.u32.u16 $0, $1;", lowering.b.i32, cell) for cell in cells]
     address = _address(lowering, buffer)
     for access in accesses(buffer.type, lowering.warps):

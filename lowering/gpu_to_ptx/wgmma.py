@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import WgmmaOp
+from tilec.element_types import element_type
 from tilec.lowering.gpu.shared_plan import shared_layout
+from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
-from tilec.lowering.gpu_to_ptx.matrix_descriptor import MatrixOperand, descriptor, moved
+from tilec.lowering.gpu_to_ptx.matrix_descriptor import MatrixOperand, descriptor, moved, operand_format
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.layout.layout_text import parse_layout
 from tilec.lowering.layout.wgmma import wgmma_accumulator
-from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP, WGMMA_DESCRIPTOR
+from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS, WARPS_OF_A_GROUP, WGMMA_DESCRIPTOR
 
 ROWS = 64
+# Columns of sums in registers beside an accumulator of at most so many registers, and beside a larger one: more columns
+# use the unit better, but ptxas 13.5 then spills 280 bytes of a tile of 128x256.
+_SMALL_ACCUMULATOR_REGISTERS = 64
+_PROMOTED_COLUMNS, _FEWER_PROMOTED_COLUMNS = 128, 64
+_FENCE = "wgmma.fence.sync.aligned;"
+_COMMIT = "wgmma.commit_group.sync.aligned;"
 
 
 @lowers("tile_gpu.wgmma")
@@ -24,7 +34,9 @@ def _wgmma(lowering: Lowering, operation: ir.Operation) -> None:
             operation, f"expected an accumulator in the layout of wgmma, but got {tile.encoding.value}"
         )
     lhs, rhs = MatrixOperand(shared_layout(op.lhs.type), 1), MatrixOperand(shared_layout(op.rhs.type), 0)
-    cells = _fenced(lowering, _packed(lowering, lowering.get(op.accumulator), str(tile.element_type)))
+    cells = _packed(lowering, lowering.get(op.accumulator), str(tile.element_type))
+    if not op.promote:
+        cells = _fenced(lowering, cells)
     blocks = tile.shape[0] // (ROWS * (lowering.warps // WARPS_OF_A_GROUP))
     size = len(cells) // blocks
     lhs_start = _group_start(lowering, descriptor(lowering, lowering.scalar(op.lhs), lhs, WGMMA_DESCRIPTOR), lhs)
@@ -33,16 +45,72 @@ def _wgmma(lowering: Lowering, operation: ir.Operation) -> None:
     for block in range(blocks):
         start = moved(lowering, lhs_start, lhs.row_offset(block * ROWS * (lowering.warps // WARPS_OF_A_GROUP)))
         own = cells[block * size : (block + 1) * size]
-        for step in range(lhs.steps):
-            descriptors = (
-                moved(lowering, start, lhs.step_offset(step)),
-                moved(lowering, rhs_start, rhs.step_offset(step)),
-            )
-            own = _issue(lowering, op, own, descriptors, lhs, rhs)
-        done += own
-    lowering.b.execute("wgmma.commit_group.sync.aligned;")
+        multiply = _promoted if op.promote else _accumulated
+        done += multiply(lowering, op, own, _Sides((lhs, rhs), (start, rhs_start)))
+    if not op.promote:
+        lowering.b.execute(_COMMIT)
+        lowering.in_flight[operation.results[0]] = done
     lowering.set(operation.results[0], _unpacked(lowering, done, str(tile.element_type)))
-    lowering.in_flight[operation.results[0]] = done
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """Both operands and their descriptors."""
+
+    operands: tuple[MatrixOperand, MatrixOperand]
+    starts: tuple[ir.Value, ir.Value]
+
+    @property
+    def steps(self) -> int:
+        return self.operands[0].steps
+
+    def descriptors(self, lowering: Lowering, step: int) -> list[ir.Value]:
+        """The descriptors of one step along K."""
+        return [
+            moved(lowering, start, side.step_offset(step))
+            for side, start in zip(self.operands, self.starts, strict=True)
+        ]
+
+    def from_column(self, lowering: Lowering, column: int) -> _Sides:
+        lhs, rhs = self.starts
+        return _Sides(self.operands, (lhs, moved(lowering, rhs, self.operands[1].row_offset(column))))
+
+
+def _accumulated(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: _Sides) -> list[ir.Value]:
+    """Adds all steps along K to the accumulator of a block of rows."""
+    columns = op.accumulator.type.shape[1]
+    for step in range(sides.steps):
+        cells = _issue(lowering, op, columns, cells, sides, step)
+    return cells
+
+
+def _promoted(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: _Sides) -> list[ir.Value]:
+    """Adds sums of PROMOTED_ELEMENTS products to the accumulator of a block of rows."""
+    columns = op.accumulator.type.shape[1]
+    is_small = len(lowering.get(op.accumulator)) <= _SMALL_ACCUMULATOR_REGISTERS
+    size = min(columns, _PROMOTED_COLUMNS if is_small else _FEWER_PROMOTED_COLUMNS)
+    steps = PROMOTED_ELEMENTS // sides.operands[0].step_elements
+    done: list[ir.Value] = []
+    for column in range(0, columns, size):
+        own, part = cells[column // 2 : (column + size) // 2], sides.from_column(lowering, column)
+        for first in range(0, sides.steps, steps):
+            summed = _short_sum(lowering, op, size, part, range(first, min(first + steps, sides.steps)))
+            own = [
+                lowering.compute("add.f32 $0, $1, $2;", "f32", cell, more)
+                for cell, more in zip(own, summed, strict=True)
+            ]
+        done += own
+    return done
+
+
+def _short_sum(lowering: Lowering, op: WgmmaOp, columns: int, sides: _Sides, steps: range) -> list[ir.Value]:
+    """The complete sum of some steps along K."""
+    lowering.b.execute(_FENCE)
+    cells: list[ir.Value] = []
+    for step in steps:
+        cells = _issue(lowering, op, columns, cells, sides, step)
+    lowering.b.execute(_COMMIT)
+    return _waited(lowering, cells, 0)
 
 
 def _fenced(lowering: Lowering, cells: list[ir.Value]) -> list[ir.Value]:
@@ -51,9 +119,7 @@ def _fenced(lowering: Lowering, cells: list[ir.Value]) -> list[ir.Value]:
     The registers are tied to the fence, which keeps their copies before it: ptxas 13.5 waits for the multiplies in
     flight (C7517) if a copy is between those of two blocks of rows.
     """
-    made = lowering.b.execute(
-        "wgmma.fence.sync.aligned;", [c.type for c in cells], *cells, tied=list(range(len(cells)))
-    )
+    made = lowering.b.execute(_FENCE, [c.type for c in cells], *cells, tied=list(range(len(cells))))
     return list(made) if isinstance(made, tuple) else [made]
 
 
@@ -69,24 +135,32 @@ def _group_start(lowering: Lowering, start: ir.Value, lhs: MatrixOperand) -> ir.
 
 
 def _issue(
-    lowering: Lowering,
-    op: WgmmaOp,
-    cells: list[ir.Value],
-    descriptors: tuple[ir.Value, ir.Value],
-    lhs: MatrixOperand,
-    rhs: MatrixOperand,
+    lowering: Lowering, op: WgmmaOp, columns: int, cells: list[ir.Value], sides: _Sides, step: int
 ) -> list[ir.Value]:
-    accumulator, count = str(op.accumulator.type.element_type), len(cells)
-    columns = op.accumulator.type.shape[1]
-    transposes = "" if op.kind == "tf32" else f", {int(not lhs.is_k_major)}, {int(not rhs.is_k_major)}"
-    listed = ", ".join(f"${number}" for number in range(count))
+    """One instruction, which adds to `cells`, or starts a sum in f32 if there are none."""
+    accumulator, lhs = str(op.accumulator.type.element_type), sides.operands[0]
+    formats = (operand_format(op.kind, is_unsigned) for is_unsigned in (op.lhs_unsigned, op.rhs_unsigned))
+    types = ".".join((ELEMENTS[accumulator].suffix, *formats))
+    results = [cell.type for cell in cells] or [lowering.b.f32] * (columns // 2)
+    listed = ", ".join(f"${number}" for number in range(len(results)))
     # Operands are numbered: results, tied accumulators, descriptors.
+    next = len(results) + len(cells)
     text = (
-        f"wgmma.mma_async.sync.aligned.m64n{columns}k{lhs.step_elements}.{accumulator}.{op.kind}.{op.kind} "
-        f"{{{listed}}}, ${2 * count}, ${2 * count + 1}, 1, 1, 1{transposes};"
+        f"wgmma.mma_async.sync.aligned.m64n{columns}k{lhs.step_elements}.{types} "
+        f"{{{listed}}}, ${next}, ${next + 1}, {int(bool(cells))}{_immediates(op.kind, sides)};"
     )
-    made = lowering.b.execute(text, [cell.type for cell in cells], *cells, *descriptors, tied=list(range(count)))
-    return list(made)
+    tied = list(range(len(cells)))
+    return list(lowering.b.execute(text, results, *cells, *sides.descriptors(lowering, step), tied=tied))
+
+
+def _immediates(kind: str, sides: _Sides) -> str:
+    """The scales of both operands, which integers lack, and the transpositions, which only 16-bit types have."""
+    if kind == "i8":
+        return ""
+    if element_type(kind).storage_bits != 16:
+        return ", 1, 1"
+    transposes = (int(not side.is_k_major) for side in sides.operands)
+    return f", 1, 1, {', '.join(map(str, transposes))}"
 
 
 @lowers("tile_gpu.wgmma_wait")
@@ -95,9 +169,13 @@ def _wait(lowering: Lowering, operation: ir.Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     element = str(source.type.element_type)
     cells = lowering.in_flight.pop(source, None) or _packed(lowering, lowering.get(source), element)
+    lowering.set(result, _unpacked(lowering, _waited(lowering, cells, pending), element))
+
+
+def _waited(lowering: Lowering, cells: list[ir.Value], pending: int) -> list[ir.Value]:
+    """The registers once at most `pending` newer groups are in flight."""
     text = f"wgmma.wait_group.sync.aligned {pending};"
-    waited = lowering.b.execute(text, [cell.type for cell in cells], *cells, tied=list(range(len(cells))))
-    lowering.set(result, _unpacked(lowering, list(waited), element))
+    return list(lowering.b.execute(text, [cell.type for cell in cells], *cells, tied=list(range(len(cells)))))
 
 
 def _packed(lowering: Lowering, registers: list[ir.Value], element: str) -> list[ir.Value]:

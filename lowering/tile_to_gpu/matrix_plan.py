@@ -54,6 +54,11 @@ class Multiply:
     accumulator: Accumulator | None
     refusals: tuple[str, ...] = ()
 
+    @property
+    def promotes(self) -> bool:
+        """Whether short sums are added to the accumulator in f32, since the unit's own sums have too few bits."""
+        return self.unit.promotes(self.types)
+
     def __str__(self) -> str:
         """The decision as text, for tests and dumps."""
         refused = "".join(f"; {reason}" for reason in self.refusals)
@@ -118,7 +123,7 @@ def matrix_types(op: ir.OpView) -> MatrixTypes:
     """The types of a multiply."""
     element, accumulator = spell(op.lhs.type.element), spell(op.acc.type.element)
     if op.operation.name != "cuda_tile.mmai":
-        return MatrixTypes(element, accumulator)
+        return MatrixTypes(element, accumulator, fast=bool(op.fast_acc))
     return MatrixTypes(element, accumulator, op.signedness_lhs == "unsigned", op.signedness_rhs == "unsigned")
 
 

@@ -49,7 +49,10 @@ def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
     types = multiply.types
 
     def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
-        in_flight = emitter.gpu("wgmma", operands, [type], kind=types.element, **_signs(types)).result
+        attributes = _signs(types) | {"kind": types.element, "promote": multiply.promotes}
+        in_flight = emitter.gpu("wgmma", operands, [type], **attributes).result
+        if multiply.promotes:
+            return in_flight
         return emitter.gpu("wgmma_wait", [in_flight], [type], pending=0).result
 
     _in_registers(multiply, conversion, issue)

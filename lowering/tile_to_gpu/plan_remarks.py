@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
+from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
 from tilec.lowering.target import Target
-from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
+from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
 from tilec.lowering.tile_to_gpu.tensor_maps import tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.remarks import Remark
@@ -21,6 +22,8 @@ def plan_remarks(entry: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Targ
         if multiply.refusals:
             message = f"the multiply is done by {multiply.unit.name}: {'; '.join(multiply.refusals)}"
             yield Remark("matrix-unit", message, location)
+        if multiply.promotes:
+            yield Remark("matrix-unit", _promotion(multiply), location)
         for side, operand in (("left", multiply.lhs), ("right", multiply.rhs)):
             if operand.refusal is not None:
                 yield Remark("tma", f"the {side} operand goes through registers: {operand.refusal}", location)
@@ -28,6 +31,14 @@ def plan_remarks(entry: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Targ
         reason = _access_reason(op, plan, use_tma, target)
         if reason is not None:
             yield Remark("tma", reason, source_location(op.operation.location))
+
+
+def _promotion(multiply: Multiply) -> str:
+    unit, element = multiply.unit.name, multiply.types.element
+    return (
+        f"{unit} sums {element} with 13 fraction bits, so each sum of {PROMOTED_ELEMENTS} products is added in f32: "
+        "use_fast_acc=True accumulates without this step"
+    )
 
 
 def _access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target) -> str | None:

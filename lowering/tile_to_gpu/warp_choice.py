@@ -97,7 +97,14 @@ def _missing_registers(plan: MatrixPlan, warps: int) -> tuple[ir.OpView, int] | 
 def _largest_tile(entry: ir.OpView, plan: MatrixPlan) -> int:
     """The 32-bit registers of the largest tile that is in registers: operands that only multiplies read are not."""
     tiles = (value for value in _results(entry) if is_tile(value) and value not in plan.folded)
-    return max((math.prod(value.type.shape) * _registers(value.type.element) for value in tiles), default=1)
+    return max((_tile_registers(value, plan) for value in tiles), default=1)
+
+
+def _tile_registers(tile: ir.Value, plan: MatrixPlan) -> int:
+    """The registers of a tile, and of the sums beside it that are added to it."""
+    multiply = plan.multiplies.get(tile)
+    copies = 1 if multiply is None or not multiply.promotes else 2
+    return copies * math.prod(tile.type.shape) * _registers(tile.type.element)
 
 
 def _results(entry: ir.OpView) -> Iterable[ir.Value]:

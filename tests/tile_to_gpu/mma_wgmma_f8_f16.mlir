@@ -1,0 +1,28 @@
+// RUN: tilec compile %s --emit gpu-raw --target sm_90a
+// Sums of 8-bit floats have more fraction bits than an accumulator of f16, so none are promoted.
+
+!A = tensor_view<1024x1024xf8E5M2, strides=[1024,1]>
+!B = tensor_view<1024x1024xf8E5M2, strides=[1,1024]>
+!C = tensor_view<1024x1024xf16, strides=[1024,1]>
+!TA = partition_view<tile=(128x128), padding_value = zero, !A>
+!TB = partition_view<tile=(128x128), padding_value = zero, !B>
+!TC = partition_view<tile=(128x128), !C>
+entry @k(%p: tile<ptr<f8E5M2>>, %q: tile<ptr<f16>>) {
+  %a = assume div_by<16>, %p : tile<ptr<f8E5M2>>
+  %i = constant <i32: 0> : tile<i32>
+  %va = make_tensor_view %a, shape = [1024, 1024], strides = [1024, 1] : !A
+  %vb = make_tensor_view %a, shape = [1024, 1024], strides = [1, 1024] : !B
+  %vc = make_tensor_view %q, shape = [1024, 1024], strides = [1024, 1] : !C
+  %ta = make_partition_view %va : !TA
+  %tb = make_partition_view %vb : !TB
+  %tc = make_partition_view %vc : !TC
+  %z = constant <f16: 0.0> : tile<128x128xf16>
+  %x, %t0 = load_view_tko weak %ta[%i, %i] : !TA, tile<i32> -> tile<128x128xf8E5M2>, token
+  %y, %t1 = load_view_tko weak %tb[%i, %i] : !TB, tile<i32> -> tile<128x128xf8E5M2>, token
+  %m = mmaf %x, %y, %z : tile<128x128xf8E5M2>, tile<128x128xf8E5M2>, tile<128x128xf16>
+  store_view_tko weak %m, %tc[%i, %i] : tile<128x128xf16>, !TC, tile<i32> -> token
+  return
+}
+
+// CHECK: tile_gpu.wgmma f8E5M2 %
+// CHECK: tile_gpu.wgmma_wait
