@@ -5,9 +5,11 @@ import math
 from tilec.dialect.attributes import Int32, Integers32, Text
 from tilec.dialect.fields import Mixed, Operand, Result
 from tilec.dialect.mlir import ext, ir
+from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.layouts import operands_agree, operands_and_results_agree
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Anything, RegisterTile, Scalar
+from tilec.element_types import ELEMENT_TYPES
 
 
 def _element(value: ir.Value) -> ir.Type:
@@ -169,6 +171,51 @@ class CatOp(Operation, name="cat", traits=[ext.Pure]):
         if lhs != rhs or list(result) != expected:
             return f"expected two tiles of {lhs} and a result of {expected}, but got {rhs} and {result}"
         return None
+
+
+def _width(value: ir.Value) -> int:
+    return ELEMENT_TYPES[spell(_element(value))].packed_bits
+
+
+def _bytes_along(op: ir.OpView, elements: ir.Value, stored: ir.Value) -> str | None:
+    """The problem unless `stored` has the bytes of `elements` along the dimension of the operation."""
+    dimension, shape, found = op.dimension, list(elements.type.shape), list(stored.type.shape)
+    if not 0 <= dimension < len(shape):
+        return f"expected a dimension below {len(shape)}, but got {dimension}"
+    if str(_element(stored)) != "i8":
+        return f"expected bytes, elements of i8, but got {_element(stored)}"
+    bits = shape[dimension] * _width(elements)
+    expected = [bits // 8 if axis == dimension else extent for axis, extent in enumerate(shape)]
+    if bits % 8 or found != expected:
+        return f"expected {bits} bits along dimension {dimension} to be the bytes of {expected}, but got {found}"
+    return None
+
+
+class PackOp(Operation, name="pack", traits=[ext.Pure]):
+    """The bytes of a tile along `dimension`, little-endian; the first of the elements in a byte has the low bits.
+
+    Elements of i1 have one bit. A thread holds all elements of its bytes, or all bytes of its elements.
+    """
+
+    result: Result[RegisterTile]
+    source: Operand[RegisterTile]
+    dimension: Int32
+    assembly = "$source dimension $dimension attr-dict : type($source) -> type($result)"
+
+    def check(self) -> str | None:
+        return _bytes_along(self, self.source, self.result)
+
+
+class UnpackOp(Operation, name="unpack", traits=[ext.Pure]):
+    """The tile whose bytes along `dimension` are the source: the inverse of pack."""
+
+    result: Result[RegisterTile]
+    source: Operand[RegisterTile]
+    dimension: Int32
+    assembly = "$source dimension $dimension attr-dict : type($source) -> type($result)"
+
+    def check(self) -> str | None:
+        return _bytes_along(self, self.result, self.source)
 
 
 class MathOp(Operation, name="math", traits=[ext.Pure]):

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from tilec.dialect.attributes import Booleans, Enumeration, Int32, Text
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.layouts import operands_and_results_agree
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Index, Integer64, RegisterTile
+from tilec.element_types import ELEMENT_TYPES
 
 # As in cuda_tile. An access without order and scope is weak.
 SCOPES = ("tl_blk", "device", "sys")
@@ -33,6 +35,13 @@ def vector_has_a_dimension(op: ir.OpView) -> str | None:
     if op.vector_dimension is not None and not 0 <= op.vector_dimension < len(op.strides):
         return f"expected a vector dimension below {len(op.strides)}, but got {op.vector_dimension}"
     return None
+
+
+def _whole_bytes(op: ir.OpView) -> str | None:
+    element = (op.results[0] if len(op.results) else op.operands[0]).type.element_type
+    if ELEMENT_TYPES[spell(element)].per_byte == 1:
+        return None
+    return f"elements of {element} share bytes: expected a tile of i8 with tile_gpu.pack or tile_gpu.unpack"
 
 
 def one_each(op: ir.OpView) -> str | None:
@@ -66,7 +75,8 @@ class LoadViewOp(Operation, name="load_view"):
 
     Strides count elements. Values of 32 bits are signed; a number that may exceed them needs 64 bits. `vector`
     consecutive elements along `vector_dimension`, whose stride is one, are proven aligned to their own size and never
-    straddle an extent. `inbounds[d]` promises that no element lies outside in d.
+    straddle an extent. `inbounds[d]` promises that no element lies outside in d. `padding` is a name of Tile IR, or the
+    bits of an integer: `0x88`. Elements that share bytes are loaded as bytes, with `unpack`.
 
     With `indices`, element c along `sparse_dimension` is at offset + indices[c], read as an unsigned number; the
     indices have the type of the extents, and the layout of the tile without its other dimensions.
@@ -90,7 +100,7 @@ class LoadViewOp(Operation, name="load_view"):
         " vector $vector{ along $vector_dimension}{ padding $padding}{ inbounds [$inbounds]}"
         "{ order $order}{ scope $scope} attr-dict : type($result)"
     )
-    rules = [one_each, vector_has_a_dimension, _scope_of_order, indices_of_a_dimension]
+    rules = [_whole_bytes, one_each, vector_has_a_dimension, _scope_of_order, indices_of_a_dimension]
 
 
 class StoreViewOp(Operation, name="store_view"):
@@ -113,7 +123,7 @@ class StoreViewOp(Operation, name="store_view"):
         " vector $vector{ along $vector_dimension}{ inbounds [$inbounds]}{ order $order}{ scope $scope}"
         " attr-dict : type($value)"
     )
-    rules = [one_each, vector_has_a_dimension, _scope_of_order, indices_of_a_dimension]
+    rules = [_whole_bytes, one_each, vector_has_a_dimension, _scope_of_order, indices_of_a_dimension]
 
 
 class LoadGlobalOp(Operation, name="load_global"):

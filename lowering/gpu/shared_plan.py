@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType
+from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.layout_text import parse_shared_layout
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES, SharedLayout
@@ -90,8 +92,9 @@ class SharedPlan:
 
 
 def shared_layout(buffer: BufferType) -> SharedLayout:
-    """The layout of a shared buffer."""
-    return parse_shared_layout(buffer.layout, buffer.shape, element_bytes(buffer.element))
+    """The layout of a shared buffer, or of its bytes if elements share them."""
+    per_byte = element_type(spell(buffer.element)).per_byte
+    return parse_shared_layout(buffer.layout, buffer.shape, element_bytes(buffer.element), per_byte)
 
 
 def tensor_columns(buffer: BufferType) -> int:

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
+from tilec.dialect.spelling import spell
 from tilec.element_types import ELEMENT_TYPES, FLOAT, PREDICATE, ElementType
 from tilec.errors import UnsupportedError
 
 
 @dataclass(frozen=True)
 class PtxElement:
-    """An element type with a PTX register: builtin name, register type, bits in memory, kind, instruction suffix.
+    """An element type with a PTX register: name, register type, bits in memory, kind, instruction suffix.
 
-    An 8-bit element occupies the low half of a 16-bit register; the upper half is undefined. Floats below 16 bits and
-    tf32 support only storage and conversion.
+    An element of 8 or 4 bits occupies the low bits of a 16-bit register; the other bits are undefined. Floats below 16
+    bits and tf32 support only storage and conversion.
     """
 
     name: str
@@ -26,7 +27,7 @@ class PtxElement:
 
     @property
     def bytes(self) -> int:
-        """Bytes in memory; a predicate occupies one byte."""
+        """Bytes in scratch memory. Predicates and elements of 4 bits have a byte, so that no two threads share one."""
         return max(1, self.bits // 8)
 
     @property
@@ -47,17 +48,16 @@ class PtxElement:
         return REGISTER_CLASSES[self.register].suffix
 
 
-def _element(row: ElementType) -> PtxElement | None:
-    if row.register is None or row.ptx is None:
-        return None
-    return PtxElement(row.name, row.register, 1 if row.kind == PREDICATE else row.storage_bits, row.kind, row.ptx)
+def _element(row: ElementType) -> PtxElement:
+    suffix = row.ptx or REGISTER_CLASSES[row.register].suffix
+    return PtxElement(row.name, row.register, 1 if row.kind == PREDICATE else row.storage_bits, row.kind, suffix)
 
 
-ELEMENTS = {row.name: element for row in ELEMENT_TYPES.values() if (element := _element(row)) is not None}
+ELEMENTS = {row.name: _element(row) for row in ELEMENT_TYPES.values()}
 
 
 def element_named(name: str) -> PtxElement:
-    """The PTX element type of a builtin type; raises UnsupportedError for a type without a register."""
+    """The PTX element type with this name in Tile IR; raises UnsupportedError for a type without a register."""
     if name not in ELEMENTS:
         raise UnsupportedError(f"elements of type {name} have no PTX register, expected one of {', '.join(ELEMENTS)}")
     return ELEMENTS[name]
@@ -65,4 +65,4 @@ def element_named(name: str) -> PtxElement:
 
 def element_of(type: ir.Type) -> PtxElement:
     """The PTX element type of a scalar or tile type."""
-    return element_named(str(type.element_type if isinstance(type, ir.RankedTensorType) else type))
+    return element_named(spell(type.element_type if isinstance(type, ir.RankedTensorType) else type))

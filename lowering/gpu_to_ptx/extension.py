@@ -1,4 +1,4 @@
-"""Sign and zero extension: the upper half of an 8-bit register is undefined, and i1 is a predicate."""
+"""Sign and zero extension: the bits of a register above 8 or 4 bits are undefined, and i1 is a predicate."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
 
 def extended(lowering: Lowering, kind: PtxElement, signed: bool, register: ir.Value) -> ir.Value:
-    """Extends 8 bits to 16 and i1 to 32; other types fill their registers."""
+    """Extends 8 and 4 bits to 16 and i1 to 32; other types fill their registers."""
     if kind.is_predicate:
         return lowering.compute(f"selp.b32 $0, {-1 if signed else 1}, 0, $1;", "i32", register)
-    if kind.bits != 8:
+    if kind.bits > 8:
         return register
-    if signed:
+    if not signed:
+        return lowering.compute(f"and.b16 $0, $1, {(1 << kind.bits) - 1:#x};", "i16", register)
+    if kind.bits == 8:
         return lowering.compute("cvt.s16.s8 $0, $1;", "i16", register)
-    return lowering.compute("and.b16 $0, $1, 0xff;", "i16", register)
+    raised = lowering.compute(f"shl.b16 $0, $1, {16 - kind.bits};", "i16", register)
+    return lowering.compute(f"shr.s16 $0, $1, {16 - kind.bits};", "i16", raised)
 
 
 def widened(lowering: Lowering, kind: PtxElement, signed: bool, register: ir.Value, bits: int) -> ir.Value:

@@ -31,6 +31,7 @@ OP_GROUPS = (
     "grid",
     "math",
     "memory",
+    "pack",
     "precise",
     "printing",
     "reduce",

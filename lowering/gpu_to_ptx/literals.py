@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 
-from tilec.element_types import element_type
+from tilec.element_types import ElementType, element_type
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 
 
@@ -28,7 +28,26 @@ def float_bits(element: PtxElement, value: float) -> int:
     """The bits of a float narrower than 32 bits; zero has no bits set, even in f8E8M0FNU, where 0 is 2**-127."""
     if value == 0 and math.copysign(1.0, value) > 0:
         return 0
+    if element.name in _WITHOUT_NUMPY:
+        return _code(element_type(element.name), value)
     return int.from_bytes(element_type(element.name).dtypes[0].type(value).tobytes(), "little")
+
+
+# Formats whose arrays are of bytes. Their largest code is NaN, if they have one.
+_WITHOUT_NUMPY = ("f4E2M1FN", "fnv8E5M3FNU")
+
+
+def _code(row: ElementType, value: float) -> int:
+    """The bits of a value of a format with subnormal numbers."""
+    form = row.float_format
+    assert form is not None
+    if math.isnan(value):
+        return (1 << row.value_bits) - 1
+    fraction_bits = form.precision - 1
+    exponent = max(math.frexp(value)[1] - 1, form.min_exponent)
+    units = math.ldexp(abs(value), fraction_bits - exponent)
+    sign = 1 << row.value_bits - 1 if math.copysign(1.0, value) < 0 else 0
+    return sign + (exponent - form.min_exponent << fraction_bits) + int(units)
 
 
 def _signed(value: int, bits: int) -> int:

@@ -74,6 +74,8 @@ def _store(lowering: Lowering, op: ir.OpView, accesses: ElementAccesses) -> None
 
 
 def _padding(lowering: Lowering, operation: ir.Operation, kind: PtxElement, name: str) -> ir.Value:
+    if name.startswith("0x"):
+        return lowering.constant(kind, int(name, 16))
     if name not in _PADDINGS:
         raise lowering.unsupported(operation, f"unknown padding '{name}', expected one of {', '.join(_PADDINGS)}")
     if name != "zero" and not kind.is_float:

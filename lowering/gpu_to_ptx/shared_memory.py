@@ -1,27 +1,52 @@
-"""Loads and stores of register tiles in shared-memory buffers."""
+"""Loads and stores of register tiles in shared-memory buffers; elements of 4 bits are accessed as bytes."""
 
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.element_types import ELEMENT_TYPES
+from tilec.lowering.gpu.shared_plan import shared_layout
+from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import read, write
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.pack import divided_parts, joined_parts
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.shared_address import SharedAddress
 from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
-from tilec.lowering.layout.layout_text import parse_shared_layout
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.packing import joined
 
 
 @lowers("tile_gpu.load_shared")
 def load_shared(lowering: Lowering, operation: ir.Operation) -> None:
     result, buffer = operation.results[0], operation.operands[0]
-    kind = element(result)
-    offsets = parse_shared_layout(buffer.type.layout, buffer.type.shape, kind.bytes).matrix
-    lowering.set(result, read(lowering, kind, SharedAddress(lowering.scalar(buffer)), layout_of(result.type), offsets))
+    kind, layout = element(result), layout_of(result.type)
+    stored, base = shared_layout(buffer.type), SharedAddress(lowering.scalar(buffer))
+    if _per_byte(kind) == 1:
+        lowering.set(result, read(lowering, kind, base, layout, stored.matrix))
+        return
+    bytes_ = _byte_layout(kind, layout, stored.contiguous)
+    loaded = read(lowering, ELEMENTS["i8"], base, bytes_, stored.matrix)
+    lowering.set(result, divided_parts(lowering, kind, loaded, layout, stored.contiguous))
 
 
 @lowers("tile_gpu.store_shared")
 def store_shared(lowering: Lowering, operation: ir.Operation) -> None:
     value, buffer = operation.operands
-    kind = element(value)
-    offsets = parse_shared_layout(buffer.type.layout, buffer.type.shape, kind.bytes).matrix
-    write(lowering, kind, SharedAddress(lowering.scalar(buffer)), layout_of(value.type), lowering.get(value), offsets)
+    kind, layout, registers = element(value), layout_of(value.type), lowering.get(value)
+    stored = shared_layout(buffer.type)
+    if _per_byte(kind) > 1:
+        registers = joined_parts(lowering, kind, registers, layout, stored.contiguous)
+        kind, layout = ELEMENTS["i8"], _byte_layout(kind, layout, stored.contiguous)
+    write(lowering, kind, SharedAddress(lowering.scalar(buffer)), layout, registers, stored.matrix)
+
+
+def _per_byte(kind: PtxElement) -> int:
+    return ELEMENT_TYPES[kind.name].per_byte
+
+
+def _byte_layout(kind: PtxElement, layout: LinearLayout, contiguous: int) -> LinearLayout:
+    """The layout of the bytes of a tile; raises ValueError if threads share a byte."""
+    found = joined(layout, contiguous, _per_byte(kind))
+    if found is None:
+        raise ValueError(f"expected a thread to hold whole bytes along dimension {contiguous}, got '{layout}'")
+    return found

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from tilec.errors import VerificationError
 from tilec.lowering.layout.linear_layout import Basis, LinearLayout
+from tilec.lowering.layout.packing import byte_shape
 from tilec.lowering.layout.shared_layout import SharedLayout
 
 _BASES = r"((?:\([\d,]*\))+|none)"
@@ -31,14 +32,18 @@ def parse_layout(text: str) -> LinearLayout:
 
 
 @lru_cache(maxsize=4096)
-def parse_shared_layout(text: str, shape: tuple[int, ...], element_bytes: int) -> SharedLayout:
-    """The shared layout whose `str()` is the text; raises VerificationError for other texts."""
+def parse_shared_layout(text: str, shape: tuple[int, ...], element_bytes: int, per_byte: int = 1) -> SharedLayout:
+    """The shared layout whose `str()` is the text; raises VerificationError for other texts.
+
+    If `per_byte` elements of the shape share a byte, it is the layout of the bytes.
+    """
     match = _SHARED.fullmatch(text)
     if match is None:
         raise VerificationError(f"expected a layout like 'contiguous=1 swizzle=128B', got '{text}'")
     contiguous, swizzle, panel = match.groups()
     try:
-        return SharedLayout(shape, element_bytes, int(contiguous), swizzle, int(panel) if panel else None)
+        stored = byte_shape(shape, int(contiguous), per_byte)
+        return SharedLayout(stored, element_bytes, int(contiguous), swizzle, int(panel) if panel else None)
     except (ValueError, IndexError) as error:
         raise VerificationError(f"bad layout '{text}': {error}") from error
 

@@ -93,7 +93,9 @@ def _source(op: ir.OpView, _: ir.Value, of: Of) -> int:
 
 
 def _offset(op: ir.OpView, _: ir.Value, of: Of) -> int:
-    return math.gcd(of(op.ptr), min(UNBOUNDED, of(op.offset) * step_bytes(op.ptr.type.element)))
+    factor, pointer = of(op.offset), op.ptr.type.element
+    moved = factor // 2 if spell(pointer.element) == "f4E2M1FN" else factor * step_bytes(pointer)
+    return math.gcd(of(op.ptr), max(1, min(UNBOUNDED, moved)))
 
 
 def step_bytes(pointer: PointerType) -> int:

@@ -20,6 +20,16 @@ def element_bytes(element: ir.Type) -> int:
     return 8 if isinstance(element, PointerType) else element_type(spell(element)).storage_bytes
 
 
+def element_bits(element: ir.Type) -> int:
+    """Bits of an element in memory: 64 for addresses."""
+    return 64 if isinstance(element, PointerType) else element_type(spell(element)).storage_bits
+
+
+def per_byte(element: ir.Type) -> int:
+    """The elements that share a byte of memory."""
+    return max(1, 8 // element_bits(element))
+
+
 def tensor_maker(view: ir.Value) -> ir.OpView:
     """The make_tensor_view under a view, seen through assumptions."""
     maker = view.owner.operands[0].owner
@@ -38,7 +48,10 @@ def contiguous_dimension(type: ir.Type) -> int | None:
 
 
 def access_vector(op: ir.OpView) -> tuple[int, int]:
-    """The tile dimension contiguous in memory (else the last), and the elements of the widest access along it."""
+    """The tile dimension contiguous in memory (else the last), and the elements of the widest access along it.
+
+    Elements that share a byte are accessed together: their views have no others (Tile IR 5.2.1).
+    """
     type = op.view.type
     k = contiguous_dimension(type)
     if k is None:
@@ -48,14 +61,14 @@ def access_vector(op: ir.OpView) -> tuple[int, int]:
     tensor = tensor_maker(op.view)
     start = tile_steps(type)[k] * divisibility(list(op.index)[k])
     factors = [start, type.tile_shape[k], *_tensor_factors(tensor, type, type.dim_map[k])]
-    elements = math.gcd(*factors, VECTOR_BYTES // element_bytes(type.element) or 1)
-    return k, max(1, elements)
+    elements = math.gcd(*factors, 8 * VECTOR_BYTES // element_bits(type.element) or 1)
+    return k, max(per_byte(type.element), elements)
 
 
 def _tensor_factors(tensor: ir.OpView, type: ir.Type, dimension: int) -> list[int]:
     """Elements that divide the base, the extent along `dimension` and every other stride that is walked."""
     extents, strides = list(tensor.dynamicShape), list(tensor.dynamicStrides)
-    factors = [max(1, divisibility(tensor.base) // element_bytes(type.element))]
+    factors = [max(1, 8 * divisibility(tensor.base) // element_bits(type.element))]
     for d, extent in enumerate(type.tensor_view.shape):
         known = divisibility(extents.pop(0)) if extent is None else extent
         if d == dimension:

@@ -49,4 +49,4 @@ def _atomic_red_view(op: ir.OpView, conversion: Conversion) -> None:
         "inbounds": proven_inbounds(op),
         "scope": op.memory_scope,
     }
-    emitter.gpu("atomic_view", [value, *view_operands(view, op, op.value, conversion)], [], **attributes)
+    emitter.gpu("atomic_view", [value, *view_operands(view, op, value.type, conversion)], [], **attributes)

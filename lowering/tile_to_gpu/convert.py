@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from tilec.dialect.location import source_location
+from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.errors import UnsupportedError
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.arith import operands_in_result_layout
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.float import MODES
+from tilec.lowering.tile_to_gpu.pointers import address_of, moved, pointers_to
 
 _SIGNED = {
     "exti": {"signed": "arith.extsi", "unsigned": "arith.extui"},
@@ -77,18 +76,20 @@ def _ftof(op: ir.OpView, conversion: Conversion) -> None:
 
 @converts("int_to_ptr", "ptr_to_int", "ptr_to_ptr")
 def _address(op: ir.OpView, conversion: Conversion) -> None:
-    (source,) = operands_in_result_layout(op, conversion)
-    conversion.set(op.operation.results[0], source)
+    (made,) = operands_in_result_layout(op, conversion)
+    source, result = op.operation.operands[0].type.element, op.operation.results[0].type.element
+    if isinstance(source, PointerType):
+        made = address_of(made, source)
+    if isinstance(result, PointerType):
+        made = pointers_to(made, result)
+    conversion.set(op.operation.results[0], made)
 
 
 @converts("offset")
 def _offset(op: ir.OpView, conversion: Conversion) -> None:
-    pointee = op.operation.operands[0].type.element.element
-    if spell(pointee) == "f4E2M1FN":
-        raise UnsupportedError("pointers to halves of bytes cannot be compiled", source_location(op.operation.location))
     pointer, offset = operands_in_result_layout(op, conversion)
     wide = emitter.element_of(offset.type).width
     if wide < 64:
         offset = emitter.unary("arith.extsi", offset, emitter.with_element(offset.type, emitter.integer_type(64)))
-    moved = emitter.multiplied(offset, element_bytes(pointee))
-    conversion.set(op.operation.results[0], emitter.binary("arith.addi", pointer, moved))
+    result = op.operation.results[0]
+    conversion.set(result, moved(pointer, offset, result.type.element))

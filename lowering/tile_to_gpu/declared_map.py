@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, TensorMapType
+from tilec.lowering.layout.packing import byte_shape
 from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
 from tilec.lowering.tile.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.alignment import element_bytes
+from tilec.lowering.tile_to_gpu.alignment import element_bits, element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.declarations import Declarations
 from tilec.lowering.tile_to_gpu.index import MAXIMUM_NARROW, greatest_start, of_one_width, tile_start
@@ -32,8 +33,9 @@ def offsets(view: TileView, op: ir.OpView, conversion: Conversion) -> list[ir.Va
 
 def buffer_type(shape: Sequence[int], element: ir.Type, contiguous: int, swizzle: str) -> BufferType:
     """A buffer in shared memory whose dimension `contiguous` is innermost."""
-    layout = SharedLayout(tuple(shape), element_bytes(element), contiguous, swizzle)
-    return BufferType.get(layout.shape, element, SHARED, str(layout))
+    stored = byte_shape(shape, contiguous, per_byte(element))
+    layout = SharedLayout(stored, element_bytes(element), contiguous, swizzle)
+    return BufferType.get(tuple(shape), element, SHARED, str(layout))
 
 
 def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Value:
@@ -42,7 +44,7 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     row = swizzle_span_bytes(map.swizzle)
     box = [type.tile_shape[k] for k in map.order]
     if row is not None:
-        box[0] = row // element_bytes(type.element)
+        box[0] = 8 * row // element_bits(type.element)
     key = (source.operation.results[0], map.order, map.swizzle, tuple(box), spell(type.element), map.element)
     declarations = conversion.declarations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 from tilec.compile_options import DEFAULTS, CompileOptions
+from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.errors import UsageError
@@ -17,8 +18,10 @@ from tilec.lowering.tile_to_gpu.followed_hints import carried_hints, entry_optio
 from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.packing import refuse_partial_bytes
 from tilec.lowering.tile_to_gpu.plan_remarks import plan_remarks
 from tilec.lowering.tile_to_gpu.pointer_vectors import pointer_vectors
+from tilec.lowering.tile_to_gpu.pointers import pointers_to
 from tilec.lowering.tile_to_gpu.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
 from tilec.remarks import Remark
 
@@ -50,6 +53,7 @@ def convert(
 
 def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: list[Remark]) -> None:
     options, use_tma = entry_options(entry, target, given), given.tma
+    refuse_partial_bytes(operations_below(entry))
     order = MemoryOrder(list(operations_below(entry)))
     warps, plan = _plan(entry, target, given, options, order if use_tma else None)
     remarks += plan_remarks(entry, plan, use_tma, target)
@@ -77,7 +81,9 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
             # Declarations are inserted before this unused constant.
             declarations = Declarations(arguments, emitter.i32(0).owner.operation)
             conversion = Conversion(target, warps, plan, layouts, order, use_tma, vectors, declarations)
-            conversion.values |= arguments
+            for argument, made in arguments.items():
+                type = argument.type.element
+                conversion.set(argument, pointers_to(made, type) if isinstance(type, PointerType) else made)
             convert_block(list(block.operations), [], lambda end: [], conversion)
             if conversion.staged:
                 emitter.gpu("store_wait")

@@ -10,10 +10,12 @@ from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.blocks import block_of
 from tilec.lowering.layout.halves import doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.packing import divided, joined
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
-from tilec.lowering.tile_to_gpu.alignment import VECTOR_BYTES, access_vector, element_bytes
+from tilec.lowering.tile_to_gpu.alignment import VECTOR_BYTES, access_vector, element_bits
 from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MULTIPLIES, MatrixPlan
+from tilec.lowering.tile_to_gpu.packing import repacked, whole_bytes
 
 
 def assign_layouts(entry: ir.OpView, plan: MatrixPlan, warps: int, vectors: Mapping[ir.Operation, int]) -> Layouts:
@@ -54,7 +56,7 @@ def _tiles(operations: list[ir.OpView], entry: ir.OpView) -> list[ir.Value]:
 
 
 def _default(value: ir.Value, warps: int) -> LinearLayout:
-    return blocked(value.type.shape, warps, vector=max(1, VECTOR_BYTES // element_bytes(value.type.element)))
+    return blocked(value.type.shape, warps, vector=max(1, 8 * VECTOR_BYTES // element_bits(value.type.element)))
 
 
 def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
@@ -65,7 +67,7 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> No
     elif name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
         contiguous, vector = access_vector(op)
-        layouts.propose(tile, blocked(tile.type.shape, warps, contiguous, vector))
+        layouts.propose(tile, whole_bytes(tile.type, warps, contiguous, vector))
 
 
 def _anchor_pointers(op: ir.OpView, vector: int, warps: int, layouts: Layouts) -> None:
@@ -95,6 +97,8 @@ def _forward(op: ir.OpView, layouts: Layouts) -> None:
         _derive(
             operation.operands[0], operation.results[0], layouts, lambda layout, type: layout.transpose(op.permutation)
         )
+    elif name in ("cuda_tile.pack", "cuda_tile.unpack"):
+        _share_bytes(op, layouts)
     elif name in ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if"):
         for together in _shared(op):
             _share(together, layouts)
@@ -123,6 +127,8 @@ def _backward(op: ir.OpView, layouts: Layouts) -> None:
     elif name == "cuda_tile.insert":
         _derive(result, op.destination, layouts, lambda layout, type: layout)
         _derive(result, op.source, layouts, lambda layout, type: block_of(layout, type.shape))
+    elif name in ("cuda_tile.pack", "cuda_tile.unpack"):
+        _share_bytes(op, layouts)
     elif is_elementwise(op):
         for value in operation.operands:
             layouts.propose(value, layouts[result])
@@ -141,6 +147,13 @@ def _derive(
 ) -> None:
     if source in layouts and target not in layouts and is_tile(target):
         layouts.propose(target, derive(layouts[source], target.type))
+
+
+def _share_bytes(op: ir.OpView, layouts: Layouts) -> None:
+    """A thread that holds an element holds its bytes, and all elements of its bytes."""
+    whole, part, parts = repacked(op)
+    _derive(whole, part, layouts, lambda layout, type: divided(layout, 0, parts))
+    _derive(part, whole, layouts, lambda layout, type: joined(layout, 0, parts))
 
 
 def _reduce_forward(op: ir.OpView, layouts: Layouts) -> None:

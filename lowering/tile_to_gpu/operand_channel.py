@@ -9,6 +9,7 @@ from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop, named_location
 from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map, offsets
 from tilec.lowering.tile_to_gpu.matrix_plan import Multiply, Operand
+from tilec.lowering.tile_to_gpu.packing import with_whole_bytes
 from tilec.lowering.tile_to_gpu.slot_use import HeldSlot, slot_uses
 from tilec.lowering.tile_to_gpu.tensor_maps import swizzle_for
 
@@ -85,7 +86,7 @@ class OperandBuffer:
         buffer = buffer_type(type.shape, type.element, operand.contiguous, swizzle)
         ring = in_loop(multiply.op)
         self._channel = declare_channel(conversion, [buffer], THREADS, [multiply.unit.consumer], ring)
-        tile = conversion.get(operand.value)
+        tile = with_whole_bytes(conversion.get(operand.value), operand.contiguous, conversion.warps)
         (slot,) = emitter.gpu("put_begin", [self._channel], slot_results([buffer])).results
         emitter.gpu("store_shared", [tile, slot])
         emitter.gpu("put_commit", [self._channel])

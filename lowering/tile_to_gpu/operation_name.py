@@ -11,9 +11,7 @@ _FUNCTIONS = {
     "cuda_tile.mmaf": "ct.mma",
     "cuda_tile.mmaf_scaled": "ct.mma_scaled",
     "cuda_tile.mmai": "ct.mma",
-    "cuda_tile.pack": "ct.pack_to_bytes",
     "cuda_tile.print_tko": "print",
-    "cuda_tile.unpack": "ct.unpack_from_bytes",
 }
 
 

@@ -8,6 +8,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.layout.blocks import block_of, repeated
 from tilec.lowering.layout.halves import doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.packing import divided
 from tilec.lowering.layout.scratch import SCRATCH_LIMIT_BYTES
 from tilec.lowering.tile.constants import splat
 from tilec.lowering.tile_to_gpu import emitter
@@ -17,6 +18,7 @@ from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.declarations import element_type
 from tilec.lowering.tile_to_gpu.layout_assignment import projected
 from tilec.lowering.tile_to_gpu.layouts import is_tile
+from tilec.lowering.tile_to_gpu.packing import repacked
 
 
 @converts("constant")
@@ -102,6 +104,20 @@ def _cat(op: ir.OpView, conversion: Conversion) -> None:
     operands = [conversion.tile(value, half) for value in values]
     type = emitter.tile_type(result.type.shape, operands[0].type.element_type, doubled(half, op.dim))
     conversion.set(result, emitter.gpu("cat", operands, [type], dimension=op.dim).result)
+    conversion.set(result, conversion.tile(result, conversion.layouts[result]))
+
+
+@converts("pack", "unpack")
+def _pack(op: ir.OpView, conversion: Conversion) -> None:
+    """A thread that holds an element holds its bytes, and all elements of its bytes."""
+    source, result = op.operation.operands[0], op.operation.results[0]
+    whole, _, parts = repacked(op)
+    layout = divided(conversion.layouts[whole], 0, parts)
+    operand = conversion.tile(source, conversion.layouts[source] if source == whole else layout)
+    made = conversion.type(result)
+    type = emitter.tile_type(made.shape, made.element_type, conversion.layouts[result] if result == whole else layout)
+    name = op.operation.name.removeprefix("cuda_tile.")
+    conversion.set(result, emitter.gpu(name, [operand], [type], dimension=0).result)
     conversion.set(result, conversion.tile(result, conversion.layouts[result]))
 
 

@@ -6,16 +6,25 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.layout.packing import byte_shape
 from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.tile.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.alignment import access_vector, element_bytes
+from tilec.lowering.tile_to_gpu.alignment import access_vector, element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map, offsets, starts_inside
 from tilec.lowering.tile_to_gpu.index import index_constant, index_of, of_one_width
 from tilec.lowering.tile_to_gpu.memory_order import order_of
 from tilec.lowering.tile_to_gpu.operand_channel import put_by_tma
+from tilec.lowering.tile_to_gpu.packing import (
+    padding_of,
+    tile_of_bytes,
+    tile_of_elements,
+    type_of_bytes,
+    with_whole_bytes,
+)
+from tilec.lowering.tile_to_gpu.pointers import address_of
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
@@ -26,7 +35,7 @@ from tilec.lowering.tile_to_gpu.view_operands import view_operands
 def _make_tensor_view(op: ir.OpView, conversion: Conversion) -> None:
     type = op.operation.results[0].type
     view = TensorView(
-        conversion.get(op.base),
+        address_of(conversion.get(op.base), op.base.type.element),
         _scalars(type.shape, op.dynamicShape, conversion),
         _scalars(type.strides, op.dynamicStrides, conversion),
         type,
@@ -68,18 +77,19 @@ def _load_view(op: ir.OpView, conversion: Conversion) -> None:
     if tile in conversion.plan.loads:
         put_by_tma(op, conversion)
         return
-    view = conversion.tile_views[op.view]
+    view, type = conversion.tile_views[op.view], conversion.type(tile)
+    packed, _ = access_vector(op)
+    stored = type_of_bytes(type, packed)
     attributes = {
         **_vector(op),
         "sparse_dimension": view.sparse_dimension,
-        "padding": view.type.padding or "zero",
+        "padding": padding_of(op),
         "inbounds": proven_inbounds(op),
     }
     conversion.synchronize(op)
-    loaded = emitter.gpu(
-        "load_view", view_operands(view, op, tile, conversion), [conversion.type(tile)], **attributes, **order_of(op)
-    )
-    conversion.set(tile, loaded.result)
+    operands = view_operands(view, op, stored, conversion)
+    loaded = emitter.gpu("load_view", operands, [stored], **attributes, **order_of(op)).result
+    conversion.set(tile, tile_of_elements(loaded, type, packed))
 
 
 @converts("store_view_tko")
@@ -89,16 +99,18 @@ def _store_view(op: ir.OpView, conversion: Conversion) -> None:
     if map is not None:
         _store_by_tma(op, view, map, conversion)
         return
-    value = conversion.get(op.tile)
+    packed, _ = access_vector(op)
+    value = tile_of_bytes(conversion.get(op.tile), packed, conversion.warps)
     conversion.synchronize(op)
     attributes = {**_vector(op), "sparse_dimension": view.sparse_dimension, "inbounds": proven_inbounds(op)}
-    operands = [value, *view_operands(view, op, op.tile, conversion)]
+    operands = [value, *view_operands(view, op, value.type, conversion)]
     emitter.gpu("store_view", operands, [], **attributes, **order_of(op))
 
 
 def _vector(op: ir.OpView) -> dict[str, int]:
-    """The elements of one access and the dimension they run along; ordered accesses take one at a time."""
+    """The elements or bytes of one access and the dimension they run along; ordered accesses take one at a time."""
     dimension, vector = access_vector(op)
+    vector //= per_byte(op.view.type.element)
     if vector == 1 or op.memory_ordering_semantics != "weak":
         return {"vector": 1}
     return {"vector": vector, "vector_dimension": dimension}
@@ -123,12 +135,13 @@ STAGING_LIMIT_BYTES = 65536
 
 def _staging_fits(type: ir.Type, map: TensorMap) -> bool:
     """Whether the staging buffer of a tile is within the limit; tiles of rank one use plain stores."""
-    size = SharedLayout(tuple(type.tile_shape), element_bytes(type.element), map.contiguous, map.swizzle).size_bytes
+    stored = byte_shape(type.tile_shape, map.contiguous, per_byte(type.element))
+    size = SharedLayout(stored, element_bytes(type.element), map.contiguous, map.swizzle).size_bytes
     return type.rank >= 2 and size <= STAGING_LIMIT_BYTES
 
 
 def _store_by_tma(op: ir.OpView, view: TileView, map: TensorMap, conversion: Conversion) -> None:
-    tile = conversion.get(op.tile)
+    tile = with_whole_bytes(conversion.get(op.tile), map.contiguous, conversion.warps)
     buffer = _staging(op, view, map, conversion)
     handle = declare_map(map, view, conversion)
     if conversion.staged or in_loop(op):

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from tilec.dialect.build import Group
 from tilec.dialect.mlir import ir
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.tile_to_gpu.alignment import access_vector, per_byte
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.declared_map import offsets
+from tilec.lowering.tile_to_gpu.packing import in_bytes
 from tilec.lowering.tile_to_gpu.sparse_indices import sparse_indices
 from tilec.lowering.tile_to_gpu.values import TileView
 
 
-def view_operands(view: TileView, op: ir.OpView, tile: ir.Value, conversion: Conversion) -> list[Group]:
-    """Base, offsets, extents and strides in the order of the tile's dimensions, and the sparse indices."""
+def view_operands(view: TileView, op: ir.OpView, tile: ir.Type, conversion: Conversion) -> list[Group]:
+    """Base, offsets, extents and strides in the order of the tile's dimensions, and the sparse indices.
+
+    `tile` is the register tile that the access loads or stores: of bytes, if elements share them.
+    """
+    parts, (packed, _) = per_byte(view.type.element), access_vector(op)
+    starts = offsets(view, op, conversion)
     extents = [view.tensor.extents[d] for d in view.dim_map]
     strides = [view.tensor.strides[d] for d in view.dim_map]
-    indices = sparse_indices(view, op, conversion.layouts[tile], conversion)
-    return [view.tensor.base, offsets(view, op, conversion), extents, strides, indices]
+    return [
+        view.tensor.base,
+        [in_bytes(start, parts if k == packed else 1) for k, start in enumerate(starts)],
+        [in_bytes(extent, parts if k == packed else 1) for k, extent in enumerate(extents)],
+        [in_bytes(stride, 1 if k == packed else parts) for k, stride in enumerate(strides)],
+        sparse_indices(view, op, parse_layout(tile.encoding.value), conversion),
+    ]

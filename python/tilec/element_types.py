@@ -30,6 +30,13 @@ class FloatFormat:
     def smallest_normal(self) -> float:
         return 2.0**self.min_exponent
 
+    def represents(self, special: float) -> bool:
+        """Whether the format can represent this NaN, infinity or signed zero."""
+        if math.isnan(special):
+            return self.has_nan
+        is_negative = math.copysign(1.0, special) < 0
+        return self.has_infinity if math.isinf(special) else self.has_zero and (self.has_sign or not is_negative)
+
 
 def _ieee(precision: int, max_exponent: int, saturates: bool = False) -> FloatFormat:
     largest = math.ldexp(2.0 - 2.0 ** (1 - precision), max_exponent)
@@ -51,8 +58,8 @@ class ElementType:
         value_bits: Bits of a value: 19 for tf32, 1 for i1.
         storage_bits: Bits in memory: 32 for tf32, 8 for i1.
         dtypes: The numpy types of arrays with such elements, the default first; integers of Tile IR are signless.
-        register: The builtin type of the PTX register that holds one element, or None. An element of 8 bits occupies
-            the low half of a 16-bit register.
+        register: The builtin type of the PTX register that holds one element. Elements of 8 and 4 bits occupy the low
+            bits of a 16-bit register.
         ptx: The type suffix of PTX instructions (PTX ISA 5.2), or None.
         tensor_map: The CUtensorMapDataType of tensor maps, without its prefix, or None.
         mma_kind: The kind of tcgen05.mma that multiplies this type (PTX ISA 9.7.16.2), or None.
@@ -64,7 +71,7 @@ class ElementType:
     value_bits: int
     storage_bits: int
     dtypes: tuple[np.dtype, ...]
-    register: str | None
+    register: str
     ptx: str | None
     tensor_map: str | None = None
     mma_kind: str | None = None
@@ -75,6 +82,16 @@ class ElementType:
         """Bytes in memory; 1 for types smaller than a byte."""
         return max(1, self.storage_bits // 8)
 
+    @property
+    def packed_bits(self) -> int:
+        """The bits of an element of `pack` and `unpack`: as in memory, but one for i1."""
+        return 1 if self.kind == PREDICATE else self.storage_bits
+
+    @property
+    def per_byte(self) -> int:
+        """The elements that share a byte of memory, the first in its low bits; 1 for types of a byte and more."""
+        return max(1, 8 // self.storage_bits)
+
 
 def _dtypes(*types: type) -> tuple[np.dtype, ...]:
     return tuple(np.dtype(type) for type in types)
@@ -84,7 +101,7 @@ _E8M0, _E4M3, _E5M2 = ml_dtypes.float8_e8m0fnu, ml_dtypes.float8_e4m3fn, ml_dtyp
 
 _ROWS = (
     ElementType("i1", PREDICATE, 1, 8, _dtypes(np.bool_), "i1", "pred", "UINT8"),
-    ElementType("i4", INTEGER, 4, 4, _dtypes(np.uint8, np.int8), None, None),
+    ElementType("i4", INTEGER, 4, 4, _dtypes(np.uint8, np.int8), "i16", "s16"),
     ElementType("i8", INTEGER, 8, 8, _dtypes(np.int8, np.uint8), "i16", "s16", "UINT8", "i8"),
     ElementType("i16", INTEGER, 16, 16, _dtypes(np.int16, np.uint16), "i16", "s16", "UINT16"),
     ElementType("i32", INTEGER, 32, 32, _dtypes(np.int32, np.uint32), "i32", "s32", "INT32"),
@@ -101,11 +118,11 @@ _ROWS = (
         _finite(1, (-127, 127), 2.0**127, has_zero=False, has_sign=False),
     ),
     ElementType(
-        "f4E2M1FN", FLOAT, 4, 4, _dtypes(np.uint8), None, None, None, "f8f6f4",
+        "f4E2M1FN", FLOAT, 4, 4, _dtypes(np.uint8), "i16", "e2m1", None, "f8f6f4",
         _finite(2, (0, 2), 6.0, has_nan=False),
     ),
     ElementType(
-        "fnv8E5M3FNU", FLOAT, 8, 8, _dtypes(np.uint8), None, None, None, None,
+        "fnv8E5M3FNU", FLOAT, 8, 8, _dtypes(np.uint8), "i16", None, None, None,
         _finite(4, (-14, 16), 114688.0, has_sign=False),
     ),
 )  # fmt: skip

@@ -18,12 +18,6 @@ class TileFormat(FloatFormat):
     name: str = field(kw_only=True)
     dtype: np.dtype = field(kw_only=True)
 
-    def represents(self, special: float) -> bool:
-        """Whether the format can represent this NaN, infinity or signed zero."""
-        if np.isnan(special):
-            return self.has_nan
-        return self.has_infinity if np.isinf(special) else self.has_zero and (self.has_sign or not np.signbit(special))
-
     def decode(self, tile: np.ndarray) -> np.ndarray:
         """The values of a tile as f64, exactly."""
         if self.name == UE5M3:

@@ -18,8 +18,9 @@ from tilec.errors import UnsupportedError
 
 # Maximum errors of CUDA's functions in units in the last place for f32 (CUDA C++ programming guide).
 FUNCTION_UNITS = {"cosh": 2, "log": 1, "log2": 1, "sinh": 3, "tan": 4, "tanh": 2}
-# Types without PTX registers and operations without a lowering: the compiler reports an error for them.
-REFUSED_ELEMENTS = {"i4", "f4E2M1FN", "fnv8E5M3FNU"}
+# Conversions and operations without a lowering: the compiler reports an error for them.
+CONVERSIONS = ("ftof", "ftoi", "itof")
+UNCONVERTED = {"f4E2M1FN", "fnv8E5M3FNU"}
 REFUSED_OPERATIONS = {
     "alloca",
     "assert",
@@ -30,8 +31,6 @@ REFUSED_OPERATIONS = {
     "multimem_load_reduce_view_tko",
     "multimem_reduce_view_tko",
     "multimem_store_view_tko",
-    "pack",
-    "unpack",
 }
 
 CASES = [
@@ -46,8 +45,7 @@ def refused(op: Any) -> bool:
     elements = {element(value.type) for value in values(op)}
     return (
         name in REFUSED_OPERATIONS
-        or bool(elements & REFUSED_ELEMENTS)
-        or (name == "offset" and "ptr<f4E2M1FN>" in elements)
+        or (name in CONVERSIONS and bool(elements & UNCONVERTED))
         or (name == "ftof" and element(op.to.type) == "f8E8M0FNU")
         or (name == "constant" and not op.value.is_splat)
         or (name == "for" and element(op.lowerBound.type) == "i1")

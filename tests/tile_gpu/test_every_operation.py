@@ -69,6 +69,8 @@ LINES = {
     "make_tensor_map": '%r = tile_gpu.make_tensor_map "f32" %p[%n] strides [] box [32] swizzle none fill nan',
     "math": '%r = tile_gpu.math "exp2.approx.ftz" %x : !t -> !t',
     "num_programs": "%r = tile_gpu.num_programs 2",
+    "pack": '%r = tile_gpu.pack %y dimension 0 : !l -> tensor<512xi8, "register=(1)(2) lane=(4)(8)(16)(32)(64) '
+    'warp=(128)(256) shape=512">',
     "print": 'tile_gpu.print "%d of %f\\0A", %n, %y : i32, !l',
     "program_id": "%r = tile_gpu.program_id 1",
     "put_begin": "%r:2 = tile_gpu.put_begin %c first_round : !c",
@@ -96,6 +98,8 @@ LINES = {
     "tma_store": "tile_gpu.tma_store %slot#0 -> %map[%n, %n] : !a",
     "transpose": "%r = tile_gpu.transpose %x [1, 0] : !t -> tensor<64x128xf32, "
     '"register=(1,0)(2,0)(4,0)(8,0)(16,0)(32,0) lane=(0,1)(0,2)(0,4)(0,8)(0,16) warp=(0,32)(0,64) shape=64x128">',
+    "unpack": "%z = arith.constant dense<0> : tensor<128xi8, #line>\n%r = tile_gpu.unpack %z dimension 0 : "
+    'tensor<128xi8, #line> -> tensor<256xf4E2M1FN, "register=(1) lane=(2)(4)(8)(16)(32) warp=(64)(128) shape=256">',
     "view_buffer": "%r = tile_gpu.view_buffer %slot#0 : !a -> buffer<64x128xf16, shared, contiguous=0 swizzle=128B>",
     "wgmma": "%r = tile_gpu.wgmma f16 %slot#0, %slot#1, %x : !a, !b -> !t",
     "wgmma_wait": "%r = tile_gpu.wgmma_wait %x pending 0 : !t",

@@ -49,6 +49,15 @@ REFUSALS = {
     "%r:2 = tile_gpu.get %c consumer 7 : !c": "the channel has 2 consumers, but this one is number 7",
     "%r = tile_gpu.dot %slot#1, %slot#0, %x : !b, !a -> !t": "expected MxK, KxN and MxN, but got",
     "%r = tile_gpu.dot rhs_unsigned %slot#0, %slot#1, %x : !a, !b -> !t": "expected operands of i8 with lhs_unsigned",
+    f"%r = tile_gpu.pack %y dimension 1 : !l -> {LONG}": "expected a dimension below 1, but got 1",
+    f"%r = tile_gpu.pack %y dimension 0 : !l -> {LONG}": "expected bytes, elements of i8, but got f32",
+    "%r = tile_gpu.pack %y dimension 0 : !l -> tensor<128xi8, #line>": (
+        "expected 4096 bits along dimension 0 to be the bytes of [512], but got [128]"
+    ),
+    "%r = tile_gpu.unpack %y dimension 0 : !l -> tensor<128xf16, #line>": "expected bytes, elements of i8, but got f32",
+    "%r = tile_gpu.load_view %p[%n] extents [%n] strides [%n] vector 1 : tensor<128xf4E2M1FN, #line>": (
+        "elements of f4E2M1FN share bytes: expected a tile of i8"
+    ),
     "tile_gpu.store_global %y -> %at, mask %in vector 1 order relaxed : !l -> tensor<128xi64, #line>": (
         "order and scope come together"
     ),

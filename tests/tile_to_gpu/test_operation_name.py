@@ -20,7 +20,6 @@ def kernel(x, y, b):
 """
 STATEMENTS = {
     "ct.assert_": "ct.assert_(ct.bid(0) < 4)",
-    "ct.pack_to_bytes": "ct.store(b, (0, 0), ct.reshape(ct.pack_to_bytes(tile), (2, 32)).astype(ct.int8))",
 }
 
 
@@ -35,8 +34,6 @@ def test_python_kernels_are_named_by_their_function(name: str, tmp_path: Path) -
 
 def test_tile_ir_keeps_the_name_of_the_operation(tmp_path: Path) -> None:
     path = tmp_path / "kernel.mlir"
-    path.write_text(
-        "cuda_tile.module @kernels { entry @kernel() { %t = gdc_wait_tko -> token return } }"
-    )
+    path.write_text("cuda_tile.module @kernels { entry @kernel() { %t = gdc_wait_tko -> token return } }")
     with pytest.raises(UnsupportedError, match="'cuda_tile.gdc_wait_tko' cannot be compiled for sm_100a"):
         tilec.compile(path, target="sm_100a", stop="ptx")
