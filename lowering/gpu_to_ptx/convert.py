@@ -32,18 +32,7 @@ def truncf(lowering: Lowering, operation: ir.Operation) -> None:
         _convert_floats(lowering, operation, "rn")
 
 
-# Types whose values no instruction of both targets converts.
-_UNCONVERTED = ("f4E2M1FN", "fnv8E5M3FNU")
-
-
-def _refuse_unconverted(lowering: Lowering, operation: ir.Operation) -> None:
-    names = [element(operation.operands[0]).name, element(operation.results[0]).name]
-    if set(names) & set(_UNCONVERTED):
-        raise lowering.unsupported(operation, f"conversion from {names[0]} to {names[1]} has no lowering to PTX")
-
-
 def _convert_floats(lowering: Lowering, operation: ir.Operation, mode: str) -> None:
-    _refuse_unconverted(lowering, operation)
     source, target = element(operation.operands[0]), element(operation.results[0])
     if target.name == "f8E8M0FNU" and source != target:
         raise lowering.unsupported(operation, f"conversion from {source.name} to f8E8M0FNU has no lowering to PTX")
@@ -67,7 +56,6 @@ def _narrow_pairs(lowering: Lowering, name: str, registers: list[ir.Value]) -> l
 @lowers("arith.sitofp", "arith.uitofp")
 def integer_to_float(lowering: Lowering, operation: ir.Operation) -> None:
     """An i1 that is true converts to 1 (unsigned) or -1 (signed)."""
-    _refuse_unconverted(lowering, operation)
     source, target = element(operation.operands[0]), element(operation.results[0])
     signed = operation.name == "arith.sitofp"
     if source.is_predicate:
@@ -106,7 +94,6 @@ def _integer_to_odd(lowering: Lowering, sign: str, a: ir.Value) -> ir.Value:
 @lowers("arith.fptosi", "arith.fptoui")
 def float_to_integer(lowering: Lowering, operation: ir.Operation) -> None:
     """Rounds toward zero; PTX clamps values out of range. Conversion to i1 compares with zero."""
-    _refuse_unconverted(lowering, operation)
     source, target = element(operation.operands[0]), element(operation.results[0])
     signed = operation.name == "arith.fptosi"
     if target.is_predicate:
@@ -134,7 +121,6 @@ def _is_not_zero(lowering: Lowering, source: PtxElement, a: ir.Value) -> ir.Valu
 
 def _saturating(lowering: Lowering, operation: ir.Operation, modifiers: list[str]) -> None:
     """Clamps, and converts NaN to zero; cvt on f64 or to 64-bit integers converts NaN to the smallest integer."""
-    _refuse_unconverted(lowering, operation)
     source, target = element(operation.operands[0]), element(operation.results[0])
 
     def step(a: ir.Value) -> ir.Value:

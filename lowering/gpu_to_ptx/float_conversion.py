@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.errors import UnsupportedError
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
 # cvt converts these in pairs, the first source in the upper half, from f32 with saturation and to f16.
 _PAIRED_8 = ("f8E4M3FN", "f8E5M2")
 
+# Types whose values no instruction of both targets converts.
+_UNCONVERTED = ("f4E2M1FN", "fnv8E5M3FNU")
+
 
 def converted_float(
     lowering: Lowering, source: PtxElement, target: PtxElement, mode: str, register: ir.Value
 ) -> ir.Value:
     """Converts a float to another float type; `mode` (rn, rz, rm, rp, rna) applies if the conversion rounds."""
+    if {source.name, target.name} & set(_UNCONVERTED):
+        message = f"conversion from {source.name} to {target.name} has no lowering to PTX"
+        raise UnsupportedError(message, source_location(lowering.b.location))
     name, register = _plain(lowering, source, register)
     # Values of these types are exact in all wider types, so every mode is equivalent where cvt requires one.
     mode = "rn" if source.name in _PAIRED_8 else mode

@@ -19,7 +19,7 @@ from tilec.errors import UnsupportedError
 # Maximum errors of CUDA's functions in units in the last place for f32 (CUDA C++ programming guide).
 FUNCTION_UNITS = {"cosh": 2, "log": 1, "log2": 1, "sinh": 3, "tan": 4, "tanh": 2}
 # Conversions and operations without a lowering: the compiler reports an error for them.
-CONVERSIONS = ("ftof", "ftoi", "itof")
+CONVERSIONS = ("ftof", "ftoi", "itof", "print_tko")
 UNCONVERTED = {"f4E2M1FN", "fnv8E5M3FNU"}
 REFUSED_OPERATIONS = {
     "alloca",
