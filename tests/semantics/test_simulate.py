@@ -45,7 +45,7 @@ def refused(op: Any) -> bool:
     elements = {element(value.type) for value in values(op)}
     return (
         name in REFUSED_OPERATIONS
-        or (name in CONVERSIONS and bool(elements & UNCONVERTED))
+        or (name in CONVERSIONS and bool(elements & UNCONVERTED) and not (name == "itof" and "i1" in elements))
         or (name == "ftof" and element(op.to.type) == "f8E8M0FNU")
         or (name == "constant" and not op.value.is_splat)
         or (name == "for" and element(op.lowerBound.type) == "i1")
