@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, WGMMA
+from tilec.dialect.tile_gpu.scaled import SCALED_KINDS
 from tilec.element_types import element_type
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
@@ -45,7 +46,8 @@ class DescriptorFormat:
 class MatrixTypes:
     """The types of a multiply: the element of both operands, the signs of integers, the accumulator's element.
 
-    `fast` allows sums of 8-bit floats with fewer bits than the accumulator has.
+    `fast` allows sums of 8-bit floats with fewer bits than the accumulator has. With block scaling, `scaled_elements`
+    elements along K share a factor of type `scale`.
     """
 
     element: str
@@ -53,14 +55,16 @@ class MatrixTypes:
     lhs_unsigned: bool = False
     rhs_unsigned: bool = False
     fast: bool = False
+    scale: str | None = None
+    scaled_elements: int = 0
 
-    @property
-    def element_bytes(self) -> int:
-        """Bytes of an element of an operand in shared memory."""
-        return element_type(self.element).storage_bytes
+    def row_bytes(self, elements: int) -> int:
+        """Bytes of so many elements of an operand in shared memory."""
+        return elements * element_type(self.element).storage_bits // 8
 
     def __str__(self) -> str:
-        return f"{self.element} with an accumulator of {self.accumulator}"
+        factors = f" with a factor of {self.scale} per {self.scaled_elements}" if self.scale is not None else ""
+        return f"{self.element}{factors} with an accumulator of {self.accumulator}"
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class MatrixUnit:
             return f"{self.name} has no {element} operands"
         if types.accumulator not in self.accumulators[element]:
             return f"{self.name} has no {types.accumulator} accumulators for {element} operands"
-        if self.step_bytes and depth * types.element_bytes % self.step_bytes:
+        if self.step_bytes and types.row_bytes(depth) % self.step_bytes:
             return f"{self.name} reads {self.step_bytes} bytes along K, the operands have {depth} elements of {element}"
         return None
 
@@ -120,6 +124,13 @@ def _tcgen05_refusal(rows: int, columns: int, warps: int) -> str | None:
             f"an accumulator of {rows}x{columns} needs more than the {TENSOR_MEMORY_COLUMNS} columns of tensor memory"
         )
     return None
+
+
+def _scaled_refusal(rows: int, columns: int, warps: int) -> str | None:
+    # PTX ISA 9.7.16.2.1: M is 128.
+    if rows % 128:
+        return f"block-scaled tcgen05 needs a multiple of 128 rows, the accumulator has {rows}"
+    return _tcgen05_refusal(rows, columns, warps)
 
 
 def _wgmma_refusal(rows: int, columns: int, warps: int) -> str | None:
@@ -166,6 +177,14 @@ _TCGEN05 = MatrixUnit(
     instruction_registers=lambda columns: 0,
     descriptor=TCGEN05_DESCRIPTOR,
 )
+# PTX ISA 9.7.16.2.1: 4-bit operands are K-major.
+_TCGEN05_SCALED = replace(
+    _TCGEN05,
+    name="block-scaled tcgen05",
+    accumulators={element: ("f32",) for element, _, _ in SCALED_KINDS},
+    mn_major={"f8E4M3FN": MnMajor(), "f8E5M2": MnMajor()},
+    refusal=_scaled_refusal,
+)
 _WGMMA = MatrixUnit(
     "wgmma",
     accumulators=_TENSOR_CORE_ACCUMULATORS,
@@ -193,4 +212,4 @@ _FMA = MatrixUnit(
     instruction_registers=lambda columns: 0,
     descriptor=None,
 )
-UNITS = {unit.name: unit for unit in (_TCGEN05, _WGMMA, _FMA)}
+UNITS = {unit.name: unit for unit in (_TCGEN05, _TCGEN05_SCALED, _WGMMA, _FMA)}

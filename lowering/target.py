@@ -19,6 +19,8 @@ class Target:
     name: str
     # Names of rows of lowering/matrix_unit.py, in order of preference: the first that supports a multiply is used.
     matrix_units: tuple[str, ...]
+    # The same for multiplies with block scaling.
+    scaled_matrix_units: tuple[str, ...]
     # The maximum dynamic shared memory per block (CUDA programming guide, technical specifications).
     shared_bytes: int
     # 0 if the architecture has no tensor memory.
@@ -28,8 +30,14 @@ class Target:
 TARGETS = {
     target.name: target
     for target in (
-        Target("sm_100a", ("tcgen05", "fma"), shared_bytes=232448, tensor_memory_columns=TENSOR_MEMORY_COLUMNS),
-        Target("sm_90a", ("wgmma", "fma"), shared_bytes=232448, tensor_memory_columns=0),
+        Target(
+            "sm_100a",
+            ("tcgen05", "fma"),
+            ("block-scaled tcgen05",),
+            shared_bytes=232448,
+            tensor_memory_columns=TENSOR_MEMORY_COLUMNS,
+        ),
+        Target("sm_90a", ("wgmma", "fma"), (), shared_bytes=232448, tensor_memory_columns=0),
     )
 }
 

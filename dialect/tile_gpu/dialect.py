@@ -8,6 +8,7 @@ from tilec.dialect.tile_gpu import (  # noqa: F401
     matrix,
     memory,
     reduce,
+    scaled,
     shape,
     types,
     view,

@@ -14,7 +14,8 @@ Kind = Enumeration(*KINDS)
 _OPERANDS = "{$lhs_unsigned }{$rhs_unsigned }$lhs, $rhs"
 
 
-def _matrix_shapes(op: ir.OpView) -> str | None:
+def matrix_shapes(op: ir.OpView) -> str | None:
+    """The problem with the shapes of accumulator, lhs and rhs, or None."""
     accumulator = tuple(op.operands[0].type.shape)
     lhs, rhs = op.lhs.type.shape, op.rhs.type.shape
     if len(lhs) != 2 or len(rhs) != 2 or lhs[1] != rhs[0] or accumulator != (lhs[0], rhs[1]):
@@ -43,7 +44,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
         f"$kind {_OPERANDS} into $accumulator accumulate $accumulate attr-dict : type($lhs), type($rhs)"
         " -> type($accumulator)"
     )
-    rules = [_matrix_shapes, _signs_of_integers]
+    rules = [matrix_shapes, _signs_of_integers]
 
 
 def _promoted_types(op: ir.OpView) -> str | None:
@@ -71,7 +72,7 @@ class WgmmaOp(Operation, name="wgmma"):
     rhs_unsigned: Flag
     promote: Flag
     assembly = f"$kind {{$promote }}{_OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
-    rules = [_matrix_shapes, _signs_of_integers, _promoted_types]
+    rules = [matrix_shapes, _signs_of_integers, _promoted_types]
 
 
 class WgmmaWaitOp(Operation, name="wgmma_wait"):
@@ -96,4 +97,4 @@ class DotOp(Operation, name="dot"):
     lhs_unsigned: Flag
     rhs_unsigned: Flag
     assembly = f"{_OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
-    rules = [_matrix_shapes, _signs_of_integers]
+    rules = [matrix_shapes, _signs_of_integers]

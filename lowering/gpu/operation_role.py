@@ -13,6 +13,7 @@ from tilec.dialect.walk import operations_below
 LOAD, MULTIPLY = "load", "mma"
 DECLARATIONS = ("tile_gpu.make_channel", "tile_gpu.make_tensor_map", "tile_gpu.shared")
 CONTROL_FLOW = ("scf.for", "scf.if", "scf.while")
+_TENSOR_CORE_OPERATIONS = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.tcgen05_copy_scales")
 _SCALAR_DIALECTS = ("arith.", "math.")
 _SCALAR_OPERATIONS = ("tile_gpu.program_id", "tile_gpu.num_programs", "tile_gpu.view_buffer")
 
@@ -30,7 +31,7 @@ def role_of(op: ir.Operation) -> str | None:
         return None
     if op.name == "tile_gpu.tma_load":
         return LOAD
-    if op.name == "tile_gpu.tcgen05_mma":
+    if op.name in _TENSOR_CORE_OPERATIONS:
         return MULTIPLY
     if op.name in ("tile_gpu.put_begin", "tile_gpu.put_commit"):
         producer = ir.StringAttr(op.operands[0].owner.operation.attributes["producer"]).value

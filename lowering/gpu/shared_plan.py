@@ -11,10 +11,11 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.types import SHARED, BufferType
+from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
 from tilec.lowering.layout.layout_text import parse_shared_layout
+from tilec.lowering.layout.scale_layout import ScaleLayout, is_scale_layout, parse_scale_layout
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES, SharedLayout
 from tilec.lowering.target import Target
 from tilec.lowering.tile_to_gpu.alignment import element_bytes
@@ -44,7 +45,7 @@ PRODUCER = Party()
 
 @dataclass
 class ChannelPlan:
-    """One channel: buffer offsets of its first slot, bytes or columns to the next slot, and its barriers."""
+    """One channel: buffer offsets of its first slot, bytes and columns to the next slot, and its barriers."""
 
     name: str
     stages: int
@@ -54,6 +55,7 @@ class ChannelPlan:
     buffers: list[BufferType]
     offsets: list[int] = field(default_factory=list)
     slot_bytes: int = 0
+    slot_columns: int = 0
     full: int = 0
     empty: int = 0
 
@@ -70,7 +72,12 @@ class ChannelPlan:
     @property
     def bytes_expected(self) -> int:
         """The bytes that TMA writes into one slot."""
-        return sum(shared_layout(buffer).size_bytes for buffer in self.buffers) if self.producer == TMA else 0
+        filled = (buffer for buffer in self.buffers if buffer.memory == SHARED and self.producer == TMA)
+        return sum(stored_layout(buffer).size_bytes for buffer in filled)
+
+    @property
+    def has_tensor_memory(self) -> bool:
+        return any(buffer.memory == TENSOR for buffer in self.buffers)
 
 
 @dataclass
@@ -91,14 +98,23 @@ class SharedPlan:
         return self.tensor_address + (BARRIER_BYTES if self.tensor_columns else 0)
 
 
+def stored_layout(buffer: BufferType) -> SharedLayout | ScaleLayout:
+    """The layout of a shared buffer that holds a matrix or scale factors."""
+    if is_scale_layout(buffer.layout):
+        return parse_scale_layout(buffer.layout, buffer.shape)
+    return shared_layout(buffer)
+
+
 def shared_layout(buffer: BufferType) -> SharedLayout:
-    """The layout of a shared buffer, or of its bytes if elements share them."""
+    """The layout of a matrix in a shared buffer, or of its bytes if elements share them."""
     per_byte = element_type(spell(buffer.element)).per_byte
     return parse_shared_layout(buffer.layout, buffer.shape, element_bytes(buffer.element), per_byte)
 
 
 def tensor_columns(buffer: BufferType) -> int:
     """The columns of tensor memory under a buffer."""
+    if is_scale_layout(buffer.layout):
+        return parse_scale_layout(buffer.layout, buffer.shape).columns
     return buffer.shape[1] * max(1, buffer.shape[0] // TENSOR_LANES)
 
 
@@ -110,7 +126,7 @@ def shared_plan(kernel: KernelOp, target: Target) -> SharedPlan:
         if op.operation.name == "tile_gpu.shared":
             buffer = op.operation.results[0]
             plan.buffers[buffer] = at
-            at += _aligned(shared_layout(buffer.type).size_bytes)
+            at += _aligned(stored_layout(buffer.type).size_bytes)
         elif op.operation.name == "tile_gpu.make_channel":
             at, columns = _allocate_channel(op, plan, at, columns)
     plan.barriers = at
@@ -144,15 +160,16 @@ def _allocate_channel(op: ir.OpView, plan: SharedPlan, at: int, columns: int) ->
     if op.shares is not None:
         lender = plan.channels[op.shares]
         channel.offsets, channel.slot_bytes = lender.offsets, lender.slot_bytes
+        channel.slot_columns = lender.slot_columns
         return at, columns
-    start = at if channel.buffers[0].memory == SHARED else columns
-    end = start
     for buffer in channel.buffers:
-        channel.offsets.append(end)
-        end += _aligned(shared_layout(buffer).size_bytes) if buffer.memory == SHARED else tensor_columns(buffer)
-    channel.slot_bytes = end - start
-    end = start + channel.slot_bytes * channel.stages
-    return (end, columns) if channel.buffers[0].memory == SHARED else (at, end)
+        if buffer.memory == SHARED:
+            channel.offsets.append(at + channel.slot_bytes)
+            channel.slot_bytes += _aligned(stored_layout(buffer).size_bytes)
+        else:
+            channel.offsets.append(columns + channel.slot_columns)
+            channel.slot_columns += tensor_columns(buffer)
+    return at + channel.slot_bytes * channel.stages, columns + channel.slot_columns * channel.stages
 
 
 def _aligned(size_bytes: int) -> int:

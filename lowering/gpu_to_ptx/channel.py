@@ -76,7 +76,7 @@ def _get(lowering: Lowering, operation: ir.Operation) -> None:
     number = _consumer(operation)
     party = Party(number)
     wait(lowering, channel, channel.full, party)
-    if channel.buffers[0].memory == TENSOR:
+    if channel.has_tensor_memory:
         lowering.b.execute(AFTER_SYNC)
     _set_buffers(lowering, operation, channel, party)
 

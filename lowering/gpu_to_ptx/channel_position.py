@@ -103,9 +103,10 @@ def slot_address(lowering: Lowering, channel: ChannelPlan, buffer: int, party: P
     slot, _ = slot_and_phase(lowering, channel, party)
     offset = channel.offsets[buffer]
     if channel.buffers[buffer].memory == SHARED:
-        base = lowering.shared_address(offset)
+        base, step = lowering.shared_address(offset), channel.slot_bytes
     else:
         assert lowering.tensor_base is not None
+        step = channel.slot_columns
         base = (
             lowering.b.compute(f"add.s32 $0, $1, {offset};", lowering.b.i32, lowering.tensor_base)
             if offset
@@ -113,4 +114,4 @@ def slot_address(lowering: Lowering, channel: ChannelPlan, buffer: int, party: P
         )
     if slot is None:
         return base
-    return lowering.b.compute(f"mad.lo.s32 $0, $1, {channel.slot_bytes}, $2;", lowering.b.i32, slot, base)
+    return lowering.b.compute(f"mad.lo.s32 $0, $1, {step}, $2;", lowering.b.i32, slot, base)

@@ -23,6 +23,7 @@ from tilec.remarks import Remark
 OP_GROUPS = (
     "arith",
     "atomic",
+    "block_scaling",
     "channel",
     "control",
     "convert",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.element_types import ELEMENT_TYPES
-from tilec.lowering.gpu.shared_plan import shared_layout
+from tilec.lowering.gpu.shared_plan import shared_layout, stored_layout
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import read, write
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
@@ -33,11 +33,14 @@ def load_shared(lowering: Lowering, operation: ir.Operation) -> None:
 def store_shared(lowering: Lowering, operation: ir.Operation) -> None:
     value, buffer = operation.operands
     kind, layout, registers = element(value), layout_of(value.type), lowering.get(value)
-    stored = shared_layout(buffer.type)
     if _per_byte(kind) > 1:
-        registers = joined_parts(lowering, kind, registers, layout, stored.contiguous)
-        kind, layout = ELEMENTS["i8"], _byte_layout(kind, layout, stored.contiguous)
-    write(lowering, kind, SharedAddress(lowering.scalar(buffer)), layout, registers, stored.matrix)
+        contiguous = shared_layout(buffer.type).contiguous
+        registers = joined_parts(lowering, kind, registers, layout, contiguous)
+        kind, layout = ELEMENTS["i8"], _byte_layout(kind, layout, contiguous)
+    stored = stored_layout(buffer.type)
+    for copy in stored.copies:
+        base = SharedAddress(lowering.scalar(buffer)).plus(lowering, copy)
+        write(lowering, kind, base, layout, registers, stored.matrix)
 
 
 def _per_byte(kind: PtxElement) -> int:

@@ -70,6 +70,11 @@ class SharedLayout:
         return self.size_bytes // self.panels
 
     @property
+    def copies(self) -> tuple[int, ...]:
+        """Byte offsets of the copies of all elements: one, at the start."""
+        return (0,)
+
+    @property
     def size_bytes(self) -> int:
         return math.prod(self.shape) * self.element_bytes
 

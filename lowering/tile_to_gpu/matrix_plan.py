@@ -17,11 +17,12 @@ from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.operand_source import FOLDED, OperandSource, operand_source
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
+from tilec.lowering.tile_to_gpu.scale_factors import scaled_refusal
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 
 # Operations whose first two operands are matrices, and whose `acc` is the accumulator.
-MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai")
+MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled")
 
 
 @dataclass(frozen=True)
@@ -86,13 +87,8 @@ def matrix_plan(entry: ir.OpView, target: Target, warps: int, order: MemoryOrder
     """
     plan = MatrixPlan()
     for op in operations_below(entry):
-        name = op.operation.name
-        if name in MULTIPLIES:
+        if op.operation.name in MULTIPLIES:
             _add(plan, _decide(op, target, warps, order, plan))
-        elif name == "cuda_tile.mmaf_scaled":
-            raise UnsupportedError(
-                f"'{operation_name(op)}' cannot be compiled for {target.name}", source_location(op.operation.location)
-            )
     _fold(plan)
     return plan
 
@@ -122,6 +118,9 @@ def _decide(op: ir.OpView, target: Target, warps: int, order: MemoryOrder | None
 def matrix_types(op: ir.OpView) -> MatrixTypes:
     """The types of a multiply."""
     element, accumulator = spell(op.lhs.type.element), spell(op.acc.type.element)
+    if op.operation.name == "cuda_tile.mmaf_scaled":
+        shared = op.lhs.type.shape[-1] // op.lhs_scale.type.shape[-1]
+        return MatrixTypes(element, accumulator, scale=spell(op.lhs_scale.type.element), scaled_elements=shared)
     if op.operation.name != "cuda_tile.mmai":
         return MatrixTypes(element, accumulator, fast=bool(op.fast_acc))
     return MatrixTypes(element, accumulator, op.signedness_lhs == "unsigned", op.signedness_rhs == "unsigned")
@@ -135,14 +134,17 @@ def _unit(op: ir.OpView, types: MatrixTypes, target: Target, warps: int) -> tupl
         raise UnsupportedError(message, location)
     rows, columns = op.acc.type.shape
     refusals: list[str] = []
-    for name in target.matrix_units:
+    for name in target.matrix_units if types.scale is None else target.scaled_matrix_units:
         unit = UNITS[name]
         refusal = unit.operand_refusal(types, op.lhs.type.shape[1]) or unit.refusal(rows, columns, warps)
+        if refusal is None and types.scale is not None:
+            refusal = scaled_refusal(op, types, target)
         if refusal is None:
             return unit, tuple(refusals)
         refusals.append(refusal)
     name = operation_name(op)
-    message = f"'{name}' of {types} cannot be compiled for {target.name}: {'; '.join(refusals)}"
+    reasons = "; ".join(refusals) or f"{target.name} has no multiply with block scaling"
+    message = f"'{name}' of {types} cannot be compiled for {target.name}: {reasons}"
     raise UnsupportedError(message, location)
 
 
@@ -198,7 +200,7 @@ def _contiguous_by_tma(
     rule = unit.mn_major.get(element)
     if rule is None:
         return f"{unit.name} reads {element} only where K is contiguous in memory"
-    row_bytes = value.type.shape[contiguous] * element_type(element).storage_bytes
+    row_bytes = value.type.shape[contiguous] * element_type(element).storage_bits // 8
     if row_bytes < rule.least_row_bytes:
         return f"{unit.name} needs rows of {rule.least_row_bytes} bytes, the tile has {row_bytes}"
     return contiguous, map if rule.swizzle is None else replace(map, swizzle=rule.swizzle)

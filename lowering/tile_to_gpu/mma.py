@@ -15,9 +15,11 @@ from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.matrix_plan import Multiply
 from tilec.lowering.tile_to_gpu.operand_channel import OperandBuffer, declare_channel
+from tilec.lowering.tile_to_gpu.scale_channel import ScaleFactors
+from tilec.lowering.tile_to_gpu.scale_factors import scale_operands
 
 
-@converts("mmaf", "mmai")
+@converts("mmaf", "mmai", "mmaf_scaled")
 def _multiply(op: ir.OpView, conversion: Conversion) -> None:
     multiply = conversion.plan.multiplies[op.operation.results[0]]
     _ISSUE[multiply.unit.name](multiply, conversion)
@@ -73,11 +75,21 @@ def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
 
 def _issue(multiply: Multiply, slot: ir.Value, accumulate: ir.Value, conversion: Conversion) -> None:
     lhs, rhs = OperandBuffer(multiply.lhs, multiply, conversion), OperandBuffer(multiply.rhs, multiply, conversion)
-    types = multiply.types
-    operands = [slot, lhs.buffer, rhs.buffer, accumulate]
-    emitter.gpu("tcgen05_mma", operands, kind=types.element, **_signs(types))
+    if multiply.types.scale is not None:
+        _issue_scaled(multiply, [slot, lhs.buffer, rhs.buffer], accumulate, conversion)
+    else:
+        types = multiply.types
+        operands = [slot, lhs.buffer, rhs.buffer, accumulate]
+        emitter.gpu("tcgen05_mma", operands, kind=types.element, **_signs(types))
     lhs.release()
     rhs.release()
+
+
+def _issue_scaled(multiply: Multiply, operands: list[ir.Value], accumulate: ir.Value, conversion: Conversion) -> None:
+    scales = [ScaleFactors(value, layout, multiply.op, conversion) for value, layout in scale_operands(multiply.op)]
+    emitter.gpu("tcgen05_mma_scaled", [*operands, *(factors.buffer for factors in scales), accumulate])
+    for factors in scales:
+        factors.release()
 
 
 class AccumulatorState:
@@ -128,4 +140,9 @@ class AccumulatorState:
 
 
 # The issue of each row of lowering/matrix_unit.py.
-_ISSUE: dict[str, Callable[[Multiply, Conversion], None]] = {"tcgen05": _tcgen05, "wgmma": _wgmma, "fma": _fma}
+_ISSUE: dict[str, Callable[[Multiply, Conversion], None]] = {
+    "tcgen05": _tcgen05,
+    "block-scaled tcgen05": _tcgen05,
+    "wgmma": _wgmma,
+    "fma": _fma,
+}

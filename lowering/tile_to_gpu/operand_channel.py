@@ -81,7 +81,7 @@ class OperandBuffer:
 
     def _of_registers(self, operand: Operand, multiply: Multiply) -> ir.Value:
         conversion, type = self._conversion, operand.value.type
-        row_bytes = type.shape[operand.contiguous] * multiply.types.element_bytes
+        row_bytes = multiply.types.row_bytes(type.shape[operand.contiguous])
         swizzle = "none" if multiply.unit.descriptor is None else swizzle_for(row_bytes)
         buffer = buffer_type(type.shape, type.element, operand.contiguous, swizzle)
         ring = in_loop(multiply.op)

@@ -23,6 +23,11 @@ HEAD = """
 !s = buffer<128x64xf32, shared, contiguous=1 swizzle=128B>
 !d = buffer<128x64xf32, tensor, lanes=128>
 !c = channel<[!a, !b]>
+!g = buffer<128x64xf8E4M3FN, shared, contiguous=1 swizzle=64B>
+!j = buffer<64x64xf8E4M3FN, shared, contiguous=0 swizzle=64B>
+!m = buffer<128x2xf8E8M0FNU, shared, scale_factors depth=1>
+!n = buffer<128x2xf8E8M0FNU, tensor, scale_factors depth=1>
+!o = buffer<2x64xf8E8M0FNU, tensor, scale_factors depth=0>
 tile_gpu.kernel @k(%p: i64, %n: i32, %f: f32) target "sm_100a" warps 4 {
   %yes = arith.constant true
   %x = arith.constant dense<0.0> : !t
@@ -35,6 +40,10 @@ tile_gpu.kernel @k(%p: i64, %n: i32, %f: f32) target "sm_100a" warps 4 {
   %w = tile_gpu.shared : !s
   %slot:2 = tile_gpu.put_begin %c : !c
   %d = tile_gpu.put_begin %e : channel<[!d]>
+  %sides = tile_gpu.make_channel stages 1 producer threads consumers [mma] reuse once : channel<[!g, !j]>
+  %scales = tile_gpu.make_channel stages 1 producer threads consumers [mma] reuse once : channel<[!m, !n, !o]>
+  %side:2 = tile_gpu.get %sides consumer 0 : channel<[!g, !j]>
+  %scale:3 = tile_gpu.get %scales consumer 0 : channel<[!m, !n, !o]>
 """
 # A line for each operation, which follows HEAD.
 LINES = {
@@ -94,6 +103,9 @@ LINES = {
     "tile_gpu.store_view %y -> %p[%n] extents [%n] strides [%n] indices %r along 0 vector 1 : !l",
     "store_wait": "tile_gpu.store_wait read",
     "tcgen05_mma": "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1 into %d accumulate %yes : !a, !b -> !d",
+    "tcgen05_copy_scales": "tile_gpu.tcgen05_copy_scales %scale#0 -> %scale#1 : !m -> !n",
+    "tcgen05_mma_scaled": "tile_gpu.tcgen05_mma_scaled %side#0, %side#1 scaled %scale#1, %scale#2 into %d"
+    " accumulate %yes : !g, !j, !n, !o -> !d",
     "tma_load": "tile_gpu.tma_load %map[%n, %n] -> %slot#0 of %c : !a",
     "tma_store": "tile_gpu.tma_store %slot#0 -> %map[%n, %n] : !a",
     "transpose": "%r = tile_gpu.transpose %x [1, 0] : !t -> tensor<64x128xf32, "

@@ -58,6 +58,11 @@ REFUSALS = {
     "%r = tile_gpu.load_view %p[%n] extents [%n] strides [%n] vector 1 : tensor<128xf4E2M1FN, #line>": (
         "elements of f4E2M1FN share bytes: expected a tile of i8"
     ),
+    "tile_gpu.tcgen05_copy_scales %scale#0 -> %scale#2 : !m -> !o": "source and destination must agree, but got",
+    "tile_gpu.tcgen05_mma_scaled %side#0, %side#1 scaled %scale#2, %scale#1 into %d accumulate %yes"
+    " : !g, !j, !o, !n -> !d": "no kind multiplies buffer<128x64xf8E4M3FN, shared, contiguous=1 swizzle=64B> and",
+    "tile_gpu.tcgen05_mma_scaled %side#0, %side#1 scaled %scale#1, %scale#1 into %d accumulate %yes"
+    " : !g, !j, !n, !n -> !d": "expected scale factors MxS and SxN, but got (128, 2) and (128, 2)",
     "tile_gpu.store_global %y -> %at, mask %in vector 1 order relaxed : !l -> tensor<128xi64, #line>": (
         "order and scope come together"
     ),

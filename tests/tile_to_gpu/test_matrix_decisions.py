@@ -112,7 +112,8 @@ def test_fallback_has_its_reason(tile, warps, target, reason):
 
 
 def test_every_unit_is_complete():
-    assert {name for target in TARGETS.values() for name in target.matrix_units} == set(UNITS) == set(mma._ISSUE)
+    used = {name for target in TARGETS.values() for name in (*target.matrix_units, *target.scaled_matrix_units)}
+    assert used == set(UNITS) == set(mma._ISSUE)
 
 
 # Registers per thread that ptxas 13.5 allows for this number of warps, from its messages C7602.

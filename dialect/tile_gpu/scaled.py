@@ -1,0 +1,77 @@
+"""Block-scaled matrix multiply-accumulate on tensor memory (PTX ISA 9.7.16.10.7)."""
+
+from dataclasses import dataclass
+
+from tilec.dialect.fields import Operand
+from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.matrix import matrix_shapes
+from tilec.dialect.tile_gpu.namespace import Operation
+from tilec.dialect.tile_gpu.sets import Boolean, SharedBuffer, TensorBuffer
+
+
+@dataclass(frozen=True)
+class ScaledKind:
+    """A kind of tcgen05.mma, and the number of scale factors along K of one instruction."""
+
+    name: str
+    factors: int
+
+
+# By the elements of operands and factors, and the number of elements along K that share a factor.
+SCALED_KINDS = {
+    ("f8E4M3FN", "f8E8M0FNU", 32): ScaledKind("mxf8f6f4", 1),
+    ("f8E5M2", "f8E8M0FNU", 32): ScaledKind("mxf8f6f4", 1),
+    ("f4E2M1FN", "f8E8M0FNU", 32): ScaledKind("mxf4", 2),
+    ("f4E2M1FN", "f8E8M0FNU", 16): ScaledKind("mxf4nvf4", 4),
+    ("f4E2M1FN", "f8E4M3FN", 16): ScaledKind("mxf4nvf4", 4),
+}
+
+
+def _equal_buffers(op: ir.OpView) -> str | None:
+    source, destination = op.source.type, op.destination.type
+    if (source.shape, source.element, source.layout) != (destination.shape, destination.element, destination.layout):
+        return f"source and destination must agree, but got {source.spelled()} and {destination.spelled()}"
+    return None
+
+
+def _scale_shapes(op: ir.OpView) -> str | None:
+    lhs, rhs = op.lhs.type, op.rhs.type
+    left, right = op.lhs_scale.type, op.rhs_scale.type
+    shared, rest = divmod(lhs.shape[1], left.shape[1])
+    kind = SCALED_KINDS.get((spell(lhs.element), spell(left.element), shared))
+    if rest or kind is None or rhs.element != lhs.element or right.element != left.element:
+        return f"no kind multiplies {lhs.spelled()} and {rhs.spelled()} with {left.spelled()} and {right.spelled()}"
+    if left.shape[0] != lhs.shape[0] or right.shape != (left.shape[1], rhs.shape[1]):
+        return f"expected scale factors MxS and SxN, but got {left.shape} and {right.shape}"
+    return None
+
+
+class Tcgen05CopyScalesOp(Operation, name="tcgen05_copy_scales"):
+    """Copies scale factors from shared to tensor memory; a later tcgen05_mma_scaled of the thread reads them."""
+
+    source: Operand[SharedBuffer]
+    destination: Operand[TensorBuffer]
+    assembly = "$source -> $destination attr-dict : type($source) -> type($destination)"
+    rules = [_equal_buffers]
+
+
+class Tcgen05MmaScaledOp(Operation, name="tcgen05_mma_scaled"):
+    """accumulator = (lhs * lhs_scale) * (rhs * rhs_scale) + (accumulator where `accumulate`, else 0)."""
+
+    accumulator: Operand[TensorBuffer]
+    lhs: Operand[SharedBuffer]
+    rhs: Operand[SharedBuffer]
+    lhs_scale: Operand[TensorBuffer]
+    rhs_scale: Operand[TensorBuffer]
+    accumulate: Operand[Boolean]
+    assembly = (
+        "$lhs, $rhs scaled $lhs_scale, $rhs_scale into $accumulator accumulate $accumulate attr-dict"
+        " : type($lhs), type($rhs), type($lhs_scale), type($rhs_scale) -> type($accumulator)"
+    )
+    rules = [matrix_shapes, _scale_shapes]
+
+    @property
+    def kind(self) -> ScaledKind:
+        lhs, scale = self.lhs.type, self.lhs_scale.type
+        return SCALED_KINDS[spell(lhs.element), spell(scale.element), lhs.shape[1] // scale.shape[1]]

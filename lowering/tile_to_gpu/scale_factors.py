@@ -1,0 +1,31 @@
+"""The scale factors of a block-scaled multiply: their layouts, and the tensor memory that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.scaled import SCALED_KINDS
+from tilec.lowering.layout.scale_layout import ATOM_ROWS, ScaleLayout
+from tilec.lowering.matrix_unit import MatrixTypes
+from tilec.lowering.target import Target
+
+
+def scale_operands(op: ir.OpView) -> Iterator[tuple[ir.Value, ScaleLayout]]:
+    """The factors of lhs and rhs with their layouts in shared and tensor memory."""
+    for value, depth in ((op.lhs_scale, 1), (op.rhs_scale, 0)):
+        yield value, ScaleLayout(tuple(value.type.shape), depth)
+
+
+def scaled_refusal(op: ir.OpView, types: MatrixTypes, target: Target) -> str | None:
+    """The reason why tcgen05 cannot multiply with these factors, or None."""
+    if (types.element, types.scale, types.scaled_elements) not in SCALED_KINDS:
+        return f"block-scaled tcgen05 has no factors of {types.scale} for {types.scaled_elements} elements"
+    rows, columns = op.acc.type.shape
+    needed = columns * (rows // ATOM_ROWS) + sum(layout.columns for _, layout in scale_operands(op))
+    if needed > target.tensor_memory_columns:
+        return (
+            f"an accumulator of {rows}x{columns} and its scale factors need {needed} columns of tensor memory, "
+            f"{target.name} has {target.tensor_memory_columns}"
+        )
+    return None

@@ -1,0 +1,106 @@
+"""ct.mma_scaled: products of 8-bit and 4-bit floats whose blocks along K have scale factors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+import pytest
+from compare import assert_within, product_tolerance, run_everywhere
+
+import tilec as ct
+from tilec.errors import UnsupportedError
+from tilec.signature import Signature
+
+Const = ct.Constant[int]
+E4M3, E5M2, E8M0 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float8_e8m0fnu
+
+
+@dataclass(frozen=True)
+class Form:
+    """The types of elements and scale factors, and the number of elements that share a factor."""
+
+    element: type
+    scale: type
+    block: int
+
+
+FORMS = {"mxf8 e4m3": Form(E4M3, E8M0, 32), "mxf8 e5m2": Form(E5M2, E8M0, 32)}
+
+
+@ct.kernel
+def matmul(A, SA, B, SB, C, tm: Const, tn: Const, tk: Const, block: Const):
+    row, column = ct.bid(0), ct.bid(1)
+    total = ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+        a = ct.load(A, index=(row, k), shape=(tm, tk))
+        b = ct.load(B, index=(k, column), shape=(tk, tn))
+        a_scale = ct.load(SA, index=(row, k), shape=(tm, tk // block))
+        b_scale = ct.load(SB, index=(k, column), shape=(tk // block, tn))
+        total = ct.mma_scaled(a, a_scale, b, b_scale, total)
+    ct.store(C, index=(row, column), tile=total)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A matrix of rows along M or N by K, its factors, and its scaled values."""
+
+    elements: np.ndarray
+    factors: np.ndarray
+    values: np.ndarray
+
+
+def operand(random: np.random.Generator, rows: int, depth: int, form: Form) -> Operand:
+    elements = random.standard_normal((rows, depth)).astype(form.element)
+    factors = np.exp2(random.integers(-6, 7, (rows, depth // form.block))).astype(form.scale)
+    return Operand(
+        elements, factors, elements.astype(np.float64) * np.repeat(factors.astype(np.float64), form.block, 1)
+    )
+
+
+# Tiles, then extents.
+SHAPES = [
+    ((128, 64, 128), (256, 128, 384)),
+    ((128, 128, 32), (128, 128, 96)),
+    ((256, 128, 64), (256, 256, 128)),
+    ((128, 16, 256), (128, 32, 256)),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_matmul(form, shape):
+    check(form, shape, target="sm_100a", hints={})
+
+
+def check(form: Form, shape, *, target: str, hints: dict, seeds: range = range(2)) -> None:
+    (tm, tn, tk), (m, n, depth) = shape
+    random = np.random.default_rng(m + n + depth)
+    a, b = operand(random, m, depth, form), operand(random, n, depth, form)
+    args = (a.elements, a.factors, b.elements.T, b.factors.T, np.zeros((m, n), np.float32), tm, tn, tk, form.block)
+    exact = a.values @ b.values.T
+    tolerance = product_tolerance(a.values, b.values.T, exact, np.float32)
+    for (c,) in run_everywhere(matmul, (m // tm, n // tn), args, (4,), target=target, hints=hints, seeds=seeds):
+        assert_within(c, exact, tolerance)
+
+
+@pytest.mark.parametrize(
+    ("shape", "target", "reason"),
+    [
+        ((64, 64, 64), "sm_100a", "block-scaled tcgen05 needs a multiple of 128 rows, the accumulator has 64"),
+        ((128, 8, 64), "sm_100a", "tcgen05 needs 16 to 256 columns, the accumulator has 8"),
+        ((256, 256, 64), "sm_100a", "256x256 and its scale factors need 528 columns of tensor memory, sm_100a has 512"),
+        ((128, 64, 64), "sm_90a", "sm_90a has no multiply with block scaling"),
+    ],
+)
+def test_shapes_without_a_unit_are_refused_at_their_line(shape, target, reason):
+    random, form = np.random.default_rng(0), FORMS["mxf8 e4m3"]
+    a, b = operand(random, shape[0], shape[2], form), operand(random, shape[1], shape[2], form)
+    c = np.zeros((shape[0], shape[1]), np.float32)
+    args = (a.elements, a.factors, b.elements.T, b.factors.T, c, *shape, form.block)
+    with pytest.raises(UnsupportedError) as caught:
+        ct.compile(matmul, target=target, signature=Signature.from_arguments(matmul, args))
+    message = str(caught.value)
+    assert reason in message
+    assert "total = ct.mma_scaled(a, a_scale, b, b_scale, total)" in message
