@@ -1,6 +1,6 @@
 """Results of the compiled PTX are bitwise equal to the vectors, for every operation and type that compiles.
 
-Matrix multiplies are tested in tests/kernels: hardware may round sums of products in more than one way.
+Matrix multiplies are tested in test_simulate_matrix.py: units round sums of products in more than one way.
 """
 
 from __future__ import annotations

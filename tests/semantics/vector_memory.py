@@ -72,7 +72,7 @@ class Buffer:
         """Raises AssertionError if the array differs from the expected elements by more than `units`."""
         expected = self.before if self.after is None else self.after
         assert expected is not None
-        found = _unpacked(array.tobytes(), storage_bits(self.element), len(expected))
+        found = unpacked(array.tobytes(), storage_bits(self.element), len(expected))
         required = [code if want is None else want for code, want in zip(found, expected, strict=True)]
         if not units or self.element not in _NAN_FIELDS:
             assert [_key(self.element, code) for code in found] == [_key(self.element, code) for code in required]
@@ -89,7 +89,7 @@ def _packed(codes: Bits, bits: int) -> bytes:
     return whole.to_bytes(-(-len(codes) * bits // 8), "little")
 
 
-def _unpacked(stored: bytes, bits: int, count: int) -> list[int]:
+def unpacked(stored: bytes, bits: int, count: int) -> list[int]:
     whole = int.from_bytes(stored, "little")
     return [whole >> bits * at & (1 << bits) - 1 for at in range(count)]
 

@@ -86,10 +86,10 @@ def _operation_case(vector: Vector) -> Case:
 
 
 def _element(tile: str) -> str:
-    return _parts(tile)[1]
+    return parts(tile)[1]
 
 
-def _parts(tile: str) -> tuple[tuple[int, ...], str]:
+def parts(tile: str) -> tuple[tuple[int, ...], str]:
     """The extents and the name of the element type of `tile<4x2xf32>`."""
     found = _TILE.fullmatch(tile)
     assert found is not None, tile
@@ -104,7 +104,7 @@ def _element_type(name: str) -> ir.Type:
 
 
 def _tile_type(text: str) -> TileType:
-    shape, element = _parts(text)
+    shape, element = parts(text)
     return TileType.get(shape, _element_type(element))
 
 
