@@ -6,6 +6,7 @@ after:                                                        put (a, b), get (a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilec.dialect.build import build
@@ -36,10 +37,11 @@ def fuse_channels(kernel: KernelOp) -> None:
     candidates = [uses for op in block.operations if (uses := _uses(op)) is not None]
     while candidates:
         first = candidates.pop(0)
-        partner = next((second for second in candidates if _together(first, second)), None)
+        order = _order(first.put_begin.block)
+        partner = next((second for second in candidates if _together(first, second, order)), None)
         if partner is not None:
             candidates.remove(partner)
-            _fuse(first, partner)
+            _fuse(first, partner, order)
 
 
 def _uses(op: ir.OpView) -> _Uses | None:
@@ -57,22 +59,25 @@ def _uses(op: ir.OpView) -> _Uses | None:
     return _Uses(op, *steps) if all(step.block == steps[0].block for step in steps) else None
 
 
-def _together(first: _Uses, second: _Uses) -> bool:
+def _order(block: ir.Block) -> dict[ir.Operation, int]:
+    """The number of each operation in a block."""
+    return {op.operation: number for number, op in enumerate(block.operations)}
+
+
+def _together(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) -> bool:
     """Whether two channels of one block agree, and both are filled before any read, and read before any release."""
     if first.put_begin.block != second.put_begin.block:
         return False
     for name in ("stages", "consumers", "reuse"):
         if first.channel.operation.attributes[name] != second.channel.operation.attributes[name]:
             return False
-    order = {op.operation: number for number, op in enumerate(first.put_begin.block.operations)}
     filled = max(order[uses.put_commit] for uses in (first, second))
     read = [order[uses.get] for uses in (first, second)]
     released = min(order[uses.release] for uses in (first, second))
     return filled < min(read) and max(read) < released
 
 
-def _fuse(first: _Uses, second: _Uses) -> None:
-    order = {op.operation: number for number, op in enumerate(first.put_begin.block.operations)}
+def _fuse(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) -> None:
     if order[second.put_begin] < order[first.put_begin]:
         first, second = second, first
     buffers = [*first.channel.operation.results[0].type.buffers, *second.channel.operation.results[0].type.buffers]

@@ -1,12 +1,13 @@
-"""Rebuilds a loop or a branch without some of its carried values or results."""
+"""Rebuilds a loop or a branch without some of its carried values or results, or with parts of a carried tile."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.terminators import BREAK, YIELD, terminators
+from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
+from tilec.lowering.tile.tile_parts import Part, joined, positions, reshaped
 
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
@@ -57,3 +58,45 @@ def _remake(op: ir.OpView, operands: Sequence[ir.Value | list[ir.Value]], kept: 
 
 def _attributes(op: ir.OpView) -> dict[str, ir.Attribute]:
     return {name: op.attributes[name] for name in op.attributes if name not in _SEGMENTS}
+
+
+def split_carried(loop: ir.OpView, index: int, parts: Mapping[ir.OpView, Part]) -> None:
+    """Rebuilds a `for` with the parts of a carried tile in place of the tile; `parts` are its uses, all extracts."""
+    block, whole = loop.body.blocks[0], loop.carried[index]
+    shape = next(iter(parts.values())).shape
+    grid = [Part(whole, position, shape) for position in positions(next(iter(parts.values())).counts)]
+    for end in [end for end in terminators(loop) if end.operation.name == CONTINUE]:
+        given = list(end.operation.operands)
+        with ir.InsertionPoint(end.operation), end.location:
+            build(end.operation.name, _divided(given, index, grid), attributes=_attributes(end))
+        end.operation.erase()
+    with ir.InsertionPoint(loop.operation), loop.location:
+        initial = _divided(list(loop.initValues), index, grid)
+        operands = [loop.lowerBound, loop.upperBound, loop.step, initial]
+        made = build(loop.operation.name, operands, [value.type for value in initial], _attributes(loop))
+        results = list(made.results)
+        tail = len(results) - len(grid)
+        of_parts = [reshaped(value, shape) for value in results[tail:]]
+        kept = [*results[:index], joined(of_parts, whole.type), *results[index:tail]]
+    arguments = {
+        part.position: block.add_argument(initial[tail + n].type, loop.location) for n, part in enumerate(grid)
+    }
+    for extract, part in parts.items():
+        with ir.InsertionPoint(extract.operation), extract.location:
+            extract.result.replace_all_uses_with(reshaped(arguments[part.position], shape))
+        extract.operation.erase()
+    block.erase_argument(index + 1)
+    block.append_to(made.regions[0])
+    for old, new in zip(loop.operation.results, kept, strict=True):
+        old.replace_all_uses_with(new)
+    loop.operation.erase()
+
+
+def _divided(values: list[ir.Value], index: int, grid: Sequence[Part]) -> list[ir.Value]:
+    """The values without number `index`, then its parts without leading extents of one."""
+    parts = [Part(values[index], part.position, part.shape).extracted() for part in grid]
+    return [*values[:index], *values[index + 1 :], *(reshaped(part, _stripped(part.type.shape)) for part in parts)]
+
+
+def _stripped(shape: Sequence[int]) -> list[int]:
+    return list(shape)[next((d for d, extent in enumerate(shape) if extent > 1), len(shape)) :]

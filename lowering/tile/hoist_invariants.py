@@ -9,6 +9,7 @@ from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.walk import inner_operations, is_within, operations_named
 from tilec.lowering.tile.constants import splat
+from tilec.lowering.tile.tile_parts import part_of
 
 _LOOPS = ("cuda_tile.for", "cuda_tile.loop")
 # Free of effects, although not marked pure because of their regions or views.
@@ -30,7 +31,9 @@ def _may_be_undefined(op: ir.OpView) -> bool:
         return True
     if name == "ftoi":
         return not op.saturating
-    return name in ("extract", "insert") or getattr(op, "overflow", "none") != "none"
+    if name == "extract":
+        return part_of(op) is None
+    return name == "insert" or getattr(op, "overflow", "none") != "none"
 
 
 def _is_small(amount: int | None, bits: int) -> bool:

@@ -16,6 +16,8 @@ from tilec.lowering.tile.remove_dead import remove_dead
 from tilec.lowering.tile.simplify import simplify
 from tilec.lowering.tile.simplify_control import simplify_control
 from tilec.lowering.tile.split_loops import split_loops
+from tilec.lowering.tile.split_tiles import split_tiles
+from tilec.lowering.tile.unbatch_multiplies import unbatch_multiplies
 from tilec.process.recursion_limit import deep_recursion
 
 
@@ -54,13 +56,17 @@ PASSES: dict[str, TilePass] = {
     "annotate-analysis": TilePass(
         "attach analysis results: contiguous runs, equal elements, divisors, bounds", _plain(annotate_analysis)
     ),
+    "unbatch-multiplies": TilePass(
+        "replace multiplies of rank 3 by one of rank 2 for each number of the batch", _plain(unbatch_multiplies)
+    ),
+    "split-tiles": TilePass("divide loads and carried values of which only parts are used", _plain(split_tiles)),
     "fuse-fma": TilePass("fuse mulf and addf into fma: one rounding in place of two changes results", _plain(fuse_fma)),
 }
 
 # The pipeline of a compile; no pass in it changes a result.
 DEFAULT = (
-    "canonicalize", "simplify", "simplify-control", "simplify", "cse", "hoist-invariants", "prune-tokens",
-    "remove-dead",
+    "canonicalize", "simplify", "simplify-control", "unbatch-multiplies", "split-tiles", "simplify", "cse",
+    "hoist-invariants", "prune-tokens", "remove-dead",
 )  # fmt: skip
 
 

@@ -23,6 +23,8 @@ def terminators(op: ir.OpView) -> Iterator[ir.OpView]:
 
 def leaves_early(op: ir.OpView) -> bool:
     """Whether an operation is an `if` that can leave the enclosing block, or contains a `return`."""
+    if not len(op.operation.regions):
+        return False
     if op.operation.name == IF and any(end.operation.name != YIELD for end in terminators(op)):
         return True
     return next(returns(op), None) is not None

@@ -56,7 +56,8 @@ def _kernel(entry: ir.OpView, target: Target, given: CompileOptions, remarks: li
     refuse_partial_bytes(operations_below(entry))
     order = MemoryOrder(list(operations_below(entry)))
     warps, plan = _plan(entry, target, given, options, order if use_tma else None)
-    remarks += plan_remarks(entry, plan, use_tma, target)
+    # The multiplies of a batch have one line and the same reasons.
+    remarks += dict.fromkeys(plan_remarks(entry, plan, use_tma, target))
     remarks += hint_remarks(entry, plan, warps, target, options)
     vectors = pointer_vectors(entry, operations_below(entry))
     layouts = assign_layouts(entry, plan, warps, vectors)

@@ -11,6 +11,7 @@ from tilec.lowering.layout.blocks import block_of
 from tilec.lowering.layout.halves import doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.packing import divided, joined
+from tilec.lowering.tile.elementwise import is_elementwise
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 from tilec.lowering.tile_to_gpu.alignment import VECTOR_BYTES, access_vector, element_bits
 from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
@@ -190,35 +191,3 @@ def _shared(op: ir.OpView) -> Iterator[list[ir.Value]]:
     if not is_for:
         for index, result in enumerate(operation.results):
             yield [result, *given(BREAK, index)]
-
-
-def is_elementwise(op: ir.OpView) -> bool:
-    """Whether all tiles of an operation have one shape and its elements correspond."""
-    if op.operation.regions or not op.operation.results:
-        return False
-    if op.operation.name in _NOT_ELEMENTWISE:
-        return False
-    shapes = {tuple(value.type.shape) for value in (*op.operation.operands, *op.operation.results) if is_tile(value)}
-    return len(shapes) == 1
-
-
-_NOT_ELEMENTWISE = frozenset(
-    f"cuda_tile.{name}"
-    for name in (
-        "broadcast",
-        "reshape",
-        "permute",
-        "extract",
-        "insert",
-        "cat",
-        "iota",
-        "constant",
-        "pack",
-        "unpack",
-        "load_view_tko",
-        "store_view_tko",
-        "atomic_red_view_tko",
-        "mmaf",
-        "mmai",
-    )
-)

@@ -130,7 +130,7 @@ def _unit(op: ir.OpView, types: MatrixTypes, target: Target, warps: int) -> tupl
     """The first unit of the target that can do a multiply, and the reasons of those before it."""
     location = source_location(op.operation.location)
     if op.lhs.type.rank != 2:
-        message = f"a batched '{operation_name(op)}' cannot be compiled: multiply tiles of two dimensions"
+        message = f"a batched '{operation_name(op)}' must be divided first: run the pass unbatch-multiplies"
         raise UnsupportedError(message, location)
     rows, columns = op.acc.type.shape
     refusals: list[str] = []

@@ -34,6 +34,15 @@ SIGNATURES = {
     "early_exits": ["X: i32[?], Y: i32[?], size=64, limit=3000"],
     "gathered": ["X: f32[?], I: i32[?], Y: f32[?], size=64"],
     "batched": [f"A: f16[?,?,?], B: f16[?,?,?], C: f16[?,?,?], {TILE}"],
+    "batches": [
+        "A: f16[?,?,?], B: f16[?,?,?], C: f16[?,?,?], tb=4, tm=64, tn=64, tk=64",
+        "A: f32[?,?,?], B: f32[?,?,?], C: f32[?,?,?], tb=64, tm=8, tn=8, tk=8",
+    ],
+    "batches_from_memory": [
+        "A: f16[?,?,?], B: f16[?,?,?], C: f32[?,?,?], D: f32[?,?,?], tb=2, tm=64, tn=32, tk=64",
+    ],
+    "batches_chained": ["A: bf16[?,?,?], B: bf16[?,?,?], D: f32[?,?,?], tb=2, t=64"],
+    "fourier": ["X: f32[?,?,?], R: f32[?,?], Y: f32[?,?,?], tb=2, f=8, g=16"],
     "exchanged_parts": [
         f"X: {SINGLE}, I: i32[?,?], Z: {SINGLE}, rows=64, columns=32, part_rows=16, part_columns=32",
         f"X: {SINGLE}, I: i32[?,?], Z: {SINGLE}, rows=16, columns=64, part_rows=4, part_columns=2",

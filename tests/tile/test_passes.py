@@ -89,6 +89,13 @@ class TestHoistInvariants:
         lines = after("hoist-invariants", loop("%m = mulf %a, %b : tile<4xf32>", "%s = addf %m, %d : tile<4xf32>"))
         assert names(lines) == ["mulf", "addf", "for"]
 
+    def test_an_extract_at_constant_indices_inside_the_grid_moves(self) -> None:
+        part = "%x = extract %a[%{}] : tile<4xf32> -> tile<2xf32>"
+        kept = after("hoist-invariants", loop("%two = constant <i32: 2> : tile<i32>", part.format("two")))
+        assert names(kept)[0] == "for"
+        moved = after("hoist-invariants", loop("%one = constant <i32: 1> : tile<i32>", part.format("one")))
+        assert names(moved)[0] == "extract"
+
     def test_invariant_operations_move_before_all_nested_loops(self) -> None:
         inner = "for %j in (%zero to %n, step %n) : tile<i32> { %m = mulf %a, %b : tile<4xf32> }"
         assert names(after("hoist-invariants", loop(inner))) == ["mulf", "for", "for"]

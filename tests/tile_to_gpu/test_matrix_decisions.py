@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+import tilec
 import tilec as ct
 from tilec.dialect.mlir import ir
-from tilec.errors import UsageError
+from tilec.errors import UnsupportedError, UsageError
 from tilec.lowering.matrix_unit import UNITS
 from tilec.lowering.target import TARGETS, target_named
 from tilec.lowering.tile_to_gpu import mma
+from tilec.lowering.tile_to_gpu.kernel import convert
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan, operations_below
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.slot_use import slot_uses
@@ -50,6 +52,23 @@ def planned(kernel: Any, signature: str, target: str, warps: int = 4) -> Iterato
 def decisions(kernel: Any, signature: str, target: str, warps: int = 4) -> list[str]:
     with planned(kernel, signature, target, warps) as plan:
         return [str(multiply) for multiply in plan.multiplies.values()]
+
+
+BATCH = """
+entry @k() {
+  %x = constant <f16: 1.0> : tile<2x64x64xf16>
+  %z = constant <f32: 0.0> : tile<2x64x64xf32>
+  %m = mmaf %x, %x, %z : tile<2x64x64xf16>, tile<2x64x64xf16>, tile<2x64x64xf32>
+  return
+}
+"""
+
+
+def test_a_batch_that_no_pass_has_divided_is_an_error():
+    module = tilec.Module.parse(BATCH).ir
+    with module.context, pytest.raises(UnsupportedError, match="run the pass unbatch-multiplies") as raised:
+        convert(module, target="sm_100a")
+    assert raised.value.location is not None and raised.value.location.line == 5
 
 
 def test_decision_is_printed():

@@ -1,0 +1,39 @@
+"""Which operations compute each element of their results from the same element of their operands."""
+
+from __future__ import annotations
+
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.mlir import ir
+
+
+def is_elementwise(op: ir.OpView) -> bool:
+    """Whether all tiles of an operation, scalars left out, have one shape and its elements correspond."""
+    operation = op.operation
+    if operation.regions or not operation.results or operation.name in _NOT_ELEMENTWISE:
+        return False
+    values = (*operation.operands, *operation.results)
+    shapes = {tuple(value.type.shape) for value in values if isinstance(value.type, TileType) and value.type.rank > 0}
+    return len(shapes) == 1
+
+
+_NOT_ELEMENTWISE = frozenset(
+    f"cuda_tile.{name}"
+    for name in (
+        "broadcast",
+        "reshape",
+        "permute",
+        "extract",
+        "insert",
+        "cat",
+        "iota",
+        "constant",
+        "pack",
+        "unpack",
+        "load_view_tko",
+        "store_view_tko",
+        "atomic_red_view_tko",
+        "mmaf",
+        "mmai",
+        "mmaf_scaled",
+    )
+)

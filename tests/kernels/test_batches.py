@@ -1,0 +1,101 @@
+"""Products of batches of matrices, and a Fourier transform by them, agree with numpy on both targets."""
+
+from __future__ import annotations
+
+import numpy as np
+import programs
+import pytest
+from compare import ROUNDINGS, assert_within, product_tolerance, run_everywhere
+
+TARGETS = ("sm_100a", "sm_90a")
+SEEDS = range(20)
+
+
+@pytest.fixture
+def random() -> np.random.Generator:
+    return np.random.default_rng(11)
+
+
+def batch(random: np.random.Generator, shape: tuple[int, int, int], dtype: str) -> np.ndarray:
+    return random.standard_normal(shape).astype(dtype)
+
+
+def products(a: np.ndarray, b: np.ndarray, dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    """The exact products in f64, and their tolerances in the type of the result."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    exact = a @ b
+    return exact, np.stack([product_tolerance(*each, dtype) for each in zip(a, b, exact, strict=True)])
+
+
+# Tensor cores with several accumulators, one matrix per tile, many small matrices on multiply-adds, one row per matrix.
+TILES = [
+    ("f2", (2, 64, 32, 64), SEEDS),
+    ("f2", (4, 128, 16, 32), (0, 1)),
+    ("f2", (1, 64, 64, 64), (0, 1)),
+    ("f4", (64, 8, 8, 8), (0, 1)),
+    ("f4", (16, 1, 16, 4), (0, 1)),
+    ("f2", (8, 16, 16, 16), (0, 1)),
+]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("dtype", "tile", "seeds"), TILES, ids=str)
+def test_batches_of_products(target, random, dtype, tile, seeds):
+    """Extents are not multiples of the tile; the last batch of matrices is incomplete."""
+    tb, tm, tn, tk = tile
+    a, b = batch(random, (tb + tb // 2 + 1, tm + 8, 2 * tk + 8), dtype), batch(random, (1, 2 * tk + 8, tn + 8), dtype)
+    b = np.concatenate([b * (number % 5 - 2) for number in range(len(a))])
+    c = np.zeros((len(a), tm + 8, tn + 8), dtype)
+    exact, tolerance = products(a, b, dtype)
+    grid = tuple(-(-extent // size) for extent, size in zip((tm + 8, tn + 8, len(a)), (tm, tn, tb), strict=True))
+    for (found,) in run_everywhere(
+        programs.batches, grid, (a, b, c, *tile), (2,), target=target, hints={}, seeds=seeds, interpret=tb < 64
+    ):
+        assert_within(found, exact, tolerance)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("dtype", "tile"), [("f2", (2, 64, 32, 64)), ("f4", (4, 16, 8, 8))], ids=str)
+def test_operands_computed_transposed_and_from_memory(target, random, dtype, tile):
+    tb, tm, tn, tk = tile
+    a, b, c = batch(random, (tb, tm, tk), dtype), batch(random, (tb, tn, tk), dtype), batch(random, (tb, tm, tn), "f4")
+    extended = np.concatenate([np.abs(a), np.broadcast_to(np.eye(tm), (tb, tm, tm))], axis=2)
+    exact, tolerance = products(extended, np.concatenate([b.transpose(0, 2, 1), c], axis=1), "f4")
+    args = (a, b, c, np.zeros_like(c), *tile)
+    for (d,) in run_everywhere(programs.batches_from_memory, (1,), args, (3,), target=target, hints={}, seeds=range(3)):
+        assert_within(d, 2 * exact, 2 * tolerance)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_accumulators_changed_as_a_whole(target, random):
+    tb, t = 2, 64
+    a, b = batch(random, (tb, t, t), "f2"), batch(random, (tb, t, t), "f2")
+    first, lost = products(a, b, "f4")
+    exact, tolerance = products(first, b, "f4")
+    # The product of the first iteration is rounded to f16 before the second.
+    tolerance = tolerance + (lost + ROUNDINGS["float16"] * np.abs(first)) @ np.abs(b.astype(np.float64)) + 2.0**-20
+    for (d,) in run_everywhere(
+        programs.batches_chained,
+        (1,),
+        (a, b, np.zeros((tb, t, t), np.float32), tb, t),
+        (2,),
+        target=target,
+        hints={},
+        seeds=range(3),
+    ):
+        assert_within(d, exact + 1, tolerance)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("tb", "f", "g", "seeds"), [(2, 8, 16, SEEDS), (1, 4, 4, (0,)), (8, 2, 8, (0,))])
+def test_fourier_transform(target, random, tb, f, g, seeds):
+    n = f * g
+    x = random.standard_normal((2 * tb, n, 2)).astype(np.float32)
+    angles = -2 * np.pi * np.arange(n) / n
+    roots = np.stack([np.cos(angles), np.sin(angles)], -1).astype(np.float32)
+    exact = np.fft.fft(x[..., 0].astype(np.float64) + 1j * x[..., 1])
+    # Each of the f + g + 4 roundings of a point, and of the roots, is at most 2^-24 of the sum of magnitudes, twice.
+    bound = 4 * (f + g + 4) * 2.0**-24 * np.abs(x.astype(np.float64)).sum((1, 2))[:, None, None]
+    args = (x, roots, np.zeros_like(x), tb, f, g)
+    for (y,) in run_everywhere(programs.fourier, (2,), args, (2,), target=target, hints={}, seeds=seeds):
+        assert_within(y, np.stack([exact.real, exact.imag], -1), bound)

@@ -1,0 +1,66 @@
+// RUN: tilec opt %s --passes split-tiles,canonicalize
+// Loads, operations on one tile and carried values of which only parts are used are divided into these parts.
+
+!V = tensor_view<?x64x32xf16, strides=[2048,32,1]>
+!T = partition_view<tile=(2x64x32), padding_value = zero, !V>
+entry @k(%p: tile<ptr<f16>>, %n: tile<i32>, %far: tile<i64>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %b, %y, %z = get_tile_block_id : tile<i32>
+  %v = make_tensor_view %p, shape = [%n, 64, 32], strides = [2048, 32, 1] : tile<i32> -> !V
+  %t = make_partition_view %v : !T
+  %h = constant <f32: 0.0> : tile<2x64x32xf32>
+  // CHECK: for {{.*}} -> (tile<64x32xf32>, tile<64x32xf32>)
+  // CHECK: [[W:%.*]] = make_partition_view %{{.*}} : partition_view<tile=(1x64x32), padding_value = zero
+  %r = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%s = %h) -> (tile<2x64x32xf32>) {
+    %x, %d = load_view_tko weak %t[%b, %i, %zero] : !T, tile<i32> -> tile<2x64x32xf16>, token
+    %f = ftof %x : tile<2x64x32xf16> -> tile<2x64x32xf32>
+    %f0 = extract %f[%zero, %zero, %zero] : tile<2x64x32xf32> -> tile<1x64x32xf32>
+    %f1 = extract %f[%one, %zero, %zero] : tile<2x64x32xf32> -> tile<1x64x32xf32>
+    %s0 = extract %s[%zero, %zero, %zero] : tile<2x64x32xf32> -> tile<1x64x32xf32>
+    %s1 = extract %s[%one, %zero, %zero] : tile<2x64x32xf32> -> tile<1x64x32xf32>
+    %a0 = addf %s0, %f0 : tile<1x64x32xf32>
+    %a1 = addf %s1, %f1 : tile<1x64x32xf32>
+    %a = cat %a0, %a1 dim = 0 : tile<1x64x32xf32>, tile<1x64x32xf32> -> tile<2x64x32xf32>
+    // CHECK: load_view_tko weak [[W]]
+    // CHECK: load_view_tko weak [[W]]
+    // CHECK-NOT: extract
+    // CHECK: continue %{{.*}}, %{{.*}} : tile<64x32xf32>, tile<64x32xf32>
+    continue %a : tile<2x64x32xf32>
+  }
+  // CHECK: cat
+  print_tko "%f", %r : tile<2x64x32xf32> -> token
+
+  // An index whose product may not fit is limited in 64 bits.
+  // CHECK: [[LIMIT:%.*]] = constant <i64: 4611686018427387903>
+  // CHECK: [[NEAR:%.*]] = mini %{{.*}}, [[LIMIT]] unsigned : tile<i64>
+  // CHECK: muli [[NEAR]], %{{.*}} : tile<i64>
+  %wide = constant <i64: 0> : tile<i64>
+  %l, %e = load_view_tko weak %t[%far, %wide, %wide] : !T, tile<i64> -> tile<2x64x32xf16>, token
+  %l1 = extract %l[%one, %zero, %zero] : tile<2x64x32xf16> -> tile<1x64x32xf16>
+  print_tko "%f", %l1 : tile<1x64x32xf16> -> token
+  // CHECK: [[EXTENDED:%.*]] = exti %{{.*}} unsigned : tile<i32> -> tile<i64>
+  // CHECK: muli [[EXTENDED]], %{{.*}} : tile<i64>
+  // CHECK: load_view_tko weak %{{.*}} : {{.*}}, tile<i64> -> tile<1x64x32xf16>, token
+  %e0, %e1 = load_view_tko weak %t[%n, %zero, %zero] : !T, tile<i32> -> tile<2x64x32xf16>, token
+  %e2 = extract %e0[%one, %zero, %zero] : tile<2x64x32xf16> -> tile<1x64x32xf16>
+  print_tko "%f", %e2 : tile<1x64x32xf16> -> token
+
+  // Parts whose elements are not consecutive, tiles that are also used whole, and ordered loads are left alone.
+  // CHECK: load_view_tko {{.*}} -> tile<2x64x32xf16>
+  // CHECK: extract
+  %m, %g = load_view_tko weak %t[%b, %zero, %zero] : !T, tile<i32> -> tile<2x64x32xf16>, token
+  %m1 = extract %m[%zero, %one, %zero] : tile<2x64x32xf16> -> tile<2x32x32xf16>
+  print_tko "%f", %m1 : tile<2x32x32xf16> -> token
+  // CHECK: load_view_tko {{.*}} -> tile<2x64x32xf16>
+  // CHECK: extract
+  %o, %j = load_view_tko weak %t[%b, %one, %zero] : !T, tile<i32> -> tile<2x64x32xf16>, token
+  %o1 = extract %o[%one, %zero, %zero] : tile<2x64x32xf16> -> tile<1x64x32xf16>
+  print_tko "%f %f", %o1, %o : tile<1x64x32xf16>, tile<2x64x32xf16> -> token
+  // CHECK: load_view_tko relaxed {{.*}} -> tile<2x64x32xf16>
+  // CHECK: extract
+  %q, %u = load_view_tko relaxed device %t[%b, %one, %zero] : !T, tile<i32> -> tile<2x64x32xf16>, token
+  %q1 = extract %q[%one, %zero, %zero] : tile<2x64x32xf16> -> tile<1x64x32xf16>
+  print_tko "%f", %q1 : tile<1x64x32xf16> -> token
+  return
+}
