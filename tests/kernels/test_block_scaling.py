@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -15,6 +17,7 @@ from tilec.signature import Signature
 
 Const = ct.Constant[int]
 E4M3, E5M2, E8M0 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float8_e8m0fnu
+E2M1 = ml_dtypes.float4_e2m1fn
 
 
 @dataclass(frozen=True)
@@ -26,44 +29,60 @@ class Form:
     block: int
 
 
-FORMS = {"mxf8 e4m3": Form(E4M3, E8M0, 32), "mxf8 e5m2": Form(E5M2, E8M0, 32)}
+FORMS = {
+    "mxf8 e4m3": Form(E4M3, E8M0, 32),
+    "mxf8 e5m2": Form(E5M2, E8M0, 32),
+    "mxf4": Form(E2M1, E8M0, 32),
+    "mxf4 by 16": Form(E2M1, E8M0, 16),
+    "nvf4": Form(E2M1, E4M3, 16),
+}
 
 
 @ct.kernel
-def matmul(A, SA, B, SB, C, tm: Const, tn: Const, tk: Const, block: Const):
+def matmul(A, SA, B, SB, C, tm: Const, tn: Const, tk: Const, block: Const, packed: Const):
     row, column = ct.bid(0), ct.bid(1)
     total = ct.zeros((tm, tn), ct.float32)
-    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
-        a = ct.load(A, index=(row, k), shape=(tm, tk))
-        b = ct.load(B, index=(k, column), shape=(tk, tn))
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk // packed))):
+        a = ct.load(A, index=(row, k), shape=(tm, tk // packed))
+        b = ct.load(B, index=(column, k), shape=(tn, tk // packed))
+        if packed == 2:
+            a = ct.unpack_from_bytes(a.reshape((tm * tk // 2,)), ct.float4_e2m1fn).reshape((tm, tk))
+            b = ct.unpack_from_bytes(b.reshape((tn * tk // 2,)), ct.float4_e2m1fn).reshape((tn, tk))
         a_scale = ct.load(SA, index=(row, k), shape=(tm, tk // block))
         b_scale = ct.load(SB, index=(k, column), shape=(tk // block, tn))
-        total = ct.mma_scaled(a, a_scale, b, b_scale, total)
+        total = ct.mma_scaled(a, a_scale, b.transpose(), b_scale, total)
     ct.store(C, index=(row, column), tile=total)
 
 
 @dataclass(frozen=True)
 class Operand:
-    """A matrix of rows along M or N by K, its factors, and its scaled values."""
+    """A matrix of rows along M or N by K, its factors, and its scaled values; two elements of 4 bits share a byte."""
 
-    elements: np.ndarray
+    stored: np.ndarray
     factors: np.ndarray
     values: np.ndarray
 
 
 def operand(random: np.random.Generator, rows: int, depth: int, form: Form) -> Operand:
     elements = random.standard_normal((rows, depth)).astype(form.element)
-    factors = np.exp2(random.integers(-6, 7, (rows, depth // form.block))).astype(form.scale)
-    return Operand(
-        elements, factors, elements.astype(np.float64) * np.repeat(factors.astype(np.float64), form.block, 1)
-    )
+    factors = np.exp2(random.uniform(-6, 6, (rows, depth // form.block))).astype(form.scale)
+    values = elements.astype(np.float64) * np.repeat(factors.astype(np.float64), form.block, 1)
+    codes = elements.view(np.uint8)
+    stored = codes[:, 0::2] & 15 | (codes[:, 1::2] & 15) << 4 if form.element is E2M1 else elements
+    return Operand(stored, factors, values)
+
+
+def arguments(form: Form, a: Operand, b: Operand, tile: tuple[int, int, int]) -> tuple[Any, ...]:
+    c = np.zeros((len(a.stored), len(b.stored)), np.float32)
+    return a.stored, a.factors, b.stored, b.factors.T, c, *tile, form.block, 1 + (form.element is E2M1)
 
 
 # Tiles, then extents.
 SHAPES = [
     ((128, 64, 128), (256, 128, 384)),
-    ((128, 128, 32), (128, 128, 96)),
+    ((128, 128, 64), (128, 128, 192)),
     ((256, 128, 64), (256, 256, 128)),
+    ((128, 256, 64), (128, 256, 128)),
     ((128, 16, 256), (128, 32, 256)),
 ]
 
@@ -74,11 +93,27 @@ def test_matmul(form, shape):
     check(form, shape, target="sm_100a", hints={})
 
 
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_twenty_seeds(form):
+    check(form, SHAPES[0], target="sm_100a", hints={}, seeds=range(20))
+
+
+SWITCHES = [
+    dict(zip(("roles", "pipeline", "tma"), on, strict=True)) for on in itertools.product((True, False), repeat=3)
+]
+
+
+@pytest.mark.parametrize("switches", SWITCHES, ids=str)
+@pytest.mark.parametrize("form", [FORMS["mxf8 e4m3"], FORMS["nvf4"]], ids=["mxf8", "nvf4"])
+def test_switches(form, switches):
+    check(form, SHAPES[0], target="sm_100a", hints=switches)
+
+
 def check(form: Form, shape, *, target: str, hints: dict, seeds: range = range(2)) -> None:
     (tm, tn, tk), (m, n, depth) = shape
     random = np.random.default_rng(m + n + depth)
     a, b = operand(random, m, depth, form), operand(random, n, depth, form)
-    args = (a.elements, a.factors, b.elements.T, b.factors.T, np.zeros((m, n), np.float32), tm, tn, tk, form.block)
+    args = arguments(form, a, b, shape[0])
     exact = a.values @ b.values.T
     tolerance = product_tolerance(a.values, b.values.T, exact, np.float32)
     for (c,) in run_everywhere(matmul, (m // tm, n // tn), args, (4,), target=target, hints=hints, seeds=seeds):
@@ -97,10 +132,9 @@ def check(form: Form, shape, *, target: str, hints: dict, seeds: range = range(2
 def test_shapes_without_a_unit_are_refused_at_their_line(shape, target, reason):
     random, form = np.random.default_rng(0), FORMS["mxf8 e4m3"]
     a, b = operand(random, shape[0], shape[2], form), operand(random, shape[1], shape[2], form)
-    c = np.zeros((shape[0], shape[1]), np.float32)
-    args = (a.elements, a.factors, b.elements.T, b.factors.T, c, *shape, form.block)
+    args = arguments(form, a, b, shape)
     with pytest.raises(UnsupportedError) as caught:
         ct.compile(matmul, target=target, signature=Signature.from_arguments(matmul, args))
     message = str(caught.value)
     assert reason in message
-    assert "total = ct.mma_scaled(a, a_scale, b, b_scale, total)" in message
+    assert "total = ct.mma_scaled(a, a_scale, b.transpose(), b_scale, total)" in message
