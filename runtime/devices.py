@@ -26,11 +26,19 @@ class Device:
         return f"sm_{self.capability[0]}{self.capability[1]}"
 
 
+# After these errors a context is unusable (CUDA driver API, CUresult).
+_EXPLANATIONS = {
+    "CUDA_ERROR_ASSERT": "an assertion of a kernel failed (CUDA_ERROR_ASSERT): the driver writes its message, file and "
+    "line to the standard error; restart the process, because its GPU context is unusable, or find the assertion with "
+    "backend='simulate' or 'interpret'",
+}
+
+
 def checked(result_tuple: tuple[Any, ...]) -> Any:
-    """The results of a driver call without its status; raises LaunchError with the name of an error status."""
+    """The results of a driver call without its status; LaunchError with the name of an error status, or what to do."""
     status, *results = result_tuple
     if status != driver.CUresult.CUDA_SUCCESS:
-        raise LaunchError(f"the CUDA driver reports {status.name}")
+        raise LaunchError(_EXPLANATIONS.get(status.name, f"the CUDA driver reports {status.name}"))
     return results[0] if len(results) == 1 else tuple(results)
 
 

@@ -183,4 +183,4 @@ def _error(trap: _native.Trap, ptx: str, name: str) -> SimulationError:
         where = f"in block {tuple(trap.block)}, thread {tuple(trap.thread)}"
         notes.append(Note(f"{where}: {text}", SourceLocation(name, trap.line)))
     notes.extend(Note(note) for note in trap.notes)
-    return SimulationError(f"{trap.kind}: {trap.message}", location, notes)
+    return SimulationError(": ".join(filter(None, (trap.kind, trap.message))), location, notes)

@@ -4,7 +4,20 @@ from tilec.dialect.attributes import Text
 from tilec.dialect.fields import MANY_RUNS, Mixed, Operand
 from tilec.dialect.print_format import Directive, parse_format
 from tilec.dialect.tile_gpu.namespace import Operation
-from tilec.dialect.tile_gpu.sets import Anything
+from tilec.dialect.tile_gpu.sets import Anything, is_register_tile
+
+
+class AssertOp(Operation, name="assert"):
+    """Stops the kernel with an error that has the message if an element of the condition is false."""
+
+    condition: Operand[Anything]
+    message: Text
+    assembly = "$condition, $message attr-dict : type($condition)"
+
+    def check(self) -> str | None:
+        type = self.condition.type
+        element = type.element_type if is_register_tile(type) else type
+        return None if str(element) == "i1" else f"expected a condition of i1, but got {type}"
 
 
 class PrintOp(Operation, name="print"):

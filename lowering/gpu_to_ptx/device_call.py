@@ -16,6 +16,12 @@ MAXIMUM_ARGUMENTS = MAXIMUM_OPERANDS - 1
 
 _VPRINTF = ".extern .func (.param .b32 printed) vprintf (.param .b64 format, .param .b64 arguments);"
 
+# The size of a character is last.
+_ASSERTFAIL = (
+    ".extern .func __assertfail (.param .b64 message, .param .b64 file, .param .b32 line, .param .b64 function, "
+    ".param .b64 size);"
+)
+
 
 def call_vprintf(lowering: Lowering, format: str, arguments: Sequence[ir.Value]) -> None:
     """Prints a format with registers of i32, i64 (integers, strings) and f64, at most MAXIMUM_ARGUMENTS.
@@ -39,6 +45,23 @@ def call_vprintf(lowering: Lowering, format: str, arguments: Sequence[ir.Value])
 
 def _plus(offset: int) -> str:
     return f"+{offset}" if offset else ""
+
+
+def call_assertfail(lowering: Lowering, message: str, file: str, line: int, function: str) -> None:
+    """Stops the kernel with an error; the driver prints the arguments, as for assert() of CUDA C++."""
+    declare_once(lowering.b, "__assertfail", _ASSERTFAIL)
+    strings = [string_address(lowering, text) for text in (message, file, function)]
+    lines = [
+        ".param .b64 message, file, function, size;",
+        ".param .b32 line;",
+        "st.param.b64 [message], $0;",
+        "st.param.b64 [file], $1;",
+        f"st.param.b32 [line], {line};",
+        "st.param.b64 [function], $2;",
+        "st.param.b64 [size], 1;",
+        "call.uni __assertfail, (message, file, line, function, size);",
+    ]
+    lowering.b.execute("\n".join(["{", *lines, "}"]), (), *strings)
 
 
 def string_address(lowering: Lowering, text: str) -> ir.Value:

@@ -22,6 +22,7 @@ from tilec.remarks import Remark
 # Importing an op group registers its lowerings.
 OP_GROUPS = (
     "arith",
+    "assertion",
     "atomic",
     "block_scaling",
     "channel",

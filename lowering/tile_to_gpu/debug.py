@@ -1,4 +1,4 @@
-"""Output of kernels."""
+"""Output and assertions of kernels."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
+
+
+@converts("assert")
+def _assert(op: ir.OpView, conversion: Conversion) -> None:
+    emitter.gpu("assert", [conversion.get(op.condition)], message=op.message)
 
 
 @converts("print_tko")

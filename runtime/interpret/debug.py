@@ -23,7 +23,8 @@ def _assert(op: Step, _machine: Machine, condition: Tile) -> tuple[()]:
         indices = ", ".join(str(index) for index in failed[:4].tolist())
         more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
         where = f" (at {indices}{more})" if condition.ndim else ""
-        raise Fault(f"assertion failed: {op['message']}{where}")
+        message = f": {op['message']}" if op["message"] else ""
+        raise Fault(f"assertion failed{message}{where}")
     return ()
 
 

@@ -7,8 +7,6 @@
 
 namespace ptxsim {
 
-namespace {
-
 std::string read_string(Warp &warp, uint32_t lane, uint64_t address) {
   std::string result;
   for (;; ++address) {
@@ -18,6 +16,8 @@ std::string read_string(Warp &warp, uint32_t lane, uint64_t address) {
     result += character;
   }
 }
+
+namespace {
 
 /// The arguments are consecutive, each aligned to its size (CUDA C++ Programming Guide, "Formatted Output").
 class Arguments {

@@ -48,7 +48,8 @@ inline constexpr char exit_pending[] = "exit-pending";
 inline constexpr char unconfirmed[] = "unconfirmed";
 inline constexpr char unsupported[] = "unsupported";
 inline constexpr char illegal[] = "illegal";
-inline constexpr char program[] = "program"; // trap, brkpt
+inline constexpr char assertion[] = "assertion failed"; // __assertfail
+inline constexpr char program[] = "program";            // trap, brkpt
 inline constexpr char step_limit[] = "step-limit";
 } // namespace trap_kind
 

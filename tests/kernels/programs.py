@@ -420,3 +420,12 @@ def printed_sums(X, rows: Const, columns: Const):
     for i in range(2):
         sums = ct.sum(tile * (i + 1), axis=0)
         ct.printf("%d * sums = %g, total %8.3f, largest is positive: %d\n", i + 1, sums, ct.sum(sums), ct.max(sums) > 0)
+
+
+@ct.kernel
+def asserted_halves(X, Y, size: Const):
+    """Divides even numbers by two; an odd one, or a negative sum of a block, is an error."""
+    x = ct.load(X, index=(ct.bid(0),), shape=(size,))
+    ct.assert_(x % 2 == 0, "an odd number")
+    ct.assert_(ct.sum(x) >= 0)
+    ct.store(Y, index=(ct.bid(0),), tile=x // 2)

@@ -74,7 +74,11 @@ int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size) {
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size) {
   return memcpy(to, reinterpret_cast<void *>(from), size), printf("to host %zu\n", size), success;
 }
-int cuStreamSynchronize(void *stream) { return printf("wait for stream %p\n", stream), success; }
+int cuStreamSynchronize(void *stream) {
+  printf("wait for stream %p\n", stream);
+  const char *status = getenv("RECORDED_STATUS");
+  return status ? atoi(status) : success;
+}
 int cuModuleLoadData(void **module, const void *image) {
   if (!contexts || forbidden_in_capture())
     return contexts ? capture_unsupported : invalid_context;

@@ -285,6 +285,13 @@ def test_invalid_launches_are_refused(recorded, program: str, message: str) -> N
     assert lines[-1] == message
 
 
+def test_failed_assertion_of_a_kernel_says_where_its_message_is(recorded) -> None:
+    """CUDA driver API: CUDA_ERROR_ASSERT is 710, reported by the next call that waits for the kernel."""
+    program = "try: launch(VECTOR_ADD, 2, [a, b, c, 200])\nexcept TilecError as error: print(error)"
+    message = recorded(program, RECORDED_STATUS="710")[-1]
+    assert "an assertion of a kernel failed (CUDA_ERROR_ASSERT): the driver writes its message" in message
+
+
 def test_default_backend_of_device_arrays_is_launch(recorded) -> None:
     lines = recorded(
         "import tilec; tilec.run(VECTOR_ADD, 2, [*on_device(a, b, c), 200]); print(np.array_equal(c, 1001 * a))"

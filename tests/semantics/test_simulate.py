@@ -14,7 +14,7 @@ from vector_files import Vector, named_vectors
 from vector_module import case_of
 
 import tilec
-from tilec.errors import UnsupportedError
+from tilec.errors import SimulationError, UnsupportedError
 
 # Maximum errors of CUDA's functions in units in the last place for f32 (CUDA C++ programming guide).
 FUNCTION_UNITS = {"cosh": 2, "log": 1, "log2": 1, "sinh": 3, "tan": 4, "tanh": 2}
@@ -23,7 +23,6 @@ CONVERSIONS = ("ftof", "ftoi", "itof", "print_tko")
 UNCONVERTED = {"f4E2M1FN", "fnv8E5M3FNU"}
 REFUSED_OPERATIONS = {
     "alloca",
-    "assert",
     "gdc_launch_dependents_tko",
     "gdc_wait_tko",
     "get_global",
@@ -80,5 +79,9 @@ def test_compiled_vector(case: Vector) -> None:
     def simulate(values, _ranges):
         tilec.run(compiled, ready.grid, values, backend="simulate", unchecked_global=True, print=printed.append)
 
-    allowed.run(simulate)
+    if ready.fails is not None:
+        with pytest.raises(SimulationError, match=ready.fails):
+            allowed.run(simulate)
+    else:
+        allowed.run(simulate)
     assert "".join(printed) == ready.printed

@@ -52,6 +52,7 @@ LINES = {
     "atomic_view": "%r = tile_gpu.iota : tensor<128xi32, #line>\n"
     "tile_gpu.atomic_view addf %y -> %p[%n] extents [%n] strides [%n] indices %r along 0 vector 1 inbounds [false]"
     " scope device : !l",
+    "assert": 'tile_gpu.assert %in, "in range" : tensor<128xi1, #line>',
     "barrier": "tile_gpu.barrier",
     "broadcast": "%z = arith.constant dense<0.0> : tensor<128x1xf32, #thin>\n"
     "%r = tile_gpu.broadcast %z : tensor<128x1xf32, #thin> -> !t",

@@ -105,11 +105,35 @@ void check_recursion(Warp &warp, const Function &callee) {
     warp.trap(trap_kind::unsupported, "recursive call of '" + callee.name + "'");
 }
 
-/// The bits of an argument: a register or a .param variable.
+/// The bits of an argument: a register or a .param variable of at most 8 bytes.
 uint64_t argument_bits(Warp &warp, const Operand &argument, uint32_t lane) {
   if (argument.variable < 0)
     return warp.bits(argument, lane);
-  return load_value<uint64_t>(warp.local(lane) + warp.machine.program.variables[size_t(argument.variable)].address);
+  const Variable &variable = warp.machine.program.variables[size_t(argument.variable)];
+  uint64_t bits = 0;
+  std::memcpy(&bits, warp.local(lane) + variable.address, std::min<size_t>(variable.size, sizeof bits));
+  return bits;
+}
+
+void require_arguments(Warp &warp, const std::vector<Operand> &arguments) {
+  for (const Operand &argument : arguments)
+    if (argument.variable < 0)
+      warp.require(argument);
+}
+
+/// __assertfail(message, file, line, function, size of a character), as assert() of CUDA calls it.
+[[noreturn]] void fail_assertion(Warp &warp, const Instruction &in) {
+  const auto &arguments = in.operands[Arguments].elements;
+  if (arguments.size() != 5)
+    warp.trap(trap_kind::illegal, "__assertfail takes five arguments");
+  require_arguments(warp, arguments);
+  const uint32_t lane = warp.first_lane();
+  auto text = [&](size_t index) { return read_string(warp, lane, argument_bits(warp, arguments[index], lane)); };
+  std::vector<std::string> notes;
+  if (warp.machine.program.locations[in.location].file.empty())
+    notes.push_back(text(1) + ":" + std::to_string(uint32_t(argument_bits(warp, arguments[2], lane))) + ": in " +
+                    text(3));
+  warp.trap(trap_kind::assertion, text(0), std::move(notes));
 }
 
 /// vprintf(format, arguments) returns the number of arguments printed.
@@ -118,9 +142,7 @@ Outcome print(Warp &warp, const Instruction &in) {
   const auto &results = in.operands[Results].elements;
   if (arguments.size() != 2 || results.size() > 1)
     warp.trap(trap_kind::illegal, "vprintf takes two arguments and has one result");
-  for (const Operand &argument : arguments)
-    if (argument.variable < 0)
-      warp.require(argument);
+  require_arguments(warp, arguments);
   for_each_lane(warp.mask, [&](uint32_t lane) {
     const FormattedText formatted =
         format_print(warp, lane, argument_bits(warp, arguments[0], lane), argument_bits(warp, arguments[1], lane));
@@ -163,8 +185,8 @@ Outcome call(Warp &warp, const Instruction &in) {
     index = indirect_callee(warp, in, others);
   const Function &callee = warp.machine.program.functions[index];
   if (!callee.defined) {
-    if (callee.name == "__assertfail" || callee.name == "__assert_fail")
-      warp.trap(trap_kind::program, "assertion failed");
+    if (callee.name == "__assertfail")
+      fail_assertion(warp, in);
     if (callee.name == "vprintf")
       return print(warp, in);
     warp.trap(trap_kind::unsupported, "call of '" + callee.name + "', which has no body");

@@ -1,0 +1,39 @@
+"""tile_gpu.assert by __assertfail, in each thread that is the first to hold a false element."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.lowering.gpu_to_ptx.device_call import call_assertfail
+from tilec.lowering.gpu_to_ptx.guards import conjunction, first_holder
+from tilec.lowering.gpu_to_ptx.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.one_thread import if_true
+from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.gpu_to_ptx.value_types import layout_of
+from tilec.lowering.layout.linear_layout import LinearLayout
+
+
+@lowers("tile_gpu.assert")
+def assertion(lowering: Lowering, operation: ir.Operation) -> None:
+    op, location = operation.opview, source_location(operation.location)
+    layout = layout_of(op.condition.type)
+    file, line = (location.file, location.line) if location is not None else ("", 0)
+    function = lowering.b.entry.attributes["sym_name"].value
+    with if_true(lowering, _fails(lowering, layout, lowering.get(op.condition)), "assertion"):
+        call_assertfail(lowering, op.message, file, line, function)
+
+
+def _fails(lowering: Lowering, layout: LinearLayout, registers: list[ir.Value]) -> ir.Value | None:
+    distinct = [value for register, value in enumerate(registers) if not register & layout.free_register_mask]
+    holds = reduce(lambda a, b: lowering.compute("and.pred $0, $1, $2;", "i1", a, b), distinct)
+    fails = lowering.compute("not.pred $0, $1;", "i1", holds)
+    return conjunction(lowering, fails, _first_holder(lowering, layout))
+
+
+def _first_holder(lowering: Lowering, layout: LinearLayout) -> ir.Value | None:
+    if layout.shape:
+        return first_holder(lowering, layout.free_thread_mask)
+    # A scalar is in every thread of the role.
+    return lowering.compute("setp.eq.s32 $0, $1, 0;", "i1", lowering.thread)

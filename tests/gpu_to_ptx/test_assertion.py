@@ -1,0 +1,51 @@
+"""tile_gpu.assert stops at any false element of a tile, in every layout, and at a false scalar."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from simulated import kernel, load_tile, run, tile
+
+from tilec.lowering.layout.blocked import blocked
+from tilec.lowering.layout.layout_text import parse_layout
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.runtime.ptxsim import _native
+
+LAYOUTS = [
+    blocked((1,), 4),
+    blocked((16,), 4),
+    blocked((16, 32), 4, 1, 2),
+    parse_layout("register=(3)(64) lane=(1)(4)(8)(16)(32) warp=(0)(0) shape=128"),
+]
+
+
+def assertion(layout: LinearLayout, target: str) -> str:
+    body = f"""%zero = arith.constant dense<0> : {tile("i32", layout)}
+%holds = arith.cmpi ne, %x, %zero : {tile("i32", layout)}
+"tile_gpu.assert"(%holds) {{message = "no zeros"}} : ({tile("i1", layout)}) -> ()"""
+    loaded = load_tile("%x", tile("i32", layout), "%a", layout.shape)
+    return kernel("%a: i64", f"{loaded}\n{body}", target=target)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: "x".join(map(str, layout.shape)))
+def test_any_false_element_of_a_tile_fails(layout: LinearLayout, target: str) -> None:
+    text = assertion(layout, target)
+    x = np.ones(layout.shape, np.int32)
+    run(text, [x])
+    for index in {0, layout.size // 2, layout.size - 1}:
+        x[:] = 1
+        x.flat[index] = 0
+        with pytest.raises(_native.Trap, match="^assertion failed: no zeros$"):
+            run(text, [x])
+
+
+def test_false_scalar_fails_in_the_first_thread() -> None:
+    body = """%zero = arith.constant 0 : i32
+%holds = arith.cmpi sgt, %n, %zero : i32
+"tile_gpu.assert"(%holds) {message = "n is not positive"} : (i1) -> ()"""
+    text = kernel("%n: i32", body)
+    run(text, [1])
+    with pytest.raises(_native.Trap, match="n is not positive") as caught:
+        run(text, [0], seed=7)
+    assert caught.value.thread == (0, 0, 0)
