@@ -93,8 +93,8 @@ class StoreTensorMemoryOp(Operation, name="store_tensor_memory"):
     rules = [_same_shape]
 
 
-# A map of f32 copies tf32 with all its bits; a map of tf32 rounds the f32 that it loads.
-_COPIED_AS_EACH_OTHER = {"f32", "tf32"}
+# A map of f32 copies tf32 with all its bits; a map of tf32 rounds the f32 that it loads. Maps know the signs of integers.
+_COPIED_AS_EACH_OTHER = ({"f32", "tf32"}, {"i32", "u32"}, {"i64", "u64"})
 
 
 def _box_of_map(op: ir.OpView) -> str | None:
@@ -106,7 +106,7 @@ def _box_of_map(op: ir.OpView) -> str | None:
     if len(op.coordinates) != len(box):
         return f"expected {len(box)} coordinates for box {box}, but got {len(op.coordinates)}"
     element = str(buffer.element)
-    if made.element != element and {made.element, element} != _COPIED_AS_EACH_OTHER:
+    if made.element != element and {made.element, element} not in _COPIED_AS_EACH_OTHER:
         return f"expected a buffer of {made.element}, the element of the map, but got {buffer.spelled()}"
     # A buffer wider than the swizzle span consists of several panels of one box each.
     if math.prod(buffer.shape) % math.prod(box):
@@ -128,14 +128,39 @@ class TmaLoadOp(Operation, name="tma_load"):
     rules = [_box_of_map]
 
 
+_COMPARED = ("i32", "u32", "i64", "u64", "f16", "bf16")
+_BITWISE = ("i32", "u32", "i64", "u64")
+# The elements of the maps that TMA reduces into (PTX ISA 9.7.9.25, cp.reduce.async.bulk).
+REDUCED = {
+    "add": ("i32", "u32", "u64", "f16", "bf16", "f32", "f64"),
+    "min": _COMPARED,
+    "max": _COMPARED,
+    "and": _BITWISE,
+    "or": _BITWISE,
+    "xor": _BITWISE,
+}
+Reduction = Enumeration(*REDUCED)
+
+
+def _reduces_elements_of_map(op: ir.OpView) -> str | None:
+    if op.reduction is None or isinstance(op.map.owner, ir.Block):
+        return None
+    allowed, found = REDUCED[op.reduction], op.map.owner.element
+    return None if found in allowed else f"reduction {op.reduction} takes {', '.join(allowed)}, but the map has {found}"
+
+
 class TmaStoreOp(Operation, name="tma_store"):
-    """Copies a buffer to the box at `coordinates`; elements outside the tensor are dropped."""
+    """Copies a buffer to the box at `coordinates`; elements outside the tensor are dropped.
+
+    With `reduction` combines each element in memory with that of the buffer, atomically, with order relaxed.gpu.
+    """
 
     map: Operand[TensorMap]
     coordinates: Sequence[Operand[Integer32]]
     buffer: Operand[SharedBuffer]
-    assembly = "$buffer -> $map[$coordinates] attr-dict : type($buffer)"
-    rules = [_box_of_map]
+    reduction: Reduction | None
+    assembly = "$buffer -> $map[$coordinates]{ reduction $reduction} attr-dict : type($buffer)"
+    rules = [_box_of_map, _reduces_elements_of_map]
 
 
 class StoreWaitOp(Operation, name="store_wait"):

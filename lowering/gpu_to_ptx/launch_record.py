@@ -9,7 +9,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import MakeTensorMapOp
 from tilec.errors import UnsupportedError
-from tilec.lowering.gpu_to_ptx.elements import ELEMENTS
+from tilec.lowering.tma.contract import ELEMENTS
 
 _OPERATIONS = {
     "arith.addi": "add",
@@ -65,7 +65,7 @@ def _parameters(kernel: KernelOp, maps: int) -> list[dict[str, object]]:
 
 
 def _map(op: MakeTensorMapOp) -> dict[str, object]:
-    size = ELEMENTS[op.element].bytes
+    size = ELEMENTS[op.element].bits // 8
     location = source_location(op.operation.location)
     return {
         "base": _expression(op.base),

@@ -60,10 +60,12 @@ def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
 def _tma_store(lowering: Lowering, operation: ir.Operation) -> None:
     op: TmaStoreOp = operation.opview
     map = _map_address(lowering, op.map)
+    name, reduction = ("cp.reduce", f".{op.reduction}") if op.reduction is not None else ("cp", "")
     with lowering.issuing() as elected:
         for address, coordinates in _panels(lowering, operation, op.buffer):
             rank = len(coordinates)
-            text = f"@$0 cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group [$1, {_box(3, rank)}], [$2];"
+            head = f"{name}.async.bulk.tensor.{rank}d.global.shared::cta{reduction}.tile.bulk_group"
+            text = f"@$0 {head} [$1, {_box(3, rank)}], [$2];"
             lowering.b.execute(text, (), elected, map, address, *coordinates)
         lowering.b.execute("@$0 cp.async.bulk.commit_group;", (), elected)
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.atomic import WIDEST
 from tilec.lowering.tile.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.alignment import access_vector
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.memory_order import order_of
 from tilec.lowering.tile_to_gpu.pointer_elements import elements_of, elements_type, result_of
+from tilec.lowering.tile_to_gpu.tma_store import bulk_map, store_by_tma
 from tilec.lowering.tile_to_gpu.view_operands import view_operands
 
 
@@ -37,16 +43,43 @@ def _update(
         conversion.set(result, result_of(old, result, conversion))
 
 
+# The reduction of TMA for each mode, and the prefix of the element of its tensor map: maps know signs, modes too.
+_REDUCTIONS = {
+    "and": ("and", "u"),
+    "or": ("or", "u"),
+    "xor": ("xor", "u"),
+    "add": ("add", "u"),
+    "addf": ("add", ""),
+    "max": ("max", "i"),
+    "min": ("min", "i"),
+    "umax": ("max", "u"),
+    "umin": ("min", "u"),
+}
+
+
 @converts("atomic_red_view_tko")
 def _atomic_red_view(op: ir.OpView, conversion: Conversion) -> None:
+    """TMA reduces with order relaxed.gpu (PTX ISA 9.7.9.27), which includes the scopes that Tile IR allows here."""
+    value, map = conversion.get(op.value), bulk_map(op, conversion)
+    if map is not None:
+        reduction, sign = _REDUCTIONS[op.mode]
+        element = f"{sign}{map.element[1:]}" if sign else map.element
+        store_by_tma(op, value, replace(map, element=element), conversion, reduction)
+        return
     view = conversion.tile_views[op.view]
-    value = conversion.get(op.value)
     conversion.synchronize(op)
     attributes = {
+        **_vector(op),
         "mode": op.mode,
-        "vector": 1,
         "sparse_dimension": view.sparse_dimension,
         "inbounds": proven_inbounds(op),
         "scope": op.memory_scope,
     }
     emitter.gpu("atomic_view", [value, *view_operands(view, op, value.type, conversion)], [], **attributes)
+
+
+def _vector(op: ir.OpView) -> dict[str, int]:
+    """The elements of one instruction and the dimension they run along."""
+    dimension, aligned = access_vector(op)
+    vector = min(aligned, WIDEST.get((op.mode, spell(op.value.type.element)), 1))
+    return {"vector": vector, "vector_dimension": dimension} if vector > 1 else {"vector": 1}

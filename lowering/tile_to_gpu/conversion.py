@@ -15,7 +15,7 @@ from tilec.lowering.tile_to_gpu.converts import RULES
 from tilec.lowering.tile_to_gpu.declarations import Declarations, element_type
 from tilec.lowering.tile_to_gpu.layouts import Layouts, is_tile
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan
-from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS, MemoryOrder
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.pointer_vectors import PointerVectors
 from tilec.lowering.tile_to_gpu.slots import Slots
@@ -23,10 +23,6 @@ from tilec.lowering.tile_to_gpu.values import TensorView, TileView
 
 if TYPE_CHECKING:
     from tilec.lowering.tile_to_gpu.mma import AccumulatorState
-
-
-# Operations that TMA may do, whose end only a wait of the thread that issued them shows.
-BY_TMA = ("cuda_tile.store_view_tko", "cuda_tile.atomic_red_view_tko")
 
 
 class Conversion:
@@ -126,7 +122,7 @@ class Conversion:
     def synchronize(self, op: ir.OpView) -> None:
         """Emits the barrier between an access and those of other threads that its token names."""
         if self.order.needs_barrier(op):
-            if self.use_tma and any(earlier.name in BY_TMA for earlier in self.order.before(op)):
+            if self.use_tma and any(earlier.name in BULK_ORDERS for earlier in self.order.before(op)):
                 emitter.gpu("store_wait")
             emitter.gpu("barrier")
 

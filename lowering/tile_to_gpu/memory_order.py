@@ -6,6 +6,8 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
 
 LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko")
+# The memory order with which TMA may do an operation; only a wait of the issuing thread then shows its end.
+BULK_ORDERS = {"cuda_tile.store_view_tko": "weak", "cuda_tile.atomic_red_view_tko": "relaxed"}
 _STRUCTURES = ("cuda_tile.for", "cuda_tile.loop", "cuda_tile.if")
 
 

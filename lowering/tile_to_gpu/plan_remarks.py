@@ -15,6 +15,9 @@ from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.remarks import Remark
 
 
+_STORES = {"cuda_tile.store_view_tko": "the store", "cuda_tile.atomic_red_view_tko": "the reduction"}
+
+
 def plan_remarks(entry: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target) -> Iterator[Remark]:
     """A remark for each multiply on a slower unit, each operand that registers prepare, each access without TMA."""
     for multiply in plan.multiplies.values():
@@ -51,9 +54,9 @@ def _access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Targe
             return None
         otherwise = "only operands of matrix multiplies are loaded by TMA"
         return f"the load does not use TMA: {_view_reason(op, use_tma, target) or otherwise}"
-    if name == "cuda_tile.store_view_tko":
+    if name in _STORES:
         reason = _view_reason(op, use_tma, target)
-        return None if reason is None else f"the store does not use TMA: {reason}"
+        return None if reason is None else f"{_STORES[name]} does not use TMA: {reason}"
     return None
 
 

@@ -1,32 +1,21 @@
-"""Views and their tiles: through registers, or by TMA into a channel or from a staging buffer."""
+"""Views and their tiles: through registers, or by TMA."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.layout.packing import byte_shape
-from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.tile.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.alignment import access_vector, element_bytes, per_byte
-from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
+from tilec.lowering.tile_to_gpu.alignment import access_vector, per_byte
+from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
-from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map, offsets, starts_inside
 from tilec.lowering.tile_to_gpu.index import index_constant, index_of, of_one_width
 from tilec.lowering.tile_to_gpu.memory_order import order_of
 from tilec.lowering.tile_to_gpu.operand_channel import put_by_tma
-from tilec.lowering.tile_to_gpu.packing import (
-    padding_of,
-    tile_of_bytes,
-    tile_of_elements,
-    type_of_bytes,
-    with_whole_bytes,
-)
+from tilec.lowering.tile_to_gpu.packing import padding_of, tile_of_bytes, tile_of_elements, type_of_bytes
 from tilec.lowering.tile_to_gpu.pointers import address_of
-from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
-from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
+from tilec.lowering.tile_to_gpu.tma_store import bulk_map, store_by_tma
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
 from tilec.lowering.tile_to_gpu.view_operands import view_operands
 
@@ -95,12 +84,12 @@ def _load_view(op: ir.OpView, conversion: Conversion) -> None:
 @converts("store_view_tko")
 def _store_view(op: ir.OpView, conversion: Conversion) -> None:
     view = conversion.tile_views[op.view]
-    map = _store_map(op, conversion)
+    tile, map = conversion.get(op.tile), bulk_map(op, conversion)
     if map is not None:
-        _store_by_tma(op, view, map, conversion)
+        store_by_tma(op, tile, map, conversion)
         return
     packed, _ = access_vector(op)
-    value = tile_of_bytes(conversion.get(op.tile), packed, conversion.warps)
+    value = tile_of_bytes(tile, packed, conversion.warps)
     conversion.synchronize(op)
     attributes = {**_vector(op), "sparse_dimension": view.sparse_dimension, "inbounds": proven_inbounds(op)}
     operands = [value, *view_operands(view, op, value.type, conversion)]
@@ -114,53 +103,3 @@ def _vector(op: ir.OpView) -> dict[str, int]:
     if vector == 1 or op.memory_ordering_semantics != "weak":
         return {"vector": 1}
     return {"vector": vector, "vector_dimension": dimension}
-
-
-def _store_map(op: ir.OpView, conversion: Conversion) -> TensorMap | None:
-    """The map for a store by TMA; None if it is ordered after stores that do not use TMA."""
-    stores = [op, *(earlier.opview for earlier in conversion.order.stores_before(op))]
-    if not conversion.use_tma or any(store.operation.name != "cuda_tile.store_view_tko" for store in stores):
-        return None
-    if not all(allows_tma(store, conversion.target) for store in stores):
-        return None
-    maps = [tensor_map_for(store.view) for store in stores]
-    for store, map in zip(stores, maps, strict=True):
-        if isinstance(map, str) or store.memory_ordering_semantics != "weak" or not _staging_fits(store.view.type, map):
-            return None
-    return maps[0] if isinstance(maps[0], TensorMap) else None
-
-
-STAGING_LIMIT_BYTES = 65536
-
-
-def _staging_fits(type: ir.Type, map: TensorMap) -> bool:
-    """Whether the staging buffer of a tile is within the limit; tiles of rank one use plain stores."""
-    stored = byte_shape(type.tile_shape, map.contiguous, per_byte(type.element))
-    size = SharedLayout(stored, element_bytes(type.element), map.contiguous, map.swizzle).size_bytes
-    return type.rank >= 2 and size <= STAGING_LIMIT_BYTES
-
-
-def _store_by_tma(op: ir.OpView, view: TileView, map: TensorMap, conversion: Conversion) -> None:
-    tile = with_whole_bytes(conversion.get(op.tile), map.contiguous, conversion.warps)
-    buffer = _staging(op, view, map, conversion)
-    handle = declare_map(map, view, conversion)
-    if conversion.staged or in_loop(op):
-        # Bulk stores are not ordered among themselves (PTX ISA 9.7.9.25): one that another must follow is waited for.
-        emitter.gpu("store_wait", read=not conversion.order.stores_before(op))
-        emitter.gpu("barrier")
-    conversion.staged = True
-    emitter.gpu("store_shared", [tile, buffer])
-    # PTX ISA 9.7.9.25: generic loads that the store must follow are ordered before it by a proxy fence too.
-    emitter.gpu("fence_async", global_memory=bool(conversion.order.loads_before(op)))
-    emitter.gpu("barrier")
-    starts = offsets(view, op, conversion)
-    inside = starts_inside(view, op, starts)
-    with nullcontext() if inside is None else emitter.only_if(inside):
-        emitter.gpu("tma_store", [handle, coordinates(map, starts), buffer])
-
-
-def _staging(op: ir.OpView, view: TileView, map: TensorMap, conversion: Conversion) -> ir.Value:
-    """The staging buffer of that shape, which all stores share: each waits for the one before."""
-    type = buffer_type(view.type.tile_shape, view.type.element, map.contiguous, map.swizzle)
-    declarations = conversion.declarations
-    return declarations.shared(type, lambda: declarations.declare("shared", [], [type]))

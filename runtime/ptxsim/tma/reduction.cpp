@@ -121,6 +121,8 @@ Type reduction_type(TensorElement element) {
     return Type::F16;
   case TensorElement::F32:
     return Type::F32;
+  case TensorElement::F64:
+    return Type::F64;
   case TensorElement::BF16:
     return Type::BF16;
   default:

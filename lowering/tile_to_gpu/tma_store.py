@@ -1,0 +1,74 @@
+"""Stores and reductions of tiles into views by TMA, from a staging buffer in shared memory."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from tilec.dialect.mlir import ir
+from tilec.lowering.layout.packing import byte_shape
+from tilec.lowering.layout.shared_layout import SharedLayout
+from tilec.lowering.tile_to_gpu import emitter
+from tilec.lowering.tile_to_gpu.alignment import element_bytes, per_byte
+from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
+from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map, offsets, starts_inside
+from tilec.lowering.tile_to_gpu.memory_order import BULK_ORDERS
+from tilec.lowering.tile_to_gpu.packing import with_whole_bytes
+from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
+from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
+
+STAGING_LIMIT_BYTES = 65536
+
+
+def bulk_map(op: ir.OpView, conversion: Conversion) -> TensorMap | None:
+    """The map for a store or a reduction by TMA; None if it is ordered after stores that do not use TMA."""
+    if not conversion.use_tma:
+        return None
+    stores = [op, *(earlier.opview for earlier in conversion.order.stores_before(op))]
+    maps = [_own_map(store, conversion) for store in stores]
+    return maps[0] if None not in maps else None
+
+
+def _own_map(store: ir.OpView, conversion: Conversion) -> TensorMap | None:
+    """The map of one store or reduction, whatever comes before it."""
+    order = BULK_ORDERS.get(store.operation.name)
+    if order is None or store.memory_ordering_semantics != order or not allows_tma(store, conversion.target):
+        return None
+    map = tensor_map_for(store.view)
+    return map if isinstance(map, TensorMap) and _staging_fits(store.view.type, map) else None
+
+
+def _staging_fits(type: ir.Type, map: TensorMap) -> bool:
+    """Whether the staging buffer of a tile is within the limit; tiles of rank one use plain stores."""
+    stored = byte_shape(type.tile_shape, map.contiguous, per_byte(type.element))
+    size = SharedLayout(stored, element_bytes(type.element), map.contiguous, map.swizzle).size_bytes
+    return type.rank >= 2 and size <= STAGING_LIMIT_BYTES
+
+
+def store_by_tma(
+    op: ir.OpView, tile: ir.Value, map: TensorMap, conversion: Conversion, reduction: str | None = None
+) -> None:
+    """Stores a tile, or combines it with the elements of the view by a `reduction` of tile_gpu."""
+    view = conversion.tile_views[op.view]
+    buffer = _staging(view.type, map, conversion)
+    handle = declare_map(map, view, conversion)
+    stored = with_whole_bytes(tile, map.contiguous, conversion.warps)
+    if conversion.staged or in_loop(op):
+        # Bulk stores are not ordered among themselves (PTX ISA 9.7.9.25): one that another must follow is waited for.
+        emitter.gpu("store_wait", read=not conversion.order.stores_before(op))
+        emitter.gpu("barrier")
+    conversion.staged = True
+    emitter.gpu("store_shared", [stored, buffer])
+    # PTX ISA 9.7.9.25: generic loads that the store must follow are ordered before it by a proxy fence too.
+    emitter.gpu("fence_async", global_memory=bool(conversion.order.loads_before(op)))
+    emitter.gpu("barrier")
+    starts = offsets(view, op, conversion)
+    inside = starts_inside(view, op, starts)
+    with nullcontext() if inside is None else emitter.only_if(inside):
+        emitter.gpu("tma_store", [handle, coordinates(map, starts), buffer], reduction=reduction)
+
+
+def _staging(type: ir.Type, map: TensorMap, conversion: Conversion) -> ir.Value:
+    """The staging buffer of that shape, which all stores share: each waits for the one before."""
+    buffer = buffer_type(type.tile_shape, type.element, map.contiguous, map.swizzle)
+    declarations = conversion.declarations
+    return declarations.shared(buffer, lambda: declarations.declare("shared", [], [buffer]))
