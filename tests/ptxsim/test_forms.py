@@ -1,4 +1,4 @@
-"""Invalid forms of cvt, setp and set, and matrix instructions of another architecture, are refused."""
+"""Invalid forms of cvt, setp, set, atom and red, and matrix instructions of another architecture, are refused."""
 
 from __future__ import annotations
 
@@ -69,6 +69,30 @@ def comparisons() -> list[str]:
     return lines
 
 
+def atomics() -> list[str]:
+    lines = []
+    for name, space, operation, flush, count, element in itertools.product(
+        ("atom", "red"),
+        ("", "global", "shared"),
+        "and or xor exch cas add inc dec min max".split(),
+        ("", "noftz"),
+        (1, 2, 4, 8),
+        "u32 s32 u64 s64 b16 b32 b64 f16 bf16 f16x2 bf16x2 f32 f64".split(),
+    ):
+        old, operand = (
+            _vector([_register(element, number) for number in numbers]) for numbers in (range(count), [2] * count)
+        )
+        operands = ["[%rd1]", operand] + [operand] * (operation == "cas")
+        registers = (*[old] * (name == "atom"), *operands)
+        vector = f"v{count}" if count > 1 else ""
+        lines.append(_line(name, space, operation, flush, vector, element, registers=registers))
+    return lines
+
+
+def _vector(registers: list[str]) -> str:
+    return registers[0] if len(registers) == 1 else "{" + ", ".join(registers) + "}"
+
+
 def _accepts(line: str, target: str = "sm_100a") -> bool:
     try:
         return not _native.Program(HEAD.format(target=target) + line + "\nret;\n}\n").unsupported
@@ -83,7 +107,7 @@ def _ptxas() -> Path:
 
 
 @pytest.mark.peers
-@pytest.mark.parametrize("forms", [conversions, comparisons])
+@pytest.mark.parametrize("forms", [conversions, comparisons, atomics])
 def test_ptxas_accepts_the_same_forms(forms, tmp_path):
     ptxas = _ptxas()
     lines = forms()
@@ -107,6 +131,11 @@ REFUSED = [
     "setp.equ.u32 %p1, %r2, %r3;",
     "setp.eq.ftz.f64 %p1, %fd2, %fd3;",
     "set.eq.f32.f16 %f1, %h2, %h3;",
+    "red.global.exch.b32 [%rd1], %r2;",
+    "atom.global.add.s64 %rd1, [%rd1], %rd2;",
+    "atom.global.add.f16 %h1, [%rd1], %h2;",
+    "atom.global.min.f32 %f1, [%rd1], %f2;",
+    "red.shared.add.v2.f32 [%rd1], {%f1, %f2};",
 ]
 
 

@@ -1,9 +1,12 @@
 // atom and red (PTX ISA 9.7.13.6 and 9.7.13.7). The operations of the lanes are performed one after another.
+#include "bit_cast.h"
 #include "lanewise.h"
 #include "machine.h"
 #include "opcodes/atomic_operation.h"
 #include "opcodes/ordering.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace ptxsim {
@@ -17,13 +20,22 @@ struct Word {
   uint64_t low = 0, high = 0;
 };
 
-Word apply(const Instruction &in, Word old, Word b, Word c) {
+float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
+
+/// In global memory a sum of f32 flushes subnormal operands and results to zeros of their sign.
+uint64_t add_flushed(uint64_t old, uint64_t b) {
+  return to_bits(flushed(flushed(from_bits<float>(old)) + flushed(from_bits<float>(b))));
+}
+
+Word apply(const Instruction &in, Space space, Word old, Word b, Word c) {
   switch (const auto operation = AtomicOperation(in.settings[Operation])) {
   case AtomicOperation::Exchange:
     return b;
   case AtomicOperation::CompareSwap:
     return old.low == b.low && old.high == b.high ? c : old;
   default:
+    if (operation == AtomicOperation::Add && in.type == Type::F32 && space == Space::Global)
+      return {add_flushed(old.low, b.low), 0};
     return {apply_atomic(operation, in.type, old.low, b.low), 0};
   }
 }
@@ -62,7 +74,7 @@ Outcome atomic(Warp &warp, const Instruction &in) {
       Word old, b = read_register(warp, in.operands[at + 1].elements[i], lane);
       Word c = swap ? read_register(warp, in.operands[at + 2].elements[i], lane) : Word();
       std::memcpy(&old, location.bytes + i * size, size);
-      Word result = apply(in, old, b, c);
+      Word result = apply(in, location.space, old, b, c);
       changes = changes || std::memcmp(&old, &result, size) != 0;
       std::memcpy(location.bytes + i * size, &result, size);
       if (at)
@@ -77,6 +89,45 @@ Outcome atomic(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
+bool is_half(Type type) {
+  return type == Type::F16 || type == Type::BF16 || type == Type::F16x2 || type == Type::BF16x2;
+}
+
+bool is_one_of(Type type, std::initializer_list<Type> types) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+bool adds_or_compares(AtomicOperation operation) {
+  return operation == AtomicOperation::Add || operation == AtomicOperation::Min || operation == AtomicOperation::Max;
+}
+
+bool is_scalar_form(AtomicOperation operation, Type type) {
+  switch (operation) {
+  case AtomicOperation::And:
+  case AtomicOperation::Or:
+  case AtomicOperation::Xor:
+    return is_one_of(type, {Type::B32, Type::B64});
+  case AtomicOperation::Exchange:
+    return is_one_of(type, {Type::B32, Type::B64, Type::B128});
+  case AtomicOperation::CompareSwap:
+    return is_one_of(type, {Type::B16, Type::B32, Type::B64, Type::B128});
+  case AtomicOperation::Add:
+    return is_one_of(type, {Type::U32, Type::S32, Type::U64, Type::F32, Type::F64}) || is_half(type);
+  case AtomicOperation::Inc:
+  case AtomicOperation::Dec:
+    return type == Type::U32;
+  default:
+    return is_one_of(type, {Type::U32, Type::S32, Type::U64, Type::S64});
+  }
+}
+
+/// Vectors are in global memory, and have at most 16 bytes.
+bool is_vector_form(AtomicOperation operation, Type type, uint32_t elements, Space space) {
+  if (elements * type_size(type) > 16 || (space != Space::Global && space != Space::Generic))
+    return false;
+  return is_half(type) ? adds_or_compares(operation) : type == Type::F32 && operation == AtomicOperation::Add;
+}
+
 Execute decode_atomic(Decoder &d, bool returns) {
   Instruction &in = d.instruction;
   in.settings[Order] = take_ordering(d, Ordering::Relaxed);
@@ -84,16 +135,21 @@ Execute decode_atomic(Decoder &d, bool returns) {
   in.settings[Operation] = d.take_one_of({"and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"});
   if (in.settings[Operation] < 0)
     d.malformed("'" + in.text + "' has no operation");
-  d.take("noftz");
-  d.take("ftz");
+  const bool keeps_subnormals = d.take("noftz");
   while (d.take_prefixed("L2::")) {
   }
   int vector = d.take_one_of({"v2", "v4", "v8"});
   in.settings[Elements] = vector < 0 ? 1 : 2 << vector;
   in.type = d.take_type();
+  const auto operation = AtomicOperation(in.settings[Operation]);
+  const auto elements = uint32_t(in.settings[Elements]);
+  const bool exists =
+      elements > 1 ? is_vector_form(operation, in.type, elements, in.space) : is_scalar_form(operation, in.type);
+  const bool swap = operation == AtomicOperation::CompareSwap;
+  if (!exists || keeps_subnormals != is_half(in.type) || (!returns && (swap || operation == AtomicOperation::Exchange)))
+    d.malformed("'" + in.text + "' is not a form of " + (returns ? "atom" : "red"));
   size_t at = returns ? 1 : 0;
   in.settings[AddressOperand] = int32_t(at);
-  bool swap = AtomicOperation(in.settings[Operation]) == AtomicOperation::CompareSwap;
   d.expect_operands(at + (swap ? 3 : 2), at + (swap ? 4 : 3));
   size_t count = size_t(in.settings[Elements]);
   if (returns)
