@@ -93,7 +93,7 @@ class StoreTensorMemoryOp(Operation, name="store_tensor_memory"):
     rules = [_same_shape]
 
 
-# A map of f32 copies tf32 with all its bits; a map of tf32 rounds the f32 that it loads. Maps know the signs of integers.
+# A map of f32 copies tf32 with all its bits; a map of tf32 rounds the f32 that it loads. Maps know signs of integers.
 _COPIED_AS_EACH_OTHER = ({"f32", "tf32"}, {"i32", "u32"}, {"i64", "u64"})
 
 

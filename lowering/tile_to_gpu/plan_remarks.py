@@ -14,7 +14,6 @@ from tilec.lowering.tile_to_gpu.tensor_maps import tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 from tilec.remarks import Remark
 
-
 _STORES = {"cuda_tile.store_view_tko": "the store", "cuda_tile.atomic_red_view_tko": "the reduction"}
 
 
