@@ -17,6 +17,8 @@ from tilec.lowering.layout.shared_layout import SharedLayout
 
 # By the type of the register that holds a sum.
 _MULTIPLY_ADD = {"f32": "fma.rn.f32", "f64": "fma.rn.f64", "i32": "mad.lo.s32"}
+# Bytes that dp4a multiplies at once (PTX ISA 9.7.1.23).
+_PACKED_BYTES = 4
 
 
 @lowers("tile_gpu.dot")
@@ -36,14 +38,27 @@ def _dot(lowering: Lowering, operation: ir.Operation) -> None:
     b.branch(head, b.compute("mov.b32 $0, 0;", b.i32), *accumulators)
     lowering.at(head)
     k, *carried = head.arguments
-    left = _elements(lowering, op.lhs, lhs, row_parts, rows, k, 1, op.lhs_unsigned)
-    right = _elements(lowering, op.rhs, rhs, column_parts, columns, k, 0, op.rhs_unsigned)
-    summed = _products(lowering, layout, carried, left, right)
-    following = b.compute("add.s32 $0, $1, 1;", b.i32, k)
+    packed = _is_packed(lhs, rhs, op)
+    left = _elements(lowering, op.lhs, lhs, row_parts, rows, k, 1, packed, op.lhs_unsigned)
+    right = _elements(lowering, op.rhs, rhs, column_parts, columns, k, 0, packed, op.rhs_unsigned)
+    instruction = _packed_multiply_add(op) if packed else _MULTIPLY_ADD[str(carried[0].type)]
+    summed = _products(lowering, layout, instruction, carried, left, right)
+    following = b.compute(f"add.s32 $0, $1, {_PACKED_BYTES if packed else 1};", b.i32, k)
     again = b.compute(f"setp.lt.s32 $0, $1, {lhs.shape[1]};", b.i1, following)
     b.cond_branch(again, head, [following, *summed], after, summed)
     lowering.at(after)
     lowering.set(operation.results[0], _narrowed(lowering, list(after.arguments), str(tile.element_type)))
+
+
+def _is_packed(lhs: SharedLayout, rhs: SharedLayout, op: DotOp) -> bool:
+    """Whether groups of bytes along K are contiguous in both operands."""
+    is_contiguous = lhs.contiguous == 1 and rhs.contiguous == 0
+    return str(op.lhs.type.element) == "i8" and is_contiguous and lhs.shape[1] % _PACKED_BYTES == 0
+
+
+def _packed_multiply_add(op: DotOp) -> str:
+    lhs, rhs = ("u32" if is_unsigned else "s32" for is_unsigned in (op.lhs_unsigned, op.rhs_unsigned))
+    return f"dp4a.{lhs}.{rhs}"
 
 
 def _axis(layout: LinearLayout, dimension: int) -> list[int]:
@@ -87,9 +102,10 @@ def _elements(
     own: list[int],
     k: ir.Value,
     depth: int,
+    packed: bool,
     is_unsigned: bool,
 ) -> dict[int, ir.Value]:
-    """Loads the elements at k, by row or column, widened to the type of the arithmetic."""
+    """Loads the elements at k, by row or column: bytes `packed` along K, or one widened to the type of the sums."""
     b = lowering.b
     extent = shared.shape[depth]
     along_k = _xor_of_bits(lowering, k, [_offset(shared, depth, 1 << bit) for bit in range((extent - 1).bit_length())])
@@ -101,6 +117,9 @@ def _elements(
         offset = _offset(shared, 1 - depth, coordinate)
         moved = b.compute(f"xor.b32 $0, $1, {offset};", b.i32, common) if offset else common
         address = b.compute("add.s32 $0, $1, $2;", b.i32, base, moved)
+        if packed:
+            found[coordinate] = b.execute("ld.shared.b32 $0, [$1];", b.i32, address)
+            continue
         loaded = b.execute(f"ld.shared.b{element.bits} $0, [$1];", lowering.type(element.register), address)
         found[coordinate] = _wide(lowering, element, is_unsigned, loaded)
     return found
@@ -121,11 +140,11 @@ def _wide(lowering: Lowering, element: PtxElement, is_unsigned: bool, value: ir.
 def _products(
     lowering: Lowering,
     layout: LinearLayout,
+    instruction: str,
     carried: list[ir.Value],
     left: dict[int, ir.Value],
     right: dict[int, ir.Value],
 ) -> list[ir.Value]:
-    instruction = _MULTIPLY_ADD[str(carried[0].type)]
     summed = []
     for register, accumulator in enumerate(carried):
         row, column = layout.apply(register, 0, 0)

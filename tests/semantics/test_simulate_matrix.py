@@ -6,6 +6,7 @@ the largest term, so it loses at most one unit of these bits per term, relative 
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -21,9 +22,8 @@ from vector_module import case_of, parts
 import tilec
 from tilec.errors import UnsupportedError
 
-# Multiplies that do not compile.
+# Multiplies whose tiles are too small to compile.
 REFUSED_OPERATIONS = {"mmaf_scaled"}
-REFUSED_RANKS = {3}
 CASES = [
     pytest.param(vector, id=name) for name, vector in named_vectors() if vector.get("operation", "").startswith("mma")
 ]
@@ -37,28 +37,28 @@ WITHOUT_TENSOR_CORES = ("f32", "f64")
 MULTIPLIES = {"sm_100a": "tcgen05.mma", "sm_90a": "wgmma.mma_async"}
 
 
-def extents(vector: Vector) -> tuple[int, ...]:
-    """[batch], M, N, K."""
+def extents(vector: Vector) -> tuple[int, int, int, int]:
+    """Batch, M, N, K."""
     (*batch, rows, depth), _ = parts(vector["operands"][0]["type"])
-    return (*batch, rows, parts(vector["operands"][1]["type"])[0][-1], depth)
+    return math.prod(batch), rows, parts(vector["operands"][1]["type"])[0][-1], depth
 
 
 def enlarged(vector: Vector) -> Vector:
     """Repeats rows and columns, and appends zeros along K: each part of the result is that of the vector."""
-    rows, columns, depth = extents(vector)
     sizes = ((ROWS, DEPTH), (DEPTH, COLUMNS), (ROWS, COLUMNS))
-    shapes = ((rows, depth), (depth, columns), (rows, columns))
-    operands = [resized(*row) for row in zip(vector["operands"], shapes, sizes, (1, 0, None), strict=True)]
-    return vector | {"operands": operands, "results": [resized(vector["results"][0], shapes[2], sizes[2], None)]}
+    operands = [resized(*row) for row in zip(vector["operands"], sizes, (1, 0, None), strict=True)]
+    return vector | {"operands": operands, "results": [resized(vector["results"][0], sizes[2], None)]}
 
 
-def resized(tile: dict[str, Any], shape: tuple[int, int], size: tuple[int, int], depth: int | None) -> dict[str, Any]:
-    codes = np.array(tile["bits"], dtype=object).reshape(shape)
+def resized(tile: dict[str, Any], size: tuple[int, int], depth: int | None) -> dict[str, Any]:
+    """Each matrix of a tile with `size` rows and columns; `depth` is its axis along K."""
+    (*batch, rows, columns), name = parts(tile["type"])
+    codes = np.array(tile["bits"], dtype=object).reshape(-1, rows, columns)
     if depth is not None:
-        padding = [(0, size[axis] - shape[axis] if axis == depth else 0) for axis in range(2)]
-        codes = np.pad(codes, padding, constant_values=0)
-    codes = np.tile(codes, [wanted // found for wanted, found in zip(size, codes.shape, strict=True)])
-    return {"type": f"tile<{size[0]}x{size[1]}x{parts(tile['type'])[1]}>", "bits": codes.ravel().tolist()}
+        missing = size[depth] - codes.shape[depth + 1]
+        codes = np.pad(codes, [(0, missing if axis == depth + 1 else 0) for axis in range(3)], constant_values=0)
+    codes = np.tile(codes, (1, size[0] // codes.shape[1], size[1] // codes.shape[2]))
+    return {"type": f"tile<{'x'.join(map(str, (*batch, *size)))}x{name}>", "bits": codes.ravel().tolist()}
 
 
 def element(vector: Vector) -> str:
@@ -71,11 +71,17 @@ def numbers(tile: dict[str, Any]) -> list[Fraction]:
     return [value(decode(form, code)) for code in tile["bits"]]
 
 
+def matrices(values: list[Fraction], batch: int) -> list[list[Fraction]]:
+    size = len(values) // batch
+    return [values[first : first + size] for first in range(0, len(values), size)]
+
+
 def tolerances(vector: Vector, target: str) -> list[Fraction]:
     """The bound of each element of a multiply of floats."""
-    *_, rows, columns, depth = extents(vector)
-    a, b, c = ([abs(number) for number in numbers(tile)] for tile in vector["operands"])
-    magnitudes = product(a, b, c, rows, columns, depth)
+    batch, *shape = extents(vector)
+    operands = [matrices([abs(number) for number in numbers(tile)], batch) for tile in vector["operands"]]
+    magnitudes = [number for a, b, c in zip(*operands, strict=True) for number in product(a, b, c, *shape)]
+    depth = shape[2]
     short = target == "sm_90a" and element(vector).startswith("f8")
     # All products, the accumulator, and the sum itself.
     lost = Fraction(depth + 2, 2 ** (SHORT_FRACTION_BITS if short else FRACTION_BITS))
@@ -109,8 +115,7 @@ def check(vector: Vector, target: str, kernel: tilec.Compiled) -> None:
 
 
 def is_refused(vector: Vector) -> bool:
-    rank = len(parts(vector["operands"][0]["type"])[0])
-    return vector["operation"] in REFUSED_OPERATIONS or rank in REFUSED_RANKS
+    return vector["operation"] in REFUSED_OPERATIONS
 
 
 @pytest.mark.parametrize("target", MULTIPLIES)

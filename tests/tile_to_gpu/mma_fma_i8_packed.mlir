@@ -1,0 +1,29 @@
+// RUN: tilec compile %s --emit ptx --target sm_90a
+// Multiply-adds of bytes that are contiguous along K take four at a time.
+
+!A = tensor_view<1024x1024xi8, strides=[1024,1]>
+!B = tensor_view<1024x1024xi8, strides=[1,1024]>
+!C = tensor_view<1024x1024xi32, strides=[1024,1]>
+!TA = partition_view<tile=(16x32), padding_value = zero, !A>
+!TB = partition_view<tile=(32x16), padding_value = zero, !B>
+!TC = partition_view<tile=(16x16), !C>
+entry @k(%p: tile<ptr<i8>>, %q: tile<ptr<i32>>) {
+  %a = assume div_by<16>, %p : tile<ptr<i8>>
+  %i = constant <i32: 0> : tile<i32>
+  %va = make_tensor_view %a, shape = [1024, 1024], strides = [1024, 1] : !A
+  %vb = make_tensor_view %a, shape = [1024, 1024], strides = [1, 1024] : !B
+  %vc = make_tensor_view %q, shape = [1024, 1024], strides = [1024, 1] : !C
+  %ta = make_partition_view %va : !TA
+  %tb = make_partition_view %vb : !TB
+  %tc = make_partition_view %vc : !TC
+  %z = constant <i32: 0> : tile<16x16xi32>
+  %x, %t0 = load_view_tko weak %ta[%i, %i] : !TA, tile<i32> -> tile<16x32xi8>, token
+  %y, %t1 = load_view_tko weak %tb[%i, %i] : !TB, tile<i32> -> tile<32x16xi8>, token
+  %m = mmai %x, %y, %z signed unsigned : tile<16x32xi8>, tile<32x16xi8>, tile<16x16xi32>
+  store_view_tko weak %m, %tc[%i, %i] : tile<16x16xi32>, !TC, tile<i32> -> token
+  return
+}
+
+// CHECK: ld.shared.b32
+// CHECK: dp4a.s32.u32
+// CHECK-NOT: mad.lo.s32 %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}};
