@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.element_types import element_type
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction
 from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit, widened
-from tilec.lowering.gpu_to_ptx.float_conversion import converted_float
+from tilec.lowering.gpu_to_ptx.float_conversion import converted_float, converted_floats
 from tilec.lowering.gpu_to_ptx.literals import literal
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
@@ -34,9 +35,10 @@ def truncf(lowering: Lowering, operation: ir.Operation) -> None:
 
 def _convert_floats(lowering: Lowering, operation: ir.Operation, mode: str) -> None:
     source, target = element(operation.operands[0]), element(operation.results[0])
-    if target.name == "f8E8M0FNU" and source != target:
-        raise lowering.unsupported(operation, f"conversion from {source.name} to f8E8M0FNU has no lowering to PTX")
-    each(lowering, operation, lambda a: converted_float(lowering, source, target, mode, a))
+    registers = lowering.get(operation.operands[0])
+    distinct = list(dict.fromkeys(registers))
+    made = dict(zip(distinct, converted_floats(lowering, source, target, mode, distinct), strict=True))
+    lowering.set(operation.results[0], [made[register] for register in registers])
 
 
 def _narrow_pairs(lowering: Lowering, name: str, registers: list[ir.Value]) -> list[ir.Value]:
@@ -59,11 +61,18 @@ def integer_to_float(lowering: Lowering, operation: ir.Operation) -> None:
     source, target = element(operation.operands[0]), element(operation.results[0])
     signed = operation.name == "arith.sitofp"
     if source.is_predicate:
-        values = [lowering.constant(target, value) for value in (-1.0 if signed else 1.0, 0.0)]
+        one = -1.0 if signed else 1.0
+        values = [lowering.constant(target, value) for value in (_at_least_zero(target, one), 0.0)]
         text = f"selp.{target.register_suffix} $0, $1, $2, $3;"
         each(lowering, operation, lambda a: lowering.compute(text, target.register, *values, a))
         return
     each(lowering, operation, lambda a: _converted_integer(lowering, source, target, signed, a))
+
+
+def _at_least_zero(target: PtxElement, value: float) -> float:
+    """A negative value is zero in a type without sign."""
+    form = element_type(target.name).float_format
+    return value if form is None or form.has_sign else max(value, 0.0)
 
 
 def _converted_integer(

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from tilec.dialect.location import source_location
+from collections.abc import Sequence
+
 from tilec.dialect.mlir import ir
-from tilec.errors import UnsupportedError
+from tilec.element_types import FloatFormat, element_type
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.pack import byte_of
+from tilec.lowering.gpu_to_ptx.small_float import HALVES, SMALL, decoded, decoded_pair, encoded, encoded_pair, has_pairs
 
 # cvt converts these in pairs, the first source in the upper half, from f32 with saturation and to f16.
 _PAIRED_8 = ("f8E4M3FN", "f8E5M2")
-
-# Types whose values no instruction of both targets converts.
-_UNCONVERTED = ("f4E2M1FN", "fnv8E5M3FNU")
 
 
 def converted_float(
     lowering: Lowering, source: PtxElement, target: PtxElement, mode: str, register: ir.Value
 ) -> ir.Value:
     """Converts a float to another float type; `mode` (rn, rz, rm, rp, rna) applies if the conversion rounds."""
-    if {source.name, target.name} & set(_UNCONVERTED):
-        message = f"conversion from {source.name} to {target.name} has no lowering to PTX"
-        raise UnsupportedError(message, source_location(lowering.b.location))
+    if source == target:
+        return register
     name, register = _plain(lowering, source, register)
-    # Values of these types are exact in all wider types, so every mode is equivalent where cvt requires one.
-    mode = "rn" if source.name in _PAIRED_8 else mode
+    mode = _effective_mode(source, target, mode)
     if target.name == name:
         return register
-    if target.bits == 8:
+    if target.name in SMALL:
+        return encoded(lowering, target, mode, _single(lowering, name, "odd" if mode == "rn" else mode, register))
+    if target.name in _PAIRED_8:
         single = _single(lowering, name, "odd", register)
         return lowering.compute(f"cvt.rn.satfinite.{target.suffix}x2.f32 $0, 0f00000000, $1;", "i16", single)
     if target.name == "tf32":
@@ -40,25 +40,52 @@ def converted_float(
     return lowering.compute(f"cvt.{rounding}{target.suffix}.{name} $0, $1;", target.register, register)
 
 
+def converted_floats(
+    lowering: Lowering, source: PtxElement, target: PtxElement, mode: str, registers: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """Converts the registers of a tile; the pairs of f4E2M1FN of neighbouring registers at once, if the target can."""
+    if source == target or HALVES not in (source.name, target.name) or not has_pairs(lowering):
+        return [converted_float(lowering, source, target, mode, register) for register in registers]
+    made: list[ir.Value] = []
+    for first in range(0, len(registers), 2):
+        pair = registers[first : first + 2]
+        made += _converted_pair(lowering, source, target, mode, pair)
+    return made
+
+
+def _converted_pair(
+    lowering: Lowering, source: PtxElement, target: PtxElement, mode: str, pair: Sequence[ir.Value]
+) -> Sequence[ir.Value]:
+    """One or two neighbouring registers, of which the source or the target is f4E2M1FN."""
+    if source.name == HALVES:
+        mode = _effective_mode(source, target, mode)
+        read = decoded_pair(lowering, byte_of(lowering, source, pair))[: len(pair)]
+        return [converted_float(lowering, ELEMENTS["f16"], target, mode, register) for register in read]
+    singles = [_single(lowering, name, "odd", plain) for name, plain in (_plain(lowering, source, r) for r in pair)]
+    return encoded_pair(lowering, singles[0], singles[-1])[: len(pair)]
+
+
 def _plain(lowering: Lowering, source: PtxElement, register: ir.Value) -> tuple[str, ir.Value]:
-    """A source type and register that cvt accepts: f16 for 8-bit floats, f32 for f8E8M0FNU and tf32."""
-    if source.name == "f8E8M0FNU":
-        return "f32", _power_of_two(lowering, register)
-    if source.bits == 8:
+    """A source type and register that cvt accepts: f16 or f32 for narrower floats, f32 for tf32."""
+    if source.name == HALVES and has_pairs(lowering):
+        return "f16", decoded_pair(lowering, register)[0]
+    if source.name in SMALL:
+        return "f32", decoded(lowering, source, register)
+    if source.name in _PAIRED_8:
         wide = lowering.compute(f"cvt.rn.f16x2.{source.suffix}x2 $0, $1;", "i32", register)
         return "f16", lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], wide)[0]
     return ("f32" if source.name == "tf32" else source.name), register
 
 
-def _power_of_two(lowering: Lowering, register: ir.Value) -> ir.Value:
-    """f8E8M0FNU is the exponent field of an f32; 0 is 2**-127, a subnormal f32, and 255 is NaN."""
-    code = lowering.compute("cvt.u32.u8 $0, $1;", "i32", register)
-    bits = lowering.compute("shl.b32 $0, $1, 23;", "i32", code)
-    least = lowering.compute("setp.eq.s32 $0, $1, 0;", "i1", code)
-    bits = lowering.compute(f"selp.b32 $0, {1 << 22}, $1, $2;", "i32", bits, least)
-    not_a_number = lowering.compute("setp.eq.s32 $0, $1, 255;", "i1", code)
-    bits = lowering.compute(f"selp.b32 $0, {0x7FFFFFFF}, $1, $2;", "i32", bits, not_a_number)
-    return lowering.compute("mov.b32 $0, $1;", "f32", bits)
+def _effective_mode(source: PtxElement, target: PtxElement, mode: str) -> str:
+    """Where every value of the source is one of the target, all modes are equal, and cvt has the nearest one."""
+    return "rn" if _format(target).contains(_format(source)) else mode
+
+
+def _format(element: PtxElement) -> FloatFormat:
+    form = element_type(element.name).float_format
+    assert form is not None
+    return form
 
 
 def _single(lowering: Lowering, name: str, mode: str, register: ir.Value) -> ir.Value:

@@ -124,7 +124,7 @@ def _conversion(op: ir.OpView) -> ir.Value | None:
     if inner is None or inner.from_.type != op.to.type or spell(op.to.type.element) == "tf32":
         return None
     narrow, wide = _format(op.to.type), _format(op.from_.type)
-    if narrow is None or wide is None or not _contains(wide, narrow):
+    if narrow is None or wide is None or not wide.contains(narrow):
         return None
     return inner.from_
 
@@ -133,16 +133,6 @@ def _format(tile: TileType) -> FloatFormat | None:
     """The format of a tile of floats of more than 8 bits."""
     form = element_type(spell(tile.element)).float_format
     return None if form is None or form.saturates else form
-
-
-def _contains(wide: FloatFormat, narrow: FloatFormat) -> bool:
-    """Whether every number of the narrow format, subnormals included, is a number of the wide format."""
-    smallest_of_wide, smallest_of_narrow = (form.min_exponent - form.precision for form in (wide, narrow))
-    return (
-        wide.precision >= narrow.precision
-        and wide.max_exponent >= narrow.max_exponent
-        and smallest_of_wide <= smallest_of_narrow
-    )
 
 
 RULES: dict[str, Rule] = {

@@ -30,6 +30,14 @@ class FloatFormat:
     def smallest_normal(self) -> float:
         return 2.0**self.min_exponent
 
+    def contains(self, narrow: FloatFormat) -> bool:
+        """Whether every number of the narrow format, subnormals included, is a number of this format."""
+        return (
+            self.precision >= narrow.precision
+            and self.max_exponent >= narrow.max_exponent
+            and self.min_exponent - self.precision <= narrow.min_exponent - narrow.precision
+        )
+
     def represents(self, special: float) -> bool:
         """Whether the format can represent this NaN, infinity or signed zero."""
         if math.isnan(special):

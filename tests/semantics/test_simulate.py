@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from vector_facts import element, operations, values
+from vector_facts import element, operations
 from vector_files import Vector, named_vectors
 from vector_module import case_of
 
@@ -18,9 +18,7 @@ from tilec.errors import SimulationError, UnsupportedError
 
 # Maximum errors of CUDA's functions in units in the last place for f32 (CUDA C++ programming guide).
 FUNCTION_UNITS = {"cosh": 2, "log": 1, "log2": 1, "sinh": 3, "tan": 4, "tanh": 2}
-# Conversions and operations without a lowering: the compiler reports an error for them.
-CONVERSIONS = ("ftof", "ftoi", "itof", "print_tko")
-UNCONVERTED = {"f4E2M1FN", "fnv8E5M3FNU"}
+# Operations without a lowering: the compiler reports an error for them.
 REFUSED_OPERATIONS = {
     "alloca",
     "gdc_launch_dependents_tko",
@@ -41,11 +39,8 @@ CASES = [
 
 def refused(op: Any) -> bool:
     name = op.operation.name.removeprefix("cuda_tile.")
-    elements = {element(value.type) for value in values(op)}
     return (
         name in REFUSED_OPERATIONS
-        or (name in CONVERSIONS and bool(elements & UNCONVERTED) and not (name == "itof" and "i1" in elements))
-        or (name == "ftof" and element(op.to.type) == "f8E8M0FNU")
         or (name == "constant" and not op.value.is_splat)
         or (name == "for" and element(op.lowerBound.type) == "i1")
     )
