@@ -8,7 +8,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.layouts import operands_and_results_agree
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Index, Integer64, RegisterTile
-from tilec.dialect.tile_gpu.view import SCOPES, indices_of_a_dimension, one_each, vector_has_a_dimension
+from tilec.dialect.tile_gpu.view import SCOPES, one_each, vector_has_a_dimension
 
 INTEGERS = ("i32", "i64")
 FLOATS = ("f32", "f64")
@@ -108,16 +108,13 @@ class AtomicViewOp(Operation, name="atomic_view"):
     offsets: Sequence[Operand[Index]]
     extents: Sequence[Operand[Index]]
     strides: Sequence[Operand[Index]]
-    indices: Operand[RegisterTile] | None
-    sparse_dimension: Int32 | None
     mode: Mode
     vector: Int32
     vector_dimension: Int32 | None
     inbounds: Booleans | None
     scope: Scope
     assembly = (
-        "$mode $value -> $base[$offsets] extents [$extents] strides [$strides]"
-        "{ indices $indices along $sparse_dimension} vector $vector{ along $vector_dimension}{ inbounds [$inbounds]}"
-        " scope $scope attr-dict : type($value)"
+        "$mode $value -> $base[$offsets] extents [$extents] strides [$strides] vector $vector{"
+        " along $vector_dimension}{ inbounds [$inbounds]} scope $scope attr-dict : type($value)"
     )
-    rules = [_mode_has_element, _vector_is_an_instruction, one_each, vector_has_a_dimension, indices_of_a_dimension]
+    rules = [_mode_has_element, _vector_is_an_instruction, one_each, vector_has_a_dimension]

@@ -51,7 +51,7 @@ def one_each(op: ir.OpView) -> str | None:
     return None if counts == [rank] * 3 else f"expected {rank} offsets, extents and strides each, but got {counts}"
 
 
-def indices_of_a_dimension(op: ir.OpView) -> str | None:
+def _indices_of_a_dimension(op: ir.OpView) -> str | None:
     """Sparse indices are a tile of one dimension, with one index for each element along `sparse_dimension`."""
     if (op.indices is None) != (op.sparse_dimension is None):
         return f"indices and their dimension come together, but got dimension {op.sparse_dimension}"
@@ -100,7 +100,7 @@ class LoadViewOp(Operation, name="load_view"):
         " vector $vector{ along $vector_dimension}{ padding $padding}{ inbounds [$inbounds]}"
         "{ order $order}{ scope $scope} attr-dict : type($result)"
     )
-    rules = [_whole_bytes, one_each, vector_has_a_dimension, _scope_of_order, indices_of_a_dimension]
+    rules = [_whole_bytes, one_each, vector_has_a_dimension, _scope_of_order, _indices_of_a_dimension]
 
 
 class StoreViewOp(Operation, name="store_view"):
@@ -123,7 +123,7 @@ class StoreViewOp(Operation, name="store_view"):
         " vector $vector{ along $vector_dimension}{ inbounds [$inbounds]}{ order $order}{ scope $scope}"
         " attr-dict : type($value)"
     )
-    rules = [_whole_bytes, one_each, vector_has_a_dimension, _scope_of_order, indices_of_a_dimension]
+    rules = [_whole_bytes, one_each, vector_has_a_dimension, _scope_of_order, _indices_of_a_dimension]
 
 
 class LoadGlobalOp(Operation, name="load_global"):

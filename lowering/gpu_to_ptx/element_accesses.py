@@ -60,12 +60,13 @@ def _view(lowering: Lowering, op: ir.OpView, layout: LinearLayout) -> View:
 
 def _sparse(lowering: Lowering, op: ir.OpView, layout: LinearLayout) -> SparseIndices | None:
     """The registers of the indices; raises ValueError unless each thread holds those of its elements."""
-    if op.indices is None:
+    indices = getattr(op, "indices", None)
+    if indices is None:
         return None
-    expected, found = layout.keep(op.sparse_dimension), layout_of(op.indices.type)
+    expected, found = layout.keep(op.sparse_dimension), layout_of(indices.type)
     if found != expected:
         raise ValueError(f"expected indices in layout '{expected}', but got '{found}'")
-    return SparseIndices(op.sparse_dimension, found, lowering.get(op.indices))
+    return SparseIndices(op.sparse_dimension, found, lowering.get(indices))
 
 
 def _view_groups(op: ir.OpView, kind: PtxElement, layout: LinearLayout) -> list[list[int]]:

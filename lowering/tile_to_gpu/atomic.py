@@ -68,14 +68,8 @@ def _atomic_red_view(op: ir.OpView, conversion: Conversion) -> None:
         return
     view = conversion.tile_views[op.view]
     conversion.synchronize(op)
-    attributes = {
-        **_vector(op),
-        "mode": op.mode,
-        "sparse_dimension": view.sparse_dimension,
-        "inbounds": proven_inbounds(op),
-        "scope": op.memory_scope,
-    }
-    emitter.gpu("atomic_view", [value, *view_operands(view, op, value.type, conversion)], [], **attributes)
+    attributes = {**_vector(op), "mode": op.mode, "inbounds": proven_inbounds(op), "scope": op.memory_scope}
+    emitter.gpu("atomic_view", [value, *view_operands(view, op, conversion)], [], **attributes)
 
 
 def _vector(op: ir.OpView) -> dict[str, int]:

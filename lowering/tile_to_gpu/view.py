@@ -17,7 +17,7 @@ from tilec.lowering.tile_to_gpu.packing import padding_of, tile_of_bytes, tile_o
 from tilec.lowering.tile_to_gpu.pointers import address_of
 from tilec.lowering.tile_to_gpu.tma_store import bulk_map, store_by_tma
 from tilec.lowering.tile_to_gpu.values import TensorView, TileView
-from tilec.lowering.tile_to_gpu.view_operands import view_operands
+from tilec.lowering.tile_to_gpu.view_operands import sparse_view_operands
 
 
 @converts("make_tensor_view")
@@ -76,7 +76,7 @@ def _load_view(op: ir.OpView, conversion: Conversion) -> None:
         "inbounds": proven_inbounds(op),
     }
     conversion.synchronize(op)
-    operands = view_operands(view, op, stored, conversion)
+    operands = sparse_view_operands(view, op, stored, conversion)
     loaded = emitter.gpu("load_view", operands, [stored], **attributes, **order_of(op)).result
     conversion.set(tile, tile_of_elements(loaded, type, packed))
 
@@ -92,7 +92,7 @@ def _store_view(op: ir.OpView, conversion: Conversion) -> None:
     value = tile_of_bytes(tile, packed, conversion.warps)
     conversion.synchronize(op)
     attributes = {**_vector(op), "sparse_dimension": view.sparse_dimension, "inbounds": proven_inbounds(op)}
-    operands = [value, *view_operands(view, op, value.type, conversion)]
+    operands = [value, *sparse_view_operands(view, op, value.type, conversion)]
     emitter.gpu("store_view", operands, [], **attributes, **order_of(op))
 
 

@@ -13,11 +13,8 @@ from tilec.lowering.tile_to_gpu.sparse_indices import sparse_indices
 from tilec.lowering.tile_to_gpu.values import TileView
 
 
-def view_operands(view: TileView, op: ir.OpView, tile: ir.Type, conversion: Conversion) -> list[Group]:
-    """Base, offsets, extents and strides in the order of the tile's dimensions, and the sparse indices.
-
-    `tile` is the register tile that the access loads or stores: of bytes, if elements share them.
-    """
+def view_operands(view: TileView, op: ir.OpView, conversion: Conversion) -> list[Group]:
+    """Base, offsets, extents and strides in the order of the tile's dimensions: in bytes, if elements share them."""
     parts, (packed, _) = per_byte(view.type.element), access_vector(op)
     starts = offsets(view, op, conversion)
     extents = [view.tensor.extents[d] for d in view.dim_map]
@@ -27,5 +24,10 @@ def view_operands(view: TileView, op: ir.OpView, tile: ir.Type, conversion: Conv
         [in_bytes(start, parts if k == packed else 1) for k, start in enumerate(starts)],
         [in_bytes(extent, parts if k == packed else 1) for k, extent in enumerate(extents)],
         [in_bytes(stride, 1 if k == packed else parts) for k, stride in enumerate(strides)],
-        sparse_indices(view, op, parse_layout(tile.encoding.value), conversion),
     ]
+
+
+def sparse_view_operands(view: TileView, op: ir.OpView, tile: ir.Type, conversion: Conversion) -> list[Group]:
+    """The same, and the indices along the sparse dimension in the layout of the register tile, or None."""
+    indices = sparse_indices(view, op, parse_layout(tile.encoding.value), conversion)
+    return [*view_operands(view, op, conversion), indices]

@@ -81,7 +81,19 @@ from tilec.language.debug import print, printf
 from tilec.language.hints import ByTarget
 from tilec.language.kernel import Kernel, function, kernel
 from tilec.language.math import atan2, ceil, cos, cosh, exp, exp2, floor, log, log2, rsqrt, sin, sinh, sqrt, tan, tanh
-from tilec.language.memory import assume_divisible_by, bid, gather, load, num_blocks, num_tiles, scatter, store
+from tilec.language.memory import (
+    Slice,
+    assume_divisible_by,
+    bid,
+    gather,
+    load,
+    load_advanced_indexing,
+    num_blocks,
+    num_tiles,
+    scatter,
+    store,
+    store_advanced_indexing,
+)
 from tilec.language.mma import matmul, mma, mma_scaled
 from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
 from tilec.language.reduce import argmax, argmin, max, min, prod, reduce, sum

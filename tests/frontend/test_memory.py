@@ -202,6 +202,20 @@ def test_gather_pads_masked_and_out_of_bounds_elements(interpret: Interpret) -> 
 
 
 @ct.kernel
+def moved_rows(x, rows, y, start):
+    chosen = ct.load(rows, (0,), (4,))
+    part = ct.load_advanced_indexing(x, (chosen, ct.Slice(start, 2)), padding_mode=ct.PaddingMode.ZERO)
+    ct.store_advanced_indexing(y, (ct.arange(4, dtype=ct.int64) * 2, ct.Slice(1, 2)), part)
+
+
+def test_slices_are_loaded_and_stored_by_index(interpret: Interpret) -> None:
+    x = np.arange(1, 16, dtype=np.int32).reshape(5, 3)
+    rows, y = np.array([4, 0, 5, -1], np.int32), np.zeros((5, 3), np.int32)
+    interpret(moved_rows, 1, x, rows, y, 2)
+    np.testing.assert_array_equal(y, [[0, 15, 0], [0, 0, 0], [0, 3, 0], [0, 0, 0], [0, 0, 0]])
+
+
+@ct.kernel
 def scattered(y, indices):
     ct.scatter(y, ct.load(indices, (0,), (4,)), ct.arange(4, dtype=ct.int32) + 1)
 

@@ -33,6 +33,19 @@ SIGNATURES = {
     "in_place": [f"X: {SINGLE}, rows=64, columns=64"],
     "early_exits": ["X: i32[?], Y: i32[?], size=64, limit=3000"],
     "gathered": ["X: f32[?], I: i32[?], Y: f32[?], size=64"],
+    "embedding": [
+        f"Token: i32[?], W: {HALF}, Y: {HALF}, tokens=32, width=64",
+        f"Token: i64[?], W: {SINGLE}, Y: {SINGLE}, tokens=8, width=16",
+    ],
+    "permuted_columns": [f"X: {SINGLE}, Column: i32[?], Y: {SINGLE}, rows=16, columns=32"],
+    "experts": [
+        f"X: {HALF}, W: f16[?,?,?], Pair: i32[?], Expert: i32[?], Y: {HALF}, choices=2, {TILE}",
+        f"X: {SINGLE}, W: f32[?,?,?], Pair: i32[?], Expert: i32[?], Y: {SINGLE}, choices=1, tm=32, tn=32, tk=32",
+    ],
+    "weighted_choices": [f"Y: {HALF}, Weight: {SINGLE}, Out: {SINGLE}, choices=2, tokens=16, width=64"],
+    "paged_attention": [
+        f"Q: {HALF}, K: {HALF}, V: {HALF}, Page: i32[?], O: {HALF}, length: i32, scale=0.125, tm=128, tn=64, width=64"
+    ],
     "batched": [f"A: f16[?,?,?], B: f16[?,?,?], C: f16[?,?,?], {TILE}"],
     "batches": [
         "A: f16[?,?,?], B: f16[?,?,?], C: f16[?,?,?], tb=4, tm=64, tn=64, tk=64",

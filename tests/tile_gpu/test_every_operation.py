@@ -49,8 +49,7 @@ tile_gpu.kernel @k(%p: i64, %n: i32, %f: f32) target "sm_100a" warps 4 {
 LINES = {
     "atomic_global": "%r = tile_gpu.atomic_global addf %y -> %at, mask %in vector 1 order acq_rel scope sys"
     " : !l -> tensor<128xi64, #line>",
-    "atomic_view": "%r = tile_gpu.iota : tensor<128xi32, #line>\n"
-    "tile_gpu.atomic_view addf %y -> %p[%n] extents [%n] strides [%n] indices %r along 0 vector 1 inbounds [false]"
+    "atomic_view": "tile_gpu.atomic_view addf %y -> %p[%n] extents [%n] strides [%n] vector 1 inbounds [false]"
     " scope device : !l",
     "assert": 'tile_gpu.assert %in, "in range" : tensor<128xi1, #line>',
     "barrier": "tile_gpu.barrier",

@@ -18,6 +18,7 @@ from tilec.ast_to_tile import (  # noqa: F401  (each module registers the functi
     reduce,
     scan,
     shape,
+    sparse_access,
     statements,
     view,
 )

@@ -100,7 +100,7 @@ def _load_view(
     check_bounds: KernelValue,
     options: dict[str, KernelValue],
 ) -> Tile:
-    operands = [view, _indices(emitter, items), None]
+    operands = [view, view_indices(emitter, items), None]
     results = [tile_type(array.dtype, extents), TokenType.get()]
     attributes = access_attributes(options, LOAD_ORDERS) | _inbounds(check_bounds, len(items))
     loaded = emitter.build("load_view_tko", operands, results, attributes)
@@ -156,7 +156,7 @@ def _store_view(
     check_bounds: KernelValue,
     options: dict[str, KernelValue],
 ) -> None:
-    operands = [value.value, view, _indices(emitter, items), None]
+    operands = [value.value, view, view_indices(emitter, items), None]
     attributes = access_attributes(options, STORE_ORDERS) | _inbounds(check_bounds, len(items))
     emitter.build("store_view_tko", operands, [TokenType.get()], attributes)
 
@@ -165,7 +165,7 @@ def _to_store(emitter: Emitter, tile: KernelValue, array: Array) -> Tile:
     return arguments.at("tile", implicit, emitter, arguments.tile_like(tile, "tile"), array.dtype)
 
 
-def _indices(emitter: Emitter, items: Sequence[Operand]) -> list[ir.Value]:
+def view_indices(emitter: Emitter, items: Sequence[Operand]) -> list[ir.Value]:
     """The indices of a view have one type: int32, or int64 if any index is wider than 32 bits."""
     needs_64_bits = any(isinstance(item, Tile | TypedConstant) and item.dtype.bitwidth > 32 for item in items)
     dtype = datatypes.int64 if needs_64_bits else datatypes.int32

@@ -58,8 +58,8 @@ class TypedConstant:
         object.__setattr__(self, "value", stored(self.value, self.dtype))
 
 
-# The tile shape, dimension order, padding and traversal steps of a view.
-ViewKey = tuple[Shape, tuple[int, ...], str | None, Shape]
+# The tile shape, dimension order, padding and traversal steps of a view; or tile shape, sparse dimension and padding.
+ViewKey = tuple[Shape, tuple[int, ...], str | None, Shape] | tuple[Shape, int, str | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +100,14 @@ class Range:
     start: Operand
     stop: Operand
     step: Operand
+
+
+@dataclass(frozen=True)
+class IndexSlice:
+    """`ct.Slice(start, length)`: successive elements along one dimension."""
+
+    start: Operand
+    length: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +181,8 @@ def describe(value: KernelValue) -> str:
         return f"a tuple of {len(value)}"
     if isinstance(value, Range):
         return "a range"
+    if isinstance(value, IndexSlice):
+        return f"a slice of {value.length} elements"
     if isinstance(value, Method | LocalFunction) or callable(value) and not isinstance(value, DType | type):
         return f"the function '{function_name(value)}'"
     if isinstance(value, DType):

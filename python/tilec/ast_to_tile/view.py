@@ -10,7 +10,7 @@ from tilec.ast_to_tile.emitter import Emitter, element_type, pointer_type
 from tilec.ast_to_tile.registry import implements
 from tilec.ast_to_tile.values import Array, KernelValue, Method, Shape, Tile, TiledView, describe
 from tilec.dialect.cuda_tile.attributes import BoundedAttr
-from tilec.dialect.cuda_tile.types import PartitionViewType, StridedViewType, TensorViewType
+from tilec.dialect.cuda_tile.types import GatherScatterViewType, PartitionViewType, StridedViewType, TensorViewType
 from tilec.dialect.mlir import ir
 from tilec.errors import TileTypeError
 from tilec.language import datatypes
@@ -45,9 +45,7 @@ def tile_view(
     emitter: Emitter, array: Array, tile_shape: Shape, order: tuple[int, ...], padding: PaddingMode, steps: Shape
 ) -> ir.Value:
     """A tile view of an array, built once directly after the tensor view, which dominates all uses."""
-    pad = None if padding is PaddingMode.UNDETERMINED else padding.value
-    if pad not in (None, "zero") and not array.dtype.is_float:
-        raise BadArgument("padding_mode", f"expected ZERO or UNDETERMINED for {array.dtype}, got {padding.name}")
+    pad = _padding(array, padding)
     key = (tile_shape, order, pad, steps)
     if key not in array.views:
         with ir.InsertionPoint.after(array.tensor_view.owner):
@@ -66,6 +64,28 @@ def _make_view(
     except ValueError as problem:
         raise TileTypeError(str(problem)) from problem
     return emitter.build(f"make_{name}_view", [array.tensor_view], [type]).results[0]
+
+
+def sparse_view(
+    emitter: Emitter, array: Array, tile_shape: Shape, sparse_dimension: int, padding: PaddingMode
+) -> ir.Value:
+    """A view of an array whose slices along one dimension are selected one by one, built once like `tile_view`."""
+    pad = _padding(array, padding)
+    key = (tile_shape, sparse_dimension, pad)
+    if key not in array.views:
+        with ir.InsertionPoint.after(array.tensor_view.owner):
+            type = GatherScatterViewType.get(tile_shape, array.tensor_view.type, sparse_dimension, pad)
+            made = emitter.build("make_gather_scatter_view", [array.tensor_view], [type])
+            array.views[key] = made.results[0]
+    return array.views[key]
+
+
+def _padding(array: Array, padding: PaddingMode) -> str | None:
+    """The padding of a view; raises BadArgument if elements of the array cannot have the value."""
+    pad = None if padding is PaddingMode.UNDETERMINED else padding.value
+    if pad not in (None, "zero") and not array.dtype.is_float:
+        raise BadArgument("padding_mode", f"expected ZERO or UNDETERMINED for {array.dtype}, got {padding.name}")
+    return pad
 
 
 def tiles_along(emitter: Emitter, extent: KernelValue, step: int) -> KernelValue:

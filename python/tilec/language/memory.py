@@ -10,7 +10,7 @@ from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode
 from tilec.language.stub import kernel_function
 
 if TYPE_CHECKING:
-    from tilec.language.operands import AxisOrder, Index, IntegerScalar, Operand, Shape
+    from tilec.language.operands import AxisOrder, Index, IntegerScalar, Operand, Shape, SparseIndex
     from tilec.language.view import Array, Tile
     from tilec.runtime.artifact import Artifact
 
@@ -247,6 +247,103 @@ def scatter(
         >>> ct.launch(None, 1, example, (x,), backend="interpret")
         >>> x
         array([7, 0, 7, 0, 7, 0], dtype=int32)
+    """
+
+
+@kernel_function
+def Slice(start: IntegerScalar, length: int, /) -> object:
+    """The elements from `start` up to `start + length` along one dimension, for load_advanced_indexing.
+
+    Args:
+        start: the first element, an integer scalar.
+        length: the number of elements, a constant power of two.
+
+    Returns:
+        An entry of the indices of load_advanced_indexing and store_advanced_indexing.
+
+    Raises:
+        TileTypeError: `start` is not an integer scalar, or `length` is not a constant power of two.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x):
+        ...     rows = ct.arange(2, dtype=ct.int32) * 2
+        ...     print(ct.load_advanced_indexing(x, (rows, ct.Slice(1, 2))))
+        >>> ct.launch(None, 1, example, (np.arange(12, dtype=np.int32).reshape(3, 4),), backend="interpret")
+        [[1, 2], [9, 10]]
+    """
+
+
+@kernel_function
+def load_advanced_indexing(
+    array: Array,
+    indices: SparseIndex,
+    /,
+    *,
+    padding_mode: PaddingMode = PaddingMode.UNDETERMINED,
+    latency: int | None = None,
+    allow_tma: bool | None = None,
+) -> Tile:
+    """result[i, j] = array[indices[0][i], indices[1].start + j]: rows, or slices along another dimension, by index.
+
+    Args:
+        array: the array, of two dimensions or more.
+        indices: one entry per dimension, in elements: an integer tile of one dimension for exactly one of them, and a
+            `ct.Slice` for each other.
+        padding_mode: the value of elements outside the array.
+        latency: hint, from 1 (low) to 10 (high): the expected latency of the load.
+        allow_tma: hint: whether TMA may be used.
+
+    Returns:
+        A tile whose extents are the number of indices and the lengths of the slices.
+
+    Raises:
+        TileTypeError: `indices` does not have such entries, or the array has fewer than two dimensions.
+        TileValueError: `latency` is out of range.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x):
+        ...     rows = 3 - ct.arange(2, dtype=ct.int32)
+        ...     print(ct.load_advanced_indexing(x, (rows, ct.Slice(0, 2)), padding_mode=ct.PaddingMode.ZERO))
+        >>> ct.launch(None, 1, example, (np.arange(9, dtype=np.int32).reshape(3, 3),), backend="interpret")
+        [[0, 0], [6, 7]]
+    """
+
+
+@kernel_function
+def store_advanced_indexing(
+    array: Array,
+    indices: SparseIndex,
+    tile: Operand,
+    /,
+    *,
+    latency: int | None = None,
+    allow_tma: bool | None = None,
+) -> None:
+    """array[indices[0][i], indices[1].start + j] = tile[i, j]; if an index repeats, one of its slices is stored.
+
+    Args:
+        array: the array, of two dimensions or more; elements outside of it are dropped.
+        indices: as for `load_advanced_indexing`.
+        tile: a tile of the number of indices and the lengths of the slices; it is converted to the element type of the
+            array if the conversion is lossless.
+        latency: hint, from 1 (low) to 10 (high): the expected latency of the store.
+        allow_tma: hint: whether TMA may be used.
+
+    Raises:
+        TileTypeError: `indices` does not have such entries, or the tile does not match them.
+        TileValueError: `latency` is out of range.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x):
+        ...     rows = ct.arange(2, dtype=ct.int32) * 2
+        ...     ct.store_advanced_indexing(x, (rows, ct.Slice(0, 2)), ct.ones((2, 2), ct.int32))
+        >>> x = np.zeros((3, 2), np.int32)
+        >>> ct.launch(None, 1, example, (x,), backend="interpret")
+        >>> x.tolist()
+        [[1, 1], [0, 0], [1, 1]]
     """
 
 

@@ -14,5 +14,7 @@ IntegerScalar: TypeAlias = Union["Tile", int]
 Shape: TypeAlias = int | tuple[int, ...]
 # One integer scalar per dimension; for one dimension the scalar itself.
 Index: TypeAlias = Union["Tile", int, tuple[Union["Tile", int], ...]]
+# One integer tile of one dimension, and a result of ct.Slice for each other dimension.
+SparseIndex: TypeAlias = tuple[object, ...]
 # "C", "F", or the axis of the array that each axis of the tile corresponds to.
 AxisOrder: TypeAlias = str | tuple[int, ...]

@@ -1,0 +1,115 @@
+"""Kernels that gather and scatter slices of arrays agree with numpy, in any order of the threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import programs
+import pytest
+from compare import assert_within, matrix, product_tolerance, run_everywhere
+
+SEEDS = range(20)
+
+
+@pytest.fixture
+def random() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
+def everywhere(kernel, grid, args, outputs, target, seeds=SEEDS, **hints):
+    return run_everywhere(kernel, grid, args, outputs, target=target, hints=hints, seeds=seeds)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "f2", "f4", "f8"])
+@pytest.mark.parametrize("index", ["i4", "i8", "u4"])
+def test_embedding(target, random, dtype, index):
+    W = random.integers(-100, 100, (50, 72)).astype(dtype)
+    token = random.integers(0, 64, 40).astype(index)
+    if index != "u4":
+        token[::7] = -token[::7] - 1
+    token[3] = token[5] = 49
+    exact = np.where(((token >= 0) & (token < 50))[:, None], W[np.clip(token, 0, 49)], 0)
+    args = (token, W, np.zeros((40, 72), dtype), 16, 32)
+    for (found,) in everywhere(programs.embedding, (3, 3), args, (2,), target, seeds=(0, 1)):
+        assert np.array_equal(found, exact)
+
+
+def test_permuted_columns(target, random):
+    X, Y = matrix(random, (24, 60), "f4"), matrix(random, (24, 60), "f4")
+    column = random.permutation(66).astype(np.int32)[:64]
+    exact = Y.copy()
+    for j, chosen in enumerate(column):
+        if chosen < 60:
+            exact[:, chosen] = X[:, chosen] + np.float32(j)
+    args = (X, column, Y, 16, 32)
+    for (found,) in everywhere(programs.permuted_columns, (2, 2), args, (2,), target):
+        assert np.array_equal(found, exact)
+
+
+def sorted_pairs(chosen: np.ndarray, count: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs of each expert, in whole blocks of `rows` (filled with -1), and the expert of each block."""
+    pairs, blocks = [], []
+    for expert in range(count):
+        own = np.flatnonzero(chosen.ravel() == expert)
+        needed = -(-len(own) // rows)
+        pairs.append(np.concatenate([own, np.full(needed * rows - len(own), -1)]))
+        blocks += [expert] * needed
+    return np.concatenate(pairs).astype(np.int32), np.array(blocks, np.int32)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tile"), [("f2", (128, 64, 64)), ("f2", (64, 32, 32)), ("f4", (32, 32, 32))], ids=str
+)
+def test_experts(target, switches, random, dtype, tile):
+    tokens, count, depth, width = 100, 3, 136, 72
+    X = matrix(random, (tokens, depth), dtype)
+    W = random.standard_normal((count, depth, width)).astype(dtype)
+    chosen = np.stack([random.choice(count, 2, replace=False) for _ in range(tokens)])
+    pairs, expert = sorted_pairs(chosen, count, tile[0])
+    Y = np.zeros((2 * tokens, width), dtype)
+    args = (X, W, pairs, expert, Y, 2, *tile)
+    x, w = X.astype(np.float64), W.astype(np.float64)
+    grid = (len(expert), -(-width // tile[1]))
+    for (found,) in everywhere(programs.experts, grid, args, (4,), target, seeds=(0, 1), **switches):
+        for token in range(tokens):
+            for choice in range(2):
+                exact = x[token : token + 1] @ w[chosen[token, choice]]
+                bound = product_tolerance(x[token : token + 1], w[chosen[token, choice]], exact, dtype)
+                assert_within(found[2 * token + choice][None], exact, bound)
+
+
+def test_experts_in_any_order(target, random):
+    """Small integers, whose sums are exact: equal bits with every seed."""
+    X, W = random.integers(-3, 4, (40, 64)).astype("f2"), random.integers(-3, 4, (2, 64, 64)).astype("f2")
+    chosen = random.integers(0, 2, 40)
+    pairs, expert = sorted_pairs(chosen, 2, 64)
+    exact = np.einsum("tk,tkn->tn", X.astype("f8"), W.astype("f8")[chosen])
+    args = (X, W, pairs, expert, np.zeros((40, 64), "f2"), 1, 64, 64, 32)
+    for (found,) in everywhere(programs.experts, (len(expert), 1), args, (4,), target):
+        assert np.array_equal(found, exact)
+
+
+def test_weighted_choices(target, random):
+    Y, weight = matrix(random, (74, 80), "f2"), random.random((37, 2), np.float32)
+    exact = np.einsum("tc,tcn->tn", weight.astype("f8"), Y.astype("f8").reshape(37, 2, 80))
+    args = (Y, weight, np.zeros((37, 80), np.float32), 2, 16, 64)
+    for (found,) in everywhere(programs.weighted_choices, (3, 2), args, (2,), target):
+        assert_within(found, exact, 3 * 2.0**-24 * (np.abs(weight).sum(axis=1, keepdims=True) * np.abs(Y).max()))
+
+
+@pytest.mark.parametrize("length", [64, 150])
+def test_paged_attention(target, random, length):
+    width, page = 64, 32
+    Q, K, V = (
+        matrix(random, (64, width), "f2"),
+        matrix(random, (8 * page, width), "f2"),
+        matrix(random, (256, width), "f2"),
+    )
+    pages = random.permutation(8).astype(np.int32)
+    rows = (pages[:, None] * page + np.arange(page)).ravel()[:length]
+    scores = Q.astype("f8") @ K.astype("f8")[rows].T * width**-0.5
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    exact = p @ V.astype("f8")[rows] / p.sum(axis=1, keepdims=True)
+    args = (Q, K, V, pages, np.zeros((64, width), "f2"), length, width**-0.5, 64, page, width)
+    for (found,) in everywhere(programs.paged_attention, (1,), args, (4,), target, seeds=(0, 1)):
+        # Probabilities and the result are rounded to f16; both are at most the largest value.
+        assert_within(found, exact, 4 * 2.0**-11 * np.abs(V.astype("f8")).max())
