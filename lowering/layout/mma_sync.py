@@ -1,0 +1,143 @@
+"""The register layouts of mma.sync (PTX ISA 9.7.14.5): fragments of 16x8 accumulators and of their operands.
+
+A fragment is 16 rows of the left operand times 8 columns of the right one. A tile of fewer than 16 rows is computed as
+its transpose. An extent smaller than that of a fragment is repeated: several registers or lanes hold one element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilec.lowering.layout.linear_layout import Basis, LinearLayout
+
+FRAGMENT_ROWS, FRAGMENT_COLUMNS = 16, 8
+# The registers of an accumulator fragment are the lowest bits of a register number, by column, then by row.
+ACCUMULATOR_BITS = 2
+# Bytes along K of 8 rows that one register per lane holds, for elements of at most 4 bytes.
+_REGISTER_DEPTH_BYTES = 16
+_ELEMENTS_OF_F64 = 4
+
+
+def is_transposed(shape: Sequence[int]) -> bool:
+    """Whether the rows of an accumulator are the columns of fragments."""
+    return shape[0] < FRAGMENT_ROWS
+
+
+def mma_sync_accumulator(shape: Sequence[int], warps: int) -> LinearLayout:
+    """Accumulators of 32 or 64 bits, or of unpacked f16: blocks of fragments by warp, then fragments by register.
+
+    Raises ValueError for a tile of fewer than 16 rows and columns.
+    """
+    if len(shape) != 2 or max(shape) < FRAGMENT_ROWS:
+        raise ValueError(f"expected at least {FRAGMENT_ROWS} rows or columns, got {tuple(shape)}")
+    if is_transposed(shape):
+        return _fragments(shape[1], shape[0], warps).transpose((1, 0))
+    return _fragments(shape[0], shape[1], warps)
+
+
+def _fragments(rows: int, columns: int, warps: int) -> LinearLayout:
+    shape = (rows, columns)
+    register = _inside(shape, (0, 1), (8, 0))
+    lane = _inside(shape, (0, 2), (0, 4), (1, 0), (2, 0), (4, 0))
+    warp: list[Basis] = []
+    while 1 << len(warp) < warps:
+        rows, columns, step = _split(rows, columns)
+        warp.append(step)
+    within = [(0, step) for step in _doubling(FRAGMENT_COLUMNS, columns)]
+    within += [(step, 0) for step in _doubling(FRAGMENT_ROWS, rows)]
+    return LinearLayout((*register, *within), lane, tuple(warp), shape)
+
+
+def _inside(shape: Sequence[int], *bases: Basis) -> tuple[Basis, ...]:
+    """The bases, zero where they leave the tile."""
+    return tuple(
+        basis if all(step < extent for step, extent in zip(basis, shape, strict=True)) else (0,) * len(basis)
+        for basis in bases
+    )
+
+
+def _split(rows: int, columns: int) -> tuple[int, int, Basis]:
+    """The block of each half of the warps, and the basis of the bit that tells them apart; zero if both have it all.
+
+    A warp loads the operands of all rows and columns of its block, so the longer side is halved.
+    """
+    can_split_rows, can_split_columns = rows > FRAGMENT_ROWS, columns > FRAGMENT_COLUMNS
+    if can_split_rows and (rows >= columns or not can_split_columns):
+        return rows // 2, columns, (rows // 2, 0)
+    if can_split_columns:
+        return rows, columns // 2, (0, columns // 2)
+    return rows, columns, (0, 0)
+
+
+def instruction_depth(depth: int, element_bytes: int) -> int:
+    """The elements along K that one instruction multiplies, for operands of `depth` elements along K."""
+    most = 4 * _ELEMENTS_OF_F64 if element_bytes == 8 else 2 * _REGISTER_DEPTH_BYTES // element_bytes
+    return min(depth, most)
+
+
+def left_operand(accumulator: LinearLayout, depth: int, element_bytes: int) -> LinearLayout:
+    """The fragments of a left operand of shape M x `depth`, for an accumulator layout that is not transposed.
+
+    Register bits: elements packed into a register; the two groups of 8 rows and the groups of K of an instruction;
+    blocks of 16 rows; instructions along K.
+    """
+    rows = [basis[0] for basis in accumulator.register]
+    blocks = [step for step in rows[ACCUMULATOR_BITS:] if step]
+    lanes = [basis[0] for basis in accumulator.lane[2:]]
+    warps = [basis[0] for basis in accumulator.warp]
+    return _operand((accumulator.shape[0], depth), element_bytes, lanes, [rows[1]], blocks, warps)
+
+
+def right_operand(accumulator: LinearLayout, depth: int, element_bytes: int) -> LinearLayout:
+    """The fragments of the transpose of a right operand, of shape N x `depth`; register bits as of a left operand."""
+    columns = [basis[1] for basis in accumulator.register]
+    blocks = [step for step in columns[ACCUMULATOR_BITS:] if step]
+    lanes = [columns[0], *(basis[1] for basis in accumulator.lane[:2])]
+    warps = [basis[1] for basis in accumulator.warp]
+    return _operand((accumulator.shape[1], depth), element_bytes, lanes, [], blocks, warps)
+
+
+def _operand(
+    shape: tuple[int, int],
+    element_bytes: int,
+    lanes: Sequence[int],
+    groups: Sequence[int],
+    blocks: Sequence[int],
+    warps: Sequence[int],
+) -> LinearLayout:
+    """The layout from the steps along rows: of the upper lane bits, in an instruction, of instructions, of warps."""
+    whole = instruction_depth(shape[1], element_bytes)
+    packed, lanes_along_k, groups_along_k = _depth_steps(whole, element_bytes)
+    along_k = _doubling(whole, shape[1])
+    return LinearLayout(
+        (*_along_k(packed), *_rows(groups), *_along_k(groups_along_k), *_rows(blocks), *_along_k(along_k)),
+        (*_along_k(lanes_along_k), *_rows(lanes)),
+        _rows(warps),
+        shape,
+    )
+
+
+def _depth_steps(whole: int, element_bytes: int) -> tuple[list[int], list[int], list[int]]:
+    """The steps along K in an instruction: of elements in a register, of the lower two lane bits, of registers.
+
+    The registers of f64 are consecutive elements, so that loads are vectors. This permutes K, of both operands alike.
+    """
+    if element_bytes == 8:
+        steps = _doubling(1, whole)
+        return [], steps[-2:], steps[:-2]
+    per_register = 4 // element_bytes
+    group = _REGISTER_DEPTH_BYTES // element_bytes
+    return _doubling(1, per_register), _doubling(per_register, group), _doubling(group, whole)
+
+
+def _rows(steps: Sequence[int]) -> tuple[Basis, ...]:
+    return tuple((step, 0) for step in steps)
+
+
+def _along_k(steps: Sequence[int]) -> tuple[Basis, ...]:
+    return tuple((0, step) for step in steps)
+
+
+def _doubling(first: int, end: int) -> list[int]:
+    """first, 2 first, 4 first, .. below end."""
+    return [first << bit for bit in range((end // first).bit_length() - 1)] if end >= first else []
