@@ -10,6 +10,7 @@ from tilec.dialect.tile_gpu.scaled import SCALED_KINDS
 from tilec.element_types import element_type
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.mma_sync import FRAGMENT_ROWS, least_depth, mma_sync_accumulator
 from tilec.lowering.layout.tensor_memory import tensor_memory_16x256b, tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator
 from tilec.lowering.target import TENSOR_MEMORY_COLUMNS
@@ -74,8 +75,8 @@ class MatrixUnit:
     name: str
     # The elements of accumulators by that of operands. A unit multiplies signed and unsigned integers, also mixed.
     accumulators: Mapping[str, Sequence[str]]
-    # The bytes along K that one instruction reads; the extent of an operand is a positive multiple.
-    step_bytes: int
+    # The bytes along K that one instruction reads, by element; the extent of an operand is a positive multiple.
+    step_bytes: Callable[[str], int]
     # Operands contiguous along M or N, by element; where an element is missing, only K-major is legal.
     mn_major: Mapping[str, MnMajor]
     # The consumer of the channels that hold the operands.
@@ -85,6 +86,8 @@ class MatrixUnit:
     refusal: Callable[[int, int, int], str | None]
     # Registers of one thread that an instruction of so many columns needs at once; 0: no more than any other.
     instruction_registers: Callable[[int], int]
+    # Whether operands from registers are swizzled; those that TMA loads always are.
+    swizzles_operands: bool
     descriptor: DescriptorFormat | None
     # Elements whose sums in f32 have fewer bits than f32.
     short_sums: Collection[str] = ()
@@ -100,8 +103,9 @@ class MatrixUnit:
             return f"{self.name} has no {element} operands"
         if types.accumulator not in self.accumulators[element]:
             return f"{self.name} has no {types.accumulator} accumulators for {element} operands"
-        if self.step_bytes and types.row_bytes(depth) % self.step_bytes:
-            return f"{self.name} reads {self.step_bytes} bytes along K, the operands have {depth} elements of {element}"
+        step = self.step_bytes(element)
+        if types.row_bytes(depth) % step:
+            return f"{self.name} reads {step} bytes along K, the operands have {depth} elements of {element}"
         return None
 
 
@@ -141,6 +145,17 @@ def _wgmma_refusal(rows: int, columns: int, warps: int) -> str | None:
     return None
 
 
+def _mma_sync_step_bytes(element: str) -> int:
+    element_bytes = element_type(element).storage_bytes
+    return least_depth(element_bytes) * element_bytes
+
+
+def _mma_sync_refusal(rows: int, columns: int, warps: int) -> str | None:
+    if max(rows, columns) < FRAGMENT_ROWS:
+        return f"mma.sync needs {FRAGMENT_ROWS} rows or columns, the accumulator has {rows}x{columns}"
+    return None
+
+
 # The accumulator of a thread (N / 2 registers), and 26 that ptxas 13.5 asks for beside 128 of them (message C7602).
 def _wgmma_registers(columns: int) -> int:
     return columns // 2 + 26
@@ -157,7 +172,8 @@ _TENSOR_CORE_ACCUMULATORS = {
     "f8E5M2": ("f16", "f32"),
     "i8": ("i32",),
 }
-_FMA_ACCUMULATORS = {**_TENSOR_CORE_ACCUMULATORS, "f32": ("f32",), "f64": ("f64",)}
+_MMA_SYNC_ACCUMULATORS = {**_TENSOR_CORE_ACCUMULATORS, "f64": ("f64",)}
+_FMA_ACCUMULATORS = {**_MMA_SYNC_ACCUMULATORS, "f32": ("f32",)}
 
 # PTX ISA 9.7.16.4.1: swizzle in bits 63:61, and 0b001 in bits 48:46.
 TCGEN05_DESCRIPTOR = DescriptorFormat({"none": 0, "128B_atom_32B": 1, "128B": 2, "64B": 4, "32B": 6}, 61, 1 << 46)
@@ -167,7 +183,7 @@ WGMMA_DESCRIPTOR = DescriptorFormat({"none": 0, "128B": 1, "64B": 2, "32B": 3}, 
 _TCGEN05 = MatrixUnit(
     "tcgen05",
     accumulators=_TENSOR_CORE_ACCUMULATORS,
-    step_bytes=STEP_BYTES,
+    step_bytes=lambda element: STEP_BYTES,
     # PTX ISA 9.7.16.4: MN-major tf32 exists with 32-byte atoms of the 128-byte swizzle only.
     mn_major={**_HALVES, **_BYTES, "tf32": MnMajor("128B_atom_32B", least_row_bytes=128)},
     consumer=MMA,
@@ -175,6 +191,7 @@ _TCGEN05 = MatrixUnit(
     accumulator_layout=_tensor_memory_layout,
     refusal=_tcgen05_refusal,
     instruction_registers=lambda columns: 0,
+    swizzles_operands=True,
     descriptor=TCGEN05_DESCRIPTOR,
 )
 # PTX ISA 9.7.16.2.1: 4-bit operands are K-major.
@@ -188,7 +205,7 @@ _TCGEN05_SCALED = replace(
 _WGMMA = MatrixUnit(
     "wgmma",
     accumulators=_TENSOR_CORE_ACCUMULATORS,
-    step_bytes=STEP_BYTES,
+    step_bytes=lambda element: STEP_BYTES,
     # PTX ISA 9.7.15.7.2: only 16-bit operands have a transpose bit.
     mn_major=_HALVES,
     consumer=WGMMA,
@@ -196,20 +213,36 @@ _WGMMA = MatrixUnit(
     accumulator_layout=wgmma_accumulator,
     refusal=_wgmma_refusal,
     instruction_registers=_wgmma_registers,
+    swizzles_operands=True,
     descriptor=WGMMA_DESCRIPTOR,
     # Measured on H100: 13 fraction bits (arXiv 2511.10909); PTX does not specify it.
     short_sums=("f8E4M3FN", "f8E5M2"),
 )
+_MMA_SYNC = MatrixUnit(
+    "mma.sync",
+    accumulators=_MMA_SYNC_ACCUMULATORS,
+    step_bytes=_mma_sync_step_bytes,
+    # PTX ISA 9.7.14.5.15: ldmatrix transposes 16-bit elements in rows of 16 bytes. Wider ones are loaded one by one.
+    mn_major={element: MnMajor(least_row_bytes=16) for element in ("f16", "bf16", "tf32", "f64")},
+    consumer=THREADS,
+    accumulates_in_tensor_memory=False,
+    accumulator_layout=mma_sync_accumulator,
+    refusal=_mma_sync_refusal,
+    instruction_registers=lambda columns: 0,
+    swizzles_operands=True,
+    descriptor=None,
+)
 _FMA = MatrixUnit(
     "fma",
     accumulators=_FMA_ACCUMULATORS,
-    step_bytes=0,
+    step_bytes=lambda element: 1,
     mn_major={element: MnMajor(least_row_bytes=0) for element in _FMA_ACCUMULATORS},
     consumer=THREADS,
     accumulates_in_tensor_memory=False,
     accumulator_layout=_fma_layout,
     refusal=lambda rows, columns, warps: None,
     instruction_registers=lambda columns: 0,
+    swizzles_operands=False,
     descriptor=None,
 )
-UNITS = {unit.name: unit for unit in (_TCGEN05, _TCGEN05_SCALED, _WGMMA, _FMA)}
+UNITS = {unit.name: unit for unit in (_TCGEN05, _TCGEN05_SCALED, _WGMMA, _MMA_SYNC, _FMA)}

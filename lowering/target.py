@@ -32,12 +32,12 @@ TARGETS = {
     for target in (
         Target(
             "sm_100a",
-            ("tcgen05", "fma"),
+            ("tcgen05", "mma.sync", "fma"),
             ("block-scaled tcgen05",),
             shared_bytes=232448,
             tensor_memory_columns=TENSOR_MEMORY_COLUMNS,
         ),
-        Target("sm_90a", ("wgmma", "fma"), (), shared_bytes=232448, tensor_memory_columns=0),
+        Target("sm_90a", ("wgmma", "mma.sync", "fma"), (), shared_bytes=232448, tensor_memory_columns=0),
     )
 }
 

@@ -1,4 +1,4 @@
-"""Matrix multiply-accumulate on tensor memory (tcgen05), on registers (wgmma) and on FMA units (dot)."""
+"""Matrix multiply-accumulate on tensor memory (tcgen05), on registers (wgmma, mma_sync) and on FMA units (dot)."""
 
 from tilec.dialect.attributes import Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
@@ -82,6 +82,19 @@ class WgmmaWaitOp(Operation, name="wgmma_wait"):
     accumulator: Operand[T]
     pending: Int32
     assembly = "$accumulator pending $pending attr-dict : type($result)"
+
+
+class MmaSyncOp(Operation, name="mma_sync"):
+    """result = lhs * rhs + accumulator by the warps, each of which computes its fragments of the accumulator."""
+
+    result: Result[T]
+    accumulator: Operand[T]
+    lhs: Operand[SharedBuffer]
+    rhs: Operand[SharedBuffer]
+    lhs_unsigned: Flag
+    rhs_unsigned: Flag
+    assembly = f"{_OPERANDS}, $accumulator attr-dict : type($lhs), type($rhs) -> type($result)"
+    rules = [matrix_shapes, _signs_of_integers]
 
 
 class DotOp(Operation, name="dot"):

@@ -33,6 +33,7 @@ OP_GROUPS = (
     "grid",
     "math",
     "memory",
+    "mma_sync",
     "pack",
     "precise",
     "printing",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilec.lowering.layout.bit_matrix import BitMatrix, Index
@@ -88,6 +88,12 @@ class SharedLayout:
         panel, column = inner // self.panel_elements, inner % self.panel_elements
         address = panel * self.panel_stride_bytes + row * self.row_bytes + column * self.element_bytes
         return swizzled(self.swizzle, address)
+
+    def transpose(self) -> SharedLayout:
+        """The same bytes as a tile with the two dimensions exchanged; ValueError unless there are two."""
+        if len(self.shape) != 2:
+            raise ValueError(f"expected two dimensions, got {len(self.shape)}")
+        return replace(self, shape=self.shape[::-1], contiguous=1 - self.contiguous)
 
     @cached_property
     def matrix(self) -> BitMatrix:

@@ -18,6 +18,8 @@ from tilec.lowering.tile_to_gpu.operand_channel import OperandBuffer, declare_ch
 from tilec.lowering.tile_to_gpu.scale_channel import ScaleFactors
 from tilec.lowering.tile_to_gpu.scale_factors import scale_operands
 
+Issue = Callable[[Multiply, Conversion], None]
+
 
 @converts("mmaf", "mmai", "mmaf_scaled")
 def _multiply(op: ir.OpView, conversion: Conversion) -> None:
@@ -40,11 +42,16 @@ def _signs(types: MatrixTypes) -> dict[str, Any]:
     return {"lhs_unsigned": types.lhs_unsigned, "rhs_unsigned": types.rhs_unsigned}
 
 
-def _fma(multiply: Multiply, conversion: Conversion) -> None:
-    def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
-        return emitter.gpu("dot", operands, [type], **_signs(multiply.types)).result
+def _by_threads(name: str) -> Issue:
+    """Emits an operation without asynchronous work."""
 
-    _in_registers(multiply, conversion, issue)
+    def emit(multiply: Multiply, conversion: Conversion) -> None:
+        def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
+            return emitter.gpu(name, operands, [type], **_signs(multiply.types)).result
+
+        _in_registers(multiply, conversion, issue)
+
+    return emit
 
 
 def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
@@ -140,9 +147,10 @@ class AccumulatorState:
 
 
 # The issue of each row of lowering/matrix_unit.py.
-_ISSUE: dict[str, Callable[[Multiply, Conversion], None]] = {
+_ISSUE: dict[str, Issue] = {
     "tcgen05": _tcgen05,
     "block-scaled tcgen05": _tcgen05,
     "wgmma": _wgmma,
-    "fma": _fma,
+    "mma.sync": _by_threads("mma_sync"),
+    "fma": _by_threads("dot"),
 }

@@ -82,7 +82,7 @@ class OperandBuffer:
     def _of_registers(self, operand: Operand, multiply: Multiply) -> ir.Value:
         conversion, type = self._conversion, operand.value.type
         row_bytes = multiply.types.row_bytes(type.shape[operand.contiguous])
-        swizzle = "none" if multiply.unit.descriptor is None else swizzle_for(row_bytes)
+        swizzle = swizzle_for(row_bytes) if multiply.unit.swizzles_operands else "none"
         buffer = buffer_type(type.shape, type.element, operand.contiguous, swizzle)
         ring = in_loop(multiply.op)
         self._channel = declare_channel(conversion, [buffer], THREADS, [multiply.unit.consumer], ring)

@@ -69,7 +69,7 @@ def test_slower_matrix_unit_is_a_remark_at_the_multiply():
     compiled = ct.compile(ct.kernel(matmul), target="sm_90a", signature=MATMUL.format(32, 32, 32), stop="gpu")
     (remark,) = [remark for remark in compiled.remarks if remark.topic == "matrix-unit"]
     assert remark.message == (
-        "the multiply is done by fma: wgmma by 4 warps needs a multiple of 64 rows, the accumulator has 32"
+        "the multiply is done by mma.sync: wgmma by 4 warps needs a multiple of 64 rows, the accumulator has 32"
     )
     assert "acc = ct.mma(" in str(remark)
 

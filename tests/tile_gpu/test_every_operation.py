@@ -82,6 +82,7 @@ LINES = {
     'warp=(128)(256) shape=512">',
     "print": 'tile_gpu.print "%d of %f\\0A", %n, %y : i32, !l',
     "program_id": "%r = tile_gpu.program_id 1",
+    "mma_sync": "%r = tile_gpu.mma_sync %slot#0, %slot#1, %x : !a, !b -> !t",
     "put_begin": "%r:2 = tile_gpu.put_begin %c first_round : !c",
     "put_commit": "tile_gpu.put_commit %c first_round : !c",
     "reduce": "%r = tile_gpu.reduce %y dimension 0 identities [0.0 : f32] : !l -> f32 (%i: f32, %j: f32) {\n"

@@ -22,5 +22,5 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: tile_gpu.dot
-// CHECK: remark: the multiply is done by fma: tcgen05 needs 16 to 256 columns, the accumulator has 512 [matrix-unit]
+// CHECK: tile_gpu.mma_sync
+// CHECK: remark: the multiply is done by mma.sync: tcgen05 needs 16 to 256 columns, the accumulator has 512 [matrix-unit]

@@ -22,5 +22,5 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: tile_gpu.dot
-// CHECK: remark: the multiply is done by fma: tcgen05 reads 32 bytes along K, the operands have 8 elements of f16
+// CHECK: tile_gpu.mma_sync
+// CHECK: remark: the multiply is done by mma.sync: tcgen05 reads 32 bytes along K, the operands have 8 elements of f16

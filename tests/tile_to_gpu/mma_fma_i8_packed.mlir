@@ -4,9 +4,9 @@
 !A = tensor_view<1024x1024xi8, strides=[1024,1]>
 !B = tensor_view<1024x1024xi8, strides=[1,1024]>
 !C = tensor_view<1024x1024xi32, strides=[1024,1]>
-!TA = partition_view<tile=(16x32), padding_value = zero, !A>
-!TB = partition_view<tile=(32x16), padding_value = zero, !B>
-!TC = partition_view<tile=(16x16), !C>
+!TA = partition_view<tile=(8x32), padding_value = zero, !A>
+!TB = partition_view<tile=(32x8), padding_value = zero, !B>
+!TC = partition_view<tile=(8x8), !C>
 entry @k(%p: tile<ptr<i8>>, %q: tile<ptr<i32>>) {
   %a = assume div_by<16>, %p : tile<ptr<i8>>
   %i = constant <i32: 0> : tile<i32>
@@ -16,11 +16,11 @@ entry @k(%p: tile<ptr<i8>>, %q: tile<ptr<i32>>) {
   %ta = make_partition_view %va : !TA
   %tb = make_partition_view %vb : !TB
   %tc = make_partition_view %vc : !TC
-  %z = constant <i32: 0> : tile<16x16xi32>
-  %x, %t0 = load_view_tko weak %ta[%i, %i] : !TA, tile<i32> -> tile<16x32xi8>, token
-  %y, %t1 = load_view_tko weak %tb[%i, %i] : !TB, tile<i32> -> tile<32x16xi8>, token
-  %m = mmai %x, %y, %z signed unsigned : tile<16x32xi8>, tile<32x16xi8>, tile<16x16xi32>
-  store_view_tko weak %m, %tc[%i, %i] : tile<16x16xi32>, !TC, tile<i32> -> token
+  %z = constant <i32: 0> : tile<8x8xi32>
+  %x, %t0 = load_view_tko weak %ta[%i, %i] : !TA, tile<i32> -> tile<8x32xi8>, token
+  %y, %t1 = load_view_tko weak %tb[%i, %i] : !TB, tile<i32> -> tile<32x8xi8>, token
+  %m = mmai %x, %y, %z signed unsigned : tile<8x32xi8>, tile<32x8xi8>, tile<8x8xi32>
+  store_view_tko weak %m, %tc[%i, %i] : tile<8x8xi32>, !TC, tile<i32> -> token
   return
 }
 

@@ -127,7 +127,7 @@ def _two_tf32(A, B, C):
 )
 def test_fallback_has_its_reason(tile, warps, target, reason):
     (decision,) = decisions(matmul, MATMUL.format(*tile), target, warps)
-    assert decision.startswith(f"fma; {reason}\n")
+    assert decision.startswith(f"mma.sync; {reason}\n")
 
 
 def test_every_unit_is_complete():

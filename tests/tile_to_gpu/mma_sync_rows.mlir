@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// 32 rows are too few for tcgen05; the multiply is done by FMA, and a remark says so.
+// 32 rows are too few for tcgen05: each warp multiplies a block of 16x16 by mma.sync, and a remark says so.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>
@@ -22,5 +22,6 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: tile_gpu.dot %{{.*}} : !shared_32x32xf16, !shared_32x32xf16 -> !tile_32x32xf32
-// CHECK: remark: the multiply is done by fma: tcgen05 needs
+// CHECK: register=(0,1)(8,0)(0,8) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(0,16) shape=32x32
+// CHECK: tile_gpu.mma_sync %{{.*}} : !shared_32x32xf16, !shared_32x32xf16 -> !tile_32x32xf32
+// CHECK: remark: the multiply is done by mma.sync: tcgen05 needs 64 or a multiple of 128 rows

@@ -1,0 +1,148 @@
+"""Layouts of mma.sync: the fragment tables of the manual, tiles of many fragments, and the banks of ldmatrix."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.layout.mma_sync import (
+    instruction_depth,
+    is_transposed,
+    left_operand,
+    mma_sync_accumulator,
+    right_operand,
+)
+from tilec.lowering.layout.shared_layout import SharedLayout
+from tilec.lowering.tile_to_gpu.tensor_maps import swizzle_for
+
+REGISTER, LANE = np.ogrid[:4, :32]
+SHAPES = [(16, 8), (16, 16), (32, 32), (64, 32), (16, 256), (256, 8), (8, 16), (8, 64), (1, 16), (2, 128), (32, 1)]
+
+
+def coordinates(layout: LinearLayout, warp: int = 0) -> tuple[np.ndarray, ...]:
+    r, lane = np.ogrid[: layout.register_count, :32]
+    return tuple(np.broadcast_to(each, (layout.register_count, 32)) for each in layout.apply(r, lane, warp))
+
+
+def test_accumulator_fragment():
+    """PTX ISA 9.7.14.5.8 and those before it: C and D of m16n8."""
+    rows, columns = coordinates(mma_sync_accumulator((16, 8), 4))
+    np.testing.assert_array_equal(rows, LANE // 4 + 8 * (REGISTER // 2))
+    np.testing.assert_array_equal(columns, 2 * (LANE % 4) + REGISTER % 2)
+
+
+def test_accumulator_of_eight_rows_is_transposed():
+    rows, columns = coordinates(mma_sync_accumulator((8, 16), 4))
+    np.testing.assert_array_equal(columns, LANE // 4 + 8 * (REGISTER // 2))
+    np.testing.assert_array_equal(rows, 2 * (LANE % 4) + REGISTER % 2)
+
+
+def test_one_row_is_in_all_columns_of_the_fragment():
+    rows, columns = coordinates(mma_sync_accumulator((1, 16), 4))
+    assert not rows.any()
+    np.testing.assert_array_equal(columns, LANE // 4 + 8 * (REGISTER // 2))
+
+
+@pytest.mark.parametrize(
+    ("shape", "warps", "blocks"),
+    [
+        # The block of each warp is as square as fragments allow.
+        ((64, 64), 4, (32, 32)),
+        ((32, 128), 4, (32, 32)),
+        ((16, 128), 4, (16, 32)),
+        ((128, 16), 8, (16, 16)),
+        ((1, 128), 4, (1, 32)),
+        # More warps than fragments: several have the same block.
+        ((16, 8), 4, (16, 8)),
+        ((16, 16), 4, (16, 8)),
+        ((32, 32), 16, (16, 8)),
+    ],
+)
+def test_blocks_of_warps(shape, warps, blocks):
+    layout = mma_sync_accumulator(shape, warps)
+    assert layout.is_surjective and layout.warps == warps
+    for warp in range(warps):
+        rows, columns = coordinates(layout, warp)
+        assert (len(np.unique(rows)), len(np.unique(columns))) == blocks
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (1, 1), (8, 2), (16, 8, 2)])
+def test_tile_below_a_fragment_is_refused(shape):
+    with pytest.raises(ValueError):
+        mma_sync_accumulator(shape, 4)
+
+
+@pytest.mark.parametrize(("element_bytes", "depth"), [(1, 16), (1, 32), (2, 8), (2, 16), (4, 4), (4, 8)])
+def test_operand_fragments(element_bytes, depth):
+    """PTX ISA 9.7.14.5.2 to 9.7.14.5.11: A and B of m16n8 with elements of at most 32 bits."""
+    accumulator, packed = mma_sync_accumulator((16, 8), 4), 4 // element_bytes
+    rows, columns = coordinates(left_operand(accumulator, depth, element_bytes).layout)
+    index, lane = np.ogrid[: len(rows), :32]
+    register, part = index // packed, index % packed
+    np.testing.assert_array_equal(rows, LANE // 4 + 8 * (register % 2) + 0 * lane)
+    np.testing.assert_array_equal(columns, packed * (lane % 4) + part + 4 * packed * (register // 2))
+    columns, rows = coordinates(right_operand(accumulator, depth, element_bytes).layout)
+    index, lane = np.ogrid[: len(rows), :32]
+    np.testing.assert_array_equal(columns, lane // 4 + 0 * index)
+    np.testing.assert_array_equal(rows, packed * (lane % 4) + index % packed + 4 * packed * (index // packed))
+
+
+@pytest.mark.parametrize("depth", [4, 8, 16])
+def test_f64_operand_fragments_permute_k_alike(depth):
+    """PTX ISA 9.7.14.5.12: rows L / 4 + 8 (i % 2), columns L % 4 + 4 (i / 2) of A; the same of B, transposed."""
+    accumulator = mma_sync_accumulator((16, 8), 4)
+    left = coordinates(left_operand(accumulator, depth, 8).layout)
+    right = coordinates(right_operand(accumulator, depth, 8).layout)
+    permuted = np.full(depth, -1)
+    for i, lane in itertools.product(range(depth // 4), range(32)):
+        assert right[0][i, lane] == lane // 4
+        assert permuted[lane % 4 + 4 * i] in (-1, right[1][i, lane])
+        permuted[lane % 4 + 4 * i] = right[1][i, lane]
+    assert sorted(permuted) == list(range(depth))
+    for i, lane in itertools.product(range(depth // 2), range(32)):
+        assert left[0][i, lane] == lane // 4 + 8 * (i % 2)
+        assert left[1][i, lane] == permuted[lane % 4 + 4 * (i // 2)]
+
+
+@pytest.mark.parametrize("element_bytes", [1, 2, 4, 8])
+@pytest.mark.parametrize("warps", [4, 8, 16])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_instructions_compute_the_accumulator(shape, warps, element_bytes):
+    """Each accumulator register is at the row of its A fragment and the column of its B fragment, all K once."""
+    accumulator, depth = mma_sync_accumulator(shape, warps), 64
+    if is_transposed(shape):
+        accumulator = accumulator.transpose((1, 0))
+    left, right = (side(accumulator, depth, element_bytes) for side in (left_operand, right_operand))
+    packed, blocks = len(left.packed), len(right.blocks)
+    for warp in range(warps):
+        rows, columns = coordinates(accumulator, warp)
+        a, b = coordinates(left.layout, warp), coordinates(right.layout, warp)
+        for r, lane in itertools.product(range(0, accumulator.register_count, 3), range(0, 32, 5)):
+            # Any register of the block in the fragment: row group (r / 2) % 2, lanes of this row and this column.
+            fragment, group, column = r >> 2, r >> 1 & 1, 2 * (lane % 4) + (r & 1)
+            row_block, column_block = fragment >> blocks, fragment & (1 << blocks) - 1
+            left_register = (row_block << len(left.instruction) | group) << packed
+            right_register = column_block << len(right.instruction) << packed
+            assert a[0][left_register, lane // 4 * 4] == rows[r, lane]
+            assert b[0][right_register, 4 * column] == columns[r, lane]
+    for side in (left, right):
+        k = coordinates(side.layout)[1].reshape(depth // instruction_depth(depth, element_bytes), -1)
+        assert all(len(set(step)) == instruction_depth(depth, element_bytes) for step in k)
+        assert set(k.flat) == set(range(depth))
+
+
+@pytest.mark.parametrize("depth", [8, 16, 32, 64, 128])
+@pytest.mark.parametrize("contiguous", [0, 1])
+def test_rows_of_a_matrix_are_in_different_banks(depth, contiguous):
+    """Eight rows of 16 bytes along K, or along M for a transposed load, use all 32 banks."""
+    rows = 64
+    row_bytes = 2 * (depth if contiguous else rows)
+    shared = SharedLayout((rows, depth), 2, contiguous, swizzle_for(row_bytes))
+    for first, k in itertools.product(range(0, rows, 8), range(0, depth, 8)):
+        starts = [(first + i, k) if contiguous else (first, k + i) for i in range(8)]
+        offsets = [shared.offset(*start) for start in starts]
+        assert all(offset % 16 == 0 for offset in offsets)
+        assert len({offset // 16 % 8 for offset in offsets}) == 8
