@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.upstream_predicates import predicate_of
+from tilec.lowering.gpu_to_ptx.dense_constant import dense_constant
 from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.elementwise import each, instruction
 from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit
@@ -64,7 +65,8 @@ def constant(lowering: Lowering, operation: ir.Operation) -> None:
     if isinstance(result.type, ir.RankedTensorType):
         dense = ir.DenseElementsAttr(value)
         if not dense.is_splat:
-            raise lowering.unsupported(operation, "expected a constant tile of equal elements, but got different ones")
+            lowering.set(result, dense_constant(lowering, dense, element(result), layout_of(result.type)))
+            return
         value = dense.get_splat_value()
     lowering.set(result, [lowering.constant(element(result), value.value)] * layout_of(result.type).register_count)
 

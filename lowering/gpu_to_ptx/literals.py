@@ -24,6 +24,15 @@ def literal(element: PtxElement, value: float | int) -> str:
     return str(_signed(int(value), element.bits))
 
 
+def literal_of_bits(element: PtxElement, bits: int) -> str:
+    """The immediate for the bits of an element: every NaN keeps its bits."""
+    if element.register in ("f32", "f64"):
+        return f"0{'f' if element.bits == 32 else 'd'}{bits:0{element.bits // 4}X}"
+    if element.is_float:
+        return f"0x{bits:0{element.bits // 4}X}"
+    return str(bits if element.is_predicate else _signed(bits, element.bits))
+
+
 def float_bits(element: PtxElement, value: float) -> int:
     """The bits of a float narrower than 32 bits; zero has no bits set, even in f8E8M0FNU, where 0 is 2**-127."""
     if value == 0 and math.copysign(1.0, value) > 0:

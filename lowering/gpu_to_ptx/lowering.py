@@ -15,7 +15,7 @@ from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu.shared_plan import SharedPlan
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.literals import literal
+from tilec.lowering.gpu_to_ptx.literals import literal, literal_of_bits
 from tilec.lowering.gpu_to_ptx.scratch_slots import SLOT_BYTES, ScratchSlots
 from tilec.lowering.target import LANES, Target
 
@@ -191,7 +191,13 @@ class Lowering:
 
     def constant(self, element: PtxElement, value: int | float) -> ir.Value:
         """A register that holds a constant, one per block."""
-        text = literal(element, value)
+        return self._shared_constant(element, literal(element, value))
+
+    def constant_of_bits(self, element: PtxElement, bits: int) -> ir.Value:
+        """A register that holds the element with these bits, one per block."""
+        return self._shared_constant(element, literal_of_bits(element, bits))
+
+    def _shared_constant(self, element: PtxElement, text: str) -> ir.Value:
         key = (element.register, text)
         made = self._cached.get(key) or self._constant(element.register, text)
         self._cached[key] = made

@@ -100,10 +100,8 @@ class Conversion:
         producer = made.owner
         if not isinstance(producer, ir.Block):
             name = producer.operation.name
-            if name == "arith.constant" and producer.operation.attributes["value"].is_splat:
-                splat = ir.DenseElementsAttr(producer.operation.attributes["value"]).get_splat_value()
-                attribute = ir.DenseElementsAttr.get_splat(wanted, splat)
-                return emitter.create("arith.constant", [wanted], [], value=attribute).result
+            if name == "arith.constant":
+                return emitter.constant_tile(wanted, ir.DenseElementsAttr(producer.operation.attributes["value"]))
             if name in ("tile_gpu.splat", "tile_gpu.iota"):
                 return emitter.gpu(name.removeprefix("tile_gpu."), list(producer.operation.operands), [wanted]).result
         return emitter.gpu("convert_layout", [made], [wanted]).result

@@ -55,6 +55,15 @@ def constant(type: ir.Type, value: int | float) -> ir.Value:
     return create("arith.constant", [type], [], value=attribute).result
 
 
+def constant_tile(type: ir.RankedTensorType, elements: ir.DenseElementsAttr) -> ir.Value:
+    """A register tile with the elements of a constant of the same shape."""
+    if elements.is_splat:
+        attribute = ir.DenseElementsAttr.get_splat(type, elements.get_splat_value())
+    else:
+        attribute = ir.Attribute.parse(f"{str(elements).rsplit(' : ', 1)[0]} : {type}")
+    return create("arith.constant", [type], [], value=attribute).result
+
+
 def _number(element: ir.Type, value: int | float) -> ir.Attribute:
     if isinstance(element, ir.IntegerType):
         return ir.IntegerAttr.get(element, int(value))

@@ -26,12 +26,11 @@ def _constant(op: ir.OpView, conversion: Conversion) -> None:
     result = op.operation.results[0]
     elements = ir.DenseElementsAttr(op.operation.attributes["value"])
     type = conversion.type(result)
-    if elements.is_splat:
-        value = elements.get_splat_value()
-        attribute = ir.DenseElementsAttr.get_splat(type, value) if is_tile(result) else value
+    if is_tile(result):
+        conversion.set(result, emitter.constant_tile(type, elements))
     else:
-        attribute = ir.Attribute.parse(str(elements).rsplit(" : ", 1)[0] + f" : {type}")
-    conversion.set(result, emitter.create("arith.constant", [type], [], value=attribute).result)
+        attributes = {"value": elements.get_splat_value()}
+        conversion.set(result, emitter.create("arith.constant", [type], [], **attributes).result)
 
 
 @converts("iota")
