@@ -17,9 +17,9 @@ from tilec.lowering.layout.wgmma import wgmma_accumulator
 from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS, WARPS_OF_A_GROUP, WGMMA_DESCRIPTOR
 
 ROWS = 64
-# Columns of sums in registers beside an accumulator of at most so many registers, and beside a larger one: more columns
-# use the unit better, but ptxas 13.5 then spills 280 bytes of a tile of 128x256.
-_SMALL_ACCUMULATOR_REGISTERS = 64
+# Columns of sums in registers beside the accumulator, if it has at most so many registers and the role so many warps,
+# or else: more columns use the unit better, but ptxas 13.5 then spills 280 bytes of a tile of 128x256.
+_SMALL_ACCUMULATOR_REGISTERS, _FEW_WARPS = 64, 8
 _PROMOTED_COLUMNS, _FEWER_PROMOTED_COLUMNS = 128, 64
 _FENCE = "wgmma.fence.sync.aligned;"
 _COMMIT = "wgmma.commit_group.sync.aligned;"
@@ -87,7 +87,7 @@ def _accumulated(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: 
 def _promoted(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: _Sides) -> list[ir.Value]:
     """Adds sums of PROMOTED_ELEMENTS products to the accumulator of a block of rows."""
     columns = op.accumulator.type.shape[1]
-    is_small = len(lowering.get(op.accumulator)) <= _SMALL_ACCUMULATOR_REGISTERS
+    is_small = len(lowering.get(op.accumulator)) <= _SMALL_ACCUMULATOR_REGISTERS and lowering.warps <= _FEW_WARPS
     size = min(columns, _PROMOTED_COLUMNS if is_small else _FEWER_PROMOTED_COLUMNS)
     steps = PROMOTED_ELEMENTS // sides.operands[0].step_elements
     done: list[ir.Value] = []

@@ -8,7 +8,7 @@ from tilec.errors import SourceLocation
 
 # The topics of remarks, each with the condition that it reports.
 TOPICS = {
-    "matrix-unit": "a multiply uses a slower unit",
+    "matrix-unit": "a multiply uses a slower unit, or adds short sums in f32",
     "tma": "an access or a matrix operand does not use TMA",
     "roles": "a kernel is not split into roles",
     "hint": "a hint is not followed",

@@ -20,7 +20,8 @@ def mma(x: Tile, y: Tile, /, acc: Tile, *, use_fast_acc: bool = False) -> Tile:
         x: a tile of shape (M, K) or (batch, M, K).
         y: a tile of shape (K, N) or (batch, K, N), of the element type of x; int8 and uint8 may be mixed.
         acc: a tile of shape (M, N) or (batch, M, N), of an accumulator type for the element type of x.
-        use_fast_acc: whether products of 8-bit floats may be accumulated with reduced precision.
+        use_fast_acc: whether products of 8-bit floats may be accumulated with reduced precision: 13 fraction bits on
+            sm_90a, where each sum of 128 products is otherwise added in float32.
 
     Returns:
         The products plus `acc`, in the type of `acc`.
