@@ -8,13 +8,16 @@ Only parts whose elements are consecutive are considered, so that accesses to me
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.reduction_rules import effect_free
+from tilec.dialect.cuda_tile.type_rules import tile_problem
 from tilec.dialect.cuda_tile.types import PartitionViewType, TileType
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_named
+from tilec.element_types import element_type
 from tilec.lowering.tile.bounds import bounds
 from tilec.lowering.tile.carried import split_carried
 from tilec.lowering.tile.constants import integer_splat, splat
@@ -82,10 +85,12 @@ def _of_cat(op: ir.OpView, part: Part) -> ir.Value | None:
     return Part(side, position, part.shape).extracted()
 
 
-def _of_broadcast(op: ir.OpView, part: Part) -> ir.Value:
+def _of_broadcast(op: ir.OpView, part: Part) -> ir.Value | None:
     repeated = [extent == 1 for extent in op.source.type.shape]
     position = tuple(0 if once else index for once, index in zip(repeated, part.position, strict=True))
     shape = tuple(1 if once else extent for once, extent in zip(repeated, part.shape, strict=True))
+    if tile_problem(shape, op.source.type.element) is not None:
+        return None
     source = Part(op.source, position, shape).extracted()
     type = TileType.get(part.shape, op.result.type.element)
     return source if source.type == type else build("broadcast", [source], [type]).result
@@ -150,6 +155,8 @@ def _split_load(op: ir.OpView) -> bool:
     first = next(iter(parts.values()))
     if isinstance(op.view.owner, ir.Block) or tuple(tile.type.shape) == first.shape:
         return False
+    if _divides_bytes(op.view.type, first.shape):
+        return False
     with ir.InsertionPoint(op.operation), op.location:
         type = op.view.type
         of_parts = PartitionViewType.get(first.shape, type.tensor_view, type.dim_map, type.padding)
@@ -164,6 +171,13 @@ def _split_load(op: ir.OpView) -> bool:
         extract.operation.erase()
     op.operation.erase()
     return True
+
+
+def _divides_bytes(view: PartitionViewType, part: Sequence[int]) -> bool:
+    """Whether a part has only some of the elements of a byte of the view."""
+    per_byte = element_type(spell(view.element)).per_byte
+    adjacent = [part[k] for k, d in enumerate(view.dim_map) if view.tensor_view.strides[d] == 1]
+    return any(extent % per_byte for extent in adjacent)
 
 
 def _load(op: ir.OpView, view: ir.Value, part: Part) -> ir.Operation:

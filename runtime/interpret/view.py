@@ -29,12 +29,13 @@ _PADDING = {"neg_zero": -0.0, "nan": np.nan, "pos_inf": np.inf, "neg_inf": -np.i
 
 @dataclass(frozen=True)
 class TensorView:
-    """A tensor at an address; strides count elements."""
+    """A tensor at an address; strides count elements. Along dimension `packed`, if any, elements share bytes."""
 
     base: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     element: TileElement
+    packed: int | None
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ def _make_tensor_view(
     for extent, value, type, predicates in zip(dynamic, strides, op.types[2], op["stride_assumptions"], strict=True):
         for predicate in predicates if extent != 1 else ():
             check_assumption(machine, predicate, value, type)
-    return TensorView(int(base), extents, _filled(kind.strides, strides, op.types[2]), kind.element)
+    packed = kind.strides.index(1) if kind.element.bits < 8 and 1 in kind.strides else None
+    return TensorView(int(base), extents, _filled(kind.strides, strides, op.types[2]), kind.element, packed)
 
 
 def _filled(known: tuple[int | None, ...], given: tuple[Tile, ...], types: tuple[TileType, ...]) -> tuple[int, ...]:
@@ -133,7 +135,24 @@ def locate(
         offset += int(positions.max()) * tensor.strides[dim]
     if offset > _MAX_OFFSET:
         machine.undefined(f"the offset of {offset} elements from the start of the tensor exceeds 2**63 - 1")
-    return offsets * np.uint64(tensor.element.steps) + np.uint64(tensor.base), inside
+    addresses = offsets * np.uint64(tensor.element.steps) + np.uint64(tensor.base)
+    if machine.check:
+        _check_whole_bytes(machine, view, addresses, inside)
+    return addresses, inside
+
+
+def _check_whole_bytes(machine: Machine, view: TileView, addresses: Tile, inside: Tile) -> None:
+    """Faults for an access of a part of a byte (Tile IR 5.2.1)."""
+    tensor = view.tensor
+    if tensor.packed is None:
+        return
+    if tensor.shape[tensor.packed] % 2:
+        extent = f"the extent of dimension {tensor.packed}, whose elements share bytes"
+        machine.undefined(f"{extent}, must be even, got {tensor.shape[tensor.packed]}")
+    axis = view.type.dim_map.index(tensor.packed)
+    firsts = tuple(slice(None, None, 2) if k == axis else slice(None) for k in range(addresses.ndim))
+    if np.any(addresses[firsts][inside[firsts]] & np.uint64(1)):
+        machine.undefined(f"elements of {tensor.element} are accessed in pairs, but a pair lies in two bytes")
 
 
 def padding(op: Step, machine: Machine, view: TileView) -> np.ndarray:

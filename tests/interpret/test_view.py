@@ -243,6 +243,31 @@ def test_two_elements_of_f4_share_a_byte(execute, index):
     assert np.array_equal(target, expected)
 
 
+@pytest.mark.parametrize(
+    ("first", "extent", "stride", "message"),
+    [
+        (1, 4, 8, "a pair lies in two bytes"),
+        (0, 4, 7, "a pair lies in two bytes"),
+        (0, 3, 8, "the extent of dimension 1, whose elements share bytes, must be even, got 3"),
+    ],
+    ids=["base", "stride", "extent"],
+)
+def test_access_of_a_part_of_a_byte_is_undefined(execute, first, extent, stride, message):
+    """Tile IR 5.2.1: loads and stores of f4E2M1FN refer to pairs of elements in one byte."""
+    tensor = "tensor_view<2x?xf4E2M1FN, strides=[?,1]>"
+    body = f"""%b = offset %p, %o : tile<ptr<f4E2M1FN>>, tile<i32> -> tile<ptr<f4E2M1FN>>
+    %s = make_tensor_view %b, shape = [2, %n], strides = [%m, 1] : tile<i32> -> {tensor}
+    %v = make_partition_view %s : partition_view<tile=(2x4), {tensor}>
+    %i = constant <i32: 0> : tile<i32>
+    %x, %k = load_view_tko weak %v[%i, %i] : partition_view<tile=(2x4), {tensor}>, tile<i32>
+        -> tile<2x4xf4E2M1FN>, token"""
+    parameters = "%p: tile<ptr<f4E2M1FN>>, %o: tile<i32>, %n: tile<i32>, %m: tile<i32>"
+    source = np.zeros(8, np.uint8)
+    execute(parameters, body, source, first, extent, stride)
+    with pytest.raises(SimulationError, match=message):
+        execute(parameters, body, source, first, extent, stride, check=True)
+
+
 # Padding encodings of tileiras 13.5, read from its machine code; None if it does not compile the padding.
 NARROW_PADDING = {
     "f8E4M3FN": {"zero": 0x00, "neg_zero": 0x80, "nan": 0x7F, "pos_inf": None, "neg_inf": None},
