@@ -3,7 +3,10 @@
 
 !V = tensor_view<?x64x32xf16, strides=[2048,32,1]>
 !T = partition_view<tile=(2x64x32), padding_value = zero, !V>
-entry @k(%p: tile<ptr<f16>>, %n: tile<i32>, %far: tile<i64>) {
+// Elements along the first dimension share bytes.
+!F = tensor_view<64x64xf4E2M1FN, strides=[1,64]>
+!G = partition_view<tile=(2x32), !F>
+entry @k(%p: tile<ptr<f16>>, %n: tile<i32>, %far: tile<i64>, %halves: tile<ptr<f4E2M1FN>>) {
   %zero = constant <i32: 0> : tile<i32>
   %one = constant <i32: 1> : tile<i32>
   %b, %y, %z = get_tile_block_id : tile<i32>
@@ -46,7 +49,8 @@ entry @k(%p: tile<ptr<f16>>, %n: tile<i32>, %far: tile<i64>) {
   %e2 = extract %e0[%one, %zero, %zero] : tile<2x64x32xf16> -> tile<1x64x32xf16>
   print_tko "%f", %e2 : tile<1x64x32xf16> -> token
 
-  // Parts whose elements are not consecutive, tiles that are also used whole, and ordered loads are left alone.
+  // Parts whose elements are not consecutive, tiles that are also used whole, ordered loads, and parts of bytes are left
+  // alone.
   // CHECK: load_view_tko {{.*}} -> tile<2x64x32xf16>
   // CHECK: extract
   %m, %g = load_view_tko weak %t[%b, %zero, %zero] : !T, tile<i32> -> tile<2x64x32xf16>, token
@@ -62,5 +66,12 @@ entry @k(%p: tile<ptr<f16>>, %n: tile<i32>, %far: tile<i64>) {
   %q, %u = load_view_tko relaxed device %t[%b, %one, %zero] : !T, tile<i32> -> tile<2x64x32xf16>, token
   %q1 = extract %q[%one, %zero, %zero] : tile<2x64x32xf16> -> tile<1x64x32xf16>
   print_tko "%f", %q1 : tile<1x64x32xf16> -> token
+  // CHECK: load_view_tko {{.*}} -> tile<2x32xf4E2M1FN>
+  // CHECK: extract
+  %fv = make_tensor_view %halves, shape = [64, 64], strides = [1, 64] : !F
+  %ft = make_partition_view %fv : !G
+  %fx, %fy = load_view_tko weak %ft[%b, %zero] : !G, tile<i32> -> tile<2x32xf4E2M1FN>, token
+  %f1x = extract %fx[%one, %zero] : tile<2x32xf4E2M1FN> -> tile<1x32xf4E2M1FN>
+  print_tko "%f", %f1x : tile<1x32xf4E2M1FN> -> token
   return
 }
