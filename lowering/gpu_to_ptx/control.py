@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.errors import InternalError
-from tilec.lowering.gpu_to_ptx.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.extension import extended
+from tilec.lowering.gpu_to_ptx.elements import PtxElement, element_named
+from tilec.lowering.gpu_to_ptx.extension import extended, lowest_bit
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 from tilec.lowering.gpu_to_ptx.value_types import element, layout_of
@@ -22,10 +22,10 @@ def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
     lower, upper, step, *inits = operation.operands
     body, carried = operation.regions[0].blocks[0], Carried(lowering, inits)
     kind, signed = element(lower), "unsignedCmp" not in operation.attributes
-    if kind.is_predicate:
-        raise lowering.unsupported(operation, "expected a loop counter of at least 8 bits, but got i1")
-    suffix = f"{'s' if signed else 'u'}{kind.register_bits}"
     lower, upper, step = (extended(lowering, kind, signed, lowering.scalar(v)) for v in (lower, upper, step))
+    # Predicates have no arithmetic: a counter of i1 is extended to 32 bits.
+    counted = element_named("i32") if kind.is_predicate else kind
+    suffix = f"{'s' if signed else 'u'}{counted.register_bits}"
     starts, location = carried.registers(inits), lowering.b.location
     head = lowering.b.block([lower.type, *(v.type for v in starts)], "loop")
     done = lowering.b.block([v.type for v in starts], "loop_end")
@@ -33,12 +33,12 @@ def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.b.cond_branch(again, head, [lower, *starts], done, starts, uniform=True)
     lowering.at(head)
     counter, *registers = head.arguments
-    lowering.set(body.arguments[0], [counter])
+    lowering.set(body.arguments[0], [lowest_bit(lowering, counted, counter) if kind.is_predicate else counter])
     carried.arrive(list(body.arguments)[1:], registers)
     ends = lowering.lower_block(body)
     lowering.b.location = location
     ends = carried.registers(ends)
-    following, again = _advance(lowering, kind, suffix, counter, upper, step)
+    following, again = _advance(lowering, counted, suffix, counter, upper, step)
     lowering.b.cond_branch(again, head, [following, *ends], done, ends, uniform=True)
     lowering.at(done)
     carried.arrive(operation.results, done.arguments)

@@ -41,7 +41,6 @@ def refused(op: Any) -> bool:
     name = op.operation.name.removeprefix("cuda_tile.")
     return (
         name in REFUSED_OPERATIONS
-        or (name == "for" and element(op.lowerBound.type) == "i1")
     )
 
 
