@@ -86,6 +86,14 @@ class ProgramIdOp(Operation, name="program_id", traits=[ext.Pure]):
     assembly = "$axis attr-dict"
 
 
+class GdcWaitOp(Operation, name="gdc_wait"):
+    """Waits until the grids that this grid depends on have completed and their memory is visible."""
+
+
+class GdcLaunchDependentsOp(Operation, name="gdc_launch_dependents"):
+    """Allows the grids that depend on this grid to start, once every tile block has executed it or has ended."""
+
+
 class NumProgramsOp(Operation, name="num_programs", traits=[ext.Pure]):
     """The extent of the grid along `axis` (0, 1, 2)."""
 

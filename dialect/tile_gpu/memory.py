@@ -180,6 +180,10 @@ class FenceAsyncOp(Operation, name="fence_async"):
     assembly = "{$global_memory }attr-dict"
 
 
+class FenceAliasOp(Operation, name="fence_alias"):
+    """Orders this thread's accesses across different addresses of the same memory (PTX fence.proxy.alias)."""
+
+
 class BarrierOp(Operation, name="barrier"):
     """A barrier of all threads of the role."""
 

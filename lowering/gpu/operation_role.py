@@ -15,6 +15,8 @@ DECLARATIONS = ("tile_gpu.make_channel", "tile_gpu.make_tensor_map", "tile_gpu.s
 CONTROL_FLOW = ("scf.for", "scf.if", "scf.while")
 _TENSOR_CORE_OPERATIONS = ("tile_gpu.tcgen05_mma", "tile_gpu.tcgen05_mma_scaled", "tile_gpu.tcgen05_copy_scales")
 _SCALAR_DIALECTS = ("arith.", "math.")
+# Each role waits before its own accesses.
+EVERY_ROLE = ("tile_gpu.gdc_wait",)
 _SCALAR_OPERATIONS = ("tile_gpu.program_id", "tile_gpu.num_programs", "tile_gpu.view_buffer")
 
 
@@ -26,8 +28,10 @@ def is_rematerializable(op: ir.Operation) -> bool:
 
 
 def role_of(op: ir.Operation) -> str | None:
-    """The role that runs an operation; None for control flow and for operations that every role may repeat."""
+    """The role that runs an operation; None for control flow and for operations that every role may or must repeat."""
     if op.name in CONTROL_FLOW or op.name in DECLARATIONS or is_rematerializable(op) or op.name == "scf.yield":
+        return None
+    if op.name in EVERY_ROLE:
         return None
     if op.name == "tile_gpu.tma_load":
         return LOAD

@@ -17,6 +17,7 @@ from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.operation_role import (
     CONTROL_FLOW,
     DECLARATIONS,
+    EVERY_ROLE,
     is_rematerializable,
     role_of,
     roles_inside,
@@ -96,7 +97,7 @@ class _RoleCopy:
             elif is_rematerializable(op):
                 if not any(operand in self._unknown for operand in op.operands):
                     self._copy(op)
-            elif role_of(op) == self._role:
+            elif op.name in EVERY_ROLE or role_of(op) == self._role:
                 self._copy(op)
 
     def _copy_of(self, value: ir.Value) -> ir.Value:

@@ -1,4 +1,4 @@
-"""The position of a tile block in the grid."""
+"""The position of a tile block in the grid, and the dependencies between grids."""
 
 from __future__ import annotations
 
@@ -14,3 +14,14 @@ def _position(lowering: Lowering, operation: ir.Operation) -> None:
     axis = _AXES[ir.IntegerAttr(operation.attributes["axis"]).value]
     register = "%ctaid" if operation.name == "tile_gpu.program_id" else "%nctaid"
     lowering.set(operation.results[0], [lowering.b.compute(f"mov.u32 $0, {register}.{axis};", lowering.b.i32)])
+
+
+@lowers("tile_gpu.gdc_wait")
+def _gdc_wait(lowering: Lowering, _operation: ir.Operation) -> None:
+    # PTX ISA 9.7.13.13: each thread that executes it waits, and then sees the memory of the prerequisite grids.
+    lowering.b.execute("griddepcontrol.wait;")
+
+
+@lowers("tile_gpu.gdc_launch_dependents")
+def _gdc_launch_dependents(lowering: Lowering, _operation: ir.Operation) -> None:
+    lowering.b.execute("griddepcontrol.launch_dependents;")

@@ -84,6 +84,11 @@ def _fence_async(lowering: Lowering, operation: ir.Operation) -> None:
         lowering.b.execute("fence.proxy.async.global;")
 
 
+@lowers("tile_gpu.fence_alias")
+def _fence_alias(lowering: Lowering, _operation: ir.Operation) -> None:
+    lowering.b.execute("fence.proxy.alias;")
+
+
 @lowers("tile_gpu.barrier")
 def _barrier(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.barrier()

@@ -1,4 +1,4 @@
-"""Loads and stores through tiles of pointers."""
+"""Loads and stores through tiles of pointers, fences, and dependencies between grids."""
 
 from __future__ import annotations
 
@@ -30,3 +30,20 @@ def _store_ptr(op: ir.OpView, conversion: Conversion) -> None:
     conversion.synchronize(op)
     vector = conversion.vectors.get(op.operation, 1)
     emitter.gpu("store_global", operands, vector=vector, **order_of(op))
+
+
+@converts("memory_fence_alias_tko")
+def _fence_alias(op: ir.OpView, conversion: Conversion) -> None:
+    conversion.synchronize(op)
+    emitter.gpu("fence_alias")
+
+
+@converts("gdc_wait_tko")
+def _gdc_wait(_op: ir.OpView, _conversion: Conversion) -> None:
+    emitter.gpu("gdc_wait")
+
+
+@converts("gdc_launch_dependents_tko")
+def _gdc_launch_dependents(op: ir.OpView, conversion: Conversion) -> None:
+    conversion.synchronize(op)
+    emitter.gpu("gdc_launch_dependents")

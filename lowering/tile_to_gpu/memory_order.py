@@ -68,6 +68,16 @@ def _is_memory(op: ir.Operation) -> bool:
     return op.name.endswith("_tko") and op.name != "cuda_tile.print_tko"
 
 
+def _is_grid_control(op: ir.Operation) -> bool:
+    """Whether an operation orders this grid and others: each thread, of every role, executes it in program order.
+
+    A wait below a branch or a loop orders like an access: a role without work there does not execute it.
+    """
+    if op.name == "cuda_tile.gdc_wait_tko":
+        return op.parent.name == "cuda_tile.entry"
+    return op.name == "cuda_tile.gdc_launch_dependents_tko"
+
+
 def _before(token: ir.Value | None) -> set[ir.Operation]:
     found: set[ir.Operation] = set()
     seen: set[ir.Value] = set()
@@ -83,7 +93,8 @@ def _before(token: ir.Value | None) -> set[ir.Operation]:
             continue
         op = owner.operation
         if _is_memory(op):
-            found.add(op)
+            if not _is_grid_control(op):
+                found.add(op)
             work.append(owner.token)
         elif op.name in _STRUCTURES:
             work += _sources(owner, list(op.results).index(value))

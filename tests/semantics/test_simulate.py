@@ -21,10 +21,7 @@ FUNCTION_UNITS = {"cosh": 2, "log": 1, "log2": 1, "sinh": 3, "tan": 4, "tanh": 2
 # Operations without a lowering: the compiler reports an error for them.
 REFUSED_OPERATIONS = {
     "alloca",
-    "gdc_launch_dependents_tko",
-    "gdc_wait_tko",
     "get_global",
-    "memory_fence_alias_tko",
     "multimem_load_reduce_view_tko",
     "multimem_reduce_view_tko",
     "multimem_store_view_tko",
