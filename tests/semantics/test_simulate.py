@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from vector_facts import element, operations
+from vector_facts import operations
 from vector_files import Vector, named_vectors
 from vector_module import case_of
 
