@@ -35,10 +35,7 @@ CASES = [
 
 
 def refused(op: Any) -> bool:
-    name = op.operation.name.removeprefix("cuda_tile.")
-    return (
-        name in REFUSED_OPERATIONS
-    )
+    return op.operation.name.removeprefix("cuda_tile.") in REFUSED_OPERATIONS
 
 
 def after_passes(module: tilec.Module) -> Any:
