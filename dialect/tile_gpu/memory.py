@@ -93,8 +93,9 @@ class StoreTensorMemoryOp(Operation, name="store_tensor_memory"):
     rules = [_same_shape]
 
 
-# A map of f32 copies tf32 with all its bits; a map of tf32 rounds the f32 that it loads. Maps know signs of integers.
-_COPIED_AS_EACH_OTHER = ({"f32", "tf32"}, {"i32", "u32"}, {"i64", "u64"})
+# A map of f32 copies tf32 with all its bits; a map of tf32 rounds the f32 that it loads. Maps know signs of integers, and
+# bytes hold 4-bit elements.
+_COPIED_AS_EACH_OTHER = ({"f32", "tf32"}, {"i32", "u32"}, {"i64", "u64"}, {"i8", "f4E2M1FN"})
 
 
 def _box_of_map(op: ir.OpView) -> str | None:

@@ -11,10 +11,11 @@ from tilec.lowering.layout.packing import byte_shape
 from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
 from tilec.lowering.tile.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu import emitter
-from tilec.lowering.tile_to_gpu.alignment import element_bits, element_bytes, per_byte
+from tilec.lowering.tile_to_gpu.alignment import element_bytes, per_byte
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.declarations import Declarations
 from tilec.lowering.tile_to_gpu.index import MAXIMUM_NARROW, greatest_start, of_one_width, tile_start
+from tilec.lowering.tile_to_gpu.packing import in_bytes
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.values import TileView
 
@@ -42,18 +43,21 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     """The tensor map at the top of the kernel; equal ones are one parameter."""
     source, type = view.tensor.source, view.type
     row = swizzle_span_bytes(map.swizzle)
+    parts = per_byte(type.element)
     box = [type.tile_shape[k] for k in map.order]
-    if row is not None:
-        box[0] = 8 * row // element_bits(type.element)
+    box[0] = box[0] // parts if row is None else row // element_bytes(type.element)
     key = (source.operation.results[0], map.order, map.swizzle, tuple(box), spell(type.element), map.element)
     declarations = conversion.declarations
 
     def declare() -> ir.Value:
         extents, strides = _launch_values(source, declarations)
-        order = [type.dim_map[k] for k in map.order]
+        inner, *outer = [type.dim_map[k] for k in map.order]
+        with declarations.point():
+            extent = _divided(extents[inner], parts)
+            steps = [_divided(strides[d], parts) for d in outer]
         return declarations.declare(
             "make_tensor_map",
-            [declarations.argument(source.base), [extents[d] for d in order], [strides[d] for d in order[1:]]],
+            [declarations.argument(source.base), [extent, *(extents[d] for d in outer)], steps],
             [TensorMapType.get()],
             element=map.element,
             box=box,
@@ -74,9 +78,15 @@ def _launch_values(source: ir.OpView, declarations: Declarations) -> tuple[list[
         return of_one_width(found[0]), of_one_width(found[1])
 
 
+def _divided(value: ir.Value, parts: int) -> ir.Value:
+    """The bytes that a number of elements fills, as a value that the launcher can compute."""
+    return value if parts == 1 else emitter.binary("arith.divui", value, emitter.constant(value.type, parts))
+
+
 def coordinates(map: TensorMap, starts: Sequence[ir.Value]) -> list[ir.Value]:
     """The start of the box, innermost dimension first; i32, as the extents of a map are narrow."""
-    return [starts[k] for k in map.order]
+    inner, *outer = [starts[k] for k in map.order]
+    return [in_bytes(inner, per_byte(map.view.type.element)), *outer]
 
 
 def starts_inside(view: TileView, op: ir.OpView, starts: Sequence[ir.Value]) -> ir.Value | None:

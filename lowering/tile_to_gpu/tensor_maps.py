@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.lowering.tile.divisibility import divisibility
-from tilec.lowering.tile_to_gpu.alignment import contiguous_dimension, tensor_maker
+from tilec.lowering.tile_to_gpu.alignment import contiguous_dimension, element_bits, tensor_maker
 from tilec.lowering.tile_to_gpu.index import MAXIMUM_NARROW, is_narrow
 from tilec.lowering.tma.contract import ELEMENTS, MAX_BOX, MAX_RANK
 
@@ -16,11 +16,16 @@ ALIGNMENT_BYTES = 16
 _SWIZZLES = ((128, "128B"), (64, "64B"), (32, "32B"))
 
 
+# The element of the map by that of the tile. A map of tf32 would round the low bits that the tensor cores ignore.
+_MOVED_AS = {"tf32": "f32", "f4E2M1FN": "i8"}
+
+
 @dataclass(frozen=True)
 class TensorMap:
     """A map over a view's tensor; `order` lists tile dimensions from the innermost.
 
-    A map of `element` tf32 over f32 rounds loaded values to the nearest tf32.
+    A map of `element` tf32 over f32 rounds loaded values to the nearest tf32. Elements that share bytes are moved as
+    bytes: a map of i8.
     """
 
     view: ir.Value
@@ -43,11 +48,12 @@ def tensor_map_for(view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32
     if hasattr(type, "sparse_dim"):
         return "rows are gathered one by one"
     element = spell(type.element)
-    if element not in ELEMENTS or element == "i1":
+    moved_as = _MOVED_AS.get(element, element)
+    if moved_as not in ELEMENTS or element == "i1":
         return f"element type {element} has no tensor map"
     if type.padding not in (None, "zero"):
         return f"padding with {type.padding} is not what TMA fills"
-    bits = ELEMENTS[element].bits
+    bits = element_bits(type.element)
     contiguous = contiguous_dimension(type)
     if contiguous is None:
         return "no dimension is known to be contiguous"
@@ -56,8 +62,6 @@ def tensor_map_for(view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32
         return reason
     others = [d for d in reversed(range(type.rank)) if d != contiguous]
     row_bytes = type.tile_shape[contiguous] * bits // 8
-    # A tile of tf32 is moved as it is: a map of tf32 would round the low bits that the tensor cores ignore.
-    moved_as = "f32" if element == "tf32" else element
     return TensorMap(
         view,
         (contiguous, *others),
