@@ -93,8 +93,8 @@ class StoreTensorMemoryOp(Operation, name="store_tensor_memory"):
     rules = [_same_shape]
 
 
-# A map of f32 copies tf32 with all its bits; a map of tf32 rounds the f32 that it loads. Maps know signs of integers, and
-# bytes hold 4-bit elements.
+# A map of f32 copies tf32 with all its bits; a map of tf32 rounds the f32 that it loads. Maps know signs of integers.
+# Elements of 4 bits are copied as bytes.
 _COPIED_AS_EACH_OTHER = ({"f32", "tf32"}, {"i32", "u32"}, {"i64", "u64"}, {"i8", "f4E2M1FN"})
 
 
