@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tilec.dialect.location import source_location
@@ -21,6 +22,7 @@ from tilec.lowering.tile_to_gpu.scale_factors import scaled_refusal
 from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 
+_EMULATION = ": the hint emulate_block_scaling=True multiplies operands of bf16 instead"
 # Operations whose first two operands are matrices, and whose `acc` is the accumulator.
 MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled")
 
@@ -126,13 +128,9 @@ def matrix_types(op: ir.OpView) -> MatrixTypes:
     return MatrixTypes(element, accumulator, op.signedness_lhs == "unsigned", op.signedness_rhs == "unsigned")
 
 
-def _unit(op: ir.OpView, types: MatrixTypes, target: Target, warps: int) -> tuple[MatrixUnit, tuple[str, ...]]:
-    """The first unit of the target that can do a multiply, and the reasons of those before it."""
-    location = source_location(op.operation.location)
-    if op.lhs.type.rank != 2:
-        message = f"a batched '{operation_name(op)}' must be divided first: run the pass unbatch-multiplies"
-        raise UnsupportedError(message, location)
-    rows, columns = op.acc.type.shape
+def unit_for(op: ir.OpView, target: Target, warps: int) -> tuple[MatrixUnit | None, tuple[str, ...]]:
+    """The first unit of the target that can do a multiply of rank 2, if any, and the reasons of those before it."""
+    types, (rows, columns) = matrix_types(op), op.acc.type.shape
     refusals: list[str] = []
     for name in target.matrix_units if types.scale is None else target.scaled_matrix_units:
         unit = UNITS[name]
@@ -142,10 +140,24 @@ def _unit(op: ir.OpView, types: MatrixTypes, target: Target, warps: int) -> tupl
         if refusal is None:
             return unit, tuple(refusals)
         refusals.append(refusal)
-    name = operation_name(op)
-    reasons = "; ".join(refusals) or f"{target.name} has no multiply with block scaling"
-    message = f"'{name}' of {types} cannot be compiled for {target.name}: {reasons}"
-    raise UnsupportedError(message, location)
+    return None, tuple(refusals)
+
+
+def unit_reasons(refusals: Sequence[str], target: Target) -> str:
+    """Why no unit of the target can do a multiply."""
+    return "; ".join(refusals) or f"{target.name} has no multiply with block scaling"
+
+
+def _unit(op: ir.OpView, types: MatrixTypes, target: Target, warps: int) -> tuple[MatrixUnit, tuple[str, ...]]:
+    location, name = source_location(op.operation.location), operation_name(op)
+    if op.lhs.type.rank != 2:
+        message = f"a batched '{name}' must be divided first: run the pass unbatch-multiplies"
+        raise UnsupportedError(message, location)
+    unit, refusals = unit_for(op, target, warps)
+    if unit is None:
+        message = f"'{name}' of {types} cannot be compiled for {target.name}: {unit_reasons(refusals, target)}"
+        raise UnsupportedError(message + _EMULATION * (types.scale is not None), location)
+    return unit, refusals
 
 
 def _operand(

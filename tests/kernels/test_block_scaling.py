@@ -120,6 +120,44 @@ def check(form: Form, shape, *, target: str, hints: dict, seeds: range = range(2
         assert_within(c, exact, tolerance)
 
 
+EMULATED = {"emulate_block_scaling": True}
+
+
+@pytest.mark.parametrize("shape", [SHAPES[0], ((64, 32, 64), (128, 64, 128)), ((16, 8, 32), (32, 16, 64))], ids=str)
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_emulation(form, shape, target):
+    """Scaled operands are exact in bf16, so that the bound is that of any multiply."""
+    check(form, shape, target=target, hints=EMULATED)
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_twenty_seeds_of_emulation(form):
+    check(form, SHAPES[0], target="sm_90a", hints=EMULATED, seeds=range(20))
+
+
+@pytest.mark.parametrize(
+    ("shape", "target", "instruction", "remarks"),
+    [
+        ((128, 64, 128), "sm_100a", "kind::mxf8f6f4.block_scale", []),
+        (
+            (64, 64, 128),
+            "sm_100a",
+            "kind::f16",
+            ["block-scaled tcgen05 needs a multiple of 128 rows, the accumulator has 64"],
+        ),
+        ((128, 64, 128), "sm_90a", "wgmma.mma_async", ["sm_90a has no multiply with block scaling"]),
+    ],
+)
+def test_only_multiplies_without_a_unit_are_emulated(shape, target, instruction, remarks):
+    random, form = np.random.default_rng(0), FORMS["mxf8 e4m3"]
+    a, b = operand(random, shape[0], shape[2], form), operand(random, shape[1], shape[2], form)
+    signature = Signature.from_arguments(matmul, arguments(form, a, b, shape))
+    compiled = ct.compile(matmul, target=target, signature=signature, hints=EMULATED, stop="ptx")
+    assert instruction in compiled.ptx
+    found = [remark.message for remark in compiled.remarks if remark.topic == "matrix-unit"]
+    assert found == [f"the multiply is emulated with operands of bf16: {reason}" for reason in remarks]
+
+
 @pytest.mark.parametrize(
     ("shape", "target", "reason"),
     [
@@ -137,4 +175,5 @@ def test_shapes_without_a_unit_are_refused_at_their_line(shape, target, reason):
         ct.compile(matmul, target=target, signature=Signature.from_arguments(matmul, args))
     message = str(caught.value)
     assert reason in message
+    assert "the hint emulate_block_scaling=True multiplies operands of bf16 instead" in message
     assert "total = ct.mma_scaled(a, a_scale, b.transpose(), b_scale, total)" in message

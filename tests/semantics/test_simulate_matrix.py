@@ -22,13 +22,15 @@ from vector_module import case_of, parts
 import tilec
 from tilec.errors import UnsupportedError
 
-# Multiplies whose tiles are too small to compile.
-REFUSED_OPERATIONS = {"mmaf_scaled"}
 CASES = [
     pytest.param(vector, id=name) for name, vector in named_vectors() if vector.get("operation", "").startswith("mma")
 ]
 # The smallest tile that tensor cores of both targets multiply, of any element.
 ROWS, COLUMNS, DEPTH = 64, 16, 32
+# The smallest tile that tensor cores multiply with block scaling.
+SCALED_ROWS, SCALED_DEPTH = 128, 64
+# Scale factors that no tensor core has.
+EMULATED_SCALES = ("fnv8E5M3FNU",)
 # Fraction bits of sums in f32 and of sums of 8-bit floats by wgmma, and half a unit in the last place of results.
 FRACTION_BITS, SHORT_FRACTION_BITS = 23, 13
 HALF_UNIT = {"f16": Fraction(1, 2**11), "f32": Fraction(1, 2**24), "f64": Fraction(0), "i32": Fraction(0)}
@@ -45,8 +47,14 @@ def extents(vector: Vector) -> tuple[int, int, int, int]:
 
 def enlarged(vector: Vector) -> Vector:
     """Repeats rows and columns, and appends zeros along K: each part of the result is that of the vector."""
-    sizes = ((ROWS, DEPTH), (DEPTH, COLUMNS), (ROWS, COLUMNS))
-    operands = [resized(*row) for row in zip(vector["operands"], sizes, (1, 0, None), strict=True)]
+    sizes = [(ROWS, DEPTH), (DEPTH, COLUMNS), (ROWS, COLUMNS)]
+    if is_scaled(vector):
+        factors = SCALED_DEPTH // scaled_elements(vector)
+        sizes = [(SCALED_ROWS, SCALED_DEPTH), (SCALED_DEPTH, COLUMNS), (SCALED_ROWS, COLUMNS)]
+        sizes += [(SCALED_ROWS, factors), (factors, COLUMNS)]
+    # Scale factors are repeated along K too: those of zeros have no effect.
+    depths = (1, 0, *[None] * (len(sizes) - 2))
+    operands = [resized(*row) for row in zip(vector["operands"], sizes, depths, strict=True)]
     return vector | {"operands": operands, "results": [resized(vector["results"][0], sizes[2], None)]}
 
 
@@ -61,6 +69,16 @@ def resized(tile: dict[str, Any], size: tuple[int, int], depth: int | None) -> d
     return {"type": f"tile<{'x'.join(map(str, (*batch, *size)))}x{name}>", "bits": codes.ravel().tolist()}
 
 
+def is_scaled(vector: Vector) -> bool:
+    return vector["operation"] == "mmaf_scaled"
+
+
+def scaled_elements(vector: Vector) -> int:
+    """The number of elements along K that share a scale factor."""
+    lhs, scale = (parts(vector["operands"][number]["type"])[0] for number in (0, 3))
+    return lhs[-1] // scale[-1]
+
+
 def element(vector: Vector) -> str:
     """The element of the operands."""
     return parts(vector["operands"][0]["type"])[1]
@@ -71,6 +89,17 @@ def numbers(tile: dict[str, Any]) -> list[Fraction]:
     return [value(decode(form, code)) for code in tile["bits"]]
 
 
+def scaled_operands(vector: Vector) -> list[list[Fraction]]:
+    """The elements of lhs, rhs and the accumulator; those of lhs and rhs times their scale factors, if any."""
+    lhs, rhs, accumulator, *scales = map(numbers, vector["operands"])
+    if scales:
+        shared = scaled_elements(vector)
+        columns = extents(vector)[2]
+        lhs = [x * scales[0][at // shared] for at, x in enumerate(lhs)]
+        rhs = [y * scales[1][at // columns // shared * columns + at % columns] for at, y in enumerate(rhs)]
+    return [lhs, rhs, accumulator]
+
+
 def matrices(values: list[Fraction], batch: int) -> list[list[Fraction]]:
     size = len(values) // batch
     return [values[first : first + size] for first in range(0, len(values), size)]
@@ -79,18 +108,19 @@ def matrices(values: list[Fraction], batch: int) -> list[list[Fraction]]:
 def tolerances(vector: Vector, target: str) -> list[Fraction]:
     """The bound of each element of a multiply of floats."""
     batch, *shape = extents(vector)
-    operands = [matrices([abs(number) for number in numbers(tile)], batch) for tile in vector["operands"]]
+    operands = [matrices([abs(number) for number in values], batch) for values in scaled_operands(vector)]
     magnitudes = [number for a, b, c in zip(*operands, strict=True) for number in product(a, b, c, *shape)]
     depth = shape[2]
-    short = target == "sm_90a" and element(vector).startswith("f8")
+    short = target == "sm_90a" and element(vector).startswith("f8") and not is_scaled(vector)
     # All products, the accumulator, and the sum itself.
     lost = Fraction(depth + 2, 2 ** (SHORT_FRACTION_BITS if short else FRACTION_BITS))
     half = HALF_UNIT[parts(vector["results"][0]["type"])[1]]
     return [(lost + half) * magnitude for magnitude in magnitudes]
 
 
-def compiled(vector: Vector, target: str) -> tilec.Compiled:
-    return tilec.compile(tilec.Module(case_of(vector).module), target=target, stop="ptx")
+def compiled(vector: Vector, target: str, *, emulated: bool = False) -> tilec.Compiled:
+    hints = {"emulate_block_scaling": True} if emulated else {}
+    return tilec.compile(tilec.Module(case_of(vector).module), target=target, hints=hints, stop="ptx")
 
 
 def simulated(vector: Vector, kernel: tilec.Compiled) -> list[int]:
@@ -114,24 +144,21 @@ def check(vector: Vector, target: str, kernel: tilec.Compiled) -> None:
         assert abs(want - got) <= tolerance
 
 
-def is_refused(vector: Vector) -> bool:
-    return vector["operation"] in REFUSED_OPERATIONS
+@pytest.mark.parametrize("target", MULTIPLIES)
+@pytest.mark.parametrize("case", CASES)
+def test_compiled_multiply(case: Vector, target: str) -> None:
+    if is_scaled(case):
+        with pytest.raises(UnsupportedError, match="the hint emulate_block_scaling=True multiplies operands of bf16"):
+            compiled(case, target)
+    check(case, target, compiled(case, target, emulated=is_scaled(case)))
 
 
 @pytest.mark.parametrize("target", MULTIPLIES)
 @pytest.mark.parametrize("case", CASES)
-def test_compiled_multiply(case: Vector, target: str) -> None:
-    if is_refused(case):
-        with pytest.raises(UnsupportedError):
-            compiled(case, target)
-        return
-    check(case, target, compiled(case, target))
-
-
-@pytest.mark.parametrize("target", MULTIPLIES)
-@pytest.mark.parametrize("case", [row for row in CASES if not is_refused(row.values[0])])
 def test_tile_of_the_size_of_tensor_cores(case: Vector, target: str) -> None:
     large = enlarged(case)
-    kernel = compiled(large, target)
+    has_unit = target == "sm_100a" and not set(EMULATED_SCALES) & {parts(tile["type"])[1] for tile in case["operands"]}
+    kernel = compiled(large, target, emulated=is_scaled(case) and not has_unit)
+    assert ("block_scale" in kernel.ptx) == (is_scaled(case) and has_unit)
     assert (MULTIPLIES[target] in kernel.ptx) == (element(case) not in WITHOUT_TENSOR_CORES)
     check(large, target, kernel)

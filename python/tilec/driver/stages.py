@@ -54,10 +54,16 @@ def _kernel_to_tile(kernel: Any, job: Job) -> Any:
 
 def _tile_passes(module: Any, job: Job) -> Any:
     from tilec.driver.entries import with_one_entry
-    from tilec.lowering.tile.passes import run
+    from tilec.lowering.tile.passes import AFTER_EMULATION, run
     from tilec.runtime.interpret.evaluate import evaluate
 
-    return run(with_one_entry(module, job.entry), evaluate=evaluate)
+    made = run(with_one_entry(module, job.entry), evaluate=evaluate)
+    if not job.options.emulate_block_scaling:
+        return made
+    from tilec.lowering.tile_to_gpu.emulated_multiplies import emulate_multiplies
+
+    emulate_multiplies(made, job.target, job.remarks)
+    return run(made, AFTER_EMULATION, evaluate=evaluate)
 
 
 def _tile_to_gpu(module: Any, job: Job) -> Any:
