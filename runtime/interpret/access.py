@@ -9,7 +9,7 @@ import numpy as np
 
 from tilec.runtime.interpret.element import ELEMENTS, TileElement
 from tilec.runtime.interpret.fault import Fault
-from tilec.runtime.interpret.global_memory import AccessFault, Memory
+from tilec.runtime.interpret.global_memory import LOAD, AccessFault, Memory
 
 T = TypeVar("T")
 
@@ -34,16 +34,21 @@ def may_be_poison(tile: np.ndarray, element: TileElement) -> np.ndarray:
 
 
 def load(
-    memory: Memory, addresses: np.ndarray, mask: np.ndarray | None, element: TileElement, fill: np.ndarray
+    memory: Memory,
+    addresses: np.ndarray,
+    mask: np.ndarray | None,
+    element: TileElement,
+    fill: np.ndarray,
+    action: str = LOAD,
 ) -> np.ndarray:
     """The elements at `addresses` where the mask is true, `fill` elsewhere.
 
-    Raises Fault, naming the element, for an invalid address.
+    Raises Fault, naming the element and the action, for an invalid address.
     """
     if mask is None or mask.all():
-        return np.asarray(_at_positions(lambda: _read(memory, addresses, element), addresses, None))
+        return np.asarray(_at_positions(lambda: _read(memory, addresses, element, action), addresses, None))
     tile = np.array(np.broadcast_to(fill, addresses.shape))
-    tile[mask] = _at_positions(lambda: _read(memory, addresses[mask], element), addresses[mask], mask)
+    tile[mask] = _at_positions(lambda: _read(memory, addresses[mask], element, action), addresses[mask], mask)
     return tile
 
 
@@ -67,9 +72,9 @@ def _at_positions(access: Callable[[], T], addresses: np.ndarray, mask: np.ndarr
         raise Fault(f"{element}{fault}") from None
 
 
-def _read(memory: Memory, addresses: np.ndarray, element: TileElement) -> np.ndarray:
+def _read(memory: Memory, addresses: np.ndarray, element: TileElement, action: str) -> np.ndarray:
     if element.bits >= 8:
-        return element.from_bits(memory.read(addresses, element.bits // 8))
+        return element.from_bits(memory.read(addresses, element.bits // 8, action))
     stored = memory.read(addresses >> np.uint64(1), 1)
     return element.from_bits(stored >> _shift(addresses) & np.uint8(15))
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tilec.runtime.interpret import access
 from tilec.runtime.interpret.element import TileElement
+from tilec.runtime.interpret.global_memory import ATOMIC_UPDATE
 from tilec.runtime.interpret.integer import unsigned, wrap
 from tilec.runtime.interpret.machine import Machine
 from tilec.runtime.interpret.memory import unwritten
@@ -65,7 +66,7 @@ class _Access:
         for positions in _rounds(self.addresses.reshape(-1)[updated]):
             chosen = np.zeros(self.addresses.shape, np.bool_)
             chosen.flat[updated[positions]] = True
-            held = access.load(self.machine.memory, self.addresses, chosen, self.element, fill)
+            held = access.load(self.machine.memory, self.addresses, chosen, self.element, fill, ATOMIC_UPDATE)
             access.store(self.machine.memory, self.addresses, chosen, self.element, combine(held))
             old[chosen] = held[chosen]
         return old

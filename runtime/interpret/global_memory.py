@@ -13,6 +13,8 @@ from tilec.runtime.interpret.masked_pointers import NO_ADDRESS, POISON
 from tilec.runtime.interpret.ordering import Ordering
 
 Range = tuple[int, int, bool]
+# The names of accesses in faults.
+LOAD, STORE, ATOMIC_UPDATE = "load", "store", "atomic update"
 
 
 class AccessFault(Fault):
@@ -58,9 +60,12 @@ class Memory:
         self._readable = Intervals((a, s) for a, s, _ in ranges)
         self._writable = Intervals((a, s) for a, s, writable in ranges if writable)
 
-    def read(self, addresses: np.ndarray, size: int) -> np.ndarray:
-        """The unsigned integers of `size` bytes at addresses; raises AccessFault."""
-        self._check(addresses, size, "load")
+    def read(self, addresses: np.ndarray, size: int, action: str = LOAD) -> np.ndarray:
+        """The unsigned integers of `size` bytes at addresses; raises AccessFault.
+
+        With action ATOMIC_UPDATE they must also be writable.
+        """
+        self._check(addresses, size, action)
         if self.ordering is not None:
             self.ordering.read(addresses, size)
         window, offsets = _window(addresses, size)
@@ -69,7 +74,7 @@ class Memory:
     def write(self, addresses: np.ndarray, values: np.ndarray) -> None:
         """Stores unsigned integers; of two at one address, the later in row-major order wins. Raises AccessFault."""
         size = values.dtype.itemsize
-        self._check(addresses, size, "store")
+        self._check(addresses, size, STORE)
         if self.ordering is not None:
             _refuse_repeated(addresses, values)
             self.ordering.write(addresses, size)
@@ -88,7 +93,7 @@ class Memory:
                 f"{action} of {size} bytes needs an address divisible by {size}, got {addresses.flat[position]:#x}",
                 position,
             )
-        outside = self._outside(addresses, size, action == "store")
+        outside = self._outside(addresses, size, action != LOAD)
         if outside.any():
             position = int(np.argmax(outside))
             address = int(addresses.flat[position])
@@ -102,12 +107,12 @@ class Memory:
 
     def _where(self, address: int, action: str) -> str:
         if self._ranges is None:
-            return "is not mapped " + ("writable" if action == "store" else "readable") + " in this process"
+            return "is not mapped " + ("readable" if action == LOAD else "writable") + " in this process"
         below = [(start, size) for start, size, _ in self._ranges if start <= address]
         if not below:
             return "is outside all arrays of the launch"
         start, size = max(below)
-        if address < start + size and action == "store":
+        if address < start + size and action != LOAD:
             return f"is in a read-only array, {address - start} bytes from its start"
         below_it = f"the nearest array below has {size} bytes and starts {address - start} bytes lower"
         return f"is outside all arrays of the launch; {below_it}"
