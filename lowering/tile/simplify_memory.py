@@ -34,6 +34,11 @@ def _store(op: ir.OpView) -> Sequence[ir.Value] | None:
     return [_token_before(op)] if holds is not None and _is_weak(op) else None
 
 
+def _update(op: ir.OpView) -> Sequence[ir.Value] | None:
+    """An atomic that updates nothing stays: it may still acquire or release."""
+    return _without(op, "mask") if op.mask is not None and splat(op.mask) else None
+
+
 def _is_weak(op: ir.OpView) -> bool:
     """Whether an access imposes no order on others."""
     return op.memory_ordering_semantics == "weak"
@@ -53,4 +58,9 @@ def _without(op: ir.OpView, *names: str) -> Sequence[ir.Value]:
     return list(build(op.operation.name, list(operands.values()), types, attributes).results)
 
 
-RULES: dict[str, Rule] = {"load_ptr_tko": _load, "store_ptr_tko": _store}
+RULES: dict[str, Rule] = {
+    "load_ptr_tko": _load,
+    "store_ptr_tko": _store,
+    "atomic_rmw_tko": _update,
+    "atomic_cas_tko": _update,
+}

@@ -4,6 +4,7 @@ import tilec as ct
 
 Const = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO
+DEVICE = ct.MemoryScope.DEVICE
 RELAXED, ACQUIRE, RELEASE = ct.MemoryOrder.RELAXED, ct.MemoryOrder.ACQUIRE, ct.MemoryOrder.RELEASE
 
 
@@ -65,6 +66,23 @@ def split_k(A, B, C, splits: Const, tm: Const, tn: Const, tk: Const):
         b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
         acc = ct.mma(a, b, acc)
     added_to_tile(C, i, j, acc, tm, tn)
+
+
+@ct.kernel
+def split_k_in_turn(A, B, C, Turn, splits: Const, tm: Const, tn: Const, tk: Const):
+    """As split_k with loads and stores of C: Turn[i, j] is the number of the block that may add next."""
+    i, j, split = ct.bid(0), ct.bid(1), ct.bid(2)
+    steps = ct.num_tiles(A, axis=1, shape=(tm, tk))
+    each = ct.cdiv(steps, splits)
+    acc = ct.zeros((tm, tn), dtype=ct.float32)
+    for k in range(split * each, min((split + 1) * each, steps)):
+        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+        acc = ct.mma(a, b, acc)
+    while ct.load(Turn, index=(i, j), shape=(1, 1), memory_order=ACQUIRE, memory_scope=DEVICE).item() != split:
+        pass
+    ct.store(C, index=(i, j), tile=ct.load(C, index=(i, j), shape=(tm, tn), padding_mode=ZERO) + acc)
+    ct.atomic_add(Turn, (i, j), 1, memory_order=RELEASE)
 
 
 @ct.kernel

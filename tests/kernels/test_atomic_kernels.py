@@ -62,12 +62,15 @@ def test_message_is_passed_along(target):
         assert np.array_equal(value, exact) and flag[0] == 5
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f2"])
-def test_split_k(target, random, dtype):
-    A, B, C = whole(random, (72, 168), "f2"), whole(random, (168, 40), "f2"), whole(random, (72, 40), "f4")
+@pytest.mark.parametrize("rows", [40, 72])
+@pytest.mark.parametrize("kernel", [atomic_kernels.split_k, atomic_kernels.split_k_in_turn])
+def test_split_k(target, random, kernel, rows):
+    """Of 40 rows there is one tile, so that the blocks that wait for each other run at the same time."""
+    A, B, C = whole(random, (rows, 168), "f2"), whole(random, (168, 24), "f2"), whole(random, (rows, 24), "f4")
     exact = A.astype(np.float64) @ B.astype(np.float64) + C
-    args = (A, B, C, 3, 64, 32, 32)
-    for (found,) in everywhere(atomic_kernels.split_k, (2, 2, 3), args, (2,), target):
+    turn = [np.zeros((2, 1), np.int32)] * (kernel is atomic_kernels.split_k_in_turn)
+    args = (A, B, C, *turn, 3, 64, 32, 32)
+    for found, *_ in everywhere(kernel, (-(-rows // 64), 1, 3), args, (2, 3) if turn else (2,), target):
         assert np.array_equal(found, exact)
 
 
