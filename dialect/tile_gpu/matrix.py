@@ -7,8 +7,8 @@ from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Boolean, RegisterTile, SharedBuffer, TensorBuffer
 from tilec.element_types import ELEMENT_TYPES, element_type
 
-# Elements of operands that tensor cores multiply. Those narrower than a byte have no register tiles.
-KINDS = tuple(row.name for row in ELEMENT_TYPES.values() if row.mma_kind is not None and row.register is not None)
+# Elements of operands that tensor cores multiply without block scaling; mmaf of Tile IR has no f4E2M1FN.
+KINDS = tuple(row.name for row in ELEMENT_TYPES.values() if row.mma_kind is not None and row.storage_bits >= 8)
 T = TypeVariable("T", RegisterTile)
 Kind = Enumeration(*KINDS)
 _OPERANDS = "{$lhs_unsigned }{$rhs_unsigned }$lhs, $rhs"

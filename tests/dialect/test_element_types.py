@@ -80,7 +80,7 @@ def test_tables_of_all_stages_have_the_same_names():
     assert {dtype.element for dtype in datatypes.ALL if dtype.element[0] != "u"} <= set(ELEMENT_TYPES)
     assert {name for name in ARRAY_ELEMENTS if name[0] != "u"} <= set(ELEMENT_TYPES)
     assert set(REGISTER_ELEMENTS) == set(ELEMENT_TYPES)
-    assert set(KINDS) == {"f16", "bf16", "tf32"}
+    assert set(KINDS) == {"i8", "f16", "bf16", "tf32", "f8E4M3FN", "f8E5M2"}
 
 
 @pytest.mark.parametrize("name", ["u8", "f128", "i2", ""])
