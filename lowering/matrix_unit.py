@@ -82,7 +82,8 @@ class MatrixUnit:
     # The consumer of the channels that hold the operands.
     consumer: str
     accumulates_in_tensor_memory: bool
-    accumulator_layout: Callable[[Shape, int], LinearLayout]
+    # By shape, number of warps, element of the operands.
+    accumulator_layout: Callable[[Shape, int, str], LinearLayout]
     refusal: Callable[[int, int, int], str | None]
     # Registers of one thread that an instruction of so many columns needs at once; 0: no more than any other.
     instruction_registers: Callable[[int], int]
@@ -109,11 +110,19 @@ class MatrixUnit:
         return None
 
 
-def _tensor_memory_layout(shape: Shape, warps: int) -> LinearLayout:
+def _tensor_memory_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
     return (tensor_memory_16x256b if shape[0] == 64 else tensor_memory_32x32b)(shape, warps)
 
 
-def _fma_layout(shape: Shape, warps: int) -> LinearLayout:
+def _wgmma_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
+    return wgmma_accumulator(shape, warps)
+
+
+def _mma_sync_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
+    return mma_sync_accumulator(shape, warps, element_type(element).storage_bytes)
+
+
+def _fma_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
     return blocked(shape, warps, vector=4)
 
 
@@ -210,7 +219,7 @@ _WGMMA = MatrixUnit(
     mn_major=_HALVES,
     consumer=WGMMA,
     accumulates_in_tensor_memory=False,
-    accumulator_layout=wgmma_accumulator,
+    accumulator_layout=_wgmma_layout,
     refusal=_wgmma_refusal,
     instruction_registers=_wgmma_registers,
     swizzles_operands=True,
@@ -222,11 +231,11 @@ _MMA_SYNC = MatrixUnit(
     "mma.sync",
     accumulators=_MMA_SYNC_ACCUMULATORS,
     step_bytes=_mma_sync_step_bytes,
-    # PTX ISA 9.7.14.5.15: ldmatrix transposes 16-bit elements in rows of 16 bytes. Wider ones are loaded one by one.
-    mn_major={element: MnMajor(least_row_bytes=16) for element in ("f16", "bf16", "tf32", "f64")},
+    # PTX ISA 9.7.14.5.15: ldmatrix transposes rows of 16 bytes. Elements of more than 16 bits are loaded one by one.
+    mn_major={element: MnMajor(least_row_bytes=16) for element in _MMA_SYNC_ACCUMULATORS},
     consumer=THREADS,
     accumulates_in_tensor_memory=False,
-    accumulator_layout=mma_sync_accumulator,
+    accumulator_layout=_mma_sync_layout,
     refusal=_mma_sync_refusal,
     instruction_registers=lambda columns: 0,
     swizzles_operands=True,

@@ -9,6 +9,7 @@ from tilec.dialect.mlir import ir, passmanager
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
 from tilec.dialect.tile_gpu.memory import MakeTensorMapOp
+from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.occupancy import followed_occupancy
 from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, check_shared_bytes, shared_plan
 from tilec.lowering.gpu_to_ptx.channel_position import start_parties
@@ -229,8 +230,19 @@ def _follow_occupancy(lowering: Lowering, written: ir.Operation, kernel: KernelO
     """Limits registers for the blocks of the hint `occupancy`, if memory leaves room for them."""
     size = _dynamic_bytes(lowering)
     blocks = followed_occupancy(kernel, lowering.target, size, lowering.plan.tensor_columns, remarks)
+    if blocks is None and _loads_fragments(kernel):
+        blocks = 1
     if blocks is not None:
         written.attributes["min_ctas"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), blocks)
+
+
+def _loads_fragments(kernel: KernelOp) -> bool:
+    """Whether threads load operands into registers, which takes registers beside the multiplies in progress.
+
+    Without .minnctapersm, ptxas 13.0 saves registers for as many blocks as possible: for a tile of 16x128x64 it loads
+    each fragment just before its multiply (32 registers), with it up to seven fragments ahead (51 registers).
+    """
+    return any(op.operation.name == "tile_gpu.mma_sync" for op in operations_below(kernel))
 
 
 def _free_tensor_memory(lowering: Lowering) -> None:

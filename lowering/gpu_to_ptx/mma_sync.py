@@ -9,7 +9,8 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import MmaSyncOp
 from tilec.element_types import INTEGER
 from tilec.lowering.gpu.shared_plan import shared_layout
-from tilec.lowering.gpu_to_ptx.elements import PtxElement, element_named
+from tilec.lowering.gpu_to_ptx.elements import ELEMENTS, PtxElement, element_named
+from tilec.lowering.gpu_to_ptx.float_conversion import converted_floats
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.operand_fragments import OperandFragments
 from tilec.lowering.gpu_to_ptx.packed_registers import pack, unpack
@@ -35,14 +36,24 @@ def _mma_sync(lowering: Lowering, operation: ir.Operation) -> None:
     op: MmaSyncOp = operation.opview
     tile = op.accumulator.type
     layout = layout_of(tile)
-    if layout != mma_sync_accumulator(tile.shape, lowering.warps):
+    kind, sums = element(op.accumulator), _sums(op)
+    if layout != mma_sync_accumulator(tile.shape, lowering.warps, _operand(op).bytes):
         raise lowering.unsupported(operation, f"expected an accumulator in the layout of mma.sync, but got {layout}")
-    kind, product = element(op.accumulator), _product(lowering, op, layout)
-    registers = lowering.get(op.accumulator)
+    registers = converted_floats(lowering, kind, sums, "rn", lowering.get(op.accumulator))
     size = 1 << ACCUMULATOR_BITS
-    fragments = [pack(lowering, kind, registers[at : at + size]) for at in range(0, len(registers), size)]
-    product.add(lowering, fragments)
-    lowering.set(operation.results[0], [one for each in fragments for one in unpack(lowering, kind, each, size)])
+    fragments = [pack(lowering, sums, registers[at : at + size]) for at in range(0, len(registers), size)]
+    _product(lowering, op, layout).add(lowering, fragments)
+    registers = [register for each in fragments for register in unpack(lowering, sums, each, size)]
+    lowering.set(operation.results[0], converted_floats(lowering, sums, kind, "rn", registers))
+
+
+def _operand(op: MmaSyncOp) -> PtxElement:
+    return element_named(str(op.lhs.type.element))
+
+
+def _sums(op: MmaSyncOp) -> PtxElement:
+    """The element of sums: f32 for 8-bit floats, since ptxas 13.0 rounds sums in f16 three times per instruction."""
+    return ELEMENTS["f32"] if _operand(op).suffix in ("e4m3", "e5m2") else element(op.accumulator)
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,7 @@ class _Product:
 
 def _product(lowering: Lowering, op: MmaSyncOp, layout: LinearLayout) -> _Product:
     """The operands of the tile; if it has few rows, the transposes of both, in the other order."""
-    kind, depth = element_named(str(op.lhs.type.element)), op.lhs.type.shape[1]
+    kind, depth = _operand(op), op.lhs.type.shape[1]
     operands = [(op.lhs, 1, op.lhs_unsigned), (op.rhs, 0, op.rhs_unsigned)]
     if is_transposed(layout.shape):
         layout = layout.transpose((1, 0))
@@ -79,7 +90,7 @@ def _product(lowering: Lowering, op: MmaSyncOp, layout: LinearLayout) -> _Produc
         for (buffer, along_k, _), side in zip(operands, (left_operand, right_operand), strict=True)
     ]
     types = [_operand_type(kind, is_unsigned) for _, _, is_unsigned in operands]
-    each, sums = instruction_depth(depth, kind.bytes), element(op.accumulator).suffix
+    each, sums = instruction_depth(depth, kind.bytes), _sums(op).suffix
     shape = f"m{FRAGMENT_ROWS}n{FRAGMENT_COLUMNS}k{each}"
     text = f"mma.sync.aligned.{shape}.row.col.{sums}.{types[0]}.{types[1]}.{sums}"
     return _Product(fragments[0], fragments[1], depth // each, text)

@@ -64,6 +64,8 @@ def _loads(
         return _MatrixLoads(lowering, kind, base, outer, registers.columns[packed:], warps, "")
     if kind.bytes == 2 and outer == _row_of(kind.bytes):
         return _MatrixLoads(lowering, kind, base, inner, registers.columns[packed:], warps, ".trans")
+    if kind.bytes == 1 and outer == _row_of(2) and 1 in registers.columns[packed:]:
+        return _PairedByteLoads(lowering, kind, base, inner, registers.columns[packed:], warps)
     return _ElementLoads(lowering, kind, base, registers, threads, packed)
 
 
@@ -102,6 +104,50 @@ class _MatrixLoads:
         text = f"{self._text} {{{listed}}}, [${self._count}{f'+{offset}' if offset else ''}];"
         loaded = self._lowering.b.execute(text, [self._lowering.b.i32] * self._count, address)
         return {first + matrix: register for matrix, register in enumerate(loaded)}
+
+
+class _PairedByteLoads:
+    """ldmatrix.trans of pairs of bytes of successive rows (M or N), which are in two registers of a lane.
+
+    A matrix has elements 4i and 4i + 1 along K, another 4i + 2 and 4i + 3, for the lanes of 4i. Its eight rows differ
+    in the number modulo 8, which selects the banks: in the upper two lanes of four the matrices are exchanged.
+    """
+
+    _EXCHANGED = 2
+
+    def __init__(
+        self,
+        lowering: Lowering,
+        kind: PtxElement,
+        base: SharedAddress,
+        along_k: Sequence[int],
+        registers: Sequence[int],
+        warps: Sequence[int],
+    ) -> None:
+        first, second, third, fourth = along_k
+        self._lowering, self._bit = lowering, registers.index(1)
+        matrices = [second if bit == self._bit else column for bit, column in enumerate(registers)]
+        rows = (first, third, fourth ^ second)
+        self._matrices = _MatrixLoads(lowering, kind, base, rows, matrices, warps, ".trans")
+
+    def load(self, number: int) -> dict[int, ir.Value]:
+        loaded = self._matrices.load(number)
+        registers: dict[int, ir.Value] = {}
+        for low in (each for each in loaded if not each >> self._bit & 1):
+            high = low | 1 << self._bit
+            # Bytes 0 and 2, or 1 and 3, of each matrix.
+            for row, selected in ((low, (0x6420, 0x2064)), (high, (0x7531, 0x3175))):
+                text = "prmt.b32 $0, $1, $2, $3;"
+                operands = loaded[low], loaded[high], self._selector(*selected)
+                registers[row] = self._lowering.compute(text, "i32", *operands)
+        return registers
+
+    def _selector(self, in_order: int, exchanged: int) -> ir.Value:
+        """The bytes that prmt selects, first those of the lower elements along K."""
+        lowering = self._lowering
+        bit = lowering.compute(f"and.b32 $0, $1, {self._EXCHANGED};", "i32", lowering.lane)
+        is_exchanged = lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", bit)
+        return lowering.compute(f"selp.b32 $0, {exchanged}, {in_order}, $1;", "i32", is_exchanged)
 
 
 class _ElementLoads:

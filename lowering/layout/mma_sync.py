@@ -2,6 +2,10 @@
 
 A fragment is 16 rows of the left operand times 8 columns of the right one. A tile of fewer than 16 rows is computed as
 its transpose. An extent smaller than that of a fragment is repeated: several registers or lanes hold one element.
+
+Operands of bytes have their rows (and columns) by pairs: rows 2i and 2i + 1 of 16 are row i of the upper and of the
+lower half of a fragment, and so are columns of two fragments. A transposed load of 16-bit elements then yields bytes of
+the rows that a lane holds.
 """
 
 from __future__ import annotations
@@ -24,32 +28,43 @@ def is_transposed(shape: Sequence[int]) -> bool:
     return shape[0] < FRAGMENT_ROWS
 
 
-def mma_sync_accumulator(shape: Sequence[int], warps: int) -> LinearLayout:
+def mma_sync_accumulator(shape: Sequence[int], warps: int, element_bytes: int) -> LinearLayout:
     """Accumulators of 32 or 64 bits, or of unpacked f16: blocks of fragments by warp, then fragments by register.
 
-    Raises ValueError for a tile of fewer than 16 rows and columns.
+    `element_bytes` is the size of an element of the operands. Raises ValueError for a tile of fewer than 16 rows and
+    columns.
     """
     if len(shape) != 2 or max(shape) < FRAGMENT_ROWS:
         raise ValueError(f"expected at least {FRAGMENT_ROWS} rows or columns, got {tuple(shape)}")
     if is_transposed(shape):
-        return _fragments(shape[1], shape[0], warps).transpose((1, 0))
-    return _fragments(shape[0], shape[1], warps)
+        return _fragments(shape[1], shape[0], warps, element_bytes).transpose((1, 0))
+    return _fragments(shape[0], shape[1], warps, element_bytes)
 
 
-def _fragments(rows: int, columns: int, warps: int) -> LinearLayout:
+def _fragments(rows: int, columns: int, warps: int, element_bytes: int) -> LinearLayout:
     shape = (rows, columns)
-    register = _inside(shape, (0, 1), (8, 0))
-    lane = _inside(shape, (0, 2), (0, 4), (1, 0), (2, 0), (4, 0))
+    paired = element_bytes == 1 and columns > FRAGMENT_COLUMNS
+    least_columns = 2 * FRAGMENT_COLUMNS if paired else FRAGMENT_COLUMNS
     warp: list[Basis] = []
     while 1 << len(warp) < warps:
-        rows, columns, step = _split(rows, columns)
+        rows, columns, step = _split(rows, columns, least_columns)
         warp.append(step)
-    within = [(0, step) for step in _doubling(FRAGMENT_COLUMNS, columns)]
-    within += [(step, 0) for step in _doubling(FRAGMENT_ROWS, rows)]
-    return LinearLayout((*register, *within), lane, tuple(warp), shape)
+    row = _paired([1, 2, 4, 8]) if element_bytes == 1 else [1, 2, 4, 8]
+    column = [1, 2, 4, *_doubling(FRAGMENT_COLUMNS, columns)]
+    if paired:
+        column[:4] = _paired(column[:4])
+    blocks = [*_along_columns(column[3:]), *_along_rows(_doubling(FRAGMENT_ROWS, rows))]
+    register = (*_along_columns(column[:1]), *_along_rows(row[3:]), *blocks)
+    lane = (*_along_columns(column[1:3]), *_along_rows(row[:3]))
+    return LinearLayout(_inside(shape, register), _inside(shape, lane), tuple(warp), shape)
 
 
-def _inside(shape: Sequence[int], *bases: Basis) -> tuple[Basis, ...]:
+def _paired(steps: Sequence[int]) -> list[int]:
+    """The lowest step last."""
+    return [*steps[1:], steps[0]]
+
+
+def _inside(shape: Sequence[int], bases: Sequence[Basis]) -> tuple[Basis, ...]:
     """The bases, zero where they leave the tile."""
     return tuple(
         basis if all(step < extent for step, extent in zip(basis, shape, strict=True)) else (0,) * len(basis)
@@ -57,12 +72,12 @@ def _inside(shape: Sequence[int], *bases: Basis) -> tuple[Basis, ...]:
     )
 
 
-def _split(rows: int, columns: int) -> tuple[int, int, Basis]:
+def _split(rows: int, columns: int, least_columns: int) -> tuple[int, int, Basis]:
     """The block of each half of the warps, and the basis of the bit that tells them apart; zero if both have it all.
 
     A warp loads the operands of all rows and columns of its block, so the longer side is halved.
     """
-    can_split_rows, can_split_columns = rows > FRAGMENT_ROWS, columns > FRAGMENT_COLUMNS
+    can_split_rows, can_split_columns = rows > FRAGMENT_ROWS, columns > least_columns
     if can_split_rows and (rows >= columns or not can_split_columns):
         return rows // 2, columns, (rows // 2, 0)
     if can_split_columns:
@@ -156,6 +171,10 @@ def _depth_steps(whole: int, element_bytes: int) -> tuple[list[int], list[int], 
 
 def _along_rows(steps: Sequence[int]) -> tuple[Basis, ...]:
     return tuple((step, 0) for step in steps)
+
+
+def _along_columns(steps: Sequence[int]) -> tuple[Basis, ...]:
+    return tuple((0, step) for step in steps)
 
 
 def _along_k(steps: Sequence[int]) -> tuple[Basis, ...]:

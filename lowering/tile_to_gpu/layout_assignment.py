@@ -64,7 +64,8 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> No
     name = op.operation.name
     if name in MULTIPLIES:
         result = op.operation.results[0]
-        layouts.propose(result, plan.multiplies[result].unit.accumulator_layout(result.type.shape, warps))
+        multiply = plan.multiplies[result]
+        layouts.propose(result, multiply.unit.accumulator_layout(result.type.shape, warps, multiply.types.element))
     elif name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
         contiguous, vector = access_vector(op)

@@ -6,9 +6,28 @@ import pytest
 
 HALF, SINGLE, TILE = "f16[?,?]", "f32[?,?]", "tm=128, tn=64, tk=64"
 MATMUL = f"A: {HALF}, B: {HALF}, C: {HALF}, {TILE}"
+# Types of operands and accumulators, and elements along K.
+SMALL_PRODUCTS = (
+    ("f16", "f32", 64),
+    ("f16", "f16", 8),
+    ("bf16", "f32", 64),
+    ("f8E4M3FN", "f32", 16),
+    ("f8E5M2", "f16", 64),
+    ("i8", "i32", 64),
+    ("f64", "f64", 4),
+    ("f64", "f64", 32),
+)
 SIGNATURES = {
     "matmul": [MATMUL, MATMUL.replace("f16", "bf16"), f"A: {SINGLE}, B: {SINGLE}, C: {SINGLE}, tm=64, tn=64, tk=32"],
-    "matmul_tf32": [f"A: {SINGLE}, B: {SINGLE}, C: {SINGLE}, tm=128, tn=64, tk=32"],
+    "product": [
+        f"A: {operand}[?,?], B: {operand}[?,?], C: {result}[?,?], tm={rows}, tn=64, tk={depth}"
+        for operand, result, depth in SMALL_PRODUCTS
+        for rows in (1, 32)
+    ],
+    "matmul_tf32": [
+        f"A: {SINGLE}, B: {SINGLE}, C: {SINGLE}, tm=128, tn=64, tk=32",
+        f"A: {SINGLE}, B: {SINGLE}, C: {SINGLE}, tm=16, tn=64, tk=32",
+    ],
     "matmul_f16_accumulator": [MATMUL],
     "two_products": [f"A: {HALF}, B: {HALF}, C: {HALF}, P: {HALF}, Q: {HALF}, {TILE}"],
     "product_and_row_sums": [

@@ -29,19 +29,27 @@ def coordinates(layout: LinearLayout, warp: int = 0) -> tuple[np.ndarray, ...]:
 
 def test_accumulator_fragment():
     """PTX ISA 9.7.14.5.8 and those before it: C and D of m16n8."""
-    rows, columns = coordinates(mma_sync_accumulator((16, 8), 4))
+    rows, columns = coordinates(mma_sync_accumulator((16, 8), 4, 2))
     np.testing.assert_array_equal(rows, LANE // 4 + 8 * (REGISTER // 2))
     np.testing.assert_array_equal(columns, 2 * (LANE % 4) + REGISTER % 2)
 
 
 def test_accumulator_of_eight_rows_is_transposed():
-    rows, columns = coordinates(mma_sync_accumulator((8, 16), 4))
+    rows, columns = coordinates(mma_sync_accumulator((8, 16), 4, 2))
     np.testing.assert_array_equal(columns, LANE // 4 + 8 * (REGISTER // 2))
     np.testing.assert_array_equal(rows, 2 * (LANE % 4) + REGISTER % 2)
 
 
+def test_accumulator_of_bytes_has_rows_and_columns_by_pairs():
+    """Row 2i + j of the tile is row i + 8j of the fragment; column 2i + j is column i of fragment j."""
+    rows, columns = coordinates(mma_sync_accumulator((16, 16), 4, 1))
+    register, lane = np.ogrid[:8, :32]
+    np.testing.assert_array_equal(rows, 2 * (lane // 4) + register // 2 % 2)
+    np.testing.assert_array_equal(columns, 2 * (2 * (lane % 4) + register % 2) + register // 4)
+
+
 def test_one_row_is_in_all_columns_of_the_fragment():
-    rows, columns = coordinates(mma_sync_accumulator((1, 16), 4))
+    rows, columns = coordinates(mma_sync_accumulator((1, 16), 4, 2))
     assert not rows.any()
     np.testing.assert_array_equal(columns, LANE // 4 + 8 * (REGISTER // 2))
 
@@ -62,7 +70,7 @@ def test_one_row_is_in_all_columns_of_the_fragment():
     ],
 )
 def test_blocks_of_warps(shape, warps, blocks):
-    layout = mma_sync_accumulator(shape, warps)
+    layout = mma_sync_accumulator(shape, warps, 2)
     assert layout.is_surjective and layout.warps == warps
     for warp in range(warps):
         rows, columns = coordinates(layout, warp)
@@ -72,17 +80,18 @@ def test_blocks_of_warps(shape, warps, blocks):
 @pytest.mark.parametrize("shape", [(8, 8), (1, 1), (8, 2), (16, 8, 2)])
 def test_tile_below_a_fragment_is_refused(shape):
     with pytest.raises(ValueError):
-        mma_sync_accumulator(shape, 4)
+        mma_sync_accumulator(shape, 4, 2)
 
 
 @pytest.mark.parametrize(("element_bytes", "depth"), [(1, 16), (1, 32), (2, 8), (2, 16), (4, 4), (4, 8)])
 def test_operand_fragments(element_bytes, depth):
     """PTX ISA 9.7.14.5.2 to 9.7.14.5.11: A and B of m16n8 with elements of at most 32 bits."""
-    accumulator, packed = mma_sync_accumulator((16, 8), 4), 4 // element_bytes
+    accumulator, packed = mma_sync_accumulator((16, 8), 4, element_bytes), 4 // element_bytes
     rows, columns = coordinates(left_operand(accumulator, depth, element_bytes).layout)
     index, lane = np.ogrid[: len(rows), :32]
     register, part = index // packed, index % packed
-    np.testing.assert_array_equal(rows, LANE // 4 + 8 * (register % 2) + 0 * lane)
+    by_pairs = 2 * (lane // 4) + register % 2
+    np.testing.assert_array_equal(rows, by_pairs if element_bytes == 1 else lane // 4 + 8 * (register % 2))
     np.testing.assert_array_equal(columns, packed * (lane % 4) + part + 4 * packed * (register // 2))
     columns, rows = coordinates(right_operand(accumulator, depth, element_bytes).layout)
     index, lane = np.ogrid[: len(rows), :32]
@@ -93,7 +102,7 @@ def test_operand_fragments(element_bytes, depth):
 @pytest.mark.parametrize("depth", [4, 8, 16])
 def test_f64_operand_fragments_permute_k_alike(depth):
     """PTX ISA 9.7.14.5.12: rows L / 4 + 8 (i % 2), columns L % 4 + 4 (i / 2) of A; the same of B, transposed."""
-    accumulator = mma_sync_accumulator((16, 8), 4)
+    accumulator = mma_sync_accumulator((16, 8), 4, 2)
     left = coordinates(left_operand(accumulator, depth, 8).layout)
     right = coordinates(right_operand(accumulator, depth, 8).layout)
     permuted = np.full(depth, -1)
@@ -112,7 +121,7 @@ def test_f64_operand_fragments_permute_k_alike(depth):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_instructions_compute_the_accumulator(shape, warps, element_bytes):
     """Each accumulator register is at the row of its A fragment and the column of its B fragment, all K once."""
-    accumulator, depth = mma_sync_accumulator(shape, warps), 64
+    accumulator, depth = mma_sync_accumulator(shape, warps, element_bytes), 64
     if is_transposed(shape):
         accumulator = accumulator.transpose((1, 0))
     left, right = (side(accumulator, depth, element_bytes) for side in (left_operand, right_operand))
@@ -134,15 +143,26 @@ def test_instructions_compute_the_accumulator(shape, warps, element_bytes):
         assert set(k.flat) == set(range(depth))
 
 
+def are_in_different_banks(shared: SharedLayout, rows: list[tuple[int, int]]) -> bool:
+    """Whether rows of 16 bytes use all 32 banks once."""
+    offsets = [shared.offset(*row) for row in rows]
+    return all(offset % 16 == 0 for offset in offsets) and len({offset // 16 % 8 for offset in offsets}) == len(rows)
+
+
 @pytest.mark.parametrize("depth", [8, 16, 32, 64, 128])
 @pytest.mark.parametrize("contiguous", [0, 1])
 def test_rows_of_a_matrix_are_in_different_banks(depth, contiguous):
-    """Eight rows of 16 bytes along K, or along M for a transposed load, use all 32 banks."""
+    """Eight rows of 16 bytes along K, or along M for a transposed load."""
     rows = 64
-    row_bytes = 2 * (depth if contiguous else rows)
-    shared = SharedLayout((rows, depth), 2, contiguous, swizzle_for(row_bytes))
+    shared = SharedLayout((rows, depth), 2, contiguous, swizzle_for(2 * (depth if contiguous else rows)))
     for first, k in itertools.product(range(0, rows, 8), range(0, depth, 8)):
-        starts = [(first + i, k) if contiguous else (first, k + i) for i in range(8)]
-        offsets = [shared.offset(*start) for start in starts]
-        assert all(offset % 16 == 0 for offset in offsets)
-        assert len({offset // 16 % 8 for offset in offsets}) == 8
+        assert are_in_different_banks(shared, [(first + i, k) if contiguous else (first, k + i) for i in range(8)])
+
+
+@pytest.mark.parametrize("rows", [16, 32, 64, 256])
+def test_rows_of_a_matrix_of_paired_bytes_are_in_different_banks(rows):
+    """Elements 4i and 4i + 1 along K, for i of 2 and 3 elements 4i + 2 and 4i + 3; then the others."""
+    shared = SharedLayout((rows, 64), 1, 0, swizzle_for(rows))
+    for first, k, exchanged in itertools.product(range(0, rows, 16), range(0, 64, 16), (0, 2)):
+        along_k = [k + 4 * i + (j | (2 * (i // 2) ^ exchanged)) for i in range(4) for j in range(2)]
+        assert are_in_different_banks(shared, [(first, each) for each in along_k])

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_90a --remarks
-// Integers keep their signs. ldmatrix cannot transpose bytes, so the right operand is stored with K contiguous.
+// Integers keep their signs. Rows and columns are by pairs, so that ldmatrix can transpose pairs of bytes that TMA loads.
 
 !A = tensor_view<1024x1024xi8, strides=[1024,1]>
 !C = tensor_view<1024x1024xi32, strides=[1024,1]>
@@ -22,6 +22,6 @@ entry @k(%p: tile<ptr<i8>>, %q: tile<ptr<i32>>) {
   return
 }
 
-// CHECK: !shared_64x32xi8 = buffer<64x32xi8, shared, contiguous=0 swizzle=64B>
+// CHECK: !shared_64x32xi8 = buffer<64x32xi8, shared, contiguous=1 swizzle=32B>
+// CHECK: register=(0,2)(1,0)(0,1) lane=(0,4)(0,8)(2,0)(4,0)(8,0) warp=(16,0)(0,16) shape=32x32
 // CHECK: tile_gpu.mma_sync lhs_unsigned %
-// CHECK: remark: the right operand goes through registers: mma.sync reads i8 only where K is contiguous in memory [tma]
