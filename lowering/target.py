@@ -25,6 +25,8 @@ class Target:
     shared_bytes: int
     # 0 if the architecture has no tensor memory.
     tensor_memory_columns: int
+    # Whether TMA gathers rows by index (PTX ISA 9.7.9.27.1.2: tile::gather4 needs sm_100).
+    gathers_rows: bool
 
 
 TARGETS = {
@@ -36,8 +38,16 @@ TARGETS = {
             ("block-scaled tcgen05",),
             shared_bytes=232448,
             tensor_memory_columns=TENSOR_MEMORY_COLUMNS,
+            gathers_rows=True,
         ),
-        Target("sm_90a", ("wgmma", "mma.sync", "fma"), (), shared_bytes=232448, tensor_memory_columns=0),
+        Target(
+            "sm_90a",
+            ("wgmma", "mma.sync", "fma"),
+            (),
+            shared_bytes=232448,
+            tensor_memory_columns=0,
+            gathers_rows=False,
+        ),
     )
 }
 

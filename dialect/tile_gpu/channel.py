@@ -11,7 +11,7 @@ from tilec.dialect.tile_gpu.types import ChannelType
 
 TMA, THREADS, MMA, WGMMA = "tma", "threads", "mma", "wgmma"
 PRODUCERS = (TMA, THREADS, MMA)
-CONSUMERS = (THREADS, MMA, WGMMA)
+CONSUMERS = (THREADS, MMA, WGMMA, TMA)
 _SLOT = ("first", "second", "third", "fourth")
 # The maximum number of buffers per slot.
 MAXIMUM_BUFFERS = len(_SLOT)

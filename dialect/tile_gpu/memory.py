@@ -150,6 +150,43 @@ def _reduces_elements_of_map(op: ir.OpView) -> str | None:
     return None if found in allowed else f"reduction {op.reduction} takes {', '.join(allowed)}, but the map has {found}"
 
 
+# The rows that one instruction gathers (PTX ISA 5.5.3.2, tile::gather4).
+GATHERED_ROWS = 4
+
+
+def _rows_of_map(op: ir.OpView) -> str | None:
+    """The problem with the indices or the buffer of a gather, by the map of its matrix, or None."""
+    made, buffer, rows = op.map.owner, op.buffer.type, op.rows.type
+    if isinstance(made, ir.Block):
+        return "expected the result of tile_gpu.make_tensor_map in the kernel"
+    box = list(made.box)
+    if len(box) != 2 or box[1] != 1:
+        return f"expected a map of a matrix with a box of one row, but got box {box}"
+    if made.element != str(buffer.element) and {made.element, str(buffer.element)} != _COPIED_AS_EACH_OTHER:
+        return f"expected a buffer of {made.element}, the element of the map, but got {buffer.spelled()}"
+    if len(buffer.shape) != 2 or buffer.shape[0] % GATHERED_ROWS or buffer.shape[1] % box[0]:
+        return f"expected a buffer of whole boxes {box} and {GATHERED_ROWS} rows each, but got {buffer.spelled()}"
+    if rows.shape != buffer.shape[:1] or str(rows.element) != "i32":
+        return f"expected a buffer of {buffer.shape[0]} indices of i32, but got {rows.spelled()}"
+    return None
+
+
+class TmaGatherOp(Operation, name="tma_gather"):
+    """Copies elements `column` to column + N of row rows[i] of a matrix to row i of a buffer of the slot being filled.
+
+    A row that the matrix does not have, as all elements outside of it, is filled as the map says; the slot's full
+    barrier counts the bytes. `column` is a multiple of 16 bytes.
+    """
+
+    map: Operand[TensorMap]
+    column: Operand[Integer32]
+    rows: Operand[SharedBuffer]
+    buffer: Operand[SharedBuffer]
+    channel: Operand[Channel]
+    assembly = "$map[$column] rows $rows -> $buffer of $channel attr-dict : type($rows) -> type($buffer)"
+    rules = [_rows_of_map]
+
+
 class TmaStoreOp(Operation, name="tma_store"):
     """Copies a buffer to the box at `coordinates`; elements outside the tensor are dropped.
 

@@ -15,8 +15,14 @@ from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp, slot_results
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType
 
-# The operations on a channel, in program order.
-_STEPS = ("tile_gpu.put_begin", "tile_gpu.tma_load", "tile_gpu.put_commit", "tile_gpu.get", "tile_gpu.release")
+# The operations of each step on a channel, in program order.
+_STEPS = (
+    ("tile_gpu.put_begin",),
+    ("tile_gpu.tma_load", "tile_gpu.tma_gather"),
+    ("tile_gpu.put_commit",),
+    ("tile_gpu.get",),
+    ("tile_gpu.release",),
+)
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,7 @@ class _Uses:
 
     channel: MakeChannelOp
     put_begin: ir.Operation
-    tma_load: ir.Operation
+    copy: ir.Operation
     put_commit: ir.Operation
     get: ir.Operation
     release: ir.Operation
@@ -52,10 +58,10 @@ def _uses(op: ir.OpView) -> _Uses | None:
     ):
         return None
     users = [use.owner.operation for use in op.operation.results[0].uses]
-    found = {name: [user for user in users if user.name == name] for name in _STEPS}
-    if len(users) != len(_STEPS) or any(len(group) != 1 for group in found.values()):
+    found = [[user for user in users if user.name in names] for names in _STEPS]
+    if len(users) != len(_STEPS) or any(len(group) != 1 for group in found):
         return None
-    steps = [found[name][0] for name in _STEPS]
+    steps = [group[0] for group in found]
     return _Uses(op, *steps) if all(step.block == steps[0].block for step in steps) else None
 
 
@@ -97,7 +103,7 @@ def _fuse(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) -> Non
     for number, uses in enumerate((first, second)):
         uses.put_begin.results[0].replace_all_uses_with(slot[number])
         uses.get.results[0].replace_all_uses_with(held[number])
-        uses.tma_load.operands[len(uses.tma_load.operands) - 1] = channel
+        uses.copy.operands[len(uses.copy.operands) - 1] = channel
         for op in (uses.release, uses.get, uses.put_commit, uses.put_begin, uses.channel.operation):
             op.erase()
 

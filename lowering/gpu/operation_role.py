@@ -33,7 +33,7 @@ def role_of(op: ir.Operation) -> str | None:
         return None
     if op.name in EVERY_ROLE:
         return None
-    if op.name == "tile_gpu.tma_load":
+    if op.name in ("tile_gpu.tma_load", "tile_gpu.tma_gather"):
         return LOAD
     if op.name in _TENSOR_CORE_OPERATIONS:
         return MULTIPLY
@@ -43,7 +43,7 @@ def role_of(op: ir.Operation) -> str | None:
     if op.name in ("tile_gpu.get", "tile_gpu.release"):
         consumers = ir.ArrayAttr(op.operands[0].owner.operation.attributes["consumers"])
         consumer = ir.StringAttr(consumers[ir.IntegerAttr(op.attributes["consumer"]).value]).value
-        return MULTIPLY if consumer == MMA else COMPUTE
+        return {TMA: LOAD, MMA: MULTIPLY}.get(consumer, COMPUTE)
     return COMPUTE
 
 

@@ -21,7 +21,7 @@ from tilec.remarks import Remark
 DEFAULT_STAGES = 4
 # Left for the scratch of reductions and layout conversions.
 SCRATCH_RESERVE_BYTES = 16384
-_PUTS = ("tile_gpu.put_begin", "tile_gpu.tma_load", "tile_gpu.put_commit")
+_PUTS = ("tile_gpu.put_begin", "tile_gpu.tma_load", "tile_gpu.tma_gather", "tile_gpu.put_commit")
 
 
 def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list[Remark]) -> None:

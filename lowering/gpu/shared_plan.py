@@ -24,6 +24,8 @@ BARRIER_BYTES = 8
 # PTX ISA 9.7.16.7.1: columns are allocated in powers of two from 32 on.
 LEAST_TENSOR_COLUMNS = 32
 TENSOR_LANES = 128
+# Consumers whose operations one elected thread issues.
+_SINGLE = (MMA, TMA)
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,11 @@ class ChannelPlan:
         return threads if self.producer == THREADS else 1
 
     def empty_arrivals(self, threads: int) -> int:
-        return sum(1 if consumer == MMA else threads for consumer in self.consumers)
+        return sum(1 if consumer in _SINGLE else threads for consumer in self.consumers)
 
     def is_single(self, party: Party) -> bool:
         """Whether a single thread performs the operations of the party."""
-        return self.producer != THREADS if party.consumer is None else self.consumers[party.consumer] == MMA
+        return self.producer != THREADS if party.consumer is None else self.consumers[party.consumer] in _SINGLE
 
     @property
     def bytes_expected(self) -> int:

@@ -90,6 +90,9 @@ def _release(lowering: Lowering, operation: ir.Operation) -> None:
         empty = barrier_address(lowering, channel, channel.empty, party)
         if channel.consumers[number] == MMA:
             commit(lowering, empty)
+        elif channel.consumers[number] == TMA:
+            with lowering.issuing() as elected:
+                lowering.b.execute(f"@$1 {ARRIVE}", (), empty, elected)
         else:
             if channel.buffers[0].memory == TENSOR:
                 lowering.b.execute(BEFORE_SYNC)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.memory import TmaLoadOp, TmaStoreOp
+from tilec.dialect.tile_gpu.memory import GATHERED_ROWS, TmaGatherOp, TmaLoadOp, TmaStoreOp
 from tilec.lowering.gpu.shared_plan import PRODUCER, shared_layout
+from tilec.lowering.gpu_to_ptx.access import load
 from tilec.lowering.gpu_to_ptx.channel import FENCE_ASYNC
 from tilec.lowering.gpu_to_ptx.channel_position import barrier_address
+from tilec.lowering.gpu_to_ptx.elements import element_named
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
 
@@ -54,6 +56,35 @@ def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
                 f"[$1], [$2, {_box(4, rank)}], [$3];"
             )
             lowering.b.execute(text, (), elected, address, map, barrier, *coordinates)
+
+
+@lowers("tile_gpu.tma_gather")
+def _tma_gather(lowering: Lowering, operation: ir.Operation) -> None:
+    """Four rows per instruction; the elected thread reads their indices, since its coordinates are in registers."""
+    op: TmaGatherOp = operation.opview
+    channel = lowering.plan.channels[op.channel]
+    map, indices, column = _map_address(lowering, op.map), lowering.scalar(op.rows), lowering.scalar(op.column)
+    layout, base = shared_layout(op.buffer.type), lowering.scalar(op.buffer)
+    barrier = barrier_address(lowering, channel, channel.full, PRODUCER)
+    with lowering.issuing() as elected:
+        none = [lowering.constant(_INDEX, 0)] * GATHERED_ROWS
+        for first in range(0, layout.shape[0], GATHERED_ROWS):
+            rows = load(lowering, "shared", _INDEX, GATHERED_ROWS, indices, first * _INDEX.bytes, elected, none)
+            for panel in range(layout.panels):
+                address = _sum(lowering, base, panel * layout.panel_stride_bytes + first * layout.row_bytes)
+                inner = _sum(lowering, column, panel * layout.panel_elements)
+                lowering.b.execute(_GATHER, (), elected, address, map, barrier, inner, *rows)
+
+
+_INDEX = element_named("i32")
+_GATHER = (
+    "@$0 cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
+    f"[$1], [$2, {_box(4, 1 + GATHERED_ROWS)}], [$3];"
+)
+
+
+def _sum(lowering: Lowering, register: ir.Value, added: int) -> ir.Value:
+    return lowering.compute("add.s32 $0, $1, $2;", "i32", register, added) if added else register
 
 
 @lowers("tile_gpu.tma_store")

@@ -44,7 +44,8 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     source, type = view.tensor.source, view.type
     row = swizzle_span_bytes(map.swizzle)
     parts = per_byte(type.element)
-    box = [type.tile_shape[k] for k in map.order]
+    # TMA copies rows that are gathered one by one.
+    box = [1 if k == view.sparse_dimension else type.tile_shape[k] for k in map.order]
     box[0] = box[0] // parts if row is None else row // element_bytes(type.element)
     key = (source.operation.results[0], map.order, map.swizzle, tuple(box), spell(type.element), map.element)
     declarations = conversion.declarations

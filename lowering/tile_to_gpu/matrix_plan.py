@@ -15,11 +15,12 @@ from tilec.lowering.matrix_unit import UNITS, MatrixTypes, MatrixUnit
 from tilec.lowering.target import Target
 from tilec.lowering.tile.terminators import may_be_left
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
+from tilec.lowering.tile_to_gpu.gather_map import load_map_for
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.operand_source import FOLDED, OperandSource, operand_source
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.scale_factors import scaled_refusal
-from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
+from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 
 _EMULATION = ": the hint emulate_block_scaling=True multiplies operands of bf16 instead"
@@ -179,7 +180,7 @@ def _operand(
     elif not _may_run_early(source.load, order):
         refusal = "the load is ordered with other accesses, or may be left out by a branch or an exit"
     else:
-        found = _contiguous_by_tma(value, source, depth, unit)
+        found = _contiguous_by_tma(value, source, depth, unit, target)
         if isinstance(found, str):
             refusal = found
         # A tile lies in shared memory once, in one swizzle; an operand that needs another goes through registers.
@@ -197,10 +198,10 @@ def _may_run_early(load: ir.OpView, order: MemoryOrder) -> bool:
 
 
 def _contiguous_by_tma(
-    value: ir.Value, source: OperandSource, depth: int, unit: MatrixUnit
+    value: ir.Value, source: OperandSource, depth: int, unit: MatrixUnit, target: Target
 ) -> tuple[int, TensorMap] | str:
     """The contiguous dimension of the operand and its map, or the reason why TMA cannot load it for the unit."""
-    map = tensor_map_for(source.load.view, rounds_to_tf32=source.rounds_to_tf32)
+    map = load_map_for(source.load, target, rounds_to_tf32=source.rounds_to_tf32)
     if isinstance(map, str):
         return map
     if map.contiguous not in source.dimensions:
@@ -215,7 +216,11 @@ def _contiguous_by_tma(
     row_bytes = value.type.shape[contiguous] * element_type(element).storage_bits // 8
     if row_bytes < rule.least_row_bytes:
         return f"{unit.name} needs rows of {rule.least_row_bytes} bytes, the tile has {row_bytes}"
-    return contiguous, map if rule.swizzle is None else replace(map, swizzle=rule.swizzle)
+    if rule.swizzle is None:
+        return contiguous, map
+    if hasattr(source.load.view.type, "sparse_dim"):
+        return f"{unit.name} needs {element} in swizzle {rule.swizzle}, in which TMA does not gather rows"
+    return contiguous, replace(map, swizzle=rule.swizzle)
 
 
 def _fold(plan: MatrixPlan) -> None:

@@ -13,8 +13,9 @@ from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
 from tilec.lowering.tile_to_gpu.converts import converts
+from tilec.lowering.tile_to_gpu.declared_channel import declare_channel
 from tilec.lowering.tile_to_gpu.matrix_plan import Multiply
-from tilec.lowering.tile_to_gpu.operand_channel import OperandBuffer, declare_channel
+from tilec.lowering.tile_to_gpu.operand_channel import OperandBuffer
 from tilec.lowering.tile_to_gpu.scale_channel import ScaleFactors
 from tilec.lowering.tile_to_gpu.scale_factors import scale_operands
 

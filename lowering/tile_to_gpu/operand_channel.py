@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from tilec.dialect.build import Group
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import THREADS, TMA, slot_results
-from tilec.dialect.tile_gpu.types import BufferType, ChannelType
+from tilec.dialect.tile_gpu.types import BufferType
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop, named_location
+from tilec.lowering.tile_to_gpu.declared_channel import declare_channel
 from tilec.lowering.tile_to_gpu.declared_map import buffer_type, coordinates, declare_map, offsets
 from tilec.lowering.tile_to_gpu.matrix_plan import Multiply, Operand
 from tilec.lowering.tile_to_gpu.packing import with_whole_bytes
+from tilec.lowering.tile_to_gpu.row_indices import RowIndices
 from tilec.lowering.tile_to_gpu.slot_use import HeldSlot, slot_uses
 from tilec.lowering.tile_to_gpu.tensor_maps import swizzle_for
 
@@ -25,9 +28,12 @@ def put_by_tma(op: ir.OpView, conversion: Conversion) -> None:
     channel = declare_channel(conversion, [buffer], TMA, consumers, ring=in_loop(op))
     handle = declare_map(map, view, conversion)
     start = coordinates(map, offsets(view, op, conversion))
-    (slot,) = emitter.gpu("put_begin", [channel], slot_results([buffer])).results
-    emitter.gpu("tma_load", [handle, start, slot, channel])
-    emitter.gpu("put_commit", [channel])
+    if view.sparse_dimension is None:
+        _fill("tma_load", [handle, start], channel, buffer)
+    else:
+        rows = RowIndices(op, view, conversion)
+        _fill("tma_gather", [handle, start[0], rows.buffer], channel, buffer)
+        rows.release()
     for use in uses:
         slot_held = HeldSlot(tile, channel, buffer, use, named_location(op))
         if use.in_registers:
@@ -41,24 +47,11 @@ def put_by_tma(op: ir.OpView, conversion: Conversion) -> None:
             conversion.slots.release_after(use.last, slot_held)
 
 
-def declare_channel(
-    conversion: Conversion,
-    buffers: list[BufferType],
-    producer: str,
-    consumers: list[str],
-    ring: bool,
-    shares: ir.Value | None = None,
-) -> ir.Value:
-    """A channel of one slot; the pipeline pass deepens rings."""
-    return conversion.declarations.declare(
-        "make_channel",
-        [shares],
-        [ChannelType.get(buffers)],
-        stages=1,
-        producer=producer,
-        consumers=ir.ArrayAttr.get([ir.StringAttr.get(name) for name in consumers]),
-        reuse="ring" if ring else "once",
-    )
+def _fill(name: str, source: list[Group], channel: ir.Value, buffer: BufferType) -> None:
+    """Fills the next slot of a channel with one copy by TMA."""
+    (slot,) = emitter.gpu("put_begin", [channel], slot_results([buffer])).results
+    emitter.gpu(name, [*source, slot, channel])
+    emitter.gpu("put_commit", [channel])
 
 
 class OperandBuffer:

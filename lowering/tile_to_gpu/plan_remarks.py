@@ -9,6 +9,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
 from tilec.lowering.target import Target
+from tilec.lowering.tile_to_gpu.conversion import in_loop
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, Multiply
 from tilec.lowering.tile_to_gpu.tensor_maps import tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
@@ -50,7 +51,7 @@ def _access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Targe
         return f"the {name.removeprefix('cuda_tile.').partition('_')[0]} does not use TMA: it is through pointers"
     if name == "cuda_tile.load_view_tko":
         if op.operation.results[0] in plan.loads:
-            return None
+            return _gather_reason(op)
         otherwise = "only operands of matrix multiplies are loaded by TMA"
         return f"the load does not use TMA: {_view_reason(op, use_tma, target) or otherwise}"
     if name in _STORES:
@@ -66,3 +67,15 @@ def _view_reason(op: ir.OpView, use_tma: bool, target: Target) -> str | None:
         return "hint allow_tma=False"
     map = tensor_map_for(op.view)
     return map if isinstance(map, str) else None
+
+
+def _gather_reason(load: ir.OpView) -> str | None:
+    """Why a load by TMA cannot run ahead of the multiplies that read it."""
+    dimension = getattr(load.view.type, "sparse_dim", None)
+    if dimension is None or not in_loop(load):
+        return None
+    owner = list(load.index)[dimension].owner
+    block = owner if isinstance(owner, ir.Block) else owner.operation.block
+    if block != load.operation.block:
+        return None
+    return "the rows are gathered in the iteration that computes their indices: compute them before the loop"

@@ -8,7 +8,7 @@ from tilec.dialect.tile_gpu.types import MEMORIES, BufferType
 from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop
-from tilec.lowering.tile_to_gpu.operand_channel import declare_channel
+from tilec.lowering.tile_to_gpu.declared_channel import declare_channel
 
 
 class ScaleFactors:

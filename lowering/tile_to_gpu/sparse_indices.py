@@ -16,11 +16,12 @@ def sparse_indices(view: TileView, op: ir.OpView, layout: LinearLayout, conversi
         return None
     index = list(op.index)[dimension]
     # Beside the definition of the indices: a loop around the access then converts them once.
-    with _after(conversion.get(index)):
+    with point_after(conversion.get(index)):
         return sparse_index(index, conversion.tile(index, layout.keep(dimension)), view.tensor.index_width)
 
 
-def _after(value: ir.Value) -> ir.InsertionPoint:
+def point_after(value: ir.Value) -> ir.InsertionPoint:
+    """Directly after the definition of a value."""
     owner = value.owner
     if isinstance(owner, ir.Block):
         return ir.InsertionPoint.at_block_begin(owner)

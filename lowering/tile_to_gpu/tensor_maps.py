@@ -44,9 +44,14 @@ def tensor_map_for(view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32
     """The map for a tile view, or the reason why TMA cannot copy it."""
     if isinstance(view.owner, ir.Block):
         return "the view is not made in this kernel"
-    type, tensor = view.type, tensor_maker(view)
-    if hasattr(type, "sparse_dim"):
+    if hasattr(view.type, "sparse_dim"):
         return "rows are gathered one by one"
+    return map_of_tensor(view, swizzle, rounds_to_tf32)
+
+
+def map_of_tensor(view: ir.Value, swizzle: str | None, rounds_to_tf32: bool) -> TensorMap | str:
+    """The map of a view that is made in this kernel, by the rules for its tensor, its padding and its rows."""
+    type, tensor = view.type, tensor_maker(view)
     element = spell(type.element)
     moved_as = _MOVED_AS.get(element, element)
     if moved_as not in ELEMENTS or element == "i1":

@@ -351,6 +351,18 @@ def experts(X, W, Pair, Expert, Y, choices: Const, tm: Const, tn: Const, tk: Con
 
 
 @ct.kernel
+def gathered_product(X, Row, W, Y, tm: Const, tn: Const, tk: Const):
+    """Y[i] = X[Row[i]] @ W; each block computes several tiles of rows."""
+    for i in range(ct.bid(0), ct.num_tiles(Row, axis=0, shape=(tm,)), ct.num_blocks(0)):
+        rows = ct.load(Row, index=(i,), shape=(tm,))
+        acc = ct.full((tm, tn), 0, dtype=ct.float32)
+        for k in range(ct.num_tiles(X, axis=1, shape=(tm, tk))):
+            a = ct.load_advanced_indexing(X, (rows, ct.Slice(k * tk, tk)), padding_mode=ZERO)
+            acc = ct.mma(a, ct.load(W, index=(k, 0), shape=(tk, tn), padding_mode=ZERO), acc)
+        ct.store(Y, index=(i, 0), tile=acc.astype(Y.dtype))
+
+
+@ct.kernel
 def weighted_choices(Y, Weight, Out, choices: Const, tokens: Const, width: Const):
     """Out[t] = sum of Weight[t, c] * Y[t * choices + c]: each token combines the results of its experts."""
     i, j = ct.bid(0), ct.bid(1)

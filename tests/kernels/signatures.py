@@ -61,6 +61,11 @@ SIGNATURES = {
         f"X: {HALF}, W: f16[?,?,?], Pair: i32[?], Expert: i32[?], Y: {HALF}, choices=2, {TILE}",
         f"X: {SINGLE}, W: f32[?,?,?], Pair: i32[?], Expert: i32[?], Y: {SINGLE}, choices=1, tm=32, tn=32, tk=32",
     ],
+    "gathered_product": [
+        f"X: {HALF}, Row: i32[?], W: {HALF}, Y: {HALF}, {TILE}",
+        f"X: {HALF}, Row: i64[?], W: {HALF}, Y: {HALF}, tm=64, tn=32, tk=128",
+        f"X: {SINGLE}, Row: i32[?], W: {SINGLE}, Y: {SINGLE}, tm=32, tn=32, tk=32",
+    ],
     "weighted_choices": [f"Y: {HALF}, Weight: {SINGLE}, Out: {SINGLE}, choices=2, tokens=16, width=64"],
     "paged_attention": [
         f"Q: {HALF}, K: {HALF}, V: {HALF}, Page: i32[?], O: {HALF}, length: i32, scale=0.125, tm=128, tn=64, width=64"

@@ -88,6 +88,28 @@ def test_experts_in_any_order(target, random):
         assert np.array_equal(found, exact)
 
 
+@pytest.mark.parametrize("index", ["i4", "i8"])
+@pytest.mark.parametrize("tile", [(128, 64, 64), (64, 32, 128), (128, 64, 16)], ids=str)
+def test_gathered_product(target, switches, random, tile, index):
+    """Rows repeat, and some are outside of the matrix on either side."""
+    X, W = random.integers(-3, 4, (60, 136)).astype("f2"), random.integers(-3, 4, (136, tile[1])).astype("f2")
+    row = random.integers(-20, 80, 300).astype(index)
+    chosen = np.where(((row >= 0) & (row < 60))[:, None], X.astype("f8")[np.clip(row, 0, 59)], 0)
+    exact = chosen @ W.astype("f8")
+    args = (X, row, W, np.zeros((300, tile[1]), "f2"), *tile)
+    for (found,) in everywhere(programs.gathered_product, (2,), args, (3,), target, seeds=(0, 1), **switches):
+        assert np.array_equal(found, exact)
+
+
+def test_gathered_product_in_any_order(target, random):
+    X, W = random.integers(-3, 4, (60, 136)).astype("f2"), random.integers(-3, 4, (136, 64)).astype("f2")
+    row = random.integers(0, 60, 300).astype(np.int32)
+    exact = X.astype("f8")[row] @ W.astype("f8")
+    args = (X, row, W, np.zeros((300, 64), "f2"), 128, 64, 64)
+    for (found,) in everywhere(programs.gathered_product, (1,), args, (3,), target):
+        assert np.array_equal(found, exact)
+
+
 def test_weighted_choices(target, random):
     Y, weight = matrix(random, (74, 80), "f2"), random.random((37, 2), np.float32)
     exact = np.einsum("tc,tcn->tn", weight.astype("f8"), Y.astype("f8").reshape(37, 2, 80))

@@ -110,6 +110,9 @@ LINES = {
     "tcgen05_copy_scales": "tile_gpu.tcgen05_copy_scales %scale#0 -> %scale#1 : !m -> !n",
     "tcgen05_mma_scaled": "tile_gpu.tcgen05_mma_scaled %side#0, %side#1 scaled %scale#1, %scale#2 into %d"
     " accumulate %yes : !g, !j, !n, !o -> !d",
+    "tma_gather": '%m = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 1] swizzle 128B fill zero\n'
+    "%r = tile_gpu.shared : buffer<128xi32, shared, contiguous=0 swizzle=none>\n"
+    "tile_gpu.tma_gather %m[%n] rows %r -> %slot#0 of %c : buffer<128xi32, shared, contiguous=0 swizzle=none> -> !a",
     "tma_load": "tile_gpu.tma_load %map[%n, %n] -> %slot#0 of %c : !a",
     "tma_store": "tile_gpu.tma_store %slot#0 -> %map[%n, %n] reduction add : !a",
     "transpose": "%r = tile_gpu.transpose %x [1, 0] : !t -> tensor<64x128xf32, "

@@ -15,6 +15,11 @@ ROWS = (
     "%r = tile_gpu.iota : tensor<128xi32, #line>\n"
     "tile_gpu.store_view %x -> %p[%n, %n] extents [%n, %n] strides [%n, %n]"
 )
+GATHER = (
+    '%m = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [{}] swizzle 128B fill zero\n'
+    "%r = tile_gpu.shared : buffer<{}, shared, contiguous=0 swizzle=none>\n"
+    "tile_gpu.tma_gather %m[%n] rows %r -> %slot#0 of %c : buffer<{}, shared, contiguous=0 swizzle=none> -> !a"
+)
 REVERSED = 'tensor<128xf32, "register=none lane=(64)(32)(16)(8)(4) warp=(2)(1) shape=128">'
 # A line that follows HEAD, and the message without the name of the operation.
 REFUSALS = {
@@ -76,6 +81,10 @@ REFUSALS = {
     "%h = arith.constant dense<0.0> : tensor<128xf16, #line>\n"
     "%r = tile_gpu.compare_and_swap_global %h, %h -> %at order relaxed scope sys"
     " : tensor<128xf16, #line> -> tensor<128xi64, #line>": "expected elements of i32, i64, f32, f64, but got f16",
+    GATHER.format("64, 4", "128xi32", "128xi32"): "expected a map of a matrix with a box of one row, but got box [",
+    GATHER.format("48, 1", "128xi32", "128xi32"): "expected a buffer of whole boxes [48, 1] and 4 rows each, but got",
+    GATHER.format("64, 1", "64xi32", "64xi32"): "expected a buffer of 128 indices of i32, but got buffer<64xi32",
+    GATHER.format("64, 1", "128xf32", "128xf32"): "expected a buffer of 128 indices of i32, but got buffer<128xf32",
     f"{ROWS} indices %r along 1 vector 1 : !t": "expected 64 indices along dimension 1, but got [128]",
     f"{ROWS} indices %r along 2 vector 1 : !t": "expected a sparse dimension below 2, but got 2",
     f"{ROWS} indices %r along 0 vector 4 along 0 : !t": "elements along sparse dimension 0 are not consecutive",

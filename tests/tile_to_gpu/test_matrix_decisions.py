@@ -112,6 +112,64 @@ def _two_tf32(A, B, C):
     ct.store(C, (0, 0), ct.mma(a, b, ct.zeros((128, 128), ct.float32)))
 
 
+NAN = ct.PaddingMode.NAN
+
+
+@ct.kernel
+def gathered_rows(A, I, B, C, tm: ct.Constant[int], tk: ct.Constant[int], start: ct.Constant[int]):  # noqa: E741
+    rows = ct.load(I, (0,), (tm,))
+    a = ct.load_advanced_indexing(A, (rows, ct.Slice(start, tk)))
+    ct.store(C, (0, 0), ct.mma(a, ct.load(B, (0, 0), (tk, 64)), ct.zeros((tm, 64), ct.float32)))
+
+
+@ct.kernel
+def gathered_columns(A, I, B, C, tm: ct.Constant[int], tk: ct.Constant[int], start: ct.Constant[int]):  # noqa: E741
+    columns = ct.load(I, (0,), (tk,))
+    a = ct.load_advanced_indexing(A, (ct.Slice(start, tm), columns))
+    ct.store(C, (0, 0), ct.mma(a, ct.load(B, (0, 0), (tk, 64)), ct.zeros((tm, 64), ct.float32)))
+
+
+@ct.kernel
+def padded_rows(A, I, B, C, tm: ct.Constant[int], tk: ct.Constant[int], start: ct.Constant[int]):  # noqa: E741
+    rows = ct.load(I, (0,), (tm,))
+    a = ct.load_advanced_indexing(A, (rows, ct.Slice(start, tk)), padding_mode=NAN)
+    ct.store(C, (0, 0), ct.mma(a, ct.load(B, (0, 0), (tk, 64)), ct.zeros((tm, 64), ct.float32)))
+
+
+GATHERED = "A: f16[1024,256], I: i32[1024], B: f16[256,64], C: f32[128,64], tm={}, tk={}, start={}"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "sizes", "target", "path"),
+    [
+        (gathered_rows, (128, 64, 64), "sm_100a", "TMA, swizzle 128B"),
+        (gathered_rows, (128, 16, 8), "sm_100a", "TMA, swizzle 32B"),
+        (gathered_rows, (128, 64, 64), "sm_90a", "registers, since TMA of sm_90a does not gather rows"),
+        (gathered_rows, (128, 64, 4), "sm_100a", "first column of the rows is not known to be a multiple of 16 bytes"),
+        (gathered_rows, (2, 64, 0), "sm_100a", "registers, since TMA gathers 4 rows at once, the tile has 2"),
+        (gathered_rows, (128, 8, 0), "sm_100a", "4 gathered rows have 64 bytes, TMA writes multiples of 128"),
+        (gathered_columns, (128, 64, 0), "sm_100a", "TMA gathers rows of a matrix, not along dimension 1 of rank 2"),
+        (padded_rows, (128, 64, 0), "sm_100a", "registers, since padding with nan is not what TMA fills"),
+    ],
+)
+def test_gathered_operand(kernel, sizes, target, path):
+    (decision,) = decisions(kernel, GATHERED.format(*sizes), target)
+    assert path in decision.splitlines()[1]
+
+
+@ct.kernel
+def _gathered_depth(A, I, B, C):  # noqa: E741
+    b = ct.load_advanced_indexing(B, (ct.load(I, (0,), (32,)), ct.Slice(0, 64))).astype(ct.tfloat32)
+    a = ct.load(A, (0, 0), (128, 32)).astype(ct.tfloat32)
+    ct.store(C, (0, 0), ct.mma(a, b, ct.zeros((128, 64), ct.float32)))
+
+
+def test_rows_are_not_gathered_in_a_swizzle_of_32_byte_atoms():
+    signature = "A: f32[128,32], I: i32[32], B: f32[256,64], C: f32[128,64]"
+    (decision,) = decisions(_gathered_depth, signature, "sm_100a")
+    assert "needs tf32 in swizzle 128B_atom_32B, in which TMA does not gather rows" in decision
+
+
 @pytest.mark.parametrize(
     ("tile", "warps", "target", "reason"),
     [
