@@ -505,6 +505,29 @@ def layer_norm(X, W, B, Y, eps: ct.Constant[float], size: Const):
 
 
 @ct.kernel
+def quantized(X, Q, S, rows: Const, blocks: Const):
+    """MXFP4: Q has the bytes of pairs of elements in a row, S the least scale that keeps a block of 32 within 6."""
+    x = ct.load(X, index=(ct.bid(0), ct.bid(1)), shape=(rows, blocks * 32)).astype(ct.float32)
+    grouped = ct.reshape(x, (rows, blocks, 32))
+    largest = ct.max(ct.maximum(grouped, -grouped), axis=2, keepdims=True)
+    scale = ct.astype(largest / 6.0, ct.float8_e8m0fnu, rounding_mode=ct.RoundingMode.RP)
+    elements = ct.astype(grouped / ct.astype(scale, ct.float32), ct.float4_e2m1fn)
+    ct.store(S, index=(ct.bid(0), ct.bid(1)), tile=ct.reshape(scale, (rows, blocks)))
+    packed = ct.pack_to_bytes(ct.reshape(elements, (rows * blocks * 32,)))
+    ct.store(Q, index=(ct.bid(0), ct.bid(1)), tile=ct.reshape(packed, (rows, blocks * 16)))
+
+
+@ct.kernel
+def dequantized(Q, S, X, rows: Const, blocks: Const):
+    packed = ct.load(Q, index=(ct.bid(0), ct.bid(1)), shape=(rows, blocks * 16))
+    elements = ct.unpack_from_bytes(ct.reshape(packed, (rows * blocks * 16,)), ct.float4_e2m1fn)
+    scale = ct.load(S, index=(ct.bid(0), ct.bid(1)), shape=(rows, blocks))
+    grouped = ct.reshape(ct.astype(elements, ct.float32), (rows, blocks, 32))
+    values = grouped * ct.reshape(ct.astype(scale, ct.float32), (rows, blocks, 1))
+    ct.store(X, index=(ct.bid(0), ct.bid(1)), tile=ct.reshape(values, (rows, blocks * 32)).astype(X.dtype))
+
+
+@ct.kernel
 def printed_sums(X, rows: Const, columns: Const):
     """Prints the tile of each block, then a line per iteration with the sums of its columns and their total."""
     block = ct.bid(0)

@@ -86,6 +86,14 @@ SIGNATURES = {
         f"X: {SINGLE}, I: i32[?,?], Z: {SINGLE}, rows=128, columns=128, part_rows=32, part_columns=64",
     ],
     "layer_norm": [f"X: {SINGLE}, W: f32[?], B: f32[?], Y: {SINGLE}, eps=0.00001, size=512"],
+    "quantized": [
+        f"X: {SINGLE}, Q: u8[?,?], S: f8E8M0FNU[?,?], rows=16, blocks=4",
+        f"X: {HALF}, Q: u8[?,?], S: f8E8M0FNU[?,?], rows=4, blocks=16",
+    ],
+    "dequantized": [
+        f"Q: u8[?,?], S: f8E8M0FNU[?,?], X: {SINGLE}, rows=16, blocks=4",
+        f"Q: u8[?,?], S: f8E8M0FNU[?,?], X: {HALF}, rows=4, blocks=16",
+    ],
     "asserted_halves": ["X: i32[?], Y: i32[?], size=128"],
     "printed_sums": [f"X: {SINGLE}, rows=16, columns=8", f"X: {HALF}, rows=64, columns=32"],
     "running_sum": [f"X: {SINGLE}, Y: {SINGLE}, rows=64, columns=64"],

@@ -9,36 +9,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 from compare import run_everywhere
+from programs import dequantized, quantized
 
-import tilec as ct
-
-Const = ct.Constant[int]
 TARGETS = ["sm_100a", "sm_90a"]
 BLOCK = 32
 E2M1, E8M0 = ml_dtypes.float4_e2m1fn, ml_dtypes.float8_e8m0fnu
-
-
-@ct.kernel
-def quantized(X, Q, S, rows: Const, blocks: Const):
-    """Q has the bytes of pairs of elements along a row; a scale is the least that keeps its block within 6."""
-    x = ct.load(X, index=(ct.bid(0), ct.bid(1)), shape=(rows, blocks * 32)).astype(ct.float32)
-    grouped = ct.reshape(x, (rows, blocks, 32))
-    largest = ct.max(ct.maximum(grouped, -grouped), axis=2, keepdims=True)
-    scale = ct.astype(largest / 6.0, ct.float8_e8m0fnu, rounding_mode=ct.RoundingMode.RP)
-    elements = ct.astype(grouped / ct.astype(scale, ct.float32), ct.float4_e2m1fn)
-    ct.store(S, index=(ct.bid(0), ct.bid(1)), tile=ct.reshape(scale, (rows, blocks)))
-    packed = ct.pack_to_bytes(ct.reshape(elements, (rows * blocks * 32,)))
-    ct.store(Q, index=(ct.bid(0), ct.bid(1)), tile=ct.reshape(packed, (rows, blocks * 16)))
-
-
-@ct.kernel
-def dequantized(Q, S, X, rows: Const, blocks: Const):
-    packed = ct.load(Q, index=(ct.bid(0), ct.bid(1)), shape=(rows, blocks * 16))
-    elements = ct.unpack_from_bytes(ct.reshape(packed, (rows * blocks * 16,)), ct.float4_e2m1fn)
-    scale = ct.load(S, index=(ct.bid(0), ct.bid(1)), shape=(rows, blocks))
-    grouped = ct.reshape(ct.astype(elements, ct.float32), (rows, blocks, 32))
-    values = grouped * ct.reshape(ct.astype(scale, ct.float32), (rows, blocks, 1))
-    ct.store(X, index=(ct.bid(0), ct.bid(1)), tile=ct.reshape(values, (rows, blocks * 32)).astype(X.dtype))
 
 
 def scales(x: np.ndarray) -> np.ndarray:
