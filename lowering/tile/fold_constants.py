@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable
 from math import isnan, prod
 
+from tilec.dialect.cuda_tile.element import NUMBERS
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
 from tilec.lowering.tile.constants import constant, elements_of, splat_attribute, tensor_type
 from tilec.lowering.tile.replacing import Replacement, replace_results
 
@@ -66,6 +68,9 @@ def _evaluated(op: ir.OpView, evaluate: Evaluate) -> ir.Value | None:
     if not operands or len(operands) < len(given) or getattr(op, "rounding_mode", None) in ("approx", "full"):
         return None
     tile = op.operation.results[0].type
+    # Tile IR has no constants of i4.
+    if spell(tile.element) not in NUMBERS:
+        return None
     all_splat = all(elements.is_splat for elements in operands)
     if not all_splat and max(prod(elements.type.shape) for elements in operands) > MAXIMUM_ELEMENTS:
         return None

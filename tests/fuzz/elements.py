@@ -44,9 +44,18 @@ ELEMENTS = {
         _row("f64", np.float64, 64, 2**53),
         _row("f8E4M3FN", ml_dtypes.float8_e4m3fn, 8, 2**4),
         _row("f8E5M2", ml_dtypes.float8_e5m2, 8, 2**3),
+        _row("i4", np.int8, 4),
+        _row("f4E2M1FN", np.uint8, 4),
+        _row("f8E8M0FNU", ml_dtypes.float8_e8m0fnu, 8),
+        _row("fnv8E5M3FNU", np.uint8, 8),
     )
 }
 INTEGERS = ("i8", "i16", "i32", "i64")
+# Types that random_narrow.py generates; their values have no bounds.
+NARROW_FLOATS = ("f4E2M1FN", "f8E8M0FNU", "fnv8E5M3FNU")
+NARROW = ("i4", *NARROW_FLOATS)
+# Types of which two elements share a byte.
+PACKED = ("i4", "f4E2M1FN")
 # Types with arithmetic; values of other types are only stored, moved and converted.
 ARITHMETIC_FLOATS = ("f16", "bf16", "f32", "f64")
 

@@ -8,8 +8,9 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-from elements import ELEMENTS, LARGEST_BOUND
+from elements import ELEMENTS, LARGEST_BOUND, NARROW
 from program_text import Environment, Shape, Step, Value, tile_type
+from random_narrow import constant_of_code, is_stored_in_pairs, storable, store_pairs
 
 if TYPE_CHECKING:
     from random_values import Builder
@@ -24,6 +25,8 @@ def random_array(build: Builder, element: str, shape: Shape, bound: int | None) 
     kind = ELEMENTS[element]
     if element == "i1":
         return build.arrays.integers(0, 2, shape).astype(np.bool_)
+    if element in NARROW:
+        return build.arrays.integers(0, 256, shape).astype(np.uint8).view(kind.dtype)
     if not kind.is_float:
         raw = build.arrays.integers(-(2**63), 2**63 - 1, shape, dtype=np.int64).astype(kind.dtype)
         small = build.arrays.integers(-9, 100, shape).astype(kind.dtype)
@@ -177,7 +180,9 @@ def _strided(
 
 
 def _padding(build: Builder, element: str, bound: int | None) -> tuple[str, float]:
-    """A padding; elements outside of a view without a padding would be undefined."""
+    """A padding; elements outside of a view without a padding would be undefined. Zero has no bits set."""
+    if element in NARROW:
+        return "zero", np.zeros((), np.uint8).view(ELEMENTS[element].dtype)
     if not ELEMENTS[element].is_float or bound is not None or element in ("f8E4M3FN", "f8E5M2", "tf32"):
         return "zero", 0
     return build.source.choice(list(PADDINGS.items()))
@@ -219,7 +224,7 @@ def gathered(build: Builder, element: str, shape: Shape, bound: int | None) -> V
         build.add(Step(text, lambda env: env.__setitem__(result, env.memory[base][env[at]]), [result], [at]))
         return result
     mask = build.random_value("i1", shape, 1)
-    fill = build.constant(element, _filling(element), shape)
+    fill = _filled(build, element, shape)
     text = f"{result.name}, {token} = load_ptr_tko weak {pointers}, {mask.name}, {fill.name} : "
     text += f"{pointer_type}, {mask.type}, {fill.type} -> {result.type}, token"
 
@@ -230,11 +235,12 @@ def gathered(build: Builder, element: str, shape: Shape, bound: int | None) -> V
     return result
 
 
-def _filling(element: str) -> bool | float | int:
+def _filled(build: Builder, element: str, shape: Shape) -> Value:
     """The padding of masked elements."""
-    if element == "i1":
-        return False
-    return 1.0 if ELEMENTS[element].is_float else -1
+    if element in NARROW:
+        return constant_of_code(build, element, 3, shape)
+    number = False if element == "i1" else 1.0 if ELEMENTS[element].is_float else -1
+    return build.constant(element, number, shape)
 
 
 def pointer_tile(build: Builder, base: str, element: str, at: Value) -> str:
@@ -260,6 +266,10 @@ def pointer_tile(build: Builder, base: str, element: str, at: Value) -> str:
 
 def store(build: Builder, value: Value, slot: Value | None = None, slots: int = 1) -> None:
     """Stores a value to a new array, at the number of the block, and in loops at `slot` of `slots`."""
+    if is_stored_in_pairs(build, value):
+        store_pairs(build, value, _output_index(build, slot, slots), build.grid * slots)
+        return
+    value = storable(build, value)
     if not value.shape or build.source.random() < 0.3:
         _store_by_pointer(build, value, slot, slots)
     else:

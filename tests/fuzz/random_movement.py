@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from program_text import Shape, Value, larger_bound
+from random_narrow import is_possible
 
 if TYPE_CHECKING:
     from random_values import Builder
@@ -31,12 +32,18 @@ def moved(build: Builder, element: str, shape: Shape, depth: int, bound: int | N
         return build.reshape(build.random_value(element, _reshaped(build.source, shape), depth, bound), shape)
     if kind == "broadcast" and rank:
         narrow = tuple(1 if build.source.random() < 0.5 else extent for extent in shape)
-        return None if narrow == shape else build.broadcast(build.random_value(element, narrow, depth, bound), shape)
+        return (
+            None
+            if narrow == shape or not is_possible(element, narrow)
+            else build.broadcast(build.random_value(element, narrow, depth, bound), shape)
+        )
     if kind == "cat" and rank:
         axis = build.source.randrange(rank)
         if shape[axis] < 2:
             return None
         half = tuple(extent // 2 if dim == axis else extent for dim, extent in enumerate(shape))
+        if not is_possible(element, half):
+            return None
         left, right = build.random_value(element, half, depth, bound), build.random_value(element, half, depth, bound)
         result = build.value(element, shape, larger_bound(left, right))
         text = f"cat {{0}}, {{1}} dim = {axis} : {left.type}, {right.type} -> {result.type}"
@@ -85,6 +92,8 @@ def _reshaped(source: random.Random, shape: Shape) -> Shape:
 
 
 def selected(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
+    if element == "f4E2M1FN":
+        return None
     condition = build.random_value("i1", shape, depth)
     left, right = build.random_value(element, shape, depth, bound), build.random_value(element, shape, depth, bound)
     result = build.value(element, shape, larger_bound(left, right))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from elements import ELEMENTS, INTEGERS
+from elements import ELEMENTS, INTEGERS, NARROW
 from program_text import Block, EarlyExit, Environment, Program, Region, Shape, Step, Value, tile_type
 from random_memory import make_view, random_array, store
+from random_narrow import is_possible
 from random_reductions import MULTIPLIES, multiplied
 from random_values import Builder
 
-STORED = ("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2")
+STORED = ("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2", *NARROW)
 # Types that kernels use are more frequent.
-WEIGHTS = (1, 3, 2, 4, 2, 4, 3, 4, 1, 1, 1, 1)
+WEIGHTS = (1, 3, 2, 4, 2, 4, 3, 4, 1, 1, 1, 1, 1, 2, 1, 1)
 MAXIMUM_ITERATIONS = 4
 
 
@@ -48,7 +49,9 @@ def _shape(build: Builder) -> Shape:
 
 
 def _store_value(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
-    store(build, build.random_value(_element(build), _shape(build), build.source.choice((2, 3, 4))), slot, slots)
+    element, shape = _element(build), _shape(build)
+    shape = shape if is_possible(element, shape) else (2,)
+    store(build, build.random_value(element, shape, build.source.choice((2, 3, 4))), slot, slots)
 
 
 def _statement(build: Builder, depth: int, slot: Value | None, slots: int) -> None:
@@ -78,8 +81,9 @@ def _carried(build: Builder) -> list[Value]:
     """Initial values of a loop: integers of any size, and floats."""
     values = []
     for _ in range(build.source.choice((0, 1, 1, 2))):
-        element = build.source.choice(("i8", "i16", "i32", "i64", "i1", "f16", "f32", "bf16"))
-        values.append(build.random_value(element, build.source.choice(((), _shape(build))), 1))
+        element = build.source.choice(("i8", "i16", "i32", "i64", "i1", "f16", "f32", "bf16", *NARROW))
+        shape = build.source.choice(((), _shape(build)))
+        values.append(build.random_value(element, shape if is_possible(element, shape) else (4,), 1))
     return values
 
 

@@ -8,20 +8,36 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from elements import ELEMENTS, INTEGERS, LARGEST_BOUND
+from elements import ELEMENTS, INTEGERS, LARGEST_BOUND, NARROW, PACKED
 from program_text import Block, Environment, Parameter, Shape, Step, Value, tile_type
 from random_floats import float_converted, float_from_integer, float_of_bits, floating
 from random_integers import compared, integer, integer_converted, integer_from_float, logical
 from random_memory import gathered, loaded
 from random_movement import moved, selected
+from random_narrow import (
+    float_from_narrow,
+    integer_from_narrow,
+    narrow_constant,
+    narrow_from_float,
+    narrow_from_narrow,
+    packed_leaf,
+    repacked,
+)
 from random_reductions import reduced, scanned
 
 # The functions that generate a value, by the kind of its element; repeated functions are more frequent.
 _OF_KIND: dict[str, list[Callable[..., Value | None]]] = {
-    "integer": [integer, integer, integer, integer, integer_converted, integer_from_float],
-    "i1": [compared, compared, compared, logical, integer_converted],
-    "float": [floating, floating, floating, floating, float_converted, float_from_integer, float_of_bits],
+    "integer": [*[integer] * 4, integer_converted, integer_from_float, integer_from_narrow, repacked],
+    "i1": [compared, compared, compared, logical, integer_converted, repacked],
+    "float": [*[floating] * 4, float_converted, float_from_integer, float_of_bits, float_from_narrow],
+    "narrow": [narrow_from_float, narrow_from_float, narrow_from_narrow, repacked],
 }
+
+
+def _kind(element: str) -> str:
+    if element in NARROW:
+        return "narrow"
+    return "float" if ELEMENTS[element].is_float else "i1" if element == "i1" else "integer"
 
 
 class Builder:
@@ -99,11 +115,11 @@ class Builder:
         if depth <= 0:
             return self._leaf(element, shape, bound)
         makers = [moved, moved, moved, selected]
-        if shape and prod(shape) <= 2048:
+        if shape and prod(shape) <= 2048 and element not in NARROW:
             makers.append(reduced)
-        if shape:
+        if shape and element not in NARROW:
             makers.append(scanned)
-        makers += _OF_KIND["float" if ELEMENTS[element].is_float else "i1" if element == "i1" else "integer"]
+        makers += _OF_KIND[_kind(element)]
         for _ in range(8):
             value = self.source.choice(makers)(self, element, shape, depth - 1, bound)
             if value is not None:
@@ -112,6 +128,8 @@ class Builder:
         return self._leaf(element, shape, bound)
 
     def _leaf(self, element: str, shape: Shape, bound: int | None) -> Value:
+        if element in PACKED:
+            return packed_leaf(self, element, shape)
         kind = self.source.randrange(10)
         if not shape:
             return self._scalar(element, bound)
@@ -122,6 +140,8 @@ class Builder:
         return (gathered if kind == 3 else loaded)(self, element, shape, bound)
 
     def _splat(self, element: str, shape: Shape, bound: int | None) -> Value:
+        if element in NARROW:
+            return narrow_constant(self, element, shape)
         if element == "i1":
             return self.constant(element, self.source.random() < 0.5, shape)
         if not ELEMENTS[element].is_float:
