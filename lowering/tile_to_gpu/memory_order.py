@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.terminators import BREAK, CONTINUE, YIELD, terminators
+from tilec.lowering.tile_to_gpu.data_dependence import uses_result_of
 
 LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko")
 # The memory order with which TMA may do an operation; only a wait of the issuing thread then shows its end.
@@ -31,12 +32,13 @@ class MemoryOrder:
             for op in operations
             if _is_memory(op.operation) and hasattr(type(op), "token")
         }
+        # A store of a value computed from the load cannot overtake it.
         self._loads_before_stores = {
             earlier
             for op, found in self._before.items()
             if op.name not in LOADS
             for earlier in found
-            if earlier.name in LOADS
+            if earlier.name in LOADS and not uses_result_of(op, earlier)
         }
 
     def before(self, op: ir.OpView) -> set[ir.Operation]:
@@ -50,7 +52,7 @@ class MemoryOrder:
         return self.before(op) - self.stores_before(op)
 
     def is_unordered(self, load: ir.OpView) -> bool:
-        """Whether a load may run at any time: no store or acquire comes before it, and no store waits for it."""
+        """Whether a load may run early: no store or acquire comes before it, and no store could overtake it."""
         return not self._orders(load) and load.operation not in self._loads_before_stores
 
     def needs_barrier(self, op: ir.OpView) -> bool:
