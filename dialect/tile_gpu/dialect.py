@@ -7,6 +7,7 @@ from tilec.dialect.tile_gpu import (  # noqa: F401
     kernel,
     matrix,
     memory,
+    multimem,
     reduce,
     scaled,
     shape,

@@ -34,6 +34,7 @@ OP_GROUPS = (
     "grid",
     "math",
     "memory",
+    "multimem",
     "mma_sync",
     "pack",
     "precise",

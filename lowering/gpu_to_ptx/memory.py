@@ -26,7 +26,7 @@ def load_view(lowering: Lowering, operation: ir.Operation) -> None:
     """Elements outside the view have the padding value: a false guard leaves the register unchanged."""
     result, op = operation.results[0], operation.opview
     accesses = view_accesses(lowering, op, result)
-    padding = _padding(lowering, operation, accesses.kind, op.padding)
+    padding = padding_value(lowering, operation, accesses.kind, op.padding)
     lowering.set(result, _loaded(lowering, op, accesses, [padding] * accesses.layout.register_count))
 
 
@@ -73,7 +73,8 @@ def _store(lowering: Lowering, op: ir.OpView, accesses: ElementAccesses) -> None
         store(lowering, head, kind, [values[r] for r in group], one.address, one.offset, guard)
 
 
-def _padding(lowering: Lowering, operation: ir.Operation, kind: PtxElement, name: str) -> ir.Value:
+def padding_value(lowering: Lowering, operation: ir.Operation, kind: PtxElement, name: str) -> ir.Value:
+    """The register of the padding of a load: a name of Tile IR, or the bits of an integer."""
     if name.startswith("0x"):
         return lowering.constant(kind, int(name, 16))
     if name not in _PADDINGS:

@@ -26,7 +26,20 @@ from tilec.lowering.tile_to_gpu.warp_choice import WARP_COUNTS, choose_warps, wa
 from tilec.remarks import Remark
 
 # Each registers the conversions of its operations.
-OP_GROUPS = ("arith", "atomic", "control", "convert", "debug", "float", "memory", "mma", "reduce", "shape", "view")
+OP_GROUPS = (
+    "arith",
+    "atomic",
+    "control",
+    "convert",
+    "debug",
+    "float",
+    "memory",
+    "mma",
+    "multimem",
+    "reduce",
+    "shape",
+    "view",
+)
 for _group in OP_GROUPS:
     importlib.import_module(f"tilec.lowering.tile_to_gpu.{_group}")
 

@@ -80,6 +80,11 @@ LINES = {
     " : channel<[!d]>",
     "make_tensor_map": '%r = tile_gpu.make_tensor_map "f32" %p[%n] strides [] box [32] swizzle none fill nan',
     "math": '%r = tile_gpu.math "exp2.approx.ftz" %x : !t -> !t',
+    "multimem_load_view": "%r = tile_gpu.multimem_load_view add %p[%n] extents [%n] strides [%n] vector 1"
+    " padding \"nan\" order acquire scope device : !l",
+    "multimem_reduce_view": "tile_gpu.multimem_reduce_view add %y -> %p[%n] extents [%n] strides [%n] vector 4 along 0"
+    " inbounds [true] order relaxed scope sys : !l",
+    "multimem_store_view": "tile_gpu.multimem_store_view %y -> %p[%n] extents [%n] strides [%n] vector 1 : !l",
     "num_programs": "%r = tile_gpu.num_programs 2",
     "pack": '%r = tile_gpu.pack %y dimension 0 : !l -> tensor<512xi8, "register=(1)(2) lane=(4)(8)(16)(32)(64) '
     'warp=(128)(256) shape=512">',

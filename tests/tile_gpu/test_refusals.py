@@ -89,6 +89,20 @@ REFUSALS = {
     f"{ROWS} indices %r along 2 vector 1 : !t": "expected a sparse dimension below 2, but got 2",
     f"{ROWS} indices %r along 0 vector 4 along 0 : !t": "elements along sparse dimension 0 are not consecutive",
     f"{ROWS} indices %at along 0 vector 1 : !t": "expected indices of i32, as the extents, but got i64",
+    "%r = tile_gpu.multimem_load_view min %p[%n] extents [%n] strides [%n] vector 1 : !l": "min reduces elements of",
+    "tile_gpu.multimem_store_view %y -> %p[%n] extents [%n] strides [%n] vector 8 along 0 : !l": (
+        "elements of f32 are accessed 1 to 4 at once, but got vector 8"
+    ),
+    "%h = arith.constant dense<0.0> : tensor<128xf16, #line>\n"
+    "tile_gpu.multimem_reduce_view add %h -> %p[%n] extents [%n]"
+    " strides [%n] vector 1 order relaxed scope sys : tensor<128xf16, #line>": (
+        "elements of f16 are accessed 2 to 8 at once, but got vector 1"
+    ),
+    "%h = arith.constant dense<0.0> : tensor<128xf16, #line>\n"
+    "tile_gpu.multimem_reduce_view max %h -> %p[%n] extents [%n]"
+    " strides [%n] vector 2 along 0 order relaxed scope sys : tensor<128xf16, #line>": (
+        "elements of f16 in memory can only be added to, but got max"
+    ),
 }
 
 

@@ -3,6 +3,7 @@
 #include "lanewise.h"
 #include "machine.h"
 #include "opcodes/atomic_operation.h"
+#include "opcodes/multimem.h"
 #include "opcodes/ordering.h"
 
 #include <algorithm>
@@ -163,12 +164,34 @@ Execute decode_atomic(Decoder &d, bool returns) {
   return &atomic;
 }
 
+/// The update of one device.
+Execute decode_multimem_update(Decoder &d) {
+  Instruction &in = d.instruction;
+  in.settings[Order] = take_ordering(d, Ordering::Relaxed);
+  in.space = d.take_space();
+  const auto operation = take_multimem_operation(d);
+  int vector = d.take_one_of({"v2", "v4", "v8"});
+  in.type = d.take_type();
+  in.settings[Operation] = int32_t(operation);
+  in.settings[Elements] = vector < 0 ? 1 : 2 << vector;
+  in.settings[AddressOperand] = 0;
+  const uint32_t elements = uint32_t(in.settings[Elements]);
+  if (!has_multimem_reduction(operation, in.type, /*loads=*/false) || elements * type_size(in.type) > 16 ||
+      (elements > 1 && !is_multimem_float(in.type)) || in.space != Space::Global)
+    d.malformed("'" + in.text + "' is not a form of multimem.red");
+  d.expect_operands(2, 2);
+  d.address(0);
+  d.vector(1, in.type, elements, true);
+  return &atomic;
+}
+
 } // namespace
 
 const OpcodeTable &atomic_opcodes() {
   static const OpcodeTable table = {
       {"atom", OpcodeGroup::Atomic, [](Decoder &d) { return decode_atomic(d, true); }},
       {"red", OpcodeGroup::Atomic, [](Decoder &d) { return decode_atomic(d, false); }},
+      {"multimem.red", OpcodeGroup::Atomic, decode_multimem_update},
   };
   return table;
 }

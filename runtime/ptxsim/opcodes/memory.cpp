@@ -1,6 +1,7 @@
-// Loads and stores (PTX ISA 9.7.9.8 to 9.7.9.16).
+// Loads and stores (PTX ISA 9.7.9.8 to 9.7.9.16), of multicast addresses too.
 #include "lanewise.h"
 #include "machine.h"
+#include "opcodes/multimem.h"
 #include "opcodes/ordering.h"
 
 #include <algorithm>
@@ -236,6 +237,41 @@ Execute decode_st(Decoder &d) {
   return &store;
 }
 
+/// Floats are accessed in vectors of at most 16 bytes, other types one by one (PTX ISA 9.7.9.12).
+void require_multimem_form(Decoder &d, bool exists) {
+  const Instruction &in = d.instruction;
+  const bool fits = in.settings[ElementSize] * in.settings[Elements] <= 16 && in.settings[ElementSize] >= 4;
+  if (!exists || !fits || (in.settings[Elements] > 1 && !is_multimem_float(in.type)) || in.space != Space::Global)
+    d.malformed("'" + in.text + "' is not a form of multimem");
+}
+
+/// The reduction over one device is the value of that device.
+Execute decode_multimem_load(Decoder &d) {
+  Instruction &in = d.instruction;
+  in.settings[Order] = take_ordering(d);
+  in.space = d.take_space();
+  const auto operation = take_multimem_operation(d);
+  d.take_prefixed("acc::");
+  take_size(d);
+  require_multimem_form(d, has_multimem_reduction(operation, in.type, /*loads=*/true));
+  d.expect_operands(2, 2);
+  d.vector(0, in.type, size_t(in.settings[Elements]), false, true);
+  d.address(1);
+  return &load;
+}
+
+Execute decode_multimem_store(Decoder &d) {
+  Instruction &in = d.instruction;
+  in.settings[Order] = take_ordering(d);
+  in.space = d.take_space();
+  take_size(d);
+  require_multimem_form(d, true);
+  d.expect_operands(2, 2);
+  d.vector(1, in.type, size_t(in.settings[Elements]), true, true);
+  d.address(0);
+  return &store;
+}
+
 /// Hints: prefetch, prefetchu, applypriority, discard, createpolicy.
 Execute decode_hint(Decoder &d) {
   d.take_space();
@@ -270,10 +306,16 @@ Execute decode_createpolicy(Decoder &d) {
 
 const OpcodeTable &memory_opcodes() {
   static const OpcodeTable table = {
-      {"ld", OpcodeGroup::Memory, decode_ld},          {"ldu", OpcodeGroup::Memory, decode_ld},
-      {"st", OpcodeGroup::Memory, decode_st},          {"prefetch", OpcodeGroup::Memory, decode_hint},
-      {"prefetchu", OpcodeGroup::Memory, decode_hint}, {"applypriority", OpcodeGroup::Memory, decode_hint},
-      {"discard", OpcodeGroup::Memory, decode_hint},   {"createpolicy", OpcodeGroup::Memory, decode_createpolicy},
+      {"ld", OpcodeGroup::Memory, decode_ld},
+      {"ldu", OpcodeGroup::Memory, decode_ld},
+      {"st", OpcodeGroup::Memory, decode_st},
+      {"prefetch", OpcodeGroup::Memory, decode_hint},
+      {"prefetchu", OpcodeGroup::Memory, decode_hint},
+      {"applypriority", OpcodeGroup::Memory, decode_hint},
+      {"discard", OpcodeGroup::Memory, decode_hint},
+      {"createpolicy", OpcodeGroup::Memory, decode_createpolicy},
+      {"multimem.ld_reduce", OpcodeGroup::Memory, decode_multimem_load},
+      {"multimem.st", OpcodeGroup::Memory, decode_multimem_store},
   };
   return table;
 }

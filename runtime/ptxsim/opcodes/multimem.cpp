@@ -1,0 +1,37 @@
+#include "opcodes/multimem.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace ptxsim {
+
+static bool is_one_of(Type type, std::initializer_list<Type> types) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+AtomicOperation take_multimem_operation(Decoder &decoder) {
+  static constexpr AtomicOperation operations[] = {AtomicOperation::Add, AtomicOperation::Min, AtomicOperation::Max,
+                                                   AtomicOperation::And, AtomicOperation::Or,  AtomicOperation::Xor};
+  const int found = decoder.take_one_of({"add", "min", "max", "and", "or", "xor"});
+  if (found < 0)
+    decoder.malformed("'" + decoder.instruction.text + "' has no operation");
+  return operations[found];
+}
+
+bool is_multimem_float(Type type) { return is_one_of(type, {Type::F16x2, Type::BF16x2, Type::F32}); }
+
+bool has_multimem_reduction(AtomicOperation operation, Type type, bool loads) {
+  switch (operation) {
+  case AtomicOperation::And:
+  case AtomicOperation::Or:
+  case AtomicOperation::Xor:
+    return is_one_of(type, {Type::B32, Type::B64});
+  case AtomicOperation::Add:
+    return is_multimem_float(type) || is_one_of(type, {Type::U32, Type::S32, Type::U64, Type::F64});
+  default:
+    return is_one_of(type, {Type::U32, Type::S32, Type::U64, Type::S64}) ||
+           (loads && is_one_of(type, {Type::F16x2, Type::BF16x2}));
+  }
+}
+
+} // namespace ptxsim
