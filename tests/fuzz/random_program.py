@@ -355,7 +355,7 @@ def _finished(build: Builder, result: Value) -> Value:
     if build.source.random() < 0.5:
         return build.permute(result, [1, 0])
     other = build.random_value(result.element, result.shape, 1)
-    return build.binary("addf", result, other, np.add)
+    return build.binary("addf" if ELEMENTS[result.element].is_float else "addi", result, other, np.add)
 
 
 def _multiply_in_loop(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:

@@ -225,6 +225,7 @@ def _argmax(build: Builder, shape: Shape, source_shape: Shape, axis: int, depth:
 # Operand type, accumulator type and the bound of operands for which every sum here is exact.
 MULTIPLIES = (
     ("f16", "f32", 4), ("f16", "f16", 2), ("bf16", "f32", 4), ("tf32", "f32", 4), ("f32", "f32", 4), ("f64", "f64", 4),
+    ("f8E4M3FN", "f32", 2), ("f8E4M3FN", "f16", 2), ("f8E5M2", "f32", 2), ("i8", "i32", 4),
 )  # fmt: skip
 
 
@@ -232,11 +233,28 @@ def multiplied(
     build: Builder, kind: tuple[str, str, int], left: Value, right: Value, accumulator: Value, bound: int
 ) -> Value:
     """lhs @ rhs + accumulator."""
+    if kind[0] == "i8":
+        return _multiplied_bytes(build, left, right, accumulator)
     build.sums = True
     result = build.value(kind[1], accumulator.shape, bound)
     text = f"mmaf {{0}}, {{1}}, {{2}} : {left.type}, {right.type}, {result.type}"
 
     def compute(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
         return a.astype(np.float64) @ b.astype(np.float64) + c.astype(np.float64)
+
+    return build.compute(text, result, [left, right, accumulator], compute)
+
+
+def _multiplied_bytes(build: Builder, left: Value, right: Value, accumulator: Value) -> Value:
+    """lhs @ rhs + accumulator, wrapped to i32; each side is signed or unsigned."""
+    result = build.value("i32", accumulator.shape)
+    signs = [build.source.choice(("signed", "unsigned")) for _ in range(2)]
+    text = f"mmai {{0}}, {{1}}, {{2}} {' '.join(signs)} : {left.type}, {right.type}, {result.type}"
+
+    def compute(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        wide = [
+            (unsigned(x) if sign == "unsigned" else x).astype(np.int64) for x, sign in zip((a, b), signs, strict=True)
+        ]
+        return (wide[0] @ wide[1] + c).astype(np.int32)
 
     return build.compute(text, result, [left, right, accumulator], compute)
