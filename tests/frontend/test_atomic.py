@@ -119,3 +119,56 @@ def test_python_number_has_the_type_of_the_array_in_a_bitwise_atomic() -> None:
     y = np.ones(1, np.uint64)
     ct.launch(None, 1, joined, (y,), backend="interpret")
     assert y[0] == 7
+
+
+@ct.kernel
+def update_tile(x, name: ct.Constant[str]):
+    view, update = x.tiled_view((2, 4)), ct.arange(4, dtype=x.dtype) + 4
+    if name == "add":
+        view.atomic_store_add((0, 1), update)
+    elif name == "max":
+        view.atomic_store_max((0, 1), update)
+    elif name == "min":
+        view.atomic_store_min((0, 1), update)
+    elif name == "and":
+        view.atomic_store_and((0, 1), update)
+    elif name == "or":
+        view.atomic_store_or((0, 1), update)
+    elif name == "xor":
+        view.atomic_store_xor((0, 1), update)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("add", np.add),
+        ("max", np.maximum),
+        ("min", np.minimum),
+        ("and", np.bitwise_and),
+        ("or", np.bitwise_or),
+        ("xor", np.bitwise_xor),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.int32, np.uint64])
+def test_tile_of_a_view_is_updated(interpret: Interpret, name: str, function: Any, dtype: Any) -> None:
+    """The update is broadcast to two rows; the last column of the tile is outside of the array."""
+    x = np.arange(21, dtype=dtype).reshape(3, 7)
+    expected = x.copy()
+    expected[:2, 4:] = function(x[:2, 4:], np.array([4, 5, 6], dtype))
+    interpret(update_tile, 1, x, name)
+    np.testing.assert_array_equal(x, expected)
+
+
+def test_unsupported_element_type_of_a_view_is_rejected(error_message: Any) -> None:
+    def kernel(x):
+        x.tiled_view(4).atomic_store_or(0, 1)
+
+    message = error_message(kernel, "x: f32[?]")
+    assert "'atomic_store_or', argument 'self': expected elements of int32, int64, uint32, uint64, got" in message
+
+
+def test_bitwise_update_of_a_view_with_another_type_is_rejected(error_message: Any) -> None:
+    def kernel(x):
+        x.tiled_view(4).atomic_store_and(0, ct.arange(4, dtype=ct.int32))
+
+    assert "expected elements of int64 like array 'x'" in error_message(kernel, "x: i64[?]")

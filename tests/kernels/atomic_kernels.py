@@ -69,6 +69,20 @@ def split_k(A, B, C, splits: Const, tm: Const, tn: Const, tk: Const):
 
 
 @ct.kernel
+def split_k_by_view(A, B, C, splits: Const, tm: Const, tn: Const, tk: Const):
+    """As split_k; TMA adds the tile to that of a view."""
+    i, j, split = ct.bid(0), ct.bid(1), ct.bid(2)
+    steps = ct.num_tiles(A, axis=1, shape=(tm, tk))
+    each = ct.cdiv(steps, splits)
+    acc = ct.zeros((tm, tn), dtype=ct.float32)
+    for k in range(split * each, min((split + 1) * each, steps)):
+        a = ct.load(A, index=(i, k), shape=(tm, tk), padding_mode=ZERO)
+        b = ct.load(B, index=(k, j), shape=(tk, tn), padding_mode=ZERO)
+        acc = ct.mma(a, b, acc)
+    C.tiled_view((tm, tn)).atomic_store_add((i, j), acc)
+
+
+@ct.kernel
 def split_k_in_turn(A, B, C, Turn, splits: Const, tm: Const, tn: Const, tk: Const):
     """As split_k with loads and stores of C: Turn[i, j] is the number of the block that may add next."""
     i, j, split = ct.bid(0), ct.bid(1), ct.bid(2)

@@ -62,8 +62,11 @@ def test_message_is_passed_along(target):
         assert np.array_equal(value, exact) and flag[0] == 5
 
 
+SPLIT_K = [atomic_kernels.split_k, atomic_kernels.split_k_by_view, atomic_kernels.split_k_in_turn]
+
+
 @pytest.mark.parametrize("rows", [40, 72])
-@pytest.mark.parametrize("kernel", [atomic_kernels.split_k, atomic_kernels.split_k_in_turn])
+@pytest.mark.parametrize("kernel", SPLIT_K)
 def test_split_k(target, random, kernel, rows):
     """Of 40 rows there is one tile, so that the blocks that wait for each other run at the same time."""
     A, B, C = whole(random, (rows, 168), "f2"), whole(random, (168, 24), "f2"), whole(random, (rows, 24), "f4")

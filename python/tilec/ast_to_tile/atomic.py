@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.emitter import Emitter, tile_type
-from tilec.ast_to_tile.memory import access_attributes, to_index_shape
+from tilec.ast_to_tile.memory import access_attributes, to_index_shape, view_indices
 from tilec.ast_to_tile.pointers import addresses
 from tilec.ast_to_tile.registry import implements, implements_each
-from tilec.ast_to_tile.values import Array, KernelValue, Tile, describe, is_number
+from tilec.ast_to_tile.values import Array, KernelValue, Tile, TiledView, describe, is_number
+from tilec.ast_to_tile.view import tile_view
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.language import atomic as language
 from tilec.language import datatypes
 from tilec.language.datatypes import DType
-from tilec.language.modes import MemoryOrder
+from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode
+from tilec.language.view import TiledView as ViewLanguage
 
 ORDERS = (MemoryOrder.RELAXED, MemoryOrder.ACQUIRE, MemoryOrder.RELEASE, MemoryOrder.ACQ_REL)
 
@@ -51,12 +53,27 @@ _UPDATES: dict[Callable[..., object], Update] = {
 }
 
 
+# The updates of tiles of views, and those of single elements that they repeat.
+_VIEW_UPDATES: dict[Callable[..., object], Update] = {
+    ViewLanguage.atomic_store_add: _UPDATES[language.atomic_add],
+    ViewLanguage.atomic_store_max: _UPDATES[language.atomic_max],
+    ViewLanguage.atomic_store_min: _UPDATES[language.atomic_min],
+    ViewLanguage.atomic_store_and: _UPDATES[language.atomic_and],
+    ViewLanguage.atomic_store_or: _UPDATES[language.atomic_or],
+    ViewLanguage.atomic_store_xor: _UPDATES[language.atomic_xor],
+}
+
+
 def _target(array: KernelValue, elements: tuple[DType, ...]) -> Array:
     target = arguments.array(array)
+    _check_elements("array", target, elements)
+    return target
+
+
+def _check_elements(parameter: str, target: Array, elements: tuple[DType, ...]) -> None:
     if target.dtype not in elements:
         known = ", ".join(map(str, elements))
-        raise BadArgument("array", f"expected elements of {known}, got {target.dtype}")
-    return target
+        raise BadArgument(parameter, f"expected elements of {known}, got {target.dtype}")
 
 
 def _check_same_type(update: KernelValue, target: Array) -> None:
@@ -89,6 +106,25 @@ def _update(
 
 
 implements_each(_UPDATES, _update)
+
+
+def _view_update(kind: Update, self: TiledView, emitter: Emitter, index: KernelValue, update: KernelValue) -> None:
+    target = self.array
+    _check_elements("self", target, kind.elements)
+    rank = len(target.shape)
+    extents = self.tile_shape or (1,) * rank
+    if kind.same_type:
+        _check_same_type(update, target)
+    value = to_index_shape(emitter, update, "update", target.dtype, extents)
+    items = arguments.index(index, rank)
+    view = tile_view(emitter, target, extents, tuple(range(rank)), PaddingMode.UNDETERMINED, self.traversal_steps)
+    operands = [view, view_indices(emitter, items), value.value, None]
+    options = {"memory_order": MemoryOrder.RELAXED, "memory_scope": MemoryScope.DEVICE}
+    attributes = access_attributes(options, ORDERS) | {"mode": kind.mode(target.dtype)}
+    emitter.build("atomic_red_view_tko", operands, [TokenType.get()], attributes)
+
+
+implements_each(_VIEW_UPDATES, _view_update)
 
 
 @implements(language.atomic_cas)

@@ -212,6 +212,150 @@ class TiledView:
             array([0, 0, 5, 5, 0, 0], dtype=int32)
         """
 
+    @kernel_function
+    def atomic_store_add(self, index: Index, update: Operand, /) -> None:
+        """Adds `update` to the tile at a position of the grid, element by element.
+
+        Each element is updated atomically, with relaxed order at device scope; elements outside the array are dropped.
+        The array is of 32-bit or 64-bit integers or floats, float16 or bfloat16.
+
+        Args:
+            index: the index of the tile, one integer scalar per dimension.
+            update: the tile, broadcast to `tile_shape`.
+
+        Raises:
+            TileTypeError: the tile cannot be broadcast to `tile_shape` or converted to the element type, or
+                the array has elements of another type.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): x.tiled_view(2).atomic_store_add(1, 3)
+            >>> x = np.zeros(6, np.int32)
+            >>> ct.launch(None, 1, example, (x,), backend="interpret")
+            >>> x
+            array([0, 0, 3, 3, 0, 0], dtype=int32)
+        """
+
+    @kernel_function
+    def atomic_store_max(self, index: Index, update: Operand, /) -> None:
+        """Writes the larger of each element of the tile at a position of the grid and `update`.
+
+        Each element is updated atomically, with relaxed order at device scope; elements outside the array are dropped.
+        The array is of 32-bit or 64-bit integers.
+
+        Args:
+            index: the index of the tile, one integer scalar per dimension.
+            update: the tile, broadcast to `tile_shape`.
+
+        Raises:
+            TileTypeError: the tile cannot be broadcast to `tile_shape` or converted to the element type, or
+                the array has elements of another type.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): x.tiled_view(2).atomic_store_max(1, 3)
+            >>> x = np.zeros(6, np.int32)
+            >>> ct.launch(None, 1, example, (x,), backend="interpret")
+            >>> x
+            array([0, 0, 3, 3, 0, 0], dtype=int32)
+        """
+
+    @kernel_function
+    def atomic_store_min(self, index: Index, update: Operand, /) -> None:
+        """Writes the smaller of each element of the tile at a position of the grid and `update`.
+
+        Each element is updated atomically, with relaxed order at device scope; elements outside the array are dropped.
+        The array is of 32-bit or 64-bit integers.
+
+        Args:
+            index: the index of the tile, one integer scalar per dimension.
+            update: the tile, broadcast to `tile_shape`.
+
+        Raises:
+            TileTypeError: the tile cannot be broadcast to `tile_shape` or converted to the element type, or
+                the array has elements of another type.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): x.tiled_view(2).atomic_store_min(1, -3)
+            >>> x = np.zeros(6, np.int32)
+            >>> ct.launch(None, 1, example, (x,), backend="interpret")
+            >>> x
+            array([ 0,  0, -3, -3,  0,  0], dtype=int32)
+        """
+
+    @kernel_function
+    def atomic_store_and(self, index: Index, update: Operand, /) -> None:
+        """Clears the bits of the tile at a position of the grid that are not set in `update`.
+
+        Each element is updated atomically, with relaxed order at device scope; elements outside the array are dropped.
+        The array is of 32-bit or 64-bit integers.
+
+        Args:
+            index: the index of the tile, one integer scalar per dimension.
+            update: the tile, of the element type of the view or a Python number; broadcast to `tile_shape`.
+
+        Raises:
+            TileTypeError: the tile cannot be broadcast to `tile_shape` or has another element type, or
+                the array has elements of another type.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): x.tiled_view(2).atomic_store_and(1, 3)
+            >>> x = np.full(6, 6, np.int32)
+            >>> ct.launch(None, 1, example, (x,), backend="interpret")
+            >>> x
+            array([6, 6, 2, 2, 6, 6], dtype=int32)
+        """
+
+    @kernel_function
+    def atomic_store_or(self, index: Index, update: Operand, /) -> None:
+        """Sets the bits of `update` in the tile at a position of the grid.
+
+        Each element is updated atomically, with relaxed order at device scope; elements outside the array are dropped.
+        The array is of 32-bit or 64-bit integers.
+
+        Args:
+            index: the index of the tile, one integer scalar per dimension.
+            update: the tile, of the element type of the view or a Python number; broadcast to `tile_shape`.
+
+        Raises:
+            TileTypeError: the tile cannot be broadcast to `tile_shape` or has another element type, or
+                the array has elements of another type.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): x.tiled_view(2).atomic_store_or(1, 3)
+            >>> x = np.zeros(6, np.int32)
+            >>> ct.launch(None, 1, example, (x,), backend="interpret")
+            >>> x
+            array([0, 0, 3, 3, 0, 0], dtype=int32)
+        """
+
+    @kernel_function
+    def atomic_store_xor(self, index: Index, update: Operand, /) -> None:
+        """Inverts the bits of `update` in the tile at a position of the grid.
+
+        Each element is updated atomically, with relaxed order at device scope; elements outside the array are dropped.
+        The array is of 32-bit or 64-bit integers.
+
+        Args:
+            index: the index of the tile, one integer scalar per dimension.
+            update: the tile, of the element type of the view or a Python number; broadcast to `tile_shape`.
+
+        Raises:
+            TileTypeError: the tile cannot be broadcast to `tile_shape` or has another element type, or
+                the array has elements of another type.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): x.tiled_view(2).atomic_store_xor(1, 3)
+            >>> x = np.zeros(6, np.int32)
+            >>> ct.launch(None, 1, example, (x,), backend="interpret")
+            >>> x
+            array([0, 0, 3, 3, 0, 0], dtype=int32)
+        """
+
 
 class Tile:
     """An immutable block of elements whose shape is known at compile time; a scalar has shape ().
