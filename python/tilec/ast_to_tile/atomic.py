@@ -119,7 +119,7 @@ def _view_update(kind: Update, self: TiledView, emitter: Emitter, index: KernelV
     items = arguments.index(index, rank)
     view = tile_view(emitter, target, extents, tuple(range(rank)), PaddingMode.UNDETERMINED, self.traversal_steps)
     operands = [view, view_indices(emitter, items), value.value, None]
-    options = {"memory_order": MemoryOrder.RELAXED, "memory_scope": MemoryScope.DEVICE}
+    options: dict[str, KernelValue] = {"memory_order": MemoryOrder.RELAXED, "memory_scope": MemoryScope.DEVICE}
     attributes = access_attributes(options, ORDERS) | {"mode": kind.mode(target.dtype)}
     emitter.build("atomic_red_view_tko", operands, [TokenType.get()], attributes)
 
