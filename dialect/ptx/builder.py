@@ -219,14 +219,15 @@ def function(module: ir.Module, name: str, text: str) -> ir.Operation:
         )
 
 
-def variable(entry: ir.Operation, name: str, text: str) -> ir.Operation:
-    """Creates a variable of the module from PTX text, before an entry."""
-    with entry.context:
+def variable(module: ir.Module, name: str, text: str) -> ir.Operation:
+    """Creates a variable from PTX text, before the entries of the module."""
+    entry = next((each for each in module.body.operations if each.operation.name == "ptx.entry"), None)
+    with module.context:
         return ir.Operation.create(
             "ptx.variable",
             attributes={"sym_name": ir.StringAttr.get(name), "text": ir.StringAttr.get(text)},
             loc=ir.Location.unknown(),
-            ip=ir.InsertionPoint(entry),
+            ip=ir.InsertionPoint(module.body) if entry is None else ir.InsertionPoint(entry),
         )
 
 

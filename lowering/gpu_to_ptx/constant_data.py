@@ -8,13 +8,15 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import variable
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 
+# Names with this prefix are those of the compiler.
+RESERVED_PREFIX = "tilec_"
 # The column at which a list of bytes continues on the next line.
 _WRAP_COLUMN = 112
 
 
 def constant_address(lowering: Lowering, stem: str, content: bytes, alignment: int) -> ir.Value:
     """The generic address of an array with this content; its name is the stem and a number."""
-    name = _declared(lowering.b.entry, f"tilec_{stem}", content, alignment)
+    name = _declared(lowering.b.entry, f"{RESERVED_PREFIX}{stem}", content, alignment)
     address = lowering.compute(f"mov.b64 $0, {name};", "i64")
     return lowering.compute("cvta.global.u64 $0, $1;", "i64", address)
 
@@ -43,7 +45,7 @@ def _declared(entry: ir.Operation, stem: str, content: bytes, alignment: int) ->
             return name
     taken = {each.attributes["sym_name"].value for each in _operations(entry) if "sym_name" in each.attributes}
     name = next(found for found in (f"{stem}_{number}" for number in range(len(taken) + 1)) if found not in taken)
-    variable(entry, name, array_text(name, content, alignment))
+    variable(entry.parent.opview, name, array_text(name, content, alignment))
     return name
 
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilec.dialect.bytecode.elements import dense_bytes
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.access import load, widest
 from tilec.lowering.gpu_to_ptx.constant_data import constant_address
+from tilec.lowering.gpu_to_ptx.element_codes import element_codes
 from tilec.lowering.gpu_to_ptx.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.exchange import row_major
 from tilec.lowering.gpu_to_ptx.linear_index import image_bits, linear_index, split_constant
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.vector_width import register_vector, vector_groups
-
-# A tf32 has the upper 19 bits of an f32, and three bytes in a constant.
-_TF32_BYTES, _TF32_SHIFT = 3, 13
 
 
 def dense_constant(
@@ -28,17 +25,6 @@ def dense_constant(
     if held is not None:
         return [lowering.constant_of_bits(kind, code) for code in held]
     return _loaded(lowering, codes.tobytes(), kind, layout)
-
-
-def element_codes(elements: ir.DenseElementsAttr, kind: PtxElement) -> np.ndarray:
-    """The bits of each element in row-major order, as unsigned integers of its size in scratch memory."""
-    stored = np.frombuffer(dense_bytes(elements), np.uint8)
-    if kind.is_predicate:
-        return np.unpackbits(stored, bitorder="little")[: len(elements)]
-    if kind.name == "tf32":
-        low, middle, high = stored.reshape(-1, _TF32_BYTES).astype(np.uint32).T
-        return (low | middle << 8 | high << 16) << _TF32_SHIFT
-    return stored.view(f"u{kind.bytes}")
 
 
 def _held_by_all(codes: np.ndarray, layout: LinearLayout) -> list[int] | None:

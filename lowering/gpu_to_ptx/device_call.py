@@ -22,6 +22,8 @@ _ASSERTFAIL = (
     ".param .b64 size);"
 )
 
+DEVICE_FUNCTIONS = ("vprintf", "__assertfail")
+
 
 def call_vprintf(lowering: Lowering, format: str, arguments: Sequence[ir.Value]) -> None:
     """Prints a format with registers of i32, i64 (integers, strings) and f64, at most MAXIMUM_ARGUMENTS.

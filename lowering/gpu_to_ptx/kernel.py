@@ -13,6 +13,7 @@ from tilec.dialect.walk import operations_below
 from tilec.lowering.gpu.occupancy import followed_occupancy
 from tilec.lowering.gpu.shared_plan import BARRIER_BYTES, check_shared_bytes, shared_plan
 from tilec.lowering.gpu_to_ptx.channel_position import start_parties
+from tilec.lowering.gpu_to_ptx.global_memory import declare_global
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
 from tilec.lowering.gpu_to_ptx.lowering import SHARED_SYMBOL, Lowering, Role, named_location
 from tilec.lowering.gpu_to_ptx.registry import RULES
@@ -31,6 +32,7 @@ OP_GROUPS = (
     "convert",
     "convert_layout",
     "dot",
+    "global_memory",
     "grid",
     "math",
     "memory",
@@ -59,12 +61,16 @@ COMPUTE_BARRIER = 1
 
 
 def convert(module: ir.Module, *, target: str | None = None, remarks: list[Remark] | None = None) -> ir.Module:
-    """Converts each tile_gpu.kernel to a ptx.entry; raises UnsupportedError for operations without a lowering.
+    """Converts globals to variables, and each tile_gpu.kernel to a ptx.entry.
 
-    `remarks` gets the hint `occupancy` of kernels whose memory leaves no room for so many blocks.
+    Raises UnsupportedError for operations without a lowering. `remarks` gets the hint `occupancy` of kernels whose
+    memory leaves no room for so many blocks.
     """
     with module.context, ir.Location.unknown():
         converted = ir.Module.create(module.operation.location)
+        for op in module.body.operations:
+            if op.operation.name == "tile_gpu.global":
+                declare_global(op, converted)
         for op in module.body.operations:
             if op.operation.name == "tile_gpu.kernel":
                 _kernel(op, converted, target, [] if remarks is None else remarks)

@@ -14,6 +14,9 @@ from tilec.lowering.tile.axis import UNBOUNDED
 from tilec.lowering.tile.constants import splat
 from tilec.lowering.tile.value_analysis import analyze
 
+# Globals are aligned to 16 bytes, the widest vector access, or more if they declare it.
+GLOBAL_ALIGNMENT_BYTES = 16
+
 Of = Callable[[ir.Value], int]
 Rule = Callable[[ir.OpView, ir.Value, Of], int]
 
@@ -125,6 +128,10 @@ def _branches(op: ir.OpView, value: ir.Value, of: Of) -> int:
     return math.gcd(*(of(each.operands[at]) for each in last if each.operation.name == "cuda_tile.yield")) or UNBOUNDED
 
 
+def _global(_op: ir.OpView, _: ir.Value, _of: Of) -> int:
+    return GLOBAL_ALIGNMENT_BYTES
+
+
 _RULES: dict[str, Rule] = {
     "cuda_tile.assume": _assume,
     "cuda_tile.constant": _constant,
@@ -153,6 +160,7 @@ _RULES: dict[str, Rule] = {
     "cuda_tile.int_to_ptr": _source,
     "cuda_tile.ptr_to_int": _source,
     "cuda_tile.ptr_to_ptr": _source,
+    "cuda_tile.get_global": _global,
     "cuda_tile.get_tensor_shape": _extent,
     "cuda_tile.if": _branches,
 }

@@ -11,6 +11,7 @@ from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion
 from tilec.lowering.tile_to_gpu.converts import converts
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
+from tilec.lowering.tile_to_gpu.pointers import address_of
 
 
 @converts("assert")
@@ -23,7 +24,12 @@ def _print(op: ir.OpView, conversion: Conversion) -> None:
     problem = _problem(op)
     if problem is not None:
         raise UnsupportedError(f"{operation_name(op)}: {problem}", source_location(op.operation.location))
-    emitter.gpu("print", [[conversion.get(value) for value in op.args]], format=op.str)
+    emitter.gpu("print", [[_printed(value, conversion) for value in op.args]], format=op.str)
+
+
+def _printed(value: ir.Value, conversion: Conversion) -> ir.Value:
+    made, element = conversion.get(value), value.type.element
+    return address_of(made, element) if isinstance(element, PointerType) else made
 
 
 def _problem(op: ir.OpView) -> str | None:

@@ -15,6 +15,7 @@ from tilec.lowering.tile_to_gpu.conversion import Conversion, named_location
 from tilec.lowering.tile_to_gpu.declarations import Declarations, element_type
 from tilec.lowering.tile_to_gpu.exits import convert_block
 from tilec.lowering.tile_to_gpu.followed_hints import carried_hints, entry_options, hint_remarks
+from tilec.lowering.tile_to_gpu.global_memory import convert_global
 from tilec.lowering.tile_to_gpu.layout_assignment import assign_layouts
 from tilec.lowering.tile_to_gpu.matrix_plan import MatrixPlan, matrix_plan
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
@@ -33,6 +34,7 @@ OP_GROUPS = (
     "convert",
     "debug",
     "float",
+    "global_memory",
     "memory",
     "mma",
     "multimem",
@@ -47,7 +49,9 @@ for _group in OP_GROUPS:
 def convert(
     module: ir.Module, *, target: str, options: CompileOptions = DEFAULTS, remarks: list[Remark] | None = None
 ) -> ir.Module:
-    """A module with one tile_gpu.kernel per entry; `remarks` gets slower paths and hints that are not followed.
+    """A module with the globals and one tile_gpu.kernel per entry.
+
+    `remarks` gets slower paths and hints that are not followed.
 
     Of the options, `warps` (4, 8 or 16 compute warps) and `tma` (False: loads and stores go through registers) count
     here. Raises UnsupportedError.
@@ -58,7 +62,9 @@ def convert(
         made.operation.attributes["sym_name"] = ir.StringAttr.get("kernels")
         with ir.InsertionPoint(made.body):
             for op in module.body.operations:
-                if op.operation.name == "cuda_tile.entry":
+                if op.operation.name == "cuda_tile.global":
+                    convert_global(op)
+                elif op.operation.name == "cuda_tile.entry":
                     _kernel(op, machine, options, [] if remarks is None else remarks)
         made.operation.verify()
     return made

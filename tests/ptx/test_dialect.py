@@ -133,7 +133,7 @@ def test_function_text_must_declare_its_name(b: PtxBuilder, module: ir.Module) -
 
 def test_variable_text_must_declare_its_name(b: PtxBuilder) -> None:
     b.leave()
-    variable(b.entry, "text", ".global .align 1 .b8 texts[2] = {97, 0};")
+    variable(b.entry.parent.opview, "text", ".global .align 1 .b8 texts[2] = {97, 0};")
     assert "has no .global text in its text" in verification_errors(b.entry.parent)
 
 

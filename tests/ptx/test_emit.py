@@ -72,8 +72,8 @@ def test_complete_file(module: ir.Module, text: Text) -> None:
         cluster=[2],
         maxnreg=168,
     )
-    variable(made, "text", ".global .align 1 .b8 text[2] = {97, 0};")
-    variable(made, "zeros", ".global .align 4 .b8 zeros[64];")
+    variable(module, "text", ".global .align 1 .b8 text[2] = {97, 0};")
+    variable(module, "zeros", ".global .align 4 .b8 zeros[64];")
     function(module, "one", ".func one () { ret; }\n")
     b = PtxBuilder(made)
     pointer = b.compute("ld.param.b64 $0, [kernel_param_0];", b.i64)

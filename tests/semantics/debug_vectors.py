@@ -81,11 +81,12 @@ def prints() -> Iterator[dict[str, Any]]:
     yield program.record()
 
 
-def pointer_printed() -> dict[str, Any]:
-    program = Program("print_tko", case="a pointer", printed="0x1000", choice="pointers print in hex after 0x")
+def pointer_printed(pointee: str) -> dict[str, Any]:
+    case = f"a pointer to {pointee}"
+    program = Program("print_tko", case=case, printed="0x1000", choice="pointers print in hex after 0x")
     address = program.constant("i64", 4096)
-    pointer = program.let(f"int_to_ptr {address} : tile<i64> -> tile<ptr<f32>>")
-    program.let(f'print_tko "%p", {pointer} : tile<ptr<f32>> -> token')
+    pointer = program.let(f"int_to_ptr {address} : tile<i64> -> tile<ptr<{pointee}>>")
+    program.let(f'print_tko "%p", {pointer} : tile<ptr<{pointee}>> -> token')
     return program.record()
 
 
@@ -112,7 +113,8 @@ def asserted(shape: Shape, bits: list[int]) -> dict[str, Any]:
 
 def vectors() -> Iterator[dict[str, Any]]:
     yield from prints()
-    yield pointer_printed()
+    yield pointer_printed("f32")
+    yield pointer_printed("f4E2M1FN")
     yield in_order()
     for shape, bits in (((), [1]), ((), [0]), ((4,), [1, 1, 1, 1]), ((4,), [1, 0, 1, 0]), ((2, 2), [1, 1, 1, 0])):
         yield asserted(shape, bits)

@@ -21,7 +21,6 @@ FUNCTION_UNITS = {"cosh": 2, "log": 1, "log2": 1, "sinh": 3, "tan": 4, "tanh": 2
 # Operations without a lowering: the compiler reports an error for them.
 REFUSED_OPERATIONS = {
     "alloca",
-    "get_global",
 }
 
 CASES = [

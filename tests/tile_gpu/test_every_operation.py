@@ -28,6 +28,7 @@ HEAD = """
 !m = buffer<128x2xf8E8M0FNU, shared, scale_factors depth=1>
 !n = buffer<128x2xf8E8M0FNU, tensor, scale_factors depth=1>
 !o = buffer<2x64xf8E8M0FNU, tensor, scale_factors depth=0>
+tile_gpu.global @table alignment 16 private {value = dense<[1, 2]> : tensor<2xi32>}
 tile_gpu.kernel @k(%p: i64, %n: i32, %f: f32) target "sm_100a" warps 4 {
   %yes = arith.constant true
   %x = arith.constant dense<0.0> : !t
@@ -69,6 +70,8 @@ LINES = {
     "gdc_wait": "tile_gpu.gdc_wait",
     "get": "%r:2 = tile_gpu.get %c consumer 1 : !c",
     "insert": "%r = tile_gpu.insert %y, %y[%n] : !l, !l -> !l",
+    "global": "",
+    "global_address": '%r = tile_gpu.global_address @table',
     "iota": "%r = tile_gpu.iota : tensor<128xi32, #line>",
     "kernel": "",
     "load_global": "%r = tile_gpu.load_global %at, mask %in, other %y vector 1 : tensor<128xi64, #line> -> !l",

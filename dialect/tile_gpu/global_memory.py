@@ -1,0 +1,39 @@
+"""Variables of a module in global memory."""
+
+from tilec.dialect.attributes import Elements, Flag, Int64, Symbol
+from tilec.dialect.fields import Result
+from tilec.dialect.mlir import ext
+from tilec.dialect.tile_gpu.namespace import Operation
+from tilec.dialect.tile_gpu.sets import Integer64
+
+
+class GlobalOp(Operation, name="global"):
+    """An initialized array in global memory, aligned to `alignment` bytes; a `private` one is invisible to the host."""
+
+    sym_name: Symbol
+    value: Elements
+    alignment: Int64
+    private: Flag
+    assembly = "$sym_name alignment $alignment{ $private} attr-dict"
+
+    def check(self) -> str | None:
+        if self.alignment <= 0 or self.alignment & (self.alignment - 1):
+            return f"expected a power of two as alignment, but got {self.alignment}"
+        return None
+
+
+class GlobalAddressOp(Operation, name="global_address", traits=[ext.Pure]):
+    """The address of the first element of a global of the module."""
+
+    result: Result[Integer64]
+    symbol: Symbol
+    assembly = "$symbol attr-dict"
+
+    def check(self) -> str | None:
+        module = self.operation.parent
+        while module is not None and module.operation.name != "builtin.module":
+            module = module.operation.parent
+        operations = () if module is None else module.operation.regions[0].blocks[0].operations
+        if any(isinstance(each, GlobalOp) and each.sym_name == self.symbol for each in operations):
+            return None
+        return f"'{self.symbol}' does not name a global of the module"
