@@ -19,9 +19,9 @@ Producer = Enumeration(*PRODUCERS)
 Reuse = Enumeration("ring", "once")
 
 
-def slot_results(buffers: Sequence[ir.Type]) -> list[ir.Type | None]:
+def slot_results(buffers: Sequence[ir.Type]) -> list[list[ir.Type]]:
     """The results of put_begin and get for the builder, one entry per field."""
-    return [*buffers, *[None] * (MAXIMUM_BUFFERS - len(buffers))]
+    return [[buffer] for buffer in buffers] + [[] for _ in range(MAXIMUM_BUFFERS - len(buffers))]
 
 
 def _slot_types(operands: Mapping[str, Sequence[ir.Value]]) -> dict[str, list[ir.Type]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp, slot_results
+from tilec.dialect.tile_gpu.channel import MAXIMUM_BUFFERS, TMA, MakeChannelOp, slot_results
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType
 
@@ -74,6 +74,8 @@ def _together(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) ->
     """Whether two channels of one block agree, and both are filled before any read, and read before any release."""
     if first.put_begin.block != second.put_begin.block:
         return False
+    if len(first.put_begin.results) + len(second.put_begin.results) > MAXIMUM_BUFFERS:
+        return False
     for name in ("stages", "consumers", "reuse"):
         if first.channel.operation.attributes[name] != second.channel.operation.attributes[name]:
             return False
@@ -100,9 +102,10 @@ def _fuse(first: _Uses, second: _Uses, order: Mapping[ir.Operation, int]) -> Non
     last = max(first.release, second.release, key=order.__getitem__)
     with last.location, ir.InsertionPoint(last):
         build("tile_gpu.release", [channel], attributes={"consumer": 0})
-    for number, uses in enumerate((first, second)):
-        uses.put_begin.results[0].replace_all_uses_with(slot[number])
-        uses.get.results[0].replace_all_uses_with(held[number])
+    for uses in (first, second):
+        for replaced, given in ((uses.put_begin.results, slot), (uses.get.results, held)):
+            for result in replaced:
+                result.replace_all_uses_with(given.pop(0))
         uses.copy.operands[len(uses.copy.operands) - 1] = channel
         for op in (uses.release, uses.get, uses.put_commit, uses.put_begin, uses.channel.operation):
             op.erase()

@@ -46,11 +46,16 @@ def pipeline(kernel: KernelOp, target: Target, stages: int | None, remarks: list
 
 
 def _deepen_tma(plan: SharedPlan, channels: list[MakeChannelOp], target: Target, most: int) -> list[MakeChannelOp]:
-    slots = sum(plan.channels[op.operation.results[0]].slot_bytes for op in channels)
+    plans = [plan.channels[op.operation.results[0]] for op in channels]
+    slots, columns = sum(channel.slot_bytes for channel in plans), sum(channel.slot_columns for channel in plans)
     if not slots:
         return []
     free = target.shared_bytes - SCRATCH_RESERVE_BYTES - (plan.scratch - slots)
-    stages = max(1, min(most, free // slots))
+    most = min(most, free // slots)
+    if columns:
+        others = sum(channel.slot_columns * channel.stages for channel in plan.channels.values()) - columns
+        most = min(most, (target.tensor_memory_columns - others) // columns)
+    stages = max(1, most)
     for op in channels:
         op.operation.attributes["stages"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), stages)
     return channels if stages > 1 else []
@@ -59,7 +64,7 @@ def _deepen_tma(plan: SharedPlan, channels: list[MakeChannelOp], target: Target,
 def _deepen_accumulators(kernel: KernelOp, channels: list[MakeChannelOp], target: Target) -> None:
     """Two accumulators, so that one tile is stored while the next is multiplied."""
     needed = sum(
-        tensor_columns(buffer)
+        tensor_columns(buffer) * op.stages
         for op in kernel.operation.regions[0].blocks[0].operations
         if op.operation.name == "tile_gpu.make_channel" and op.shares is None
         for buffer in op.operation.results[0].type.buffers

@@ -11,6 +11,7 @@ from tilec.lowering.gpu_to_ptx.channel_position import barrier_address
 from tilec.lowering.gpu_to_ptx.elements import element_named
 from tilec.lowering.gpu_to_ptx.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registry import lowers
+from tilec.lowering.layout.scale_layout import is_scale_layout
 
 
 def _map_address(lowering: Lowering, map: ir.Value) -> ir.Value:
@@ -21,11 +22,11 @@ def _map_address(lowering: Lowering, map: ir.Value) -> ir.Value:
 
 def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> list[tuple[ir.Value, list[ir.Value]]]:
     """The address and box coordinates of each panel of a buffer."""
-    layout = shared_layout(buffer.type)
-    operands = list(operation.operands)
-    rank = len(layout.shape)
-    coordinates = [lowering.scalar(value) for value in operands[1 : 1 + rank]]
+    coordinates = [lowering.scalar(value) for value in operation.opview.coordinates]
     base = lowering.scalar(buffer)
+    if is_scale_layout(buffer.type.layout):
+        return [(base, coordinates)]
+    layout = shared_layout(buffer.type)
     panels = []
     for panel in range(layout.panels):
         address = (

@@ -11,6 +11,7 @@ from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_below
 from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
+from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.matrix_unit import UNITS, MatrixTypes, MatrixUnit
 from tilec.lowering.target import Target
 from tilec.lowering.tile.terminators import may_be_left
@@ -19,12 +20,14 @@ from tilec.lowering.tile_to_gpu.gather_map import load_map_for
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.operand_source import FOLDED, OperandSource, operand_source
 from tilec.lowering.tile_to_gpu.operation_name import operation_name
-from tilec.lowering.tile_to_gpu.scale_factors import scaled_refusal
-from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap
+from tilec.lowering.tile_to_gpu.scale_factors import scale_operands, scaled_refusal
+from tilec.lowering.tile_to_gpu.scale_source import scale_source
+from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, tensor_map_for
 from tilec.lowering.tile_to_gpu.tile_hints import allows_tma
 
 _EMULATION = ": the hint emulate_block_scaling=True multiplies operands of bf16 instead"
-# Operations whose first two operands are matrices, and whose `acc` is the accumulator.
+# Operations whose first two operands are matrices, whose third is the accumulator, and any others scale factors.
+_ACCUMULATOR = 2
 MULTIPLIES = ("cuda_tile.mmaf", "cuda_tile.mmai", "cuda_tile.mmaf_scaled")
 
 
@@ -47,6 +50,20 @@ class Operand:
 
 
 @dataclass(frozen=True)
+class Scale:
+    """The scale factors of one side of a multiply; TMA loads them if there is a `map`, and otherwise see `refusal`."""
+
+    value: ir.Value
+    layout: ScaleLayout
+    load: ir.OpView | None = None
+    map: TensorMap | None = None
+    refusal: str | None = None
+
+    def __str__(self) -> str:
+        return "by TMA" if self.map is not None else f"by registers, since {self.refusal}"
+
+
+@dataclass(frozen=True)
 class Multiply:
     """A multiply with the decisions about it; `refusals` are the reasons of the faster units that cannot do it."""
 
@@ -57,6 +74,8 @@ class Multiply:
     rhs: Operand
     accumulator: Accumulator | None
     refusals: tuple[str, ...] = ()
+    # Of lhs and rhs, with block scaling.
+    scales: tuple[Scale, ...] = ()
 
     @property
     def promotes(self) -> bool:
@@ -66,7 +85,8 @@ class Multiply:
     def __str__(self) -> str:
         """The decision as text, for tests and dumps."""
         refused = "".join(f"; {reason}" for reason in self.refusals)
-        return f"{self.unit.name}{refused}\n  lhs {self.lhs}\n  rhs {self.rhs}"
+        scales = "".join(f"\n  scale {scale}" for scale in self.scales)
+        return f"{self.unit.name}{refused}\n  lhs {self.lhs}\n  rhs {self.rhs}{scales}"
 
 
 @dataclass
@@ -77,6 +97,8 @@ class MatrixPlan:
     # TMA loads by their result, with the multiplies that read them from shared memory.
     loads: dict[ir.Value, list[Multiply]] = field(default_factory=dict)
     maps: dict[ir.Value, TensorMap] = field(default_factory=dict)
+    # The layouts of the TMA loads that are scale factors.
+    scale_layouts: dict[ir.Value, ScaleLayout] = field(default_factory=dict)
     # Tiles folded into multiplies: nothing reads them from registers.
     folded: set[ir.Value] = field(default_factory=set)
     # By loop and number of the carried value: the multiplies whose accumulators stay in tensor memory.
@@ -103,6 +125,11 @@ def _add(plan: MatrixPlan, multiply: Multiply) -> None:
             tile = operand.source.load.operation.results[0]
             plan.loads.setdefault(tile, []).append(multiply)
             plan.maps[tile] = operand.map
+    for scale in multiply.scales:
+        if scale.map is not None and scale.load is not None:
+            tile = scale.load.operation.results[0]
+            plan.loads.setdefault(tile, []).append(multiply)
+            plan.maps[tile], plan.scale_layouts[tile] = scale.map, scale.layout
     accumulator = multiply.accumulator
     if accumulator is not None and accumulator.loop is not None:
         plan.carried.setdefault(accumulator.loop.operation, {})[accumulator.index] = multiply
@@ -115,7 +142,8 @@ def _decide(op: ir.OpView, target: Target, warps: int, order: MemoryOrder | None
     lhs = _operand(op.lhs, 1, unit, target, order, maps)
     rhs = _operand(op.rhs, 0, unit, target, order, maps)
     accumulator = accumulator_of(op) if unit.accumulates_in_tensor_memory else None
-    return Multiply(op, types, unit, lhs, rhs, accumulator, refusals)
+    scales = () if types.scale is None else tuple(_scale(*side, target, order) for side in scale_operands(op))
+    return Multiply(op, types, unit, lhs, rhs, accumulator, refusals, scales)
 
 
 def matrix_types(op: ir.OpView) -> MatrixTypes:
@@ -171,15 +199,8 @@ def _operand(
 ) -> Operand:
     """`depth` is the operand's dimension along K; `maps` gets the map of a tile that TMA loads for the operand."""
     source = operand_source(value)
-    if isinstance(source, str):
-        refusal = source
-    elif order is None:
-        refusal = "TMA is switched off"
-    elif not allows_tma(source.load, target):
-        refusal = "hint allow_tma=False"
-    elif not _may_run_early(source.load, order):
-        refusal = "the load is ordered with other accesses, or may be left out by a branch or an exit"
-    else:
+    refusal = source if isinstance(source, str) else _tma_refusal(source.load, target, order)
+    if refusal is None and not isinstance(source, str):
         found = _contiguous_by_tma(value, source, depth, unit, target)
         if isinstance(found, str):
             refusal = found
@@ -190,6 +211,32 @@ def _operand(
             refusal = "another operand reads the same tile in another swizzle"
     # The K-major form is legal for every type and unit.
     return Operand(value, depth, refusal=refusal)
+
+
+def _scale(value: ir.Value, layout: ScaleLayout, target: Target, order: MemoryOrder | None) -> Scale:
+    load = scale_source(value, layout)
+    if isinstance(load, str):
+        return Scale(value, layout, refusal=load)
+    refusal = _tma_refusal(load, target, order)
+    if refusal is not None:
+        return Scale(value, layout, refusal=refusal)
+    map = tensor_map_for(load.view, swizzle="none")
+    if isinstance(map, str):
+        return Scale(value, layout, refusal=map)
+    if map.contiguous != load.view.type.rank - 1:
+        return Scale(value, layout, refusal="the last dimension of the tile is not contiguous in memory")
+    return Scale(value, layout, load, map)
+
+
+def _tma_refusal(load: ir.OpView, target: Target, order: MemoryOrder | None) -> str | None:
+    """The reason why a load may not be issued by TMA ahead of its multiply, or None."""
+    if order is None:
+        return "TMA is switched off"
+    if not allows_tma(load, target):
+        return "hint allow_tma=False"
+    if not _may_run_early(load, order):
+        return "the load is ordered with other accesses, or may be left out by a branch or an exit"
+    return None
 
 
 def _may_run_early(load: ir.OpView, order: MemoryOrder) -> bool:
@@ -229,6 +276,9 @@ def _fold(plan: MatrixPlan) -> None:
         for operand in (multiply.lhs, multiply.rhs):
             if operand.map is not None:
                 _fold_value(plan, operand.value)
+        for scale in multiply.scales:
+            if scale.map is not None:
+                _fold_value(plan, scale.value)
 
 
 def _fold_value(plan: MatrixPlan, value: ir.Value) -> None:
@@ -243,7 +293,8 @@ def _reads_shared_memory(plan: MatrixPlan, use: ir.OpOperand) -> bool:
     op = use.owner.operation
     if op.name in FOLDED:
         return op.results[0] in plan.folded
-    if op.name not in MULTIPLIES or use.operand_number > 1:
+    if op.name not in MULTIPLIES or use.operand_number == _ACCUMULATOR:
         return False
     multiply = plan.multiplies[op.results[0]]
-    return (multiply.lhs, multiply.rhs)[use.operand_number].map is not None
+    sides = (multiply.lhs, multiply.rhs, *multiply.scales)
+    return sides[use.operand_number - (use.operand_number > _ACCUMULATOR)].map is not None

@@ -17,7 +17,6 @@ from tilec.lowering.tile_to_gpu.declared_channel import declare_channel
 from tilec.lowering.tile_to_gpu.matrix_plan import Multiply
 from tilec.lowering.tile_to_gpu.operand_channel import OperandBuffer
 from tilec.lowering.tile_to_gpu.scale_channel import ScaleFactors
-from tilec.lowering.tile_to_gpu.scale_factors import scale_operands
 
 Issue = Callable[[Multiply, Conversion], None]
 
@@ -94,7 +93,7 @@ def _issue(multiply: Multiply, slot: ir.Value, accumulate: ir.Value, conversion:
 
 
 def _issue_scaled(multiply: Multiply, operands: list[ir.Value], accumulate: ir.Value, conversion: Conversion) -> None:
-    scales = [ScaleFactors(value, layout, multiply.op, conversion) for value, layout in scale_operands(multiply.op)]
+    scales = [ScaleFactors(scale, multiply.op, conversion) for scale in multiply.scales]
     emitter.gpu("tcgen05_mma_scaled", [*operands, *(factors.buffer for factors in scales), accumulate])
     for factors in scales:
         factors.release()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tilec.dialect.build import Group
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import THREADS, TMA, slot_results
-from tilec.dialect.tile_gpu.types import BufferType
+from tilec.dialect.tile_gpu.types import MEMORIES, BufferType
+from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.tile_to_gpu import emitter
 from tilec.lowering.tile_to_gpu.conversion import Conversion, in_loop, named_location
 from tilec.lowering.tile_to_gpu.declared_channel import declare_channel
@@ -14,7 +15,7 @@ from tilec.lowering.tile_to_gpu.matrix_plan import Multiply, Operand
 from tilec.lowering.tile_to_gpu.packing import with_whole_bytes
 from tilec.lowering.tile_to_gpu.row_indices import RowIndices
 from tilec.lowering.tile_to_gpu.slot_use import HeldSlot, slot_uses
-from tilec.lowering.tile_to_gpu.tensor_maps import swizzle_for
+from tilec.lowering.tile_to_gpu.tensor_maps import TensorMap, swizzle_for
 
 
 def put_by_tma(op: ir.OpView, conversion: Conversion) -> None:
@@ -24,20 +25,20 @@ def put_by_tma(op: ir.OpView, conversion: Conversion) -> None:
     view = conversion.tile_views[op.view]
     uses = slot_uses(op, conversion.plan)
     consumers = [use.consumer for use in uses]
-    buffer = buffer_type(view.type.tile_shape, view.type.element, map.contiguous, map.swizzle)
-    channel = declare_channel(conversion, [buffer], TMA, consumers, ring=in_loop(op))
+    buffers = _buffers(op, map, conversion)
+    channel = declare_channel(conversion, buffers, TMA, consumers, ring=in_loop(op))
     handle = declare_map(map, view, conversion)
     start = coordinates(map, offsets(view, op, conversion))
     if view.sparse_dimension is None:
-        _fill("tma_load", [handle, start], channel, buffer)
+        _fill("tma_load", [handle, start], channel, buffers)
     else:
         rows = RowIndices(op, view, conversion)
-        _fill("tma_gather", [handle, start[0], rows.buffer], channel, buffer)
+        _fill("tma_gather", [handle, start[0], rows.buffer], channel, buffers)
         rows.release()
     for use in uses:
-        slot_held = HeldSlot(tile, channel, buffer, use, named_location(op))
+        slot_held = HeldSlot(tile, channel, buffers, use, named_location(op))
         if use.in_registers:
-            held = conversion.slots.get(slot_held)
+            (held,) = conversion.slots.get(slot_held)
             conversion.set(tile, emitter.gpu("load_shared", [held], [conversion.type(tile)]).result)
         else:
             conversion.slots.get_before(use.first, slot_held)
@@ -47,11 +48,24 @@ def put_by_tma(op: ir.OpView, conversion: Conversion) -> None:
             conversion.slots.release_after(use.last, slot_held)
 
 
-def _fill(name: str, source: list[Group], channel: ir.Value, buffer: BufferType) -> None:
-    """Fills the next slot of a channel with one copy by TMA."""
-    (slot,) = emitter.gpu("put_begin", [channel], slot_results([buffer])).results
+def _fill(name: str, source: list[Group], channel: ir.Value, buffers: list[BufferType]) -> None:
+    """Fills the first buffer of the next slot of a channel with one copy by TMA."""
+    slot = emitter.gpu("put_begin", [channel], slot_results(buffers)).results[0]
     emitter.gpu(name, [*source, slot, channel])
     emitter.gpu("put_commit", [channel])
+
+
+def _buffers(op: ir.OpView, map: TensorMap, conversion: Conversion) -> list[BufferType]:
+    """The buffers of a slot: one, or for scale factors another in tensor memory."""
+    type, factors = conversion.tile_views[op.view].type, conversion.plan.scale_layouts.get(op.operation.results[0])
+    if factors is None:
+        return [buffer_type(type.tile_shape, type.element, map.contiguous, map.swizzle)]
+    return scale_buffers(factors, type.element)
+
+
+def scale_buffers(layout: ScaleLayout, element: ir.Type) -> list[BufferType]:
+    """The buffers of scale factors in shared and in tensor memory."""
+    return [BufferType.get(layout.shape, element, memory, str(layout)) for memory in MEMORIES]
 
 
 class OperandBuffer:
@@ -67,7 +81,7 @@ class OperandBuffer:
 
     def _of_load(self, operand: Operand, multiply: Multiply) -> ir.Value:
         assert operand.source is not None and operand.map is not None
-        held = self._conversion.slots.buffer(operand.source.load.operation.results[0], multiply.unit.consumer)
+        (held,) = self._conversion.slots.buffers(operand.source.load.operation.results[0], multiply.unit.consumer)
         type = operand.value.type
         wanted = buffer_type(type.shape, type.element, operand.contiguous, operand.map.swizzle)
         return held if held.type == wanted else emitter.gpu("view_buffer", [held], [wanted]).result

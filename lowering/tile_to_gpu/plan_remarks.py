@@ -30,6 +30,10 @@ def plan_remarks(entry: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Targ
         for side, operand in (("left", multiply.lhs), ("right", multiply.rhs)):
             if operand.refusal is not None:
                 yield Remark("tma", f"the {side} operand goes through registers: {operand.refusal}", location)
+        for side, scale in zip(("left", "right"), multiply.scales, strict=False):
+            if scale.refusal is not None:
+                message = f"the scale factors of the {side} operand go through registers: {scale.refusal}"
+                yield Remark("tma", message, location)
     for op in operations_below(entry):
         reason = _access_reason(op, plan, use_tma, target)
         if reason is not None:

@@ -34,7 +34,7 @@ class HeldSlot:
 
     tile: ir.Value
     channel: ir.Value
-    buffer: BufferType
+    buffers: list[BufferType]
     use: SlotUse
     location: ir.Location
 

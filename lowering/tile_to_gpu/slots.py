@@ -14,16 +14,16 @@ class Slots:
     """The slots that are held, and those to get or to release at an operation that is not converted yet."""
 
     def __init__(self) -> None:
-        self._buffers: dict[tuple[ir.Value, str], ir.Value] = {}
+        self._buffers: dict[tuple[ir.Value, str], list[ir.Value]] = {}
         self._gets: dict[ir.Operation, list[HeldSlot]] = defaultdict(list)
         self._releases: dict[ir.Operation, list[HeldSlot]] = defaultdict(list)
 
-    def get(self, slot: HeldSlot) -> ir.Value:
-        """Waits for a slot; `buffer` then returns its buffer."""
+    def get(self, slot: HeldSlot) -> list[ir.Value]:
+        """Waits for a slot; `buffers` then returns its buffers."""
         index = slot.use.index
-        (held,) = emitter.gpu("get", [slot.channel], slot_results([slot.buffer]), consumer=index).results
-        self._buffers[slot.tile, slot.use.consumer] = held
-        return held
+        held = emitter.gpu("get", [slot.channel], slot_results(slot.buffers), consumer=index).results
+        self._buffers[slot.tile, slot.use.consumer] = list(held)
+        return list(held)
 
     def release(self, slot: HeldSlot) -> None:
         with slot.location:
@@ -47,6 +47,6 @@ class Slots:
         for slot in self._releases.pop(operation, ()):
             self.release(slot)
 
-    def buffer(self, tile: ir.Value, consumer: str) -> ir.Value:
-        """The buffer of the tile of a load, for which the consumer has waited."""
+    def buffers(self, tile: ir.Value, consumer: str) -> list[ir.Value]:
+        """The buffers of the slot with the tile of a load, for which the consumer has waited."""
         return self._buffers[tile, consumer]

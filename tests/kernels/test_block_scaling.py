@@ -9,13 +9,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from block_scaling import matmul, matmul_of_blocks
 from compare import assert_within, product_tolerance, run_everywhere
 
 import tilec as ct
 from tilec.errors import UnsupportedError
 from tilec.signature import Signature
 
-Const = ct.Constant[int]
 E4M3, E5M2, E8M0 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float8_e8m0fnu
 E2M1 = ml_dtypes.float4_e2m1fn
 
@@ -36,22 +36,6 @@ FORMS = {
     "mxf4 by 16": Form(E2M1, E8M0, 16),
     "nvf4": Form(E2M1, E4M3, 16),
 }
-
-
-@ct.kernel
-def matmul(A, SA, B, SB, C, tm: Const, tn: Const, tk: Const, block: Const, packed: Const):
-    row, column = ct.bid(0), ct.bid(1)
-    total = ct.zeros((tm, tn), ct.float32)
-    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk // packed))):
-        a = ct.load(A, index=(row, k), shape=(tm, tk // packed))
-        b = ct.load(B, index=(column, k), shape=(tn, tk // packed))
-        if packed == 2:
-            a = ct.unpack_from_bytes(a.reshape((tm * tk // 2,)), ct.float4_e2m1fn).reshape((tm, tk))
-            b = ct.unpack_from_bytes(b.reshape((tn * tk // 2,)), ct.float4_e2m1fn).reshape((tn, tk))
-        a_scale = ct.load(SA, index=(row, k), shape=(tm, tk // block))
-        b_scale = ct.load(SB, index=(k, column), shape=(tk // block, tn))
-        total = ct.mma_scaled(a, a_scale, b.transpose(), b_scale, total)
-    ct.store(C, index=(row, column), tile=total)
 
 
 @dataclass(frozen=True)
@@ -117,6 +101,41 @@ def check(form: Form, shape, *, target: str, hints: dict, seeds: range = range(2
     exact = a.values @ b.values.T
     tolerance = product_tolerance(a.values, b.values.T, exact, np.float32)
     for (c,) in run_everywhere(matmul, (m // tm, n // tn), args, (4,), target=target, hints=hints, seeds=seeds):
+        assert_within(c, exact, tolerance)
+
+
+def in_blocks(factors: np.ndarray) -> np.ndarray:
+    rows, count = factors.shape
+    parts = factors.reshape(rows // 128, 4, 32, count // 4, 4).transpose(0, 3, 2, 1, 4)
+    return np.ascontiguousarray(parts).reshape(rows // 128, count // 4, 32, 16)
+
+
+BLOCK_SHAPES = [
+    ((128, 128, 128), (256, 128, 512)),
+    ((256, 128, 256), (256, 256, 512)),
+    ((128, 256, 128), (128, 256, 640)),
+]
+
+
+@pytest.mark.parametrize("shape", BLOCK_SHAPES, ids=str)
+@pytest.mark.parametrize("switches", SWITCHES, ids=str)
+def test_factors_in_blocks(shape, switches):
+    check_blocks(shape, hints=switches)
+
+
+@pytest.mark.parametrize("shape", BLOCK_SHAPES, ids=str)
+def test_twenty_seeds_of_factors_in_blocks(shape):
+    check_blocks(shape, hints={}, seeds=range(20))
+
+
+def check_blocks(shape, *, hints: dict, seeds: range = range(2)) -> None:
+    ((tm, tn, tk), (m, n, depth)), form = shape, FORMS["mxf8 e4m3"]
+    random = np.random.default_rng(m + n + depth)
+    a, b = operand(random, m, depth, form), operand(random, n, depth, form)
+    c, exact = np.zeros((m, n), np.float32), a.values @ b.values.T
+    args = (a.stored, in_blocks(a.factors), b.stored, in_blocks(b.factors), c, tm, tn, tk, form.block)
+    grid, tolerance = (m // tm, n // tn), product_tolerance(a.values, b.values.T, exact, np.float32)
+    for (c,) in run_everywhere(matmul_of_blocks, grid, args, (4,), target="sm_100a", hints=hints, seeds=seeds):
         assert_within(c, exact, tolerance)
 
 

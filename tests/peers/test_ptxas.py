@@ -7,6 +7,7 @@ import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
+import block_scaling
 import programs
 import pytest
 from signatures import CASES, SIGNATURES
@@ -33,7 +34,28 @@ def test_every_kernel_is_compiled() -> None:
 @pytest.mark.parametrize(("name", "signature"), CASES)
 def test_accepted_without_warnings(name: str, signature: str, target: str, tmp_path: Path) -> None:
     kernel = getattr(programs, name)
-    ptx = tilec.compile(kernel, target=target, signature=signature, stop="ptx").ptx
+    assert_accepted(tilec.compile(kernel, target=target, signature=signature, stop="ptx").ptx, target, tmp_path)
+
+
+ELEMENTS = {"f8E4M3FN": ("f8E8M0FNU", 32, 1), "f8E5M2": ("f8E8M0FNU", 32, 1), "u8": ("f8E4M3FN", 16, 2)}
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_block_scaling_is_accepted(element: str, target: str, tmp_path: Path) -> None:
+    scale, block, packed = ELEMENTS[element]
+    signature = (
+        f"A: {element}[?,?], SA: {scale}[?,?], B: {element}[?,?], SB: {scale}[?,?], C: f32[?,?], "
+        f"tm=128, tn=64, tk=128, block={block}, packed={packed}"
+    )
+    hints = {"emulate_block_scaling": target == "sm_90a"}
+    compiled = tilec.compile(block_scaling.matmul, target=target, signature=signature, hints=hints, stop="ptx")
+    assert ("block_scale" in compiled.ptx) == (target == "sm_100a")
+    assert_accepted(compiled.ptx, target, tmp_path)
+
+
+def assert_accepted(ptx: str, target: str, tmp_path: Path) -> None:
+    """Asserts that every ptxas compiles the PTX and prints nothing."""
     assert ptx.splitlines()[0] == ".version 9.0"
     source = tmp_path / "kernel.ptx"
     source.write_text(ptx)

@@ -1,0 +1,42 @@
+"""Kernels of block-scaled products."""
+
+from __future__ import annotations
+
+import tilec as ct
+
+Const = ct.Constant[int]
+
+
+@ct.kernel
+def matmul(A, SA, B, SB, C, tm: Const, tn: Const, tk: Const, block: Const, packed: Const):
+    row, column = ct.bid(0), ct.bid(1)
+    total = ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk // packed))):
+        a = ct.load(A, index=(row, k), shape=(tm, tk // packed))
+        b = ct.load(B, index=(column, k), shape=(tn, tk // packed))
+        if packed == 2:
+            a = ct.unpack_from_bytes(a.reshape((tm * tk // 2,)), ct.float4_e2m1fn).reshape((tm, tk))
+            b = ct.unpack_from_bytes(b.reshape((tn * tk // 2,)), ct.float4_e2m1fn).reshape((tn, tk))
+        a_scale = ct.load(SA, index=(row, k), shape=(tm, tk // block))
+        b_scale = ct.load(SB, index=(k, column), shape=(tk // block, tn))
+        total = ct.mma_scaled(a, a_scale, b.transpose(), b_scale, total)
+    ct.store(C, index=(row, column), tile=total)
+
+
+def loaded_factors(S, row, k, rows: Const, count: Const):
+    """Factors in memory as tensor cores read them: blocks of 128 rows by 4 factors, as 32 rows of 16 bytes."""
+    blocks = ct.load(S, index=(row, k, 0, 0), shape=(rows // 128, count // 4, 32, 16))
+    return blocks.reshape((rows // 128, count // 4, 32, 4, 4)).permute((0, 3, 2, 1, 4)).reshape((rows, count))
+
+
+@ct.kernel
+def matmul_of_blocks(A, SA, B, SB, C, tm: Const, tn: Const, tk: Const, block: Const):
+    row, column = ct.bid(0), ct.bid(1)
+    total = ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):
+        a = ct.load(A, index=(row, k), shape=(tm, tk))
+        b = ct.load(B, index=(column, k), shape=(tn, tk))
+        a_scale = loaded_factors(SA, row, k, tm, tk // block)
+        b_scale = loaded_factors(SB, column, k, tn, tk // block)
+        total = ct.mma_scaled(a, a_scale, b.transpose(), b_scale.transpose(), total)
+    ct.store(C, index=(row, column), tile=total)
