@@ -161,5 +161,9 @@ def _check_scale(tile: Tile, scale: Tile, axis: int, parameter: str) -> int:
     )
     if not valid or tile.shape[axis] // scale.shape[axis] not in block_sizes:
         sizes = " or ".join(map(str, block_sizes))
-        raise BadArgument(parameter, f"expected one scale per {sizes} elements along K of {tile}, got {scale}")
+        shapes = " or ".join(
+            str((*tile.shape[:axis], tile.shape[axis] // size, *tile.shape[axis + 1 :])) for size in block_sizes
+        )
+        expected = f"scales of shape {shapes}, one per {sizes} elements along K of {tile}"
+        raise BadArgument(parameter, f"expected {expected}, got {scale}")
     return scale.shape[axis]
