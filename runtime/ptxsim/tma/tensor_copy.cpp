@@ -15,7 +15,8 @@ enum class CopyMode : int32_t { Tile, Gather4 };
 /// Alignment of the shared memory of a tensor copy (CUDA C++ Programming Guide).
 constexpr uint32_t image_alignment = 128;
 
-void decode_rank_and_mode(Decoder &decoder) {
+/// `rows` is the mode of this direction that copies four rows: tile::gather4 or tile::scatter4.
+void decode_rank_and_mode(Decoder &decoder, const char *rows) {
   for (const char *mode : {"im2col", "im2col::w", "im2col::w::128", "im2col_no_offs"})
     if (decoder.has(mode))
       decoder.unsupported(std::string("load mode .") + mode);
@@ -23,12 +24,15 @@ void decode_rank_and_mode(Decoder &decoder) {
   if (rank < 0)
     decoder.malformed("expected .1d, .2d, .3d, .4d or .5d");
   decoder.instruction.settings[Rank] = rank + 1;
-  const bool gather = decoder.take("tile::gather4") || decoder.take("tile::scatter4");
+  const bool gather = decoder.take(rows);
+  for (const char *other : {"tile::gather4", "tile::scatter4"})
+    if (decoder.has(other))
+      decoder.malformed(std::string("expected .") + rows + " in this direction, got ." + other);
   decoder.instruction.settings[Mode] = static_cast<int32_t>(gather ? CopyMode::Gather4 : CopyMode::Tile);
   if (!gather)
     decoder.take("tile");
   if (gather && rank != 1)
-    decoder.malformed("expected .2d with .tile::gather4 and .tile::scatter4");
+    decoder.malformed(std::string("expected .2d with .") + rows);
 }
 
 uint32_t coordinate_count(const Instruction &in) {
@@ -96,10 +100,22 @@ Cta &signalled_cta(Warp &warp, const Instruction &in, Cta &destination, Cta &nam
   return destination;
 }
 
+/// Hardware refuses other columns; the PTX ISA does not state it (Triton, tutorial 09 of gluon).
+void check_gather_column(Warp &warp, const Instruction &in, const TensorMap &map, const Coordinates &coordinates,
+                         uint32_t lane) {
+  if (in.settings[Mode] != static_cast<int32_t>(CopyMode::Gather4))
+    return;
+  const int64_t offset_bytes = coordinates[0] * element_bytes(map.element);
+  if (offset_bytes % 16)
+    warp.trap_lane(lane, trap_kind::illegal,
+                   "expected the column of gather4 at a multiple of 16 bytes, got " + std::to_string(offset_bytes));
+}
+
 void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   const TensorMap map = read_tensor_map(warp, warp.defined_address(in.operands[1], lane), lane);
   check_map_form(warp, in, map, lane);
   const Coordinates coordinates = coordinates_of(warp, in.operands[1], lane);
+  check_gather_column(warp, in, map, coordinates, lane);
   const uint64_t address = warp.defined_address(in.operands[0], lane);
   const MemoryLocation location = warp.locate_shared(address, image_bytes(in, map), image_alignment, lane);
   Transfer transfer = plan_transfer(in, map, coordinates, static_cast<uint32_t>(location.offset));
@@ -176,7 +192,7 @@ Execute decode_load(Decoder &decoder) {
   Instruction &in = decoder.instruction;
   if (!decoder.take("shared::cluster") && !decoder.take("shared::cta"))
     decoder.malformed("expected a destination in .shared::cluster or .shared::cta");
-  decode_rank_and_mode(decoder);
+  decode_rank_and_mode(decoder, "tile::gather4");
   in.settings[Multicast] = decoder.take("multicast::cluster");
   in.settings[CtaGroup] = decoder.take("cta_group::2") ? 2 : 1;
   decoder.take("cta_group::1");
@@ -194,7 +210,7 @@ Execute decode_store(Decoder &decoder, int operation) {
   if (!decoder.take("bulk_group") || !(decoder.take("shared::cta") || decoder.take("shared")))
     decoder.malformed("expected .global.shared::cta and .bulk_group");
   decoder.instruction.settings[Operation] = operation;
-  decode_rank_and_mode(decoder);
+  decode_rank_and_mode(decoder, "tile::scatter4");
   if (operation >= 0 && decoder.instruction.settings[Mode] != static_cast<int32_t>(CopyMode::Tile))
     decoder.malformed("expected no .tile::scatter4 in a reduction");
   decode_map_operand(decoder, 0);
@@ -217,7 +233,7 @@ Execute decode_reduce(Decoder &decoder) {
 
 Execute decode_prefetch(Decoder &decoder) {
   decoder.expect_modifiers({"L2", "global"});
-  decode_rank_and_mode(decoder);
+  decode_rank_and_mode(decoder, "tile::gather4");
   decode_map_operand(decoder, 0);
   decode_cache_policy(decoder, 1);
   return tensor_prefetch;
