@@ -400,6 +400,19 @@ def paged_attention(Q, K, V, Page, O, length, scale: ct.Constant[float], tm: Con
 
 
 @ct.kernel
+def largest(X, Value, Index, count: Const, rows: Const, columns: Const):
+    """The `count` largest elements of each row and their columns, the first of equal ones, by repeated argmax."""
+    i = ct.bid(0)
+    x = ct.load(X, index=(i, 0), shape=(rows, columns), padding_mode=ct.PaddingMode.NEG_INF)
+    column = ct.arange(columns, dtype=ct.int32)[None, :]
+    for j in range(count):
+        best = ct.argmax(x, axis=1, keepdims=True)
+        ct.store(Value, index=(i, j), tile=ct.max(x, axis=1, keepdims=True))
+        ct.store(Index, index=(i, j), tile=best)
+        x = ct.where(column == best, -float("inf"), x)
+
+
+@ct.kernel
 def batched(A, B, C, tm: Const, tn: Const, tk: Const):
     """Three-dimensional tiles whose first extent is 1, reshaped before and after mma."""
     i, j, batch = ct.bid(0), ct.bid(1), ct.bid(2)

@@ -70,6 +70,10 @@ SIGNATURES = {
     "paged_attention": [
         f"Q: {HALF}, K: {HALF}, V: {HALF}, Page: i32[?], O: {HALF}, length: i32, scale=0.125, tm=128, tn=64, width=64"
     ],
+    "largest": [
+        f"X: {SINGLE}, Value: {SINGLE}, Index: i32[?,?], count=8, rows=16, columns=64",
+        f"X: {HALF}, Value: {HALF}, Index: i32[?,?], count=2, rows=4, columns=256",
+    ],
     "batched": [f"A: f16[?,?,?], B: f16[?,?,?], C: f16[?,?,?], {TILE}"],
     "batches": [
         "A: f16[?,?,?], B: f16[?,?,?], C: f16[?,?,?], tb=4, tm=64, tn=64, tk=64",

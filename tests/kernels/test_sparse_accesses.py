@@ -7,6 +7,8 @@ import programs
 import pytest
 from compare import assert_within, matrix, product_tolerance, run_everywhere
 
+import tilec
+
 SEEDS = range(20)
 
 
@@ -135,3 +137,45 @@ def test_paged_attention(target, random, length):
     for (found,) in everywhere(programs.paged_attention, (1,), args, (4,), target, seeds=(0, 1)):
         # Probabilities and the result are rounded to f16; both are at most the largest value.
         assert_within(found, exact, 4 * 2.0**-11 * np.abs(V.astype("f8")).max())
+
+
+@pytest.mark.parametrize(("dtype", "shape"), [("f4", (16, 64)), ("f2", (4, 256)), ("f4", (1, 32))], ids=str)
+def test_largest_elements(target, random, dtype, shape):
+    """Equal elements have the order of their columns, as in a stable sort."""
+    rows, columns = shape
+    X = random.integers(-40, 41, (2 * rows + 1, columns - 5)).astype(dtype)
+    order = np.argsort(-X.astype("f8"), axis=1, kind="stable")[:, :6]
+    args = (X, np.zeros((len(X), 6), dtype), np.zeros((len(X), 6), np.int32), 6, rows, columns)
+    for value, index in everywhere(programs.largest, (3,), args, (1, 2), target):
+        assert np.array_equal(index, order)
+        assert np.array_equal(value, np.take_along_axis(X, order, axis=1))
+
+
+OUTSIDE = """
+!V = tensor_view<64x64xf32, strides=[64,1]>
+!G = gather_scatter_view<tile=(4x8), !V, sparse_dim=0>
+!O = tensor_view<4x8xf32, strides=[8,1]>
+!T = partition_view<tile=(4x8), !O>
+cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %o: tile<ptr<f32>>) {
+  %z = constant <i32: 0> : tile<i32>
+  %rows = constant <i32: [0, 1, 900, 3]> : tile<4xi32>
+  %v = make_tensor_view %p, shape = [64, 64], strides = [64, 1] : !V
+  %g = make_gather_scatter_view %v : !G
+  %w = make_tensor_view %o, shape = [4, 8], strides = [8, 1] : !O
+  %t = make_partition_view %w : !T
+  %x, %u = load_view_tko weak %g[%rows, %z] inbounds = [true, false]
+    : !G, tile<4xi32>, tile<i32> -> tile<4x8xf32>, token
+  store_view_tko weak %x, %t[%z, %z] : tile<4x8xf32>, !T, tile<i32> -> token
+  return
+} }
+"""
+
+
+def test_index_outside_that_is_marked_inside_is_reported_at_its_line(target):
+    arrays = [np.zeros((64, 64), np.float32), np.zeros((4, 8), np.float32)]
+    marked = "index 0 is marked as within bounds of 64 elements, got 900"
+    with pytest.raises(tilec.TileError, match=marked) as interpreted:
+        tilec.run(tilec.Module.parse(OUTSIDE), (1,), arrays, backend="interpret", check=True)
+    with pytest.raises(tilec.TileError, match="bounds: read of 4 bytes") as simulated:
+        tilec.run(tilec.Module.parse(OUTSIDE), (1,), arrays, backend="simulate", target=target)
+    assert interpreted.value.location.line == simulated.value.location.line == 13
