@@ -227,7 +227,10 @@ class BarrierOp(Operation, name="barrier"):
 
 
 class ViewBufferOp(Operation, name="view_buffer", traits=[ext.Pure]):
-    """The same bytes as a buffer of permuted dimensions, with dimensions of one element added or removed."""
+    """The same bytes as a buffer of permuted dimensions, with dimensions of one element added or removed.
+
+    A buffer of i8 may be viewed as one of the elements that share its bytes.
+    """
 
     result: Result[SharedBuffer]
     source: Operand[SharedBuffer]

@@ -16,6 +16,7 @@ from tilec.lowering.matrix_unit import UNITS, MatrixTypes, MatrixUnit
 from tilec.lowering.target import Target
 from tilec.lowering.tile.terminators import may_be_left
 from tilec.lowering.tile_to_gpu.accumulator import Accumulator, accumulator_of
+from tilec.lowering.tile_to_gpu.alignment import per_byte
 from tilec.lowering.tile_to_gpu.gather_map import load_map_for
 from tilec.lowering.tile_to_gpu.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.operand_source import FOLDED, OperandSource, operand_source
@@ -254,6 +255,11 @@ def _contiguous_by_tma(
     if map.contiguous not in source.dimensions:
         return "the dimension contiguous in memory is not one of the operand"
     contiguous = source.dimensions.index(map.contiguous)
+    if (
+        per_byte(value.type.element) > per_byte(source.load.view.type.element)
+        and map.contiguous != source.load.view.type.rank - 1
+    ):
+        return "the bytes of the operand are not contiguous in memory along the elements that share them"
     if contiguous == depth:
         return contiguous, map
     element = spell(value.type.element)

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.lowering.tile_to_gpu.alignment import per_byte
 
-_CONVERSION = "cuda_tile.ftof"
-FOLDED = ("cuda_tile.permute", "cuda_tile.reshape", _CONVERSION)
+_CONVERSION, _RESHAPE, _UNPACK = "cuda_tile.ftof", "cuda_tile.reshape", "cuda_tile.unpack"
+FOLDED = ("cuda_tile.permute", _RESHAPE, _UNPACK, _CONVERSION)
 
 
 @dataclass(frozen=True)
 class OperandSource:
     """Operand dimension i is dimension dimensions[i] of the tile that `load` reads; the others have one element.
 
-    With `rounds_to_tf32` the tile is of f32 and the operand is its rounding to the nearest tf32.
+    With `rounds_to_tf32` the tile is of f32 and the operand is its rounding to the nearest tf32. If the elements of the
+    operand share bytes, the tile may be of these bytes, which hold elements along its last dimension.
     """
 
     load: ir.OpView
@@ -38,11 +40,29 @@ def operand_source(operand: ir.Value) -> OperandSource | str:
             return OperandSource(op, dimensions, rounds)
         if name not in FOLDED:
             return f"the operand is computed by '{name}'"
+        stored = _stored_bytes(op)
+        if stored is not None:
+            value = stored
+            continue
         source = op.operands[0]
         moved = _through(name, op, source, dimensions)
         if moved is None:
             return f"the operand is computed by '{name}', which a copy to shared memory cannot do"
         value, dimensions, rounds = source, moved, rounds or name == _CONVERSION
+
+
+def _stored_bytes(op: ir.OpView) -> ir.Value | None:
+    """The tile of bytes whose rows are unpacked to the rows of the result: reshape(unpack(reshape(bytes))); or None."""
+    if op.operation.name != _RESHAPE:
+        return None
+    unpack = op.source.owner
+    if isinstance(unpack, ir.Block) or unpack.operation.name != _UNPACK:
+        return None
+    flat, (*rows, length) = unpack.source.owner, op.result.type.shape
+    parts = per_byte(op.result.type.element)
+    if parts == 1 or isinstance(flat, ir.Block) or flat.operation.name != _RESHAPE:
+        return None
+    return flat.source if list(flat.source.type.shape) == [*rows, length // parts] else None
 
 
 def _is_rounded_by_all(value: ir.Value) -> bool:
