@@ -87,7 +87,7 @@ def packed_leaf(build: Builder, element: str, shape: Shape) -> Value:
 
 
 def _unpacked(build: Builder, element: str, stored: Value) -> Value:
-    bits = 1 if element == "i1" else ELEMENTS[element].bits
+    bits = _packed_bits(element)
     result = build.value(element, (stored.shape[0] * 8 // bits,))
     return build.compute(
         f"unpack {{0}} : {stored.type} -> {result.type}", result, [stored], lambda array: _parts(element, array)
@@ -213,22 +213,39 @@ def repacked(build: Builder, element: str, shape: Shape, depth: int, bound: int 
     if len(shape) != 1 or bound is not None or prod(shape) > 1024:
         return None
     if element != "i8":
-        bits = 1 if element == "i1" else ELEMENTS[element].bits
+        bits = _packed_bits(element)
         if shape[0] * bits % 8 or bits == 8 or element not in (*INTEGERS, "i1", "i4", "f4E2M1FN"):
             return None
         return _unpacked(build, element, build.random_value("i8", (shape[0] * bits // 8,), depth))
-    source = build.source.choice(("i1", "i4", "i16", "i32", "i64", "f4E2M1FN"))
-    bits = 1 if source == "i1" else ELEMENTS[source].bits
+    source = build.source.choice(list(_PACKED_SHARE))
+    bits = _packed_bits(source)
     if shape[0] * 8 % bits:
         return None
-    value = build.random_value(source, (shape[0] * 8 // bits,), depth)
-    result = build.value("i8", shape)
+    return _packed(build, build.random_value(source, (shape[0] * 8 // bits,), depth))
+
+
+def _packed_bits(element: str) -> int:
+    """The bits of an element of pack and unpack."""
+    return 1 if element == "i1" else ELEMENTS[element].bits
+
+
+def _packed(build: Builder, value: Value) -> Value:
+    """The bytes of a tile of one dimension."""
+    result = build.value("i8", (value.shape[0] * _packed_bits(value.element) // 8,))
     text = f"pack {{0}} : {value.type} -> {result.type}"
-    return build.compute(text, result, [value], lambda array: _stored(source, array))
+    return build.compute(text, result, [value], lambda array: _stored(value.element, array))
+
+
+# How often values are stored as their bytes.
+_PACKED_SHARE = {"i4": 0.5, "f4E2M1FN": 0.5, "i1": 0.2, "i16": 0.1, "i32": 0.1, "i64": 0.1}
 
 
 def storable(build: Builder, value: Value) -> Value:
-    """A value of a type whose arrays have an element in each item: elements of 4 bits are widened."""
+    """A value of a type whose arrays have an element in each item: elements of 4 bits are widened, or packed."""
+    bits = _packed_bits(value.element)
+    fills_bytes = prod(value.shape) * bits % 8 == 0 and prod(value.shape) * bits <= 2**14
+    if value.shape and fills_bytes and build.source.random() < _PACKED_SHARE.get(value.element, 0.0):
+        return _packed(build, build.reshape(value, (prod(value.shape),)))
     if value.element == "i4":
         return extended(build, value, build.source.choice(INTEGERS))
     if value.element == "f4E2M1FN":
