@@ -248,3 +248,43 @@ def test_store_leaves_elements_out_of_bounds(target):
         tilec.run(compiled, (1, 1), [packed(x).reshape(-1), z, *tile, 10, 22], backend=backend)
         assert np.array_equal(codes_of(z[:110].reshape(10, 11)), x[:10, :22])
         assert (z[110:] == 0xEE).all()
+
+
+STATIC = """
+!X = tensor_view<{rows}x{columns}xf4E2M1FN, strides=[{stride},1]>
+!Z = tensor_view<{rows}x{columns}xf4E2M1FN, strides=[{stride},1]>
+!S = partition_view<tile=(64x64), padding_value = neg_zero, !X>
+!D = partition_view<tile=(64x64), !Z>
+entry @k(%p: tile<ptr<f4E2M1FN>>, %q: tile<ptr<f4E2M1FN>>) {{
+  %x = assume div_by<16>, %p : tile<ptr<f4E2M1FN>>
+  %z = assume div_by<16>, %q : tile<ptr<f4E2M1FN>>
+  %i, %j, %k = get_tile_block_id : tile<i32>
+  %0 = make_tensor_view %x, shape = [{rows}, {columns}], strides = [{stride}, 1] : !X
+  %1 = make_tensor_view %z, shape = [{rows}, {columns}], strides = [{stride}, 1] : !Z
+  %s = make_partition_view %0 : !S
+  %d = make_partition_view %1 : !D
+  %a, %t = load_view_tko weak %s[%j, %i] : !S, tile<i32> -> tile<64x64xf4E2M1FN>, token
+  %b = permute %a [1, 0] : tile<64x64xf4E2M1FN> -> tile<64x64xf4E2M1FN>
+  store_view_tko weak %b, %d[%i, %j] : tile<64x64xf4E2M1FN>, !D, tile<i32> -> token
+  return
+}}
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("rows", "columns"), [(128, 128), (100, 90)])
+def test_store_by_tma(rows, columns, target):
+    """A transposed tile is packed into a staging buffer, which TMA copies; elements out of bounds are dropped."""
+    stride = 128
+    compiled = tilec.compile(
+        tilec.Module.parse(STATIC.format(rows=rows, columns=columns, stride=stride)), target=target
+    )
+    assert "cp.async.bulk.tensor.2d.global.shared::cta" in compiled.ptx
+    x, exact = elements((rows, stride)), np.full((rows, stride), 14, np.uint8)
+    padded = np.full((128, 128), 8)
+    padded[:rows, :columns] = x[:, :columns]
+    exact[:, :columns] = padded.T[:rows, :columns]
+    for backend in ("simulate", "interpret"):
+        z = np.full((rows, stride // 2), 0xEE, np.uint8)
+        tilec.run(compiled, (2, 2), [packed(x).reshape(-1), z.reshape(-1)], backend=backend)
+        assert np.array_equal(codes_of(z), exact)
