@@ -14,6 +14,8 @@ from sample import codes
 from view_model import INDEX_OUTSIDE, Index, View, indices, matrix
 
 COUNT = 8
+# Tile blocks in contention for the same memory.
+BLOCKS = 12
 SCATTERED = (3, 0, 7, 1, 2, 5, 6, 4)
 MASK = (1, 0, 1, 1, 0, 0, 1, 0)
 ORDERINGS = ("relaxed", "acquire", "release", "acq_rel")
@@ -89,6 +91,60 @@ def shared_addresses(mode: str, element: str) -> dict[str, Any]:
     types = f"{pointer_type(element, (COUNT,))}, {tile_type(element, (COUNT,))}"
     operands = f"{pointers}, {mode}, {program.loaded_tile(element, updates, (COUNT,))}"
     program.pair(f"atomic_rmw_tko relaxed device {operands} : {types} -> {tile_type(element, (COUNT,))}, token")
+    return program.record()
+
+
+def contention(mode: str, element: str) -> dict[str, Any]:
+    """Every tile block updates the same two addresses with all its elements. Sums of floats are exact."""
+    program = Program("atomic_rmw_tko", case=f"{BLOCKS} blocks {mode} {element}", edges=["repeated"], grid=(BLOCKS,))
+    updates, before = codes(element, f"blocks{mode}", COUNT), codes(element, "held", 2)
+    if mode == "addf":
+        updates = [encode(FORMATS[element], (0, Fraction(at))) for at in range(COUNT)]
+        before = [encode(FORMATS[element], (0, Fraction(3)))] * 2
+    offsets, after = (1, 0, 1, 1, 0, 1, 0, 1), list(before)
+    for offset, value in list(zip(offsets, updates, strict=True)) * BLOCKS:
+        after[offset] = MODES[mode](after[offset], value, element)
+    pointers = program.pointers(program.buffer(element, before, after), element, offsets)
+    types = f"{pointer_type(element, (COUNT,))}, {tile_type(element, (COUNT,))}"
+    operands = f"{pointers}, {mode}, {program.loaded_tile(element, updates, (COUNT,))}"
+    program.pair(f"atomic_rmw_tko relaxed device {operands} : {types} -> {tile_type(element, (COUNT,))}, token")
+    return program.record()
+
+
+def numbered_blocks() -> dict[str, Any]:
+    """Each tile block takes the next number, and stores it at the element of that number."""
+    program = Program("atomic_rmw_tko", case=f"{BLOCKS} blocks take numbers", grid=(BLOCKS,))
+    counter = program.buffer("i32", [0], [BLOCKS])
+    taken = program.buffer("i32", None, list(range(BLOCKS)))
+    one = program.constant("i32", 1)
+    types = f"{pointer_type('i32')}, {tile_type('i32')} -> {tile_type('i32')}, token"
+    number, _ = program.pair(f"atomic_rmw_tko acq_rel device {counter}, add, {one} : {types}")
+    kind = pointer_type("i32")
+    program.store(program.let(f"offset {taken}, {number} : {kind}, {tile_type('i32')} -> {kind}"), number, "i32")
+    return program.record()
+
+
+def locked_blocks() -> dict[str, Any]:
+    """Each tile block waits for a lock, increments a number without atomics, and releases the lock."""
+    program = Program("atomic_cas_tko", "atomic_rmw_tko", case=f"{BLOCKS} blocks share a lock", grid=(BLOCKS,))
+    lock, count = program.buffer("i32", [0], [0]), program.buffer("i32", [5], [5 + BLOCKS])
+    zero, one = program.constant("i32", 0), program.constant("i32", 1)
+    start = program.let("make_token : token")
+    swap = f"{pointer_type('i32')}, {tile_type('i32')} -> {tile_type('i32')}, token"
+    for line in (
+        f"%taken = loop iter_values(%last = {start}) : token -> token {{",
+        f"%old, %done = atomic_cas_tko acquire device {lock}, {zero}, {one} token=%last : {swap}",
+        f"%free = cmpi equal %old, {zero}, signed : {tile_type('i32')} -> {tile_type('i1')}",
+        "if %free { break %done : token }",
+        "continue %done : token",
+        "}",
+    ):
+        program.line(line)
+    before, loaded = program.load(count, "i32", "%taken")
+    after = program.let(f"addi {before}, {one} : {tile_type('i32')}")
+    joined = program.let(f"join_tokens %taken, {loaded} : token")
+    stored = program.store(count, after, "i32", joined)
+    program.pair(f"atomic_rmw_tko release device {lock}, xchg, {zero} token={stored} : {swap}")
     return program.record()
 
 
@@ -182,6 +238,25 @@ def view_reduction(
     return program.record()
 
 
+def view_contention(view: View, index: Index, mode: str) -> dict[str, Any]:
+    """Every tile block updates one tile of a view."""
+    program = Program(
+        "atomic_red_view_tko", case=f"{BLOCKS} blocks {mode} {view.type}", edges=["ragged"], grid=(BLOCKS,)
+    )
+    offsets = view.offsets(index)
+    initial, updates = codes(view.element, "held", view.size), codes(view.element, f"blocks{mode}", len(offsets))
+    changed = list(initial)
+    for offset, value in list(zip(offsets, updates, strict=True)) * BLOCKS:
+        if offset is not None:
+            changed[offset] = MODES[mode](changed[offset], value, view.element)
+    view_value = view.make(program, program.buffer(view.element, initial, changed))
+    names, listed = indices(program, index, "i32", "i32")
+    operands = f"{view_value}[{names}], {mode}, {program.loaded_tile(view.element, updates, view.tile)}"
+    types = f"{tile_type(view.element, view.tile)}, {view.type}, {listed}"
+    program.let(f"atomic_red_view_tko relaxed device {operands} : {types} -> token")
+    return program.record()
+
+
 def two_view_reductions(view: View, index: Index) -> dict[str, Any]:
     """Two updates of one tile, the second after the token of the first."""
     program = Program("atomic_red_view_tko", case=f"a chain of tokens {view.type}")
@@ -223,6 +298,8 @@ def views() -> Iterator[dict[str, Any]]:
     yield view_reduction(matrix("i64", 6, 10, 2, (4, 2), steps=(3, 1), dim_map=(1, 0)), (2, 1), "min", "dim_map")
     yield view_reduction(View("f32", (11,), (1,), (4,)), (2,), "addf", "rank 1")
     yield view_reduction(matrix("i32", 6, 7, 1, (4, 2), dynamic="i32"), (1, 3), "add", "ragged")
+    for mode in ("add", "xor", "max", "umin"):
+        yield view_contention(matrix("i32", 6, 7, 1, (4, 4)), (1, 1), mode)
 
 
 def vectors() -> Iterator[dict[str, Any]]:
@@ -231,7 +308,10 @@ def vectors() -> Iterator[dict[str, Any]]:
             yield distinct_addresses(mode, element, masked)
         if mode != "xchg":
             yield shared_addresses(mode, element)
+            yield contention(mode, element)
         yield chain(mode, element)
+    yield numbered_blocks()
+    yield locked_blocks()
     for ordering in ORDERINGS:
         for scope in SCOPES:
             access = f"{ordering} {scope}"
