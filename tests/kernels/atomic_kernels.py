@@ -6,6 +6,24 @@ Const = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO
 DEVICE = ct.MemoryScope.DEVICE
 RELAXED, ACQUIRE, RELEASE = ct.MemoryOrder.RELAXED, ct.MemoryOrder.ACQUIRE, ct.MemoryOrder.RELEASE
+HALF, SINGLE = "f16[?,?]", "f32[?,?]"
+MATRICES = f"A: {HALF}, B: {HALF}, C: {SINGLE}"
+SPLIT = "splits=3, tm=128, tn=64, tk=64"
+# The signatures for which each kernel is compiled by every assembler.
+SIGNATURES = {
+    "scatter_add": ["Index: i32[?], Value: f16[?], Sum: f16[?], size=256"],
+    "histogram": ["X: i32[?], Count: i32[?], size=256"],
+    "embedding_gradient": ["Token: i32[?], DY: bf16[?,?], DW: bf16[?,?], tokens=16, width=128"],
+    "passed_along": ["Value: i64[?], Flag: i32[?], size=256"],
+    "split_k": [f"{MATRICES}, {SPLIT}"],
+    "split_k_by_view": [f"{MATRICES}, {SPLIT}"],
+    "split_k_in_turn": [f"{MATRICES}, Turn: i32[?,?], {SPLIT}"],
+    "stream_k": [f"{MATRICES}, each=5, tm=128, tn=64, tk=64"],
+    "layer_norm_gradient": [f"DY: {SINGLE}, Normal: {SINGLE}, DW: f32[?], DB: f32[?], rows=64, width=128"],
+    "layer_norm_gradient_locked": [
+        f"DY: {SINGLE}, Normal: {SINGLE}, DW: f32[?], DB: f32[?], Lock: i32[?], rows=64, width=128"
+    ],
+}
 
 
 @ct.kernel

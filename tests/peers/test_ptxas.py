@@ -6,7 +6,9 @@ import shutil
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
+import atomic_kernels
 import block_scaling
 import programs
 import pytest
@@ -26,14 +28,19 @@ def assemblers() -> list[Path]:
     return found + [Path(on_path)] * (on_path is not None)
 
 
-def test_every_kernel_is_compiled() -> None:
-    assert set(SIGNATURES) == {name for name, value in vars(programs).items() if isinstance(value, Kernel)}
+ATOMIC_CASES = [(name, text) for name, texts in atomic_kernels.SIGNATURES.items() for text in texts]
+
+
+@pytest.mark.parametrize("module", [programs, atomic_kernels])
+def test_every_kernel_is_compiled(module: ModuleType) -> None:
+    signatures = SIGNATURES if module is programs else module.SIGNATURES
+    assert set(signatures) == {name for name, value in vars(module).items() if isinstance(value, Kernel)}
 
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
-@pytest.mark.parametrize(("name", "signature"), CASES)
+@pytest.mark.parametrize(("name", "signature"), [*CASES, *ATOMIC_CASES])
 def test_accepted_without_warnings(name: str, signature: str, target: str, tmp_path: Path) -> None:
-    kernel = getattr(programs, name)
+    kernel = getattr(atomic_kernels if name in atomic_kernels.SIGNATURES else programs, name)
     assert_accepted(tilec.compile(kernel, target=target, signature=signature, stop="ptx").ptx, target, tmp_path)
 
 
