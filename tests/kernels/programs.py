@@ -29,6 +29,18 @@ def product(A, B, C, tm: Const, tn: Const, tk: Const):
 
 
 @ct.kernel
+def accumulated_product(A, B, C, tm: Const, tn: Const, tk: Const, fast: ct.Constant[bool]):
+    """C = A @ B + C, summed in the type of C; each block computes one tile of C."""
+    row, column = ct.bid(0), ct.bid(1)
+    total = ct.load(C, (row, column), (tm, tn), padding_mode=ZERO)
+    for step in range(ct.cdiv(A.shape[1], tk)):
+        a = ct.load(A, (row, step), (tm, tk), padding_mode=ZERO)
+        b = ct.load(B, (step, column), (tk, tn), padding_mode=ZERO)
+        total = ct.mma(a, b, total, use_fast_acc=fast)
+    ct.store(C, (row, column), total)
+
+
+@ct.kernel
 def matmul_tf32(A, B, C, tm: Const, tn: Const, tk: Const):
     """The conversion feeds only mma, so TMA and the tensor core do it by dropping bits."""
     i, j = ct.bid(0), ct.bid(1)

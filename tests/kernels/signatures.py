@@ -24,6 +24,15 @@ SIGNATURES = {
         for operand, result, depth in SMALL_PRODUCTS
         for rows in (1, 32)
     ],
+    "accumulated_product": [
+        f"A: {left}[?,?], B: {right}[?,?], C: {sum}[?,?], {tile}, fast=False"
+        for left, right, sum, tile in (
+            ("f8E4M3FN", "f8E4M3FN", "f32", TILE),
+            ("f8E5M2", "f8E5M2", "f16", TILE),
+            ("i8", "u8", "i32", TILE),
+            ("i8", "i8", "i32", "tm=16, tn=16, tk=16"),
+        )
+    ],
     "matmul_tf32": [
         f"A: {SINGLE}, B: {SINGLE}, C: {SINGLE}, tm=128, tn=64, tk=32",
         f"A: {SINGLE}, B: {SINGLE}, C: {SINGLE}, tm=16, tn=64, tk=32",

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from compare import assert_within, run_everywhere
+from programs import accumulated_product
 
 import tilec as ct
 from tilec.runtime.cubin import assemble
@@ -16,18 +17,6 @@ from tilec.signature import Signature
 
 Const = ct.Constant[int]
 E4M3, E5M2 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
-
-
-@ct.kernel
-def product(A, B, C, tm: Const, tn: Const, tk: Const, fast: ct.Constant[bool]):
-    """C = A @ B + C, summed in the type of C; each block computes one tile of C."""
-    row, column = ct.bid(0), ct.bid(1)
-    total = ct.load(C, (row, column), (tm, tn), padding_mode=ct.PaddingMode.ZERO)
-    for step in range(ct.cdiv(A.shape[1], tk)):
-        a = ct.load(A, (row, step), (tm, tk), padding_mode=ct.PaddingMode.ZERO)
-        b = ct.load(B, (step, column), (tk, tn), padding_mode=ct.PaddingMode.ZERO)
-        total = ct.mma(a, b, total, use_fast_acc=fast)
-    ct.store(C, (row, column), total)
 
 
 # By name: the types of A, B and C.
@@ -75,7 +64,7 @@ def run(
     """C of the simulator for each seed, then of the interpreter."""
     tile, (M, N, _) = tiles
     grid = (-(-M // tile[0]), -(-N // tile[1]))
-    found = run_everywhere(product, grid, (A, B, C, *tile, fast), (2,), target=target, hints={}, **options)
+    found = run_everywhere(accumulated_product, grid, (A, B, C, *tile, fast), (2,), target=target, hints={}, **options)
     return [c for (c,) in found]
 
 
@@ -206,5 +195,7 @@ def test_operands_from_registers(kind, tile, target):
 def test_ptxas_accepts_the_ptx(kind, tiles, target):
     values = (np.zeros(shape) for shape in ((256, 512), (512, 256), (256, 256)))
     args = (*arrays(kind, (True, False), *values), *tiles[0], False)
-    compiled = ct.compile(product, target=target, signature=Signature.from_arguments(product, args), stop="ptx")
-    assemble(compiled.ptx, target)
+    compiled = ct.compile(
+        accumulated_product, target=target, signature=Signature.from_arguments(accumulated_product, args), stop="ptx"
+    )
+    assert not assemble(compiled.ptx, target).warnings
